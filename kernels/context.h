@@ -1,0 +1,43 @@
+// Where a primitive runs: a device, and on a GPU its stream and library handles.
+//
+// Every primitive is created for one context and enqueues its work there; on the CPU a call returns
+// when the work is done, on a GPU when it is queued. One context per thread of control; it must
+// outlive the primitives made with it.
+
+#ifndef DTNN_KERNELS_CONTEXT_H_
+#define DTNN_KERNELS_CONTEXT_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensor/device.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+class DeviceContext {
+ public:
+  // Unimplemented for a GPU in a build without --config=cuda; NotFound where the device is not there.
+  static absl::StatusOr<std::unique_ptr<DeviceContext>> Create(Device device);
+  virtual ~DeviceContext() = default;
+
+  Device device() const { return device_; }
+
+  // Copies a dense tensor to another of the same size: host to host, or between host and this
+  // device, in stream order. The host memory may be reused once Synchronize has returned.
+  virtual absl::Status Copy(const Tensor& from, const Tensor& to);
+  virtual absl::Status FillZero(const Tensor& tensor);
+  // Waits until everything queued so far is done, and reports its errors.
+  virtual absl::Status Synchronize() { return absl::OkStatus(); }
+
+ protected:
+  explicit DeviceContext(Device device) : device_(device) {}
+
+ private:
+  Device device_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_CONTEXT_H_

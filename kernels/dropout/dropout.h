@@ -1,0 +1,42 @@
+// Inverted dropout (Srivastava et al., JMLR 15, 2014): each element is kept with probability
+// 1 - rate and then multiplied by 1 / (1 - rate), or else is 0; decided per element of the batch.
+//
+// No mask is stored: element i of the call draws Philox number `offset + i` of the stream, so the
+// backward pass draws the same again, on any number of threads. Elements are numbered densely in
+// the tensor's order. rate 1 yields zeros.
+
+#ifndef DTNN_KERNELS_DROPOUT_DROPOUT_H_
+#define DTNN_KERNELS_DROPOUT_DROPOUT_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "tensor/format.h"
+#include "tensor/philox.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct DropoutSpec {
+  double rate = 0.5;  // 0 <= rate <= 1
+  TensorFormat format = TensorFormat::kNHWC;
+  DType dtype = DType::kFloat32;
+};
+
+class Dropout {
+ public:
+  virtual ~Dropout() = default;
+  // y = x * mask; y may be x. The gradient is the same call on dy with the same stream and offset.
+  // `offset` is a multiple of 4. accumulate: y += x * mask.
+  virtual absl::Status Run(const Tensor& x, const Philox& stream, uint64_t offset, const Tensor& y,
+                           bool accumulate) = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Dropout>> CreateDropout(DeviceContext& context,
+                                                       const DropoutSpec& spec);
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_DROPOUT_DROPOUT_H_

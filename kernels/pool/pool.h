@@ -1,0 +1,61 @@
+// Two-dimensional pooling: the maximum or the mean of each window. Padding never takes part: it
+// never wins a maximum and is not counted in a mean.
+//
+//   out = floor((in + 2*padding - dilation*(window - 1) - 1) / stride) + 1      per axis
+//
+// Ties of a maximum go to the first element in row-major window order. Max pooling may leave the
+// winners' positions in `winners` (uint8: the window element's number; one per output element,
+// dense, in the output's order) for the backward pass; windows of more than 255 elements use int32.
+
+#ifndef DTNN_KERNELS_POOL_POOL_H_
+#define DTNN_KERNELS_POOL_POOL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "kernels/pair.h"
+#include "tensor/format.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+enum class PoolKind : uint8_t { kMax, kAverage };
+
+struct PoolSpec {
+  PoolKind kind = PoolKind::kMax;
+  int64_t batch = 0, height = 0, width = 0, channels = 0;
+  Pair window = 2, stride = 1, padding = 0, dilation = 1;
+  TensorFormat format = TensorFormat::kNHWC;
+  DType dtype = DType::kFloat32;
+
+  int64_t out_height() const;
+  int64_t out_width() const;
+  Shape InputShape() const;
+  Shape OutputShape() const;
+  // Dtype of the winners: kUint8 up to 255 window elements, else kInt32.
+  DType WinnerDType() const;
+  // InvalidArgument naming the field: sizes < 1, output < 1, a window that could lie in the padding
+  // alone (padding >= the dilated window).
+  absl::Status Validate() const;
+  std::string ToString() const;  // "max_n64h28w28c8_r2s2p0x0u2x2_nhwc_f32"
+};
+
+class Pool {
+ public:
+  virtual ~Pool() = default;
+  // `winners` may be empty (evaluation; average pooling never needs it).
+  virtual absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& winners) = 0;
+  // dx = (accumulate ? dx : 0) + gradient. `winners` as Forward left it.
+  virtual absl::Status Backward(const Tensor& dy, const Tensor& winners, const Tensor& dx,
+                                bool accumulate) = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Pool>> CreatePool(DeviceContext& context, const PoolSpec& spec);
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_POOL_POOL_H_

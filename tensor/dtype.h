@@ -1,0 +1,73 @@
+// Element types of tensors. Values and gradients are float32 or float64 (`--dtype`); the integer
+// types hold bytes of images and class labels before they become values.
+
+#ifndef DTNN_TENSOR_DTYPE_H_
+#define DTNN_TENSOR_DTYPE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace dtnn {
+
+enum class DType : uint8_t { kFloat32, kFloat64, kUint8, kInt32, kInt64 };
+
+// Bytes of one element.
+constexpr size_t SizeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kUint8:
+      return 1;
+    case DType::kFloat32:
+    case DType::kInt32:
+      return 4;
+    case DType::kFloat64:
+    case DType::kInt64:
+      return 8;
+  }
+  return 0;
+}
+
+constexpr bool IsFloating(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+}
+
+// "float32", "float64", "uint8", "int32", "int64": numpy's names, used by flags and files.
+std::string_view Name(DType dtype);
+std::optional<DType> ParseDType(std::string_view name);
+
+// The DType of a C++ type: DTypeOf<float>() is kFloat32.
+template <typename T>
+constexpr DType DTypeOf();
+template <>
+constexpr DType DTypeOf<float>() {
+  return DType::kFloat32;
+}
+template <>
+constexpr DType DTypeOf<double>() {
+  return DType::kFloat64;
+}
+template <>
+constexpr DType DTypeOf<uint8_t>() {
+  return DType::kUint8;
+}
+template <>
+constexpr DType DTypeOf<int32_t>() {
+  return DType::kInt32;
+}
+template <>
+constexpr DType DTypeOf<int64_t>() {
+  return DType::kInt64;
+}
+
+// Calls `f(T{})` with the C++ type of a floating dtype: the one bridge from run-time types to
+// templates. Integer dtypes must have been refused before.
+template <typename F>
+decltype(auto) DispatchFloating(DType dtype, F&& f) {
+  if (dtype == DType::kFloat64) return f(double{});
+  return f(float{});
+}
+
+}  // namespace dtnn
+
+#endif  // DTNN_TENSOR_DTYPE_H_

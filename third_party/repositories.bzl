@@ -1,0 +1,85 @@
+"""The external repositories of DTNN: packages of the operating system under upstream's names.
+
+Every repository and target is called as upstream's own Bazel build calls it, so that a project that
+embeds one of our targets may point the name at its own copy instead: a repository that exists
+already is left alone.  Nothing is downloaded; a missing package stops the build with the command
+that installs it.
+"""
+
+load("//third_party:cuda.bzl", "cuda_repository")
+load("//third_party:offline_rules.bzl", "offline_rules_repository", "OFFLINE_RULES")
+load("//third_party:system_library.bzl", "system_library_repository")
+
+_SYSTEM_LIBRARIES = {
+    "com_google_absl": struct(
+        package = "libabsl-dev",
+        header = "absl/status/statusor.h",
+        targets = {
+            "absl/base:core_headers": "",
+            "absl/functional:function_ref": "absl_function_ref",
+            "absl/flags:commandlineflag": "absl_flags_commandlineflag",
+            "absl/flags:flag": "absl_flags",
+            "absl/flags:marshalling": "absl_flags_marshalling",
+            "absl/flags:reflection": "absl_flags_reflection",
+            "absl/status:status": "absl_status",
+            "absl/status:statusor": "absl_statusor",
+            "absl/strings:str_format": "absl_str_format",
+            "absl/strings:strings": "absl_strings",
+            "absl/synchronization:synchronization": "absl_synchronization",
+            "absl/time:time": "absl_time",
+        },
+    ),
+    "com_google_googletest": struct(
+        package = "libgtest-dev libgmock-dev",
+        header = "gmock/gmock.h",
+        targets = {":gtest": "gmock", ":gtest_main": "gmock_main"},
+    ),
+    "com_google_benchmark": struct(
+        package = "libbenchmark-dev",
+        header = "benchmark/benchmark.h",
+        targets = {":benchmark": "benchmark", ":benchmark_main": "benchmark_main"},
+    ),
+    "com_google_highway": struct(
+        package = "libhwy-dev",
+        header = "hwy/highway.h",
+        targets = {":hwy": "libhwy", ":hwy_test_util": "libhwy-test"},
+    ),
+    "libzip": struct(
+        package = "libzip-dev",
+        header = "zip.h",
+        targets = {":zip": "libzip"},
+    ),
+    "zlib": struct(
+        package = "zlib1g-dev",
+        header = "zlib.h",
+        targets = {":zlib": "zlib"},
+    ),
+    "random123": struct(
+        package = "librandom123-dev",
+        header = "Random123/philox.h",
+        targets = {":random123": ""},
+    ),
+    "blis": struct(
+        package = "libblis-openmp-dev",
+        header = "blis-openmp/blis.h",
+        # It ships no .pc file, and the alternatives system may point libblis.so at another flavour.
+        targets = {":blis": "-L{lib}/blis-openmp -Wl,-rpath,{lib}/blis-openmp -lblis"},
+    ),
+}
+
+def dtnn_repositories():
+    """Declares every repository that is not declared yet."""
+    existing = native.existing_rules()
+    for name, files in OFFLINE_RULES.items():
+        if name not in existing:
+            offline_rules_repository(name = name, contents = files)
+    for name, library in _SYSTEM_LIBRARIES.items():
+        if name not in existing:
+            system_library_repository(
+                name = name,
+                package = library.package,
+                header = library.header,
+                targets = library.targets,
+            )
+    if "local_cuda" not in existing:
+        cuda_repository(name = "local_cuda")

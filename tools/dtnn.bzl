@@ -1,0 +1,126 @@
+"""The rules that BUILD files of this repository use, and the only place that names Bazel's own.
+
+    dtnn_cc_library, dtnn_cc_binary   C++20 libraries and programs
+    dtnn_cc_test                      a GoogleTest test (main included)
+    dtnn_cc_benchmark                 a Google Benchmark program that `bazel test` runs once, briefly
+    dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
+    dtnn_cuda_library                 .cu files compiled by nvcc, only with --config=cuda
+    if_cuda                           a list that is empty without --config=cuda
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+
+_COPTS = ["-std=c++20"]
+
+# Results must not depend on which products a compiler happens to contract into an FMA: kernels that
+# want one say so.
+_NUMERIC_COPTS = ["-ffp-contract=off"]
+
+def if_cuda(with_cuda, without = []):
+    return select({
+        "@dtnn//tools:cuda": with_cuda,
+        "//conditions:default": without,
+    })
+
+def _copts(copts):
+    return _COPTS + _NUMERIC_COPTS + copts + if_cuda(["-DDTNN_WITH_CUDA"])
+
+def dtnn_cc_library(name, copts = [], **kwargs):
+    cc_library(name = name, copts = _copts(copts), **kwargs)
+
+def dtnn_cc_binary(name, copts = [], **kwargs):
+    cc_binary(name = name, copts = _copts(copts), **kwargs)
+
+def dtnn_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
+    cc_test(
+        name = name,
+        size = size,
+        copts = _copts(copts),
+        deps = deps + ["@com_google_googletest//:gtest_main"],
+        **kwargs
+    )
+
+def dtnn_cc_benchmark(name, deps = [], copts = [], tags = [], **kwargs):
+    cc_test(
+        name = name,
+        size = "medium",
+        copts = _copts(copts),
+        tags = tags + ["benchmark"],
+        deps = deps + ["@com_google_benchmark//:benchmark_main"],
+        args = ["--benchmark_min_time=0.001"],
+        **kwargs
+    )
+
+def dtnn_fuzz_test(name, srcs, corpus, deps = [], copts = [], **kwargs):
+    """`bazel test :name` replays `corpus`; `bazel run --config=fuzz :name -- DIR` goes on fuzzing."""
+    cc_test(
+        name = name,
+        size = "small",
+        srcs = srcs,
+        copts = _copts(copts),
+        data = corpus,
+        args = select({
+            "@dtnn//tools:fuzz": [],
+            "//conditions:default": ["$(locations %s)" % label for label in corpus],
+        }),
+        deps = deps + select({
+            "@dtnn//tools:fuzz": [],
+            "//conditions:default": ["@dtnn//tools/testing:replay_main"],
+        }),
+        tags = ["fuzz"],
+        **kwargs
+    )
+
+def _cuda_objects_impl(ctx):
+    objects = []
+    headers = depset(transitive = [dep[CcInfo].compilation_context.headers for dep in ctx.attr.deps])
+    includes = depset(transitive = [dep[CcInfo].compilation_context.system_includes for dep in ctx.attr.deps])
+    quotes = depset(transitive = [dep[CcInfo].compilation_context.quote_includes for dep in ctx.attr.deps])
+    for src in ctx.files.srcs:
+        out = ctx.actions.declare_file(src.basename[:-3] + ".cu.o")
+        args = ctx.actions.args()
+        args.add_all(["-c", "-O3", "-std=c++20", "-DDTNN_WITH_CUDA", "-Xcompiler", "-fPIC,-Wall"])
+        args.add_all(ctx.attr.gencode)
+        args.add_all(includes, before_each = "-isystem")
+        args.add_all(quotes, before_each = "-I")
+        args.add_all(["-o", out, src])
+        ctx.actions.run(
+            executable = ctx.file._nvcc,
+            arguments = [args],
+            inputs = depset([src] + ctx.files.hdrs, transitive = [headers]),
+            outputs = [out],
+            mnemonic = "NvccCompile",
+            use_default_shell_env = True,
+        )
+        objects.append(out)
+    return [DefaultInfo(files = depset(objects))]
+
+_cuda_objects = rule(
+    implementation = _cuda_objects_impl,
+    attrs = {
+        "srcs": attr.label_list(allow_files = [".cu"]),
+        "hdrs": attr.label_list(allow_files = [".h", ".cuh"]),
+        "deps": attr.label_list(providers = [CcInfo]),
+        "gencode": attr.string_list(),
+        "_nvcc": attr.label(default = "@local_cuda//:nvcc", allow_single_file = True),
+    },
+)
+
+# From Turing on, with PTX for what comes later.
+_GENCODE = ["-gencode=arch=compute_%d,code=sm_%d" % (cc, cc) for cc in (75, 80, 90)] + [
+    "-gencode=arch=compute_90,code=compute_90",
+]
+
+def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
+    """A library of .cu files; it exists only with --config=cuda, so name it inside if_cuda()."""
+    deps = deps + ["@local_cuda//:cudart"]
+    _cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps, gencode = _GENCODE, tags = ["manual"])
+    cc_library(
+        name = name,
+        srcs = [":" + name + "_objects"],
+        hdrs = hdrs,
+        copts = _copts([]),
+        deps = deps,
+        tags = ["manual"],
+        **kwargs
+    )
