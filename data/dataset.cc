@@ -1,0 +1,47 @@
+#include "data/dataset.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace dtnn {
+namespace {
+
+std::string Called(const Dataset& dataset, Part part) {
+  return absl::StrCat(std::string(dataset.name()), " (", std::string(Name(part)), " part)");
+}
+
+}  // namespace
+
+absl::Status CheckRead(const Dataset& dataset, Part part, std::span<const int64_t> indices,
+                       TensorFormat format, const Tensor& x, std::span<const int32_t> labels) {
+  const int64_t count = int64_t(indices.size());
+  const Shape expected = SampleShape(dataset.sample(), format).Prepend(count);
+  if (x.empty() || !IsFloating(x.dtype()) || x.shape() != expected) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Called(dataset, part), ": ", count, " samples need a float32 or float64 tensor of shape ",
+        expected.ToString(), ", not ",
+        x.empty() ? "an empty one"
+                  : absl::StrCat(std::string(Name(x.dtype())), " ", x.shape().ToString())));
+  }
+  if (!x.dense() || !x.buffer()->host_accessible()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Called(dataset, part), ": samples are read into dense host memory only"));
+  }
+  if (labels.size() != indices.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Called(dataset, part), ": ", count, " samples do not fit ", labels.size(), " labels"));
+  }
+  const int64_t size = dataset.size(part);
+  for (int64_t index : indices) {
+    if (index < 0 || index >= size) {
+      return absl::OutOfRangeError(
+          absl::StrCat(Called(dataset, part), ": there is no sample ", index, " among ", size));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,87 @@
+// The batches of one rank, epoch after epoch, prepared ahead by a background thread.
+//
+//   DTNN_ASSIGN_OR_RETURN(auto loader, Loader::Create(dataset, Part::kTrain, split.train,
+//   options)); loader->StartEpoch(epoch); for (;;) {
+//     DTNN_ASSIGN_OR_RETURN(const Batch* batch, loader->Next());
+//     if (batch == nullptr) break;
+//     ...
+//   }
+//
+// Which samples an epoch holds, in which order, and how steps are divided over the ranks is the
+// business of sampler.h: every rank sees the same number of steps, and an epoch is a pure function
+// of (seed, epoch), so a run resumes at any epoch without replaying those before.
+//
+// Memory: prefetch + 1 batches, allocated by Create; an epoch allocates nothing. Results do not
+// depend on timing. One thread at a time may call the methods of a loader.
+
+#ifndef DTNN_DATA_LOADER_H_
+#define DTNN_DATA_LOADER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "data/dataset.h"
+#include "tensor/dtype.h"
+#include "tensor/format.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct LoaderOptions {
+  int64_t batch = 64;  // samples per rank in a full step
+  int rank = 0;
+  int ranks = 1;
+  bool shuffle = true;  // a new order every epoch, the same on all ranks
+  uint64_t seed = 0;
+  int64_t steps_per_epoch = 0;  // 0: as many as the samples give
+  TensorFormat format = TensorFormat::kNHWC;
+  DType dtype = DType::kFloat32;
+  int prefetch = 2;  // batches prepared ahead; 0: no thread, Next() reads
+};
+
+struct Batch {
+  Tensor x;                  // (count, sample in the format asked), the dtype asked, host, dense
+  Tensor labels;             // (count,) int32
+  int64_t count = 0;         // samples of this rank in this step, at least 1
+  int64_t global_count = 0;  // samples of all ranks in this step: what a mean divides by
+};
+
+class Loader {
+ public:
+  // `indices` are the samples of `part` to visit (see split.h), each once per epoch; none at all
+  // makes an epoch of no steps. InvalidArgument for options that make no sense, for fewer samples
+  // than ranks and for an index outside the part; ResourceExhausted without memory for the batches.
+  static absl::StatusOr<std::unique_ptr<Loader>> Create(std::shared_ptr<const Dataset> dataset,
+                                                        Part part, std::vector<int64_t> indices,
+                                                        const LoaderOptions& options);
+  // Ends the background thread, also in the middle of an epoch.
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // Begins epoch `epoch` (from 0), leaving the current one if it has not ended.
+  void StartEpoch(int64_t epoch);
+
+  // The next batch, valid until the next call of Next or StartEpoch; nullptr at the end of the
+  // epoch. An error of the data set ends the epoch: the same error comes until StartEpoch.
+  absl::StatusOr<const Batch*> Next();
+
+  // Steps of an epoch, the same on every rank.
+  int64_t steps() const;
+  // Samples of an epoch over all ranks.
+  int64_t samples() const;
+  // The largest Batch::count of any rank and step: what a plan must be made for. It is
+  // options.batch or fewer, or one more where the samples left over do not suffice for a step.
+  int64_t max_batch() const;
+
+ private:
+  class Impl;
+  explicit Loader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_LOADER_H_
