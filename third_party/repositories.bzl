@@ -37,7 +37,8 @@ _SYSTEM_LIBRARIES = {
     "com_google_benchmark": struct(
         package = "libbenchmark-dev",
         header = "benchmark/benchmark.h",
-        targets = {":benchmark": "benchmark", ":benchmark_main": "benchmark_main"},
+        # No .pc file names the library with main().
+        targets = {":benchmark": "benchmark", ":benchmark_main": "-lbenchmark_main -lbenchmark"},
     ),
     "com_google_highway": struct(
         package = "libhwy-dev",
