@@ -15,7 +15,8 @@ absl::StatusOr<void*> AllocateHost(size_t bytes) {
   // aligned_alloc wants a multiple of the alignment; one spare line also lets a vector kernel load
   // (never store) a little past the last element.
   const size_t rounded = (bytes / Buffer::kAlignment + 2) * Buffer::kAlignment;
-  if (rounded < bytes) return absl::ResourceExhaustedError("a buffer larger than the address space");
+  if (rounded < bytes)
+    return absl::ResourceExhaustedError("a buffer larger than the address space");
   void* data = std::aligned_alloc(Buffer::kAlignment, rounded);
   if (data == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
@@ -41,8 +42,7 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(Device device, size_t b
                                                          MemoryKind kind) {
   absl::StatusOr<void*> data = AllocateBytes(device, bytes, kind);
   if (!data.ok()) return data.status();
-  return std::shared_ptr<Buffer>(
-      new Buffer(static_cast<std::byte*>(*data), bytes, device, kind));
+  return std::shared_ptr<Buffer>(new Buffer(static_cast<std::byte*>(*data), bytes, device, kind));
 }
 
 Buffer::~Buffer() {

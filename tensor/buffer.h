@@ -9,6 +9,7 @@
 #define DTNN_TENSOR_BUFFER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"

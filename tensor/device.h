@@ -18,9 +18,7 @@ struct Device {
   static constexpr Device Cuda(int index) { return {DeviceType::kCuda, index}; }
 
   bool is_cpu() const { return type == DeviceType::kCpu; }
-  std::string ToString() const {
-    return is_cpu() ? "cpu" : "cuda:" + std::to_string(index);
-  }
+  std::string ToString() const { return is_cpu() ? "cpu" : "cuda:" + std::to_string(index); }
   friend bool operator==(const Device&, const Device&) = default;
 };
 

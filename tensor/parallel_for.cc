@@ -17,7 +17,10 @@ void ParallelThreads(int threads, absl::FunctionRef<void(int)> body) {
     return;
   }
 #pragma omp parallel num_threads(threads)
-  body(omp_get_thread_num());
+  {
+    // The team may be smaller than asked for (OMP_THREAD_LIMIT, OMP_DYNAMIC); no part may be lost.
+    for (int t = omp_get_thread_num(); t < threads; t += omp_get_num_threads()) body(t);
+  }
 }
 
 void ParallelFor(int64_t begin, int64_t end, int64_t grain,
@@ -25,16 +28,18 @@ void ParallelFor(int64_t begin, int64_t end, int64_t grain,
   const int64_t count = end - begin;
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
-  const int64_t grains = (count + grain - 1) / grain;
-  const int threads = int(std::min<int64_t>(NumThreads(), grains));
+  // A short last grain joins the count of those to share out, but earns no thread of its own.
+  const int threads = int(std::min<int64_t>(NumThreads(), count / grain));
   if (threads <= 1) {
     body(begin, end);
     return;
   }
+  const int64_t grains = count / grain + (count % grain != 0);
+  const int64_t each = grains / threads, more = grains % threads;
   ParallelThreads(threads, [&](int thread) {
-    const int64_t first = begin + grains * thread / threads * grain;
-    const int64_t last = std::min(end, begin + grains * (thread + 1) / threads * grain);
-    if (first < last) body(first, last);
+    const int64_t first = each * thread + std::min<int64_t>(thread, more);
+    const int64_t last = first + each + (thread < more);
+    body(begin + first * grain, last == grains ? end : begin + last * grain);
   });
 }
 

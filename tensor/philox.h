@@ -14,8 +14,17 @@
 
 namespace dtnn {
 
-// The purposes that numbers are drawn for; `StreamId(purpose, index)` tells apart, say, two dropout layers.
-enum class RandomPurpose : uint8_t { kInitialize, kShuffle, kSplit, kDropout, kAugment, kSynthetic, kTest };
+// The purposes that numbers are drawn for; `StreamId(purpose, index)` tells apart, say, two dropout
+// layers.
+enum class RandomPurpose : uint8_t {
+  kInitialize,
+  kShuffle,
+  kSplit,
+  kDropout,
+  kAugment,
+  kSynthetic,
+  kTest
+};
 
 constexpr uint64_t StreamId(RandomPurpose purpose, uint64_t index = 0) {
   return (uint64_t(purpose) << 56) | index;

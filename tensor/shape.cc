@@ -15,8 +15,8 @@ Shape::Shape(std::initializer_list<int64_t> extents) : rank_(int(extents.size())
 
 absl::StatusOr<Shape> Shape::Make(std::span<const int64_t> extents) {
   if (extents.size() > kMaxRank) {
-    return absl::InvalidArgumentError(absl::StrCat("a shape has at most ", int{kMaxRank},
-                                                   " dimensions, not ", extents.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a shape has at most ", int{kMaxRank}, " dimensions, not ", extents.size()));
   }
   Shape shape;
   int64_t product = 1;

@@ -10,11 +10,11 @@
 
 #include "absl/status/status.h"
 
-#define DTNN_RETURN_IF_ERROR(expression)                                       \
-  do {                                                                         \
-    if (absl::Status dtnn_status_ = (expression); !dtnn_status_.ok()) {        \
-      return dtnn_status_;                                                     \
-    }                                                                          \
+#define DTNN_RETURN_IF_ERROR(expression)                                \
+  do {                                                                  \
+    if (absl::Status dtnn_status_ = (expression); !dtnn_status_.ok()) { \
+      return dtnn_status_;                                              \
+    }                                                                   \
   } while (false)
 
 #define DTNN_ASSIGN_OR_RETURN(declaration, expression) \

@@ -54,7 +54,9 @@ Tensor Tensor::Channels(int64_t begin, int64_t count, TensorFormat format) const
   const int rank = shape_.rank();
   assert(rank == 2 || rank == 4);
   const bool innermost = rank == 2 || format == TensorFormat::kNHWC;
-  assert(begin >= 0 && count >= 0 && begin + count <= shape_[innermost ? rank - 1 : 1]);
+  const int64_t channels = shape_[innermost ? rank - 1 : 1];
+  assert(begin >= 0 && count >= 0 && begin + count <= channels);
+  if (count == channels) return *this;  // a dense tensor stays dense
   Tensor view = *this;
   view.pitch_ = innermost ? RowPitch() : ImagePitch();
   const int64_t distance = innermost ? 1 : shape_[2] * shape_[3];

@@ -1,5 +1,5 @@
-// A view of a buffer as an array of `shape` and `dtype`: a cheap handle, copied by value; copies see
-// the same elements. Constness is that of the handle, not of the elements.
+// A view of a buffer as an array of `shape` and `dtype`: a cheap handle, copied by value; copies
+// see the same elements. Constness is that of the handle, not of the elements.
 //
 // Memory order is row-major in the shape, with one freedom: the **pitch**, the distance in elements
 // between consecutive "rows" that the primitives may not assume to be dense:
