@@ -1,0 +1,74 @@
+#include "comm/communicator.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ZeroTensor;
+
+class DoneWork : public Work {
+ public:
+  absl::Status Wait() override { return absl::OkStatus(); }
+};
+
+// Remembers what it was asked to do.
+class Recorder : public Communicator {
+ public:
+  Recorder(int rank, int size, const CommunicatorOptions& options)
+      : Communicator(rank, size, options) {}
+  void Abort(const absl::Status& why) override { aborted = why; }
+  std::unique_ptr<Work> Start(const Collective& collective) override {
+    started.push_back(collective);
+    return std::make_unique<DoneWork>();
+  }
+  std::vector<Collective> started;
+  absl::Status aborted;
+};
+
+TEST(CommunicatorTest, TimeoutOfTheCallReplacesTheOption) {
+  Recorder recorder(0, 2, {.timeout = std::chrono::milliseconds(70)});
+  ASSERT_TRUE(recorder.Barrier().ok());
+  ASSERT_TRUE(recorder.Barrier(std::chrono::milliseconds(5)).ok());
+  EXPECT_EQ(recorder.started[0].timeout.count(), 70);
+  EXPECT_EQ(recorder.started[1].timeout.count(), 5);
+}
+
+TEST(CommunicatorTest, CollectivesAreWrittenOut) {
+  Recorder recorder(0, 2, {});
+  const Tensor x = ZeroTensor(DType::kFloat32, {3}), y = ZeroTensor(DType::kFloat32, {2, 3});
+  ASSERT_TRUE(recorder.Barrier().ok());
+  ASSERT_TRUE(recorder.Broadcast(x, 1).ok());
+  ASSERT_TRUE(recorder.AllReduce(y).ok());
+  ASSERT_TRUE(recorder.AllGather(x, y).ok());
+  std::vector<std::string> texts;
+  for (const Collective& collective : recorder.started) texts.push_back(collective.ToString());
+  EXPECT_THAT(texts,
+              ::testing::ElementsAre("barrier", "broadcast of 3 float32 from rank 1",
+                                     "all-reduce of 6 float32", "all-gather of 3 float32 each"));
+}
+
+TEST(CommunicatorTest, BadArgumentsAreRefusedAndBreakTheGroup) {
+  Recorder recorder(1, 2, {});
+  const Tensor x = ZeroTensor(DType::kFloat32, {3}), y = ZeroTensor(DType::kFloat64, {6});
+  const auto expect = [&](const absl::Status& status, const char* text) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+    EXPECT_EQ(recorder.aborted, status);
+    EXPECT_TRUE(recorder.started.empty());
+  };
+  expect(recorder.AllReduce(Tensor()), "all-reduce: a tensor is empty");
+  expect(recorder.Broadcast(x, 2), "broadcast: root 2 is not one of the 2 ranks");
+  expect(recorder.Broadcast(x, -1), "root -1");
+  expect(recorder.Barrier(std::chrono::milliseconds(0)), "barrier: the timeout must be positive");
+  expect(recorder.AllGather(x, x), "the output holds 3 float32, expected 2 times 3 float32");
+  expect(recorder.AllGather(x, y), "the output holds 6 float64, expected 2 times 3 float32");
+  const Tensor pitched = testing::Pitched(ZeroTensor(DType::kFloat32, {4, 3}), TensorFormat::kNHWC);
+  expect(recorder.AllReduceAsync(pitched)->Wait(), "has a pitch");
+}
+
+}  // namespace
+}  // namespace dtnn
