@@ -1,0 +1,131 @@
+#include "kernels/gemm/serial_gemm.h"
+
+#include <cmath>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/gemm/reference.h"
+#include "tensor/parallel_for.h"
+#include "tensor/philox.h"
+
+namespace dtnn {
+namespace {
+
+// Row-major operands with `gap` NaNs after each row: reading or writing them shows.
+template <typename T>
+struct Matrix {
+  int64_t rows, columns, ld;
+  std::vector<T> values;
+
+  Matrix(int64_t r, int64_t c, int64_t gap, uint64_t seed, bool integers)
+      : rows(r), columns(c), ld(c + gap) {
+    values.assign(size_t(r * ld), std::numeric_limits<T>::quiet_NaN());
+    const Philox random(seed, StreamId(RandomPurpose::kTest));
+    for (int64_t i = 0; i < r * c; ++i) {
+      values[size_t(i / c * ld + i % c)] =
+          integers ? T(random.Below(uint64_t(i), 9)) - 4 : T(2 * random.Uniform(uint64_t(i)) - 1);
+    }
+  }
+};
+
+// Bound for k products of numbers in [-1, 1] summed in one chain: the partial sums walk to
+// sqrt(k)/3, each rounds by up to half an epsilon of its size, so the error's deviation is 0.07 k
+// epsilon; seven of these, and some epsilons for short sums.
+template <typename T>
+double ChainTolerance(int64_t k) {
+  return double(std::numeric_limits<T>::epsilon()) * (4 + double(k) / 2);
+}
+
+struct Case {
+  bool transpose_a, transpose_b;
+  int64_t m, n, k, gap;
+  bool accumulate;
+};
+
+template <typename T>
+void Check(const Case& t, bool integers) {
+  SCOPED_TRACE(::testing::Message()
+               << t.m << "x" << t.n << "x" << t.k << " " << (t.transpose_a ? "t" : "n")
+               << (t.transpose_b ? "t" : "n") << " gap " << t.gap
+               << (t.accumulate ? " accumulate" : "") << (integers ? " integers" : ""));
+  const Matrix<T> a(t.transpose_a ? t.k : t.m, t.transpose_a ? t.m : t.k, t.gap, 1, integers);
+  const Matrix<T> b(t.transpose_b ? t.n : t.k, t.transpose_b ? t.k : t.n, t.gap, 2, integers);
+  Matrix<T> c(t.m, t.n, t.gap, 3, integers), expected = c;
+  if (!t.accumulate) c.values.assign(c.values.size(), std::numeric_limits<T>::quiet_NaN());
+  SerialGemm<T>(t.transpose_a, t.transpose_b, t.m, t.n, t.k, a.values.data(), a.ld, b.values.data(),
+                b.ld, t.accumulate, c.values.data(), c.ld);
+  reference::Gemm<T>(t.transpose_a, t.transpose_b, t.m, t.n, t.k, a.values.data(), a.ld,
+                     b.values.data(), b.ld, t.accumulate, expected.values.data(), expected.ld);
+  const double tolerance = integers ? 0 : ChainTolerance<T>(t.k);
+  for (int64_t i = 0; i < t.m; ++i) {
+    for (int64_t j = 0; j < c.ld; ++j) {
+      const T actual = c.values[size_t(i * c.ld + j)], want = expected.values[size_t(i * c.ld + j)];
+      if (j >= t.n) {
+        ASSERT_TRUE(std::isnan(actual)) << "wrote behind row " << i;
+      } else {
+        ASSERT_LE(std::abs(double(actual) - double(want)), tolerance)
+            << "(" << i << ", " << j << ")";
+      }
+    }
+  }
+}
+
+template <typename T>
+void CheckSizes(const std::vector<int64_t>& ms, const std::vector<int64_t>& ns,
+                const std::vector<int64_t>& ks) {
+  for (const int64_t m : ms) {
+    for (const int64_t n : ns) {
+      for (const int64_t k : ks) {
+        for (int bits = 0; bits < 8; ++bits) {
+          const Case t{bool(bits & 1), bool(bits & 2), m, n, k, 3 * (bits & 1), bool(bits & 4)};
+          Check<T>(t, /*integers=*/true);
+          Check<T>(t, /*integers=*/false);
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+class SerialGemmTest : public ::testing::Test {};
+using FloatTypes = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(SerialGemmTest, FloatTypes);
+
+TYPED_TEST(SerialGemmTest, MatchesReferenceAroundEveryTileEdge) {
+  CheckSizes<TypeParam>({1, 2, 5, 6, 7, 13, 14, 15, 31}, {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 49},
+                        {1, 2, 7, 36});
+}
+
+TYPED_TEST(SerialGemmTest, MatchesReferenceAcrossCacheBlocks) {
+  CheckSizes<TypeParam>({1, 193}, {10, 130}, {300, 1031});
+}
+
+TYPED_TEST(SerialGemmTest, EmptySumIsZeroAndNothingIsWrittenForEmptyC) {
+  CheckSizes<TypeParam>({0, 3}, {0, 5}, {0, 4});
+}
+
+TYPED_TEST(SerialGemmTest, SameBitsFromThreadsAtOnce) {
+  const int64_t m = 190, n = 70, k = 301;
+  const Matrix<TypeParam> a(m, k, 0, 1, false), b(k, n, 0, 2, false);
+  std::vector<TypeParam> alone(size_t(m * n));
+  const auto run = [&](TypeParam* c) {
+    SerialGemm<TypeParam>(false, false, m, n, k, a.values.data(), a.ld, b.values.data(), b.ld,
+                          false, c, n);
+  };
+  run(alone.data());
+
+  std::vector<std::vector<TypeParam>> together(8, std::vector<TypeParam>(size_t(m * n)));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&, i] { run(together[size_t(i)].data()); });
+  for (std::thread& thread : threads) thread.join();
+  SetNumThreads(4);
+  ParallelFor(4, 8, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) run(together[size_t(i)].data());
+  });
+  for (const auto& c : together) EXPECT_EQ(c, alone);
+}
+
+}  // namespace
+}  // namespace dtnn
