@@ -1,0 +1,32 @@
+#include "kernels/activation/activation.h"
+
+#include "kernels/activation/activation_cpu.h"
+#include "kernels/elementwise/operands.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+std::string_view Name(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::kRelu:
+      return "relu";
+    case ActivationKind::kSigmoid:
+      return "sigmoid";
+    case ActivationKind::kTanh:
+      return "tanh";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<std::unique_ptr<Activation>> CreateActivation(DeviceContext& context,
+                                                             const ActivationSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckFloating(Name(spec.kind), spec.dtype));
+  switch (context.device().type) {
+    case DeviceType::kCpu:
+      return CreateActivationCpu(spec);
+    default:
+      return NoKernelFor(Name(spec.kind), context.device());
+  }
+}
+
+}  // namespace dtnn

@@ -1,0 +1,186 @@
+#include "kernels/activation/activation_cpu.h"
+
+#include "kernels/elementwise/operands.h"
+#include "tensor/parallel_for.h"
+#include "tensor/status_macros.h"
+
+// From here on, everything up to HWY_ONCE is compiled once per instruction set.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/activation/activation_cpu.cc"
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/elementwise/transform-inl.h"
+
+#ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_CPU_CC_
+#define DTNN_KERNELS_ACTIVATION_ACTIVATION_CPU_CC_
+namespace dtnn {
+
+// One pass over a grid: y = f(x), or dx = f'(y) * dy.
+struct ActivationPass {
+  ActivationKind kind;
+  DType dtype;
+  RowGrid grid;
+  Operand x, y, dy, dx;
+  bool accumulate;
+};
+
+}  // namespace dtnn
+#endif  // DTNN_KERNELS_ACTIVATION_ACTIVATION_CPU_CC_
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+
+struct Relu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Max(hn::Zero(d), x);  // in this order a NaN stays one
+  }
+};
+struct ReluGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), dy);
+  }
+};
+
+struct Sigmoid {
+  // From e = exp(-|x|), which cannot overflow: 1 / (1 + e), or e / (1 + e) where x < 0.
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V one = hn::Set(d, 1), zero = hn::Zero(d);
+    const V e = hn::Exp(d, hn::Neg(hn::Abs(x)));
+    const V y = hn::Div(hn::IfThenElse(hn::Lt(x, zero), e, one), hn::Add(one, e));
+    return hn::IfThenElse(hn::IsNaN(x), x, y);
+  }
+};
+struct SigmoidGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return hn::Mul(dy, hn::Mul(y, hn::Sub(hn::Set(d, 1), y)));
+  }
+};
+
+struct Tanh {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Tanh(d, x);
+  }
+};
+struct TanhGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return hn::Mul(dy, hn::NegMulAdd(y, y, hn::Set(d, 1)));
+  }
+};
+
+template <typename T>
+void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
+  switch (pass.kind) {
+    case ActivationKind::kRelu:
+      return TransformRange<T>(pass.grid, begin, end, Relu(), pass.y, pass.x);
+    case ActivationKind::kSigmoid:
+      return TransformRange<T>(pass.grid, begin, end, Sigmoid(), pass.y, pass.x);
+    case ActivationKind::kTanh:
+      return TransformRange<T>(pass.grid, begin, end, Tanh(), pass.y, pass.x);
+  }
+}
+
+template <typename T, class Gradient>
+void BackwardWith(const ActivationPass& pass, int64_t begin, int64_t end) {
+  if (pass.accumulate) {
+    TransformRange<T>(pass.grid, begin, end, Accumulated<Gradient>(), pass.dx, pass.y, pass.dy,
+                      pass.dx);
+  } else {
+    TransformRange<T>(pass.grid, begin, end, Gradient(), pass.dx, pass.y, pass.dy);
+  }
+}
+
+template <typename T>
+void BackwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
+  switch (pass.kind) {
+    case ActivationKind::kRelu:
+      return BackwardWith<T, ReluGradient>(pass, begin, end);
+    case ActivationKind::kSigmoid:
+      return BackwardWith<T, SigmoidGradient>(pass, begin, end);
+    case ActivationKind::kTanh:
+      return BackwardWith<T, TanhGradient>(pass, begin, end);
+  }
+}
+
+void ForwardRange(const ActivationPass& pass, int64_t begin, int64_t end) {
+  pass.dtype == DType::kFloat32 ? ForwardTyped<float>(pass, begin, end)
+                                : ForwardTyped<double>(pass, begin, end);
+}
+
+void BackwardRange(const ActivationPass& pass, int64_t begin, int64_t end) {
+  pass.dtype == DType::kFloat32 ? BackwardTyped<float>(pass, begin, end)
+                                : BackwardTyped<double>(pass, begin, end);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dtnn {
+namespace {
+
+HWY_EXPORT(ForwardRange);
+HWY_EXPORT(BackwardRange);
+
+class ActivationCpu : public Activation {
+ public:
+  explicit ActivationCpu(const ActivationSpec& spec) : spec_(spec) {}
+
+  absl::Status Forward(const Tensor& x, const Tensor& y) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands(Name(spec_.kind), spec_.dtype, {&x, &y}));
+    ActivationPass pass = PassOver(GridOf(spec_.format, {&x, &y}));
+    pass.x = OperandIn(pass.grid, x, spec_.format);
+    pass.y = OperandIn(pass.grid, y, spec_.format);
+    ParallelFor(0, pass.grid.size(), Grain(), [&](int64_t begin, int64_t end) {
+      HWY_DYNAMIC_DISPATCH(ForwardRange)(pass, begin, end);
+    });
+    return absl::OkStatus();
+  }
+
+  absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
+                        bool accumulate) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands(Name(spec_.kind), spec_.dtype, {&y, &dy, &dx}));
+    ActivationPass pass = PassOver(GridOf(spec_.format, {&y, &dy, &dx}));
+    pass.y = OperandIn(pass.grid, y, spec_.format);
+    pass.dy = OperandIn(pass.grid, dy, spec_.format);
+    pass.dx = OperandIn(pass.grid, dx, spec_.format);
+    pass.accumulate = accumulate;
+    ParallelFor(0, pass.grid.size(), kCopyGrain, [&](int64_t begin, int64_t end) {
+      HWY_DYNAMIC_DISPATCH(BackwardRange)(pass, begin, end);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  ActivationPass PassOver(const RowGrid& grid) const {
+    return {.kind = spec_.kind,
+            .dtype = spec_.dtype,
+            .grid = grid,
+            .x = {},
+            .y = {},
+            .dy = {},
+            .dx = {},
+            .accumulate = false};
+  }
+  int64_t Grain() const { return spec_.kind == ActivationKind::kRelu ? kCopyGrain : kMathGrain; }
+
+  ActivationSpec spec_;
+};
+
+}  // namespace
+
+std::unique_ptr<Activation> CreateActivationCpu(const ActivationSpec& spec) {
+  return std::make_unique<ActivationCpu>(spec);
+}
+
+}  // namespace dtnn
+#endif  // HWY_ONCE

@@ -1,0 +1,178 @@
+#include "kernels/activation/activation.h"
+
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/activation/reference.h"
+#include "kernels/elementwise/simd_targets.h"
+#include "tensor/parallel_for.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::ForEachSimdTarget;
+using testing::IntegerTensor;
+using testing::Pitched;
+using testing::RandomTensor;
+using testing::TensorOf;
+using testing::Values;
+using testing::ZeroTensor;
+
+// Around the number of lanes of every instruction set, and enough for several threads.
+constexpr int64_t kLengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 70001};
+
+double Epsilon(DType dtype) {
+  return dtype == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
+                                  : std::numeric_limits<double>::epsilon();
+}
+
+class ActivationTest : public ::testing::TestWithParam<std::tuple<ActivationKind, DType>> {
+ protected:
+  ActivationKind kind() const { return std::get<0>(GetParam()); }
+  DType dtype() const { return std::get<1>(GetParam()); }
+  // Relu is exact; the others may be wrong in the last digits.
+  double tolerance() const { return kind() == ActivationKind::kRelu ? 0 : 6 * Epsilon(dtype()); }
+
+  std::unique_ptr<Activation> Create(TensorFormat format = TensorFormat::kNHWC) const {
+    return *CreateActivation(*context_, {.kind = kind(), .format = format, .dtype = dtype()});
+  }
+  std::vector<double> Expected(const std::vector<double>& x) const {
+    std::vector<double> y(x.size());
+    reference::ActivationForward(kind(), x, y);
+    return y;
+  }
+  std::vector<double> Gradient(const std::vector<double>& y, const std::vector<double>& dy,
+                               std::vector<double> dx, bool accumulate) const {
+    reference::ActivationBackward(kind(), y, dy, dx, accumulate);
+    return dx;
+  }
+
+  std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
+};
+
+TEST_P(ActivationTest, ForwardEqualsReferenceForEveryLength) {
+  ForEachSimdTarget([&] {
+    for (const int64_t n : kLengths) {
+      const Tensor x = IntegerTensor(dtype(), {n}, 1, 9), y = ZeroTensor(dtype(), {n});
+      ASSERT_TRUE(Create()->Forward(x, y).ok());
+      EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 0, tolerance())) << n;
+    }
+  });
+}
+
+TEST_P(ActivationTest, BackwardEqualsReferenceForEveryLength) {
+  ForEachSimdTarget([&] {
+    for (const int64_t n : kLengths) {
+      for (const bool accumulate : {false, true}) {
+        const Tensor y = IntegerTensor(dtype(), {n}, 1), dy = IntegerTensor(dtype(), {n}, 2);
+        const Tensor dx = IntegerTensor(dtype(), {n}, 3);
+        const std::vector<double> expected =
+            Gradient(Values(y), Values(dy), Values(dx), accumulate);
+        ASSERT_TRUE(Create()->Backward(y, dy, dx, accumulate).ok());
+        EXPECT_TRUE(Close(Values(dx), expected, 0)) << n;  // polynomials of integers: exact
+      }
+    }
+  });
+}
+
+TEST_P(ActivationTest, ExtremesAndNaN) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> values = {-infinity, -1e30, -800, -103, -90, -20, -1e-3, -0.0,
+                                      0.0,       1e-30, 1e-5, 0.3,  20,  90,  1e30,  infinity};
+  ForEachSimdTarget([&] {
+    const Tensor x = TensorOf(dtype(), {int64_t(values.size())}, values);
+    const Tensor y = ZeroTensor(dtype(), x.shape());
+    ASSERT_TRUE(Create()->Forward(x, y).ok());
+    // Below the smallest normal number a sigmoid may lose digits.
+    EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 1e-37, tolerance()));
+
+    const Tensor nan = TensorOf(dtype(), {1}, {std::nan("")}), result = ZeroTensor(dtype(), {1});
+    ASSERT_TRUE(Create()->Forward(nan, result).ok());
+    EXPECT_TRUE(std::isnan(Values(result)[0])) << "a diverged value was hidden";
+  });
+}
+
+TEST_P(ActivationTest, PitchedViewsInBothFormats) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    ForEachSimdTarget([&] {
+      const Shape shape = {2, 3, 5, 4};
+      const Tensor x = Pitched(RandomTensor(dtype(), shape, 1), format);
+      const Tensor y = Pitched(ZeroTensor(dtype(), shape), format);
+      const Tensor dy = RandomTensor(dtype(), shape, 2);  // dense beside pitched ones
+      const Tensor dx = Pitched(ZeroTensor(dtype(), shape), format);
+      const auto activation = Create(format);
+      ASSERT_TRUE(activation->Forward(x, y).ok());
+      EXPECT_TRUE(Close(Values(y, format), Expected(Values(x, format)), 0, tolerance()));
+      ASSERT_TRUE(activation->Backward(y, dy, dx, false).ok());
+      const std::vector<double> zeros(size_t(shape.NumElements()));
+      EXPECT_TRUE(Close(Values(dx, format), Gradient(Values(y, format), Values(dy), zeros, false),
+                        Epsilon(dtype()), 2 * Epsilon(dtype())));
+      // The padding around the view is still NaN.
+      EXPECT_TRUE(
+          std::isnan(dtype() == DType::kFloat32 ? y.data<float>()[-1] : y.data<double>()[-1]));
+    });
+  }
+}
+
+TEST_P(ActivationTest, WorksInPlace) {
+  const Tensor x = RandomTensor(dtype(), {1000}, 1), dy = RandomTensor(dtype(), {1000}, 2);
+  const std::vector<double> y = Expected(Values(x)), gradient = Values(dy);
+  ASSERT_TRUE(Create()->Forward(x, x).ok());
+  EXPECT_TRUE(Close(Values(x), y, 0, tolerance()));
+  const std::vector<double> dx =
+      Gradient(Values(x), gradient, std::vector<double>(gradient.size()), false);
+  ASSERT_TRUE(Create()->Backward(x, dy, dy, false).ok());
+  EXPECT_TRUE(Close(Values(dy), dx, Epsilon(dtype()), 2 * Epsilon(dtype())));
+}
+
+TEST_P(ActivationTest, SameBitsOnAnyNumberOfThreads) {
+  const Tensor x = RandomTensor(dtype(), {100003}, 1);
+  std::vector<double> first;
+  for (const int threads : {1, 2, 4}) {
+    SetNumThreads(threads);
+    const Tensor y = ZeroTensor(dtype(), x.shape());
+    ASSERT_TRUE(Create()->Forward(x, y).ok());
+    if (first.empty()) first = Values(y);
+    EXPECT_EQ(Values(y), first) << threads << " threads";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, ActivationTest,
+                         ::testing::Combine(::testing::Values(ActivationKind::kRelu,
+                                                              ActivationKind::kSigmoid,
+                                                              ActivationKind::kTanh),
+                                            ::testing::Values(DType::kFloat32, DType::kFloat64)),
+                         [](const auto& info) {
+                           return std::string(Name(std::get<0>(info.param))) + "_" +
+                                  std::string(Name(std::get<1>(info.param)));
+                         });
+
+TEST(ActivationReferenceTest, SlopeIsTheDerivative) {
+  for (const auto kind : {ActivationKind::kRelu, ActivationKind::kSigmoid, ActivationKind::kTanh}) {
+    for (const double x : {-2.5, -0.4, 0.3, 1.7}) {
+      const double h = 1e-5;
+      const double slope =
+          (reference::Activate(kind, x + h) - reference::Activate(kind, x - h)) / (2 * h);
+      EXPECT_NEAR(reference::ActivationSlope(kind, reference::Activate(kind, x)), slope, 1e-9)
+          << Name(kind) << " at " << x;
+    }
+  }
+}
+
+TEST(ActivationCreateTest, RefusesIntegersAndDifferentShapes) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  EXPECT_EQ(CreateActivation(*context, {.dtype = DType::kInt32}).status().message(),
+            "relu: dtype int32, expected float32 or float64");
+  const auto relu = *CreateActivation(*context, {});
+  EXPECT_EQ(
+      relu->Forward(ZeroTensor(DType::kFloat32, {3}), ZeroTensor(DType::kFloat32, {4})).code(),
+      absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace dtnn

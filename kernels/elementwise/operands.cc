@@ -1,0 +1,61 @@
+#include "kernels/elementwise/operands.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/rows.h"
+
+namespace dtnn {
+
+RowGrid GridOf(TensorFormat format, std::initializer_list<const Tensor*> tensors) {
+  RowGrid grid;
+  for (const Tensor* tensor : tensors) {
+    if (tensor->empty()) continue;
+    const Rows rows = RowsOf(*tensor, format);
+    grid = {rows.rows, rows.columns};
+    if (!tensor->dense()) break;
+  }
+  return grid;
+}
+
+Operand OperandIn(const RowGrid& grid, const Tensor& tensor, TensorFormat format) {
+  if (tensor.empty()) return {};
+  return {tensor.raw_data(), tensor.dense() ? grid.columns : RowsOf(tensor, format).pitch};
+}
+
+absl::Status CheckOperands(std::string_view operation, DType dtype,
+                           std::initializer_list<const Tensor*> tensors) {
+  const Shape& shape = (*tensors.begin())->shape();
+  for (const Tensor* tensor : tensors) {
+    if (tensor->empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(operation), ": an operand has no memory"));
+    }
+    if (tensor->dtype() != dtype) {
+      return absl::InvalidArgumentError(absl::StrCat(std::string(operation), ": an operand is ",
+                                                     std::string(Name(tensor->dtype())),
+                                                     ", expected ", std::string(Name(dtype))));
+    }
+    if (tensor->shape() != shape) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(operation), ": operands of shapes ", shape.ToString(), " and ",
+                       tensor->shape().ToString(), ", expected equal ones"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFloating(std::string_view operation, DType dtype) {
+  if (IsFloating(dtype)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(std::string(operation), ": dtype ",
+                                                 std::string(Name(dtype)),
+                                                 ", expected float32 or float64"));
+}
+
+absl::Status NoKernelFor(std::string_view operation, Device device) {
+  return absl::UnimplementedError(absl::StrCat(std::string(operation),
+                                               " has no implementation for ", device.ToString(),
+                                               " in this build; run it on the CPU"));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,107 @@
+// Elementwise loops for Highway kernels: include after hwy/highway.h, once per target (no
+// dependency on the element type or the operation). Tails are handled by masks, so an element's
+// result does not depend on where in a vector it lies, and nothing outside the operands is read or
+// written.
+//
+//   struct Relu {
+//     template <class D, class V>
+//     HWY_INLINE V operator()(D d, V x) const { return hn::Max(hn::Zero(d), x); }
+//   };
+//   TransformRange<float>(grid, begin, end, Relu(), y, x);    // y = relu(x) on elements [begin,
+//   end)
+
+#if defined(DTNN_KERNELS_ELEMENTWISE_TRANSFORM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DTNN_KERNELS_ELEMENTWISE_TRANSFORM_INL_H_
+#undef DTNN_KERNELS_ELEMENTWISE_TRANSFORM_INL_H_
+#else
+#define DTNN_KERNELS_ELEMENTWISE_TRANSFORM_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/elementwise/operands.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// AVX2's masked moves of floats and doubles do not fault either, although Highway, which thinks of
+// bytes too, says that they might.
+#if !HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_AVX2
+#define DTNN_MASKED_MEMORY 1
+#else
+#define DTNN_MASKED_MEMORY 0
+#endif
+
+// The first `count` < Lanes(d) elements at `from`; the other lanes are zero.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadFirst(D d, const hn::TFromD<D>* from, size_t count) {
+#if DTNN_MASKED_MEMORY
+  return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+#else
+  HWY_ALIGN hn::TFromD<D> lanes[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)] = {};
+  for (size_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return hn::Load(d, lanes);
+#endif
+}
+
+template <class D>
+HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, hn::TFromD<D>* to, size_t count) {
+#if DTNN_MASKED_MEMORY
+  hn::BlendedStore(v, hn::FirstN(d, count), d, to);
+#else
+  HWY_ALIGN hn::TFromD<D> lanes[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)];
+  hn::Store(v, d, lanes);
+  for (size_t i = 0; i < count; ++i) to[i] = lanes[i];
+#endif
+}
+
+// y[i] = op(d, x[i]...) for i < count; y may be any x.
+template <typename T, class Op, class... In>
+HWY_INLINE void Transform(const Op& op, int64_t count, T* y, const In*... x) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(op(d, hn::LoadU(d, x + i)...), d, y + i);
+  if (const size_t rest = size_t(count - i); rest > 0) {
+    StoreFirst(op(d, LoadFirst(d, x + i, rest)...), d, y + i, rest);
+  }
+}
+
+// The same on elements [begin, end) of a grid, numbered row by row.
+template <typename T, class Op, class... In>
+HWY_INLINE void TransformRange(const RowGrid& grid, int64_t begin, int64_t end, const Op& op,
+                               const Operand& y, const In&... x) {
+  int64_t row = begin / grid.columns, column = begin % grid.columns;
+  while (begin < end) {
+    const int64_t count = std::min(grid.columns - column, end - begin);
+    Transform(op, count, y.template At<T>(row, column), x.template At<const T>(row, column)...);
+    begin += count;
+    ++row;
+    column = 0;
+  }
+}
+
+// `op` followed by the addition to what the destination held: its last operand is the destination.
+template <class Op>
+struct Accumulated {
+  Op op;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x, V y) const {
+    return hn::Add(y, op(d, x));
+  }
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x0, V x1, V y) const {
+    return hn::Add(y, op(d, x0, x1));
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#endif  // DTNN_KERNELS_ELEMENTWISE_TRANSFORM_INL_H_
