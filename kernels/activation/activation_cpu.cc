@@ -8,9 +8,9 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/activation/activation_cpu.cc"
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/elementwise/math-inl.h"
 #include "kernels/elementwise/transform-inl.h"
 
 #ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_CPU_CC_
@@ -36,7 +36,7 @@ namespace HWY_NAMESPACE {
 struct Relu {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
-    return hn::Max(hn::Zero(d), x);  // in this order a NaN stays one
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);  // a NaN stays one, unlike with Max
   }
 };
 struct ReluGradient {
@@ -46,14 +46,10 @@ struct ReluGradient {
   }
 };
 
-struct Sigmoid {
-  // From e = exp(-|x|), which cannot overflow: 1 / (1 + e), or e / (1 + e) where x < 0.
+struct SigmoidOp {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
-    const V one = hn::Set(d, 1), zero = hn::Zero(d);
-    const V e = hn::Exp(d, hn::Neg(hn::Abs(x)));
-    const V y = hn::Div(hn::IfThenElse(hn::Lt(x, zero), e, one), hn::Add(one, e));
-    return hn::IfThenElse(hn::IsNaN(x), x, y);
+    return Sigmoid(d, x);
   }
 };
 struct SigmoidGradient {
@@ -63,7 +59,7 @@ struct SigmoidGradient {
   }
 };
 
-struct Tanh {
+struct TanhOp {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     return hn::Tanh(d, x);
@@ -82,9 +78,9 @@ void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
     case ActivationKind::kRelu:
       return TransformRange<T>(pass.grid, begin, end, Relu(), pass.y, pass.x);
     case ActivationKind::kSigmoid:
-      return TransformRange<T>(pass.grid, begin, end, Sigmoid(), pass.y, pass.x);
+      return TransformRange<T>(pass.grid, begin, end, SigmoidOp(), pass.y, pass.x);
     case ActivationKind::kTanh:
-      return TransformRange<T>(pass.grid, begin, end, Tanh(), pass.y, pass.x);
+      return TransformRange<T>(pass.grid, begin, end, TanhOp(), pass.y, pass.x);
   }
 }
 

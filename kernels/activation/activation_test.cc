@@ -83,7 +83,7 @@ TEST_P(ActivationTest, BackwardEqualsReferenceForEveryLength) {
 TEST_P(ActivationTest, ExtremesAndNaN) {
   const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<double> values = {-infinity, -1e30, -800, -103, -90, -20, -1e-3, -0.0,
-                                      0.0,       1e-30, 1e-5, 0.3,  20,  90,  1e30,  infinity};
+                                      0.0,       1e-30, 1e-5, 0.3,  20,  90,  1e30};
   ForEachSimdTarget([&] {
     const Tensor x = TensorOf(dtype(), {int64_t(values.size())}, values);
     const Tensor y = ZeroTensor(dtype(), x.shape());
@@ -91,9 +91,10 @@ TEST_P(ActivationTest, ExtremesAndNaN) {
     // Below the smallest normal number a sigmoid may lose digits.
     EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 1e-37, tolerance()));
 
-    const Tensor nan = TensorOf(dtype(), {1}, {std::nan("")}), result = ZeroTensor(dtype(), {1});
-    ASSERT_TRUE(Create()->Forward(nan, result).ok());
-    EXPECT_TRUE(std::isnan(Values(result)[0])) << "a diverged value was hidden";
+    const Tensor special = TensorOf(dtype(), {2}, {infinity, std::nan("")});
+    ASSERT_TRUE(Create()->Forward(special, special).ok());
+    EXPECT_EQ(Values(special)[0], reference::Activate(kind(), infinity));
+    EXPECT_TRUE(std::isnan(Values(special)[1])) << "a diverged value was hidden";
   });
 }
 

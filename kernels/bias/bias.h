@@ -1,4 +1,5 @@
-// Adding a bias per channel (or per column of a matrix) where no epilogue does it, and its gradient:
+// Adding a bias per channel (or per column of a matrix) where no epilogue does it, and its
+// gradient:
 //
 //   Forward    y[..., c] = x[..., c] + b[c]          y may be x
 //   Backward   db[c] = (accumulate ? db[c] : 0) + sum over all else of dy[..., c]

@@ -5,7 +5,7 @@
 //
 //   struct Relu {
 //     template <class D, class V>
-//     HWY_INLINE V operator()(D d, V x) const { return hn::Max(hn::Zero(d), x); }
+//     HWY_INLINE V operator()(D d, V x) const { return hn::Max(x, hn::Zero(d)); }
 //   };
 //   TransformRange<float>(grid, begin, end, Relu(), y, x);    // y = relu(x) on elements [begin,
 //   end)

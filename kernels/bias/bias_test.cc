@@ -1,0 +1,141 @@
+#include "kernels/bias/bias.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/bias/reference.h"
+#include "kernels/elementwise/simd_targets.h"
+#include "tensor/parallel_for.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::ForEachSimdTarget;
+using testing::IntegerTensor;
+using testing::Pitched;
+using testing::RandomTensor;
+using testing::SumTolerance;
+using testing::Values;
+using testing::ZeroTensor;
+
+struct Case {
+  TensorFormat format;
+  Shape shape;
+  int64_t outer, channels, inner;
+};
+
+Case Image(TensorFormat format, int64_t n, int64_t h, int64_t w, int64_t c) {
+  return format == TensorFormat::kNHWC ? Case{format, {n, h, w, c}, n * h * w, c, 1}
+                                       : Case{format, {n, c, h, w}, n, c, h * w};
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const int64_t columns : {1, 3, 7, 8, 10, 16, 17, 63, 65, 511, 513, 1000}) {
+    for (const int64_t rows : {1, 2, 33}) {
+      cases.push_back({TensorFormat::kNHWC, {rows, columns}, rows, columns, 1});
+    }
+  }
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    for (const int64_t channels : {1, 3, 8, 20, 33}) {
+      cases.push_back(Image(format, 1, 1, 1, channels));
+      cases.push_back(Image(format, 3, 5, 7, channels));
+    }
+    cases.push_back(Image(format, 8, 28, 28, 8));  // enough for two threads
+  }
+  return cases;
+}
+
+class BiasTest : public ::testing::TestWithParam<DType> {
+ protected:
+  std::unique_ptr<Bias> Create(const Case& c) const {
+    return *CreateBias(*context_,
+                       {.channels = c.channels, .format = c.format, .dtype = GetParam()});
+  }
+  std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
+};
+
+TEST_P(BiasTest, ForwardEqualsReferenceDensePitchedAndInPlace) {
+  ForEachSimdTarget([&] {
+    for (const Case& c : Cases()) {
+      const Tensor x = IntegerTensor(GetParam(), c.shape, 1);
+      const Tensor bias = IntegerTensor(GetParam(), {c.channels}, 2);
+      std::vector<double> expected(size_t(x.num_elements()));
+      reference::BiasForward(c.outer, c.channels, c.inner, Values(x).data(), Values(bias).data(),
+                             expected.data());
+      const auto op = Create(c);
+      const Tensor y = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
+      ASSERT_TRUE(op->Forward(Pitched(x, c.format), bias, y).ok());
+      EXPECT_TRUE(Close(Values(y, c.format), expected, 0)) << c.shape.ToString();
+      ASSERT_TRUE(op->Forward(x, bias, x).ok());
+      EXPECT_TRUE(Close(Values(x), expected, 0)) << c.shape.ToString();
+    }
+  });
+}
+
+TEST_P(BiasTest, BackwardEqualsReferenceDenseAndPitched) {
+  ForEachSimdTarget([&] {
+    for (const Case& c : Cases()) {
+      const Tensor dy = IntegerTensor(GetParam(), c.shape, 1);
+      for (const bool accumulate : {false, true}) {
+        const Tensor start = IntegerTensor(GetParam(), {c.channels}, 2);
+        std::vector<double> expected = Values(start);
+        reference::BiasBackward(c.outer, c.channels, c.inner, Values(dy).data(), expected.data(),
+                                accumulate);
+        for (const Tensor& view : {dy, Pitched(dy, c.format)}) {
+          const Tensor dbias = IntegerTensor(GetParam(), {c.channels}, 2);
+          ASSERT_TRUE(Create(c)->Backward(view, dbias, accumulate).ok());
+          EXPECT_TRUE(Close(Values(dbias), expected, 0)) << c.shape.ToString();
+        }
+      }
+    }
+  });
+}
+
+TEST_P(BiasTest, BackwardOfRandomValuesIsAccurate) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const Case c = Image(format, 16, 28, 28, 5);
+    const Tensor dy = RandomTensor(GetParam(), c.shape, 1);
+    const Tensor dbias = ZeroTensor(GetParam(), {c.channels});
+    std::vector<double> expected(size_t(c.channels));
+    reference::BiasBackward(c.outer, c.channels, c.inner, Values(dy).data(), expected.data(),
+                            false);
+    ASSERT_TRUE(Create(c)->Backward(dy, dbias, false).ok());
+    const int64_t terms = c.outer * c.inner;
+    EXPECT_TRUE(Close(Values(dbias), expected, SumTolerance(GetParam(), terms)));
+  }
+}
+
+TEST_P(BiasTest, SameBitsOnAnyNumberOfThreads) {
+  for (const Case& c :
+       {Image(TensorFormat::kNHWC, 16, 28, 28, 24), Image(TensorFormat::kNCHW, 16, 28, 28, 24),
+        Case{TensorFormat::kNHWC, {200, 1000}, 200, 1000, 1}}) {
+    const Tensor dy = RandomTensor(GetParam(), c.shape, 1);
+    std::vector<double> first;
+    for (const int threads : {1, 2, 4}) {
+      SetNumThreads(threads);
+      const Tensor dbias = ZeroTensor(GetParam(), {c.channels});
+      ASSERT_TRUE(Create(c)->Backward(dy, dbias, false).ok());
+      if (first.empty()) first = Values(dbias);
+      EXPECT_EQ(Values(dbias), first) << threads << " threads, " << c.shape.ToString();
+    }
+  }
+}
+
+TEST_P(BiasTest, RefusesOtherChannels) {
+  const auto op = Create({TensorFormat::kNHWC, {}, 1, 8, 1});
+  const Tensor x = ZeroTensor(GetParam(), {2, 7}), bias = ZeroTensor(GetParam(), {8});
+  EXPECT_EQ(
+      op->Forward(x, bias, x).message(),
+      "bias: shape (2, 7) and a bias of shape (8,), expected 8 channels in both and one dtype");
+  EXPECT_FALSE(CreateBias(*context_, {.channels = 0}).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(, BiasTest, ::testing::Values(DType::kFloat32, DType::kFloat64),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
+}  // namespace
+}  // namespace dtnn
