@@ -1,0 +1,227 @@
+#include "data/loader.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/split.h"
+#include "data/testing/counting_dataset.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using testing::CountingDataset;
+
+std::unique_ptr<Loader> Make(int64_t n, const LoaderOptions& options) {
+  return Loader::Create(std::make_shared<CountingDataset>(n), Part::kTrain, AllIndices(n), options)
+      .value();
+}
+
+// The labels of the rest of an epoch, after checking that every batch is what its labels say.
+std::vector<int64_t> Drain(Loader& loader) {
+  std::vector<int64_t> seen;
+  for (;;) {
+    const absl::StatusOr<const Batch*> next = loader.Next();
+    EXPECT_TRUE(next.ok()) << next.status();
+    if (!next.ok() || *next == nullptr) return seen;
+    const Batch& batch = **next;
+    EXPECT_EQ(batch.labels.shape(), Shape{batch.count});
+    EXPECT_EQ(batch.x.shape()[0], batch.count);
+    const int64_t elements = batch.x.shape().DropFirst().NumElements();
+    for (int64_t i = 0; i < batch.count; ++i) {
+      const int32_t label = batch.labels.data<int32_t>()[i];
+      for (int64_t e = 0; e < elements; ++e) {
+        const int64_t at = i * elements + e;
+        EXPECT_EQ(batch.x.dtype() == DType::kFloat32 ? batch.x.data<float>()[at]
+                                                     : batch.x.data<double>()[at],
+                  label);
+      }
+      seen.push_back(label);
+    }
+  }
+}
+
+std::vector<int64_t> Epoch(Loader& loader, int64_t epoch) {
+  loader.StartEpoch(epoch);
+  return Drain(loader);
+}
+
+TEST(LoaderTest, AllRanksTogetherVisitEverySampleOnce) {
+  for (int ranks : {1, 2, 3, 12}) {
+    for (int prefetch : {0, 1, 2, 5}) {
+      std::vector<std::unique_ptr<Loader>> loaders;
+      for (int rank = 0; rank < ranks; ++rank) {
+        loaders.push_back(
+            Make(101, {.batch = 7, .rank = rank, .ranks = ranks, .seed = 3, .prefetch = prefetch}));
+      }
+      for (int64_t epoch : {0, 1, 2}) {
+        std::vector<int64_t> all;
+        for (auto& loader : loaders) {
+          const std::vector<int64_t> seen = Epoch(*loader, epoch);
+          all.insert(all.end(), seen.begin(), seen.end());
+        }
+        std::sort(all.begin(), all.end());
+        EXPECT_EQ(all, AllIndices(101)) << ranks << " ranks, prefetch " << prefetch;
+      }
+    }
+  }
+}
+
+TEST(LoaderTest, PrefetchDoesNotChangeTheOrder) {
+  auto synchronous = Make(100, {.batch = 8, .seed = 9, .prefetch = 0});
+  const std::vector<int64_t> expected = Epoch(*synchronous, 4);
+  for (int prefetch : {1, 2, 20}) {
+    auto loader = Make(100, {.batch = 8, .seed = 9, .prefetch = prefetch});
+    EXPECT_NE(Epoch(*loader, 3), expected);
+    EXPECT_EQ(Epoch(*loader, 4), expected);
+  }
+}
+
+TEST(LoaderTest, UnshuffledFollowsTheIndices) {
+  const std::vector<int64_t> indices = {5, 3, 9, 0, 1};
+  auto loader = Loader::Create(std::make_shared<CountingDataset>(10), Part::kTest, indices,
+                               {.batch = 2, .shuffle = false})
+                    .value();
+  EXPECT_EQ(loader->steps(), 3);
+  EXPECT_EQ(loader->samples(), 5);
+  EXPECT_EQ(Epoch(*loader, 0), indices);
+  EXPECT_EQ(Epoch(*loader, 1), indices);
+}
+
+TEST(LoaderTest, BatchesHaveTheFormatAndDtypeAskedFor) {
+  const auto dataset = std::make_shared<CountingDataset>(10, ImageExtents{4, 5, 3});
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      auto loader = Loader::Create(dataset, Part::kTrain, AllIndices(10),
+                                   {.batch = 4, .format = format, .dtype = dtype})
+                        .value();
+      loader->StartEpoch(0);
+      const Batch* batch = loader->Next().value();
+      EXPECT_EQ(batch->x.dtype(), dtype);
+      EXPECT_TRUE(batch->x.dense());
+      EXPECT_EQ(batch->x.shape(),
+                format == TensorFormat::kNHWC ? (Shape{4, 4, 5, 3}) : (Shape{4, 3, 4, 5}));
+      EXPECT_EQ(batch->labels.dtype(), DType::kInt32);
+      EXPECT_EQ(Drain(*loader).size(), 6u);
+    }
+  }
+}
+
+TEST(LoaderTest, LastBatchIsPartialAndSaysSo) {
+  auto loader = Make(23, {.batch = 5, .rank = 1, .ranks = 2});
+  EXPECT_EQ(loader->steps(), 3);
+  EXPECT_EQ(loader->max_batch(), 5);
+  loader->StartEpoch(0);
+  for (int64_t count : {5, 5, 1}) {
+    const Batch* batch = loader->Next().value();
+    EXPECT_EQ(batch->count, count);
+    EXPECT_EQ(batch->global_count, count == 5 ? 10 : 3);
+  }
+  EXPECT_EQ(loader->Next().value(), nullptr);
+  EXPECT_EQ(loader->Next().value(), nullptr) << "the end stays the end";
+}
+
+TEST(LoaderTest, BatchGrowsWhereTheRestIsTooSmallForAStep) {
+  auto loader = Make(21, {.batch = 5, .ranks = 2});
+  EXPECT_EQ(loader->max_batch(), 6);
+  EXPECT_EQ(Epoch(*loader, 0).size(), 11u);
+}
+
+TEST(LoaderTest, EpochMayBeLeftAtAnyStep) {
+  for (int prefetch : {0, 1, 3}) {
+    auto loader = Make(40, {.batch = 4, .prefetch = prefetch});
+    const std::vector<int64_t> whole = Epoch(*loader, 1);
+    for (int taken = 0; taken <= 10; ++taken) {
+      loader->StartEpoch(0);
+      for (int i = 0; i < taken; ++i) ASSERT_NE(loader->Next().value(), nullptr);
+      EXPECT_EQ(Epoch(*loader, 1), whole);
+    }
+  }
+}
+
+TEST(LoaderTest, MayEndAtAnyStep) {
+  for (int taken = 0; taken < 12; ++taken) {
+    auto loader = Make(40, {.batch = 4, .prefetch = 2});
+    loader->StartEpoch(0);
+    for (int i = 0; i < taken; ++i) ASSERT_TRUE(loader->Next().ok());
+  }
+  Make(40, {.batch = 4});  // without an epoch
+}
+
+TEST(LoaderTest, HeldBatchIsNotOverwritten) {
+  auto loader = Make(400, {.batch = 1, .prefetch = 2});
+  loader->StartEpoch(0);
+  const Batch* held = loader->Next().value();
+  const int32_t label = held->labels.data<int32_t>()[0];
+  // The data set is read no further than the slots reach: the batch held and two ahead.
+  auto dataset = std::make_shared<CountingDataset>(400);
+  auto counted =
+      Loader::Create(dataset, Part::kTrain, AllIndices(400), {.batch = 1, .prefetch = 2}).value();
+  counted->StartEpoch(0);
+  for (int64_t taken = 1; taken <= 100; ++taken) {
+    ASSERT_TRUE(counted->Next().ok());
+    EXPECT_LE(dataset->reads(), taken + 2);
+  }
+  EXPECT_EQ(held->labels.data<int32_t>()[0], label);
+}
+
+TEST(LoaderTest, ErrorOfTheDataSetSurfacesAtItsStep) {
+  for (int prefetch : {0, 1, 3}) {
+    const auto dataset = std::make_shared<CountingDataset>(20, ImageExtents{1, 1, 1}, 9);
+    auto loader = Loader::Create(dataset, Part::kTrain, AllIndices(20),
+                                 {.batch = 2, .shuffle = false, .prefetch = prefetch})
+                      .value();
+    for (int round = 0; round < 3; ++round) {
+      loader->StartEpoch(round);
+      for (int i = 0; i < 4; ++i) ASSERT_TRUE(loader->Next().ok()) << "step " << i;
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(loader->Next().status(), absl::DataLossError("the disk is on fire"));
+      }
+    }
+  }
+}
+
+TEST(LoaderTest, NoIndicesMakeAnEmptyEpoch) {
+  auto loader = Make(0, {});
+  EXPECT_EQ(loader->steps(), 0);
+  loader->StartEpoch(0);
+  EXPECT_EQ(loader->Next().value(), nullptr);
+}
+
+TEST(LoaderTest, StepsPerEpochIsKept) {
+  auto more = Make(10, {.batch = 4, .steps_per_epoch = 6});
+  EXPECT_EQ(more->steps(), 6);
+  EXPECT_EQ(more->samples(), 24);
+  EXPECT_EQ(Epoch(*more, 0).size(), 24u);
+  auto fewer = Make(100, {.batch = 4, .steps_per_epoch = 6});
+  EXPECT_EQ(Epoch(*fewer, 0).size(), 24u);
+}
+
+TEST(LoaderTest, NextNeedsAnEpoch) {
+  EXPECT_EQ(Make(10, {})->Next().status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(LoaderTest, RefusesNonsense) {
+  const auto code = [](std::vector<int64_t> indices, const LoaderOptions& options) {
+    return Loader::Create(std::make_shared<CountingDataset>(10), Part::kTrain, std::move(indices),
+                          options)
+        .status()
+        .code();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code({0, 10}, {}), kInvalid);
+  EXPECT_EQ(code({-1}, {}), kInvalid);
+  EXPECT_EQ(code({0}, {.batch = 0}), kInvalid);
+  EXPECT_EQ(code({0}, {.ranks = 2}), kInvalid);
+  EXPECT_EQ(code({0}, {.dtype = DType::kInt32}), kInvalid);
+  EXPECT_EQ(code({0}, {.prefetch = -1}), kInvalid);
+  const int64_t huge = std::numeric_limits<int64_t>::max() / 2;
+  EXPECT_EQ(code({0}, {.batch = huge, .steps_per_epoch = 1}), kInvalid);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,100 @@
+#include "data/sampler.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "data/shuffle.h"
+#include "tensor/philox.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status Check(int64_t samples, const SamplerOptions& options) {
+  if (options.batch < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the batch size must be at least 1, not ", options.batch));
+  }
+  if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no rank ", options.rank, " among ", options.ranks));
+  }
+  if (options.steps_per_epoch < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the steps per epoch must be 0 (all samples) or more, not ", options.steps_per_epoch));
+  }
+  int64_t step, epoch;
+  if (__builtin_mul_overflow(options.batch, int64_t{options.ranks}, &step) ||
+      __builtin_mul_overflow(step, options.steps_per_epoch, &epoch)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a batch size of ", options.batch, " is too large"));
+  }
+  if (samples > int64_t{1} << 32) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an epoch of ", samples, " samples is not supported: at most 2^32"));
+  }
+  if (samples > 0 && samples < options.ranks && options.steps_per_epoch == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(samples, " samples cannot be divided over ", options.ranks,
+                     " ranks: every rank needs one; use fewer ranks or more samples"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Sampler> Sampler::Create(std::vector<int64_t> indices,
+                                        const SamplerOptions& options) {
+  absl::Status status = Check(int64_t(indices.size()), options);
+  if (!status.ok()) return status;
+  return Sampler(std::move(indices), options);
+}
+
+Sampler::Sampler(std::vector<int64_t> indices, const SamplerOptions& options)
+    : options_(options), indices_(std::move(indices)) {
+  if (options.shuffle) order_ = indices_;
+  const int64_t available = int64_t(indices_.size());
+  if (available == 0) return;
+  const int64_t step = options.batch * options.ranks;
+  if (options.steps_per_epoch > 0) {
+    steps_ = options.steps_per_epoch;
+    samples_ = steps_ * step;
+  } else {
+    steps_ = available / step + (available % step >= options.ranks ? 1 : 0);
+    samples_ = available;
+  }
+  const int64_t last = samples_ - (steps_ - 1) * step;
+  max_batch_ = std::max(steps_ > 1 ? options.batch : 0, (last + options.ranks - 1) / options.ranks);
+}
+
+void Sampler::StartEpoch(int64_t epoch) {
+  assert(epoch >= 0);
+  if (!options_.shuffle) return;
+  std::copy(indices_.begin(), indices_.end(), order_.begin());
+  Shuffle(Philox(options_.seed, StreamId(RandomPurpose::kShuffle, uint64_t(epoch))), order_);
+}
+
+Sampler::Slice Sampler::StepSlice(int64_t step) const {
+  assert(step >= 0 && step < steps_);
+  const int64_t full = options_.batch * options_.ranks;
+  const int64_t begin = step * full;
+  const int64_t count = step == steps_ - 1 ? samples_ - begin : full;
+  const int64_t each = count / options_.ranks;
+  const int64_t more = count % options_.ranks;  // ranks below this take one more
+  const int64_t rank = options_.rank;
+  return {begin + rank * each + std::min(rank, more), each + (rank < more), count};
+}
+
+void Sampler::Indices(const Slice& slice, std::span<int64_t> out) const {
+  assert(int64_t(out.size()) == slice.count);
+  const std::vector<int64_t>& order = options_.shuffle ? order_ : indices_;
+  size_t place = size_t(slice.begin) % order.size();
+  for (int64_t& index : out) {
+    index = order[place];
+    if (++place == order.size()) place = 0;
+  }
+}
+
+}  // namespace dtnn

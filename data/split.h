@@ -1,0 +1,31 @@
+// Which samples of the training part are held out for validation (`--validation-split`).
+//
+// The subset is random (data sets are often sorted), fixed for a seed (the same in every epoch, on
+// every rank and after a restart) and disjoint from what remains for training.
+
+#ifndef DTNN_DATA_SPLIT_H_
+#define DTNN_DATA_SPLIT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace dtnn {
+
+// Both ascending, so that unshuffled reading goes forward through a file.
+struct Split {
+  std::vector<int64_t> train, validation;
+};
+
+// Divides 0 .. n-1: validation gets floor(n * fraction) samples, where a product that only rounding
+// keeps below an integer counts as that integer (100 * 0.29 is 29). InvalidArgument unless
+// 0 <= fraction < 1 and 0 <= n <= 2^32.
+absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed);
+
+// 0 .. n-1: a whole part.
+std::vector<int64_t> AllIndices(int64_t n);
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_SPLIT_H_
