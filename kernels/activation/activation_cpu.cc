@@ -22,8 +22,8 @@ struct ActivationPass {
   ActivationKind kind;
   DType dtype;
   RowGrid grid;
-  Operand x, y, dy, dx;
-  bool accumulate;
+  Operand x = {}, y = {}, dy = {}, dx = {};
+  bool accumulate = false;
 };
 
 }  // namespace dtnn
@@ -158,14 +158,7 @@ class ActivationCpu : public Activation {
 
  private:
   ActivationPass PassOver(const RowGrid& grid) const {
-    return {.kind = spec_.kind,
-            .dtype = spec_.dtype,
-            .grid = grid,
-            .x = {},
-            .y = {},
-            .dy = {},
-            .dx = {},
-            .accumulate = false};
+    return {.kind = spec_.kind, .dtype = spec_.dtype, .grid = grid};
   }
   int64_t Grain() const { return spec_.kind == ActivationKind::kRelu ? kCopyGrain : kMathGrain; }
 

@@ -1,0 +1,42 @@
+#include "kernels/softmax/softmax.h"
+
+#include "absl/strings/str_cat.h"
+#include "kernels/elementwise/operands.h"
+#include "kernels/softmax/softmax_cpu.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status Validate(const SoftmaxSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckFloating("softmax", spec.dtype));
+  if (spec.rows >= 0 && spec.columns >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("softmax: ", spec.rows, " rows of ", spec.columns,
+                                                 " columns, expected at least one column"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Softmax>> CreateSoftmax(DeviceContext& context,
+                                                       const SoftmaxSpec& spec) {
+  DTNN_RETURN_IF_ERROR(Validate(spec));
+  switch (context.device().type) {
+    case DeviceType::kCpu:
+      return CreateSoftmaxCpu(spec);
+    default:
+      return NoKernelFor("softmax", context.device());
+  }
+}
+
+absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropy>> CreateSoftmaxCrossEntropy(
+    DeviceContext& context, const SoftmaxSpec& spec) {
+  DTNN_RETURN_IF_ERROR(Validate(spec));
+  switch (context.device().type) {
+    case DeviceType::kCpu:
+      return CreateSoftmaxCrossEntropyCpu(spec);
+    default:
+      return NoKernelFor("softmax cross entropy", context.device());
+  }
+}
+
+}  // namespace dtnn
