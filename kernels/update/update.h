@@ -1,7 +1,7 @@
 // The optimizer's pass over an arena: parameters, gradients and slots are read and written once.
 //
-// All tensors are dense, rank 1 and of one length. t is the step, from 1. eps is inside the root and
-// decay is decoupled from the moments, as in the original system:
+// All tensors are dense, rank 1 and of one length. t is the step, from 1. eps is inside the root
+// and decay is decoupled from the moments, as in the original system:
 //
 //   sgd       v = momentum*v + g;   w -= lr * (decay*w + v)
 //   nesterov  v = momentum*v + g;   w -= lr * (decay*w + g + momentum*v)
