@@ -1,0 +1,211 @@
+#include "tools/layering.h"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace dtnn::layering {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  std::string_view name;
+  int floor;  // a folder may use those on lower floors
+};
+
+constexpr Folder kHouse[] = {
+    {"tensor", 0}, {"kernels", 1}, {"tools", 2},  {"layers", 2}, {"optim", 2},
+    {"data", 2},   {"comm", 2},    {"models", 3}, {"apps", 4},   {"bench", 5},
+};
+
+// Folders with sources of their own that are no part of the house: other workspaces.
+constexpr std::string_view kOutside[] = {"examples", "third_party", "docs"};
+
+std::string_view TopFolder(std::string_view path) { return path.substr(0, path.find('/')); }
+
+const Folder* Find(std::string_view name) {
+  const auto* found = std::ranges::find(kHouse, name, &Folder::name);
+  return found == std::end(kHouse) ? nullptr : found;
+}
+
+std::string_view TrimLeft(std::string_view text) {
+  const size_t start = text.find_first_not_of(" \t");
+  return start == std::string_view::npos ? std::string_view() : text.substr(start);
+}
+
+bool IsTestSource(std::string_view path) {
+  const std::string_view stem = path.substr(0, path.rfind('.'));
+  return stem.ends_with("_test") || stem.ends_with("_benchmark") || stem.ends_with("_fuzz") ||
+         path.find("/testing/") != std::string_view::npos;
+}
+
+// Why `user` may not use `used`, or nothing when it may.  `in_test`: the edge serves a test only.
+std::optional<std::string> Refusal(const Folder& user, const Folder& used, bool in_test) {
+  if (user.name == used.name) return std::nullopt;
+  if (used.name == "bench") {
+    if (in_test) return std::nullopt;
+    return "only tests and benchmarks may use bench";
+  }
+  if (used.name == "tools") {
+    if (in_test) return std::nullopt;
+    return "only tests and benchmarks may use tools";
+  }
+  if (used.floor < user.floor) return std::nullopt;
+  std::string allowed;
+  for (const Folder& folder : kHouse) {
+    if (folder.floor >= user.floor || folder.name == "tools") continue;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(folder.name);
+  }
+  return std::string(used.floor == user.floor ? "sideways" : "upwards") + "; " +
+         std::string(user.name) + " may use " + (allowed.empty() ? "no other folder" : allowed);
+}
+
+void ForEachLine(std::string_view text, const std::function<void(int, std::string_view)>& visit) {
+  for (int line = 1; !text.empty(); ++line) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    visit(line, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+// The path that a line includes, or nothing.
+std::optional<std::string_view> IncludedPath(std::string_view line) {
+  line = TrimLeft(line);
+  if (!line.starts_with('#')) return std::nullopt;
+  line = TrimLeft(line.substr(1));
+  if (!line.starts_with("include")) return std::nullopt;
+  line = TrimLeft(line.substr(7));
+  if (line.empty() || (line[0] != '"' && line[0] != '<')) return std::nullopt;
+  const size_t end = line.find(line[0] == '"' ? '"' : '>', 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  return line.substr(1, end - 1);
+}
+
+// The package paths of all labels of this repository in a line of a BUILD file.
+std::vector<std::string_view> LabelPackages(std::string_view line) {
+  std::vector<std::string_view> packages;
+  for (size_t quote = line.find('"'); quote != std::string_view::npos;
+       quote = line.find('"', quote + 1)) {
+    const size_t end = line.find('"', quote + 1);
+    if (end == std::string_view::npos) break;
+    std::string_view label = line.substr(quote + 1, end - quote - 1);
+    quote = end;
+    if (label.starts_with("@dtnn//")) label.remove_prefix(5);
+    if (!label.starts_with("//")) continue;
+    // Visibility names who may use a target, not whom it uses.
+    if (label.ends_with("__pkg__") || label.ends_with("__subpackages__")) continue;
+    label.remove_prefix(2);
+    packages.push_back(label.substr(0, label.find(':')));
+  }
+  return packages;
+}
+
+std::string At(std::string_view path, int line) {
+  return std::string(path) + ":" + std::to_string(line) + ": ";
+}
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+bool IsSource(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".h" || extension == ".cc" || extension == ".cu" || extension == ".cuh" ||
+         extension == ".inc";
+}
+
+bool IsBuildFile(const fs::path& path) {
+  return path.filename() == "BUILD.bazel" || path.filename() == "BUILD";
+}
+
+void Append(std::vector<std::string> from, std::vector<std::string>& to) {
+  std::ranges::move(from, std::back_inserter(to));
+}
+
+void CheckFolder(const fs::path& root, const fs::path& folder, int& files_read,
+                 std::vector<std::string>& findings) {
+  const bool known = Find(folder.filename().string()) != nullptr;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    const bool source = IsSource(entry.path());
+    if (!source && !IsBuildFile(entry.path())) continue;
+    const std::string path = entry.path().lexically_relative(root).generic_string();
+    if (!known) {
+      findings.push_back(path + ": no floor of the house: add the folder to tools/layering.cc");
+      return;
+    }
+    const std::string text = ReadFile(entry.path());
+    Append(source ? CheckSource(path, text) : CheckBuildFile(path, text), findings);
+    ++files_read;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> CheckSource(std::string_view path, std::string_view text) {
+  std::vector<std::string> findings;
+  const Folder* user = Find(TopFolder(path));
+  if (user == nullptr) return findings;
+  ForEachLine(text, [&](int line, std::string_view content) {
+    const auto included = IncludedPath(content);
+    if (!included) return;
+    if (included->starts_with("../") || included->find("/../") != std::string_view::npos) {
+      findings.push_back(At(path, line) + "includes " + std::string(*included) +
+                         ": write the path from the repository's root");
+      return;
+    }
+    const Folder* used = Find(TopFolder(*included));
+    if (used == nullptr) return;
+    if (const auto refusal = Refusal(*user, *used, IsTestSource(path))) {
+      findings.push_back(At(path, line) + "includes " + std::string(*included) + ": " + *refusal);
+    }
+  });
+  return findings;
+}
+
+std::vector<std::string> CheckBuildFile(std::string_view path, std::string_view text) {
+  std::vector<std::string> findings;
+  const Folder* user = Find(TopFolder(path));
+  if (user == nullptr) return findings;
+  bool in_test = false;
+  ForEachLine(text, [&](int line, std::string_view content) {
+    if (TrimLeft(content).starts_with('#') || content.starts_with("load(")) return;
+    const size_t open = content.find('(');
+    if (open != std::string_view::npos && TrimLeft(content).size() == content.size()) {
+      const std::string_view rule = content.substr(0, open);
+      in_test = rule.ends_with("_test") || rule.ends_with("_benchmark") ||
+                path.find("/testing/") != std::string_view::npos;
+    }
+    for (std::string_view package : LabelPackages(content)) {
+      const Folder* used = Find(TopFolder(package));
+      if (used == nullptr) continue;
+      if (const auto refusal = Refusal(*user, *used, in_test)) {
+        findings.push_back(At(path, line) + "depends on //" + std::string(package) + ": " +
+                           *refusal);
+      }
+    }
+  });
+  return findings;
+}
+
+std::vector<std::string> CheckTree(const fs::path& root, int* files_read) {
+  std::vector<std::string> findings;
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(root)) {
+    const std::string name = entry.path().filename().string();
+    // Bazel's own links (bazel-bin, ...) and hidden folders are not part of the sources.
+    if (entry.is_symlink() || !entry.is_directory() || name.starts_with('.')) continue;
+    if (std::ranges::find(kOutside, name) != std::end(kOutside)) continue;
+    CheckFolder(root, entry.path(), count, findings);
+  }
+  if (files_read != nullptr) *files_read = count;
+  std::ranges::sort(findings);
+  return findings;
+}
+
+}  // namespace dtnn::layering

@@ -1,0 +1,119 @@
+#include "tools/layering.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn::layering {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+TEST(LayeringTest, ThisRepositoryPointsDownwardsOnly) {
+  // The runfile is a link to the real file, so this finds every source, also the newest.
+  const fs::path root =
+      fs::canonical(fs::path(std::getenv("TEST_SRCDIR")) / "dtnn" / "WORKSPACE").parent_path();
+  int files_read = 0;
+  EXPECT_THAT(CheckTree(root, &files_read), IsEmpty());
+  EXPECT_GT(files_read, 40) << "too few sources below " << root;
+}
+
+TEST(LayeringTest, IncludesMayPointDownwards) {
+  EXPECT_THAT(CheckSource("models/plan.cc",
+                          "#include \"models/plan.h\"\n"
+                          "#include <vector>\n"
+                          "#include \"absl/status/status.h\"\n"
+                          "#include \"comm/communicator.h\"\n"
+                          "#include \"tensor/tensor.h\"\n"),
+              IsEmpty());
+}
+
+TEST(LayeringTest, AnIncludeUpwardsIsNamedWithFileAndLine) {
+  EXPECT_THAT(CheckSource("kernels/gemm/gemm.cc", "// c\n#include \"layers/layer.h\"\n"),
+              ElementsAre(AllOf(StartsWith("kernels/gemm/gemm.cc:2: includes layers/layer.h"),
+                                HasSubstr("upwards; kernels may use tensor"))));
+  EXPECT_THAT(CheckSource("tensor/npy.h", "  #  include <kernels/pair.h>"),
+              ElementsAre(HasSubstr("tensor may use no other folder")));
+  EXPECT_THAT(CheckSource("data/x.cu", "#include \"tensor/a.h\"\n\n#include \"apps/b.h\"\n"),
+              ElementsAre(StartsWith("data/x.cu:3:")));
+}
+
+TEST(LayeringTest, AnIncludeBetweenSiblingsIsNamed) {
+  EXPECT_THAT(CheckSource("optim/sgd.h", "#include \"data/dataset.h\"\n"),
+              ElementsAre(AllOf(StartsWith("optim/sgd.h:1:"), HasSubstr("sideways"))));
+  EXPECT_THAT(CheckSource("optim/sgd_test.cc", "#include \"data/dataset.h\"\n").size(), 1);
+}
+
+TEST(LayeringTest, BenchAndToolsServeTestsOnly) {
+  for (const char* line : {"#include \"bench/peak.h\"", "#include \"tools/testing/tensors.h\""}) {
+    EXPECT_EQ(CheckSource("apps/benchmark.cc", line).size(), 1) << line;
+    EXPECT_THAT(CheckSource("kernels/add/add_test.cc", line), IsEmpty()) << line;
+    EXPECT_THAT(CheckSource("kernels/add/add_benchmark.cc", line), IsEmpty()) << line;
+    EXPECT_THAT(CheckSource("layers/testing/gradient_check.cc", line), IsEmpty()) << line;
+  }
+  EXPECT_THAT(CheckSource("bench/train.cc", "#include \"apps/a.h\"\n#include \"tensor/a.h\""),
+              IsEmpty());
+}
+
+TEST(LayeringTest, RelativeIncludesAreRefused) {
+  EXPECT_EQ(CheckSource("kernels/add/add.cc", "#include \"../../layers/layer.h\"").size(), 1);
+}
+
+TEST(LayeringTest, BuildEdgesAreReadLikeIncludes) {
+  const char kBuild[] =
+      "load(\"//tools:dtnn.bzl\", \"dtnn_cc_library\")\n"
+      "package(default_visibility = [\"//visibility:public\"])\n"
+      "dtnn_cc_library(\n"
+      "    name = \"sgd\",\n"
+      "    visibility = [\"//models:__subpackages__\"],\n"
+      "    # \"//models\" is only talked about\n"
+      "    deps = [\"//tensor\", \":loss\", \"@com_google_absl//absl/status\"] + if_cuda([\n"
+      "        \"@dtnn//data:mnist\",\n"
+      "        \"//kernels/update\",\n"
+      "    ]),\n"
+      ")\n";
+  EXPECT_THAT(CheckBuildFile("optim/BUILD.bazel", kBuild),
+              ElementsAre(StartsWith("optim/BUILD.bazel:8: depends on //data: sideways")));
+  EXPECT_EQ(CheckBuildFile("kernels/update/BUILD.bazel", "x(deps = [\"//layers\", \"//models:a\"])")
+                .size(),
+            2);
+}
+
+TEST(LayeringTest, OnlyTestRulesMayDependOnTools) {
+  const std::string deps = "    deps = [\"//tools/testing:tensors\"],\n)\n";
+  EXPECT_EQ(CheckBuildFile("tensor/BUILD.bazel", "dtnn_cc_library(\n" + deps).size(), 1);
+  EXPECT_THAT(CheckBuildFile("tensor/BUILD.bazel", "dtnn_cc_test(\n" + deps), IsEmpty());
+  EXPECT_EQ(
+      CheckBuildFile("tensor/BUILD.bazel", "dtnn_cc_test(\n" + deps + "\ndtnn_cc_library(\n" + deps)
+          .size(),
+      1);
+}
+
+TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
+  const fs::path root = fs::path(::testing::TempDir()) / "layering_tree";
+  fs::remove_all(root);
+  const auto write = [&](const char* path, const char* text) {
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text;
+  };
+  write("tensor/deep/er/a.h", "#include \"models/graph.h\"\n");
+  write("kernels/BUILD.bazel", "dtnn_cc_library(deps = [\"//layers:fc\"])\n");
+  write("utils/a.cc", "");
+  write("docs/README.md", "#include \"apps/a.h\"\n");
+  write(".git/a.cc", "");
+  int files_read = 0;
+  EXPECT_THAT(CheckTree(root, &files_read),
+              ElementsAre(StartsWith("kernels/BUILD.bazel:1:"), StartsWith("tensor/deep/er/a.h:1:"),
+                          StartsWith("utils/a.cc: no floor of the house")));
+  EXPECT_EQ(files_read, 2);
+}
+
+}  // namespace
+}  // namespace dtnn::layering
