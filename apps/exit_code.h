@@ -1,0 +1,45 @@
+// Exit codes of the programs, and how an error reaches the user: one line on stderr,
+// `program: message`.
+//
+// Which code an error deserves is known where it arises, not from its absl code (a corrupt file is
+// InvalidArgument too), so it travels with the status: UsageError and WithExitCode attach it,
+// ExitCodeOf reads it back.
+
+#ifndef DTNN_APPS_EXIT_CODE_H_
+#define DTNN_APPS_EXIT_CODE_H_
+
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;      // wrong flags: nothing was done
+inline constexpr int kExitPeerLost = 75;  // a rank is gone but a valid checkpoint exists: run again
+
+// The convention of shells for a process that signal `number` ended.
+constexpr int ExitCodeOfSignal(int number) { return 128 + number; }
+
+// The same status, carrying an exit code. OK stays OK.
+absl::Status WithExitCode(absl::Status status, int exit_code);
+
+// InvalidArgument that ends the program with kExitUsage.
+absl::Status UsageError(std::string_view message);
+
+// The code that `status` carries; kExitFailed for other errors; kExitDone when OK.
+int ExitCodeOf(const absl::Status& status);
+
+// `text` fit for the middle of a one-line message: control characters and broken UTF-8 become
+// escapes, and what is longer than `limit` bytes is cut and ends in "...".
+std::string OneLine(std::string_view text, size_t limit = 2000);
+
+// Writes `program: message` as one line unless `status` is OK; returns its exit code.
+int ReportStatus(const absl::Status& status, std::string_view program, std::ostream& out);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_EXIT_CODE_H_

@@ -1,0 +1,30 @@
+// The known name that a mistyped one most likely meant, for "did you mean" in error messages.
+//
+// Distance: insertions, deletions, substitutions and swaps of neighbours (optimal string
+// alignment), letters compared without case; up to a third of the name may be wrong. A name that
+// begins exactly one candidate means that one. O(candidates * length^2); lengths over 64 match
+// nothing.
+
+#ifndef DTNN_APPS_FLAGS_NEAREST_H_
+#define DTNN_APPS_FLAGS_NEAREST_H_
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dtnn {
+
+size_t EditDistance(std::string_view a, std::string_view b);
+
+// Ties go to the earlier candidate.
+std::optional<std::string_view> NearestName(std::string_view name,
+                                            std::span<const std::string_view> candidates);
+
+// `; did you mean "NEAREST"?`, or nothing where no candidate is near.
+std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_FLAGS_NEAREST_H_

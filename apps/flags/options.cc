@@ -1,0 +1,46 @@
+#include "apps/flags/options.h"
+
+#include "absl/strings/str_cat.h"
+#include "apps/exit_code.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kDefaultBatchSize = 64;
+
+std::string PathOf(const Options& options, const std::string& part) {
+  if (!part.empty()) return part;
+  if (!options.dataset_path.empty()) return options.dataset_path;
+  return options.dataset == "mnist" ? kFashionMnistPath : "";
+}
+
+}  // namespace
+
+DType ElementTypeOf(const Options& options) {
+  return options.dtype == "float64" ? DType::kFloat64 : DType::kFloat32;
+}
+
+TensorFormat FormatOf(const Options& options) {
+  if (options.tensor_format == "AUTO") {
+    return options.enable_gpu ? TensorFormat::kNCHW : TensorFormat::kNHWC;
+  }
+  return options.tensor_format == "NCHW" ? TensorFormat::kNCHW : TensorFormat::kNHWC;
+}
+
+absl::StatusOr<int64_t> BatchSizePerRank(const Options& options, int64_t ranks) {
+  if (!options.global_batch_size) return options.batch_size.value_or(kDefaultBatchSize);
+  const int64_t size = *options.global_batch_size;
+  if (size % ranks != 0) {
+    return UsageError(absl::StrCat("--global-batch-size=", size,
+                                   ": must be a multiple of the number of ranks, ", ranks));
+  }
+  return size / ranks;
+}
+
+std::string TrainPath(const Options& options) {
+  return PathOf(options, options.dataset_train_path);
+}
+
+std::string TestPath(const Options& options) { return PathOf(options, options.dataset_test_path); }
+
+}  // namespace dtnn

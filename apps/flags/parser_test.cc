@@ -1,0 +1,187 @@
+#include "apps/flags/parser.h"
+
+#include <initializer_list>
+
+#include "apps/exit_code.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// A complete command line with `arguments` in it.
+absl::StatusOr<CommandLine> Parse(const Arguments& arguments) {
+  Arguments all = {"--model=simplecnn", "--dataset=mnist"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return ParseFlags(all);
+}
+
+Options Parsed(const Arguments& arguments) {
+  const absl::StatusOr<CommandLine> command_line = Parse(arguments);
+  EXPECT_TRUE(command_line.ok()) << command_line.status();
+  return command_line.ok() ? command_line->options : Options();
+}
+
+// The message of the usage error.
+std::string Error(const Arguments& arguments) {
+  const absl::StatusOr<CommandLine> command_line = Parse(arguments);
+  EXPECT_EQ(ExitCodeOf(command_line.status()), kExitUsage);
+  return std::string(command_line.status().message());
+}
+
+TEST(ParserTest, ValueStandsAfterEqualsOrNext) {
+  EXPECT_EQ(Parsed({"--num-epochs=7"}).num_epochs, 7);
+  EXPECT_EQ(Parsed({"--num-epochs", "7"}).num_epochs, 7);
+  EXPECT_EQ(Parsed({"--random-seed", "-7"}).random_seed, -7);
+  EXPECT_EQ(Parsed({"--dataset-path=a=b"}).dataset_path, "a=b");
+  EXPECT_EQ(Parsed({"--dataset-path=--x"}).dataset_path, "--x");
+}
+
+TEST(ParserTest, DashesAndUnderscoresAreEqual) {
+  EXPECT_EQ(Parsed({"--num_epochs=7"}).num_epochs, 7);
+  EXPECT_EQ(Parsed({"--dataset_train-path=x"}).dataset_train_path, "x");
+}
+
+TEST(ParserTest, LastOccurrenceWins) {
+  EXPECT_EQ(Parsed({"--num-epochs=7", "--num_epochs", "8"}).num_epochs, 8);
+  EXPECT_FALSE(Parsed({"--evaluate", "--noevaluate"}).evaluate);
+  EXPECT_TRUE(Parsed({"--noevaluate", "--evaluate"}).evaluate);
+  EXPECT_EQ(Parsed({"--batch-size=3", "--batch-size=None"}).batch_size, std::nullopt);
+}
+
+TEST(ParserTest, OverriddenValuesAreCheckedToo) {
+  EXPECT_EQ(Error({"--num-epochs=x", "--num-epochs=8"}),
+            "--num-epochs=x: must be a whole number >= 0");
+}
+
+TEST(ParserTest, BooleansInAllForms) {
+  EXPECT_TRUE(Parsed({"--evaluate"}).evaluate);
+  EXPECT_TRUE(Parsed({"--evaluate=YES"}).evaluate);
+  EXPECT_TRUE(Parsed({"--evaluate", "on"}).evaluate);
+  EXPECT_FALSE(Parsed({"--evaluate", "no"}).evaluate);
+  EXPECT_FALSE(Parsed({"--noaugment-shuffle"}).augment_shuffle);
+  EXPECT_FALSE(Parsed({"--no-augment-shuffle"}).augment_shuffle);
+  EXPECT_FALSE(Parsed({"--no_augment_shuffle"}).augment_shuffle);
+  const Options options = Parsed({"--evaluate", "--num-epochs=2"});
+  EXPECT_TRUE(options.evaluate);
+  EXPECT_EQ(options.num_epochs, 2);
+}
+
+TEST(ParserTest, NamesThatBeginWithNoAreNotNegations) {
+  EXPECT_EQ(Error({"--normalize"}), "--normalize: not available in this build yet");
+  EXPECT_TRUE(Parse({"--nonormalize"}).ok());
+}
+
+TEST(ParserTest, NegationIsForBooleansAndTakesNoValue) {
+  EXPECT_EQ(Error({"--noevaluate=true"}),
+            "--noevaluate=true: takes no value; write --evaluate or --noevaluate");
+  EXPECT_EQ(Error({"--nonum-epochs"}),
+            "--nonum-epochs: no such option; did you mean --num-epochs? (--help lists all)");
+}
+
+TEST(ParserTest, MisspeltBooleanIsAnError) {
+  EXPECT_EQ(Error({"--evaluate=ture"}),
+            "--evaluate=ture: must be true, 1, yes, y, t, on or false, 0, no, n, f, off; did you "
+            "mean \"true\"?");
+  EXPECT_EQ(Error({"--evaluate", "ture"}),
+            "argument \"ture\": is no option; write --name=value (--help lists all)");
+}
+
+TEST(ParserTest, UnknownOptionNamesTheNearest) {
+  EXPECT_EQ(Error({"--nume-pochs=3"}),
+            "--nume-pochs: no such option; did you mean --num-epochs? (--help lists all)");
+  EXPECT_EQ(Error({"--momentun=3"}),
+            "--momentun: no such option; did you mean --momentum? (--help lists all)");
+  EXPECT_EQ(Error({"--xyzzy"}), "--xyzzy: no such option; (--help lists all)");
+}
+
+TEST(ParserTest, AbbreviationsAreSuggestedButNotAccepted) {
+  EXPECT_EQ(Error({"--num=3"}),
+            "--num: no such option; did you mean --num-epochs? (--help lists all)");
+}
+
+TEST(ParserTest, ComputedValuesSayWhatToDo) {
+  EXPECT_EQ(Error({"--threads_per_process=4"}),
+            "--threads-per-process: cannot be set; set the environment variable OMP_NUM_THREADS");
+}
+
+TEST(ParserTest, MissingValue) {
+  EXPECT_EQ(Error({"--num-epochs"}), "--num-epochs: needs a value: a whole number >= 0");
+  EXPECT_EQ(Error({"--num-epochs", "--evaluate"}),
+            "--num-epochs: needs a value: a whole number >= 0");
+}
+
+TEST(ParserTest, NoPositionalArguments) {
+  for (const Arguments& arguments :
+       std::initializer_list<Arguments>{{"x"}, {"-x"}, {"--", "--evaluate"}, {""}, {"-"}}) {
+    EXPECT_TRUE(Error(arguments).ends_with("(--help lists all)")) << arguments.back();
+  }
+  EXPECT_TRUE(Parse({"--"}).ok());
+}
+
+TEST(ParserTest, OddNamesAreUnknown) {
+  for (const char* argument : {"--=", "--=x", "---", "--no", "--no-", "---evaluate"}) {
+    EXPECT_FALSE(Error({argument}).empty());
+  }
+}
+
+TEST(ParserTest, MessagesAreOneShortLine) {
+  const std::string error = Error({"--dtype=a\nb" + std::string(5000, 'x')});
+  EXPECT_EQ(error.find('\n'), error.npos);
+  EXPECT_LT(error.size(), 300u);
+  const std::string unknown = Error({"--" + std::string(100000, 'x')});
+  EXPECT_LT(unknown.size(), 300u);
+}
+
+TEST(ParserTest, HelpAndListsNeedNothingElse) {
+  const auto action = [](const Arguments& arguments) { return ParseFlags(arguments)->action; };
+  EXPECT_EQ(action({"--help"}), Action::kHelp);
+  EXPECT_EQ(action({"-h", "nonsense"}), Action::kHelp);
+  EXPECT_EQ(action({"--num-epochs=2", "--help"}), Action::kHelp);
+  EXPECT_EQ(action({"--model=list"}), Action::kListModels);
+  EXPECT_EQ(action({"--dataset", "list"}), Action::kListDatasets);
+  EXPECT_EQ(ParseFlags(Arguments{"--help=optimizer"})->help_topic, "optimizer");
+  EXPECT_FALSE(ParseFlags(Arguments{"--bad", "--help"}).ok());
+}
+
+TEST(ParserTest, ContradictingSpellingsAreAnError) {
+  EXPECT_EQ(Error({"--optimizer-momentum=0.5", "--momentum=0.6"}),
+            "--optimizer-momentum=0.5 and --momentum=0.6: contradict each other; give one of them");
+  EXPECT_EQ(Parsed({"--optimizer-momentum=0.50", "--momentum=5e-1"}).optimizer_momentum, 0.5);
+}
+
+TEST(ParserTest, MappedAliases) {
+  EXPECT_EQ(Parsed({"--enable_conv_i2c"}).conv_variant, "i2c");
+  EXPECT_EQ(Parsed({"--enable_conv_gemm=False"}).conv_variant, "i2c");
+  EXPECT_EQ(Parsed({"--noenable_conv_gemm"}).conv_variant, "i2c");
+  EXPECT_EQ(Error({"--enable_conv_gemm=True"}),
+            "--enable-conv-gemm=True: gemm is not available in this build yet; must be i2c");
+  EXPECT_EQ(Error({"--enable_conv_gemm=maybe"}).substr(0, 32), "--enable-conv-gemm=maybe: must b");
+  EXPECT_TRUE(Parse({"--non_blocking_mpi=False"}).ok());
+  EXPECT_EQ(Error({"--non_blocking_mpi"}), "--non-blocking-mpi: not available in this build yet");
+  EXPECT_TRUE(Parse({"--blocking_mpi"}).ok());
+  EXPECT_EQ(Error({"--blocking_mpi", "--non_blocking_mpi=1"}),
+            "--non-blocking-mpi: not available in this build yet");
+}
+
+TEST(ParserTest, ArgvSkipsTheProgram) {
+  std::string words[] = {"benchmark", "--model=simplecnn", "--dataset=mnist"};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  EXPECT_EQ(ParseFlags(3, argv)->options.model, "simplecnn");
+  EXPECT_FALSE(ParseFlags(1, argv).ok());
+  EXPECT_FALSE(ParseFlags(0, argv).ok());
+}
+
+TEST(CheckNameTest, SuggestsTheNearestKnownName) {
+  constexpr std::string_view kModels[] = {"simplecnn", "vgg16"};
+  EXPECT_TRUE(CheckName("model", "vgg16", kModels).ok());
+  const absl::Status status = CheckName("model", "vgg61", kModels);
+  EXPECT_EQ(ExitCodeOf(status), kExitUsage);
+  EXPECT_EQ(status.message(),
+            "--model=vgg61: unknown model \"vgg61\"; did you mean \"vgg16\"? (--model=list shows "
+            "all 2)");
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,77 @@
+#include "apps/flags/validate.h"
+
+#include "apps/exit_code.h"
+#include "apps/flags/parser.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+absl::StatusOr<CommandLine> Parse(Arguments arguments) {
+  arguments.insert(arguments.begin(), {"--model=simplecnn", "--dataset=mnist"});
+  return ParseFlags(arguments);
+}
+
+std::string Error(const Arguments& arguments) {
+  const absl::StatusOr<CommandLine> command_line = Parse(arguments);
+  EXPECT_EQ(ExitCodeOf(command_line.status()), kExitUsage);
+  return std::string(command_line.status().message());
+}
+
+TEST(ValidateTest, ModelAndDatasetAreRequired) {
+  EXPECT_EQ(ParseFlags(Arguments{"--dataset=mnist"}).status().message(),
+            "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
+  EXPECT_EQ(
+      ParseFlags(Arguments{"--model=simplecnn"}).status().message(),
+      "--dataset: missing; name a data set, such as --dataset=mnist (--dataset=list shows all)");
+  EXPECT_FALSE(ParseFlags(Arguments{}).ok());
+}
+
+TEST(ValidateTest, BatchSizesExcludeEachOther) {
+  EXPECT_EQ(Error({"--batch-size=64", "--global-batch-size=128"}),
+            "--batch-size=64 and --global-batch-size=128: exclude each other; give one of them");
+  EXPECT_TRUE(Parse({"--batch-size=64", "--global-batch-size=None"}).ok());
+}
+
+TEST(ValidateTest, SyntheticShapesHaveTheirNumbers) {
+  EXPECT_EQ(Error({"--synthetic-input-shape=3,32"}),
+            "--synthetic-input-shape=3,32: must be three whole numbers: channels,height,width");
+  EXPECT_EQ(Error({"--synthetic-output-shape=3,2"}),
+            "--synthetic-output-shape=3,2: must be one whole number: the classes");
+}
+
+TEST(ValidateTest, MetricsInTheLossListBecomeMetrics) {
+  const Options options =
+      Parse({"--loss_func=categorical_accuracy,categorical_cross_entropy"})->options;
+  EXPECT_EQ(options.loss_func, "categorical_cross_entropy");
+  EXPECT_EQ(options.metrics, Arguments{"categorical_accuracy"});
+  const Options joined =
+      Parse({"--metrics=", "--loss-func=accuracy,categorical_cross_entropy"})->options;
+  EXPECT_EQ(joined.metrics, Arguments{"categorical_accuracy"});
+  EXPECT_EQ(Parse({"--metrics="})->options.metrics, Arguments{});
+  EXPECT_EQ(Error({"--loss-func=accuracy"}),
+            "--loss-func=categorical_accuracy: must name exactly one loss: "
+            "categorical_cross_entropy");
+  EXPECT_FALSE(Parse({"--loss-func="}).ok());
+}
+
+TEST(ValidateTest, SettingsWithoutEffectAreWarnedOf) {
+  EXPECT_EQ(Parse({})->warnings, Arguments{});
+  EXPECT_EQ(Parse({"--optimizer=adam", "--nesterov", "--beta1=0.9"})->warnings,
+            Arguments{"--optimizer-nesterov has no effect with --optimizer=adam"});
+  EXPECT_EQ(Parse({"--beta1=0.9"})->warnings,
+            Arguments{"--optimizer-beta1 has no effect with --optimizer=sgd"});
+  EXPECT_EQ(Parse({"--dataset=synthetic", "--dataset-path=x"})->warnings,
+            Arguments{"--dataset-path has no effect with --dataset=synthetic"});
+  EXPECT_EQ(Parse({"--synthetic-train-samples=8"})->warnings,
+            Arguments{"--synthetic-train-samples has no effect with --dataset=mnist"});
+  EXPECT_EQ(Parse({"--test-as-validation", "--validation-split=0.1"})->warnings,
+            Arguments{"--validation-split has no effect with --test-as-validation"});
+  EXPECT_EQ(Parse({"--evaluate-only"})->warnings.size(), 1u);
+  EXPECT_EQ(Parse({"--evaluate-only", "--num-epochs=3"})->warnings.size(), 2u);
+}
+
+}  // namespace
+}  // namespace dtnn

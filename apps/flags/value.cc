@@ -1,0 +1,315 @@
+#include "apps/flags/value.h"
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <span>
+#include <system_error>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "apps/exit_code.h"
+#include "apps/flags/nearest.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::string_view kTrueWords[] = {"true", "1", "yes", "y", "t", "on"};
+constexpr std::string_view kFalseWords[] = {"false", "0", "no", "n", "f", "off"};
+
+bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
+  return absl::EqualsIgnoreCase(absl::string_view(a.data(), a.size()),
+                                absl::string_view(b.data(), b.size()));
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && absl::ascii_isspace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && absl::ascii_isspace(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// A sign in front of a number; std::from_chars takes only '-'.
+std::string_view WithoutPlus(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  return text;
+}
+
+bool Takes(const Range& range, double x) {
+  return (range.low_open ? x > range.low : x >= range.low) &&
+         (range.high_open ? x < range.high : x <= range.high);
+}
+
+bool TakesNone(const OptionSpec& spec) { return DefaultText(spec) == "None"; }
+
+absl::Status MustBe(const OptionSpec& spec) {
+  return UsageError(absl::StrCat("must be ", DescribeAllowed(spec)));
+}
+
+absl::StatusOr<Value> ParseBoolean(const OptionSpec& spec, std::string_view text) {
+  if (const std::optional<bool> value = ParseBool(text)) return Value(*value);
+  std::vector<std::string_view> words(std::begin(kTrueWords), std::end(kTrueWords));
+  words.insert(words.end(), std::begin(kFalseWords), std::end(kFalseWords));
+  return UsageError(absl::StrCat("must be ", DescribeAllowed(spec), DidYouMean(text, words)));
+}
+
+absl::StatusOr<int64_t> ParseInt(const OptionSpec& spec, std::string_view text) {
+  text = WithoutPlus(Trim(text));
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    return UsageError(absl::StrCat("does not fit into 64 bits; must be ", DescribeAllowed(spec)));
+  }
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !Takes(spec.range, static_cast<double>(value))) {
+    return MustBe(spec);
+  }
+  return value;
+}
+
+absl::StatusOr<Value> ParseReal(const OptionSpec& spec, std::string_view text) {
+  text = WithoutPlus(Trim(text));
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    return UsageError(
+        absl::StrCat("too large or too small for a real number; must be ", DescribeAllowed(spec)));
+  }
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+      !Takes(spec.range, value)) {
+    return MustBe(spec);
+  }
+  return Value(value == 0 ? 0.0 : value);  // -0 is 0
+}
+
+// The canonical spelling of a word.
+absl::StatusOr<std::string> ParseWord(const OptionSpec& spec, std::string_view text) {
+  std::string_view word = Trim(text);
+  const bool prefixed = spec.type == OptionType::kMetric && word.starts_with("val_");
+  if (prefixed) word.remove_prefix(4);
+  const std::vector<std::string_view> words = SplitList(spec.words);
+  for (const WordAlias& alias : WordAliasTable()) {
+    if (EqualsIgnoreCase(word, alias.old_word) && std::ranges::count(words, alias.word) > 0) {
+      word = alias.word;
+    }
+  }
+  for (const std::string_view known : words) {
+    if (EqualsIgnoreCase(word, known))
+      return absl::StrCat(prefixed ? "val_" : "", std::string(known));
+  }
+  std::vector<std::string_view> candidates = words;
+  for (const std::string_view missing : SplitList(spec.missing_words)) {
+    if (EqualsIgnoreCase(word, missing)) {
+      return UsageError(absl::StrCat(std::string(missing),
+                                     " is not available in this build yet; must be ",
+                                     DescribeAllowed(spec)));
+    }
+    candidates.push_back(missing);
+  }
+  return UsageError(absl::StrCat("unknown word \"", OneLine(word, 80), "\"; must be ",
+                                 DescribeAllowed(spec), DidYouMean(word, candidates)));
+}
+
+absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view text) {
+  std::vector<std::string> list;
+  for (const std::string_view item : SplitList(text)) {
+    DTNN_ASSIGN_OR_RETURN(std::string word, ParseWord(spec, item));
+    if (std::ranges::count(list, word) == 0) list.push_back(std::move(word));
+  }
+  return Value(std::move(list));
+}
+
+absl::StatusOr<Value> ParseIntList(const OptionSpec& spec, std::string_view text) {
+  std::vector<int64_t> list;
+  for (const std::string_view item : SplitList(text)) {
+    DTNN_ASSIGN_OR_RETURN(const int64_t number, ParseInt(spec, item));
+    list.push_back(number);
+  }
+  if (list.empty()) return MustBe(spec);
+  return Value(std::move(list));
+}
+
+// As Python prints it: the shortest text that reads back as the same number, with an exponent only
+// below 1e-4 and from 1e16 on.
+std::string FormatReal(double value) {
+  char text[400];
+  const double size = std::abs(value);
+  const auto format = size == 0 || (size >= 1e-4 && size < 1e16) ? std::chars_format::fixed
+                                                                 : std::chars_format::scientific;
+  return std::string(text, std::to_chars(text, std::end(text), value, format).ptr);
+}
+
+struct Formatter {
+  std::string operator()(std::monostate) const { return "None"; }
+  std::string operator()(bool value) const { return value ? "True" : "False"; }
+  std::string operator()(int64_t value) const { return absl::StrCat(value); }
+  std::string operator()(double value) const { return FormatReal(value); }
+  std::string operator()(const std::string& value) const { return value; }
+  template <typename T>
+  std::string operator()(const std::vector<T>& list) const {
+    return absl::StrJoin(list, ",");
+  }
+};
+
+// Writes `value` into a member of type T; a list of words fits into a text, None into anything that
+// can be empty.
+struct Setter {
+  template <typename T>
+  void operator()(T& member) const {
+    if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
+      member = std::holds_alternative<int64_t>(value) ? T(std::get<int64_t>(value)) : std::nullopt;
+    } else if (std::holds_alternative<T>(value)) {
+      member = std::get<T>(value);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      member = std::holds_alternative<std::monostate>(value) ? "" : FormatValue(value);
+    } else {
+      assert(std::holds_alternative<std::monostate>(value));
+      member = T();
+    }
+  }
+  const Value& value;
+};
+
+}  // namespace
+
+std::optional<bool> ParseBool(std::string_view text) {
+  const auto equals = [&](std::string_view word) { return EqualsIgnoreCase(text, word); };
+  if (std::ranges::any_of(kTrueWords, equals)) return true;
+  if (std::ranges::any_of(kFalseWords, equals)) return false;
+  return std::nullopt;
+}
+
+std::vector<std::string_view> SplitList(std::string_view list) {
+  std::vector<std::string_view> items;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    const std::string_view item = Trim(list.substr(0, comma));
+    if (!item.empty()) items.push_back(item);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return items;
+}
+
+absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) {
+  const bool may_be_empty = spec.type == OptionType::kText || spec.type == OptionType::kWord;
+  if ((EqualsIgnoreCase(text, "none") || (text.empty() && may_be_empty)) && TakesNone(spec)) {
+    return Value();
+  }
+  switch (spec.type) {
+    case OptionType::kBool:
+      return ParseBoolean(spec, text);
+    case OptionType::kInt: {
+      DTNN_ASSIGN_OR_RETURN(const int64_t value, ParseInt(spec, text));
+      return Value(value);
+    }
+    case OptionType::kReal:
+      return ParseReal(spec, text);
+    case OptionType::kText:
+      if (text.find('\0') != std::string_view::npos) return UsageError("holds a zero byte");
+      return Value(std::string(text));
+    case OptionType::kWord:
+    case OptionType::kMetric: {
+      DTNN_ASSIGN_OR_RETURN(std::string word, ParseWord(spec, text));
+      return Value(std::move(word));
+    }
+    case OptionType::kWords:
+      return ParseWordList(spec, text);
+    case OptionType::kInts:
+      return ParseIntList(spec, text);
+  }
+  return MustBe(spec);
+}
+
+std::string FormatValue(const Value& value) { return std::visit(Formatter(), value); }
+
+std::string DescribeAllowed(const OptionSpec& spec) {
+  const auto words = [&] {
+    return absl::StrJoin(SplitList(spec.words), ", ",
+                         [](auto* out, auto word) { out->append(word); });
+  };
+  const auto bounds = [&] {
+    const Range& range = spec.range;
+    std::string text;
+    if (std::isfinite(range.low)) {
+      absl::StrAppend(&text, range.low_open ? " > " : " >= ", FormatReal(range.low));
+    }
+    if (std::isfinite(range.high)) {
+      absl::StrAppend(&text, text.empty() ? "" : " and",
+                      range.high_open ? " < " : " <= ", FormatReal(range.high));
+    }
+    return text;
+  };
+  switch (spec.type) {
+    case OptionType::kBool:
+      return "true, 1, yes, y, t, on or false, 0, no, n, f, off";
+    case OptionType::kInt:
+      return "a whole number" + bounds();
+    case OptionType::kReal:
+      return "a real number" + bounds();
+    case OptionType::kInts:
+      return "a comma list of whole numbers" + bounds();
+    case OptionType::kText:
+      return "a text";
+    case OptionType::kWords:
+      return "a comma list of: " + words();
+    case OptionType::kMetric:
+      return "one of these, with or without val_: " + words();
+    case OptionType::kWord:
+      break;
+  }
+  return SplitList(spec.words).size() == 1 ? words() : "one of: " + words();
+}
+
+std::string DefaultText(const OptionSpec& spec) {
+  if (!spec.available()) return std::string(spec.documented_default);
+  static const Options& defaults = *new Options();
+  return FormatValue(Load(defaults, spec));
+}
+
+bool IsHarmless(const OptionSpec& spec, const Value& value) {
+  if (!spec.harmless) return false;
+  const std::string text = FormatValue(value);
+  std::string_view rest = *spec.harmless;
+  for (;;) {
+    const size_t bar = rest.find('|');
+    if (text == rest.substr(0, bar)) return true;
+    if (bar == std::string_view::npos) return false;
+    rest.remove_prefix(bar + 1);
+  }
+}
+
+Value Load(const Options& options, const OptionSpec& spec) {
+  return std::visit(
+      [&](auto field) -> Value {
+        if constexpr (std::is_same_v<decltype(field), std::monostate>) {
+          return {};
+        } else {
+          const auto& member = options.*field;
+          using T = std::decay_t<decltype(member)>;
+          if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
+            return member ? Value(*member) : Value();
+          } else if constexpr (std::is_same_v<T, std::string>) {
+            return member.empty() ? Value() : Value(member);
+          } else {
+            return member;
+          }
+        }
+      },
+      spec.field);
+}
+
+void Store(const Value& value, const OptionSpec& spec, Options& options) {
+  std::visit(
+      [&](auto field) {
+        if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
+          Setter{value}(options.*field);
+        }
+      },
+      spec.field);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,54 @@
+// Values of options: text to typed value, checked against the table, and back to the one text that
+// help, messages and parameter list show. Also where a value is stored in Options.
+//
+// None (std::monostate) means "not set"; only options whose default is None take it, written "None"
+// in any case or, for text and words, left empty.
+
+#ifndef DTNN_APPS_FLAGS_VALUE_H_
+#define DTNN_APPS_FLAGS_VALUE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/options.h"
+
+namespace dtnn {
+
+using Value = std::variant<std::monostate, bool, int64_t, double, std::string,
+                           std::vector<std::string>, std::vector<int64_t>>;
+
+// true: true, 1, yes, y, t, on; false: false, 0, no, n, f, off; any case. Nothing else.
+std::optional<bool> ParseBool(std::string_view text);
+
+// A list separated by commas, without blanks around items and without empty items.
+std::vector<std::string_view> SplitList(std::string_view list);
+
+// Errors (usage errors) say what is wrong and what is allowed, but not which flag it was.
+absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text);
+
+// "True", "5", "0.001", "1e-07", "a,b", "None": what the parameter list prints.
+std::string FormatValue(const Value& value);
+
+// What `spec` takes, in words: "a whole number >= 1".
+std::string DescribeAllowed(const OptionSpec& spec);
+
+// The default in FormatValue's form; of unavailable options, as documented.
+std::string DefaultText(const OptionSpec& spec);
+
+// The values that an unavailable option may be given because they change nothing.
+bool IsHarmless(const OptionSpec& spec, const Value& value);
+
+// Reads and writes the member that `spec` is bound to. `value` must come from ParseValue for the
+// same spec. An empty text of an option that takes None is None.
+Value Load(const Options& options, const OptionSpec& spec);
+void Store(const Value& value, const OptionSpec& spec, Options& options);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_FLAGS_VALUE_H_

@@ -1,0 +1,136 @@
+#include "apps/flags/value.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+// The canonical text of `text` for an option, or the error's message after "error: ".
+std::string Canonical(std::string_view option, std::string_view text) {
+  const absl::StatusOr<Value> value = ParseValue(*FindOption(option), text);
+  return value.ok() ? FormatValue(*value) : "error: " + std::string(value.status().message());
+}
+
+bool Fails(std::string_view option, std::string_view text) {
+  return !ParseValue(*FindOption(option), text).ok();
+}
+
+TEST(ValueTest, BooleanWordsInAnyCase) {
+  for (const char* word : {"true", "TRUE", "1", "yes", "Y", "t", "On"}) {
+    EXPECT_EQ(Canonical("evaluate", word), "True") << word;
+  }
+  for (const char* word : {"false", "False", "0", "NO", "n", "f", "off"}) {
+    EXPECT_EQ(Canonical("evaluate", word), "False") << word;
+  }
+}
+
+TEST(ValueTest, OtherWordsAreNoBooleans) {
+  for (const char* word : {"", "2", "tru", "yess", "None", " true", "-1"}) {
+    EXPECT_TRUE(Fails("evaluate", word)) << word;
+  }
+  EXPECT_EQ(Canonical("evaluate", "ture"),
+            "error: must be true, 1, yes, y, t, on or false, 0, no, n, f, off; did you mean "
+            "\"true\"?");
+}
+
+TEST(ValueTest, WholeNumbersAreReadCompletely) {
+  EXPECT_EQ(Canonical("random-seed", "-9223372036854775808"), "-9223372036854775808");
+  EXPECT_EQ(Canonical("random-seed", "9223372036854775807"), "9223372036854775807");
+  EXPECT_EQ(Canonical("random-seed", "+7"), "7");
+  EXPECT_EQ(Canonical("random-seed", " 7 "), "7");
+  EXPECT_EQ(Canonical("random-seed", "9223372036854775808"),
+            "error: does not fit into 64 bits; must be a whole number");
+  for (const char* text :
+       {"", "+", "-", "+-1", "1.0", "1e3", "0x10", "7 7", "7a", "ten", "1_000"}) {
+    EXPECT_TRUE(Fails("random-seed", text)) << text;
+  }
+}
+
+TEST(ValueTest, RealNumbersAreFiniteAndReadCompletely) {
+  EXPECT_EQ(Canonical("learning-rate", "1e-3"), "0.001");
+  EXPECT_EQ(Canonical("learning-rate", ".5"), "0.5");
+  EXPECT_EQ(Canonical("learning-rate", "5."), "5");
+  EXPECT_EQ(Canonical("learning-rate", "1e-7"), "1e-07");
+  EXPECT_EQ(Canonical("learning-rate", "0.0001"), "0.0001");
+  EXPECT_EQ(Canonical("learning-rate", "100000"), "100000");
+  EXPECT_EQ(Canonical("learning-rate", "1e16"), "1e+16");
+  EXPECT_EQ(Canonical("steps-per-epoch", "-0"), "0");
+  EXPECT_EQ(Canonical("learning-rate", "1e400"),
+            "error: too large or too small for a real number; must be a real number > 0");
+  for (const char* text : {"", "nan", "inf", "-inf", "infinity", "1e", "0.1.2", "0x1p3", "1,5"}) {
+    EXPECT_TRUE(Fails("learning-rate", text)) << text;
+  }
+}
+
+TEST(ValueTest, RangesIncludeAndExcludeTheirEnds) {
+  EXPECT_EQ(Canonical("validation-split", "0"), "0");
+  EXPECT_EQ(Canonical("validation-split", "0.999"), "0.999");
+  EXPECT_EQ(Canonical("validation-split", "1"), "error: must be a real number >= 0 and < 1");
+  EXPECT_EQ(Canonical("augment-flip-prob", "1"), "1");
+  EXPECT_EQ(Canonical("augment-flip-prob", "0"), "error: must be a real number > 0 and <= 1");
+  EXPECT_EQ(Canonical("batch-size", "1"), "1");
+  EXPECT_EQ(Canonical("batch-size", "0"), "error: must be a whole number >= 1");
+  EXPECT_EQ(Canonical("tracer-pmlib-port", "65535"), "65535");
+  EXPECT_TRUE(Fails("tracer-pmlib-port", "65536"));
+}
+
+TEST(ValueTest, WordsTakeTheirCanonicalSpelling) {
+  EXPECT_EQ(Canonical("optimizer", "Adam"), "adam");
+  EXPECT_EQ(Canonical("tensor-format", "nchw"), "NCHW");
+  EXPECT_EQ(Canonical("dtype", "float16"),
+            "error: unknown word \"float16\"; must be one of: float32, float64; did you mean "
+            "\"float32\"?");
+}
+
+TEST(ValueTest, KnownWordsThatDoNotWorkYetSaySo) {
+  EXPECT_EQ(Canonical("dataset", "cifar10"),
+            "error: cifar10 is not available in this build yet; must be one of: mnist, synthetic");
+  EXPECT_EQ(Canonical("conv-variant", "winograd"),
+            "error: winograd is not available in this build yet; must be i2c");
+}
+
+TEST(ValueTest, ListsIgnoreBlanksAndEmptyItems) {
+  EXPECT_EQ(Canonical("synthetic-input-shape", " 3, 32 ,,32,"), "3,32,32");
+  EXPECT_TRUE(Fails("synthetic-input-shape", ",,"));
+  EXPECT_TRUE(Fails("synthetic-input-shape", "3,0,32"));
+  EXPECT_TRUE(Fails("synthetic-input-shape", "3,x,32"));
+  EXPECT_EQ(Canonical("metrics", "accuracy, categorical_accuracy"), "categorical_accuracy");
+  EXPECT_EQ(Canonical("metrics", ""), "");
+  EXPECT_EQ(Canonical("schedulers", "stop_at_loss,warm_up"), "stop_at_loss,warm_up");
+}
+
+TEST(ValueTest, WatchedMetricsMayBeOfTheValidation) {
+  EXPECT_EQ(Canonical("stop-at-loss-metric", "accuracy"), "categorical_accuracy");
+  EXPECT_EQ(Canonical("stop-at-loss-metric", "val_accuracy"), "val_categorical_accuracy");
+  EXPECT_TRUE(Fails("stop-at-loss-metric", "val_val_accuracy"));
+}
+
+TEST(ValueTest, NoneIsForOptionsWhoseDefaultItIs) {
+  EXPECT_EQ(Canonical("batch-size", "None"), "None");
+  EXPECT_EQ(Canonical("model", "none"), "None");
+  EXPECT_EQ(Canonical("use-mpi-buffers", "None"), "None");
+  EXPECT_EQ(Canonical("encryption", ""), "None");
+  EXPECT_TRUE(Fails("num-epochs", "None"));
+  EXPECT_TRUE(Fails("batch-size", ""));
+}
+
+TEST(ValueTest, TextsHoldNoZeroByte) {
+  EXPECT_TRUE(Fails("dataset-path", std::string_view("a\0b", 3)));
+}
+
+TEST(ValueTest, NoneEmptiesWhatWasStored) {
+  Options options;
+  Store(Value(int64_t{5}), *FindOption("batch-size"), options);
+  EXPECT_EQ(options.batch_size, 5);
+  Store(Value(), *FindOption("batch-size"), options);
+  EXPECT_EQ(options.batch_size, std::nullopt);
+  Store(Value(std::string("x")), *FindOption("model"), options);
+  EXPECT_EQ(options.model, "x");
+  Store(Value(), *FindOption("model"), options);
+  EXPECT_EQ(options.model, "");
+}
+
+}  // namespace
+}  // namespace dtnn
