@@ -71,8 +71,11 @@ void AppendOption(const OptionSpec& spec, std::string& out) {
   } else {
     out.append(kHelpColumn - width, ' ');
   }
-  Wrap(absl::StrCat(std::string(spec.help), " [", DefaultText(spec), "]"), kHelpColumn, kHelpColumn,
-       out);
+  std::string text(spec.help);
+  if (const std::string value = DefaultText(spec); value != "None") {
+    absl::StrAppend(&text, " [", value, "]");
+  }
+  Wrap(text, kHelpColumn, kHelpColumn, out);
 }
 
 void AppendAvailable(std::optional<OptionGroup> only, std::string& out) {
