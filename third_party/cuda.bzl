@@ -1,35 +1,51 @@
 """`@local_cuda`: the CUDA toolkit under CUDA_HOME (default /usr/local/cuda), used by --config=cuda."""
 
-def _cuda_repository_impl(ctx):
-    home = ctx.os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    nvcc = ctx.path(home + "/bin/nvcc")
-    lines = ['package(default_visibility = ["//visibility:public"])']
-    if nvcc.exists:
-        ctx.symlink(home + "/include", "include")
-        ctx.file("nvcc.sh", "#!/bin/sh\nexec %s/bin/nvcc \"$@\"\n" % home, executable = True)
-        lib = home + "/lib64"
-        lines.append("""
+_TOOLKIT = """
 filegroup(name = "nvcc", srcs = ["nvcc.sh"])
 
+# The headers of the runtime and of the libraries beside it; nvcc finds the rest by itself.
 cc_library(
     name = "cudart",
+    hdrs = glob(["include/*.h", "include/crt/*.h", "include/crt/*.hpp"]),
     includes = ["include"],
     linkopts = ["-L{lib}", "-Wl,-rpath,{lib}", "-lcudart"],
 )
 
-cc_library(name = "cublas", linkopts = ["-lcublas"], deps = [":cudart"])
-""".format(lib = lib))
+cc_library(
+    name = "cublas",
+    linkopts = ["-lcublas"],
+    deps = [":cudart"],
+)
+"""
+
+# Without a toolkit the targets still exist, so that queries work; building one says what is missing.
+_MISSING = """
+genrule(
+    name = "explain",
+    outs = ["missing.cc"],
+    cmd = "echo; echo '{message}'; echo; exit 1",
+)
+
+filegroup(name = "nvcc", srcs = ["nvcc.sh"])
+
+cc_library(name = "cudart", srcs = [":explain"])
+
+cc_library(name = "cublas", srcs = [":explain"])
+"""
+
+def _cuda_repository_impl(ctx):
+    home = ctx.os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    nvcc = home + "/bin/nvcc"
+    header = 'package(default_visibility = ["//visibility:public"])\n'
+    if ctx.path(nvcc).exists:
+        ctx.symlink(home + "/include", "include")
+        ctx.file("nvcc.sh", "#!/bin/sh\nexec %s \"$@\"\n" % nvcc, executable = True)
+        targets = _TOOLKIT.format(lib = home + "/lib64")
     else:
         message = "--config=cuda needs a CUDA toolkit, and there is no %s. Install one, or set CUDA_HOME to where it is." % nvcc
-        for name in ["nvcc", "cudart", "cublas"]:
-            lines.append("""
-genrule(
-    name = "%s",
-    outs = ["%s.missing"],
-    cmd = "echo '%s' >&2; exit 1",
-)
-""" % (name, name, message))
-    ctx.file("BUILD.bazel", "\n".join(lines))
+        ctx.file("nvcc.sh", "#!/bin/sh\necho >&2\necho '%s' >&2\nexit 1\n" % message, executable = True)
+        targets = _MISSING.format(message = message)
+    ctx.file("BUILD.bazel", header + targets)
 
 cuda_repository = repository_rule(
     implementation = _cuda_repository_impl,

@@ -73,23 +73,28 @@ def dtnn_fuzz_test(name, srcs, corpus, deps = [], copts = [], **kwargs):
 
 def _cuda_objects_impl(ctx):
     objects = []
-    headers = depset(transitive = [dep[CcInfo].compilation_context.headers for dep in ctx.attr.deps])
-    includes = depset(transitive = [dep[CcInfo].compilation_context.system_includes for dep in ctx.attr.deps])
-    quotes = depset(transitive = [dep[CcInfo].compilation_context.quote_includes for dep in ctx.attr.deps])
+    contexts = [dep[CcInfo].compilation_context for dep in ctx.attr.deps]
+    headers = depset(transitive = [context.headers for context in contexts])
+    system = depset(transitive = [context.system_includes for context in contexts] +
+                                 [context.includes for context in contexts])
+    quotes = depset(["."], transitive = [context.quote_includes for context in contexts])
+    defines = depset(transitive = [context.defines for context in contexts])
     for src in ctx.files.srcs:
-        out = ctx.actions.declare_file(src.basename[:-3] + ".cu.o")
+        out = ctx.actions.declare_file(src.basename[:-len(".cu")] + ".cu.pic.o")
         args = ctx.actions.args()
-        args.add_all(["-c", "-O3", "-std=c++20", "-DDTNN_WITH_CUDA", "-Xcompiler", "-fPIC,-Wall"])
-        args.add_all(ctx.attr.gencode)
-        args.add_all(includes, before_each = "-isystem")
+        args.add_all(_NVCC_FLAGS)
+        args.add_all(_GENCODE)
+        args.add_all(system, before_each = "-isystem")
         args.add_all(quotes, before_each = "-I")
-        args.add_all(["-o", out, src])
+        args.add_all(defines, format_each = "-D%s")
+        args.add_all(["-c", src, "-o", out])
         ctx.actions.run(
             executable = ctx.file._nvcc,
             arguments = [args],
             inputs = depset([src] + ctx.files.hdrs, transitive = [headers]),
             outputs = [out],
             mnemonic = "NvccCompile",
+            progress_message = "Compiling %s for GPUs" % src.short_path,
             use_default_shell_env = True,
         )
         objects.append(out)
@@ -99,28 +104,38 @@ _cuda_objects = rule(
     implementation = _cuda_objects_impl,
     attrs = {
         "srcs": attr.label_list(allow_files = [".cu"]),
-        "hdrs": attr.label_list(allow_files = [".h", ".cuh"]),
+        "hdrs": attr.label_list(allow_files = [".h"]),
         "deps": attr.label_list(providers = [CcInfo]),
-        "gencode": attr.string_list(),
         "_nvcc": attr.label(default = "@local_cuda//:nvcc", allow_single_file = True),
     },
 )
+
+# As for the host: a product and a sum become one FMA only where the source says so.
+_NVCC_FLAGS = [
+    "-O3",
+    "-std=c++20",
+    "-fmad=false",
+    "-DDTNN_WITH_CUDA",
+    "-Xcompiler=-fPIC,-Wall,-Wextra,-ffp-contract=off",
+    "-Werror=all-warnings",
+]
 
 # From Turing on, with PTX for what comes later.
 _GENCODE = ["-gencode=arch=compute_%d,code=sm_%d" % (cc, cc) for cc in (75, 80, 90)] + [
     "-gencode=arch=compute_90,code=compute_90",
 ]
 
-def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
+def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], tags = [], **kwargs):
     """A library of .cu files; it exists only with --config=cuda, so name it inside if_cuda()."""
     deps = deps + ["@local_cuda//:cudart"]
-    _cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps, gencode = _GENCODE, tags = ["manual"])
+    tags = tags + ["manual"]
+    _cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps, tags = tags)
     cc_library(
         name = name,
         srcs = [":" + name + "_objects"],
         hdrs = hdrs,
         copts = _copts([]),
         deps = deps,
-        tags = ["manual"],
+        tags = tags,
         **kwargs
     )

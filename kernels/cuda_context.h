@@ -1,0 +1,58 @@
+// A GPU as a place to run: the device, one stream, and a cuBLAS handle on that stream. Only with
+// --config=cuda.
+//
+// All work of the context is queued on its stream, in order. Errors of the CUDA runtime become a
+// Status with CUDA's own words; errors of a running kernel show at the next Synchronize. After such
+// an error the device answers nothing else in this process.
+
+#ifndef DTNN_KERNELS_CUDA_CONTEXT_H_
+#define DTNN_KERNELS_CUDA_CONTEXT_H_
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// Internal, naming what was attempted; OK for cudaSuccess.
+absl::Status CudaStatus(std::string_view what, cudaError_t error);
+absl::Status CublasStatus(std::string_view what, cublasStatus_t error);
+
+class CudaContext : public DeviceContext {
+ public:
+  // NotFound where the machine has no such GPU, or none at all.
+  static absl::StatusOr<std::unique_ptr<CudaContext>> Create(Device device);
+  ~CudaContext() override;
+
+  cudaStream_t stream() const { return stream_; }
+  cublasHandle_t blas() const { return blas_; }
+
+  absl::Status Copy(const Tensor& from, const Tensor& to) override;
+  absl::Status FillZero(const Tensor& tensor) override;
+  absl::Status Synchronize() override;
+
+  // Makes this GPU the calling thread's current one: before every launch.
+  absl::Status MakeCurrent() const;
+  // InvalidArgument, naming the operation, unless the memory of all tensors lies on this GPU; empty
+  // ones are ignored.
+  absl::Status CheckOnDevice(std::string_view operation,
+                             std::initializer_list<const Tensor*> tensors) const;
+
+ private:
+  explicit CudaContext(Device device) : DeviceContext(device) {}
+
+  cudaStream_t stream_ = nullptr;
+  cublasHandle_t blas_ = nullptr;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_CUDA_CONTEXT_H_
