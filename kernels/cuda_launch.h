@@ -1,13 +1,21 @@
-// Work on a GPU as a function of an index: body(0) .. body(n-1), in any order, on any thread.
+// Work on a GPU as a function of an index, so written that a plain loop on the host can run it too.
 //
-// A body is a small struct with a `DTNN_HOST_DEVICE void operator()(int64_t i) const`. Such a body
-// also runs in a plain loop on the host (OnHost), which is how its formulas and indices are tested
-// where there is no GPU. Bodies use no shared memory and no atomics, so results are reproducible.
+// A *body* is a small struct with `DTNN_HOST_DEVICE void operator()(int64_t i) const`; a *row body*
+// gets a row and a group of lanes that share it. A CUDA primitive is a class template over a
+// Runner: GpuRunner queues bodies on a context's stream, HostRunner loops. So a test runs the
+// primitive's checks, views, indices and formulas without a GPU; only the launch and the lanes are
+// left out. Bodies use no atomics, hence results are reproducible bit for bit.
 
 #ifndef DTNN_KERNELS_CUDA_LAUNCH_H_
 #define DTNN_KERNELS_CUDA_LAUNCH_H_
 
 #include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tensor/device.h"
+#include "tensor/tensor.h"
 
 #ifdef __CUDACC__
 #define DTNN_HOST_DEVICE __host__ __device__
@@ -19,30 +27,114 @@
 
 namespace dtnn {
 
-template <class Body>
-void OnHost(int64_t n, const Body& body) {
-  for (int64_t i = 0; i < n; ++i) body(i);
-}
+// A group of one lane: what a row body meets on the host.
+struct SingleLane {
+  DTNN_HOST_DEVICE int64_t lane() const { return 0; }
+  DTNN_HOST_DEVICE int64_t size() const { return 1; }
+  template <typename T>
+  DTNN_HOST_DEVICE T Sum(T x) const {
+    return x;
+  }
+  template <typename T>
+  DTNN_HOST_DEVICE T Max(T x) const {
+    return x;
+  }
+  DTNN_HOST_DEVICE void Sync() const {}
+};
+
+class HostRunner {
+ public:
+  Device device() const { return Device::Cpu(); }
+  absl::Status CheckOnDevice(std::string_view, std::initializer_list<const Tensor*>) const {
+    return absl::OkStatus();
+  }
+  template <class Body>
+  absl::Status ForEach(std::string_view, int64_t n, const Body& body) const {
+    for (int64_t i = 0; i < n; ++i) body(i);
+    return absl::OkStatus();
+  }
+  template <class Body>
+  absl::Status ForEachRow(std::string_view, int64_t rows, const Body& body) const {
+    for (int64_t row = 0; row < rows; ++row) body(row, SingleLane());
+    return absl::OkStatus();
+  }
+};
 
 #ifdef __CUDACC__
 
+// The 32 threads of a warp; Sum and Max give every lane the same bits.
+struct Warp {
+  __device__ int64_t lane() const { return threadIdx.x % 32; }
+  __device__ int64_t size() const { return 32; }
+  template <typename T>
+  __device__ T Sum(T x) const {
+    for (int distance = 16; distance > 0; distance /= 2) {
+      x += __shfl_xor_sync(0xffffffffu, x, distance);
+    }
+    return x;
+  }
+  template <typename T>
+  __device__ T Max(T x) const {
+    for (int distance = 16; distance > 0; distance /= 2) {
+      const T other = __shfl_xor_sync(0xffffffffu, x, distance);
+      x = x < other ? other : x;
+    }
+    return x;
+  }
+  __device__ void Sync() const { __syncwarp(); }
+};
+
+inline constexpr int64_t kCudaThreads = 256;
+
 template <class Body>
-__global__ void __launch_bounds__(256) ForEachKernel(int64_t n, const Body body) {
+__global__ void __launch_bounds__(kCudaThreads) ForEachKernel(int64_t n, const Body body) {
   const int64_t stride = int64_t(gridDim.x) * blockDim.x;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) body(i);
 }
 
-// Queues body(0) .. body(n-1) on the context's stream. `what` names the operation in errors.
+// One warp per row; the lanes of a warp stay together, so they may exchange values.
 template <class Body>
-absl::Status OnGpu(const CudaContext& context, std::string_view what, int64_t n, const Body& body) {
-  constexpr int64_t kThreads = 256, kMaxBlocks = 1 << 16;
-  if (n <= 0) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(context.MakeCurrent());
-  const int64_t blocks = (n + kThreads - 1) / kThreads;
-  ForEachKernel<<<unsigned(blocks < kMaxBlocks ? blocks : kMaxBlocks), unsigned(kThreads), 0,
-                  context.stream()>>>(n, body);
-  return CudaStatus(what, cudaGetLastError());
+__global__ void __launch_bounds__(kCudaThreads) ForEachRowKernel(int64_t rows, const Body body) {
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x / 32;
+  int64_t row = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  for (; row < rows; row += stride) body(row, Warp());
 }
+
+class GpuRunner {
+ public:
+  explicit GpuRunner(const CudaContext& context) : context_(&context) {}
+
+  Device device() const { return context_->device(); }
+  const CudaContext& context() const { return *context_; }
+  absl::Status CheckOnDevice(std::string_view what,
+                             std::initializer_list<const Tensor*> tensors) const {
+    return context_->CheckOnDevice(what, tensors);
+  }
+  template <class Body>
+  absl::Status ForEach(std::string_view what, int64_t n, const Body& body) const {
+    if (n <= 0) return absl::OkStatus();
+    DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
+    ForEachKernel<<<Blocks(n), unsigned(kCudaThreads), 0, context_->stream()>>>(n, body);
+    return CudaStatus(what, cudaGetLastError());
+  }
+  template <class Body>
+  absl::Status ForEachRow(std::string_view what, int64_t rows, const Body& body) const {
+    if (rows <= 0) return absl::OkStatus();
+    DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
+    ForEachRowKernel<<<Blocks(rows * 32), unsigned(kCudaThreads), 0, context_->stream()>>>(rows,
+                                                                                           body);
+    return CudaStatus(what, cudaGetLastError());
+  }
+
+ private:
+  static unsigned Blocks(int64_t threads) {
+    constexpr int64_t kMost = 1 << 16;  // a thread that has more to do strides
+    const int64_t blocks = (threads + kCudaThreads - 1) / kCudaThreads;
+    return unsigned(blocks < kMost ? blocks : kMost);
+  }
+
+  const CudaContext* context_;
+};
 
 #endif  // __CUDACC__
 

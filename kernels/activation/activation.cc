@@ -3,6 +3,9 @@
 #include "kernels/activation/activation_cpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/status_macros.h"
+#ifdef DTNN_WITH_CUDA
+#include "kernels/activation/activation_cuda.h"
+#endif
 
 namespace dtnn {
 
@@ -24,6 +27,10 @@ absl::StatusOr<std::unique_ptr<Activation>> CreateActivation(DeviceContext& cont
   switch (context.device().type) {
     case DeviceType::kCpu:
       return CreateActivationCpu(spec);
+#ifdef DTNN_WITH_CUDA
+    case DeviceType::kCuda:
+      return CreateActivationCuda(context, spec);
+#endif
     default:
       return NoKernelFor(Name(spec.kind), context.device());
   }

@@ -1,0 +1,109 @@
+// The CUDA implementation of Activation: one thread per element.
+
+#ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_CUDA_H_
+#define DTNN_KERNELS_ACTIVATION_ACTIVATION_CUDA_H_
+
+#include <cmath>
+#include <memory>
+
+#include "kernels/activation/activation.h"
+#include "kernels/cuda_launch.h"
+#include "kernels/elementwise/grid_cuda.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::unique_ptr<Activation>> CreateActivationCuda(DeviceContext& context,
+                                                                 const ActivationSpec& spec);
+
+template <typename T>
+struct ActivationForwardBody {
+  ActivationKind kind;
+  GridIndex index;
+  GridView<const T> x;
+  GridView<T> y;
+
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const GridCell cell = index(i);
+    const T value = x[cell];
+    switch (kind) {
+      case ActivationKind::kRelu:
+        y[cell] = value < 0 ? T(0) : value;  // a NaN stays one
+        break;
+      case ActivationKind::kSigmoid:
+        y[cell] = 1 / (1 + std::exp(-value));
+        break;
+      case ActivationKind::kTanh:
+        y[cell] = std::tanh(value);
+        break;
+    }
+  }
+};
+
+template <typename T>
+struct ActivationBackwardBody {
+  ActivationKind kind;
+  bool accumulate;
+  GridIndex index;
+  GridView<const T> y, dy;
+  GridView<T> dx;
+
+  DTNN_HOST_DEVICE T Gradient(T value, T dvalue) const {
+    switch (kind) {
+      case ActivationKind::kRelu:
+        return value > 0 ? dvalue : T(0);
+      case ActivationKind::kSigmoid:
+        return dvalue * (value * (1 - value));
+      case ActivationKind::kTanh:
+        return dvalue * (1 - value * value);
+    }
+    return 0;
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const GridCell cell = index(i);
+    const T gradient = Gradient(y[cell], dy[cell]);
+    dx[cell] = accumulate ? dx[cell] + gradient : gradient;
+  }
+};
+
+template <class Runner>
+class ActivationCuda : public Activation {
+ public:
+  ActivationCuda(const Runner& runner, const ActivationSpec& spec) : runner_(runner), spec_(spec) {}
+
+  absl::Status Forward(const Tensor& x, const Tensor& y) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands(kName, spec_.dtype, {&x, &y}));
+    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice(kName, {&x, &y}));
+    const RowGrid grid = GridOf(spec_.format, {&x, &y});
+    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      return runner_.ForEach(kName, grid.size(),
+                             ActivationForwardBody<T>{spec_.kind, IndexOf(grid),
+                                                      ViewIn<const T>(grid, x, spec_.format),
+                                                      ViewIn<T>(grid, y, spec_.format)});
+    });
+  }
+
+  absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
+                        bool accumulate) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands(kName, spec_.dtype, {&y, &dy, &dx}));
+    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice(kName, {&y, &dy, &dx}));
+    const RowGrid grid = GridOf(spec_.format, {&y, &dy, &dx});
+    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      return runner_.ForEach(kName, grid.size(),
+                             ActivationBackwardBody<T>{spec_.kind, accumulate, IndexOf(grid),
+                                                       ViewIn<const T>(grid, y, spec_.format),
+                                                       ViewIn<const T>(grid, dy, spec_.format),
+                                                       ViewIn<T>(grid, dx, spec_.format)});
+    });
+  }
+
+ private:
+  static constexpr std::string_view kName = "activation";
+
+  Runner runner_;
+  ActivationSpec spec_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_ACTIVATION_ACTIVATION_CUDA_H_
