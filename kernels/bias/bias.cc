@@ -4,6 +4,9 @@
 #include "kernels/bias/bias_cpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/status_macros.h"
+#ifdef DTNN_WITH_CUDA
+#include "kernels/bias/bias_cuda.h"
+#endif
 
 namespace dtnn {
 
@@ -16,6 +19,10 @@ absl::StatusOr<std::unique_ptr<Bias>> CreateBias(DeviceContext& context, const B
   switch (context.device().type) {
     case DeviceType::kCpu:
       return CreateBiasCpu(spec);
+#ifdef DTNN_WITH_CUDA
+    case DeviceType::kCuda:
+      return CreateBiasCuda(context, spec);
+#endif
     default:
       return NoKernelFor("bias", context.device());
   }

@@ -4,6 +4,9 @@
 #include "kernels/elementwise/operands.h"
 #include "kernels/softmax/softmax_cpu.h"
 #include "tensor/status_macros.h"
+#ifdef DTNN_WITH_CUDA
+#include "kernels/softmax/softmax_cuda.h"
+#endif
 
 namespace dtnn {
 namespace {
@@ -23,6 +26,10 @@ absl::StatusOr<std::unique_ptr<Softmax>> CreateSoftmax(DeviceContext& context,
   switch (context.device().type) {
     case DeviceType::kCpu:
       return CreateSoftmaxCpu(spec);
+#ifdef DTNN_WITH_CUDA
+    case DeviceType::kCuda:
+      return CreateSoftmaxCuda(context, spec);
+#endif
     default:
       return NoKernelFor("softmax", context.device());
   }
@@ -34,6 +41,10 @@ absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropy>> CreateSoftmaxCrossEntropy(
   switch (context.device().type) {
     case DeviceType::kCpu:
       return CreateSoftmaxCrossEntropyCpu(spec);
+#ifdef DTNN_WITH_CUDA
+    case DeviceType::kCuda:
+      return CreateSoftmaxCrossEntropyCuda(context, spec);
+#endif
     default:
       return NoKernelFor("softmax cross entropy", context.device());
   }

@@ -3,6 +3,9 @@
 #include "kernels/elementwise/operands.h"
 #include "kernels/update/update_cpu.h"
 #include "tensor/status_macros.h"
+#ifdef DTNN_WITH_CUDA
+#include "kernels/update/update_cuda.h"
+#endif
 
 namespace dtnn {
 
@@ -17,6 +20,10 @@ absl::StatusOr<std::unique_ptr<Update>> CreateUpdate(DeviceContext& context,
   switch (context.device().type) {
     case DeviceType::kCpu:
       return CreateUpdateCpu(spec);
+#ifdef DTNN_WITH_CUDA
+    case DeviceType::kCuda:
+      return CreateUpdateCuda(context, spec);
+#endif
     default:
       return NoKernelFor("update", context.device());
   }

@@ -1,0 +1,202 @@
+// The CUDA implementations of Softmax and SoftmaxCrossEntropy: one warp per row, whose lanes take
+// every 32nd column.
+
+#ifndef DTNN_KERNELS_SOFTMAX_SOFTMAX_CUDA_H_
+#define DTNN_KERNELS_SOFTMAX_SOFTMAX_CUDA_H_
+
+#include <cmath>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda_launch.h"
+#include "kernels/elementwise/grid_cuda.h"
+#include "kernels/softmax/softmax.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::unique_ptr<Softmax>> CreateSoftmaxCuda(DeviceContext& context,
+                                                           const SoftmaxSpec& spec);
+absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropy>> CreateSoftmaxCrossEntropyCuda(
+    DeviceContext& context, const SoftmaxSpec& spec);
+
+// The maximum of a row.
+template <typename T, class Group>
+DTNN_HOST_DEVICE T RowMaximum(const T* x, int64_t columns, Group group) {
+  T max = x[0];
+  for (int64_t j = group.lane(); j < columns; j += group.size()) max = max < x[j] ? x[j] : max;
+  return group.Max(max);
+}
+
+// y = e^(x - max); the sum of y. y may be x.
+template <typename T, class Group>
+DTNN_HOST_DEVICE T RowExponentials(const T* x, T max, T* y, int64_t columns, Group group) {
+  T sum = 0;
+  for (int64_t j = group.lane(); j < columns; j += group.size()) {
+    y[j] = std::exp(x[j] - max);
+    sum += y[j];
+  }
+  return group.Sum(sum);
+}
+
+template <typename T>
+struct SoftmaxForwardBody {
+  int64_t columns;
+  GridView<const T> x;
+  GridView<T> y;
+
+  template <class Group>
+  DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
+    const T* from = &x[{row, 0}];
+    T* to = &y[{row, 0}];
+    const T max = RowMaximum(from, columns, group);
+    group.Sync();  // y may be x, and x[0] is everybody's
+    const T factor = 1 / RowExponentials(from, max, to, columns, group);
+    for (int64_t j = group.lane(); j < columns; j += group.size()) to[j] *= factor;
+  }
+};
+
+template <typename T>
+struct SoftmaxBackwardBody {
+  int64_t columns;
+  bool accumulate;
+  GridView<const T> y, dy;
+  GridView<T> dx;
+
+  template <class Group>
+  DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
+    T dot = 0;
+    for (int64_t j = group.lane(); j < columns; j += group.size())
+      dot += y[{row, j}] * dy[{row, j}];
+    dot = group.Sum(dot);
+    for (int64_t j = group.lane(); j < columns; j += group.size()) {
+      const T gradient = y[{row, j}] * (dy[{row, j}] - dot);
+      T& to = dx[{row, j}];
+      to = accumulate ? to + gradient : gradient;
+    }
+  }
+};
+
+template <typename T>
+struct SoftmaxCrossEntropyBody {
+  int64_t columns;
+  T gradient_scale;
+  double least, most;  // the clip of the probability, as bounds of the loss
+  const int32_t* labels;
+  GridView<const T> x;
+  GridView<T> y;
+  T* losses;
+  GridView<T> dx;  // data is null where only the loss is wanted
+
+  template <class Group>
+  DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
+    const T* from = &x[{row, 0}];
+    T* to = &y[{row, 0}];
+    const int64_t label = labels[row];
+    const T max = RowMaximum(from, columns, group);
+    const double distance = double(max) - double(from[label]);
+    group.Sync();  // y or dx may overwrite x
+    const T sum = RowExponentials(from, max, to, columns, group);
+    if (group.lane() == 0) {
+      const double loss = std::log(double(sum)) + distance;  // a NaN passes the clip
+      losses[row] = T(loss < least ? least : (loss > most ? most : loss));
+    }
+    const T factor = 1 / sum;
+    for (int64_t j = group.lane(); j < columns; j += group.size()) {
+      to[j] *= factor;
+      if (dx.data != nullptr) dx[{row, j}] = (to[j] - (j == label ? T(1) : T(0))) * gradient_scale;
+    }
+  }
+};
+
+inline absl::Status CheckSoftmaxColumns(const SoftmaxSpec& spec, const Tensor& x) {
+  if (x.shape().rank() == 2 && x.shape()[1] == spec.columns) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("softmax: shape ", x.shape().ToString(),
+                                                 ", expected rows of ", spec.columns, " columns"));
+}
+
+// Matrices have no other format.
+template <typename T>
+GridView<T> RowsIn(const SoftmaxSpec& spec, const Tensor& x) {
+  return ViewIn<T>({x.shape()[0], spec.columns}, x, TensorFormat::kNHWC);
+}
+
+template <class Runner>
+class SoftmaxCuda : public Softmax {
+ public:
+  SoftmaxCuda(const Runner& runner, const SoftmaxSpec& spec) : runner_(runner), spec_(spec) {}
+
+  absl::Status Forward(const Tensor& x, const Tensor& y) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands("softmax", spec_.dtype, {&x, &y}));
+    DTNN_RETURN_IF_ERROR(CheckSoftmaxColumns(spec_, x));
+    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("softmax", {&x, &y}));
+    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      return runner_.ForEachRow(
+          "softmax", x.shape()[0],
+          SoftmaxForwardBody<T>{spec_.columns, RowsIn<const T>(spec_, x), RowsIn<T>(spec_, y)});
+    });
+  }
+
+  absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
+                        bool accumulate) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands("softmax", spec_.dtype, {&y, &dy, &dx}));
+    DTNN_RETURN_IF_ERROR(CheckSoftmaxColumns(spec_, y));
+    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("softmax", {&y, &dy, &dx}));
+    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      return runner_.ForEachRow(
+          "softmax", y.shape()[0],
+          SoftmaxBackwardBody<T>{spec_.columns, accumulate, RowsIn<const T>(spec_, y),
+                                 RowsIn<const T>(spec_, dy), RowsIn<T>(spec_, dx)});
+    });
+  }
+
+ private:
+  Runner runner_;
+  SoftmaxSpec spec_;
+};
+
+template <class Runner>
+class SoftmaxCrossEntropyCuda : public SoftmaxCrossEntropy {
+ public:
+  SoftmaxCrossEntropyCuda(const Runner& runner, const SoftmaxSpec& spec)
+      : runner_(runner), spec_(spec) {}
+
+  absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& y, const Tensor& losses,
+                   const Tensor& dx, double gradient_scale) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands(kName, spec_.dtype, {&x, &y, dx.empty() ? &y : &dx}));
+    DTNN_RETURN_IF_ERROR(CheckSoftmaxColumns(spec_, x));
+    DTNN_RETURN_IF_ERROR(CheckPerRow(x, labels, losses));
+    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice(kName, {&x, &labels, &y, &losses, &dx}));
+    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      const GridView<T> gradient = dx.empty() ? GridView<T>{nullptr, 0} : RowsIn<T>(spec_, dx);
+      return runner_.ForEachRow(
+          kName, x.shape()[0],
+          SoftmaxCrossEntropyBody<T>{spec_.columns, T(gradient_scale), -std::log1p(-1e-8),
+                                     -std::log(1e-8), labels.data<int32_t>(),
+                                     RowsIn<const T>(spec_, x), RowsIn<T>(spec_, y),
+                                     losses.data<T>(), gradient});
+    });
+  }
+
+ private:
+  static constexpr std::string_view kName = "softmax cross entropy";
+
+  absl::Status CheckPerRow(const Tensor& x, const Tensor& labels, const Tensor& losses) const {
+    const int64_t rows = x.shape()[0];
+    if (!labels.empty() && labels.dtype() == DType::kInt32 && labels.num_elements() == rows &&
+        !losses.empty() && losses.dtype() == spec_.dtype && losses.num_elements() == rows) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("softmax cross entropy: labels of shape ", labels.shape().ToString(),
+                     " and losses of shape ", losses.shape().ToString(), ", expected ", rows,
+                     " int32 labels and ", rows, " losses of the logits' dtype"));
+  }
+
+  Runner runner_;
+  SoftmaxSpec spec_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_SOFTMAX_SOFTMAX_CUDA_H_

@@ -1,0 +1,75 @@
+#include "kernels/update/update_cuda.h"
+
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/cuda_testing.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Get;
+using testing::Put;
+using testing::RandomTensor;
+
+std::vector<UpdateSpec> Specs(DType dtype) {
+  return {
+      {.momentum = 0, .dtype = dtype},
+      {.momentum = 0.9, .decay = 0.01, .dtype = dtype},
+      {.momentum = 0.9, .nesterov = true, .decay = 0.1, .dtype = dtype},
+      {.rule = UpdateRule::kAdam, .dtype = dtype},
+      {.rule = UpdateRule::kAdam, .beta1 = 0.9, .epsilon = 1e-3, .decay = 0.1, .dtype = dtype},
+  };
+}
+
+// Three steps on the same gradients as the CPU.
+void ExpectSameAsCpu(DeviceContext& context, Update& update, const UpdateSpec& spec) {
+  constexpr int64_t kSize = 1003;
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  const std::unique_ptr<Update> expected = *CreateUpdate(*cpu, spec);
+  const double epsilon = spec.dtype == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
+                                                       : std::numeric_limits<double>::epsilon();
+  const Tensor w = RandomTensor(spec.dtype, {kSize}, 1), device_w = Put(context, w);
+  std::vector<Tensor> slots, device_slots;
+  for (int slot = 0; slot < spec.slots(); ++slot) {
+    slots.push_back(testing::ZeroTensor(spec.dtype, {kSize}));
+    device_slots.push_back(Put(context, slots.back()));
+  }
+  for (int64_t step = 1; step <= 3; ++step) {
+    const Tensor g = RandomTensor(spec.dtype, {kSize}, uint64_t(step + 10));
+    ASSERT_EQ(expected->Run(w, g, slots, 0.1, step), absl::OkStatus());
+    ASSERT_EQ(update.Run(device_w, Put(context, g), device_slots, 0.1, step), absl::OkStatus());
+    // The CPU contracts products and sums, the GPU does not: some roundings a step differ.
+    EXPECT_TRUE(testing::Close(Get(context, device_w), w, 16 * epsilon * double(step)));
+    for (size_t slot = 0; slot < slots.size(); ++slot) {
+      EXPECT_TRUE(testing::Close(Get(context, device_slots[slot]), slots[slot],
+                                 4 * epsilon * double(step)));
+    }
+  }
+}
+
+class UpdateCudaTest : public ::testing::TestWithParam<DType> {};
+
+TEST_P(UpdateCudaTest, SameAsCpuInAHostLoop) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  for (const UpdateSpec& spec : Specs(GetParam())) {
+    UpdateCuda<HostRunner> update(HostRunner(), spec);
+    ExpectSameAsCpu(*cpu, update, spec);
+  }
+}
+
+TEST_P(UpdateCudaTest, SameAsCpuOnAGpu) {
+  DTNN_GPU_OR_SKIP(gpu);
+  for (const UpdateSpec& spec : Specs(GetParam())) {
+    const auto update = CreateUpdate(*gpu, spec);
+    ASSERT_EQ(update.status(), absl::OkStatus());
+    ExpectSameAsCpu(*gpu, **update, spec);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, UpdateCudaTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
+
+}  // namespace
+}  // namespace dtnn
