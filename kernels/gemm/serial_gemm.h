@@ -4,9 +4,15 @@
 //   C = op(A) * op(B), or C += op(A) * op(B) with `accumulate`; row-major, op(A) m x k, op(B) k x
 //   n, C m x n. lda, ldb, ldc: elements from one stored row to the next.
 //
-// Any m, n, k >= 0 (k = 0: the sum is empty). C must not overlap A or B. Without `accumulate`, C is
-// not read. Safe to call from several threads at once; starts none. Scratch memory for packed
-// operands is kept per thread, so that a repeated call allocates nothing.
+// A register tile written once for every instruction set, and around it the loops over cache blocks
+// of Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3),
+// 2008), with one change: an operand is packed only where that pays, so that thin products (first
+// layers, few filters) are read in place.
+//
+// Any m, n, k >= 0 (k = 0: the sum is empty). C must not overlap A or B; without `accumulate` it is
+// not read. Safe to call from several threads at once; starts none. Packed operands live in memory
+// kept per thread, so that a repeated call allocates nothing. Each element of C is the same chain
+// of operations wherever it lies: C may be divided over threads in any way without changing a bit.
 
 #ifndef DTNN_KERNELS_GEMM_SERIAL_GEMM_H_
 #define DTNN_KERNELS_GEMM_SERIAL_GEMM_H_
@@ -19,10 +25,13 @@ template <typename T>
 void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
                 int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc);
 
-extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t,
-                                const float*, int64_t, bool, float*, int64_t);
-extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
-                                const double*, int64_t, bool, double*, int64_t);
+template <>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
+                int64_t lda, const float* b, int64_t ldb, bool accumulate, float* c, int64_t ldc);
+template <>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                const double* a, int64_t lda, const double* b, int64_t ldb, bool accumulate,
+                double* c, int64_t ldc);
 
 }  // namespace dtnn
 

@@ -1,0 +1,266 @@
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/gemm/scratch.h"
+#include "kernels/gemm/serial_gemm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/serial_gemm_cpu.cc"
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// After foreach_target.h: these are compiled once per instruction set.
+#include "kernels/gemm/gemm_pack-inl.h"
+#include "kernels/gemm/gemm_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+struct Blocking {
+  static constexpr int64_t kLanes = int64_t(hn::MaxLanes(hn::ScalableTag<T>()));
+  static constexpr int64_t kStripColumns = kTileVectors * kLanes;
+  static constexpr int64_t kPanelRows = MaxTileRows<1>();
+  // A strip of B, kDepth x kStripColumns, stays in the level-1 cache; kRows x kDepth of A in level
+  // 2; kDepth x kColumns of B in level 3.
+  static constexpr int64_t kDepth = 256;
+  static constexpr int64_t kRows = 1024 / sizeof(T) / kPanelRows * kPanelRows;
+  static constexpr int64_t kColumns = 2048;
+};
+
+template <typename T>
+struct Operands {
+  bool transpose_a, transpose_b;
+  int64_t m, n, k;
+  const T* a;
+  int64_t lda;
+  const T* b;
+  int64_t ldb;
+  bool accumulate;
+  T* c;
+  int64_t ldc;
+};
+
+// A block of A as the tile walks it.
+template <typename T>
+struct BlockOfA {
+  const T* data;
+  int64_t rows, stride;
+  bool by_rows;
+  int64_t panel_step;  // from one panel of kPanelRows to the next
+};
+
+template <int kVectors, bool kByRows, bool kTailB, bool kTailC, class D, typename T>
+void RunStrip(D d, const Strip<T>& strip, const BlockOfA<T>& a, T* c) {
+  constexpr int64_t kPanelRows = Blocking<T>::kPanelRows;
+  for (int64_t i = 0; i < a.rows; i += kPanelRows) {
+    TileRows<MaxTileRows<kVectors>(), kVectors, kByRows, kTailB, kTailC>(
+        d, strip, std::min(kPanelRows, a.rows - i), a.data + i / kPanelRows * a.panel_step,
+        a.stride, c + i * strip.c_stride);
+  }
+}
+
+// Run-time properties to compile-time ones. A packed B is padded and never has a tail.
+template <int kVectors, class D, typename T>
+void RunStrip(D d, const Strip<T>& strip, bool packed_b, const BlockOfA<T>& a, T* c) {
+  const bool tail = strip.last_lanes < hn::MaxLanes(d);
+  const auto run = [&](auto by_rows, auto tail_b, auto tail_c) HWY_ATTR {
+    RunStrip<kVectors, by_rows.value, tail_b.value, tail_c.value>(d, strip, a, c);
+  };
+  const auto with_order = [&](auto tail_b, auto tail_c) HWY_ATTR {
+    if (a.by_rows) {
+      run(std::true_type(), tail_b, tail_c);
+    } else {
+      run(std::false_type(), tail_b, tail_c);
+    }
+  };
+  if (!tail) {
+    with_order(std::false_type(), std::false_type());
+  } else if (packed_b) {
+    with_order(std::false_type(), std::true_type());
+  } else {
+    with_order(std::true_type(), std::true_type());
+  }
+}
+
+// Columns [0, width) of C, width <= kStripColumns, with the fewest and narrowest vectors that cover
+// them.
+template <typename T>
+void RunColumns(Strip<T> strip, int64_t width, bool packed_b, const BlockOfA<T>& a, T* c) {
+  const hn::ScalableTag<T> full;
+  constexpr int64_t kLanes = Blocking<T>::kLanes;
+  const int64_t vectors = (width + kLanes - 1) / kLanes;
+  strip.last_lanes = size_t(width - (vectors - 1) * kLanes);
+  if (vectors == 2) return RunStrip<2>(full, strip, packed_b, a, c);
+#if HWY_TARGET != HWY_SCALAR
+  const hn::CappedTag<T, kLanes / 2> half;
+  if (width <= kLanes / 2) return RunStrip<1>(half, strip, packed_b, a, c);
+#endif
+  return RunStrip<1>(full, strip, packed_b, a, c);
+}
+
+template <typename T>
+class BlockedGemm {
+ public:
+  explicit BlockedGemm(const Operands<T>& x)
+      : x_(x), pack_b_(ShouldPackB()), a_copy_(ChooseCopyOfA()) {
+    const int64_t depth = std::min(x.k, kDepth);
+    const int64_t a_elements =
+        a_copy_ == kInPlace ? 0 : (std::min(x.m, kRows) + kPanelRows) * (depth + kPad);
+    const int64_t b_elements = pack_b_ ? depth * (std::min(x.n, kColumns) + kStripColumns) : 0;
+    T* scratch =
+        reinterpret_cast<T*>(ThreadScratch(size_t(a_elements + b_elements + kPad) * sizeof(T)));
+    packed_b_ = scratch;
+    packed_a_ = scratch + b_elements;
+  }
+
+  void Run() {
+    for (int64_t j = 0; j < x_.n; j += kColumns) {
+      const int64_t columns = std::min(kColumns, x_.n - j);
+      for (int64_t p = 0; p < x_.k; p += kDepth) {
+        const int64_t depth = std::min(kDepth, x_.k - p);
+        if (pack_b_) PackB(p, depth, j, columns);
+        for (int64_t i = 0; i < x_.m; i += kRows) {
+          const BlockOfA<T> a = PrepareA(i, std::min(kRows, x_.m - i), p, depth);
+          RunBlock(a, i, p, depth, j, columns);
+        }
+      }
+    }
+  }
+
+ private:
+  using B = Blocking<T>;
+  static constexpr int64_t kDepth = B::kDepth, kRows = B::kRows, kColumns = B::kColumns;
+  static constexpr int64_t kStripColumns = B::kStripColumns, kPanelRows = B::kPanelRows;
+  static constexpr int64_t kPad = 64 / sizeof(T);
+  enum CopyOfA { kInPlace, kRowsCopied, kPanels };
+
+  // In place, B is read line by line at a distance of ldb: fine when it is small, or not read often
+  // enough to pay for the copy.
+  bool ShouldPackB() const {
+    if (x_.transpose_b) return true;
+    const bool small = std::min(x_.k, kDepth) * x_.ldb * int64_t(sizeof(T)) <= 16 * 1024;
+    return !small && x_.m > 2 * kPanelRows;
+  }
+
+  // By rows, A is best left where it is, unless its rows fall into the same few sets of the level-1
+  // cache. Columns (A^T as stored) are read once per strip.
+  CopyOfA ChooseCopyOfA() const {
+    if (x_.transpose_a) return x_.n > kStripColumns ? kPanels : kInPlace;
+    const bool same_sets = x_.lda * int64_t(sizeof(T)) % 1024 == 0;
+    return same_sets && x_.k >= 32 && x_.m >= 4 ? kRowsCopied : kInPlace;
+  }
+
+  void PackB(int64_t p, int64_t depth, int64_t j, int64_t columns) {
+    for (int64_t strip = 0; strip < columns; strip += kStripColumns) {
+      const int64_t width = std::min(kStripColumns, columns - strip);
+      T* to = packed_b_ + strip * depth;
+      if (x_.transpose_b) {
+        PackTransposed(depth, x_.b + (j + strip) * x_.ldb + p, x_.ldb, width, kStripColumns, to,
+                       kStripColumns);
+      } else {
+        PackLines(depth, x_.b + p * x_.ldb + j + strip, x_.ldb, width, kStripColumns, to,
+                  kStripColumns);
+      }
+    }
+  }
+
+  BlockOfA<T> PrepareA(int64_t i, int64_t rows, int64_t p, int64_t depth) {
+    const T* from = x_.transpose_a ? x_.a + p * x_.lda + i : x_.a + i * x_.lda + p;
+    switch (a_copy_) {
+      case kInPlace:
+        return {from, rows, x_.lda, !x_.transpose_a, kPanelRows * (x_.transpose_a ? 1 : x_.lda)};
+      case kRowsCopied: {
+        const int64_t stride = kDepth + kPad;  // not a multiple of the cache's set distance
+        PackLines(rows, from, x_.lda, depth, depth, packed_a_, stride);
+        return {packed_a_, rows, stride, true, kPanelRows * stride};
+      }
+      case kPanels:
+        break;
+    }
+    for (int64_t panel = 0; panel < rows; panel += kPanelRows) {
+      PackLines(depth, from + panel, x_.lda, std::min(kPanelRows, rows - panel), 0,
+                packed_a_ + panel * depth, kPanelRows);
+    }
+    return {packed_a_, rows, kPanelRows, false, kPanelRows * depth};
+  }
+
+  void RunBlock(const BlockOfA<T>& a, int64_t i, int64_t p, int64_t depth, int64_t j,
+                int64_t columns) {
+    for (int64_t strip = 0; strip < columns; strip += kStripColumns) {
+      const Strip<T> shared = {depth,
+                               pack_b_ ? packed_b_ + strip * depth : x_.b + p * x_.ldb + j + strip,
+                               pack_b_ ? kStripColumns : x_.ldb,
+                               x_.accumulate || p > 0,
+                               x_.ldc,
+                               0};
+      RunColumns(shared, std::min(kStripColumns, columns - strip), pack_b_, a,
+                 x_.c + i * x_.ldc + j + strip);
+    }
+  }
+
+  const Operands<T> x_;
+  const bool pack_b_;
+  const CopyOfA a_copy_;
+  T* packed_a_;
+  T* packed_b_;
+};
+
+}  // namespace
+
+void GemmF32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
+             int64_t lda, const float* b, int64_t ldb, bool accumulate, float* c, int64_t ldc) {
+  BlockedGemm<float>({transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c, ldc}).Run();
+}
+
+void GemmF64(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a,
+             int64_t lda, const double* b, int64_t ldb, bool accumulate, double* c, int64_t ldc) {
+  BlockedGemm<double>({transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c, ldc})
+      .Run();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dtnn {
+namespace {
+
+HWY_EXPORT(GemmF32);
+HWY_EXPORT(GemmF64);
+
+// True where there is nothing to add up; C is then complete.
+template <typename T>
+bool EmptySum(int64_t m, int64_t n, int64_t k, bool accumulate, T* c, int64_t ldc) {
+  if (m <= 0 || n <= 0) return true;
+  if (k > 0) return false;
+  for (int64_t i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * ldc, n, T(0));
+  return true;
+}
+
+}  // namespace
+
+template <>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
+                int64_t lda, const float* b, int64_t ldb, bool accumulate, float* c, int64_t ldc) {
+  if (EmptySum(m, n, k, accumulate, c, ldc)) return;
+  HWY_DYNAMIC_DISPATCH(GemmF32)
+  (transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c, ldc);
+}
+
+template <>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                const double* a, int64_t lda, const double* b, int64_t ldb, bool accumulate,
+                double* c, int64_t ldc) {
+  if (EmptySum(m, n, k, accumulate, c, ldc)) return;
+  HWY_DYNAMIC_DISPATCH(GemmF64)
+  (transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c, ldc);
+}
+
+}  // namespace dtnn
+#endif  // HWY_ONCE
