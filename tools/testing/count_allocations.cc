@@ -1,0 +1,42 @@
+#include "tools/testing/count_allocations.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace dtnn::testing {
+namespace {
+
+std::atomic<bool> counting = false;
+std::atomic<int64_t> allocations = 0;
+
+void* Allocate(size_t bytes, size_t alignment) {
+  if (counting) ++allocations;
+  void* memory = alignment == 0
+                     ? std::malloc(bytes == 0 ? 1 : bytes)
+                     : std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace
+
+AllocationCounter::AllocationCounter() {
+  allocations = 0;
+  counting = true;
+}
+
+AllocationCounter::~AllocationCounter() { counting = false; }
+
+int64_t AllocationCounter::count() const { return allocations; }
+
+}  // namespace dtnn::testing
+
+void* operator new(size_t bytes) { return dtnn::testing::Allocate(bytes, 0); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return dtnn::testing::Allocate(bytes, size_t(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
