@@ -76,13 +76,15 @@ absl::StatusOr<std::optional<mode_t>> ModeOfExisting(const std::string& path,
   return info.st_mode & 0777;
 }
 
-bool WriteAll(int file, std::span<const std::byte> bytes) {
+bool WriteAll(int file, int64_t offset, std::span<const std::byte> bytes) {
   constexpr size_t kMost = size_t{1} << 30;  // Linux writes less than 2^31 bytes at once
   while (!bytes.empty()) {
     if (Fault("write")) return false;
-    const ssize_t written = write(file, bytes.data(), std::min(bytes.size(), kMost));
+    const ssize_t written = pwrite(file, bytes.data(), std::min(bytes.size(), kMost), offset);
     if (written < 0 && errno != EINTR) return false;
-    if (written > 0) bytes = bytes.subspan(size_t(written));
+    if (written <= 0) continue;
+    bytes = bytes.subspan(size_t(written));
+    offset += written;
   }
   return true;
 }
@@ -153,6 +155,7 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       temporary_(std::exchange(other.temporary_, std::string())),
       file_(std::exchange(other.file_, -1)),
       folder_(std::exchange(other.folder_, -1)),
+      size_(other.size_),
       status_(std::exchange(other.status_, absl::FailedPreconditionError("moved from"))) {}
 
 AtomicFile::~AtomicFile() {
@@ -166,9 +169,13 @@ absl::Status AtomicFile::Fail(std::string_view step, int error) {
   return status_;
 }
 
-absl::Status AtomicFile::Append(std::span<const std::byte> bytes) {
+absl::Status AtomicFile::Append(std::span<const std::byte> bytes) { return WriteAt(size_, bytes); }
+
+absl::Status AtomicFile::WriteAt(int64_t offset, std::span<const std::byte> bytes) {
   DTNN_RETURN_IF_ERROR(status_);
-  return WriteAll(file_, bytes) ? absl::OkStatus() : Fail("writing", errno);
+  if (!WriteAll(file_, offset, bytes)) return Fail("writing", errno);
+  size_ = std::max(size_, offset + int64_t(bytes.size()));
+  return absl::OkStatus();
 }
 
 absl::Status AtomicFile::Commit() {

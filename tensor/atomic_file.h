@@ -33,6 +33,10 @@ class AtomicFile {
   absl::Status Append(std::span<const std::byte> bytes);
   absl::Status Append(std::string_view text) { return Append(std::as_bytes(std::span(text))); }
 
+  // Bytes at a place of their own, for formats that complete a header afterwards. Append() goes on
+  // behind the last byte that was written anywhere.
+  absl::Status WriteAt(int64_t offset, std::span<const std::byte> bytes);
+
   // To be called once. Only when the last step of all (syncing the folder) fails is the new file in
   // place though an error is returned, and the error says so.
   absl::Status Commit();
@@ -45,6 +49,7 @@ class AtomicFile {
   std::string target_;     // with links resolved
   std::string temporary_;  // empty once it is renamed
   int file_ = -1, folder_ = -1;
+  int64_t size_ = 0;
   absl::Status status_;
 };
 

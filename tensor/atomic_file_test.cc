@@ -170,6 +170,15 @@ TEST_F(AtomicFileTest, AFolderThatCannotBeSyncedIsReportedThoughTheFileIsThere) 
   EXPECT_THAT(Names(), ElementsAre("file"));
 }
 
+TEST_F(AtomicFileTest, WriteAtCompletesWhatWasWrittenBefore) {
+  AtomicFile file = *AtomicFile::Create(path_.string());
+  EXPECT_TRUE(file.Append("???? body").ok());
+  EXPECT_TRUE(file.WriteAt(0, std::as_bytes(std::span("head", 4))).ok());
+  EXPECT_TRUE(file.Append(" end").ok());
+  EXPECT_TRUE(file.Commit().ok());
+  EXPECT_EQ(Contents(path_), "head body end");
+}
+
 TEST_F(AtomicFileTest, TheFirstErrorSticks) {
   internal::SetFileFaultHookForTesting(FailOnce);
   fault_step = "write";

@@ -1,0 +1,179 @@
+#include <zip.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/atomic_file.h"
+#include "tensor/npy.h"
+#include "tensor/npy_header.h"
+#include "tensor/npz.h"
+#include "tensor/npz_name.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// Where libzip writes to: an AtomicFile, which it seeks in to complete the members' headers.
+struct Sink {
+  AtomicFile* file = nullptr;
+  zip_error_t error = {};
+  int64_t position = 0, size = 0;
+  absl::Status status;  // of the first write that failed
+};
+
+zip_int64_t Write(Sink* sink, const void* data, zip_uint64_t length) {
+  sink->status =
+      sink->file->WriteAt(sink->position, {static_cast<const std::byte*>(data), size_t(length)});
+  if (!sink->status.ok()) {
+    zip_error_set(&sink->error, ZIP_ER_WRITE, 0);
+    return -1;
+  }
+  sink->position += int64_t(length);
+  sink->size = std::max(sink->size, sink->position);
+  return zip_int64_t(length);
+}
+
+zip_int64_t Seek(Sink* sink, void* data, zip_uint64_t length) {
+  const auto* seek = ZIP_SOURCE_GET_ARGS(zip_source_args_seek_t, data, length, &sink->error);
+  if (seek == nullptr) return -1;
+  const int64_t from = seek->whence == SEEK_SET   ? 0
+                       : seek->whence == SEEK_CUR ? sink->position
+                                                  : sink->size;
+  if (seek->offset < -from) {
+    zip_error_set(&sink->error, ZIP_ER_SEEK, 0);
+    return -1;
+  }
+  sink->position = from + seek->offset;
+  return 0;
+}
+
+// libzip's interface to a file, of which it only writes.
+zip_int64_t SinkCommand(void* user, void* data, zip_uint64_t length, zip_source_cmd_t command) {
+  Sink* sink = static_cast<Sink*>(user);
+  switch (command) {
+    case ZIP_SOURCE_SUPPORTS:
+      return ZIP_SOURCE_SUPPORTS_WRITABLE;
+    case ZIP_SOURCE_STAT: {  // an empty file
+      auto* info = static_cast<zip_stat_t*>(data);
+      zip_stat_init(info);
+      info->size = 0;
+      info->valid = ZIP_STAT_SIZE;
+      return sizeof(*info);
+    }
+    case ZIP_SOURCE_ERROR:
+      return zip_error_to_data(&sink->error, data, length);
+    case ZIP_SOURCE_WRITE:
+      return Write(sink, data, length);
+    case ZIP_SOURCE_SEEK_WRITE:
+      return Seek(sink, data, length);
+    case ZIP_SOURCE_TELL_WRITE:
+      return sink->position;
+    case ZIP_SOURCE_BEGIN_WRITE:
+    case ZIP_SOURCE_COMMIT_WRITE:
+    case ZIP_SOURCE_ROLLBACK_WRITE:
+    case ZIP_SOURCE_OPEN:
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_READ:  // nothing there
+    case ZIP_SOURCE_FREE:
+      return 0;
+    default:
+      zip_error_set(&sink->error, ZIP_ER_OPNOTSUPP, 0);
+      return -1;
+  }
+}
+
+absl::Status CheckTensors(std::string_view path, const NamedTensors& tensors) {
+  std::set<std::string_view> names;
+  for (const auto& [name, tensor] : tensors) {
+    const std::string member = absl::StrCat(name, std::string(kNpyEnding));
+    DTNN_RETURN_IF_ERROR(CheckMemberName(path, member));
+    if (member.size() > std::numeric_limits<uint16_t>::max()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(path), ": the name ", QuoteMember(name), "... is too long"));
+    }
+    if (!names.insert(name).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(path), ": two arrays are called ", QuoteMember(name)));
+    }
+    if (const auto data = NpyData(tensor); !data.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": array ",
+                                                     QuoteMember(name), ": ",
+                                                     std::string(data.status().message())));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Adds one array; `header` and the tensor must live until the archive is closed.
+bool AddMember(zip_t* archive, const std::string& name, const std::string& header,
+               const Tensor& tensor, NpzCompression compression) {
+  const std::span<const std::byte> data = *NpyData(tensor);
+  const auto bytes = [](const void* from) {  // libzip only reads them
+    return static_cast<zip_uint8_t*>(const_cast<void*>(from));
+  };
+  const zip_buffer_fragment_t parts[] = {{bytes(header.data()), header.size()},
+                                         {bytes(data.data()), data.size()}};
+  zip_source_t* source = zip_source_buffer_fragment(archive, parts, data.empty() ? 1 : 2, 0);
+  if (source == nullptr) return false;
+  const std::string member = absl::StrCat(name, std::string(kNpyEnding));
+  const zip_int64_t index = zip_file_add(archive, member.c_str(), source, ZIP_FL_ENC_UTF_8);
+  if (index < 0) {
+    zip_source_free(source);
+    return false;
+  }
+  const int method = compression == NpzCompression::kStored ? ZIP_CM_STORE : ZIP_CM_DEFLATE;
+  constexpr zip_uint16_t kMidnight = 0, kFirstOfJanuary1980 = 0x21;  // the same bytes on any day
+  return zip_set_file_compression(archive, zip_uint64_t(index), method, 0) == 0 &&
+         zip_file_set_dostime(archive, zip_uint64_t(index), kMidnight, kFirstOfJanuary1980, 0) == 0;
+}
+
+absl::Status WriteArchive(Sink* sink, std::string_view path, const NamedTensors& tensors,
+                          NpzCompression compression) {
+  const auto failed = [&](zip_error_t* error) {
+    if (!sink->status.ok()) return sink->status;
+    return absl::InternalError(
+        absl::StrCat(std::string(path), ": cannot be written: ", zip_error_strerror(error)));
+  };
+  zip_source_t* source = zip_source_function_create(SinkCommand, sink, &sink->error);
+  if (source == nullptr) return failed(&sink->error);
+  zip_t* archive = zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &sink->error);
+  if (archive == nullptr) {
+    zip_source_free(source);
+    return failed(&sink->error);
+  }
+  std::vector<std::string> headers;
+  headers.reserve(tensors.size());
+  bool ok = true;
+  for (const auto& [name, tensor] : tensors) {
+    headers.push_back(NpyHeaderBytes(tensor.dtype(), tensor.shape()));
+    ok = ok && AddMember(archive, name, headers.back(), tensor, compression);
+  }
+  if (ok && zip_close(archive) == 0) return absl::OkStatus();
+  const absl::Status status = failed(zip_get_error(archive));
+  zip_discard(archive);
+  return status;
+}
+
+}  // namespace
+
+absl::Status WriteNpz(std::string_view path, const NamedTensors& tensors,
+                      NpzCompression compression) {
+  DTNN_RETURN_IF_ERROR(CheckTensors(path, tensors));
+  DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  if (tensors.empty()) {  // libzip would remove the file; an archive is at least its end record
+    DTNN_RETURN_IF_ERROR(file.Append(std::string("PK\x05\x06") + std::string(18, '\0')));
+    return file.Commit();
+  }
+  Sink sink;
+  sink.file = &file;
+  zip_error_init(&sink.error);
+  const absl::Status status = WriteArchive(&sink, path, tensors, compression);
+  zip_error_fini(&sink.error);
+  DTNN_RETURN_IF_ERROR(status);
+  return file.Commit();
+}
+
+}  // namespace dtnn
