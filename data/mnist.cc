@@ -1,0 +1,180 @@
+#include "data/mnist.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "data/idx.h"
+#include "kernels/convert/convert.h"
+#include "tensor/dtype.h"
+#include "tensor/parallel_for.h"
+#include "tensor/shape.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int kClasses = 10;
+
+constexpr char kHowToGet[] =
+    "Fashion-MNIST comes with `sudo apt-get install dataset-fashion-mnist` and is then in "
+    "/usr/share/datasets/fashion-mnist. MNIST is found on the web as these files (MD5): "
+    "train-images-idx3-ubyte.gz (f68b3c2dcbeaaa9fbdd348bbdeb94873), "
+    "train-labels-idx1-ubyte.gz (d53e105ee54ea40749a09fcbcd1e9432), "
+    "t10k-images-idx3-ubyte.gz (9fb629c4189551a2d022fa330f9573f3), "
+    "t10k-labels-idx1-ubyte.gz (ec29112dd5afa0611ce80d1b7f02629c)";
+
+// One of the four files.
+struct File {
+  std::string folder;
+  const char* stem;    // "train-images"
+  const char* ending;  // "idx3-ubyte"
+  int rank;
+  std::string path;  // where it was found
+  absl::StatusOr<Tensor> array = absl::UnknownError("not read");
+};
+
+// The first name that exists.
+absl::StatusOr<std::string> Find(const File& file) {
+  std::vector<std::string> names;
+  for (const char* packed : {"", ".gz"}) {
+    for (const char* separator : {"-", "."}) {
+      names.push_back(absl::StrCat(file.stem, separator, file.ending, packed));
+    }
+  }
+  std::error_code error;
+  for (const std::string& name : names) {
+    const std::filesystem::path path = std::filesystem::path(file.folder) / name;
+    if (std::filesystem::exists(path, error)) return path.string();
+  }
+  const char* what = std::filesystem::is_directory(file.folder, error)
+                         ? ": the folder holds none of "
+                     : std::filesystem::exists(file.folder, error)
+                         ? ": is not a folder; expected one that holds one of "
+                         : ": there is no such folder; expected one that holds one of ";
+  return absl::NotFoundError(
+      absl::StrCat(file.folder, what, absl::StrJoin(names, ", "), ". ", kHowToGet));
+}
+
+absl::StatusOr<Tensor> ReadArray(File& file) {
+  DTNN_ASSIGN_OR_RETURN(file.path, Find(file));
+  DTNN_ASSIGN_OR_RETURN(Tensor array, ReadIdx(file.path));
+  if (array.shape().rank() != file.rank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path, ": has shape ", array.shape().ToString(), "; expected rank ",
+                     file.rank, ", as in ", file.stem, "-", file.ending));
+  }
+  if (array.num_elements() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.path, ": has shape ", array.shape().ToString(), ", which holds no samples"));
+  }
+  return array;
+}
+
+struct Samples {
+  Tensor images;  // (n, height, width) uint8; empty where the part was left out
+  Tensor labels;  // (n,) uint8
+
+  int64_t size() const { return images.empty() ? 0 : images.shape()[0]; }
+};
+
+absl::StatusOr<Samples> Pair(const File& images, const File& labels) {
+  if (!images.array.ok()) return images.array.status();
+  if (!labels.array.ok()) return labels.array.status();
+  const Samples samples = {*images.array, *labels.array};
+  const int64_t count = samples.labels.shape()[0];
+  if (count != samples.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(labels.path, ": holds ", count, " labels but ",
+                                                   images.path, " holds ", samples.size(),
+                                                   " images; do they belong together?"));
+  }
+  const uint8_t* first = samples.labels.data<uint8_t>();
+  const uint8_t* wrong =
+      std::find_if(first, first + count, [](uint8_t label) { return label >= kClasses; });
+  if (wrong != first + count) {
+    return absl::InvalidArgumentError(absl::StrCat(labels.path, ": the label of sample ",
+                                                   wrong - first, " is ", int{*wrong},
+                                                   "; expected 0 to ", kClasses - 1));
+  }
+  return samples;
+}
+
+class Mnist : public Dataset {
+ public:
+  Mnist(Samples train, Samples test, ImageExtents sample)
+      : train_(std::move(train)), test_(std::move(test)), sample_(sample) {}
+
+  std::string_view name() const override { return "mnist"; }
+  ImageExtents sample() const override { return sample_; }
+  int64_t classes() const override { return kClasses; }
+  int64_t size(Part part) const override { return samples(part).size(); }
+
+  // With one channel both formats are the same bytes.
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, std::span<int32_t> labels) const override {
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, labels));
+    if (indices.empty()) return absl::OkStatus();
+    const size_t pixels = size_t(sample_.height * sample_.width);
+    const uint8_t* images = samples(part).images.data<uint8_t>();
+    const uint8_t* classes = samples(part).labels.data<uint8_t>();
+    DispatchFloating(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      T* to = x.data<T>();
+      for (int64_t index : indices) {
+        ConvertBytes({images + size_t(index) * pixels, pixels}, T(1) / 255, {to, pixels});
+        to += pixels;
+      }
+    });
+    for (size_t i = 0; i < indices.size(); ++i) labels[i] = classes[indices[i]];
+    return absl::OkStatus();
+  }
+
+ private:
+  const Samples& samples(Part part) const { return part == Part::kTrain ? train_ : test_; }
+
+  const Samples train_, test_;
+  const ImageExtents sample_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Dataset>> LoadMnist(const MnistPaths& paths) {
+  std::vector<File> files;
+  for (bool train : {true, false}) {
+    const std::string& folder = train ? paths.train : paths.test;
+    if (folder.empty()) continue;
+    files.push_back({folder, train ? "train-images" : "t10k-images", "idx3-ubyte", 3, {}});
+    files.push_back({folder, train ? "train-labels" : "t10k-labels", "idx1-ubyte", 1, {}});
+  }
+  if (files.empty()) return absl::InvalidArgumentError("mnist: no folder was given");
+  ParallelFor(0, int64_t(files.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) files[i].array = ReadArray(files[i]);
+  });
+
+  Samples train, test;
+  if (!paths.train.empty()) {
+    DTNN_ASSIGN_OR_RETURN(train, Pair(files[0], files[1]));
+  }
+  if (!paths.test.empty()) {
+    DTNN_ASSIGN_OR_RETURN(test, Pair(files[files.size() - 2], files[files.size() - 1]));
+  }
+  const Shape shape = files[0].array->shape();
+  const File& other = files[files.size() - 2];
+  if (other.array->shape().DropFirst() != shape.DropFirst()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(other.path, ": holds images of ", other.array->shape().DropFirst().ToString(),
+                     " but ", files[0].path, " of ", shape.DropFirst().ToString()));
+  }
+  return std::make_unique<Mnist>(
+      std::move(train), std::move(test),
+      ImageExtents{.height = shape[1], .width = shape[2], .channels = 1});
+}
+
+}  // namespace dtnn
