@@ -1,0 +1,91 @@
+// The launcher: trains or tests a network of the zoo on a data set, as its flags say.
+//
+// Here stands only what a program is: flags in, messages out, exit codes.
+
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/exit_code.h"
+#include "apps/flags/help.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/parser.h"
+#include "apps/flags/value.h"
+#include "apps/main_job.h"
+#include "apps/parameter_list.h"
+#include "apps/paths.h"
+#include "tensor/parallel_for.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kProgram[] = "benchmark";
+
+constexpr std::string_view kModels[] = {"simplemlp", "simplecnn", "simplecnn8", "vgg16_cifar10"};
+
+void ListModels() {
+  for (const std::string_view model : kModels) std::cout << model << "\n";
+}
+
+void ListDatasets() {
+  const OptionSpec& spec = *FindOption("dataset");
+  for (const std::string_view name : SplitList(spec.words)) std::cout << name << "\n";
+  for (const std::string_view name : SplitList(spec.missing_words)) {
+    std::cout << name << " (not available in this build yet)\n";
+  }
+}
+
+absl::Status Train(const Options& options) {
+  DTNN_RETURN_IF_ERROR(CheckName("model", options.model, kModels));
+  DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
+  DTNN_ASSIGN_OR_RETURN(const std::string parameters,
+                        FormatParameterList(options, {.threads_per_process = NumThreads()}));
+  std::cout << parameters;
+  return absl::UnimplementedError("training is not part of this build yet");
+}
+
+absl::Status Answer(const CommandLine& command_line) {
+  switch (command_line.action) {
+    case Action::kHelp: {
+      DTNN_ASSIGN_OR_RETURN(const std::string help, HelpText(kProgram, command_line.help_topic));
+      std::cout << help;
+      return absl::OkStatus();
+    }
+    case Action::kListModels:
+      ListModels();
+      return absl::OkStatus();
+    case Action::kListDatasets:
+      ListDatasets();
+      return absl::OkStatus();
+    case Action::kRun:
+      break;
+  }
+  for (const std::string& warning : command_line.warnings) {
+    std::cerr << kProgram << ": warning: " << warning << "\n";
+  }
+  return Train(command_line.options);
+}
+
+absl::Status Run(std::vector<std::string> arguments) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  if (arguments.empty()) {
+    arguments = MainJobArguments();
+    std::cout << MainJobNotice(kProgram);
+  }
+  DTNN_ASSIGN_OR_RETURN(const CommandLine command_line, ParseFlags(arguments));
+  DTNN_RETURN_IF_ERROR(Answer(command_line));
+  if (!std::cout.flush()) return absl::DataLossError("cannot write to the standard output");
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  const absl::Status status = dtnn::Run(std::vector<std::string>(argv + 1, argv + argc));
+  std::cout.flush();
+  return dtnn::ReportStatus(status, dtnn::kProgram, std::cerr);
+}
