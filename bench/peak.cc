@@ -1,0 +1,136 @@
+#include "bench/peak.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "tensor/parallel_for.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bench/peak.cc"
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+// GCC unrolls loops over arrays of vectors only when told; rolled, the arrays live in memory.
+#undef DTNN_UNROLL
+#if HWY_COMPILER_GCC_ACTUAL
+#define DTNN_UNROLL _Pragma("GCC unroll 16")
+#else
+#define DTNN_UNROLL _Pragma("unroll")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// `steps` FMAs on each of kChains accumulators; returns the flops. The result goes to *sink, so
+// that nothing can be left out.
+template <typename T>
+double RunFma(int64_t steps, double* sink) {
+  constexpr int kChains = 12;  // latency 4 x 2 units = 8, and AVX2 has 16 registers
+  const hn::ScalableTag<T> d;
+  const auto factor = hn::Set(d, T(0.999)), term = hn::Set(d, T(0.001));
+  hn::Vec<decltype(d)> sum[kChains];
+  DTNN_UNROLL
+  for (int i = 0; i < kChains; ++i) sum[i] = hn::Set(d, T(i));
+  for (int64_t step = 0; step < steps; ++step) {
+    DTNN_UNROLL
+    for (int i = 0; i < kChains; ++i) sum[i] = hn::MulAdd(sum[i], factor, term);
+  }
+  auto all = sum[0];
+  DTNN_UNROLL
+  for (int i = 1; i < kChains; ++i) all = hn::Add(all, sum[i]);
+  *sink = double(hn::GetLane(hn::SumOfLanes(d, all)));
+  return 2.0 * double(steps) * kChains * double(hn::Lanes(d));
+}
+
+double FmaF32(int64_t steps, double* sink) { return RunFma<float>(steps, sink); }
+double FmaF64(int64_t steps, double* sink) { return RunFma<double>(steps, sink); }
+
+std::string TargetName() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dtnn {
+namespace {
+
+HWY_EXPORT(FmaF32);
+HWY_EXPORT(FmaF64);
+HWY_EXPORT(TargetName);
+
+using Clock = std::chrono::steady_clock;
+
+double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+double Fma(DType dtype, int64_t steps, double* sink) {
+  return dtype == DType::kFloat64 ? HWY_DYNAMIC_DISPATCH(FmaF64)(steps, sink)
+                                  : HWY_DYNAMIC_DISPATCH(FmaF32)(steps, sink);
+}
+
+// Calls work(thread) on `threads` threads, which start together (they wait for each other, but not
+// for a thread that OpenMP did not grant), and returns the seconds until the last one is done.
+template <typename F>
+double Together(int threads, F&& work) {
+  std::atomic<int> ready = 0;
+  std::vector<double> seconds(size_t(threads), 0.0);
+  ParallelThreads(threads, [&](int thread) {
+    ready.fetch_add(1);
+    const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(10);
+    while (ready.load() < threads && Clock::now() < deadline) {
+    }
+    const Clock::time_point start = Clock::now();
+    work(thread);
+    seconds[size_t(thread)] = Seconds(Clock::now() - start);
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
+}
+
+}  // namespace
+
+double MeasureFmaPeakGflops(int threads, DType dtype) {
+  threads = std::clamp(threads, 1, NumThreads());
+  std::vector<double> sinks(size_t(threads) * 8);  // a cache line each
+  double flops = 0;
+  int64_t steps = 1 << 16;
+  while (Together(1, [&](int) { flops = Fma(dtype, steps, sinks.data()); }) < 0.01) steps *= 2;
+
+  double best = 0;
+  for (int round = 0; round < 5; ++round) {
+    const double seconds =
+        Together(threads, [&](int thread) { Fma(dtype, steps, &sinks[size_t(thread) * 8]); });
+    best = std::max(best, flops * threads / seconds * 1e-9);
+  }
+  return best;
+}
+
+double MeasureCopyBandwidth(int threads) {
+  constexpr size_t kBytes = size_t{64} << 20;
+  threads = std::clamp(threads, 1, NumThreads());
+  std::vector<std::vector<char>> from(static_cast<size_t>(threads)),
+      to(static_cast<size_t>(threads));
+  Together(threads, [&](int thread) {  // first touch by the thread that uses it
+    from[size_t(thread)].assign(kBytes, 1);
+    to[size_t(thread)].assign(kBytes, 2);
+  });
+  double best = 0;
+  for (int round = 0; round < 5; ++round) {
+    const double seconds = Together(threads, [&](int thread) {
+      std::memcpy(to[size_t(thread)].data(), from[size_t(thread)].data(), kBytes);
+    });
+    best = std::max(best, 2.0 * double(kBytes) * threads / seconds * 1e-9);
+  }
+  return best;
+}
+
+std::string SimdTarget() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
+
+}  // namespace dtnn
+#endif  // HWY_ONCE

@@ -1,0 +1,27 @@
+// What this machine could do at best, measured: the denominators of every "% of peak" that the
+// benchmarks print. Machines throttle and neighbours disturb, so ask just before and just after.
+
+#ifndef DTNN_BENCH_PEAK_H_
+#define DTNN_BENCH_PEAK_H_
+
+#include <string>
+
+#include "tensor/dtype.h"
+
+namespace dtnn {
+
+// 1e9 floating-point operations per second of `threads` threads together (one FMA counts two),
+// float32 or float64: independent FMAs on registers in the widest vectors of this CPU. The best of
+// several runs of about 20 ms each.
+double MeasureFmaPeakGflops(int threads, DType dtype);
+
+// 1e9 bytes per second, read and written counted once each, when `threads` threads copy 64 MiB each
+// between buffers of their own; the best of several runs.
+double MeasureCopyBandwidth(int threads);
+
+// The instruction set that Highway chose on this CPU: "AVX3", "AVX2", ...
+std::string SimdTarget();
+
+}  // namespace dtnn
+
+#endif  // DTNN_BENCH_PEAK_H_

@@ -1,0 +1,23 @@
+// Prints what this machine could do at best: the line that belongs above every table of figures.
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "bench/peak.h"
+#include "kernels/gemm/blis_setup.h"
+#include "tensor/parallel_for.h"
+
+int main() {
+  const int threads = dtnn::NumThreads();
+  std::printf("SIMD %s, BLIS %s, %d threads\n", dtnn::SimdTarget().c_str(),
+              std::string(dtnn::BlisConfiguration()).c_str(), threads);
+  for (const dtnn::DType dtype : {dtnn::DType::kFloat32, dtnn::DType::kFloat64}) {
+    std::printf("FMA %s: %.1f GFLOP/s on one thread, %.1f on %d\n",
+                std::string(dtnn::Name(dtype)).c_str(), dtnn::MeasureFmaPeakGflops(1, dtype),
+                dtnn::MeasureFmaPeakGflops(threads, dtype), threads);
+  }
+  std::printf("copy: %.1f GB/s on one thread, %.1f on %d\n", dtnn::MeasureCopyBandwidth(1),
+              dtnn::MeasureCopyBandwidth(threads), threads);
+  return 0;
+}
