@@ -1,0 +1,287 @@
+// Pooling of NHWC images: vectors run over the channels of a pixel, or over two pixels at once
+// where the channels fill half a vector.
+
+#include <cstring>
+
+#include "kernels/pool/pool_cpu.h"
+
+// Everything up to HWY_ONCE is compiled once per instruction set.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pool/pool_nhwc.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/elementwise/transform-inl.h"
+#include "kernels/pool/pool_2x2-inl.h"
+#include "kernels/pool/winners-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+namespace {
+
+template <typename T>
+HWY_INLINE T* PixelAt(const Operand& images, int64_t width, int64_t row, int64_t column) {
+  return images.At<T>(row * width + column, 0);
+}
+
+// The maximum of one window; `image` is the number of the image's first row.
+template <typename T, typename W>
+void MaxWindow(const PoolPass& pass, int64_t image, const Taps& rows, const Taps& columns, T* y,
+               int64_t winners_at) {
+  const PoolSpec& s = pass.spec;
+  ForEachVector<T>(s.channels, [&](const auto& access, int64_t c) HWY_ATTR {
+    const auto d = access.d;
+    const auto tap = [&](int64_t kh, int64_t kw) HWY_ATTR {
+      return access.Load(PixelAt<const T>(pass.in, s.width,
+                                          image + rows.origin + kh * s.dilation.vertical,
+                                          columns.origin + kw * s.dilation.horizontal) +
+                         c);
+    };
+    auto best = tap(rows.begin, columns.begin);
+    auto winner = hn::Set(d, T(rows.begin * s.window.horizontal + columns.begin));
+    for (int64_t kh = rows.begin; kh < rows.end; ++kh) {
+      for (int64_t kw = columns.begin; kw < columns.end; ++kw) {
+        const auto v = tap(kh, kw);
+        const auto better = hn::Or(hn::Gt(v, best), hn::IsNaN(v));
+        best = hn::IfThenElse(better, v, best);
+        winner = hn::IfThenElse(better, hn::Set(d, T(kh * s.window.horizontal + kw)), winner);
+      }
+    }
+    access.Store(best, y + c);
+    if (pass.winners != nullptr) StoreWinners<W>(access, winner, pass.winners, winners_at + c);
+  });
+}
+
+template <typename T>
+void MeanWindow(const PoolPass& pass, int64_t image, const Taps& rows, const Taps& columns, T* y) {
+  const PoolSpec& s = pass.spec;
+  ForEachVector<T>(s.channels, [&](const auto& access, int64_t c) HWY_ATTR {
+    auto sum = hn::Zero(access.d);
+    for (int64_t kh = rows.begin; kh < rows.end; ++kh) {
+      for (int64_t kw = columns.begin; kw < columns.end; ++kw) {
+        const T* at =
+            PixelAt<const T>(pass.in, s.width, image + rows.origin + kh * s.dilation.vertical,
+                             columns.origin + kw * s.dilation.horizontal);
+        sum = hn::Add(sum, access.Load(at + c));
+      }
+    }
+    access.Store(hn::Div(sum, hn::Set(access.d, T(rows.count() * columns.count()))), y + c);
+  });
+}
+
+template <typename T, typename W>
+void ForwardRows(const PoolPass& pass, int64_t begin, int64_t end) {
+  const PoolSpec& s = pass.spec;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t image = row / pass.out_height * s.height;
+    const Taps rows = RowTaps(s, row % pass.out_height);
+    for (int64_t column = 0; column < pass.out_width; ++column) {
+      const Taps columns = ColumnTaps(s, column);
+      T* y = PixelAt<T>(pass.out, pass.out_width, row, column);
+      if (pass.average()) {
+        MeanWindow(pass, image, rows, columns, y);
+      } else {
+        MaxWindow<T, W>(pass, image, rows, columns, y,
+                        (row * pass.out_width + column) * s.channels);
+      }
+    }
+  }
+}
+
+// Adds the gradient of one output pixel to the element `tap` of its window, or writes it there.
+template <typename T, typename W>
+HWY_INLINE void SpreadPixel(const PoolPass& pass, int64_t output, T scale, int64_t tap, bool add,
+                            T* dx) {
+  const T* dy = pass.out.At<const T>(output, 0);
+  ForEachVector<T>(pass.spec.channels, [&](const auto& access, int64_t c) HWY_ATTR {
+    const auto d = access.d;
+    auto gradient = access.Load(dy + c);
+    if (pass.average()) {
+      gradient = hn::Mul(gradient, hn::Set(d, scale));
+    } else {
+      const auto winners = LoadWinners<W>(access, pass.winners, output * pass.spec.channels + c);
+      gradient = hn::IfThenElseZero(hn::Eq(winners, hn::Set(d, T(tap))), gradient);
+    }
+    access.Store(add ? hn::Add(access.Load(dx + c), gradient) : gradient, dx + c);
+  });
+}
+
+// Disjoint windows: every input element is written once, from the only window that may hold it.
+template <typename T, typename W>
+void GatherRows(const PoolPass& pass, int64_t begin, int64_t end) {
+  const PoolSpec& s = pass.spec;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t image = row / s.height;
+    const Holder rows = HolderOf(row % s.height, s.window.vertical, s.stride.vertical,
+                                 s.padding.vertical, s.dilation.vertical, pass.out_height);
+    for (int64_t column = 0; column < s.width; ++column) {
+      const Holder columns = HolderOf(column, s.window.horizontal, s.stride.horizontal,
+                                      s.padding.horizontal, s.dilation.horizontal, pass.out_width);
+      T* dx = PixelAt<T>(pass.in, s.width, row, column);
+      if (rows.output >= 0 && columns.output >= 0) {
+        const T elements =
+            T(RowTaps(s, rows.output).count() * ColumnTaps(s, columns.output).count());
+        const int64_t output =
+            (image * pass.out_height + rows.output) * pass.out_width + columns.output;
+        SpreadPixel<T, W>(pass, output, 1 / elements, rows.tap * s.window.horizontal + columns.tap,
+                          pass.accumulate, dx);
+      } else if (!pass.accumulate) {
+        std::memset(dx, 0, size_t(s.channels) * sizeof(T));
+      }
+    }
+  }
+}
+
+// Overlapping windows: an image at a time, first zeros, then every window adds to its elements.
+template <typename T, typename W>
+void ScatterImages(const PoolPass& pass, int64_t begin, int64_t end) {
+  const PoolSpec& s = pass.spec;
+  const int64_t pixels = s.height * s.width;
+  for (int64_t pixel = begin * pixels; pixel < end * pixels && !pass.accumulate; ++pixel) {
+    std::memset(pass.in.At<T>(pixel, 0), 0, size_t(s.channels) * sizeof(T));
+  }
+  for (int64_t row = begin * pass.out_height; row < end * pass.out_height; ++row) {
+    const int64_t image = row / pass.out_height * s.height;
+    const Taps rows = RowTaps(s, row % pass.out_height);
+    for (int64_t column = 0; column < pass.out_width; ++column) {
+      const Taps columns = ColumnTaps(s, column);
+      const T scale = 1 / T(rows.count() * columns.count());
+      for (int64_t kh = rows.begin; kh < rows.end; ++kh) {
+        for (int64_t kw = columns.begin; kw < columns.end; ++kw) {
+          T* dx = PixelAt<T>(pass.in, s.width, image + rows.origin + kh * s.dilation.vertical,
+                             columns.origin + kw * s.dilation.horizontal);
+          SpreadPixel<T, W>(pass, row * pass.out_width + column, scale,
+                            kh * s.window.horizontal + kw, true, dx);
+        }
+      }
+    }
+  }
+}
+
+// Calls f(tag) with the tag of a vector of two pixels; false where there is none.
+template <typename T, class F>
+HWY_INLINE bool WithHalfPixels(const PoolPass& pass, const F& f) {
+  constexpr size_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  const int64_t channels = pass.spec.channels;
+  if (!pass.Is2x2() || pass.in.pitch != channels || pass.out.pitch != channels) return false;
+  if constexpr (kLanes >= 16) {
+    if (channels == 8) return f(hn::CappedTag<T, 16>()), true;
+  }
+  if constexpr (kLanes >= 8) {
+    if (channels == 4) return f(hn::CappedTag<T, 8>()), true;
+  }
+  if constexpr (kLanes >= 4) {
+    if (channels == 2) return f(hn::CappedTag<T, 4>()), true;
+  }
+  return false;
+}
+
+// Row pairs of 2x2 windows, one row of outputs each.
+template <typename T>
+bool ForwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
+  return WithHalfPixels<T>(pass, [&](auto d) HWY_ATTR {
+    const PoolSpec& s = pass.spec;
+    const int64_t count = pass.out_width * s.channels;
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t first = row / pass.out_height * s.height + row % pass.out_height * 2;
+      const T* top = PixelAt<const T>(pass.in, s.width, first, 0);
+      const T* bottom = PixelAt<const T>(pass.in, s.width, first + 1, 0);
+      T* y = PixelAt<T>(pass.out, pass.out_width, row, 0);
+      if (pass.average()) {
+        MeanRow2x2<HalfPairs>(d, top, bottom, count, y);
+      } else {
+        uint8_t* winners = static_cast<uint8_t*>(pass.winners);
+        MaxRow2x2<HalfPairs>(d, top, bottom, count, y,
+                             winners == nullptr ? nullptr : winners + row * count);
+      }
+    }
+  });
+}
+
+template <typename T>
+bool BackwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
+  return WithHalfPixels<T>(pass, [&](auto d) HWY_ATTR {
+    const PoolSpec& s = pass.spec;
+    const int64_t count = pass.out_width * s.channels, width = s.width * s.channels;
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t oh = row % pass.out_height;
+      const int64_t first = row / pass.out_height * s.height + oh * 2;
+      T* top = PixelAt<T>(pass.in, s.width, first, 0);
+      T* bottom = PixelAt<T>(pass.in, s.width, first + 1, 0);
+      const T* dy = PixelAt<const T>(pass.out, pass.out_width, row, 0);
+      if (pass.average()) {
+        MeanRow2x2Gradient<HalfPairs>(d, dy, count, pass.accumulate, top, bottom);
+      } else {
+        const uint8_t* winners = static_cast<const uint8_t*>(pass.winners) + row * count;
+        MaxRow2x2Gradient<HalfPairs>(d, dy, winners, count, pass.accumulate, top, bottom);
+      }
+      if (pass.accumulate) continue;
+      // An odd last column, and an odd last row, lie in no window.
+      const size_t rest = size_t(width - 2 * count) * sizeof(T);
+      std::memset(top + 2 * count, 0, rest);
+      std::memset(bottom + 2 * count, 0, rest);
+      if (oh + 1 == pass.out_height && s.height % 2 == 1) {
+        std::memset(bottom + width, 0, size_t(width) * sizeof(T));
+      }
+    }
+  });
+}
+
+template <typename T>
+void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
+  if (ForwardRowPairs<T>(pass, begin, end)) return;
+  pass.spec.WinnerDType() == DType::kUint8 ? ForwardRows<T, uint8_t>(pass, begin, end)
+                                           : ForwardRows<T, int32_t>(pass, begin, end);
+}
+
+template <typename T, typename W>
+void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
+  if (BackwardRowPairs<T>(pass, begin, end)) return;
+  pass.disjoint ? GatherRows<T, W>(pass, begin, end) : ScatterImages<T, W>(pass, begin, end);
+}
+
+void Forward(const PoolPass& pass, int64_t begin, int64_t end) {
+  pass.spec.dtype == DType::kFloat32 ? ForwardTyped<float>(pass, begin, end)
+                                     : ForwardTyped<double>(pass, begin, end);
+}
+
+void Backward(const PoolPass& pass, int64_t begin, int64_t end) {
+  const bool bytes = pass.spec.WinnerDType() == DType::kUint8;
+  if (pass.spec.dtype == DType::kFloat32) {
+    bytes ? BackwardTyped<float, uint8_t>(pass, begin, end)
+          : BackwardTyped<float, int32_t>(pass, begin, end);
+  } else {
+    bytes ? BackwardTyped<double, uint8_t>(pass, begin, end)
+          : BackwardTyped<double, int32_t>(pass, begin, end);
+  }
+}
+
+bool HasHalfPixels(const PoolPass& pass) {
+  const auto nothing = [](auto) {};
+  return pass.spec.dtype == DType::kFloat32 ? WithHalfPixels<float>(pass, nothing)
+                                            : WithHalfPixels<double>(pass, nothing);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dtnn {
+
+HWY_EXPORT(Forward);
+HWY_EXPORT(Backward);
+HWY_EXPORT(HasHalfPixels);
+
+void PoolForwardNhwc(const PoolPass& pass, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(Forward)(pass, begin, end);
+}
+void PoolBackwardNhwc(const PoolPass& pass, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(Backward)(pass, begin, end);
+}
+bool UsesRowPairsNhwc(const PoolPass& pass) { return HWY_DYNAMIC_DISPATCH(HasHalfPixels)(pass); }
+
+}  // namespace dtnn
+#endif  // HWY_ONCE

@@ -1,0 +1,276 @@
+#include "kernels/pool/pool.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/elementwise/simd_targets.h"
+#include "kernels/pool/reference.h"
+#include "tensor/parallel_for.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::ForEachSimdTarget;
+using testing::IntegerTensor;
+using testing::Pitched;
+using testing::RandomTensor;
+using testing::TensorOf;
+using testing::Values;
+using testing::ZeroTensor;
+using Doubles = std::vector<double>;
+
+constexpr TensorFormat kFormats[] = {TensorFormat::kNHWC, TensorFormat::kNCHW};
+
+PoolSpec Spec(Shape nhwc, Pair window, Pair stride, Pair padding = 0, Pair dilation = 1) {
+  return {.batch = nhwc[0],
+          .height = nhwc[1],
+          .width = nhwc[2],
+          .channels = nhwc[3],
+          .window = window,
+          .stride = stride,
+          .padding = padding,
+          .dilation = dilation};
+}
+
+std::vector<PoolSpec> Specs() {
+  std::vector<PoolSpec> specs;
+  // The path of 2x2 windows: channels around half a vector, and odd edges.
+  for (const int64_t channels : {1, 2, 3, 4, 5, 8, 15, 16, 17, 33}) {
+    specs.push_back(Spec({2, 6, 10, channels}, 2, 2));
+    specs.push_back(Spec({1, 7, 5, channels}, 2, 2));
+    specs.push_back(Spec({2, 5, 6, channels}, 3, 1, 1));
+  }
+  for (const int64_t width : {2, 3, 17, 28, 33, 70}) specs.push_back(Spec({1, 4, width, 1}, 2, 2));
+  specs.push_back(Spec({1, 5, 50, 4}, 2, 2));
+  specs.push_back(Spec({2, 7, 8, 6}, 3, 2));                    // overlapping
+  specs.push_back(Spec({2, 7, 8, 6}, 3, 2, 1));                 // overlapping, padded
+  specs.push_back(Spec({2, 9, 8, 6}, 2, 3));                    // stride > window: gaps
+  specs.push_back(Spec({2, 9, 8, 6}, {2, 3}, {3, 4}, {1, 2}));  // disjoint and padded
+  specs.push_back(Spec({1, 9, 9, 3}, 2, 5, 1, 3));              // dilated, disjoint
+  specs.push_back(Spec({1, 9, 9, 3}, 3, 1, 2, 2));              // dilated, overlapping
+  specs.push_back(Spec({2, 7, 7, 5}, 7, 1));                    // global
+  specs.push_back(Spec({1, 17, 16, 2}, {17, 16}, 1));           // int32 winners
+  specs.push_back(Spec({1, 17, 17, 2}, 17, 17));                // the same, disjoint
+  specs.push_back(Spec({3, 1, 1, 4}, 1, 1));
+  specs.push_back(Spec({2, 3, 4, 5}, 1, 2));
+  return specs;
+}
+
+class PoolTest : public ::testing::TestWithParam<DType> {
+ protected:
+  // Calls check for every spec, in both formats and for both kinds, on every instruction set.
+  template <typename F>
+  void ForEachSpec(F check) {
+    ForEachSimdTarget([&] {
+      for (PoolSpec spec : Specs()) {
+        for (const TensorFormat format : kFormats) {
+          for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+            spec.kind = kind;
+            spec.format = format;
+            spec.dtype = GetParam();
+            SCOPED_TRACE(spec.ToString());
+            check(spec, *Create(spec));
+          }
+        }
+      }
+    });
+  }
+  std::unique_ptr<Pool> Create(const PoolSpec& spec) {
+    auto pool = CreatePool(*context_, spec);
+    EXPECT_TRUE(pool.ok()) << pool.status();
+    return *std::move(pool);
+  }
+  // Maxima are exact; means of up to 289 integers are rounded a few times.
+  double Tolerance(const PoolSpec& spec) const {
+    if (spec.kind == PoolKind::kMax) return 0;
+    return GetParam() == DType::kFloat32 ? 2e-6 : 1e-14;
+  }
+
+  std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
+};
+
+TEST_P(PoolTest, ForwardEqualsReferenceDenseAndPitched) {
+  ForEachSpec([&](const PoolSpec& spec, Pool& pool) {
+    const Tensor x = IntegerTensor(GetParam(), spec.InputShape(), 1);
+    Doubles expected(size_t(spec.OutputShape().NumElements()));
+    std::vector<int64_t> number(expected.size());
+    reference::PoolForward(spec, spec.batch, Values(x).data(), expected.data(), number.data());
+    const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+    const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
+    ASSERT_TRUE(pool.Forward(x, y, winners).ok());
+    EXPECT_TRUE(Close(Values(y), expected, Tolerance(spec)));
+    if (spec.kind == PoolKind::kMax) {
+      EXPECT_EQ(Values(winners), Doubles(number.begin(), number.end()));
+    }
+    const Tensor pitched = Pitched(ZeroTensor(GetParam(), spec.OutputShape()), spec.format);
+    ASSERT_TRUE(pool.Forward(Pitched(x, spec.format), pitched, Tensor()).ok());
+    EXPECT_TRUE(Close(Values(pitched, spec.format), expected, Tolerance(spec)));
+  });
+}
+
+TEST_P(PoolTest, BackwardEqualsReferenceDenseAndPitched) {
+  ForEachSpec([&](const PoolSpec& spec, Pool& pool) {
+    const Tensor x = IntegerTensor(GetParam(), spec.InputShape(), 1);
+    const Tensor dy = IntegerTensor(GetParam(), spec.OutputShape(), 2);
+    const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+    const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
+    ASSERT_TRUE(pool.Forward(x, y, winners).ok());
+    const Doubles winner_values = Values(winners);
+    const std::vector<int64_t> number(winner_values.begin(), winner_values.end());
+    for (const bool accumulate : {false, true}) {
+      const Tensor dx = IntegerTensor(GetParam(), spec.InputShape(), 3);
+      const Tensor pitched = Pitched(dx, spec.format);
+      Doubles expected = Values(dx);
+      reference::PoolBackward(spec, spec.batch, Values(dy).data(), number.data(), expected.data(),
+                              accumulate);
+      ASSERT_TRUE(pool.Backward(dy, winners, dx, accumulate).ok());
+      EXPECT_TRUE(Close(Values(dx), expected, 4 * Tolerance(spec))) << accumulate;
+      ASSERT_TRUE(pool.Backward(Pitched(dy, spec.format), winners, pitched, accumulate).ok());
+      EXPECT_TRUE(Close(Values(pitched, spec.format), expected, 4 * Tolerance(spec)));
+    }
+  });
+}
+
+TEST_P(PoolTest, PaddingNeverWinsAndIsNotCounted) {
+  for (const TensorFormat format : kFormats) {
+    PoolSpec spec = Spec({1, 2, 2, 1}, 3, 1, 1);
+    spec.format = format;
+    spec.dtype = GetParam();
+    const Tensor negative = TensorOf(GetParam(), spec.InputShape(), {-1, -2, -3, -4});
+    const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+    ASSERT_TRUE(Create(spec)->Forward(negative, y, Tensor()).ok());
+    EXPECT_EQ(Values(y), Doubles(4, -1));
+    spec.kind = PoolKind::kAverage;
+    const Tensor x = TensorOf(GetParam(), spec.InputShape(), {1, 2, 3, 4});
+    ASSERT_TRUE(Create(spec)->Forward(x, y, Tensor()).ok());
+    EXPECT_EQ(Values(y), Doubles(4, 2.5));
+  }
+}
+
+TEST_P(PoolTest, FirstOfEqualElementsWinsAndNaNShows) {
+  ForEachSimdTarget([&] {
+    for (const TensorFormat format : kFormats) {
+      for (const Pair stride : {Pair(2), Pair(1)}) {
+        for (const int64_t channels : {1, 8}) {
+          PoolSpec spec = Spec({1, 2, 2, channels}, 2, stride);
+          spec.format = format;
+          spec.dtype = GetParam();
+          const Tensor x = ZeroTensor(GetParam(), spec.InputShape());
+          const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+          const Tensor winners =
+              TensorOf(DType::kUint8, spec.OutputShape(), Doubles(size_t(channels), 9));
+          ASSERT_TRUE(Create(spec)->Forward(x, y, winners).ok());
+          EXPECT_EQ(Values(winners), Doubles(size_t(channels), 0));
+          const Tensor nan =
+              TensorOf(GetParam(), spec.InputShape(), Doubles(size_t(4 * channels), std::nan("")));
+          ASSERT_TRUE(Create(spec)->Forward(nan, y, winners).ok());
+          for (const double value : Values(y)) EXPECT_TRUE(std::isnan(value));
+        }
+      }
+    }
+  });
+}
+
+TEST_P(PoolTest, SmallerBatchesRunOnTheSamePrimitive) {
+  PoolSpec spec = Spec({8, 6, 6, 4}, 2, 2);
+  spec.dtype = GetParam();
+  const auto pool = Create(spec);
+  const Tensor x = IntegerTensor(GetParam(), spec.InputShape(), 1);
+  const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+  const Tensor part = ZeroTensor(GetParam(), spec.OutputShape().DropFirst().Prepend(3));
+  ASSERT_TRUE(pool->Forward(x, y, Tensor()).ok());
+  ASSERT_TRUE(pool->Forward(x.Samples(0, 3, spec.format), part, Tensor()).ok());
+  EXPECT_EQ(Values(part), Values(y.Samples(0, 3, spec.format)));
+}
+
+TEST_P(PoolTest, SameBitsOnAnyNumberOfThreads) {
+  for (const TensorFormat format : kFormats) {
+    for (const PoolSpec& shape : {Spec({16, 28, 28, 8}, 2, 2), Spec({16, 14, 15, 24}, 3, 2, 1)}) {
+      PoolSpec spec = shape;
+      spec.format = format;
+      spec.dtype = GetParam();
+      spec.kind = PoolKind::kAverage;
+      const auto pool = Create(spec);
+      const Tensor x = RandomTensor(GetParam(), spec.InputShape(), 1);
+      const Tensor dy = RandomTensor(GetParam(), spec.OutputShape(), 2);
+      Doubles first_y, first_dx;
+      for (const int threads : {1, 2, 4}) {
+        SetNumThreads(threads);
+        const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+        const Tensor dx = ZeroTensor(GetParam(), spec.InputShape());
+        ASSERT_TRUE(pool->Forward(x, y, Tensor()).ok());
+        ASSERT_TRUE(pool->Backward(dy, Tensor(), dx, false).ok());
+        if (first_y.empty()) first_y = Values(y), first_dx = Values(dx);
+        EXPECT_EQ(Values(y), first_y) << threads << " threads";
+        EXPECT_EQ(Values(dx), first_dx) << threads << " threads";
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, PoolTest, ::testing::Values(DType::kFloat32, DType::kFloat64),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
+TEST(PoolReferenceTest, GradientIsTheCentralDifference) {
+  for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+    PoolSpec spec = Spec({1, 5, 4, 2}, 3, 2, 1);
+    spec.kind = kind;
+    const size_t outputs = size_t(spec.OutputShape().NumElements());
+    Doubles x = Values(RandomTensor(DType::kFloat64, spec.InputShape(), 1));
+    const Doubles dy = Values(RandomTensor(DType::kFloat64, spec.OutputShape(), 2));
+    Doubles y(outputs), dx(x.size());
+    std::vector<int64_t> winners(outputs);
+    const auto objective = [&] {
+      reference::PoolForward(spec, 1, x.data(), y.data(), winners.data());
+      double sum = 0;
+      for (size_t i = 0; i < outputs; ++i) sum += y[i] * dy[i];
+      return sum;
+    };
+    objective();
+    reference::PoolBackward(spec, 1, dy.data(), winners.data(), dx.data(), false);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double h = 1e-6, at = x[i];
+      x[i] = at + h;
+      const double up = objective();
+      x[i] = at - h;
+      const double down = objective();
+      x[i] = at;
+      EXPECT_NEAR(dx[i], (up - down) / (2 * h), 1e-8) << i;
+    }
+  }
+}
+
+TEST(PoolSpecTest, TokenAndShapes) {
+  PoolSpec spec = Spec({64, 28, 28, 8}, 2, 2);
+  EXPECT_EQ(spec.ToString(), "max_n64h28w28c8_r2s2p0x0u2x2_nhwc_f32");
+  EXPECT_EQ(spec.OutputShape(), (Shape{64, 14, 14, 8}));
+  EXPECT_EQ(spec.WinnerDType(), DType::kUint8);
+  spec.window = 16;
+  EXPECT_EQ(spec.WinnerDType(), DType::kInt32);
+  spec.format = TensorFormat::kNCHW;
+  spec.dilation = {1, 2};
+  EXPECT_EQ(spec.ToString(), "max_n64h28w28c8_r16s16p0x0u2x2d1x2_nchw_f32");
+}
+
+TEST(PoolSpecTest, ErrorsNameTheField) {
+  const auto error = [](const PoolSpec& spec) { return std::string(spec.Validate().message()); };
+  EXPECT_EQ(error(Spec({1, 4, 4, 1}, 2, 2)), "");
+  EXPECT_EQ(error(Spec({1, 4, 4, 0}, 2, 2)), "pool: channels is 0, expected 1 to 16777216");
+  EXPECT_EQ(error(Spec({1, 4, 4, 1}, 2, 0)), "pool: stride is 0, expected 1 to 16777216");
+  EXPECT_EQ(error(Spec({1, 4, 4, 1}, 2, 1, 2)), "pool: padding is 2, expected 0 to 1");
+  EXPECT_EQ(error(Spec({1, 4, 3, 1}, 4, 1)),
+            "pool: the window reaches over 4 elements, but the width with padding is only 3; "
+            "expected an output of at least 1");
+  EXPECT_EQ(error(Spec({1, 1, 9, 1}, 2, 1, 3, 4)),
+            "pool: with padding 3 and dilation 4 a window lies in the padding alone; expected each "
+            "to hold an element of the image");
+  PoolSpec huge = Spec({1 << 24, 1 << 24, 1 << 24, 1 << 24}, 2, 2);
+  EXPECT_NE(error(huge), "");
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,86 @@
+// Winners of max pooling in vectors: kept as numbers of the element type while computing (exact up
+// to 2^24), as uint8 or int32 in memory. Included once per target.
+
+#if defined(DTNN_KERNELS_POOL_WINNERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DTNN_KERNELS_POOL_WINNERS_INL_H_
+#undef DTNN_KERNELS_POOL_WINNERS_INL_H_
+#else
+#define DTNN_KERNELS_POOL_WINNERS_INL_H_
+#endif
+
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "kernels/elementwise/transform-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+
+template <class D>
+using Integers = hn::Vec<hn::Rebind<int32_t, D>>;
+
+template <class D>
+HWY_INLINE Integers<D> ToIntegers(D, hn::Vec<D> v) {
+  const hn::Rebind<int32_t, D> integers;
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::ConvertTo(integers, v);
+  } else {
+    return hn::DemoteTo(integers, v);
+  }
+}
+template <class D>
+HWY_INLINE hn::Vec<D> FromIntegers(D d, Integers<D> v) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::ConvertTo(d, v);
+  } else {
+    return hn::PromoteTo(d, v);
+  }
+}
+
+template <class D>
+HWY_INLINE void StoreIntegers(const Whole<D>&, Integers<D> v, int32_t* to) {
+  hn::StoreU(v, hn::Rebind<int32_t, D>(), to);
+}
+template <class D>
+HWY_INLINE void StoreIntegers(const Whole<D>&, Integers<D> v, uint8_t* to) {
+  const hn::Rebind<uint8_t, D> bytes;
+  hn::StoreU(hn::DemoteTo(bytes, v), bytes, to);
+}
+template <class D>
+HWY_INLINE Integers<D> LoadIntegers(const Whole<D>&, const int32_t* from) {
+  return hn::LoadU(hn::Rebind<int32_t, D>(), from);
+}
+template <class D>
+HWY_INLINE Integers<D> LoadIntegers(const Whole<D>&, const uint8_t* from) {
+  return hn::PromoteTo(hn::Rebind<int32_t, D>(), hn::LoadU(hn::Rebind<uint8_t, D>(), from));
+}
+
+template <class D, typename W>
+HWY_INLINE void StoreIntegers(const Part<D>& part, Integers<D> v, W* to) {
+  HWY_ALIGN W lanes[HWY_MAX_BYTES / 4];
+  StoreIntegers(Whole<D>{part.d}, v, lanes);
+  for (size_t i = 0; i < part.lanes; ++i) to[i] = lanes[i];
+}
+template <class D, typename W>
+HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
+  HWY_ALIGN W lanes[HWY_MAX_BYTES / 4] = {};
+  for (size_t i = 0; i < part.lanes; ++i) lanes[i] = from[i];
+  return LoadIntegers(Whole<D>{part.d}, lanes);
+}
+
+// W is uint8_t or int32_t.
+template <typename W, class Access, class V>
+HWY_INLINE void StoreWinners(const Access& access, V winners, void* to, int64_t offset) {
+  StoreIntegers(access, ToIntegers(access.d, winners), static_cast<W*>(to) + offset);
+}
+template <typename W, class Access>
+HWY_INLINE auto LoadWinners(const Access& access, const void* from, int64_t offset) {
+  return FromIntegers(access.d, LoadIntegers(access, static_cast<const W*>(from) + offset));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#endif  // DTNN_KERNELS_POOL_WINNERS_INL_H_
