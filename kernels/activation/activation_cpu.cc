@@ -32,6 +32,7 @@ struct ActivationPass {
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
+namespace {
 
 struct Relu {
   template <class D, class V>
@@ -116,6 +117,7 @@ void BackwardRange(const ActivationPass& pass, int64_t begin, int64_t end) {
                                 : BackwardTyped<double>(pass, begin, end);
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();

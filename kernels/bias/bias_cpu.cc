@@ -45,6 +45,7 @@ struct BiasPlanes {
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
+namespace {
 
 struct Sum {
   template <class D, class V>
@@ -176,6 +177,7 @@ void SumPlanesF64(const BiasPlanes& pass, double* dbias, bool accumulate, int64_
   SumPlanes(pass, dbias, accumulate, begin, end);
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();

@@ -13,8 +13,8 @@ namespace dtnn::testing {
 template <typename F>
 void ForEachSimdTarget(F&& f) {
   const int64_t supported = hwy::SupportedTargets();
-  for (const int64_t target : {HWY_AVX3, HWY_AVX2, HWY_EMU128}) {
-    if (target != HWY_EMU128 && (supported & target) == 0) continue;
+  for (const int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SCALAR}) {
+    if (target != HWY_SCALAR && (supported & target) == 0) continue;
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::GetChosenTarget().Update(target);
     f();

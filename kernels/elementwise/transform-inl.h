@@ -7,6 +7,7 @@
 //     template <class D, class V>
 //     HWY_INLINE V operator()(D d, V x) const { return hn::Max(x, hn::Zero(d)); }
 //   };
+//   // In a file's own unnamed namespace: names of one target are shared by all files.
 //   TransformRange<float>(grid, begin, end, Relu(), y, x);    // y = relu(x) on elements [begin,
 //   end)
 
@@ -58,6 +59,40 @@ HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, hn::TFromD<D>* to, size_t count) {
   hn::Store(v, d, lanes);
   for (size_t i = 0; i < count; ++i) to[i] = lanes[i];
 #endif
+}
+
+// How a loop body reaches the elements of its vector: all lanes, or the first few at the end of a
+// row.
+template <class D>
+struct Whole {
+  D d;
+  using T = hn::TFromD<D>;
+  HWY_INLINE hn::Vec<D> Load(const T* from) const { return hn::LoadU(d, from); }
+  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { hn::StoreU(v, d, to); }
+  HWY_INLINE size_t count() const { return hn::Lanes(d); }
+};
+
+template <class D>
+struct Part {
+  D d;
+  size_t lanes;
+  using T = hn::TFromD<D>;
+  HWY_INLINE hn::Vec<D> Load(const T* from) const { return LoadFirst(d, from, lanes); }
+  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { StoreFirst(v, d, to, lanes); }
+  HWY_INLINE size_t count() const { return lanes; }
+};
+
+// Calls body(access, i) for the vectors that cover elements [0, count).
+template <class D, class Body>
+HWY_INLINE void ForEachVectorOf(D d, int64_t count, const Body& body) {
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) body(Whole<D>{d}, i);
+  if (i < count) body(Part<D>{d, size_t(count - i)}, i);
+}
+template <typename T, class Body>
+HWY_INLINE void ForEachVector(int64_t count, const Body& body) {
+  ForEachVectorOf(hn::ScalableTag<T>(), count, body);
 }
 
 // y[i] = op(d, x[i]...) for i < count; y may be any x.

@@ -40,6 +40,7 @@ struct SoftmaxPass {
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
+namespace {
 
 template <typename T>
 T MaximumOf(const T* x, int64_t count) {
@@ -172,6 +173,7 @@ void CrossEntropyRows(const SoftmaxPass& pass, int64_t begin, int64_t end) {
                                 : CrossEntropyTyped<double>(pass, begin, end);
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();

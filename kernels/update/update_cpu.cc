@@ -35,24 +35,7 @@ struct UpdatePass {
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
-
-// The arrays of a pass from some element on: whole vectors, or the first `count` lanes of one.
-template <class D>
-struct Whole {
-  D d;
-  using T = hn::TFromD<D>;
-  HWY_INLINE hn::Vec<D> Load(const T* from) const { return hn::LoadU(d, from); }
-  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { hn::StoreU(v, d, to); }
-};
-
-template <class D>
-struct Part {
-  D d;
-  size_t count;
-  using T = hn::TFromD<D>;
-  HWY_INLINE hn::Vec<D> Load(const T* from) const { return LoadFirst(d, from, count); }
-  HWY_INLINE void Store(hn::Vec<D> v, T* to) const { StoreFirst(v, d, to, count); }
-};
+namespace {
 
 // w - rate * (decay * w + step)
 template <class D, class V>
@@ -108,12 +91,8 @@ struct Adam {
 
 template <typename T, class Rule>
 void UpdateWith(const UpdatePass& pass, int64_t begin, int64_t end) {
-  using D = hn::ScalableTag<T>;
-  const D d;
-  const int64_t lanes = int64_t(hn::Lanes(d));
-  int64_t i = begin;
-  for (; i + lanes <= end; i += lanes) Rule()(pass, Whole<D>{d}, i);
-  if (i < end) Rule()(pass, Part<D>{d, size_t(end - i)}, i);
+  ForEachVector<T>(end - begin, [&](const auto& access, int64_t i)
+                                    HWY_ATTR { Rule()(pass, access, begin + i); });
 }
 
 template <typename T>
@@ -130,6 +109,7 @@ void UpdateRange(const UpdatePass& pass, int64_t begin, int64_t end) {
                                       : UpdateTyped<double>(pass, begin, end);
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();
