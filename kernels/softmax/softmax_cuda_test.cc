@@ -88,6 +88,17 @@ TEST_P(SoftmaxCudaTest, SameAsCpuInAHostLoop) {
   }
 }
 
+TEST_P(SoftmaxCudaTest, SameAsCpuInAWarpOfHostThreads) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  for (const int64_t columns : kColumns) {
+    const SoftmaxSpec spec = {kRows, columns, GetParam()};
+    SoftmaxCuda<testing::HostWarpRunner> softmax(testing::HostWarpRunner(), spec);
+    ExpectSameAsCpu(*cpu, softmax, spec);
+    SoftmaxCrossEntropyCuda<testing::HostWarpRunner> fused(testing::HostWarpRunner(), spec);
+    ExpectSameAsCpu(*cpu, fused, spec);
+  }
+}
+
 TEST_P(SoftmaxCudaTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   for (const int64_t columns : kColumns) {
