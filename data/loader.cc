@@ -116,10 +116,11 @@ void Loader::Impl::StartEpoch(int64_t epoch) {
 absl::StatusOr<const Batch*> Loader::Impl::Next() {
   std::unique_lock<std::mutex> lock(mutex_);
   if (epoch_ < 0) return absl::FailedPreconditionError("Loader: Next was called before StartEpoch");
+  const bool was_full = produced_ - released_ == int64_t(slots_.size());
   released_ = taken_;
   if (taken_ == sampler_.steps()) return nullptr;
   if (thread_.joinable()) {
-    work_.notify_one();
+    // With nothing ready there are free slots: the thread is at work and needs no waking.
     news_.wait(lock, [this] { return produced_ > taken_ || !status_.ok(); });
   } else if (status_.ok()) {
     status_ = Fill(epoch_, taken_);
@@ -127,7 +128,10 @@ absl::StatusOr<const Batch*> Loader::Impl::Next() {
   }
   // Batches read before an error are good: the error takes the place of the one it spoilt.
   if (produced_ == taken_) return status_;
-  return &slots_[taken_++ % slots_.size()].batch;
+  const Batch* batch = &slots_[taken_++ % slots_.size()].batch;
+  lock.unlock();
+  if (was_full) work_.notify_one();
+  return batch;
 }
 
 absl::Status Loader::Impl::Fill(int64_t epoch, int64_t step) {
