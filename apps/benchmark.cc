@@ -2,6 +2,8 @@
 //
 // Here stands only what a program is: flags in, messages out, exit codes.
 
+#include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -73,7 +75,8 @@ absl::Status Run(std::vector<std::string> arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   if (arguments.empty()) {
     arguments = MainJobArguments();
-    std::cout << MainJobNotice(kProgram);
+    const bool under_bazel = std::getenv("BUILD_WORKING_DIRECTORY") != nullptr;
+    std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : kProgram);
   }
   DTNN_ASSIGN_OR_RETURN(const CommandLine command_line, ParseFlags(arguments));
   DTNN_RETURN_IF_ERROR(Answer(command_line));
@@ -85,7 +88,7 @@ absl::Status Run(std::vector<std::string> arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  const absl::Status status = dtnn::Run(std::vector<std::string>(argv + 1, argv + argc));
+  const absl::Status status = dtnn::Run({argv + std::min(argc, 1), argv + argc});
   std::cout.flush();
   return dtnn::ReportStatus(status, dtnn::kProgram, std::cerr);
 }
