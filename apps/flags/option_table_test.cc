@@ -35,6 +35,51 @@ TEST(OptionTableTest, GroupsStandTogetherInTheOrderOfTheParameterList) {
   }
 }
 
+// Every option with its default as the user documentation has it.
+constexpr std::string_view kDocumentedDefaults =
+    "model=None batch-size=None global-batch-size=None dtype=float32 num-epochs=1 "
+    "steps-per-epoch=0 "
+    "evaluate=False evaluate-only=False weights-and-bias-filename=None history-file=None "
+    "tensor-format=NHWC random-seed=57005 shared-storage=True model-sync-freq=0 model-sync-alg=avg "
+    "model-sync-participation=all model-sync-min-avail=0 initial-model-sync=True "
+    "final-model-sync=True dataset=None dataset-path=None dataset-train-path=None "
+    "dataset-test-path=None dataset-lang=en dataset-lang2=de synthetic-train-samples=1000 "
+    "synthetic-test-samples=100 synthetic-input-shape=3,32,32 synthetic-output-shape=10 "
+    "dataset-percentage=0 test-as-validation=False validation-split=0.2 augment-shuffle=True "
+    "augment-flip=False augment-flip-prob=0.5 augment-crop=False augment-crop-size=16 "
+    "augment-crop-prob=0.5 transform-crop=False transform-crop-perc=0.875 transform-resize=False "
+    "transform-resize-size=300 normalize=False normalize-offset=-0.45 normalize-scale=3.75 "
+    "use-synthetic-data=False enable-best-of=False enable-memory-cache=True "
+    "enable-fused-bn-relu=False enable-fused-conv-relu=False enable-fused-conv-bn=False "
+    "enable-fused-conv-bn-relu=False conv-variant=i2c conv-direct-method= "
+    "conv-direct-methods-for-best-of= optimizer=sgd learning-rate=0.01 learning-rate-scaling=False "
+    "optimizer-momentum=0.9 optimizer-decay=0 optimizer-nesterov=False optimizer-beta1=0.99 "
+    "optimizer-beta2=0.999 optimizer-epsilon=1e-07 optimizer-rho=0.9 "
+    "loss-func=categorical_cross_entropy metrics=categorical_accuracy "
+    "schedulers=early_stopping,reduce_lr_on_plateau,model_checkpoint warm-up-batches=5 "
+    "warm-up-epochs=5 early-stopping-metric=val_categorical_cross_entropy "
+    "early-stopping-patience=10 early-stopping-minimize=True "
+    "reduce-lr-on-plateau-metric=val_categorical_cross_entropy reduce-lr-on-plateau-factor=0.1 "
+    "reduce-lr-on-plateau-patience=5 reduce-lr-on-plateau-min-lr=0 "
+    "reduce-lr-every-nepochs-factor=0.1 reduce-lr-every-nepochs-nepochs=5 "
+    "reduce-lr-every-nepochs-min-lr=0 stop-at-loss-metric=val_accuracy stop-at-loss-threshold=0 "
+    "model-checkpoint-metric=val_categorical_cross_entropy model-checkpoint-save-freq=2 "
+    "parallel=sequential use-blocking-mpi=True use-mpi-buffers=None enable-gpu=False "
+    "enable-gpudirect=False enable-nccl=False enable-cudnn-auto-conv-alg=True encryption=None "
+    "encryption-poly-degree=13 encryption-global-scale=40 encryption-security-level=128 "
+    "tracing=False tracer-output= tracer-pmlib-server=127.0.0.1 tracer-pmlib-port=6526 "
+    "tracer-pmlib-device= profile=False dry-run=False cpu-speed=4e12 memory-bw=50e9 network-bw=1e9 "
+    "network-lat=0.5e-6 network-alg=vdg optimizer-tau=64 optimizer-tau-prime=32 "
+    "optimizer-density=0.01 ";
+
+TEST(OptionTableTest, DefaultsAreTheDocumentedOnes) {
+  std::string defaults;
+  for (const OptionSpec& spec : OptionTable()) {
+    defaults += std::string(spec.name) + "=" + DefaultText(spec) + " ";
+  }
+  EXPECT_EQ(defaults, kDocumentedDefaults);
+}
+
 TEST(OptionTableTest, DefaultsAreValidValues) {
   for (const OptionSpec& spec : OptionTable()) {
     const absl::StatusOr<Value> value = ParseValue(spec, DefaultText(spec));
