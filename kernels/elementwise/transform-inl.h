@@ -95,6 +95,28 @@ HWY_INLINE void ForEachVector(int64_t count, const Body& body) {
   ForEachVectorOf(hn::ScalableTag<T>(), count, body);
 }
 
+// One int32 per lane of a floating vector, and the exact conversions between the two.
+template <class D>
+using Integers = hn::Vec<hn::Rebind<int32_t, D>>;
+
+template <class D>
+HWY_INLINE Integers<D> ToIntegers(D, hn::Vec<D> v) {
+  const hn::Rebind<int32_t, D> integers;
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::ConvertTo(integers, v);
+  } else {
+    return hn::DemoteTo(integers, v);
+  }
+}
+template <class D>
+HWY_INLINE hn::Vec<D> FromIntegers(D d, Integers<D> v) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::ConvertTo(d, v);
+  } else {
+    return hn::PromoteTo(d, v);
+  }
+}
+
 // y[i] = op(d, x[i]...) for i < count; y may be any x.
 template <typename T, class Op, class... In>
 HWY_INLINE void Transform(const Op& op, int64_t count, T* y, const In*... x) {

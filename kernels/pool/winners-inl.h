@@ -18,27 +18,6 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 
 template <class D>
-using Integers = hn::Vec<hn::Rebind<int32_t, D>>;
-
-template <class D>
-HWY_INLINE Integers<D> ToIntegers(D, hn::Vec<D> v) {
-  const hn::Rebind<int32_t, D> integers;
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    return hn::ConvertTo(integers, v);
-  } else {
-    return hn::DemoteTo(integers, v);
-  }
-}
-template <class D>
-HWY_INLINE hn::Vec<D> FromIntegers(D d, Integers<D> v) {
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    return hn::ConvertTo(d, v);
-  } else {
-    return hn::PromoteTo(d, v);
-  }
-}
-
-template <class D>
 HWY_INLINE void StoreIntegers(const Whole<D>&, Integers<D> v, int32_t* to) {
   hn::StoreU(v, hn::Rebind<int32_t, D>(), to);
 }

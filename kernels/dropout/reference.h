@@ -1,0 +1,25 @@
+// Dropout in plain loops and double precision: the definition that implementations are tested
+// against. Element i is kept where Uniform(offset + i) >= rate.
+
+#ifndef DTNN_KERNELS_DROPOUT_REFERENCE_H_
+#define DTNN_KERNELS_DROPOUT_REFERENCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tensor/philox.h"
+
+namespace dtnn::reference {
+
+inline void Dropout(double rate, const Philox& stream, uint64_t offset, std::span<const double> x,
+                    std::span<double> y, bool accumulate) {
+  for (size_t i = 0; i < x.size(); ++i) {
+    const bool kept = stream.Uniform(offset + i) >= rate;
+    y[i] = (accumulate ? y[i] : 0) + (kept ? x[i] * (1 / (1 - rate)) : 0);
+  }
+}
+
+}  // namespace dtnn::reference
+
+#endif  // DTNN_KERNELS_DROPOUT_REFERENCE_H_
