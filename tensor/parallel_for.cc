@@ -4,23 +4,50 @@
 
 #include <algorithm>
 
+#ifdef __SANITIZE_THREAD__
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#define DTNN_UNSEEN_BY_TSAN __attribute__((no_sanitize_thread))
+#else
+#define DTNN_UNSEEN_BY_TSAN
+#endif
+
 namespace dtnn {
+namespace {
+
+// GCC's OpenMP runtime is not built for ThreadSanitizer, which therefore knows nothing of the order
+// that the start and the end of a parallel region impose, and must be told: what comes before
+// Release(p) in one thread comes before what follows Acquire(p) in another.
+#ifdef __SANITIZE_THREAD__
+void Acquire(void* place) { __tsan_acquire(place); }
+void Release(void* place) { __tsan_release(place); }
+#else
+void Acquire(void*) {}
+void Release(void*) {}
+#endif
+
+}  // namespace
 
 int NumThreads() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 
 void SetNumThreads(int threads) { omp_set_num_threads(std::max(1, threads)); }
 
-void ParallelThreads(int threads, absl::FunctionRef<void(int)> body) {
+DTNN_UNSEEN_BY_TSAN void ParallelThreads(int threads, absl::FunctionRef<void(int)> body) {
   threads = std::min(threads, NumThreads());
   if (threads <= 1) {
     body(0);
     return;
   }
+  char start, end;  // only their addresses matter
+  Release(&start);
 #pragma omp parallel num_threads(threads)
   {
+    Acquire(&start);
     // The team may be smaller than asked for (OMP_THREAD_LIMIT, OMP_DYNAMIC); no part may be lost.
     for (int t = omp_get_thread_num(); t < threads; t += omp_get_num_threads()) body(t);
+    Release(&end);
   }
+  Acquire(&end);
 }
 
 void ParallelFor(int64_t begin, int64_t end, int64_t grain,
