@@ -4,6 +4,9 @@
 #include "kernels/dropout/dropout_cpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/status_macros.h"
+#ifdef DTNN_WITH_CUDA
+#include "kernels/dropout/dropout_cuda.h"
+#endif
 
 namespace dtnn {
 
@@ -17,6 +20,10 @@ absl::StatusOr<std::unique_ptr<Dropout>> CreateDropout(DeviceContext& context,
   switch (context.device().type) {
     case DeviceType::kCpu:
       return CreateDropoutCpu(spec);
+#ifdef DTNN_WITH_CUDA
+    case DeviceType::kCuda:
+      return CreateDropoutCuda(context, spec);
+#endif
     default:
       return NoKernelFor("dropout", context.device());
   }

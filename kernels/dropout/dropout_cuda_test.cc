@@ -1,0 +1,66 @@
+#include "kernels/dropout/dropout_cuda.h"
+
+#include "gtest/gtest.h"
+#include "kernels/cuda_testing.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Get;
+using testing::Put;
+using testing::RandomTensor;
+
+// Bit for bit: the same elements are dropped, and the others scaled alike.
+void ExpectSameAsCpu(DeviceContext& context, Dropout& dropout, const DropoutSpec& spec) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  const std::unique_ptr<Dropout> expected = *CreateDropout(*cpu, spec);
+  const Philox stream(0x123456789abcdef0, StreamId(RandomPurpose::kDropout, 5));
+  const bool nhwc = spec.format == TensorFormat::kNHWC;
+  for (const Shape& shape : {Shape{2, 7, 5, 3}, Shape{1, 1, 1, 1}, Shape{3, 8, 11, 13}}) {
+    const Shape wide = nhwc ? Shape{shape[0], shape[1], shape[2], shape[3] + 5}
+                            : Shape{shape[0], shape[1] + 5, shape[2], shape[3]};
+    const auto middle = [&](const Tensor& tensor) {
+      return tensor.Channels(2, shape[nhwc ? 3 : 1], spec.format);
+    };
+    const Tensor x = RandomTensor(spec.dtype, wide, 1), y = RandomTensor(spec.dtype, shape, 2);
+    const Tensor device_x = Put(context, x), device_y = Put(context, y);
+    for (const bool accumulate : {true, false}) {
+      for (const uint64_t offset : {uint64_t{0}, uint64_t{1} << 35}) {
+        ASSERT_EQ(expected->Run(middle(x), stream, offset, y, accumulate), absl::OkStatus());
+        ASSERT_EQ(dropout.Run(middle(device_x), stream, offset, device_y, accumulate),
+                  absl::OkStatus());
+        EXPECT_TRUE(testing::Close(Get(context, device_y), y, 0)) << "rate " << spec.rate;
+      }
+    }
+  }
+}
+
+class DropoutCudaTest : public ::testing::TestWithParam<std::tuple<double, TensorFormat, DType>> {
+ protected:
+  DropoutSpec spec() const {
+    return {std::get<0>(GetParam()), std::get<1>(GetParam()), std::get<2>(GetParam())};
+  }
+};
+
+TEST_P(DropoutCudaTest, SameAsCpuInAHostLoop) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  DropoutCuda<HostRunner> dropout(HostRunner(), spec());
+  ExpectSameAsCpu(*cpu, dropout, spec());
+}
+
+TEST_P(DropoutCudaTest, SameAsCpuOnAGpu) {
+  DTNN_GPU_OR_SKIP(gpu);
+  const auto dropout = CreateDropout(*gpu, spec());
+  ASSERT_EQ(dropout.status(), absl::OkStatus());
+  ExpectSameAsCpu(*gpu, **dropout, spec());
+}
+
+INSTANTIATE_TEST_SUITE_P(, DropoutCudaTest,
+                         ::testing::Combine(::testing::Values(0, 0.1, 0.5, 0.75, 1),
+                                            ::testing::Values(TensorFormat::kNHWC,
+                                                              TensorFormat::kNCHW),
+                                            ::testing::Values(DType::kFloat32, DType::kFloat64)));
+
+}  // namespace
+}  // namespace dtnn
