@@ -28,7 +28,8 @@ class Concat {
  public:
   virtual ~Concat() = default;
   virtual absl::Status Forward(std::span<const Tensor> inputs, const Tensor& y) = 0;
-  // An empty tensor among `dx` is skipped. `accumulate` has an entry per dx.
+  // An empty tensor among `dx` is skipped; one at most, since its channels are those that the
+  // others leave. `accumulate` has an entry per dx.
   virtual absl::Status Backward(const Tensor& dy, std::span<const Tensor> dx,
                                 std::span<const bool> accumulate) = 0;
 };
