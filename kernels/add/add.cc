@@ -3,6 +3,9 @@
 #include "kernels/add/add_cpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/status_macros.h"
+#ifdef DTNN_WITH_CUDA
+#include "kernels/add/add_cuda.h"
+#endif
 
 namespace dtnn {
 
@@ -11,6 +14,10 @@ absl::StatusOr<std::unique_ptr<Add>> CreateAdd(DeviceContext& context, const Add
   switch (context.device().type) {
     case DeviceType::kCpu:
       return CreateAddCpu(spec);
+#ifdef DTNN_WITH_CUDA
+    case DeviceType::kCuda:
+      return CreateAddCuda(context, spec);
+#endif
     default:
       return NoKernelFor("add", context.device());
   }
