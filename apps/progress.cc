@@ -13,7 +13,7 @@
 namespace dtnn {
 namespace {
 
-constexpr int kWidestLine = 110;
+constexpr int kUsualLine = 110;
 constexpr int kNarrowestBar = 10;
 constexpr double kSecondsBetweenDraws = 0.1;
 
@@ -97,7 +97,7 @@ Display DetectDisplay(int file_descriptor) {
   winsize size = {};
   if (ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) {
     // A character in the last column would wrap on some terminals.
-    display.columns = std::min<int>(size.ws_col - 1, kWidestLine);
+    display.columns = size.ws_col - 1;
   }
   return display;
 }
@@ -112,11 +112,14 @@ void AppendProgress(const ProgressState& state, const Display& display, std::str
   line += '|';
   AppendNumbers(state, line);
 
-  // The bar takes the columns that the text leaves: appended behind the text, then rotated before
-  // it.
-  const int room = display.columns - Columns(std::string_view(line).substr(begin));
+  // The bar takes the columns that the text leaves. It is appended behind the text, then rotated
+  // to its place.
+  const int text_columns = Columns(std::string_view(line).substr(begin));
+  const int wanted = std::max(kUsualLine - text_columns, kNarrowestBar);
   const size_t text_end = line.size();
-  AppendBar(fraction, std::max(room, display.live ? 0 : kNarrowestBar), display.unicode, line);
+  const int room =
+      std::clamp(display.columns - text_columns, display.live ? 0 : kNarrowestBar, wanted);
+  AppendBar(fraction, room, display.unicode, line);
   std::rotate(line.begin() + bar, line.begin() + text_end, line.end());
   if (display.live) Truncate(line, begin, display.columns);
 }
@@ -143,7 +146,7 @@ ProgressBar::ProgressBar(std::string description, int64_t total, const Display& 
   metrics_.reserve(512);
   line_.reserve(1024);
   start_ = advanced_ = drawn_ = clock_();
-  if (display_.live) Draw([](std::string&) {});
+  if (display_.live) Draw([](std::string&) {}, display_);
 }
 
 ProgressBar::~ProgressBar() {
@@ -155,22 +158,24 @@ void ProgressBar::Advance(int64_t samples, Metrics metrics) {
   advanced_ = clock_();
   if (!display_.live || advanced_ - drawn_ < kSecondsBetweenDraws) return;
   drawn_ = advanced_;
-  Draw(metrics);
+  Draw(metrics, display_);
 }
 
 void ProgressBar::Finish(Metrics metrics) {
   if (finished_) return;
   finished_ = true;
-  Draw(metrics);
+  Display final = display_;
+  final.live = false;
+  Draw(metrics, final);
   out_ << std::endl;
 }
 
-void ProgressBar::Draw(Metrics metrics) {
+void ProgressBar::Draw(Metrics metrics, const Display& display) {
   metrics_.clear();
   metrics(metrics_);
   line_.clear();
   if (display_.live) line_ += '\r';
-  AppendProgress({description_, done_, total_, advanced_ - start_, metrics_}, display_, line_);
+  AppendProgress({description_, done_, total_, advanced_ - start_, metrics_}, display, line_);
   if (display_.live) line_ += "\x1b[K";  // what a longer line left there
   out_ << line_ << std::flush;
 }

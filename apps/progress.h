@@ -3,9 +3,9 @@
 //   Epoch 1/5:  42%|█████▃      | 20160/48000 [00:01<00:02, 13911.20 samples/s, cce: 0.9134411]
 //
 // On a terminal it is redrawn in place, at most ten times a second; elsewhere (a file, a pipe) only
-// the final state is written, as one line. Redrawing reuses its buffers: no allocation per step.
-// Time counts until the last Advance, so that a validation pass before Finish does not dilute the
-// rate.
+// the final state is written. The final state is one line, never cut. Redrawing reuses its buffers:
+// no allocation per step. Time counts until the last Advance, so that a validation pass before
+// Finish does not dilute the rate.
 
 #ifndef DTNN_APPS_PROGRESS_H_
 #define DTNN_APPS_PROGRESS_H_
@@ -22,12 +22,12 @@ namespace dtnn {
 
 // Where progress is shown.
 struct Display {
-  bool live = false;    // a terminal: redraw, and never exceed `columns`
-  int columns = 110;    // of the whole line; the bar takes what the text leaves
+  bool live = false;    // a terminal: redraw, and cut lines at `columns`
+  int columns = 110;    // there are
   bool unicode = true;  // blocks of eighths in the bar, else '#'
 };
 
-// What is known about an open file: a terminal's width, at most 110, and whether the locale is
+// What is known about an open file: whether it is a terminal, its width, and whether the locale is
 // UTF-8.
 Display DetectDisplay(int file_descriptor);
 
@@ -39,7 +39,9 @@ struct ProgressState {
   std::string_view metrics = {};  // "cce: 0.9134411, acc: 74.20%"
 };
 
-// The line, without line end. A line that is not live keeps all its text and ten columns of bar.
+// The line, without line end: 110 columns, or as many as its text and ten columns of bar need.
+// Where the display has fewer the bar is shorter; a live line then loses all of it and the text's
+// end.
 void AppendProgress(const ProgressState& state, const Display& display, std::string& line);
 
 // "03:07", "1:03:07".
@@ -65,7 +67,7 @@ class ProgressBar {
   void Finish(Metrics metrics);
 
  private:
-  void Draw(Metrics metrics);
+  void Draw(Metrics metrics, const Display& display);
 
   const std::string description_;
   const Display display_;

@@ -69,13 +69,21 @@ TEST(ProgressTest, NarrowTerminalsLoseTheBarAndThenTheText) {
   EXPECT_EQ(Line(kHalf, {.live = true, .columns = 1}), "E");
 }
 
-TEST(ProgressTest, FilesKeepAllTextAndTenColumnsOfBar) {
-  EXPECT_EQ(Line(kHalf, {.live = false, .columns = 20}),
-            "Epoch 1/5:  50%|█████     | 500/1000 [00:02<00:02, 250.00 samples/s, cce: 0.5000000]");
+TEST(ProgressTest, LongTextsWidenTheLineAndKeepTenColumnsOfBar) {
+  ProgressState state = kHalf;
+  EXPECT_EQ(Columns(Line(state, {})), 110u);
+  state.metrics = "cce: 0.5000000, acc: 74.20%, val_cce: 0.3921180, val_acc: 88.95%";
+  const std::string line = Line(state, {});
+  EXPECT_TRUE(line.starts_with("Epoch 1/5:  50%|█████     | 500/1000 ")) << line;
+  EXPECT_TRUE(line.ends_with(", val_acc: 88.95%]")) << line;
+  EXPECT_GT(Columns(line), 110u);
+  EXPECT_EQ(Line(state, {.live = true, .columns = 200}), line);
+  EXPECT_EQ(Columns(Line(state, {.live = true, .columns = 115})), 115u);
+  EXPECT_EQ(Line(state, {.columns = 20}), line);
 }
 
 TEST(ProgressTest, PlainCharactersWhereUnicodeIsMissing) {
-  EXPECT_EQ(Line({"T", 5, 10, 1, ""}, {.live = false, .columns = 20, .unicode = false}),
+  EXPECT_EQ(Line({"T", 5, 10, 1, ""}, {.columns = 50, .unicode = false}),
             "T:  50%|#####     | 5/10 [00:01<00:01, 5.00 samples/s]");
 }
 
@@ -177,6 +185,17 @@ TEST_F(ProgressBarTest, RedrawingAllocatesNothing) {
   }
   EXPECT_EQ(counter.count(), 0);
   EXPECT_EQ(drawn, 100);
+}
+
+TEST_F(ProgressBarTest, FinalStateIsNeverCut) {
+  ProgressBar bar("Testing", 10, {.live = true, .columns = 20}, out_, [this] { return now_; });
+  now_ += 1;
+  bar.Advance(10, kNone);
+  out_.str("");
+  bar.Finish([](std::string& text) { text += "acc: 12.50%"; });
+  EXPECT_EQ(
+      out_.str(),
+      "\rTesting: 100%|██████████| 10/10 [00:01<00:00, 10.00 samples/s, acc: 12.50%]\x1b[K\n");
 }
 
 TEST_F(ProgressBarTest, LiveLineStartsOverAndErasesItsRest) {

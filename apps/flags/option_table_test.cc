@@ -115,6 +115,30 @@ TEST(OptionTableTest, FieldsBelongToOneOptionAndFitItsType) {
   }
 }
 
+// Every old spelling with what it means; "!" inverts, "=" stands for --name=value when true.
+constexpr std::string_view kDocumentedAliases =
+    "flip-images:augment-flip flip-images-prob:augment-flip-prob crop-images:augment-crop "
+    "crop-images-size:augment-crop-size crop-images-prob:augment-crop-prob "
+    "lr-schedulers:schedulers momentum:optimizer-momentum decay:optimizer-decay "
+    "nesterov:optimizer-nesterov beta1:optimizer-beta1 beta2:optimizer-beta2 "
+    "epsilon:optimizer-epsilon rho:optimizer-rho decay-rate:optimizer-rho "
+    "non-blocking-mpi:!use-blocking-mpi blocking-mpi:use-blocking-mpi "
+    "enable-conv-gemm:conv-variant=gemm enable-conv-winograd:conv-variant=winograd "
+    "enable-conv-i2c:conv-variant=i2c enable-conv-direct:conv-variant=direct "
+    "model-sync-algo:model-sync-alg model-state-filename:weights-and-bias-filename "
+    "parallel-data:parallel=data ";
+
+TEST(OptionTableTest, AliasesAreTheDocumentedOnes) {
+  std::string aliases;
+  for (const OptionAlias& alias : AliasTable()) {
+    aliases += std::string(alias.old_name) + (alias.kind == AliasKind::kInvert ? ":!" : ":") +
+               std::string(alias.name);
+    if (alias.kind == AliasKind::kWhenTrue) aliases += "=" + std::string(alias.value);
+    aliases += " ";
+  }
+  EXPECT_EQ(aliases, kDocumentedAliases);
+}
+
 TEST(OptionTableTest, AliasesLeadToOptions) {
   for (const OptionAlias& alias : AliasTable()) {
     const OptionSpec* spec = FindOption(alias.name);
