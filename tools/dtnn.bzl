@@ -52,12 +52,20 @@ def dtnn_cc_benchmark(name, deps = [], copts = [], tags = [], **kwargs):
     )
 
 def dtnn_fuzz_test(name, srcs, corpus, deps = [], copts = [], **kwargs):
-    """`bazel test :name` replays `corpus`; `bazel run --config=fuzz :name -- DIR` goes on fuzzing."""
+    """`bazel test :name` replays `corpus`; `bazel run --config=fuzz :name -- DIR` goes on fuzzing.
+
+    With --config=fuzz there is no end without -max_total_time or -runs: run it, do not test it.
+    """
     cc_test(
         name = name,
         size = "small",
         srcs = srcs,
         copts = _copts(copts),
+        # libFuzzer's main; the libraries are instrumented by the configuration itself.
+        linkopts = select({
+            "@dtnn//tools:fuzz": ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
         data = corpus,
         args = select({
             "@dtnn//tools:fuzz": [],
