@@ -21,8 +21,8 @@ struct Epilogue {
 };
 
 struct EpilogueOperands {
-  Tensor bias, scale;  // (channels,)
-  Tensor addend;       // shape and pitch rules of the output
+  Tensor bias = {}, scale = {};  // (channels,)
+  Tensor addend = {};            // shape and pitch rules of the output
 };
 
 }  // namespace dtnn

@@ -1,4 +1,5 @@
-// SerialGemm by BLIS: same arguments, same promises (see serial_gemm.h).
+// SerialGemm's contract (serial_gemm.h) by BLIS, on up to `threads` OpenMP threads; must be 1
+// inside a ParallelFor. BLIS takes some heap memory at every call.
 
 #ifndef DTNN_KERNELS_GEMM_BLIS_GEMM_H_
 #define DTNN_KERNELS_GEMM_BLIS_GEMM_H_

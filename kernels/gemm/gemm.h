@@ -4,8 +4,8 @@
 //   their rows may have a pitch. 2mnk flops.
 //
 // A Gemm is made once for a spec and run many times. m, n and k of the spec are the largest a call
-// will bring (and what a variant is chosen for); a call's own sizes are those of its tensors, so the
-// last, smaller batch needs nothing special. `b_version` may let a variant keep a packed B.
+// will bring (and what a variant is chosen for); a call's own sizes are those of its tensors, so
+// the last, smaller batch needs nothing special. Results do not depend on the number of threads.
 
 #ifndef DTNN_KERNELS_GEMM_GEMM_H_
 #define DTNN_KERNELS_GEMM_GEMM_H_
@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,7 +31,7 @@ struct GemmSpec {
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;  // add to C instead of overwriting it; not together with an epilogue
   DType dtype = DType::kFloat32;
-  Epilogue epilogue;  // bias and scale have n elements; addend is m x n
+  Epilogue epilogue = {};  // bias and scale have n elements; addend is m x n
 
   // One token: "m64n128k1568_nt_f32_bias_relu".
   std::string ToString() const;
@@ -50,6 +51,8 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const G
 // One variant by name; InvalidArgument with the names where there is none or it refuses the spec.
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec,
                                                  std::string_view variant);
+// All names, in the order of variants.inc.
+std::vector<std::string_view> GemmVariants();
 
 }  // namespace dtnn
 

@@ -18,6 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // to[p * stride + i] = from[p * ld + i] for i < width, 0 for width <= i < padded.
@@ -86,6 +87,7 @@ HWY_INLINE void PackTransposed(int64_t k, const T* from, int64_t ld, int64_t wid
   }
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();

@@ -32,6 +32,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Rows of the largest tile: accumulators fill the registers but for B, a broadcast and slack, and
@@ -163,6 +164,7 @@ HWY_INLINE void TileRows(D d, const Strip<T>& strip, int64_t rows, const T* a, i
   }
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();

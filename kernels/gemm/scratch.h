@@ -1,5 +1,5 @@
-// Memory of the calling thread for packed operands: grows to the largest request and stays until the
-// thread ends, so that repeated products allocate nothing.
+// Memory of the calling thread for packed operands: grows to the largest request and stays until
+// the thread ends, so that repeated products allocate nothing.
 
 #ifndef DTNN_KERNELS_GEMM_SCRATCH_H_
 #define DTNN_KERNELS_GEMM_SCRATCH_H_

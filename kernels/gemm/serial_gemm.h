@@ -21,17 +21,42 @@
 
 namespace dtnn {
 
+// What happens to each element before it is left: relu(scale * sum + bias + addend), each part only
+// where given. Applied to every block of C as soon as it is complete, while it is in cache.
+template <typename T>
+struct SerialEpilogue {
+  const T* scale = nullptr;   // n elements
+  const T* bias = nullptr;    // n elements
+  const T* addend = nullptr;  // m x n
+  int64_t addend_ld = 0;
+  bool relu = false;
+
+  // The epilogue of the part of C that begins there.
+  SerialEpilogue At(int64_t row, int64_t column) const {
+    return {scale == nullptr ? nullptr : scale + column, bias == nullptr ? nullptr : bias + column,
+            addend == nullptr ? nullptr : addend + row * addend_ld + column, addend_ld, relu};
+  }
+};
+
+// T is float or double.
 template <typename T>
 void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
                 int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc);
+template <typename T>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
+                int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc,
+                const SerialEpilogue<T>& epilogue);
 
-template <>
-void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
-                int64_t lda, const float* b, int64_t ldb, bool accumulate, float* c, int64_t ldc);
-template <>
-void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                const double* a, int64_t lda, const double* b, int64_t ldb, bool accumulate,
-                double* c, int64_t ldc);
+extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t,
+                                const float*, int64_t, bool, float*, int64_t);
+extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
+                                const double*, int64_t, bool, double*, int64_t);
+extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t,
+                                const float*, int64_t, bool, float*, int64_t,
+                                const SerialEpilogue<float>&);
+extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
+                                const double*, int64_t, bool, double*, int64_t,
+                                const SerialEpilogue<double>&);
 
 }  // namespace dtnn
 

@@ -11,8 +11,31 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After foreach_target.h: these are compiled once per instruction set.
+#include "kernels/gemm/gemm_epilogue-inl.h"
 #include "kernels/gemm/gemm_pack-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
+
+#ifndef DTNN_KERNELS_GEMM_SERIAL_GEMM_CPU_CC_
+#define DTNN_KERNELS_GEMM_SERIAL_GEMM_CPU_CC_
+namespace dtnn {
+
+// The arguments of one call, the same type for every instruction set.
+template <typename T>
+struct SerialGemmOperands {
+  bool transpose_a, transpose_b;
+  int64_t m, n, k;
+  const T* a;
+  int64_t lda;
+  const T* b;
+  int64_t ldb;
+  bool accumulate;
+  T* c;
+  int64_t ldc;
+  const SerialEpilogue<T>* epilogue;  // or null
+};
+
+}  // namespace dtnn
+#endif  // DTNN_KERNELS_GEMM_SERIAL_GEMM_CPU_CC_
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
@@ -30,19 +53,6 @@ struct Blocking {
   static constexpr int64_t kDepth = 256;
   static constexpr int64_t kRows = 1024 / sizeof(T) / kPanelRows * kPanelRows;
   static constexpr int64_t kColumns = 2048;
-};
-
-template <typename T>
-struct Operands {
-  bool transpose_a, transpose_b;
-  int64_t m, n, k;
-  const T* a;
-  int64_t lda;
-  const T* b;
-  int64_t ldb;
-  bool accumulate;
-  T* c;
-  int64_t ldc;
 };
 
 // A block of A as the tile walks it.
@@ -106,7 +116,7 @@ void RunColumns(Strip<T> strip, int64_t width, bool packed_b, const BlockOfA<T>&
 template <typename T>
 class BlockedGemm {
  public:
-  explicit BlockedGemm(const Operands<T>& x)
+  explicit BlockedGemm(const SerialGemmOperands<T>& x)
       : x_(x), pack_b_(ShouldPackB()), a_copy_(ChooseCopyOfA()) {
     const int64_t depth = std::min(x.k, kDepth);
     const int64_t a_elements =
@@ -192,37 +202,40 @@ class BlockedGemm {
   void RunBlock(const BlockOfA<T>& a, int64_t i, int64_t p, int64_t depth, int64_t j,
                 int64_t columns) {
     for (int64_t strip = 0; strip < columns; strip += kStripColumns) {
+      const int64_t width = std::min(kStripColumns, columns - strip);
       const Strip<T> shared = {depth,
                                pack_b_ ? packed_b_ + strip * depth : x_.b + p * x_.ldb + j + strip,
                                pack_b_ ? kStripColumns : x_.ldb,
                                x_.accumulate || p > 0,
                                x_.ldc,
                                0};
-      RunColumns(shared, std::min(kStripColumns, columns - strip), pack_b_, a,
-                 x_.c + i * x_.ldc + j + strip);
+      RunColumns(shared, width, pack_b_, a, x_.c + i * x_.ldc + j + strip);
+      if (x_.epilogue != nullptr && p + depth == x_.k) {
+        ApplyEpilogue(x_.epilogue->At(i, j + strip), a.rows, width, x_.c + i * x_.ldc + j + strip,
+                      x_.ldc);
+      }
     }
   }
 
-  const Operands<T> x_;
+  const SerialGemmOperands<T> x_;
   const bool pack_b_;
   const CopyOfA a_copy_;
   T* packed_a_;
   T* packed_b_;
 };
 
+template <typename T>
+void Multiply(const SerialGemmOperands<T>& x) {
+  if (x.m <= 0 || x.n <= 0) return;
+  if (x.k > 0) return BlockedGemm<T>(x).Run();
+  for (int64_t i = 0; i < x.m && !x.accumulate; ++i) std::fill_n(x.c + i * x.ldc, x.n, T(0));
+  if (x.epilogue != nullptr) ApplyEpilogue(*x.epilogue, x.m, x.n, x.c, x.ldc);
+}
+
+void MultiplyF32(const SerialGemmOperands<float>& x) { Multiply(x); }
+void MultiplyF64(const SerialGemmOperands<double>& x) { Multiply(x); }
+
 }  // namespace
-
-void GemmF32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
-             int64_t lda, const float* b, int64_t ldb, bool accumulate, float* c, int64_t ldc) {
-  BlockedGemm<float>({transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c, ldc}).Run();
-}
-
-void GemmF64(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a,
-             int64_t lda, const double* b, int64_t ldb, bool accumulate, double* c, int64_t ldc) {
-  BlockedGemm<double>({transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c, ldc})
-      .Run();
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();
@@ -231,36 +244,38 @@ HWY_AFTER_NAMESPACE();
 namespace dtnn {
 namespace {
 
-HWY_EXPORT(GemmF32);
-HWY_EXPORT(GemmF64);
+HWY_EXPORT(MultiplyF32);
+HWY_EXPORT(MultiplyF64);
 
-// True where there is nothing to add up; C is then complete.
-template <typename T>
-bool EmptySum(int64_t m, int64_t n, int64_t k, bool accumulate, T* c, int64_t ldc) {
-  if (m <= 0 || n <= 0) return true;
-  if (k > 0) return false;
-  for (int64_t i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * ldc, n, T(0));
-  return true;
-}
+void Multiply(const SerialGemmOperands<float>& x) { HWY_DYNAMIC_DISPATCH(MultiplyF32)(x); }
+void Multiply(const SerialGemmOperands<double>& x) { HWY_DYNAMIC_DISPATCH(MultiplyF64)(x); }
 
 }  // namespace
 
-template <>
-void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
-                int64_t lda, const float* b, int64_t ldb, bool accumulate, float* c, int64_t ldc) {
-  if (EmptySum(m, n, k, accumulate, c, ldc)) return;
-  HWY_DYNAMIC_DISPATCH(GemmF32)
-  (transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c, ldc);
+template <typename T>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
+                int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc) {
+  Multiply(SerialGemmOperands<T>{transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c,
+                                 ldc, nullptr});
 }
 
-template <>
-void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                const double* a, int64_t lda, const double* b, int64_t ldb, bool accumulate,
-                double* c, int64_t ldc) {
-  if (EmptySum(m, n, k, accumulate, c, ldc)) return;
-  HWY_DYNAMIC_DISPATCH(GemmF64)
-  (transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c, ldc);
+template <typename T>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
+                int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc,
+                const SerialEpilogue<T>& epilogue) {
+  Multiply(SerialGemmOperands<T>{transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c,
+                                 ldc, &epilogue});
 }
+
+template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*,
+                         int64_t, bool, float*, int64_t);
+template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
+                         const double*, int64_t, bool, double*, int64_t);
+template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*,
+                         int64_t, bool, float*, int64_t, const SerialEpilogue<float>&);
+template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
+                         const double*, int64_t, bool, double*, int64_t,
+                         const SerialEpilogue<double>&);
 
 }  // namespace dtnn
 #endif  // HWY_ONCE

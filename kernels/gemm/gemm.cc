@@ -1,0 +1,134 @@
+#include "kernels/gemm/gemm.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/gemm/gemm_variants.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+struct Variant {
+  std::string_view name;
+  absl::StatusOr<std::unique_ptr<Gemm>> (*create)(DeviceContext&, const GemmSpec&);
+};
+
+constexpr Variant kVariants[] = {
+#define DTNN_GEMM_VARIANT(name, create) {name, create},
+#include "kernels/gemm/variants.inc"
+#undef DTNN_GEMM_VARIANT
+};
+
+absl::Status Validate(const GemmSpec& spec) {
+  if (spec.m < 0 || spec.n < 0 || spec.k < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("gemm: negative size in m = ", spec.m, ", n = ", spec.n, ", k = ", spec.k));
+  }
+  if (!IsFloating(spec.dtype)) {
+    return absl::InvalidArgumentError(absl::StrCat("gemm: dtype ", std::string(Name(spec.dtype)),
+                                                   "; only float32 and float64 are multiplied"));
+  }
+  if (spec.accumulate && spec.epilogue != Epilogue()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "gemm: ", spec.ToString(), " asks for accumulate and an epilogue; choose one"));
+  }
+  return absl::OkStatus();
+}
+
+// "(64, 1568) transposed", or what is wrong with the tensor itself.
+std::string Describe(const Tensor& x, bool transposed) {
+  if (x.empty()) return "no tensor";
+  return absl::StrCat(x.shape().ToString(), " ", std::string(Name(x.dtype())),
+                      transposed ? " transposed" : "");
+}
+
+bool IsMatrix(const Tensor& x, DType dtype, Device device) {
+  return !x.empty() && x.shape().rank() == 2 && x.dtype() == dtype && x.device() == device;
+}
+
+absl::Status CheckOperand(const GemmSpec& spec, Device device, const char* name, bool wanted,
+                          const Tensor& x, const Shape& shape) {
+  if (!wanted) return absl::OkStatus();
+  if (!x.empty() && x.dtype() == spec.dtype && x.device() == device && x.shape() == shape) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("gemm ", spec.ToString(), ": the epilogue's ", name, " is ", Describe(x, false),
+                   ", expected ", shape.ToString(), " ", std::string(Name(spec.dtype)), " on ",
+                   device.ToString()));
+}
+
+}  // namespace
+
+std::string GemmSpec::ToString() const {
+  return absl::StrCat("m", m, "n", n, "k", k, "_", transpose_a ? "t" : "n", transpose_b ? "t" : "n",
+                      dtype == DType::kFloat64 ? "_f64" : "_f32", accumulate ? "_acc" : "",
+                      epilogue.scale ? "_scale" : "", epilogue.bias ? "_bias" : "",
+                      epilogue.add ? "_add" : "", epilogue.relu ? "_relu" : "");
+}
+
+absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a, const Tensor& b,
+                           const Tensor& c, const EpilogueOperands& operands, GemmSizes* sizes) {
+  const int ta = spec.transpose_a, tb = spec.transpose_b;
+  const bool matrices = IsMatrix(a, spec.dtype, device) && IsMatrix(b, spec.dtype, device) &&
+                        IsMatrix(c, spec.dtype, device);
+  if (!matrices || a.shape()[ta] != c.shape()[0] || b.shape()[1 - tb] != c.shape()[1] ||
+      a.shape()[1 - ta] != b.shape()[tb]) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "gemm ", spec.ToString(), ": ", Describe(a, ta), " times ", Describe(b, tb),
+        " does not give ", Describe(c, false), "; expected (m, k) times (k, n) gives (m, n), all ",
+        std::string(Name(spec.dtype)), " on ", device.ToString()));
+  }
+  *sizes = {c.shape()[0], c.shape()[1], a.shape()[1 - ta]};
+  if (sizes->m > spec.m || sizes->n > spec.n || sizes->k > spec.k) {
+    return absl::InvalidArgumentError(absl::StrCat("gemm ", spec.ToString(), ": ", Describe(a, ta),
+                                                   " times ", Describe(b, tb),
+                                                   " is larger than what it was made for"));
+  }
+  const Shape columns = {sizes->n};
+  const Epilogue& epilogue = spec.epilogue;
+  DTNN_RETURN_IF_ERROR(
+      CheckOperand(spec, device, "scale", epilogue.scale, operands.scale, columns));
+  DTNN_RETURN_IF_ERROR(CheckOperand(spec, device, "bias", epilogue.bias, operands.bias, columns));
+  return CheckOperand(spec, device, "addend", epilogue.add, operands.addend, c.shape());
+}
+
+absl::Status CheckCpu(std::string_view variant, const DeviceContext& context) {
+  if (context.device().is_cpu()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(variant), " runs on the CPU, not on ", context.device().ToString()));
+}
+
+absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec) {
+  DTNN_RETURN_IF_ERROR(Validate(spec));
+  std::string reasons;
+  for (const Variant& variant : kVariants) {
+    auto gemm = variant.create(context, spec);
+    if (gemm.ok()) return gemm;
+    absl::StrAppend(&reasons, "; ", std::string(variant.name), ": ",
+                    std::string(gemm.status().message()));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("gemm: no variant for ", spec.ToString(), reasons));
+}
+
+absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec,
+                                                 std::string_view variant) {
+  DTNN_RETURN_IF_ERROR(Validate(spec));
+  std::string names;
+  for (const Variant& candidate : kVariants) {
+    if (candidate.name == variant) return candidate.create(context, spec);
+    absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(candidate.name));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("gemm: no variant \"", std::string(variant), "\"; there are ", names));
+}
+
+std::vector<std::string_view> GemmVariants() {
+  std::vector<std::string_view> names;
+  for (const Variant& variant : kVariants) names.push_back(variant.name);
+  return names;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,255 @@
+#include "kernels/gemm/gemm.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/gemm/reference.h"
+#include "tensor/parallel_for.h"
+#include "tools/testing/count_allocations.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::IntegerTensor;
+using testing::Pitched;
+using testing::RandomTensor;
+using testing::Values;
+
+constexpr TensorFormat kFormat = TensorFormat::kNHWC;  // of a matrix, any
+
+class GemmTest : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  std::unique_ptr<Gemm> Make(const GemmSpec& spec) {
+    auto gemm = CreateGemm(*context_, spec, GetParam());
+    EXPECT_TRUE(gemm.ok()) << gemm.status();
+    return *std::move(gemm);
+  }
+
+  std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
+};
+
+std::vector<std::string_view> CpuVariants() {
+  std::vector<std::string_view> names;
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  for (const std::string_view name : GemmVariants()) {
+    if (CreateGemm(*context, {.m = 1, .n = 1, .k = 1}, name).ok()) names.push_back(name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmTest, ::testing::ValuesIn(CpuVariants()),
+                         [](const auto& info) { return std::string(info.param); });
+
+struct Problem {
+  Tensor a, b, c;
+  EpilogueOperands operands;
+};
+
+Problem MakeProblem(const GemmSpec& spec, bool integers, bool pitched) {
+  const auto make = [&](const Shape& shape, uint64_t seed) {
+    const Tensor dense =
+        integers ? IntegerTensor(spec.dtype, shape, seed) : RandomTensor(spec.dtype, shape, seed);
+    return pitched && shape.rank() == 2 ? Pitched(dense, kFormat) : dense;
+  };
+  const auto [m, n, k] = std::tuple(spec.m, spec.n, spec.k);
+  return {make(spec.transpose_a ? Shape{k, m} : Shape{m, k}, 1),
+          make(spec.transpose_b ? Shape{n, k} : Shape{k, n}, 2),
+          make({m, n}, 3),
+          {.bias = make({n}, 4), .scale = make({n}, 5), .addend = make({m, n}, 6)}};
+}
+
+std::vector<double> Expected(const GemmSpec& spec, const Problem& x) {
+  const std::vector<double> a = Values(x.a), b = Values(x.b), addend = Values(x.operands.addend);
+  const std::vector<double> bias = Values(x.operands.bias), scale = Values(x.operands.scale);
+  std::vector<double> c = Values(x.c);
+  reference::Gemm(spec.transpose_a, spec.transpose_b, spec.m, spec.n, spec.k, a.data(),
+                  spec.transpose_a ? spec.m : spec.k, b.data(), spec.transpose_b ? spec.k : spec.n,
+                  spec.accumulate, c.data(), spec.n);
+  for (size_t i = 0; i < c.size(); ++i) {
+    const size_t column = i % size_t(spec.n);
+    if (spec.epilogue.scale) c[i] *= scale[column];
+    if (spec.epilogue.bias) c[i] += bias[column];
+    if (spec.epilogue.add) c[i] += addend[i];
+    if (spec.epilogue.relu) c[i] = c[i] < 0 ? 0 : c[i];
+  }
+  return c;
+}
+
+TEST_P(GemmTest, MatchesReferenceForEveryTransposeSizeAndPitch) {
+  const int64_t sizes[][3] = {{1, 1, 1},    {1, 10, 128}, {64, 10, 33},  {7, 3, 2},
+                              {65, 129, 9}, {36, 8, 784}, {130, 70, 41}, {31, 33, 300}};
+  for (const auto& [m, n, k] : sizes) {
+    for (int bits = 0; bits < 32; ++bits) {
+      const GemmSpec spec = {.m = m,
+                             .n = n,
+                             .k = k,
+                             .transpose_a = bool(bits & 1),
+                             .transpose_b = bool(bits & 2),
+                             .accumulate = bool(bits & 4),
+                             .dtype = bits & 8 ? DType::kFloat64 : DType::kFloat32};
+      SCOPED_TRACE(spec.ToString());
+      const auto gemm = Make(spec);
+      for (const bool integers : {true, false}) {
+        const Problem x = MakeProblem(spec, integers, bits & 16);
+        const std::vector<double> expected = Expected(spec, x);
+        ASSERT_EQ(gemm->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+        const double tolerance = integers ? 0 : testing::SumTolerance(spec.dtype, k) * 2;
+        ASSERT_TRUE(testing::Close(Values(x.c), expected, tolerance));
+      }
+    }
+  }
+}
+
+TEST_P(GemmTest, EveryEpilogue) {
+  for (int bits = 0; bits < 32; ++bits) {
+    const bool large = bits & 16;  // on several threads
+    const GemmSpec spec = {.m = large ? 150 : 13,
+                           .n = large ? 90 : 35,
+                           .k = large ? 70 : 6,
+                           .epilogue = {.bias = bool(bits & 1),
+                                        .scale = bool(bits & 2),
+                                        .add = bool(bits & 4),
+                                        .relu = bool(bits & 8)}};
+    SCOPED_TRACE(spec.ToString());
+    for (const bool pitched : {false, true}) {
+      const Problem x = MakeProblem(spec, /*integers=*/true, pitched);
+      const std::vector<double> expected = Expected(spec, x);
+      ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+      ASSERT_TRUE(testing::Close(Values(x.c), expected, 0));
+    }
+  }
+}
+
+TEST_P(GemmTest, SameBitsOnAnyNumberOfThreads) {
+  const int64_t sizes[][3] = {{64, 128, 1568}, {1568, 128, 64}, {300, 20, 500}, {130, 190, 300}};
+  for (const auto& [m, n, k] : sizes) {
+    for (int bits = 0; bits < 4; ++bits) {
+      const GemmSpec spec = {
+          .m = m, .n = n, .k = k, .transpose_a = bool(bits & 1), .transpose_b = bool(bits & 2)};
+      SCOPED_TRACE(spec.ToString());
+      const auto gemm = Make(spec);
+      std::vector<double> one;
+      for (const int threads : {1, 2, 3, 4}) {
+        SetNumThreads(threads);
+        const Problem x = MakeProblem(spec, false, false);
+        ASSERT_EQ(gemm->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+        if (threads == 1) one = Values(x.c);
+        EXPECT_TRUE(one == Values(x.c)) << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST_P(GemmTest, SmallerBatchRunsOnTheSamePrimitive) {
+  GemmSpec spec = {.m = 64, .n = 10, .k = 33, .epilogue = {.bias = true}};
+  const auto gemm = Make(spec);
+  for (const int64_t m : {64, 17, 1, 0}) {
+    spec.m = m;
+    const Problem x = MakeProblem(spec, true, false);
+    const std::vector<double> expected = Expected(spec, x);
+    ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+    EXPECT_TRUE(testing::Close(Values(x.c), expected, 0)) << m;
+  }
+}
+
+TEST_P(GemmTest, EmptySumIsZeroOrWhatIsThere) {
+  GemmSpec spec = {.m = 3, .n = 5, .k = 0};
+  Problem x = MakeProblem(spec, true, false);
+  ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+  EXPECT_EQ(Values(x.c), std::vector<double>(15, 0.0));
+  spec.accumulate = true;
+  x = MakeProblem(spec, true, false);
+  const std::vector<double> before = Values(x.c);
+  ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+  EXPECT_EQ(Values(x.c), before);
+}
+
+TEST_P(GemmTest, NaNGoesThroughRelu) {
+  const GemmSpec spec = {.m = 1, .n = 1, .k = 1, .epilogue = {.relu = true}};
+  const Problem x = MakeProblem(spec, true, false);
+  x.a.data<float>()[0] = std::nanf("");
+  ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+  EXPECT_TRUE(std::isnan(x.c.data<float>()[0]));
+}
+
+TEST_P(GemmTest, MismatchedShapesAreNamed) {
+  const GemmSpec spec = {.m = 4, .n = 3, .k = 2, .epilogue = {.bias = true}};
+  const auto gemm = Make(spec);
+  const Tensor a = *Tensor::Zeros(DType::kFloat32, {4, 2}),
+               c = *Tensor::Zeros(DType::kFloat32, {4, 3});
+  const Tensor b = *Tensor::Zeros(DType::kFloat32, {2, 3}),
+               bias = *Tensor::Zeros(DType::kFloat32, {3});
+  EXPECT_EQ(gemm->Run(a, b, c, {.bias = bias}, {}), absl::OkStatus());
+
+  const Tensor wrong = *Tensor::Zeros(DType::kFloat32, {5, 3});
+  const absl::Status mismatch = gemm->Run(a, wrong, c, {.bias = bias}, {});
+  EXPECT_EQ(mismatch.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(mismatch.message()).find("(4, 2) float32 times (5, 3) float32"),
+            std::string::npos)
+      << mismatch;
+  const Tensor doubles = *Tensor::Zeros(DType::kFloat64, {2, 3});
+  EXPECT_EQ(gemm->Run(a, doubles, c, {.bias = bias}, {}).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(gemm->Run(a, b, c, {}, {}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(gemm->Run(a, b, c, {.bias = c}, {}).code(), absl::StatusCode::kInvalidArgument);
+  const Tensor tall = *Tensor::Zeros(DType::kFloat32, {5, 2});
+  EXPECT_EQ(gemm->Run(tall, b, wrong, {.bias = bias}, {}).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(GemmCreateTest, PrefersTheFirstVariantThatApplies) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  EXPECT_EQ((*CreateGemm(*context, {.m = 1, .n = 1, .k = 1}))->variant(), "tile");
+}
+
+TEST(GemmCreateTest, RefusesWhatNobodyCanDo) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const auto code = [&](const GemmSpec& spec) {
+    return CreateGemm(*context, spec).status().code();
+  };
+  EXPECT_EQ(code({.m = -1, .n = 1, .k = 1}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .dtype = DType::kInt32}),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({.m = 1, .n = 1, .k = 1, .accumulate = true, .epilogue = {.relu = true}}),
+            absl::StatusCode::kInvalidArgument);
+  const absl::Status unknown = CreateGemm(*context, {.m = 1, .n = 1, .k = 1}, "tyle").status();
+  EXPECT_NE(std::string(unknown.message()).find("tile, blis"), std::string::npos) << unknown;
+}
+
+TEST(GemmCreateTest, RunsAllocateNothing) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const GemmSpec spec = {
+      .m = 200, .n = 90, .k = 300, .transpose_b = true, .epilogue = {.bias = true}};
+  const auto gemm = *CreateGemm(*context, spec);
+  const Problem x = MakeProblem(spec, true, false);
+  SetNumThreads(2);
+  ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+  const testing::AllocationCounter counter;
+  ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+  EXPECT_EQ(counter.count(), 0);
+}
+
+TEST(GemmSpecTest, TokenTellsWhatIsNotDefault) {
+  EXPECT_EQ((GemmSpec{.m = 64, .n = 128, .k = 1568}).ToString(), "m64n128k1568_nn_f32");
+  EXPECT_EQ((GemmSpec{.m = 64,
+                      .n = 128,
+                      .k = 1568,
+                      .transpose_b = true,
+                      .epilogue = {.bias = true, .relu = true}})
+                .ToString(),
+            "m64n128k1568_nt_f32_bias_relu");
+  EXPECT_EQ((GemmSpec{.m = 1,
+                      .n = 2,
+                      .k = 3,
+                      .transpose_a = true,
+                      .accumulate = true,
+                      .dtype = DType::kFloat64})
+                .ToString(),
+            "m1n2k3_tn_f64_acc");
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,104 @@
+// Variant "tile": SerialGemm on a grid of parts of C, one per thread.
+
+#include <algorithm>
+
+#include "kernels/gemm/gemm_variants.h"
+#include "kernels/gemm/serial_gemm.h"
+#include "tensor/parallel_for.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// Below this, starting threads costs more than it saves.
+constexpr double kSerialFlops = 1e6;
+
+struct Grid {
+  int64_t row_parts = 1, column_parts = 1;
+  int64_t rows = 0, columns = 0;  // of a part
+};
+
+int64_t PartOf(int64_t size, int64_t parts, int64_t grain) {
+  const int64_t part = (size + parts - 1) / parts;
+  return (part + grain - 1) / grain * grain;
+}
+
+// The grid whose largest part takes least: its area, and along its edges the lines of A and B that
+// each part reads (and may pack) for itself. Any grid gives the same bits.
+Grid ChooseGrid(int64_t m, int64_t n, int64_t threads) {
+  constexpr int64_t kRowGrain = 2, kColumnGrain = 32, kEdge = 4;
+  Grid best = {1, 1, m, n};
+  int64_t best_cost = m * n + kEdge * (m + n);
+  for (int64_t row_parts = 1; row_parts <= threads; ++row_parts) {
+    Grid grid = {row_parts, threads / row_parts, 0, 0};
+    grid.rows = PartOf(m, grid.row_parts, kRowGrain);
+    grid.columns = PartOf(n, grid.column_parts, kColumnGrain);
+    const int64_t cost = grid.rows * grid.columns + kEdge * (grid.rows + grid.columns);
+    if (cost < best_cost) {
+      best = grid;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+class TileGemm : public Gemm {
+ public:
+  TileGemm(Device device, const GemmSpec& spec) : device_(device), spec_(spec) {}
+
+  absl::Status Run(const Tensor& a, const Tensor& b, const Tensor& c,
+                   const EpilogueOperands& operands, Workspace) override {
+    GemmSizes sizes;
+    DTNN_RETURN_IF_ERROR(CheckGemmCall(spec_, device_, a, b, c, operands, &sizes));
+    DispatchFloating(spec_.dtype, [&]<typename T>(T) { Multiply<T>(sizes, a, b, c, operands); });
+    return absl::OkStatus();
+  }
+  std::string_view variant() const override { return "tile"; }
+
+ private:
+  template <typename T>
+  void Multiply(const GemmSizes& sizes, const Tensor& a, const Tensor& b, const Tensor& c,
+                const EpilogueOperands& operands) const {
+    const double flops = 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
+    const int64_t threads = flops < kSerialFlops ? 1 : NumThreads();
+    const Grid grid = ChooseGrid(sizes.m, sizes.n, threads);
+    ParallelFor(0, grid.row_parts * grid.column_parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t row = part / grid.column_parts * grid.rows;
+        const int64_t column = part % grid.column_parts * grid.columns;
+        MultiplyPart<T>(row, std::min(grid.rows, sizes.m - row), column,
+                        std::min(grid.columns, sizes.n - column), sizes.k, a, b, c, operands);
+      }
+    });
+  }
+
+  template <typename T>
+  void MultiplyPart(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t k,
+                    const Tensor& a, const Tensor& b, const Tensor& c,
+                    const EpilogueOperands& operands) const {
+    const int64_t lda = a.RowPitch(), ldb = b.RowPitch(), ldc = c.RowPitch();
+    const T* from_a = a.data<T>() + row * (spec_.transpose_a ? 1 : lda);
+    const T* from_b = b.data<T>() + column * (spec_.transpose_b ? ldb : 1);
+    T* to = c.data<T>() + row * ldc + column;
+    if (spec_.epilogue == Epilogue()) {
+      SerialGemm(spec_.transpose_a, spec_.transpose_b, rows, columns, k, from_a, lda, from_b, ldb,
+                 spec_.accumulate, to, ldc);
+    } else {
+      SerialGemm(spec_.transpose_a, spec_.transpose_b, rows, columns, k, from_a, lda, from_b, ldb,
+                 spec_.accumulate, to, ldc,
+                 PointersOf<T>(spec_.epilogue, operands).At(row, column));
+    }
+  }
+
+  const Device device_;
+  const GemmSpec spec_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Gemm>> CreateTileGemm(DeviceContext& context, const GemmSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckCpu("tile", context));
+  return std::make_unique<TileGemm>(context.device(), spec);
+}
+
+}  // namespace dtnn
