@@ -1,7 +1,6 @@
 #include "data/mnist.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <system_error>
