@@ -1,7 +1,8 @@
 // Two-dimensional convolution (cross-correlation: the kernel is not flipped) with zero padding.
 //
 //   out = floor((in + 2*padding - dilation*(kernel - 1) - 1) / stride) + 1      per axis
-//   y[n,oh,ow,f] = epilogue(sum over kh,kw,c of x[n, oh*sh - ph + kh*dh, ow*sw - pw + kw*dw, c] * w[c,kh,kw,f])
+//   y[n,oh,ow,f] = epilogue(sum over kh,kw,c of x[n, oh*sh - ph + kh*dh, ow*sw - pw + kw*dw, c] *
+//   w[c,kh,kw,f])
 //
 //   x, y      activations in `format`, pitch allowed
 //   filter    NHWC: (channels, kh, kw, filters); NCHW: (filters, channels, kh, kw); dense
@@ -73,8 +74,7 @@ class Conv2d {
 
 // `variant` is a name of variants.inc ("i2c"); one that does not support the spec answers
 // InvalidArgument with the reason.
-absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context,
-                                                     const Conv2dSpec& spec,
+absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, const Conv2dSpec& spec,
                                                      std::string_view variant);
 // All names, in the order of variants.inc.
 std::vector<std::string_view> Conv2dVariants();

@@ -1,0 +1,22 @@
+// What every variant of Conv2d checks before a call: InvalidArgument naming the operand whose
+// shape, dtype or size does not fit the spec.
+
+#ifndef DTNN_KERNELS_CONV_CHECK_H_
+#define DTNN_KERNELS_CONV_CHECK_H_
+
+#include "absl/status/status.h"
+#include "kernels/conv/conv2d.h"
+
+namespace dtnn {
+
+absl::Status CheckConv2dForward(const Conv2dSpec& spec, const Tensor& x, const Tensor& filter,
+                                const Tensor& y, const EpilogueOperands& operands);
+absl::Status CheckConv2dBackwardData(const Conv2dSpec& spec, const Tensor& dy, const Tensor& filter,
+                                     const Tensor& dx);
+absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& spec, const Tensor& x, const Tensor& dy,
+                                       const Tensor& dfilter, const Tensor& dbias);
+absl::Status CheckConv2dWorkspace(Workspace workspace, size_t needed);
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_CONV_CHECK_H_

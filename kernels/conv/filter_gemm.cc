@@ -1,0 +1,236 @@
+#include "kernels/conv/filter_gemm.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/conv/scratch.h"
+#include "tensor/parallel_for.h"
+
+namespace dtnn::i2c {
+namespace {
+
+constexpr int64_t kPixelBlock = 256;  // whose x and dy stay in the second cache
+constexpr int64_t kMostParts = 16;
+constexpr int64_t kPartialBytes = 4 << 20;  // of all partial sums together
+constexpr int64_t kFewChannels = 8;
+
+}  // namespace
+
+template <typename T>
+struct FilterGemm<T>::Shared {
+  T* sums;  // [part][patch element][padded_columns]
+  T* bias;  // [part][padded_columns]
+  size_t bytes;
+};
+
+template <typename T>
+struct FilterGemm<T>::Job {
+  Pixels<const T> x, dy;
+  int64_t pixels;
+  bool start, with_bias;
+  Shared shared;
+};
+
+template <typename T>
+struct FilterGemm<T>::Scratch {
+  const T** x;     // [pixel of the list]
+  const T** dy;    // row of dy
+  const T** tail;  // row of `tail_rows`
+  T* tail_rows;    // the last filters of dy, padded to whole vectors
+  T* patches;
+  size_t bytes;
+};
+
+template <typename T>
+FilterGemm<T>::FilterGemm(Gather forward, FilterStrides strides, int64_t images)
+    : kernels_(CpuKernels<T>()), gather_(std::move(forward)), strides_(strides) {
+  copies_patches_ = gather_.depth < kFewChannels && gather_.taps() > 1;
+  tap_rows_ = copies_patches_ ? gather_.patch() : gather_.depth;
+  padded_columns_ = (gather_.columns + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes;
+  const int64_t bytes = gather_.patch() * padded_columns_ * int64_t(sizeof(T));
+  const int64_t blocks = (images * gather_.out_pixels() + kPixelBlock - 1) / kPixelBlock;
+  parts_ = std::clamp<int64_t>(std::min(kPartialBytes / bytes, blocks), 1, kMostParts);
+}
+
+template <typename T>
+typename FilterGemm<T>::Shared FilterGemm<T>::DivideShared(std::byte* memory) const {
+  ScratchDivider divider(memory);
+  Shared shared;
+  shared.sums = divider.Take<T>(parts_ * gather_.patch() * padded_columns_);
+  shared.bias = divider.Take<T>(parts_ * padded_columns_);
+  shared.bytes = divider.bytes();
+  return shared;
+}
+
+template <typename T>
+typename FilterGemm<T>::Scratch FilterGemm<T>::Divide(std::byte* memory) const {
+  ScratchDivider divider(memory);
+  Scratch scratch;
+  scratch.x = divider.Take<const T*>(kPixelBlock);
+  scratch.dy = divider.Take<const T*>(kPixelBlock);
+  scratch.tail = divider.Take<const T*>(kPixelBlock);
+  scratch.tail_rows = divider.Take<T>(kPixelBlock * panel_width());
+  scratch.patches = divider.Take<T>(copies_patches_ ? kPixelBlock * gather_.patch() : 0);
+  scratch.bytes = divider.bytes();
+  return scratch;
+}
+
+template <typename T>
+size_t FilterGemm<T>::shared_bytes() const {
+  return DivideShared(nullptr).bytes;
+}
+
+template <typename T>
+size_t FilterGemm<T>::thread_bytes() const {
+  return Divide(nullptr).bytes;
+}
+
+template <typename T>
+void FilterGemm<T>::Run(Pixels<const T> x, Pixels<const T> dy, int64_t images, bool start,
+                        bool with_bias, std::byte* shared, int threads, std::byte* scratch) const {
+  const Job job{x, dy, images * gather_.out_pixels(), start, with_bias, DivideShared(shared)};
+  const int64_t items = parts_ * rows();
+  threads = int(std::min<int64_t>(std::min(threads, NumThreads()), items));
+  ParallelThreads(threads, [&](int thread) {
+    const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
+    const int64_t begin = items * thread / threads, end = items * (thread + 1) / threads;
+    for (int64_t item = begin; item < end;) {
+      const int64_t first = item % rows(), last = std::min(rows(), first + (end - item));
+      SumRows(job, item / rows(), first, last, mine);
+      item += last - first;
+    }
+  });
+}
+
+// Blocks [first_row, last_row) of partial sum `part`, and its bias with the first of them.
+template <typename T>
+void FilterGemm<T>::SumRows(const Job& job, int64_t part, int64_t first_row, int64_t last_row,
+                            const Scratch& scratch) const {
+  const int64_t begin = job.pixels * part / parts_, end = job.pixels * (part + 1) / parts_;
+  T* bias = job.shared.bias + part * padded_columns_;
+  if (first_row == 0 && job.start) std::fill_n(bias, padded_columns_, T(0));
+  if (begin == end && job.start) {  // fewer pixels than parts
+    SumPixels(job, part, begin, end, true, first_row, last_row, scratch);
+  }
+  for (int64_t at = begin; at < end; at += kPixelBlock) {
+    const int64_t stop = std::min(end, at + kPixelBlock);
+    SumPixels(job, part, at, stop, job.start && at == begin, first_row, last_row, scratch);
+    if (first_row == 0 && job.with_bias) {
+      kernels_.add_rows(job.dy.data + at * job.dy.pitch, stop - at, gather_.columns, job.dy.pitch,
+                        bias);
+    }
+  }
+}
+
+template <typename T>
+void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64_t end, bool start,
+                              int64_t first_row, int64_t last_row, const Scratch& scratch) const {
+  const int64_t tail = gather_.columns / panel_width() * panel_width();
+  const int64_t tail_width = padded_columns_ - tail, tail_columns = gather_.columns - tail;
+  if (tail_width > 0) {
+    for (int64_t p = begin; p < end; ++p) {
+      T* row = scratch.tail_rows + (p - begin) * tail_width;
+      const T* from = job.dy.data + p * job.dy.pitch + tail;
+      for (int64_t j = 0; j < tail_width; ++j) row[j] = j < tail_columns ? from[j] : T(0);
+    }
+  }
+  if (copies_patches_) ListPatches(job, begin, end, scratch);
+  T* sums = job.shared.sums + part * gather_.patch() * padded_columns_;
+  for (int64_t row = first_row; row < last_row;) {
+    const int64_t tap = row / rows_per_tap();
+    const int64_t stop = std::min(last_row, (tap + 1) * rows_per_tap());
+    FilterBlock<T> block;
+    block.x = scratch.x;
+    block.pixels = copies_patches_ ? end - begin : ListTap(job, tap, begin, end, scratch);
+    block.pitch = padded_columns_;
+    block.accumulate = !start;
+    for (int64_t column = 0; column < padded_columns_; column += panel_width()) {
+      block.dy = column < tail ? scratch.dy : scratch.tail;
+      block.dy_offset = column < tail ? column : 0;
+      block.width = std::min(panel_width(), padded_columns_ - column);
+      for (int64_t r = row; r < stop; ++r) {
+        block.x_offset = (r - tap * rows_per_tap()) * kernels_.max_rows;
+        block.rows = int(std::min<int64_t>(kernels_.max_rows, tap_rows_ - block.x_offset));
+        block.out = sums + (tap * tap_rows_ + block.x_offset) * padded_columns_ + column;
+        kernels_.filter_block(block);
+      }
+    }
+    row = stop;
+  }
+}
+
+// Lists the pixels of [begin, end) whose `tap` is inside the input; returns how many.
+template <typename T>
+int64_t FilterGemm<T>::ListTap(const Job& job, int64_t tap, int64_t begin, int64_t end,
+                               const Scratch& scratch) const {
+  const int64_t a = tap / gather_.horizontal.taps(), b = tap % gather_.horizontal.taps();
+  const int64_t tail = gather_.columns / panel_width() * panel_width();
+  const int64_t tail_width = padded_columns_ - tail;
+  const int64_t image = begin / gather_.out_pixels(), pixel = begin % gather_.out_pixels();
+  int64_t row = pixel / gather_.out_width, column = pixel % gather_.out_width;
+  const T* x = job.x.data + image * gather_.in_pixels() * job.x.pitch;
+  int64_t count = 0;
+  for (int64_t p = begin; p < end; ++p) {
+    const int64_t h = gather_.vertical.of(row)[a], w = gather_.horizontal.of(column)[b];
+    if ((h | w) >= 0) {
+      scratch.x[count] = x + (h * gather_.in_width + w) * job.x.pitch;
+      scratch.dy[count] = job.dy.data + p * job.dy.pitch;
+      scratch.tail[count] = scratch.tail_rows + (p - begin) * tail_width;
+      ++count;
+    }
+    if (++column < gather_.out_width) continue;
+    column = 0;
+    if (++row < gather_.out_height) continue;
+    row = 0;
+    x += gather_.in_pixels() * job.x.pitch;
+  }
+  return count;
+}
+
+// Copies the patches of all pixels of [begin, end) and lists them.
+template <typename T>
+void FilterGemm<T>::ListPatches(const Job& job, int64_t begin, int64_t end,
+                                const Scratch& scratch) const {
+  const int64_t tail = gather_.columns / panel_width() * panel_width();
+  const int64_t tail_width = padded_columns_ - tail;
+  for (int64_t p = begin; p < end; ++p) {
+    const int64_t image = p / gather_.out_pixels(), pixel = p % gather_.out_pixels();
+    const T* x = job.x.data + image * gather_.in_pixels() * job.x.pitch;
+    T* patch = scratch.patches + (p - begin) * gather_.patch();
+    CopyPatch<T>(gather_, {x, job.x.pitch}, pixel / gather_.out_width, pixel % gather_.out_width,
+                 patch);
+    scratch.x[p - begin] = patch;
+    scratch.dy[p - begin] = job.dy.data + p * job.dy.pitch;
+    scratch.tail[p - begin] = scratch.tail_rows + (p - begin) * tail_width;
+  }
+}
+
+template <typename T>
+void FilterGemm<T>::Finish(const std::byte* memory, T* dfilter, T* dbias, bool accumulate) const {
+  const Shared shared = DivideShared(const_cast<std::byte*>(memory));
+  const int64_t patch = gather_.patch(), size = patch * padded_columns_;
+  const int64_t grain = 1 + 8192 / gather_.columns;
+  ParallelFor(0, patch, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      T* to = dfilter + row / gather_.depth * strides_.tap + row % gather_.depth * strides_.channel;
+      for (int64_t f = 0; f < gather_.columns; ++f) {
+        T sum = accumulate ? to[f * strides_.filter] : T(0);
+        for (int64_t part = 0; part < parts_; ++part) {
+          sum += shared.sums[part * size + row * padded_columns_ + f];
+        }
+        to[f * strides_.filter] = sum;
+      }
+    }
+  });
+  if (dbias == nullptr) return;
+  for (int64_t f = 0; f < gather_.columns; ++f) {
+    T sum = accumulate ? dbias[f] : T(0);
+    for (int64_t part = 0; part < parts_; ++part) sum += shared.bias[part * padded_columns_ + f];
+    dbias[f] = sum;
+  }
+}
+
+template class FilterGemm<float>;
+template class FilterGemm<double>;
+
+}  // namespace dtnn::i2c
