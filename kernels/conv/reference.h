@@ -55,14 +55,11 @@ inline int64_t FilterOf(const Conv2dSpec& s, int64_t i) {
   return i / (s.out_height() * s.out_width()) % s.filters;
 }
 
-// y = relu(scale * conv(x, w) + bias + addend); the epilogue of the spec says which parts apply.
-inline std::vector<double> Conv2dForward(const Conv2dSpec& s, const std::vector<double>& x,
-                                         const std::vector<double>& w,
-                                         const std::vector<double>& bias = {},
-                                         const std::vector<double>& scale = {},
-                                         const std::vector<double>& addend = {}) {
-  std::vector<double> y(size_t(s.OutputShape().NumElements()));
-  ForEachProduct(s, [&](int64_t in, int64_t k, int64_t out) { y[out] += x[in] * w[k]; });
+// y = relu(scale * sums + bias + addend); the epilogue of the spec says which parts apply.
+inline std::vector<double> ApplyEpilogue(const Conv2dSpec& s, std::vector<double> y,
+                                         const std::vector<double>& bias,
+                                         const std::vector<double>& scale,
+                                         const std::vector<double>& addend) {
   for (int64_t i = 0; i < int64_t(y.size()); ++i) {
     const int64_t f = FilterOf(s, i);
     if (s.epilogue.scale) y[i] *= scale[f];
@@ -70,6 +67,14 @@ inline std::vector<double> Conv2dForward(const Conv2dSpec& s, const std::vector<
     if (s.epilogue.add) y[i] += addend[i];
     if (s.epilogue.relu) y[i] = std::max(0.0, y[i]);
   }
+  return y;
+}
+
+// The sums; ApplyEpilogue makes y of them.
+inline std::vector<double> Conv2dForward(const Conv2dSpec& s, const std::vector<double>& x,
+                                         const std::vector<double>& w) {
+  std::vector<double> y(size_t(s.OutputShape().NumElements()));
+  ForEachProduct(s, [&](int64_t in, int64_t k, int64_t out) { y[out] += x[in] * w[k]; });
   return y;
 }
 
