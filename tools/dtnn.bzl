@@ -112,7 +112,7 @@ _cuda_objects = rule(
     implementation = _cuda_objects_impl,
     attrs = {
         "srcs": attr.label_list(allow_files = [".cu"]),
-        "hdrs": attr.label_list(allow_files = [".h"]),
+        "hdrs": attr.label_list(allow_files = [".h", ".inc"]),
         "deps": attr.label_list(providers = [CcInfo]),
         "_nvcc": attr.label(default = "@local_cuda//:nvcc", allow_single_file = True),
     },

@@ -1,0 +1,79 @@
+// Gemm by cuBLAS. BLAS is column-major, in which a row-major matrix is its own transpose: the call
+// computes C' = op(B)' op(A)', with the operands in exchanged places and nothing copied. An
+// epilogue is a second pass over C. float32 is computed in full precision, without TF32.
+
+#ifndef DTNN_KERNELS_GEMM_CUBLAS_GEMM_H_
+#define DTNN_KERNELS_GEMM_CUBLAS_GEMM_H_
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/cuda_launch.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_variants.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+template <typename T>
+struct GemmEpilogueBody {
+  int64_t columns;
+  T* c;
+  int64_t pitch;
+  const T *scale, *bias, *addend;  // null where not asked for
+  int64_t addend_pitch;
+  bool relu;
+
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t row = i / columns, column = i % columns;
+    T value = c[row * pitch + column];
+    if (scale != nullptr) value *= scale[column];
+    if (bias != nullptr) value += bias[column];
+    if (addend != nullptr) value += addend[row * addend_pitch + column];
+    c[row * pitch + column] = relu && value < 0 ? T(0) : value;
+  }
+};
+
+// `Blas` is a Runner (cuda_launch.h) with BLAS's column-major product:
+//   Multiply(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc)
+template <class Blas>
+class CublasGemm : public Gemm {
+ public:
+  CublasGemm(const Blas& blas, const GemmSpec& spec) : blas_(blas), spec_(spec) {}
+
+  absl::Status Run(const Tensor& a, const Tensor& b, const Tensor& c,
+                   const EpilogueOperands& operands, Workspace) override {
+    GemmSizes sizes;
+    DTNN_RETURN_IF_ERROR(CheckGemmCall(spec_, blas_.device(), a, b, c, operands, &sizes));
+    const auto [m, n, k] = sizes;
+    if (m == 0 || n == 0) return absl::OkStatus();
+    return DispatchFloating(spec_.dtype, [&]<typename T>(T) -> absl::Status {
+      DTNN_RETURN_IF_ERROR(blas_.Multiply(spec_.transpose_b, spec_.transpose_a, n, m, k,
+                                          b.data<T>(), LeadingDimension(b), a.data<T>(),
+                                          LeadingDimension(a), T(spec_.accumulate ? 1 : 0),
+                                          c.data<T>(), LeadingDimension(c)));
+      const Epilogue& epilogue = spec_.epilogue;
+      if (epilogue == Epilogue()) return absl::OkStatus();
+      return blas_.ForEach(
+          kName, m * n,
+          GemmEpilogueBody<T>{n, c.data<T>(), c.RowPitch(),
+                              epilogue.scale ? operands.scale.data<T>() : nullptr,
+                              epilogue.bias ? operands.bias.data<T>() : nullptr,
+                              epilogue.add ? operands.addend.data<T>() : nullptr,
+                              epilogue.add ? operands.addend.RowPitch() : 0, epilogue.relu});
+    });
+  }
+  std::string_view variant() const override { return kName; }
+
+ private:
+  static constexpr std::string_view kName = "cublas";
+
+  static int64_t LeadingDimension(const Tensor& x) { return std::max<int64_t>(x.RowPitch(), 1); }
+
+  Blas blas_;
+  GemmSpec spec_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_GEMM_CUBLAS_GEMM_H_

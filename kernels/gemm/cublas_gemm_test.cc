@@ -1,0 +1,140 @@
+#include "kernels/gemm/cublas_gemm.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/cuda_testing.h"
+#include "kernels/gemm/reference.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Get;
+using testing::IntegerTensor;
+using testing::Put;
+
+// What BLAS promises, in plain loops.
+class HostBlas : public HostRunner {
+ public:
+  template <typename T>
+  absl::Status Multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                        const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c,
+                        int64_t ldc) const {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < m; ++i) {
+        T sum = beta == 0 ? T(0) : beta * c[j * ldc + i];
+        for (int64_t p = 0; p < k; ++p) {
+          sum += a[transpose_a ? i * lda + p : p * lda + i] *
+                 b[transpose_b ? p * ldb + j : j * ldb + p];
+        }
+        c[j * ldc + i] = sum;
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+// The columns 2 .. of a wider matrix: a view with a pitch.
+Tensor Middle(const Tensor& wide) {
+  return wide.Channels(2, wide.shape()[1] - 3, TensorFormat::kNHWC);
+}
+
+// Small integers, so that every order of summation is exact.
+template <typename T>
+void ExpectReference(DeviceContext& context, Gemm& gemm, const GemmSpec& spec) {
+  const auto [m, n, k] = std::tuple(spec.m, spec.n, spec.k);
+  const Shape a_shape = spec.transpose_a ? Shape{k, m + 3} : Shape{m, k + 3};
+  const Tensor a = IntegerTensor(spec.dtype, a_shape, 1);
+  const Tensor b =
+      IntegerTensor(spec.dtype, spec.transpose_b ? Shape{n, k + 3} : Shape{k, n + 3}, 2);
+  const Tensor c = IntegerTensor(spec.dtype, {m, n + 3}, 3),
+               addend = IntegerTensor(spec.dtype, {m, n}, 4);
+  const Tensor bias = IntegerTensor(spec.dtype, {n}, 5), scale = IntegerTensor(spec.dtype, {n}, 6);
+  const Tensor device_c = Put(context, c);
+  const EpilogueOperands operands = {Put(context, bias), Put(context, scale), Put(context, addend)};
+  ASSERT_EQ(gemm.Run(Middle(Put(context, a)), Middle(Put(context, b)), Middle(device_c), operands,
+                     Workspace()),
+            absl::OkStatus());
+
+  const Tensor expected = Middle(c);
+  T* to = expected.data<T>();
+  reference::Gemm(spec.transpose_a, spec.transpose_b, m, n, k, Middle(a).data<T>(), a.RowPitch(),
+                  Middle(b).data<T>(), b.RowPitch(), spec.accumulate, to, c.RowPitch());
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      T& value = to[i * c.RowPitch() + j];
+      if (spec.epilogue.scale) value *= scale.data<T>()[j];
+      if (spec.epilogue.bias) value += bias.data<T>()[j];
+      if (spec.epilogue.add) value += addend.data<T>()[i * n + j];
+      if (spec.epilogue.relu) value = std::max(value, T(0));
+    }
+  }
+  EXPECT_TRUE(testing::Close(Get(context, device_c), c, 0))
+      << m << " x " << n << " x " << k << (spec.transpose_a ? " ta" : "")
+      << (spec.transpose_b ? " tb" : "");
+}
+
+std::vector<GemmSpec> Specs(DType dtype) {
+  std::vector<GemmSpec> specs;
+  for (const auto& [m, n, k] :
+       {std::tuple(1, 1, 1), std::tuple(5, 7, 3), std::tuple(64, 10, 129), std::tuple(3, 33, 0)}) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        GemmSpec spec = {.m = m,
+                         .n = n,
+                         .k = k,
+                         .transpose_a = ta,
+                         .transpose_b = tb,
+                         .dtype = dtype,
+                         .epilogue = {}};
+        specs.push_back(spec);
+        spec.epilogue = {.bias = true, .relu = true};
+        specs.push_back(spec);
+        spec.epilogue = {.bias = true, .scale = true, .add = true};
+        specs.push_back(spec);
+        spec.epilogue = {};
+        spec.accumulate = true;
+        specs.push_back(spec);
+      }
+    }
+  }
+  return specs;
+}
+
+void ExpectReferenceOf(DeviceContext& context, Gemm& gemm, const GemmSpec& spec) {
+  DispatchFloating(spec.dtype, [&]<typename T>(T) { ExpectReference<T>(context, gemm, spec); });
+}
+
+class CublasGemmTest : public ::testing::TestWithParam<DType> {};
+
+TEST_P(CublasGemmTest, EqualsReferenceOverAHostBlas) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  for (const GemmSpec& spec : Specs(GetParam())) {
+    CublasGemm<HostBlas> gemm(HostBlas(), spec);
+    ExpectReferenceOf(*cpu, gemm, spec);
+  }
+}
+
+TEST_P(CublasGemmTest, EqualsReferenceOnAGpu) {
+  DTNN_GPU_OR_SKIP(gpu);
+  for (const GemmSpec& spec : Specs(GetParam())) {
+    const auto gemm = CreateGemm(*gpu, spec);
+    ASSERT_EQ(gemm.status(), absl::OkStatus());
+    ExpectReferenceOf(*gpu, **gemm, spec);
+  }
+}
+
+TEST_P(CublasGemmTest, RefusesWhatDoesNotFit) {
+  CublasGemm<HostBlas> gemm(HostBlas(),
+                            {.m = 2, .n = 3, .k = 4, .dtype = GetParam(), .epilogue = {}});
+  const Tensor a = IntegerTensor(GetParam(), {2, 4}, 1), b = IntegerTensor(GetParam(), {4, 3}, 1);
+  const Tensor c = IntegerTensor(GetParam(), {2, 3}, 1);
+  EXPECT_EQ(gemm.Run(a, b, c, {}, {}), absl::OkStatus());
+  EXPECT_EQ(gemm.Run(a, a, c, {}, {}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(, CublasGemmTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
+
+}  // namespace
+}  // namespace dtnn
