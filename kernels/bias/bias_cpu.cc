@@ -338,8 +338,12 @@ class BiasCpu : public Bias {
   }
 
  private:
+  bool ChannelsFirst(const Shape& shape) const {
+    return shape.rank() == 4 && spec_.format == TensorFormat::kNCHW;
+  }
+  // Planes of one element are rows of channels.
   bool Planes(const Tensor& x) const {
-    return x.shape().rank() == 4 && spec_.format == TensorFormat::kNCHW;
+    return ChannelsFirst(x.shape()) && x.shape()[2] * x.shape()[3] > 1;
   }
 
   absl::Status CheckChannels(const Tensor& x, const Tensor& bias) const {
@@ -349,7 +353,7 @@ class BiasCpu : public Bias {
       return absl::InvalidArgumentError(
           absl::StrCat("bias: shape ", shape.ToString(), ", expected a matrix or images"));
     }
-    const int64_t channels = shape[Planes(x) ? 1 : rank - 1];
+    const int64_t channels = shape[ChannelsFirst(shape) ? 1 : rank - 1];
     if (channels != spec_.channels || bias.empty() || bias.num_elements() != channels ||
         bias.dtype() != spec_.dtype) {
       return absl::InvalidArgumentError(absl::StrCat(

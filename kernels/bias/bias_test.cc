@@ -42,6 +42,7 @@ std::vector<Case> Cases() {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     for (const int64_t channels : {1, 3, 8, 20, 33}) {
       cases.push_back(Image(format, 1, 1, 1, channels));
+      cases.push_back(Image(format, 9, 1, 1, channels));
       cases.push_back(Image(format, 3, 5, 7, channels));
     }
     cases.push_back(Image(format, 8, 28, 28, 8));  // enough for two threads

@@ -1,6 +1,7 @@
-// Rows of 2x2 windows with stride 2 and no padding. A row of outputs comes from two rows of inputs,
-// in which horizontal neighbours are single elements (NCHW, or one channel) or pixels of half a
-// vector (NHWC with few channels): `Pairs` says how to part them. Included once per target.
+// 2x2 windows with stride 2 and no padding. A row of outputs comes from two rows of inputs, in
+// which horizontal neighbours are single elements (NCHW, or one channel) or pixels of half a vector
+// (NHWC with few channels): `Pairs` says how to part them. Wider pixels go one by one. Included
+// once per target.
 
 #if defined(DTNN_KERNELS_POOL_POOL_2X2_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DTNN_KERNELS_POOL_POOL_2X2_INL_H_
@@ -103,43 +104,54 @@ HWY_INLINE void StorePairs(const Part<D>& part, V even, V odd, bool accumulate, 
   if (high > 0) StoreFirst(hn::LoadU(d, pairs + low), d, to + low, high);
 }
 
-// `count` outputs at `y` from 2 * count inputs at `top` and at `bottom`. winners may be null.
+// The first of the largest of four elements, taken in order, and its number.
+template <class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>>
+HWY_INLINE void MaxOfFour(D d, V a, V b, V c, V e, V& best, V& number) {
+  best = a;
+  number = hn::Zero(d);
+  const auto consider = [&](V v, T k) HWY_ATTR {
+    const auto better = hn::Or(hn::Gt(v, best), hn::IsNaN(v));
+    best = hn::IfThenElse(better, v, best);
+    number = hn::IfThenElse(better, hn::Set(d, k), number);
+  };
+  consider(b, 1);
+  consider(c, 2);
+  consider(e, 3);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V MeanOfFour(D d, V a, V b, V c, V e) {
+  const V sum = hn::Add(hn::Add(hn::Add(a, b), c), e);
+  return hn::Mul(sum, hn::Set(d, hn::TFromD<D>(0.25)));
+}
+
+// `count` outputs at `y` from 2 * count inputs at `top` and at `bottom`. winners may be null; for a
+// mean they are.
 template <class Pairs, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void MaxRow2x2(D d, const T* top, const T* bottom, int64_t count, T* y,
-                          uint8_t* winners) {
+HWY_INLINE void Row2x2(D d, bool average, const T* top, const T* bottom, int64_t count, T* y,
+                       uint8_t* winners) {
   using V = hn::Vec<D>;
   ForEachVectorOf(d, count, [&](const auto& access, int64_t i) HWY_ATTR {
-    V best, taps[3], number = hn::Zero(d);
-    LoadPairs<Pairs>(access, top + 2 * i, best, taps[0]);
-    LoadPairs<Pairs>(access, bottom + 2 * i, taps[1], taps[2]);
-    for (int k = 0; k < 3; ++k) {
-      const auto better = hn::Or(hn::Gt(taps[k], best), hn::IsNaN(taps[k]));
-      best = hn::IfThenElse(better, taps[k], best);
-      number = hn::IfThenElse(better, hn::Set(d, T(k + 1)), number);
-    }
+    V a, b, c, e, best, number;
+    LoadPairs<Pairs>(access, top + 2 * i, a, b);
+    LoadPairs<Pairs>(access, bottom + 2 * i, c, e);
+    if (average) return access.Store(MeanOfFour(d, a, b, c, e), y + i);
+    MaxOfFour(d, a, b, c, e, best, number);
     access.Store(best, y + i);
     if (winners != nullptr) StoreWinners<uint8_t>(access, number, winners, i);
   });
 }
 
-template <class Pairs, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void MeanRow2x2(D d, const T* top, const T* bottom, int64_t count, T* y) {
-  using V = hn::Vec<D>;
-  ForEachVectorOf(d, count, [&](const auto& access, int64_t i) HWY_ATTR {
-    V a, b, c, e;
-    LoadPairs<Pairs>(access, top + 2 * i, a, b);
-    LoadPairs<Pairs>(access, bottom + 2 * i, c, e);
-    const V sum = hn::Add(hn::Add(hn::Add(a, b), c), e);
-    access.Store(hn::Mul(sum, hn::Set(d, T(0.25))), y + i);
-  });
-}
-
 // The gradients of 2 * count inputs at `top` and at `bottom`.
 template <class Pairs, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void MaxRow2x2Gradient(D d, const T* dy, const uint8_t* winners, int64_t count,
-                                  bool accumulate, T* top, T* bottom) {
+HWY_INLINE void Row2x2Gradient(D d, const T* dy, const uint8_t* winners, int64_t count,
+                               bool accumulate, T* top, T* bottom) {
   ForEachVectorOf(d, count, [&](const auto& access, int64_t i) HWY_ATTR {
     const auto gradient = access.Load(dy + i);
+    if (winners == nullptr) {
+      const auto share = hn::Mul(gradient, hn::Set(d, T(0.25)));
+      StorePairs<Pairs>(access, share, share, accumulate, top + 2 * i);
+      return StorePairs<Pairs>(access, share, share, accumulate, bottom + 2 * i);
+    }
     const auto number = LoadWinners<uint8_t>(access, winners, i);
     const auto of = [&](int k) HWY_ATTR {
       return hn::IfThenElseZero(hn::Eq(number, hn::Set(d, T(k))), gradient);
@@ -149,13 +161,46 @@ HWY_INLINE void MaxRow2x2Gradient(D d, const T* dy, const uint8_t* winners, int6
   });
 }
 
-template <class Pairs, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void MeanRow2x2Gradient(D d, const T* dy, int64_t count, bool accumulate, T* top,
-                                   T* bottom) {
-  ForEachVectorOf(d, count, [&](const auto& access, int64_t i) HWY_ATTR {
-    const auto gradient = hn::Mul(access.Load(dy + i), hn::Set(d, T(0.25)));
-    StorePairs<Pairs>(access, gradient, gradient, accumulate, top + 2 * i);
-    StorePairs<Pairs>(access, gradient, gradient, accumulate, bottom + 2 * i);
+// One output pixel of `channels` from the pixels at `top` and `bottom` and those `pitch` behind.
+template <typename T>
+HWY_INLINE void Pixel2x2(bool average, const T* top, const T* bottom, int64_t pitch,
+                         int64_t channels, T* y, uint8_t* winners) {
+  ForEachVector<T>(channels, [&](const auto& access, int64_t i) HWY_ATTR {
+    const auto d = access.d;
+    const auto a = access.Load(top + i), b = access.Load(top + pitch + i);
+    const auto c = access.Load(bottom + i), e = access.Load(bottom + pitch + i);
+    if (average) return access.Store(MeanOfFour(d, a, b, c, e), y + i);
+    auto best = a, number = a;
+    MaxOfFour(d, a, b, c, e, best, number);
+    access.Store(best, y + i);
+    if (winners != nullptr) StoreWinners<uint8_t>(access, number, winners, i);
+  });
+}
+
+template <typename T>
+HWY_INLINE void Pixel2x2Gradient(const T* dy, const uint8_t* winners, int64_t channels,
+                                 bool accumulate, T* top, T* bottom, int64_t pitch) {
+  ForEachVector<T>(channels, [&](const auto& access, int64_t i) HWY_ATTR {
+    const auto d = access.d;
+    const auto gradient = access.Load(dy + i);
+    const auto put = [&](auto share, T* to) HWY_ATTR {
+      access.Store(accumulate ? hn::Add(access.Load(to), share) : share, to);
+    };
+    if (winners == nullptr) {
+      const auto share = hn::Mul(gradient, hn::Set(d, T(0.25)));
+      put(share, top + i);
+      put(share, top + pitch + i);
+      put(share, bottom + i);
+      return put(share, bottom + pitch + i);
+    }
+    const auto number = LoadWinners<uint8_t>(access, winners, i);
+    const auto of = [&](int k) HWY_ATTR {
+      return hn::IfThenElseZero(hn::Eq(number, hn::Set(d, T(k))), gradient);
+    };
+    put(of(0), top + i);
+    put(of(1), top + pitch + i);
+    put(of(2), bottom + i);
+    put(of(3), bottom + pitch + i);
   });
 }
 

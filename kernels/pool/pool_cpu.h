@@ -69,8 +69,6 @@ inline Holder HolderOf(int64_t position, int64_t window, int64_t stride, int64_t
 // disjoint) or an image (backward, overlapping).
 void PoolForwardNhwc(const PoolPass& pass, int64_t begin, int64_t end);
 void PoolBackwardNhwc(const PoolPass& pass, int64_t begin, int64_t end);
-// True where output rows are the units of the backward pass.
-bool UsesRowPairsNhwc(const PoolPass& pass);
 // A unit of work is a plane: one channel of one image.
 void PoolForwardNchw(const PoolPass& pass, int64_t begin, int64_t end);
 void PoolBackwardNchw(const PoolPass& pass, int64_t begin, int64_t end);

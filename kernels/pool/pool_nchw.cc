@@ -117,13 +117,9 @@ void Forward2x2(const PoolPass& pass, const Plane<T>& plane) {
     const T* top = plane.in + 2 * oh * pass.spec.width;
     const T* bottom = top + pass.spec.width;
     T* y = plane.out + oh * pass.out_width;
-    if (pass.average()) {
-      MeanRow2x2<ElementPairs>(d, top, bottom, pass.out_width, y);
-    } else {
-      uint8_t* winners = static_cast<uint8_t*>(pass.winners);
-      if (winners != nullptr) winners += plane.winners + oh * pass.out_width;
-      MaxRow2x2<ElementPairs>(d, top, bottom, pass.out_width, y, winners);
-    }
+    uint8_t* winners = static_cast<uint8_t*>(pass.winners);
+    if (winners != nullptr) winners += plane.winners + oh * pass.out_width;
+    Row2x2<ElementPairs>(d, pass.average(), top, bottom, pass.out_width, y, winners);
   }
 }
 
@@ -135,13 +131,9 @@ void Backward2x2(const PoolPass& pass, const Plane<T>& plane) {
   for (int64_t oh = 0; oh < pass.out_height; ++oh) {
     T *top = plane.in + 2 * oh * width, *bottom = top + width;
     const T* dy = plane.out + oh * count;
-    if (pass.average()) {
-      MeanRow2x2Gradient<ElementPairs>(d, dy, count, pass.accumulate, top, bottom);
-    } else {
-      const uint8_t* winners =
-          static_cast<const uint8_t*>(pass.winners) + plane.winners + oh * count;
-      MaxRow2x2Gradient<ElementPairs>(d, dy, winners, count, pass.accumulate, top, bottom);
-    }
+    const uint8_t* winners = static_cast<const uint8_t*>(pass.winners);
+    if (winners != nullptr) winners += plane.winners + oh * count;
+    Row2x2Gradient<ElementPairs>(d, dy, winners, count, pass.accumulate, top, bottom);
     if (pass.accumulate) continue;
     // An odd last column lies in no window.
     std::memset(top + 2 * count, 0, rest);

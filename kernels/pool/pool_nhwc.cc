@@ -30,23 +30,31 @@ template <typename T, typename W>
 void MaxWindow(const PoolPass& pass, int64_t image, const Taps& rows, const Taps& columns, T* y,
                int64_t winners_at) {
   const PoolSpec& s = pass.spec;
+  const int64_t first_row = image + rows.origin + rows.begin * s.dilation.vertical;
+  const int64_t first_column = columns.origin + columns.begin * s.dilation.horizontal;
+  const T* first = PixelAt<const T>(pass.in, s.width, first_row, first_column);
+  const int64_t down = s.dilation.vertical * s.width * pass.in.pitch;
+  const int64_t right = s.dilation.horizontal * pass.in.pitch;
+  const T first_number = T(rows.begin * s.window.horizontal + columns.begin);
   ForEachVector<T>(s.channels, [&](const auto& access, int64_t c) HWY_ATTR {
     const auto d = access.d;
-    const auto tap = [&](int64_t kh, int64_t kw) HWY_ATTR {
-      return access.Load(PixelAt<const T>(pass.in, s.width,
-                                          image + rows.origin + kh * s.dilation.vertical,
-                                          columns.origin + kw * s.dilation.horizontal) +
-                         c);
-    };
-    auto best = tap(rows.begin, columns.begin);
-    auto winner = hn::Set(d, T(rows.begin * s.window.horizontal + columns.begin));
-    for (int64_t kh = rows.begin; kh < rows.end; ++kh) {
-      for (int64_t kw = columns.begin; kw < columns.end; ++kw) {
-        const auto v = tap(kh, kw);
+    auto best = access.Load(first + c);
+    auto winner = hn::Set(d, first_number);
+    const T* row = first + c;
+    T row_number = first_number;
+    for (int64_t kh = rows.count(); kh > 0; --kh) {
+      const T* at = row;
+      T number = row_number;
+      for (int64_t kw = columns.count(); kw > 0; --kw) {
+        const auto v = access.Load(at);
         const auto better = hn::Or(hn::Gt(v, best), hn::IsNaN(v));
         best = hn::IfThenElse(better, v, best);
-        winner = hn::IfThenElse(better, hn::Set(d, T(kh * s.window.horizontal + kw)), winner);
+        winner = hn::IfThenElse(better, hn::Set(d, number), winner);
+        at += right;
+        number += 1;
       }
+      row += down;
+      row_number += T(s.window.horizontal);
     }
     access.Store(best, y + c);
     if (pass.winners != nullptr) StoreWinners<W>(access, winner, pass.winners, winners_at + c);
@@ -86,6 +94,14 @@ void ForwardRows(const PoolPass& pass, int64_t begin, int64_t end) {
                         (row * pass.out_width + column) * s.channels);
       }
     }
+  }
+}
+
+// Pixels [begin, end), numbered through all rows of all images.
+template <typename T>
+void ZeroPixels(const PoolPass& pass, int64_t begin, int64_t end) {
+  for (int64_t pixel = begin; pixel < end; ++pixel) {
+    std::memset(pass.in.At<T>(pixel, 0), 0, size_t(pass.spec.channels) * sizeof(T));
   }
 }
 
@@ -138,9 +154,7 @@ template <typename T, typename W>
 void ScatterImages(const PoolPass& pass, int64_t begin, int64_t end) {
   const PoolSpec& s = pass.spec;
   const int64_t pixels = s.height * s.width;
-  for (int64_t pixel = begin * pixels; pixel < end * pixels && !pass.accumulate; ++pixel) {
-    std::memset(pass.in.At<T>(pixel, 0), 0, size_t(s.channels) * sizeof(T));
-  }
+  if (!pass.accumulate) ZeroPixels<T>(pass, begin * pixels, end * pixels);
   for (int64_t row = begin * pass.out_height; row < end * pass.out_height; ++row) {
     const int64_t image = row / pass.out_height * s.height;
     const Taps rows = RowTaps(s, row % pass.out_height);
@@ -164,7 +178,7 @@ template <typename T, class F>
 HWY_INLINE bool WithHalfPixels(const PoolPass& pass, const F& f) {
   constexpr size_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const int64_t channels = pass.spec.channels;
-  if (!pass.Is2x2() || pass.in.pitch != channels || pass.out.pitch != channels) return false;
+  if (pass.in.pitch != channels || pass.out.pitch != channels) return false;
   if constexpr (kLanes >= 16) {
     if (channels == 8) return f(hn::CappedTag<T, 16>()), true;
   }
@@ -177,67 +191,78 @@ HWY_INLINE bool WithHalfPixels(const PoolPass& pass, const F& f) {
   return false;
 }
 
-// Row pairs of 2x2 windows, one row of outputs each.
+// The input of a row of 2x2 windows: two rows.
 template <typename T>
-bool ForwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
-  return WithHalfPixels<T>(pass, [&](auto d) HWY_ATTR {
-    const PoolSpec& s = pass.spec;
-    const int64_t count = pass.out_width * s.channels;
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t first = row / pass.out_height * s.height + row % pass.out_height * 2;
-      const T* top = PixelAt<const T>(pass.in, s.width, first, 0);
-      const T* bottom = PixelAt<const T>(pass.in, s.width, first + 1, 0);
-      T* y = PixelAt<T>(pass.out, pass.out_width, row, 0);
-      if (pass.average()) {
-        MeanRow2x2<HalfPairs>(d, top, bottom, count, y);
-      } else {
-        uint8_t* winners = static_cast<uint8_t*>(pass.winners);
-        MaxRow2x2<HalfPairs>(d, top, bottom, count, y,
-                             winners == nullptr ? nullptr : winners + row * count);
-      }
+struct RowPair {
+  int64_t first;
+  T *top, *bottom;
+  RowPair(const PoolPass& pass, int64_t output_row)
+      : first(output_row / pass.out_height * pass.spec.height + output_row % pass.out_height * 2),
+        top(PixelAt<T>(pass.in, pass.spec.width, first, 0)),
+        bottom(PixelAt<T>(pass.in, pass.spec.width, first + 1, 0)) {}
+};
+
+template <typename T>
+void ForwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
+  const int64_t channels = pass.spec.channels, count = pass.out_width * channels;
+  for (int64_t row = begin; row < end; ++row) {
+    const RowPair<const T> in(pass, row);
+    T* y = PixelAt<T>(pass.out, pass.out_width, row, 0);
+    uint8_t* winners = static_cast<uint8_t*>(pass.winners);
+    if (winners != nullptr) winners += row * count;
+    const auto whole_row = [&](auto d) HWY_ATTR {
+      Row2x2<HalfPairs>(d, pass.average(), in.top, in.bottom, count, y, winners);
+    };
+    if (WithHalfPixels<T>(pass, whole_row)) continue;
+    for (int64_t column = 0; column < pass.out_width; ++column) {
+      const int64_t at = 2 * column * pass.in.pitch;
+      Pixel2x2(pass.average(), in.top + at, in.bottom + at, pass.in.pitch, channels,
+               y + column * pass.out.pitch,
+               winners == nullptr ? nullptr : winners + column * channels);
     }
-  });
+  }
 }
 
 template <typename T>
-bool BackwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
-  return WithHalfPixels<T>(pass, [&](auto d) HWY_ATTR {
-    const PoolSpec& s = pass.spec;
-    const int64_t count = pass.out_width * s.channels, width = s.width * s.channels;
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t oh = row % pass.out_height;
-      const int64_t first = row / pass.out_height * s.height + oh * 2;
-      T* top = PixelAt<T>(pass.in, s.width, first, 0);
-      T* bottom = PixelAt<T>(pass.in, s.width, first + 1, 0);
-      const T* dy = PixelAt<const T>(pass.out, pass.out_width, row, 0);
-      if (pass.average()) {
-        MeanRow2x2Gradient<HalfPairs>(d, dy, count, pass.accumulate, top, bottom);
-      } else {
-        const uint8_t* winners = static_cast<const uint8_t*>(pass.winners) + row * count;
-        MaxRow2x2Gradient<HalfPairs>(d, dy, winners, count, pass.accumulate, top, bottom);
-      }
-      if (pass.accumulate) continue;
-      // An odd last column, and an odd last row, lie in no window.
-      const size_t rest = size_t(width - 2 * count) * sizeof(T);
-      std::memset(top + 2 * count, 0, rest);
-      std::memset(bottom + 2 * count, 0, rest);
-      if (oh + 1 == pass.out_height && s.height % 2 == 1) {
-        std::memset(bottom + width, 0, size_t(width) * sizeof(T));
+void BackwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
+  const int64_t channels = pass.spec.channels, count = pass.out_width * channels;
+  const int64_t width = pass.spec.width;
+  for (int64_t row = begin; row < end; ++row) {
+    const RowPair<T> in(pass, row);
+    const T* dy = PixelAt<const T>(pass.out, pass.out_width, row, 0);
+    const uint8_t* winners = static_cast<const uint8_t*>(pass.winners);
+    if (winners != nullptr) winners += row * count;
+    const auto whole_row = [&](auto d) HWY_ATTR {
+      Row2x2Gradient<HalfPairs>(d, dy, winners, count, pass.accumulate, in.top, in.bottom);
+    };
+    if (!WithHalfPixels<T>(pass, whole_row)) {
+      for (int64_t column = 0; column < pass.out_width; ++column) {
+        const int64_t at = 2 * column * pass.in.pitch;
+        Pixel2x2Gradient(dy + column * pass.out.pitch,
+                         winners == nullptr ? nullptr : winners + column * channels, channels,
+                         pass.accumulate, in.top + at, in.bottom + at, pass.in.pitch);
       }
     }
-  });
+    if (pass.accumulate) continue;
+    // An odd last column, and an odd last row, lie in no window.
+    ZeroPixels<T>(pass, in.first * width + 2 * pass.out_width, (in.first + 1) * width);
+    ZeroPixels<T>(pass, (in.first + 1) * width + 2 * pass.out_width, (in.first + 2) * width);
+    if (row % pass.out_height + 1 == pass.out_height && pass.spec.height % 2 == 1) {
+      ZeroPixels<T>(pass, (in.first + 2) * width, (in.first + 3) * width);
+    }
+  }
 }
 
 template <typename T>
 void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
-  if (ForwardRowPairs<T>(pass, begin, end)) return;
+  if (pass.Is2x2()) return ForwardRowPairs<T>(pass, begin, end);
   pass.spec.WinnerDType() == DType::kUint8 ? ForwardRows<T, uint8_t>(pass, begin, end)
                                            : ForwardRows<T, int32_t>(pass, begin, end);
 }
 
 template <typename T, typename W>
 void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
-  if (BackwardRowPairs<T>(pass, begin, end)) return;
+  if (pass.Is2x2()) return BackwardRowPairs<T>(pass, begin, end);
   pass.disjoint ? GatherRows<T, W>(pass, begin, end) : ScatterImages<T, W>(pass, begin, end);
 }
 
@@ -257,12 +282,6 @@ void Backward(const PoolPass& pass, int64_t begin, int64_t end) {
   }
 }
 
-bool HasHalfPixels(const PoolPass& pass) {
-  const auto nothing = [](auto) {};
-  return pass.spec.dtype == DType::kFloat32 ? WithHalfPixels<float>(pass, nothing)
-                                            : WithHalfPixels<double>(pass, nothing);
-}
-
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
@@ -273,7 +292,6 @@ namespace dtnn {
 
 HWY_EXPORT(Forward);
 HWY_EXPORT(Backward);
-HWY_EXPORT(HasHalfPixels);
 
 void PoolForwardNhwc(const PoolPass& pass, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(Forward)(pass, begin, end);
@@ -281,7 +299,6 @@ void PoolForwardNhwc(const PoolPass& pass, int64_t begin, int64_t end) {
 void PoolBackwardNhwc(const PoolPass& pass, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(Backward)(pass, begin, end);
 }
-bool UsesRowPairsNhwc(const PoolPass& pass) { return HWY_DYNAMIC_DISPATCH(HasHalfPixels)(pass); }
 
 }  // namespace dtnn
 #endif  // HWY_ONCE
