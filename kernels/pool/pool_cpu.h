@@ -38,11 +38,14 @@ struct Taps {
   int64_t count() const { return end - begin; }
 };
 
+inline int64_t Quotient(int64_t a, int64_t b) { return b == 1 ? a : a / b; }  // 1 is the rule
+
 inline Taps TapsOf(int64_t output, int64_t window, int64_t stride, int64_t padding,
                    int64_t dilation, int64_t extent) {
   const int64_t origin = output * stride - padding;
-  const int64_t begin = origin >= 0 ? 0 : (-origin + dilation - 1) / dilation;
-  const int64_t end = origin >= extent ? 0 : std::min(window, (extent - 1 - origin) / dilation + 1);
+  const int64_t begin = origin >= 0 ? 0 : Quotient(-origin + dilation - 1, dilation);
+  const int64_t end =
+      origin >= extent ? 0 : std::min(window, Quotient(extent - 1 - origin, dilation) + 1);
   return {begin, std::max(begin, end), origin};
 }
 inline Taps RowTaps(const PoolSpec& s, int64_t output) {

@@ -1,6 +1,7 @@
-// Pooling of planes (NCHW, or NHWC with one channel): 2x2 windows in vectors along the row, others
-// element by element.
+// Pooling of planes (NCHW, or NHWC with one channel): vectors run along a row of outputs where the
+// horizontal stride is 1 or 2; windows at the edges, and others, go element by element.
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -33,17 +34,6 @@ struct Plane {
   }
 };
 
-// Calls f(output number, row taps, column taps) for the windows of a plane.
-template <class F>
-void ForEachWindow(const PoolPass& pass, const F& f) {
-  for (int64_t oh = 0; oh < pass.out_height; ++oh) {
-    const Taps rows = RowTaps(pass.spec, oh);
-    for (int64_t ow = 0; ow < pass.out_width; ++ow) {
-      f(oh * pass.out_width + ow, rows, ColumnTaps(pass.spec, ow));
-    }
-  }
-}
-
 // Calls f(index in the plane, number in the window) for the elements of a window, in order.
 template <class F>
 void ForEachElement(const PoolSpec& s, const Taps& rows, const Taps& columns, const F& f) {
@@ -56,50 +46,85 @@ void ForEachElement(const PoolSpec& s, const Taps& rows, const Taps& columns, co
 }
 
 template <typename T, typename W>
-void MaxPlane(const PoolPass& pass, const Plane<T>& plane) {
-  W* winners = static_cast<W*>(pass.winners);
-  ForEachWindow(pass, [&](int64_t output, const Taps& rows, const Taps& columns) {
-    int64_t winner = -1;
-    T best = 0;
-    ForEachElement(pass.spec, rows, columns, [&](int64_t at, int64_t number) {
-      if (winner >= 0 && !(plane.in[at] > best) && !std::isnan(plane.in[at])) return;
-      best = plane.in[at];
-      winner = number;
-    });
-    plane.out[output] = best;
-    if (winners != nullptr) winners[plane.winners + output] = W(winner);
-  });
-}
-
-template <typename T>
-void MeanPlane(const PoolPass& pass, const Plane<T>& plane) {
-  ForEachWindow(pass, [&](int64_t output, const Taps& rows, const Taps& columns) {
+void PoolOne(const PoolPass& pass, const Plane<T>& plane, int64_t output, const Taps& rows) {
+  const Taps columns = ColumnTaps(pass.spec, output % pass.out_width);
+  if (pass.average()) {
     T sum = 0;
     ForEachElement(pass.spec, rows, columns, [&](int64_t at, int64_t) { sum += plane.in[at]; });
     plane.out[output] = sum / T(rows.count() * columns.count());
+    return;
+  }
+  int64_t winner = -1;
+  T best = 0;
+  ForEachElement(pass.spec, rows, columns, [&](int64_t at, int64_t number) {
+    if (winner >= 0 && !(plane.in[at] > best) && !std::isnan(plane.in[at])) return;
+    best = plane.in[at];
+    winner = number;
   });
+  plane.out[output] = best;
+  if (pass.winners != nullptr) {
+    static_cast<W*>(pass.winners)[plane.winners + output] = W(winner);
+  }
 }
 
+// The outputs of a row, [begin, end), that vectors may compute: all taps lie inside the row, and so
+// does what a vector of pairs (stride 2) reads besides.
+struct VectorColumns {
+  static constexpr int64_t kWorthwhile = 4;  // fewer go faster one by one
+  int64_t begin = 0, end = 0;
+
+  explicit VectorColumns(const PoolPass& pass) {
+    const PoolSpec& s = pass.spec;
+    const int64_t stride = s.stride.horizontal, padding = s.padding.horizontal;
+    if (stride > 2) return;
+    begin = std::min(pass.out_width, (padding + stride - 1) / stride);
+    const int64_t reach = s.dilation.horizontal * (s.window.horizontal - 1) + stride - 1;
+    const int64_t room = s.width - 1 - reach + padding;  // of the last window's origin
+    end = std::min(pass.out_width, room < 0 ? 0 : room / stride + 1);
+    if (end < begin + kWorthwhile) end = begin;
+  }
+};
+
+// Where the elements of a window lie, counted from its origin.
+class TapOffsets {
+ public:
+  explicit TapOffsets(const PoolSpec& spec) : spec_(spec) {
+    if (spec.WinnerDType() != DType::kUint8) return;
+    for (int64_t i = 0; i < spec.window.vertical * spec.window.horizontal; ++i) table_[i] = Of(i);
+  }
+  int64_t At(uint8_t number) const { return table_[number]; }
+  int64_t At(int32_t number) const { return Of(number); }
+
+ private:
+  int64_t Of(int64_t number) const {
+    return number / spec_.window.horizontal * spec_.dilation.vertical * spec_.width +
+           number % spec_.window.horizontal * spec_.dilation.horizontal;
+  }
+  const PoolSpec& spec_;
+  int64_t table_[256];
+};
+
 template <typename T, typename W>
-void MaxPlaneGradient(const PoolPass& pass, const Plane<T>& plane) {
+void MaxPlaneGradient(const PoolPass& pass, const Plane<T>& plane, const TapOffsets& offsets) {
   const PoolSpec& s = pass.spec;
   const W* winners = static_cast<const W*>(pass.winners) + plane.winners;
-  for (int64_t output = 0; output < pass.out_height * pass.out_width; ++output) {
-    const int64_t number = winners[output];
-    const int64_t row = output / pass.out_width * s.stride.vertical - s.padding.vertical +
-                        number / s.window.horizontal * s.dilation.vertical;
-    const int64_t column = output % pass.out_width * s.stride.horizontal - s.padding.horizontal +
-                           number % s.window.horizontal * s.dilation.horizontal;
-    plane.in[row * s.width + column] += plane.out[output];
+  const T* dy = plane.out;
+  for (int64_t oh = 0; oh < pass.out_height; ++oh) {
+    int64_t origin = (oh * s.stride.vertical - s.padding.vertical) * s.width - s.padding.horizontal;
+    for (int64_t ow = 0; ow < pass.out_width; ++ow, origin += s.stride.horizontal) {
+      plane.in[origin + offsets.At(*winners++)] += *dy++;
+    }
   }
 }
 
 template <typename T>
 void MeanPlaneGradient(const PoolPass& pass, const Plane<T>& plane) {
-  ForEachWindow(pass, [&](int64_t output, const Taps& rows, const Taps& columns) {
+  for (int64_t output = 0; output < pass.out_height * pass.out_width; ++output) {
+    const Taps rows = RowTaps(pass.spec, output / pass.out_width);
+    const Taps columns = ColumnTaps(pass.spec, output % pass.out_width);
     const T share = plane.out[output] / T(rows.count() * columns.count());
     ForEachElement(pass.spec, rows, columns, [&](int64_t at, int64_t) { plane.in[at] += share; });
-  });
+  }
 }
 
 }  // namespace dtnn
@@ -144,24 +169,86 @@ void Backward2x2(const PoolPass& pass, const Plane<T>& plane) {
   }
 }
 
+// One tap of the windows from `from` on, which lie `stride` (1 or 2) apart.
+template <class Access, typename T>
+HWY_INLINE auto LoadTap(const Access& access, int64_t stride, const T* from) {
+  if (stride == 1) return access.Load(from);
+  auto even = hn::Zero(access.d), odd = even;
+  LoadPairs<ElementPairs>(access, from, even, odd);
+  return even;
+}
+
+// Outputs [begin, end) of the row; `origin` is where the first one's window begins, in the row of
+// its first tap.
+template <typename T, typename W>
+HWY_INLINE void PoolVectors(const PoolPass& pass, const Taps& rows, const T* origin, int64_t count,
+                            T* y, W* winners) {
+  const PoolSpec& s = pass.spec;
+  const int64_t stride = s.stride.horizontal, width = s.window.horizontal;
+  ForEachVector<T>(count, [&](const auto& access, int64_t i) HWY_ATTR {
+    const auto d = access.d;
+    // A mean starts at zero, a maximum at the first tap, which is then met once more.
+    auto best = pass.average() ? hn::Zero(d) : LoadTap(access, stride, origin + i * stride);
+    auto winner = hn::Set(d, T(rows.begin * width));
+    const T* row = origin + i * stride;
+    for (int64_t kh = rows.begin; kh < rows.end; ++kh, row += s.dilation.vertical * s.width) {
+      for (int64_t kw = 0; kw < width; ++kw) {
+        const auto v = LoadTap(access, stride, row + kw * s.dilation.horizontal);
+        if (pass.average()) {
+          best = hn::Add(best, v);
+          continue;
+        }
+        const auto better = hn::Or(hn::Gt(v, best), hn::IsNaN(v));
+        best = hn::IfThenElse(better, v, best);
+        winner = hn::IfThenElse(better, hn::Set(d, T(kh * width + kw)), winner);
+      }
+    }
+    if (pass.average()) best = hn::Div(best, hn::Set(d, T(rows.count() * width)));
+    access.Store(best, y + i);
+    if (winners != nullptr) StoreWinners<W>(access, winner, winners, i);
+  });
+}
+
+template <typename T, typename W>
+void ForwardWindows(const PoolPass& pass, const Plane<T>& plane, const VectorColumns& vectors) {
+  const PoolSpec& s = pass.spec;
+  for (int64_t oh = 0; oh < pass.out_height; ++oh) {
+    const Taps rows = RowTaps(s, oh);
+    const int64_t first = oh * pass.out_width;
+    for (int64_t ow = 0; ow < vectors.begin; ++ow) PoolOne<T, W>(pass, plane, first + ow, rows);
+    if (vectors.end > vectors.begin) {
+      const int64_t row = rows.origin + rows.begin * s.dilation.vertical;
+      const int64_t column = vectors.begin * s.stride.horizontal - s.padding.horizontal;
+      W* winners = static_cast<W*>(pass.winners);
+      if (winners != nullptr) winners += plane.winners + first + vectors.begin;
+      PoolVectors(pass, rows, static_cast<const T*>(plane.in) + row * s.width + column,
+                  vectors.end - vectors.begin, plane.out + first + vectors.begin, winners);
+    }
+    for (int64_t ow = vectors.end; ow < pass.out_width; ++ow) {
+      PoolOne<T, W>(pass, plane, first + ow, rows);
+    }
+  }
+}
+
 template <typename T>
 void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
+  const bool bytes = pass.spec.WinnerDType() == DType::kUint8;
+  const VectorColumns vectors(pass);
   for (int64_t number = begin; number < end; ++number) {
     const Plane<T> plane(pass, number);
     if (pass.Is2x2()) {
       Forward2x2(pass, plane);
-    } else if (pass.average()) {
-      MeanPlane(pass, plane);
-    } else if (pass.spec.WinnerDType() == DType::kUint8) {
-      MaxPlane<T, uint8_t>(pass, plane);
+    } else if (bytes) {
+      ForwardWindows<T, uint8_t>(pass, plane, vectors);
     } else {
-      MaxPlane<T, int32_t>(pass, plane);
+      ForwardWindows<T, int32_t>(pass, plane, vectors);
     }
   }
 }
 
 template <typename T>
 void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
+  const TapOffsets offsets(pass.spec);
   for (int64_t number = begin; number < end; ++number) {
     const Plane<T> plane(pass, number);
     if (pass.Is2x2()) {
@@ -175,9 +262,9 @@ void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
     if (pass.average()) {
       MeanPlaneGradient(pass, plane);
     } else if (pass.spec.WinnerDType() == DType::kUint8) {
-      MaxPlaneGradient<T, uint8_t>(pass, plane);
+      MaxPlaneGradient<T, uint8_t>(pass, plane, offsets);
     } else {
-      MaxPlaneGradient<T, int32_t>(pass, plane);
+      MaxPlaneGradient<T, int32_t>(pass, plane, offsets);
     }
   }
 }

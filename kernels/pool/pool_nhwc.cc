@@ -35,9 +35,14 @@ void MaxWindow(const PoolPass& pass, int64_t image, const Taps& rows, const Taps
   const T* first = PixelAt<const T>(pass.in, s.width, first_row, first_column);
   const int64_t down = s.dilation.vertical * s.width * pass.in.pitch;
   const int64_t right = s.dilation.horizontal * pass.in.pitch;
+  // What the row of windows below needs at this column; see PrefetchNextRow.
+  const T* next = first + rows.count() * down;
+  const int64_t next_row = s.stride.vertical > 1 ? s.width * pass.in.pitch : 0;
+  const int64_t next_column = s.stride.horizontal > 1 ? pass.in.pitch : 0;
   const T first_number = T(rows.begin * s.window.horizontal + columns.begin);
   ForEachVector<T>(s.channels, [&](const auto& access, int64_t c) HWY_ATTR {
     const auto d = access.d;
+    PrefetchNextRow(next + c, next + next_row + c, next_column, 0);
     auto best = access.Load(first + c);
     auto winner = hn::Set(d, first_number);
     const T* row = first + c;
@@ -218,7 +223,8 @@ void ForwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
       const int64_t at = 2 * column * pass.in.pitch;
       Pixel2x2(pass.average(), in.top + at, in.bottom + at, pass.in.pitch, channels,
                y + column * pass.out.pitch,
-               winners == nullptr ? nullptr : winners + column * channels);
+               winners == nullptr ? nullptr : winners + column * channels,
+               2 * pass.spec.width * pass.in.pitch);
     }
   }
 }
@@ -240,7 +246,8 @@ void BackwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
         const int64_t at = 2 * column * pass.in.pitch;
         Pixel2x2Gradient(dy + column * pass.out.pitch,
                          winners == nullptr ? nullptr : winners + column * channels, channels,
-                         pass.accumulate, in.top + at, in.bottom + at, pass.in.pitch);
+                         pass.accumulate, in.top + at, in.bottom + at, pass.in.pitch,
+                         2 * width * pass.in.pitch);
       }
     }
     if (pass.accumulate) continue;

@@ -46,6 +46,11 @@ std::vector<PoolSpec> Specs() {
   }
   for (const int64_t width : {2, 3, 17, 28, 33, 70}) specs.push_back(Spec({1, 4, width, 1}, 2, 2));
   specs.push_back(Spec({1, 5, 50, 4}, 2, 2));
+  for (const int64_t width : {5, 16, 17, 18, 33, 34, 35, 70}) {  // rows of vectors, both strides
+    specs.push_back(Spec({1, 5, width, 2}, 3, 1, 1));
+    specs.push_back(Spec({1, 5, width, 2}, 3, 2, 1));
+    specs.push_back(Spec({1, 5, width, 2}, {2, 5}, 2, 0));
+  }
   specs.push_back(Spec({2, 7, 8, 6}, 3, 2));                    // overlapping
   specs.push_back(Spec({2, 7, 8, 6}, 3, 2, 1));                 // overlapping, padded
   specs.push_back(Spec({2, 9, 8, 6}, 2, 3));                    // stride > window: gaps
