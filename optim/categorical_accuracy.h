@@ -1,0 +1,19 @@
+// The percentage of samples whose largest prediction is their label's. A tie counts for the first.
+
+#ifndef DTNN_OPTIM_CATEGORICAL_ACCURACY_H_
+#define DTNN_OPTIM_CATEGORICAL_ACCURACY_H_
+
+#include "optim/metric.h"
+
+namespace dtnn {
+
+class CategoricalAccuracy : public Metric {
+ public:
+  std::string_view name() const override { return "categorical_accuracy"; }
+  double Sum(const Tensor& predictions, const Tensor& labels) const override;
+  std::string Format(std::string_view prefix, double value) const override;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_CATEGORICAL_ACCURACY_H_

@@ -1,0 +1,25 @@
+#include "optim/categorical_accuracy.h"
+
+#include "gtest/gtest.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::TensorOf;
+
+TEST(CategoricalAccuracyTest, CountsTheArgmax) {
+  const Tensor p =
+      TensorOf(DType::kFloat32, Shape{4, 3}, {.1, .2, .7, .5, .3, .2, .1, .8, .1, .4, .4, .2});
+  const CategoricalAccuracy accuracy;
+  EXPECT_EQ(accuracy.Sum(p, TensorOf(DType::kInt32, Shape{4}, {2, 0, 1, 0})), 400);
+  EXPECT_EQ(accuracy.Sum(p, TensorOf(DType::kInt32, Shape{4}, {2, 1, 0, 1})), 100);
+}
+
+TEST(CategoricalAccuracyTest, PrintsAPercentage) {
+  EXPECT_EQ(CategoricalAccuracy().Format("val_", 88.951), "val_acc: 88.95%");
+  EXPECT_EQ(CategoricalAccuracy().Format("", 5.0), "acc:  5.00%");
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,50 @@
+// What training minimises. A Loss is a description; bound to a device, batch and dtype it computes
+// the loss of every sample and the gradient with respect to the network's output.
+//
+// A loss may take over the softmax before it: computed together from the logits, the result is the
+// same in exact arithmetic and keeps the digits that a rounded probability has lost.
+
+#ifndef DTNN_OPTIM_LOSS_H_
+#define DTNN_OPTIM_LOSS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+class LossOp {
+ public:
+  virtual ~LossOp() = default;
+  // x: (n, classes), logits or probabilities as bound. labels: int32 (n,). losses: (n,).
+  // probabilities: written when bound to logits (may be x); ignored otherwise.
+  // dx: gradient_scale * d(sum of losses)/dx, or empty when not wanted; may be x.
+  virtual absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& probabilities,
+                           const Tensor& losses, const Tensor& dx, double gradient_scale) = 0;
+};
+
+struct LossContext {
+  DeviceContext* device = nullptr;
+  int64_t batch = 0, classes = 0;
+  DType dtype = DType::kFloat32;
+  bool from_logits = false;
+};
+
+class Loss {
+ public:
+  virtual ~Loss() = default;
+  virtual std::string_view name() const = 0;   // "categorical_cross_entropy"
+  virtual std::string_view label() const = 0;  // "cce", in progress lines
+  // True where Bind accepts from_logits, i.e. the loss can take over a final softmax.
+  virtual bool CanTakeLogits() const = 0;
+  virtual absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const = 0;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_LOSS_H_
