@@ -1,0 +1,59 @@
+#include "layers/activation.h"
+
+#include <utility>
+
+#include "layers/input_check.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+class ActivationOp : public LayerOp {
+ public:
+  explicit ActivationOp(std::unique_ptr<Activation> activation)
+      : activation_(std::move(activation)) {}
+
+  LayerOpTraits traits() const override {
+    return {.backward_reads_output = true, .forward_in_place = true, .backward_in_place = 0};
+  }
+  absl::Status Forward(const ForwardArgs& args) override {
+    return activation_->Forward(args.inputs[0], args.output);
+  }
+  absl::Status Backward(const BackwardArgs& args) override {
+    if (args.dx[0].empty()) return absl::OkStatus();
+    return activation_->Backward(args.output, args.dy, args.dx[0], args.accumulate[0]);
+  }
+
+ private:
+  std::unique_ptr<Activation> activation_;
+};
+
+}  // namespace
+
+std::string_view ActivationLayer::type_name() const {
+  switch (kind_) {
+    case ActivationKind::kRelu:
+      return "Relu";
+    case ActivationKind::kSigmoid:
+      return "Sigmoid";
+    case ActivationKind::kTanh:
+      return "Tanh";
+  }
+  return "?";
+}
+
+absl::StatusOr<Shape> ActivationLayer::OutputShape(std::span<const Shape> inputs,
+                                                   TensorFormat /*format*/) const {
+  DTNN_RETURN_IF_ERROR(ExpectOneInput(inputs));
+  return inputs[0];
+}
+
+absl::StatusOr<std::unique_ptr<LayerOp>> ActivationLayer::Bind(const BindContext& context) const {
+  DTNN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Activation> activation,
+      CreateActivation(*context.device,
+                       {.kind = kind_, .format = context.format, .dtype = context.dtype}));
+  return std::make_unique<ActivationOp>(std::move(activation));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,100 @@
+#include "layers/conv2d.h"
+
+#include <utility>
+
+#include "layers/geometry_cell.h"
+#include "layers/input_check.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+class Conv2dOp : public LayerOp {
+ public:
+  Conv2dOp(std::unique_ptr<Conv2d> conv, bool bias) : conv_(std::move(conv)), bias_(bias) {}
+
+  LayerOpTraits traits() const override {
+    return {.backward_reads_input = true, .workspace_bytes = conv_->workspace_bytes()};
+  }
+
+  absl::Status Forward(const ForwardArgs& args) override {
+    EpilogueOperands operands;
+    if (bias_) operands.bias = args.parameters[1].tensor;
+    return conv_->Forward(args.inputs[0], args.parameters[0], args.output, operands,
+                          args.workspace);
+  }
+
+  absl::Status Backward(const BackwardArgs& args) override {
+    DTNN_RETURN_IF_ERROR(conv_->BackwardFilter(args.inputs[0], args.dy, args.gradients[0],
+                                               bias_ ? args.gradients[1] : Tensor(),
+                                               /*accumulate=*/false, args.workspace));
+    if (args.dx[0].empty()) return absl::OkStatus();
+    return conv_->BackwardData(args.dy, args.parameters[0], args.dx[0], args.accumulate[0],
+                               args.workspace);
+  }
+
+ private:
+  std::unique_ptr<Conv2d> conv_;
+  bool bias_;
+};
+
+}  // namespace
+
+Conv2dSpec Conv2dLayer::Spec(const Shape& input, TensorFormat format) const {
+  const ImageExtents image = ExtentsOf(input, format);
+  Conv2dSpec spec;
+  spec.batch = 1;
+  spec.height = image.height;
+  spec.width = image.width;
+  spec.channels = image.channels;
+  spec.filters = filters_;
+  spec.kernel = options_.kernel;
+  spec.stride = options_.stride;
+  spec.padding = options_.padding;
+  spec.dilation = options_.dilation;
+  spec.format = format;
+  spec.epilogue.bias = options_.bias;
+  return spec;
+}
+
+absl::StatusOr<Shape> Conv2dLayer::OutputShape(std::span<const Shape> inputs,
+                                               TensorFormat format) const {
+  DTNN_RETURN_IF_ERROR(ExpectOneImage(inputs));
+  const Conv2dSpec spec = Spec(inputs[0], format);
+  DTNN_RETURN_IF_ERROR(spec.Validate());
+  return spec.OutputShape().DropFirst();
+}
+
+std::vector<ParameterSpec> Conv2dLayer::Parameters(std::span<const Shape> inputs,
+                                                   TensorFormat format) const {
+  const Conv2dSpec spec = Spec(inputs[0], format);
+  const int64_t taps = spec.kernel.vertical * spec.kernel.horizontal;
+  std::vector<ParameterSpec> parameters = {
+      {.name = "weights",
+       .shape = spec.FilterShape(),
+       .initializer = {options_.initializer, spec.channels * taps, spec.filters * taps}}};
+  if (options_.bias)
+    parameters.push_back({.name = "biases", .shape = Shape{filters_}, .initializer = {}});
+  return parameters;
+}
+
+absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& context) const {
+  Conv2dSpec spec = Spec(context.inputs[0], context.format);
+  spec.batch = context.batch;
+  spec.dtype = context.dtype;
+  spec.epilogue.relu = context.fuse_relu;
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
+                        CreateConv2d(*context.device, spec, context.conv_variant));
+  return std::make_unique<Conv2dOp>(std::move(conv), options_.bias);
+}
+
+int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {
+  const Conv2dSpec spec = Spec(inputs[0], format);
+  return spec.out_height() * spec.out_width() * spec.FilterShape().NumElements();
+}
+
+std::string Conv2dLayer::SettingsCell() const {
+  return GeometryCell(options_.padding, options_.stride, options_.dilation);
+}
+
+}  // namespace dtnn

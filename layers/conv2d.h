@@ -1,0 +1,45 @@
+// Two-dimensional convolution with an optional bias; semantics in kernels/conv/conv2d.h.
+//
+// Parameters: weights, (channels, kh, kw, filters) in NHWC and (filters, channels, kh, kw) in NCHW;
+// biases, (filters,).
+
+#ifndef DTNN_LAYERS_CONV2D_H_
+#define DTNN_LAYERS_CONV2D_H_
+
+#include "kernels/conv/conv2d.h"
+#include "kernels/pair.h"
+#include "layers/layer.h"
+
+namespace dtnn {
+
+struct Conv2dOptions {
+  Pair kernel = 3, stride = 1, padding = 0, dilation = 1;
+  bool bias = true;
+  InitializerKind initializer = InitializerKind::kGlorotUniform;
+};
+
+class Conv2dLayer : public Layer {
+ public:
+  Conv2dLayer(int64_t filters, const Conv2dOptions& options)
+      : filters_(filters), options_(options) {}
+
+  std::string_view type_name() const override { return "Conv2D"; }
+  absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
+                                    TensorFormat format) const override;
+  std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,
+                                        TensorFormat format) const override;
+  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
+  int64_t MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const override;
+  bool CanFuseRelu() const override { return true; }
+  std::string SettingsCell() const override;
+
+ private:
+  Conv2dSpec Spec(const Shape& input, TensorFormat format) const;
+
+  int64_t filters_;
+  Conv2dOptions options_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_LAYERS_CONV2D_H_

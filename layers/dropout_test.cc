@@ -1,0 +1,55 @@
+#include "layers/dropout.h"
+
+#include "gtest/gtest.h"
+#include "layers/testing/gradient_check.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::TensorOf;
+using ::dtnn::testing::Values;
+using ::dtnn::testing::ZeroTensor;
+
+TEST(DropoutLayerTest, Gradients) {
+  EXPECT_TRUE(testing::CheckGradients(DropoutLayer(0.5), {Shape{3, 4, 2}}, TensorFormat::kNHWC));
+  EXPECT_TRUE(testing::CheckGradients(DropoutLayer(0.2), {Shape{13}}, TensorFormat::kNCHW));
+}
+
+TEST(DropoutLayerTest, RefusesRatesOutsideTheUnitInterval) {
+  const Shape vector{4};
+  for (double rate : {-0.1, 1.1}) {
+    EXPECT_FALSE(DropoutLayer(rate).OutputShape({&vector, 1}, TensorFormat::kNHWC).ok());
+  }
+}
+
+// Every element of the batch and every step has a mask of its own.
+TEST(DropoutLayerTest, MasksDifferBetweenSamplesAndSteps) {
+  auto device = *DeviceContext::Create(Device::Cpu());
+  const int64_t features = 64;
+  auto op = *DropoutLayer(0.5).Bind({.device = device.get(),
+                                     .batch = 2,
+                                     .training = true,
+                                     .inputs = {Shape{features}},
+                                     .output = Shape{features},
+                                     .random = Philox(1, 2)});
+  const Tensor x =
+      TensorOf(DType::kFloat32, Shape{2, features}, std::vector<double>(size_t(2 * features), 1.0));
+  std::vector<double> masks;
+  for (int64_t step : {0, 1}) {
+    const Tensor y = ZeroTensor(DType::kFloat32, x.shape());
+    ASSERT_TRUE(op->Forward({.inputs = {&x, 1}, .output = y, .step = step}).ok());
+    for (double value : Values(y)) masks.push_back(value);
+  }
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < i; ++j) {
+      EXPECT_NE(
+          std::vector<double>(masks.begin() + i * features, masks.begin() + (i + 1) * features),
+          std::vector<double>(masks.begin() + j * features, masks.begin() + (j + 1) * features))
+          << i << " and " << j;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

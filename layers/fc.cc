@@ -1,0 +1,96 @@
+#include "layers/fc.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/bias/bias.h"
+#include "kernels/gemm/gemm.h"
+#include "layers/input_check.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+class FcOp : public LayerOp {
+ public:
+  static absl::StatusOr<std::unique_ptr<LayerOp>> Create(const BindContext& context,
+                                                         bool with_bias) {
+    const int64_t batch = context.batch, in = context.inputs[0][0], out = context.output[0];
+    auto op = std::make_unique<FcOp>();
+    op->with_bias_ = with_bias;
+    GemmSpec forward{.m = batch, .n = out, .k = in, .dtype = context.dtype, .epilogue = {}};
+    forward.epilogue = {.bias = with_bias, .relu = context.fuse_relu};
+    DTNN_ASSIGN_OR_RETURN(op->forward_, CreateGemm(*context.device, forward));
+    if (!context.training) return op;
+    GemmSpec filter{
+        .m = in, .n = out, .k = batch, .transpose_a = true, .dtype = context.dtype, .epilogue = {}};
+    GemmSpec data{
+        .m = batch, .n = in, .k = out, .transpose_b = true, .dtype = context.dtype, .epilogue = {}};
+    DTNN_ASSIGN_OR_RETURN(op->backward_filter_, CreateGemm(*context.device, filter));
+    DTNN_ASSIGN_OR_RETURN(op->backward_data_, CreateGemm(*context.device, data));
+    data.accumulate = true;
+    DTNN_ASSIGN_OR_RETURN(op->accumulate_data_, CreateGemm(*context.device, data));
+    DTNN_ASSIGN_OR_RETURN(
+        op->bias_, CreateBias(*context.device,
+                              {.channels = out, .format = context.format, .dtype = context.dtype}));
+    return op;
+  }
+
+  LayerOpTraits traits() const override {
+    size_t workspace = 0;
+    for (const auto* gemm : {&forward_, &backward_filter_, &backward_data_, &accumulate_data_}) {
+      if (*gemm != nullptr) workspace = std::max(workspace, (*gemm)->workspace_bytes());
+    }
+    return {.backward_reads_input = true, .workspace_bytes = workspace};
+  }
+
+  absl::Status Forward(const ForwardArgs& args) override {
+    EpilogueOperands operands;
+    if (with_bias_) operands.bias = args.parameters[1].tensor;
+    return forward_->Run(args.inputs[0], args.parameters[0].tensor, args.output, operands,
+                         args.workspace);
+  }
+
+  absl::Status Backward(const BackwardArgs& args) override {
+    DTNN_RETURN_IF_ERROR(
+        backward_filter_->Run(args.inputs[0], args.dy, args.gradients[0], {}, args.workspace));
+    if (with_bias_) DTNN_RETURN_IF_ERROR(bias_->Backward(args.dy, args.gradients[1], false));
+    if (args.dx[0].empty()) return absl::OkStatus();
+    Gemm& data = args.accumulate[0] ? *accumulate_data_ : *backward_data_;
+    return data.Run(args.dy, args.parameters[0].tensor, args.dx[0], {}, args.workspace);
+  }
+
+ private:
+  bool with_bias_ = true;
+  std::unique_ptr<Gemm> forward_, backward_filter_, backward_data_, accumulate_data_;
+  std::unique_ptr<Bias> bias_;
+};
+
+}  // namespace
+
+absl::StatusOr<Shape> FcLayer::OutputShape(std::span<const Shape> inputs,
+                                           TensorFormat /*format*/) const {
+  DTNN_RETURN_IF_ERROR(ExpectOneVector(inputs));
+  if (outputs_ < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("needs at least one output, not ", outputs_));
+  }
+  return Shape{outputs_};
+}
+
+std::vector<ParameterSpec> FcLayer::Parameters(std::span<const Shape> inputs,
+                                               TensorFormat /*format*/) const {
+  const int64_t in = inputs[0][0];
+  std::vector<ParameterSpec> parameters = {{.name = "weights",
+                                            .shape = Shape{in, outputs_},
+                                            .initializer = {options_.initializer, in, outputs_}}};
+  if (options_.bias)
+    parameters.push_back({.name = "biases", .shape = Shape{outputs_}, .initializer = {}});
+  return parameters;
+}
+
+absl::StatusOr<std::unique_ptr<LayerOp>> FcLayer::Bind(const BindContext& context) const {
+  return FcOp::Create(context, options_.bias);
+}
+
+}  // namespace dtnn

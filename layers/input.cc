@@ -1,0 +1,31 @@
+#include "layers/input.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+class InputOp : public LayerOp {
+ public:
+  LayerOpTraits traits() const override { return {}; }
+  absl::Status Forward(const ForwardArgs&) override { return absl::OkStatus(); }
+  absl::Status Backward(const BackwardArgs&) override { return absl::OkStatus(); }
+};
+
+}  // namespace
+
+absl::StatusOr<Shape> InputLayer::OutputShape(std::span<const Shape> /*inputs*/,
+                                              TensorFormat format) const {
+  if (sample_.height < 1 || sample_.width < 1 || sample_.channels < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("a sample needs positive extents, not ",
+                                                   sample_.height, "x", sample_.width, "x",
+                                                   sample_.channels));
+  }
+  return SampleShape(sample_, format);
+}
+
+absl::StatusOr<std::unique_ptr<LayerOp>> InputLayer::Bind(const BindContext& /*context*/) const {
+  return std::make_unique<InputOp>();
+}
+
+}  // namespace dtnn

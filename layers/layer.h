@@ -1,0 +1,128 @@
+// A layer in two halves.
+//
+// `Layer` is an immutable description: what it is called, what shape it makes of its inputs'
+// shapes, which parameters it has. It knows no device, no batch and no memory, and may be shared
+// between threads. `LayerOp` is that layer bound to a plan: device, batch, dtype, format and phase;
+// it holds primitives and runs forward and backward on memory that the plan hands it.
+//
+// Shapes here are those of one sample, in the tensor format: (h, w, c) or (c, h, w), or
+// (features,).
+
+#ifndef DTNN_LAYERS_LAYER_H_
+#define DTNN_LAYERS_LAYER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "kernels/parameter_view.h"
+#include "kernels/workspace.h"
+#include "layers/initializer.h"
+#include "tensor/format.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// One parameter of a layer: the last part of its weight key, "<id>_<Layer>_<name>".
+struct ParameterSpec {
+  std::string name;  // "weights", "biases", ...
+  Shape shape;
+  Initializer initializer;
+  bool trainable = true;
+};
+
+// What a layer is bound to.
+struct BindContext {
+  DeviceContext* device = nullptr;
+  int64_t batch = 0;  // the most samples that a call will bring
+  DType dtype = DType::kFloat32;
+  TensorFormat format = TensorFormat::kNHWC;
+  bool training = false;
+  std::vector<Shape> inputs;  // per sample
+  Shape output;
+  std::string_view conv_variant = "i2c";
+  bool fuse_relu = false;  // apply a relu in the write-back; only where Layer::CanFuseRelu()
+  Philox random{0, 0};     // the layer's own stream (dropout)
+};
+
+// What a training plan must keep for the backward pass, and where memory may be shared.
+struct LayerOpTraits {
+  bool backward_reads_input = false;
+  bool backward_reads_output = false;
+  bool is_view = false;           // the output is the input's memory under another shape
+  bool forward_in_place = false;  // the output may be the (only) input's memory
+  int backward_in_place = -1;     // the input whose gradient may be dy's memory; -1: none
+  // Written by Forward in training, read by Backward; per sample, rank 0: none.
+  DType state_dtype = DType::kUint8;
+  Shape state_shape = {};
+  size_t workspace_bytes = 0;
+};
+
+struct ForwardArgs {
+  std::span<const Tensor> inputs = {};
+  Tensor output = {};
+  std::span<const ParameterView> parameters = {};
+  Tensor state = {};  // (n, state_shape); empty in evaluation
+  Workspace workspace = {};
+  int64_t step = 0;  // training steps done before this one: advances random streams
+};
+
+struct BackwardArgs {
+  std::span<const Tensor> inputs;  // valid where traits say that they are read
+  Tensor output;                   // likewise
+  Tensor dy;
+  std::span<const Tensor> dx;        // one per input; an empty tensor: not wanted
+  std::span<const bool> accumulate;  // one per input: add to dx instead of overwriting it
+  std::span<const ParameterView> parameters;
+  std::span<const Tensor> gradients;  // one per trainable parameter, overwritten
+  Tensor state;
+  Workspace workspace;
+  int64_t step = 0;
+};
+
+class LayerOp {
+ public:
+  virtual ~LayerOp() = default;
+  virtual LayerOpTraits traits() const = 0;
+  virtual absl::Status Forward(const ForwardArgs& args) = 0;
+  virtual absl::Status Backward(const BackwardArgs& args) = 0;
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  // "Conv2D": part of weight keys and of the printed table.
+  virtual std::string_view type_name() const = 0;
+  // InvalidArgument where the inputs do not fit; the caller adds which layer it was.
+  virtual absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
+                                            TensorFormat format) const = 0;
+  // For inputs that OutputShape accepted.
+  virtual std::vector<ParameterSpec> Parameters(std::span<const Shape> /*inputs*/,
+                                                TensorFormat /*format*/) const {
+    return {};
+  }
+  virtual absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const = 0;
+  // Multiply-adds of one sample's forward pass, the usual measure of a network's work; 0 for layers
+  // that only move or compare.
+  virtual int64_t MultiplyAdds(std::span<const Shape> /*inputs*/, TensorFormat /*format*/) const {
+    return 0;
+  }
+  // True where an op of this layer can apply a following relu in its write-back.
+  virtual bool CanFuseRelu() const { return false; }
+
+  // Two cells of the printed table: the shape of the weights or of the pooling window, and
+  // settings.
+  virtual std::string WeightsCell(std::span<const Shape> inputs, TensorFormat format) const;
+  virtual std::string SettingsCell() const { return ""; }
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_LAYERS_LAYER_H_

@@ -1,0 +1,81 @@
+#include "layers/pool2d.h"
+
+#include <utility>
+
+#include "layers/geometry_cell.h"
+#include "layers/input_check.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+class Pool2dOp : public LayerOp {
+ public:
+  Pool2dOp(std::unique_ptr<Pool> pool, const PoolSpec& spec, bool training)
+      : pool_(std::move(pool)) {
+    if (training && spec.kind == PoolKind::kMax) {
+      traits_.state_dtype = spec.WinnerDType();
+      traits_.state_shape = spec.OutputShape().DropFirst();
+    }
+  }
+
+  LayerOpTraits traits() const override { return traits_; }
+  absl::Status Forward(const ForwardArgs& args) override {
+    return pool_->Forward(args.inputs[0], args.output, args.state);
+  }
+  absl::Status Backward(const BackwardArgs& args) override {
+    if (args.dx[0].empty()) return absl::OkStatus();
+    return pool_->Backward(args.dy, args.state, args.dx[0], args.accumulate[0]);
+  }
+
+ private:
+  std::unique_ptr<Pool> pool_;
+  LayerOpTraits traits_;
+};
+
+}  // namespace
+
+PoolSpec Pool2dLayer::Spec(const Shape& input, TensorFormat format) const {
+  const ImageExtents image = ExtentsOf(input, format);
+  PoolSpec spec;
+  spec.kind = kind_;
+  spec.batch = 1;
+  spec.height = image.height;
+  spec.width = image.width;
+  spec.channels = image.channels;
+  spec.window = options_.window;
+  if (spec.window.vertical == 0) spec.window.vertical = image.height;
+  if (spec.window.horizontal == 0) spec.window.horizontal = image.width;
+  spec.stride = options_.stride;
+  spec.padding = options_.padding;
+  spec.dilation = options_.dilation;
+  spec.format = format;
+  return spec;
+}
+
+absl::StatusOr<Shape> Pool2dLayer::OutputShape(std::span<const Shape> inputs,
+                                               TensorFormat format) const {
+  DTNN_RETURN_IF_ERROR(ExpectOneImage(inputs));
+  const PoolSpec spec = Spec(inputs[0], format);
+  DTNN_RETURN_IF_ERROR(spec.Validate());
+  return spec.OutputShape().DropFirst();
+}
+
+absl::StatusOr<std::unique_ptr<LayerOp>> Pool2dLayer::Bind(const BindContext& context) const {
+  PoolSpec spec = Spec(context.inputs[0], context.format);
+  spec.batch = context.batch;
+  spec.dtype = context.dtype;
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, CreatePool(*context.device, spec));
+  return std::make_unique<Pool2dOp>(std::move(pool), spec, context.training);
+}
+
+std::string Pool2dLayer::WeightsCell(std::span<const Shape> inputs, TensorFormat format) const {
+  const Pair window = Spec(inputs[0], format).window;
+  return Shape{window.vertical, window.horizontal}.ToString();
+}
+
+std::string Pool2dLayer::SettingsCell() const {
+  return GeometryCell(options_.padding, options_.stride, options_.dilation);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,21 @@
+// Softmax over the features of a sample; usually the last layer, where the plan fuses it with the
+// cross entropy.
+
+#ifndef DTNN_LAYERS_SOFTMAX_H_
+#define DTNN_LAYERS_SOFTMAX_H_
+
+#include "layers/layer.h"
+
+namespace dtnn {
+
+class SoftmaxLayer : public Layer {
+ public:
+  std::string_view type_name() const override { return "Softmax"; }
+  absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
+                                    TensorFormat format) const override;
+  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_LAYERS_SOFTMAX_H_

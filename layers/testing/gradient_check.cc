@@ -1,0 +1,175 @@
+#include "layers/testing/gradient_check.h"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tools/testing/tensors.h"
+
+namespace dtnn::testing {
+namespace {
+
+// One bound layer with all the memory that a plan would give it.
+struct Bench {
+  std::unique_ptr<DeviceContext> device;
+  std::unique_ptr<LayerOp> op;
+  std::vector<Tensor> inputs, dx, gradients;
+  std::vector<ParameterView> parameters;
+  Tensor output, dy, state;
+  std::vector<std::byte> workspace;
+
+  Workspace AlignedWorkspace() {
+    void* start = workspace.data();
+    size_t room = workspace.size();
+    std::align(Buffer::kAlignment, op->traits().workspace_bytes, start, room);
+    return {static_cast<std::byte*>(start), op->traits().workspace_bytes};
+  }
+
+  void Forward() {
+    const LayerOpTraits traits = op->traits();
+    if (traits.is_view) output = inputs[0].Reshaped(output.shape());
+    for (ParameterView& parameter : parameters) ++parameter.version;
+    const absl::Status status =
+        op->Forward({inputs, output, parameters, state, AlignedWorkspace(), /*step=*/1});
+    EXPECT_TRUE(status.ok()) << status;
+  }
+
+  void Backward(bool accumulate) {
+    const std::unique_ptr<bool[]> flags(new bool[dx.size()]);
+    for (size_t i = 0; i < dx.size(); ++i) flags[i] = accumulate;
+    const absl::Status status = op->Backward({.inputs = inputs,
+                                              .output = output,
+                                              .dy = dy,
+                                              .dx = dx,
+                                              .accumulate = {flags.get(), dx.size()},
+                                              .parameters = parameters,
+                                              .gradients = gradients,
+                                              .state = state,
+                                              .workspace = AlignedWorkspace(),
+                                              .step = 1});
+    EXPECT_TRUE(status.ok()) << status;
+  }
+
+  double Objective() {
+    Forward();
+    const std::vector<double> y = Values(output), r = Values(dy);
+    double sum = 0;
+    for (size_t i = 0; i < y.size(); ++i) sum += y[i] * r[i];
+    return sum;
+  }
+};
+
+// Random values at a distance from 0, and from each other, that a small step does not bridge.
+Tensor Separated(DType dtype, const Shape& shape, uint64_t seed) {
+  std::vector<double> values = Values(RandomTensor(DType::kFloat64, shape, seed));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] += (values[i] < 0 ? -1 : 1) * (2e-3 + 1e-4 * double(i % 17));
+  }
+  return TensorOf(dtype, shape, values);
+}
+
+absl::StatusOr<Bench> MakeBench(const Layer& layer, const std::vector<Shape>& inputs,
+                                TensorFormat format, int64_t batch, DType dtype) {
+  Bench bench;
+  bench.device = *DeviceContext::Create(Device::Cpu());
+  absl::StatusOr<Shape> output = layer.OutputShape(inputs, format);
+  if (!output.ok()) return output.status();
+  BindContext context{.device = bench.device.get(),
+                      .batch = batch,
+                      .dtype = dtype,
+                      .format = format,
+                      .training = true,
+                      .inputs = inputs,
+                      .output = *output,
+                      .random = Philox(7, StreamId(RandomPurpose::kDropout, 3))};
+  absl::StatusOr<std::unique_ptr<LayerOp>> op = layer.Bind(context);
+  if (!op.ok()) return op.status();
+  bench.op = *std::move(op);
+  const LayerOpTraits traits = bench.op->traits();
+  uint64_t seed = 1;
+  for (const Shape& input : inputs) {
+    bench.inputs.push_back(Separated(dtype, input.Prepend(batch), seed++));
+    bench.dx.push_back(ZeroTensor(dtype, input.Prepend(batch)));
+  }
+  for (const ParameterSpec& spec : layer.Parameters(inputs, format)) {
+    bench.parameters.push_back({Separated(dtype, spec.shape, seed++), 1});
+    if (spec.trainable) bench.gradients.push_back(ZeroTensor(dtype, spec.shape));
+  }
+  bench.output = ZeroTensor(dtype, output->Prepend(batch));
+  bench.dy = Separated(dtype, output->Prepend(batch), seed++);
+  if (traits.state_shape.rank() > 0) {
+    bench.state = ZeroTensor(traits.state_dtype, traits.state_shape.Prepend(batch));
+  }
+  bench.workspace.resize(traits.workspace_bytes + Buffer::kAlignment);
+  return bench;
+}
+
+// d objective / d tensor, by central differences.
+std::vector<double> Numeric(Bench& bench, const Tensor& tensor) {
+  constexpr double kStep = 1e-5;
+  std::vector<double> gradient;
+  double* values = tensor.data<double>();
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    const double value = values[i];
+    values[i] = value + kStep;
+    const double above = bench.Objective();
+    values[i] = value - kStep;
+    const double below = bench.Objective();
+    values[i] = value;
+    gradient.push_back((above - below) / (2 * kStep));
+  }
+  return gradient;
+}
+
+::testing::AssertionResult CheckNumerically(Bench& bench) {
+  bench.Forward();
+  bench.Backward(/*accumulate=*/false);
+  std::vector<std::vector<double>> dx, gradients;
+  for (const Tensor& tensor : bench.dx) dx.push_back(Values(tensor));
+  for (const Tensor& tensor : bench.gradients) gradients.push_back(Values(tensor));
+  for (size_t i = 0; i < dx.size(); ++i) {
+    auto result = Close(dx[i], Numeric(bench, bench.inputs[i]), 1e-6, 1e-6);
+    if (!result) return result << " (gradient of input " << i << ")";
+  }
+  for (size_t i = 0, p = 0; p < gradients.size(); ++i, ++p) {
+    auto result = Close(gradients[p], Numeric(bench, bench.parameters[i].tensor), 1e-6, 1e-6);
+    if (!result) return result << " (gradient of parameter " << p << ")";
+  }
+  // A second, accumulating pass must double the gradients of the inputs.
+  bench.Forward();
+  bench.Backward(/*accumulate=*/true);
+  for (size_t i = 0; i < dx.size(); ++i) {
+    for (double& value : dx[i]) value *= 2;
+    auto result = Close(Values(bench.dx[i]), dx[i], 1e-12, 1e-12);
+    if (!result) return result << " (accumulated gradient of input " << i << ")";
+  }
+  return ::testing::AssertionSuccess();
+}
+
+}  // namespace
+
+::testing::AssertionResult CheckGradients(const Layer& layer, const std::vector<Shape>& inputs,
+                                          TensorFormat format, int64_t batch) {
+  absl::StatusOr<Bench> exact = MakeBench(layer, inputs, format, batch, DType::kFloat64);
+  if (!exact.ok()) return ::testing::AssertionFailure() << exact.status();
+  if (auto result = CheckNumerically(*exact); !result) return result << " in float64";
+
+  absl::StatusOr<Bench> rounded = MakeBench(layer, inputs, format, batch, DType::kFloat32);
+  if (!rounded.ok()) return ::testing::AssertionFailure() << rounded.status();
+  exact->Forward();
+  exact->Backward(false);
+  rounded->Forward();
+  rounded->Backward(false);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto result = Close(Values(rounded->dx[i]), Values(exact->dx[i]), 1e-4, 1e-4);
+    if (!result) return result << " (gradient of input " << i << " in float32)";
+  }
+  for (size_t i = 0; i < exact->gradients.size(); ++i) {
+    auto result = Close(Values(rounded->gradients[i]), Values(exact->gradients[i]), 1e-4, 1e-4);
+    if (!result) return result << " (gradient of parameter " << i << " in float32)";
+  }
+  return ::testing::AssertionSuccess();
+}
+
+}  // namespace dtnn::testing
