@@ -1,0 +1,79 @@
+#include "models/builder.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using Path = GraphBuilder::Path;
+
+TEST(GraphBuilderTest, IdsFollowTheTableAndNodesTheExecution) {
+  GraphBuilder b("ids", TensorFormat::kNHWC);
+  b.Input({8, 8, 3}).Conv2d(4, {.padding = 1});
+  const Path inner = [](GraphBuilder& p) { p.Conv2d(4, {.padding = 1}).Relu(); };
+  b.Add({[&](GraphBuilder& p) {
+           p.Relu().Add({inner, GraphBuilder::Identity()});
+         },
+         GraphBuilder::Identity()});
+  b.Flatten();
+  const absl::StatusOr<Graph> graph = b.Build();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  // 0 input, 1 conv, 2 outer block, 3 relu, 4 inner block, 5 conv, 6 relu, 7 flatten.
+  std::vector<int> ids;
+  for (const Node& node : graph->nodes()) {
+    ids.push_back(node.id);
+    for (int input : node.inputs) EXPECT_LT(input, int(&node - graph->nodes().data()));
+  }
+  EXPECT_EQ(ids, (std::vector<int>{0, 1, 3, 5, 6, 4, 2, 7}));
+  EXPECT_EQ(graph->num_ids(), 8);
+  const Node& outer = graph->nodes()[6];
+  EXPECT_EQ(outer.inputs, (std::vector<int>{5, 1}));
+}
+
+TEST(GraphBuilderTest, ConcatenationKeepsThePathOrder) {
+  GraphBuilder b("concat", TensorFormat::kNCHW);
+  b.Input({4, 4, 3});
+  b.Concat({[](GraphBuilder& p) { p.Conv2d(5, {.kernel = 1}); }, GraphBuilder::Identity()});
+  EXPECT_EQ(b.current(), (Shape{8, 4, 4}));
+  const Graph graph = *b.Build();
+  EXPECT_EQ(graph.nodes().back().inputs, (std::vector<int>{1, 0}));
+}
+
+TEST(GraphBuilderTest, WeightKeysNameIdLayerAndParameter) {
+  GraphBuilder b("keys", TensorFormat::kNHWC);
+  b.Input({4, 4, 3}).Flatten().Fc(2);
+  const Graph graph = *b.Build();
+  const Node& fc = graph.nodes().back();
+  EXPECT_EQ(Graph::WeightKey(fc, fc.parameters[0]), "2_FC_weights");
+  EXPECT_EQ(Graph::WeightKey(fc, fc.parameters[1]), "2_FC_biases");
+}
+
+TEST(GraphBuilderTest, TheFirstMistakeIsReported) {
+  GraphBuilder b("broken", TensorFormat::kNHWC);
+  b.Input({4, 4, 3}).Relu().Fc(2).Conv2d(0);
+  EXPECT_EQ(b.Build().status().message(),
+            "model broken, layer 2 (FC): needs a vector, not a sample of shape (4, 4, 3); put a "
+            "Flatten before it");
+}
+
+TEST(GraphBuilderTest, MismatchedPathsNameTheBlock) {
+  GraphBuilder b("paths", TensorFormat::kNHWC);
+  b.Input({4, 4, 3});
+  b.Add({[](GraphBuilder& p) { p.Conv2d(2, {.kernel = 1}); }, GraphBuilder::Identity()});
+  EXPECT_EQ(b.Build().status().message(),
+            "model paths, layer 1 (AdditionBlock): adds paths of equal shapes, but has (4, 4, 2) "
+            "and (4, 4, 3)");
+}
+
+TEST(GraphBuilderTest, ANetworkBeginsWithInput) {
+  GraphBuilder b("headless", TensorFormat::kNHWC);
+  b.Relu();
+  EXPECT_EQ(b.Build().status().message(),
+            "model headless, layer 0 (Relu): a network begins with Input");
+  EXPECT_FALSE(GraphBuilder("empty", TensorFormat::kNHWC).Build().ok());
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,80 @@
+#include "models/parameter_store.h"
+
+#include "tensor/philox.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// A new arena of zeros on the device.
+absl::StatusOr<Tensor> ZeroArena(DeviceContext& context, DType dtype, int64_t size) {
+  DTNN_ASSIGN_OR_RETURN(Tensor arena, Tensor::Allocate(context.device(), dtype, Shape{size}));
+  DTNN_RETURN_IF_ERROR(context.FillZero(arena));
+  return arena;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Graph& graph,
+                                                                       DeviceContext& context,
+                                                                       DType dtype, uint64_t seed) {
+  auto store = std::make_unique<ParameterStore>();
+  store->dtype_ = dtype;
+  const std::vector<Node>& nodes = graph.nodes();
+  store->places_.resize(nodes.size());
+  const int64_t align = int64_t(Buffer::kAlignment / SizeOf(dtype));
+  for (const bool trainable : {true, false}) {
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      store->places_[n].resize(nodes[n].parameters.size());
+      for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
+        const ParameterSpec& spec = nodes[n].parameters[p];
+        if (spec.trainable != trainable) continue;
+        store->places_[n][p] = {store->size_, spec.shape};
+        store->size_ += (spec.shape.NumElements() + align - 1) / align * align;
+      }
+    }
+    if (trainable) store->trainable_size_ = store->size_;
+  }
+  // Initial values are drawn on the host: the same for every device.
+  DTNN_ASSIGN_OR_RETURN(store->values_, Tensor::Zeros(dtype, Shape{store->size_}));
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
+      const Philox random(seed,
+                          StreamId(RandomPurpose::kInitialize, uint64_t(nodes[n].id) * 16 + p));
+      nodes[n].parameters[p].initializer.Fill(store->Value(int(n), int(p)), random);
+    }
+  }
+  if (!context.device().is_cpu()) {
+    DTNN_ASSIGN_OR_RETURN(Tensor values, ZeroArena(context, dtype, store->size_));
+    DTNN_RETURN_IF_ERROR(context.Copy(store->values_, values));
+    DTNN_RETURN_IF_ERROR(context.Synchronize());
+    store->values_ = values;
+  }
+  return store;
+}
+
+absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slots) {
+  DTNN_ASSIGN_OR_RETURN(gradients_, ZeroArena(context, dtype_, trainable_size_));
+  slots_.clear();
+  for (int i = 0; i < slots; ++i) {
+    DTNN_ASSIGN_OR_RETURN(Tensor slot, ZeroArena(context, dtype_, trainable_size_));
+    slots_.push_back(slot);
+  }
+  return absl::OkStatus();
+}
+
+Tensor ParameterStore::Slice(const Tensor& arena, int node, int index) const {
+  const Place& place = places_[size_t(node)][size_t(index)];
+  return Tensor::View(arena.buffer(), size_t(place.offset) * SizeOf(dtype_), dtype_, place.shape);
+}
+
+Tensor ParameterStore::Trainable(const Tensor& arena) const {
+  return Tensor::View(arena.buffer(), 0, dtype_, Shape{trainable_size_});
+}
+
+size_t ParameterStore::bytes() const {
+  const int64_t training = gradients_.empty() ? 0 : trainable_size_ * int64_t(1 + slots_.size());
+  return size_t(size_ + training) * SizeOf(dtype_);
+}
+
+}  // namespace dtnn

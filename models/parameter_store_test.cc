@@ -1,0 +1,64 @@
+#include "models/parameter_store.h"
+
+#include "gtest/gtest.h"
+#include "models/builder.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Values;
+
+Graph SmallGraph() {
+  GraphBuilder b("small", TensorFormat::kNHWC);
+  b.Input({4, 4, 3}).Conv2d(5).Flatten().Fc(7);
+  return *b.Build();
+}
+
+class ParameterStoreTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<DeviceContext> device_ = *DeviceContext::Create(Device::Cpu());
+  const Graph graph_ = SmallGraph();
+};
+
+TEST_F(ParameterStoreTest, ParametersAreAlignedSlicesOfOneArena) {
+  auto store = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  const std::byte* begin = store->all_values().raw_data();
+  const std::byte* end = begin + store->all_values().num_elements() * 4;
+  for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+    for (size_t p = 0; p < graph_.nodes()[n].parameters.size(); ++p) {
+      const Tensor value = store->Value(int(n), int(p));
+      EXPECT_EQ(value.shape(), graph_.nodes()[n].parameters[p].shape);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(value.raw_data()) % 64, 0u);
+      EXPECT_GE(value.raw_data(), begin);
+      EXPECT_LE(value.raw_data() + value.num_elements() * 4, end);
+    }
+  }
+}
+
+TEST_F(ParameterStoreTest, TheSeedDecidesTheValues) {
+  auto first = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  auto second = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  auto other = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 2);
+  EXPECT_EQ(Values(first->all_values()), Values(second->all_values()));
+  EXPECT_NE(Values(first->all_values()), Values(other->all_values()));
+  // Two layers do not draw the same numbers.
+  EXPECT_NE(Values(first->Value(1, 0))[0] / Values(first->Value(3, 0))[0],
+            graph_.nodes()[1].parameters[0].initializer.Limit() /
+                graph_.nodes()[3].parameters[0].initializer.Limit());
+}
+
+TEST_F(ParameterStoreTest, TrainingArenasBeginAtZero) {
+  auto store = *ParameterStore::Create(graph_, *device_, DType::kFloat64, 1);
+  EXPECT_FALSE(store->has_gradients());
+  ASSERT_TRUE(store->AllocateForTraining(*device_, 2).ok());
+  EXPECT_TRUE(store->has_gradients());
+  ASSERT_EQ(store->slots().size(), 2u);
+  for (const Tensor& arena : {store->gradients(), store->slots()[0], store->slots()[1]}) {
+    EXPECT_EQ(arena.shape(), store->values().shape());
+    for (double value : Values(arena)) EXPECT_EQ(value, 0);
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,305 @@
+#include "models/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::unique_ptr<Plan>> Plan::Compile(const Graph& graph, ParameterStore& store,
+                                                    DeviceContext& context,
+                                                    const PlanOptions& options) {
+  if (options.batch < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a plan needs a batch of at least 1, not ", options.batch));
+  }
+  if (options.training && options.loss == nullptr) {
+    return absl::InvalidArgumentError("a training plan needs a loss");
+  }
+  std::unique_ptr<Plan> plan(new Plan(graph, store, context));
+  DTNN_RETURN_IF_ERROR(plan->Bind(options));
+  DTNN_RETURN_IF_ERROR(plan->Allocate(options));
+  plan->BindParameters();
+  return plan;
+}
+
+// Binds every layer, and lets convolutions and matrix products absorb a relu that follows them.
+absl::Status Plan::Bind(const PlanOptions& options) {
+  batch_ = options.batch;
+  training_ = options.training;
+  dtype_ = store_->dtype();
+  const std::vector<Node>& nodes = graph_.nodes();
+  const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
+  std::vector<uint8_t> absorbed(nodes.size(), 0);
+  std::vector<LayerOpTraits> traits;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    const bool fuse = node.layer->CanFuseRelu() && consumers[i].size() == 1 &&
+                      nodes[size_t(consumers[i][0])].layer->type_name() == "Relu";
+    if (fuse) absorbed[size_t(consumers[i][0])] = 1;
+    Step step;
+    step.node = int(i);
+    step.input_nodes = node.inputs;
+    absl::StatusOr<std::unique_ptr<LayerOp>> op =
+        node.layer->Bind({.device = context_,
+                          .batch = batch_,
+                          .dtype = dtype_,
+                          .format = graph_.format(),
+                          .training = training_,
+                          .inputs = node.input_shapes,
+                          .output = node.output,
+                          .conv_variant = options.conv_variant,
+                          .fuse_relu = fuse,
+                          .random = Philox(options.random_seed,
+                                           StreamId(RandomPurpose::kDropout, uint64_t(node.id)))});
+    if (!op.ok()) return Annotate(step, op.status());
+    step.op = *std::move(op);
+    step.traits = step.op->traits();
+    step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
+    traits.push_back(step.traits);
+    steps_.push_back(std::move(step));
+  }
+  if (options.loss != nullptr) {
+    loss_takes_logits_ =
+        options.loss->CanTakeLogits() && nodes.back().layer->type_name() == "Softmax";
+    if (graph_.output_shape().rank() != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the loss needs a network whose output is a vector of classes, not ",
+                       graph_.output_shape().ToString()));
+    }
+    DTNN_ASSIGN_OR_RETURN(loss_, options.loss->Bind({.device = context_,
+                                                     .batch = batch_,
+                                                     .classes = graph_.output_shape()[0],
+                                                     .dtype = dtype_,
+                                                     .from_logits = loss_takes_logits_}));
+  }
+  layout_ = MakePlanLayout(graph_, traits, absorbed,
+                           {.batch = batch_,
+                            .dtype = dtype_,
+                            .training = training_,
+                            .loss_takes_logits = loss_takes_logits_});
+  return absl::OkStatus();
+}
+
+absl::Status Plan::Allocate(const PlanOptions& /*options*/) {
+  const Device device = context_->device();
+  memory_.activations = layout_.arena_bytes;
+  for (const Step& step : steps_) {
+    memory_.workspace = std::max(memory_.workspace, step.traits.workspace_bytes);
+  }
+  DTNN_ASSIGN_OR_RETURN(arena_, Buffer::Allocate(device, memory_.activations));
+  DTNN_ASSIGN_OR_RETURN(workspace_, Buffer::Allocate(device, memory_.workspace));
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (layout_.activation[i] == PlanLayout::kBatch) batch_readers_.push_back(i);
+    for (int input : steps_[i].input_nodes) {
+      if (layout_.activation[size_t(input)] == PlanLayout::kBatch) batch_readers_.push_back(i);
+    }
+  }
+  if (device.is_cpu()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(device_x_,
+                        Tensor::Allocate(device, dtype_, graph_.input_shape().Prepend(batch_)));
+  DTNN_ASSIGN_OR_RETURN(device_labels_, Tensor::Allocate(device, DType::kInt32, Shape{batch_}));
+  DTNN_ASSIGN_OR_RETURN(host_losses_, Tensor::Zeros(dtype_, Shape{batch_}));
+  DTNN_ASSIGN_OR_RETURN(host_predictions_,
+                        Tensor::Zeros(dtype_, graph_.output_shape().Prepend(batch_)));
+  return absl::OkStatus();
+}
+
+void Plan::BindParameters() {
+  const bool with_gradients = training_ && store_->has_gradients();
+  for (Step& step : steps_) {
+    const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
+    for (size_t p = 0; p < specs.size(); ++p) {
+      step.parameters.push_back({store_->Value(step.node, int(p)), 0});
+      if (specs[p].trainable && with_gradients) {
+        step.gradients.push_back(store_->Gradient(step.node, int(p)));
+      }
+    }
+  }
+}
+
+Tensor Plan::View(int buffer, DType dtype, const Shape& shape) const {
+  return Tensor::View(arena_, layout_.buffers[size_t(buffer)].offset, dtype, shape);
+}
+
+Tensor Plan::Activation(int node, int64_t n) const {
+  const Shape shape = graph_.nodes()[size_t(node)].output.Prepend(n);
+  const int buffer = layout_.activation[size_t(node)];
+  return buffer == PlanLayout::kBatch ? x_.Reshaped(shape) : View(buffer, dtype_, shape);
+}
+
+absl::Status Plan::BindBatch(const Tensor& x) {
+  const Shape& sample = graph_.input_shape();
+  if (x.shape().rank() != sample.rank() + 1 || x.shape().DropFirst() != sample ||
+      x.shape()[0] < 1 || x.shape()[0] > batch_ || x.dtype() != dtype_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a batch of shape ", x.shape().ToString(), " and type ", std::string(Name(x.dtype())),
+        " does not fit a plan for up to ", batch_, " samples of shape ", sample.ToString(),
+        " and type ", std::string(Name(dtype_))));
+  }
+  const int64_t n = x.shape()[0];
+  x_ = x;
+  if (!context_->device().is_cpu()) {
+    x_ = device_x_.Samples(0, n, graph_.format());
+    DTNN_RETURN_IF_ERROR(context_->Copy(x, x_));
+  }
+  if (n != n_) {
+    BindViews(n);
+    return absl::OkStatus();
+  }
+  for (size_t index : batch_readers_) {
+    Step& step = steps_[index];
+    for (size_t k = 0; k < step.input_nodes.size(); ++k) {
+      step.inputs[k] = Activation(step.input_nodes[k], n);
+    }
+    step.output = Activation(step.node, n);
+  }
+  return absl::OkStatus();
+}
+
+// Makes the views of all steps for batches of n samples: ranges of the same memory.
+void Plan::BindViews(int64_t n) {
+  n_ = n;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
+    const Node& node = graph_.nodes()[i];
+    const size_t inputs = step.input_nodes.size();
+    step.inputs.resize(inputs);
+    for (size_t k = 0; k < inputs; ++k) step.inputs[k] = Activation(step.input_nodes[k], n);
+    step.output = Activation(int(i), n);
+    if (layout_.state[i] >= 0) {
+      step.state =
+          View(layout_.state[i], step.traits.state_dtype, step.traits.state_shape.Prepend(n));
+    }
+    if (!training_ || layout_.gradient[i] < 0) continue;
+    step.dy = View(layout_.gradient[i], dtype_, node.output.Prepend(n));
+    step.dx.resize(inputs);
+    if (step.accumulate == nullptr) step.accumulate.reset(new bool[inputs]());
+    for (size_t k = 0; k < inputs; ++k) {
+      const size_t input = size_t(step.input_nodes[k]);
+      if (!layout_.needs_gradient[input]) continue;
+      step.dx[k] = View(layout_.gradient[input], dtype_, node.input_shapes[k].Prepend(n));
+      step.accumulate[k] = layout_.accumulate[i][k] != 0;
+    }
+  }
+  losses_ = View(layout_.losses, dtype_, Shape{n});
+}
+
+absl::Status Plan::RunForward(size_t steps, int64_t step_number) {
+  const uint64_t version = store_->version();
+  const Workspace workspace(workspace_->data(), memory_.workspace);
+  for (size_t i = 1; i < steps; ++i) {
+    Step& step = steps_[i];
+    for (ParameterView& parameter : step.parameters) parameter.version = version;
+    if (!step.runs_forward) continue;
+    const absl::Status status = step.op->Forward(
+        {step.inputs, step.output, step.parameters, step.state, workspace, step_number});
+    if (!status.ok()) return Annotate(step, status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Plan::RunLoss(const Tensor& labels, const Tensor& dx, double gradient_scale) {
+  if (labels.dtype() != DType::kInt32 || labels.num_elements() != n_) {
+    return absl::InvalidArgumentError(absl::StrCat("a batch of ", n_, " samples came with ",
+                                                   labels.num_elements(), " labels of type ",
+                                                   std::string(Name(labels.dtype()))));
+  }
+  Tensor device_labels = labels;
+  if (!context_->device().is_cpu()) {
+    device_labels = device_labels_.Samples(0, n_, graph_.format());
+    DTNN_RETURN_IF_ERROR(context_->Copy(labels, device_labels));
+  }
+  const Step& last = steps_.back();
+  const Tensor& x = loss_takes_logits_ ? last.inputs[0] : last.output;
+  return loss_->Run(x, device_labels, last.output, losses_, dx, gradient_scale);
+}
+
+absl::Status Plan::RunBackward(int64_t step_number) {
+  const Workspace workspace(workspace_->data(), memory_.workspace);
+  const size_t end = steps_.size() - (loss_takes_logits_ ? 1 : 0);
+  for (size_t i = end; i-- > 1;) {
+    Step& step = steps_[i];
+    if (!layout_.needs_gradient[i]) continue;
+    if (step.traits.is_view &&
+        layout_.gradient[i] == layout_.gradient[size_t(step.input_nodes[0])]) {
+      continue;
+    }
+    const absl::Status status =
+        step.op->Backward({.inputs = step.inputs,
+                           .output = step.output,
+                           .dy = step.dy,
+                           .dx = step.dx,
+                           .accumulate = {step.accumulate.get(), step.dx.size()},
+                           .parameters = step.parameters,
+                           .gradients = step.gradients,
+                           .state = step.state,
+                           .workspace = workspace,
+                           .step = step_number});
+    if (!status.ok()) return Annotate(step, status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Plan::FetchResults(bool with_losses) {
+  const Tensor& output = steps_.back().output;
+  if (context_->device().is_cpu()) {
+    predictions_ = output;
+    return absl::OkStatus();
+  }
+  predictions_ = host_predictions_.Samples(0, n_, graph_.format());
+  DTNN_RETURN_IF_ERROR(context_->Copy(output, predictions_));
+  if (with_losses) {
+    DTNN_RETURN_IF_ERROR(context_->Copy(losses_, host_losses_.Samples(0, n_, graph_.format())));
+  }
+  return context_->Synchronize();
+}
+
+absl::Status Plan::Forward(const Tensor& x) {
+  DTNN_RETURN_IF_ERROR(BindBatch(x));
+  DTNN_RETURN_IF_ERROR(RunForward(steps_.size(), 0));
+  return FetchResults(/*with_losses=*/false);
+}
+
+absl::Status Plan::Evaluate(const Tensor& x, const Tensor& labels) {
+  if (loss_ == nullptr) return absl::FailedPreconditionError("this plan was made without a loss");
+  DTNN_RETURN_IF_ERROR(BindBatch(x));
+  DTNN_RETURN_IF_ERROR(RunForward(steps_.size() - (loss_takes_logits_ ? 1 : 0), 0));
+  DTNN_RETURN_IF_ERROR(RunLoss(labels, Tensor(), 0));
+  return FetchResults(/*with_losses=*/true);
+}
+
+absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& labels, double gradient_scale,
+                                   int64_t step) {
+  if (!training_ || !store_->has_gradients()) {
+    return absl::FailedPreconditionError("this plan or its parameters were not made for training");
+  }
+  const size_t skipped = loss_takes_logits_ ? 1 : 0;
+  DTNN_RETURN_IF_ERROR(BindBatch(x));
+  DTNN_RETURN_IF_ERROR(RunForward(steps_.size() - skipped, step));
+  const Step& last = steps_[steps_.size() - 1 - skipped];
+  DTNN_RETURN_IF_ERROR(RunLoss(labels, last.dy, gradient_scale));
+  DTNN_RETURN_IF_ERROR(RunBackward(step));
+  return FetchResults(/*with_losses=*/true);
+}
+
+double Plan::LossSum() const {
+  const Tensor& losses = context_->device().is_cpu() ? losses_ : host_losses_;
+  double sum = 0;
+  DispatchFloating(dtype_, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < n_; ++i) sum += double(losses.data<T>()[i]);
+  });
+  return sum;
+}
+
+absl::Status Plan::Annotate(const Step& step, const absl::Status& status) const {
+  const Node& node = graph_.nodes()[size_t(step.node)];
+  return absl::Status(status.code(),
+                      absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()),
+                                   "): ", std::string(status.message())));
+}
+
+}  // namespace dtnn

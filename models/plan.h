@@ -1,0 +1,115 @@
+// A graph compiled for one device, batch size and phase: primitives made, small fusions applied,
+// every buffer placed in one arena. Running it allocates nothing.
+//
+// Plans share the ParameterStore, so a training plan and an evaluation plan see the same
+// parameters. A batch may have any number of samples from 1 to the plan's: the last, smaller batch
+// of an epoch is nothing special. Not for several threads at once.
+
+#ifndef DTNN_MODELS_PLAN_H_
+#define DTNN_MODELS_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "layers/layer.h"
+#include "models/graph.h"
+#include "models/parameter_store.h"
+#include "models/plan_layout.h"
+#include "optim/loss.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct PlanOptions {
+  int64_t batch = 1;
+  bool training = false;
+  const Loss* loss = nullptr;  // required for training; evaluation may do without
+  std::string conv_variant = "i2c";
+  uint64_t random_seed = 57005;  // of dropout; differs between ranks
+};
+
+struct PlanMemory {
+  size_t activations = 0;  // the arena: activations, gradients of activations, saved state
+  size_t workspace = 0;
+};
+
+class Plan {
+ public:
+  static absl::StatusOr<std::unique_ptr<Plan>> Compile(const Graph& graph, ParameterStore& store,
+                                                       DeviceContext& context,
+                                                       const PlanOptions& options);
+
+  // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `labels` are
+  // int32 (n,), within the classes.
+  // Predictions only:
+  absl::Status Forward(const Tensor& x);
+  // Predictions and losses:
+  absl::Status Evaluate(const Tensor& x, const Tensor& labels);
+  // Predictions, losses and the gradients of all parameters, of gradient_scale * sum of losses.
+  // `step` counts the training steps done before: it advances the random streams of dropout.
+  absl::Status ForwardBackward(const Tensor& x, const Tensor& labels, double gradient_scale,
+                               int64_t step);
+
+  // Of the last call, on the host.
+  const Tensor& predictions() const { return predictions_; }
+  double LossSum() const;
+
+  const PlanMemory& memory() const { return memory_; }
+
+ private:
+  // One node with the views of this plan's memory that its op works on.
+  struct Step {
+    int node = 0;
+    std::unique_ptr<LayerOp> op;
+    LayerOpTraits traits;
+    bool runs_forward = true;  // false: absorbed by the op before it, or a mere view
+    std::vector<Tensor> inputs, dx, gradients;
+    std::vector<ParameterView> parameters;
+    std::vector<int> input_nodes;
+    std::unique_ptr<bool[]> accumulate;
+    Tensor output, dy, state;
+  };
+
+  Plan(const Graph& graph, ParameterStore& store, DeviceContext& context)
+      : graph_(graph), store_(&store), context_(&context) {}
+
+  absl::Status Bind(const PlanOptions& options);
+  absl::Status Allocate(const PlanOptions& options);
+  Tensor View(int buffer, DType dtype, const Shape& shape) const;
+  Tensor Activation(int node, int64_t n) const;
+  void BindParameters();
+  absl::Status BindBatch(const Tensor& x);
+  void BindViews(int64_t n);
+  absl::Status RunForward(size_t steps, int64_t step);
+  absl::Status RunLoss(const Tensor& labels, const Tensor& dx, double gradient_scale);
+  absl::Status RunBackward(int64_t step);
+  absl::Status FetchResults(bool with_losses);
+  absl::Status Annotate(const Step& step, const absl::Status& status) const;
+
+  const Graph graph_;
+  ParameterStore* store_;
+  DeviceContext* context_;
+  PlanLayout layout_;
+  PlanMemory memory_;
+  int64_t batch_ = 0;  // the most samples
+  int64_t n_ = 0;      // samples that the views are made for
+  bool training_ = false;
+  bool loss_takes_logits_ = false;
+  DType dtype_ = DType::kFloat32;
+  std::vector<Step> steps_;
+  std::vector<size_t> batch_readers_;  // steps whose views point into the batch
+  std::unique_ptr<LossOp> loss_;
+  std::shared_ptr<Buffer> arena_, workspace_;
+  Tensor x_, device_x_, device_labels_;  // the batch as the ops see it
+  Tensor losses_, device_predictions_;
+  Tensor predictions_, host_losses_, host_predictions_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_PLAN_H_

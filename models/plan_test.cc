@@ -1,0 +1,195 @@
+#include "models/plan.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "models/builder.h"
+#include "models/parameter_store.h"
+#include "optim/categorical_cross_entropy.h"
+#include "tensor/parallel_for.h"
+#include "tools/testing/count_allocations.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Close;
+using ::dtnn::testing::RandomTensor;
+using ::dtnn::testing::TensorOf;
+using ::dtnn::testing::Values;
+
+// A network with everything that the memory layout treats specially: a relu that a convolution
+// absorbs, identities into and out of blocks, nested blocks, in-place and out-of-place activations,
+// views, and gradients that several consumers add to.
+Graph TangledGraph(TensorFormat format, double dropout = 0) {
+  GraphBuilder b("tangled", format);
+  b.Input({6, 6, 2}).Conv2d(3, {.padding = 1}).Relu();
+  b.Add({[](GraphBuilder& p) { p.Conv2d(3, {.padding = 1}).Tanh().Conv2d(3, {.kernel = 1}); },
+         GraphBuilder::Identity()});
+  b.Relu();
+  b.Concat({[](GraphBuilder& p) { p.Relu().Conv2d(2, {.kernel = 1}).Sigmoid(); },
+            GraphBuilder::Identity(),
+            [](GraphBuilder& p) {
+              p.Add({GraphBuilder::Identity(), [](GraphBuilder& q) { q.Tanh(); }});
+            }});
+  b.MaxPool2d({.stride = 2}).AveragePool2d({.window = 2});
+  b.Flatten().Tanh();
+  if (dropout > 0) b.Dropout(dropout);
+  b.Fc(5).Relu().Fc(4).Softmax();
+  return *b.Build();
+}
+
+struct Session {
+  Session(const Graph& graph, int64_t batch, DType dtype = DType::kFloat64, bool training = true)
+      : graph(graph) {
+    store = *ParameterStore::Create(graph, *device, dtype, 11);
+    EXPECT_TRUE(store->AllocateForTraining(*device, 0).ok());
+    plan = Compile(batch, training);
+  }
+  std::unique_ptr<Plan> Compile(int64_t batch, bool training) {
+    auto made = Plan::Compile(graph, *store, *device,
+                              {.batch = batch, .training = training, .loss = &loss});
+    EXPECT_TRUE(made.ok()) << made.status();
+    return *std::move(made);
+  }
+
+  Graph graph;
+  CategoricalCrossEntropy loss;
+  std::unique_ptr<DeviceContext> device = *DeviceContext::Create(Device::Cpu());
+  std::unique_ptr<ParameterStore> store;
+  std::unique_ptr<Plan> plan;
+};
+
+Tensor Labels(int64_t n) {
+  std::vector<double> labels;
+  for (int64_t i = 0; i < n; ++i) labels.push_back(double(i * 7 % 4));
+  return TensorOf(DType::kInt32, Shape{n}, labels);
+}
+
+class PlanTest : public ::testing::TestWithParam<TensorFormat> {
+ protected:
+  Tensor Batch(int64_t n, DType dtype = DType::kFloat64, uint64_t seed = 5) const {
+    return RandomTensor(dtype, SampleShape({6, 6, 2}, GetParam()).Prepend(n), seed);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Formats, PlanTest,
+                         ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW));
+
+TEST_P(PlanTest, GradientsOfAWholeNetwork) {
+  for (double dropout : {0.0, 0.4}) {
+    Session run(TangledGraph(GetParam(), dropout), 3);
+    const Tensor x = Batch(3), labels = Labels(3);
+    auto objective = [&] {
+      run.store->MarkChanged();
+      const absl::Status status = run.plan->ForwardBackward(x, labels, 0.5, 2);
+      EXPECT_TRUE(status.ok()) << status;
+      return 0.5 * run.plan->LossSum();
+    };
+    objective();
+    const std::vector<double> analytic = Values(run.store->gradients());
+    const Tensor values = run.store->values();
+    int64_t nonzero = 0;
+    for (int64_t i = 0; i < values.num_elements(); i += 3) {
+      const double value = values.data<double>()[i], step = 1e-5;
+      values.data<double>()[i] = value + step;
+      const double above = objective();
+      values.data<double>()[i] = value - step;
+      const double below = objective();
+      values.data<double>()[i] = value;
+      EXPECT_NEAR(analytic[size_t(i)], (above - below) / (2 * step), 1e-7) << "parameter " << i;
+      nonzero += analytic[size_t(i)] != 0;
+    }
+    EXPECT_GT(nonzero, 40);
+  }
+}
+
+TEST_P(PlanTest, ASmallerBatchIsTheSameAsAPlanOfItsSize) {
+  Session large(TangledGraph(GetParam()), 5), small(TangledGraph(GetParam()), 2);
+  const Tensor labels = Labels(2), x = Batch(2);
+  ASSERT_TRUE(large.plan->ForwardBackward(Batch(5, DType::kFloat64, 9), Labels(5), 1, 0).ok());
+  ASSERT_TRUE(large.plan->ForwardBackward(x, labels, 1, 0).ok());
+  ASSERT_TRUE(small.plan->ForwardBackward(x, labels, 1, 0).ok());
+  EXPECT_TRUE(Close(large.plan->predictions(), small.plan->predictions(), 1e-14));
+  EXPECT_TRUE(Close(large.store->gradients(), small.store->gradients(), 1e-14));
+  EXPECT_NEAR(large.plan->LossSum(), small.plan->LossSum(), 1e-14);
+  EXPECT_EQ(large.plan->predictions().shape(), (Shape{2, 4}));
+}
+
+TEST_P(PlanTest, TrainingAndEvaluationAgreeWithoutDropout) {
+  Session run(TangledGraph(GetParam()), 4);
+  const auto evaluation = run.Compile(4, /*training=*/false);
+  const Tensor x = Batch(4), labels = Labels(4);
+  ASSERT_TRUE(run.plan->ForwardBackward(x, labels, 1, 0).ok());
+  const std::vector<double> trained = Values(run.plan->predictions());
+  ASSERT_TRUE(evaluation->Evaluate(x, labels).ok());
+  EXPECT_TRUE(Close(Values(evaluation->predictions()), trained, 1e-14));
+  EXPECT_NEAR(evaluation->LossSum(), run.plan->LossSum(), 1e-13);
+  ASSERT_TRUE(evaluation->Forward(x).ok());
+  EXPECT_TRUE(Close(Values(evaluation->predictions()), trained, 1e-12));
+  EXPECT_LT(evaluation->memory().activations, run.plan->memory().activations);
+}
+
+TEST_P(PlanTest, PlansSeeEachOthersParameters) {
+  Session run(TangledGraph(GetParam()), 2);
+  const auto other = run.Compile(2, /*training=*/false);
+  const Tensor x = Batch(2), labels = Labels(2);
+  ASSERT_TRUE(other->Evaluate(x, labels).ok());
+  const double before = other->LossSum();
+  const Tensor values = run.store->values();
+  for (int64_t i = 0; i < values.num_elements(); ++i) values.data<double>()[i] *= 1.5;
+  run.store->MarkChanged();
+  ASSERT_TRUE(other->Evaluate(x, labels).ok());
+  EXPECT_NE(other->LossSum(), before);
+}
+
+TEST_P(PlanTest, SameBitsOnAnyNumberOfThreads) {
+  std::vector<double> first;
+  for (int threads : {1, 2, 4}) {
+    SetNumThreads(threads);
+    Session run(TangledGraph(GetParam(), 0.3), 7, DType::kFloat32);
+    ASSERT_TRUE(run.plan->ForwardBackward(Batch(7, DType::kFloat32), Labels(7), 1.0 / 7, 3).ok());
+    const std::vector<double> gradients = Values(run.store->gradients());
+    if (first.empty()) first = gradients;
+    EXPECT_EQ(gradients, first) << threads << " threads";
+  }
+}
+
+TEST_P(PlanTest, StepsAllocateNothing) {
+  Session run(TangledGraph(GetParam(), 0.3), 8, DType::kFloat32);
+  const Tensor x = Batch(8, DType::kFloat32), labels = Labels(8);
+  const Tensor smaller = Batch(5, DType::kFloat32), fewer = Labels(5);
+  // The first step of a thread may set up what stays (BLIS's buffers, OpenMP's team).
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(run.plan->ForwardBackward(x, labels, 1, i).ok());
+  ASSERT_TRUE(run.plan->ForwardBackward(smaller, fewer, 1, 2).ok());
+  const dtnn::testing::AllocationCounter counter;
+  absl::Status status;
+  for (int i = 0; i < 5 && status.ok(); ++i) {
+    run.store->MarkChanged();
+    status = run.plan->ForwardBackward(x, labels, 1, i);
+    if (status.ok()) status = run.plan->ForwardBackward(smaller, fewer, 1, i);
+  }
+  EXPECT_EQ(counter.count(), 0);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST_P(PlanTest, RefusesBatchesThatDoNotFit) {
+  Session run(TangledGraph(GetParam()), 2);
+  const absl::Status too_many = run.plan->Forward(Batch(3));
+  EXPECT_EQ(too_many.code(), absl::StatusCode::kInvalidArgument) << too_many;
+  EXPECT_FALSE(run.plan->Forward(Batch(2, DType::kFloat32)).ok());
+  EXPECT_FALSE(run.plan->Forward(RandomTensor(DType::kFloat64, Shape{2, 6, 6, 3}, 1)).ok());
+  EXPECT_FALSE(run.plan->Evaluate(Batch(2), Labels(1)).ok());
+}
+
+TEST(PlanCompileTest, RefusesNonsense) {
+  const Graph graph = TangledGraph(TensorFormat::kNHWC);
+  Session run(graph, 1);
+  EXPECT_FALSE(Plan::Compile(graph, *run.store, *run.device, {.batch = 0}).ok());
+  EXPECT_FALSE(Plan::Compile(graph, *run.store, *run.device, {.batch = 1, .training = true}).ok());
+  const absl::Status variant =
+      Plan::Compile(graph, *run.store, *run.device, {.batch = 1, .conv_variant = "magic"}).status();
+  EXPECT_NE(variant.message().find("layer 1 (Conv2D)"), std::string::npos) << variant;
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,203 @@
+#include "models/trainer.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "comm/local.h"
+#include "data/split.h"
+#include "data/synthetic.h"
+#include "gtest/gtest.h"
+#include "models/builder.h"
+#include "models/parameter_store.h"
+#include "models/zoo/zoo.h"
+#include "optim/adam.h"
+#include "optim/categorical_accuracy.h"
+#include "optim/categorical_cross_entropy.h"
+#include "optim/sgd.h"
+#include "tensor/parallel_for.h"
+#include "tools/testing/count_allocations.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Close;
+using ::dtnn::testing::Values;
+
+constexpr ImageExtents kSample = {8, 8, 1};
+
+std::shared_ptr<const Dataset> Patterns(int64_t samples) {
+  return *MakeSynthetic({.train_samples = samples,
+                         .test_samples = 40,
+                         .sample = kSample,
+                         .classes = 4,
+                         .pattern = SyntheticPattern::kClasses,
+                         .seed = 3});
+}
+
+Graph Mlp(TensorFormat format = TensorFormat::kNHWC) {
+  return *BuildModel("simplemlp", {.format = format, .sample = kSample, .classes = 4});
+}
+
+TrainerOptions Options() {
+  TrainerOptions options;
+  options.figures = {std::make_shared<CategoricalCrossEntropy>(),
+                     {std::make_shared<CategoricalAccuracy>()}};
+  options.optimizer = std::make_shared<Sgd>();
+  options.learning_rate = 0.05;
+  return options;
+}
+
+// Keeps the figures of every epoch.
+class Recorder : public Callback {
+ public:
+  bool OnEpochEnd(const Pass& training, const Pass* validation) override {
+    losses.push_back(training.averages->Mean(0));
+    accuracies.push_back(training.averages->Mean(1));
+    samples.push_back(training.averages->samples());
+    if (validation != nullptr) validation_losses.push_back(validation->averages->Mean(0));
+    return epochs_wanted == 0 || int(losses.size()) < epochs_wanted;
+  }
+  void OnBatchEnd(const Pass& pass) override { EXPECT_LE(pass.done, pass.samples); }
+
+  std::vector<double> losses, accuracies, validation_losses;
+  std::vector<int64_t> samples;
+  int epochs_wanted = 0;
+};
+
+struct Result {
+  Recorder record;
+  std::vector<double> parameters;
+};
+
+// Trains with `global_batch` divided over the ranks of `communicator` (null: one).
+absl::StatusOr<Result> Train(const Graph& graph, int64_t global_batch, int64_t epochs,
+                             Communicator* communicator, TrainerOptions options = Options()) {
+  const int ranks = communicator == nullptr ? 1 : communicator->size();
+  const int rank = communicator == nullptr ? 0 : communicator->rank();
+  options.communicator = communicator;
+  auto device = *DeviceContext::Create(Device::Cpu());
+  // Ranks begin with different parameters: the broadcast must make them equal.
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, uint64_t(1 + rank));
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  const Split split = *SplitIndices(130, 0.2, 1);
+  LoaderOptions loading{.batch = global_batch / ranks,
+                        .rank = rank,
+                        .ranks = ranks,
+                        .seed = 2,
+                        .format = graph.format(),
+                        .dtype = DType::kFloat64};
+  auto training = *Loader::Create(Patterns(130), Part::kTrain, split.train, loading);
+  auto validation = *Loader::Create(Patterns(130), Part::kTrain, split.validation, loading);
+  Result result;
+  Callback* const callbacks[] = {&result.record};
+  const absl::Status status = trainer->Train(*training, validation.get(), epochs, callbacks);
+  if (!status.ok()) return status;
+  result.parameters = Values(store->values());
+  return result;
+}
+
+TEST(TrainerTest, LearnsPatterns) {
+  const Result result = *Train(Mlp(), 16, 8, nullptr);
+  EXPECT_LT(result.record.losses.back(), result.record.losses.front() / 4);
+  EXPECT_GT(result.record.accuracies.back(), 95);
+  EXPECT_EQ(result.record.samples, std::vector<int64_t>(8, 104));
+  EXPECT_LT(result.record.validation_losses.back(), 0.3);
+}
+
+TEST(TrainerTest, AnyNumberOfRanksLearnsTheSame) {
+  const Result alone = *Train(Mlp(), 24, 3, nullptr);
+  for (int ranks : {2, 3, 4}) {
+    std::vector<Result> results(static_cast<size_t>(ranks));
+    const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) {
+      SetNumThreads(1);
+      absl::StatusOr<Result> result = Train(Mlp(), 24, 3, &communicator);
+      if (result.ok()) results[size_t(communicator.rank())] = *std::move(result);
+      return result.status();
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    for (const Result& result : results) {
+      EXPECT_TRUE(Close(result.record.losses, alone.record.losses, 1e-9)) << ranks << " ranks";
+      EXPECT_TRUE(Close(result.record.validation_losses, alone.record.validation_losses, 1e-9));
+      EXPECT_EQ(result.parameters, results[0].parameters);
+    }
+  }
+}
+
+TEST(TrainerTest, ACallbackCanStop) {
+  const Graph graph = Mlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  auto trainer = *Trainer::Create(graph, *store, *device, Options());
+  auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
+  Recorder recorder;
+  recorder.epochs_wanted = 2;
+  Callback* const callbacks[] = {&recorder};
+  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
+  EXPECT_EQ(trainer->epochs_done(), 2);
+  EXPECT_EQ(trainer->steps_done(), 6);
+}
+
+TEST(TrainerTest, ADivergedLossStopsTheRun) {
+  TrainerOptions options = Options();
+  options.learning_rate = 1e30;
+  const absl::Status status = Train(Mlp(), 16, 3, nullptr, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("lower the learning rate"), std::string::npos) << status;
+}
+
+TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
+  const Graph graph = Mlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  auto trainer = *Trainer::Create(graph, *store, *device, Options());
+  auto whole =
+      *Loader::Create(Patterns(40), Part::kTest, AllIndices(40), {.batch = 40, .shuffle = false});
+  auto pieces =
+      *Loader::Create(Patterns(40), Part::kTest, AllIndices(40), {.batch = 7, .shuffle = false});
+  const Averages once = *trainer->Evaluate(*whole, {});
+  const Averages parts = *trainer->Evaluate(*pieces, {});
+  EXPECT_EQ(once.samples(), 40);
+  EXPECT_EQ(parts.samples(), 40);
+  EXPECT_NEAR(once.Mean(0), parts.Mean(0), 1e-5);
+  EXPECT_EQ(once.Mean(1), parts.Mean(1));
+  EXPECT_EQ(once.Format(Options().figures, "test_").substr(0, 10), "test_cce: ");
+}
+
+TEST(TrainerTest, StepsAllocateNothing) {
+  const Graph graph = *BuildModel("simplecnn8", {});
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  TrainerOptions options = Options();
+  options.optimizer = std::make_shared<Adam>();
+  options.learning_rate = 1e-3;
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  ASSERT_TRUE(trainer->PrepareForTraining(64).ok());
+  const Batch batch{
+      .x = dtnn::testing::RandomTensor(DType::kFloat32, graph.input_shape().Prepend(64), 1),
+      .labels = dtnn::testing::ZeroTensor(DType::kInt32, Shape{64}),
+      .count = 64,
+      .global_count = 64};
+  Averages averages(options.figures);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->Step(batch, &averages).ok());
+  const dtnn::testing::AllocationCounter counter;
+  bool ok = true;
+  for (int i = 0; i < 5; ++i) ok &= trainer->Step(batch, &averages).ok();
+  EXPECT_EQ(counter.count(), 0);
+  EXPECT_TRUE(ok);
+}
+
+TEST(TrainerTest, NeedsALossAndAnOptimizer) {
+  const Graph graph = Mlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  EXPECT_FALSE(Trainer::Create(graph, *store, *device, {}).ok());
+  TrainerOptions options = Options();
+  options.optimizer = nullptr;
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  EXPECT_FALSE(trainer->PrepareForTraining(4).ok());
+}
+
+}  // namespace
+}  // namespace dtnn
