@@ -19,6 +19,7 @@ _SYSTEM_LIBRARIES = {
             "absl/functional:function_ref": "absl_function_ref",
             "absl/flags:commandlineflag": "absl_flags_commandlineflag",
             "absl/flags:flag": "absl_flags",
+            "absl/flags:parse": "absl_flags_parse",
             "absl/flags:marshalling": "absl_flags_marshalling",
             "absl/flags:reflection": "absl_flags_reflection",
             "absl/status:status": "absl_status",
