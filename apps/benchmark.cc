@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "apps/benchmark_run.h"
 #include "apps/exit_code.h"
 #include "apps/flags/help.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/value.h"
 #include "apps/main_job.h"
-#include "apps/parameter_list.h"
 #include "apps/paths.h"
-#include "tensor/parallel_for.h"
+#include "models/zoo/zoo.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -26,10 +27,19 @@ namespace {
 
 constexpr char kProgram[] = "benchmark";
 
-constexpr std::string_view kModels[] = {"simplemlp", "simplecnn", "simplecnn8", "vgg16_cifar10"};
+std::vector<std::string_view> ModelNames() {
+  std::vector<std::string_view> names;
+  for (const ModelInfo& model : ZooModels()) names.push_back(model.name);
+  return names;
+}
 
 void ListModels() {
-  for (const std::string_view model : kModels) std::cout << model << "\n";
+  for (const std::string_view name : ModelNames()) {
+    const absl::StatusOr<Graph> graph = BuildModel(name, {});
+    std::cout << absl::StrFormat("%-16s input %-12s %10d parameters %12d multiply-adds\n",
+                                 std::string(name), graph->input_shape().ToString(),
+                                 graph->num_parameters(), graph->multiply_adds());
+  }
 }
 
 void ListDatasets() {
@@ -41,12 +51,9 @@ void ListDatasets() {
 }
 
 absl::Status Train(const Options& options) {
-  DTNN_RETURN_IF_ERROR(CheckName("model", options.model, kModels));
+  DTNN_RETURN_IF_ERROR(CheckName("model", options.model, ModelNames()));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
-  DTNN_ASSIGN_OR_RETURN(const std::string parameters,
-                        FormatParameterList(options, {.threads_per_process = NumThreads()}));
-  std::cout << parameters;
-  return absl::UnimplementedError("training is not part of this build yet");
+  return RunBenchmark(options, std::cout);
 }
 
 absl::Status Answer(const CommandLine& command_line) {

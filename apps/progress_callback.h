@@ -1,0 +1,35 @@
+// Shows a trainer's passes as progress lines: one per epoch, which ends with the validation
+// figures, and one per evaluation.
+
+#ifndef DTNN_APPS_PROGRESS_CALLBACK_H_
+#define DTNN_APPS_PROGRESS_CALLBACK_H_
+
+#include <optional>
+#include <ostream>
+
+#include "apps/progress.h"
+#include "models/callback.h"
+
+namespace dtnn {
+
+class ProgressCallback : public Callback {
+ public:
+  ProgressCallback(const Figures& figures, const Display& display, std::ostream& out)
+      : figures_(figures), display_(display), out_(out) {}
+
+  void OnPassBegin(const Pass& pass) override;
+  void OnBatchEnd(const Pass& pass) override;
+  void OnPassEnd(const Pass& pass) override;
+  bool OnEpochEnd(const Pass& training, const Pass* validation) override;
+
+ private:
+  const Figures figures_;
+  const Display display_;
+  std::ostream& out_;
+  std::optional<ProgressBar> bar_;
+  int64_t shown_ = 0;  // samples that the bar knows of
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PROGRESS_CALLBACK_H_
