@@ -41,7 +41,8 @@ TEST(BenchmarkTest, HelpAndListsEndWell) {
   }
   const Outcome models = Launch("--model=list");
   EXPECT_EQ(models.exit_code, 0);
-  EXPECT_NE(models.text.find("simplecnn\n"), std::string::npos);
+  EXPECT_NE(models.text.find("simplecnn  "), std::string::npos);
+  EXPECT_NE(models.text.find("101958 parameters"), std::string::npos);
   const Outcome datasets = Launch("--dataset=list");
   EXPECT_EQ(datasets.exit_code, 0);
   EXPECT_NE(datasets.text.find("mnist\n"), std::string::npos);
@@ -66,6 +67,54 @@ TEST(BenchmarkTest, WrongUsageIsOneLineAndExitCode2) {
 TEST(BenchmarkTest, ErrorsGoToTheStandardErrorOnly) {
   EXPECT_EQ(Launch("--nonsense 2>/dev/null").text, "");
   EXPECT_EQ(Launch("--help 2>&1 >/dev/null").text, "");
+}
+
+constexpr char kSmallRun[] =
+    "--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,8,8 "
+    "--synthetic-output-shape=3 --synthetic-train-samples=50 --synthetic-test-samples=20 ";
+
+TEST(BenchmarkTest, TrainsAndEvaluates) {
+  for (const char* more : {"", "--tensor-format=NCHW --dtype=float64 --optimizer=adam"}) {
+    const Outcome outcome =
+        Launch(std::string(kSmallRun) + "--num-epochs=2 --batch-size=16 --evaluate " + more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    size_t at = 0;
+    for (const char* text :
+         {"**** Loading synthetic dataset...", "**** simplecnn model...", "Total parameters",
+          "**** Parameters:", "**** Evaluating on test dataset...", "20/20",
+          "test_acc: ", "**** Training...", "Epoch 1/2: 100%", "40/40",
+          "val_acc: ", "Epoch 2/2: 100%", "**** Done...", "Throughput: ", "Testing: 100%"}) {
+      at = outcome.text.find(text, at);
+      ASSERT_NE(at, std::string::npos) << text << " is missing or out of order in\n"
+                                       << outcome.text;
+    }
+  }
+}
+
+TEST(BenchmarkTest, EvaluateOnlyDoesNotTrain) {
+  const Outcome outcome = Launch(std::string(kSmallRun) + "--evaluate-only");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("Testing throughput: "), std::string::npos);
+  EXPECT_EQ(outcome.text.find("**** Training"), std::string::npos);
+}
+
+// What only the run itself can find: one line after the output so far, and exit code 1.
+TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
+  const struct {
+    const char *arguments, *message;
+  } cases[] = {
+      {"--model=simplecnn --dataset=mnist --dataset-path=/nonexistent", "/nonexistent"},
+      {"--model=vgg16_cifar10 --dataset=synthetic --synthetic-input-shape=1,8,8",
+       "model vgg16_cifar10 takes samples of 32x32x3"},
+      {"--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,1,1",
+       "layer 3 (MaxPool2D)"},
+  };
+  for (const auto& c : cases) {
+    const Outcome outcome = Launch(std::string(c.arguments) + " 2>&1 >/dev/null");
+    EXPECT_EQ(outcome.exit_code, 1) << c.arguments;
+    EXPECT_EQ(Lines(outcome.text), 1) << outcome.text;
+    EXPECT_NE(outcome.text.find(c.message), std::string::npos) << outcome.text;
+  }
 }
 
 TEST(BenchmarkTest, FullDiskIsAFailure) {
