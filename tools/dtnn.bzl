@@ -22,8 +22,14 @@ def if_cuda(with_cuda, without = []):
         "//conditions:default": without,
     })
 
+# What stands above them never asks for the device, hence compiles alike with and without GPUs.
+_DEVICE_FOLDERS = ["tensor", "kernels"]
+
 def _copts(copts):
-    return _COPTS + _NUMERIC_COPTS + copts + if_cuda(["-DDTNN_WITH_CUDA"])
+    copts = _COPTS + _NUMERIC_COPTS + copts
+    if native.package_name().split("/")[0] in _DEVICE_FOLDERS:
+        copts = copts + if_cuda(["-DDTNN_WITH_CUDA"])
+    return copts
 
 def dtnn_cc_library(name, copts = [], **kwargs):
     cc_library(name = name, copts = _copts(copts), **kwargs)
