@@ -157,7 +157,7 @@ HWY_INLINE void TileRows(D d, const Strip<T>& strip, int64_t rows, const T* a, i
     c += kRows * strip.c_stride;
   }
   if constexpr (kRows > 1) {
-    constexpr int kNext = kRows > 8 ? 8 : kRows > 4 ? 4 : kRows / 2;
+    constexpr int kNext = kRows > 8 ? 8 : kRows > 4 ? 4 : kRows - 1;
     if (rows > 0) {
       TileRows<kNext, kVectors, kByRows, kTailB, kTailC>(d, strip, rows, a, a_stride, c);
     }

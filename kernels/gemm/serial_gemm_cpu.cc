@@ -48,9 +48,10 @@ struct Blocking {
   static constexpr int64_t kLanes = int64_t(hn::MaxLanes(hn::ScalableTag<T>()));
   static constexpr int64_t kStripColumns = kTileVectors * kLanes;
   static constexpr int64_t kPanelRows = MaxTileRows<1>();
-  // A strip of B, kDepth x kStripColumns, stays in the level-1 cache; kRows x kDepth of A in level
-  // 2; kDepth x kColumns of B in level 3.
-  static constexpr int64_t kDepth = 256;
+  // A strip of B, kDepth x kStripColumns, stays in the level-1 cache (24 of 32 KiB, 16 with AVX2);
+  // kRows x kDepth of A in level 2; kDepth x kColumns of B in level 3.
+  static constexpr int64_t kDepth =
+      std::min<int64_t>(256, 24 * 1024 / (kStripColumns * int64_t(sizeof(T))));
   static constexpr int64_t kRows = 1024 / sizeof(T) / kPanelRows * kPanelRows;
   static constexpr int64_t kColumns = 2048;
 };
