@@ -1,4 +1,4 @@
-// A program outside DTNN that links one of its kernels: C = A * B by BLIS.
+// A program outside DTNN that links one of its kernels: C = A * B.
 
 #include <cstdio>
 
