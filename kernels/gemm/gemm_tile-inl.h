@@ -35,10 +35,14 @@ namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr int kTileVectors = 2;
+constexpr int kRowVectors = 8;  // of the tile for a single row of C: enough independent sums
+
 // Rows of the largest tile: accumulators fill the registers but for B, a broadcast and slack, and
 // there are enough of them to hide the FMA's latency.
 template <int kVectors>
 constexpr int MaxTileRows() {
+  if (kVectors == kRowVectors) return 1;
 #if HWY_TARGET <= HWY_AVX3
   return 14;  // of 32 registers: 28 + 2 + 1
 #elif HWY_TARGET <= HWY_AVX2
@@ -47,7 +51,6 @@ constexpr int MaxTileRows() {
   return kVectors == 1 ? 8 : 4;
 #endif
 }
-constexpr int kTileVectors = 2;
 
 // The first lanes of a vector, touching no memory behind them.
 template <class D, typename T>

@@ -47,6 +47,7 @@ template <typename T>
 struct Blocking {
   static constexpr int64_t kLanes = int64_t(hn::MaxLanes(hn::ScalableTag<T>()));
   static constexpr int64_t kStripColumns = kTileVectors * kLanes;
+  static constexpr int64_t kRowColumns = kRowVectors * kLanes;
   static constexpr int64_t kPanelRows = MaxTileRows<1>();
   // A strip of B, kDepth x kStripColumns, stays in the level-1 cache (24 of 32 KiB, 16 with AVX2);
   // kRows x kDepth of A in level 2; kDepth x kColumns of B in level 3.
@@ -98,12 +99,16 @@ void RunStrip(D d, const Strip<T>& strip, bool packed_b, const BlockOfA<T>& a, T
   }
 }
 
-// Columns [0, width) of C, width <= kStripColumns, with the fewest and narrowest vectors that cover
-// them.
+// Columns [0, width) of C, width <= kStripColumns or (one row) kRowColumns, with the fewest and
+// narrowest vectors that cover them.
 template <typename T>
 void RunColumns(Strip<T> strip, int64_t width, bool packed_b, const BlockOfA<T>& a, T* c) {
   const hn::ScalableTag<T> full;
   constexpr int64_t kLanes = Blocking<T>::kLanes;
+  if (width == Blocking<T>::kRowColumns) {
+    strip.last_lanes = size_t(kLanes);
+    return RunStrip<kRowVectors>(full, strip, packed_b, a, c);
+  }
   const int64_t vectors = (width + kLanes - 1) / kLanes;
   strip.last_lanes = size_t(width - (vectors - 1) * kLanes);
   if (vectors == 2) return RunStrip<2>(full, strip, packed_b, a, c);
@@ -202,8 +207,10 @@ class BlockedGemm {
 
   void RunBlock(const BlockOfA<T>& a, int64_t i, int64_t p, int64_t depth, int64_t j,
                 int64_t columns) {
-    for (int64_t strip = 0; strip < columns; strip += kStripColumns) {
-      const int64_t width = std::min(kStripColumns, columns - strip);
+    int64_t width;
+    for (int64_t strip = 0; strip < columns; strip += width) {
+      const bool row = x_.m == 1 && !pack_b_ && columns - strip >= B::kRowColumns;
+      width = row ? B::kRowColumns : std::min(kStripColumns, columns - strip);
       const Strip<T> shared = {depth,
                                pack_b_ ? packed_b_ + strip * depth : x_.b + p * x_.ldb + j + strip,
                                pack_b_ ? kStripColumns : x_.ldb,

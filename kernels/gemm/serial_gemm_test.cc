@@ -105,9 +105,10 @@ TYPED_TEST(SerialGemmTest, MatchesReferenceAroundEveryTileEdge) {
 
 TYPED_TEST(SerialGemmTest, MatchesReferenceAcrossCacheBlocks) {
   testing::ForEachSimdTarget([] {
-    CheckSizes<TypeParam>({1, 193}, {10, 70}, {256, 531});  // sums
-    CheckSizes<TypeParam>({300}, {40}, {17});               // rows
-    CheckSizes<TypeParam>({3, 40}, {2070}, {5});            // columns
+    CheckSizes<TypeParam>({1, 193}, {10, 70}, {256, 531});   // sums
+    CheckSizes<TypeParam>({1}, {127, 128, 300}, {37, 531});  // a single, wide row
+    CheckSizes<TypeParam>({300}, {40}, {17});                // rows
+    CheckSizes<TypeParam>({3, 40}, {2070}, {5});             // columns
   });
 }
 
