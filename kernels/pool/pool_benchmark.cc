@@ -16,6 +16,8 @@ void Run(benchmark::State& state, const PoolSpec& spec, bool backward) {
   const Tensor y = *Tensor::Zeros(spec.dtype, spec.OutputShape());
   const bool max = spec.kind == PoolKind::kMax;
   const Tensor winners = max ? *Tensor::Zeros(spec.WinnerDType(), spec.OutputShape()) : Tensor();
+  // The backward pass needs winners that a forward pass left.
+  if (!pool->Forward(x, y, winners).ok()) state.SkipWithError("failed");
   for (auto _ : state) {
     const absl::Status status =
         backward ? pool->Backward(y, winners, x, false) : pool->Forward(x, y, winners);
