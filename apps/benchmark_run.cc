@@ -12,7 +12,7 @@
 #include "apps/parameter_list.h"
 #include "apps/progress_callback.h"
 #include "kernels/context.h"
-#include "kernels/gemm/blis_setup.h"
+#include "kernels/simd_target.h"
 #include "models/parameter_store.h"
 #include "models/table.h"
 #include "models/trainer.h"
@@ -66,11 +66,9 @@ class BenchmarkRun {
                                        .gpus_per_node = options_.enable_gpu ? 1 : 0}));
     out_ << "**** " << graph.name() << " model...\n"
          << FormatTable(graph, ElementTypeOf(options_), device) << parameters << std::flush;
-    if (device.is_cpu()) {
-      InitBlis();
-      out_ << "**** Running on " << NumThreads() << " threads, BLIS configuration "
-           << BlisConfiguration() << "\n";
-    }
+    out_ << "**** Running on " << device.ToString();
+    if (device.is_cpu()) out_ << " (" << NumThreads() << " threads, " << SimdTarget() << ")";
+    out_ << "\n" << std::flush;
     DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset));
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));

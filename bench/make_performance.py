@@ -28,8 +28,8 @@ def section(path):
     name = os.path.splitext(os.path.basename(path))[0]
     peak = max(r["ours"]["peak_gflops_before"] for result in results for r in result["raw"])
     lines = [f"\n## {name}\n",
-             f"{first['cpu']}, {first['threads']} threads, FMA peak {peak:.0f} GFLOP/s, BLIS "
-             f"configuration {first['blis']}; peer: {results[0]['raw'][0]['peers'][0]['peer']}.\n",
+             f"{first['cpu']}, {first['threads']} threads, FMA peak {peak:.0f} GFLOP/s, SIMD "
+             f"{first['simd']}; peer: {results[0]['raw'][0]['peers'][0]['peer']}.\n",
              "| model | batch | train samples/s | % of peak | peer | ratio | infer samples/s | "
              "% of peak | peer | ratio | peak memory |",
              "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]

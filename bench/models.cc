@@ -16,7 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "bench/model_speed.h"
 #include "bench/peak.h"
-#include "kernels/gemm/blis_setup.h"
+#include "kernels/simd_target.h"
 #include "tensor/parallel_for.h"
 
 ABSL_FLAG(std::string, models, "simplemlp,simplecnn,simplecnn8,vgg16_cifar10",
@@ -46,10 +46,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "models: --format takes NHWC or NCHW\n");
     return 2;
   }
-  dtnn::InitBlis();
   const int threads = dtnn::NumThreads();
-  std::printf("%s, %d threads, BLIS configuration %s\n", CpuName().c_str(), threads,
-              std::string(dtnn::BlisConfiguration()).c_str());
+  std::printf("%s, %d threads, SIMD %s\n", CpuName().c_str(), threads, dtnn::SimdTarget().c_str());
   std::printf("%-16s %12s %12s %9s %7s %9s %7s %9s\n", "model", "train/s", "infer/s", "train GF/s",
               "peak", "infer GF/s", "peak", "memory");
   for (const std::string& model :
@@ -73,12 +71,12 @@ int main(int argc, char** argv) {
     if (absl::GetFlag(FLAGS_json).empty()) continue;
     std::ofstream json(absl::GetFlag(FLAGS_json), std::ios::app);
     json << absl::StrFormat(
-        R"({"model":"%s","batch":%d,"format":"%s","threads":%d,"cpu":"%s","blis":"%s",)"
+        R"({"model":"%s","batch":%d,"format":"%s","threads":%d,"cpu":"%s","simd":"%s",)"
         R"("peak_gflops_before":%.1f,"peak_gflops_after":%.1f,"train":%.1f,"infer":%.1f,)"
         R"("train_gflops":%.1f,"infer_gflops":%.1f,"memory_peak_bytes":%.0f,)"
         R"("memory_planned_bytes":%.0f})",
         model, absl::GetFlag(FLAGS_batch), absl::GetFlag(FLAGS_format), threads, CpuName(),
-        std::string(dtnn::BlisConfiguration()), before, after, speed->train_samples_per_second,
+        dtnn::SimdTarget(), before, after, speed->train_samples_per_second,
         speed->infer_samples_per_second, speed->train_gflops, speed->infer_gflops,
         speed->memory_peak_bytes, speed->memory_planned_bytes);
     json << "\n";

@@ -52,8 +52,6 @@ double RunFma(int64_t steps, double* sink) {
 double FmaF32(int64_t steps, double* sink) { return RunFma<float>(steps, sink); }
 double FmaF64(int64_t steps, double* sink) { return RunFma<double>(steps, sink); }
 
-std::string TargetName() { return hwy::TargetName(HWY_TARGET); }
-
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();
@@ -64,7 +62,6 @@ namespace {
 
 HWY_EXPORT(FmaF32);
 HWY_EXPORT(FmaF64);
-HWY_EXPORT(TargetName);
 
 using Clock = std::chrono::steady_clock;
 
@@ -129,8 +126,6 @@ double MeasureCopyBandwidth(int threads) {
   }
   return best;
 }
-
-std::string SimdTarget() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
 
 }  // namespace dtnn
 #endif  // HWY_ONCE

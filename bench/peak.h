@@ -4,8 +4,6 @@
 #ifndef DTNN_BENCH_PEAK_H_
 #define DTNN_BENCH_PEAK_H_
 
-#include <string>
-
 #include "tensor/dtype.h"
 
 namespace dtnn {
@@ -18,9 +16,6 @@ double MeasureFmaPeakGflops(int threads, DType dtype);
 // 1e9 bytes per second, read and written counted once each, when `threads` threads copy 64 MiB each
 // between buffers of their own; the best of several runs.
 double MeasureCopyBandwidth(int threads);
-
-// The instruction set that Highway chose on this CPU: "AVX3", "AVX2", ...
-std::string SimdTarget();
 
 }  // namespace dtnn
 

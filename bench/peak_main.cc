@@ -6,6 +6,7 @@
 
 #include "bench/peak.h"
 #include "kernels/gemm/blis_setup.h"
+#include "kernels/simd_target.h"
 #include "tensor/parallel_for.h"
 
 int main() {
