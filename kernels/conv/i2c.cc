@@ -1,6 +1,7 @@
 #include "kernels/conv/i2c.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "kernels/conv/check.h"
 #include "kernels/conv/filter_gemm.h"
 #include "kernels/conv/gather_gemm.h"
+#include "kernels/conv/planar.h"
 #include "kernels/conv/scratch.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
@@ -19,7 +21,9 @@ using i2c::FilterGemm;
 using i2c::FilterStrides;
 using i2c::Gather;
 using i2c::GatherGemm;
+using i2c::ImageBatch;
 using i2c::Pixels;
+using i2c::Planar;
 using i2c::ScratchDivider;
 using i2c::WriteBack;
 
@@ -33,12 +37,14 @@ class I2cConv2d final : public Conv2d {
     const int64_t deepest = std::max(spec.channels, spec.filters);
     DTNN_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Zeros(DTypeOf<T>(), Shape{deepest}));
     std::unique_ptr<I2cConv2d> conv(new I2cConv2d(spec, std::move(zeros)));
-    DTNN_ASSIGN_OR_RETURN(
-        conv->forward_filter_.values,
-        Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), Shape{conv->forward_.packed_elements()}));
-    DTNN_ASSIGN_OR_RETURN(
-        conv->backward_filter_.values,
-        Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), Shape{conv->backward_.packed_elements()}));
+    const auto allocate = [](const auto& gemm, const std::optional<Planar<T>>& planar) {
+      return Tensor::Allocate(Device::Cpu(), DTypeOf<T>(),
+                              Shape{planar ? planar->packed_elements() : gemm.packed_elements()});
+    };
+    DTNN_ASSIGN_OR_RETURN(conv->forward_filter_.values,
+                          allocate(conv->forward_, conv->planar_forward_));
+    DTNN_ASSIGN_OR_RETURN(conv->backward_filter_.values,
+                          allocate(conv->backward_, conv->planar_backward_));
     return conv;
   }
 
@@ -53,6 +59,11 @@ class I2cConv2d final : public Conv2d {
     if (spec_.epilogue.bias) write_back.bias = Pad(operands.bias, memory.bias);
     const Tensor addend = spec_.epilogue.add ? operands.addend : Tensor();
     const FilterStrides s = FilterStrides::Of(spec_);
+    if (planar_forward_) {
+      const T* packed = forward_filter_.Get(*planar_forward_, filter, s.tap, s.channel, s.filter);
+      Multiply(*planar_forward_, x, packed, write_back, addend, y, memory);
+      return absl::OkStatus();
+    }
     const T* packed = forward_filter_.Get(forward_, filter, s.tap, s.channel, s.filter);
     Multiply(forward_, x, packed, write_back, addend, y, memory);
     return absl::OkStatus();
@@ -63,8 +74,15 @@ class I2cConv2d final : public Conv2d {
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, dy, filter.tensor, dx));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const FilterStrides s = FilterStrides::Of(spec_);
+    const Memory memory = Divide(workspace.data());
+    const Tensor addend = accumulate ? dx : Tensor();
+    if (planar_backward_) {
+      const T* packed = backward_filter_.Get(*planar_backward_, filter, s.tap, s.filter, s.channel);
+      Multiply(*planar_backward_, dy, packed, {}, addend, dx, memory);
+      return absl::OkStatus();
+    }
     const T* packed = backward_filter_.Get(backward_, filter, s.tap, s.filter, s.channel);
-    Multiply(backward_, dy, packed, {}, accumulate ? dx : Tensor(), dx, Divide(workspace.data()));
+    Multiply(backward_, dy, packed, {}, addend, dx, memory);
     return absl::OkStatus();
   }
 
@@ -73,6 +91,13 @@ class I2cConv2d final : public Conv2d {
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const Memory memory = Divide(workspace.data());
+    T* bias_gradient = dbias.empty() ? nullptr : dbias.data<T>();
+    if (planar_forward_) {
+      planar_forward_->Correlate(Images(x), Images(dy), x.shape()[0], dfilter.data<T>(),
+                                 FilterStrides::Of(spec_), bias_gradient, accumulate, memory.sums,
+                                 threads_, memory.threads);
+      return absl::OkStatus();
+    }
     const int64_t images = x.shape()[0], step = nchw() ? chunk_ : std::max<int64_t>(images, 1);
     for (int64_t begin = 0; begin == 0 || begin < images; begin += step) {
       const int64_t count = std::min(step, images - begin);
@@ -81,8 +106,7 @@ class I2cConv2d final : public Conv2d {
       filter_gradient_.Run(from, gradient, count, begin == 0, !dbias.empty(), memory.sums, threads_,
                            memory.threads);
     }
-    filter_gradient_.Finish(memory.sums, dfilter.data<T>(),
-                            dbias.empty() ? nullptr : dbias.data<T>(), accumulate);
+    filter_gradient_.Finish(memory.sums, dfilter.data<T>(), bias_gradient, accumulate);
     return absl::OkStatus();
   }
 
@@ -95,7 +119,8 @@ class I2cConv2d final : public Conv2d {
     Tensor values;
     uint64_t version = 0;
 
-    const T* Get(const GatherGemm<T>& gemm, const ParameterView& filter, int64_t tap_stride,
+    template <typename Product>  // GatherGemm or Planar
+    const T* Get(const Product& gemm, const ParameterView& filter, int64_t tap_stride,
                  int64_t depth_stride, int64_t column_stride) {
       if (filter.version == 0 || filter.version != version) {
         gemm.Pack(filter.tensor.data<T>(), tap_stride, depth_stride, column_stride,
@@ -121,7 +146,10 @@ class I2cConv2d final : public Conv2d {
         forward_(Gather::Forward(spec), zeros_.data<T>()),
         backward_(Gather::BackwardData(spec), zeros_.data<T>()),
         filter_gradient_(Gather::Forward(spec), FilterStrides::Of(spec),
-                         nchw() ? chunk_ : spec.batch) {}
+                         nchw() ? chunk_ : spec.batch) {
+    if (Planar<T>::SuitsForward(spec)) planar_forward_.emplace(Planar<T>::Forward(spec));
+    if (Planar<T>::SuitsBackwardData(spec)) planar_backward_.emplace(Planar<T>::BackwardData(spec));
+  }
 
   static int64_t ChunkOf(const Conv2dSpec& spec) {
     const int64_t image = (spec.height * spec.width * spec.channels +
@@ -136,21 +164,27 @@ class I2cConv2d final : public Conv2d {
     ScratchDivider divider(workspace);
     Memory memory;
     const int64_t images = nchw() ? chunk_ : 0;
-    memory.scale = divider.Take<T>(forward_.padded_columns());
-    memory.bias = divider.Take<T>(forward_.padded_columns());
+    memory.scale = divider.Take<T>(PaddedFilters());
+    memory.bias = divider.Take<T>(PaddedFilters());
     memory.in = divider.Take<T>(images * spec_.height * spec_.width * spec_.channels);
     memory.out = divider.Take<T>(images * spec_.out_height() * spec_.out_width() * spec_.filters);
-    memory.sums = divider.Take<std::byte>(int64_t(filter_gradient_.shared_bytes()));
-    const size_t thread = std::max(
+    memory.sums = divider.Take<std::byte>(int64_t(
+        planar_forward_ ? planar_forward_->shared_bytes() : filter_gradient_.shared_bytes()));
+    size_t thread = std::max(
         {forward_.thread_bytes(), backward_.thread_bytes(), filter_gradient_.thread_bytes()});
+    if (planar_forward_) thread = std::max(thread, planar_forward_->thread_bytes());
+    if (planar_backward_) thread = std::max(thread, planar_backward_->thread_bytes());
     memory.threads = divider.Take<std::byte>(int64_t(thread) * threads_);
     memory.bytes = divider.bytes();
     return memory;
   }
 
+  // Whole vectors of any machine, for kernels that read scale and bias by vectors.
+  int64_t PaddedFilters() const { return (spec_.filters + 63) / 64 * 64; }
+
   const T* Pad(const Tensor& values, T* padded) const {
     std::copy_n(values.data<T>(), spec_.filters, padded);
-    std::fill(padded + spec_.filters, padded + forward_.padded_columns(), T(0));
+    std::fill(padded + spec_.filters, padded + PaddedFilters(), T(0));
     return padded;
   }
 
@@ -182,6 +216,18 @@ class I2cConv2d final : public Conv2d {
         work(i / slices, first, std::min(kSlice, pixels - first));
       }
     });
+  }
+
+  ImageBatch<const T> Images(const Tensor& tensor) const {
+    return ImageBatch<const T>::Of(tensor, spec_.format);
+  }
+
+  void Multiply(const Planar<T>& planar, const Tensor& in, const T* packed,
+                const WriteBack<T>& write_back, const Tensor& addend, const Tensor& out,
+                const Memory& memory) const {
+    planar.Multiply(Images(in), in.shape()[0], packed, write_back.scale, write_back.bias,
+                    Images(addend), write_back.relu, ImageBatch<T>::Of(out, spec_.format), threads_,
+                    memory.threads);
   }
 
   // out = write_back(gather(in) * packed + addend).
@@ -230,6 +276,7 @@ class I2cConv2d final : public Conv2d {
   int64_t chunk_;  // images of an NCHW batch at a time
   GatherGemm<T> forward_, backward_;
   FilterGemm<T> filter_gradient_;
+  std::optional<Planar<T>> planar_forward_, planar_backward_;  // where they suit the spec
   PackedFilter forward_filter_, backward_filter_;
 };
 
