@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "apps/assemble.h"
+#include "apps/exit_code.h"
 #include "apps/parameter_list.h"
 #include "apps/progress_callback.h"
 #include "kernels/context.h"
@@ -53,7 +54,11 @@ class BenchmarkRun {
   // Everything that can be wrong with the options, the files or the machine shows here.
   absl::Status Prepare() {
     const Device device = options_.enable_gpu ? Device::Cuda(0) : Device::Cpu();
-    DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(device));
+    absl::StatusOr<std::unique_ptr<DeviceContext>> context = DeviceContext::Create(device);
+    if (!context.ok()) {
+      return UsageError("--enable-gpu: " + std::string(context.status().message()));
+    }
+    context_ = *std::move(context);
     out_ << "**** Loading " << options_.dataset << " dataset...\n" << std::flush;
     DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset, MakeDataset(options_));
     DTNN_ASSIGN_OR_RETURN(const Graph graph,

@@ -117,6 +117,14 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
   }
 }
 
+// In a build without CUDA, and on a machine without a GPU in a build with it.
+TEST(BenchmarkTest, AGpuThatIsNotThereIsWrongUsage) {
+  const Outcome outcome = Launch(std::string(kSmallRun) + "--model=simplemlp --enable-gpu");
+  if (outcome.exit_code == 0) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.text.rfind("benchmark: --enable-gpu: ", 0), 0u) << outcome.text;
+}
+
 TEST(BenchmarkTest, FullDiskIsAFailure) {
   const Outcome outcome = Launch("--help 2>&1 >/dev/full");
   EXPECT_EQ(outcome.exit_code, 1);
