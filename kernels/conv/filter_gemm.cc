@@ -27,7 +27,8 @@ template <typename T>
 struct FilterGemm<T>::Job {
   Pixels<const T> x, dy;
   int64_t pixels;
-  bool start, with_bias;
+  bool start;
+  const Gradient& gradient;
   Shared shared;
 };
 
@@ -50,6 +51,8 @@ FilterGemm<T>::FilterGemm(Gather forward, FilterStrides strides, int64_t images)
   const int64_t bytes = gather_.patch() * padded_columns_ * int64_t(sizeof(T));
   const int64_t blocks = (images * gather_.out_pixels() + kPixelBlock - 1) / kPixelBlock;
   parts_ = std::clamp<int64_t>(std::min(kPartialBytes / bytes, blocks), 1, kMostParts);
+  direct_ =
+      parts_ == 1 && strides_.filter == 1 && padded_columns_ == gather_.columns && !copies_patches_;
 }
 
 template <typename T>
@@ -87,8 +90,9 @@ size_t FilterGemm<T>::thread_bytes() const {
 
 template <typename T>
 void FilterGemm<T>::Run(Pixels<const T> x, Pixels<const T> dy, int64_t images, bool start,
-                        bool with_bias, std::byte* shared, int threads, std::byte* scratch) const {
-  const Job job{x, dy, images * gather_.out_pixels(), start, with_bias, DivideShared(shared)};
+                        const Gradient& gradient, std::byte* shared, int threads,
+                        std::byte* scratch) const {
+  const Job job{x, dy, images * gather_.out_pixels(), start, gradient, DivideShared(shared)};
   const int64_t items = parts_ * rows();
   threads = int(std::min<int64_t>(std::min(threads, NumThreads()), items));
   ParallelThreads(threads, [&](int thread) {
@@ -115,7 +119,7 @@ void FilterGemm<T>::SumRows(const Job& job, int64_t part, int64_t first_row, int
   for (int64_t at = begin; at < end; at += kPixelBlock) {
     const int64_t stop = std::min(end, at + kPixelBlock);
     SumPixels(job, part, at, stop, job.start && at == begin, first_row, last_row, scratch);
-    if (first_row == 0 && job.with_bias) {
+    if (first_row == 0 && job.gradient.dbias != nullptr) {
       kernels_.add_rows(job.dy.data + at * job.dy.pitch, stop - at, gather_.columns, job.dy.pitch,
                         bias);
     }
@@ -135,15 +139,21 @@ void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64
     }
   }
   if (copies_patches_) ListPatches(job, begin, end, scratch);
+  // Steps from tap to tap and from channel to channel of where the sums are.
   T* sums = job.shared.sums + part * gather_.patch() * padded_columns_;
+  int64_t tap_step = tap_rows_ * padded_columns_, channel_step = padded_columns_;
+  if (direct_) {
+    sums = job.gradient.dfilter;
+    tap_step = strides_.tap, channel_step = strides_.channel;
+  }
   for (int64_t row = first_row; row < last_row;) {
     const int64_t tap = row / rows_per_tap();
     const int64_t stop = std::min(last_row, (tap + 1) * rows_per_tap());
     FilterBlock<T> block;
     block.x = scratch.x;
     block.pixels = copies_patches_ ? end - begin : ListTap(job, tap, begin, end, scratch);
-    block.pitch = padded_columns_;
-    block.accumulate = !start;
+    block.pitch = channel_step;
+    block.accumulate = !start || (direct_ && job.gradient.accumulate);
     for (int64_t column = 0; column < padded_columns_; column += panel_width()) {
       block.dy = column < tail ? scratch.dy : scratch.tail;
       block.dy_offset = column < tail ? column : 0;
@@ -151,7 +161,7 @@ void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64
       for (int64_t r = row; r < stop; ++r) {
         block.x_offset = (r - tap * rows_per_tap()) * kernels_.max_rows;
         block.rows = int(std::min<int64_t>(kernels_.max_rows, tap_rows_ - block.x_offset));
-        block.out = sums + (tap * tap_rows_ + block.x_offset) * padded_columns_ + column;
+        block.out = sums + tap * tap_step + block.x_offset * channel_step + column;
         kernels_.filter_block(block);
       }
     }
@@ -206,19 +216,31 @@ void FilterGemm<T>::ListPatches(const Job& job, int64_t begin, int64_t end,
 }
 
 template <typename T>
-void FilterGemm<T>::Finish(const std::byte* memory, T* dfilter, T* dbias, bool accumulate) const {
+void FilterGemm<T>::Finish(const std::byte* memory, const Gradient& gradient) const {
   const Shared shared = DivideShared(const_cast<std::byte*>(memory));
-  const int64_t patch = gather_.patch(), size = patch * padded_columns_;
-  const int64_t grain = 1 + 8192 / gather_.columns;
-  ParallelFor(0, patch, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      T* to = dfilter + row / gather_.depth * strides_.tap + row % gather_.depth * strides_.channel;
-      for (int64_t f = 0; f < gather_.columns; ++f) {
-        T sum = accumulate ? to[f * strides_.filter] : T(0);
-        for (int64_t part = 0; part < parts_; ++part) {
-          sum += shared.sums[part * size + row * padded_columns_ + f];
+  T* const dfilter = gradient.dfilter;
+  T* const dbias = gradient.dbias;
+  const bool accumulate = gradient.accumulate;
+  const int64_t size = gather_.patch() * padded_columns_, depth = gather_.depth;
+  // Blocks whose lines are used up in either order of the filter.
+  constexpr int64_t kBlock = 16;
+  const int64_t blocks = (gather_.columns + kBlock - 1) / kBlock;
+  const int64_t runs = (depth + kBlock - 1) / kBlock;
+  const int64_t grain = 1 + 8192 / (kBlock * kBlock * gather_.taps());
+  ParallelFor(0, direct_ ? 0 : runs * blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t f0 = item % blocks * kBlock, f1 = std::min(gather_.columns, f0 + kBlock);
+      const int64_t c0 = item / blocks * kBlock, c1 = std::min(depth, c0 + kBlock);
+      for (int64_t c = c0; c < c1; ++c) {
+        for (int64_t tap = 0; tap < gather_.taps(); ++tap) {
+          const T* from = shared.sums + (tap * depth + c) * padded_columns_;
+          T* to = dfilter + tap * strides_.tap + c * strides_.channel;
+          for (int64_t f = f0; f < f1; ++f) {
+            T sum = accumulate ? to[f * strides_.filter] : T(0);
+            for (int64_t part = 0; part < parts_; ++part) sum += from[part * size + f];
+            to[f * strides_.filter] = sum;
+          }
         }
-        to[f * strides_.filter] = sum;
       }
     }
   });

@@ -26,12 +26,19 @@ class FilterGemm {
   size_t shared_bytes() const;  // partial sums
   size_t thread_bytes() const;  // scratch of one thread
 
+  // What the sums become: dfilter = (accumulate ? dfilter : 0) + sum, and dbias likewise unless
+  // null.
+  struct Gradient {
+    T* dfilter;
+    T* dbias;
+    bool accumulate;
+  };
+
   // Adds the images of a call to the partial sums, or starts them anew. A batch may come in several
-  // calls, always divided in the same way.
-  void Run(Pixels<const T> x, Pixels<const T> dy, int64_t images, bool start, bool with_bias,
-           std::byte* shared, int threads, std::byte* scratch) const;
-  // dfilter = (accumulate ? dfilter : 0) + the partial sums, and dbias likewise unless null.
-  void Finish(const std::byte* shared, T* dfilter, T* dbias, bool accumulate) const;
+  // calls, always divided in the same way; Finish follows the last.
+  void Run(Pixels<const T> x, Pixels<const T> dy, int64_t images, bool start,
+           const Gradient& gradient, std::byte* shared, int threads, std::byte* scratch) const;
+  void Finish(const std::byte* shared, const Gradient& gradient) const;
 
  private:
   struct Job;      // one call
@@ -59,6 +66,7 @@ class FilterGemm {
   int64_t tap_rows_;        // patch elements that are neighbours in memory
   int64_t padded_columns_;  // filters rounded up to whole vectors
   int64_t parts_;           // partial sums
+  bool direct_;             // the only partial sum is the gradient itself
 };
 
 }  // namespace dtnn::i2c

@@ -98,15 +98,16 @@ class I2cConv2d final : public Conv2d {
                                  threads_, memory.threads);
       return absl::OkStatus();
     }
+    const typename FilterGemm<T>::Gradient gradient{dfilter.data<T>(), bias_gradient, accumulate};
     const int64_t images = x.shape()[0], step = nchw() ? chunk_ : std::max<int64_t>(images, 1);
     for (int64_t begin = 0; begin == 0 || begin < images; begin += step) {
       const int64_t count = std::min(step, images - begin);
       const Pixels<const T> from = Nhwc(x, begin, count, memory.in);
-      const Pixels<const T> gradient = Nhwc(dy, begin, count, memory.out);
-      filter_gradient_.Run(from, gradient, count, begin == 0, !dbias.empty(), memory.sums, threads_,
+      const Pixels<const T> dy_pixels = Nhwc(dy, begin, count, memory.out);
+      filter_gradient_.Run(from, dy_pixels, count, begin == 0, gradient, memory.sums, threads_,
                            memory.threads);
     }
-    filter_gradient_.Finish(memory.sums, dfilter.data<T>(), bias_gradient, accumulate);
+    filter_gradient_.Finish(memory.sums, gradient);
     return absl::OkStatus();
   }
 

@@ -1,6 +1,7 @@
 #include "kernels/conv/planar.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/conv/scratch.h"
 #include "tensor/parallel_for.h"
@@ -17,6 +18,12 @@ constexpr int64_t kNarrow = 8;  // on narrower maps too much is computed between
 
 int64_t RoundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
+}
+
+// Compilers do not see a memset in std::fill of floating zeros.
+template <typename T>
+void Zero(T* to, int64_t count) {
+  std::memset(to, 0, size_t(count) * sizeof(T));
 }
 
 bool Suits(const Conv2dSpec& s, int64_t depth, int64_t columns, int64_t width) {
@@ -125,7 +132,8 @@ void Planar<T>::Pack(const T* filter, int64_t tap_stride, int64_t depth_stride,
   }
 }
 
-// Planes of what output rows [first, first + rows) of an image read.
+// Planes of what output rows [first, first + rows) of an image read. The margins of the rows are
+// zero from the start and never written.
 template <typename T>
 void Planar<T>::FillPlanes(ImageBatch<const T> in, int64_t image, int64_t first, int64_t rows,
                            T* planes) const {
@@ -135,14 +143,10 @@ void Planar<T>::FillPlanes(ImageBatch<const T> in, int64_t image, int64_t first,
   for (int64_t r = 0; r < rows + reach_vertical_; ++r) {
     T* line = planes + r * pitch_;
     const int64_t h = first + r - origin_vertical_;
-    const bool inside = h >= 0 && h < in_height_;
-    const int64_t margin = inside ? left : pitch_;
-    for (int64_t c = 0; c < depth_; ++c) {
-      T* to = line + c * plane_;
-      for (int64_t j = 0; j < margin; ++j) to[j] = 0;
-      for (int64_t j = inside ? left + pixels : pitch_; j < pitch_; ++j) to[j] = 0;
+    if (h < 0 || h >= in_height_) {
+      for (int64_t c = 0; c < depth_; ++c) Zero(line + c * plane_, pitch_);
+      continue;
     }
-    if (!inside) continue;
     PixelRow<const T> row = in.Row(image, h);
     row.data += skipped * row.pixel_stride;
     kernels_.to_planes(row, pixels, depth_, line + left, plane_);
@@ -158,7 +162,7 @@ void Planar<T>::Multiply(ImageBatch<const T> in, int64_t images, const T* packed
   const bool relu_later = relu && addend.data != nullptr;
   ParallelThreads(threads, [&](int thread) {
     const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
-    std::fill_n(mine.in, mine.in_size, T(0));
+    Zero(mine.in, mine.in_size);
     const int64_t end = items * (thread + 1) / threads;
     for (int64_t item = items * thread / threads; item < end; ++item) {
       const int64_t image = item / strips(), first = item % strips() * strip_;
@@ -198,13 +202,11 @@ void Planar<T>::CorrelateStrip(ImageBatch<const T> x, ImageBatch<const T> dy, in
   const int64_t first = strip * strip_, rows = std::min(strip_, out_height_ - first);
   const int64_t count = RoundUp(rows * pitch_, kernels_.lanes);
   FillPlanes(x, image, first, rows, scratch.in);
-  // The columns between the rows of dy are zero, whatever x holds there.
-  for (int64_t f = 0; f < columns_; ++f) {
+  // The columns between the rows of dy are zero from the start, whatever x holds there; so must be
+  // what a taller strip left.
+  for (int64_t f = 0; rows < strip_ && f < columns_; ++f) {
     T* plane = scratch.out + f * out_plane_;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t j = out_width_; j < pitch_; ++j) plane[r * pitch_ + j] = 0;
-    }
-    for (int64_t j = rows * pitch_; j < count; ++j) plane[j] = 0;
+    Zero(plane + rows * pitch_, count - rows * pitch_);
   }
   for (int64_t r = 0; r < rows; ++r) {
     kernels_.to_planes(dy.Row(image, first + r), out_width_, columns_, scratch.out + r * pitch_,
@@ -245,13 +247,13 @@ void Planar<T>::Correlate(ImageBatch<const T> x, ImageBatch<const T> dy, int64_t
   threads = std::min({threads, NumThreads(), int(kParts)});
   ParallelThreads(threads, [&](int thread) {
     const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
-    std::fill_n(mine.in, mine.in_size, T(0));
-    std::fill_n(mine.out, padded_columns_ * out_plane_, T(0));
+    Zero(mine.in, mine.in_size);
+    Zero(mine.out, padded_columns_ * out_plane_);
     for (int64_t part = kParts * thread / threads; part < kParts * (thread + 1) / threads; ++part) {
       T* part_sums = sums + part * size;
       T* part_bias = bias_sums + part * bias_size;
-      std::fill_n(part_sums, size, T(0));
-      std::fill_n(part_bias, bias_size, T(0));
+      Zero(part_sums, size);
+      Zero(part_bias, bias_size);
       for (int64_t item = items * part / kParts; item < items * (part + 1) / kParts; ++item) {
         CorrelateStrip(x, dy, item / strips(), item % strips(), mine, part_sums,
                        dbias != nullptr ? part_bias : nullptr);
