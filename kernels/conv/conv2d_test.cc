@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "hwy/highway.h"
 #include "kernels/conv/reference.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
@@ -153,19 +154,30 @@ class Conv2dTest : public ::testing::TestWithParam<Parameter> {
   int64_t Patch() const { return spec_.channels * spec_.kernel.vertical * spec_.kernel.horizontal; }
 };
 
-TEST_P(Conv2dTest, ExactOnIntegersInAllDirections) {
-  Runner runner(spec_, variant_);
+TEST_P(Conv2dTest, ExactOnIntegersOnEveryInstructionSet) {
   const Tensor x = Integers(spec_.InputShape(), 1), w = Integers(spec_.FilterShape(), 2);
   const Tensor dy = Integers(spec_.OutputShape(), 3);
-  const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
-  const Tensor dw = Zeros(spec_.FilterShape()), dbias = Zeros({spec_.filters});
-  runner.Forward(x, w, y);
-  EXPECT_TRUE(Close(Of(y), reference::Conv2dForward(spec_, Of(x), Of(w)), 0));
-  runner.BackwardData(dy, w, dx);
-  EXPECT_TRUE(Close(Of(dx), reference::Conv2dBackwardData(spec_, Of(dy), Of(w)), 0));
-  runner.BackwardFilter(x, dy, dw, dbias);
-  EXPECT_TRUE(Close(Of(dw), reference::Conv2dBackwardFilter(spec_, Of(x), Of(dy)), 0));
-  EXPECT_TRUE(Close(Of(dbias), reference::Conv2dBackwardBias(spec_, Of(dy)), 0));
+  const auto y_expected = reference::Conv2dForward(spec_, Of(x), Of(w));
+  const auto dx_expected = reference::Conv2dBackwardData(spec_, Of(dy), Of(w));
+  const auto dw_expected = reference::Conv2dBackwardFilter(spec_, Of(x), Of(dy));
+  const auto dbias_expected = reference::Conv2dBackwardBias(spec_, Of(dy));
+  const int64_t supported = hwy::SupportedTargets();
+  for (const int64_t target : {HWY_AVX3, HWY_AVX2, HWY_STATIC_TARGET}) {
+    if (target != HWY_STATIC_TARGET && (supported & target) == 0) continue;
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::GetChosenTarget().Update(target);
+    Runner runner(spec_, variant_);
+    const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
+    const Tensor dw = Zeros(spec_.FilterShape()), dbias = Zeros({spec_.filters});
+    runner.Forward(x, w, y);
+    EXPECT_TRUE(Close(Of(y), y_expected, 0));
+    runner.BackwardData(dy, w, dx);
+    EXPECT_TRUE(Close(Of(dx), dx_expected, 0));
+    runner.BackwardFilter(x, dy, dw, dbias);
+    EXPECT_TRUE(Close(Of(dw), dw_expected, 0));
+    EXPECT_TRUE(Close(Of(dbias), dbias_expected, 0));
+  }
+  hwy::GetChosenTarget().Update(supported);
 }
 
 TEST_P(Conv2dTest, WithinRoundingOnRandomValues) {
