@@ -22,8 +22,9 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> DeviceContext::Create(Device devi
 #ifdef DTNN_WITH_CUDA
   return CudaContext::Create(device);
 #else
-  return absl::UnimplementedError(absl::StrCat(
-      "this build has no GPU support, so ", device.ToString(), " cannot be used; build with --config=cuda"));
+  return absl::UnimplementedError(absl::StrCat("this build has no GPU support, so ",
+                                               device.ToString(),
+                                               " cannot be used; build with --config=cuda"));
 #endif
 }
 

@@ -18,7 +18,8 @@ namespace dtnn {
 
 class DeviceContext {
  public:
-  // Unimplemented for a GPU in a build without --config=cuda; NotFound where the device is not there.
+  // Unimplemented for a GPU in a build without --config=cuda; NotFound where the device is not
+  // there.
   static absl::StatusOr<std::unique_ptr<DeviceContext>> Create(Device device);
   virtual ~DeviceContext() = default;
 

@@ -21,8 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ZooTest,
 
 TEST_P(ZooTest, CountsInBothFormats) {
   for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    const absl::StatusOr<Graph> graph =
-        BuildModel(GetParam().name, {.format = format});
+    const absl::StatusOr<Graph> graph = BuildModel(GetParam().name, {.format = format});
     ASSERT_TRUE(graph.ok()) << graph.status();
     EXPECT_EQ(graph->num_parameters(), GetParam().parameters);
     EXPECT_EQ(graph->num_trainable_parameters(), GetParam().trainable);
