@@ -13,7 +13,6 @@ class AdditionOp : public LayerOp {
  public:
   explicit AdditionOp(std::unique_ptr<Add> add) : add_(std::move(add)) {}
 
-  // The first input's gradient may be dy itself: it is handled last, when nobody reads dy any more.
   LayerOpTraits traits() const override { return {.backward_in_place = 0}; }
 
   absl::Status Forward(const ForwardArgs& args) override {
@@ -21,8 +20,9 @@ class AdditionOp : public LayerOp {
   }
 
   absl::Status Backward(const BackwardArgs& args) override {
-    for (size_t i = args.dx.size(); i-- > 0;) {
-      if (args.dx[i].empty()) continue;
+    for (size_t i = 0; i < args.dx.size(); ++i) {
+      // Where the first input's gradient is dy's memory, it is complete.
+      if (args.dx[i].empty() || args.dx[i].raw_data() == args.dy.raw_data()) continue;
       DTNN_RETURN_IF_ERROR(add_->Run({&args.dy, 1}, args.dx[i], args.accumulate[i]));
     }
     return absl::OkStatus();

@@ -1,6 +1,8 @@
 #include "layers/concatenation.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/concat/concat.h"
@@ -11,18 +13,33 @@ namespace {
 
 class ConcatenationOp : public LayerOp {
  public:
-  explicit ConcatenationOp(std::unique_ptr<Concat> concat) : concat_(std::move(concat)) {}
+  ConcatenationOp(std::unique_ptr<Concat> concat, const BindContext& context)
+      : concat_(std::move(concat)), format_(context.format) {
+    for (const Shape& input : context.inputs)
+      channels_.push_back(ExtentsOf(input, format_).channels);
+  }
 
   LayerOpTraits traits() const override { return {}; }
   absl::Status Forward(const ForwardArgs& args) override {
     return concat_->Forward(args.inputs, args.output);
   }
   absl::Status Backward(const BackwardArgs& args) override {
-    return concat_->Backward(args.dy, args.dx, args.accumulate);
+    const auto unwanted = std::ranges::count_if(args.dx, &Tensor::empty);
+    if (unwanted <= 1) return concat_->Backward(args.dy, args.dx, args.accumulate);
+    // The kernel infers the width of one empty part, but not of several: part by part.
+    for (size_t i = 0, begin = 0; i < args.dx.size(); begin += size_t(channels_[i++])) {
+      if (args.dx[i].empty()) continue;
+      DTNN_RETURN_IF_ERROR(
+          concat_->Backward(args.dy.Channels(int64_t(begin), channels_[i], format_),
+                            args.dx.subspan(i, 1), args.accumulate.subspan(i, 1)));
+    }
+    return absl::OkStatus();
   }
 
  private:
   std::unique_ptr<Concat> concat_;
+  TensorFormat format_;
+  std::vector<int64_t> channels_;  // of the inputs
 };
 
 }  // namespace
@@ -52,7 +69,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> ConcatenationLayer::Bind(
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Concat> concat,
       CreateConcat(*context.device, {.format = context.format, .dtype = context.dtype}));
-  return std::make_unique<ConcatenationOp>(std::move(concat));
+  return std::make_unique<ConcatenationOp>(std::move(concat), context);
 }
 
 }  // namespace dtnn

@@ -77,7 +77,9 @@ struct BackwardArgs {
   std::span<const Tensor> inputs;  // valid where traits say that they are read
   Tensor output;                   // likewise
   Tensor dy;
-  std::span<const Tensor> dx;        // one per input; an empty tensor: not wanted
+  // One per input; an empty tensor: not wanted. Written in the order of the inputs: one that stands
+  // twice among them has one gradient, which the first writes and the second adds to.
+  std::span<const Tensor> dx;
   std::span<const bool> accumulate;  // one per input: add to dx instead of overwriting it
   std::span<const ParameterView> parameters;
   std::span<const Tensor> gradients;  // one per trainable parameter, overwritten

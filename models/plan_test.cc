@@ -75,32 +75,66 @@ class PlanTest : public ::testing::TestWithParam<TensorFormat> {
 INSTANTIATE_TEST_SUITE_P(Formats, PlanTest,
                          ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW));
 
+// Central differences of every third parameter; returns how many gradients are not 0.
+int64_t ExpectNumericGradients(Session& run, const Tensor& x, const Tensor& labels) {
+  auto objective = [&] {
+    run.store->MarkChanged();
+    const absl::Status status = run.plan->ForwardBackward(x, labels, 0.5, 2);
+    EXPECT_TRUE(status.ok()) << status;
+    return 0.5 * run.plan->LossSum();
+  };
+  objective();
+  const std::vector<double> analytic = Values(run.store->gradients());
+  const Tensor values = run.store->values();
+  int64_t nonzero = 0;
+  for (int64_t i = 0; i < values.num_elements(); i += 3) {
+    const double value = values.data<double>()[i], step = 1e-5;
+    values.data<double>()[i] = value + step;
+    const double above = objective();
+    values.data<double>()[i] = value - step;
+    const double below = objective();
+    values.data<double>()[i] = value;
+    EXPECT_NEAR(analytic[size_t(i)], (above - below) / (2 * step), 1e-7) << "parameter " << i;
+    nonzero += analytic[size_t(i)] != 0;
+  }
+  return nonzero;
+}
+
 TEST_P(PlanTest, GradientsOfAWholeNetwork) {
   for (double dropout : {0.0, 0.4}) {
     Session run(TangledGraph(GetParam(), dropout), 3);
-    const Tensor x = Batch(3), labels = Labels(3);
-    auto objective = [&] {
-      run.store->MarkChanged();
-      const absl::Status status = run.plan->ForwardBackward(x, labels, 0.5, 2);
-      EXPECT_TRUE(status.ok()) << status;
-      return 0.5 * run.plan->LossSum();
-    };
-    objective();
-    const std::vector<double> analytic = Values(run.store->gradients());
-    const Tensor values = run.store->values();
-    int64_t nonzero = 0;
-    for (int64_t i = 0; i < values.num_elements(); i += 3) {
-      const double value = values.data<double>()[i], step = 1e-5;
-      values.data<double>()[i] = value + step;
-      const double above = objective();
-      values.data<double>()[i] = value - step;
-      const double below = objective();
-      values.data<double>()[i] = value;
-      EXPECT_NEAR(analytic[size_t(i)], (above - below) / (2 * step), 1e-7) << "parameter " << i;
-      nonzero += analytic[size_t(i)] != 0;
-    }
-    EXPECT_GT(nonzero, 40);
+    EXPECT_GT(ExpectNumericGradients(run, Batch(3), Labels(3)), 40);
   }
+}
+
+TEST_P(PlanTest, AValueMayEnterABlockSeveralTimes) {
+  const GraphBuilder::Path same = GraphBuilder::Identity();
+  const GraphBuilder::Path tanh = [](GraphBuilder& p) { p.Tanh(); };
+  GraphBuilder b("repeated", GetParam());
+  b.Input({6, 6, 2}).Conv2d(2, {.kernel = 1}).Add({same, same}).Add({same, tanh, same});
+  b.Concat({same, tanh, same}).Concat({same, same}).Flatten().Fc(4).Softmax();
+  Session run(*b.Build(), 2);
+  EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 40);
+}
+
+// The first paths have nothing to train: no gradient flows into them.
+TEST_P(PlanTest, BlocksOfTheBatchItself) {
+  const GraphBuilder::Path same = GraphBuilder::Identity();
+  const GraphBuilder::Path pool = [](GraphBuilder& p) { p.MaxPool2d({.window = 3, .padding = 1}); };
+  const GraphBuilder::Path conv = [](GraphBuilder& p) { p.Conv2d(2, {.padding = 1}).Relu(); };
+  GraphBuilder b("early", GetParam());
+  b.Input({6, 6, 2}).Add({same, pool, same}).Concat({same, conv, pool, same, conv});
+  b.Add({conv, conv}).Flatten().Fc(4).Softmax();
+  Session run(*b.Build(), 2);
+  EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 40);
+}
+
+// The loss then reads probabilities instead of logits.
+TEST_P(PlanTest, TheLastLayerNeedNotBeASoftmax) {
+  GraphBuilder b("sigmoid", GetParam());
+  b.Input({6, 6, 2}).Conv2d(2).Relu().Flatten().Fc(4).Sigmoid();
+  Session run(*b.Build(), 2);
+  EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 20);
 }
 
 TEST_P(PlanTest, ASmallerBatchIsTheSameAsAPlanOfItsSize) {
