@@ -80,6 +80,14 @@ void GatherGemm<T>::Pack(const T* filter, int64_t tap_stride, int64_t depth_stri
         }
         continue;
       }
+      if (depth_stride == 1) {
+        kernels_.transpose(from + first, columns, last - first, column_stride, to + first * width,
+                           width);
+        for (int64_t k = first; k < last; ++k) {
+          std::fill(to + k * width + columns, to + (k + 1) * width, T(0));
+        }
+        continue;
+      }
       for (int64_t j = 0; j < width; ++j) {
         for (int64_t k = first; k < last; ++k) {
           to[k * width + j] = j < columns ? from[k * depth_stride + j * column_stride] : T(0);

@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/conv/planar_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/conv/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::i2c {
@@ -156,19 +157,6 @@ void Correlate(const PlanarSums<T>& s) {
 #define DTNN_HAS_BLOCKS (HWY_TARGET != HWY_SCALAR)
 
 #if DTNN_HAS_BLOCKS
-// Four vectors of four: rows become columns.
-template <class D, class V>
-HWY_INLINE void Transpose4(D d, V& a, V& b, V& c, V& e) {
-  const hn::Repartition<double, D> wide;
-  const auto as_wide = [&](V v) HWY_ATTR { return hn::BitCast(wide, v); };
-  const V ab0 = hn::InterleaveLower(d, a, b), ab1 = hn::InterleaveUpper(d, a, b);
-  const V ce0 = hn::InterleaveLower(d, c, e), ce1 = hn::InterleaveUpper(d, c, e);
-  a = hn::BitCast(d, hn::InterleaveLower(wide, as_wide(ab0), as_wide(ce0)));
-  b = hn::BitCast(d, hn::InterleaveUpper(wide, as_wide(ab0), as_wide(ce0)));
-  c = hn::BitCast(d, hn::InterleaveLower(wide, as_wide(ab1), as_wide(ce1)));
-  e = hn::BitCast(d, hn::InterleaveUpper(wide, as_wide(ab1), as_wide(ce1)));
-}
-
 // Blocks of 4 pixels x 4 channels of a row whose channels are neighbours.
 template <typename T>
 HWY_INLINE void BlocksToPlanes(PixelRow<const T> row, int64_t pixels, int64_t channels, T* planes,
