@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,7 +96,12 @@ absl::Status Run(std::vector<std::string> arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  const absl::Status status = dtnn::Run({argv + std::min(argc, 1), argv + argc});
+  absl::Status status;
+  try {
+    status = dtnn::Run({argv + std::min(argc, 1), argv + argc});
+  } catch (const std::bad_alloc&) {  // of the standard library's containers
+    status = absl::ResourceExhaustedError("no memory left; smaller numbers need less");
+  }
   std::cout.flush();
   return dtnn::ReportStatus(status, dtnn::kProgram, std::cerr);
 }

@@ -19,7 +19,9 @@ struct Outcome {
 // redirect them.
 Outcome Launch(const std::string& arguments) {
   Outcome outcome;
-  const std::string command = "{ apps/benchmark " + arguments + "; } 2>&1";
+  // Memory that a machine does not have is refused under the address sanitizer as well.
+  const std::string command =
+      "{ ASAN_OPTIONS=allocator_may_return_null=1 apps/benchmark " + arguments + "; } 2>&1";
   std::FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return outcome;
   char buffer[4096];
@@ -54,7 +56,9 @@ TEST(BenchmarkTest, WrongUsageIsOneLineAndExitCode2) {
        {"--evaluate", "--nonsense", "x", "--model=simplecnn --dataset=mnist --num-epochs=-1",
         "--model=vgg61 --dataset=mnist", "--model=simplecnn --dataset=cifar10",
         "--model=simplecnn --dataset=mnist --tracing", "--help=nonsense",
-        "--model=simplecnn --dataset=mnist --batch-size=1 --global-batch-size=1"}) {
+        "--model=simplecnn --dataset=mnist --batch-size=1 --global-batch-size=1",
+        "--model=simplecnn --dataset=synthetic --synthetic-train-samples=4000000000",
+        "--model=simplecnn --dataset=synthetic --steps-per-epoch=1e300"}) {
     const Outcome outcome = Launch(arguments);
     EXPECT_EQ(outcome.exit_code, 2) << arguments;
     EXPECT_EQ(Lines(outcome.text), 1) << outcome.text;
@@ -108,6 +112,10 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
        "model vgg16_cifar10 takes samples of 32x32x3"},
       {"--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,1,1",
        "layer 3 (MaxPool2D)"},
+      {"--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,100000,100000",
+       "batches of shape (64, 100000, 100000, 1): no memory for 2560000000000 bytes"},
+      {"--model=simplemlp --dataset=synthetic --synthetic-input-shape=1000,1000000000,1000000",
+       "layer 0 (Input): a tensor of shape"},
   };
   for (const auto& c : cases) {
     const Outcome outcome = Launch(std::string(c.arguments) + " 2>&1 >/dev/null");

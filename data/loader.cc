@@ -86,7 +86,13 @@ absl::Status Loader::Impl::Init() {
   DTNN_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(extents));
   for (int i = 0; i < options_.prefetch + 1; ++i) {
     Slot slot;
-    DTNN_ASSIGN_OR_RETURN(slot.x, Tensor::Allocate(Device::Cpu(), options_.dtype, shape));
+    absl::StatusOr<Tensor> x = Tensor::Allocate(Device::Cpu(), options_.dtype, shape);
+    if (!x.ok()) {
+      return absl::Status(x.status().code(), absl::StrCat("batches of shape ", shape.ToString(),
+                                                          ": ", std::string(x.status().message()),
+                                                          "; a smaller batch needs less"));
+    }
+    slot.x = *std::move(x);
     DTNN_ASSIGN_OR_RETURN(slot.labels, Tensor::Allocate(Device::Cpu(), DType::kInt32, Shape{rows}));
     slots_.push_back(std::move(slot));
   }

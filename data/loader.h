@@ -1,7 +1,8 @@
 // The batches of one rank, epoch after epoch, prepared ahead by a background thread.
 //
-//   DTNN_ASSIGN_OR_RETURN(auto loader, Loader::Create(dataset, Part::kTrain, split.train,
-//   options)); loader->StartEpoch(epoch); for (;;) {
+//   DTNN_ASSIGN_OR_RETURN(auto loader, Loader::Create(dataset, part, indices, options));
+//   loader->StartEpoch(epoch);
+//   for (;;) {
 //     DTNN_ASSIGN_OR_RETURN(const Batch* batch, loader->Next());
 //     if (batch == nullptr) break;
 //     ...

@@ -103,7 +103,7 @@ absl::Status Check(const SyntheticOptions& options) {
   if (std::min({height, width, channels}) < 1 || !Shape::Make(extents).ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("synthetic samples of ", channels, " channels, height ", height, " and width ",
-                     width, " make no sense: expected 1 or more of each"));
+                     width, " make no sense: expected 1 or more of each, fewer than 2^63 values"));
   }
   if (options.classes < 1 || options.classes > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(

@@ -16,6 +16,9 @@ constexpr Range kPositive = {.low = 0, .low_open = true};
 constexpr Range kFactor = {.low = 0, .high = 1, .low_open = true};
 constexpr Range kBelow1 = {.low = 0, .high = 1, .high_open = true};
 constexpr Range kInside01 = {.low = 0, .high = 1, .low_open = true, .high_open = true};
+// Numbers that index lists are held to what lists of a common machine can hold.
+constexpr Range kSteps = {.low = 0, .high = 1e9};
+constexpr Range kSamples = {.low = 1, .high = 1e8};
 constexpr Range kPort = {.low = 1, .high = 65535};
 
 constexpr std::string_view kMissingMetrics =
@@ -84,7 +87,7 @@ constexpr OptionSpec kTable[] = {
     Now("dtype", kModel, kWord, &O::dtype, "type of parameters and activations", "float32,float64"),
     Now("num-epochs", kModel, kInt, &O::num_epochs, "passes over the training data", kAtLeast0),
     Now("steps-per-epoch", kModel, kReal, &O::steps_per_epoch,
-        "train on this many batches per epoch; 0: on all", kAtLeast0),
+        "train on this many batches per epoch; 0: on all", kSteps),
     Now("evaluate", kModel, kBool, &O::evaluate, "test before and after training"),
     Now("evaluate-only", kModel, kBool, &O::evaluate_only, "test and do not train"),
     Later("weights-and-bias-filename", kModel, kText, "None", "None", ".npz file to start from"),
@@ -122,9 +125,9 @@ constexpr OptionSpec kTable[] = {
     Now("dataset-lang2", kDataset, kText, &O::dataset_lang2,
         "second language of a text data set (image data ignores it)"),
     Now("synthetic-train-samples", kDataset, kInt, &O::synthetic_train_samples,
-        "training samples of synthetic data", kAtLeast1),
+        "training samples of synthetic data", kSamples),
     Now("synthetic-test-samples", kDataset, kInt, &O::synthetic_test_samples,
-        "test samples of synthetic data", kAtLeast1),
+        "test samples of synthetic data", kSamples),
     Now("synthetic-input-shape", kDataset, kInts, &O::synthetic_input_shape,
         "channels,height,width of a synthetic sample", kAtLeast1),
     Now("synthetic-output-shape", kDataset, kInts, &O::synthetic_output_shape,
