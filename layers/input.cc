@@ -14,8 +14,9 @@ class InputOp : public LayerOp {
 
 }  // namespace
 
-absl::StatusOr<Shape> InputLayer::OutputShape(std::span<const Shape> /*inputs*/,
+absl::StatusOr<Shape> InputLayer::OutputShape(std::span<const Shape> inputs,
                                               TensorFormat format) const {
+  if (!inputs.empty()) return absl::InvalidArgumentError("must come first and only once");
   if (sample_.height < 1 || sample_.width < 1 || sample_.channels < 1) {
     return absl::InvalidArgumentError(absl::StrCat("a sample needs positive extents, not ",
                                                    sample_.height, "x", sample_.width, "x",

@@ -12,6 +12,17 @@
 #include "layers/softmax.h"
 
 namespace dtnn {
+namespace {
+
+// Bounds every shape of a graph, so that sums over its nodes cannot overflow.
+absl::Status CheckSize(const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 48;
+  if (Shape::Make(shape.extents()).ok() && shape.NumElements() <= kMost) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a tensor of shape ", shape.ToString(), " has more than 2^48 elements"));
+}
+
+}  // namespace
 
 GraphBuilder::GraphBuilder(std::string name, TensorFormat format) : layout_(&graph_.layout_) {
   graph_.name_ = std::move(name);
@@ -127,6 +138,12 @@ int GraphBuilder::AddNode(std::shared_ptr<const Layer> layer, int id,
   }
   node.output = *output;
   node.parameters = layer->Parameters(node.input_shapes, graph_.format_);
+  absl::Status sizes = CheckSize(node.output);
+  for (const ParameterSpec& parameter : node.parameters) sizes.Update(CheckSize(parameter.shape));
+  if (!sizes.ok()) {
+    Fail(id, layer->type_name(), sizes);
+    return -1;
+  }
   node.layer = std::move(layer);
   graph_.nodes_.push_back(std::move(node));
   return int(graph_.nodes_.size()) - 1;

@@ -2,9 +2,10 @@
 //
 //   GraphBuilder b("resnet_head", TensorFormat::kNHWC);
 //   b.Input({32, 32, 3}).Conv2d(16, {.padding = 1}).Relu();
-//   b.Add({[](GraphBuilder& p) { p.Conv2d(16, {.padding = 1}); },
-//   GraphBuilder::Identity()}).Relu(); b.Flatten().Fc(10).Softmax(); absl::StatusOr<Graph> graph =
-//   b.Build();
+//   const GraphBuilder::Path conv = [](GraphBuilder& p) { p.Conv2d(16, {.padding = 1}); };
+//   b.Add({conv, GraphBuilder::Identity()}).Relu();
+//   b.Flatten().Fc(10).Softmax();
+//   absl::StatusOr<Graph> graph = b.Build();
 //
 // Each call appends a layer to the current path. The first mistake (a kernel larger than its image,
 // paths that do not match) is kept and returned by Build, naming the layer by id and type.

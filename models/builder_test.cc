@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "layers/input.h"
 
 namespace dtnn {
 namespace {
@@ -58,6 +59,17 @@ TEST(GraphBuilderTest, TheFirstMistakeIsReported) {
             "Flatten before it");
 }
 
+TEST(GraphBuilderTest, SizesThatNoMachineHoldsAreRefused) {
+  GraphBuilder image("image", TensorFormat::kNHWC);
+  image.Input({int64_t{1} << 40, int64_t{1} << 40, 3});
+  EXPECT_EQ(image.Build().status().message(),
+            "model image, layer 0 (Input): a tensor of shape (1099511627776, 1099511627776, 3) has "
+            "more than 2^48 elements");
+  GraphBuilder weights("weights", TensorFormat::kNHWC);
+  weights.Input({1, int64_t{1} << 40, 1}).Flatten().Fc(int64_t{1} << 40);
+  EXPECT_NE(weights.Build().status().message().find("layer 2 (FC)"), std::string::npos);
+}
+
 TEST(GraphBuilderTest, MismatchedPathsNameTheBlock) {
   GraphBuilder b("paths", TensorFormat::kNHWC);
   b.Input({4, 4, 3});
@@ -73,6 +85,10 @@ TEST(GraphBuilderTest, ANetworkBeginsWithInput) {
   EXPECT_EQ(b.Build().status().message(),
             "model headless, layer 0 (Relu): a network begins with Input");
   EXPECT_FALSE(GraphBuilder("empty", TensorFormat::kNHWC).Build().ok());
+  GraphBuilder twice("twice", TensorFormat::kNHWC);
+  twice.Input({4, 4, 3}).Append(std::make_shared<InputLayer>(ImageExtents{4, 4, 3}));
+  EXPECT_EQ(twice.Build().status().message(),
+            "model twice, layer 1 (Input): must come first and only once");
 }
 
 }  // namespace

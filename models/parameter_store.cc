@@ -54,7 +54,10 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
 }
 
 absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slots) {
-  DTNN_ASSIGN_OR_RETURN(gradients_, ZeroArena(context, dtype_, trainable_size_));
+  // Plans that were compiled before hold views of the gradients.
+  if (gradients_.empty()) {
+    DTNN_ASSIGN_OR_RETURN(gradients_, ZeroArena(context, dtype_, trainable_size_));
+  }
   slots_.clear();
   for (int i = 0; i < slots; ++i) {
     DTNN_ASSIGN_OR_RETURN(Tensor slot, ZeroArena(context, dtype_, trainable_size_));

@@ -27,7 +27,8 @@ class ParameterStore {
                                                                 DeviceContext& context, DType dtype,
                                                                 uint64_t seed);
 
-  // Adds the arenas that training needs; evaluation does without. `slots` arenas of zeros.
+  // Adds the arenas that training needs; evaluation does without. `slots` arenas of zeros: a later
+  // call, for another optimizer, makes them anew and leaves the gradients where they are.
   absl::Status AllocateForTraining(DeviceContext& context, int slots);
   bool has_gradients() const { return !gradients_.empty(); }
 

@@ -18,9 +18,13 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::Compile(const Graph& graph, Paramete
   if (options.training && options.loss == nullptr) {
     return absl::InvalidArgumentError("a training plan needs a loss");
   }
+  if (options.training && !store.has_gradients()) {
+    return absl::FailedPreconditionError(
+        "a training plan needs gradients: call ParameterStore::AllocateForTraining before");
+  }
   std::unique_ptr<Plan> plan(new Plan(graph, store, context));
   DTNN_RETURN_IF_ERROR(plan->Bind(options));
-  DTNN_RETURN_IF_ERROR(plan->Allocate(options));
+  DTNN_RETURN_IF_ERROR(plan->Allocate());
   plan->BindParameters();
   return plan;
 }
@@ -42,6 +46,12 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     Step step;
     step.node = int(i);
     step.input_nodes = node.inputs;
+    // Far beyond any machine, and far enough from the end of 64 bits for sums of buffers.
+    constexpr int64_t kMostBytes = int64_t{1} << 52;
+    if (batch_ > kMostBytes / 8 / std::max<int64_t>(1, node.output.NumElements())) {
+      return Annotate(step,
+                      Oversized(absl::ResourceExhaustedError("the output exceeds 2^52 bytes")));
+    }
     absl::StatusOr<std::unique_ptr<LayerOp>> op =
         node.layer->Bind({.device = context_,
                           .batch = batch_,
@@ -83,14 +93,18 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status Plan::Allocate(const PlanOptions& /*options*/) {
+absl::Status Plan::Allocate() {
   const Device device = context_->device();
   memory_.activations = layout_.arena_bytes;
   for (const Step& step : steps_) {
     memory_.workspace = std::max(memory_.workspace, step.traits.workspace_bytes);
   }
-  DTNN_ASSIGN_OR_RETURN(arena_, Buffer::Allocate(device, memory_.activations));
-  DTNN_ASSIGN_OR_RETURN(workspace_, Buffer::Allocate(device, memory_.workspace));
+  for (const auto& [buffer, bytes] :
+       {std::pair(&arena_, memory_.activations), std::pair(&workspace_, memory_.workspace)}) {
+    absl::StatusOr<std::shared_ptr<Buffer>> memory = Buffer::Allocate(device, bytes);
+    if (!memory.ok()) return Oversized(memory.status());
+    *buffer = *std::move(memory);
+  }
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (layout_.activation[i] == PlanLayout::kBatch) batch_readers_.push_back(i);
     for (int input : steps_[i].input_nodes) {
@@ -108,12 +122,11 @@ absl::Status Plan::Allocate(const PlanOptions& /*options*/) {
 }
 
 void Plan::BindParameters() {
-  const bool with_gradients = training_ && store_->has_gradients();
   for (Step& step : steps_) {
     const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
     for (size_t p = 0; p < specs.size(); ++p) {
       step.parameters.push_back({store_->Value(step.node, int(p)), 0});
-      if (specs[p].trainable && with_gradients) {
+      if (specs[p].trainable && training_) {
         step.gradients.push_back(store_->Gradient(step.node, int(p)));
       }
     }
@@ -133,11 +146,11 @@ Tensor Plan::Activation(int node, int64_t n) const {
 absl::Status Plan::BindBatch(const Tensor& x) {
   const Shape& sample = graph_.input_shape();
   if (x.shape().rank() != sample.rank() + 1 || x.shape().DropFirst() != sample ||
-      x.shape()[0] < 1 || x.shape()[0] > batch_ || x.dtype() != dtype_) {
+      x.shape()[0] < 1 || x.shape()[0] > batch_ || x.dtype() != dtype_ || !x.dense()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a batch of shape ", x.shape().ToString(), " and type ", std::string(Name(x.dtype())),
-        " does not fit a plan for up to ", batch_, " samples of shape ", sample.ToString(),
-        " and type ", std::string(Name(dtype_))));
+        x.dense() ? "a batch of shape " : "a pitched batch of shape ", x.shape().ToString(),
+        " and type ", std::string(Name(x.dtype())), " does not fit a plan for up to ", batch_,
+        " samples of shape ", sample.ToString(), " and type ", std::string(Name(dtype_))));
   }
   const int64_t n = x.shape()[0];
   x_ = x;
@@ -206,6 +219,13 @@ absl::Status Plan::RunLoss(const Tensor& labels, const Tensor& dx, double gradie
     return absl::InvalidArgumentError(absl::StrCat("a batch of ", n_, " samples came with ",
                                                    labels.num_elements(), " labels of type ",
                                                    std::string(Name(labels.dtype()))));
+  }
+  const int64_t classes = graph_.output_shape()[0];
+  for (int64_t i = 0; i < n_; ++i) {
+    const int32_t label = labels.data<int32_t>()[i];
+    if (label >= 0 && label < classes) continue;
+    return absl::InvalidArgumentError(absl::StrCat("sample ", i, " of the batch has label ", label,
+                                                   ", but the network has ", classes, " classes"));
   }
   Tensor device_labels = labels;
   if (!context_->device().is_cpu()) {
@@ -293,6 +313,13 @@ double Plan::LossSum() const {
     for (int64_t i = 0; i < n_; ++i) sum += double(losses.data<T>()[i]);
   });
   return sum;
+}
+
+absl::Status Plan::Oversized(const absl::Status& status) const {
+  return absl::Status(
+      status.code(),
+      absl::StrCat("a plan for ", training_ ? "training on" : "evaluating", " batches of ", batch_,
+                   " samples: ", std::string(status.message()), "; a smaller batch needs less"));
 }
 
 absl::Status Plan::Annotate(const Step& step, const absl::Status& status) const {

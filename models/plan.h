@@ -3,7 +3,8 @@
 //
 // Plans share the ParameterStore, so a training plan and an evaluation plan see the same
 // parameters. A batch may have any number of samples from 1 to the plan's: the last, smaller batch
-// of an epoch is nothing special. Not for several threads at once.
+// of an epoch is nothing special. Store and context must outlive the plan. Not for several threads
+// at once.
 
 #ifndef DTNN_MODELS_PLAN_H_
 #define DTNN_MODELS_PLAN_H_
@@ -45,7 +46,7 @@ class Plan {
                                                        const PlanOptions& options);
 
   // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `labels` are
-  // int32 (n,), within the classes.
+  // int32 (n,). InvalidArgument for another shape or type and for a label that is no class.
   // Predictions only:
   absl::Status Forward(const Tensor& x);
   // Predictions and losses:
@@ -79,7 +80,7 @@ class Plan {
       : graph_(graph), store_(&store), context_(&context) {}
 
   absl::Status Bind(const PlanOptions& options);
-  absl::Status Allocate(const PlanOptions& options);
+  absl::Status Allocate();
   Tensor View(int buffer, DType dtype, const Shape& shape) const;
   Tensor Activation(int node, int64_t n) const;
   void BindParameters();
@@ -89,6 +90,7 @@ class Plan {
   absl::Status RunLoss(const Tensor& labels, const Tensor& dx, double gradient_scale);
   absl::Status RunBackward(int64_t step);
   absl::Status FetchResults(bool with_losses);
+  absl::Status Oversized(const absl::Status& status) const;
   absl::Status Annotate(const Step& step, const absl::Status& status) const;
 
   const Graph graph_;

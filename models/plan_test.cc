@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "models/builder.h"
 #include "models/parameter_store.h"
@@ -213,6 +214,51 @@ TEST_P(PlanTest, RefusesBatchesThatDoNotFit) {
   EXPECT_FALSE(run.plan->Forward(Batch(2, DType::kFloat32)).ok());
   EXPECT_FALSE(run.plan->Forward(RandomTensor(DType::kFloat64, Shape{2, 6, 6, 3}, 1)).ok());
   EXPECT_FALSE(run.plan->Evaluate(Batch(2), Labels(1)).ok());
+  const Tensor wide =
+      RandomTensor(DType::kFloat64, SampleShape({6, 6, 4}, GetParam()).Prepend(2), 1);
+  EXPECT_FALSE(run.plan->Forward(wide.Channels(0, 2, GetParam())).ok());
+}
+
+TEST_P(PlanTest, RefusesLabelsThatAreNoClass) {
+  Session run(TangledGraph(GetParam()), 2);
+  for (double label : {-1.0, 4.0}) {
+    const Tensor labels = TensorOf(DType::kInt32, Shape{2}, {3, label});
+    const absl::Status status = run.plan->ForwardBackward(Batch(2), labels, 1, 0);
+    EXPECT_EQ(status.message(), absl::StrCat("sample 1 of the batch has label ", label,
+                                             ", but the network has 4 classes"));
+    EXPECT_FALSE(run.plan->Evaluate(Batch(2), labels).ok());
+  }
+}
+
+// Another optimizer over the same store must not pull the gradients from under a plan.
+TEST_P(PlanTest, GradientsStayWhereAPlanExpectsThem) {
+  Session run(TangledGraph(GetParam()), 2);
+  ASSERT_TRUE(run.store->AllocateForTraining(*run.device, 2).ok());
+  ASSERT_TRUE(run.plan->ForwardBackward(Batch(2), Labels(2), 1, 0).ok());
+  double sum = 0;
+  for (double gradient : Values(run.store->gradients())) sum += gradient * gradient;
+  EXPECT_GT(sum, 0);
+}
+
+TEST(PlanCompileTest, RefusesWhatNoMachineHolds) {
+  const Graph graph = TangledGraph(TensorFormat::kNHWC);
+  Session run(graph, 1);
+  for (int64_t batch : {int64_t{1} << 45, int64_t{1} << 62}) {
+    const absl::Status status =
+        Plan::Compile(graph, *run.store, *run.device, {.batch = batch}).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_NE(status.message().find(absl::StrCat(batch)), std::string::npos) << status;
+  }
+}
+
+TEST(PlanCompileTest, TrainingNeedsTheGradientsFirst) {
+  const Graph graph = TangledGraph(TensorFormat::kNHWC);
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  const CategoricalCrossEntropy loss;
+  const absl::Status status =
+      Plan::Compile(graph, *store, *device, {.batch = 1, .training = true, .loss = &loss}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
 }
 
 TEST(PlanCompileTest, RefusesNonsense) {
