@@ -125,8 +125,10 @@ class BlockedGemm {
   explicit BlockedGemm(const SerialGemmOperands<T>& x)
       : x_(x), pack_b_(ShouldPackB()), a_copy_(ChooseCopyOfA()) {
     const int64_t depth = std::min(x.k, kDepth);
-    const int64_t a_elements =
-        a_copy_ == kInPlace ? 0 : (std::min(x.m, kRows) + kPanelRows) * (depth + kPad);
+    const int64_t rows = std::min(x.m, kRows);
+    const int64_t a_elements = a_copy_ == kPanels       ? (rows + kPanelRows) * depth
+                               : a_copy_ == kRowsCopied ? rows * kCopiedRow
+                                                        : 0;
     const int64_t b_elements = pack_b_ ? depth * (std::min(x.n, kColumns) + kStripColumns) : 0;
     T* scratch =
         reinterpret_cast<T*>(ThreadScratch(size_t(a_elements + b_elements + kPad) * sizeof(T)));
@@ -153,6 +155,9 @@ class BlockedGemm {
   static constexpr int64_t kDepth = B::kDepth, kRows = B::kRows, kColumns = B::kColumns;
   static constexpr int64_t kStripColumns = B::kStripColumns, kPanelRows = B::kPanelRows;
   static constexpr int64_t kPad = 64 / sizeof(T);
+  // Stride of copied rows of A, however few elements they hold: not a multiple of the distance at
+  // which addresses share a cache set.
+  static constexpr int64_t kCopiedRow = kDepth + kPad;
   enum CopyOfA { kInPlace, kRowsCopied, kPanels };
 
   // In place, B is read line by line at a distance of ldb: fine when it is small, or not read often
@@ -191,9 +196,8 @@ class BlockedGemm {
       case kInPlace:
         return {from, rows, x_.lda, !x_.transpose_a, kPanelRows * (x_.transpose_a ? 1 : x_.lda)};
       case kRowsCopied: {
-        const int64_t stride = kDepth + kPad;  // not a multiple of the cache's set distance
-        PackLines(rows, from, x_.lda, depth, depth, packed_a_, stride);
-        return {packed_a_, rows, stride, true, kPanelRows * stride};
+        PackLines(rows, from, x_.lda, depth, depth, packed_a_, kCopiedRow);
+        return {packed_a_, rows, kCopiedRow, true, kPanelRows * kCopiedRow};
       }
       case kPanels:
         break;

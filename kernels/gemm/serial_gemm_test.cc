@@ -112,6 +112,21 @@ TYPED_TEST(SerialGemmTest, MatchesReferenceAcrossCacheBlocks) {
   });
 }
 
+// Rows of A that lie a multiple of 1024 bytes apart are copied. A thread of its own begins without
+// scratch memory, and with little heap behind it: writing past the scratch is a crash.
+TYPED_TEST(SerialGemmTest, MatchesReferenceWhereShortRowsOfAAreCopied) {
+  constexpr int64_t kLda = 2048 / sizeof(TypeParam);
+  testing::ForEachSimdTarget([] {
+    for (const int64_t k : {32, 33, 128}) {
+      std::thread([k] {
+        for (const int64_t m : {4, 32, 300}) {
+          Check<TypeParam>({false, true, m, 70, k, kLda - k, false}, /*integers=*/true);
+        }
+      }).join();
+    }
+  });
+}
+
 TYPED_TEST(SerialGemmTest, EmptySumIsZeroAndNothingIsWrittenForEmptyC) {
   CheckSizes<TypeParam>({0, 3}, {0, 5}, {0, 4});
 }
