@@ -1,5 +1,6 @@
 #include "layers/testing/gradient_check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -147,6 +148,72 @@ std::vector<double> Numeric(Bench& bench, const Tensor& tensor) {
   return ::testing::AssertionSuccess();
 }
 
+// What a pass of forward and backward makes.
+struct Results {
+  std::vector<double> output;
+  std::vector<std::vector<double>> gradients;  // of the inputs, then of the parameters
+};
+
+Results ResultsOf(const Bench& bench) {
+  Results results{Values(bench.output), {}};
+  for (const Tensor& tensor : bench.dx) results.gradients.push_back(Values(tensor));
+  for (const Tensor& tensor : bench.gradients) results.gradients.push_back(Values(tensor));
+  return results;
+}
+
+void Fill(const Tensor& tensor, const std::vector<double>& values) {
+  std::ranges::copy(values, tensor.data<double>());
+}
+
+void Spoil(const Tensor& tensor) {
+  std::fill_n(tensor.data<double>(), tensor.num_elements(), std::nan(""));
+}
+
+// A plan shares memory as the traits allow; the results must stay the same, bit for bit.
+::testing::AssertionResult CheckTraits(Bench& bench) {
+  const LayerOpTraits traits = bench.op->traits();
+  bench.Forward();
+  bench.Backward(/*accumulate=*/false);
+  const Results expected = ResultsOf(bench);
+  std::vector<std::vector<double>> inputs;
+  for (const Tensor& input : bench.inputs) inputs.push_back(Values(input));
+  const std::vector<double> dy = Values(bench.dy);
+
+  // What the backward pass does not read may be gone by then.
+  bench.Forward();
+  const bool same_memory = traits.is_view;
+  if (!traits.backward_reads_input && !(same_memory && traits.backward_reads_output)) {
+    for (const Tensor& input : bench.inputs) Spoil(input);
+  }
+  if (!traits.backward_reads_output && !(same_memory && traits.backward_reads_input)) {
+    Spoil(bench.output);
+  }
+  bench.Backward(/*accumulate=*/false);
+  if (ResultsOf(bench).gradients != expected.gradients) {
+    return ::testing::AssertionFailure() << "the backward pass reads what traits do not say";
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) Fill(bench.inputs[i], inputs[i]);
+
+  if (traits.forward_in_place) {
+    const Tensor output = std::exchange(bench.output, bench.inputs[0]);
+    bench.Forward();
+    const bool same = Values(bench.output) == expected.output;
+    Fill(bench.inputs[0], inputs[0]);
+    bench.output = output;
+    if (!same) return ::testing::AssertionFailure() << "the forward pass fails in place";
+  }
+  if (const int k = traits.backward_in_place; k >= 0) {
+    bench.Forward();
+    const Tensor dx = std::exchange(bench.dx[k], bench.dy.Reshaped(bench.dx[k].shape()));
+    bench.Backward(/*accumulate=*/false);
+    const bool same = ResultsOf(bench).gradients == expected.gradients;
+    Fill(bench.dy, dy);
+    bench.dx[k] = dx;
+    if (!same) return ::testing::AssertionFailure() << "the backward pass fails in place";
+  }
+  return ::testing::AssertionSuccess();
+}
+
 }  // namespace
 
 ::testing::AssertionResult CheckGradients(const Layer& layer, const std::vector<Shape>& inputs,
@@ -154,6 +221,7 @@ std::vector<double> Numeric(Bench& bench, const Tensor& tensor) {
   absl::StatusOr<Bench> exact = MakeBench(layer, inputs, format, batch, DType::kFloat64);
   if (!exact.ok()) return ::testing::AssertionFailure() << exact.status();
   if (auto result = CheckNumerically(*exact); !result) return result << " in float64";
+  if (auto result = CheckTraits(*exact); !result) return result;
 
   absl::StatusOr<Bench> rounded = MakeBench(layer, inputs, format, batch, DType::kFloat32);
   if (!rounded.ok()) return ::testing::AssertionFailure() << rounded.status();

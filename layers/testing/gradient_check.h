@@ -16,7 +16,8 @@
 
 namespace dtnn::testing {
 
-// `inputs` are sample shapes in `format`. Checks overwriting and accumulating input gradients.
+// `inputs` are sample shapes in `format`. Checks overwriting and accumulating input gradients, and
+// that the op works with the memory that its traits allow a plan to share.
 // Values within 1e-3 of a kink (relu at 0) are avoided by construction.
 ::testing::AssertionResult CheckGradients(const Layer& layer, const std::vector<Shape>& inputs,
                                           TensorFormat format, int64_t batch = 3);
