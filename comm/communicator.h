@@ -1,19 +1,16 @@
 // How the ranks of a data-parallel program exchange tensors, whatever carries the bytes.
 //
 // Rules, the same for every implementation:
-//  - Every rank makes the same calls with the same sizes, dtypes and roots in the same order;
-//  waiting
-//    for asynchronous calls may happen in any order. A rank that differs gives all of them
+//  - Every rank makes the same calls with the same sizes, dtypes and roots in the same order; only
+//    waiting for asynchronous calls may happen in any order. A rank that differs gives all of them
 //    InvalidArgument naming both sides.
 //  - A sum is computed in the order rank 0 + rank 1 + ..., so its bits are the same on all ranks
-//  and
-//    in every run, whoever arrives first. Integer sums wrap around.
+//    and in every run, whoever arrives first. Integer sums wrap around.
 //  - Wait blocks for the others no longer than the timeout, then answers DeadlineExceeded naming
-//  the
-//    collective, the rank and who is missing. The transfer itself, once all are there, is not cut
-//    off.
+//    the collective, the rank and who is missing. The transfer itself, once all are there, is not
+//    cut off.
 //  - Tensors are dense. From the start of a call until Wait has returned, nobody else may touch
-//  them.
+//    them.
 //  - After the first error the group is broken: pending and later calls on all ranks return it.
 //  - A communicator is used by one thread at a time. Costs: README.md.
 

@@ -37,7 +37,7 @@ struct ModelInfo {
 // All networks, in the order of `--model=list`.
 const std::vector<ModelInfo>& ZooModels();
 
-// NotFound with the nearest name; InvalidArgument where a literal model and the data set differ,
+// NotFound for an unknown name; InvalidArgument where a literal model and the data set differ,
 // naming both, or where the network does not fit the sample.
 absl::StatusOr<Graph> BuildModel(std::string_view name, const ModelOptions& options);
 
