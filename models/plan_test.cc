@@ -111,8 +111,11 @@ TEST_P(PlanTest, GradientsOfAWholeNetwork) {
 TEST_P(PlanTest, AValueMayEnterABlockSeveralTimes) {
   const GraphBuilder::Path same = GraphBuilder::Identity();
   const GraphBuilder::Path tanh = [](GraphBuilder& p) { p.Tanh(); };
+  const GraphBuilder::Path relu = [](GraphBuilder& p) { p.Relu(); };
   GraphBuilder b("repeated", GetParam());
-  b.Input({6, 6, 2}).Conv2d(2, {.kernel = 1}).Add({same, same}).Add({same, tanh, same});
+  // The convolution must not absorb a relu that is not its only reader.
+  b.Input({6, 6, 2}).Conv2d(2, {.kernel = 1}).Add({relu, same});
+  b.Add({same, same}).Add({same, tanh, same});
   b.Concat({same, tanh, same}).Concat({same, same}).Flatten().Fc(4).Softmax();
   Session run(*b.Build(), 2);
   EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 40);

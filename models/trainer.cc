@@ -64,6 +64,9 @@ absl::Status Trainer::PrepareForEvaluation(int64_t max_batch) {
 }
 
 absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
+  if (training_plan_ == nullptr) {
+    return absl::FailedPreconditionError("Trainer::Step was called before PrepareForTraining");
+  }
   DTNN_RETURN_IF_ERROR(training_plan_->ForwardBackward(
       batch.x, batch.labels, 1.0 / double(batch.global_count), steps_done_));
   if (averages != nullptr) {

@@ -197,6 +197,7 @@ TEST(TrainerTest, NeedsALossAndAnOptimizer) {
   options.optimizer = nullptr;
   auto trainer = *Trainer::Create(graph, *store, *device, options);
   EXPECT_FALSE(trainer->PrepareForTraining(4).ok());
+  EXPECT_EQ(trainer->Step({}, nullptr).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace
