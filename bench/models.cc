@@ -1,10 +1,11 @@
-// bazel run //bench:models -- [--models=a,b] [--batch=64] [--seconds=3] [--format=NHWC]
-// [--json=FILE]
+// bazel run //bench:models -- [--models=a,b] [--batch=64] [--seconds=3] [--format=NCHW]
+//                             [--json=FILE]
 //
 // Trains and evaluates whole networks on random data and prints, per network, samples/s, GFLOP/s
 // and the share of this machine's FMA peak, measured just before and after. With --json, the same
 // as one JSON object per line, appended.
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -17,6 +18,8 @@
 #include "bench/model_speed.h"
 #include "bench/peak.h"
 #include "kernels/simd_target.h"
+#include "tensor/dtype.h"
+#include "tensor/format.h"
 #include "tensor/parallel_for.h"
 
 ABSL_FLAG(std::string, models, "simplemlp,simplecnn,simplecnn8,vgg16_cifar10",
@@ -44,6 +47,10 @@ int main(int argc, char** argv) {
   const auto format = dtnn::ParseTensorFormat(absl::GetFlag(FLAGS_format));
   if (!format) {
     std::fprintf(stderr, "models: --format takes NHWC or NCHW\n");
+    return 2;
+  }
+  if (absl::GetFlag(FLAGS_batch) < 1 || !(absl::GetFlag(FLAGS_seconds) >= 0)) {
+    std::fprintf(stderr, "models: --batch must be at least 1 and --seconds 0 or more\n");
     return 2;
   }
   const int threads = dtnn::NumThreads();
