@@ -1,5 +1,8 @@
 #include "layers/dropout.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "layers/testing/gradient_check.h"
 #include "tools/testing/tensors.h"
@@ -48,6 +51,11 @@ TEST(DropoutLayerTest, MasksDifferBetweenSamplesAndSteps) {
           std::vector<double>(masks.begin() + j * features, masks.begin() + (j + 1) * features))
           << i << " and " << j;
     }
+  }
+  // Nor does a step go on where the one before began, a few numbers later.
+  const auto second = masks.begin() + 2 * features;
+  for (int64_t shift = 1; shift <= features; ++shift) {
+    EXPECT_FALSE(std::equal(masks.begin() + shift, second, second)) << "shift " << shift;
   }
 }
 

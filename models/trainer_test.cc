@@ -1,6 +1,8 @@
 #include "models/trainer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "data/split.h"
 #include "data/synthetic.h"
 #include "gtest/gtest.h"
+#include "layers/layer.h"
 #include "models/builder.h"
 #include "models/parameter_store.h"
 #include "models/zoo/zoo.h"
@@ -186,6 +189,81 @@ TEST(TrainerTest, StepsAllocateNothing) {
   for (int i = 0; i < 5; ++i) ok &= trainer->Step(batch, &averages).ok();
   EXPECT_EQ(counter.count(), 0);
   EXPECT_TRUE(ok);
+}
+
+// Passes its input on, and notes which version of its parameters it met in every forward pass.
+class VersionLayer : public Layer {
+ public:
+  explicit VersionLayer(std::vector<uint64_t>* versions) : versions_(versions) {}
+  std::string_view type_name() const override { return "Version"; }
+  absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs, TensorFormat) const override {
+    return inputs[0];
+  }
+  std::vector<ParameterSpec> Parameters(std::span<const Shape>, TensorFormat) const override {
+    return {{.name = "statistics",
+             .shape = Shape{3},
+             .initializer = {InitializerKind::kOnes},
+             .trainable = false},
+            {.name = "weights", .shape = Shape{5}, .initializer = {InitializerKind::kOnes}}};
+  }
+  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext&) const override {
+    return std::make_unique<Op>(versions_);
+  }
+
+ private:
+  class Op : public LayerOp {
+   public:
+    explicit Op(std::vector<uint64_t>* versions) : versions_(versions) {}
+    LayerOpTraits traits() const override { return {}; }
+    absl::Status Forward(const ForwardArgs& args) override {
+      versions_->push_back(args.parameters[1].version);
+      std::memcpy(args.output.raw_data(), args.inputs[0].raw_data(),
+                  size_t(args.output.num_elements()) * SizeOf(args.output.dtype()));
+      return absl::OkStatus();
+    }
+    absl::Status Backward(const BackwardArgs& args) override {
+      EXPECT_EQ(args.gradients.size(), 1u);  // of the trainable parameter only
+      EXPECT_EQ(args.gradients[0].shape(), Shape{5});
+      EXPECT_TRUE(args.dx[0].empty());
+      std::fill_n(args.gradients[0].data<double>(), 5, 1.0);
+      return absl::OkStatus();
+    }
+
+   private:
+    std::vector<uint64_t>* versions_;
+  };
+
+  std::vector<uint64_t>* versions_;
+};
+
+// Adam's first steps have the length of the learning rate whatever the gradient, as long as the
+// step number that corrects its moments is right.
+TEST(TrainerTest, AStepRenewsTheParametersAndOnlyTheTrainable) {
+  std::vector<uint64_t> versions;
+  GraphBuilder b("versions", TensorFormat::kNHWC);
+  b.Input(kSample).Flatten().Append(std::make_shared<VersionLayer>(&versions)).Fc(4).Softmax();
+  const Graph graph = *b.Build();
+  EXPECT_EQ(graph.num_parameters() - graph.num_trainable_parameters(), 3);
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+  TrainerOptions options = Options();
+  options.optimizer = std::make_shared<Adam>();
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  ASSERT_TRUE(trainer->PrepareForTraining(2).ok());
+  const Batch batch{.x = dtnn::testing::RandomTensor(DType::kFloat64, Shape{2, 8, 8, 1}, 1),
+                    .labels = dtnn::testing::ZeroTensor(DType::kInt32, Shape{2}),
+                    .count = 2,
+                    .global_count = 2};
+  double expected = 1;
+  for (double rate : {0.05, 0.05, 0.01, 0.0, 0.05}) {
+    trainer->set_learning_rate(rate);
+    ASSERT_TRUE(trainer->Step(batch, nullptr).ok());
+    expected -= rate;
+    EXPECT_TRUE(Close(Values(store->Value(2, 1)), std::vector<double>(5, expected), 1e-6));
+    EXPECT_EQ(Values(store->Value(2, 0)), std::vector<double>(3, 1.0));
+  }
+  ASSERT_EQ(versions.size(), 5u);
+  for (size_t i = 1; i < versions.size(); ++i) EXPECT_GT(versions[i], versions[i - 1]);
 }
 
 TEST(TrainerTest, NeedsALossAndAnOptimizer) {
