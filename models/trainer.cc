@@ -99,9 +99,19 @@ absl::Status Trainer::Combine(Averages& averages) {
   return absl::OkStatus();
 }
 
-// One pass over the loader, training or evaluating by the kind of the pass.
+// A rank that cannot go on tells the others, which would wait for it otherwise.
 absl::StatusOr<Averages> Trainer::RunPass(Loader& loader, Pass& pass,
                                           std::span<Callback* const> callbacks) {
+  absl::StatusOr<Averages> averages = RunBatches(loader, pass, callbacks);
+  if (!averages.ok() && options_.communicator != nullptr) {
+    options_.communicator->Abort(averages.status());
+  }
+  return averages;
+}
+
+// One pass over the loader, training or evaluating by the kind of the pass.
+absl::StatusOr<Averages> Trainer::RunBatches(Loader& loader, Pass& pass,
+                                             std::span<Callback* const> callbacks) {
   const bool training = pass.kind == Pass::Kind::kTraining;
   DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(loader.max_batch())
                                 : PrepareForEvaluation(loader.max_batch()));

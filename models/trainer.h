@@ -3,7 +3,8 @@
 //
 // Every rank takes its share of each step's samples; gradients are scaled by one over the samples
 // of the whole step and summed over the ranks, so the result is the mean over all samples whatever
-// the shares. Parameters are broadcast from rank 0 before the first step.
+// the shares. Parameters are broadcast from rank 0 before the first step. A rank whose pass fails
+// aborts the communicator, so that the others end too.
 
 #ifndef DTNN_MODELS_TRAINER_H_
 #define DTNN_MODELS_TRAINER_H_
@@ -70,6 +71,8 @@ class Trainer {
   absl::Status PrepareForEvaluation(int64_t max_batch);
   absl::StatusOr<Averages> RunPass(Loader& loader, Pass& pass,
                                    std::span<Callback* const> callbacks);
+  absl::StatusOr<Averages> RunBatches(Loader& loader, Pass& pass,
+                                      std::span<Callback* const> callbacks);
   absl::Status Combine(Averages& averages);
   absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
 

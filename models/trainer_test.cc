@@ -128,6 +128,32 @@ TEST(TrainerTest, AnyNumberOfRanksLearnsTheSame) {
   }
 }
 
+TEST(TrainerTest, ARankThatFailsTellsTheOthers) {
+  std::vector<absl::Status> results(2);
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    SetNumThreads(1);
+    const int rank = communicator.rank();
+    const Graph graph = Mlp();
+    auto device = *DeviceContext::Create(Device::Cpu());
+    auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+    TrainerOptions options = Options();
+    options.communicator = &communicator;
+    auto trainer = *Trainer::Create(graph, *store, *device, options);
+    // Rank 1 reads samples of another type than its plan takes.
+    auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40),
+                                  {.batch = 4,
+                                   .rank = rank,
+                                   .ranks = 2,
+                                   .dtype = rank == 0 ? DType::kFloat64 : DType::kFloat32});
+    results[size_t(rank)] = trainer->Train(*loader, nullptr, 1, {});
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(results[1].code(), absl::StatusCode::kInvalidArgument) << results[1];
+  EXPECT_NE(results[0].message().find("rank 1 gave up: a batch of shape"), std::string::npos)
+      << results[0];
+}
+
 TEST(TrainerTest, ACallbackCanStop) {
   const Graph graph = Mlp();
   auto device = *DeviceContext::Create(Device::Cpu());
