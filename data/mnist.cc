@@ -22,9 +22,11 @@ namespace {
 
 constexpr int kClasses = 10;
 
-constexpr char kHowToGet[] =
+constexpr char kFashionMnist[] =
     "Fashion-MNIST comes with `sudo apt-get install dataset-fashion-mnist` and is then in "
-    "/usr/share/datasets/fashion-mnist. MNIST is found on the web as these files (MD5): "
+    "/usr/share/datasets/fashion-mnist";
+constexpr char kMnist[] =
+    "MNIST is found on the web as these files (MD5): "
     "train-images-idx3-ubyte.gz (f68b3c2dcbeaaa9fbdd348bbdeb94873), "
     "train-labels-idx1-ubyte.gz (d53e105ee54ea40749a09fcbcd1e9432), "
     "t10k-images-idx3-ubyte.gz (9fb629c4189551a2d022fa330f9573f3), "
@@ -52,14 +54,20 @@ absl::StatusOr<std::string> Find(const File& file) {
   for (const std::string& name : names) {
     const std::filesystem::path path = std::filesystem::path(file.folder) / name;
     if (std::filesystem::exists(path, error)) return path.string();
+    if (error) {
+      return absl::PermissionDeniedError(
+          absl::StrCat(path.string(), ": cannot be looked at: ", error.message()));
+    }
   }
-  const char* what = std::filesystem::is_directory(file.folder, error)
-                         ? ": the folder holds none of "
-                     : std::filesystem::exists(file.folder, error)
-                         ? ": is not a folder; expected one that holds one of "
-                         : ": there is no such folder; expected one that holds one of ";
-  return absl::NotFoundError(
-      absl::StrCat(file.folder, what, absl::StrJoin(names, ", "), ". ", kHowToGet));
+  const bool found = std::filesystem::exists(file.folder, error);
+  if (!found || !std::filesystem::is_directory(file.folder, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        file.folder, found ? ": is not a folder" : ": there is no such folder",
+        "; expected one that holds ", names[0], " and the other files of MNIST. ", kFashionMnist));
+  }
+  return absl::NotFoundError(absl::StrCat(file.folder, ": the folder holds none of ",
+                                          absl::StrJoin(names, ", "), ". ", kFashionMnist, ". ",
+                                          kMnist));
 }
 
 absl::StatusOr<Tensor> ReadArray(File& file) {

@@ -158,6 +158,12 @@ TEST(MnistTest, MissingFileListsTheNamesAndTheWayToGetIt) {
   EXPECT_THAT(Error(folder + "/train-images-idx3-ubyte"), HasSubstr("is not a folder"));
 }
 
+TEST(MnistTest, FolderThatCannotBeLookedIntoIsNotAnEmptyOne) {
+  const std::string loop = Folder() + "/loop";
+  std::filesystem::create_symlink("loop", loop);  // denied to root as well, unlike permissions
+  EXPECT_THAT(Error(loop), HasSubstr(loop + "/train-images-idx3-ubyte: cannot be looked at: "));
+}
+
 TEST(MnistTest, LabelsAreChecked) {
   const std::string folder = Folder();
   Bytes labels = Labels(kTrain);

@@ -26,11 +26,15 @@ void Acquire(void*) {}
 void Release(void*) {}
 #endif
 
+// More than any machine's processors: a slip in OMP_NUM_THREADS must not exhaust the stack, on
+// which OpenMP keeps its list of threads.
+constexpr int kMaxThreads = 1024;
+
 }  // namespace
 
-int NumThreads() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
+int NumThreads() { return omp_in_parallel() ? 1 : std::min(omp_get_max_threads(), kMaxThreads); }
 
-void SetNumThreads(int threads) { omp_set_num_threads(std::max(1, threads)); }
+void SetNumThreads(int threads) { omp_set_num_threads(std::clamp(threads, 1, kMaxThreads)); }
 
 DTNN_UNSEEN_BY_TSAN void ParallelThreads(int threads, absl::FunctionRef<void(int)> body) {
   threads = std::min(threads, NumThreads());

@@ -1,5 +1,7 @@
 #include "tensor/parallel_for.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -115,6 +117,14 @@ TEST(NumThreadsTest, IsOfTheCallingThreadAndAtLeastOne) {
   EXPECT_EQ(NumThreads(), 3);
   SetNumThreads(-4);
   EXPECT_EQ(NumThreads(), 1);
+}
+
+TEST(NumThreadsTest, SlipsInTheEnvironmentAreBounded) {
+  omp_set_num_threads(1000000);  // as OMP_NUM_THREADS does
+  EXPECT_EQ(NumThreads(), 1024);
+  SetNumThreads(1000000);
+  EXPECT_EQ(NumThreads(), 1024);
+  SetNumThreads(1);
 }
 
 }  // namespace
