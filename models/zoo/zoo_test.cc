@@ -1,5 +1,7 @@
 #include "models/zoo/zoo.h"
 
+#include <iterator>
+
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -11,12 +13,15 @@ struct Row {
   int ids;
 };
 
+constexpr Row kRows[] = {
+    {"simplemlp", 932362, 932362, 10},
+    {"simplecnn", 101958, 101958, 10},
+    {"simplecnn8", 202458, 202458, 12},
+    {"vgg16_cifar10", 15245130, 15245130, 41},
+};
+
 class ZooTest : public ::testing::TestWithParam<Row> {};
-INSTANTIATE_TEST_SUITE_P(Models, ZooTest,
-                         ::testing::Values(Row{"simplemlp", 932362, 932362, 10},
-                                           Row{"simplecnn", 101958, 101958, 10},
-                                           Row{"simplecnn8", 202458, 202458, 12},
-                                           Row{"vgg16_cifar10", 15245130, 15245130, 41}),
+INSTANTIATE_TEST_SUITE_P(Models, ZooTest, ::testing::ValuesIn(kRows),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(ZooTest, CountsInBothFormats) {
@@ -35,7 +40,7 @@ TEST(ZooTest, MultiplyAddsOfTheForwardPass) {
 }
 
 TEST(ZooTest, EveryModelHasACount) {
-  EXPECT_EQ(ZooModels().size(), 4u) << "a new model needs a row in this test";
+  EXPECT_EQ(ZooModels().size(), std::size(kRows)) << "a new model needs a row in kRows";
 }
 
 TEST(ZooTest, SimpleCnnAdaptsToTheDataSet) {
