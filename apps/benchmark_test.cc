@@ -95,6 +95,14 @@ TEST(BenchmarkTest, TrainsAndEvaluates) {
   }
 }
 
+TEST(BenchmarkTest, StepsPerEpochLimitTrainingOnly) {
+  const Outcome outcome = Launch(std::string(kSmallRun) +
+                                 "--num-epochs=1 --batch-size=8 --steps-per-epoch=2 --evaluate");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find(" 16/16"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find(" 20/20"), std::string::npos) << outcome.text;
+}
+
 TEST(BenchmarkTest, EvaluateOnlyDoesNotTrain) {
   const Outcome outcome = Launch(std::string(kSmallRun) + "--evaluate-only");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
@@ -116,6 +124,8 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
        "batches of shape (64, 100000, 100000, 1): no memory for 2560000000000 bytes"},
       {"--model=simplemlp --dataset=synthetic --synthetic-input-shape=1000,1000000000,1000000",
        "layer 0 (Input): a tensor of shape"},
+      {"--model=simplemlp --dataset=synthetic --synthetic-input-shape=1,8,8 --learning-rate=1e38",
+       "lower the learning rate (now 1e+38)"},
   };
   for (const auto& c : cases) {
     const Outcome outcome = Launch(std::string(c.arguments) + " 2>&1 >/dev/null");
