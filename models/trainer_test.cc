@@ -217,10 +217,12 @@ TEST(TrainerTest, StepsAllocateNothing) {
   EXPECT_TRUE(ok);
 }
 
-// Passes its input on, and notes which version of its parameters it met in every forward pass.
+// Passes its input on, and notes which version of its parameters it met in every forward pass, and
+// the seed of its random stream.
 class VersionLayer : public Layer {
  public:
-  explicit VersionLayer(std::vector<uint64_t>* versions) : versions_(versions) {}
+  explicit VersionLayer(std::vector<uint64_t>* versions, uint64_t* seed = nullptr)
+      : versions_(versions), seed_(seed) {}
   std::string_view type_name() const override { return "Version"; }
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs, TensorFormat) const override {
     return inputs[0];
@@ -232,7 +234,8 @@ class VersionLayer : public Layer {
              .trainable = false},
             {.name = "weights", .shape = Shape{5}, .initializer = {InitializerKind::kOnes}}};
   }
-  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext&) const override {
+  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override {
+    if (seed_ != nullptr) *seed_ = context.random.seed();
     return std::make_unique<Op>(versions_);
   }
 
@@ -260,7 +263,27 @@ class VersionLayer : public Layer {
   };
 
   std::vector<uint64_t>* versions_;
+  uint64_t* seed_;
 };
+
+TEST(TrainerTest, RanksDrawFromStreamsOfTheirOwn) {
+  uint64_t seeds[2] = {0, 0};
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    SetNumThreads(1);
+    std::vector<uint64_t> versions;
+    GraphBuilder b("streams", TensorFormat::kNHWC);
+    b.Input(kSample).Flatten();
+    b.Append(std::make_shared<VersionLayer>(&versions, &seeds[communicator.rank()]));
+    const Graph graph = *b.Fc(4).Softmax().Build();
+    auto device = *DeviceContext::Create(Device::Cpu());
+    auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+    TrainerOptions options = Options();
+    options.communicator = &communicator;
+    return (*Trainer::Create(graph, *store, *device, options))->PrepareForTraining(2);
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_NE(seeds[0], seeds[1]);
+}
 
 // Adam's first steps have the length of the learning rate whatever the gradient, as long as the
 // step number that corrects its moments is right.
