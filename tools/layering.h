@@ -1,11 +1,3 @@
-#ifndef DTNN_TOOLS_LAYERING_H_
-#define DTNN_TOOLS_LAYERING_H_
-
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <vector>
-
 // The one rule of the repository's structure, as code: dependencies point downwards only.
 //
 //   apps                              may use everything below
@@ -18,6 +10,15 @@
 //
 // Both kinds of edges are read: `#include` in C++ and CUDA sources, and labels in BUILD files.
 // A finding reads "file:line: what points where, and what is allowed".
+
+#ifndef DTNN_TOOLS_LAYERING_H_
+#define DTNN_TOOLS_LAYERING_H_
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace dtnn::layering {
 
 // `path` is relative to the root of the repository; `text` is the content of that file.
