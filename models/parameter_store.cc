@@ -1,15 +1,27 @@
 #include "models/parameter_store.h"
 
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
-// A new arena of zeros on the device.
-absl::StatusOr<Tensor> ZeroArena(DeviceContext& context, DType dtype, int64_t size) {
-  DTNN_ASSIGN_OR_RETURN(Tensor arena, Tensor::Allocate(context.device(), dtype, Shape{size}));
-  DTNN_RETURN_IF_ERROR(context.FillZero(arena));
+absl::Status Refused(std::string_view what, int64_t size, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(std::string(what), " (", size,
+                                                  "): ", std::string(status.message())));
+}
+
+// A new arena of `size` zeros on the device.
+absl::StatusOr<Tensor> ZeroArena(DeviceContext& context, DType dtype, int64_t size,
+                                 std::string_view what) {
+  absl::StatusOr<Tensor> arena = Tensor::Allocate(context.device(), dtype, Shape{size});
+  if (!arena.ok()) return Refused(what, size, arena.status());
+  DTNN_RETURN_IF_ERROR(context.FillZero(*arena));
   return arena;
 }
 
@@ -36,7 +48,9 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
     if (trainable) store->trainable_size_ = store->size_;
   }
   // Initial values are drawn on the host: the same for every device.
-  DTNN_ASSIGN_OR_RETURN(store->values_, Tensor::Zeros(dtype, Shape{store->size_}));
+  absl::StatusOr<Tensor> drawn = Tensor::Zeros(dtype, Shape{store->size_});
+  if (!drawn.ok()) return Refused("parameters of the model", store->size_, drawn.status());
+  store->values_ = *std::move(drawn);
   for (size_t n = 0; n < nodes.size(); ++n) {
     for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
       const Philox random(seed,
@@ -45,7 +59,8 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
     }
   }
   if (!context.device().is_cpu()) {
-    DTNN_ASSIGN_OR_RETURN(Tensor values, ZeroArena(context, dtype, store->size_));
+    DTNN_ASSIGN_OR_RETURN(Tensor values,
+                          ZeroArena(context, dtype, store->size_, "parameters of the model"));
     DTNN_RETURN_IF_ERROR(context.Copy(store->values_, values));
     DTNN_RETURN_IF_ERROR(context.Synchronize());
     store->values_ = values;
@@ -56,11 +71,13 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
 absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slots) {
   // Plans that were compiled before hold views of the gradients.
   if (gradients_.empty()) {
-    DTNN_ASSIGN_OR_RETURN(gradients_, ZeroArena(context, dtype_, trainable_size_));
+    DTNN_ASSIGN_OR_RETURN(
+        gradients_, ZeroArena(context, dtype_, trainable_size_, "gradients of the parameters"));
   }
   slots_.clear();
   for (int i = 0; i < slots; ++i) {
-    DTNN_ASSIGN_OR_RETURN(Tensor slot, ZeroArena(context, dtype_, trainable_size_));
+    DTNN_ASSIGN_OR_RETURN(Tensor slot, ZeroArena(context, dtype_, trainable_size_,
+                                                 "the optimizer's values for the parameters"));
     slots_.push_back(slot);
   }
   return absl::OkStatus();
