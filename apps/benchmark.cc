@@ -79,12 +79,13 @@ absl::Status Answer(const CommandLine& command_line) {
   return Train(command_line.options);
 }
 
-absl::Status Run(std::vector<std::string> arguments) {
+// `program`: as the user wrote it.
+absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   if (arguments.empty()) {
     arguments = MainJobArguments();
     const bool under_bazel = std::getenv("BUILD_WORKING_DIRECTORY") != nullptr;
-    std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : kProgram);
+    std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : program);
   }
   DTNN_ASSIGN_OR_RETURN(const CommandLine command_line, ParseFlags(arguments));
   DTNN_RETURN_IF_ERROR(Answer(command_line));
@@ -98,7 +99,8 @@ absl::Status Run(std::vector<std::string> arguments) {
 int main(int argc, char** argv) {
   absl::Status status;
   try {
-    status = dtnn::Run({argv + std::min(argc, 1), argv + argc});
+    status =
+        dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, {argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {  // of the standard library's containers
     status = absl::ResourceExhaustedError("no memory left; smaller numbers need less");
   }

@@ -122,6 +122,8 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
        "layer 3 (MaxPool2D)"},
       {"--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,100000,100000",
        "batches of shape (64, 100000, 100000, 1): no memory for 2560000000000 bytes"},
+      {"--model=simplemlp --dataset=synthetic --synthetic-output-shape=1000000000",
+       "parameters of the model (513002098688): no memory for 2052008394752 bytes"},
       {"--model=simplemlp --dataset=synthetic --synthetic-input-shape=1000,1000000000,1000000",
        "layer 0 (Input): a tensor of shape"},
       {"--model=simplemlp --dataset=synthetic --synthetic-input-shape=1,8,8 --learning-rate=1e38",

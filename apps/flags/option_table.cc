@@ -112,7 +112,8 @@ constexpr OptionSpec kTable[] = {
     Later("final-model-sync", kSynchronisation, kBool, "True", "True|False",
           "average the models after training"),
 
-    Now("dataset", kDataset, kWord, &O::dataset, "source of the samples; list shows all",
+    Now("dataset", kDataset, kWord, &O::dataset,
+        "source of the samples; synthetic: zeros, to time training; list shows all",
         "mnist,synthetic", "cifar10,cyclone,tsunamis,imagenet,archive,folder,chestxray"),
     Now("dataset-path", kDataset, kText, &O::dataset_path,
         "folder of the data; for mnist without one: Debian's Fashion-MNIST"),
