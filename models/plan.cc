@@ -4,9 +4,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "layers/activation.h"
+#include "layers/softmax.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
+namespace {
+
+// By type, not by name: a layer of the user's own may be called as it likes.
+bool IsRelu(const Layer& layer) {
+  const auto* activation = dynamic_cast<const ActivationLayer*>(&layer);
+  return activation != nullptr && activation->kind() == ActivationKind::kRelu;
+}
+
+bool IsSoftmax(const Layer& layer) { return dynamic_cast<const SoftmaxLayer*>(&layer) != nullptr; }
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Plan>> Plan::Compile(const Graph& graph, ParameterStore& store,
                                                     DeviceContext& context,
@@ -41,7 +54,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const bool fuse = node.layer->CanFuseRelu() && consumers[i].size() == 1 &&
-                      nodes[size_t(consumers[i][0])].layer->type_name() == "Relu";
+                      IsRelu(*nodes[size_t(consumers[i][0])].layer);
     if (fuse) absorbed[size_t(consumers[i][0])] = 1;
     Step step;
     step.node = int(i);
@@ -72,8 +85,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     steps_.push_back(std::move(step));
   }
   if (options.loss != nullptr) {
-    loss_takes_logits_ =
-        options.loss->CanTakeLogits() && nodes.back().layer->type_name() == "Softmax";
+    loss_takes_logits_ = options.loss->CanTakeLogits() && IsSoftmax(*nodes.back().layer);
     if (graph_.output_shape().rank() != 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("the loss needs a network whose output is a vector of classes, not ",

@@ -1,9 +1,12 @@
 #include "models/plan.h"
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "layers/activation.h"
 #include "models/builder.h"
 #include "models/parameter_store.h"
 #include "optim/categorical_cross_entropy.h"
@@ -139,6 +142,25 @@ TEST_P(PlanTest, TheLastLayerNeedNotBeASoftmax) {
   b.Input({6, 6, 2}).Conv2d(2).Relu().Flatten().Fc(4).Sigmoid();
   Session run(*b.Build(), 2);
   EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 20);
+}
+
+// A tanh under a relu's name.
+class Misnamed : public ActivationLayer {
+ public:
+  Misnamed() : ActivationLayer(ActivationKind::kTanh) {}
+  std::string_view type_name() const override { return "Relu"; }
+};
+
+TEST_P(PlanTest, NamesOfLayersDecideNothing) {
+  const auto predict = [&](std::shared_ptr<const Layer> layer) {
+    GraphBuilder b("names", GetParam());
+    b.Input({6, 6, 2}).Conv2d(3).Append(std::move(layer)).Flatten().Fc(4).Softmax();
+    Session run(*b.Build(), 2);
+    EXPECT_TRUE(run.plan->Evaluate(Batch(2), Labels(2)).ok());
+    return Values(run.plan->predictions());
+  };
+  EXPECT_EQ(predict(std::make_shared<Misnamed>()),
+            predict(std::make_shared<ActivationLayer>(ActivationKind::kTanh)));
 }
 
 TEST_P(PlanTest, ASmallerBatchIsTheSameAsAPlanOfItsSize) {
