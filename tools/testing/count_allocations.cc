@@ -36,7 +36,12 @@ void* operator new(size_t bytes) { return dtnn::testing::Allocate(bytes, 0); }
 void* operator new(size_t bytes, std::align_val_t alignment) {
   return dtnn::testing::Allocate(bytes, size_t(alignment));
 }
+// Used by std::stable_sort; without it, a sanitizer's own would meet the delete below.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return dtnn::testing::Allocate(bytes, 0);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
