@@ -1,7 +1,7 @@
 // DTNN as a library: the program that README.md shows. Trains a small network on Fashion-MNIST and
 // prints the share of the test images it classifies correctly.
 //
-//   bazel run //examples/library:train [-- FOLDER [STEPS]]     (0 steps: the whole epoch)
+//   bazel run //examples/library:train [-- /FOLDER [STEPS]]    (0 steps: the whole epoch)
 
 #include <cstdio>
 #include <cstdlib>
