@@ -47,7 +47,7 @@ class Plan {
 
   // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `labels` are
   // int32 (n,). InvalidArgument for another shape or type and for a label that is no class.
-  // Predictions only:
+  // Predictions only; a training plan applies dropout here too:
   absl::Status Forward(const Tensor& x);
   // Predictions and losses:
   absl::Status Evaluate(const Tensor& x, const Tensor& labels);

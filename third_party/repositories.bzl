@@ -15,19 +15,13 @@ _SYSTEM_LIBRARIES = {
         package = "libabsl-dev",
         header = "absl/status/statusor.h",
         targets = {
-            "absl/base:core_headers": "",
             "absl/functional:function_ref": "absl_function_ref",
-            "absl/flags:commandlineflag": "absl_flags_commandlineflag",
             "absl/flags:flag": "absl_flags",
             "absl/flags:parse": "absl_flags_parse",
-            "absl/flags:marshalling": "absl_flags_marshalling",
-            "absl/flags:reflection": "absl_flags_reflection",
             "absl/status:status": "absl_status",
             "absl/status:statusor": "absl_statusor",
             "absl/strings:str_format": "absl_str_format",
             "absl/strings:strings": "absl_strings",
-            "absl/synchronization:synchronization": "absl_synchronization",
-            "absl/time:time": "absl_time",
         },
     ),
     "com_google_googletest": struct(
@@ -44,7 +38,7 @@ _SYSTEM_LIBRARIES = {
     "com_google_highway": struct(
         package = "libhwy-dev",
         header = "hwy/highway.h",
-        targets = {":hwy": "libhwy", ":hwy_test_util": "libhwy-test"},
+        targets = {":hwy": "libhwy"},
     ),
     "libzip": struct(
         package = "libzip-dev",
