@@ -15,6 +15,18 @@ struct Outcome {
   std::string text;
 };
 
+// Without the line in which the address sanitizer announces that it refuses memory, as asked below.
+std::string WithoutSanitizerNotes(const std::string& text) {
+  std::string kept;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    const std::string line = text.substr(begin, end - begin);
+    if (line.find("AddressSanitizer failed to allocate") == std::string::npos) kept += line;
+    begin = end;
+  }
+  return kept;
+}
+
 // Runs `apps/benchmark` with `arguments` in a shell. Errors go into the text too unless `arguments`
 // redirect them.
 Outcome Launch(const std::string& arguments) {
@@ -28,6 +40,7 @@ Outcome Launch(const std::string& arguments) {
   for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
     outcome.text.append(buffer, n);
   }
+  outcome.text = WithoutSanitizerNotes(outcome.text);
   const int status = pclose(pipe);
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return outcome;
