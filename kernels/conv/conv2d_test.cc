@@ -1,10 +1,7 @@
 #include "kernels/conv/conv2d.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -13,23 +10,8 @@
 #include "hwy/highway.h"
 #include "kernels/conv/reference.h"
 #include "tensor/parallel_for.h"
+#include "tools/testing/count_allocations.h"
 #include "tools/testing/tensors.h"
-
-namespace {
-
-std::atomic<int64_t> allocations{0};
-
-}  // namespace
-
-// Counted, for the test that a call allocates nothing. Not inlined, or compilers see a malloc freed
-// by delete.
-__attribute__((noinline)) void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  std::abort();
-}
-__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
-__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace dtnn {
 namespace {
@@ -356,14 +338,16 @@ TEST(Conv2dCallTest, AllocatesNothing) {
       const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
       const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
       const Tensor dbias = ZeroTensor(spec.dtype, {spec.filters});
-      int64_t before = 0;
-      for (int i = 0; i < 3; ++i) {
-        if (i == 1) before = allocations;
+      const auto run_all = [&] {
         runner.Forward(x, w, y, {}, 0);
         runner.BackwardData(y, w, x);
         runner.BackwardFilter(x, y, w, dbias);
-      }
-      EXPECT_EQ(allocations - before, 0) << variant;
+      };
+      run_all();
+      const testing::AllocationCounter counter;
+      run_all();
+      run_all();
+      EXPECT_EQ(counter.count(), 0) << variant;
     }
   }
 }
@@ -398,67 +382,6 @@ TEST(Conv2dCallTest, RefusesOperandsThatDoNotFit) {
   EXPECT_NE(message(x, x, y, runner.Dirty()).find("the filter"), std::string::npos);
   EXPECT_NE(message(Tensor(), w, y, runner.Dirty()).find("x is missing"), std::string::npos);
   EXPECT_NE(message(x, w, y, {}).find("workspace"), std::string::npos);
-}
-
-TEST(Conv2dSpecTest, OutputExtents) {
-  Conv2dSpec spec = Small();
-  EXPECT_EQ(spec.out_height(), 9);
-  spec.stride = Pair(2, 3);
-  spec.dilation = Pair(1, 2);
-  EXPECT_EQ(spec.out_height(), 5);
-  EXPECT_EQ(spec.out_width(), 3);
-  EXPECT_EQ(spec.FilterShape(), (Shape{8, 3, 3, 16}));
-  EXPECT_EQ(spec.Flops(), 2.0 * 4 * 5 * 3 * 16 * 8 * 9);
-  spec.format = TensorFormat::kNCHW;
-  EXPECT_EQ(spec.FilterShape(), (Shape{16, 8, 3, 3}));
-  EXPECT_EQ(spec.OutputShape(), (Shape{4, 16, 5, 3}));
-}
-
-TEST(Conv2dSpecTest, Token) {
-  Conv2dSpec spec;
-  spec.batch = 64, spec.height = 32, spec.width = 32, spec.channels = 64, spec.filters = 64;
-  spec.padding = 1;
-  EXPECT_EQ(spec.ToString(), "n64h32w32c64_k64r3s3p1x1_nhwc_f32");
-  spec.stride = 2, spec.dilation = Pair(2, 1), spec.groups = 4;
-  spec.format = TensorFormat::kNCHW, spec.dtype = DType::kFloat64;
-  spec.epilogue = {.bias = true, .relu = true};
-  EXPECT_EQ(spec.ToString(), "n64h32w32c64_k64r3s3p1x1u2x2d2x1g4_nchw_f64_bias_relu");
-}
-
-TEST(Conv2dSpecTest, NamesTheFieldThatIsWrong) {
-  const auto expect = [](auto change, const char* word) {
-    Conv2dSpec spec = Small();
-    change(spec);
-    const absl::Status status = spec.Validate();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_NE(std::string(status.message()).find(word), std::string::npos) << status;
-  };
-  expect([](auto& s) { s.batch = 0; }, "batch");
-  expect([](auto& s) { s.height = -1; }, "height");
-  expect([](auto& s) { s.width = int64_t{1} << 40; }, "width");
-  expect([](auto& s) { s.channels = 0; }, "channels");
-  expect([](auto& s) { s.filters = 0; }, "filters");
-  expect([](auto& s) { s.kernel = Pair(0, 1); }, "vertical kernel");
-  expect([](auto& s) { s.stride = Pair(1, 0); }, "horizontal stride");
-  expect([](auto& s) { s.padding = -1; }, "padding");
-  expect([](auto& s) { s.dilation = 0; }, "dilation");
-  expect([](auto& s) { s.groups = 3; }, "groups");
-  expect([](auto& s) { s.dtype = DType::kInt32; }, "int32");
-  expect([](auto& s) { s.kernel = 12; }, "output height");
-  expect([](auto& s) { s.kernel = Pair(1, 12); }, "output width");
-  expect([](auto& s) { s.height = s.width = s.channels = 1 << 28; }, "address space");
-  EXPECT_TRUE(Small().Validate().ok());
-}
-
-TEST(CreateConv2dTest, NamesTheVariantsAndTheReason) {
-  auto context = *DeviceContext::Create(Device::Cpu());
-  const auto unknown = CreateConv2d(*context, Small(), "i3c").status();
-  EXPECT_NE(std::string(unknown.message()).find("i2c"), std::string::npos);
-  Conv2dSpec grouped = Small();
-  grouped.groups = 2;
-  const auto refused = CreateConv2d(*context, grouped, "i2c").status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(refused.message()).find("groups"), std::string::npos);
 }
 
 }  // namespace

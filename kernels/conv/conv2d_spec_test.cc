@@ -1,0 +1,78 @@
+#include <string>
+
+#include "gtest/gtest.h"
+#include "kernels/conv/conv2d.h"
+
+namespace dtnn {
+namespace {
+
+Conv2dSpec Small() {
+  Conv2dSpec spec;
+  spec.batch = 4, spec.height = 9, spec.width = 9, spec.channels = 8, spec.filters = 16;
+  spec.padding = 1;
+  return spec;
+}
+
+TEST(Conv2dSpecTest, OutputExtents) {
+  Conv2dSpec spec = Small();
+  EXPECT_EQ(spec.out_height(), 9);
+  spec.stride = Pair(2, 3);
+  spec.dilation = Pair(1, 2);
+  EXPECT_EQ(spec.out_height(), 5);
+  EXPECT_EQ(spec.out_width(), 3);
+  EXPECT_EQ(spec.FilterShape(), (Shape{8, 3, 3, 16}));
+  EXPECT_EQ(spec.Flops(), 2.0 * 4 * 5 * 3 * 16 * 8 * 9);
+  spec.format = TensorFormat::kNCHW;
+  EXPECT_EQ(spec.FilterShape(), (Shape{16, 8, 3, 3}));
+  EXPECT_EQ(spec.OutputShape(), (Shape{4, 16, 5, 3}));
+}
+
+TEST(Conv2dSpecTest, Token) {
+  Conv2dSpec spec;
+  spec.batch = 64, spec.height = 32, spec.width = 32, spec.channels = 64, spec.filters = 64;
+  spec.padding = 1;
+  EXPECT_EQ(spec.ToString(), "n64h32w32c64_k64r3s3p1x1_nhwc_f32");
+  spec.stride = 2, spec.dilation = Pair(2, 1), spec.groups = 4;
+  spec.format = TensorFormat::kNCHW, spec.dtype = DType::kFloat64;
+  spec.epilogue = {.bias = true, .relu = true};
+  EXPECT_EQ(spec.ToString(), "n64h32w32c64_k64r3s3p1x1u2x2d2x1g4_nchw_f64_bias_relu");
+}
+
+TEST(Conv2dSpecTest, NamesTheFieldThatIsWrong) {
+  const auto expect = [](auto change, const char* word) {
+    Conv2dSpec spec = Small();
+    change(spec);
+    const absl::Status status = spec.Validate();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(std::string(status.message()).find(word), std::string::npos) << status;
+  };
+  expect([](auto& s) { s.batch = 0; }, "batch");
+  expect([](auto& s) { s.height = -1; }, "height");
+  expect([](auto& s) { s.width = int64_t{1} << 40; }, "width");
+  expect([](auto& s) { s.channels = 0; }, "channels");
+  expect([](auto& s) { s.filters = 0; }, "filters");
+  expect([](auto& s) { s.kernel = Pair(0, 1); }, "vertical kernel");
+  expect([](auto& s) { s.stride = Pair(1, 0); }, "horizontal stride");
+  expect([](auto& s) { s.padding = -1; }, "padding");
+  expect([](auto& s) { s.dilation = 0; }, "dilation");
+  expect([](auto& s) { s.groups = 3; }, "groups");
+  expect([](auto& s) { s.dtype = DType::kInt32; }, "int32");
+  expect([](auto& s) { s.kernel = 12; }, "output height");
+  expect([](auto& s) { s.kernel = Pair(1, 12); }, "output width");
+  expect([](auto& s) { s.height = s.width = s.channels = 1 << 28; }, "address space");
+  EXPECT_TRUE(Small().Validate().ok());
+}
+
+TEST(CreateConv2dTest, NamesTheVariantsAndTheReason) {
+  auto context = *DeviceContext::Create(Device::Cpu());
+  const auto unknown = CreateConv2d(*context, Small(), "i3c").status();
+  EXPECT_NE(std::string(unknown.message()).find("i2c"), std::string::npos);
+  Conv2dSpec grouped = Small();
+  grouped.groups = 2;
+  const auto refused = CreateConv2d(*context, grouped, "i2c").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(refused.message()).find("groups"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dtnn
