@@ -40,6 +40,11 @@ class Conv2dOp : public LayerOp {
 
 }  // namespace
 
+int64_t Conv2dLayer::Filters(const Shape& input, TensorFormat format) const {
+  if (options_.grouping == ConvGrouping::kDepthwise) return ExtentsOf(input, format).channels;
+  return filters_;
+}
+
 Conv2dSpec Conv2dLayer::Spec(const Shape& input, TensorFormat format) const {
   const ImageExtents image = ExtentsOf(input, format);
   Conv2dSpec spec;
@@ -47,8 +52,9 @@ Conv2dSpec Conv2dLayer::Spec(const Shape& input, TensorFormat format) const {
   spec.height = image.height;
   spec.width = image.width;
   spec.channels = image.channels;
-  spec.filters = filters_;
-  spec.kernel = options_.kernel;
+  spec.filters = Filters(input, format);
+  spec.kernel = options_.grouping == ConvGrouping::kPointwise ? Pair(1) : options_.kernel;
+  if (options_.grouping == ConvGrouping::kDepthwise) spec.groups = image.channels;
   spec.stride = options_.stride;
   spec.padding = options_.padding;
   spec.dilation = options_.dilation;
@@ -69,12 +75,20 @@ std::vector<ParameterSpec> Conv2dLayer::Parameters(std::span<const Shape> inputs
                                                    TensorFormat format) const {
   const Conv2dSpec spec = Spec(inputs[0], format);
   const int64_t taps = spec.kernel.vertical * spec.kernel.horizontal;
+  const bool nhwc = format == TensorFormat::kNHWC;
+  Shape shape = spec.FilterShape();
+  Initializer initializer = {options_.initializer, spec.channels * taps, spec.filters * taps};
+  if (options_.grouping == ConvGrouping::kDepthwise) {
+    shape = Shape{spec.channels, spec.kernel.vertical, spec.kernel.horizontal};
+    initializer.fan_in = initializer.fan_out = taps;
+  } else if (options_.grouping == ConvGrouping::kPointwise) {
+    shape = nhwc ? Shape{spec.channels, spec.filters} : Shape{spec.filters, spec.channels};
+  }
   std::vector<ParameterSpec> parameters = {
-      {.name = "weights",
-       .shape = spec.FilterShape(),
-       .initializer = {options_.initializer, spec.channels * taps, spec.filters * taps}}};
-  if (options_.bias)
-    parameters.push_back({.name = "biases", .shape = Shape{filters_}, .initializer = {}});
+      {.name = "weights", .shape = shape, .initializer = initializer}};
+  if (options_.bias) {
+    parameters.push_back({.name = "biases", .shape = Shape{spec.filters}, .initializer = {}});
+  }
   return parameters;
 }
 

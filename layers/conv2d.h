@@ -1,7 +1,11 @@
 // Two-dimensional convolution with an optional bias; semantics in kernels/conv/conv2d.h.
 //
-// Parameters: weights, (channels, kh, kw, filters) in NHWC and (filters, channels, kh, kw) in NCHW;
-// biases, (filters,).
+//   grouping     weights in NHWC                    weights in NCHW
+//   standard     (channels, kh, kw, filters)        (filters, channels, kh, kw)
+//   depthwise    (channels, kh, kw)                 the same: one filter per channel
+//   pointwise    (channels, filters)                (filters, channels): a 1 x 1 kernel
+//
+// and biases, (filters,). A depthwise layer has as many filters as its input has channels.
 
 #ifndef DTNN_LAYERS_CONV2D_H_
 #define DTNN_LAYERS_CONV2D_H_
@@ -12,9 +16,12 @@
 
 namespace dtnn {
 
+enum class ConvGrouping : uint8_t { kStandard, kDepthwise, kPointwise };
+
 struct Conv2dOptions {
   Pair kernel = 3, stride = 1, padding = 0, dilation = 1;
   bool bias = true;
+  ConvGrouping grouping = ConvGrouping::kStandard;
   InitializerKind initializer = InitializerKind::kGlorotUniform;
 };
 
@@ -35,6 +42,8 @@ class Conv2dLayer : public Layer {
 
  private:
   Conv2dSpec Spec(const Shape& input, TensorFormat format) const;
+
+  int64_t Filters(const Shape& input, TensorFormat format) const;
 
   int64_t filters_;
   Conv2dOptions options_;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "layers/activation.h"
 #include "layers/addition.h"
 #include "layers/concatenation.h"
 #include "layers/dropout.h"
@@ -59,16 +58,12 @@ GraphBuilder& GraphBuilder::Dropout(double rate) {
 
 GraphBuilder& GraphBuilder::Flatten() { return Append(std::make_shared<FlattenLayer>()); }
 
-GraphBuilder& GraphBuilder::Relu() {
-  return Append(std::make_shared<ActivationLayer>(ActivationKind::kRelu));
+GraphBuilder& GraphBuilder::BatchNorm(const BatchNormalizationOptions& options) {
+  return Append(std::make_shared<BatchNormalizationLayer>(options));
 }
 
-GraphBuilder& GraphBuilder::Sigmoid() {
-  return Append(std::make_shared<ActivationLayer>(ActivationKind::kSigmoid));
-}
-
-GraphBuilder& GraphBuilder::Tanh() {
-  return Append(std::make_shared<ActivationLayer>(ActivationKind::kTanh));
+GraphBuilder& GraphBuilder::Activation(ActivationKind kind) {
+  return Append(std::make_shared<ActivationLayer>(kind));
 }
 
 GraphBuilder& GraphBuilder::Softmax() { return Append(std::make_shared<SoftmaxLayer>()); }

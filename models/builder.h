@@ -21,6 +21,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "layers/activation.h"
+#include "layers/batch_normalization.h"
 #include "layers/conv2d.h"
 #include "layers/fc.h"
 #include "layers/layer.h"
@@ -47,9 +49,11 @@ class GraphBuilder {
   GraphBuilder& AveragePool2d(const Pool2dOptions& options = {});
   GraphBuilder& Dropout(double rate);
   GraphBuilder& Flatten();
-  GraphBuilder& Relu();
-  GraphBuilder& Sigmoid();
-  GraphBuilder& Tanh();
+  GraphBuilder& BatchNorm(const BatchNormalizationOptions& options = {});
+  GraphBuilder& Relu() { return Activation(ActivationKind::kRelu); }
+  GraphBuilder& Sigmoid() { return Activation(ActivationKind::kSigmoid); }
+  GraphBuilder& Tanh() { return Activation(ActivationKind::kTanh); }
+  GraphBuilder& Activation(ActivationKind kind);
   GraphBuilder& Softmax();
   GraphBuilder& Add(const std::vector<Path>& paths);
   GraphBuilder& Concat(const std::vector<Path>& paths);

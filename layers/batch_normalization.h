@@ -1,0 +1,42 @@
+// Batch normalisation (Ioffe & Szegedy, ICML 2015) per channel of an image, or per feature of a
+// vector; semantics in kernels/batch_norm/batch_norm.h.
+//
+// Parameters, each (channels,): beta and gamma, which training changes by gradients; running_var
+// (from 1) and running_mean (from 0), which a forward pass of training moves towards the statistics
+// of its batch and evaluation uses.
+
+#ifndef DTNN_LAYERS_BATCH_NORMALIZATION_H_
+#define DTNN_LAYERS_BATCH_NORMALIZATION_H_
+
+#include "layers/layer.h"
+
+namespace dtnn {
+
+struct BatchNormalizationOptions {
+  double momentum = 0.9;  // running = momentum * running + (1 - momentum) * batch
+  double epsilon = 1e-5;  // added to the variance, under the root
+};
+
+class BatchNormalizationLayer : public Layer {
+ public:
+  explicit BatchNormalizationLayer(const BatchNormalizationOptions& options = {})
+      : options_(options) {}
+
+  // The positions of its parameters.
+  enum Parameter : uint8_t { kBeta, kGamma, kRunningVar, kRunningMean };
+
+  std::string_view type_name() const override { return "BatchNormalization"; }
+  absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
+                                    TensorFormat format) const override;
+  std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,
+                                        TensorFormat format) const override;
+  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
+  const BatchNormalizationOptions& options() const { return options_; }
+
+ private:
+  BatchNormalizationOptions options_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_LAYERS_BATCH_NORMALIZATION_H_
