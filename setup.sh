@@ -13,6 +13,9 @@ libblis-openmp-dev    | BLIS: matrix products
 libhwy-dev            | Highway: SIMD on every x86-64
 librandom123-dev      | Philox random numbers
 libzip-dev            | .npz files
+nlohmann-json3-dev    | JSON: .safetensors files
+libprotobuf-dev       | Protocol Buffers: checkpoints
+protobuf-compiler     | their compiler
 zlib1g-dev            | .gz data sets
 libgtest-dev          | GoogleTest
 libgmock-dev          | GoogleTest matchers

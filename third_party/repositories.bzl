@@ -24,6 +24,13 @@ _SYSTEM_LIBRARIES = {
             "absl/strings:strings": "absl_strings",
         },
     ),
+    "com_google_protobuf": struct(
+        package = "libprotobuf-dev protobuf-compiler",
+        header = "google/protobuf/message.h",
+        targets = {":protobuf": "protobuf"},
+        # Of the same package version as the library, as its generated code demands.
+        programs = ["protoc"],
+    ),
     "com_google_googletest": struct(
         package = "libgtest-dev libgmock-dev",
         header = "gmock/gmock.h",
@@ -39,6 +46,11 @@ _SYSTEM_LIBRARIES = {
         package = "libhwy-dev",
         header = "hwy/highway.h",
         targets = {":hwy": "libhwy"},
+    ),
+    "nlohmann_json": struct(
+        package = "nlohmann-json3-dev",
+        header = "nlohmann/json.hpp",
+        targets = {":json": ""},
     ),
     "libzip": struct(
         package = "libzip-dev",
@@ -76,6 +88,7 @@ def dtnn_repositories():
                 package = library.package,
                 header = library.header,
                 targets = library.targets,
+                programs = getattr(library, "programs", []),
             )
     if "local_cuda" not in existing:
         cuda_repository(name = "local_cuda")

@@ -35,6 +35,17 @@ def _system_library_repository_impl(ctx):
 )
 """ % (name, repr(_link_flags(ctx, label, source)))
         folders.setdefault(folder, []).append(rule)
+    for program in ctx.attr.programs:
+        path = ctx.which(program)
+        if path == None:
+            _missing(ctx, "no program " + program)
+        ctx.symlink(path, "bin/" + program)
+        folders[""].append("""filegroup(
+    name = "%s",
+    srcs = ["bin/%s"],
+    visibility = ["//visibility:public"],
+)
+""" % (program, program))
     for folder, rules in folders.items():
         ctx.file((folder + "/" if folder else "") + "BUILD.bazel", "\n".join(rules))
 
@@ -45,6 +56,7 @@ system_library_repository = repository_rule(
         "package": attr.string(mandatory = True, doc = "Debian package(s), as apt-get install takes them"),
         "header": attr.string(mandatory = True, doc = "a header whose presence proves the installation"),
         "targets": attr.string_dict(mandatory = True, doc = "label -> pkg-config module, or link flags, or nothing"),
+        "programs": attr.string_list(doc = "programs of the package that actions run, each a target of its name"),
     },
     local = True,
     environ = ["PKG_CONFIG_PATH"],

@@ -4,6 +4,7 @@
     dtnn_cc_test                      a GoogleTest test (main included)
     dtnn_cc_benchmark                 a Google Benchmark program that `bazel test` runs once, briefly
     dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
+    dtnn_proto_library                the C++ code of a .proto file
     dtnn_cuda_library                 .cu files compiled by nvcc, only with --config=cuda
     if_cuda                           a list that is empty without --config=cuda
 """
@@ -82,6 +83,34 @@ def dtnn_fuzz_test(name, srcs, corpus, deps = [], copts = [], **kwargs):
             "//conditions:default": ["@dtnn//tools/testing:replay_main"],
         }),
         tags = ["fuzz"],
+        **kwargs
+    )
+
+def dtnn_proto_library(name, src, **kwargs):
+    """`src`, "<x>.proto" of this package, as a C++ library with the header "<package>/<x>.pb.h"."""
+    stem = src[:-len(".proto")]
+    outs = [stem + ".pb.h", stem + ".pb.cc"]
+    package = native.package_name()
+    native.genrule(
+        name = name + "_code",
+        srcs = [src],
+        outs = outs,
+        # From the roots of the sources and of the outputs, which are not the working directory where
+        # this repository is a part of another.
+        cmd = " && ".join([
+            "source=./$$(dirname $(location %s))" % src,
+            "out=$(RULEDIR)",
+            "$(location @com_google_protobuf//:protoc) --proto_path=$${source%%/%s} --cpp_out=$${out%%/%s} $(location %s)" %
+            (package, package, src),
+        ]),
+        tools = ["@com_google_protobuf//:protoc"],
+    )
+    cc_library(
+        name = name,
+        srcs = [outs[1]],
+        hdrs = [outs[0]],
+        copts = _COPTS + ["-w"],  # generated code owes nothing to our warnings
+        deps = ["@com_google_protobuf//:protobuf"],
         **kwargs
     )
 

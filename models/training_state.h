@@ -1,0 +1,52 @@
+// Where a training run stands, besides its parameters and its optimizer's slots: what a checkpoint
+// carries so that a resumed run goes on as if it had never stopped.
+//
+// The trainer fills it in after a step and takes it back before the next one. Data order, dropout
+// and augmentation are pure functions of a seed and of counters, so there is no generator to keep.
+
+#ifndef DTNN_MODELS_TRAINING_STATE_H_
+#define DTNN_MODELS_TRAINING_STATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dtnn {
+
+// What decides which samples a step sees: where one of these differs, a resumed run would see other
+// samples than the run it continues.
+struct SamplerSettings {
+  int64_t batch = 0;  // samples per rank in a full step
+  int64_t ranks = 1;
+  int64_t samples = 0;  // of the training part
+  int64_t steps_per_epoch = 0;
+  uint64_t seed = 0;
+
+  friend bool operator==(const SamplerSettings&, const SamplerSettings&) = default;
+};
+
+struct TrainingState {
+  int64_t epoch = 0;          // in progress or next, from 0
+  int64_t step_in_epoch = 0;  // steps of that epoch that are done
+  int64_t steps_done = 0;     // of the whole run
+  double learning_rate = 0;
+  uint64_t random_seed = 0;
+
+  // The running averages of the epoch in progress, over all ranks: sums of the loss and of every
+  // metric, and over how many samples.
+  std::vector<double> figure_sums;
+  int64_t figure_samples = 0;
+
+  // By scheduler, whatever each needs to go on (best value so far, epochs waited, ...).
+  std::map<std::string, std::vector<double>, std::less<>> schedulers;
+
+  SamplerSettings sampler;
+
+  friend bool operator==(const TrainingState&, const TrainingState&) = default;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRAINING_STATE_H_
