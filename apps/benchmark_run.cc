@@ -40,7 +40,7 @@ class BenchmarkRun {
       : options_(options),
         out_(out),
         figures_(MakeFigures(options)),
-        progress_(figures_, DetectDisplay(STDOUT_FILENO), out) {}
+        progress_(DetectDisplay(STDOUT_FILENO), out) {}
 
   absl::Status Run() {
     DTNN_RETURN_IF_ERROR(Prepare());
@@ -64,7 +64,7 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(const Graph graph,
                           BuildModel(options_.model, {.format = FormatOf(options_),
                                                       .sample = dataset->sample(),
-                                                      .classes = dataset->classes()}));
+                                                      .classes = dataset->outputs()}));
     DTNN_ASSIGN_OR_RETURN(
         const std::string parameters,
         FormatParameterList(options_, {.threads_per_process = NumThreads(),

@@ -14,20 +14,20 @@ void ProgressCallback::OnBatchEnd(const Pass& pass) {
   if (pass.kind == Pass::Kind::kValidation) return;
   const char* prefix = pass.kind == Pass::Kind::kTest ? "test_" : "";
   bar_->Advance(pass.done - shown_,
-                [&](std::string& line) { line += pass.averages->Format(figures_, prefix); });
+                [&](std::string& line) { line += pass.averages->Format(prefix); });
   shown_ = pass.done;
 }
 
 void ProgressCallback::OnPassEnd(const Pass& pass) {
   if (pass.kind != Pass::Kind::kTest) return;
-  bar_->Finish([&](std::string& line) { line += pass.averages->Format(figures_, "test_"); });
+  bar_->Finish([&](std::string& line) { line += pass.averages->Format("test_"); });
   bar_.reset();
 }
 
 bool ProgressCallback::OnEpochEnd(const Pass& training, const Pass* validation) {
   bar_->Finish([&](std::string& line) {
-    line += training.averages->Format(figures_, "");
-    if (validation != nullptr) line += ", " + validation->averages->Format(figures_, "val_");
+    line += training.averages->Format("");
+    if (validation != nullptr) line += ", " + validation->averages->Format("val_");
   });
   bar_.reset();
   return true;

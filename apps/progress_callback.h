@@ -14,8 +14,7 @@ namespace dtnn {
 
 class ProgressCallback : public Callback {
  public:
-  ProgressCallback(const Figures& figures, const Display& display, std::ostream& out)
-      : figures_(figures), display_(display), out_(out) {}
+  ProgressCallback(const Display& display, std::ostream& out) : display_(display), out_(out) {}
 
   void OnPassBegin(const Pass& pass) override;
   void OnBatchEnd(const Pass& pass) override;
@@ -23,7 +22,6 @@ class ProgressCallback : public Callback {
   bool OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
-  const Figures figures_;
   const Display display_;
   std::ostream& out_;
   std::optional<ProgressBar> bar_;

@@ -46,14 +46,14 @@ absl::StatusOr<double> Rate(int64_t batch, double seconds,
 absl::StatusOr<Batch> RandomBatch(const Graph& graph, int64_t n) {
   Batch batch;
   DTNN_ASSIGN_OR_RETURN(batch.x, Tensor::Zeros(DType::kFloat32, graph.input_shape().Prepend(n)));
-  DTNN_ASSIGN_OR_RETURN(batch.labels, Tensor::Zeros(DType::kInt32, Shape{n}));
+  DTNN_ASSIGN_OR_RETURN(batch.targets, Tensor::Zeros(DType::kInt32, Shape{n}));
   const Philox random(1, StreamId(RandomPurpose::kSynthetic));
   for (int64_t i = 0; i < batch.x.num_elements(); ++i) {
     batch.x.data<float>()[i] = float(random.Uniform(uint64_t(i)));
   }
   const uint32_t classes = uint32_t(graph.output_shape()[0]);
   for (int64_t i = 0; i < n; ++i) {
-    batch.labels.data<int32_t>()[i] = int32_t(random.Below(uint64_t(i), classes));
+    batch.targets.data<int32_t>()[i] = int32_t(random.Below(uint64_t(i), classes));
   }
   batch.count = batch.global_count = n;
   return batch;
@@ -94,7 +94,7 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
                         Trainer::Create(graph, *store, *device, training));
   DTNN_RETURN_IF_ERROR(trainer->PrepareForTraining(options.batch));
   ModelSpeed speed;
-  Averages averages(training.figures);
+  Averages averages(training.figures, graph.output_shape()[0]);
   DTNN_ASSIGN_OR_RETURN(speed.train_samples_per_second, Rate(options.batch, options.seconds, [&] {
                           return trainer->Step(batch, &averages);
                         }));

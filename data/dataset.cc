@@ -15,8 +15,16 @@ std::string Called(const Dataset& dataset, Part part) {
 
 }  // namespace
 
+Shape TargetShape(const Dataset& dataset, int64_t n) {
+  return dataset.target_kind() == TargetKind::kClass ? Shape{n} : Shape{n, dataset.outputs()};
+}
+
+DType TargetDType(const Dataset& dataset, DType dtype) {
+  return dataset.target_kind() == TargetKind::kClass ? DType::kInt32 : dtype;
+}
+
 absl::Status CheckRead(const Dataset& dataset, Part part, std::span<const int64_t> indices,
-                       TensorFormat format, const Tensor& x, std::span<const int32_t> labels) {
+                       TensorFormat format, const Tensor& x, const Tensor& targets) {
   const int64_t count = int64_t(indices.size());
   const Shape expected = SampleShape(dataset.sample(), format).Prepend(count);
   if (x.empty() || !IsFloating(x.dtype()) || x.shape() != expected) {
@@ -30,9 +38,14 @@ absl::Status CheckRead(const Dataset& dataset, Part part, std::span<const int64_
     return absl::InvalidArgumentError(
         absl::StrCat(Called(dataset, part), ": samples are read into dense host memory only"));
   }
-  if (labels.size() != indices.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Called(dataset, part), ": ", count, " samples do not fit ", labels.size(), " labels"));
+  const Shape target_shape = TargetShape(dataset, count);
+  const DType target_dtype = TargetDType(dataset, x.dtype());
+  if (targets.empty() || targets.shape() != target_shape || targets.dtype() != target_dtype ||
+      !targets.dense() || !targets.buffer()->host_accessible()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Called(dataset, part), ": ", count, " samples need targets of shape ",
+                     target_shape.ToString(), " and type ", std::string(Name(target_dtype)),
+                     " in dense host memory"));
   }
   const int64_t size = dataset.size(part);
   for (int64_t index : indices) {

@@ -1,21 +1,24 @@
-// A labelled collection of images with a training and a test part, read by index in any order.
+// A collection of images and what is to be predicted of them, with a training and a test part, read
+// by index in any order.
 //
 // One Dataset serves all loaders of a process (training, validation, test, each with its own list
 // of indices), so it is immutable once made and Read may be called from several threads. An
 // implementation keeps samples as the bytes they come as (a quarter of the memory of float32) and
 // converts them on their way into a batch.
 //
-// Room for what comes later: an implementation that streams from disk reads inside Read, which the
-// loader calls from a background thread; transforms (central crop, resize, flip, crop augmentation,
-// normalise, in this order) wrap a Dataset and are a Dataset; targets that are not one class per
-// sample (multi-hot, regression) would be a second Read beside this one.
+// What is to be predicted, the targets, is one class per sample, int32 (n,), or several values per
+// sample (labels that exclude each other not, measured quantities), (n, outputs) of the samples'
+// dtype. An implementation that streams from disk reads inside Read, which loaders call from
+// background threads.
 
 #ifndef DTNN_DATA_DATASET_H_
 #define DTNN_DATA_DATASET_H_
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "tensor/format.h"
@@ -28,6 +31,8 @@ enum class Part : uint8_t { kTrain, kTest };
 // "train" or "test".
 constexpr std::string_view Name(Part part) { return part == Part::kTrain ? "train" : "test"; }
 
+enum class TargetKind : uint8_t { kClass, kValues };
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -36,22 +41,31 @@ class Dataset {
   virtual std::string_view name() const = 0;
   // The extents of every sample.
   virtual ImageExtents sample() const = 0;
-  // Labels are 0 .. classes() - 1.
-  virtual int64_t classes() const = 0;
+  // What a network for these data gives per sample: as many probabilities as there are classes
+  // (targets are 0 .. outputs() - 1), or as many values.
+  virtual int64_t outputs() const = 0;
+  virtual TargetKind target_kind() const { return TargetKind::kClass; }
+  // What the outputs mean, one name each; empty where nobody knows.
+  virtual std::vector<std::string> class_names() const { return {}; }
   // Samples of a part.
   virtual int64_t size(Part part) const = 0;
 
-  // Sample indices[i] becomes row i of `x` and its class labels[i]. x is dense, on the host,
-  // float32 or float64, (indices.size(), sample in `format`); pixels become byte / 255. Indices may
-  // repeat. OutOfRange for an index outside the part, InvalidArgument for an x or labels of another
-  // shape. Allocates nothing.
+  // Sample indices[i] becomes row i of `x` and what is to be predicted of it row i of `targets`. x
+  // is dense, on the host, float32 or float64, (indices.size(), sample in `format`); pixels become
+  // byte / 255. targets: int32 (indices.size(),) or x's dtype (indices.size(), outputs()), by
+  // target_kind(). Indices may repeat. OutOfRange for an index outside the part, InvalidArgument
+  // for tensors of another shape. Data that are in memory are read without allocating.
   virtual absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
-                            const Tensor& x, std::span<int32_t> labels) const = 0;
+                            const Tensor& x, const Tensor& targets) const = 0;
 };
+
+// The shape of the targets of n samples, and their dtype for samples of `dtype`.
+Shape TargetShape(const Dataset& dataset, int64_t n);
+DType TargetDType(const Dataset& dataset, DType dtype);
 
 // InvalidArgument or OutOfRange unless the arguments of Read fit `dataset`: for implementations.
 absl::Status CheckRead(const Dataset& dataset, Part part, std::span<const int64_t> indices,
-                       TensorFormat format, const Tensor& x, std::span<const int32_t> labels);
+                       TensorFormat format, const Tensor& x, const Tensor& targets);
 
 }  // namespace dtnn
 

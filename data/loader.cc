@@ -1,5 +1,6 @@
 #include "data/loader.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <span>
@@ -39,17 +40,17 @@ class Loader::Impl {
   }
 
   absl::Status Init();
-  void StartEpoch(int64_t epoch);
+  void StartEpoch(int64_t epoch, int64_t first_step);
   absl::StatusOr<const Batch*> Next();
   const Sampler& sampler() const { return sampler_; }
 
  private:
   struct Slot {
-    Tensor x, labels;  // room for max_batch samples
-    Batch batch;       // views of them
+    Tensor x, targets;  // room for max_batch samples
+    Batch batch;        // views of them
   };
 
-  absl::Status Fill(int64_t epoch, int64_t step);
+  absl::Status Fill(int64_t epoch, int64_t step, bool first);
   void ReadAhead();
   bool MayRead() const {
     return running_ && produced_ < sampler_.steps() &&
@@ -70,6 +71,7 @@ class Loader::Impl {
   bool running_ = false;  // an epoch is under way and has not failed
   bool reading_ = false;  // the thread is inside Fill
   int64_t epoch_ = -1;
+  int64_t first_ = 0;     // step that the epoch began at
   int64_t produced_ = 0;  // steps of the epoch that have been read,
   int64_t taken_ = 0;     // handed to the caller,
   int64_t released_ = 0;  // and given back
@@ -93,7 +95,9 @@ absl::Status Loader::Impl::Init() {
                                                           "; a smaller batch needs less"));
     }
     slot.x = *std::move(x);
-    DTNN_ASSIGN_OR_RETURN(slot.labels, Tensor::Allocate(Device::Cpu(), DType::kInt32, Shape{rows}));
+    DTNN_ASSIGN_OR_RETURN(slot.targets,
+                          Tensor::Allocate(Device::Cpu(), TargetDType(*dataset_, options_.dtype),
+                                           TargetShape(*dataset_, rows)));
     slots_.push_back(std::move(slot));
   }
   indices_.resize(rows);
@@ -107,12 +111,12 @@ absl::Status Loader::Impl::Init() {
   return absl::OkStatus();
 }
 
-void Loader::Impl::StartEpoch(int64_t epoch) {
+void Loader::Impl::StartEpoch(int64_t epoch, int64_t first_step) {
   std::unique_lock<std::mutex> lock(mutex_);
   running_ = false;
   news_.wait(lock, [this] { return !reading_; });
   epoch_ = epoch;
-  produced_ = taken_ = released_ = 0;
+  first_ = produced_ = taken_ = released_ = std::clamp<int64_t>(first_step, 0, sampler_.steps());
   status_ = absl::OkStatus();
   running_ = true;
   lock.unlock();
@@ -129,7 +133,7 @@ absl::StatusOr<const Batch*> Loader::Impl::Next() {
     // With nothing ready there are free slots: the thread is at work and needs no waking.
     news_.wait(lock, [this] { return produced_ > taken_ || !status_.ok(); });
   } else if (status_.ok()) {
-    status_ = Fill(epoch_, taken_);
+    status_ = Fill(epoch_, taken_, taken_ == first_);
     if (status_.ok()) ++produced_;
   }
   // Batches read before an error are good: the error takes the place of the one it spoilt.
@@ -140,18 +144,17 @@ absl::StatusOr<const Batch*> Loader::Impl::Next() {
   return batch;
 }
 
-absl::Status Loader::Impl::Fill(int64_t epoch, int64_t step) {
-  if (step == 0) sampler_.StartEpoch(epoch);
+absl::Status Loader::Impl::Fill(int64_t epoch, int64_t step, bool first) {
+  if (first) sampler_.StartEpoch(epoch);
   const Sampler::Slice slice = sampler_.StepSlice(step);
   const std::span<int64_t> indices = std::span(indices_).first(slice.count);
   sampler_.Indices(slice, indices);
   Slot& slot = slots_[step % slots_.size()];
   slot.batch.x = slot.x.Samples(0, slice.count, options_.format);
-  slot.batch.labels = slot.labels.Samples(0, slice.count, options_.format);
+  slot.batch.targets = slot.targets.Samples(0, slice.count, options_.format);
   slot.batch.count = slice.count;
   slot.batch.global_count = slice.global_count;
-  return dataset_->Read(part_, indices, options_.format, slot.batch.x,
-                        {slot.labels.data<int32_t>(), size_t(slice.count)});
+  return dataset_->Read(part_, indices, options_.format, slot.batch.x, slot.batch.targets);
 }
 
 void Loader::Impl::ReadAhead() {
@@ -159,10 +162,10 @@ void Loader::Impl::ReadAhead() {
   for (;;) {
     work_.wait(lock, [this] { return stop_ || MayRead(); });
     if (stop_) return;
-    const int64_t epoch = epoch_, step = produced_;
+    const int64_t epoch = epoch_, step = produced_, first = first_;
     reading_ = true;
     lock.unlock();
-    absl::Status status = Fill(epoch, step);
+    absl::Status status = Fill(epoch, step, step == first);
     lock.lock();
     reading_ = false;
     if (running_) {  // else StartEpoch waits to begin anew
@@ -212,7 +215,7 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
 Loader::Loader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Loader::~Loader() = default;
 
-void Loader::StartEpoch(int64_t epoch) { impl_->StartEpoch(epoch); }
+void Loader::StartEpoch(int64_t epoch, int64_t first_step) { impl_->StartEpoch(epoch, first_step); }
 absl::StatusOr<const Batch*> Loader::Next() { return impl_->Next(); }
 int64_t Loader::steps() const { return impl_->sampler().steps(); }
 int64_t Loader::samples() const { return impl_->sampler().samples(); }

@@ -44,7 +44,7 @@ struct LoaderOptions {
 
 struct Batch {
   Tensor x;                  // (count, sample in the format asked), the dtype asked, host, dense
-  Tensor labels;             // (count,) int32
+  Tensor targets;            // (count,) int32 or (count, outputs), as in dataset.h
   int64_t count = 0;         // samples of this rank in this step, at least 1
   int64_t global_count = 0;  // samples of all ranks in this step: what a mean divides by
 };
@@ -62,8 +62,9 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Begins epoch `epoch` (from 0), leaving the current one if it has not ended.
-  void StartEpoch(int64_t epoch);
+  // Begins epoch `epoch` (from 0) at step `first_step` (at most steps()), leaving the current one
+  // if it has not ended.
+  void StartEpoch(int64_t epoch, int64_t first_step = 0);
 
   // The next batch, valid until the next call of Next or StartEpoch; nullptr at the end of the
   // epoch. An error of the data set ends the epoch: the same error comes until StartEpoch.

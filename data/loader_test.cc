@@ -29,11 +29,11 @@ std::vector<int64_t> Drain(Loader& loader) {
     EXPECT_TRUE(next.ok()) << next.status();
     if (!next.ok() || *next == nullptr) return seen;
     const Batch& batch = **next;
-    EXPECT_EQ(batch.labels.shape(), Shape{batch.count});
+    EXPECT_EQ(batch.targets.shape(), Shape{batch.count});
     EXPECT_EQ(batch.x.shape()[0], batch.count);
     const int64_t elements = batch.x.shape().DropFirst().NumElements();
     for (int64_t i = 0; i < batch.count; ++i) {
-      const int32_t label = batch.labels.data<int32_t>()[i];
+      const int32_t label = batch.targets.data<int32_t>()[i];
       for (int64_t e = 0; e < elements; ++e) {
         const int64_t at = i * elements + e;
         EXPECT_EQ(batch.x.dtype() == DType::kFloat32 ? batch.x.data<float>()[at]
@@ -105,7 +105,7 @@ TEST(LoaderTest, BatchesHaveTheFormatAndDtypeAskedFor) {
       EXPECT_TRUE(batch->x.dense());
       EXPECT_EQ(batch->x.shape(),
                 format == TensorFormat::kNHWC ? (Shape{4, 4, 5, 3}) : (Shape{4, 3, 4, 5}));
-      EXPECT_EQ(batch->labels.dtype(), DType::kInt32);
+      EXPECT_EQ(batch->targets.dtype(), DType::kInt32);
       EXPECT_EQ(Drain(*loader).size(), 6u);
     }
   }
@@ -143,6 +143,18 @@ TEST(LoaderTest, EpochMayBeLeftAtAnyStep) {
   }
 }
 
+TEST(LoaderTest, AnEpochMayBeginAtAnyStep) {
+  for (int prefetch : {0, 1, 3}) {
+    auto loader = Make(42, {.batch = 4, .prefetch = prefetch});
+    const std::vector<int64_t> whole = Epoch(*loader, 1);
+    for (int64_t first = 0; first <= loader->steps(); ++first) {
+      loader->StartEpoch(1, first);
+      const auto begin = whole.begin() + std::min<int64_t>(4 * first, 42);
+      EXPECT_EQ(Drain(*loader), std::vector<int64_t>(begin, whole.end())) << first;
+    }
+  }
+}
+
 TEST(LoaderTest, MayEndAtAnyStep) {
   for (int taken = 0; taken < 12; ++taken) {
     auto loader = Make(40, {.batch = 4, .prefetch = 2});
@@ -156,7 +168,7 @@ TEST(LoaderTest, HeldBatchIsNotOverwritten) {
   auto loader = Make(400, {.batch = 1, .prefetch = 2});
   loader->StartEpoch(0);
   const Batch* held = loader->Next().value();
-  const int32_t label = held->labels.data<int32_t>()[0];
+  const int32_t label = held->targets.data<int32_t>()[0];
   // The data set is read no further than the slots reach: the batch held and two ahead.
   auto dataset = std::make_shared<CountingDataset>(400);
   auto counted =
@@ -166,7 +178,7 @@ TEST(LoaderTest, HeldBatchIsNotOverwritten) {
     ASSERT_TRUE(counted->Next().ok());
     EXPECT_LE(dataset->reads(), taken + 2);
   }
-  EXPECT_EQ(held->labels.data<int32_t>()[0], label);
+  EXPECT_EQ(held->targets.data<int32_t>()[0], label);
 }
 
 TEST(LoaderTest, ErrorOfTheDataSetSurfacesAtItsStep) {

@@ -120,13 +120,13 @@ class Mnist : public Dataset {
 
   std::string_view name() const override { return "mnist"; }
   ImageExtents sample() const override { return sample_; }
-  int64_t classes() const override { return kClasses; }
+  int64_t outputs() const override { return kClasses; }
   int64_t size(Part part) const override { return samples(part).size(); }
 
   // With one channel both formats are the same bytes.
   absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
-                    const Tensor& x, std::span<int32_t> labels) const override {
-    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, labels));
+                    const Tensor& x, const Tensor& targets) const override {
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
     if (indices.empty()) return absl::OkStatus();
     const size_t pixels = size_t(sample_.height * sample_.width);
     const uint8_t* images = samples(part).images.data<uint8_t>();
@@ -139,6 +139,7 @@ class Mnist : public Dataset {
         to += pixels;
       }
     });
+    int32_t* labels = targets.data<int32_t>();
     for (size_t i = 0; i < indices.size(); ++i) labels[i] = classes[indices[i]];
     return absl::OkStatus();
   }

@@ -61,7 +61,7 @@ TEST(MnistTest, DescribesItself) {
     const auto mnist = LoadMnist({folder, folder}).value();
     EXPECT_EQ(mnist->name(), "mnist");
     EXPECT_EQ(mnist->sample(), (ImageExtents{kHeight, kWidth, 1}));
-    EXPECT_EQ(mnist->classes(), 10);
+    EXPECT_EQ(mnist->outputs(), 10);
     EXPECT_EQ(mnist->size(Part::kTrain), kTrain);
     EXPECT_EQ(mnist->size(Part::kTest), kTest);
   }
@@ -72,11 +72,11 @@ void ExpectSamples(const Dataset& mnist, TensorFormat format) {
   const std::vector<int64_t> indices = {6, 0, 3, 3};
   const Shape shape = SampleShape(mnist.sample(), format).Prepend(4);
   const Tensor x = Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), shape).value();
-  std::vector<int32_t> labels(4);
-  ASSERT_TRUE(mnist.Read(Part::kTrain, indices, format, x, labels).ok());
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{4}).value();
+  ASSERT_TRUE(mnist.Read(Part::kTrain, indices, format, x, targets).ok());
   const Bytes images = Elements(kTrain * kHeight * kWidth);
   for (size_t i = 0; i < indices.size(); ++i) {
-    EXPECT_EQ(labels[i], indices[i] * 3 % 10);
+    EXPECT_EQ(targets.data<int32_t>()[i], indices[i] * 3 % 10);
     for (size_t pixel = 0; pixel < kHeight * kWidth; ++pixel) {
       EXPECT_EQ(x.data<T>()[i * kHeight * kWidth + pixel],
                 T(images[indices[i] * kHeight * kWidth + pixel]) * (T(1) / 255));
@@ -96,11 +96,11 @@ TEST(MnistTest, ReadGivesPixelsAndLabelsByIndex) {
 TEST(MnistTest, ReadChecksItsArguments) {
   const std::string folder = Folder();
   const auto mnist = LoadMnist({folder, folder}).value();
-  const auto read = [&](std::vector<int64_t> indices, const Shape& shape, size_t labels,
+  const auto read = [&](std::vector<int64_t> indices, const Shape& shape, int64_t targets,
                         DType dtype = DType::kFloat32) {
-    std::vector<int32_t> to(labels);
     return mnist->Read(Part::kTest, indices, TensorFormat::kNHWC,
-                       Tensor::Zeros(dtype, shape).value(), to);
+                       Tensor::Zeros(dtype, shape).value(),
+                       Tensor::Zeros(DType::kInt32, Shape{targets}).value());
   };
   const Shape two = {2, kHeight, kWidth, 1};
   EXPECT_TRUE(read({0, 3}, two, 2).ok());
@@ -112,10 +112,12 @@ TEST(MnistTest, ReadChecksItsArguments) {
   EXPECT_EQ(read({0, 1}, Shape{2, 1, kHeight, kWidth}, 2).code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(read({0, 1}, two, 2, DType::kUint8).code(), absl::StatusCode::kInvalidArgument);
-  std::vector<int32_t> labels(2);
-  EXPECT_FALSE(
-      mnist->Read(Part::kTest, std::vector<int64_t>{0, 1}, TensorFormat::kNHWC, Tensor(), labels)
-          .ok());
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{2}).value();
+  const std::vector<int64_t> first = {0, 1};
+  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, Tensor(), targets).ok());
+  const Tensor x = Tensor::Zeros(DType::kFloat32, two).value();
+  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, x, Tensor()).ok());
+  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, x, x).ok());
 }
 
 TEST(MnistTest, PlainComesBeforeGzipAndBothSpellingsAreFound) {
@@ -209,8 +211,10 @@ TEST(MnistTest, RealFashionMnist) {
     ASSERT_EQ(size, sizes[int(part)]);
     const Tensor x =
         Tensor::Allocate(Device::Cpu(), DType::kFloat32, Shape{size, 28, 28, 1}).value();
-    std::vector<int32_t> labels(size);
-    ASSERT_TRUE(mnist->Read(part, AllIndices(size), TensorFormat::kNHWC, x, labels).ok());
+    const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{size}).value();
+    ASSERT_TRUE(mnist->Read(part, AllIndices(size), TensorFormat::kNHWC, x, targets).ok());
+    const int32_t* first = targets.data<int32_t>();
+    const std::vector<int32_t> labels(first, first + size);
     for (int label = 0; label < 10; ++label) {
       EXPECT_EQ(std::count(labels.begin(), labels.end(), label), size / 10);
     }

@@ -48,21 +48,22 @@ class Synthetic : public Dataset {
 
   std::string_view name() const override { return "synthetic"; }
   ImageExtents sample() const override { return options_.sample; }
-  int64_t classes() const override { return options_.classes; }
+  int64_t outputs() const override { return options_.classes; }
   int64_t size(Part part) const override {
     return part == Part::kTrain ? options_.train_samples : options_.test_samples;
   }
 
   absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
-                    const Tensor& x, std::span<int32_t> labels) const override {
-    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, labels));
+                    const Tensor& x, const Tensor& targets) const override {
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
+    int32_t* labels = targets.data<int32_t>();
     const int64_t elements = SampleShape(options_.sample, format).NumElements();
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       T* to = x.data<T>();
       if (options_.pattern == SyntheticPattern::kZeros) {
         std::fill_n(to, x.num_elements(), T(0));
-        std::fill(labels.begin(), labels.end(), 0);
+        std::fill_n(labels, indices.size(), 0);
         return;
       }
       for (size_t i = 0; i < indices.size(); ++i, to += elements) {

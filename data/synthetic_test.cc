@@ -35,8 +35,10 @@ Samples Read(const Dataset& dataset, Part part, const std::vector<int64_t>& indi
   const Shape shape = SampleShape(dataset.sample(), format).Prepend(int64_t(indices.size()));
   const Tensor x = Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), shape).value();
   Samples samples;
-  samples.labels.resize(indices.size());
-  EXPECT_TRUE(dataset.Read(part, indices, format, x, samples.labels).ok());
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{int64_t(indices.size())}).value();
+  EXPECT_TRUE(dataset.Read(part, indices, format, x, targets).ok());
+  const int32_t* labels = targets.data<int32_t>();
+  samples.labels.assign(labels, labels + indices.size());
   samples.x.assign(x.data<T>(), x.data<T>() + x.num_elements());
   return samples;
 }
@@ -47,7 +49,7 @@ TEST(SyntheticTest, DefaultIsZeros) {
   EXPECT_EQ(dataset->size(Part::kTrain), 1000);
   EXPECT_EQ(dataset->size(Part::kTest), 100);
   EXPECT_EQ(dataset->sample(), (ImageExtents{32, 32, 3}));
-  EXPECT_EQ(dataset->classes(), 10);
+  EXPECT_EQ(dataset->outputs(), 10);
   const Samples samples = Read(*dataset, Part::kTrain, {0, 999, 5});
   EXPECT_EQ(samples.x, std::vector<double>(3 * 32 * 32 * 3));
   EXPECT_EQ(samples.labels, std::vector<int32_t>(3));

@@ -4,20 +4,41 @@
 
 namespace dtnn {
 
-void Averages::Add(const Figures& figures, double loss_sum, const Tensor& predictions,
-                   const Tensor& labels) {
-  sums_[0] += loss_sum;
-  for (size_t i = 0; i < figures.metrics.size(); ++i) {
-    sums_[1 + i] += figures.metrics[i]->Sum(predictions, labels);
+Averages::Averages(const Figures& figures, int64_t outputs) : figures_(figures), begins_{1} {
+  for (const auto& metric : figures.metrics) {
+    begins_.push_back(begins_.back() + size_t(metric->sums(outputs)));
   }
-  samples_ += labels.num_elements();
+  sums_.assign(begins_.back(), 0.0);
 }
 
-std::string Averages::Format(const Figures& figures, std::string_view prefix) const {
+void Averages::Add(double loss_sum, const Tensor& predictions, const Tensor& targets) {
+  sums_[0] += loss_sum;
+  for (size_t i = 0; i < figures_.metrics.size(); ++i) {
+    figures_.metrics[i]->Add(predictions, targets,
+                             std::span(sums_).subspan(begins_[i], begins_[i + 1] - begins_[i]));
+  }
+  samples_ += predictions.shape()[0];
+}
+
+double Averages::Value(size_t figure) const {
+  if (figure == 0) return sums_[0] / double(samples_);
+  return figures_.metrics[figure - 1]->Value(SumsOf(figure - 1), samples_);
+}
+
+std::string Averages::Format(std::string_view prefix) const {
   std::string text = absl::StrFormat("%s%s: %.7f", std::string(prefix),
-                                     std::string(figures.loss->label()), Mean(0));
-  for (size_t i = 0; i < figures.metrics.size(); ++i) {
-    text += ", " + figures.metrics[i]->Format(prefix, Mean(1 + i));
+                                     std::string(figures_.loss->label()), Value(0));
+  for (size_t i = 0; i < figures_.metrics.size(); ++i) {
+    const std::string figure = figures_.metrics[i]->Format(prefix, Value(1 + i));
+    if (!figure.empty()) text += ", " + figure;
+  }
+  return text;
+}
+
+std::string Averages::Report(std::string_view prefix) const {
+  std::string text;
+  for (size_t i = 0; i < figures_.metrics.size(); ++i) {
+    text += figures_.metrics[i]->Report(prefix, SumsOf(i));
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// Running means of the loss and the metrics over samples: sums and one count, so batches of any
+// The loss and the metrics over the samples seen so far: sums and one count, so batches of any
 // size, and the shares of several ranks, combine exactly.
 
 #ifndef DTNN_MODELS_AVERAGES_H_
@@ -26,24 +26,33 @@ struct Figures {
 class Averages {
  public:
   Averages() = default;
-  explicit Averages(const Figures& figures) : sums_(1 + figures.metrics.size(), 0.0) {}
+  // For a network with `outputs` outputs; shares the figures.
+  Averages(const Figures& figures, int64_t outputs);
 
   // One batch: the sum of its losses, and its predictions for the metrics.
-  void Add(const Figures& figures, double loss_sum, const Tensor& predictions,
-           const Tensor& labels);
+  void Add(double loss_sum, const Tensor& predictions, const Tensor& targets);
 
   int64_t samples() const { return samples_; }
   // Figure 0 is the loss, 1 + i metric i. NaN before the first sample.
-  double Mean(size_t figure) const { return sums_[figure] / double(samples_); }
+  double Value(size_t figure) const;
   // "val_cce: 0.3921180, val_acc: 88.95%".
-  std::string Format(const Figures& figures, std::string_view prefix) const;
+  std::string Format(std::string_view prefix) const;
+  // The lines of those metrics that are more than a number.
+  std::string Report(std::string_view prefix) const;
+  const Figures& figures() const { return figures_; }
 
   // The sums and the count as doubles, to be added up over ranks, and back.
   std::vector<double> ToDoubles() const;
   void FromDoubles(std::span<const double> values);
 
  private:
-  std::vector<double> sums_;
+  std::span<const double> SumsOf(size_t metric) const {
+    return std::span(sums_).subspan(begins_[metric], begins_[metric + 1] - begins_[metric]);
+  }
+
+  Figures figures_;
+  std::vector<double> sums_;    // of the loss, then of each metric
+  std::vector<size_t> begins_;  // of each metric's sums, and their end
   int64_t samples_ = 0;
 };
 

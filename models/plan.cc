@@ -85,15 +85,17 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     steps_.push_back(std::move(step));
   }
   if (options.loss != nullptr) {
+    takes_classes_ = options.loss->TakesClasses();
+    takes_values_ = options.loss->TakesValues();
     loss_takes_logits_ = options.loss->CanTakeLogits() && IsSoftmax(*nodes.back().layer);
     if (graph_.output_shape().rank() != 1) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the loss needs a network whose output is a vector of classes, not ",
+          absl::StrCat("the loss needs a network whose output is a vector, not ",
                        graph_.output_shape().ToString()));
     }
     DTNN_ASSIGN_OR_RETURN(loss_, options.loss->Bind({.device = context_,
                                                      .batch = batch_,
-                                                     .classes = graph_.output_shape()[0],
+                                                     .outputs = graph_.output_shape()[0],
                                                      .dtype = dtype_,
                                                      .from_logits = loss_takes_logits_}));
   }
@@ -126,7 +128,7 @@ absl::Status Plan::Allocate() {
   if (device.is_cpu()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(device_x_,
                         Tensor::Allocate(device, dtype_, graph_.input_shape().Prepend(batch_)));
-  DTNN_ASSIGN_OR_RETURN(device_labels_, Tensor::Allocate(device, DType::kInt32, Shape{batch_}));
+  DTNN_ASSIGN_OR_RETURN(device_targets_, Tensor::Allocate(device, DType::kInt32, Shape{batch_}));
   DTNN_ASSIGN_OR_RETURN(host_losses_, Tensor::Zeros(dtype_, Shape{batch_}));
   DTNN_ASSIGN_OR_RETURN(host_predictions_,
                         Tensor::Zeros(dtype_, graph_.output_shape().Prepend(batch_)));
@@ -226,27 +228,40 @@ absl::Status Plan::RunForward(size_t steps, int64_t step_number) {
   return absl::OkStatus();
 }
 
-absl::Status Plan::RunLoss(const Tensor& labels, const Tensor& dx, double gradient_scale) {
-  if (labels.dtype() != DType::kInt32 || labels.num_elements() != n_) {
-    return absl::InvalidArgumentError(absl::StrCat("a batch of ", n_, " samples came with ",
-                                                   labels.num_elements(), " labels of type ",
-                                                   std::string(Name(labels.dtype()))));
+absl::Status Plan::CheckTargets(const Tensor& targets) const {
+  const int64_t outputs = graph_.output_shape()[0];
+  if (targets.dtype() == dtype_ && targets.shape() == Shape{n_, outputs}) return absl::OkStatus();
+  if (targets.dtype() != DType::kInt32 || targets.num_elements() != n_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a batch of ", n_, " samples came with targets of shape ",
+                     targets.shape().ToString(), " and type ", std::string(Name(targets.dtype()))));
   }
-  const int64_t classes = graph_.output_shape()[0];
   for (int64_t i = 0; i < n_; ++i) {
-    const int32_t label = labels.data<int32_t>()[i];
-    if (label >= 0 && label < classes) continue;
+    const int32_t label = targets.data<int32_t>()[i];
+    if (label >= 0 && label < outputs) continue;
     return absl::InvalidArgumentError(absl::StrCat("sample ", i, " of the batch has label ", label,
-                                                   ", but the network has ", classes, " classes"));
+                                                   ", but the network has ", outputs, " classes"));
   }
-  Tensor device_labels = labels;
+  return absl::OkStatus();
+}
+
+absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale) {
+  DTNN_RETURN_IF_ERROR(CheckTargets(targets));
+  const bool values = targets.dtype() != DType::kInt32;
+  if (values ? !takes_values_ : !takes_classes_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("this loss is not defined for targets that are ",
+                     values ? "values: it needs classes" : "classes: it needs values"));
+  }
+  Tensor device_targets = targets;
   if (!context_->device().is_cpu()) {
-    device_labels = device_labels_.Samples(0, n_, graph_.format());
-    DTNN_RETURN_IF_ERROR(context_->Copy(labels, device_labels));
+    if (values) return absl::UnimplementedError("losses of values are not available on GPUs");
+    device_targets = device_targets_.Samples(0, n_, graph_.format());
+    DTNN_RETURN_IF_ERROR(context_->Copy(targets, device_targets));
   }
   const Step& last = steps_.back();
   const Tensor& x = loss_takes_logits_ ? last.inputs[0] : last.output;
-  return loss_->Run(x, device_labels, last.output, losses_, dx, gradient_scale);
+  return loss_->Run(x, device_targets, last.output, losses_, dx, gradient_scale);
 }
 
 absl::Status Plan::RunBackward(int64_t step_number) {
@@ -295,15 +310,15 @@ absl::Status Plan::Forward(const Tensor& x) {
   return FetchResults(/*with_losses=*/false);
 }
 
-absl::Status Plan::Evaluate(const Tensor& x, const Tensor& labels) {
+absl::Status Plan::Evaluate(const Tensor& x, const Tensor& targets) {
   if (loss_ == nullptr) return absl::FailedPreconditionError("this plan was made without a loss");
   DTNN_RETURN_IF_ERROR(BindBatch(x));
   DTNN_RETURN_IF_ERROR(RunForward(steps_.size() - (loss_takes_logits_ ? 1 : 0), 0));
-  DTNN_RETURN_IF_ERROR(RunLoss(labels, Tensor(), 0));
+  DTNN_RETURN_IF_ERROR(RunLoss(targets, Tensor(), 0));
   return FetchResults(/*with_losses=*/true);
 }
 
-absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& labels, double gradient_scale,
+absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
                                    int64_t step) {
   if (!training_ || !store_->has_gradients()) {
     return absl::FailedPreconditionError("this plan or its parameters were not made for training");
@@ -312,7 +327,7 @@ absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& labels, double
   DTNN_RETURN_IF_ERROR(BindBatch(x));
   DTNN_RETURN_IF_ERROR(RunForward(steps_.size() - skipped, step));
   const Step& last = steps_[steps_.size() - 1 - skipped];
-  DTNN_RETURN_IF_ERROR(RunLoss(labels, last.dy, gradient_scale));
+  DTNN_RETURN_IF_ERROR(RunLoss(targets, last.dy, gradient_scale));
   DTNN_RETURN_IF_ERROR(RunBackward(step));
   return FetchResults(/*with_losses=*/true);
 }

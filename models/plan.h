@@ -45,15 +45,16 @@ class Plan {
                                                        DeviceContext& context,
                                                        const PlanOptions& options);
 
-  // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `labels` are
-  // int32 (n,). InvalidArgument for another shape or type and for a label that is no class.
-  // Predictions only; a training plan applies dropout here too:
+  // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `targets`
+  // are classes or values as the loss takes them (optim/loss.h). InvalidArgument for another shape
+  // or type and for a class that is none. Predictions only; a training plan applies dropout here
+  // too:
   absl::Status Forward(const Tensor& x);
   // Predictions and losses:
-  absl::Status Evaluate(const Tensor& x, const Tensor& labels);
+  absl::Status Evaluate(const Tensor& x, const Tensor& targets);
   // Predictions, losses and the gradients of all parameters, of gradient_scale * sum of losses.
   // `step` counts the training steps done before: it advances the random streams of dropout.
-  absl::Status ForwardBackward(const Tensor& x, const Tensor& labels, double gradient_scale,
+  absl::Status ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
                                int64_t step);
 
   // Of the last call, on the host.
@@ -87,7 +88,8 @@ class Plan {
   absl::Status BindBatch(const Tensor& x);
   void BindViews(int64_t n);
   absl::Status RunForward(size_t steps, int64_t step);
-  absl::Status RunLoss(const Tensor& labels, const Tensor& dx, double gradient_scale);
+  absl::Status CheckTargets(const Tensor& targets) const;
+  absl::Status RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale);
   absl::Status RunBackward(int64_t step);
   absl::Status FetchResults(bool with_losses);
   absl::Status Oversized(const absl::Status& status) const;
@@ -101,13 +103,13 @@ class Plan {
   int64_t batch_ = 0;  // the most samples
   int64_t n_ = 0;      // samples that the views are made for
   bool training_ = false;
-  bool loss_takes_logits_ = false;
+  bool loss_takes_logits_ = false, takes_classes_ = false, takes_values_ = false;
   DType dtype_ = DType::kFloat32;
   std::vector<Step> steps_;
   std::vector<size_t> batch_readers_;  // steps whose views point into the batch
   std::unique_ptr<LossOp> loss_;
   std::shared_ptr<Buffer> arena_, workspace_;
-  Tensor x_, device_x_, device_labels_;  // the batch as the ops see it
+  Tensor x_, device_x_, device_targets_;  // the batch as the ops see it
   Tensor losses_, device_predictions_;
   Tensor predictions_, host_losses_, host_predictions_;
 };

@@ -68,7 +68,7 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
     return absl::FailedPreconditionError("Trainer::Step was called before PrepareForTraining");
   }
   DTNN_RETURN_IF_ERROR(training_plan_->ForwardBackward(
-      batch.x, batch.labels, 1.0 / double(batch.global_count), steps_done_));
+      batch.x, batch.targets, 1.0 / double(batch.global_count), steps_done_));
   if (averages != nullptr) {
     const double loss = training_plan_->LossSum();
     if (!std::isfinite(loss)) {
@@ -76,7 +76,7 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
           "the loss is ", loss, " after ", steps_done_,
           " steps: training has diverged; lower the learning rate (now ", learning_rate_, ")"));
     }
-    averages->Add(options_.figures, loss, training_plan_->predictions(), batch.labels);
+    averages->Add(loss, training_plan_->predictions(), batch.targets);
   }
   if (options_.communicator != nullptr) {
     DTNN_RETURN_IF_ERROR(options_.communicator->AllReduce(store_->gradients()));
@@ -115,7 +115,7 @@ absl::StatusOr<Averages> Trainer::RunBatches(Loader& loader, Pass& pass,
   const bool training = pass.kind == Pass::Kind::kTraining;
   DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(loader.max_batch())
                                 : PrepareForEvaluation(loader.max_batch()));
-  Averages averages(options_.figures);
+  Averages averages(options_.figures, graph_.output_shape()[0]);
   pass.samples = loader.samples();
   pass.done = 0;
   pass.averages = &averages;
@@ -127,9 +127,8 @@ absl::StatusOr<Averages> Trainer::RunBatches(Loader& loader, Pass& pass,
     if (training) {
       DTNN_RETURN_IF_ERROR(Step(*batch, &averages));
     } else {
-      DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch->x, batch->labels));
-      averages.Add(options_.figures, evaluation_plan_->LossSum(), evaluation_plan_->predictions(),
-                   batch->labels);
+      DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch->x, batch->targets));
+      averages.Add(evaluation_plan_->LossSum(), evaluation_plan_->predictions(), batch->targets);
     }
     pass.done += batch->global_count;
     for (Callback* callback : callbacks) callback->OnBatchEnd(pass);

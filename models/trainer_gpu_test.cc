@@ -21,7 +21,7 @@ constexpr ImageExtents kSample = {8, 8, 1};
 class LossRecorder : public Callback {
  public:
   bool OnEpochEnd(const Pass& training, const Pass* /*validation*/) override {
-    losses.push_back(training.averages->Mean(0));
+    losses.push_back(training.averages->Value(0));
     return true;
   }
   std::vector<double> losses;

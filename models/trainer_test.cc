@@ -56,10 +56,10 @@ TrainerOptions Options() {
 class Recorder : public Callback {
  public:
   bool OnEpochEnd(const Pass& training, const Pass* validation) override {
-    losses.push_back(training.averages->Mean(0));
-    accuracies.push_back(training.averages->Mean(1));
+    losses.push_back(training.averages->Value(0));
+    accuracies.push_back(training.averages->Value(1));
     samples.push_back(training.averages->samples());
-    if (validation != nullptr) validation_losses.push_back(validation->averages->Mean(0));
+    if (validation != nullptr) validation_losses.push_back(validation->averages->Value(0));
     return epochs_wanted == 0 || int(losses.size()) < epochs_wanted;
   }
   void OnBatchEnd(const Pass& pass) override { EXPECT_LE(pass.done, pass.samples); }
@@ -189,9 +189,9 @@ TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
   const Averages parts = *trainer->Evaluate(*pieces, {});
   EXPECT_EQ(once.samples(), 40);
   EXPECT_EQ(parts.samples(), 40);
-  EXPECT_NEAR(once.Mean(0), parts.Mean(0), 1e-5);
-  EXPECT_EQ(once.Mean(1), parts.Mean(1));
-  EXPECT_EQ(once.Format(Options().figures, "test_").substr(0, 10), "test_cce: ");
+  EXPECT_NEAR(once.Value(0), parts.Value(0), 1e-5);
+  EXPECT_EQ(once.Value(1), parts.Value(1));
+  EXPECT_EQ(once.Format("test_").substr(0, 10), "test_cce: ");
 }
 
 TEST(TrainerTest, StepsAllocateNothing) {
@@ -205,10 +205,10 @@ TEST(TrainerTest, StepsAllocateNothing) {
   ASSERT_TRUE(trainer->PrepareForTraining(64).ok());
   const Batch batch{
       .x = dtnn::testing::RandomTensor(DType::kFloat32, graph.input_shape().Prepend(64), 1),
-      .labels = dtnn::testing::ZeroTensor(DType::kInt32, Shape{64}),
+      .targets = dtnn::testing::ZeroTensor(DType::kInt32, Shape{64}),
       .count = 64,
       .global_count = 64};
-  Averages averages(options.figures);
+  Averages averages(options.figures, 10);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->Step(batch, &averages).ok());
   const dtnn::testing::AllocationCounter counter;
   bool ok = true;
@@ -300,7 +300,7 @@ TEST(TrainerTest, AStepRenewsTheParametersAndOnlyTheTrainable) {
   auto trainer = *Trainer::Create(graph, *store, *device, options);
   ASSERT_TRUE(trainer->PrepareForTraining(2).ok());
   const Batch batch{.x = dtnn::testing::RandomTensor(DType::kFloat64, Shape{2, 8, 8, 1}, 1),
-                    .labels = dtnn::testing::ZeroTensor(DType::kInt32, Shape{2}),
+                    .targets = dtnn::testing::ZeroTensor(DType::kInt32, Shape{2}),
                     .count = 2,
                     .global_count = 2};
   double expected = 1;

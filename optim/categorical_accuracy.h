@@ -10,7 +10,9 @@ namespace dtnn {
 class CategoricalAccuracy : public Metric {
  public:
   std::string_view name() const override { return "categorical_accuracy"; }
-  double Sum(const Tensor& predictions, const Tensor& labels) const override;
+  bool TakesClasses() const override { return true; }
+  bool TakesValues() const override { return false; }
+  void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
   std::string Format(std::string_view prefix, double value) const override;
 };
 

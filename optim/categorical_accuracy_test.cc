@@ -12,8 +12,12 @@ TEST(CategoricalAccuracyTest, CountsTheArgmax) {
   const Tensor p =
       TensorOf(DType::kFloat32, Shape{4, 3}, {.1, .2, .7, .5, .3, .2, .1, .8, .1, .4, .4, .2});
   const CategoricalAccuracy accuracy;
-  EXPECT_EQ(accuracy.Sum(p, TensorOf(DType::kInt32, Shape{4}, {2, 0, 1, 0})), 400);
-  EXPECT_EQ(accuracy.Sum(p, TensorOf(DType::kInt32, Shape{4}, {2, 1, 0, 1})), 100);
+  double sum = 0;
+  accuracy.Add(p, TensorOf(DType::kInt32, Shape{4}, {2, 0, 1, 0}), {&sum, 1});
+  EXPECT_EQ(sum, 400);
+  accuracy.Add(p, TensorOf(DType::kInt32, Shape{4}, {2, 1, 0, 1}), {&sum, 1});
+  EXPECT_EQ(sum, 500);
+  EXPECT_EQ(accuracy.Value({&sum, 1}, 8), 62.5);
 }
 
 TEST(CategoricalAccuracyTest, PrintsAPercentage) {

@@ -15,9 +15,9 @@ class LogitsOp : public LossOp {
  public:
   explicit LogitsOp(std::unique_ptr<SoftmaxCrossEntropy> fused) : fused_(std::move(fused)) {}
 
-  absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& probabilities,
+  absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
-    return fused_->Run(x, labels, probabilities, losses, dx, gradient_scale);
+    return fused_->Run(x, targets, probabilities, losses, dx, gradient_scale);
   }
 
  private:
@@ -27,13 +27,13 @@ class LogitsOp : public LossOp {
 // For networks that end in something else than a softmax: a handful of values per sample.
 class ProbabilitiesOp : public LossOp {
  public:
-  absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& /*probabilities*/,
+  absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const int64_t classes = x.shape()[1];
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
-        const int32_t label = labels.data<int32_t>()[i];
+        const int32_t label = targets.data<int32_t>()[i];
         const T raw = x.data<T>()[i * x.RowPitch() + label];
         const T p = std::clamp(raw, T(1e-8), T(1 - 1e-8));
         losses.data<T>()[i] = -std::log(p);
@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
   if (context.from_logits) {
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<SoftmaxCrossEntropy> fused,
                           CreateSoftmaxCrossEntropy(*context.device, {.rows = context.batch,
-                                                                      .columns = context.classes,
+                                                                      .columns = context.outputs,
                                                                       .dtype = context.dtype}));
     return std::make_unique<LogitsOp>(std::move(fused));
   }

@@ -13,6 +13,8 @@ class CategoricalCrossEntropy : public Loss {
  public:
   std::string_view name() const override { return "categorical_cross_entropy"; }
   std::string_view label() const override { return "cce"; }
+  bool TakesClasses() const override { return true; }
+  bool TakesValues() const override { return false; }
   bool CanTakeLogits() const override { return true; }
   absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const override;
 };

@@ -23,7 +23,7 @@ Result RunLoss(const Tensor& x, const std::vector<double>& labels, bool from_log
   const int64_t rows = x.shape()[0];
   auto op = *CategoricalCrossEntropy().Bind({.device = device.get(),
                                              .batch = rows,
-                                             .classes = x.shape()[1],
+                                             .outputs = x.shape()[1],
                                              .dtype = x.dtype(),
                                              .from_logits = from_logits});
   const Tensor losses = ZeroTensor(x.dtype(), Shape{rows}), y = ZeroTensor(x.dtype(), x.shape());

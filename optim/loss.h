@@ -1,6 +1,9 @@
 // What training minimises. A Loss is a description; bound to a device, batch and dtype it computes
 // the loss of every sample and the gradient with respect to the network's output.
 //
+// Targets are one class per sample, int32 (n,), or `outputs` values per sample, (n, outputs) of the
+// network's dtype: several labels that are 0 or 1, or quantities.
+//
 // A loss may take over the softmax before it: computed together from the logits, the result is the
 // same in exact arithmetic and keeps the digits that a rounded probability has lost.
 
@@ -21,16 +24,17 @@ namespace dtnn {
 class LossOp {
  public:
   virtual ~LossOp() = default;
-  // x: (n, classes), logits or probabilities as bound. labels: int32 (n,). losses: (n,).
-  // probabilities: written when bound to logits (may be x); ignored otherwise.
-  // dx: gradient_scale * d(sum of losses)/dx, or empty when not wanted; may be x.
-  virtual absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& probabilities,
+  // x: (n, outputs), logits or probabilities as bound. targets: of a kind that the loss takes,
+  // valid classes and shapes (the caller has checked). losses: (n,). probabilities: written when
+  // bound to logits (may be x); ignored otherwise. dx: gradient_scale * d(sum of losses)/dx, or
+  // empty when not wanted; may be x.
+  virtual absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                            const Tensor& losses, const Tensor& dx, double gradient_scale) = 0;
 };
 
 struct LossContext {
   DeviceContext* device = nullptr;
-  int64_t batch = 0, classes = 0;
+  int64_t batch = 0, outputs = 0;
   DType dtype = DType::kFloat32;
   bool from_logits = false;
 };
@@ -40,6 +44,9 @@ class Loss {
   virtual ~Loss() = default;
   virtual std::string_view name() const = 0;   // "categorical_cross_entropy"
   virtual std::string_view label() const = 0;  // "cce", in progress lines
+  // The kinds of targets that the loss is defined for.
+  virtual bool TakesClasses() const = 0;
+  virtual bool TakesValues() const = 0;
   // True where Bind accepts from_logits, i.e. the loss can take over a final softmax.
   virtual bool CanTakeLogits() const = 0;
   virtual absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const = 0;

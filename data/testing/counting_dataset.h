@@ -20,18 +20,18 @@ class CountingDataset : public Dataset {
 
   std::string_view name() const override { return "counting"; }
   ImageExtents sample() const override { return sample_; }
-  int64_t classes() const override { return size_; }
+  int64_t outputs() const override { return size_; }
   int64_t size(Part) const override { return size_; }
 
   absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
-                    const Tensor& x, std::span<int32_t> labels) const override {
-    absl::Status status = CheckRead(*this, part, indices, format, x, labels);
+                    const Tensor& x, const Tensor& targets) const override {
+    absl::Status status = CheckRead(*this, part, indices, format, x, targets);
     if (!status.ok()) return status;
     ++reads_;
     const int64_t elements = sample_.height * sample_.width * sample_.channels;
     for (size_t i = 0; i < indices.size(); ++i) {
       if (indices[i] == failing_) return absl::DataLossError("the disk is on fire");
-      labels[i] = int32_t(indices[i]);
+      targets.data<int32_t>()[i] = int32_t(indices[i]);
       DispatchFloating(x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         std::fill_n(x.data<T>() + int64_t(i) * elements, elements, T(indices[i]));

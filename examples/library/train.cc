@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   std::shared_ptr<const Dataset> images = Must(LoadMnist({.train = folder, .test = folder}));
   GraphBuilder net("mine", TensorFormat::kNHWC);
   net.Input(images->sample()).Conv2d(8, {.padding = 1}).Relu().MaxPool2d({.stride = 2});
-  Graph graph = Must(net.Flatten().Fc(images->classes()).Softmax().Build());
+  Graph graph = Must(net.Flatten().Fc(images->outputs()).Softmax().Build());
   auto store = Must(ParameterStore::Create(graph, *cpu, DType::kFloat32, /*seed=*/1));
   Figures figures = {std::make_shared<CategoricalCrossEntropy>(),
                      {std::make_shared<CategoricalAccuracy>()}};
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   auto test = Must(Loader::Create(images, Part::kTest, AllIndices(images->size(Part::kTest)), {}));
   absl::Status trained = trainer->Train(*training, /*validation=*/nullptr, /*epochs=*/1, {});
   std::printf("%s, test accuracy %.1f %%\n", trained.ToString().c_str(),
-              Must(trainer->Evaluate(*test, {})).Mean(1));
+              Must(trainer->Evaluate(*test, {})).Value(1));
   // [/README]
   return trained.ok() ? 0 : 1;
 }
