@@ -1,0 +1,49 @@
+#include "optim/scheduler.h"
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+class Watcher : public Scheduler {
+ public:
+  std::string_view name() const override { return "watcher"; }
+  std::string_view watched() const override { return "val_mse"; }
+};
+
+TEST(SchedulerTest, FiguresAreFoundByTheirWholeName) {
+  const EpochFigures figures = {.epoch = 1, .values = {{"mse", 2}, {"val_mse", 3}}};
+  EXPECT_EQ(figures.Find("val_mse"), 3);
+  EXPECT_EQ(figures.Find("val"), std::nullopt);
+  EXPECT_EQ(*WatchedValue(Watcher(), figures), 3);
+}
+
+TEST(SchedulerTest, AMissingFigureIsNamedWithThoseThatThereAre) {
+  const auto value = WatchedValue(Watcher(), {.epoch = 1, .values = {{"mae", 1}, {"mse", 2}}});
+  EXPECT_EQ(value.status().message(),
+            "scheduler watcher watches \"val_mse\", which is not computed in this run; there are: "
+            "mae mse");
+}
+
+TEST(SchedulerTest, WithoutStateOnlyTheEmptyStateIsRestored) {
+  Watcher watcher;
+  EXPECT_EQ(watcher.Restore({}), absl::OkStatus());
+  const double state[] = {1};
+  EXPECT_EQ(watcher.Restore(state).message(),
+            "scheduler watcher: its saved state has 1 values, expected 0; was it written by "
+            "another version?");
+  EXPECT_EQ(watcher.Factor({.step = 3}), 1);
+}
+
+TEST(SchedulerTest, DirectionsFollowTheFiguresName) {
+  for (const char* name : {"val_categorical_accuracy", "top5_accuracy", "val_precision", "recall",
+                           "f1_score", "val_f1_score"}) {
+    EXPECT_TRUE(LargerIsBetter(name)) << name;
+  }
+  for (const char* name : {"val_categorical_cross_entropy", "mse", "regression_mae", "val_mae"}) {
+    EXPECT_FALSE(LargerIsBetter(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace dtnn
