@@ -16,10 +16,10 @@ class ProgressCallback : public Callback {
  public:
   ProgressCallback(const Display& display, std::ostream& out) : display_(display), out_(out) {}
 
-  void OnPassBegin(const Pass& pass) override;
-  void OnBatchEnd(const Pass& pass) override;
-  void OnPassEnd(const Pass& pass) override;
-  bool OnEpochEnd(const Pass& training, const Pass* validation) override;
+  absl::Status OnPassBegin(const Pass& pass) override;
+  absl::Status OnBatchEnd(const Pass& pass) override;
+  absl::Status OnPassEnd(const Pass& pass) override;
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
   const Display display_;

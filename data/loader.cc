@@ -43,6 +43,7 @@ class Loader::Impl {
   void StartEpoch(int64_t epoch, int64_t first_step);
   absl::StatusOr<const Batch*> Next();
   const Sampler& sampler() const { return sampler_; }
+  const LoaderOptions& options() const { return options_; }
 
  private:
   struct Slot {
@@ -217,8 +218,13 @@ Loader::~Loader() = default;
 
 void Loader::StartEpoch(int64_t epoch, int64_t first_step) { impl_->StartEpoch(epoch, first_step); }
 absl::StatusOr<const Batch*> Loader::Next() { return impl_->Next(); }
+const LoaderOptions& Loader::options() const { return impl_->options(); }
 int64_t Loader::steps() const { return impl_->sampler().steps(); }
 int64_t Loader::samples() const { return impl_->sampler().samples(); }
+int64_t Loader::SamplesBefore(int64_t steps) const {
+  return steps < impl_->sampler().steps() ? steps * impl_->options().batch * impl_->options().ranks
+                                          : samples();
+}
 int64_t Loader::max_batch() const { return impl_->sampler().max_batch(); }
 
 }  // namespace dtnn

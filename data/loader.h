@@ -70,10 +70,13 @@ class Loader {
   // epoch. An error of the data set ends the epoch: the same error comes until StartEpoch.
   absl::StatusOr<const Batch*> Next();
 
+  const LoaderOptions& options() const;
   // Steps of an epoch, the same on every rank.
   int64_t steps() const;
   // Samples of an epoch over all ranks.
   int64_t samples() const;
+  // Samples of an epoch's first `steps` steps, over all ranks.
+  int64_t SamplesBefore(int64_t steps) const;
   // The largest Batch::count of any rank and step: what a plan must be made for. It is
   // options.batch or fewer, or one more where the samples left over do not suffice for a step.
   int64_t max_batch() const;

@@ -83,88 +83,173 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
   }
   ++steps_done_;
   DTNN_RETURN_IF_ERROR(update_->Run(store_->values(), store_->gradients(), store_->slots(),
-                                    learning_rate_, steps_done_));
+                                    learning_rate_ * learning_rate_factor_, steps_done_));
   store_->MarkChanged();
   return absl::OkStatus();
 }
 
-// Sums the figures of all ranks.
-absl::Status Trainer::Combine(Averages& averages) {
+// Sums values over all ranks.
+absl::Status Trainer::Combine(std::vector<double>& values) {
   if (options_.communicator == nullptr) return absl::OkStatus();
-  const std::vector<double> values = averages.ToDoubles();
   DTNN_ASSIGN_OR_RETURN(Tensor sums, Tensor::Zeros(DType::kFloat64, Shape{int64_t(values.size())}));
   std::memcpy(sums.raw_data(), values.data(), values.size() * sizeof(double));
   DTNN_RETURN_IF_ERROR(options_.communicator->AllReduce(sums));
-  averages.FromDoubles({sums.data<double>(), values.size()});
+  std::memcpy(values.data(), sums.raw_data(), values.size() * sizeof(double));
   return absl::OkStatus();
 }
 
 // A rank that cannot go on tells the others, which would wait for it otherwise.
-absl::StatusOr<Averages> Trainer::RunPass(Loader& loader, Pass& pass,
-                                          std::span<Callback* const> callbacks) {
-  absl::StatusOr<Averages> averages = RunBatches(loader, pass, callbacks);
-  if (!averages.ok() && options_.communicator != nullptr) {
-    options_.communicator->Abort(averages.status());
-  }
-  return averages;
+absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
+                              std::span<Callback* const> callbacks) {
+  const absl::Status status = RunBatches(loader, pass, averages, callbacks);
+  if (!status.ok() && options_.communicator != nullptr) options_.communicator->Abort(status);
+  return status;
 }
 
-// One pass over the loader, training or evaluating by the kind of the pass.
-absl::StatusOr<Averages> Trainer::RunBatches(Loader& loader, Pass& pass,
-                                             std::span<Callback* const> callbacks) {
+// One pass over the loader, training or evaluating by the kind of the pass. Leaves `averages` with
+// all ranks' figures, unless stopped before the end.
+absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
+                                 std::span<Callback* const> callbacks) {
   const bool training = pass.kind == Pass::Kind::kTraining;
   DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(loader.max_batch())
                                 : PrepareForEvaluation(loader.max_batch()));
-  Averages averages(options_.figures, graph_.output_shape()[0]);
-  pass.samples = loader.samples();
-  pass.done = 0;
+  if (!training || step_in_epoch_ == 0) {
+    averages = Averages(options_.figures, graph_.output_shape()[0]);
+    if (training) trained_by_all_ = false;
+  }
   pass.averages = &averages;
-  for (Callback* callback : callbacks) callback->OnPassBegin(pass);
-  loader.StartEpoch(pass.epoch);
+  pass.samples = loader.samples();
+  pass.steps = loader.steps();
+  pass.step = training ? step_in_epoch_ : 0;
+  pass.done = loader.SamplesBefore(pass.step);
+  for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassBegin(pass));
+  loader.StartEpoch(pass.epoch, pass.step);
   for (;;) {
     DTNN_ASSIGN_OR_RETURN(const Batch* batch, loader.Next());
     if (batch == nullptr) break;
+    for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchBegin(pass));
     if (training) {
       DTNN_RETURN_IF_ERROR(Step(*batch, &averages));
     } else {
       DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch->x, batch->targets));
       averages.Add(evaluation_plan_->LossSum(), evaluation_plan_->predictions(), batch->targets);
     }
+    ++pass.step;
     pass.done += batch->global_count;
-    for (Callback* callback : callbacks) callback->OnBatchEnd(pass);
+    if (training) step_in_epoch_ = pass.step;
+    for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchEnd(pass));
+    if (stopped_) return absl::OkStatus();
   }
-  DTNN_RETURN_IF_ERROR(Combine(averages));
-  for (Callback* callback : callbacks) callback->OnPassEnd(pass);
-  pass.averages = nullptr;
-  return averages;
+  if (!training || !std::exchange(trained_by_all_, true)) {
+    std::vector<double> sums = averages.ToDoubles();
+    DTNN_RETURN_IF_ERROR(Combine(sums));
+    averages.FromDoubles(sums);
+  }
+  for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassEnd(pass));
+  return absl::OkStatus();
+}
+
+// What decides which samples a step sees must be as it was when the epoch began.
+absl::Status Trainer::CheckSampler(const Loader& training) {
+  const LoaderOptions& options = training.options();
+  const SamplerSettings now = {.batch = options.batch,
+                               .ranks = options.ranks,
+                               .samples = training.samples(),
+                               .steps_per_epoch = options.steps_per_epoch,
+                               .seed = options.seed};
+  const SamplerSettings then = std::exchange(sampler_, now);
+  if (step_in_epoch_ == 0 || now == then) return absl::OkStatus();
+  const auto text = [](const SamplerSettings& s) {
+    return absl::StrCat(s.samples, " samples, batches of ", s.batch, " on ", s.ranks, " ranks, ",
+                        s.steps_per_epoch, " steps per epoch, seed ", s.seed);
+  };
+  return absl::InvalidArgumentError(absl::StrCat("epoch ", epochs_done_ + 1, " was left after ",
+                                                 step_in_epoch_, " steps with ", text(then),
+                                                 "; it cannot go on with ", text(now)));
+}
+
+absl::Status Trainer::RunEpochs(Loader& training, Loader* validation, int64_t epochs,
+                                std::span<Callback* const> callbacks) {
+  while (epochs_done_ < epochs) {
+    Averages validated;
+    Pass pass{.kind = Pass::Kind::kTraining, .epoch = epochs_done_, .epochs = epochs};
+    DTNN_RETURN_IF_ERROR(RunPass(training, pass, trained_, callbacks));
+    if (stopped_) break;
+    Pass validation_pass{.kind = Pass::Kind::kValidation, .epoch = epochs_done_, .epochs = epochs};
+    if (validation != nullptr) {
+      DTNN_RETURN_IF_ERROR(RunPass(*validation, validation_pass, validated, callbacks));
+      if (stopped_) break;
+    }
+    ++epochs_done_;
+    step_in_epoch_ = 0;
+    for (Callback* callback : callbacks) {
+      DTNN_RETURN_IF_ERROR(
+          callback->OnEpochEnd(pass, validation == nullptr ? nullptr : &validation_pass));
+    }
+    if (stopped_) break;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs,
                             std::span<Callback* const> callbacks) {
-  epochs_done_ = 0;
-  for (int64_t epoch = 0; epoch < epochs; ++epoch) {
-    Pass pass{.kind = Pass::Kind::kTraining, .epoch = epoch, .epochs = epochs};
-    DTNN_ASSIGN_OR_RETURN(const Averages trained, RunPass(training, pass, callbacks));
-    pass.averages = &trained;
-    Pass validation_pass{.kind = Pass::Kind::kValidation, .epoch = epoch, .epochs = epochs};
-    Averages validated;
-    if (validation != nullptr) {
-      DTNN_ASSIGN_OR_RETURN(validated, RunPass(*validation, validation_pass, callbacks));
-      validation_pass.averages = &validated;
-    }
-    ++epochs_done_;
-    bool go_on = true;
-    for (Callback* callback : callbacks) {
-      go_on &= callback->OnEpochEnd(pass, validation == nullptr ? nullptr : &validation_pass);
-    }
-    if (!go_on) break;
+  stopped_ = false;
+  DTNN_RETURN_IF_ERROR(CheckSampler(training));
+  return RunEpochs(training, validation, epochs, callbacks);
+}
+
+absl::StatusOr<TrainingState> Trainer::State() {
+  TrainingState state{.epoch = epochs_done_,
+                      .step_in_epoch = step_in_epoch_,
+                      .steps_done = steps_done_,
+                      .learning_rate = learning_rate_,
+                      .random_seed = options_.random_seed,
+                      .sampler = sampler_};
+  if (step_in_epoch_ == 0) return state;
+  std::vector<double> sums = trained_.ToDoubles();
+  if (!trained_by_all_) DTNN_RETURN_IF_ERROR(Combine(sums));
+  state.figure_samples = int64_t(sums.back());
+  sums.pop_back();
+  state.figure_sums = std::move(sums);
+  return state;
+}
+
+absl::Status Trainer::Restore(const TrainingState& state) {
+  if (state.random_seed != options_.random_seed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the run was begun with --random-seed=", state.random_seed, ", not ",
+                     options_.random_seed));
   }
+  const size_t sums = Averages(options_.figures, graph_.output_shape()[0]).ToDoubles().size() - 1;
+  if (state.step_in_epoch > 0 && state.figure_sums.size() != sums) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the run was left in the middle of an epoch with ", state.figure_sums.size(),
+                     " sums for its loss and metrics; this one has ", sums,
+                     ": give it the same --loss-func and --metrics"));
+  }
+  epochs_done_ = state.epoch;
+  step_in_epoch_ = state.step_in_epoch;
+  steps_done_ = state.steps_done;
+  learning_rate_ = state.learning_rate;
+  sampler_ = state.sampler;
+  if (state.step_in_epoch == 0) return absl::OkStatus();
+  // The sums are all ranks': one of them takes them over.
+  trained_ = Averages(options_.figures, graph_.output_shape()[0]);
+  trained_by_all_ = false;
+  if (options_.communicator != nullptr && options_.communicator->rank() > 0)
+    return absl::OkStatus();
+  std::vector<double> sums = state.figure_sums;
+  sums.push_back(double(state.figure_samples));
+  trained_.FromDoubles(sums);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Averages> Trainer::Evaluate(Loader& loader, std::span<Callback* const> callbacks) {
   Pass pass{.kind = Pass::Kind::kTest};
-  return RunPass(loader, pass, callbacks);
+  Averages averages;
+  stopped_ = false;
+  DTNN_RETURN_IF_ERROR(RunPass(loader, pass, averages, callbacks));
+  return averages;
 }
 
 }  // namespace dtnn

@@ -23,6 +23,7 @@
 #include "models/graph.h"
 #include "models/parameter_store.h"
 #include "models/plan.h"
+#include "models/training_state.h"
 #include "optim/optimizer.h"
 
 namespace dtnn {
@@ -43,9 +44,22 @@ class Trainer {
                                                          DeviceContext& context,
                                                          const TrainerOptions& options);
 
-  // `epochs` epochs over `training`, each followed by a pass over `validation` where there is one.
+  // Trains until `epochs` epochs are done, those of earlier calls and of a restored run included.
+  // Each is a pass over `training`, followed by one over `validation` where there is one.
   absl::Status Train(Loader& training, Loader* validation, int64_t epochs,
                      std::span<Callback* const> callbacks);
+  // For callbacks: Train returns when all callbacks of the moment have run. From OnBatchEnd, that
+  // leaves the epoch unfinished, to be gone on with by another Train or another process.
+  void Stop() { stopped_ = true; }
+
+  // Where the run stands, for a checkpoint: after Train, or inside OnBatchEnd and OnEpochEnd of
+  // training. All ranks call it together. What schedulers know is for the caller to add.
+  absl::StatusOr<TrainingState> State();
+  // Goes on from a state: the next Train begins in the middle of an epoch if need be, and gives the
+  // numbers of a run that never stopped. Parameters and slots are for the caller to bring back,
+  // after PrepareForTraining. InvalidArgument for a state of another seed or other figures; Train
+  // compares the sampler's settings.
+  absl::Status Restore(const TrainingState& state);
 
   // One pass in evaluation mode.
   absl::StatusOr<Averages> Evaluate(Loader& loader, std::span<Callback* const> callbacks);
@@ -55,10 +69,13 @@ class Trainer {
   absl::Status Step(const Batch& batch, Averages* averages);
   absl::Status PrepareForTraining(int64_t max_batch);
 
+  // A step's rate is the product of the two: a rate that schedules lower now and then, and a factor
+  // that follows the step's number (a warm-up).
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
+  void set_learning_rate_factor(double factor) { learning_rate_factor_ = factor; }
   int64_t steps_done() const { return steps_done_; }
-  // Epochs that the last Train ran to their end.
+  // Epochs that have come to their end.
   int64_t epochs_done() const { return epochs_done_; }
   const PlanMemory* training_memory() const {
     return training_plan_ == nullptr ? nullptr : &training_plan_->memory();
@@ -69,19 +86,26 @@ class Trainer {
           const TrainerOptions& options);
 
   absl::Status PrepareForEvaluation(int64_t max_batch);
-  absl::StatusOr<Averages> RunPass(Loader& loader, Pass& pass,
-                                   std::span<Callback* const> callbacks);
-  absl::StatusOr<Averages> RunBatches(Loader& loader, Pass& pass,
-                                      std::span<Callback* const> callbacks);
-  absl::Status Combine(Averages& averages);
+  absl::Status RunPass(Loader& loader, Pass& pass, Averages& averages,
+                       std::span<Callback* const> callbacks);
+  absl::Status RunBatches(Loader& loader, Pass& pass, Averages& averages,
+                          std::span<Callback* const> callbacks);
+  absl::Status RunEpochs(Loader& training, Loader* validation, int64_t epochs,
+                         std::span<Callback* const> callbacks);
+  absl::Status CheckSampler(const Loader& training);
+  absl::Status Combine(std::vector<double>& values);
   absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
 
   const Graph graph_;
   ParameterStore* store_;
   DeviceContext* context_;
   TrainerOptions options_;
-  double learning_rate_;
+  double learning_rate_, learning_rate_factor_ = 1;
   int64_t steps_done_ = 0, epochs_done_ = 0;
+  int64_t step_in_epoch_ = 0;  // batches of the epoch in progress that are done
+  Averages trained_;           // of those batches, of this rank
+  SamplerSettings sampler_;    // of the last Train, or of the run that was restored
+  bool stopped_ = false;
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
   std::unique_ptr<Update> update_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;

@@ -20,9 +20,9 @@ constexpr ImageExtents kSample = {8, 8, 1};
 
 class LossRecorder : public Callback {
  public:
-  bool OnEpochEnd(const Pass& training, const Pass* /*validation*/) override {
+  absl::Status OnEpochEnd(const Pass& training, const Pass* /*validation*/) override {
     losses.push_back(training.averages->Value(0));
-    return true;
+    return absl::OkStatus();
   }
   std::vector<double> losses;
 };

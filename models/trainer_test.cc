@@ -55,18 +55,24 @@ TrainerOptions Options() {
 // Keeps the figures of every epoch.
 class Recorder : public Callback {
  public:
-  bool OnEpochEnd(const Pass& training, const Pass* validation) override {
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override {
     losses.push_back(training.averages->Value(0));
     accuracies.push_back(training.averages->Value(1));
     samples.push_back(training.averages->samples());
     if (validation != nullptr) validation_losses.push_back(validation->averages->Value(0));
-    return epochs_wanted == 0 || int(losses.size()) < epochs_wanted;
+    if (int(losses.size()) == epochs_wanted) trainer->Stop();
+    return absl::OkStatus();
   }
-  void OnBatchEnd(const Pass& pass) override { EXPECT_LE(pass.done, pass.samples); }
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    EXPECT_LE(pass.done, pass.samples);
+    EXPECT_LE(pass.step, pass.steps);
+    return absl::OkStatus();
+  }
 
   std::vector<double> losses, accuracies, validation_losses;
   std::vector<int64_t> samples;
-  int epochs_wanted = 0;
+  int epochs_wanted = 0;  // then `trainer` is stopped
+  Trainer* trainer = nullptr;
 };
 
 struct Result {
@@ -162,10 +168,116 @@ TEST(TrainerTest, ACallbackCanStop) {
   auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
   Recorder recorder;
   recorder.epochs_wanted = 2;
+  recorder.trainer = trainer.get();
   Callback* const callbacks[] = {&recorder};
   ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
   EXPECT_EQ(trainer->epochs_done(), 2);
   EXPECT_EQ(trainer->steps_done(), 6);
+}
+
+// Stops a run after a number of training batches, then after a number of validation batches.
+class Stopper : public Callback {
+ public:
+  Stopper(Trainer& trainer, Pass::Kind kind, int64_t epoch, int64_t step)
+      : trainer_(trainer), kind_(kind), epoch_(epoch), step_(step) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind == kind_ && pass.epoch == epoch_ && pass.step == step_) trainer_.Stop();
+    return absl::OkStatus();
+  }
+
+ private:
+  Trainer& trainer_;
+  const Pass::Kind kind_;
+  const int64_t epoch_, step_;
+};
+
+struct Session {
+  explicit Session(const Graph& graph, const TrainerOptions& options = Options())
+      : device(*DeviceContext::Create(Device::Cpu())),
+        store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)),
+        trainer(*Trainer::Create(graph, *store, *device, options)) {
+    const Split split = *SplitIndices(60, 0.2, 1);
+    training = *Loader::Create(Patterns(60), Part::kTrain, split.train, {.batch = 9, .seed = 2});
+    validation = *Loader::Create(Patterns(60), Part::kTrain, split.validation, {.batch = 5});
+  }
+  absl::Status Train(int64_t epochs, std::vector<Callback*> callbacks) {
+    callbacks.push_back(&record);
+    return trainer->Train(*training, validation.get(), epochs, callbacks);
+  }
+
+  std::unique_ptr<DeviceContext> device;
+  std::unique_ptr<ParameterStore> store;
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Loader> training, validation;
+  Recorder record;
+};
+
+// What a checkpoint carries over besides the state.
+void CopyParameters(const Session& from, Session& to) {
+  const auto copy = [](const Tensor& a, const Tensor& b) {
+    ASSERT_EQ(a.num_elements(), b.num_elements());
+    std::memcpy(b.raw_data(), a.raw_data(), size_t(a.num_elements()) * SizeOf(a.dtype()));
+  };
+  copy(from.store->all_values(), to.store->all_values());
+  for (size_t i = 0; i < from.store->slots().size(); ++i) {
+    copy(from.store->slots()[i], to.store->slots()[i]);
+  }
+  to.store->MarkChanged();
+}
+
+TEST(TrainerTest, ARunThatIsStoppedAndRestoredGivesTheSameBits) {
+  const Graph graph = *BuildModel("simplecnn8", {.sample = kSample, .classes = 4});  // has dropout
+  TrainerOptions options = Options();
+  options.optimizer = std::make_shared<Adam>();
+  Session whole(graph, options);
+  ASSERT_TRUE(whole.Train(3, {}).ok());
+  ASSERT_EQ(whole.training->steps(), 6);
+  const std::vector<std::pair<Pass::Kind, int64_t>> places = {{Pass::Kind::kTraining, 1},
+                                                              {Pass::Kind::kTraining, 4},
+                                                              {Pass::Kind::kTraining, 6},
+                                                              {Pass::Kind::kValidation, 1},
+                                                              {Pass::Kind::kValidation, 3}};
+  for (const auto& [kind, step] : places) {
+    for (const int64_t epoch : {0, 1}) {
+      Session first(graph, options), second(graph, options);
+      Stopper stopper(*first.trainer, kind, epoch, step);
+      ASSERT_TRUE(first.Train(3, {&stopper}).ok());
+      EXPECT_EQ(first.trainer->epochs_done(), epoch);
+      const TrainingState state = *first.trainer->State();
+      ASSERT_TRUE(second.trainer->PrepareForTraining(9).ok());
+      CopyParameters(first, second);
+      ASSERT_TRUE(second.trainer->Restore(state).ok());
+      ASSERT_TRUE(second.Train(3, {}).ok());
+      std::vector<double> losses = first.record.losses;
+      losses.insert(losses.end(), second.record.losses.begin(), second.record.losses.end());
+      EXPECT_EQ(losses, whole.record.losses) << "stopped in epoch " << epoch << ", step " << step;
+      EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
+      EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
+    }
+  }
+}
+
+TEST(TrainerTest, TrainGoesOnFromTheEpochsThatAreDone) {
+  Session once(Mlp()), twice(Mlp());
+  ASSERT_TRUE(once.Train(3, {}).ok());
+  ASSERT_TRUE(twice.Train(2, {}).ok());
+  ASSERT_TRUE(twice.Train(3, {}).ok());
+  EXPECT_EQ(once.record.losses, twice.record.losses);
+  EXPECT_EQ(twice.trainer->epochs_done(), 3);
+}
+
+TEST(TrainerTest, RestoreRefusesAnotherRun) {
+  Session session(Mlp());
+  TrainingState state{.step_in_epoch = 2, .random_seed = Options().random_seed, .figure_sums = {1}};
+  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "one metric is missing";
+  state.figure_sums = {1, 2};
+  state.random_seed = 1;
+  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "another seed";
+  state.random_seed = Options().random_seed;
+  state.sampler = {.batch = 8, .samples = 48, .seed = 2};
+  ASSERT_TRUE(session.trainer->Restore(state).ok());
+  const absl::Status status = session.Train(1, {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << "another batch size";
 }
 
 TEST(TrainerTest, ADivergedLossStopsTheRun) {

@@ -36,13 +36,13 @@ struct TrainingState {
 
   // The running averages of the epoch in progress, over all ranks: sums of the loss and of every
   // metric, and over how many samples.
-  std::vector<double> figure_sums;
+  std::vector<double> figure_sums = {};
   int64_t figure_samples = 0;
 
   // By scheduler, whatever each needs to go on (best value so far, epochs waited, ...).
-  std::map<std::string, std::vector<double>, std::less<>> schedulers;
+  std::map<std::string, std::vector<double>, std::less<>> schedulers = {};
 
-  SamplerSettings sampler;
+  SamplerSettings sampler = {};
 
   friend bool operator==(const TrainingState&, const TrainingState&) = default;
 };
