@@ -238,9 +238,9 @@ absl::Status Trainer::Restore(const TrainingState& state) {
   trained_by_all_ = false;
   if (options_.communicator != nullptr && options_.communicator->rank() > 0)
     return absl::OkStatus();
-  std::vector<double> sums = state.figure_sums;
-  sums.push_back(double(state.figure_samples));
-  trained_.FromDoubles(sums);
+  std::vector<double> values = state.figure_sums;
+  values.push_back(double(state.figure_samples));
+  trained_.FromDoubles(values);
   return absl::OkStatus();
 }
 

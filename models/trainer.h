@@ -102,9 +102,10 @@ class Trainer {
   TrainerOptions options_;
   double learning_rate_, learning_rate_factor_ = 1;
   int64_t steps_done_ = 0, epochs_done_ = 0;
-  int64_t step_in_epoch_ = 0;  // batches of the epoch in progress that are done
-  Averages trained_;           // of those batches, of this rank
-  SamplerSettings sampler_;    // of the last Train, or of the run that was restored
+  int64_t step_in_epoch_ = 0;    // batches of the epoch in progress that are done
+  Averages trained_;             // of those batches
+  bool trained_by_all_ = false;  // all ranks' figures; else of this rank
+  SamplerSettings sampler_;      // of the last Train, or of the run that was restored
   bool stopped_ = false;
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
   std::unique_ptr<Update> update_;
