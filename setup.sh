@@ -12,6 +12,7 @@ libabsl-dev           | Abseil: statuses, strings, flags
 libblis-openmp-dev    | BLIS: matrix products
 libhwy-dev            | Highway: SIMD on every x86-64
 librandom123-dev      | Philox random numbers
+libarchive-dev        | data sets in .tar, .tar.gz and .zip
 libzip-dev            | .npz files
 nlohmann-json3-dev    | JSON: .safetensors files
 libprotobuf-dev       | Protocol Buffers: checkpoints

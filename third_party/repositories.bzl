@@ -52,6 +52,11 @@ _SYSTEM_LIBRARIES = {
         header = "nlohmann/json.hpp",
         targets = {":json": ""},
     ),
+    "libarchive": struct(
+        package = "libarchive-dev",
+        header = "archive.h",
+        targets = {":archive": "libarchive"},
+    ),
     "libzip": struct(
         package = "libzip-dev",
         header = "zip.h",
