@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensor/atomic_file.h"
-#include "tensor/npy_header.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -95,30 +94,7 @@ absl::StatusOr<Tensor> ReadElements(const NpyHeader& header, NpySource read) {
 }  // namespace
 
 absl::StatusOr<Tensor> ParseNpyFrom(NpySource read, int64_t size, std::string_view name) {
-  const auto truncated = [&](std::string_view promise, int64_t bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(promise),
-                                                   " ", bytes, " bytes, but there are ", size,
-                                                   size < bytes ? "; is the file complete?" : ""));
-  };
-  std::string text(NpyPreamble::kMaxSize, '\0');
-  if (size < int64_t(text.size())) return truncated("an array has at least", int64_t(text.size()));
-  DTNN_RETURN_IF_ERROR(read(std::as_writable_bytes(std::span(text))));
-  DTNN_ASSIGN_OR_RETURN(const NpyPreamble preamble, ParseNpyPreamble(text, name));
-
-  const int64_t data_begin = int64_t(preamble.size + preamble.header_size);
-  if (size < data_begin) return truncated("its header promises", data_begin);
-  const size_t known = text.size();
-  if (data_begin < int64_t(known)) return ParseNpyDictionary("", name).status();
-  text.resize(size_t(data_begin));
-  DTNN_RETURN_IF_ERROR(read(std::as_writable_bytes(std::span(text).subspan(known))));
-  DTNN_ASSIGN_OR_RETURN(const NpyHeader header,
-                        ParseNpyDictionary(std::string_view(text).substr(preamble.size), name));
-  if (size - data_begin != header.data_bytes()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(name), ": header promises shape ", header.shape.ToString(), " (",
-                     header.data_bytes(), " bytes) but ", size - data_begin, " bytes follow it",
-                     size - data_begin < header.data_bytes() ? "; is the file complete?" : ""));
-  }
+  DTNN_ASSIGN_OR_RETURN(const NpyHeader header, ReadNpyHeader(read, size, name));
   absl::StatusOr<Tensor> tensor = ReadElements(header, read);
   if (absl::IsResourceExhausted(tensor.status())) {
     return absl::ResourceExhaustedError(

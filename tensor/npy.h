@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tensor/npy_header.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -30,9 +30,8 @@ inline constexpr int64_t kMaxNpyBytes = int64_t{1} << 36;
 absl::StatusOr<Tensor> ReadNpy(std::string_view path, int64_t max_bytes = kMaxNpyBytes);
 absl::StatusOr<Tensor> ParseNpy(std::span<const std::byte> bytes, std::string_view name);
 
-// The same from any source of exactly `size` bytes: `read` fills the span it is given with the
-// bytes that come next. The elements go straight into the tensor where their form allows it.
-using NpySource = absl::FunctionRef<absl::Status(std::span<std::byte>)>;
+// The same from any source of exactly `size` bytes. The elements go straight into the tensor where
+// their form allows it.
 absl::StatusOr<Tensor> ParseNpyFrom(NpySource read, int64_t size, std::string_view name);
 
 // The tensor must be dense and on the host.

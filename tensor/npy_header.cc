@@ -1,5 +1,6 @@
 #include "tensor/npy_header.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -113,8 +114,30 @@ class LiteralReader {
   std::string_view rest_;
 };
 
+// Sets item size, byte order and encoding from a descr such as "<U5" or "|S5": five characters.
+absl::Status SetTextType(std::string_view descr, std::string_view name, NpyHeader* header) {
+  constexpr size_t kMostCharacters = 1 << 20;
+  const std::string_view order = descr.substr(0, 1), kind = descr.substr(0, 2).substr(order.size());
+  const std::string_view digits = descr.substr(std::min<size_t>(descr.size(), 2));
+  const bool number = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  header->utf32 = kind == "U";
+  const bool known = header->utf32 ? order == "<" || order == ">" : kind == "S" && order == "|";
+  if (!known || !number || !absl::SimpleAtoi(std::string(digits), &header->item_size)) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": holds dtype ",
+                                                   Quote(descr), ", where a text is wanted"));
+  }
+  if (header->item_size > kMostCharacters) {
+    return Broken(name, absl::StrCat("its text claims ", header->item_size, " characters (at most ",
+                                     kMostCharacters, " make sense)"));
+  }
+  if (header->utf32) header->item_size *= 4;
+  header->big_endian = order == ">";
+  return absl::OkStatus();
+}
+
 // Sets dtype, item size and byte order from a descr such as "<f4".
-absl::Status SetType(std::string_view descr, std::string_view name, NpyHeader* header) {
+absl::Status SetType(std::string_view descr, std::string_view name, NpyElements elements,
+                     NpyHeader* header) {
   struct Known {
     std::string_view code;
     DType dtype;
@@ -132,6 +155,7 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyHeader* h
         "); pickled objects are never loaded, because loading them can run any program. "
         "Save plain arrays of numbers instead"));
   }
+  if (elements == NpyElements::kText) return SetTextType(descr, name, header);
   for (const Known& known : kKnown) {
     if (code != known.code || (known.size == 1 ? !ordered : order != '<' && order != '>')) continue;
     header->dtype = known.dtype;
@@ -147,7 +171,7 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyHeader* h
 
 // Reads the value behind `key`.
 absl::Status ParseValue(std::string_view key, LiteralReader& reader, std::string_view name,
-                        NpyHeader* header) {
+                        NpyElements elements, NpyHeader* header) {
   if (key == "descr") {
     if (reader.Peek() == '[') {
       return absl::UnimplementedError(
@@ -155,7 +179,7 @@ absl::Status ParseValue(std::string_view key, LiteralReader& reader, std::string
     }
     const std::optional<std::string_view> descr = reader.String();
     if (!descr.has_value()) return Broken(name, "its 'descr' is no text");
-    return SetType(*descr, name, header);
+    return SetType(*descr, name, elements, header);
   }
   if (key == "fortran_order") {
     const std::optional<bool> value = reader.Bool();
@@ -198,7 +222,8 @@ absl::StatusOr<NpyPreamble> ParseNpyPreamble(std::string_view bytes, std::string
   return preamble;
 }
 
-absl::StatusOr<NpyHeader> ParseNpyDictionary(std::string_view text, std::string_view name) {
+absl::StatusOr<NpyHeader> ParseNpyDictionary(std::string_view text, std::string_view name,
+                                             NpyElements elements) {
   static constexpr std::string_view kKeys[] = {"descr", "fortran_order", "shape"};
   NpyHeader header;
   bool seen[3] = {};
@@ -215,7 +240,7 @@ absl::StatusOr<NpyHeader> ParseNpyDictionary(std::string_view text, std::string_
     if (k == 3) return Broken(name, absl::StrCat("its header has the unknown key ", Quote(*key)));
     if (seen[k]) return Broken(name, absl::StrCat("its header has two keys ", Quote(*key)));
     seen[k] = true;
-    DTNN_RETURN_IF_ERROR(ParseValue(*key, reader, name, &header));
+    DTNN_RETURN_IF_ERROR(ParseValue(*key, reader, name, elements, &header));
     comma = reader.Take(',');
   }
   for (size_t k = 0; k < 3; ++k) {
@@ -232,11 +257,45 @@ absl::StatusOr<NpyHeader> ParseNpyDictionary(std::string_view text, std::string_
   return header;
 }
 
+absl::StatusOr<NpyHeader> ReadNpyHeader(NpySource read, int64_t size, std::string_view name,
+                                        NpyElements elements) {
+  const auto truncated = [&](std::string_view promise, int64_t bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(promise),
+                                                   " ", bytes, " bytes, but there are ", size,
+                                                   size < bytes ? "; is the file complete?" : ""));
+  };
+  std::string text(NpyPreamble::kMaxSize, '\0');
+  if (size < int64_t(text.size())) return truncated("an array has at least", int64_t(text.size()));
+  DTNN_RETURN_IF_ERROR(read(std::as_writable_bytes(std::span(text))));
+  DTNN_ASSIGN_OR_RETURN(const NpyPreamble preamble, ParseNpyPreamble(text, name));
+
+  const int64_t data_begin = int64_t(preamble.size + preamble.header_size);
+  if (size < data_begin) return truncated("its header promises", data_begin);
+  const size_t known = text.size();
+  if (data_begin < int64_t(known)) return ParseNpyDictionary("", name).status();
+  text.resize(size_t(data_begin));
+  DTNN_RETURN_IF_ERROR(read(std::as_writable_bytes(std::span(text).subspan(known))));
+  DTNN_ASSIGN_OR_RETURN(
+      const NpyHeader header,
+      ParseNpyDictionary(std::string_view(text).substr(preamble.size), name, elements));
+  if (size - data_begin != header.data_bytes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(name), ": header promises shape ", header.shape.ToString(), " (",
+                     header.data_bytes(), " bytes) but ", size - data_begin, " bytes follow it",
+                     size - data_begin < header.data_bytes() ? "; is the file complete?" : ""));
+  }
+  return header;
+}
+
 std::string NpyHeaderBytes(DType dtype, const Shape& shape) {
   static constexpr const char* kDescr[] = {"<f4", "<f8", "|u1", "<i4", "<i8"};  // in DType's order
+  return NpyHeaderBytes(kDescr[size_t(dtype)], shape);
+}
+
+std::string NpyHeaderBytes(std::string_view descr, const Shape& shape) {
   std::string bytes(kMagic);
   bytes.append("\x01\x00??", 4);
-  absl::StrAppend(&bytes, "{'descr': '", kDescr[size_t(dtype)],
+  absl::StrAppend(&bytes, "{'descr': '", std::string(descr),
                   "', 'fortran_order': False, 'shape': ", shape.ToString(), ", }");
   bytes.append(63 - bytes.size() % 64, ' ');
   bytes.push_back('\n');

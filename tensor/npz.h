@@ -1,14 +1,14 @@
 // numpy's .npz files: zip archives whose members "<name>.npy" hold one array each. Weights,
 // checkpoints and some data sets come in them.
 //
-// Read: stored and deflated members, zip64, everything that npy.h reads. An archive is refused as a
-// whole when it is damaged or truncated, encrypted, or compressed in another way; when a member is
-// no .npy file, has a folder in its name or exists twice; and when its sizes lie: more than deflate
-// can hold, or more than the caller's limit. Every array's header is compared with the size of its
-// member before memory is taken, and every checksum is verified.
-// Written: all of the file or nothing (atomic_file.h); the same arrays give the same bytes.
-// Errors begin with the file's name. InvalidArgument for broken contents, DataLoss for a wrong
-// checksum, Unimplemented as in npy.h, NotFound for a missing file or array.
+// Read: stored and deflated members, zip64, everything that npy.h and npy_text.h read. An archive
+// is refused as a whole when it is damaged or truncated, encrypted, or compressed in another way;
+// when a member is no .npy file, has a folder in its name or exists twice; and when its sizes lie:
+// more than deflate can hold, or more than the caller's limit. Every array's header is compared
+// with the size of its member before memory is taken, and every checksum is verified. Written: all
+// of the file or nothing (atomic_file.h); the same arrays give the same bytes. Errors begin with
+// the file's name. InvalidArgument for broken contents, DataLoss for a wrong checksum,
+// Unimplemented as in npy.h, NotFound for a missing file or array.
 
 #ifndef DTNN_TENSOR_NPZ_H_
 #define DTNN_TENSOR_NPZ_H_
@@ -23,8 +23,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tensor/npy_header.h"
 #include "tensor/tensor.h"
 
 struct zip;
@@ -48,6 +50,8 @@ class NpzReader {
   const std::vector<std::string>& names() const { return names_; }
   bool Contains(std::string_view name) const { return index_.contains(name); }
   absl::StatusOr<Tensor> Read(std::string_view name);
+  // A member that is a text (npy_text.h), as UTF-8.
+  absl::StatusOr<std::string> ReadText(std::string_view name);
 
  private:
   struct Close {
@@ -56,6 +60,9 @@ class NpzReader {
   using Archive = std::unique_ptr<zip, Close>;
 
   NpzReader(std::string_view file, Archive archive) : file_(file), archive_(std::move(archive)) {}
+  // Calls `parse` with the bytes of a member, their number and the member's name for messages.
+  using ParseMember = absl::FunctionRef<absl::Status(NpySource, int64_t, std::string_view)>;
+  absl::Status ReadMember(std::string_view name, ParseMember parse);
   static absl::StatusOr<NpzReader> Check(NpzReader reader, int64_t file_size, int64_t max_bytes);
 
   std::string file_;
@@ -70,9 +77,13 @@ absl::StatusOr<NamedTensors> ReadNpz(std::string_view path, int64_t max_bytes = 
 // Deflate makes float32 weights about 8 % smaller, at a hundredth of the speed.
 enum class NpzCompression : uint8_t { kStored, kDeflated };
 
-// Writes dense host tensors under their names, which must be distinct, not empty and without '/'.
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
+
+// Writes dense host tensors, and behind them texts in UTF-8, under their names, which must be
+// distinct, not empty and without '/'.
 absl::Status WriteNpz(std::string_view path, const NamedTensors& tensors,
-                      NpzCompression compression = NpzCompression::kStored);
+                      NpzCompression compression = NpzCompression::kStored,
+                      const NamedTexts& texts = {});
 
 }  // namespace dtnn
 

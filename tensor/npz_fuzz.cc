@@ -1,4 +1,4 @@
-// Any bytes as an .npz file: every array that the archive names is a tensor or a Status.
+// Any bytes as an .npz file: every array that the archive names is a tensor, a text or a Status.
 
 #include <cstdlib>
 
@@ -13,6 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const absl::StatusOr<dtnn::Tensor> tensor = reader->Read(name);
     if (!reader->Contains(name) || absl::IsNotFound(tensor.status())) std::abort();
     if (tensor.ok()) total += int64_t(tensor->buffer()->size());
+    const absl::StatusOr<std::string> text = reader->ReadText(name);
+    if (text.ok() && (tensor.ok() || text->size() > size_t{kMaxBytes})) std::abort();
   }
   // int16 elements double when they become int32.
   if (total > 2 * kMaxBytes) std::abort();

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensor/npy.h"
+#include "tensor/npy_text.h"
 #include "tensor/npz.h"
 #include "tensor/npz_name.h"
 #include "tensor/status_macros.h"
@@ -145,7 +146,7 @@ absl::StatusOr<NpzReader> NpzReader::Check(NpzReader reader, int64_t file_size, 
   return reader;
 }
 
-absl::StatusOr<Tensor> NpzReader::Read(std::string_view name) {
+absl::Status NpzReader::ReadMember(std::string_view name, ParseMember parse) {
   const auto found = index_.find(name);
   if (found == index_.end()) {
     std::string known;
@@ -175,12 +176,32 @@ absl::StatusOr<Tensor> NpzReader::Read(std::string_view name) {
     }
     return absl::OkStatus();
   };
-  DTNN_ASSIGN_OR_RETURN(Tensor tensor, ParseNpyFrom(read, int64_t(info.size), where));
+  DTNN_RETURN_IF_ERROR(parse(read, int64_t(info.size), where));
   char more;
   const zip_int64_t got = zip_fread(member.get(), &more, 1);
   if (got < 0) return ZipError(where, zip_file_get_error(member.get()));
   if (got > 0) return Refused(where, "goes on beyond its size");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> NpzReader::Read(std::string_view name) {
+  Tensor tensor;
+  DTNN_RETURN_IF_ERROR(ReadMember(name, [&](NpySource read, int64_t size, std::string_view where) {
+    absl::StatusOr<Tensor> parsed = ParseNpyFrom(read, size, where);
+    if (parsed.ok()) tensor = *std::move(parsed);
+    return parsed.status();
+  }));
   return tensor;
+}
+
+absl::StatusOr<std::string> NpzReader::ReadText(std::string_view name) {
+  std::string text;
+  DTNN_RETURN_IF_ERROR(ReadMember(name, [&](NpySource read, int64_t size, std::string_view where) {
+    absl::StatusOr<std::string> parsed = ParseNpyText(read, size, where);
+    if (parsed.ok()) text = *std::move(parsed);
+    return parsed.status();
+  }));
+  return text;
 }
 
 absl::StatusOr<NamedTensors> ReadNpz(std::string_view path, int64_t max_bytes) {

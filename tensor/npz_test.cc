@@ -103,6 +103,35 @@ TEST_F(NpzTest, WhatCannotBeReadIsRefusedWhenItIsReadAndNotSkipped) {
   EXPECT_FALSE(ReadNpz(Golden("mixed.npz")).ok());
 }
 
+TEST_F(NpzTest, ReadsTextsOfNumpy) {
+  NpzReader reader = *NpzReader::Open(Golden("texts.npz"));
+  EXPECT_EQ(*reader.ReadText("text"), "größer 日本");
+  EXPECT_EQ(*reader.ReadText("bytes"), "NCHW");
+  EXPECT_EQ(*reader.ReadText("one"), "only one");
+  EXPECT_EQ(*reader.ReadText("empty"), "");
+  EXPECT_THAT(std::string(reader.ReadText("two").status().message()),
+              HasSubstr("texts.npz/two: holds texts of shape (2,)"));
+  EXPECT_THAT(std::string(reader.ReadText("values").status().message()),
+              HasSubstr("texts.npz/values: holds dtype \"<f4\", where a text is wanted"));
+  EXPECT_EQ(reader.ReadText("tag").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(*NpzReader::Open(Golden("mixed.npz"))->ReadText("tag"), "vgg16");
+}
+
+TEST_F(NpzTest, TextsComeBackBesideArrays) {
+  const Tensor tensor = testing::RandomTensor(DType::kFloat32, {3}, 1);
+  const NamedTexts texts = {{"__format__", "NHWC"}, {"name", "größer"}, {"empty", ""}};
+  ASSERT_TRUE(WriteNpz(path_, {{"w", tensor}}, NpzCompression::kDeflated, texts).ok());
+  NpzReader reader = *NpzReader::Open(path_);
+  EXPECT_THAT(reader.names(), ElementsAre("w", "__format__", "name", "empty"));
+  EXPECT_EQ(testing::Values(*reader.Read("w")), testing::Values(tensor));
+  for (const auto& [name, text] : texts) EXPECT_EQ(*reader.ReadText(name), text);
+
+  EXPECT_THAT(std::string(WriteNpz(path_, {{"w", tensor}}, {}, {{"w", "x"}}).message()),
+              HasSubstr("two arrays are called \"w\""));
+  EXPECT_THAT(std::string(WriteNpz(path_, {}, {}, {{"tag", "\xff"}}).message()),
+              AllOf(HasSubstr("x.npz/tag: "), HasSubstr("UTF-8")));
+}
+
 TEST_F(NpzTest, AnArchiveWithoutArraysIsFine) {
   EXPECT_TRUE(ReadNpz(Golden("empty.npz"))->empty());
   ASSERT_TRUE(WriteNpz(path_, {}).ok());

@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <limits>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tensor/atomic_file.h"
 #include "tensor/npy.h"
 #include "tensor/npy_header.h"
+#include "tensor/npy_text.h"
 #include "tensor/npz.h"
 #include "tensor/npz_name.h"
 #include "tensor/status_macros.h"
@@ -85,41 +88,58 @@ zip_int64_t SinkCommand(void* user, void* data, zip_uint64_t length, zip_source_
   }
 }
 
-absl::Status CheckTensors(std::string_view path, const NamedTensors& tensors) {
-  std::set<std::string_view> names;
+// A member as it stands in the archive: its bytes, in two parts.
+struct Member {
+  std::string name;                      // with ending
+  std::string head;                      // the header of an array, or all of a text
+  std::span<const std::byte> data = {};  // of an array
+};
+
+absl::StatusOr<std::vector<Member>> Members(std::string_view path, const NamedTensors& tensors,
+                                            const NamedTexts& texts) {
+  std::vector<Member> members;
   for (const auto& [name, tensor] : tensors) {
-    const std::string member = absl::StrCat(name, std::string(kNpyEnding));
-    DTNN_RETURN_IF_ERROR(CheckMemberName(path, member));
-    if (member.size() > std::numeric_limits<uint16_t>::max()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(path), ": the name ", QuoteMember(name), "... is too long"));
-    }
-    if (!names.insert(name).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(path), ": two arrays are called ", QuoteMember(name)));
-    }
-    if (const auto data = NpyData(tensor); !data.ok()) {
+    const auto data = NpyData(tensor);
+    if (!data.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": array ",
                                                      QuoteMember(name), ": ",
                                                      std::string(data.status().message())));
     }
+    members.push_back({name, NpyHeaderBytes(tensor.dtype(), tensor.shape()), *data});
   }
-  return absl::OkStatus();
+  for (const auto& [name, text] : texts) {
+    DTNN_ASSIGN_OR_RETURN(std::string bytes,
+                          SerializeNpyText(text, absl::StrCat(std::string(path), "/", name)));
+    members.push_back({name, std::move(bytes)});
+  }
+  std::set<std::string> names;
+  for (Member& member : members) {
+    member.name += kNpyEnding;
+    DTNN_RETURN_IF_ERROR(CheckMemberName(path, member.name));
+    if (member.name.size() > std::numeric_limits<uint16_t>::max()) {
+      return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": the name ",
+                                                     QuoteMember(member.name), "... is too long"));
+    }
+    if (!names.insert(member.name).second) {
+      const std::string_view name = std::string_view(member.name);
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(path), ": two arrays are called ",
+                       QuoteMember(name.substr(0, name.size() - kNpyEnding.size()))));
+    }
+  }
+  return members;
 }
 
-// Adds one array; `header` and the tensor must live until the archive is closed.
-bool AddMember(zip_t* archive, const std::string& name, const std::string& header,
-               const Tensor& tensor, NpzCompression compression) {
-  const std::span<const std::byte> data = *NpyData(tensor);
+// Adds one member, which must live until the archive is closed.
+bool AddMember(zip_t* archive, const Member& member, NpzCompression compression) {
   const auto bytes = [](const void* from) {  // libzip only reads them
     return static_cast<zip_uint8_t*>(const_cast<void*>(from));
   };
-  const zip_buffer_fragment_t parts[] = {{bytes(header.data()), header.size()},
-                                         {bytes(data.data()), data.size()}};
-  zip_source_t* source = zip_source_buffer_fragment(archive, parts, data.empty() ? 1 : 2, 0);
+  const zip_buffer_fragment_t parts[] = {{bytes(member.head.data()), member.head.size()},
+                                         {bytes(member.data.data()), member.data.size()}};
+  zip_source_t* source = zip_source_buffer_fragment(archive, parts, member.data.empty() ? 1 : 2, 0);
   if (source == nullptr) return false;
-  const std::string member = absl::StrCat(name, std::string(kNpyEnding));
-  const zip_int64_t index = zip_file_add(archive, member.c_str(), source, ZIP_FL_ENC_UTF_8);
+  const zip_int64_t index = zip_file_add(archive, member.name.c_str(), source, ZIP_FL_ENC_UTF_8);
   if (index < 0) {
     zip_source_free(source);
     return false;
@@ -130,7 +150,7 @@ bool AddMember(zip_t* archive, const std::string& name, const std::string& heade
          zip_file_set_dostime(archive, zip_uint64_t(index), kMidnight, kFirstOfJanuary1980, 0) == 0;
 }
 
-absl::Status WriteArchive(Sink* sink, std::string_view path, const NamedTensors& tensors,
+absl::Status WriteArchive(Sink* sink, std::string_view path, const std::vector<Member>& members,
                           NpzCompression compression) {
   const auto failed = [&](zip_error_t* error) {
     if (!sink->status.ok()) return sink->status;
@@ -144,13 +164,8 @@ absl::Status WriteArchive(Sink* sink, std::string_view path, const NamedTensors&
     zip_source_free(source);
     return failed(&sink->error);
   }
-  std::vector<std::string> headers;
-  headers.reserve(tensors.size());
   bool ok = true;
-  for (const auto& [name, tensor] : tensors) {
-    headers.push_back(NpyHeaderBytes(tensor.dtype(), tensor.shape()));
-    ok = ok && AddMember(archive, name, headers.back(), tensor, compression);
-  }
+  for (const Member& member : members) ok = ok && AddMember(archive, member, compression);
   if (ok && zip_close(archive) == 0) return absl::OkStatus();
   const absl::Status status = failed(zip_get_error(archive));
   zip_discard(archive);
@@ -160,17 +175,17 @@ absl::Status WriteArchive(Sink* sink, std::string_view path, const NamedTensors&
 }  // namespace
 
 absl::Status WriteNpz(std::string_view path, const NamedTensors& tensors,
-                      NpzCompression compression) {
-  DTNN_RETURN_IF_ERROR(CheckTensors(path, tensors));
+                      NpzCompression compression, const NamedTexts& texts) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<Member> members, Members(path, tensors, texts));
   DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  if (tensors.empty()) {  // libzip would remove the file; an archive is at least its end record
+  if (members.empty()) {  // libzip would remove the file; an archive is at least its end record
     DTNN_RETURN_IF_ERROR(file.Append(std::string("PK\x05\x06") + std::string(18, '\0')));
     return file.Commit();
   }
   Sink sink;
   sink.file = &file;
   zip_error_init(&sink.error);
-  const absl::Status status = WriteArchive(&sink, path, tensors, compression);
+  const absl::Status status = WriteArchive(&sink, path, members, compression);
   zip_error_fini(&sink.error);
   DTNN_RETURN_IF_ERROR(status);
   return file.Commit();
