@@ -26,6 +26,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tensor/named_tensors.h"
 #include "tensor/npy_header.h"
 #include "tensor/tensor.h"
 
@@ -35,8 +36,6 @@ namespace dtnn {
 
 // Uncompressed bytes of all arrays together that a reader accepts by default: 64 GiB.
 inline constexpr int64_t kMaxNpzBytes = int64_t{1} << 36;
-
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // Not to be used by two threads at once.
 class NpzReader {
@@ -76,8 +75,6 @@ absl::StatusOr<NamedTensors> ReadNpz(std::string_view path, int64_t max_bytes = 
 
 // Deflate makes float32 weights about 8 % smaller, at a hundredth of the speed.
 enum class NpzCompression : uint8_t { kStored, kDeflated };
-
-using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 // Writes dense host tensors, and behind them texts in UTF-8, under their names, which must be
 // distinct, not empty and without '/'.
