@@ -1,0 +1,32 @@
+// The best value of a figure so far. Only what is strictly better improves it; NaN never does.
+
+#ifndef DTNN_OPTIM_SCHEDULERS_BEST_FIGURE_H_
+#define DTNN_OPTIM_SCHEDULERS_BEST_FIGURE_H_
+
+#include <limits>
+
+namespace dtnn {
+
+class BestFigure {
+ public:
+  explicit BestFigure(bool larger_is_better) : larger_(larger_is_better) {}
+
+  // Takes the value over where it improves, and says whether it did.
+  bool Improve(double value) {
+    if (!(larger_ ? value > best_ : value < best_)) return false;
+    best_ = value;
+    return true;
+  }
+
+  double value() const { return best_; }  // infinite before the first
+  void set_value(double value) { best_ = value; }
+
+ private:
+  bool larger_;
+  double best_ =
+      larger_ ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_SCHEDULERS_BEST_FIGURE_H_

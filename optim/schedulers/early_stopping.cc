@@ -1,0 +1,35 @@
+#include "optim/schedulers/early_stopping.h"
+
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+EarlyStopping::EarlyStopping(const EarlyStoppingOptions& options)
+    : options_(options), best_(/*larger_is_better=*/!options.minimize) {}
+
+absl::Status EarlyStopping::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
+  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));
+  if (best_.Improve(value)) {
+    best_epoch_ = figures.epoch;
+    return host.KeepParameters(name());
+  }
+  const int64_t waited = figures.epoch - best_epoch_;
+  if (waited < options_.patience) return absl::OkStatus();
+  if (best_epoch_ > 0) DTNN_RETURN_IF_ERROR(host.RestoreParameters(name()));
+  host.Say(absl::StrCat("LRScheduler EarlyStopping: metric ", options_.metric,
+                        " did not improve for ", waited, " epochs, stop training!"));
+  host.Stop();
+  return absl::OkStatus();
+}
+
+std::vector<double> EarlyStopping::State() const { return {best_.value(), double(best_epoch_)}; }
+
+absl::Status EarlyStopping::Restore(std::span<const double> state) {
+  DTNN_RETURN_IF_ERROR(CheckState(*this, state, 2));
+  best_.set_value(state[0]);
+  best_epoch_ = int64_t(state[1]);
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

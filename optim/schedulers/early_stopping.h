@@ -1,0 +1,37 @@
+// Ends training when a figure has not improved for `patience` epochs, and brings back the
+// parameters of its best epoch.
+
+#ifndef DTNN_OPTIM_SCHEDULERS_EARLY_STOPPING_H_
+#define DTNN_OPTIM_SCHEDULERS_EARLY_STOPPING_H_
+
+#include <string>
+
+#include "optim/scheduler.h"
+#include "optim/schedulers/best_figure.h"
+
+namespace dtnn {
+
+struct EarlyStoppingOptions {
+  std::string metric = "val_categorical_cross_entropy";
+  int64_t patience = 10;  // epochs, >= 1
+  bool minimize = true;   // false: larger is better
+};
+
+class EarlyStopping : public Scheduler {
+ public:
+  explicit EarlyStopping(const EarlyStoppingOptions& options = {});
+  std::string_view name() const override { return "early_stopping"; }
+  std::string_view watched() const override { return options_.metric; }
+  absl::Status OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) override;
+  std::vector<double> State() const override;
+  absl::Status Restore(std::span<const double> state) override;
+
+ private:
+  EarlyStoppingOptions options_;
+  BestFigure best_;
+  int64_t best_epoch_ = 0;  // 0: none yet
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_SCHEDULERS_EARLY_STOPPING_H_

@@ -1,0 +1,35 @@
+#include "optim/schedulers/model_checkpoint.h"
+
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+ModelCheckpoint::ModelCheckpoint(const ModelCheckpointOptions& options)
+    : options_(options), best_(LargerIsBetter(options.metric)) {}
+
+absl::Status ModelCheckpoint::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
+  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));
+  if (best_.Improve(value)) {
+    pending_epoch_ = figures.epoch;
+    DTNN_RETURN_IF_ERROR(host.KeepParameters(name()));
+  }
+  if (pending_epoch_ == 0 || figures.epoch % options_.save_freq != 0) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const std::string file, host.SaveParameters(name(), pending_epoch_));
+  pending_epoch_ = 0;
+  host.Say(absl::StrCat("LRScheduler ModelCheckpoint: saving model weights and bias in ", file));
+  return absl::OkStatus();
+}
+
+std::vector<double> ModelCheckpoint::State() const {
+  return {best_.value(), double(pending_epoch_)};
+}
+
+absl::Status ModelCheckpoint::Restore(std::span<const double> state) {
+  DTNN_RETURN_IF_ERROR(CheckState(*this, state, 2));
+  best_.set_value(state[0]);
+  pending_epoch_ = int64_t(state[1]);
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

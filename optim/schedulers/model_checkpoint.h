@@ -1,0 +1,38 @@
+// Keeps the best parameters in a file. After every `save_freq`-th epoch those of the best epoch so
+// far are written, unless they are there already; the host then deletes the file before. An
+// improvement between two of these epochs is kept in memory until the next one.
+// The direction follows the figure's name (LargerIsBetter).
+
+#ifndef DTNN_OPTIM_SCHEDULERS_MODEL_CHECKPOINT_H_
+#define DTNN_OPTIM_SCHEDULERS_MODEL_CHECKPOINT_H_
+
+#include <string>
+
+#include "optim/scheduler.h"
+#include "optim/schedulers/best_figure.h"
+
+namespace dtnn {
+
+struct ModelCheckpointOptions {
+  std::string metric = "val_categorical_cross_entropy";
+  int64_t save_freq = 2;  // epochs, >= 1
+};
+
+class ModelCheckpoint : public Scheduler {
+ public:
+  explicit ModelCheckpoint(const ModelCheckpointOptions& options = {});
+  std::string_view name() const override { return "model_checkpoint"; }
+  std::string_view watched() const override { return options_.metric; }
+  absl::Status OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) override;
+  std::vector<double> State() const override;
+  absl::Status Restore(std::span<const double> state) override;
+
+ private:
+  ModelCheckpointOptions options_;
+  BestFigure best_;
+  int64_t pending_epoch_ = 0;  // of the best parameters, where they are not written yet; else 0
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_SCHEDULERS_MODEL_CHECKPOINT_H_

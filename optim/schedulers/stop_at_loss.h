@@ -1,0 +1,31 @@
+// Ends training once a figure is beyond a threshold: above it where larger is better (by the
+// figure's name, LargerIsBetter), below it otherwise.
+
+#ifndef DTNN_OPTIM_SCHEDULERS_STOP_AT_LOSS_H_
+#define DTNN_OPTIM_SCHEDULERS_STOP_AT_LOSS_H_
+
+#include <string>
+
+#include "optim/scheduler.h"
+
+namespace dtnn {
+
+struct StopAtLossOptions {
+  std::string metric = "val_categorical_accuracy";
+  double threshold = 0;
+};
+
+class StopAtLoss : public Scheduler {
+ public:
+  explicit StopAtLoss(const StopAtLossOptions& options = {}) : options_(options) {}
+  std::string_view name() const override { return "stop_at_loss"; }
+  std::string_view watched() const override { return options_.metric; }
+  absl::Status OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) override;
+
+ private:
+  StopAtLossOptions options_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_SCHEDULERS_STOP_AT_LOSS_H_
