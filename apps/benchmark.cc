@@ -35,12 +35,16 @@ std::vector<std::string_view> ModelNames() {
 }
 
 void ListModels() {
-  for (const std::string_view name : ModelNames()) {
-    const absl::StatusOr<Graph> graph = BuildModel(name, {});
-    std::cout << absl::StrFormat("%-16s input %-12s %10d parameters %12d multiply-adds\n",
-                                 std::string(name), graph->input_shape().ToString(),
-                                 graph->num_parameters(), graph->multiply_adds());
+  std::cout << absl::StrFormat("%-24s %-13s %10s %13s  %s\n", "model", "input", "parameters",
+                               "multiply-adds", "note");
+  for (const ModelInfo& model : ZooModels()) {
+    const absl::StatusOr<Graph> graph = BuildModel(model.name, {});
+    std::cout << absl::StrFormat("%-24s %-13s %10d %13d", graph->name(),
+                                 graph->input_shape().ToString(), graph->num_parameters(),
+                                 graph->multiply_adds());
+    std::cout << (model.note.empty() ? "" : "  ") << model.note << "\n";
   }
+  std::cout << "Names without a data set's suffix adapt to the data set.\n";
 }
 
 void ListDatasets() {

@@ -68,6 +68,45 @@ TEST(TableTest, BlocksListTheirPaths) {
   EXPECT_NE(table.find("ReluGPU"), std::string::npos);
 }
 
+// As inception's last blocks: a block in a path of a block, and an identity.
+TEST(TableTest, NestedBlocks) {
+  GraphBuilder b("nested", TensorFormat::kNHWC);
+  const GraphBuilder::Path row_and_column = [](GraphBuilder& p) {
+    p.Conv2d(2, {.kernel = 1});
+    p.Concat({[](GraphBuilder& q) {
+                q.Conv2d(1, {.kernel = {1, 3}, .padding = {0, 1}});
+              },
+              [](GraphBuilder& q) {
+                q.Conv2d(1, {.kernel = {3, 1}, .padding = {1, 0}});
+              }});
+    p.BatchNorm();
+  };
+  b.Input({4, 4, 2}).Concat({row_and_column, GraphBuilder::Identity()});
+  b.AveragePool2d({.window = 0});
+  EXPECT_EQ("\n" + FormatTable(*b.Build(), DType::kFloat32, Device::Cpu()), R"(
++-------+--------------------------+---------+---------------+-------------------+-------------------------------------+
+| Layer |           Type           | #Params | Output shape  |   Weights shape   |             Parameters              |
++-------+--------------------------+---------+---------------+-------------------+-------------------------------------+
+|   0   |         InputCPU         |    0    |   (4, 4, 2)   |                   |                                     |
++-------+--------------------------+---------+---------------+-------------------+-------------------------------------+
+|   1   | ConcatBlockCPU (2-path)  |         |   (4, 4, 4)   |                   |                                     |
+|Path 0 |                          |         |               |                   |                                     |
+|   2   |        Conv2DCPU         |    6    |   (4, 4, 2)   |   (2, 1, 1, 2)    |padd=(0,0), stride=(1,1), dilat=(1,1)|
+|   3   | ConcatBlockCPU (2-path)  |         |   (4, 4, 2)   |                   |                                     |
+|Path 0 |                          |         |               |                   |                                     |
+|   4   |        Conv2DCPU         |    7    |   (4, 4, 1)   |   (2, 1, 3, 1)    |padd=(0,1), stride=(1,1), dilat=(1,1)|
+|Path 1 |                          |         |               |                   |                                     |
+|   5   |        Conv2DCPU         |    7    |   (4, 4, 1)   |   (2, 3, 1, 1)    |padd=(1,0), stride=(1,1), dilat=(1,1)|
+|   6   |  BatchNormalizationCPU   |    8    |   (4, 4, 2)   |                   |                                     |
+|Path 1 |                          |         |               |                   |                                     |
++-------+--------------------------+---------+---------------+-------------------+-------------------------------------+
+|   7   |     AveragePool2DCPU     |    0    |   (1, 1, 4)   |      (4, 4)       |padd=(0,0), stride=(1,1), dilat=(1,1)|
++-------+--------------------------+---------+---------------+-------------------+-------------------------------------+
+|             Total parameters         28       112.0 Bytes                                                            |
++-------+--------------------------+---------+---------------+-------------------+-------------------------------------+
+)");
+}
+
 TEST(TableTest, BytesInTheLargestUnit) {
   EXPECT_EQ(FormatBytes(15245130 * 4.0), "58.16 MBytes");
   EXPECT_EQ(FormatBytes(101958 * 4.0), "398.27 KBytes");

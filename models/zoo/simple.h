@@ -5,8 +5,10 @@
 #define DTNN_MODELS_ZOO_SIMPLE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "models/builder.h"
+#include "models/zoo/model_info.h"
 
 namespace dtnn {
 
@@ -16,6 +18,10 @@ void AppendSimpleMlp(GraphBuilder& b, int64_t classes);
 void AppendSimpleCnn(GraphBuilder& b, int64_t classes);
 // 4 and 8 filters, each followed by a relu: the form of the sources.
 void AppendSimpleCnn8(GraphBuilder& b, int64_t classes);
+// The oldest form: no padding, no dropout, and no Flatten, so that ids after the pool are one less.
+void AppendSimpleCnnV1(GraphBuilder& b, int64_t classes);
+
+std::vector<ModelInfo> SimpleModels();
 
 }  // namespace dtnn
 

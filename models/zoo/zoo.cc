@@ -3,14 +3,27 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "models/zoo/alexnet.h"
+#include "models/zoo/densenet.h"
+#include "models/zoo/googlenet.h"
+#include "models/zoo/inception.h"
+#include "models/zoo/mobilenet.h"
+#include "models/zoo/resnet.h"
 #include "models/zoo/simple.h"
 #include "models/zoo/vgg.h"
 
 namespace dtnn {
 namespace {
 
-constexpr ImageExtents kMnist = {28, 28, 1};
-constexpr ImageExtents kCifar10 = {32, 32, 3};
+std::vector<ModelInfo> AllFamilies() {
+  std::vector<ModelInfo> models;
+  for (const auto& family : {SimpleModels, AlexNetModels, VggModels, GoogLeNetModels,
+                             InceptionModels, ResNetModels, DenseNetModels, MobileNetModels}) {
+    const std::vector<ModelInfo> members = family();
+    models.insert(models.end(), members.begin(), members.end());
+  }
+  return models;
+}
 
 std::string Text(const ImageExtents& e) {
   return absl::StrCat(e.height, "x", e.width, "x", e.channels);
@@ -19,12 +32,7 @@ std::string Text(const ImageExtents& e) {
 }  // namespace
 
 const std::vector<ModelInfo>& ZooModels() {
-  static const std::vector<ModelInfo>& models = *new std::vector<ModelInfo>{
-      {"simplemlp", kMnist, 10, true, AppendSimpleMlp},
-      {"simplecnn", kMnist, 10, true, AppendSimpleCnn},
-      {"simplecnn8", kMnist, 10, true, AppendSimpleCnn8},
-      {"vgg16_cifar10", kCifar10, 10, false, AppendVgg16Cifar10},
-  };
+  static const std::vector<ModelInfo>& models = *new std::vector<ModelInfo>(AllFamilies());
   return models;
 }
 
@@ -37,17 +45,19 @@ absl::StatusOr<Graph> BuildModel(std::string_view name, const ModelOptions& opti
     return absl::NotFoundError(
         absl::StrCat("unknown model \"", std::string(name), "\"; --model=list shows all"));
   }
-  const ImageExtents sample = options.sample.value_or(info->sample);
-  const int64_t classes = options.classes.value_or(info->classes);
-  if (!info->adapts && (sample != info->sample || classes != info->classes)) {
+  const ModelData& own = info->data;
+  const ImageExtents sample = options.sample.value_or(own.sample);
+  const int64_t classes = options.classes.value_or(own.classes);
+  if (!info->adapts && (sample != own.sample || classes != own.classes)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("model ", std::string(name), " takes samples of ", Text(info->sample),
-                     " (height x width x channels) and ", info->classes,
+        absl::StrCat("model ", std::string(name), " takes samples of ", Text(own.sample),
+                     " (height x width x channels) and ", own.classes,
                      " classes, but the data set has ", Text(sample), " and ", classes));
   }
   GraphBuilder builder(std::string(name), options.format);
   builder.Input(sample);
-  info->append(builder, classes);
+  const bool small = IsSmall(sample) && info->append_small != nullptr;
+  (small ? info->append_small : info->append)(builder, classes);
   return builder.Build();
 }
 

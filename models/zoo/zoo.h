@@ -1,8 +1,13 @@
 // The networks that come with DTNN, by name.
 //
 // A name with a data set's suffix (vgg16_cifar10) is literal: its input and classes are part of the
-// definition. A name without one (simplecnn) adapts to the data set's sample and classes, and keeps
-// its own where none are given.
+// definition, and so are its oddities. A name without one (vgg16) adapts to the data set's sample
+// and classes, and keeps its own where none are given. On images of up to 64x64 it is the network
+// of the _cifar10 name, on larger ones that of the _imagenet name, with these differences:
+//   - densenet*, googlenet and inceptionv3 end in a global average pool, whatever the image;
+//   - resnet44 has the 44 layers of its name, resnet44_cifar10 56;
+//   - inceptionv3 keeps the resolution of small images, which its stem would leave nothing of;
+//   - vgg11, vgg16 and vgg19 begin with smaller weights (Glorot's) on larger images.
 
 #ifndef DTNN_MODELS_ZOO_ZOO_H_
 #define DTNN_MODELS_ZOO_ZOO_H_
@@ -13,8 +18,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "models/builder.h"
 #include "models/graph.h"
+#include "models/zoo/model_info.h"
 #include "tensor/format.h"
 
 namespace dtnn {
@@ -24,14 +29,6 @@ struct ModelOptions {
   // What the data set offers; nothing: the model's own.
   std::optional<ImageExtents> sample = {};
   std::optional<int64_t> classes = {};
-};
-
-struct ModelInfo {
-  std::string_view name;
-  ImageExtents sample;  // its own
-  int64_t classes;
-  bool adapts;                                     // to ModelOptions::sample and classes
-  void (*append)(GraphBuilder&, int64_t classes);  // everything after the input
 };
 
 // All networks, in the order of `--model=list`.
