@@ -33,6 +33,14 @@ struct Options {
   double steps_per_epoch = 0;  // 0: all samples
   bool evaluate = false;       // before and after training
   bool evaluate_only = false;
+  std::string weights_and_bias_filename;  // to start from
+  std::string weights_format = "auto";    // layout of a file of weights without a tag
+  bool weights_partial = false;           // take from it what there is
+  std::string history_file;
+  std::string checkpoint_dir;          // where the state of the run is saved; empty: nowhere
+  int64_t checkpoint_freq = 1;         // epochs
+  int64_t checkpoint_steps = 0;        // batches; 0: at ends of epochs only
+  bool resume = false;                 // go on from the newest checkpoint
   std::string tensor_format = "NHWC";  // or NCHW or AUTO; see FormatOf
   int64_t random_seed = 57005;
 
@@ -47,12 +55,33 @@ struct Options {
   int64_t synthetic_test_samples = 100;
   std::vector<int64_t> synthetic_input_shape = {3, 32, 32};  // channels, height, width
   std::vector<int64_t> synthetic_output_shape = {10};        // classes
+  std::string synthetic_pattern = "zeros";
+  double dataset_percentage = 0;
   bool test_as_validation = false;
   double validation_split = 0.2;
   bool augment_shuffle = true;
+  bool augment_flip = false;
+  double augment_flip_prob = 0.5;
+  bool augment_crop = false;
+  int64_t augment_crop_size = 16;
+  double augment_crop_prob = 0.5;
+  bool transform_crop = false;
+  double transform_crop_perc = 0.875;
+  bool transform_resize = false;
+  int64_t transform_resize_size = 300;
+  bool normalize = false;
+  double normalize_offset = -0.45;
+  double normalize_scale = 3.75;
+  bool standardize = false;
+  bool use_synthetic_data = false;
+  int64_t loader_threads = 0;  // 0: as the data set needs
 
   // Optimisation and convolution.
   bool enable_memory_cache = true;
+  bool enable_fused_bn_relu = false;
+  bool enable_fused_conv_relu = false;
+  bool enable_fused_conv_bn = false;
+  bool enable_fused_conv_bn_relu = false;
   std::string conv_variant = "i2c";
 
   // Optimizer.
@@ -60,16 +89,48 @@ struct Options {
   double learning_rate = 0.01;
   double optimizer_momentum = 0.9;
   double optimizer_decay = 0;
+  bool optimizer_decay_all = true;  // biases and batch normalisations too
   bool optimizer_nesterov = false;
   double optimizer_beta1 = 0.99;
   double optimizer_beta2 = 0.999;
   double optimizer_epsilon = 1e-7;
+  double optimizer_rho = 0.9;
+  double clip_norm = 0;          // 0: gradients are not clipped
+  int64_t accumulate_steps = 1;  // batches per update
+  double label_smoothing = 0;
   std::string loss_func = "categorical_cross_entropy";
   std::vector<std::string> metrics = {"categorical_accuracy"};
+
+  // Schedulers.
+  std::vector<std::string> schedulers = {"early_stopping", "reduce_lr_on_plateau",
+                                         "model_checkpoint"};
+  std::string model_dir;  // where model_checkpoint writes; empty: nowhere
+  std::optional<int64_t> warm_up_batches;
+  int64_t warm_up_epochs = 5;
+  std::string early_stopping_metric = "val_categorical_cross_entropy";
+  int64_t early_stopping_patience = 10;
+  bool early_stopping_minimize = true;
+  std::string reduce_lr_on_plateau_metric = "val_categorical_cross_entropy";
+  double reduce_lr_on_plateau_factor = 0.1;
+  int64_t reduce_lr_on_plateau_patience = 5;
+  double reduce_lr_on_plateau_min_lr = 0;
+  double reduce_lr_every_nepochs_factor = 0.1;
+  int64_t reduce_lr_every_nepochs_nepochs = 5;
+  double reduce_lr_every_nepochs_min_lr = 0;
+  std::string stop_at_loss_metric = "val_categorical_accuracy";
+  double stop_at_loss_threshold = 0;
+  std::string model_checkpoint_metric = "val_categorical_cross_entropy";
+  int64_t model_checkpoint_save_freq = 2;
+  double cosine_min_lr = 0;
 
   // Parallel.
   std::string parallel = "sequential";
   bool enable_gpu = false;
+
+  // Output.
+  bool dry_run = false;
+  bool quiet = false;
+  bool verbose = false;
 
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -69,8 +69,8 @@ TEST(ParserTest, BooleansInAllForms) {
 }
 
 TEST(ParserTest, NamesThatBeginWithNoAreNotNegations) {
-  EXPECT_EQ(Error({"--normalize"}), "--normalize: not available in this build yet");
-  EXPECT_TRUE(Parse({"--nonormalize"}).ok());
+  EXPECT_TRUE(Parse({"--normalize"}).value().options.normalize);
+  EXPECT_FALSE(Parse({"--normalize", "--nonormalize"}).value().options.normalize);
 }
 
 TEST(ParserTest, NegationIsForBooleansAndTakesNoValue) {
