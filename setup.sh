@@ -14,6 +14,8 @@ libhwy-dev            | Highway: SIMD on every x86-64
 librandom123-dev      | Philox random numbers
 libarchive-dev        | data sets in .tar, .tar.gz and .zip
 libzip-dev            | .npz files
+libjpeg62-turbo-dev   | JPEG images
+libpng-dev            | PNG images
 nlohmann-json3-dev    | JSON: .safetensors files
 libprotobuf-dev       | Protocol Buffers: checkpoints
 protobuf-compiler     | their compiler

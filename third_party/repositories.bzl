@@ -57,6 +57,16 @@ _SYSTEM_LIBRARIES = {
         header = "archive.h",
         targets = {":archive": "libarchive"},
     ),
+    "libjpeg_turbo": struct(
+        package = "libjpeg62-turbo-dev",
+        header = "jpeglib.h",
+        targets = {":jpeg": "libjpeg"},
+    ),
+    "libpng": struct(
+        package = "libpng-dev",
+        header = "png.h",
+        targets = {":png": "libpng"},
+    ),
     "libzip": struct(
         package = "libzip-dev",
         header = "zip.h",
