@@ -83,7 +83,7 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
   }
   ++steps_done_;
   DTNN_RETURN_IF_ERROR(update_->Run(store_->values(), store_->gradients(), store_->slots(),
-                                    learning_rate_ * learning_rate_factor_, steps_done_));
+                                    step_learning_rate(), steps_done_));
   store_->MarkChanged();
   return absl::OkStatus();
 }

@@ -74,6 +74,7 @@ class Trainer {
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
   void set_learning_rate_factor(double factor) { learning_rate_factor_ = factor; }
+  double step_learning_rate() const { return learning_rate_ * learning_rate_factor_; }
   int64_t steps_done() const { return steps_done_; }
   // Epochs that have come to their end.
   int64_t epochs_done() const { return epochs_done_; }

@@ -1,0 +1,162 @@
+#include "models/schedule.h"
+
+#include <algorithm>
+
+#include "data/split.h"
+#include "data/synthetic.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/zoo/zoo.h"
+#include "optim/categorical_accuracy.h"
+#include "optim/categorical_cross_entropy.h"
+#include "optim/schedulers/early_stopping.h"
+#include "optim/schedulers/model_checkpoint.h"
+#include "optim/schedulers/reduce_lr_every_nepochs.h"
+#include "optim/schedulers/warm_up.h"
+#include "optim/sgd.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Values;
+using ::testing::ElementsAre;
+
+constexpr ImageExtents kSample = {8, 8, 1};
+
+// Notes the rates of all steps: with plain SGD and a constant gradient they could be read off the
+// parameters, but the trainer tells.
+class Rates : public Callback {
+ public:
+  explicit Rates(const Trainer& trainer) : trainer_(trainer) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind == Pass::Kind::kTraining) steps.push_back(trainer_.step_learning_rate());
+    return absl::OkStatus();
+  }
+  std::vector<double> steps;
+
+ private:
+  const Trainer& trainer_;
+};
+
+class ScheduleTest : public ::testing::Test {
+ protected:
+  ScheduleTest() {
+    TrainerOptions options;
+    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
+                       {std::make_shared<CategoricalAccuracy>()}};
+    options.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
+    options.learning_rate = 0.08;
+    trainer_ = *Trainer::Create(graph_, *store_, *device_, options);
+    const std::shared_ptr<const Dataset> data =
+        *MakeSynthetic({.train_samples = 40,
+                        .sample = kSample,
+                        .classes = 4,
+                        .pattern = SyntheticPattern::kClasses});
+    loader_ = *Loader::Create(data, Part::kTrain, AllIndices(40), {.batch = 10});
+  }
+
+  absl::Status Train(Schedule& schedule, int64_t epochs, Rates* rates = nullptr) {
+    std::vector<Callback*> callbacks = {&schedule};
+    if (rates != nullptr) callbacks.push_back(rates);
+    return trainer_->Train(*loader_, loader_.get(), epochs, callbacks);
+  }
+
+  const Graph graph_ = *BuildModel("simplemlp", {.sample = kSample, .classes = 4});
+  std::unique_ptr<DeviceContext> device_ = *DeviceContext::Create(Device::Cpu());
+  std::unique_ptr<ParameterStore> store_ =
+      *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<Loader> loader_;
+  std::vector<std::string> said_;
+  const std::function<void(std::string_view)> say_ = [this](std::string_view line) {
+    said_.emplace_back(line);
+  };
+};
+
+TEST_F(ScheduleTest, FactorsScaleTheRateThatReductionsLower) {
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 4}),
+                                    std::make_shared<ReduceLrEveryNepochs>(
+                                        ReduceLrEveryNepochsOptions{.factor = 0.5, .nepochs = 1})},
+                     .say = say_,
+                     .save = nullptr});
+  Rates rates(*trainer_);
+  ASSERT_TRUE(Train(schedule, 2, &rates).ok());
+  EXPECT_THAT(rates.steps, ElementsAre(0.02, 0.04, 0.06, 0.08, 0.04, 0.04, 0.04, 0.04));
+  EXPECT_THAT(said_, ElementsAre("LRScheduler ReduceLREveryNEpochs: setting learning rate to "
+                                 "0.04000000",
+                                 "LRScheduler ReduceLREveryNEpochs: setting learning rate to "
+                                 "0.02000000"));
+}
+
+TEST_F(ScheduleTest, EarlyStoppingBringsBackTheBestParameters) {
+  // "larger is better" of a loss that falls: the first epoch stays the best.
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<EarlyStopping>(
+                         EarlyStoppingOptions{.patience = 2, .minimize = false})},
+                     .say = say_,
+                     .save = nullptr});
+  ASSERT_TRUE(Train(schedule, 1).ok());
+  const std::vector<double> first = Values(store_->all_values());
+  ASSERT_TRUE(Train(schedule, 9).ok());
+  EXPECT_EQ(trainer_->epochs_done(), 3);
+  EXPECT_EQ(Values(store_->all_values()), first);
+  ASSERT_EQ(said_.size(), 1u);
+  EXPECT_EQ(said_[0],
+            "LRScheduler EarlyStopping: metric val_categorical_cross_entropy did not improve for 2 "
+            "epochs, stop training!");
+}
+
+TEST_F(ScheduleTest, SavesWhatWasKept) {
+  std::vector<int64_t> epochs;
+  std::vector<double> saved;
+  const auto save = [&](std::string_view owner, int64_t epoch, const Tensor& values) {
+    EXPECT_EQ(owner, "model_checkpoint");
+    epochs.push_back(epoch);
+    saved = Values(values);
+    return std::string("file");
+  };
+  Schedule schedule(
+      *trainer_, *store_, *device_,
+      {.schedulers = {std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 2})},
+       .say = say_,
+       .save = save});
+  ASSERT_TRUE(Train(schedule, 4).ok());
+  EXPECT_THAT(epochs, ElementsAre(2, 4));
+  EXPECT_EQ(saved, Values(store_->all_values()));
+  EXPECT_EQ(said_.back(), "LRScheduler ModelCheckpoint: saving model weights and bias in file");
+}
+
+TEST_F(ScheduleTest, AnUnknownFigureIsAnError) {
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<EarlyStopping>(
+                         EarlyStoppingOptions{.metric = "val_f1_score"})},
+                     .say = nullptr,
+                     .save = nullptr});
+  EXPECT_EQ(Train(schedule, 2).code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ScheduleTest, StateGoesOverToAnotherSchedule) {
+  const auto make = [&](int64_t patience) {
+    return Schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<EarlyStopping>(
+                         EarlyStoppingOptions{.patience = patience, .minimize = false})},
+                     .say = say_,
+                     .save = nullptr});
+  };
+  Schedule first = make(3);
+  ASSERT_TRUE(Train(first, 2).ok());
+  TrainingState state;
+  first.AddTo(state);
+  Schedule second = make(3);
+  ASSERT_TRUE(second.Restore(state, first.kept()).ok());
+  ASSERT_TRUE(Train(second, 20).ok());
+  EXPECT_EQ(trainer_->epochs_done(), 4);
+  Schedule other(*trainer_, *store_, *device_, {});
+  const absl::Status status = other.Restore(state, {});
+  EXPECT_EQ(status.message(), "the run was begun with the schedulers early_stopping, not none");
+}
+
+}  // namespace
+}  // namespace dtnn
