@@ -29,8 +29,8 @@
 namespace dtnn {
 
 struct TrainerOptions {
-  Figures figures;                             // the loss is required
-  std::shared_ptr<const Optimizer> optimizer;  // required to train
+  Figures figures;                                  // the loss is required
+  std::shared_ptr<const Optimizer> optimizer = {};  // required to train
   double learning_rate = 0.01;
   std::string conv_variant = "i2c";
   uint64_t random_seed = 57005;          // dropout uses random_seed + rank

@@ -1,0 +1,98 @@
+#include "models/history.h"
+
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tensor/atomic_file.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+using Columns = std::vector<std::pair<std::string, double>>;
+
+void AddColumns(const Pass& pass, const std::string& prefix, Columns& columns) {
+  const Figures& figures = pass.averages->figures();
+  columns.emplace_back(prefix + std::string(figures.loss->name()), pass.averages->Value(0));
+  for (size_t i = 0; i < figures.metrics.size(); ++i) {
+    columns.emplace_back(prefix + std::string(figures.metrics[i]->name()),
+                         pass.averages->Value(1 + i));
+  }
+}
+
+// The shortest text that reads back as the same number.
+std::string Exact(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
+                                                         const Trainer& trainer,
+                                                         int64_t epochs_done) {
+  const Form form = path.ends_with(".csv")     ? Form::kCsv
+                    : path.ends_with(".jsonl") ? Form::kJsonLines
+                                               : Form::kText;
+  std::unique_ptr<History> history(new History(path, form, trainer));
+  if (epochs_done == 0) return history;
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const int64_t wanted = epochs_done + (form == Form::kCsv ? 1 : 0);
+  size_t end = 0;
+  for (int64_t line = 0; line < wanted; ++line) {
+    end = text.find('\n', end);
+    if (end == text.npos) {
+      return absl::DataLossError(absl::StrCat(
+          std::string(path), ": has ", line, " lines, but ", wanted,
+          " were expected of the epochs that are done; give another --history-file to begin anew"));
+    }
+    ++end;
+  }
+  history->text_ = text.substr(0, end);
+  return history;
+}
+
+std::string History::Line(const Pass& training, const Pass* validation) const {
+  Columns columns;
+  if (form_ != Form::kText) columns.emplace_back("learning_rate", trainer_->step_learning_rate());
+  AddColumns(training, "", columns);
+  if (validation != nullptr) AddColumns(*validation, "val_", columns);
+  std::string line;
+  switch (form_) {
+    case Form::kText:
+      line = absl::StrFormat("%3d", training.epoch);
+      for (const auto& [name, value] : columns) absl::StrAppendFormat(&line, " %20.4f", value);
+      break;
+    case Form::kCsv:
+      if (text_.empty()) {
+        line = "epoch";
+        for (const auto& [name, value] : columns) absl::StrAppend(&line, ",", name);
+        line += "\n";
+      }
+      absl::StrAppend(&line, training.epoch + 1);
+      for (const auto& [name, value] : columns) absl::StrAppend(&line, ",", Exact(value));
+      break;
+    case Form::kJsonLines:
+      line = absl::StrCat("{\"epoch\": ", training.epoch + 1);
+      for (const auto& [name, value] : columns) {
+        absl::StrAppend(&line, ", \"", name, "\": ", std::isfinite(value) ? Exact(value) : "null");
+      }
+      line += "}";
+      break;
+  }
+  return line + "\n";
+}
+
+absl::Status History::OnEpochEnd(const Pass& training, const Pass* validation) {
+  text_ += Line(training, validation);
+  return WriteFileAtomically(path_, std::as_bytes(std::span(text_)));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,54 @@
+// The loss and metrics of every epoch, in a file that is whole after every epoch: a crash loses
+// none that ended. The ending of its name says in which form:
+//
+//   (any)    a line per epoch: its number from 0 in 3 columns, then every figure in 20 columns with
+//            4 decimals, those of validation behind those of training
+//   .csv     a line of names, then a line per epoch
+//   .jsonl   an object per line: {"epoch": 1, "learning_rate": 0.01, "loss": ..., "val_loss": ...}
+//
+// .csv and .jsonl hold full names as keys (epoch, from 1; learning_rate; the loss's name; ...) and
+// values in full precision; NaN and infinity are null in .jsonl.
+
+#ifndef DTNN_MODELS_HISTORY_H_
+#define DTNN_MODELS_HISTORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "models/callback.h"
+#include "models/trainer.h"
+
+namespace dtnn {
+
+class History : public Callback {
+ public:
+  // Begins a new file with the first epoch that ends. The lines of the first `epochs_done` epochs
+  // of a file that is there are kept: those of the run that is gone on with. The trainer must
+  // outlive the history. DataLoss where the file has fewer lines.
+  static absl::StatusOr<std::unique_ptr<History>> Create(std::string_view path,
+                                                         const Trainer& trainer,
+                                                         int64_t epochs_done);
+
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+
+ private:
+  enum class Form : uint8_t { kText, kCsv, kJsonLines };
+
+  History(std::string_view path, Form form, const Trainer& trainer)
+      : path_(path), form_(form), trainer_(&trainer) {}
+  std::string Line(const Pass& training, const Pass* validation) const;
+
+  const std::string path_;
+  const Form form_;
+  const Trainer* trainer_;
+  std::string text_;  // of the whole file
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_HISTORY_H_
