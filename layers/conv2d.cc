@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernels/depthwise/depthwise.h"
 #include "layers/geometry_cell.h"
 #include "layers/input_check.h"
 #include "tensor/status_macros.h"
@@ -11,7 +12,9 @@ namespace {
 
 class Conv2dOp : public LayerOp {
  public:
-  Conv2dOp(std::unique_ptr<Conv2d> conv, bool bias) : conv_(std::move(conv)), bias_(bias) {}
+  // `filter` is the shape of the weights as the primitive knows them.
+  Conv2dOp(std::unique_ptr<Conv2d> conv, const Shape& filter, bool bias)
+      : conv_(std::move(conv)), filter_(filter), bias_(bias) {}
 
   LayerOpTraits traits() const override {
     return {.backward_reads_input = true, .workspace_bytes = conv_->workspace_bytes()};
@@ -20,21 +23,26 @@ class Conv2dOp : public LayerOp {
   absl::Status Forward(const ForwardArgs& args) override {
     EpilogueOperands operands;
     if (bias_) operands.bias = args.parameters[1].tensor;
-    return conv_->Forward(args.inputs[0], args.parameters[0], args.output, operands,
+    return conv_->Forward(args.inputs[0], Filter(args.parameters), args.output, operands,
                           args.workspace);
   }
 
   absl::Status Backward(const BackwardArgs& args) override {
-    DTNN_RETURN_IF_ERROR(conv_->BackwardFilter(args.inputs[0], args.dy, args.gradients[0],
-                                               bias_ ? args.gradients[1] : Tensor(),
-                                               /*accumulate=*/false, args.workspace));
+    DTNN_RETURN_IF_ERROR(conv_->BackwardFilter(
+        args.inputs[0], args.dy, args.gradients[0].Reshaped(filter_),
+        bias_ ? args.gradients[1] : Tensor(), /*accumulate=*/false, args.workspace));
     if (args.dx[0].empty()) return absl::OkStatus();
-    return conv_->BackwardData(args.dy, args.parameters[0], args.dx[0], args.accumulate[0],
+    return conv_->BackwardData(args.dy, Filter(args.parameters), args.dx[0], args.accumulate[0],
                                args.workspace);
   }
 
  private:
+  ParameterView Filter(std::span<const ParameterView> parameters) const {
+    return {parameters[0].tensor.Reshaped(filter_), parameters[0].version};
+  }
+
   std::unique_ptr<Conv2d> conv_;
+  Shape filter_;
   bool bias_;
 };
 
@@ -97,9 +105,13 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   spec.batch = context.batch;
   spec.dtype = context.dtype;
   spec.epilogue.relu = context.fuse_relu;
+  if (options_.grouping == ConvGrouping::kDepthwise) {
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv, CreateDepthwise(*context.device, spec));
+    return std::make_unique<Conv2dOp>(std::move(conv), DepthwiseFilterShape(spec), options_.bias);
+  }
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
                         CreateConv2d(*context.device, spec, context.conv_variant));
-  return std::make_unique<Conv2dOp>(std::move(conv), options_.bias);
+  return std::make_unique<Conv2dOp>(std::move(conv), spec.FilterShape(), options_.bias);
 }
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {

@@ -1,12 +1,19 @@
 #include "layers/conv2d.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "layers/testing/gradient_check.h"
+#include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
 
 using ::dtnn::testing::CheckGradients;
+using ::dtnn::testing::IntegerTensor;
+using ::dtnn::testing::Values;
+using ::dtnn::testing::ZeroTensor;
 
 class Conv2dLayerTest : public ::testing::TestWithParam<TensorFormat> {
  protected:
@@ -22,6 +29,94 @@ TEST_P(Conv2dLayerTest, Gradients) {
   EXPECT_TRUE(CheckGradients(
       Conv2dLayer(3, {.kernel = {2, 3}, .stride = {1, 2}, .padding = {2, 1}, .dilation = {2, 1}}),
       {Sample(6, 7, 1)}, GetParam()));
+}
+
+TEST_P(Conv2dLayerTest, GradientsOfDepthwise) {
+  for (const bool bias : {true, false}) {
+    const auto check = [&](Conv2dOptions options, const Shape& sample) {
+      options.bias = bias;
+      options.grouping = ConvGrouping::kDepthwise;
+      return CheckGradients(Conv2dLayer(7, options), {sample}, GetParam());
+    };
+    EXPECT_TRUE(check({.padding = 1}, Sample(6, 5, 5)));
+    EXPECT_TRUE(check({.stride = 2, .padding = 1}, Sample(7, 6, 3)));
+    EXPECT_TRUE(check({.kernel = {2, 3}, .stride = {2, 1}, .dilation = {1, 2}}, Sample(5, 6, 2)));
+  }
+}
+
+TEST_P(Conv2dLayerTest, GradientsOfPointwise) {
+  for (const bool bias : {true, false}) {
+    const auto check = [&](Conv2dOptions options, const Shape& sample) {
+      options.bias = bias;
+      options.grouping = ConvGrouping::kPointwise;
+      return CheckGradients(Conv2dLayer(4, options), {sample}, GetParam());
+    };
+    EXPECT_TRUE(check({}, Sample(3, 4, 5)));
+    EXPECT_TRUE(check({.kernel = 5, .stride = 2, .padding = 1}, Sample(4, 5, 3)));
+  }
+}
+
+// One output of a layer with fused relu, and of the layer itself.
+std::vector<double> OutputOf(const Conv2dLayer& layer, const Shape& sample, TensorFormat format,
+                             bool fuse_relu) {
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  BindContext context;
+  context.device = device.get();
+  context.batch = 2;
+  context.format = format;
+  context.inputs = {sample};
+  context.output = *layer.OutputShape(context.inputs, format);
+  context.fuse_relu = fuse_relu;
+  const auto op = *layer.Bind(context);
+  const Tensor x = IntegerTensor(DType::kFloat32, sample.Prepend(2), 1);
+  const Tensor y = ZeroTensor(DType::kFloat32, context.output.Prepend(2));
+  std::vector<ParameterView> parameters;
+  for (const ParameterSpec& spec : layer.Parameters(context.inputs, format)) {
+    parameters.push_back({IntegerTensor(DType::kFloat32, spec.shape, parameters.size() + 2), 1});
+  }
+  const auto buffer =
+      *Buffer::Allocate(Device::Cpu(), std::max<size_t>(1, op->traits().workspace_bytes));
+  const absl::Status status = op->Forward({.inputs = {&x, 1},
+                                           .output = y,
+                                           .parameters = parameters,
+                                           .workspace = {buffer->data(), buffer->size()}});
+  EXPECT_TRUE(status.ok()) << status;
+  return Values(y);
+}
+
+TEST_P(Conv2dLayerTest, EveryGroupingFusesRelu) {
+  for (const auto grouping :
+       {ConvGrouping::kStandard, ConvGrouping::kDepthwise, ConvGrouping::kPointwise}) {
+    const Conv2dLayer layer(3, {.stride = 2, .padding = 1, .grouping = grouping});
+    std::vector<double> expected = OutputOf(layer, Sample(5, 6, 4), GetParam(), false);
+    bool negative = false;
+    for (double& value : expected) {
+      negative = negative || value < 0;
+      value = std::max(value, 0.0);
+    }
+    EXPECT_TRUE(negative) << "nothing for a relu to do";
+    EXPECT_EQ(OutputOf(layer, Sample(5, 6, 4), GetParam(), true), expected);
+  }
+}
+
+TEST_P(Conv2dLayerTest, GroupingDecidesShapesAndWork) {
+  const Shape input = Sample(9, 8, 6);
+  const bool nhwc = GetParam() == TensorFormat::kNHWC;
+  const auto layer = [](ConvGrouping grouping) {
+    return Conv2dLayer(10, {.kernel = 3, .stride = 2, .padding = 1, .grouping = grouping});
+  };
+  const Conv2dLayer standard = layer(ConvGrouping::kStandard);
+  EXPECT_EQ(*standard.OutputShape({&input, 1}, GetParam()), Sample(5, 4, 10));
+  EXPECT_EQ(standard.MultiplyAdds({&input, 1}, GetParam()), 5 * 4 * 10 * 6 * 9);
+  const Conv2dLayer depthwise = layer(ConvGrouping::kDepthwise);
+  EXPECT_EQ(*depthwise.OutputShape({&input, 1}, GetParam()), Sample(5, 4, 6));
+  EXPECT_EQ(depthwise.MultiplyAdds({&input, 1}, GetParam()), 5 * 4 * 6 * 9);
+  EXPECT_EQ(depthwise.WeightsCell({&input, 1}, GetParam()), "(6, 3, 3)");
+  EXPECT_EQ(depthwise.Parameters({&input, 1}, GetParam())[1].shape, Shape{6});
+  const Conv2dLayer pointwise = layer(ConvGrouping::kPointwise);
+  EXPECT_EQ(*pointwise.OutputShape({&input, 1}, GetParam()), Sample(6, 5, 10));
+  EXPECT_EQ(pointwise.MultiplyAdds({&input, 1}, GetParam()), 6 * 5 * 10 * 6);
+  EXPECT_EQ(pointwise.WeightsCell({&input, 1}, GetParam()), nhwc ? "(6, 10)" : "(10, 6)");
 }
 
 TEST_P(Conv2dLayerTest, ParametersAreCountedAndInitialisedByFans) {
