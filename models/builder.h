@@ -40,6 +40,8 @@ class GraphBuilder {
   }
 
   GraphBuilder(std::string name, TensorFormat format);
+  GraphBuilder(const GraphBuilder&) = delete;
+  GraphBuilder& operator=(const GraphBuilder&) = delete;
 
   // Exactly once, first.
   GraphBuilder& Input(const ImageExtents& sample);
