@@ -77,6 +77,7 @@ absl::StatusOr<CommandLine> Parse(const std::string& argument, std::string_view 
   std::vector<std::string> arguments = {argument};
   if (option != "model") arguments.push_back("--model=simplecnn");
   if (option != "dataset") arguments.push_back("--dataset=mnist");
+  if (option == "resume") arguments.push_back("--checkpoint-dir=folder");
   return ParseFlags(arguments);
 }
 
@@ -95,7 +96,13 @@ TEST_P(OptionTest, DefaultChangesNothing) {
   } else if (spec.available()) {
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     EXPECT_EQ(FormatValue(Load(parsed->options, spec)), DefaultText(spec));
-    EXPECT_EQ(parsed->options, Parse("--noevaluate", "").value().options);
+    Options untouched = Parse("--noevaluate", spec.name).value().options;
+    // Who names model_checkpoint asks for its files.
+    if (spec.name == "schedulers") {
+      untouched.model_dir = ".";
+      untouched.schedulers = Options().schedulers;
+    }
+    EXPECT_EQ(parsed->options, untouched);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "apps/exit_code.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
+#include "optim/scheduler.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -24,11 +25,13 @@ absl::Status SplitLossFunction(const GivenOptions& given, Options& options) {
   if (!given.contains("loss-func")) return absl::OkStatus();
   std::vector<std::string> losses, metrics;
   for (const std::string_view item : SplitList(options.loss_func)) {
-    (item.ends_with("_cross_entropy") ? losses : metrics).emplace_back(item);
+    const bool loss = item.ends_with("_cross_entropy") || item == "mse" || item == "mae";
+    (loss ? losses : metrics).emplace_back(item);
   }
   if (losses.size() != 1) {
     return UsageError(absl::StrCat("--loss-func=", options.loss_func,
-                                   ": must name exactly one loss: categorical_cross_entropy"));
+                                   ": must name exactly one loss: categorical_cross_entropy, "
+                                   "binary_cross_entropy, mse or mae"));
   }
   options.loss_func = losses[0];
   if (metrics.empty()) return absl::OkStatus();
@@ -74,41 +77,139 @@ absl::Status CheckRequired(const Options& options) {
   return absl::OkStatus();
 }
 
-// One line for each option of `names` that was given although `because` makes it pointless.
-void WarnPointless(const GivenOptions& given, std::initializer_list<std::string_view> names,
-                   std::string_view because, std::vector<std::string>& warnings) {
-  for (const std::string_view name : names) {
-    if (given.contains(name)) {
-      warnings.push_back(
-          absl::StrCat("--", std::string(name), " has no effect ", std::string(because)));
-    }
+// Schedulers watch the loss unless told otherwise, that of the validation part where there is one.
+void FollowLoss(const GivenOptions& given, Options& options) {
+  const bool validates = options.test_as_validation || options.validation_split > 0;
+  const std::string loss = absl::StrCat(validates ? "val_" : "", options.loss_func);
+  if (!given.contains("early-stopping-metric")) options.early_stopping_metric = loss;
+  if (!given.contains("reduce-lr-on-plateau-metric")) options.reduce_lr_on_plateau_metric = loss;
+  if (!given.contains("model-checkpoint-metric")) options.model_checkpoint_metric = loss;
+  if (!validates && !given.contains("stop-at-loss-metric")) {
+    options.stop_at_loss_metric = "categorical_accuracy";
+  }
+  // Only who asks for files gets them.
+  if (!options.model_dir.empty()) return;
+  if (!given.contains("schedulers")) {
+    std::erase(options.schedulers, "model_checkpoint");
+  } else if (Contains(options.schedulers, "model_checkpoint")) {
+    options.model_dir = ".";
   }
 }
 
+absl::Status CheckTogether(const Options& options) {
+  const auto exclude = [](std::string_view one, std::string_view other) {
+    return UsageError(absl::StrCat("--", std::string(one), " and --", std::string(other),
+                                   ": exclude each other; give one of them"));
+  };
+  if (options.normalize && options.standardize) return exclude("normalize", "standardize");
+  if (options.quiet && options.verbose) return exclude("quiet", "verbose");
+  if (options.resume && options.checkpoint_dir.empty()) {
+    return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
+  }
+  if (options.resume && !options.weights_and_bias_filename.empty()) {
+    return exclude("resume", "weights-and-bias-filename");
+  }
+  if (!options.checkpoint_dir.empty() && options.evaluate_only) {
+    return exclude("checkpoint-dir", "evaluate-only");
+  }
+  return absl::OkStatus();
+}
+
+// Options that mean nothing unless another setting stands beside them.
+struct Companion {
+  std::string_view name;
+  bool useful;
+  std::string because;  // "with --optimizer=sgd"
+};
+
+std::vector<Companion> Companions(const Options& o) {
+  const std::string optimizer = "with --optimizer=" + o.optimizer;
+  const std::string dataset = "with --dataset=" + o.dataset;
+  const bool sgd = o.optimizer == "sgd", rmsprop = o.optimizer == "rmsprop";
+  const bool synthetic = o.dataset == "synthetic";
+  std::vector<Companion> list = {
+      {"num-epochs", !o.evaluate_only, "with --evaluate-only"},
+      {"steps-per-epoch", !o.evaluate_only, "with --evaluate-only"},
+      {"validation-split", !o.evaluate_only, "with --evaluate-only"},
+      {"validation-split", !o.test_as_validation, "with --test-as-validation"},
+      {"optimizer-momentum", sgd, optimizer},
+      {"optimizer-nesterov", sgd, optimizer},
+      {"optimizer-beta1", !sgd && !rmsprop, optimizer},
+      {"optimizer-beta2", !sgd && !rmsprop, optimizer},
+      {"optimizer-epsilon", !sgd, optimizer},
+      {"optimizer-rho", rmsprop, optimizer},
+      {"optimizer-decay-all", o.optimizer_decay > 0, "without --optimizer-decay"},
+      {"label-smoothing", o.loss_func == "categorical_cross_entropy",
+       "with --loss-func=" + o.loss_func},
+      {"dataset-path", !synthetic, dataset},
+      {"dataset-train-path", !synthetic, dataset},
+      {"dataset-test-path", !synthetic, dataset},
+      {"synthetic-train-samples", synthetic, dataset},
+      {"synthetic-test-samples", synthetic, dataset},
+      {"synthetic-input-shape", synthetic, dataset},
+      {"synthetic-output-shape", synthetic, dataset},
+      {"synthetic-pattern", synthetic || o.use_synthetic_data, dataset},
+      {"augment-flip-prob", o.augment_flip, "without --augment-flip"},
+      {"augment-crop-size", o.augment_crop, "without --augment-crop"},
+      {"augment-crop-prob", o.augment_crop, "without --augment-crop"},
+      {"transform-crop-perc", o.transform_crop, "without --transform-crop"},
+      {"transform-resize-size", o.transform_resize, "without --transform-resize"},
+      {"normalize-offset", o.normalize, "without --normalize"},
+      {"normalize-scale", o.normalize, "without --normalize"},
+      {"weights-format", !o.weights_and_bias_filename.empty(),
+       "without --weights-and-bias-filename"},
+      {"weights-partial", !o.weights_and_bias_filename.empty(),
+       "without --weights-and-bias-filename"},
+      {"checkpoint-freq", !o.checkpoint_dir.empty(), "without --checkpoint-dir"},
+      {"checkpoint-steps", !o.checkpoint_dir.empty(), "without --checkpoint-dir"},
+  };
+  // "early-stopping-patience" belongs to early_stopping, and so on.
+  constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
+      {"warm-up-", "warm_up"},
+      {"early-stopping-", "early_stopping"},
+      {"reduce-lr-on-plateau-", "reduce_lr_on_plateau"},
+      {"reduce-lr-every-nepochs-", "reduce_lr_every_nepochs"},
+      {"stop-at-loss-", "stop_at_loss"},
+      {"model-checkpoint-", "model_checkpoint"},
+      {"cosine-", "cosine"},
+  };
+  for (const OptionSpec& spec : OptionTable()) {
+    for (const auto& [prefix, scheduler] : kPrefixes) {
+      if (!spec.name.starts_with(prefix)) continue;
+      list.push_back({spec.name, Contains(o.schedulers, scheduler),
+                      absl::StrCat("without ", std::string(scheduler), " in --schedulers")});
+    }
+  }
+  return list;
+}
+
 void Warn(const GivenOptions& given, const Options& options, std::vector<std::string>& warnings) {
-  if (options.evaluate_only) {
-    warnings.push_back("--evaluate-only: tests a network with random weights, as none are loaded");
-    WarnPointless(given, {"num-epochs", "steps-per-epoch", "validation-split"},
-                  "with --evaluate-only", warnings);
+  if (options.evaluate_only && options.weights_and_bias_filename.empty()) {
+    warnings.push_back(
+        "--evaluate-only: tests a network with random weights; --weights-and-bias-filename loads "
+        "others");
   }
-  if (options.optimizer == "sgd") {
-    WarnPointless(given, {"optimizer-beta1", "optimizer-beta2", "optimizer-epsilon"},
-                  "with --optimizer=sgd", warnings);
-  } else {
-    WarnPointless(given, {"optimizer-momentum", "optimizer-nesterov"},
-                  absl::StrCat("with --optimizer=", options.optimizer), warnings);
+  for (const Companion& companion : Companions(options)) {
+    if (companion.useful || !given.contains(companion.name)) continue;
+    warnings.push_back(
+        absl::StrCat("--", std::string(companion.name), " has no effect ", companion.because));
   }
-  if (options.dataset == "synthetic") {
-    WarnPointless(given, {"dataset-path", "dataset-train-path", "dataset-test-path"},
-                  "with --dataset=synthetic", warnings);
-  } else {
-    WarnPointless(given,
-                  {"synthetic-train-samples", "synthetic-test-samples", "synthetic-input-shape",
-                   "synthetic-output-shape"},
-                  absl::StrCat("with --dataset=", options.dataset), warnings);
+  if (Contains(options.schedulers, "stop_at_loss") && !given.contains("stop-at-loss-threshold")) {
+    warnings.push_back(
+        "--schedulers: stop_at_loss without --stop-at-loss-threshold ends a run that watches an "
+        "accuracy after its first epoch");
   }
-  if (options.test_as_validation) {
-    WarnPointless(given, {"validation-split"}, "with --test-as-validation", warnings);
+  if (Contains(options.schedulers, "early_stopping") && options.early_stopping_minimize &&
+      !given.contains("early-stopping-minimize") && LargerIsBetter(options.early_stopping_metric)) {
+    warnings.push_back(absl::StrCat("--early-stopping-metric=", options.early_stopping_metric,
+                                    ": larger is better; add --early-stopping-minimize=False"));
+  }
+  for (const auto& [name, rate] :
+       {std::pair("reduce-lr-on-plateau", options.reduce_lr_on_plateau_min_lr),
+        std::pair("reduce-lr-every-nepochs", options.reduce_lr_every_nepochs_min_lr)}) {
+    if (rate <= options.learning_rate || !given.contains(std::string(name) + "-min-lr")) continue;
+    warnings.push_back(absl::StrCat("--", name, "-min-lr=", rate, ": is above --learning-rate=",
+                                    options.learning_rate, ", so the rate is never reduced"));
   }
 }
 
@@ -117,7 +218,9 @@ void Warn(const GivenOptions& given, const Options& options, std::vector<std::st
 absl::Status ValidateOptions(const GivenOptions& given, Options& options,
                              std::vector<std::string>& warnings) {
   DTNN_RETURN_IF_ERROR(SplitLossFunction(given, options));
+  FollowLoss(given, options);
   DTNN_RETURN_IF_ERROR(CheckSizes(options));
+  DTNN_RETURN_IF_ERROR(CheckTogether(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));
   Warn(given, options, warnings);
   return absl::OkStatus();

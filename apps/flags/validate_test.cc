@@ -53,7 +53,7 @@ TEST(ValidateTest, MetricsInTheLossListBecomeMetrics) {
   EXPECT_EQ(Parse({"--metrics="})->options.metrics, Arguments{});
   EXPECT_EQ(Error({"--loss-func=accuracy"}),
             "--loss-func=categorical_accuracy: must name exactly one loss: "
-            "categorical_cross_entropy");
+            "categorical_cross_entropy, binary_cross_entropy, mse or mae");
   EXPECT_FALSE(Parse({"--loss-func="}).ok());
 }
 
@@ -71,6 +71,60 @@ TEST(ValidateTest, SettingsWithoutEffectAreWarnedOf) {
             Arguments{"--validation-split has no effect with --test-as-validation"});
   EXPECT_EQ(Parse({"--evaluate-only"})->warnings.size(), 1u);
   EXPECT_EQ(Parse({"--evaluate-only", "--num-epochs=3"})->warnings.size(), 2u);
+}
+
+TEST(ValidateTest, SchedulersWatchTheLossUnlessToldOtherwise) {
+  EXPECT_EQ(Parse({})->options.early_stopping_metric, "val_categorical_cross_entropy");
+  const Options regression = Parse({"--loss-func=mse", "--validation-split=0"})->options;
+  EXPECT_EQ(regression.early_stopping_metric, "mse");
+  EXPECT_EQ(regression.reduce_lr_on_plateau_metric, "mse");
+  EXPECT_EQ(regression.model_checkpoint_metric, "mse");
+  EXPECT_EQ(
+      Parse({"--loss-func=mse", "--early-stopping-metric=val_mae"})->options.early_stopping_metric,
+      "val_mae");
+}
+
+TEST(ValidateTest, OnlyWhoAsksForFilesGetsThem) {
+  EXPECT_EQ(Parse({})->options.model_dir, "");
+  EXPECT_EQ(Parse({})->options.schedulers, (Arguments{"early_stopping", "reduce_lr_on_plateau"}));
+  EXPECT_EQ(Parse({"--model-dir=x"})->options.schedulers, Options().schedulers);
+  EXPECT_EQ(Parse({"--schedulers=warm_up"})->options.model_dir, "");
+  EXPECT_EQ(Parse({"--schedulers=warm_up,model_checkpoint"})->options.model_dir, ".");
+  EXPECT_EQ(Parse({"--schedulers=model_checkpoint", "--model-dir=x"})->options.model_dir, "x");
+}
+
+TEST(ValidateTest, SomeOptionsExcludeEachOther) {
+  EXPECT_EQ(Error({"--normalize", "--standardize"}),
+            "--normalize and --standardize: exclude each other; give one of them");
+  EXPECT_EQ(Error({"--quiet", "--verbose"}),
+            "--quiet and --verbose: exclude each other; give one of them");
+  EXPECT_EQ(Error({"--resume"}), "--resume: needs --checkpoint-dir, the folder of the checkpoints");
+  EXPECT_EQ(Error({"--resume", "--checkpoint-dir=x", "--weights-and-bias-filename=y"}),
+            "--resume and --weights-and-bias-filename: exclude each other; give one of them");
+  EXPECT_EQ(Error({"--evaluate-only", "--checkpoint-dir=x"}),
+            "--checkpoint-dir and --evaluate-only: exclude each other; give one of them");
+}
+
+TEST(ValidateTest, OptionsOfASchedulerNeedIt) {
+  EXPECT_EQ(Parse({"--warm-up-batches=5"})->warnings,
+            Arguments{"--warm-up-batches has no effect without warm_up in --schedulers"});
+  EXPECT_EQ(Parse({"--schedulers=warm_up", "--warm-up-batches=5"})->warnings, Arguments{});
+  EXPECT_EQ(Parse({"--schedulers=", "--early-stopping-patience=3"})->warnings.size(), 1u);
+  EXPECT_EQ(Parse({"--schedulers=stop_at_loss"})->warnings.size(), 1u);
+  EXPECT_EQ(Parse({"--early-stopping-metric=val_accuracy"})->warnings,
+            Arguments{"--early-stopping-metric=val_categorical_accuracy: larger is better; add "
+                      "--early-stopping-minimize=False"});
+  EXPECT_EQ(Parse({"--reduce-lr-on-plateau-min-lr=0.5"})->warnings,
+            Arguments{"--reduce-lr-on-plateau-min-lr=0.5: is above --learning-rate=0.01, so the "
+                      "rate is never reduced"});
+}
+
+TEST(ValidateTest, OptionsThatBelongToASwitchNeedIt) {
+  EXPECT_EQ(Parse({"--augment-crop-size=20"})->warnings,
+            Arguments{"--augment-crop-size has no effect without --augment-crop"});
+  EXPECT_EQ(Parse({"--augment-crop", "--augment-crop-size=20"})->warnings, Arguments{});
+  EXPECT_EQ(Parse({"--checkpoint-steps=20"})->warnings,
+            Arguments{"--checkpoint-steps has no effect without --checkpoint-dir"});
 }
 
 }  // namespace

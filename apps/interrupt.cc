@@ -1,0 +1,39 @@
+#include "apps/interrupt.h"
+
+namespace dtnn {
+namespace {
+
+volatile std::sig_atomic_t came = 0;
+
+void Note(int signal) { came = signal; }
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  came = 0;
+  struct sigaction action = {};
+  action.sa_handler = Note;
+  // Interrupted system calls go on, and the next signal of the kind finds what was there before.
+  action.sa_flags = SA_RESTART | SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &before_int_);
+  sigaction(SIGTERM, &action, &before_term_);
+  // A process that was started to ignore Ctrl-C (nohup, a shell's background job) goes on to.
+  if (before_int_.sa_handler == SIG_IGN) sigaction(SIGINT, &before_int_, nullptr);
+  if (before_term_.sa_handler == SIG_IGN) sigaction(SIGTERM, &before_term_, nullptr);
+}
+
+Interrupt::~Interrupt() {
+  sigaction(SIGINT, &before_int_, nullptr);
+  sigaction(SIGTERM, &before_term_, nullptr);
+}
+
+int Interrupt::signal() const { return came; }
+
+std::string SignalName(int signal) {
+  if (signal == SIGINT) return "SIGINT";
+  if (signal == SIGTERM) return "SIGTERM";
+  return "signal " + std::to_string(signal);
+}
+
+}  // namespace dtnn

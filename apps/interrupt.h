@@ -1,0 +1,32 @@
+// Ctrl-C and SIGTERM as something that a run notices between two steps, so that it can end in
+// order. Only the first signal is held back: a second one ends the process at once, as ever.
+
+#ifndef DTNN_APPS_INTERRUPT_H_
+#define DTNN_APPS_INTERRUPT_H_
+
+#include <csignal>
+#include <string>
+
+namespace dtnn {
+
+// While one lives, the first SIGINT and the first SIGTERM are held back. One at a time.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  // The signal that came, or 0.
+  int signal() const;
+
+ private:
+  struct sigaction before_int_, before_term_;
+};
+
+// "SIGINT", "SIGTERM", or the number.
+std::string SignalName(int signal);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_INTERRUPT_H_
