@@ -19,7 +19,7 @@ class ConcatenationOp : public LayerOp {
       channels_.push_back(ExtentsOf(input, format_).channels);
   }
 
-  LayerOpTraits traits() const override { return {}; }
+  LayerOpTraits traits() const override { return {.joins_channels = true}; }
   absl::Status Forward(const ForwardArgs& args) override {
     return concat_->Forward(args.inputs, args.output);
   }

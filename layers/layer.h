@@ -58,6 +58,9 @@ struct LayerOpTraits {
   bool is_view = false;           // the output is the input's memory under another shape
   bool forward_in_place = false;  // the output may be the (only) input's memory
   int backward_in_place = -1;     // the input whose gradient may be dy's memory; -1: none
+  // The output is the inputs, images, side by side along the channels: inputs that are views of the
+  // output, and their gradients that are views of dy, cost nothing.
+  bool joins_channels = false;
   // Written by Forward in training, read by Backward; per sample, rank 0: none.
   DType state_dtype = DType::kUint8;
   Shape state_shape = {};

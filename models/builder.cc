@@ -69,11 +69,11 @@ GraphBuilder& GraphBuilder::Activation(ActivationKind kind) {
 GraphBuilder& GraphBuilder::Softmax() { return Append(std::make_shared<SoftmaxLayer>()); }
 
 GraphBuilder& GraphBuilder::Add(const std::vector<Path>& paths) {
-  return Block(std::make_shared<AdditionLayer>(), paths);
+  return Append(std::make_shared<AdditionLayer>(), paths);
 }
 
 GraphBuilder& GraphBuilder::Concat(const std::vector<Path>& paths) {
-  return Block(std::make_shared<ConcatenationLayer>(), paths);
+  return Append(std::make_shared<ConcatenationLayer>(), paths);
 }
 
 GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> layer) {
@@ -91,8 +91,8 @@ GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> layer) {
   return *this;
 }
 
-GraphBuilder& GraphBuilder::Block(std::shared_ptr<const Layer> merge,
-                                  const std::vector<Path>& paths) {
+GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> merge,
+                                   const std::vector<Path>& paths) {
   if (!status_.ok()) return *this;
   const int id = next_id_++;
   if (current_ < 0) {

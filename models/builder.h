@@ -61,6 +61,8 @@ class GraphBuilder {
   GraphBuilder& Concat(const std::vector<Path>& paths);
   // A layer of the user's own.
   GraphBuilder& Append(std::shared_ptr<const Layer> layer);
+  // The same for one that makes one value of several paths.
+  GraphBuilder& Append(std::shared_ptr<const Layer> merge, const std::vector<Path>& paths);
 
   // Shape of one sample where the next layer would be appended.
   Shape current() const;
@@ -68,7 +70,6 @@ class GraphBuilder {
   absl::StatusOr<Graph> Build();
 
  private:
-  GraphBuilder& Block(std::shared_ptr<const Layer> merge, const std::vector<Path>& paths);
   // Appends a node at the current place; -1 and a kept error where it does not fit.
   int AddNode(std::shared_ptr<const Layer> layer, int id, const std::vector<int>& inputs);
   void Fail(int id, std::string_view type, const absl::Status& status);

@@ -120,9 +120,11 @@ absl::Status Plan::Allocate() {
     *buffer = *std::move(memory);
   }
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (layout_.activation[i] == PlanLayout::kBatch) batch_readers_.push_back(i);
+    if (layout_.activation[i].buffer == PlanLayout::kBatch) batch_readers_.push_back(i);
     for (int input : steps_[i].input_nodes) {
-      if (layout_.activation[size_t(input)] == PlanLayout::kBatch) batch_readers_.push_back(i);
+      if (layout_.activation[size_t(input)].buffer == PlanLayout::kBatch) {
+        batch_readers_.push_back(i);
+      }
     }
   }
   if (device.is_cpu()) return absl::OkStatus();
@@ -151,10 +153,19 @@ Tensor Plan::View(int buffer, DType dtype, const Shape& shape) const {
   return Tensor::View(arena_, layout_.buffers[size_t(buffer)].offset, dtype, shape);
 }
 
+Tensor Plan::View(const PlannedValue& value, const Shape& sample, int64_t n) const {
+  if (value.dense()) return View(value.buffer, dtype_, sample.Prepend(n));
+  ImageExtents image = ExtentsOf(sample, graph_.format());
+  const int64_t channels = std::exchange(image.channels, value.channels);
+  return View(value.buffer, dtype_, SampleShape(image, graph_.format()).Prepend(n))
+      .Channels(value.first_channel, channels, graph_.format());
+}
+
 Tensor Plan::Activation(int node, int64_t n) const {
-  const Shape shape = graph_.nodes()[size_t(node)].output.Prepend(n);
-  const int buffer = layout_.activation[size_t(node)];
-  return buffer == PlanLayout::kBatch ? x_.Reshaped(shape) : View(buffer, dtype_, shape);
+  const Shape& sample = graph_.nodes()[size_t(node)].output;
+  const PlannedValue& value = layout_.activation[size_t(node)];
+  return value.buffer == PlanLayout::kBatch ? x_.Reshaped(sample.Prepend(n))
+                                            : View(value, sample, n);
 }
 
 absl::Status Plan::BindBatch(const Tensor& x) {
@@ -200,14 +211,14 @@ void Plan::BindViews(int64_t n) {
       step.state =
           View(layout_.state[i], step.traits.state_dtype, step.traits.state_shape.Prepend(n));
     }
-    if (!training_ || layout_.gradient[i] < 0) continue;
-    step.dy = View(layout_.gradient[i], dtype_, node.output.Prepend(n));
+    if (!training_ || layout_.gradient[i].buffer < 0) continue;
+    step.dy = View(layout_.gradient[i], node.output, n);
     step.dx.resize(inputs);
     if (step.accumulate == nullptr) step.accumulate.reset(new bool[inputs]());
     for (size_t k = 0; k < inputs; ++k) {
       const size_t input = size_t(step.input_nodes[k]);
       if (!layout_.needs_gradient[input]) continue;
-      step.dx[k] = View(layout_.gradient[input], dtype_, node.input_shapes[k].Prepend(n));
+      step.dx[k] = View(layout_.gradient[input], node.input_shapes[k], n);
       step.accumulate[k] = layout_.accumulate[i][k] != 0;
     }
   }

@@ -83,6 +83,7 @@ class Plan {
   absl::Status Bind(const PlanOptions& options);
   absl::Status Allocate();
   Tensor View(int buffer, DType dtype, const Shape& shape) const;
+  Tensor View(const PlannedValue& value, const Shape& sample, int64_t n) const;
   Tensor Activation(int node, int64_t n) const;
   void BindParameters();
   absl::Status BindBatch(const Tensor& x);

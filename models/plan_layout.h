@@ -9,7 +9,12 @@
 //   an op that may run in place writes over its input when nobody else reads that input: it has one
 //     consumer, is not the batch itself, and no backward pass needs it;
 //   a relu absorbed by the convolution or matrix product before it never ran at all;
-//   a gradient may become the gradient of the op's input when that input has one consumer.
+//   a gradient may become the gradient of the op's input when that input has one consumer;
+//   an input of a concatenation is written where the concatenation holds it (and likewise what
+//     holds that concatenation), so a dense block lives in one buffer; so are gradients, backwards.
+//     A value that stands in several concatenations, or several times in one, is copied to all but
+//     one of these places; so is the batch, an image that is also seen under another shape, and a
+//     value still to be read when an op writes over the concatenation in place.
 
 #ifndef DTNN_MODELS_PLAN_LAYOUT_H_
 #define DTNN_MODELS_PLAN_LAYOUT_H_
@@ -23,12 +28,23 @@
 
 namespace dtnn {
 
+// Where a value lives: a buffer, or a range of the channels of the images in it.
+struct PlannedValue {
+  int buffer = -1;  // index into PlanLayout::buffers, or kNone or kBatch
+  int64_t first_channel = 0;
+  int64_t channels = 0;  // of the buffer's images; 0: the value is the whole, dense buffer
+
+  bool dense() const { return channels == 0; }
+  friend bool operator==(const PlannedValue&, const PlannedValue&) = default;
+};
+
 struct PlanLayout {
   static constexpr int kNone = -1;   // no such value
   static constexpr int kBatch = -2;  // the caller's batch, or its copy on the device
 
-  // Per node: indices into `buffers`.
-  std::vector<int> activation, gradient, state;
+  // Per node.
+  std::vector<PlannedValue> activation, gradient;
+  std::vector<int> state;  // indices into `buffers`
   // Per node and input: add to the input's gradient instead of overwriting it.
   std::vector<std::vector<uint8_t>> accumulate;
   // Per node: whether anything before it, or itself, has parameters to train.

@@ -9,6 +9,7 @@
 #include "layers/activation.h"
 #include "models/builder.h"
 #include "models/parameter_store.h"
+#include "models/testing/plan_session.h"
 #include "optim/categorical_cross_entropy.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/count_allocations.h"
@@ -18,6 +19,8 @@ namespace dtnn {
 namespace {
 
 using ::dtnn::testing::Close;
+using ::dtnn::testing::Labels;
+using ::dtnn::testing::PlanSession;
 using ::dtnn::testing::RandomTensor;
 using ::dtnn::testing::TensorOf;
 using ::dtnn::testing::Values;
@@ -43,33 +46,6 @@ Graph TangledGraph(TensorFormat format, double dropout = 0) {
   return *b.Build();
 }
 
-struct Session {
-  Session(const Graph& graph, int64_t batch, DType dtype = DType::kFloat64, bool training = true)
-      : graph(graph) {
-    store = *ParameterStore::Create(graph, *device, dtype, 11);
-    EXPECT_TRUE(store->AllocateForTraining(*device, 0).ok());
-    plan = Compile(batch, training);
-  }
-  std::unique_ptr<Plan> Compile(int64_t batch, bool training) {
-    auto made = Plan::Compile(graph, *store, *device,
-                              {.batch = batch, .training = training, .loss = &loss});
-    EXPECT_TRUE(made.ok()) << made.status();
-    return *std::move(made);
-  }
-
-  Graph graph;
-  CategoricalCrossEntropy loss;
-  std::unique_ptr<DeviceContext> device = *DeviceContext::Create(Device::Cpu());
-  std::unique_ptr<ParameterStore> store;
-  std::unique_ptr<Plan> plan;
-};
-
-Tensor Labels(int64_t n) {
-  std::vector<double> labels;
-  for (int64_t i = 0; i < n; ++i) labels.push_back(double(i * 7 % 4));
-  return TensorOf(DType::kInt32, Shape{n}, labels);
-}
-
 class PlanTest : public ::testing::TestWithParam<TensorFormat> {
  protected:
   Tensor Batch(int64_t n, DType dtype = DType::kFloat64, uint64_t seed = 5) const {
@@ -80,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, PlanTest,
                          ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW));
 
 // Central differences of every third parameter; returns how many gradients are not 0.
-int64_t ExpectNumericGradients(Session& run, const Tensor& x, const Tensor& labels) {
+int64_t ExpectNumericGradients(PlanSession& run, const Tensor& x, const Tensor& labels) {
   auto objective = [&] {
     run.store->MarkChanged();
     const absl::Status status = run.plan->ForwardBackward(x, labels, 0.5, 2);
@@ -106,7 +82,7 @@ int64_t ExpectNumericGradients(Session& run, const Tensor& x, const Tensor& labe
 
 TEST_P(PlanTest, GradientsOfAWholeNetwork) {
   for (double dropout : {0.0, 0.4}) {
-    Session run(TangledGraph(GetParam(), dropout), 3);
+    PlanSession run(TangledGraph(GetParam(), dropout), 3);
     EXPECT_GT(ExpectNumericGradients(run, Batch(3), Labels(3)), 40);
   }
 }
@@ -120,7 +96,7 @@ TEST_P(PlanTest, AValueMayEnterABlockSeveralTimes) {
   b.Input({6, 6, 2}).Conv2d(2, {.kernel = 1}).Add({relu, same});
   b.Add({same, same}).Add({same, tanh, same});
   b.Concat({same, tanh, same}).Concat({same, same}).Flatten().Fc(4).Softmax();
-  Session run(*b.Build(), 2);
+  PlanSession run(*b.Build(), 2);
   EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 40);
 }
 
@@ -132,7 +108,7 @@ TEST_P(PlanTest, BlocksOfTheBatchItself) {
   GraphBuilder b("early", GetParam());
   b.Input({6, 6, 2}).Add({same, pool, same}).Concat({same, conv, pool, same, conv});
   b.Add({conv, conv}).Flatten().Fc(4).Softmax();
-  Session run(*b.Build(), 2);
+  PlanSession run(*b.Build(), 2);
   EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 40);
 }
 
@@ -140,7 +116,7 @@ TEST_P(PlanTest, BlocksOfTheBatchItself) {
 TEST_P(PlanTest, TheLastLayerNeedNotBeASoftmax) {
   GraphBuilder b("sigmoid", GetParam());
   b.Input({6, 6, 2}).Conv2d(2).Relu().Flatten().Fc(4).Sigmoid();
-  Session run(*b.Build(), 2);
+  PlanSession run(*b.Build(), 2);
   EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 20);
 }
 
@@ -155,7 +131,7 @@ TEST_P(PlanTest, NamesOfLayersDecideNothing) {
   const auto predict = [&](std::shared_ptr<const Layer> layer) {
     GraphBuilder b("names", GetParam());
     b.Input({6, 6, 2}).Conv2d(3).Append(std::move(layer)).Flatten().Fc(4).Softmax();
-    Session run(*b.Build(), 2);
+    PlanSession run(*b.Build(), 2);
     EXPECT_TRUE(run.plan->Evaluate(Batch(2), Labels(2)).ok());
     return Values(run.plan->predictions());
   };
@@ -164,7 +140,7 @@ TEST_P(PlanTest, NamesOfLayersDecideNothing) {
 }
 
 TEST_P(PlanTest, ASmallerBatchIsTheSameAsAPlanOfItsSize) {
-  Session large(TangledGraph(GetParam()), 5), small(TangledGraph(GetParam()), 2);
+  PlanSession large(TangledGraph(GetParam()), 5), small(TangledGraph(GetParam()), 2);
   const Tensor labels = Labels(2), x = Batch(2);
   ASSERT_TRUE(large.plan->ForwardBackward(Batch(5, DType::kFloat64, 9), Labels(5), 1, 0).ok());
   ASSERT_TRUE(large.plan->ForwardBackward(x, labels, 1, 0).ok());
@@ -176,7 +152,7 @@ TEST_P(PlanTest, ASmallerBatchIsTheSameAsAPlanOfItsSize) {
 }
 
 TEST_P(PlanTest, TrainingAndEvaluationAgreeWithoutDropout) {
-  Session run(TangledGraph(GetParam()), 4);
+  PlanSession run(TangledGraph(GetParam()), 4);
   const auto evaluation = run.Compile(4, /*training=*/false);
   const Tensor x = Batch(4), labels = Labels(4);
   ASSERT_TRUE(run.plan->ForwardBackward(x, labels, 1, 0).ok());
@@ -190,7 +166,7 @@ TEST_P(PlanTest, TrainingAndEvaluationAgreeWithoutDropout) {
 }
 
 TEST_P(PlanTest, PlansSeeEachOthersParameters) {
-  Session run(TangledGraph(GetParam()), 2);
+  PlanSession run(TangledGraph(GetParam()), 2);
   const auto other = run.Compile(2, /*training=*/false);
   const Tensor x = Batch(2), labels = Labels(2);
   ASSERT_TRUE(other->Evaluate(x, labels).ok());
@@ -206,7 +182,7 @@ TEST_P(PlanTest, SameBitsOnAnyNumberOfThreads) {
   std::vector<double> first;
   for (int threads : {1, 2, 4}) {
     SetNumThreads(threads);
-    Session run(TangledGraph(GetParam(), 0.3), 7, DType::kFloat32);
+    PlanSession run(TangledGraph(GetParam(), 0.3), 7, DType::kFloat32);
     ASSERT_TRUE(run.plan->ForwardBackward(Batch(7, DType::kFloat32), Labels(7), 1.0 / 7, 3).ok());
     const std::vector<double> gradients = Values(run.store->gradients());
     if (first.empty()) first = gradients;
@@ -215,7 +191,7 @@ TEST_P(PlanTest, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST_P(PlanTest, StepsAllocateNothing) {
-  Session run(TangledGraph(GetParam(), 0.3), 8, DType::kFloat32);
+  PlanSession run(TangledGraph(GetParam(), 0.3), 8, DType::kFloat32);
   const Tensor x = Batch(8, DType::kFloat32), labels = Labels(8);
   const Tensor smaller = Batch(5, DType::kFloat32), fewer = Labels(5);
   // The first step of a thread may set up what stays (BLIS's buffers, OpenMP's team).
@@ -233,7 +209,7 @@ TEST_P(PlanTest, StepsAllocateNothing) {
 }
 
 TEST_P(PlanTest, RefusesBatchesThatDoNotFit) {
-  Session run(TangledGraph(GetParam()), 2);
+  PlanSession run(TangledGraph(GetParam()), 2);
   const absl::Status too_many = run.plan->Forward(Batch(3));
   EXPECT_EQ(too_many.code(), absl::StatusCode::kInvalidArgument) << too_many;
   EXPECT_FALSE(run.plan->Forward(Batch(2, DType::kFloat32)).ok());
@@ -245,7 +221,7 @@ TEST_P(PlanTest, RefusesBatchesThatDoNotFit) {
 }
 
 TEST_P(PlanTest, RefusesLabelsThatAreNoClass) {
-  Session run(TangledGraph(GetParam()), 2);
+  PlanSession run(TangledGraph(GetParam()), 2);
   for (double label : {-1.0, 4.0}) {
     const Tensor labels = TensorOf(DType::kInt32, Shape{2}, {3, label});
     const absl::Status status = run.plan->ForwardBackward(Batch(2), labels, 1, 0);
@@ -257,7 +233,7 @@ TEST_P(PlanTest, RefusesLabelsThatAreNoClass) {
 
 // Another optimizer over the same store must not pull the gradients from under a plan.
 TEST_P(PlanTest, GradientsStayWhereAPlanExpectsThem) {
-  Session run(TangledGraph(GetParam()), 2);
+  PlanSession run(TangledGraph(GetParam()), 2);
   ASSERT_TRUE(run.store->AllocateForTraining(*run.device, 2).ok());
   ASSERT_TRUE(run.plan->ForwardBackward(Batch(2), Labels(2), 1, 0).ok());
   double sum = 0;
@@ -267,7 +243,7 @@ TEST_P(PlanTest, GradientsStayWhereAPlanExpectsThem) {
 
 TEST(PlanCompileTest, RefusesWhatNoMachineHolds) {
   const Graph graph = TangledGraph(TensorFormat::kNHWC);
-  Session run(graph, 1);
+  PlanSession run(graph, 1);
   for (int64_t batch : {int64_t{1} << 45, int64_t{1} << 62}) {
     const absl::Status status =
         Plan::Compile(graph, *run.store, *run.device, {.batch = batch}).status();
@@ -288,7 +264,7 @@ TEST(PlanCompileTest, TrainingNeedsTheGradientsFirst) {
 
 TEST(PlanCompileTest, RefusesNonsense) {
   const Graph graph = TangledGraph(TensorFormat::kNHWC);
-  Session run(graph, 1);
+  PlanSession run(graph, 1);
   EXPECT_FALSE(Plan::Compile(graph, *run.store, *run.device, {.batch = 0}).ok());
   EXPECT_FALSE(Plan::Compile(graph, *run.store, *run.device, {.batch = 1, .training = true}).ok());
   const absl::Status variant =

@@ -173,26 +173,34 @@ class ConcatCpu : public Concat {
     const int64_t row_size = layout.channels * layout.inner;
     const Operand all = OperandIn({layout.rows, row_size}, whole, spec_.format);
     const int64_t block = std::max<int64_t>(1, kCopyGrain / row_size);
-    const size_t element = SizeOf(spec_.dtype);
+    // Calls run(move) for every part that is not where it belongs already.
+    const auto for_each_move = [&](auto&& run) {
+      int64_t offset = 0;  // elements from the beginning of a row
+      for (size_t i = 0; i < parts.size(); ++i) {
+        const Tensor& part = parts[i];
+        const int64_t columns = part.empty()
+                                    ? skipped * layout.inner
+                                    : RowLayout(part, spec_.format).channels * layout.inner;
+        const Operand range = {static_cast<char*>(all.data) + size_t(offset) * SizeOf(spec_.dtype),
+                               all.pitch};
+        offset += columns;
+        if (part.empty()) continue;
+        const Operand own = OperandIn({layout.rows, columns}, part, spec_.format);
+        RowMove move = make_move(range, own, i);
+        if (!move.add && own.data == range.data && own.pitch == range.pitch) continue;
+        move.dtype = spec_.dtype;
+        move.columns = columns;
+        run(move);
+      }
+    };
+    bool nothing = true;
+    for_each_move([&](const RowMove&) { nothing = false; });
+    if (nothing) return;
     ParallelFor(0, layout.rows, block, [&](int64_t begin, int64_t end) {
       for (int64_t first = begin; first < end; first += block) {
-        int64_t offset = 0;  // elements from the beginning of a row
-        for (size_t i = 0; i < parts.size(); ++i) {
-          const Tensor& part = parts[i];
-          const int64_t columns = part.empty()
-                                      ? skipped * layout.inner
-                                      : RowLayout(part, spec_.format).channels * layout.inner;
-          const Operand range = {static_cast<char*>(all.data) + size_t(offset) * element,
-                                 all.pitch};
-          const Operand own = OperandIn({layout.rows, columns}, part, spec_.format);
-          offset += columns;
-          RowMove move = make_move(range, own, i);
-          const bool in_place = own.data == range.data && own.pitch == range.pitch;
-          if (part.empty() || (in_place && !move.add)) continue;
-          move.dtype = spec_.dtype;
-          move.columns = columns;
+        for_each_move([&](const RowMove& move) {
           HWY_DYNAMIC_DISPATCH(MoveRows)(move, first, std::min(end, first + block));
-        }
+        });
       }
     });
   }
