@@ -1,5 +1,8 @@
 #include "layers/batch_normalization.h"
 
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "tensor/status_macros.h"
 
@@ -19,12 +22,18 @@ std::vector<ParameterSpec> BatchNormalizationLayer::Parameters(std::span<const S
                                                                TensorFormat format) const {
   const Shape& sample = inputs[0];
   const Shape shape = {sample.rank() == 1 ? sample[0] : ExtentsOf(sample, format).channels};
-  const Initializer zeros = {.kind = InitializerKind::kZeros};
-  const Initializer ones = {.kind = InitializerKind::kOnes};
-  return {{.name = "beta", .shape = shape, .initializer = zeros},
-          {.name = "gamma", .shape = shape, .initializer = ones},
-          {.name = "running_var", .shape = shape, .initializer = ones, .trainable = false},
-          {.name = "running_mean", .shape = shape, .initializer = zeros, .trainable = false}};
+  const auto layout = sample.rank() == 1 ? ParameterLayout::kFeatures : ParameterLayout::kFixed;
+  const auto parameter = [&](std::string name, InitializerKind initializer, bool trainable) {
+    return ParameterSpec{.name = std::move(name),
+                         .shape = shape,
+                         .initializer = {.kind = initializer},
+                         .trainable = trainable,
+                         .layout = layout};
+  };
+  return {parameter("beta", InitializerKind::kZeros, true),
+          parameter("gamma", InitializerKind::kOnes, true),
+          parameter("running_var", InitializerKind::kOnes, false),
+          parameter("running_mean", InitializerKind::kZeros, false)};
 }
 
 absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(

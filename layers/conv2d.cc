@@ -85,15 +85,17 @@ std::vector<ParameterSpec> Conv2dLayer::Parameters(std::span<const Shape> inputs
   const int64_t taps = spec.kernel.vertical * spec.kernel.horizontal;
   const bool nhwc = format == TensorFormat::kNHWC;
   Shape shape = spec.FilterShape();
+  ParameterLayout layout = ParameterLayout::kFilter;
   Initializer initializer = {options_.initializer, spec.channels * taps, spec.filters * taps};
   if (options_.grouping == ConvGrouping::kDepthwise) {
     shape = Shape{spec.channels, spec.kernel.vertical, spec.kernel.horizontal};
     initializer.fan_in = initializer.fan_out = taps;
+    layout = ParameterLayout::kFixed;
   } else if (options_.grouping == ConvGrouping::kPointwise) {
     shape = nhwc ? Shape{spec.channels, spec.filters} : Shape{spec.filters, spec.channels};
   }
   std::vector<ParameterSpec> parameters = {
-      {.name = "weights", .shape = shape, .initializer = initializer}};
+      {.name = "weights", .shape = shape, .initializer = initializer, .layout = layout}};
   if (options_.bias) {
     parameters.push_back({.name = "biases", .shape = Shape{spec.filters}, .initializer = {}});
   }

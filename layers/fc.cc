@@ -83,7 +83,8 @@ std::vector<ParameterSpec> FcLayer::Parameters(std::span<const Shape> inputs,
   const int64_t in = inputs[0][0];
   std::vector<ParameterSpec> parameters = {{.name = "weights",
                                             .shape = Shape{in, outputs_},
-                                            .initializer = {options_.initializer, in, outputs_}}};
+                                            .initializer = {options_.initializer, in, outputs_},
+                                            .layout = ParameterLayout::kFeatureRows}};
   if (options_.bias)
     parameters.push_back({.name = "biases", .shape = Shape{outputs_}, .initializer = {}});
   return parameters;

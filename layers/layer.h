@@ -29,12 +29,23 @@
 
 namespace dtnn {
 
+// What the tensor format does to a parameter, for files written in the other one. "Features" are
+// the elements of the layer's input where that is a vector: those of a flattened image stand in the
+// image's order, (h, w, c) or (c, h, w).
+enum class ParameterLayout : uint8_t {
+  kFixed,        // nothing
+  kFilter,       // (in, kh, kw, out) in NHWC, (out, in, kh, kw) in NCHW; likewise without kh and kw
+  kFeatures,     // one element per feature
+  kFeatureRows,  // one row per feature, and one column per feature of the output
+};
+
 // One parameter of a layer: the last part of its weight key, "<id>_<Layer>_<name>".
 struct ParameterSpec {
   std::string name;  // "weights", "biases", ...
   Shape shape;
   Initializer initializer;
   bool trainable = true;
+  ParameterLayout layout = ParameterLayout::kFixed;
 };
 
 // What a layer is bound to.

@@ -35,6 +35,9 @@ class ParameterStore {
   // Parameter `index` of node `node`, as their positions in the graph.
   Tensor Value(int node, int index) const { return Slice(values_, node, index); }
   Tensor Gradient(int node, int index) const { return Slice(gradients_, node, index); }
+  // The parameter's place in `arena`, which is laid out like all_values(), or, where the parameter
+  // is trainable, like values(): a slot, or a copy on the host.
+  Tensor Slice(const Tensor& arena, int node, int index) const;
 
   // The trainable part of the arenas, rank 1, gaps included.
   Tensor values() const { return values_.empty() ? Tensor() : Trainable(values_); }
@@ -56,7 +59,6 @@ class ParameterStore {
     Shape shape;
   };
 
-  Tensor Slice(const Tensor& arena, int node, int index) const;
   Tensor Trainable(const Tensor& arena) const;
 
   std::vector<std::vector<Place>> places_;  // per node, per parameter
