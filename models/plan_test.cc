@@ -9,6 +9,7 @@
 #include "layers/activation.h"
 #include "models/builder.h"
 #include "models/parameter_store.h"
+#include "models/testing/gradient_check.h"
 #include "models/testing/plan_session.h"
 #include "optim/categorical_cross_entropy.h"
 #include "tensor/parallel_for.h"
@@ -18,6 +19,7 @@
 namespace dtnn {
 namespace {
 
+using ::dtnn::testing::CheckNetworkGradients;
 using ::dtnn::testing::Close;
 using ::dtnn::testing::Labels;
 using ::dtnn::testing::PlanSession;
@@ -55,35 +57,9 @@ class PlanTest : public ::testing::TestWithParam<TensorFormat> {
 INSTANTIATE_TEST_SUITE_P(Formats, PlanTest,
                          ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW));
 
-// Central differences of every third parameter; returns how many gradients are not 0.
-int64_t ExpectNumericGradients(PlanSession& run, const Tensor& x, const Tensor& labels) {
-  auto objective = [&] {
-    run.store->MarkChanged();
-    const absl::Status status = run.plan->ForwardBackward(x, labels, 0.5, 2);
-    EXPECT_TRUE(status.ok()) << status;
-    return 0.5 * run.plan->LossSum();
-  };
-  objective();
-  const std::vector<double> analytic = Values(run.store->gradients());
-  const Tensor values = run.store->values();
-  int64_t nonzero = 0;
-  for (int64_t i = 0; i < values.num_elements(); i += 3) {
-    const double value = values.data<double>()[i], step = 1e-5;
-    values.data<double>()[i] = value + step;
-    const double above = objective();
-    values.data<double>()[i] = value - step;
-    const double below = objective();
-    values.data<double>()[i] = value;
-    EXPECT_NEAR(analytic[size_t(i)], (above - below) / (2 * step), 1e-7) << "parameter " << i;
-    nonzero += analytic[size_t(i)] != 0;
-  }
-  return nonzero;
-}
-
 TEST_P(PlanTest, GradientsOfAWholeNetwork) {
   for (double dropout : {0.0, 0.4}) {
-    PlanSession run(TangledGraph(GetParam(), dropout), 3);
-    EXPECT_GT(ExpectNumericGradients(run, Batch(3), Labels(3)), 40);
+    EXPECT_TRUE(CheckNetworkGradients(TangledGraph(GetParam(), dropout), {.elements = 40}));
   }
 }
 
@@ -96,8 +72,7 @@ TEST_P(PlanTest, AValueMayEnterABlockSeveralTimes) {
   b.Input({6, 6, 2}).Conv2d(2, {.kernel = 1}).Add({relu, same});
   b.Add({same, same}).Add({same, tanh, same});
   b.Concat({same, tanh, same}).Concat({same, same}).Flatten().Fc(4).Softmax();
-  PlanSession run(*b.Build(), 2);
-  EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 40);
+  EXPECT_TRUE(CheckNetworkGradients(*b.Build(), {.batch = 2, .elements = 40}));
 }
 
 // The first paths have nothing to train: no gradient flows into them.
@@ -108,16 +83,14 @@ TEST_P(PlanTest, BlocksOfTheBatchItself) {
   GraphBuilder b("early", GetParam());
   b.Input({6, 6, 2}).Add({same, pool, same}).Concat({same, conv, pool, same, conv});
   b.Add({conv, conv}).Flatten().Fc(4).Softmax();
-  PlanSession run(*b.Build(), 2);
-  EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 40);
+  EXPECT_TRUE(CheckNetworkGradients(*b.Build(), {.batch = 2, .elements = 40}));
 }
 
 // The loss then reads probabilities instead of logits.
 TEST_P(PlanTest, TheLastLayerNeedNotBeASoftmax) {
   GraphBuilder b("sigmoid", GetParam());
   b.Input({6, 6, 2}).Conv2d(2).Relu().Flatten().Fc(4).Sigmoid();
-  PlanSession run(*b.Build(), 2);
-  EXPECT_GT(ExpectNumericGradients(run, Batch(2), Labels(2)), 20);
+  EXPECT_TRUE(CheckNetworkGradients(*b.Build(), {.batch = 2, .elements = 40}));
 }
 
 // A tanh under a relu's name.
