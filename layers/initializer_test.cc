@@ -36,6 +36,18 @@ TEST(InitializerTest, UniformFillsTheIntervalEvenly) {
   EXPECT_NEAR(squares / n / variance, 1, 0.03);
 }
 
+TEST(InitializerTest, TheIthValueIsTheIthNumberOfTheStream) {
+  const Initializer he{InitializerKind::kHeUniform, 6, 1};  // limit 1
+  const Philox random(3, 4);
+  for (int64_t count : {1, 3, 4, 5, 4098}) {
+    const Tensor weights = ZeroTensor(DType::kFloat64, Shape{count});
+    he.Fill(weights, random);
+    for (int64_t i = 0; i < count; ++i) {
+      ASSERT_EQ(weights.data<double>()[i], 2 * random.Uniform(uint64_t(i)) - 1) << i;
+    }
+  }
+}
+
 TEST(InitializerTest, SameValuesOnAnyNumberOfThreads) {
   const Initializer he{InitializerKind::kHeUniform, 9, 9};
   std::vector<double> first;
