@@ -31,6 +31,14 @@ enum class Part : uint8_t { kTrain, kTest };
 // "train" or "test".
 constexpr std::string_view Name(Part part) { return part == Part::kTrain ? "train" : "test"; }
 
+// Samples that are cheap to read together, because they lie in one compressed file: group g is
+// [begins[g], begins[g + 1]), the last one reaches to the end of the part. A sampler shuffles the
+// groups, then the samples of `at_once` groups among each other, as many as memory holds.
+struct SampleGroups {
+  std::vector<int64_t> begins;  // ascending from 0; empty where any order costs the same
+  int64_t at_once = 1;
+};
+
 enum class TargetKind : uint8_t { kClass, kValues };
 
 class Dataset {
@@ -49,6 +57,7 @@ class Dataset {
   virtual std::vector<std::string> class_names() const { return {}; }
   // Samples of a part.
   virtual int64_t size(Part part) const = 0;
+  virtual SampleGroups groups(Part) const { return {}; }
 
   // Sample indices[i] becomes row i of `x` and what is to be predicted of it row i of `targets`. x
   // is dense, on the host, float32 or float64, (indices.size(), sample in `format`); pixels become

@@ -200,6 +200,7 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
                        size, " of the ", std::string(Name(part)), " part"));
     }
   }
+  SampleGroups groups = dataset->groups(part);
   DTNN_ASSIGN_OR_RETURN(
       Sampler sampler,
       Sampler::Create(std::move(indices), {.batch = options.batch,
@@ -207,7 +208,9 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
                                            .ranks = options.ranks,
                                            .shuffle = options.shuffle,
                                            .seed = options.seed,
-                                           .steps_per_epoch = options.steps_per_epoch}));
+                                           .steps_per_epoch = options.steps_per_epoch,
+                                           .groups = std::move(groups.begins),
+                                           .groups_at_once = groups.at_once}));
   auto impl = std::make_unique<Impl>(std::move(dataset), part, std::move(sampler), options);
   DTNN_RETURN_IF_ERROR(impl->Init());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -35,6 +36,13 @@ absl::Status Check(int64_t samples, const SamplerOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("an epoch of ", samples, " samples is not supported: at most 2^32"));
   }
+  const std::vector<int64_t>& groups = options.groups;
+  if (options.groups_at_once < 1 || groups.size() > size_t{1} << 24 ||
+      (!groups.empty() && groups[0] != 0) || !std::is_sorted(groups.begin(), groups.end())) {
+    return absl::InvalidArgumentError(
+        "the groups of samples must be at most 2^24, begin ascending from 0, and be read at least "
+        "one at a time");
+  }
   if (samples > 0 && samples < options.ranks && options.steps_per_epoch == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(samples, " samples cannot be divided over ", options.ranks,
@@ -54,6 +62,7 @@ absl::StatusOr<Sampler> Sampler::Create(std::vector<int64_t> indices,
 
 Sampler::Sampler(std::vector<int64_t> indices, const SamplerOptions& options)
     : options_(options), indices_(std::move(indices)) {
+  if (options.shuffle && !options.groups.empty()) FindGroups();
   if (options.shuffle) order_ = indices_;
   const int64_t available = int64_t(indices_.size());
   if (available == 0) return;
@@ -69,11 +78,43 @@ Sampler::Sampler(std::vector<int64_t> indices, const SamplerOptions& options)
   max_batch_ = std::max(steps_ > 1 ? options.batch : 0, (last + options.ranks - 1) / options.ranks);
 }
 
+void Sampler::FindGroups() {
+  std::sort(indices_.begin(), indices_.end());
+  const std::vector<int64_t>& groups = options_.groups;
+  for (size_t group = 0, begin = 0; begin < indices_.size(); ++group) {
+    const auto end = group + 1 < groups.size()
+                         ? std::lower_bound(indices_.begin(), indices_.end(), groups[group + 1])
+                         : indices_.end();
+    const size_t size = size_t(end - indices_.begin());
+    if (size > begin) runs_.push_back({int64_t(begin), int64_t(size)});
+    begin = size;
+  }
+  run_order_.resize(runs_.size());
+}
+
 void Sampler::StartEpoch(int64_t epoch) {
   assert(epoch >= 0);
   if (!options_.shuffle) return;
-  std::copy(indices_.begin(), indices_.end(), order_.begin());
-  Shuffle(Philox(options_.seed, StreamId(RandomPurpose::kShuffle, uint64_t(epoch))), order_);
+  const auto random = [&](uint64_t window) {
+    return Philox(options_.seed,
+                  StreamId(RandomPurpose::kShuffle, uint64_t(epoch) | (window << 32)));
+  };
+  if (runs_.empty()) {
+    std::copy(indices_.begin(), indices_.end(), order_.begin());
+    Shuffle(random(0), order_);
+    return;
+  }
+  std::iota(run_order_.begin(), run_order_.end(), 0);
+  Shuffle(random(0), run_order_);
+  auto to = order_.begin(), window = to;
+  for (size_t i = 0; i < run_order_.size(); ++i) {
+    const Run& run = runs_[size_t(run_order_[i])];
+    to = std::copy(indices_.begin() + run.begin, indices_.begin() + run.end, to);
+    const uint64_t read = i + 1, at_once = uint64_t(options_.groups_at_once);
+    if (read % at_once != 0 && read != run_order_.size()) continue;
+    Shuffle(random((read + at_once - 1) / at_once), {window, to});
+    window = to;
+  }
 }
 
 Sampler::Slice Sampler::StepSlice(int64_t step) const {

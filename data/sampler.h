@@ -10,6 +10,11 @@
 // With steps_per_epoch an epoch is exactly that many full steps: the first samples of the order
 // when there are more (a different selection every epoch when shuffled), the order again and again
 // when there are fewer.
+//
+// Where samples come in groups that are cheap to read together (dataset.h), a shuffled epoch visits
+// the groups in random order, `groups_at_once` of them at a time, and the samples of those in
+// random order: all samples still come once, each group is read once, and the order is as much a
+// function of (seed, epoch) as without groups.
 
 #ifndef DTNN_DATA_SAMPLER_H_
 #define DTNN_DATA_SAMPLER_H_
@@ -29,6 +34,9 @@ struct SamplerOptions {
   bool shuffle = true;
   uint64_t seed = 0;
   int64_t steps_per_epoch = 0;  // 0: as many as the samples give
+  // First sample of each group, ascending from 0; empty: no groups.
+  std::vector<int64_t> groups = {};
+  int64_t groups_at_once = 1;
 };
 
 class Sampler {
@@ -63,8 +71,17 @@ class Sampler {
  private:
   Sampler(std::vector<int64_t> indices, const SamplerOptions& options);
 
+  void FindGroups();
+
+  // A part of indices_ that lies in one group.
+  struct Run {
+    int64_t begin, end;
+  };
+
   SamplerOptions options_;
   std::vector<int64_t> indices_;
+  std::vector<Run> runs_;  // empty unless shuffled by groups; indices_ are ascending then
+  std::vector<int64_t> run_order_;
   std::vector<int64_t> order_;  // empty unless shuffled
   int64_t steps_ = 0;
   int64_t samples_ = 0;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -187,6 +189,62 @@ TEST(SamplerTest, RefusesNonsense) {
   EXPECT_TRUE(refused(10, {.rank = -1, .ranks = 2}));
   EXPECT_TRUE(refused(10, {.ranks = 11}));
   EXPECT_FALSE(refused(10, {.ranks = 10}));
+}
+
+SamplerOptions Grouped(std::vector<int64_t> groups, int64_t at_once) {
+  SamplerOptions options;
+  options.batch = 3;
+  options.seed = 7;
+  options.groups = std::move(groups);
+  options.groups_at_once = at_once;
+  return options;
+}
+
+TEST(SamplerTest, GroupsAreVisitedSoManyAtATime) {
+  const std::vector<int64_t> begins = {0, 10, 20, 20, 30};  // the third holds nothing
+  for (const int64_t at_once : {1, 2, 3, 9}) {
+    std::vector<Sampler> ranks = AllRanks(Iota(40), Grouped(begins, at_once));
+    std::set<std::vector<int64_t>> orders;
+    for (int64_t epoch = 0; epoch < 5; ++epoch) {
+      std::vector<int64_t> visited = Epoch(ranks, epoch);
+      orders.insert(visited);
+      for (int64_t begin = 0; begin < 40; begin += 10 * at_once) {
+        const int64_t end = std::min<int64_t>(40, begin + 10 * at_once);
+        std::set<int64_t> groups;
+        for (int64_t i = begin; i < end; ++i) groups.insert(visited[size_t(i)] / 10);
+        EXPECT_EQ(int64_t(groups.size()) * 10, end - begin) << "groups are read as a whole";
+      }
+      std::sort(visited.begin(), visited.end());
+      EXPECT_EQ(visited, Iota(40));
+    }
+    EXPECT_EQ(orders.size(), 5u);
+  }
+}
+
+TEST(SamplerTest, SamplesWithinGroupsAreShuffled) {
+  std::vector<Sampler> ranks = AllRanks(Iota(60), Grouped({0, 30}, 1));
+  const std::vector<int64_t> visited = Epoch(ranks, 0);
+  EXPECT_FALSE(std::is_sorted(visited.begin(), visited.begin() + 30));
+  EXPECT_FALSE(std::is_sorted(visited.begin() + 30, visited.end()));
+  SamplerOptions ordered = Grouped({0, 30}, 1);
+  ordered.shuffle = false;
+  std::vector<Sampler> in_order = AllRanks(Iota(60), ordered);
+  EXPECT_EQ(Epoch(in_order, 0), Iota(60));
+}
+
+TEST(SamplerTest, GroupedOrderIsTheSameOnAnyNumberOfRanks) {
+  SamplerOptions options = Grouped({0, 7, 20}, 2);
+  std::vector<Sampler> one = AllRanks(Iota(48, 3), options);
+  options.ranks = 4;
+  options.batch = 5;
+  std::vector<Sampler> four = AllRanks(Iota(48, 3), options);
+  EXPECT_EQ(Epoch(one, 3), Epoch(four, 3));
+}
+
+TEST(SamplerTest, GroupsAreChecked) {
+  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({1, 3}, 1)).ok());
+  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({0, 5, 3}, 1)).ok());
+  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({0, 5}, 0)).ok());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #define DTNN_DATA_SPLIT_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,8 +21,12 @@ struct Split {
 
 // Divides 0 .. n-1: validation gets floor(n * fraction) samples, where a product that only rounding
 // keeps below an integer counts as that integer (100 * 0.29 is 29). InvalidArgument unless
-// 0 <= fraction < 1 and 0 <= n <= 2^32.
-absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed);
+// 0 <= fraction < 1 and 0 <= n <= 2^32. Where samples come in groups that are cheap to read
+// together
+// (`groups`: the first sample of each, ascending from 0; see dataset.h), validation gets whole
+// groups, in random order, and of the last one the first samples.
+absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed,
+                                   std::span<const int64_t> groups = {});
 
 // 0 .. n-1: a whole part.
 std::vector<int64_t> AllIndices(int64_t n);

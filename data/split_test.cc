@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -57,6 +58,29 @@ TEST(SplitIndicesTest, RefusesNonsense) {
     EXPECT_FALSE(SplitIndices(10, fraction, 0).ok()) << fraction;
   }
   EXPECT_FALSE(SplitIndices(-1, 0.2, 0).ok());
+}
+
+TEST(SplitTest, WholeGroupsAreHeldOut) {
+  const std::vector<int64_t> groups = {0, 10, 15, 30};
+  std::set<std::vector<int64_t>> seen;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Split split = SplitIndices(40, 0.25, seed, groups).value();
+    EXPECT_EQ(split.validation.size(), 10u);
+    EXPECT_EQ(split.train.size(), 30u);
+    seen.insert(split.validation);
+    // Touched groups: all but one are held out as a whole.
+    int64_t partly = 0;
+    for (size_t group = 0; group < 4; ++group) {
+      const int64_t begin = groups[group], end = group == 3 ? 40 : groups[group + 1];
+      const auto held = std::count_if(split.validation.begin(), split.validation.end(),
+                                      [&](int64_t i) { return i >= begin && i < end; });
+      if (held > 0 && held < end - begin) ++partly;
+    }
+    EXPECT_LE(partly, 1);
+  }
+  EXPECT_GT(seen.size(), 2u);
+  EXPECT_FALSE(SplitIndices(40, 0.25, 1, std::vector<int64_t>{0, 41}).ok());
+  EXPECT_FALSE(SplitIndices(40, 0.25, 1, std::vector<int64_t>{1, 4}).ok());
 }
 
 }  // namespace
