@@ -7,9 +7,8 @@
 
 #include "gtest/gtest.h"
 #include "models/builder.h"
-#include "models/parameter_store.h"
-#include "models/plan.h"
-#include "optim/categorical_cross_entropy.h"
+#include "models/testing/gradient_check.h"
+#include "models/testing/plan_session.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/count_allocations.h"
 #include "tools/testing/tensors.h"
@@ -17,9 +16,11 @@
 namespace dtnn {
 namespace {
 
+using ::dtnn::testing::CheckNetworkGradients;
 using ::dtnn::testing::Close;
+using ::dtnn::testing::Labels;
+using ::dtnn::testing::PlanSession;
 using ::dtnn::testing::RandomTensor;
-using ::dtnn::testing::TensorOf;
 using ::dtnn::testing::Values;
 
 constexpr ImageExtents kImage = {6, 6, 2};
@@ -42,32 +43,6 @@ Graph ResidualGraph(TensorFormat format, double dropout = 0) {
   return *b.Build();
 }
 
-struct Session {
-  Session(const Graph& graph, int64_t batch, DType dtype = DType::kFloat64) : graph(graph) {
-    store = *ParameterStore::Create(graph, *device, dtype, 11);
-    EXPECT_TRUE(store->AllocateForTraining(*device, 0).ok());
-    plan = Compile(batch, /*training=*/true);
-  }
-  std::unique_ptr<Plan> Compile(int64_t batch, bool training) {
-    auto made = Plan::Compile(graph, *store, *device,
-                              {.batch = batch, .training = training, .loss = &loss});
-    EXPECT_TRUE(made.ok()) << made.status();
-    return *std::move(made);
-  }
-
-  Graph graph;
-  CategoricalCrossEntropy loss;
-  std::unique_ptr<DeviceContext> device = *DeviceContext::Create(Device::Cpu());
-  std::unique_ptr<ParameterStore> store;
-  std::unique_ptr<Plan> plan;
-};
-
-Tensor Labels(int64_t n) {
-  std::vector<double> labels;
-  for (int64_t i = 0; i < n; ++i) labels.push_back(double(i * 7 % 4));
-  return TensorOf(DType::kInt32, Shape{n}, labels);
-}
-
 class PlanBatchNormTest : public ::testing::TestWithParam<TensorFormat> {
  protected:
   Tensor Batch(int64_t n, DType dtype = DType::kFloat64, uint64_t seed = 5) const {
@@ -79,27 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, PlanBatchNormTest,
 
 TEST_P(PlanBatchNormTest, GradientsOfAWholeNetwork) {
   for (const double dropout : {0.0, 0.4}) {
-    Session run(ResidualGraph(GetParam(), dropout), 4);
-    const Tensor x = Batch(4), labels = Labels(4), values = run.store->values();
-    const auto objective = [&] {
-      run.store->MarkChanged();
-      EXPECT_TRUE(run.plan->ForwardBackward(x, labels, 0.5, 2).ok());
-      return 0.5 * run.plan->LossSum();
-    };
-    objective();
-    const std::vector<double> analytic = Values(run.store->gradients());
-    int nonzero = 0;
-    for (int64_t i = 0; i < values.num_elements(); i += 7) {
-      const double value = values.data<double>()[i], step = 1e-6;
-      values.data<double>()[i] = value + step;
-      const double above = objective();
-      values.data<double>()[i] = value - step;
-      const double below = objective();
-      values.data<double>()[i] = value;
-      EXPECT_NEAR(analytic[size_t(i)], (above - below) / (2 * step), 1e-6) << "parameter " << i;
-      nonzero += std::abs(analytic[size_t(i)]) > 1e-4;
-    }
-    EXPECT_GT(nonzero, 30);
+    EXPECT_TRUE(CheckNetworkGradients(ResidualGraph(GetParam(), dropout), {.batch = 4}));
   }
 }
 
@@ -110,13 +65,13 @@ TEST_P(PlanBatchNormTest, AReluBehindANormalisationCostsNoMemory) {
     b.Input(kImage).Conv2d(8, {.padding = 1}).BatchNorm();
     if (relu) b.Relu();
     b.AveragePool2d({.stride = 2}).Flatten().Fc(4).Softmax();
-    return Session(*b.Build(), 8).plan->memory().activations;
+    return PlanSession(*b.Build(), 8).plan->memory().activations;
   };
   EXPECT_EQ(memory(true), memory(false));
 }
 
 TEST_P(PlanBatchNormTest, EvaluationSeesTheStatisticsOfTheLastStep) {
-  Session run(ResidualGraph(GetParam()), 8);
+  PlanSession run(ResidualGraph(GetParam()), 8);
   const auto evaluation = run.Compile(8, /*training=*/false);
   const Tensor x = Batch(8), labels = Labels(8);
   ASSERT_TRUE(evaluation->Evaluate(x, labels).ok());
@@ -137,7 +92,7 @@ TEST_P(PlanBatchNormTest, EvaluationSeesTheStatisticsOfTheLastStep) {
 }
 
 TEST_P(PlanBatchNormTest, ASmallerBatchIsTheSameAsAPlanOfItsSize) {
-  Session large(ResidualGraph(GetParam()), 5), small(ResidualGraph(GetParam()), 3);
+  PlanSession large(ResidualGraph(GetParam()), 5), small(ResidualGraph(GetParam()), 3);
   const Tensor labels = Labels(3), x = Batch(3);
   ASSERT_TRUE(large.plan->ForwardBackward(x, labels, 1, 0).ok());
   ASSERT_TRUE(small.plan->ForwardBackward(x, labels, 1, 0).ok());
@@ -149,7 +104,7 @@ TEST_P(PlanBatchNormTest, SameBitsOnAnyNumberOfThreads) {
   std::vector<double> first;
   for (const int threads : {1, 2, 4}) {
     SetNumThreads(threads);
-    Session run(ResidualGraph(GetParam(), 0.3), 7, DType::kFloat32);
+    PlanSession run(ResidualGraph(GetParam(), 0.3), 7, DType::kFloat32);
     ASSERT_TRUE(run.plan->ForwardBackward(Batch(7, DType::kFloat32), Labels(7), 1.0 / 7, 3).ok());
     const std::vector<double> gradients = Values(run.store->gradients());
     if (first.empty()) first = gradients;
@@ -158,7 +113,7 @@ TEST_P(PlanBatchNormTest, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST_P(PlanBatchNormTest, StepsAllocateNothing) {
-  Session run(ResidualGraph(GetParam(), 0.3), 8, DType::kFloat32);
+  PlanSession run(ResidualGraph(GetParam(), 0.3), 8, DType::kFloat32);
   const auto evaluation = run.Compile(8, /*training=*/false);
   const Tensor x = Batch(8, DType::kFloat32), labels = Labels(8);
   const auto step = [&](int i) {
@@ -176,7 +131,7 @@ TEST_P(PlanBatchNormTest, StepsAllocateNothing) {
 
 // Plain gradient descent on one batch.
 TEST_P(PlanBatchNormTest, AResidualNetworkLearns) {
-  Session run(ResidualGraph(GetParam()), 16, DType::kFloat32);
+  PlanSession run(ResidualGraph(GetParam()), 16, DType::kFloat32);
   const Tensor x = Batch(16, DType::kFloat32), labels = Labels(16);
   double first = 0, last = 0;
   for (int i = 0; i < 120; ++i) {
