@@ -1,4 +1,4 @@
-// The batches of one rank, epoch after epoch, prepared ahead by a background thread.
+// The batches of one rank, epoch after epoch, prepared ahead by background threads.
 //
 //   DTNN_ASSIGN_OR_RETURN(auto loader, Loader::Create(dataset, part, indices, options));
 //   loader->StartEpoch(epoch);
@@ -12,8 +12,20 @@
 // business of sampler.h: every rank sees the same number of steps, and an epoch is a pure function
 // of (seed, epoch), so a run resumes at any epoch without replaying those before.
 //
-// Memory: prefetch + 1 batches, allocated by Create; an epoch allocates nothing. Results do not
-// depend on timing. One thread at a time may call the methods of a loader.
+// What happens to a sample, in this order and never otherwise:
+//
+//   1. central crop, 2. resize    the data set's business, of both parts (transformed.h, or inside
+//                                 data sets of image files)
+//   3. flip, 4. random crop       LoaderOptions::augmentation, for training only (augment.h)
+//   5. y = (x + offset) * scale   LoaderOptions::normalization, the same for all parts
+//                                 (normalize.h)
+//
+// A batch is read in pieces, which the threads share, so that all of them decode the images of the
+// batch that is needed next. Results do not depend on the number of threads nor on timing, nor does
+// the error that is seen when several samples have one.
+//
+// Memory: prefetch + 1 batches, allocated by Create; an epoch allocates nothing. One thread at a
+// time may call the methods of a loader.
 
 #ifndef DTNN_DATA_LOADER_H_
 #define DTNN_DATA_LOADER_H_
@@ -23,7 +35,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/augment.h"
 #include "data/dataset.h"
+#include "data/normalize.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
@@ -40,6 +54,9 @@ struct LoaderOptions {
   TensorFormat format = TensorFormat::kNHWC;
   DType dtype = DType::kFloat32;
   int prefetch = 2;  // batches prepared ahead; 0: no thread, Next() reads
+  int threads = 1;   // that prepare them
+  Augmentation augmentation = {};
+  Normalization normalization = {};
 };
 
 struct Batch {
@@ -57,7 +74,7 @@ class Loader {
   static absl::StatusOr<std::unique_ptr<Loader>> Create(std::shared_ptr<const Dataset> dataset,
                                                         Part part, std::vector<int64_t> indices,
                                                         const LoaderOptions& options);
-  // Ends the background thread, also in the middle of an epoch.
+  // Ends the background threads, also in the middle of an epoch.
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -69,6 +86,10 @@ class Loader {
   // The next batch, valid until the next call of Next or StartEpoch; nullptr at the end of the
   // epoch. An error of the data set ends the epoch: the same error comes until StartEpoch.
   absl::StatusOr<const Batch*> Next();
+
+  // How long calls of Next have waited for data since Create, all of them together. Of a run's time
+  // this is what faster data or more threads could save.
+  double seconds_waited() const;
 
   const LoaderOptions& options() const;
   // Steps of an epoch, the same on every rank.

@@ -13,9 +13,14 @@ namespace dtnn {
 namespace {
 
 TEST(LoaderAllocationTest, EpochsAllocateNothing) {
-  for (int prefetch : {0, 2}) {
+  for (int prefetch : {0, 2, 3}) {
     auto loader = Loader::Create(std::make_shared<testing::CountingDataset>(1000), Part::kTrain,
-                                 AllIndices(1000), {.batch = 7, .prefetch = prefetch})
+                                 AllIndices(1000),
+                                 {.batch = 7,
+                                  .prefetch = prefetch,
+                                  .threads = prefetch == 3 ? 3 : 1,
+                                  .augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 1},
+                                  .normalization = {{-0.45}, {3.75}}})
                       .value();
     const testing::AllocationCounter counter;
     for (int64_t epoch : {0, 1, 2}) {

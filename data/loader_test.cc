@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "data/split.h"
+#include "data/synthetic.h"
 #include "data/testing/counting_dataset.h"
 #include "gtest/gtest.h"
 
@@ -71,13 +73,108 @@ TEST(LoaderTest, AllRanksTogetherVisitEverySampleOnce) {
   }
 }
 
-TEST(LoaderTest, PrefetchDoesNotChangeTheOrder) {
+TEST(LoaderTest, PrefetchAndThreadsDoNotChangeTheOrder) {
   auto synchronous = Make(100, {.batch = 8, .seed = 9, .prefetch = 0});
   const std::vector<int64_t> expected = Epoch(*synchronous, 4);
   for (int prefetch : {1, 2, 20}) {
-    auto loader = Make(100, {.batch = 8, .seed = 9, .prefetch = prefetch});
-    EXPECT_NE(Epoch(*loader, 3), expected);
-    EXPECT_EQ(Epoch(*loader, 4), expected);
+    for (int threads : {1, 2, 3, 16}) {
+      auto loader = Make(100, {.batch = 8, .seed = 9, .prefetch = prefetch, .threads = threads});
+      EXPECT_NE(Epoch(*loader, 3), expected);
+      EXPECT_EQ(Epoch(*loader, 4), expected);
+    }
+  }
+}
+
+// What a loader gives of a sample of an epoch, by the sample's index.
+using Seen = std::map<int64_t, std::vector<float>>;
+
+void See(Loader& loader, int64_t epoch, Seen& seen, int64_t first_step = 0) {
+  loader.StartEpoch(epoch, first_step);
+  for (;;) {
+    const Batch* batch = loader.Next().value();
+    if (batch == nullptr) return;
+    const int64_t elements = batch->x.shape().DropFirst().NumElements();
+    for (int64_t i = 0; i < batch->count; ++i) {
+      const float* first = batch->x.data<float>() + i * elements;
+      seen[batch->targets.data<int32_t>()[i]].assign(first, first + elements);
+    }
+  }
+}
+
+TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
+  const auto dataset = MakeSynthetic({.train_samples = 90,
+                                      .sample = {.height = 6, .width = 5, .channels = 3},
+                                      .classes = 90,
+                                      .pattern = SyntheticPattern::kClasses})
+                           .value();
+  const std::shared_ptr<const Dataset> shared(dataset.get(), [](const Dataset*) {});
+  LoaderOptions options = {.seed = 4,
+                           .augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 3},
+                           .normalization = {{-0.5, -0.25, 0}, {2, 3, 4}}};
+  std::vector<Seen> expected(2);
+  Seen plain;
+  options.prefetch = 0;
+  auto synchronous = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+  for (int64_t epoch : {0, 1}) See(*synchronous, epoch, expected[epoch]);
+  EXPECT_NE(expected[0], expected[1]) << "every epoch changes samples anew";
+  See(*Loader::Create(shared, Part::kTrain, AllIndices(90), {}).value(), 0, plain);
+  EXPECT_NE(expected[0], plain);
+
+  for (int ranks : {1, 3}) {
+    for (int64_t batch : {1, 7, 64}) {
+      for (int threads : {1, 2, 5}) {
+        std::vector<Seen> seen(2);
+        for (int rank = 0; rank < ranks; ++rank) {
+          options.batch = batch;
+          options.rank = rank;
+          options.ranks = ranks;
+          options.prefetch = 2;
+          options.threads = threads;
+          auto loader = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+          for (int64_t epoch : {1, 0}) See(*loader, epoch, seen[epoch]);
+        }
+        EXPECT_EQ(seen, expected) << ranks << ' ' << batch << ' ' << threads;
+      }
+    }
+  }
+  // Begun in the middle, an epoch goes on as it would have.
+  options = {.batch = 10,
+             .seed = 4,
+             .augmentation = options.augmentation,
+             .normalization = options.normalization};
+  auto resumed = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+  Seen rest;
+  See(*resumed, 1, rest, 5);
+  EXPECT_EQ(rest.size(), 40u);
+  for (const auto& [sample, values] : rest) EXPECT_EQ(values, expected[1][sample]);
+}
+
+TEST(LoaderTest, NormalizationComesLast) {
+  // Everything but one pixel is cropped away; what is left of the sample is its index.
+  auto loader = Make(
+      50, {.batch = 8, .augmentation = {.crop = 1, .crop_size = 1}, .normalization = {{1}, {10}}});
+  Seen seen;
+  See(*loader, 0, seen);
+  for (auto& [sample, values] : seen) {
+    std::sort(values.begin(), values.end());
+    std::vector<float> expected(6, 10);
+    expected.back() = float(10 * (sample + 1));
+    EXPECT_EQ(values, expected);
+  }
+}
+
+TEST(LoaderTest, WaitingIsCounted) {
+  for (int prefetch : {0, 1}) {
+    auto loader = Make(10, {.batch = 1, .prefetch = prefetch});
+    EXPECT_EQ(loader->seconds_waited(), 0);
+    Epoch(*loader, 0);
+    const double once = loader->seconds_waited();
+    EXPECT_GE(once, 0);
+    Epoch(*loader, 1);
+    EXPECT_GE(loader->seconds_waited(), once);
+    if (prefetch == 0) {
+      EXPECT_GT(once, 0) << "without threads all reading is waiting";
+    }
   }
 }
 
@@ -132,8 +229,8 @@ TEST(LoaderTest, BatchGrowsWhereTheRestIsTooSmallForAStep) {
 }
 
 TEST(LoaderTest, EpochMayBeLeftAtAnyStep) {
-  for (int prefetch : {0, 1, 3}) {
-    auto loader = Make(40, {.batch = 4, .prefetch = prefetch});
+  for (int prefetch : {0, 1, 3, 4}) {
+    auto loader = Make(40, {.batch = 4, .prefetch = prefetch, .threads = prefetch == 4 ? 3 : 1});
     const std::vector<int64_t> whole = Epoch(*loader, 1);
     for (int taken = 0; taken <= 10; ++taken) {
       loader->StartEpoch(0);
@@ -144,8 +241,8 @@ TEST(LoaderTest, EpochMayBeLeftAtAnyStep) {
 }
 
 TEST(LoaderTest, AnEpochMayBeginAtAnyStep) {
-  for (int prefetch : {0, 1, 3}) {
-    auto loader = Make(42, {.batch = 4, .prefetch = prefetch});
+  for (int prefetch : {0, 1, 3, 4}) {
+    auto loader = Make(42, {.batch = 4, .prefetch = prefetch, .threads = prefetch == 4 ? 3 : 1});
     const std::vector<int64_t> whole = Epoch(*loader, 1);
     for (int64_t first = 0; first <= loader->steps(); ++first) {
       loader->StartEpoch(1, first);
@@ -157,11 +254,14 @@ TEST(LoaderTest, AnEpochMayBeginAtAnyStep) {
 
 TEST(LoaderTest, MayEndAtAnyStep) {
   for (int taken = 0; taken < 12; ++taken) {
-    auto loader = Make(40, {.batch = 4, .prefetch = 2});
-    loader->StartEpoch(0);
-    for (int i = 0; i < taken; ++i) ASSERT_TRUE(loader->Next().ok());
+    for (int threads : {1, 3}) {
+      auto loader = Make(40, {.batch = 4, .prefetch = 2, .threads = threads});
+      loader->StartEpoch(0);
+      for (int i = 0; i < taken; ++i) ASSERT_TRUE(loader->Next().ok());
+    }
   }
   Make(40, {.batch = 4});  // without an epoch
+  Make(40, {.batch = 4, .threads = 4});
 }
 
 TEST(LoaderTest, HeldBatchIsNotOverwritten) {
@@ -182,17 +282,46 @@ TEST(LoaderTest, HeldBatchIsNotOverwritten) {
 }
 
 TEST(LoaderTest, ErrorOfTheDataSetSurfacesAtItsStep) {
-  for (int prefetch : {0, 1, 3}) {
+  for (int prefetch : {0, 1, 3, 4}) {
     const auto dataset = std::make_shared<CountingDataset>(20, ImageExtents{1, 1, 1}, 9);
-    auto loader = Loader::Create(dataset, Part::kTrain, AllIndices(20),
-                                 {.batch = 2, .shuffle = false, .prefetch = prefetch})
-                      .value();
+    auto loader =
+        Loader::Create(
+            dataset, Part::kTrain, AllIndices(20),
+            {.batch = 2, .shuffle = false, .prefetch = prefetch, .threads = prefetch == 4 ? 3 : 1})
+            .value();
     for (int round = 0; round < 3; ++round) {
       loader->StartEpoch(round);
       for (int i = 0; i < 4; ++i) ASSERT_TRUE(loader->Next().ok()) << "step " << i;
       for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(loader->Next().status(), absl::DataLossError("the disk is on fire"));
       }
+    }
+  }
+}
+
+// Fails at every sample of 40 .. 99, and says at which.
+class Failing : public CountingDataset {
+ public:
+  Failing() : CountingDataset(100) {}
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    for (int64_t index : indices) {
+      if (index >= 40) return absl::DataLossError("sample " + std::to_string(index));
+    }
+    return CountingDataset::Read(part, indices, format, x, targets);
+  }
+};
+
+TEST(LoaderTest, OfSeveralErrorsTheFirstSamplesIsSeen) {
+  for (int threads : {1, 2, 8}) {
+    const auto dataset = std::make_shared<Failing>();
+    auto loader = Loader::Create(dataset, Part::kTrain, AllIndices(100),
+                                 {.batch = 32, .shuffle = false, .threads = threads})
+                      .value();
+    for (int64_t epoch = 0; epoch < 20; ++epoch) {
+      loader->StartEpoch(epoch);
+      ASSERT_TRUE(loader->Next().ok());
+      EXPECT_EQ(loader->Next().status(), absl::DataLossError("sample 40"));
     }
   }
 }
@@ -231,6 +360,10 @@ TEST(LoaderTest, RefusesNonsense) {
   EXPECT_EQ(code({0}, {.ranks = 2}), kInvalid);
   EXPECT_EQ(code({0}, {.dtype = DType::kInt32}), kInvalid);
   EXPECT_EQ(code({0}, {.prefetch = -1}), kInvalid);
+  EXPECT_EQ(code({0}, {.threads = 0}), kInvalid);
+  EXPECT_EQ(code({0}, {.threads = 1 << 20}), kInvalid);
+  EXPECT_EQ(code({0}, {.augmentation = {.flip = 2}}), kInvalid);
+  EXPECT_EQ(code({0}, {.normalization = {{1, 2}, {1, 2}}}), kInvalid);
   const int64_t huge = std::numeric_limits<int64_t>::max() / 2;
   EXPECT_EQ(code({0}, {.batch = huge, .steps_per_epoch = 1}), kInvalid);
 }
