@@ -99,8 +99,7 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
                           return trainer->Step(batch, &averages);
                         }));
   speed.memory_peak_bytes = PeakMemory();
-  const PlanMemory& memory = *trainer->training_memory();
-  speed.memory_planned_bytes = double(store->bytes() + memory.activations + memory.workspace);
+  speed.memory_planned_bytes = double(store->bytes() + trainer->training_memory()->total());
 
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan,
                         Plan::Compile(graph, *store, *device, {.batch = options.batch}));

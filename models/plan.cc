@@ -24,6 +24,27 @@ bool IsSoftmax(const Layer& layer) { return dynamic_cast<const SoftmaxLayer*>(&l
 absl::StatusOr<std::unique_ptr<Plan>> Plan::Compile(const Graph& graph, ParameterStore& store,
                                                     DeviceContext& context,
                                                     const PlanOptions& options) {
+  if (options.training && !store.has_gradients()) {
+    return absl::FailedPreconditionError(
+        "a training plan needs gradients: call ParameterStore::AllocateForTraining before");
+  }
+  std::unique_ptr<Plan> plan(new Plan(graph, store.dtype(), context));
+  plan->store_ = &store;
+  DTNN_RETURN_IF_ERROR(plan->Bind(options));
+  DTNN_RETURN_IF_ERROR(plan->Allocate());
+  plan->BindParameters();
+  return plan;
+}
+
+absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, DeviceContext& context,
+                                         const PlanOptions& options) {
+  Plan plan(graph, dtype, context);
+  DTNN_RETURN_IF_ERROR(plan.Bind(options));
+  return plan.memory_;
+}
+
+// Binds every layer, and lets convolutions and matrix products absorb a relu that follows them.
+absl::Status Plan::Bind(const PlanOptions& options) {
   if (options.batch < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("a plan needs a batch of at least 1, not ", options.batch));
@@ -31,22 +52,8 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::Compile(const Graph& graph, Paramete
   if (options.training && options.loss == nullptr) {
     return absl::InvalidArgumentError("a training plan needs a loss");
   }
-  if (options.training && !store.has_gradients()) {
-    return absl::FailedPreconditionError(
-        "a training plan needs gradients: call ParameterStore::AllocateForTraining before");
-  }
-  std::unique_ptr<Plan> plan(new Plan(graph, store, context));
-  DTNN_RETURN_IF_ERROR(plan->Bind(options));
-  DTNN_RETURN_IF_ERROR(plan->Allocate());
-  plan->BindParameters();
-  return plan;
-}
-
-// Binds every layer, and lets those that can absorb a relu that follows them.
-absl::Status Plan::Bind(const PlanOptions& options) {
   batch_ = options.batch;
   training_ = options.training;
-  dtype_ = store_->dtype();
   const std::vector<Node>& nodes = graph_.nodes();
   const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
   std::vector<uint8_t> absorbed(nodes.size(), 0);
@@ -80,12 +87,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     if (!op.ok()) return Annotate(step, op.status());
     step.op = *std::move(op);
     step.traits = step.op->traits();
-    changes_parameters_ |= step.traits.changes_parameters;
     step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
-    // Where the op before takes over the backward pass too, nothing is left of a relu.
-    if (absorbed[i] && traits[size_t(node.inputs[0])].backward_includes_relu) {
-      step.traits = {.is_view = true, .backward_in_place = 0};
-    }
     traits.push_back(step.traits);
     steps_.push_back(std::move(step));
   }
@@ -109,17 +111,17 @@ absl::Status Plan::Bind(const PlanOptions& options) {
                             .dtype = dtype_,
                             .training = training_,
                             .loss_takes_logits = loss_takes_logits_});
+  memory_ = layout_.memory;
+  for (const LayerOpTraits& op : traits) {
+    memory_.workspace = std::max(memory_.workspace, op.workspace_bytes);
+  }
   return absl::OkStatus();
 }
 
 absl::Status Plan::Allocate() {
   const Device device = context_->device();
-  memory_.activations = layout_.arena_bytes;
-  for (const Step& step : steps_) {
-    memory_.workspace = std::max(memory_.workspace, step.traits.workspace_bytes);
-  }
   for (const auto& [buffer, bytes] :
-       {std::pair(&arena_, memory_.activations), std::pair(&workspace_, memory_.workspace)}) {
+       {std::pair(&arena_, memory_.arena), std::pair(&workspace_, memory_.workspace)}) {
     absl::StatusOr<std::shared_ptr<Buffer>> memory = Buffer::Allocate(device, bytes);
     if (!memory.ok()) return Oversized(memory.status());
     *buffer = *std::move(memory);
@@ -230,10 +232,10 @@ void Plan::BindViews(int64_t n) {
   losses_ = View(layout_.losses, dtype_, Shape{n});
 }
 
-absl::Status Plan::RunForward(size_t steps, int64_t step_number) {
+absl::Status Plan::RunForward(size_t begin, size_t end, int64_t step_number) {
   const uint64_t version = store_->version();
   const Workspace workspace(workspace_->data(), memory_.workspace);
-  for (size_t i = 1; i < steps; ++i) {
+  for (size_t i = begin; i < end; ++i) {
     Step& step = steps_[i];
     for (ParameterView& parameter : step.parameters) parameter.version = version;
     if (!step.runs_forward) continue;
@@ -241,7 +243,6 @@ absl::Status Plan::RunForward(size_t steps, int64_t step_number) {
         {step.inputs, step.output, step.parameters, step.state, workspace, step_number});
     if (!status.ok()) return Annotate(step, status);
   }
-  if (changes_parameters_) store_->MarkChanged();
   return absl::OkStatus();
 }
 
@@ -323,14 +324,14 @@ absl::Status Plan::FetchResults(bool with_losses) {
 
 absl::Status Plan::Forward(const Tensor& x) {
   DTNN_RETURN_IF_ERROR(BindBatch(x));
-  DTNN_RETURN_IF_ERROR(RunForward(steps_.size(), 0));
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size(), 0));
   return FetchResults(/*with_losses=*/false);
 }
 
 absl::Status Plan::Evaluate(const Tensor& x, const Tensor& targets) {
   if (loss_ == nullptr) return absl::FailedPreconditionError("this plan was made without a loss");
   DTNN_RETURN_IF_ERROR(BindBatch(x));
-  DTNN_RETURN_IF_ERROR(RunForward(steps_.size() - (loss_takes_logits_ ? 1 : 0), 0));
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - (loss_takes_logits_ ? 1 : 0), 0));
   DTNN_RETURN_IF_ERROR(RunLoss(targets, Tensor(), 0));
   return FetchResults(/*with_losses=*/true);
 }
@@ -342,7 +343,7 @@ absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& targets, doubl
   }
   const size_t skipped = loss_takes_logits_ ? 1 : 0;
   DTNN_RETURN_IF_ERROR(BindBatch(x));
-  DTNN_RETURN_IF_ERROR(RunForward(steps_.size() - skipped, step));
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - skipped, step));
   const Step& last = steps_[steps_.size() - 1 - skipped];
   DTNN_RETURN_IF_ERROR(RunLoss(targets, last.dy, gradient_scale));
   DTNN_RETURN_IF_ERROR(RunBackward(step));
@@ -366,11 +367,14 @@ absl::Status Plan::Oversized(const absl::Status& status) const {
                    " samples: ", std::string(status.message()), "; a smaller batch needs less"));
 }
 
-absl::Status Plan::Annotate(const Step& step, const absl::Status& status) const {
+std::string Plan::LayerName(const Step& step) const {
   const Node& node = graph_.nodes()[size_t(step.node)];
+  return absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()), ")");
+}
+
+absl::Status Plan::Annotate(const Step& step, const absl::Status& status) const {
   return absl::Status(status.code(),
-                      absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()),
-                                   "): ", std::string(status.message())));
+                      absl::StrCat(LayerName(step), ": ", std::string(status.message())));
 }
 
 }  // namespace dtnn

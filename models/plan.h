@@ -34,21 +34,19 @@ struct PlanOptions {
   uint64_t random_seed = 57005;  // of dropout; differs between ranks
 };
 
-struct PlanMemory {
-  size_t activations = 0;  // the arena: activations, gradients of activations, saved state
-  size_t workspace = 0;
-};
-
 class Plan {
  public:
   static absl::StatusOr<std::unique_ptr<Plan>> Compile(const Graph& graph, ParameterStore& store,
                                                        DeviceContext& context,
                                                        const PlanOptions& options);
+  // What the plan would allocate, without allocating it and without parameters.
+  static absl::StatusOr<PlanMemory> Measure(const Graph& graph, DType dtype, DeviceContext& context,
+                                            const PlanOptions& options);
 
   // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `targets`
   // are classes or values as the loss takes them (optim/loss.h). InvalidArgument for another shape
   // or type and for a class that is none. Predictions only; a training plan applies dropout here
-  // too, and renews running statistics:
+  // too:
   absl::Status Forward(const Tensor& x);
   // Predictions and losses:
   absl::Status Evaluate(const Tensor& x, const Tensor& targets);
@@ -56,6 +54,12 @@ class Plan {
   // `step` counts the training steps done before: it advances the random streams of dropout.
   absl::Status ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
                                int64_t step);
+
+  // Runs the forward pass once more, looking at everything as it is written, and says where the
+  // first NaN or infinity stands: "layer 5 (Conv2D): weights hold nan", "layer 6 (Tanh): output of
+  // sample 3 holds inf". Empty where all is finite. For a step that went wrong, with its arguments;
+  // several times slower than it, and running statistics move once more.
+  absl::StatusOr<std::string> FirstNonFinite(const Tensor& x, const Tensor& targets, int64_t step);
 
   // Of the last call, on the host.
   const Tensor& predictions() const { return predictions_; }
@@ -77,8 +81,8 @@ class Plan {
     Tensor output, dy, state;
   };
 
-  Plan(const Graph& graph, ParameterStore& store, DeviceContext& context)
-      : graph_(graph), store_(&store), context_(&context) {}
+  Plan(const Graph& graph, DType dtype, DeviceContext& context)
+      : graph_(graph), context_(&context), dtype_(dtype) {}
 
   absl::Status Bind(const PlanOptions& options);
   absl::Status Allocate();
@@ -88,25 +92,27 @@ class Plan {
   void BindParameters();
   absl::Status BindBatch(const Tensor& x);
   void BindViews(int64_t n);
-  absl::Status RunForward(size_t steps, int64_t step);
+  absl::Status RunForward(size_t begin, size_t end, int64_t step);
+  absl::StatusOr<std::string> FirstNonFiniteParameter(const Step& step) const;
+  absl::StatusOr<std::string> FirstNonFiniteSample(const Tensor& value) const;
   absl::Status CheckTargets(const Tensor& targets) const;
   absl::Status RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale);
   absl::Status RunBackward(int64_t step);
   absl::Status FetchResults(bool with_losses);
   absl::Status Oversized(const absl::Status& status) const;
+  std::string LayerName(const Step& step) const;  // "layer 5 (Conv2D)"
   absl::Status Annotate(const Step& step, const absl::Status& status) const;
 
   const Graph graph_;
-  ParameterStore* store_;
+  ParameterStore* store_ = nullptr;
   DeviceContext* context_;
+  const DType dtype_;
   PlanLayout layout_;
   PlanMemory memory_;
   int64_t batch_ = 0;  // the most samples
   int64_t n_ = 0;      // samples that the views are made for
   bool training_ = false;
   bool loss_takes_logits_ = false, takes_classes_ = false, takes_values_ = false;
-  bool changes_parameters_ = false;  // running statistics, in a forward pass of training
-  DType dtype_ = DType::kFloat32;
   std::vector<Step> steps_;
   std::vector<size_t> batch_readers_;  // steps whose views point into the batch
   std::unique_ptr<LossOp> loss_;

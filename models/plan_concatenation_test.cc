@@ -194,7 +194,7 @@ TEST(PlanConcatenationMemoryTest, ADenseBlockGrowsByWhatIsNew) {
     b.Input({8, 8, 2}).Conv2d(4, {.padding = 1});
     for (int i = 0; i < layers; ++i) blocks.Concat(b, {Conv(2, 3), Same()});
     b.AveragePool2d({.window = 8}).Flatten().Fc(4).Softmax();
-    return PlanSession(*b.Build(), 16, DType::kFloat32, training).plan->memory().activations;
+    return PlanSession(*b.Build(), 16, DType::kFloat32, training).plan->memory().arena;
   };
   for (bool training : {false, true}) {
     const size_t layer = 16 * 8 * 8 * 2 * 4 * (training ? 2 : 1);  // and its gradients

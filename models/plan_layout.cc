@@ -1,6 +1,7 @@
 #include "models/plan_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace dtnn {
@@ -26,10 +27,12 @@ class LayoutMaker {
     if (options_.training) FindNeeds();
     FindLastReads();
     PlaceActivations();
-    layout_.losses = NewBuffer(options_.batch * int64_t(SizeOf(options_.dtype)), count_);
+    layout_.losses =
+        NewBuffer(kActivation, options_.batch * int64_t(SizeOf(options_.dtype)), count_);
     Extend(layout_.losses, End());
     if (options_.training) PlaceGradients();
-    layout_.arena_bytes = PlaceBuffers(layout_.buffers);
+    MeasurePeak();
+    layout_.memory.arena = PlaceBuffers(layout_.buffers);
     return std::move(layout_);
   }
 
@@ -43,16 +46,19 @@ class LayoutMaker {
     std::vector<int> parts;
   };
   static constexpr int kBatchSlot = 0;
+  enum Kind : uint8_t { kActivation, kGradient, kState, kKinds };
 
   int End() const { return 2 * count_ + 1; }
   int BackwardMoment(int node) const { return 2 * count_ - node; }
 
-  int NewBuffer(int64_t bytes, int first) {
+  int NewBuffer(Kind kind, int64_t bytes, int first) {
+    kinds_.push_back(kind);
     layout_.buffers.push_back({.bytes = size_t(bytes), .first = first, .last = first});
     return int(layout_.buffers.size()) - 1;
   }
-  int NewValue(int node, int first) {
-    return NewBuffer(options_.batch * nodes_[size_t(node)].output.NumElements() *
+  int NewValue(Kind kind, int node, int first) {
+    return NewBuffer(kind,
+                     options_.batch * nodes_[size_t(node)].output.NumElements() *
                          int64_t(SizeOf(options_.dtype)),
                      first);
   }
@@ -169,7 +175,7 @@ class LayoutMaker {
       const Slot& slot = slots_[i];
       const int producer = slot.values[0];
       if (slot.host < 0) {
-        places[i].buffer = NewValue(producer, producer);
+        places[i].buffer = NewValue(kActivation, producer, producer);
       } else {
         const int whole = slots_[size_t(slot.host)].values[0];
         places[i] = Part(places[size_t(slot.host)], ChannelsOf(whole), slot.first_channel,
@@ -188,7 +194,8 @@ class LayoutMaker {
       Extend(layout_.activation[size_t(i)].buffer, i);
       Extend(layout_.activation[size_t(i)].buffer, last_read_[size_t(i)]);
       if (options_.training && traits(i).state_shape.rank() > 0) {
-        layout_.state[size_t(i)] = NewBuffer(options_.batch * traits(i).state_shape.NumElements() *
+        layout_.state[size_t(i)] = NewBuffer(kState,
+                                             options_.batch * traits(i).state_shape.NumElements() *
                                                  int64_t(SizeOf(traits(i).state_dtype)),
                                              i);
       }
@@ -210,7 +217,7 @@ class LayoutMaker {
   void PlaceGradients() {
     int last = count_ - 1;
     if (options_.loss_takes_logits) last = node(last).inputs[0];
-    layout_.gradient[size_t(last)].buffer = NewValue(last, count_);
+    layout_.gradient[size_t(last)].buffer = NewValue(kGradient, last, count_);
     for (int i = last; i > 0; --i) {
       if (!layout_.needs_gradient[size_t(i)]) continue;
       Extend(layout_.gradient[size_t(i)].buffer, BackwardMoment(i));
@@ -239,10 +246,28 @@ class LayoutMaker {
                  (dy.dense() || node(i).output == node(input).output)) {
         gradient = dy;
       } else {
-        gradient.buffer = NewValue(input, BackwardMoment(i));
+        gradient.buffer = NewValue(kGradient, input, BackwardMoment(i));
       }
       Extend(gradient.buffer, BackwardMoment(i));
     }
+  }
+
+  void MeasurePeak() {
+    std::vector<std::array<int64_t, kKinds>> changes(size_t(End()) + 2);
+    for (size_t i = 0; i < kinds_.size(); ++i) {
+      const PlannedBuffer& buffer = layout_.buffers[i];
+      changes[size_t(buffer.first)][kinds_[i]] += int64_t(buffer.bytes);
+      changes[size_t(buffer.last) + 1][kinds_[i]] -= int64_t(buffer.bytes);
+    }
+    std::array<int64_t, kKinds> live = {}, most = {};
+    for (const auto& change : changes) {
+      for (size_t k = 0; k < kKinds; ++k) live[k] += change[k];
+      const auto sum = [](const auto& kinds) { return std::reduce(kinds.begin(), kinds.end()); };
+      if (sum(live) > sum(most)) most = live;
+    }
+    layout_.memory.activations = size_t(most[kActivation]);
+    layout_.memory.gradients = size_t(most[kGradient]);
+    layout_.memory.state = size_t(most[kState]);
   }
 
   const std::vector<Node>& nodes_;
@@ -255,6 +280,7 @@ class LayoutMaker {
   std::vector<int> last_read_;  // per node: the moment at which its output is read last
   std::vector<int> slot_of_;    // per node
   std::vector<Slot> slots_;
+  std::vector<Kind> kinds_;  // of layout_.buffers
   PlanLayout layout_;
 };
 

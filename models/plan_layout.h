@@ -38,6 +38,18 @@ struct PlannedValue {
   friend bool operator==(const PlannedValue&, const PlannedValue&) = default;
 };
 
+// Bytes. Arena and workspace are what a plan allocates; `activations`, `gradients` and `state` are
+// what lives in the arena at the moment when most does.
+struct PlanMemory {
+  size_t activations = 0;  // kept for layers to come and for the backward pass
+  size_t gradients = 0;    // of activations
+  size_t state = 0;        // what layers keep for their own backward pass
+  size_t arena = 0;        // these three, and gaps between them
+  size_t workspace = 0;    // shared by all layers
+
+  size_t total() const { return arena + workspace; }
+};
+
 struct PlanLayout {
   static constexpr int kNone = -1;   // no such value
   static constexpr int kBatch = -2;  // the caller's batch, or its copy on the device
@@ -51,7 +63,7 @@ struct PlanLayout {
   std::vector<uint8_t> needs_gradient;
   int losses = kNone;
   std::vector<PlannedBuffer> buffers;
-  size_t arena_bytes = 0;
+  PlanMemory memory;  // without the workspace
 };
 
 struct PlanLayoutOptions {

@@ -64,11 +64,24 @@ TEST_F(PlanLayoutTest, ViewsAndOpsInPlaceShareMemory) {
   EXPECT_EQ(layout.gradient[0].buffer, PlanLayout::kNone);
 }
 
+TEST_F(PlanLayoutTest, MemoryIsSplitAtTheMomentOfMost) {
+  // Forward: the pooling, its input (32 values a sample), output (8) and state.
+  const PlanMemory forward = Make(/*training=*/false).memory;
+  EXPECT_EQ(forward.activations, 7u * (32 + 8) * 4);
+  EXPECT_EQ(forward.gradients + forward.state, 0u);
+  // Backward: the gradients of these, while the answers and losses wait to be read.
+  const PlanMemory training = Make(/*training=*/true).memory;
+  EXPECT_EQ(training.activations, 7u * (3 + 1) * 4);
+  EXPECT_EQ(training.gradients, 7u * (32 + 8) * 4);
+  EXPECT_EQ(training.state, 7u * 8);
+  EXPECT_GE(training.arena, training.activations + training.gradients + training.state);
+}
+
 TEST_F(PlanLayoutTest, EvaluationKeepsNothingForABackwardPass) {
   const PlanLayout layout = Make(/*training=*/false);
   EXPECT_EQ(layout.gradient, std::vector<PlannedValue>(kNodes));
   EXPECT_EQ(layout.state, std::vector<int>(kNodes, PlanLayout::kNone));
-  EXPECT_LT(layout.arena_bytes, Make(/*training=*/true).arena_bytes);
+  EXPECT_LT(layout.memory.arena, Make(/*training=*/true).memory.arena);
 }
 
 // Graphs of convolutions, which read their input in the backward pass; activations, which read

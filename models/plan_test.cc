@@ -135,7 +135,7 @@ TEST_P(PlanTest, TrainingAndEvaluationAgreeWithoutDropout) {
   EXPECT_NEAR(evaluation->LossSum(), run.plan->LossSum(), 1e-13);
   ASSERT_TRUE(evaluation->Forward(x).ok());
   EXPECT_TRUE(Close(Values(evaluation->predictions()), trained, 1e-12));
-  EXPECT_LT(evaluation->memory().activations, run.plan->memory().activations);
+  EXPECT_LT(evaluation->memory().arena, run.plan->memory().arena);
 }
 
 TEST_P(PlanTest, PlansSeeEachOthersParameters) {
@@ -212,6 +212,29 @@ TEST_P(PlanTest, GradientsStayWhereAPlanExpectsThem) {
   double sum = 0;
   for (double gradient : Values(run.store->gradients())) sum += gradient * gradient;
   EXPECT_GT(sum, 0);
+}
+
+TEST_P(PlanTest, MemoryIsKnownBeforeItIsAllocated) {
+  const Graph graph = TangledGraph(GetParam());
+  PlanSession run(graph, 5, DType::kFloat32);
+  for (bool training : {true, false}) {
+    const PlanMemory allocated = run.Compile(5, training)->memory();
+    const PlanMemory planned = *Plan::Measure(
+        graph, DType::kFloat32, *run.device, {.batch = 5, .training = training, .loss = &run.loss});
+    EXPECT_EQ(planned.activations, allocated.activations);
+    EXPECT_EQ(planned.gradients, allocated.gradients);
+    EXPECT_EQ(planned.state, allocated.state);
+    EXPECT_EQ(planned.arena, allocated.arena);
+    EXPECT_EQ(planned.workspace, allocated.workspace);
+    EXPECT_GT(planned.activations, 0u);
+    EXPECT_EQ(planned.gradients > 0, training);
+    EXPECT_GE(planned.arena, planned.activations + planned.gradients + planned.state);
+    EXPECT_EQ(planned.total(), planned.arena + planned.workspace);
+  }
+  // Also where no machine has it.
+  const auto huge = Plan::Measure(graph, DType::kFloat32, *run.device, {.batch = int64_t{1} << 24});
+  ASSERT_TRUE(huge.ok()) << huge.status();
+  EXPECT_GT(huge->arena, size_t{1} << 33);
 }
 
 TEST(PlanCompileTest, RefusesWhatNoMachineHolds) {
