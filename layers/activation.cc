@@ -38,6 +38,14 @@ std::string_view ActivationLayer::type_name() const {
       return "Sigmoid";
     case ActivationKind::kTanh:
       return "Tanh";
+    case ActivationKind::kLeakyRelu:
+      return "LeakyRelu";
+    case ActivationKind::kRelu6:
+      return "Relu6";
+    case ActivationKind::kArctanh:
+      return "Arctanh";
+    case ActivationKind::kLog:
+      return "Log";
   }
   return "?";
 }

@@ -55,6 +55,10 @@ class GraphBuilder {
   GraphBuilder& Relu() { return Activation(ActivationKind::kRelu); }
   GraphBuilder& Sigmoid() { return Activation(ActivationKind::kSigmoid); }
   GraphBuilder& Tanh() { return Activation(ActivationKind::kTanh); }
+  GraphBuilder& LeakyRelu() { return Activation(ActivationKind::kLeakyRelu); }
+  GraphBuilder& Relu6() { return Activation(ActivationKind::kRelu6); }
+  GraphBuilder& Arctanh() { return Activation(ActivationKind::kArctanh); }
+  GraphBuilder& Log() { return Activation(ActivationKind::kLog); }
   GraphBuilder& Activation(ActivationKind kind);
   GraphBuilder& Softmax();
   GraphBuilder& Add(const std::vector<Path>& paths);

@@ -17,6 +17,14 @@ std::string_view Name(ActivationKind kind) {
       return "sigmoid";
     case ActivationKind::kTanh:
       return "tanh";
+    case ActivationKind::kLeakyRelu:
+      return "leaky_relu";
+    case ActivationKind::kRelu6:
+      return "relu6";
+    case ActivationKind::kArctanh:
+      return "arctanh";
+    case ActivationKind::kLog:
+      return "log";
   }
   return "unknown";
 }

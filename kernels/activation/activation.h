@@ -1,9 +1,15 @@
 // Elementwise activations of spec'd kind and their gradients, both computed from the output y alone
 // (so an activation may run in place: y may be x, and dx may be dy).
 //
-//   relu      y = max(0, x)            dx = dy where y > 0
-//   sigmoid   y = 1 / (1 + e^-x)       dx = dy * y * (1 - y)
-//   tanh      y = tanh x               dx = dy * (1 - y^2)
+//   relu         y = max(0, x)                  dx = dy where y > 0
+//   sigmoid      y = 1 / (1 + e^-x)             dx = dy * y * (1 - y)
+//   tanh         y = tanh x                     dx = dy * (1 - y^2)
+//   leaky_relu   y = x where x > 0, else x/100  dx = dy where y > 0, else dy/100
+//   relu6        y = min(max(0, x), 6)          dx = dy where 0 < y < 6
+//   arctanh      y = artanh x                   dx = dy * cosh(y)^2, which is dy / (1 - x^2)
+//   log          y = log(sigmoid x)             dx = dy * (1 - e^y), which is dy * (1 - sigmoid x)
+//
+// A NaN stays one. artanh is infinite at 1 and -1 and NaN beyond.
 
 #ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_H_
 #define DTNN_KERNELS_ACTIVATION_ACTIVATION_H_
@@ -20,9 +26,14 @@
 
 namespace dtnn {
 
-enum class ActivationKind : uint8_t { kRelu, kSigmoid, kTanh };
+enum class ActivationKind : uint8_t { kRelu, kSigmoid, kTanh, kLeakyRelu, kRelu6, kArctanh, kLog };
+inline constexpr ActivationKind kActivationKinds[] = {
+    ActivationKind::kRelu,      ActivationKind::kSigmoid, ActivationKind::kTanh,
+    ActivationKind::kLeakyRelu, ActivationKind::kRelu6,   ActivationKind::kArctanh,
+    ActivationKind::kLog};
+inline constexpr double kLeakySlope = 0.01;
 
-std::string_view Name(ActivationKind kind);  // "relu", "sigmoid", "tanh"
+std::string_view Name(ActivationKind kind);  // "relu", "leaky_relu", ..., as in the table above
 
 struct ActivationSpec {
   ActivationKind kind = ActivationKind::kRelu;

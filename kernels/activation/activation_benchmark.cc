@@ -1,17 +1,17 @@
 // Bytes per second of the activations, on the maps of a small network (64 x 28 x 28 x 8, which stay
-// in cache) and on tensors larger than any cache.
+// in cache) and on tensors larger than any cache; `of_copy` is the share of the bandwidth of a
+// large copy by the same threads.
 
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/activation/activation.h"
+#include "tensor/parallel_for.h"
 
 namespace dtnn {
 namespace {
-
-constexpr ActivationKind kKinds[] = {ActivationKind::kRelu, ActivationKind::kSigmoid,
-                                     ActivationKind::kTanh};
 
 void Run(benchmark::State& state, ActivationKind kind, bool backward, int64_t n) {
   const auto context = *DeviceContext::Create(Device::Cpu());
@@ -23,11 +23,14 @@ void Run(benchmark::State& state, ActivationKind kind, bool backward, int64_t n)
         backward ? activation->Backward(y, x, dx, false) : activation->Forward(x, y);
     if (!status.ok()) state.SkipWithError("failed");
   }
-  state.SetBytesProcessed(state.iterations() * n * int64_t(sizeof(float)) * (backward ? 3 : 2));
+  static const double copy = MeasureCopyBandwidth(NumThreads()) * 1e9;
+  const int64_t bytes = state.iterations() * n * int64_t(sizeof(float)) * (backward ? 3 : 2);
+  state.SetBytesProcessed(bytes);
+  state.counters["of_copy"] = benchmark::Counter(double(bytes) / copy, benchmark::Counter::kIsRate);
 }
 
 const bool registered = [] {
-  for (const auto kind : kKinds) {
+  for (const auto kind : kActivationKinds) {
     for (const bool backward : {false, true}) {
       for (const int64_t n : {64 * 28 * 28 * 8, 1 << 24}) {
         const std::string name = absl::StrCat("BM_Activation", backward ? "Backward/" : "Forward/",

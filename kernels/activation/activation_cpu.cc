@@ -1,5 +1,8 @@
 #include "kernels/activation/activation_cpu.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "kernels/elementwise/operands.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
@@ -63,13 +66,72 @@ struct SigmoidGradient {
 struct TanhOp {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
-    return hn::Tanh(d, x);
+    return HWY_NAMESPACE::Tanh(d, x);  // not Highway's
   }
 };
 struct TanhGradient {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V y, V dy) const {
     return hn::Mul(dy, hn::NegMulAdd(y, y, hn::Set(d, 1)));
+  }
+};
+
+struct LeakyRelu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V leak = hn::Mul(x, hn::Set(d, hn::TFromD<D>(kLeakySlope)));
+    return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, leak);
+  }
+};
+struct LeakyReluGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    const V leak = hn::Mul(dy, hn::Set(d, hn::TFromD<D>(kLeakySlope)));
+    return hn::IfThenElse(hn::Gt(y, hn::Zero(d)), dy, leak);
+  }
+};
+
+struct Relu6 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V six = hn::Set(d, 6);
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), hn::IfThenElse(hn::Gt(x, six), six, x));
+  }
+};
+struct Relu6Gradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    const V below = hn::IfThenElseZero(hn::Lt(y, hn::Set(d, 6)), dy);
+    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), below);
+  }
+};
+
+struct ArctanhOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return Arctanh(d, x);
+  }
+};
+// cosh(y)^2 = (1 + e)^2 / 4e with e = e^-2|y|, which cannot overflow.
+struct ArctanhGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    const V e = ExpOfNonPositive(d, hn::Mul(hn::Abs(y), hn::Set(d, -2)));
+    const V sum = hn::Add(hn::Set(d, 1), e);
+    return hn::Mul(dy, hn::Div(hn::Mul(sum, sum), hn::Mul(hn::Set(d, 4), e)));
+  }
+};
+
+struct LogSigmoidOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return LogSigmoid(d, x);
+  }
+};
+struct LogSigmoidGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return hn::Mul(dy, OneMinusExp(d, y));
   }
 };
 
@@ -82,6 +144,14 @@ void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
       return TransformRange<T>(pass.grid, begin, end, SigmoidOp(), pass.y, pass.x);
     case ActivationKind::kTanh:
       return TransformRange<T>(pass.grid, begin, end, TanhOp(), pass.y, pass.x);
+    case ActivationKind::kLeakyRelu:
+      return TransformRange<T>(pass.grid, begin, end, LeakyRelu(), pass.y, pass.x);
+    case ActivationKind::kRelu6:
+      return TransformRange<T>(pass.grid, begin, end, Relu6(), pass.y, pass.x);
+    case ActivationKind::kArctanh:
+      return TransformRange<T>(pass.grid, begin, end, ArctanhOp(), pass.y, pass.x);
+    case ActivationKind::kLog:
+      return TransformRange<T>(pass.grid, begin, end, LogSigmoidOp(), pass.y, pass.x);
   }
 }
 
@@ -104,6 +174,14 @@ void BackwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
       return BackwardWith<T, SigmoidGradient>(pass, begin, end);
     case ActivationKind::kTanh:
       return BackwardWith<T, TanhGradient>(pass, begin, end);
+    case ActivationKind::kLeakyRelu:
+      return BackwardWith<T, LeakyReluGradient>(pass, begin, end);
+    case ActivationKind::kRelu6:
+      return BackwardWith<T, Relu6Gradient>(pass, begin, end);
+    case ActivationKind::kArctanh:
+      return BackwardWith<T, ArctanhGradient>(pass, begin, end);
+    case ActivationKind::kLog:
+      return BackwardWith<T, LogSigmoidGradient>(pass, begin, end);
   }
 }
 
@@ -138,9 +216,12 @@ class ActivationCpu : public Activation {
     ActivationPass pass = PassOver(GridOf(spec_.format, {&x, &y}));
     pass.x = OperandIn(pass.grid, x, spec_.format);
     pass.y = OperandIn(pass.grid, y, spec_.format);
-    ParallelFor(0, pass.grid.size(), Grain(), [&](int64_t begin, int64_t end) {
-      HWY_DYNAMIC_DISPATCH(ForwardRange)(pass, begin, end);
-    });
+    const bool math = IsOneOf({ActivationKind::kSigmoid, ActivationKind::kTanh,
+                               ActivationKind::kArctanh, ActivationKind::kLog});
+    ParallelFor(0, pass.grid.size(), math ? kMathGrain : kCopyGrain,
+                [&](int64_t begin, int64_t end) {
+                  HWY_DYNAMIC_DISPATCH(ForwardRange)(pass, begin, end);
+                });
     return absl::OkStatus();
   }
 
@@ -152,9 +233,11 @@ class ActivationCpu : public Activation {
     pass.dy = OperandIn(pass.grid, dy, spec_.format);
     pass.dx = OperandIn(pass.grid, dx, spec_.format);
     pass.accumulate = accumulate;
-    ParallelFor(0, pass.grid.size(), kCopyGrain, [&](int64_t begin, int64_t end) {
-      HWY_DYNAMIC_DISPATCH(BackwardRange)(pass, begin, end);
-    });
+    const bool math = IsOneOf({ActivationKind::kArctanh, ActivationKind::kLog});
+    ParallelFor(0, pass.grid.size(), math ? kMathGrain : kCopyGrain,
+                [&](int64_t begin, int64_t end) {
+                  HWY_DYNAMIC_DISPATCH(BackwardRange)(pass, begin, end);
+                });
     return absl::OkStatus();
   }
 
@@ -162,7 +245,9 @@ class ActivationCpu : public Activation {
   ActivationPass PassOver(const RowGrid& grid) const {
     return {.kind = spec_.kind, .dtype = spec_.dtype, .grid = grid};
   }
-  int64_t Grain() const { return spec_.kind == ActivationKind::kRelu ? kCopyGrain : kMathGrain; }
+  bool IsOneOf(std::initializer_list<ActivationKind> kinds) const {
+    return std::find(kinds.begin(), kinds.end(), spec_.kind) != kinds.end();
+  }
 
   ActivationSpec spec_;
 };

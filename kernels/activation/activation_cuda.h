@@ -36,6 +36,18 @@ struct ActivationForwardBody {
       case ActivationKind::kTanh:
         y[cell] = std::tanh(value);
         break;
+      case ActivationKind::kLeakyRelu:
+        y[cell] = value > 0 ? value : value * T(kLeakySlope);
+        break;
+      case ActivationKind::kRelu6:
+        y[cell] = value < 0 ? T(0) : value > 6 ? T(6) : value;
+        break;
+      case ActivationKind::kArctanh:
+        y[cell] = std::atanh(value);
+        break;
+      case ActivationKind::kLog:
+        y[cell] = (value > 0 ? T(0) : value) - std::log1p(std::exp(-std::abs(value)));
+        break;
     }
   }
 };
@@ -56,6 +68,16 @@ struct ActivationBackwardBody {
         return dvalue * (value * (1 - value));
       case ActivationKind::kTanh:
         return dvalue * (1 - value * value);
+      case ActivationKind::kLeakyRelu:
+        return value > 0 ? dvalue : dvalue * T(kLeakySlope);
+      case ActivationKind::kRelu6:
+        return value > 0 && value < 6 ? dvalue : T(0);
+      case ActivationKind::kArctanh: {
+        const T e = std::exp(-2 * std::abs(value));
+        return dvalue * ((1 + e) * (1 + e) / (4 * e));
+      }
+      case ActivationKind::kLog:
+        return -dvalue * std::expm1(value);
     }
     return 0;
   }

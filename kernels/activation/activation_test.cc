@@ -35,8 +35,22 @@ class ActivationTest : public ::testing::TestWithParam<std::tuple<ActivationKind
  protected:
   ActivationKind kind() const { return std::get<0>(GetParam()); }
   DType dtype() const { return std::get<1>(GetParam()); }
-  // Relu is exact; the others may be wrong in the last digits.
-  double tolerance() const { return kind() == ActivationKind::kRelu ? 0 : 6 * Epsilon(dtype()); }
+  // Comparisons are exact; functions may be wrong in the last digits.
+  double tolerance() const {
+    const bool compares = kind() == ActivationKind::kRelu || kind() == ActivationKind::kRelu6;
+    return compares ? 0 : 6 * Epsilon(dtype());
+  }
+  // Of gradients from integers: polynomials of them are exact.
+  double gradient_tolerance() const {
+    const bool exact = kind() != ActivationKind::kLeakyRelu && kind() != ActivationKind::kArctanh &&
+                       kind() != ActivationKind::kLog;
+    return exact ? 0 : 8 * Epsilon(dtype());
+  }
+  // Inputs where the function is defined.
+  Tensor Inputs(const Shape& shape) const {
+    return kind() == ActivationKind::kArctanh ? RandomTensor(dtype(), shape, 1)
+                                              : IntegerTensor(dtype(), shape, 1, 9);
+  }
 
   std::unique_ptr<Activation> Create(TensorFormat format = TensorFormat::kNHWC) const {
     return *CreateActivation(*context_, {.kind = kind(), .format = format, .dtype = dtype()});
@@ -58,7 +72,7 @@ class ActivationTest : public ::testing::TestWithParam<std::tuple<ActivationKind
 TEST_P(ActivationTest, ForwardEqualsReferenceForEveryLength) {
   ForEachSimdTarget([&] {
     for (const int64_t n : kLengths) {
-      const Tensor x = IntegerTensor(dtype(), {n}, 1, 9), y = ZeroTensor(dtype(), {n});
+      const Tensor x = Inputs({n}), y = ZeroTensor(dtype(), {n});
       ASSERT_TRUE(Create()->Forward(x, y).ok());
       EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 0, tolerance())) << n;
     }
@@ -74,7 +88,8 @@ TEST_P(ActivationTest, BackwardEqualsReferenceForEveryLength) {
         const std::vector<double> expected =
             Gradient(Values(y), Values(dy), Values(dx), accumulate);
         ASSERT_TRUE(Create()->Backward(y, dy, dx, accumulate).ok());
-        EXPECT_TRUE(Close(Values(dx), expected, 0)) << n;  // polynomials of integers: exact
+        EXPECT_TRUE(Close(Values(dx), expected, 8 * gradient_tolerance(), gradient_tolerance()))
+            << n;
       }
     }
   });
@@ -82,8 +97,11 @@ TEST_P(ActivationTest, BackwardEqualsReferenceForEveryLength) {
 
 TEST_P(ActivationTest, ExtremesAndNaN) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const std::vector<double> values = {-infinity, -1e30, -800, -103, -90, -20, -1e-3, -0.0,
-                                      0.0,       1e-30, 1e-5, 0.3,  20,  90,  1e30};
+  std::vector<double> values = {-1e30, -800,  -103, -90, -20, -1e-3, -0.0,
+                                0.0,   1e-30, 1e-5, 0.3, 20,  90,    1e30};
+  if (kind() == ActivationKind::kArctanh) {
+    values = {-1 + 0x1p-24, -0.999, -0.6, -1e-3, -0.0, 0.0, 1e-30, 1e-5, 0.3, 0.5, 1 - 0x1p-24};
+  }
   ForEachSimdTarget([&] {
     const Tensor x = TensorOf(dtype(), {int64_t(values.size())}, values);
     const Tensor y = ZeroTensor(dtype(), x.shape());
@@ -91,10 +109,45 @@ TEST_P(ActivationTest, ExtremesAndNaN) {
     // Below the smallest normal number a sigmoid may lose digits.
     EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 1e-37, tolerance()));
 
-    const Tensor special = TensorOf(dtype(), {2}, {infinity, std::nan("")});
+    const std::vector<double> specials = {infinity, -infinity, 1, -1, 1.5, -7, std::nan("")};
+    const Tensor special = TensorOf(dtype(), {int64_t(specials.size())}, specials);
     ASSERT_TRUE(Create()->Forward(special, special).ok());
-    EXPECT_EQ(Values(special)[0], reference::Activate(kind(), infinity));
-    EXPECT_TRUE(std::isnan(Values(special)[1])) << "a diverged value was hidden";
+    for (size_t i = 0; i < specials.size(); ++i) {
+      const double expected = reference::Activate(kind(), specials[i]);
+      const double actual = Values(special)[i];
+      SCOPED_TRACE(specials[i]);
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(actual)) << "a diverged value was hidden";
+      } else if (std::isinf(expected)) {
+        EXPECT_EQ(actual, expected);
+      } else {
+        EXPECT_NEAR(actual, expected, tolerance() * std::abs(expected));
+      }
+    }
+  });
+}
+
+// What the forward pass makes of its extremes has a gradient too, and a NaN has none that is
+// hidden.
+TEST_P(ActivationTest, GradientsOfExtremes) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> y = {0, 0.3, 1};
+  if (kind() == ActivationKind::kLeakyRelu) y = {-infinity, -1e30, -1, 0, 1, infinity};
+  if (kind() == ActivationKind::kRelu6) y = {0, 1e-30, 5.99, 6};
+  if (kind() == ActivationKind::kArctanh) y = {-18, -8, -1e-5, 0, 1e-5, 8, 18};
+  if (kind() == ActivationKind::kLog) y = {-infinity, -1e30, -200, -90, -1, -1e-3, -1e-6, -0.0};
+  const std::vector<double> ones(y.size(), 1);
+  ForEachSimdTarget([&] {
+    const Tensor dx = ZeroTensor(dtype(), {int64_t(y.size())});
+    const Tensor values = TensorOf(dtype(), dx.shape(), y);
+    ASSERT_TRUE(Create()->Backward(values, TensorOf(dtype(), dx.shape(), ones), dx, false).ok());
+    EXPECT_TRUE(Close(Values(dx), Gradient(Values(values), ones, Values(dx), false),
+                      2 * Epsilon(dtype()) * 1e-6, 60 * Epsilon(dtype())));
+    if (kind() == ActivationKind::kArctanh || kind() == ActivationKind::kLog) {
+      const Tensor nan = TensorOf(dtype(), {1}, {std::nan("")});
+      ASSERT_TRUE(Create()->Backward(nan, TensorOf(dtype(), {1}, {1}), nan, false).ok());
+      EXPECT_TRUE(std::isnan(Values(nan)[0])) << "a diverged value was hidden";
+    }
   });
 }
 
@@ -112,7 +165,7 @@ TEST_P(ActivationTest, PitchedViewsInBothFormats) {
       ASSERT_TRUE(activation->Backward(y, dy, dx, false).ok());
       const std::vector<double> zeros(size_t(shape.NumElements()));
       EXPECT_TRUE(Close(Values(dx, format), Gradient(Values(y, format), Values(dy), zeros, false),
-                        Epsilon(dtype()), 2 * Epsilon(dtype())));
+                        Epsilon(dtype()), 2 * Epsilon(dtype()) + gradient_tolerance()));
       // The padding around the view is still NaN.
       EXPECT_TRUE(
           std::isnan(dtype() == DType::kFloat32 ? y.data<float>()[-1] : y.data<double>()[-1]));
@@ -128,7 +181,7 @@ TEST_P(ActivationTest, WorksInPlace) {
   const std::vector<double> dx =
       Gradient(Values(x), gradient, std::vector<double>(gradient.size()), false);
   ASSERT_TRUE(Create()->Backward(x, dy, dy, false).ok());
-  EXPECT_TRUE(Close(Values(dy), dx, Epsilon(dtype()), 2 * Epsilon(dtype())));
+  EXPECT_TRUE(Close(Values(dy), dx, Epsilon(dtype()), 2 * Epsilon(dtype()) + gradient_tolerance()));
 }
 
 TEST_P(ActivationTest, SameBitsOnAnyNumberOfThreads) {
@@ -144,9 +197,7 @@ TEST_P(ActivationTest, SameBitsOnAnyNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ActivationTest,
-                         ::testing::Combine(::testing::Values(ActivationKind::kRelu,
-                                                              ActivationKind::kSigmoid,
-                                                              ActivationKind::kTanh),
+                         ::testing::Combine(::testing::ValuesIn(kActivationKinds),
                                             ::testing::Values(DType::kFloat32, DType::kFloat64)),
                          [](const auto& info) {
                            return std::string(Name(std::get<0>(info.param))) + "_" +
@@ -154,8 +205,9 @@ INSTANTIATE_TEST_SUITE_P(, ActivationTest,
                          });
 
 TEST(ActivationReferenceTest, SlopeIsTheDerivative) {
-  for (const auto kind : {ActivationKind::kRelu, ActivationKind::kSigmoid, ActivationKind::kTanh}) {
-    for (const double x : {-2.5, -0.4, 0.3, 1.7}) {
+  for (const auto kind : kActivationKinds) {
+    for (const double x : {-2.5, -0.4, 0.3, 1.7, 6.5}) {
+      if (kind == ActivationKind::kArctanh && std::abs(x) >= 1) continue;
       const double h = 1e-5;
       const double slope =
           (reference::Activate(kind, x + h) - reference::Activate(kind, x - h)) / (2 * h);

@@ -15,11 +15,19 @@ namespace dtnn::reference {
 inline double Activate(ActivationKind kind, double x) {
   switch (kind) {
     case ActivationKind::kRelu:
-      return x > 0 ? x : 0;
+      return x < 0 ? 0 : x;  // a NaN stays one
     case ActivationKind::kSigmoid:
       return 1 / (1 + std::exp(-x));
     case ActivationKind::kTanh:
       return std::tanh(x);
+    case ActivationKind::kLeakyRelu:
+      return x > 0 ? x : kLeakySlope * x;
+    case ActivationKind::kRelu6:
+      return x < 0 ? 0 : x > 6 ? 6 : x;
+    case ActivationKind::kArctanh:
+      return std::atanh(x);
+    case ActivationKind::kLog:
+      return x > 0 ? -std::log1p(std::exp(-x)) : x - std::log1p(std::exp(x));
   }
   return 0;
 }
@@ -33,6 +41,14 @@ inline double ActivationSlope(ActivationKind kind, double y) {
       return y * (1 - y);
     case ActivationKind::kTanh:
       return 1 - y * y;
+    case ActivationKind::kLeakyRelu:
+      return y > 0 ? 1 : kLeakySlope;
+    case ActivationKind::kRelu6:
+      return y > 0 && y < 6 ? 1 : 0;
+    case ActivationKind::kArctanh:
+      return std::cosh(y) * std::cosh(y);
+    case ActivationKind::kLog:
+      return -std::expm1(y);
   }
   return 0;
 }

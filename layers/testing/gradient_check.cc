@@ -62,16 +62,17 @@ struct Bench {
 };
 
 // Random values at a distance from 0, and from each other, that a small step does not bridge.
-Tensor Separated(DType dtype, const Shape& shape, uint64_t seed) {
+Tensor Separated(DType dtype, const Shape& shape, uint64_t seed, double range = 1) {
   std::vector<double> values = Values(RandomTensor(DType::kFloat64, shape, seed));
   for (size_t i = 0; i < values.size(); ++i) {
+    values[i] *= range;
     values[i] += (values[i] < 0 ? -1 : 1) * (2e-3 + 1e-4 * double(i % 17));
   }
   return TensorOf(dtype, shape, values);
 }
 
 absl::StatusOr<Bench> MakeBench(const Layer& layer, const std::vector<Shape>& inputs,
-                                TensorFormat format, int64_t batch, DType dtype) {
+                                TensorFormat format, int64_t batch, DType dtype, double range) {
   Bench bench;
   bench.device = *DeviceContext::Create(Device::Cpu());
   absl::StatusOr<Shape> output = layer.OutputShape(inputs, format);
@@ -90,7 +91,7 @@ absl::StatusOr<Bench> MakeBench(const Layer& layer, const std::vector<Shape>& in
   const LayerOpTraits traits = bench.op->traits();
   uint64_t seed = 1;
   for (const Shape& input : inputs) {
-    bench.inputs.push_back(Separated(dtype, input.Prepend(batch), seed++));
+    bench.inputs.push_back(Separated(dtype, input.Prepend(batch), seed++, range));
     bench.dx.push_back(ZeroTensor(dtype, input.Prepend(batch)));
   }
   for (const ParameterSpec& spec : layer.Parameters(inputs, format)) {
@@ -217,13 +218,13 @@ void Spoil(const Tensor& tensor) {
 }  // namespace
 
 ::testing::AssertionResult CheckGradients(const Layer& layer, const std::vector<Shape>& inputs,
-                                          TensorFormat format, int64_t batch) {
-  absl::StatusOr<Bench> exact = MakeBench(layer, inputs, format, batch, DType::kFloat64);
+                                          TensorFormat format, int64_t batch, double range) {
+  absl::StatusOr<Bench> exact = MakeBench(layer, inputs, format, batch, DType::kFloat64, range);
   if (!exact.ok()) return ::testing::AssertionFailure() << exact.status();
   if (auto result = CheckNumerically(*exact); !result) return result << " in float64";
   if (auto result = CheckTraits(*exact); !result) return result;
 
-  absl::StatusOr<Bench> rounded = MakeBench(layer, inputs, format, batch, DType::kFloat32);
+  absl::StatusOr<Bench> rounded = MakeBench(layer, inputs, format, batch, DType::kFloat32, range);
   if (!rounded.ok()) return ::testing::AssertionFailure() << rounded.status();
   exact->Forward();
   exact->Backward(false);
