@@ -51,9 +51,10 @@ absl::StatusOr<LoadedWeights> LoadWeights(std::string_view path, const Graph& gr
                                           ParameterStore& store, DeviceContext& context,
                                           const LoadWeightsOptions& options = {});
 
-// All of the file or nothing.
+// All of the file or nothing. `values`: others than those of the store, laid out as its
+// all_values().
 absl::Status SaveWeights(std::string_view path, const Graph& graph, const ParameterStore& store,
-                         DeviceContext& context);
+                         DeviceContext& context, const Tensor& values = {});
 
 // The same in two steps, for files that hold more than weights. What a file holds, checked and
 // converted, to be put in place when everything else is right too:
@@ -70,9 +71,7 @@ class StagedWeights {
   LoadedWeights loaded_;
 };
 
-// The parameters of a store, under their keys; views of a copy on the host.
-absl::StatusOr<NamedTensors> NamedParameters(const Graph& graph, const ParameterStore& store,
-                                             DeviceContext& context);
+// The texts that such a file carries.
 NamedTexts WeightTags(const Graph& graph, const ParameterStore& store);
 
 }  // namespace dtnn

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/builder.h"
+#include "models/parameter_arrays.h"
 #include "models/plan.h"
 #include "models/zoo/zoo.h"
 #include "tensor/npz.h"
@@ -102,7 +103,7 @@ class WeightsTest : public ::testing::Test {
 
   // The arrays of the parameters, as a file of ours would hold them.
   NamedTensors Arrays(const Graph& graph, const ParameterStore& store) {
-    return *NamedParameters(graph, store, *device_);
+    return *NameArena(graph, store, *device_, store.all_values(), {});
   }
 
   absl::StatusOr<LoadedWeights> Load(const Graph& graph, ParameterStore& store,

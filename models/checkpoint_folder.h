@@ -1,0 +1,68 @@
+// The checkpoints of one run in one folder: checkpoint-<steps>.npz, of which the newest few stay.
+//
+// Whatever happens, be it a full disk or a process killed at any moment, the folder holds a
+// checkpoint that loads as soon as the first was written: older ones are deleted only when a newer
+// one is complete and on the disk. A damaged file is passed over for the one before it.
+// One process at a time may write into a folder. Errors name the folder or file.
+
+#ifndef DTNN_MODELS_CHECKPOINT_FOLDER_H_
+#define DTNN_MODELS_CHECKPOINT_FOLDER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "models/checkpoint.h"
+#include "models/graph.h"
+#include "models/parameter_store.h"
+
+namespace dtnn {
+
+class CheckpointFolder {
+ public:
+  // `keep`: how many checkpoints stay, at least 1.
+  explicit CheckpointFolder(std::string_view folder, int keep = 2);
+
+  // Makes the folder where there is none, and clears away what a killed run left half written. A
+  // run that begins anew is refused where another run's checkpoints are: FailedPrecondition.
+  absl::Status Prepare(bool resume);
+
+  struct Saved {
+    std::string path;
+    std::vector<std::string> warnings;  // older checkpoints that could not be deleted
+  };
+  // Writes run.training.steps_done's checkpoint. Then deletes the oldest beyond `keep`, and those
+  // of more steps: they are of a future that was given up.
+  absl::StatusOr<Saved> Save(const Graph& graph, const ParameterStore& store,
+                             DeviceContext& context, const RunState& run);
+
+  struct Latest {
+    std::string path;
+    StagedCheckpoint checkpoint;
+    std::vector<std::string> warnings;  // files that were passed over, and why
+  };
+  // The newest checkpoint that is intact, read but not applied. NotFound where the folder has none,
+  // saying what was looked for; DataLoss where all are damaged; FailedPrecondition where the newest
+  // intact one is of another run.
+  absl::StatusOr<Latest> Newest(const Graph& graph, const ParameterStore& store,
+                                DeviceContext& context, std::string_view optimizer) const;
+
+ private:
+  struct File {
+    int64_t steps = 0;
+    std::string path;
+  };
+  // Newest first.
+  absl::StatusOr<std::vector<File>> List() const;
+
+  std::string folder_;
+  int keep_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_CHECKPOINT_FOLDER_H_

@@ -1,0 +1,116 @@
+#include "models/checkpoint_info.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "models/checkpoint.pb.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+void ToProto(const TrainingState& state, proto::TrainingState* message) {
+  message->set_epoch(state.epoch);
+  message->set_step_in_epoch(state.step_in_epoch);
+  message->set_steps_done(state.steps_done);
+  message->set_learning_rate(state.learning_rate);
+  message->set_random_seed(state.random_seed);
+  for (double sum : state.figure_sums) message->add_figure_sums(sum);
+  message->set_figure_samples(state.figure_samples);
+  for (const auto& [name, values] : state.schedulers) {
+    proto::SchedulerState& scheduler = (*message->mutable_schedulers())[name];
+    for (double value : values) scheduler.add_values(value);
+  }
+  proto::SamplerSettings* sampler = message->mutable_sampler();
+  sampler->set_batch(state.sampler.batch);
+  sampler->set_ranks(state.sampler.ranks);
+  sampler->set_samples(state.sampler.samples);
+  sampler->set_steps_per_epoch(state.sampler.steps_per_epoch);
+  sampler->set_seed(state.sampler.seed);
+}
+
+TrainingState FromProto(const proto::TrainingState& message) {
+  TrainingState state;
+  state.epoch = message.epoch();
+  state.step_in_epoch = message.step_in_epoch();
+  state.steps_done = message.steps_done();
+  state.learning_rate = message.learning_rate();
+  state.random_seed = message.random_seed();
+  state.figure_sums.assign(message.figure_sums().begin(), message.figure_sums().end());
+  state.figure_samples = message.figure_samples();
+  for (const auto& [name, scheduler] : message.schedulers()) {
+    state.schedulers[name].assign(scheduler.values().begin(), scheduler.values().end());
+  }
+  const proto::SamplerSettings& sampler = message.sampler();
+  state.sampler = {.batch = sampler.batch(),
+                   .ranks = sampler.ranks(),
+                   .samples = sampler.samples(),
+                   .steps_per_epoch = sampler.steps_per_epoch(),
+                   .seed = sampler.seed()};
+  return state;
+}
+
+// What no run can be in.
+bool MakesSense(const CheckpointInfo& info) {
+  const TrainingState& t = info.training;
+  const int64_t counts[] = {t.epoch,          t.step_in_epoch, t.steps_done,
+                            t.figure_samples, t.sampler.batch, t.sampler.samples};
+  return std::ranges::all_of(counts, [](int64_t count) { return count >= 0; }) &&
+         t.step_in_epoch <= t.steps_done && t.sampler.ranks > 0 && std::isfinite(t.learning_rate) &&
+         info.slots >= 0 && info.slots <= kMaxCheckpointSlots;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
+  proto::Checkpoint message;
+  message.set_version(kVersion);
+  message.set_model(info.model);
+  message.set_format(info.format);
+  message.set_dtype(info.dtype);
+  message.set_optimizer(info.optimizer);
+  message.set_slots(info.slots);
+  ToProto(info.training, message.mutable_state());
+  for (const std::string& owner : info.kept) message.add_kept(owner);
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);  // the same run gives the same bytes
+    if (!message.SerializeToCodedStream(&coded)) {
+      return absl::InternalError("the state of the run cannot be written");
+    }
+  }
+  return bytes;
+}
+
+absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std::string_view name) {
+  const auto refused = [&](std::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(what)));
+  };
+  proto::Checkpoint message;
+  constexpr size_t kMost = 1 << 28;
+  if (bytes.size() > kMost || !message.ParseFromArray(bytes.data(), int(bytes.size()))) {
+    return refused("is not the state of a run");
+  }
+  if (message.version() < 1 || message.version() > kVersion) {
+    return refused(absl::StrCat("is of version ", message.version(), " of the format; up to ",
+                                kVersion, " are known"));
+  }
+  CheckpointInfo info;
+  info.model = message.model();
+  info.format = message.format();
+  info.dtype = message.dtype();
+  info.optimizer = message.optimizer();
+  info.slots = int(std::clamp<int64_t>(message.slots(), -1, kMaxCheckpointSlots + 1));
+  info.training = FromProto(message.state());
+  info.kept.assign(message.kept().begin(), message.kept().end());
+  if (!MakesSense(info)) return refused("holds counts or a learning rate that no run can have");
+  return info;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,96 @@
+#include "models/checkpoint_info.h"
+
+#include <functional>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/checkpoint.pb.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+CheckpointInfo Some() {
+  CheckpointInfo info = {.model = "vgg16",
+                         .format = "NHWC",
+                         .dtype = "float32",
+                         .optimizer = "adam",
+                         .slots = 2,
+                         .kept = {"early_stopping", "other"}};
+  info.training = {.epoch = 3,
+                   .step_in_epoch = 17,
+                   .steps_done = int64_t{1} << 40,
+                   .learning_rate = 0.1,
+                   .random_seed = std::numeric_limits<uint64_t>::max(),
+                   .figure_sums = {1.5, -0.0, 1e300},
+                   .figure_samples = 1088};
+  info.training.schedulers["warm_up"] = {};
+  info.training.schedulers["early_stopping"] = {0.25, std::numeric_limits<double>::infinity()};
+  info.training.sampler = {
+      .batch = 64, .ranks = 4, .samples = 48000, .steps_per_epoch = 5, .seed = 57005};
+  return info;
+}
+
+absl::Status StatusOf(const CheckpointInfo& info) {
+  return DecodeCheckpointInfo(*EncodeCheckpointInfo(info), "x.npz/__state__").status();
+}
+
+TEST(CheckpointInfoTest, EverythingComesBack) {
+  const CheckpointInfo info = Some();
+  const absl::StatusOr<CheckpointInfo> back =
+      DecodeCheckpointInfo(*EncodeCheckpointInfo(info), "x");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, info);
+  EXPECT_EQ(*EncodeCheckpointInfo(*back), *EncodeCheckpointInfo(info));
+  // A new run, where all counts are 0.
+  CheckpointInfo fresh = {.model = "m", .format = "NCHW", .dtype = "float64", .optimizer = "sgd"};
+  EXPECT_EQ(*DecodeCheckpointInfo(*EncodeCheckpointInfo(fresh), "x"), fresh);
+}
+
+TEST(CheckpointInfoTest, WhatIsNoSuchMessageIsRefusedByName) {
+  const std::string bytes = *EncodeCheckpointInfo(Some());
+  for (const std::string& broken : {std::string("no message"), bytes.substr(0, bytes.size() - 1),
+                                    std::string(3, '\xff'), std::string()}) {
+    const absl::Status status = DecodeCheckpointInfo(broken, "x.npz/__state__").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("x.npz/__state__: is "));
+  }
+}
+
+TEST(CheckpointInfoTest, ANewerVersionIsRefusedAndUnknownFieldsAreNot) {
+  proto::Checkpoint message;
+  ASSERT_TRUE(message.ParseFromString(*EncodeCheckpointInfo(Some())));
+  message.set_version(2);
+  EXPECT_THAT(
+      std::string(DecodeCheckpointInfo(message.SerializeAsString(), "x").status().message()),
+      HasSubstr("is of version 2 of the format; up to 1 are known"));
+  message.set_version(1);
+  const std::string field_100 = "\xa2\x06\x01?";  // as a later writer of version 1 may add
+  EXPECT_EQ(*DecodeCheckpointInfo(message.SerializeAsString() + field_100, "x"), Some());
+}
+
+TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
+  const std::function<void(CheckpointInfo&)> kBreakages[] = {
+      [](CheckpointInfo& i) { i.training.epoch = -1; },
+      [](CheckpointInfo& i) { i.training.step_in_epoch = -1; },
+      [](CheckpointInfo& i) { i.training.step_in_epoch = i.training.steps_done + 1; },
+      [](CheckpointInfo& i) { i.training.steps_done = -1; },
+      [](CheckpointInfo& i) { i.training.figure_samples = -1; },
+      [](CheckpointInfo& i) { i.training.sampler.ranks = 0; },
+      [](CheckpointInfo& i) { i.training.sampler.batch = -1; },
+      [](CheckpointInfo& i) { i.training.learning_rate = std::numeric_limits<double>::infinity(); },
+      [](CheckpointInfo& i) { i.slots = -1; },
+      [](CheckpointInfo& i) { i.slots = kMaxCheckpointSlots + 1; },
+  };
+  EXPECT_TRUE(StatusOf(Some()).ok());
+  for (size_t i = 0; i < std::size(kBreakages); ++i) {
+    CheckpointInfo info = Some();
+    kBreakages[i](info);
+    EXPECT_THAT(std::string(StatusOf(info).message()), HasSubstr("that no run can have")) << i;
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,123 @@
+#include "models/parameter_arrays.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// "layer 7 (FC)".
+std::string LayerOf(const Graph& graph, const ParameterArray& array) {
+  const Node& node = graph.nodes()[array.node];
+  return absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()), ")");
+}
+
+absl::Status CheckShape(const std::string& file, const Graph& graph, const ParameterArray& array,
+                        WeightsLayout layout, std::string_view reason) {
+  const ParameterSpec& spec = array.spec(graph);
+  const Shape& shape = array.array.shape();
+  if (ShapeFits(shape, spec, graph.format(), layout)) return absl::OkStatus();
+  const std::string where = spec.layout == ParameterLayout::kFilter
+                                ? absl::StrCat(" in a file of layout ", std::string(Name(layout)),
+                                               " (", std::string(reason), ")")
+                                : "";
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": \"", array.key, "\" of ", LayerOf(graph, array), " has shape ",
+                   shape.ToString(), ", but model ", graph.name(), " needs ",
+                   ShapeInFile(spec, graph.format(), layout).ToString(), where));
+}
+
+absl::StatusOr<ImageExtents> OriginFor(const std::string& file, const Graph& graph,
+                                       const ParameterArray& array, WeightsLayout layout,
+                                       const std::vector<std::optional<ImageExtents>>& origins) {
+  if (!NeedsFeatureOrigin(array.spec(graph), graph.format(), layout)) return ImageExtents{};
+  const Node& node = graph.nodes()[array.node];
+  const std::optional<ImageExtents>& origin = origins[size_t(node.inputs[0])];
+  if (origin.has_value()) return *origin;
+  return absl::UnimplementedError(absl::StrCat(
+      file, ": \"", array.key, "\" cannot be brought from ", std::string(Name(layout)),
+      " into the model's ", std::string(Name(graph.format())), ": ", LayerOf(graph, array),
+      " takes features of several orders in one vector. Run the model in the file's format"));
+}
+
+}  // namespace
+
+std::vector<ParameterArray> ParameterArrays(const Graph& graph, const ArenaKeys& keys) {
+  std::vector<ParameterArray> arrays;
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    for (size_t p = 0; p < node.parameters.size(); ++p) {
+      if (keys.trainable_only && !node.parameters[p].trainable) continue;
+      const std::string key = keys.prefix + Graph::WeightKey(node, node.parameters[p]);
+      arrays.push_back({.node = n, .parameter = p, .key = key});
+    }
+  }
+  return arrays;
+}
+
+std::string ListKeys(const std::vector<std::string>& keys) {
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(keys.size(), 3); ++i) {
+    absl::StrAppend(&text, i == 0 ? "\"" : ", \"", absl::CHexEscape(keys[i]), "\"");
+  }
+  if (keys.size() > 3) absl::StrAppend(&text, " and ", keys.size() - 3, " more");
+  return text;
+}
+
+absl::StatusOr<NamedTensors> NameArena(const Graph& graph, const ParameterStore& store,
+                                       DeviceContext& context, const Tensor& arena,
+                                       const ArenaKeys& keys) {
+  Tensor host = arena;
+  DTNN_RETURN_IF_ERROR(context.Synchronize());
+  if (!arena.buffer()->host_accessible()) {
+    DTNN_ASSIGN_OR_RETURN(host, Tensor::Allocate(Device::Cpu(), arena.dtype(), arena.shape()));
+    DTNN_RETURN_IF_ERROR(context.Copy(arena, host));
+    DTNN_RETURN_IF_ERROR(context.Synchronize());
+  }
+  NamedTensors tensors;
+  for (const ParameterArray& array : ParameterArrays(graph, keys)) {
+    tensors.emplace_back(array.key, store.Slice(host, int(array.node), int(array.parameter)));
+  }
+  return tensors;
+}
+
+bool ShapeFits(const Shape& shape, const ParameterSpec& parameter, TensorFormat format,
+               WeightsLayout layout) {
+  const Shape& own = parameter.shape;
+  return shape == ShapeInFile(parameter, format, layout) ||
+         (own.rank() == 1 && shape == Shape{1, own[0], 1, 1});
+}
+
+absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, const std::string& file,
+                         const Graph& graph, const ParameterStore& store, WeightsLayout layout,
+                         std::string_view reason, const Tensor& arena) {
+  const std::vector<std::optional<ImageExtents>> origins = FeatureOrigins(graph);
+  for (const ParameterArray& array : arrays) {
+    DTNN_RETURN_IF_ERROR(CheckShape(file, graph, array, layout, reason));
+    DTNN_ASSIGN_OR_RETURN(const ImageExtents origin,
+                          OriginFor(file, graph, array, layout, origins));
+    ConvertParameter(array.spec(graph), array.array, layout,
+                     store.Slice(arena, int(array.node), int(array.parameter)), graph.format(),
+                     origin);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> ReadArena(ArrayFileReader& file, const Graph& graph,
+                                 const ParameterStore& store, WeightsLayout layout,
+                                 const ArenaKeys& keys) {
+  const Shape shape = keys.trainable_only ? store.values().shape() : store.all_values().shape();
+  DTNN_ASSIGN_OR_RETURN(Tensor arena, Tensor::Zeros(store.dtype(), shape));
+  std::vector<ParameterArray> arrays = ParameterArrays(graph, keys);
+  for (ParameterArray& array : arrays) {
+    DTNN_ASSIGN_OR_RETURN(array.array, file.Read(array.key));
+  }
+  DTNN_RETURN_IF_ERROR(PlaceArrays(arrays, file.file(), graph, store, layout, "as its tag says", arena));
+  return arena;
+}
+
+}  // namespace dtnn
