@@ -128,7 +128,7 @@ TEST_P(OracleTest, AnswersAsRecorded) {
   const absl::StatusOr<Answers> answers = Evaluate(oracle, *graph, *store, *device, *dataset);
   ASSERT_TRUE(answers.ok()) << answers.status();
 
-  absl::StatusOr<NpzReader> recorded = NpzReader::Open(files + "-answers->npz");
+  absl::StatusOr<NpzReader> recorded = NpzReader::Open(files + "-answers.npz");
   ASSERT_TRUE(recorded.ok()) << recorded.status();
   const std::vector<double> index = Values(*recorded->Read("index"));
   std::vector<double> asked;
