@@ -4,9 +4,69 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/batch_norm/batch_norm.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
+namespace {
+
+BatchNormParameters ParametersIn(std::span<const ParameterView> parameters) {
+  return {.gamma = parameters[BatchNormalizationLayer::kGamma],
+          .beta = parameters[BatchNormalizationLayer::kBeta]};
+}
+RunningStatistics RunningIn(std::span<const ParameterView> parameters) {
+  return {.mean = parameters[BatchNormalizationLayer::kRunningMean],
+          .variance = parameters[BatchNormalizationLayer::kRunningVar]};
+}
+
+class BatchNormalizationOp : public LayerOp {
+ public:
+  BatchNormalizationOp(std::unique_ptr<BatchNorm> norm, BatchStatistics statistics, bool training,
+                       bool relu)
+      : norm_(std::move(norm)),
+        statistics_(std::move(statistics)),
+        training_(training),
+        relu_(relu) {}
+
+  LayerOpTraits traits() const override {
+    return {.backward_reads_input = true,
+            .forward_in_place = true,
+            .backward_in_place = 0,
+            .backward_includes_relu = relu_,
+            .changes_parameters = training_,
+            .workspace_bytes = norm_->workspace_bytes()};
+  }
+
+  absl::Status Forward(const ForwardArgs& args) override {
+    const Tensor& x = args.inputs[0];
+    const BatchNormParameters parameters = ParametersIn(args.parameters);
+    const RunningStatistics running = RunningIn(args.parameters);
+    if (!training_) return norm_->Infer(x, parameters, running, args.output, args.workspace);
+    DTNN_RETURN_IF_ERROR(norm_->Statistics(x, statistics_, args.workspace));
+    DTNN_RETURN_IF_ERROR(norm_->Track(statistics_, running));
+    return norm_->Apply(x, statistics_, parameters, args.output, args.workspace);
+  }
+
+  absl::Status Backward(const BackwardArgs& args) override {
+    const Tensor& x = args.inputs[0];
+    const BatchNormParameters parameters = ParametersIn(args.parameters);
+    const BatchNormGradients gradients = {.gamma = args.gradients[BatchNormalizationLayer::kGamma],
+                                          .beta = args.gradients[BatchNormalizationLayer::kBeta]};
+    DTNN_RETURN_IF_ERROR(
+        norm_->Gradients(x, args.dy, statistics_, parameters, gradients, args.workspace));
+    if (args.dx[0].empty()) return absl::OkStatus();
+    const int64_t count = x.num_elements() / gradients.gamma.num_elements();
+    return norm_->BackwardData(x, args.dy, statistics_, parameters, gradients, count, args.dx[0],
+                               args.accumulate[0], args.workspace);
+  }
+
+ private:
+  std::unique_ptr<BatchNorm> norm_;
+  BatchStatistics statistics_;  // of the last batch, between forward and backward
+  bool training_, relu_;
+};
+
+}  // namespace
 
 absl::StatusOr<Shape> BatchNormalizationLayer::OutputShape(std::span<const Shape> inputs,
                                                            TensorFormat /*format*/) const {
@@ -37,8 +97,28 @@ std::vector<ParameterSpec> BatchNormalizationLayer::Parameters(std::span<const S
 }
 
 absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
-    const BindContext& /*context*/) const {
-  return absl::UnimplementedError("batch normalisation has no kernel yet");
+    const BindContext& context) const {
+  const Shape& sample = context.inputs[0];
+  BatchNormSpec spec = {.batch = context.batch,
+                        .channels = sample[0],
+                        .format = context.format,
+                        .dtype = context.dtype,
+                        .epsilon = options_.epsilon,
+                        .momentum = options_.momentum,
+                        .relu = context.fuse_relu};
+  if (sample.rank() == 3) {
+    const ImageExtents image = ExtentsOf(sample, context.format);
+    spec.positions = image.height * image.width;
+    spec.channels = image.channels;
+  }
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<BatchNorm> norm, CreateBatchNorm(*context.device, spec));
+  BatchStatistics statistics;
+  for (Tensor* tensor : {&statistics.mean, &statistics.variance}) {
+    DTNN_ASSIGN_OR_RETURN(
+        *tensor, Tensor::Allocate(context.device->device(), DType::kFloat64, Shape{spec.channels}));
+  }
+  return std::make_unique<BatchNormalizationOp>(std::move(norm), std::move(statistics),
+                                                context.training, context.fuse_relu);
 }
 
 }  // namespace dtnn

@@ -31,6 +31,7 @@ class BatchNormalizationLayer : public Layer {
   std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,
                                         TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
+  bool CanFuseRelu() const override { return true; }
   const BatchNormalizationOptions& options() const { return options_; }
 
  private:

@@ -43,7 +43,7 @@ absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, Device
   return plan.memory_;
 }
 
-// Binds every layer, and lets convolutions and matrix products absorb a relu that follows them.
+// Binds every layer, and lets those that can absorb a relu that follows them.
 absl::Status Plan::Bind(const PlanOptions& options) {
   if (options.batch < 1) {
     return absl::InvalidArgumentError(
@@ -87,7 +87,12 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     if (!op.ok()) return Annotate(step, op.status());
     step.op = *std::move(op);
     step.traits = step.op->traits();
+    changes_parameters_ |= step.traits.changes_parameters;
     step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
+    // Where the op before takes over the backward pass too, nothing is left of a relu.
+    if (absorbed[i] && traits[size_t(node.inputs[0])].backward_includes_relu) {
+      step.traits = {.is_view = true, .backward_in_place = 0};
+    }
     traits.push_back(step.traits);
     steps_.push_back(std::move(step));
   }
@@ -243,6 +248,7 @@ absl::Status Plan::RunForward(size_t begin, size_t end, int64_t step_number) {
         {step.inputs, step.output, step.parameters, step.state, workspace, step_number});
     if (!status.ok()) return Annotate(step, status);
   }
+  if (changes_parameters_) store_->MarkChanged();
   return absl::OkStatus();
 }
 

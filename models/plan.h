@@ -46,7 +46,7 @@ class Plan {
   // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `targets`
   // are classes or values as the loss takes them (optim/loss.h). InvalidArgument for another shape
   // or type and for a class that is none. Predictions only; a training plan applies dropout here
-  // too:
+  // too, and renews running statistics:
   absl::Status Forward(const Tensor& x);
   // Predictions and losses:
   absl::Status Evaluate(const Tensor& x, const Tensor& targets);
@@ -113,6 +113,7 @@ class Plan {
   int64_t n_ = 0;      // samples that the views are made for
   bool training_ = false;
   bool loss_takes_logits_ = false, takes_classes_ = false, takes_values_ = false;
+  bool changes_parameters_ = false;  // running statistics, in a forward pass of training
   std::vector<Step> steps_;
   std::vector<size_t> batch_readers_;  // steps whose views point into the batch
   std::unique_ptr<LossOp> loss_;

@@ -1,0 +1,105 @@
+// Batch normalisation (Ioffe & Szegedy, ICML 2015) of images per channel, of vectors per feature,
+// optionally followed by a relu. With sums over the m elements of a channel and s^2 = variance +
+// epsilon:
+//
+//   Statistics    mean = sum(x) / m;  variance = sum((x - mean)^2) / m
+//   Apply         y = gamma * (x - mean) / s + beta                         relu: y = max(0, that)
+//   Track         running = momentum * running + (1 - momentum) * (mean or variance)
+//   Infer         Apply with the running statistics
+//   Gradients     dbeta = sum(dy);  dgamma = sum(dy * (x - mean)) / s
+//   BackwardData  dx = gamma / s * (dy - dbeta / count - (x - mean) / s * dgamma / count)
+//
+// Training is split where ranks would exchange what they found: statistics, or dgamma and dbeta
+// with the count of all ranks. With relu, dy counts only where the y of Apply is positive, which is
+// found from x again, to the bit: y itself need not be kept. Statistics are float64 and differences
+// are summed from a sample of the channel on, so a mean far larger than the deviation costs no
+// digits. One element gives variance 0 and y = beta. A running variance below 0 counts as 0.
+//
+// x, y, dy, dx: (n, ...) of one shape, n <= batch, a pitch allowed. y may be x; dx may be dy unless
+// accumulating. Results do not depend on the number of threads. Bytes moved: Statistics and Apply
+// read x twice and write y; Gradients and BackwardData read x and dy twice and write dx.
+
+#ifndef DTNN_KERNELS_BATCH_NORM_BATCH_NORM_H_
+#define DTNN_KERNELS_BATCH_NORM_BATCH_NORM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "kernels/parameter_view.h"
+#include "kernels/workspace.h"
+#include "tensor/format.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct BatchNormSpec {
+  int64_t batch = 0;      // the most a call will bring
+  int64_t positions = 1;  // height * width of an image; 1 for vectors
+  int64_t channels = 0;
+  TensorFormat format = TensorFormat::kNHWC;  // of images
+  DType dtype = DType::kFloat32;
+  double epsilon = 1e-5;
+  double momentum = 0.9;
+  bool relu = false;
+};
+
+// Of one batch: (channels,) each, float64.
+struct BatchStatistics {
+  Tensor mean, variance;
+};
+
+// (channels,) each, of the spec's dtype.
+struct BatchNormParameters {
+  ParameterView gamma, beta;
+};
+struct RunningStatistics {
+  ParameterView mean, variance;
+};
+struct BatchNormGradients {
+  Tensor gamma, beta;
+};
+
+class BatchNorm {
+ public:
+  virtual ~BatchNorm() = default;
+
+  virtual absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,
+                                  Workspace workspace) = 0;
+  virtual absl::Status Apply(const Tensor& x, const BatchStatistics& statistics,
+                             const BatchNormParameters& parameters, const Tensor& y,
+                             Workspace workspace) = 0;
+  virtual absl::Status Track(const BatchStatistics& statistics,
+                             const RunningStatistics& running) = 0;
+
+  // What follows from the parameters is kept until the version of one of them changes.
+  virtual absl::Status Infer(const Tensor& x, const BatchNormParameters& parameters,
+                             const RunningStatistics& running, const Tensor& y,
+                             Workspace workspace) = 0;
+
+  // Overwrites the gradients.
+  virtual absl::Status Gradients(const Tensor& x, const Tensor& dy,
+                                 const BatchStatistics& statistics,
+                                 const BatchNormParameters& parameters,
+                                 const BatchNormGradients& gradients, Workspace workspace) = 0;
+  // dx = (accumulate ? dx : 0) + gradient. `count`: the elements per channel that the statistics
+  // and gradients come from, n * positions where nobody exchanged any.
+  virtual absl::Status BackwardData(const Tensor& x, const Tensor& dy,
+                                    const BatchStatistics& statistics,
+                                    const BatchNormParameters& parameters,
+                                    const BatchNormGradients& gradients, int64_t count,
+                                    const Tensor& dx, bool accumulate, Workspace workspace) = 0;
+
+  // Enough for any of them.
+  virtual size_t workspace_bytes() const = 0;
+};
+
+absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNorm(DeviceContext& context,
+                                                           const BatchNormSpec& spec);
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_BATCH_NORM_BATCH_NORM_H_

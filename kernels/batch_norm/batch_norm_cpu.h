@@ -1,0 +1,70 @@
+// What the CPU implementation of BatchNorm shares between its files: one pass over an activation,
+// seen as rows of channels (NHWC, vectors) or as planes of one channel each (NCHW). For
+// batch_norm.cc and batch_norm_*.cc only.
+//
+// Of every element a pass takes d = x - mean and, where it reads dy, g = dy, or 0 where a relu cut
+// the output off (scale * d + shift <= 0). It adds up two sums per channel, or writes `out`.
+
+#ifndef DTNN_KERNELS_BATCH_NORM_BATCH_NORM_CPU_H_
+#define DTNN_KERNELS_BATCH_NORM_BATCH_NORM_CPU_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/elementwise/operands.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormCpu(const BatchNormSpec& spec);
+
+enum class BatchNormStep : uint8_t {
+  kMoments,    // sums of d and of d * d
+  kApply,      // out = scale * d + shift, at least 0 with a relu
+  kGradients,  // sums of g and of g * d
+  kData,       // out = scale * g + slope * d + offset (+ out)
+};
+
+struct BatchNormPass {
+  BatchNormStep step = BatchNormStep::kMoments;
+  DType dtype = DType::kFloat32;
+  bool relu = false, accumulate = false;
+  bool planes = false;
+  int64_t channels = 0;
+  int64_t rows = 0, columns = 0;      // rows and their channels; or images and elements of a plane
+  Operand x = {}, dy = {}, out = {};  // the pitch is from row to row or from image to image
+  // An array of the dtype per coefficient: one element per column of a row, or per channel of
+  // planes.
+  enum Coefficient : uint8_t { kMean, kScale, kShift, kSlope, kOffset, kCoefficients };
+  const std::byte* coefficients = nullptr;
+  int64_t coefficient_pitch = 0;  // elements from one array to the next
+
+  template <typename T>
+  const T* At(Coefficient coefficient) const {
+    return reinterpret_cast<const T*>(coefficients) + coefficient * coefficient_pitch;
+  }
+};
+
+// Over the whole pass, on all threads. `scratch` has BatchNormScratchBytes; the coefficients are
+// one element per channel. Sums: (channels,) each, overwritten.
+size_t BatchNormScratchBytes(const BatchNormSpec& spec);
+void BatchNormSum(const BatchNormPass& pass, std::byte* scratch, double* sum1, double* sum2);
+void BatchNormMap(const BatchNormPass& pass, std::byte* scratch);
+
+// The most columns that are summed at once.
+inline constexpr int64_t kBatchNormStripe = 512;
+
+// Adds the sums of columns [first, first + count), count <= kBatchNormStripe, over rows [begin,
+// end).
+void BatchNormSumRows(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t first,
+                      int64_t count, double* sum1, double* sum2);
+void BatchNormMapRows(const BatchNormPass& pass, int64_t begin, int64_t end);
+// Adds the sums of one channel over images [begin, end).
+void BatchNormSumPlanes(const BatchNormPass& pass, int64_t channel, int64_t begin, int64_t end,
+                        double* sum1, double* sum2);
+// Planes are numbered image by image.
+void BatchNormMapPlanes(const BatchNormPass& pass, int64_t begin, int64_t end);
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_BATCH_NORM_BATCH_NORM_CPU_H_

@@ -1,0 +1,148 @@
+// Batch normalisation of rows of channels: a lane is a column. The rows of a tile share the loads
+// of their columns' coefficients and sums.
+
+#include <algorithm>
+
+#include "kernels/batch_norm/batch_norm_cpu.h"
+
+// Everything up to HWY_ONCE is compiled once per instruction set.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/batch_norm/batch_norm_rows.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/batch_norm/formulas-inl.h"
+#include "kernels/elementwise/transform-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kSumTile = 8, kMapTile = 4;
+// Rows that are summed in the pass's dtype before double takes over.
+constexpr int64_t kChunk = 128;
+
+// to[i] += from[i]
+template <typename T>
+void AddInDouble(const T* from, int64_t count, double* to) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<T, decltype(d)> narrow;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::Vec<decltype(d)> v;
+    if constexpr (sizeof(T) == sizeof(double)) {
+      v = hn::LoadU(d, from + i);
+    } else {
+      v = hn::PromoteTo(d, hn::LoadU(narrow, from + i));
+    }
+    hn::StoreU(hn::Add(hn::LoadU(d, to + i), v), d, to + i);
+  }
+  for (; i < count; ++i) to[i] += double(from[i]);
+}
+
+// Adds a tile of `rows` <= kSumTile rows from element (row, first) on to the sums of its columns.
+template <typename T, class Step>
+HWY_INLINE void SumTile(const BatchNormPass& pass, const Step& step, int64_t row, int64_t rows,
+                        int64_t first, int64_t count, T* sum1, T* sum2) {
+  const T* x = pass.x.At<const T>(row, first);
+  const T* dy = pass.dy.At<const T>(row, first);
+  ForEachVector<T>(count, [&](const auto& access, int64_t j) HWY_ATTR {
+    const auto coefficients = step.Load(access, first + j);
+    auto s1 = hn::Load(access.d, sum1 + j), s2 = hn::Load(access.d, sum2 + j);
+    const T *x_at = x + j, *dy_at = dy + j;
+    for (int64_t r = 0; r < rows; ++r, x_at += pass.x.pitch, dy_at += pass.dy.pitch) {
+      step.Add(access, coefficients, x_at, dy_at, s1, s2);
+    }
+    hn::Store(s1, access.d, sum1 + j);
+    hn::Store(s2, access.d, sum2 + j);
+  });
+}
+
+template <typename T>
+void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t first, int64_t count,
+               double* total1, double* total2) {
+  batch_norm::WithSum<T>(pass, [&](const auto& step) HWY_ATTR {
+    HWY_ALIGN T sum1[kBatchNormStripe], sum2[kBatchNormStripe];
+    for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
+      const int64_t chunk_end = std::min(end, chunk + kChunk);
+      std::fill_n(sum1, kBatchNormStripe, T(0));
+      std::fill_n(sum2, kBatchNormStripe, T(0));
+      int64_t row = chunk;
+      for (; row + kSumTile <= chunk_end; row += kSumTile) {
+        SumTile(pass, step, row, kSumTile, first, count, sum1, sum2);
+      }
+      if (row < chunk_end) SumTile(pass, step, row, chunk_end - row, first, count, sum1, sum2);
+      AddInDouble(sum1, count, total1);
+      AddInDouble(sum2, count, total2);
+    }
+  });
+}
+
+template <typename T, class Step>
+HWY_INLINE void MapTile(const BatchNormPass& pass, const Step& step, int64_t row, int64_t rows) {
+  const T* x = pass.x.At<const T>(row, 0);
+  const T* dy = pass.dy.At<const T>(row, 0);
+  T* out = pass.out.At<T>(row, 0);
+  ForEachVector<T>(pass.columns, [&](const auto& access, int64_t j) HWY_ATTR {
+    const auto coefficients = step.Load(access, j);
+    const T *x_at = x + j, *dy_at = dy + j;
+    T* out_at = out + j;
+    for (int64_t r = 0; r < rows; ++r) {
+      step.Write(access, coefficients, x_at, dy_at, out_at);
+      x_at += pass.x.pitch;
+      dy_at += pass.dy.pitch;
+      out_at += pass.out.pitch;
+    }
+  });
+}
+
+template <typename T>
+void MapRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
+  batch_norm::WithMap<T>(pass, [&](const auto& step) HWY_ATTR {
+    int64_t row = begin;
+    for (; row + kMapTile <= end; row += kMapTile) MapTile<T>(pass, step, row, kMapTile);
+    if (row < end) MapTile<T>(pass, step, row, end - row);
+  });
+}
+
+void SumRows(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t first, int64_t count,
+             double* sum1, double* sum2) {
+  if (pass.dtype == DType::kFloat32) {
+    SumRowsOf<float>(pass, begin, end, first, count, sum1, sum2);
+  } else {
+    SumRowsOf<double>(pass, begin, end, first, count, sum1, sum2);
+  }
+}
+
+void MapRows(const BatchNormPass& pass, int64_t begin, int64_t end) {
+  if (pass.dtype == DType::kFloat32) {
+    MapRowsOf<float>(pass, begin, end);
+  } else {
+    MapRowsOf<double>(pass, begin, end);
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dtnn {
+namespace {
+HWY_EXPORT(SumRows);
+HWY_EXPORT(MapRows);
+}  // namespace
+
+void BatchNormSumRows(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t first,
+                      int64_t count, double* sum1, double* sum2) {
+  HWY_DYNAMIC_DISPATCH(SumRows)(pass, begin, end, first, count, sum1, sum2);
+}
+void BatchNormMapRows(const BatchNormPass& pass, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(MapRows)(pass, begin, end);
+}
+
+}  // namespace dtnn
+#endif  // HWY_ONCE

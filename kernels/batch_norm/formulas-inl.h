@@ -1,0 +1,187 @@
+// The steps of batch_norm_cpu.h on one vector of elements: include after hwy/highway.h, once per
+// target. `access` (kernels/elementwise/transform-inl.h) says which lanes there are; a step first
+// loads the coefficients of a place, which the caller keeps for as many vectors as they serve.
+
+#if defined(DTNN_KERNELS_BATCH_NORM_FORMULAS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DTNN_KERNELS_BATCH_NORM_FORMULAS_INL_H_
+#undef DTNN_KERNELS_BATCH_NORM_FORMULAS_INL_H_
+#else
+#define DTNN_KERNELS_BATCH_NORM_FORMULAS_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/batch_norm/batch_norm_cpu.h"
+#include "kernels/elementwise/transform-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+namespace batch_norm {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// An access whose lanes are all the same element: the coefficients of a plane.
+template <class D>
+struct Same {
+  D d;
+  HWY_INLINE hn::Vec<D> Load(const hn::TFromD<D>* from) const { return hn::Set(d, *from); }
+};
+
+// 0 in the lanes that are not there.
+template <class D>
+HWY_INLINE hn::Vec<D> Keep(const Whole<D>&, hn::Vec<D> v) {
+  return v;
+}
+template <class D>
+HWY_INLINE hn::Vec<D> Keep(const Part<D>& part, hn::Vec<D> v) {
+  return hn::IfThenElseZero(hn::FirstN(part.d, part.lanes), v);
+}
+
+// x, dy and out point at the first element of the vector.
+template <typename T>
+struct Moments {
+  const T* mean;
+  explicit Moments(const BatchNormPass& pass) : mean(pass.At<T>(BatchNormPass::kMean)) {}
+
+  template <class A>
+  HWY_INLINE auto Load(const A& access, int64_t at) const {
+    return access.Load(mean + at);
+  }
+  template <class A, class V>
+  HWY_INLINE void Add(const A& access, V mean, const T* x, const T* /*dy*/, V& sum1,
+                      V& sum2) const {
+    const V d = Keep(access, hn::Sub(access.Load(x), mean));
+    sum1 = hn::Add(sum1, d);
+    sum2 = hn::MulAdd(d, d, sum2);
+  }
+};
+
+template <class V>
+struct Line {
+  V mean, scale, shift;
+};
+
+template <typename T>
+struct LineOf {
+  const T *mean, *scale, *shift;
+  explicit LineOf(const BatchNormPass& pass)
+      : mean(pass.At<T>(BatchNormPass::kMean)),
+        scale(pass.At<T>(BatchNormPass::kScale)),
+        shift(pass.At<T>(BatchNormPass::kShift)) {}
+
+  template <class A>
+  HWY_INLINE auto Load(const A& access, int64_t at) const {
+    return Line<hn::Vec<decltype(access.d)>>{access.Load(mean + at), access.Load(scale + at),
+                                             access.Load(shift + at)};
+  }
+};
+
+// A NaN stays one, unlike with Max.
+template <bool kRelu, class D, class V>
+HWY_INLINE V Cut(D d, V y) {
+  if constexpr (kRelu) return hn::IfThenZeroElse(hn::Lt(y, hn::Zero(d)), y);
+  return y;
+}
+template <bool kRelu, class D, class V>
+HWY_INLINE V CutGradient(D d, const Line<V>& line, V difference, V dy) {
+  if constexpr (kRelu) {
+    const V y = hn::MulAdd(line.scale, difference, line.shift);
+    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), dy);
+  }
+  return dy;
+}
+
+template <typename T, bool kRelu>
+struct Apply {
+  LineOf<T> line;
+  explicit Apply(const BatchNormPass& pass) : line(pass) {}
+
+  template <class A>
+  HWY_INLINE auto Load(const A& access, int64_t at) const {
+    return line.Load(access, at);
+  }
+  template <class A, class V>
+  HWY_INLINE void Write(const A& access, const Line<V>& c, const T* x, const T* /*dy*/,
+                        T* out) const {
+    const V d = hn::Sub(access.Load(x), c.mean);
+    access.Store(Cut<kRelu>(access.d, hn::MulAdd(c.scale, d, c.shift)), out);
+  }
+};
+
+template <typename T, bool kRelu>
+struct Gradients {
+  LineOf<T> line;
+  explicit Gradients(const BatchNormPass& pass) : line(pass) {}
+
+  template <class A>
+  HWY_INLINE auto Load(const A& access, int64_t at) const {
+    return line.Load(access, at);
+  }
+  // The lanes of dy that are not there are 0.
+  template <class A, class V>
+  HWY_INLINE void Add(const A& access, const Line<V>& c, const T* x, const T* dy, V& sum1,
+                      V& sum2) const {
+    const V d = hn::Sub(access.Load(x), c.mean);
+    const V g = CutGradient<kRelu>(access.d, c, d, access.Load(dy));
+    sum1 = hn::Add(sum1, g);
+    sum2 = hn::MulAdd(g, d, sum2);
+  }
+};
+
+template <typename T, bool kRelu, bool kAccumulate>
+struct Data {
+  LineOf<T> line;
+  const T *slope, *offset;
+  explicit Data(const BatchNormPass& pass)
+      : line(pass),
+        slope(pass.At<T>(BatchNormPass::kSlope)),
+        offset(pass.At<T>(BatchNormPass::kOffset)) {}
+
+  template <class V>
+  struct Plane {
+    Line<V> line;
+    V slope, offset;
+  };
+  template <class A>
+  HWY_INLINE auto Load(const A& access, int64_t at) const {
+    return Plane<hn::Vec<decltype(access.d)>>{line.Load(access, at), access.Load(slope + at),
+                                              access.Load(offset + at)};
+  }
+  template <class A, class C>
+  HWY_INLINE void Write(const A& access, const C& c, const T* x, const T* dy, T* out) const {
+    const auto d = hn::Sub(access.Load(x), c.line.mean);
+    const auto g = CutGradient<kRelu>(access.d, c.line, d, access.Load(dy));
+    auto dx = hn::MulAdd(c.line.scale, g, hn::MulAdd(c.slope, d, c.offset));
+    if constexpr (kAccumulate) dx = hn::Add(access.Load(out), dx);
+    access.Store(dx, out);
+  }
+};
+
+// Calls run(step) with the step of a pass that sums, or writes.
+template <typename T, class Run>
+HWY_INLINE void WithSum(const BatchNormPass& pass, const Run& run) {
+  if (pass.step == BatchNormStep::kMoments) return run(Moments<T>(pass));
+  if (pass.relu) return run(Gradients<T, true>(pass));
+  return run(Gradients<T, false>(pass));
+}
+template <typename T, class Run>
+HWY_INLINE void WithMap(const BatchNormPass& pass, const Run& run) {
+  if (pass.step == BatchNormStep::kApply) {
+    if (pass.relu) return run(Apply<T, true>(pass));
+    return run(Apply<T, false>(pass));
+  }
+  if (pass.accumulate) {
+    if (pass.relu) return run(Data<T, true, true>(pass));
+    return run(Data<T, false, true>(pass));
+  }
+  if (pass.relu) return run(Data<T, true, false>(pass));
+  return run(Data<T, false, false>(pass));
+}
+
+}  // namespace batch_norm
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#endif  // DTNN_KERNELS_BATCH_NORM_FORMULAS_INL_H_
