@@ -27,26 +27,39 @@ absl::StatusOr<Tensor> ZeroArena(DeviceContext& context, DType dtype, int64_t si
 
 }  // namespace
 
+void ParameterStore::PlaceParameters(const Graph& graph) {
+  const std::vector<Node>& nodes = graph.nodes();
+  places_.resize(nodes.size());
+  const int64_t align = int64_t(Buffer::kAlignment / SizeOf(dtype_));
+  for (const bool trainable : {true, false}) {
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      places_[n].resize(nodes[n].parameters.size());
+      for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
+        const ParameterSpec& spec = nodes[n].parameters[p];
+        if (spec.trainable != trainable) continue;
+        places_[n][p] = {size_, spec.shape};
+        size_ += (spec.shape.NumElements() + align - 1) / align * align;
+      }
+    }
+    if (trainable) trainable_size_ = size_;
+  }
+}
+
+ParameterMemory ParameterStore::Measure(const Graph& graph, DType dtype) {
+  ParameterStore store;
+  store.dtype_ = dtype;
+  store.PlaceParameters(graph);
+  return {.values = size_t(store.size_) * SizeOf(dtype),
+          .gradients = size_t(store.trainable_size_) * SizeOf(dtype)};
+}
+
 absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Graph& graph,
                                                                        DeviceContext& context,
                                                                        DType dtype, uint64_t seed) {
   auto store = std::make_unique<ParameterStore>();
   store->dtype_ = dtype;
+  store->PlaceParameters(graph);
   const std::vector<Node>& nodes = graph.nodes();
-  store->places_.resize(nodes.size());
-  const int64_t align = int64_t(Buffer::kAlignment / SizeOf(dtype));
-  for (const bool trainable : {true, false}) {
-    for (size_t n = 0; n < nodes.size(); ++n) {
-      store->places_[n].resize(nodes[n].parameters.size());
-      for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
-        const ParameterSpec& spec = nodes[n].parameters[p];
-        if (spec.trainable != trainable) continue;
-        store->places_[n][p] = {store->size_, spec.shape};
-        store->size_ += (spec.shape.NumElements() + align - 1) / align * align;
-      }
-    }
-    if (trainable) store->trainable_size_ = store->size_;
-  }
   // Initial values are drawn on the host: the same for every device.
   absl::StatusOr<Tensor> drawn = Tensor::Zeros(dtype, Shape{store->size_});
   if (!drawn.ok()) return Refused("parameters of the model", store->size_, drawn.status());

@@ -20,8 +20,16 @@
 
 namespace dtnn {
 
+// Bytes of each arena of a network.
+struct ParameterMemory {
+  size_t values = 0;
+  size_t gradients = 0;  // as many again for every slot of the optimizer
+};
+
 class ParameterStore {
  public:
+  // What a store would allocate, without allocating it.
+  static ParameterMemory Measure(const Graph& graph, DType dtype);
   // Allocates the values on the device and fills them from the graph's initialisers and `seed`.
   static absl::StatusOr<std::unique_ptr<ParameterStore>> Create(const Graph& graph,
                                                                 DeviceContext& context, DType dtype,
@@ -59,6 +67,7 @@ class ParameterStore {
     Shape shape;
   };
 
+  void PlaceParameters(const Graph& graph);
   Tensor Trainable(const Tensor& arena) const;
 
   std::vector<std::vector<Place>> places_;  // per node, per parameter

@@ -71,5 +71,16 @@ TEST_F(ParameterStoreTest, TrainingArenasBeginAtZero) {
   }
 }
 
+TEST_F(ParameterStoreTest, MemoryIsKnownBeforeItIsAllocated) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    const ParameterMemory planned = ParameterStore::Measure(graph_, dtype);
+    auto store = *ParameterStore::Create(graph_, *device_, dtype, 1);
+    EXPECT_EQ(store->bytes(), planned.values);
+    ASSERT_TRUE(store->AllocateForTraining(*device_, 2).ok());
+    EXPECT_EQ(store->bytes(), planned.values + 3 * planned.gradients);
+    EXPECT_EQ(size_t(store->gradients().num_elements()) * SizeOf(dtype), planned.gradients);
+  }
+}
+
 }  // namespace
 }  // namespace dtnn
