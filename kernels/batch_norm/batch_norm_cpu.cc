@@ -46,9 +46,9 @@ class BatchNormCpu : public BatchNorm {
       using T = decltype(zero);
       const Coefficients<T> coefficients = CoefficientsIn<T>(pass, workspace);
       T* pivot = coefficients[Pass::kMean];
-      for (int64_t c = 0; c < spec_.channels; ++c) pivot[c] = Sample<T>(pass, c);
       double* means = statistics.mean.data<double>();
       double* variances = statistics.variance.data<double>();
+      SetPivot(pass, means, pivot);
       BatchNormSum(pass, ScratchIn(workspace), means, variances);
       const double count = double(x.num_elements() / spec_.channels);
       for (int64_t c = 0; c < spec_.channels; ++c) {
@@ -235,21 +235,20 @@ class BatchNormCpu : public BatchNorm {
     return pass;
   }
 
-  // The mean of some elements of a channel that lie far apart: a value not far from the others,
-  // from which their differences are small.
+  // The mean of some elements of each channel that lie far apart (none in the corner of an image):
+  // a value not far from the others, from which their differences are small.
   template <typename T>
-  static T Sample(const Pass& pass, int64_t channel) {
+  static void SetPivot(const Pass& pass, double* sums, T* pivot) {
     constexpr int64_t kSamples = 16;
     const int64_t positions = pass.planes ? pass.columns : 1, count = pass.rows * positions;
     const int64_t samples = count < kSamples ? 1 : kSamples;
-    double sum = 0;
+    std::fill_n(sums, pass.channels, 0.0);
     for (int64_t i = 0; i < samples; ++i) {
-      const int64_t at = count * (2 * i + 1) / (2 * samples);  // no corners of images
-      sum += double(pass.planes
-                        ? *pass.x.At<const T>(at / positions, channel * positions + at % positions)
-                        : *pass.x.At<const T>(at, channel));
+      const int64_t at = count * (2 * i + 1) / (2 * samples);
+      const T* x = pass.x.At<const T>(at / positions, at % positions);
+      for (int64_t c = 0; c < pass.channels; ++c) sums[c] += double(x[c * positions]);
     }
-    return T(sum / double(samples));
+    for (int64_t c = 0; c < pass.channels; ++c) pivot[c] = T(sums[c] / double(samples));
   }
 
   absl::Status NothingToMeasure() const {

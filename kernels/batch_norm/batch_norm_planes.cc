@@ -48,11 +48,14 @@ HWY_INLINE void SumRun(const Step& step, const Coefficients& c, const T* x, cons
     step.Add(whole, c, x + 2 * lanes, dy + 2 * lanes, sum1.s2, sum2.s2);
     step.Add(whole, c, x + 3 * lanes, dy + 3 * lanes, sum1.s3, sum2.s3);
   }
-  for (; i + lanes <= count; i += lanes, x += lanes, dy += lanes) {
-    step.Add(whole, c, x, dy, sum1.s0, sum2.s0);
-  }
-  if (i < count) {
-    step.Add(Part<decltype(d)>{d, size_t(count - i)}, c, x, dy, sum1.s1, sum2.s1);
+  // Fewer than four vectors: one for each of the others, and what is left.
+  const int64_t vectors = (count - i) / lanes, rest = count % lanes;
+  if (vectors > 0) step.Add(whole, c, x, dy, sum1.s1, sum2.s1);
+  if (vectors > 1) step.Add(whole, c, x + lanes, dy + lanes, sum1.s2, sum2.s2);
+  if (vectors > 2) step.Add(whole, c, x + 2 * lanes, dy + 2 * lanes, sum1.s3, sum2.s3);
+  if (rest > 0) {
+    const int64_t at = vectors * lanes;
+    step.Add(Part<decltype(d)>{d, size_t(rest)}, c, x + at, dy + at, sum1.s0, sum2.s0);
   }
 }
 

@@ -19,7 +19,7 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kSumTile = 8, kMapTile = 4;
+constexpr int64_t kSumTile = 8;
 // Rows that are summed in the pass's dtype before double takes over.
 constexpr int64_t kChunk = 128;
 
@@ -80,30 +80,19 @@ void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t fi
   });
 }
 
-template <typename T, class Step>
-HWY_INLINE void MapTile(const BatchNormPass& pass, const Step& step, int64_t row, int64_t rows) {
-  const T* x = pass.x.At<const T>(row, 0);
-  const T* dy = pass.dy.At<const T>(row, 0);
-  T* out = pass.out.At<T>(row, 0);
-  ForEachVector<T>(pass.columns, [&](const auto& access, int64_t j) HWY_ATTR {
-    const auto coefficients = step.Load(access, j);
-    const T *x_at = x + j, *dy_at = dy + j;
-    T* out_at = out + j;
-    for (int64_t r = 0; r < rows; ++r) {
-      step.Write(access, coefficients, x_at, dy_at, out_at);
-      x_at += pass.x.pitch;
-      dy_at += pass.dy.pitch;
-      out_at += pass.out.pitch;
-    }
-  });
-}
-
+// Row by row: memory is read and written in its order, and the coefficients stay in the first
+// cache.
 template <typename T>
 void MapRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end) {
   batch_norm::WithMap<T>(pass, [&](const auto& step) HWY_ATTR {
-    int64_t row = begin;
-    for (; row + kMapTile <= end; row += kMapTile) MapTile<T>(pass, step, row, kMapTile);
-    if (row < end) MapTile<T>(pass, step, row, end - row);
+    for (int64_t row = begin; row < end; ++row) {
+      const T* x = pass.x.At<const T>(row, 0);
+      const T* dy = pass.dy.At<const T>(row, 0);
+      T* out = pass.out.At<T>(row, 0);
+      ForEachVector<T>(pass.columns, [&](const auto& access, int64_t j) HWY_ATTR {
+        step.Write(access, step.Load(access, j), x + j, dy + j, out + j);
+      });
+    }
   });
 }
 
