@@ -1,76 +1,100 @@
-// Samples per second of a rank that draws shuffled batches of 64 from 20000 images of 28 x 28
-// bytes, and the share of its time that it spends in Next(). The consumer either does nothing but
-// take batches, or reads each one `passes` times as a training step of about that length would.
+// Samples per second of a rank that draws shuffled batches of 64 colour images of 32 x 32 bytes, as
+// CIFAR-10 has them, and the share of its time that it waits in Next(). The consumer either does
+// nothing but take batches (then the figure is what the loader can do) or works on each batch for
+// as long as a training step at that many samples per second would take.
 //
-//   BM_Loader/<prefetch>/<passes>
+//   BM_Loader/<prefetch>/<threads>/<changes>          as fast as it goes
+//   BM_LoaderWait/<threads>/<changes>/<consumed>      beside a step; consumed: samples/s
+//   changes: 0 none, 1 flip and crop, 2 flip, crop and standardisation
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <numeric>
-#include <string>
+#include <utility>
+#include <vector>
 
 #include "benchmark/benchmark.h"
 #include "data/loader.h"
-#include "data/mnist.h"
+#include "data/record_file.h"
 #include "data/split.h"
-#include "data/testing/idx_files.h"
 
 namespace dtnn {
 namespace {
 
-constexpr uint32_t kSamples = 20000;
+constexpr int64_t kSamples = 20000, kBatch = 64;
 
 std::shared_ptr<const Dataset> Images() {
   static const std::shared_ptr<const Dataset> dataset = [] {
-    const std::string folder =
-        (std::filesystem::temp_directory_path() / "dtnn_loader_benchmark").string();
-    std::filesystem::create_directories(folder);
-    testing::WriteFile(
-        folder, "train-images-idx3-ubyte",
-        testing::IdxBytes({kSamples, 28, 28}, testing::Elements(size_t{kSamples} * 28 * 28)));
-    testing::WriteFile(folder, "train-labels-idx1-ubyte",
-                       testing::IdxBytes({kSamples}, testing::Bytes(kSamples)));
-    std::shared_ptr<const Dataset> loaded = LoadMnist({folder, ""}).value();
-    std::filesystem::remove_all(folder);
-    return loaded;
+    LoadedFile file = {"benchmark", std::vector<uint8_t>(kSamples * 3073)};
+    for (size_t i = 0; i < file.bytes.size(); ++i) file.bytes[i] = uint8_t(i * i % 251);
+    for (int64_t i = 0; i < kSamples; ++i) file.bytes[i * 3073] = uint8_t(i % 10);
+    std::vector<LoadedFile> files;
+    files.push_back(std::move(file));
+    return MakeRecordDataset({.name = "cifar10",
+                              .sample = {.height = 32, .width = 32, .channels = 3},
+                              .outputs = 10},
+                             std::move(files), {})
+        .value();
   }();
   return dataset;
 }
 
-void Work(const Batch& batch, int64_t passes) {
-  const float* values = batch.x.data<float>();
-  for (int64_t pass = 0; pass < passes; ++pass) {
-    benchmark::DoNotOptimize(std::accumulate(values, values + batch.x.num_elements(), 0.0f));
-  }
+std::unique_ptr<Loader> Make(int prefetch, int threads, int64_t changes) {
+  LoaderOptions options = {.batch = kBatch, .prefetch = prefetch, .threads = threads};
+  if (changes > 0) options.augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 24};
+  if (changes > 1) options.normalization = {{-0.49, -0.48, -0.45}, {4.05, 4.11, 3.82}};
+  return Loader::Create(Images(), Part::kTrain, AllIndices(kSamples), options).value();
 }
 
 void BM_Loader(benchmark::State& state) {
-  using Clock = std::chrono::steady_clock;
-  auto loader = Loader::Create(Images(), Part::kTrain, AllIndices(kSamples),
-                               {.batch = 64, .prefetch = int(state.range(0))})
-                    .value();
-  Clock::duration waiting = {};
-  const Clock::time_point start = Clock::now();
+  auto loader = Make(int(state.range(0)), int(state.range(1)), state.range(2));
   int64_t epoch = 0;
   for (auto _ : state) {
     loader->StartEpoch(epoch++);
-    for (;;) {
-      const Clock::time_point asked = Clock::now();
-      const Batch* batch = loader->Next().value();
-      waiting += Clock::now() - asked;
-      if (batch == nullptr) break;
-      Work(*batch, state.range(1));
+    while (const Batch* batch = loader->Next().value()) {
+      benchmark::DoNotOptimize(batch->x.data<float>()[0]);
     }
   }
-  const Clock::duration total = Clock::now() - start;
   state.SetItemsProcessed(state.iterations() * kSamples);
-  state.counters["waiting_%"] = 100.0 * double(waiting.count()) / double(total.count());
 }
 BENCHMARK(BM_Loader)
-    ->ArgNames({"prefetch", "passes"})
-    ->ArgsProduct({{0, 1, 2}, {0, 10}})
+    ->ArgNames({"prefetch", "threads", "changes"})
+    ->Args({0, 1, 0})
+    ->Args({0, 1, 1})
+    ->Args({0, 1, 2})
+    ->Args({2, 1, 0})
+    ->Args({2, 1, 2})
+    ->Args({2, 2, 2})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// Reads the batch until the time of a step is over.
+void Work(const Batch& batch, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  const float* values = batch.x.data<float>();
+  do {
+    benchmark::DoNotOptimize(std::accumulate(values, values + 4096, 0.0f));
+  } while (Clock::now() < end);
+}
+
+void BM_LoaderWait(benchmark::State& state) {
+  auto loader = Make(2, int(state.range(0)), state.range(1));
+  const double step = double(kBatch) / double(state.range(2));
+  const auto start = std::chrono::steady_clock::now();
+  int64_t epoch = 0;
+  for (auto _ : state) {
+    loader->StartEpoch(epoch++);
+    while (const Batch* batch = loader->Next().value()) Work(*batch, step);
+  }
+  const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
+  state.SetItemsProcessed(state.iterations() * kSamples);
+  state.counters["waiting_%"] = 100 * loader->seconds_waited() / total.count();
+}
+BENCHMARK(BM_LoaderWait)
+    ->ArgNames({"threads", "changes", "consumed"})
+    ->ArgsProduct({{1, 2}, {2}, {10000, 50000}})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 

@@ -88,14 +88,19 @@ void Affine(T* values, int64_t count, T offset, T scale) {
 template <int C, typename T>
 void AffinePixels(T* values, int64_t pixels, int64_t channels, const Normalization& by) {
   if constexpr (C > 0) {
-    T offset[C], scale[C];
-    for (int c = 0; c < C; ++c) {
-      offset[c] = T(At(by.offset, c));
-      scale[c] = T(At(by.scale, c));
+    // A run of pixels that is a whole number of vectors.
+    constexpr int64_t kRun = 8 * C;
+    T offset[kRun], scale[kRun];
+    for (int64_t i = 0; i < kRun; ++i) {
+      offset[i] = T(At(by.offset, i % C));
+      scale[i] = T(At(by.scale, i % C));
     }
-    for (int64_t i = 0; i < pixels; ++i) {
-      for (int c = 0; c < C; ++c) values[i * C + c] = (values[i * C + c] + offset[c]) * scale[c];
+    const int64_t count = pixels * C;
+    int64_t i = 0;
+    for (; i + kRun <= count; i += kRun) {
+      for (int64_t j = 0; j < kRun; ++j) values[i + j] = (values[i + j] + offset[j]) * scale[j];
     }
+    for (; i < count; ++i) values[i] = (values[i] + offset[i % kRun]) * scale[i % kRun];
   } else {
     for (int64_t i = 0; i < pixels * channels; ++i) {
       const int64_t c = i % channels;
