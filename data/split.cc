@@ -34,6 +34,23 @@ std::vector<int64_t> ShuffledGroups(int64_t n, std::span<const int64_t> groups,
   return indices;
 }
 
+// n * fraction, where rounding alone does not cost a sample.
+double Share(int64_t n, double fraction) {
+  constexpr double kRounding = 1 + 2 * std::numeric_limits<double>::epsilon();
+  return std::floor(double(n) * fraction * kRounding);
+}
+
+// Where in the list each group begins.
+std::vector<int64_t> PlacesOf(std::span<const int64_t> groups,
+                              const std::vector<int64_t>& indices) {
+  std::vector<int64_t> places;
+  for (const int64_t begin : groups) {
+    places.push_back(std::lower_bound(indices.begin(), indices.end(), begin) - indices.begin());
+  }
+  if (!places.empty()) places[0] = 0;
+  return places;
+}
+
 }  // namespace
 
 absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed,
@@ -46,8 +63,7 @@ absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed,
     return absl::InvalidArgumentError(absl::StrCat(
         "the fraction of the samples held out for validation must be in [0, 1), not ", fraction));
   }
-  constexpr double kRounding = 1 + 2 * std::numeric_limits<double>::epsilon();
-  const int64_t held_out = std::min(n, int64_t(std::floor(double(n) * fraction * kRounding)));
+  const int64_t held_out = std::min(n, int64_t(Share(n, fraction)));
 
   if (!groups.empty() &&
       (groups.front() != 0 || groups.back() > n || !std::is_sorted(groups.begin(), groups.end()))) {
@@ -62,6 +78,39 @@ absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed,
   std::sort(split.validation.begin(), split.validation.end());
   std::sort(split.train.begin(), split.train.end());
   return split;
+}
+
+absl::StatusOr<std::vector<int64_t>> TakeFraction(const std::vector<int64_t>& indices,
+                                                  double fraction, uint64_t seed,
+                                                  std::span<const int64_t> groups) {
+  const int64_t n = int64_t(indices.size());
+  if (fraction == 0 || n == 0) return indices;
+  const double wanted = Share(n, fraction);
+  if (!(fraction > 0 && wanted <= double(int64_t{1} << 32))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the fraction of the samples that are used must be 0 (all) or more, and make ",
+                     "no more than 2^32 samples; not ", fraction, " of ", n));
+  }
+  if (wanted < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a fraction of ", fraction, " leaves none of ", n, " samples"));
+  }
+  std::vector<int64_t> taken;
+  taken.reserve(size_t(wanted));
+  const int64_t rest = int64_t(wanted) % n;
+  for (int64_t copy = 0; copy < int64_t(wanted) / n; ++copy) {
+    taken.insert(taken.end(), indices.begin(), indices.end());
+  }
+  if (rest == 0) return taken;
+  // A stream of its own: the split's would make the two choices depend on each other.
+  const Philox random(seed, StreamId(RandomPurpose::kSplit, 1));
+  std::vector<int64_t> places =
+      groups.empty() ? AllIndices(n) : ShuffledGroups(n, PlacesOf(groups, indices), random);
+  if (groups.empty()) Shuffle(random, places);
+  places.resize(size_t(rest));
+  std::sort(places.begin(), places.end());
+  for (const int64_t place : places) taken.push_back(indices[size_t(place)]);
+  return taken;
 }
 
 }  // namespace dtnn

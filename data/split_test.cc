@@ -83,5 +83,66 @@ TEST(SplitTest, WholeGroupsAreHeldOut) {
   EXPECT_FALSE(SplitIndices(40, 0.25, 1, std::vector<int64_t>{1, 4}).ok());
 }
 
+TEST(TakeFractionTest, TakesTheFractionRoundedDown) {
+  const auto size = [](int64_t n, double fraction) {
+    return int64_t(TakeFraction(AllIndices(n), fraction, 3).value().size());
+  };
+  EXPECT_EQ(size(100, 0.29), 29);
+  EXPECT_EQ(size(1000, 0.0015), 1);
+  EXPECT_EQ(size(7, 0.5), 3);
+  EXPECT_EQ(size(7, 1), 7);
+  EXPECT_EQ(size(7, 1.5), 10);
+  EXPECT_EQ(size(7, 3), 21);
+  EXPECT_EQ(size(7, 0), 7) << "0 is off";
+  EXPECT_EQ(size(0, 0.5), 0);
+}
+
+TEST(TakeFractionTest, BelowOneIsARandomSubsetInOrder) {
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < 1000; ++i) indices.push_back(3 * i);
+  const std::vector<int64_t> taken = TakeFraction(indices, 0.3, 5).value();
+  EXPECT_TRUE(std::is_sorted(taken.begin(), taken.end()));
+  EXPECT_EQ(std::set<int64_t>(taken.begin(), taken.end()).size(), 300u);
+  EXPECT_TRUE(std::includes(indices.begin(), indices.end(), taken.begin(), taken.end()));
+  EXPECT_EQ(taken, TakeFraction(indices, 0.3, 5).value());
+  EXPECT_NE(taken, TakeFraction(indices, 0.3, 6).value());
+  // A sorted data set keeps its classes: of each third about a third. Deviation: 6.8.
+  const auto third = std::lower_bound(taken.begin(), taken.end(), 1000) - taken.begin();
+  EXPECT_NEAR(double(third), 100, 41);
+}
+
+TEST(TakeFractionTest, AboveOneTheListComesAgain) {
+  const std::vector<int64_t> indices = {9, 4, 7, 1};
+  std::vector<int64_t> taken = TakeFraction(indices, 2.5, 0).value();
+  ASSERT_EQ(taken.size(), 10u);
+  EXPECT_TRUE(std::equal(indices.begin(), indices.end(), taken.begin()));
+  EXPECT_TRUE(std::equal(indices.begin(), indices.end(), taken.begin() + 4));
+  EXPECT_NE(taken[8], taken[9]);
+}
+
+TEST(TakeFractionTest, WholeGroupsAreTaken) {
+  // Groups of ten; the list has every second sample.
+  std::vector<int64_t> indices, groups;
+  for (int64_t i = 0; i < 200; i += 2) indices.push_back(i);
+  for (int64_t i = 0; i < 200; i += 10) groups.push_back(i);
+  const std::vector<int64_t> taken = TakeFraction(indices, 0.25, 1, groups).value();
+  EXPECT_EQ(taken.size(), 25u);
+  std::set<int64_t> touched;
+  for (int64_t index : taken) touched.insert(index / 10);
+  EXPECT_EQ(touched.size(), 5u);
+}
+
+TEST(TakeFractionTest, RefusesNonsense) {
+  const auto code = [](int64_t n, double fraction) {
+    return TakeFraction(AllIndices(n), fraction, 0).status().code();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code(10, -0.5), kInvalid);
+  EXPECT_EQ(code(10, std::nan("")), kInvalid);
+  EXPECT_EQ(code(10, std::numeric_limits<double>::infinity()), kInvalid);
+  EXPECT_EQ(code(10, 1e300), kInvalid);
+  EXPECT_EQ(code(10, 0.09), kInvalid) << "nothing would be left";
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -26,6 +26,7 @@ class Ramp : public Dataset {
   TargetKind target_kind() const override { return TargetKind::kValues; }
   std::vector<std::string> class_names() const override { return {"a", "b", "c"}; }
   int64_t size(Part) const override { return 5; }
+  SampleGroups groups(Part) const override { return {{0, 2}, 2}; }
 
   absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
@@ -58,6 +59,7 @@ TEST(TransformedTest, CropsBothFormats) {
   EXPECT_EQ(cropped->target_kind(), TargetKind::kValues);
   EXPECT_THAT(cropped->class_names(), ::testing::ElementsAre("a", "b", "c"));
   EXPECT_EQ(cropped->size(Part::kTest), 5);
+  EXPECT_THAT(cropped->groups(Part::kTest).begins, ::testing::ElementsAre(0, 2));
   const std::vector<int64_t> indices = {3, 1};
   for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     const Tensor x =
