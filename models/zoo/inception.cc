@@ -14,7 +14,7 @@ struct Conv {
 };
 
 // Blocks A see images of an eighth of the input's size, B and D halve them, C stand between B and
-// D, E at the end. Paddings come in pairs: as published, and as the literal networks have them.
+// D, E at the end. `Either` chooses paddings: as published, or swapped.
 class InceptionMaker {
  public:
   InceptionMaker(GraphBuilder& b, const InceptionOptions& options) : b_(b), options_(options) {}
@@ -74,8 +74,8 @@ class InceptionMaker {
   }
 
  private:
-  Pair Either(Pair published, Pair literal) const {
-    return options_.normalised ? published : literal;
+  Pair Either(Pair published, Pair swapped) const {
+    return options_.swapped_padding ? swapped : published;
   }
 
   void AppendConvs(GraphBuilder& b, const std::vector<Conv>& convs) const {
@@ -133,9 +133,10 @@ std::vector<ModelInfo> InceptionModels() {
       Adapting("inceptionv3_bn", kPhotographs, append({.normalised = true}),
                append({.small_images = true, .normalised = true}),
                "with batch normalisation and relu after every convolution"),
-      Literal("inceptionv3_cifar10", {kSample, 10}, append({.final_window = 8}),
+      Literal("inceptionv3_cifar10", {kSample, 10},
+              append({.swapped_padding = true, .final_window = 8}),
               "takes images of 299x299; inceptionv3 takes any"),
-      Literal("inceptionv3_imagenet", kImageNetData, append({}), kLinear),
+      Literal("inceptionv3_imagenet", kImageNetData, append({.swapped_padding = true}), kLinear),
   };
 }
 

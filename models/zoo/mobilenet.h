@@ -13,6 +13,9 @@
 namespace dtnn {
 
 struct MobileNetOptions {
+  // As in TensorFlow: relu6, running statistics of a longer past, no padding in the stem, and
+  // dropout in the head.
+  bool tensorflow = false;
   int64_t width_divisor = 1;  // divides all filters, which are multiples of 32: smaller networks
 };
 

@@ -6,7 +6,8 @@
 // of the _cifar10 name, on larger ones that of the _imagenet name, with these differences:
 //   - densenet*, googlenet and inceptionv3 end in a global average pool, whatever the image;
 //   - resnet44 has the 44 layers of its name, resnet44_cifar10 56;
-//   - inceptionv3 keeps the resolution of small images, which its stem would leave nothing of;
+//   - inceptionv3 pads as published, and keeps the resolution of small images, which its stem would
+//     leave nothing of;
 //   - vgg11, vgg16 and vgg19 begin with smaller weights (Glorot's) on larger images.
 
 #ifndef DTNN_MODELS_ZOO_ZOO_H_
