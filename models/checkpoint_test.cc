@@ -262,6 +262,40 @@ TEST_F(CheckpointTest, WeightsAloneAreNoCheckpointAndTagsMustAgree) {
       SaveCheckpoint(folder_.string() + "/x.safetensors", graph, *store, *device_, {}).ok());
 }
 
+// The network of checkpoint_fuzz.cc.
+TEST_F(CheckpointTest, SeedsOfTheFuzzerLoadOrSayWhatIsWrong) {
+  GraphBuilder b("net", TensorFormat::kNCHW);
+  b.Input({2, 3, 2}).Conv2d(3, {.kernel = 2}).BatchNorm().Flatten().BatchNorm().Fc(2);
+  const Graph graph = *b.Build();
+  auto store = Store(graph, 1, 1);
+  const std::pair<const char*, const char*> kSeeds[] = {
+      {"good", ""},
+      {"good_of_other_format", ""},
+      {"nothing_kept", ""},
+      {"kept_twice", ""},
+      {"slot_of_float64", ""},
+      {"many_schedulers", ""},
+      {"kept_missing", "has no array \"__kept__other__1_Conv2D_weights\""},
+      {"no_state", "has no __state__"},
+      {"empty_state", "is of version 0"},
+      {"truncated_state", "is not the state of a run"},
+      {"state_of_floats", "holds float32, not the uint8"},
+      {"version_2", "is of version 2"},
+      {"slots_many", "that no run can have"},
+      {"nan_rate", "that no run can have"},
+      {"no_sampler", "that no run can have"},
+      {"tag_contradicts", "contradicts its state"},
+      {"flipped_bit", "the file is damaged"},
+  };
+  for (const auto& [seed, error] : kSeeds) {
+    fs::copy_file(std::string("models/testdata/fuzz/checkpoint/") + seed, path_,
+                  fs::copy_options::overwrite_existing);
+    const absl::Status status = Open(graph, *store, "momentum").status();
+    EXPECT_EQ(status.ok(), std::string_view(error).empty()) << seed << ": " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(error)) << seed;
+  }
+}
+
 // The whole way, as a program goes it: train, save in the middle of an epoch, begin anew, load, go
 // on; the numbers are those of a run that never stopped.
 struct Session {

@@ -403,6 +403,26 @@ TEST_F(WeightsTest, PickledObjectsAreNeverLoaded) {
               HasSubstr("object_weights.npz/1_Conv2D_weights: holds Python objects"));
 }
 
+// The network of weights_fuzz.cc: seeds that are meant to load do, in both formats.
+TEST_F(WeightsTest, OrdinarySeedsOfTheFuzzerLoad) {
+  for (const char* seed :
+       {"good_nhwc", "good_nchw", "untagged_nhwc", "untagged_nchw", "gpu_nhwc", "float64",
+        "big_endian", "integers", "fortran_order", "extra", "gpu_vector_of_features",
+        "good_safetensors", "good_nchw_safetensors", "untagged_safetensors", "half_safetensors"}) {
+    // The reader goes by the ending of a name, which seeds do not have.
+    const bool zip = !std::string_view(seed).ends_with("safetensors");
+    const std::string path = folder_ / (std::string(seed) + (zip ? ".npz" : ".safetensors"));
+    fs::copy_file(std::string("models/testdata/fuzz/weights/") + seed, path);
+    for (const TensorFormat format : kFormats) {
+      GraphBuilder b("net", format);
+      b.Input({2, 3, 2}).Conv2d(3, {.kernel = 2}).BatchNorm().Flatten().BatchNorm().Fc(2);
+      const Graph graph = *b.Build();
+      const absl::Status status = LoadWeights(path, graph, *Store(graph, 1), *device_).status();
+      EXPECT_EQ(status, absl::OkStatus()) << seed;
+    }
+  }
+}
+
 TEST(WeightsFormatTest, WordsInAnyCase) {
   EXPECT_EQ(ParseWeightsFormat("auto"), WeightsFormat::kAuto);
   EXPECT_EQ(ParseWeightsFormat("NHWC"), WeightsFormat::kNHWC);
