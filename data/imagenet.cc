@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "data/imagenet_archives.h"
 #include "data/imagenet_npz.h"
 #include "data/imagenet_tar.h"
 #include "data/transformed.h"

@@ -25,9 +25,6 @@
 
 namespace dtnn {
 
-inline constexpr char kImagenetTrainTar[] = "ILSVRC2012_img_train.tar";
-inline constexpr char kImagenetValidationTar[] = "ILSVRC2012_img_val.tar";
-
 struct ImagenetTarOptions {
   std::string train = {}, test = {};  // P above; an empty name leaves the part out
   Geometry geometry = {};             // with a resize

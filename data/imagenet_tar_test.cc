@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/imagenet.h"
+#include "data/imagenet_archives.h"
 #include "data/imagenet_synsets.h"
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -135,6 +136,16 @@ absl::StatusOr<std::vector<std::byte>> SerializeNpy(const Tensor& tensor) {
   bytes.reserve(header.size() + data.size());
   bytes.insert(bytes.end(), header_bytes.begin(), header_bytes.end());
   bytes.insert(bytes.end(), data.begin(), data.end());
+  return bytes;
+}
+
+std::string SerializeNpyInt16(std::span<const int16_t> values, const Shape& shape) {
+  assert(int64_t(values.size()) == shape.NumElements());
+  std::string bytes = NpyHeaderBytes("<i2", shape);
+  for (const int16_t value : values) {
+    bytes.push_back(char(value & 0xff));
+    bytes.push_back(char(value >> 8));
+  }
   return bytes;
 }
 

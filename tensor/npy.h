@@ -36,6 +36,8 @@ absl::StatusOr<Tensor> ParseNpyFrom(NpySource read, int64_t size, std::string_vi
 
 // The tensor must be dense and on the host.
 absl::StatusOr<std::vector<std::byte>> SerializeNpy(const Tensor& tensor);
+// A file of int16, which tensors do not have; values.size() is the number of elements of `shape`.
+std::string SerializeNpyInt16(std::span<const int16_t> values, const Shape& shape);
 // All of the file or nothing (atomic_file.h).
 absl::Status WriteNpy(std::string_view path, const Tensor& tensor);
 

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/atomic_file.h"
+#include "tensor/npy.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -279,6 +280,17 @@ TEST_F(NpzTest, AFullDiskAtAnyWriteLeavesTheOldFile) {
   internal::SetFileFaultHookForTesting(FailRename);
   EXPECT_FALSE(WriteNpz(path_, {}).ok());
   EXPECT_GT(fs::file_size(path_), 22u);
+}
+
+TEST_F(NpzTest, Int16IsWrittenAsSuchAndReadAsInt32) {
+  const std::string path = ::testing::TempDir() + "/int16.npz";
+  const std::vector<int16_t> values = {1, -2, 32767, -32768, 256, 0};
+  const std::string npy = SerializeNpyInt16(values, Shape{3, 2});
+  EXPECT_NE(npy.find("'<i2'"), std::string::npos);
+  ASSERT_TRUE(WriteNpz(path, {}, NpzCompression::kStored, {}, {{"y", npy}}).ok());
+  const Tensor y = NpzReader::Open(path)->Read("y").value();
+  EXPECT_EQ(y.shape(), (Shape{3, 2}));
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(y.data<int32_t>()[i], values[i]);
 }
 
 }  // namespace

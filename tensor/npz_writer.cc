@@ -96,7 +96,7 @@ struct Member {
 };
 
 absl::StatusOr<std::vector<Member>> Members(std::string_view path, const NamedTensors& tensors,
-                                            const NamedTexts& texts) {
+                                            const NamedTexts& texts, const NamedTexts& npy_files) {
   std::vector<Member> members;
   for (const auto& [name, tensor] : tensors) {
     const auto data = NpyData(tensor);
@@ -112,6 +112,7 @@ absl::StatusOr<std::vector<Member>> Members(std::string_view path, const NamedTe
                           SerializeNpyText(text, absl::StrCat(std::string(path), "/", name)));
     members.push_back({name, std::move(bytes)});
   }
+  for (const auto& [name, bytes] : npy_files) members.push_back({name, bytes});
   std::set<std::string> names;
   for (Member& member : members) {
     member.name += kNpyEnding;
@@ -175,8 +176,10 @@ absl::Status WriteArchive(Sink* sink, std::string_view path, const std::vector<M
 }  // namespace
 
 absl::Status WriteNpz(std::string_view path, const NamedTensors& tensors,
-                      NpzCompression compression, const NamedTexts& texts) {
-  DTNN_ASSIGN_OR_RETURN(const std::vector<Member> members, Members(path, tensors, texts));
+                      NpzCompression compression, const NamedTexts& texts,
+                      const NamedTexts& npy_files) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<Member> members,
+                        Members(path, tensors, texts, npy_files));
   DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   if (members.empty()) {  // libzip would remove the file; an archive is at least its end record
     DTNN_RETURN_IF_ERROR(file.Append(std::string("PK\x05\x06") + std::string(18, '\0')));
