@@ -17,14 +17,15 @@ using testing::ZeroTensor;
 // A parameter's values over three steps.
 std::vector<double> Path(const Optimizer& optimizer) {
   auto device = *DeviceContext::Create(Device::Cpu());
-  auto update = *optimizer.Bind(*device, DType::kFloat64);
+  auto update = *optimizer.Bind(*device, DType::kFloat64, {});
   const Tensor w = TensorOf(DType::kFloat64, Shape{1}, {1});
   std::vector<Tensor> slots(size_t(optimizer.slots()), Tensor());
   for (Tensor& slot : slots) slot = ZeroTensor(DType::kFloat64, Shape{1});
   std::vector<double> path;
   for (double gradient : {0.5, -0.25, 0.125}) {
     const Tensor g = TensorOf(DType::kFloat64, Shape{1}, {gradient});
-    EXPECT_TRUE(update->Run(w, g, slots, 0.01, int64_t(path.size()) + 1).ok());
+    const UpdateStep step = {.learning_rate = 0.01, .step = int64_t(path.size()) + 1};
+    EXPECT_TRUE(update->Run(w, g, slots, step).ok());
     path.push_back(Values(w)[0]);
   }
   return path;

@@ -16,6 +16,14 @@ absl::Status Refused(std::string_view what, int64_t size, const absl::Status& st
                                                   "): ", std::string(status.message())));
 }
 
+void AppendRange(const ArenaRange& range, std::vector<ArenaRange>& ranges) {
+  if (!ranges.empty() && ranges.back().end == range.begin) {
+    ranges.back().end = range.end;
+  } else {
+    ranges.push_back(range);
+  }
+}
+
 // A new arena of `size` zeros on the device.
 absl::StatusOr<Tensor> ZeroArena(DeviceContext& context, DType dtype, int64_t size,
                                  std::string_view what) {
@@ -38,7 +46,9 @@ void ParameterStore::PlaceParameters(const Graph& graph) {
         const ParameterSpec& spec = nodes[n].parameters[p];
         if (spec.trainable != trainable) continue;
         places_[n][p] = {size_, spec.shape};
+        const int64_t begin = size_;
         size_ += (spec.shape.NumElements() + align - 1) / align * align;
+        if (trainable && spec.shape.rank() == 1) AppendRange({begin, size_}, vectors_);
       }
     }
     if (trainable) trainable_size_ = size_;

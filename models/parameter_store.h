@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/update/update.h"
 #include "models/graph.h"
 #include "tensor/tensor.h"
 
@@ -51,6 +52,9 @@ class ParameterStore {
   Tensor values() const { return values_.empty() ? Tensor() : Trainable(values_); }
   Tensor gradients() const { return Trainable(gradients_); }
   const std::vector<Tensor>& slots() const { return slots_; }
+  // Where in those the parameters of rank 1 (biases, beta, gamma) lie, gaps behind them included;
+  // ascending, neighbours merged.
+  const std::vector<ArenaRange>& vectors() const { return vectors_; }
   // Values with running statistics, for broadcasts and checkpoints.
   const Tensor& all_values() const { return values_; }
 
@@ -71,6 +75,7 @@ class ParameterStore {
   Tensor Trainable(const Tensor& arena) const;
 
   std::vector<std::vector<Place>> places_;  // per node, per parameter
+  std::vector<ArenaRange> vectors_;
   DType dtype_ = DType::kFloat32;
   int64_t trainable_size_ = 0, size_ = 0;  // elements
   Tensor values_, gradients_;

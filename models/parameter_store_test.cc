@@ -82,5 +82,13 @@ TEST_F(ParameterStoreTest, MemoryIsKnownBeforeItIsAllocated) {
   }
 }
 
+TEST_F(ParameterStoreTest, VectorsAreTheBiasesWithTheirGaps) {
+  auto store = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  const int64_t conv = (3 * 3 * 3 * 5 + 15) / 16 * 16, fc = (2 * 2 * 5 * 7 + 15) / 16 * 16;
+  EXPECT_EQ(store->vectors(),
+            (std::vector<ArenaRange>{{conv, conv + 16}, {conv + 16 + fc, conv + 32 + fc}}));
+  EXPECT_EQ(store->vectors().back().end, store->values().num_elements());
+}
+
 }  // namespace
 }  // namespace dtnn

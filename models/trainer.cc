@@ -42,7 +42,8 @@ absl::Status Trainer::PrepareForTraining(int64_t max_batch) {
   }
   if (update_ == nullptr) {
     DTNN_RETURN_IF_ERROR(store_->AllocateForTraining(*context_, options_.optimizer->slots()));
-    DTNN_ASSIGN_OR_RETURN(update_, options_.optimizer->Bind(*context_, store_->dtype()));
+    DTNN_ASSIGN_OR_RETURN(update_,
+                          options_.optimizer->Bind(*context_, store_->dtype(), store_->vectors()));
     if (options_.communicator != nullptr) {
       DTNN_RETURN_IF_ERROR(options_.communicator->Broadcast(store_->all_values(), /*root=*/0));
       store_->MarkChanged();
@@ -83,7 +84,7 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
   }
   ++steps_done_;
   DTNN_RETURN_IF_ERROR(update_->Run(store_->values(), store_->gradients(), store_->slots(),
-                                    step_learning_rate(), steps_done_));
+                                    {.learning_rate = step_learning_rate(), .step = steps_done_}));
   store_->MarkChanged();
   return absl::OkStatus();
 }

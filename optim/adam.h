@@ -11,17 +11,19 @@ struct AdamOptions {
   double beta1 = 0.99, beta2 = 0.999;  // [0, 1)
   double epsilon = 1e-7;               // > 0
   double decay = 0;                    // weight decay, >= 0
+  bool decay_vectors = true;           // false spares biases, beta and gamma
 };
 
-class Adam : public Optimizer {
+class Adam : public RuleOptimizer {
  public:
-  explicit Adam(const AdamOptions& options = {});
+  explicit Adam(const AdamOptions& options = {})
+      : RuleOptimizer({.rule = UpdateRule::kAdam,
+                       .beta1 = options.beta1,
+                       .beta2 = options.beta2,
+                       .epsilon = options.epsilon,
+                       .decay = options.decay},
+                      options.decay_vectors) {}
   std::string_view name() const override { return "adam"; }
-  int slots() const override { return spec_.slots(); }
-  absl::StatusOr<std::unique_ptr<Update>> Bind(DeviceContext& context, DType dtype) const override;
-
- private:
-  UpdateSpec spec_;
 };
 
 }  // namespace dtnn

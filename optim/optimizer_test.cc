@@ -6,6 +6,9 @@
 
 #include "gtest/gtest.h"
 #include "optim/adam.h"
+#include "optim/adamw.h"
+#include "optim/nadam.h"
+#include "optim/rmsprop.h"
 #include "optim/sgd.h"
 #include "tools/testing/tensors.h"
 
@@ -18,7 +21,7 @@ using ::dtnn::testing::ZeroTensor;
 
 std::vector<double> TwoSteps(const Optimizer& optimizer) {
   auto device = *DeviceContext::Create(Device::Cpu());
-  auto update = *optimizer.Bind(*device, DType::kFloat64);
+  auto update = *optimizer.Bind(*device, DType::kFloat64, {});
   const Tensor w = TensorOf(DType::kFloat64, Shape{1}, {1});
   std::vector<Tensor> slots(size_t(optimizer.slots()), Tensor());
   for (Tensor& slot : slots) slot = ZeroTensor(DType::kFloat64, Shape{1});
@@ -26,7 +29,7 @@ std::vector<double> TwoSteps(const Optimizer& optimizer) {
   int64_t step = 1;
   for (double gradient : {0.5, -0.25}) {
     const Tensor g = TensorOf(DType::kFloat64, Shape{1}, {gradient});
-    EXPECT_TRUE(update->Run(w, g, slots, 0.01, step++).ok());
+    EXPECT_TRUE(update->Run(w, g, slots, {.learning_rate = 0.01, .step = step++}).ok());
     path.push_back(Values(w)[0]);
   }
   return path;
@@ -42,7 +45,10 @@ TEST(OptimizerTest, GoldenPaths) {
   ExpectPath(Sgd(), 0.995, 0.993);
   ExpectPath(Sgd({.nesterov = true}), 0.9905, 0.9912);
   ExpectPath(Sgd({.momentum = 0, .decay = 0.1}), 0.994, 0.995506);
+  ExpectPath(Rmsprop(), 0.96837728664, 0.98312145662);
   ExpectPath(Adam(), 0.99000000200, 0.98688493033);
+  ExpectPath(Nadam(), 0.98000000400, 0.98006357689);
+  ExpectPath(Adamw({.beta1 = 0.99, .epsilon = 1e-7, .decay = 0}), 0.99000000200, 0.98688493013);
 }
 
 // The third golden row of the formulas: plain momentum 0.9 with decay 0.1.
@@ -53,7 +59,23 @@ TEST(OptimizerTest, DecayIsDecoupledFromMomentum) {
 TEST(OptimizerTest, SlotsPerRule) {
   EXPECT_EQ(Sgd().slots(), 1);
   EXPECT_EQ(Sgd({.momentum = 0}).slots(), 0);
+  EXPECT_EQ(Rmsprop().slots(), 1);
   EXPECT_EQ(Adam().slots(), 2);
+  EXPECT_EQ(Nadam().slots(), 2);
+  EXPECT_EQ(Adamw().slots(), 2);
+}
+
+TEST(OptimizerTest, VectorsAreSparedFromDecayWhereAsked) {
+  auto device = *DeviceContext::Create(Device::Cpu());
+  const ArenaRange vectors[] = {{1, 2}};
+  for (const bool decay_vectors : {true, false}) {
+    const Sgd sgd({.momentum = 0, .decay = 0.5, .decay_vectors = decay_vectors});
+    const auto update = *sgd.Bind(*device, DType::kFloat64, vectors);
+    const Tensor w = TensorOf(DType::kFloat64, Shape{3}, {1, 1, 1});
+    const Tensor g = ZeroTensor(DType::kFloat64, Shape{3});
+    ASSERT_TRUE(update->Run(w, g, {}, {.learning_rate = 0.5}).ok());
+    EXPECT_EQ(Values(w), (std::vector<double>{0.75, decay_vectors ? 0.75 : 1, 0.75}));
+  }
 }
 
 }  // namespace

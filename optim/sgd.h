@@ -10,18 +10,17 @@ namespace dtnn {
 struct SgdOptions {
   double momentum = 0.9;  // [0, 1); 0 keeps no slot
   bool nesterov = false;
-  double decay = 0;  // weight decay, >= 0
+  double decay = 0;           // weight decay, >= 0
+  bool decay_vectors = true;  // false spares biases, beta and gamma
 };
 
-class Sgd : public Optimizer {
+class Sgd : public RuleOptimizer {
  public:
-  explicit Sgd(const SgdOptions& options = {});
+  explicit Sgd(const SgdOptions& options = {})
+      : RuleOptimizer(
+            {.momentum = options.momentum, .nesterov = options.nesterov, .decay = options.decay},
+            options.decay_vectors) {}
   std::string_view name() const override { return "sgd"; }
-  int slots() const override { return spec_.slots(); }
-  absl::StatusOr<std::unique_ptr<Update>> Bind(DeviceContext& context, DType dtype) const override;
-
- private:
-  UpdateSpec spec_;
 };
 
 }  // namespace dtnn

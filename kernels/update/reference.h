@@ -5,24 +5,41 @@
 #define DTNN_KERNELS_UPDATE_REFERENCE_H_
 
 #include <cmath>
-#include <cstdint>
 
 #include "kernels/update/update.h"
 
 namespace dtnn::reference {
 
-inline void UpdateSgd(const UpdateSpec& spec, double& w, double g, double& v, double rate) {
-  v = spec.momentum * v + g;
-  w -= rate * (spec.decay * w + (spec.nesterov ? g + spec.momentum * v : v));
+// The direction that the rule adds to decay*w. Slots that a rule does not have are left alone.
+inline double UpdateDirection(const UpdateSpec& spec, double g, double& first, double& second,
+                              double step) {
+  switch (spec.rule) {
+    case UpdateRule::kSgd:
+      first = spec.momentum * first + g;
+      return spec.nesterov ? g + spec.momentum * first : first;
+    case UpdateRule::kRmsprop:
+      first = spec.rho * first + (1 - spec.rho) * g * g;
+      return g / std::sqrt(first + spec.epsilon);
+    case UpdateRule::kAdam:
+    case UpdateRule::kNadam:
+    case UpdateRule::kAdamw:
+      break;
+  }
+  first = spec.beta1 * first + (1 - spec.beta1) * g;
+  second = spec.beta2 * second + (1 - spec.beta2) * g * g;
+  const double ahead = spec.rule == UpdateRule::kNadam ? (1 - spec.beta1) * g : 0;
+  const double m_hat = (first + ahead) / (1 - std::pow(spec.beta1, step));
+  const double v_hat = second / (1 - std::pow(spec.beta2, step));
+  if (spec.rule == UpdateRule::kAdamw) return m_hat / (std::sqrt(v_hat) + spec.epsilon);
+  return m_hat / std::sqrt(v_hat + spec.epsilon);
 }
 
-inline void UpdateAdam(const UpdateSpec& spec, double& w, double g, double& m, double& v,
-                       double rate, int64_t step) {
-  m = spec.beta1 * m + (1 - spec.beta1) * g;
-  v = spec.beta2 * v + (1 - spec.beta2) * g * g;
-  const double m_hat = m / (1 - std::pow(spec.beta1, double(step)));
-  const double v_hat = v / (1 - std::pow(spec.beta2, double(step)));
-  w -= rate * (spec.decay * w + m_hat / std::sqrt(v_hat + spec.epsilon));
+// `decays` is false for parameters that spec.without_decay holds.
+inline void UpdateParameter(const UpdateSpec& spec, const UpdateStep& step, bool decays,
+                            double gradient, double& w, double& first, double& second) {
+  const double direction =
+      UpdateDirection(spec, step.gradient_scale * gradient, first, second, double(step.step));
+  w -= step.learning_rate * ((decays ? spec.decay : 0) * w + direction);
 }
 
 }  // namespace dtnn::reference

@@ -1,12 +1,17 @@
 // The optimizer's pass over an arena: parameters, gradients and slots are read and written once.
 //
-// All tensors are dense, rank 1 and of one length. t is the step, from 1. eps is inside the root
-// and decay is decoupled from the moments, as in the original system:
+// All tensors are dense, rank 1 and of one length. g is gradient_scale times the gradient, t the
+// step, from 1, h(x) = x / (1 - b^t) the bias correction with the moment's own b. Decay is
+// decoupled from the moments; eps is inside the root, as in the original system, but for adamw:
 //
 //   sgd       v = momentum*v + g;   w -= lr * (decay*w + v)
 //   nesterov  v = momentum*v + g;   w -= lr * (decay*w + g + momentum*v)
+//   rmsprop   c = rho*c + (1-rho)*g^2;   w -= lr * (decay*w + g / sqrt(c + eps))
 //   adam      m = b1*m + (1-b1)*g;  v = b2*v + (1-b2)*g^2
-//             w -= lr * (decay*w + (m/(1-b1^t)) / sqrt(v/(1-b2^t) + eps))      (Kingma & Ba, 2015)
+//             w -= lr * (decay*w + h(m) / sqrt(h(v) + eps))            (Kingma & Ba, 2015)
+//   nadam     as adam with h(m + (1-b1)*g) in place of h(m)            (after Dozat, 2016)
+//   adamw     as adam with sqrt(h(v)) + eps in place of sqrt(h(v) + eps)
+//             (Loshchilov & Hutter, "Decoupled weight decay regularization", 2019)
 
 #ifndef DTNN_KERNELS_UPDATE_UPDATE_H_
 #define DTNN_KERNELS_UPDATE_UPDATE_H_
@@ -14,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,18 +28,34 @@
 
 namespace dtnn {
 
-enum class UpdateRule : uint8_t { kSgd, kAdam };
+enum class UpdateRule : uint8_t { kSgd, kRmsprop, kAdam, kNadam, kAdamw };
+
+// Elements [begin, end) of an arena.
+struct ArenaRange {
+  int64_t begin = 0, end = 0;
+  friend bool operator==(const ArenaRange&, const ArenaRange&) = default;
+};
 
 struct UpdateSpec {
   UpdateRule rule = UpdateRule::kSgd;
-  double momentum = 0.9;
+  double momentum = 0.9;  // [0, 1), as the betas and rho
   bool nesterov = false;
+  double rho = 0.9;
   double beta1 = 0.99, beta2 = 0.999, epsilon = 1e-7;
   double decay = 0;
+  // Ascending and disjoint; these elements are updated as if decay were 0. Cost is per range.
+  std::vector<ArenaRange> without_decay = {};
   DType dtype = DType::kFloat32;
 
-  // Slots that the rule keeps per parameter: 1 for sgd (0 without momentum), 2 for adam.
+  // Slots that the rule keeps per parameter: 1 for sgd (0 without momentum) and rmsprop, 2 for the
+  // adams.
   int slots() const;
+};
+
+struct UpdateStep {
+  double learning_rate = 0;
+  int64_t step = 1;           // from 1
+  double gradient_scale = 1;  // 1 changes no bit; clipping and accumulation scale here
 };
 
 class Update {
@@ -41,9 +63,10 @@ class Update {
   virtual ~Update() = default;
   // `slots` has spec.slots() tensors, zero before step 1.
   virtual absl::Status Run(const Tensor& parameters, const Tensor& gradients,
-                           std::span<const Tensor> slots, double learning_rate, int64_t step) = 0;
+                           std::span<const Tensor> slots, const UpdateStep& step) = 0;
 };
 
+// InvalidArgument for constants outside their ranges.
 absl::StatusOr<std::unique_ptr<Update>> CreateUpdate(DeviceContext& context,
                                                      const UpdateSpec& spec);
 

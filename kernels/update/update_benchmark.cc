@@ -36,15 +36,30 @@ void Run(benchmark::State& state, const UpdateSpec& spec) {
   std::vector<Tensor> slots;
   while (int(slots.size()) < spec.slots()) slots.push_back(*Tensor::Zeros(DType::kFloat32, {n}));
   for (auto _ : state) {
-    if (!update->Run(w, g, slots, .01, 1).ok()) state.SkipWithError("failed");
+    if (!update->Run(w, g, slots, {.learning_rate = .01}).ok()) state.SkipWithError("failed");
   }
   // Gradients are read; parameters and slots are read and written.
   state.SetBytesProcessed(state.iterations() * n * int64_t(sizeof(float)) * (3 + 2 * spec.slots()));
 }
 void BM_UpdateSgd(benchmark::State& state) { Run(state, {.momentum = .9}); }
+void BM_UpdateRmsprop(benchmark::State& state) { Run(state, {.rule = UpdateRule::kRmsprop}); }
 void BM_UpdateAdam(benchmark::State& state) { Run(state, {.rule = UpdateRule::kAdam}); }
+void BM_UpdateNadam(benchmark::State& state) { Run(state, {.rule = UpdateRule::kNadam}); }
+void BM_UpdateAdamw(benchmark::State& state) { Run(state, {.rule = UpdateRule::kAdamw}); }
+// Every other kilobyte spared: more ranges than any network has.
+void BM_UpdateSgdSparing(benchmark::State& state) {
+  UpdateSpec spec = {.momentum = .9, .decay = 1e-4};
+  for (int64_t begin = 0; begin + 512 <= state.range(0); begin += 512) {
+    spec.without_decay.push_back({begin, begin + 256});
+  }
+  Run(state, spec);
+}
 BENCHMARK(BM_UpdateSgd)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
+BENCHMARK(BM_UpdateRmsprop)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
 BENCHMARK(BM_UpdateAdam)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
+BENCHMARK(BM_UpdateNadam)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
+BENCHMARK(BM_UpdateAdamw)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
+BENCHMARK(BM_UpdateSgdSparing)->ArgName("n")->Arg(kSmall)->Arg(kLarge)->UseRealTime();
 
 }  // namespace
 }  // namespace dtnn

@@ -17,71 +17,146 @@ namespace dtnn {
 absl::StatusOr<std::unique_ptr<Update>> CreateUpdateCuda(DeviceContext& context,
                                                          const UpdateSpec& spec);
 
+// The bounds of UpdateArena below on the host; empty where nothing is spared from decay.
+inline absl::StatusOr<Tensor> DecayBounds(const UpdateSpec& spec) {
+  const int64_t count = int64_t(spec.without_decay.size()) * 2;
+  if (count == 0 || spec.decay == 0) return Tensor();
+  DTNN_ASSIGN_OR_RETURN(Tensor bounds, Tensor::Zeros(DType::kInt64, Shape{count}));
+  int64_t* bound = bounds.data<int64_t>();
+  for (const ArenaRange& range : spec.without_decay) {
+    *bound++ = range.begin;
+    *bound++ = range.end;
+  }
+  return bounds;
+}
+
+// The operands and constants of a pass, and what all rules do with them: parameter i follows the
+// direction that its rule makes of the gradient.
 template <typename T>
-struct SgdBody {
-  T rate, momentum, decay;
-  bool nesterov;
+struct UpdateArena {
+  T rate, decay, gradient_scale;
   T* w;
   const T* g;
-  T* v;  // null without momentum
+  T *first, *second;  // null where the rule has no such slot
+  // Ends of the ranges that do not decay: begin, end, begin, end, ...
+  const int64_t* bounds;
+  int64_t bound_count;
+
+  // Whether an even number of bounds is at or before i.
+  DTNN_HOST_DEVICE bool Decays(int64_t i) const {
+    int64_t low = 0, high = bound_count;
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if (bounds[middle] <= i) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low % 2 == 0;
+  }
+  DTNN_HOST_DEVICE T Gradient(int64_t i) const { return gradient_scale * g[i]; }
+  DTNN_HOST_DEVICE void Follow(int64_t i, T direction) const {
+    w[i] -= rate * ((Decays(i) ? decay : T(0)) * w[i] + direction);
+  }
+};
+
+template <typename T>
+struct SgdBody {
+  UpdateArena<T> arena;
+  T momentum;
+  bool nesterov;
 
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    T step = g[i];
-    if (v != nullptr) {
-      v[i] = momentum * v[i] + g[i];
-      step = nesterov ? momentum * v[i] + g[i] : v[i];
-    }
-    w[i] -= rate * (decay * w[i] + step);
+    const T g = arena.Gradient(i);
+    if (arena.first == nullptr) return arena.Follow(i, g);
+    T& v = arena.first[i];
+    v = momentum * v + g;
+    arena.Follow(i, nesterov ? momentum * v + g : v);
+  }
+};
+
+template <typename T>
+struct RmspropBody {
+  UpdateArena<T> arena;
+  T rho, rest, epsilon;  // rest: 1 - rho
+
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const T g = arena.Gradient(i);
+    T& c = arena.first[i];
+    c = rho * c + rest * (g * g);
+    arena.Follow(i, g / std::sqrt(c + epsilon));
   }
 };
 
 template <typename T>
 struct AdamBody {
-  T rate, decay, epsilon;
+  UpdateArena<T> arena;
+  UpdateRule rule;
+  T epsilon;
   T beta1, rest1, beta2, rest2;  // rest: 1 - beta
   T correction1, correction2;    // 1 / (1 - beta^step)
-  T* w;
-  const T* g;
-  T *m, *v;
 
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    m[i] = beta1 * m[i] + rest1 * g[i];
-    v[i] = beta2 * v[i] + rest2 * (g[i] * g[i]);
-    const T step = m[i] * correction1 / std::sqrt(v[i] * correction2 + epsilon);
-    w[i] -= rate * (decay * w[i] + step);
+    const T g = arena.Gradient(i), fresh = rest1 * g;
+    T &m = arena.first[i], &v = arena.second[i];
+    m = beta1 * m + fresh;
+    v = beta2 * v + rest2 * (g * g);
+    const T root = rule == UpdateRule::kAdamw ? std::sqrt(v * correction2) + epsilon
+                                              : std::sqrt(v * correction2 + epsilon);
+    const T ahead = rule == UpdateRule::kNadam ? m + fresh : m;
+    arena.Follow(i, ahead * correction1 / root);
   }
 };
 
+// `bounds`: the ends of spec.without_decay on the runner's device, int64; empty without any.
 template <class Runner>
 class UpdateCuda : public Update {
  public:
-  UpdateCuda(const Runner& runner, const UpdateSpec& spec) : runner_(runner), spec_(spec) {}
+  UpdateCuda(const Runner& runner, const UpdateSpec& spec, const Tensor& bounds)
+      : runner_(runner), spec_(spec), bounds_(bounds) {}
 
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
-                   double learning_rate, int64_t step) override {
-    DTNN_RETURN_IF_ERROR(Check(parameters, gradients, slots, step));
-    const int64_t n = parameters.num_elements();
+                   const UpdateStep& step) override {
+    DTNN_RETURN_IF_ERROR(Check(parameters, gradients, slots, step.step));
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      T* w = parameters.data<T>();
-      const T* g = gradients.data<T>();
-      if (spec_.rule == UpdateRule::kSgd) {
-        T* v = slots.empty() ? nullptr : slots[0].data<T>();
-        return runner_.ForEach("update", n,
-                               SgdBody<T>{T(learning_rate), T(spec_.momentum), T(spec_.decay),
-                                          spec_.nesterov, w, g, v});
-      }
-      const double rest1 = 1 - spec_.beta1, rest2 = 1 - spec_.beta2;
-      const double correction1 = 1 / (1 - std::pow(spec_.beta1, double(step)));
-      const double correction2 = 1 / (1 - std::pow(spec_.beta2, double(step)));
-      return runner_.ForEach(
-          "update", n,
-          AdamBody<T>{T(learning_rate), T(spec_.decay), T(spec_.epsilon), T(spec_.beta1), T(rest1),
-                      T(spec_.beta2), T(rest2), T(correction1), T(correction2), w, g,
-                      slots[0].data<T>(), slots[1].data<T>()});
+      const UpdateArena<T> arena = {
+          .rate = T(step.learning_rate),
+          .decay = T(spec_.decay),
+          .gradient_scale = T(step.gradient_scale),
+          .w = parameters.data<T>(),
+          .g = gradients.data<T>(),
+          .first = slots.size() > 0 ? slots[0].data<T>() : nullptr,
+          .second = slots.size() > 1 ? slots[1].data<T>() : nullptr,
+          .bounds = bounds_.empty() ? nullptr : bounds_.data<int64_t>(),
+          .bound_count = bounds_.empty() ? 0 : bounds_.num_elements(),
+      };
+      return RunTyped(arena, parameters.num_elements(), double(step.step));
     });
   }
 
  private:
+  template <typename T>
+  absl::Status RunTyped(const UpdateArena<T>& arena, int64_t n, double step) const {
+    const T epsilon = T(spec_.epsilon);
+    switch (spec_.rule) {
+      case UpdateRule::kSgd:
+        return runner_.ForEach("update", n, SgdBody<T>{arena, T(spec_.momentum), spec_.nesterov});
+      case UpdateRule::kRmsprop:
+        return runner_.ForEach("update", n,
+                               RmspropBody<T>{arena, T(spec_.rho), T(1 - spec_.rho), epsilon});
+      case UpdateRule::kAdam:
+      case UpdateRule::kNadam:
+      case UpdateRule::kAdamw:
+        break;
+    }
+    const double correction1 = 1 / (1 - std::pow(spec_.beta1, step));
+    const double correction2 = 1 / (1 - std::pow(spec_.beta2, step));
+    return runner_.ForEach(
+        "update", n,
+        AdamBody<T>{arena, spec_.rule, epsilon, T(spec_.beta1), T(1 - spec_.beta1), T(spec_.beta2),
+                    T(1 - spec_.beta2), T(correction1), T(correction2)});
+  }
   absl::Status Check(const Tensor& parameters, const Tensor& gradients,
                      std::span<const Tensor> slots, int64_t step) const {
     DTNN_RETURN_IF_ERROR(CheckOne(parameters, parameters));
@@ -100,6 +175,7 @@ class UpdateCuda : public Update {
 
   Runner runner_;
   UpdateSpec spec_;
+  Tensor bounds_;
 };
 
 }  // namespace dtnn

@@ -14,19 +14,27 @@ using testing::Get;
 using testing::Put;
 using testing::RandomTensor;
 
+constexpr int64_t kSize = 1003;
+
 std::vector<UpdateSpec> Specs(DType dtype) {
-  return {
-      {.momentum = 0, .dtype = dtype},
-      {.momentum = 0.9, .decay = 0.01, .dtype = dtype},
-      {.momentum = 0.9, .nesterov = true, .decay = 0.1, .dtype = dtype},
-      {.rule = UpdateRule::kAdam, .dtype = dtype},
-      {.rule = UpdateRule::kAdam, .beta1 = 0.9, .epsilon = 1e-3, .decay = 0.1, .dtype = dtype},
+  std::vector<UpdateSpec> specs = {
+      {.momentum = 0},
+      {.momentum = 0.9, .decay = 0.01},
+      {.momentum = 0.9, .nesterov = true, .decay = 0.1},
+      {.rule = UpdateRule::kRmsprop, .epsilon = 1e-3, .decay = 0.1},
+      {.rule = UpdateRule::kAdam},
+      {.rule = UpdateRule::kAdam, .beta1 = 0.9, .epsilon = 1e-3, .decay = 0.1},
+      {.rule = UpdateRule::kNadam, .beta1 = 0.9, .epsilon = 1e-3, .decay = 0.1},
+      {.rule = UpdateRule::kAdamw, .beta1 = 0.9, .epsilon = 1e-3, .decay = 0.1},
+      {.decay = 0.1, .without_decay = {{0, 1}, {16, 64}, {64, 65}, {1000, kSize}}},
+      {.without_decay = {{0, kSize}}},
   };
+  for (UpdateSpec& spec : specs) spec.dtype = dtype;
+  return specs;
 }
 
 // Three steps on the same gradients as the CPU.
 void ExpectSameAsCpu(DeviceContext& context, Update& update, const UpdateSpec& spec) {
-  constexpr int64_t kSize = 1003;
   const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
   const std::unique_ptr<Update> expected = *CreateUpdate(*cpu, spec);
   const double epsilon = spec.dtype == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
@@ -39,8 +47,9 @@ void ExpectSameAsCpu(DeviceContext& context, Update& update, const UpdateSpec& s
   }
   for (int64_t step = 1; step <= 3; ++step) {
     const Tensor g = RandomTensor(spec.dtype, {kSize}, uint64_t(step + 10));
-    ASSERT_EQ(expected->Run(w, g, slots, 0.1, step), absl::OkStatus());
-    ASSERT_EQ(update.Run(device_w, Put(context, g), device_slots, 0.1, step), absl::OkStatus());
+    const UpdateStep at = {.learning_rate = 0.1, .step = step, .gradient_scale = 0.75};
+    ASSERT_EQ(expected->Run(w, g, slots, at), absl::OkStatus());
+    ASSERT_EQ(update.Run(device_w, Put(context, g), device_slots, at), absl::OkStatus());
     // The CPU contracts products and sums, the GPU does not: some roundings a step differ.
     EXPECT_TRUE(testing::Close(Get(context, device_w), w, 16 * epsilon * double(step)));
     for (size_t slot = 0; slot < slots.size(); ++slot) {
@@ -55,7 +64,7 @@ class UpdateCudaTest : public ::testing::TestWithParam<DType> {};
 TEST_P(UpdateCudaTest, SameAsCpuInAHostLoop) {
   const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
   for (const UpdateSpec& spec : Specs(GetParam())) {
-    UpdateCuda<HostRunner> update(HostRunner(), spec);
+    UpdateCuda<HostRunner> update(HostRunner(), spec, *DecayBounds(spec));
     ExpectSameAsCpu(*cpu, update, spec);
   }
 }

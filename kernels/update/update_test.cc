@@ -1,5 +1,6 @@
 #include "kernels/update/update.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ class UpdateTest : public ::testing::TestWithParam<DType> {
     Doubles values;
     for (const int64_t step : {1, 2}) {
       const Tensor g = TensorOf(GetParam(), {1}, {step == 1 ? .5 : -.25});
-      EXPECT_TRUE(update->Run(w, g, slots, .01, step).ok());
+      EXPECT_TRUE(update->Run(w, g, slots, {.learning_rate = .01, .step = step}).ok());
       values.push_back(Values(w)[0]);
     }
     return values;
@@ -72,61 +73,137 @@ TEST_P(UpdateTest, GoldenAdam) {
   });
 }
 
-TEST_P(UpdateTest, EqualsReferenceForEveryLengthAndRule) {
-  const UpdateSpec specs[] = {
+// Computed from the formulas with forty digits.
+TEST_P(UpdateTest, GoldenRmspropNadamAndAdamw) {
+  ForEachSimdTarget([&] {
+    const UpdateSpec rmsprop = {.rule = UpdateRule::kRmsprop, .rho = .9, .epsilon = 1e-7};
+    EXPECT_TRUE(Close(TwoSteps(rmsprop), {.9683772866436797, .9831214566171569}, tolerance()));
+    UpdateSpec adam = {.rule = UpdateRule::kNadam, .beta1 = .99, .beta2 = .999, .epsilon = 1e-7};
+    EXPECT_TRUE(Close(TwoSteps(adam), {.9800000039999988, .9800635768911261}, tolerance()));
+    adam.rule = UpdateRule::kAdamw;
+    EXPECT_TRUE(Close(TwoSteps(adam), {.99000000200000, .98688493012582}, tolerance() + 1e-14));
+    adam.decay = .1;
+    EXPECT_TRUE(Close(TwoSteps(adam), {.98900000200000, .98489593012382}, tolerance() + 1e-14));
+  });
+}
+
+// Every rule, with what it can be given.
+const std::vector<UpdateSpec>& Specs() {
+  static const std::vector<UpdateSpec> specs = {
       {.momentum = 0, .decay = .01},
       {.momentum = .9},
       {.momentum = .9, .nesterov = true, .decay = .1},
+      {.rule = UpdateRule::kRmsprop, .rho = .8, .epsilon = 1e-3, .decay = .1},
       {.rule = UpdateRule::kAdam, .decay = .01},
+      {.rule = UpdateRule::kNadam, .beta1 = .9, .epsilon = 1e-3, .decay = .01},
+      {.rule = UpdateRule::kAdamw, .beta1 = .9, .epsilon = 1e-3, .decay = .01},
   };
+  return specs;
+}
+
+TEST_P(UpdateTest, EqualsReferenceForEveryLengthAndRule) {
   ForEachSimdTarget([&] {
-    for (const UpdateSpec& spec : specs) {
+    for (UpdateSpec spec : Specs()) {
       for (const int64_t n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 70001}) {
+        spec.without_decay = {{0, n / 4}, {n / 2, n / 2 + 1}};
         const Tensor w = RandomTensor(GetParam(), {n}, 1);
         Doubles expected = Values(w), first(static_cast<size_t>(n)), second(first);
         const std::vector<Tensor> slots = Slots(spec, n);
         const auto update = Create(spec);
         for (int64_t step = 1; step <= 3; ++step) {
+          const UpdateStep at = {.learning_rate = .01, .step = step, .gradient_scale = .75};
           const Tensor g = RandomTensor(GetParam(), {n}, uint64_t(step + 1));
           const Doubles gradients = Values(g);
-          ASSERT_TRUE(update->Run(w, g, slots, .01, step).ok());
-          for (size_t i = 0; i < expected.size(); ++i) {
-            if (spec.rule == UpdateRule::kAdam) {
-              reference::UpdateAdam(spec, expected[i], gradients[i], first[i], second[i], .01,
-                                    step);
-            } else {
-              reference::UpdateSgd(spec, expected[i], gradients[i], first[i], .01);
-            }
+          ASSERT_TRUE(update->Run(w, g, slots, at).ok());
+          for (int64_t i = 0; i < n; ++i) {
+            const bool decays = i >= n / 4 && i != n / 2;
+            const size_t k = size_t(i);
+            reference::UpdateParameter(spec, at, decays, gradients[k], expected[k], first[k],
+                                       second[k]);
           }
         }
         // Adam's step has the size of the learning rate whatever the gradient, so a sum of moments
         // that nearly cancels costs relative, not absolute accuracy.
-        EXPECT_TRUE(Close(Values(w), expected, 4 * tolerance())) << n;
+        EXPECT_TRUE(Close(Values(w), expected, 4 * tolerance())) << int(spec.rule) << " " << n;
       }
     }
   });
 }
 
+// The bits of a parameter depend on nothing but its own values: not on where ranges end.
+TEST_P(UpdateTest, SparingFromDecayIsAnUpdateWithoutDecayInThoseRanges) {
+  constexpr int64_t kSize = 70001;
+  const std::vector<ArenaRange> ranges = {{0, 3}, {17, 17}, {100, 20000}, {20000, 40001}};
+  for (UpdateSpec spec : Specs()) {
+    const auto run = [&](double decay, const std::vector<ArenaRange>& without) {
+      spec.decay = decay;
+      spec.without_decay = without;
+      const Tensor w = RandomTensor(GetParam(), {kSize}, 1),
+                   g = RandomTensor(GetParam(), {kSize}, 2);
+      EXPECT_TRUE(Create(spec)->Run(w, g, Slots(spec, kSize), {.learning_rate = .5}).ok());
+      return Values(w);
+    };
+    const Doubles decayed = run(.1, {}), plain = run(0, {}), mixed = run(.1, ranges);
+    EXPECT_NE(decayed, plain);
+    for (int64_t i = 0; i < kSize; ++i) {
+      const bool spared = i < 3 || (i >= 100 && i < 40001);
+      ASSERT_EQ(mixed[size_t(i)], (spared ? plain : decayed)[size_t(i)]) << i;
+    }
+  }
+}
+
+TEST_P(UpdateTest, AGradientScaleIsAScaledGradient) {
+  for (const UpdateSpec& spec : Specs()) {
+    const auto run = [&](double values_scale, double step_scale) {
+      const Tensor w = RandomTensor(GetParam(), {100}, 1);
+      Doubles gradients = Values(RandomTensor(GetParam(), {100}, 2));
+      for (double& g : gradients) g *= values_scale;
+      const UpdateStep step = {.learning_rate = .5, .gradient_scale = step_scale};
+      const Tensor g = TensorOf(GetParam(), {100}, gradients);
+      EXPECT_TRUE(Create(spec)->Run(w, g, Slots(spec, 100), step).ok());
+      return Values(w);
+    };
+    // Powers of two scale without rounding.
+    EXPECT_EQ(run(4, 1), run(1, 4));
+    EXPECT_NE(run(1, 1), run(1, 4));
+  }
+}
+
 TEST_P(UpdateTest, SameBitsOnAnyNumberOfThreads) {
-  const UpdateSpec spec = {.rule = UpdateRule::kAdam};
-  Doubles first;
-  for (const int threads : {1, 2, 4}) {
-    SetNumThreads(threads);
-    const Tensor w = RandomTensor(GetParam(), {100003}, 1),
-                 g = RandomTensor(GetParam(), {100003}, 2);
-    ASSERT_TRUE(Create(spec)->Run(w, g, Slots(spec, 100003), .01, 1).ok());
-    if (first.empty()) first = Values(w);
-    EXPECT_EQ(Values(w), first) << threads << " threads";
+  for (UpdateSpec spec : Specs()) {
+    spec.without_decay = {{50000, 50007}};
+    Doubles first;
+    for (const int threads : {1, 2, 4}) {
+      SetNumThreads(threads);
+      const Tensor w = RandomTensor(GetParam(), {100003}, 1),
+                   g = RandomTensor(GetParam(), {100003}, 2);
+      ASSERT_TRUE(Create(spec)->Run(w, g, Slots(spec, 100003), {.learning_rate = .01}).ok());
+      if (first.empty()) first = Values(w);
+      EXPECT_EQ(Values(w), first) << threads << " threads";
+    }
   }
 }
 
 TEST_P(UpdateTest, RefusesMissingSlotsAndStepZero) {
   const Tensor w = ZeroTensor(GetParam(), {4});
   const UpdateSpec adam = {.rule = UpdateRule::kAdam};
-  EXPECT_EQ(Create(adam)->Run(w, w, {}, .1, 1).message(),
+  EXPECT_EQ(Create(adam)->Run(w, w, {}, {.learning_rate = .1}).message(),
             "update: 0 slots at step 1, expected 2 slots, dense arrays and steps from 1");
-  EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 4), .1, 0).ok());
-  EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 5), .1, 1).ok());
+  EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 4), {.learning_rate = .1, .step = 0}).ok());
+  EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 5), {.learning_rate = .1}).ok());
+}
+
+TEST(UpdateSpecTest, RefusesConstantsOutsideTheirRanges) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const auto message = [&](const UpdateSpec& spec) {
+    return std::string(CreateUpdate(*context, spec).status().message());
+  };
+  EXPECT_EQ(message({.momentum = 1}), "update: momentum is 1, expected 0 <= momentum < 1");
+  EXPECT_EQ(message({.rho = -.5}), "update: rho is -0.5, expected 0 <= rho < 1");
+  EXPECT_EQ(message({.beta2 = std::nan("")}), "update: beta2 is nan, expected 0 <= beta2 < 1");
+  EXPECT_EQ(message({.decay = -1}), "update: decay is -1, expected a number of at least 0");
+  EXPECT_EQ(message({.without_decay = {{0, 8}, {4, 16}}}),
+            "update: range 4 to 16 without decay is not behind the one before, which ends at 8");
 }
 
 INSTANTIATE_TEST_SUITE_P(, UpdateTest, ::testing::Values(DType::kFloat32, DType::kFloat64),
