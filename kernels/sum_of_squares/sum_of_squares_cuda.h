@@ -1,0 +1,76 @@
+// The CUDA implementation of SumOfSquares: a warp per block, whose lanes take every 32nd element;
+// the host adds the blocks' sums.
+
+#ifndef DTNN_KERNELS_SUM_OF_SQUARES_SUM_OF_SQUARES_CUDA_H_
+#define DTNN_KERNELS_SUM_OF_SQUARES_SUM_OF_SQUARES_CUDA_H_
+
+#include <memory>
+#include <numeric>
+
+#include "kernels/cuda_launch.h"
+#include "kernels/elementwise/operands.h"
+#include "kernels/sum_of_squares/sum_of_squares.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::unique_ptr<SumOfSquares>> CreateSumOfSquaresCuda(DeviceContext& context,
+                                                                     DType dtype);
+
+template <typename T>
+struct SumOfSquaresBody {
+  const T* x;
+  int64_t count, block;  // elements of all, and of one block
+  double* sums;
+
+  template <class Group>
+  DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
+    const int64_t begin = row * block, end = count < begin + block ? count : begin + block;
+    double sum = 0;
+    for (int64_t i = begin + group.lane(); i < end; i += group.size()) {
+      sum += double(x[i]) * double(x[i]);
+    }
+    sum = group.Sum(sum);
+    if (group.lane() == 0) sums[row] = sum;
+  }
+};
+
+template <class Runner>
+class SumOfSquaresCuda : public SumOfSquares {
+ public:
+  SumOfSquaresCuda(const Runner& runner, DeviceContext& context, DType dtype)
+      : runner_(runner), context_(&context), dtype_(dtype) {}
+
+  absl::StatusOr<double> Run(const Tensor& x) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands("sum of squares", dtype_, {&x}));
+    if (!x.dense()) return absl::InvalidArgumentError("sum of squares: the array has a pitch");
+    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("sum of squares", {&x}));
+    constexpr int64_t kBlock = 4096;
+    const int64_t count = x.num_elements(), blocks = (count + kBlock - 1) / kBlock;
+    if (blocks == 0) return 0.0;
+    if (sums_.empty() || sums_.num_elements() != blocks) {
+      DTNN_ASSIGN_OR_RETURN(sums_,
+                            Tensor::Allocate(context_->device(), DType::kFloat64, Shape{blocks}));
+      DTNN_ASSIGN_OR_RETURN(host_sums_, Tensor::Zeros(DType::kFloat64, Shape{blocks}));
+    }
+    DTNN_RETURN_IF_ERROR(DispatchFloating(dtype_, [&]<typename T>(T) {
+      return runner_.ForEachRow(
+          "sum of squares", blocks,
+          SumOfSquaresBody<T>{x.data<T>(), count, kBlock, sums_.data<double>()});
+    }));
+    DTNN_RETURN_IF_ERROR(context_->Copy(sums_, host_sums_));
+    DTNN_RETURN_IF_ERROR(context_->Synchronize());
+    const double* sums = host_sums_.data<double>();
+    return std::accumulate(sums, sums + blocks, 0.0);
+  }
+
+ private:
+  Runner runner_;
+  DeviceContext* context_;
+  DType dtype_;
+  Tensor sums_, host_sums_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_SUM_OF_SQUARES_SUM_OF_SQUARES_CUDA_H_

@@ -1,0 +1,97 @@
+#include "kernels/sum_of_squares/sum_of_squares.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gtest/gtest.h"
+#include "kernels/cuda_testing.h"
+#include "kernels/elementwise/simd_targets.h"
+#include "kernels/sum_of_squares/sum_of_squares_cuda.h"
+#include "tensor/parallel_for.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::ForEachSimdTarget;
+using testing::IntegerTensor;
+using testing::RandomTensor;
+using testing::TensorOf;
+using testing::Values;
+
+constexpr int64_t kSizes[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 16384, 16385, 70001};
+
+double Expected(const Tensor& x) {
+  double sum = 0;
+  for (const double value : Values(x)) sum += value * value;
+  return sum;
+}
+
+class SumOfSquaresTest : public ::testing::TestWithParam<DType> {
+ protected:
+  double Run(const Tensor& x) const {
+    return *(*CreateSumOfSquares(*context_, GetParam()))->Run(x);
+  }
+
+  std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
+};
+
+TEST_P(SumOfSquaresTest, ExactOnIntegersOfEveryLength) {
+  ForEachSimdTarget([&] {
+    for (const int64_t n : kSizes) {
+      const Tensor x = IntegerTensor(GetParam(), {n}, 1);
+      EXPECT_EQ(Run(x), Expected(x)) << n;
+    }
+  });
+}
+
+TEST_P(SumOfSquaresTest, InAHostLoopAndOnAGpuTheSame) {
+  for (const int64_t n : kSizes) {
+    const Tensor x = IntegerTensor(GetParam(), {n}, 1);
+    SumOfSquaresCuda<HostRunner> looped(HostRunner(), *context_, GetParam());
+    EXPECT_EQ(*looped.Run(x), Expected(x)) << n;
+  }
+  DTNN_GPU_OR_SKIP(gpu);
+  const auto sum = *CreateSumOfSquares(*gpu, GetParam());
+  for (const int64_t n : kSizes) {
+    if (n == 0) continue;
+    const Tensor x = IntegerTensor(GetParam(), {n}, 1);
+    EXPECT_EQ(*sum->Run(testing::Put(*gpu, x)), Expected(x)) << n;
+  }
+}
+
+TEST_P(SumOfSquaresTest, SquaresBeyondFloatAddUp) {
+  const Tensor x = TensorOf(GetParam(), {3}, {0x1p100, 0x1p-100, -0x1p100});
+  EXPECT_EQ(Run(x), 0x1p201);
+}
+
+TEST_P(SumOfSquaresTest, NaNAndInfinityShow) {
+  EXPECT_TRUE(std::isnan(Run(TensorOf(GetParam(), {9}, {1, 2, std::nan(""), 4, 5, 6, 7, 8, 9}))));
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(Run(TensorOf(GetParam(), {2}, {1, -infinity})), infinity);
+}
+
+TEST_P(SumOfSquaresTest, SameBitsOnAnyNumberOfThreads) {
+  const Tensor x = RandomTensor(GetParam(), {300007}, 1);
+  SetNumThreads(1);
+  const double expected = Run(x);
+  EXPECT_NEAR(expected, Expected(x), 1e-12 * expected);
+  for (const int threads : {2, 3, 4}) {
+    SetNumThreads(threads);
+    EXPECT_EQ(Run(x), expected) << threads << " threads";
+  }
+}
+
+TEST_P(SumOfSquaresTest, RefusesAPitchAndOtherTypes) {
+  const auto sum = *CreateSumOfSquares(*context_, GetParam());
+  const Tensor x = testing::Pitched(RandomTensor(GetParam(), {2, 3}, 1), TensorFormat::kNHWC);
+  EXPECT_EQ(sum->Run(x).status().message(), "sum of squares: the array has a pitch");
+  EXPECT_FALSE(sum->Run(TensorOf(DType::kInt32, {1}, {1})).ok());
+  EXPECT_FALSE(CreateSumOfSquares(*context_, DType::kInt32).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(, SumOfSquaresTest, ::testing::Values(DType::kFloat32, DType::kFloat64),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
+}  // namespace
+}  // namespace dtnn
