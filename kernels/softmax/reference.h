@@ -27,17 +27,27 @@ inline void SoftmaxBackward(std::span<const double> y, std::span<const double> d
   }
 }
 
-// -log clip(softmax(x)[label]), by log-sum-exp.
-inline double CrossEntropy(std::span<const double> x, size_t label) {
+// The cross entropy of softmax(x) with the smoothed target, by log-sum-exp; the clip is the
+// label's.
+inline double CrossEntropy(std::span<const double> x, size_t label, double smoothing = 0) {
   const double max = *std::max_element(x.begin(), x.end());
-  double sum = 0;
-  for (const double value : x) sum += std::exp(value - max);
-  return std::clamp(std::log(sum) + max - x[label], -std::log1p(-1e-8), -std::log(1e-8));
+  double sum = 0, distances = 0;
+  for (const double value : x) {
+    sum += std::exp(value - max);
+    distances += max - value;
+  }
+  const double all = std::log(sum) + distances / double(x.size());
+  const double one =
+      std::clamp(std::log(sum) + max - x[label], -std::log1p(-1e-8), -std::log(1e-8));
+  return (1 - smoothing) * one + smoothing * all;
 }
 
 inline void CrossEntropyGradient(std::span<const double> y, size_t label, double gradient_scale,
-                                 std::span<double> dx) {
-  for (size_t j = 0; j < y.size(); ++j) dx[j] = (y[j] - (j == label ? 1 : 0)) * gradient_scale;
+                                 std::span<double> dx, double smoothing = 0) {
+  for (size_t j = 0; j < y.size(); ++j) {
+    const double target = (j == label ? 1 - smoothing : 0) + smoothing / double(y.size());
+    dx[j] = (y[j] - target) * gradient_scale;
+  }
 }
 
 }  // namespace dtnn::reference

@@ -13,6 +13,10 @@ namespace {
 
 absl::Status Validate(const SoftmaxSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckFloating("softmax", spec.dtype));
+  if (!(spec.label_smoothing >= 0 && spec.label_smoothing < 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("softmax cross entropy: label smoothing is ",
+                                                   spec.label_smoothing, ", expected 0 <= s < 1"));
+  }
   if (spec.rows >= 0 && spec.columns >= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("softmax: ", spec.rows, " rows of ", spec.columns,
                                                  " columns, expected at least one column"));

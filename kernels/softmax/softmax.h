@@ -6,6 +6,9 @@
 //   loss = -log clip(y_t);     dx = (y - onehot(t)) * gradient_scale
 // The loss is computed from x directly (log-sum-exp), so a confident wrong answer loses no digits;
 // the clip is applied to the result. gradient_scale is 1 / (samples of the step over all ranks).
+// With label smoothing s (Szegedy et al., CVPR 2016) the target is t' = (1 - s) * onehot(t) + s / K
+// over K columns: loss = -(1 - s) * log clip(y_t) - s / K * sum(log y), dx = (y - t') *
+// gradient_scale.
 
 #ifndef DTNN_KERNELS_SOFTMAX_SOFTMAX_H_
 #define DTNN_KERNELS_SOFTMAX_SOFTMAX_H_
@@ -22,6 +25,7 @@ namespace dtnn {
 struct SoftmaxSpec {
   int64_t rows = 0, columns = 0;  // rows: the most a call will bring
   DType dtype = DType::kFloat32;
+  double label_smoothing = 0;  // [0, 1); of the cross entropy
 };
 
 class Softmax {

@@ -31,7 +31,7 @@ struct SoftmaxPass {
   // Cross entropy only.
   const int32_t* labels = nullptr;
   void* losses = nullptr;
-  double gradient_scale = 0;
+  double gradient_scale = 0, label_smoothing = 0;
 };
 
 }  // namespace dtnn
@@ -92,12 +92,37 @@ T DotOf(const T* x, const T* y, int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
+// The sum of max - x.
+template <typename T>
+T DistancesOf(const T* x, T max, int64_t count) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto top = hn::Set(d, max);
+  auto sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) sum = hn::Add(sum, hn::Sub(top, hn::LoadU(d, x + i)));
+  if (const size_t rest = size_t(count - i); rest > 0) {
+    const auto distance = hn::Sub(top, LoadFirst(d, x + i, rest));
+    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, rest), distance));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
 template <typename T>
 struct ScaledBy {
   T factor;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     return hn::Mul(x, hn::Set(d, factor));
+  }
+};
+
+template <typename T>
+struct ReducedAndScaledBy {
+  T less, factor;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::Mul(hn::Sub(x, hn::Set(d, less)), hn::Set(d, factor));
   }
 };
 
@@ -140,21 +165,35 @@ template <typename T>
 void CrossEntropyTyped(const SoftmaxPass& pass, int64_t begin, int64_t end) {
   // The clip of the probability, as bounds of the loss; a NaN passes.
   const double least = -std::log1p(-1e-8), most = -std::log(1e-8);
+  const double smoothing = pass.label_smoothing;
+  const T scale = T(pass.gradient_scale), everywhere = T(smoothing / double(pass.columns));
   for (int64_t row = begin; row < end; ++row) {
     const T* x = pass.x.At<const T>(row, 0);
     T* y = pass.y.At<T>(row, 0);
     const int64_t label = pass.labels[row];
     const T max = MaximumOf(x, pass.columns);
-    const double distance = double(max) - double(x[label]);  // y or dx may overwrite x
+    // Before y or dx overwrite x.
+    const double distance = double(max) - double(x[label]);
+    const T distances = smoothing == 0 ? T(0) : DistancesOf(x, max, pass.columns);
     const T sum = ExpAndSum(x, max, pass.columns, y);
-    const double loss = std::log(double(sum)) + distance;
-    static_cast<T*>(pass.losses)[row] = T(std::clamp(loss, least, most));
+    const double log_sum = std::log(double(sum));
+    double loss = std::clamp(log_sum + distance, least, most);
+    if (smoothing != 0) {
+      const double all = log_sum + double(distances) / double(pass.columns);
+      loss = (1 - smoothing) * loss + smoothing * all;
+    }
+    static_cast<T*>(pass.losses)[row] = T(loss);
     Transform(ScaledBy<T>{1 / sum}, pass.columns, y, y);
     if (pass.dx.data == nullptr) continue;
     T* dx = pass.dx.At<T>(row, 0);
-    const T scale = T(pass.gradient_scale);
-    Transform(ScaledBy<T>{scale}, pass.columns, dx, static_cast<const T*>(y));
-    dx[label] = (y[label] - 1) * scale;
+    if (smoothing == 0) {
+      Transform(ScaledBy<T>{scale}, pass.columns, dx, static_cast<const T*>(y));
+      dx[label] = (y[label] - 1) * scale;
+    } else {
+      Transform(ReducedAndScaledBy<T>{everywhere, scale}, pass.columns, dx,
+                static_cast<const T*>(y));
+      dx[label] = (y[label] - T(1 - smoothing) - everywhere) * scale;
+    }
   }
 }
 
@@ -251,6 +290,7 @@ class SoftmaxCrossEntropyCpu : public SoftmaxCrossEntropy {
     pass.labels = labels.data<int32_t>();
     pass.losses = losses.raw_data();
     pass.gradient_scale = gradient_scale;
+    pass.label_smoothing = spec_.label_smoothing;
     ParallelFor(0, grid.rows, GrainOf(grid.columns), [&](int64_t begin, int64_t end) {
       HWY_DYNAMIC_DISPATCH(CrossEntropyRows)(pass, begin, end);
     });

@@ -81,6 +81,7 @@ template <typename T>
 struct SoftmaxCrossEntropyBody {
   int64_t columns;
   T gradient_scale;
+  double smoothing;
   double least, most;  // the clip of the probability, as bounds of the loss
   const int32_t* labels;
   GridView<const T> x;
@@ -95,16 +96,25 @@ struct SoftmaxCrossEntropyBody {
     const int64_t label = labels[row];
     const T max = RowMaximum(from, columns, group);
     const double distance = double(max) - double(from[label]);
+    T distances = 0;
+    if (smoothing != 0) {
+      for (int64_t j = group.lane(); j < columns; j += group.size()) distances += max - from[j];
+      distances = group.Sum(distances);
+    }
     group.Sync();  // y or dx may overwrite x
     const T sum = RowExponentials(from, max, to, columns, group);
     if (group.lane() == 0) {
-      const double loss = std::log(double(sum)) + distance;  // a NaN passes the clip
-      losses[row] = T(loss < least ? least : (loss > most ? most : loss));
+      const double log_sum = std::log(double(sum)), one = log_sum + distance;
+      const double clipped = one < least ? least : (one > most ? most : one);  // a NaN passes
+      const double all = log_sum + double(distances) / double(columns);
+      losses[row] = T(smoothing == 0 ? clipped : (1 - smoothing) * clipped + smoothing * all);
     }
-    const T factor = 1 / sum;
+    const T factor = 1 / sum, label_share = T(1 - smoothing);
+    const T everywhere = T(smoothing / double(columns));
     for (int64_t j = group.lane(); j < columns; j += group.size()) {
       to[j] *= factor;
-      if (dx.data != nullptr) dx[{row, j}] = (to[j] - (j == label ? T(1) : T(0))) * gradient_scale;
+      if (dx.data == nullptr) continue;
+      dx[{row, j}] = (to[j] - (j == label ? label_share : T(0)) - everywhere) * gradient_scale;
     }
   }
 };
@@ -171,8 +181,8 @@ class SoftmaxCrossEntropyCuda : public SoftmaxCrossEntropy {
       const GridView<T> gradient = dx.empty() ? GridView<T>{nullptr, 0} : RowsIn<T>(spec_, dx);
       return runner_.ForEachRow(
           kName, x.shape()[0],
-          SoftmaxCrossEntropyBody<T>{spec_.columns, T(gradient_scale), -std::log1p(-1e-8),
-                                     -std::log(1e-8), labels.data<int32_t>(),
+          SoftmaxCrossEntropyBody<T>{spec_.columns, T(gradient_scale), spec_.label_smoothing,
+                                     -std::log1p(-1e-8), -std::log(1e-8), labels.data<int32_t>(),
                                      RowsIn<const T>(spec_, x), RowsIn<T>(spec_, y),
                                      losses.data<T>(), gradient});
     });

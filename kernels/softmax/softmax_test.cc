@@ -59,10 +59,13 @@ class SoftmaxTest : public ::testing::TestWithParam<DType> {
   std::unique_ptr<Softmax> Create(int64_t rows, int64_t columns) const {
     return *CreateSoftmax(*context_, {.rows = rows, .columns = columns, .dtype = GetParam()});
   }
-  std::unique_ptr<SoftmaxCrossEntropy> CreateFused(int64_t rows, int64_t columns) const {
-    return *CreateSoftmaxCrossEntropy(*context_,
-                                      {.rows = rows, .columns = columns, .dtype = GetParam()});
+  std::unique_ptr<SoftmaxCrossEntropy> CreateFused(int64_t rows, int64_t columns,
+                                                   double smoothing = 0) const {
+    return *CreateSoftmaxCrossEntropy(
+        *context_,
+        {.rows = rows, .columns = columns, .dtype = GetParam(), .label_smoothing = smoothing});
   }
+  void ExpectCrossEntropyLikeReference(int64_t columns, double smoothing) const;
   // Relative, for values that sums of up to 1000 terms went into.
   double tolerance() const { return 32 * Epsilon(GetParam()); }
 
@@ -133,34 +136,55 @@ TEST_P(SoftmaxTest, BackwardEqualsReference) {
   });
 }
 
+void SoftmaxTest::ExpectCrossEntropyLikeReference(int64_t columns, double smoothing) const {
+  const int64_t rows = 5;
+  const double scale = 1.0 / 8;
+  const Tensor x = IntegerTensor(GetParam(), {rows, columns}, 1, 6);
+  const Tensor labels = Labels(rows, columns);
+  const Doubles logits = Values(x), y = Probabilities(logits, rows, columns);
+  Doubles losses(static_cast<size_t>(rows)), dx(y.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    const size_t label = size_t(labels.data<int32_t>()[r]);
+    losses[size_t(r)] = reference::CrossEntropy(Row(logits, r, columns), label, smoothing);
+    reference::CrossEntropyGradient(Row(std::as_const(y), r, columns), label, scale,
+                                    Row(dx, r, columns), smoothing);
+  }
+  const auto fused = CreateFused(rows, columns, smoothing);
+  const Tensor actual_y = Pitched(ZeroTensor(GetParam(), x.shape()), kMatrix);
+  const Tensor actual_losses = ZeroTensor(GetParam(), {rows});
+  ASSERT_TRUE(
+      fused->Run(Pitched(x, kMatrix), labels, actual_y, actual_losses, Tensor(), scale).ok());
+  EXPECT_TRUE(Close(Values(actual_y), y, 0, tolerance())) << columns;
+  EXPECT_TRUE(Close(Values(actual_losses), losses, tolerance(), tolerance())) << columns;
+  // y may be x.
+  const Tensor in_place = Pitched(x, kMatrix);
+  const Tensor actual_dx = ZeroTensor(GetParam(), x.shape());
+  ASSERT_TRUE(fused->Run(in_place, labels, in_place, actual_losses, actual_dx, scale).ok());
+  EXPECT_TRUE(Close(Values(actual_losses), losses, tolerance(), tolerance())) << columns;
+  EXPECT_TRUE(Close(Values(actual_dx), dx, tolerance())) << columns;
+  // dx may be x.
+  ASSERT_TRUE(fused->Run(x, labels, actual_y, actual_losses, x, scale).ok());
+  EXPECT_TRUE(Close(Values(x), dx, tolerance())) << columns;
+  EXPECT_TRUE(Close(Values(actual_losses), losses, tolerance(), tolerance())) << columns;
+}
+
 TEST_P(SoftmaxTest, CrossEntropyEqualsReference) {
   ForEachSimdTarget([&] {
     for (const int64_t columns : kColumns) {
-      const int64_t rows = 5;
-      const double scale = 1.0 / 8;
-      const Tensor x = IntegerTensor(GetParam(), {rows, columns}, 1, 6);
-      const Tensor labels = Labels(rows, columns);
-      const Doubles logits = Values(x), y = Probabilities(logits, rows, columns);
-      Doubles losses(static_cast<size_t>(rows)), dx(y.size());
-      for (int64_t r = 0; r < rows; ++r) {
-        const size_t label = size_t(labels.data<int32_t>()[r]);
-        losses[size_t(r)] = reference::CrossEntropy(Row(logits, r, columns), label);
-        reference::CrossEntropyGradient(Row(std::as_const(y), r, columns), label, scale,
-                                        Row(dx, r, columns));
+      for (const double smoothing : {0.0, 0.125}) {
+        ExpectCrossEntropyLikeReference(columns, smoothing);
       }
-      const auto fused = CreateFused(rows, columns);
-      const Tensor actual_y = Pitched(ZeroTensor(GetParam(), x.shape()), kMatrix);
-      const Tensor actual_losses = ZeroTensor(GetParam(), {rows});
-      ASSERT_TRUE(
-          fused->Run(Pitched(x, kMatrix), labels, actual_y, actual_losses, Tensor(), scale).ok());
-      EXPECT_TRUE(Close(Values(actual_y), y, 0, tolerance())) << columns;
-      EXPECT_TRUE(Close(Values(actual_losses), losses, tolerance(), tolerance())) << columns;
-      // dx may be x.
-      ASSERT_TRUE(fused->Run(x, labels, actual_y, actual_losses, x, scale).ok());
-      EXPECT_TRUE(Close(Values(x), dx, tolerance())) << columns;
-      EXPECT_TRUE(Close(Values(actual_losses), losses, tolerance(), tolerance())) << columns;
     }
   });
+}
+
+// p = (.7, .2, .1), t' = (.8, .1, .1): 0.8 * -log(.7) + 0.1 * -log(.2) + 0.1 * -log(.1).
+TEST_P(SoftmaxTest, GoldenSmoothedCrossEntropy) {
+  const Tensor x = TensorOf(GetParam(), {1, 3}, {std::log(.7), std::log(.2), std::log(.1)});
+  const Tensor losses = ZeroTensor(GetParam(), {1}), dx = ZeroTensor(GetParam(), {1, 3});
+  ASSERT_TRUE(CreateFused(1, 3, 0.3)->Run(x, Labels(1, 3), x, losses, dx, 1).ok());
+  EXPECT_TRUE(Close(Values(losses), {0.67654225569}, tolerance() + 1e-11));
+  EXPECT_TRUE(Close(Values(dx), {-.1, .1, 0}, tolerance()));
 }
 
 TEST_P(SoftmaxTest, GoldenCrossEntropy) {
@@ -205,6 +229,8 @@ TEST_P(SoftmaxTest, RefusesOtherShapes) {
             "softmax: shape (2, 3), expected rows of 4 columns");
   EXPECT_FALSE(CreateFused(2, 3)->Run(x, Labels(3, 3), x, losses, Tensor(), 1).ok());
   EXPECT_FALSE(CreateSoftmax(*context_, {.rows = 1, .columns = 0}).ok());
+  EXPECT_FALSE(
+      CreateSoftmaxCrossEntropy(*context_, {.rows = 1, .columns = 2, .label_smoothing = 1}).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(, SoftmaxTest, ::testing::Values(DType::kFloat32, DType::kFloat64),
@@ -212,11 +238,12 @@ INSTANTIATE_TEST_SUITE_P(, SoftmaxTest, ::testing::Values(DType::kFloat32, DType
 
 TEST(SoftmaxReferenceTest, GradientsAreTheCentralDifferences) {
   const Doubles x = {.3, -1.2, .8, 0}, weights = {1, -2, .5, 3};
-  const double h = 1e-5, scale = .25;
-  Doubles y(4), dx(4), dx_loss(4);
+  const double h = 1e-5, scale = .25, smoothing = .1;
+  Doubles y(4), dx(4), dx_loss(4), dx_smooth(4);
   reference::SoftmaxForward(x, y);
   reference::SoftmaxBackward(y, weights, dx, false);
   reference::CrossEntropyGradient(y, 2, scale, dx_loss);
+  reference::CrossEntropyGradient(y, 2, scale, dx_smooth, smoothing);
   const auto objective = [&](const Doubles& at) {
     Doubles out(4);
     reference::SoftmaxForward(at, out);
@@ -231,6 +258,9 @@ TEST(SoftmaxReferenceTest, GradientsAreTheCentralDifferences) {
     EXPECT_NEAR(dx[j], (objective(up) - objective(down)) / (2 * h), 1e-9);
     const double loss = reference::CrossEntropy(up, 2) - reference::CrossEntropy(down, 2);
     EXPECT_NEAR(dx_loss[j], scale * loss / (2 * h), 1e-9);
+    const double smooth =
+        reference::CrossEntropy(up, 2, smoothing) - reference::CrossEntropy(down, 2, smoothing);
+    EXPECT_NEAR(dx_smooth[j], scale * smooth / (2 * h), 1e-9);
   }
 }
 
