@@ -17,7 +17,13 @@ bool IsRelu(const Layer& layer) {
   return activation != nullptr && activation->kind() == ActivationKind::kRelu;
 }
 
-bool IsSoftmax(const Layer& layer) { return dynamic_cast<const SoftmaxLayer*>(&layer) != nullptr; }
+FinalActivation KindOf(const Layer& layer) {
+  if (dynamic_cast<const SoftmaxLayer*>(&layer) != nullptr) return FinalActivation::kSoftmax;
+  const auto* activation = dynamic_cast<const ActivationLayer*>(&layer);
+  return activation != nullptr && activation->kind() == ActivationKind::kSigmoid
+             ? FinalActivation::kSigmoid
+             : FinalActivation::kOther;
+}
 
 }  // namespace
 
@@ -99,7 +105,9 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   if (options.loss != nullptr) {
     takes_classes_ = options.loss->TakesClasses();
     takes_values_ = options.loss->TakesValues();
-    loss_takes_logits_ = options.loss->CanTakeLogits() && IsSoftmax(*nodes.back().layer);
+    const FinalActivation taken_over = options.loss->absorbs();
+    loss_takes_logits_ =
+        taken_over != FinalActivation::kOther && taken_over == KindOf(*nodes.back().layer);
     if (graph_.output_shape().rank() != 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("the loss needs a network whose output is a vector, not ",

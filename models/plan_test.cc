@@ -11,6 +11,7 @@
 #include "models/parameter_store.h"
 #include "models/testing/gradient_check.h"
 #include "models/testing/plan_session.h"
+#include "optim/binary_cross_entropy.h"
 #include "optim/categorical_cross_entropy.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/count_allocations.h"
@@ -91,6 +92,37 @@ TEST_P(PlanTest, TheLastLayerNeedNotBeASoftmax) {
   GraphBuilder b("sigmoid", GetParam());
   b.Input({6, 6, 2}).Conv2d(2).Relu().Flatten().Fc(4).Sigmoid();
   EXPECT_TRUE(CheckNetworkGradients(*b.Build(), {.batch = 2, .elements = 40}));
+}
+
+// Binary cross entropy that leaves the sigmoid before it alone.
+class FromProbabilities : public BinaryCrossEntropy {
+ public:
+  FinalActivation absorbs() const override { return FinalActivation::kOther; }
+};
+
+TEST_P(PlanTest, ALossThatTakesTheSigmoidOverGivesTheSameGradients) {
+  GraphBuilder b("labels", GetParam());
+  b.Input({6, 6, 2}).Conv2d(2).Relu().Flatten().Fc(4).Sigmoid();
+  const Tensor targets = TensorOf(DType::kFloat64, {2, 4}, {1, 0, 1, 0.5, 0, 0, 1, 1});
+  const BinaryCrossEntropy from_logits;
+  const FromProbabilities from_probabilities;
+  PlanSession run(*b.Build(), 2);
+  std::vector<double> predictions, gradients, losses;
+  for (const Loss* loss :
+       {static_cast<const Loss*>(&from_logits), static_cast<const Loss*>(&from_probabilities)}) {
+    const auto plan = *Plan::Compile(run.graph, *run.store, *run.device,
+                                     {.batch = 2, .training = true, .loss = loss});
+    ASSERT_EQ(plan->ForwardBackward(Batch(2), targets, 0.5, 0), absl::OkStatus());
+    losses.push_back(plan->LossSum());
+    if (predictions.empty()) {
+      predictions = Values(plan->predictions());
+      gradients = Values(run.store->gradients());
+    }
+    EXPECT_TRUE(Close(Values(plan->predictions()), predictions, 1e-14));
+    EXPECT_TRUE(Close(Values(run.store->gradients()), gradients, 1e-14));
+  }
+  EXPECT_NEAR(losses[0], losses[1], 1e-13);
+  EXPECT_NE(gradients, std::vector<double>(gradients.size()));
 }
 
 // A tanh under a relu's name.

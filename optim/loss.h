@@ -4,8 +4,8 @@
 // Targets are one class per sample, int32 (n,), or `outputs` values per sample, (n, outputs) of the
 // network's dtype: several labels that are 0 or 1, or quantities.
 //
-// A loss may take over the softmax before it: computed together from the logits, the result is the
-// same in exact arithmetic and keeps the digits that a rounded probability has lost.
+// A loss may take over the activation before it: computed together from the logits, the result is
+// the same in exact arithmetic and keeps the digits that a rounded probability has lost.
 
 #ifndef DTNN_OPTIM_LOSS_H_
 #define DTNN_OPTIM_LOSS_H_
@@ -21,11 +21,15 @@
 
 namespace dtnn {
 
+// The network's last layer, as far as losses are concerned.
+enum class FinalActivation : uint8_t { kOther, kSoftmax, kSigmoid };
+
 class LossOp {
  public:
   virtual ~LossOp() = default;
   // x: (n, outputs), logits or probabilities as bound. targets: of a kind that the loss takes,
-  // valid classes and shapes (the caller has checked). losses: (n,). probabilities: written when
+  // valid classes and shapes (the caller has checked); InvalidArgument for values that the loss is
+  // not defined for. losses: (n,). probabilities: written when
   // bound to logits (may be x); ignored otherwise. dx: gradient_scale * d(sum of losses)/dx, or
   // empty when not wanted; may be x.
   virtual absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
@@ -47,10 +51,13 @@ class Loss {
   // The kinds of targets that the loss is defined for.
   virtual bool TakesClasses() const = 0;
   virtual bool TakesValues() const = 0;
-  // True where Bind accepts from_logits, i.e. the loss can take over a final softmax.
-  virtual bool CanTakeLogits() const = 0;
+  // The activation that it takes over when bound with from_logits; kOther where there is none.
+  virtual FinalActivation absorbs() const { return FinalActivation::kOther; }
   virtual absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const = 0;
 };
+
+// For Bind: Unimplemented on other devices than the CPU.
+absl::Status CheckOnCpu(const Loss& loss, const LossContext& context);
 
 }  // namespace dtnn
 
