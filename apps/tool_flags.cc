@@ -1,0 +1,98 @@
+#include "apps/tool_flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/exit_code.h"
+#include "apps/flags/nearest.h"
+#include "apps/flags/value.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+absl::StatusOr<const ToolFlag*> Find(std::string name, std::span<const ToolFlag> flags) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  std::vector<std::string_view> known = {"help"};
+  for (const ToolFlag& flag : flags) {
+    if (flag.name == name) return &flag;
+    known.push_back(flag.name);
+  }
+  return UsageError(
+      absl::StrCat("--", name, ": unknown option", DidYouMean(name, known), " (--help shows all)"));
+}
+
+absl::Status Set(const ToolFlag& flag, const std::string& text) {
+  const auto wrong = [&](std::string_view expected) {
+    return UsageError(absl::StrCat("--", std::string(flag.name), "=", text, ": expected ",
+                                   std::string(expected)));
+  };
+  if (auto* const* to = std::get_if<std::string*>(&flag.value)) {
+    **to = text;
+  } else if (auto* const* to = std::get_if<bool*>(&flag.value)) {
+    const std::optional<bool> value = ParseBool(text);
+    if (!value) return wrong("true or false");
+    **to = *value;
+  } else {
+    int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || value < flag.least) {
+      return wrong(absl::StrCat("a whole number >= ", flag.least));
+    }
+    *std::get<int64_t*>(flag.value) = value;
+  }
+  return absl::OkStatus();
+}
+
+std::string Default(const ToolFlag& flag) {
+  if (auto* const* text = std::get_if<std::string*>(&flag.value)) {
+    return (*text)->empty() ? "" : absl::StrCat(" [", **text, "]");
+  }
+  if (auto* const* number = std::get_if<int64_t*>(&flag.value)) {
+    return absl::StrCat(" [", **number, "]");
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ParseToolFlags(std::span<const std::string> arguments,
+                                    std::span<const ToolFlag> flags) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--help" || argument == "-h") return true;
+    if (!argument.starts_with("--") || argument.size() == 2) {
+      return UsageError(absl::StrCat("\"", argument, "\": is no option (--help shows all)"));
+    }
+    const size_t equals = argument.find('=');
+    DTNN_ASSIGN_OR_RETURN(const ToolFlag* flag,
+                          Find(argument.substr(2, std::min(equals, argument.size()) - 2), flags));
+    if (equals != std::string::npos) {
+      DTNN_RETURN_IF_ERROR(Set(*flag, argument.substr(equals + 1)));
+    } else if (std::holds_alternative<bool*>(flag->value)) {
+      *std::get<bool*>(flag->value) = true;
+    } else if (i + 1 < arguments.size()) {
+      DTNN_RETURN_IF_ERROR(Set(*flag, arguments[++i]));
+    } else {
+      return UsageError(absl::StrCat(argument, ": needs a value"));
+    }
+  }
+  return false;
+}
+
+std::string ToolHelp(std::string_view summary, std::span<const ToolFlag> flags) {
+  std::string text(summary);
+  text += "\n\n";
+  for (const ToolFlag& flag : flags) {
+    absl::StrAppendFormat(&text, "  --%-20s %s%s\n", std::string(flag.name), std::string(flag.help),
+                          Default(flag));
+  }
+  return text;
+}
+
+}  // namespace dtnn

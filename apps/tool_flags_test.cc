@@ -1,0 +1,63 @@
+#include "apps/tool_flags.h"
+
+#include <vector>
+
+#include "apps/exit_code.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+struct Settings {
+  std::string path = "here";
+  bool fast = false;
+  int64_t count = 3;
+};
+
+absl::StatusOr<bool> Parse(const std::vector<std::string>& arguments, Settings& settings) {
+  const ToolFlag flags[] = {{"the-path", &settings.path, "where"},
+                            {"fast", &settings.fast, "hurry"},
+                            {"count", &settings.count, "how many", 1}};
+  return ParseToolFlags(arguments, flags);
+}
+
+TEST(ToolFlagsTest, AllSpellings) {
+  Settings settings;
+  EXPECT_FALSE(Parse({"--the_path=a=b", "--count", "7", "--fast"}, settings).value());
+  EXPECT_EQ(settings.path, "a=b");
+  EXPECT_EQ(settings.count, 7);
+  EXPECT_TRUE(settings.fast);
+  EXPECT_FALSE(Parse({"--fast=no", "--the-path", "x", "--the-path=y"}, settings).value());
+  EXPECT_FALSE(settings.fast);
+  EXPECT_EQ(settings.path, "y");
+  EXPECT_TRUE(Parse({"--fast", "--help", "--nonsense"}, settings).value());
+}
+
+TEST(ToolFlagsTest, MistakesAreUsageErrors) {
+  const auto error = [](const std::vector<std::string>& arguments) {
+    Settings settings;
+    const absl::Status status = Parse(arguments, settings).status();
+    EXPECT_EQ(ExitCodeOf(status), kExitUsage);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(error({"--cuont=1"}),
+            "--cuont: unknown option; did you mean \"count\"? (--help shows all)");
+  EXPECT_EQ(error({"--count=0"}), "--count=0: expected a whole number >= 1");
+  EXPECT_EQ(error({"--count=1x"}), "--count=1x: expected a whole number >= 1");
+  EXPECT_EQ(error({"--fast=perhaps"}), "--fast=perhaps: expected true or false");
+  EXPECT_EQ(error({"--the-path"}), "--the-path: needs a value");
+  EXPECT_EQ(error({"file"}), "\"file\": is no option (--help shows all)");
+  EXPECT_EQ(error({"--"}), "\"--\": is no option (--help shows all)");
+}
+
+TEST(ToolFlagsTest, HelpNamesEveryFlagAndItsDefault) {
+  Settings settings;
+  const ToolFlag flags[] = {{"count", &settings.count, "how many"},
+                            {"fast", &settings.fast, "hurry"}};
+  EXPECT_EQ(ToolHelp("Counts.", flags),
+            "Counts.\n\n  --count                how many [3]\n  --fast                 hurry\n");
+}
+
+}  // namespace
+}  // namespace dtnn
