@@ -107,6 +107,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   spec.batch = context.batch;
   spec.dtype = context.dtype;
   spec.epilogue.relu = context.fuse_relu;
+  spec.keeps_filter = !context.training;
   if (options_.grouping == ConvGrouping::kDepthwise) {
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv, CreateDepthwise(*context.device, spec));
     return std::make_unique<Conv2dOp>(std::move(conv), DepthwiseFilterShape(spec), options_.bias);

@@ -39,6 +39,9 @@ struct Conv2dSpec {
   TensorFormat format = TensorFormat::kNHWC;
   DType dtype = DType::kFloat32;
   Epilogue epilogue;  // of Forward
+  // Whether to keep what is derived from the filter, a packed copy, from call to call. In training
+  // it is renewed at every step, so that keeping it only costs memory.
+  bool keeps_filter = true;
 
   int64_t out_height() const;
   int64_t out_width() const;

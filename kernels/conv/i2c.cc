@@ -37,14 +37,12 @@ class I2cConv2d final : public Conv2d {
     const int64_t deepest = std::max(spec.channels, spec.filters);
     DTNN_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Zeros(DTypeOf<T>(), Shape{deepest}));
     std::unique_ptr<I2cConv2d> conv(new I2cConv2d(spec, std::move(zeros)));
-    const auto allocate = [](const auto& gemm, const std::optional<Planar<T>>& planar) {
-      return Tensor::Allocate(Device::Cpu(), DTypeOf<T>(),
-                              Shape{planar ? planar->packed_elements() : gemm.packed_elements()});
+    if (!spec.keeps_filter) return conv;
+    const auto allocate = [](int64_t elements) {
+      return Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), Shape{elements});
     };
-    DTNN_ASSIGN_OR_RETURN(conv->forward_filter_.values,
-                          allocate(conv->forward_, conv->planar_forward_));
-    DTNN_ASSIGN_OR_RETURN(conv->backward_filter_.values,
-                          allocate(conv->backward_, conv->planar_backward_));
+    DTNN_ASSIGN_OR_RETURN(conv->forward_filter_.values, allocate(conv->PackedForward()));
+    DTNN_ASSIGN_OR_RETURN(conv->backward_filter_.values, allocate(conv->PackedBackward()));
     return conv;
   }
 
@@ -60,11 +58,13 @@ class I2cConv2d final : public Conv2d {
     const Tensor addend = spec_.epilogue.add ? operands.addend : Tensor();
     const FilterStrides s = FilterStrides::Of(spec_);
     if (planar_forward_) {
-      const T* packed = forward_filter_.Get(*planar_forward_, filter, s.tap, s.channel, s.filter);
+      const T* packed =
+          forward_filter_.Get(*planar_forward_, filter, s.tap, s.channel, s.filter, memory.packed);
       Multiply(*planar_forward_, x, packed, write_back, addend, y, memory);
       return absl::OkStatus();
     }
-    const T* packed = forward_filter_.Get(forward_, filter, s.tap, s.channel, s.filter);
+    const T* packed =
+        forward_filter_.Get(forward_, filter, s.tap, s.channel, s.filter, memory.packed);
     Multiply(forward_, x, packed, write_back, addend, y, memory);
     return absl::OkStatus();
   }
@@ -77,11 +77,13 @@ class I2cConv2d final : public Conv2d {
     const Memory memory = Divide(workspace.data());
     const Tensor addend = accumulate ? dx : Tensor();
     if (planar_backward_) {
-      const T* packed = backward_filter_.Get(*planar_backward_, filter, s.tap, s.filter, s.channel);
+      const T* packed = backward_filter_.Get(*planar_backward_, filter, s.tap, s.filter, s.channel,
+                                             memory.packed);
       Multiply(*planar_backward_, dy, packed, {}, addend, dx, memory);
       return absl::OkStatus();
     }
-    const T* packed = backward_filter_.Get(backward_, filter, s.tap, s.filter, s.channel);
+    const T* packed =
+        backward_filter_.Get(backward_, filter, s.tap, s.filter, s.channel, memory.packed);
     Multiply(backward_, dy, packed, {}, addend, dx, memory);
     return absl::OkStatus();
   }
@@ -115,25 +117,26 @@ class I2cConv2d final : public Conv2d {
   std::string_view variant() const override { return "i2c"; }
 
  private:
-  // A filter packed for one direction, and which version of it.
+  // A filter packed for one direction, and which version of it; or nothing, where it is not kept.
   struct PackedFilter {
     Tensor values;
     uint64_t version = 0;
 
     template <typename Product>  // GatherGemm or Planar
     const T* Get(const Product& gemm, const ParameterView& filter, int64_t tap_stride,
-                 int64_t depth_stride, int64_t column_stride) {
-      if (filter.version == 0 || filter.version != version) {
-        gemm.Pack(filter.tensor.data<T>(), tap_stride, depth_stride, column_stride,
-                  values.data<T>());
+                 int64_t depth_stride, int64_t column_stride, T* scratch) {
+      T* packed = values.empty() ? scratch : values.data<T>();
+      if (values.empty() || filter.version == 0 || filter.version != version) {
+        gemm.Pack(filter.tensor.data<T>(), tap_stride, depth_stride, column_stride, packed);
         version = filter.version;
       }
-      return values.data<T>();
+      return packed;
     }
   };
 
   struct Memory {
     T *scale, *bias;
+    T* packed;    // a filter that is not kept
     T *in, *out;  // NHWC copies of NCHW images: x and y, or whatever has their shapes
     std::byte *sums, *threads;
     size_t bytes;
@@ -159,6 +162,13 @@ class I2cConv2d final : public Conv2d {
     return std::clamp<int64_t>(kChunkBytes / image, 1, spec.batch);
   }
 
+  int64_t PackedForward() const {
+    return planar_forward_ ? planar_forward_->packed_elements() : forward_.packed_elements();
+  }
+  int64_t PackedBackward() const {
+    return planar_backward_ ? planar_backward_->packed_elements() : backward_.packed_elements();
+  }
+
   bool nchw() const { return spec_.format == TensorFormat::kNCHW; }
 
   Memory Divide(std::byte* workspace) const {
@@ -167,6 +177,8 @@ class I2cConv2d final : public Conv2d {
     const int64_t images = nchw() ? chunk_ : 0;
     memory.scale = divider.Take<T>(PaddedFilters());
     memory.bias = divider.Take<T>(PaddedFilters());
+    memory.packed =
+        divider.Take<T>(spec_.keeps_filter ? 0 : std::max(PackedForward(), PackedBackward()));
     memory.in = divider.Take<T>(images * spec_.height * spec_.width * spec_.channels);
     memory.out = divider.Take<T>(images * spec_.out_height() * spec_.out_width() * spec_.filters);
     memory.sums = divider.Take<std::byte>(int64_t(
