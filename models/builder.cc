@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "layers/adaptive_average_pool2d.h"
 #include "layers/addition.h"
 #include "layers/concatenation.h"
 #include "layers/dropout.h"
@@ -50,6 +51,10 @@ GraphBuilder& GraphBuilder::MaxPool2d(const Pool2dOptions& options) {
 
 GraphBuilder& GraphBuilder::AveragePool2d(const Pool2dOptions& options) {
   return Append(std::make_shared<Pool2dLayer>(PoolKind::kAverage, options));
+}
+
+GraphBuilder& GraphBuilder::AdaptiveAveragePool2d(const Pair& output) {
+  return Append(std::make_shared<AdaptiveAveragePool2dLayer>(output));
 }
 
 GraphBuilder& GraphBuilder::Dropout(double rate) {

@@ -49,6 +49,7 @@ class GraphBuilder {
   GraphBuilder& Fc(int64_t outputs, const FcOptions& options = {});
   GraphBuilder& MaxPool2d(const Pool2dOptions& options = {});
   GraphBuilder& AveragePool2d(const Pool2dOptions& options = {});
+  GraphBuilder& AdaptiveAveragePool2d(const Pair& output);
   GraphBuilder& Dropout(double rate);
   GraphBuilder& Flatten();
   GraphBuilder& BatchNorm(const BatchNormalizationOptions& options = {});
