@@ -49,28 +49,57 @@ struct Taps {
   }
 };
 
-// One row of pixels of C channels (0: `channels`).
-template <int C, typename T, typename S>
-void ResizeRow(const T* from, const Taps<S>& taps, int64_t channels, S* to) {
-  const int64_t stride = C > 0 ? C : channels;
-  for (size_t x = 0; x < taps.begins.size(); ++x) {
-    const T* pixel = from + taps.begins[x] * stride;
-    const S* weights = taps.weights.data() + int64_t(x) * taps.most;
-    for (int64_t c = 0; c < stride; ++c) {
-      S sum = 0;
-      for (int64_t i = 0; i < taps.counts[x]; ++i) sum += weights[i] * S(pixel[i * stride + c]);
-      to[c] = sum;
-    }
-    to += stride;
-  }
-}
-
 template <typename T, typename S>
 T Rounded(S value) {
   if constexpr (std::is_same_v<T, uint8_t>) {
     return T(std::clamp(value + S(0.5), S(0), S(255)));
   } else {
     return value;
+  }
+}
+
+// The weighted sum of `count` rows of `length` elements that begin `pitch` elements apart.
+template <typename T, typename S>
+void SumRows(const T* rows, int64_t pitch, const S* weights, int64_t count, int64_t length, S* to) {
+  constexpr int64_t kBlock = 16;  // elements whose sums stay in registers
+  int64_t x = 0;
+  for (; x + kBlock <= length; x += kBlock) {
+    S sums[kBlock] = {};
+    for (int64_t i = 0; i < count; ++i) {
+      const T* row = rows + i * pitch + x;
+      for (int64_t j = 0; j < kBlock; ++j) sums[j] += weights[i] * S(row[j]);
+    }
+    for (int64_t j = 0; j < kBlock; ++j) to[x + j] = sums[j];
+  }
+  for (; x < length; ++x) {
+    S sum = 0;
+    for (int64_t i = 0; i < count; ++i) sum += weights[i] * S(rows[i * pitch + x]);
+    to[x] = sum;
+  }
+}
+
+// One row of pixels of C channels (0: `channels`). Three are summed as the vector of four that
+// begins with them, so there is an element behind the row.
+template <int C, typename T, typename S>
+void ResizeRow(const S* from, const Taps<S>& taps, int64_t channels, T* to) {
+  const int64_t stride = C > 0 ? C : channels;
+  for (size_t x = 0; x < taps.begins.size(); ++x, to += stride) {
+    const S* pixel = from + taps.begins[x] * stride;
+    const S* weights = taps.weights.data() + int64_t(x) * taps.most;
+    if constexpr (C > 0) {
+      constexpr int kLanes = C == 3 ? 4 : C;
+      S sums[kLanes] = {};
+      for (int64_t i = 0; i < taps.counts[x]; ++i) {
+        for (int c = 0; c < kLanes; ++c) sums[c] += weights[i] * pixel[i * C + c];
+      }
+      for (int c = 0; c < C; ++c) to[c] = Rounded<T>(sums[c]);
+    } else {
+      for (int64_t c = 0; c < stride; ++c) {
+        S sum = 0;
+        for (int64_t i = 0; i < taps.counts[x]; ++i) sum += weights[i] * pixel[i * stride + c];
+        to[c] = Rounded<T>(sum);
+      }
+    }
   }
 }
 
@@ -81,30 +110,23 @@ struct Source {
   int64_t rows, width, pitch, channels;
 };
 
+// Down first: whole rows are summed at once, and only rows of the result go across.
 template <typename T>
 void Resize(const Source<T>& from, int64_t height, int64_t width, T* to) {
   using S = Sum<T>;
   thread_local Taps<S> across, down;
-  thread_local std::vector<S> rows, sums;
+  thread_local std::vector<S> row;
   across.Make(from.width, width);
   down.Make(from.rows, height);
-  const int64_t length = width * from.channels;
-  rows.resize(size_t(from.rows * length));
-  sums.resize(size_t(length));
+  row.resize(size_t(from.width * from.channels + 1));
   const auto resize_row = from.channels == 1   ? ResizeRow<1, T, S>
                           : from.channels == 3 ? ResizeRow<3, T, S>
                                                : ResizeRow<0, T, S>;
-  for (int64_t y = 0; y < from.rows; ++y) {
-    resize_row(from.data + y * from.pitch, across, from.channels, rows.data() + y * length);
-  }
   for (int64_t y = 0; y < height; ++y) {
-    std::fill(sums.begin(), sums.end(), S(0));
-    for (int64_t i = 0; i < down.counts[y]; ++i) {
-      const S weight = down.weights[y * down.most + i];
-      const S* row = rows.data() + (down.begins[y] + i) * length;
-      for (int64_t x = 0; x < length; ++x) sums[x] += weight * row[x];
-    }
-    for (int64_t x = 0; x < length; ++x) to[y * length + x] = Rounded<T>(sums[x]);
+    SumRows(from.data + down.begins[y] * from.pitch, from.pitch,
+            down.weights.data() + y * down.most, down.counts[y], from.width * from.channels,
+            row.data());
+    resize_row(row.data(), across, from.channels, to + y * width * from.channels);
   }
 }
 

@@ -5,8 +5,8 @@
 // Resize: bilinear with half-pixel centres, the middle of output pixel o being (o + 0.5) * from /
 // to in the source. Where an image shrinks, the triangle is widened by the same factor, so that
 // every source pixel counts (no aliasing), as PIL's BILINEAR does. Weights add up to 1 at the edges
-// as well. Bytes are rounded once, at the end. Runs on the calling thread; the scratch memory,
-// float rows of the source, stays with the thread.
+// as well. Bytes are rounded once, at the end. Runs on the calling thread, which keeps the scratch
+// memory, a row of the source and the weights.
 
 #ifndef DTNN_DATA_RESIZE_H_
 #define DTNN_DATA_RESIZE_H_
