@@ -36,6 +36,7 @@ absl::StatusOr<ImageExtents> OriginFor(const std::string& file, const Graph& gra
                                        const std::vector<std::optional<ImageExtents>>& origins) {
   if (!NeedsFeatureOrigin(array.spec(graph), graph.format(), layout)) return ImageExtents{};
   const Node& node = graph.nodes()[array.node];
+  if (node.input_shapes[0].rank() == 3) return ExtentsOf(node.input_shapes[0], graph.format());
   const std::optional<ImageExtents>& origin = origins[size_t(node.inputs[0])];
   if (origin.has_value()) return *origin;
   return absl::UnimplementedError(absl::StrCat(
@@ -116,7 +117,8 @@ absl::StatusOr<Tensor> ReadArena(ArrayFileReader& file, const Graph& graph,
   for (ParameterArray& array : arrays) {
     DTNN_ASSIGN_OR_RETURN(array.array, file.Read(array.key));
   }
-  DTNN_RETURN_IF_ERROR(PlaceArrays(arrays, file.file(), graph, store, layout, "as its tag says", arena));
+  DTNN_RETURN_IF_ERROR(
+      PlaceArrays(arrays, file.file(), graph, store, layout, "as its tag says", arena));
   return arena;
 }
 

@@ -1,11 +1,15 @@
-// Every family trains: the gradients of a network with its structure and few filters.
+// Networks with the structure of every family and few filters: that they train, and that the
+// weights of one tensor format serve the other.
 
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "models/testing/gradient_check.h"
+#include "models/testing/plan_session.h"
+#include "models/weights.h"
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
 #include "models/zoo/inception.h"
@@ -14,6 +18,7 @@
 #include "models/zoo/simple.h"
 #include "models/zoo/vgg.h"
 #include "tensor/parallel_for.h"
+#include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
@@ -119,22 +124,64 @@ const Family kFamilies[] = {
     {"SimpleCnnV1", {8, 8, 1}, [](GraphBuilder& b) { AppendSimpleCnnV1(b, kClasses); }},
 };
 
+Tensor ToNchw(const Tensor& x) {
+  const Shape& s = x.shape();
+  const Tensor y = testing::ZeroTensor(DType::kFloat64, {s[0], s[3], s[1], s[2]});
+  double* out = y.data<double>();
+  for (int64_t n = 0; n < s[0]; ++n) {
+    for (int64_t c = 0; c < s[3]; ++c) {
+      for (int64_t pixel = n * s[1] * s[2]; pixel < (n + 1) * s[1] * s[2]; ++pixel) {
+        *out++ = x.data<double>()[pixel * s[3] + c];
+      }
+    }
+  }
+  return y;
+}
+
 class FamilyTest : public ::testing::TestWithParam<Family> {
  protected:
   FamilyTest() { SetNumThreads(1); }  // layers this small are over before a second one begins
+
+  Graph Build(TensorFormat format) const {
+    GraphBuilder b(GetParam().name, format);
+    b.Input(GetParam().sample);
+    GetParam().append(b);
+    const absl::StatusOr<Graph> graph = b.Build();
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return *graph;
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Zoo, FamilyTest, ::testing::ValuesIn(kFamilies),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(FamilyTest, GradientsInBothFormats) {
   for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    GraphBuilder b(GetParam().name, format);
-    b.Input(GetParam().sample);
-    GetParam().append(b);
-    const absl::StatusOr<Graph> graph = b.Build();
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    EXPECT_TRUE(testing::CheckNetworkGradients(*graph, {.elements = GetParam().elements}));
+    EXPECT_TRUE(testing::CheckNetworkGradients(Build(format), {.elements = GetParam().elements}));
   }
+}
+
+TEST_P(FamilyTest, WeightsOfOneFormatServeTheOther) {
+  const Graph nhwc = Build(TensorFormat::kNHWC), nchw = Build(TensorFormat::kNCHW);
+  testing::PlanSession saved(nhwc, 2, DType::kFloat64, /*training=*/false);
+  testing::PlanSession loaded(nchw, 2, DType::kFloat64, /*training=*/false);
+  const Tensor& values = saved.store->all_values();
+  const Tensor noise = testing::RandomTensor(DType::kFloat64, values.shape(), 3);
+  for (int64_t i = 0; i < values.num_elements(); ++i) {
+    values.data<double>()[i] += 0.1 * noise.data<double>()[i];
+  }
+  saved.store->MarkChanged();
+  const Tensor x = testing::RandomTensor(DType::kFloat64, nhwc.input_shape().Prepend(2), 5);
+  ASSERT_TRUE(saved.plan->Forward(x).ok());
+  const std::vector<double> expected = testing::Values(saved.plan->predictions());
+
+  const std::string file = ::testing::TempDir() + "/" + GetParam().name + ".npz";
+  ASSERT_TRUE(SaveWeights(file, nhwc, *saved.store, *saved.device).ok());
+  ASSERT_TRUE(loaded.plan->Forward(ToNchw(x)).ok());
+  EXPECT_FALSE(testing::Close(testing::Values(loaded.plan->predictions()), expected, 1e-6));
+  const auto status = LoadWeights(file, nchw, *loaded.store, *loaded.device).status();
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_TRUE(loaded.plan->Forward(ToNchw(x)).ok());
+  EXPECT_TRUE(testing::Close(testing::Values(loaded.plan->predictions()), expected, 1e-9));
 }
 
 }  // namespace
