@@ -4,20 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/batch_norm/batch_norm.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
-BatchNormParameters ParametersIn(std::span<const ParameterView> parameters) {
-  return {.gamma = parameters[BatchNormalizationLayer::kGamma],
-          .beta = parameters[BatchNormalizationLayer::kBeta]};
-}
-RunningStatistics RunningIn(std::span<const ParameterView> parameters) {
-  return {.mean = parameters[BatchNormalizationLayer::kRunningMean],
-          .variance = parameters[BatchNormalizationLayer::kRunningVar]};
-}
+using Norm = BatchNormalizationLayer;
 
 class BatchNormalizationOp : public LayerOp {
  public:
@@ -39,8 +31,8 @@ class BatchNormalizationOp : public LayerOp {
 
   absl::Status Forward(const ForwardArgs& args) override {
     const Tensor& x = args.inputs[0];
-    const BatchNormParameters parameters = ParametersIn(args.parameters);
-    const RunningStatistics running = RunningIn(args.parameters);
+    const BatchNormParameters parameters = Norm::LineOf(args.parameters);
+    const RunningStatistics running = Norm::RunningOf(args.parameters);
     if (!training_) return norm_->Infer(x, parameters, running, args.output, args.workspace);
     DTNN_RETURN_IF_ERROR(norm_->Statistics(x, statistics_, args.workspace));
     DTNN_RETURN_IF_ERROR(norm_->Track(statistics_, running));
@@ -49,9 +41,9 @@ class BatchNormalizationOp : public LayerOp {
 
   absl::Status Backward(const BackwardArgs& args) override {
     const Tensor& x = args.inputs[0];
-    const BatchNormParameters parameters = ParametersIn(args.parameters);
-    const BatchNormGradients gradients = {.gamma = args.gradients[BatchNormalizationLayer::kGamma],
-                                          .beta = args.gradients[BatchNormalizationLayer::kBeta]};
+    const BatchNormParameters parameters = Norm::LineOf(args.parameters);
+    const BatchNormGradients gradients = {.gamma = args.gradients[Norm::kGamma],
+                                          .beta = args.gradients[Norm::kBeta]};
     DTNN_RETURN_IF_ERROR(
         norm_->Gradients(x, args.dy, statistics_, parameters, gradients, args.workspace));
     if (args.dx[0].empty()) return absl::OkStatus();
@@ -67,6 +59,13 @@ class BatchNormalizationOp : public LayerOp {
 };
 
 }  // namespace
+
+BatchNormParameters BatchNormalizationLayer::LineOf(std::span<const ParameterView> parameters) {
+  return {.gamma = parameters[kGamma], .beta = parameters[kBeta]};
+}
+RunningStatistics BatchNormalizationLayer::RunningOf(std::span<const ParameterView> parameters) {
+  return {.mean = parameters[kRunningMean], .variance = parameters[kRunningVar]};
+}
 
 absl::StatusOr<Shape> BatchNormalizationLayer::OutputShape(std::span<const Shape> inputs,
                                                            TensorFormat /*format*/) const {

@@ -8,6 +8,7 @@
 #ifndef DTNN_LAYERS_BATCH_NORMALIZATION_H_
 #define DTNN_LAYERS_BATCH_NORMALIZATION_H_
 
+#include "kernels/batch_norm/batch_norm.h"
 #include "layers/layer.h"
 
 namespace dtnn {
@@ -33,6 +34,10 @@ class BatchNormalizationLayer : public Layer {
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
   bool CanFuseRelu() const override { return true; }
   const BatchNormalizationOptions& options() const { return options_; }
+
+  // Its parameters, in the order of Parameter, as the kernels take them.
+  static BatchNormParameters LineOf(std::span<const ParameterView> parameters);
+  static RunningStatistics RunningOf(std::span<const ParameterView> parameters);
 
  private:
   BatchNormalizationOptions options_;

@@ -1,8 +1,13 @@
 #include "layers/conv2d.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
+#include "kernels/batch_norm/fold.h"
 #include "kernels/depthwise/depthwise.h"
+#include "layers/batch_normalization.h"
 #include "layers/geometry_cell.h"
 #include "layers/input_check.h"
 #include "tensor/status_macros.h"
@@ -10,11 +15,48 @@
 namespace dtnn {
 namespace {
 
+// A normalisation behind a convolution as a scale and a shift of the sums, renewed when a parameter
+// of either changes.
+class FoldedNormalization {
+ public:
+  static absl::StatusOr<FoldedNormalization> Create(const Device& device, DType dtype,
+                                                    int64_t filters, double epsilon) {
+    FoldedNormalization folded;
+    folded.epsilon_ = epsilon;
+    DTNN_ASSIGN_OR_RETURN(folded.scale_, Tensor::Allocate(device, dtype, Shape{filters}));
+    DTNN_ASSIGN_OR_RETURN(folded.shift_, Tensor::Allocate(device, dtype, Shape{filters}));
+    return folded;
+  }
+
+  // `parameters` are the normalisation's.
+  EpilogueOperands Operands(const ParameterView& bias, std::span<const ParameterView> parameters) {
+    const BatchNormParameters line = BatchNormalizationLayer::LineOf(parameters);
+    const RunningStatistics running = BatchNormalizationLayer::RunningOf(parameters);
+    const std::array versions = {bias.version, line.gamma.version, line.beta.version,
+                                 running.mean.version, running.variance.version};
+    const bool known = std::ranges::find(versions, uint64_t{0}) == versions.end();
+    if (!known || versions != versions_) {
+      FoldBatchNorm(line, running, epsilon_, bias.tensor, scale_, shift_);
+      versions_ = versions;
+    }
+    return {.bias = shift_, .scale = scale_};
+  }
+
+ private:
+  double epsilon_ = 0;
+  std::array<uint64_t, 5> versions_ = {};
+  Tensor scale_, shift_;
+};
+
+// Never changes.
+const ParameterView kNoBias = {.tensor = Tensor(), .version = 1};
+
 class Conv2dOp : public LayerOp {
  public:
   // `filter` is the shape of the weights as the primitive knows them.
-  Conv2dOp(std::unique_ptr<Conv2d> conv, const Shape& filter, bool bias)
-      : conv_(std::move(conv)), filter_(filter), bias_(bias) {}
+  Conv2dOp(std::unique_ptr<Conv2d> conv, const Shape& filter, bool bias,
+           std::optional<FoldedNormalization> folded)
+      : conv_(std::move(conv)), filter_(filter), bias_(bias), folded_(std::move(folded)) {}
 
   LayerOpTraits traits() const override {
     return {.backward_reads_input = true, .workspace_bytes = conv_->workspace_bytes()};
@@ -22,7 +64,12 @@ class Conv2dOp : public LayerOp {
 
   absl::Status Forward(const ForwardArgs& args) override {
     EpilogueOperands operands;
-    if (bias_) operands.bias = args.parameters[1].tensor;
+    if (folded_.has_value()) {
+      operands = folded_->Operands(bias_ ? args.parameters[1] : kNoBias,
+                                   args.parameters.subspan(bias_ ? 2 : 1));
+    } else if (bias_) {
+      operands.bias = args.parameters[1].tensor;
+    }
     return conv_->Forward(args.inputs[0], Filter(args.parameters), args.output, operands,
                           args.workspace);
   }
@@ -44,6 +91,7 @@ class Conv2dOp : public LayerOp {
   std::unique_ptr<Conv2d> conv_;
   Shape filter_;
   bool bias_;
+  std::optional<FoldedNormalization> folded_;
 };
 
 }  // namespace
@@ -108,13 +156,20 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   spec.dtype = context.dtype;
   spec.epilogue.relu = context.fuse_relu;
   spec.keeps_filter = !context.training;
-  if (options_.grouping == ConvGrouping::kDepthwise) {
-    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv, CreateDepthwise(*context.device, spec));
-    return std::make_unique<Conv2dOp>(std::move(conv), DepthwiseFilterShape(spec), options_.bias);
+  std::optional<FoldedNormalization> folded;
+  if (context.fuse_normalization != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(
+        folded, FoldedNormalization::Create(context.device->device(), spec.dtype, spec.filters,
+                                            context.fuse_normalization->options().epsilon));
+    spec.epilogue.scale = spec.epilogue.bias = true;
   }
+  const bool depthwise = options_.grouping == ConvGrouping::kDepthwise;
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
-                        CreateConv2d(*context.device, spec, context.conv_variant));
-  return std::make_unique<Conv2dOp>(std::move(conv), spec.FilterShape(), options_.bias);
+                        depthwise ? CreateDepthwise(*context.device, spec)
+                                  : CreateConv2d(*context.device, spec, context.conv_variant));
+  return std::make_unique<Conv2dOp>(std::move(conv),
+                                    depthwise ? DepthwiseFilterShape(spec) : spec.FilterShape(),
+                                    options_.bias, std::move(folded));
 }
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {

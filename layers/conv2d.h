@@ -40,6 +40,7 @@ class Conv2dLayer : public Layer {
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
   int64_t MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const override;
   bool CanFuseRelu() const override { return true; }
+  bool CanFuseNormalization() const override { return true; }
   std::string SettingsCell() const override;
 
  private:

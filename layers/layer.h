@@ -48,6 +48,8 @@ struct ParameterSpec {
   ParameterLayout layout = ParameterLayout::kFixed;
 };
 
+class BatchNormalizationLayer;
+
 // What a layer is bound to.
 struct BindContext {
   DeviceContext* device = nullptr;
@@ -59,7 +61,10 @@ struct BindContext {
   Shape output;
   std::string_view conv_variant = "i2c";
   bool fuse_relu = false;  // apply a relu in the write-back; only where Layer::CanFuseRelu()
-  Philox random{0, 0};     // the layer's own stream (dropout)
+  // Apply this layer in the write-back, before the relu; its parameters follow the layer's own in
+  // ForwardArgs. Only where Layer::CanFuseNormalization(), in evaluation, on the CPU.
+  const BatchNormalizationLayer* fuse_normalization = nullptr;
+  Philox random{0, 0};  // the layer's own stream (dropout)
 };
 
 // What a training plan must keep for the backward pass, and where memory may be shared.
@@ -136,6 +141,8 @@ class Layer {
   }
   // True where an op of this layer can apply a following relu in its write-back.
   virtual bool CanFuseRelu() const { return false; }
+  // The same for a batch normalisation, in evaluation.
+  virtual bool CanFuseNormalization() const { return false; }
 
   // Two cells of the printed table: the shape of the weights or of the pooling window, and
   // settings.

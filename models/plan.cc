@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "layers/activation.h"
+#include "layers/batch_normalization.h"
 #include "layers/softmax.h"
 #include "tensor/status_macros.h"
 
@@ -12,11 +13,6 @@ namespace dtnn {
 namespace {
 
 // By type, not by name: a layer of the user's own may be called as it likes.
-bool IsRelu(const Layer& layer) {
-  const auto* activation = dynamic_cast<const ActivationLayer*>(&layer);
-  return activation != nullptr && activation->kind() == ActivationKind::kRelu;
-}
-
 FinalActivation KindOf(const Layer& layer) {
   if (dynamic_cast<const SoftmaxLayer*>(&layer) != nullptr) return FinalActivation::kSoftmax;
   const auto* activation = dynamic_cast<const ActivationLayer*>(&layer);
@@ -49,7 +45,7 @@ absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, Device
   return plan.memory_;
 }
 
-// Binds every layer, and lets those that can absorb a relu that follows them.
+// Binds every layer, and lets those that can absorb what follows them (models/fusion.h).
 absl::Status Plan::Bind(const PlanOptions& options) {
   if (options.batch < 1) {
     return absl::InvalidArgumentError(
@@ -61,16 +57,22 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   batch_ = options.batch;
   training_ = options.training;
   const std::vector<Node>& nodes = graph_.nodes();
-  const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
+  const bool may_fold = !training_ && context_->device().is_cpu();
+  std::vector<Fusion> fusions(nodes.size());
   std::vector<uint8_t> absorbed(nodes.size(), 0);
+  for (const Fusion& fusion : FindFusions(graph_, may_fold ? options.fusions : Fusions{})) {
+    fusions[size_t(fusion.layer)] = fusion;
+    for (int node : {fusion.normalization, fusion.relu}) {
+      if (node >= 0) absorbed[size_t(node)] = 1;
+    }
+  }
   std::vector<LayerOpTraits> traits;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
-    const bool fuse = node.layer->CanFuseRelu() && consumers[i].size() == 1 &&
-                      IsRelu(*nodes[size_t(consumers[i][0])].layer);
-    if (fuse) absorbed[size_t(consumers[i][0])] = 1;
+    const Fusion& fusion = fusions[i];
     Step step;
     step.node = int(i);
+    step.folded_node = fusion.normalization;
     step.input_nodes = node.inputs;
     // Far beyond any machine, and far enough from the end of 64 bits for sums of buffers.
     constexpr int64_t kMostBytes = int64_t{1} << 52;
@@ -87,7 +89,8 @@ absl::Status Plan::Bind(const PlanOptions& options) {
                           .inputs = node.input_shapes,
                           .output = node.output,
                           .conv_variant = options.conv_variant,
-                          .fuse_relu = fuse,
+                          .fuse_relu = fusion.relu >= 0,
+                          .fuse_normalization = NormalizationAt(fusion.normalization),
                           .random = Philox(options.random_seed,
                                            StreamId(RandomPurpose::kDropout, uint64_t(node.id)))});
     if (!op.ok()) return Annotate(step, op.status());
@@ -95,8 +98,8 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     step.traits = step.op->traits();
     changes_parameters_ |= step.traits.changes_parameters;
     step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
-    // Where the op before takes over the backward pass too, nothing is left of a relu.
-    if (absorbed[i] && traits[size_t(node.inputs[0])].backward_includes_relu) {
+    // Where the op before takes over the backward pass too, nothing is left of what it absorbed.
+    if (absorbed[i] && (!training_ || traits[size_t(node.inputs[0])].backward_includes_relu)) {
       step.traits = {.is_view = true, .backward_in_place = 0};
     }
     traits.push_back(step.traits);
@@ -157,6 +160,11 @@ absl::Status Plan::Allocate() {
   return absl::OkStatus();
 }
 
+const BatchNormalizationLayer* Plan::NormalizationAt(int node) const {
+  if (node < 0) return nullptr;
+  return dynamic_cast<const BatchNormalizationLayer*>(graph_.nodes()[size_t(node)].layer.get());
+}
+
 void Plan::BindParameters() {
   for (Step& step : steps_) {
     const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
@@ -165,6 +173,11 @@ void Plan::BindParameters() {
       if (specs[p].trainable && training_) {
         step.gradients.push_back(store_->Gradient(step.node, int(p)));
       }
+    }
+    if (step.folded_node < 0) continue;
+    const size_t folded = graph_.nodes()[size_t(step.folded_node)].parameters.size();
+    for (size_t p = 0; p < folded; ++p) {
+      step.parameters.push_back({store_->Value(step.folded_node, int(p)), 0});
     }
   }
 }

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
 #include "layers/layer.h"
+#include "models/fusion.h"
 #include "models/graph.h"
 #include "models/parameter_store.h"
 #include "models/plan_layout.h"
@@ -32,6 +33,7 @@ struct PlanOptions {
   const Loss* loss = nullptr;  // required for training; evaluation may do without
   std::string conv_variant = "i2c";
   uint64_t random_seed = 57005;  // of dropout; differs between ranks
+  Fusions fusions = {};          // of evaluation plans on the CPU
 };
 
 class Plan {
@@ -71,6 +73,7 @@ class Plan {
   // One node with the views of this plan's memory that its op works on.
   struct Step {
     int node = 0;
+    int folded_node = -1;  // the normalisation that the op applies too, with its parameters
     std::unique_ptr<LayerOp> op;
     LayerOpTraits traits;
     bool runs_forward = true;  // false: absorbed by the op before it, or a mere view
@@ -89,6 +92,7 @@ class Plan {
   Tensor View(int buffer, DType dtype, const Shape& shape) const;
   Tensor View(const PlannedValue& value, const Shape& sample, int64_t n) const;
   Tensor Activation(int node, int64_t n) const;
+  const BatchNormalizationLayer* NormalizationAt(int node) const;
   void BindParameters();
   absl::Status BindBatch(const Tensor& x);
   void BindViews(int64_t n);

@@ -33,7 +33,8 @@ absl::StatusOr<std::unique_ptr<Plan>> Trainer::Compile(int64_t batch, bool train
                         .training = training,
                         .loss = options_.figures.loss.get(),
                         .conv_variant = options_.conv_variant,
-                        .random_seed = options_.random_seed + uint64_t(rank)});
+                        .random_seed = options_.random_seed + uint64_t(rank),
+                        .fusions = options_.fusions});
 }
 
 absl::Status Trainer::PrepareForTraining(int64_t max_batch) {

@@ -20,6 +20,7 @@
 #include "data/loader.h"
 #include "models/averages.h"
 #include "models/callback.h"
+#include "models/fusion.h"
 #include "models/graph.h"
 #include "models/parameter_store.h"
 #include "models/plan.h"
@@ -34,6 +35,7 @@ struct TrainerOptions {
   double learning_rate = 0.01;
   std::string conv_variant = "i2c";
   uint64_t random_seed = 57005;          // dropout uses random_seed + rank
+  Fusions fusions = {};                  // of evaluation
   Communicator* communicator = nullptr;  // null: one rank
 };
 
