@@ -77,6 +77,11 @@ _SYSTEM_LIBRARIES = {
         header = "zlib.h",
         targets = {":zlib": "zlib"},
     ),
+    "openssl": struct(
+        package = "libssl-dev",
+        header = "openssl/evp.h",
+        targets = {":crypto": "libcrypto"},
+    ),
     "random123": struct(
         package = "librandom123-dev",
         header = "Random123/philox.h",
