@@ -1,5 +1,7 @@
 #include "optim/scheduler.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 
 namespace dtnn {
@@ -14,6 +16,13 @@ absl::Status CheckState(const Scheduler& scheduler, std::span<const double> stat
   return absl::InvalidArgumentError(absl::StrCat(
       "scheduler ", std::string(scheduler.name()), ": its saved state has ", state.size(),
       " values, expected ", expected, "; was it written by another version?"));
+}
+
+absl::StatusOr<int64_t> EpochsInState(const Scheduler& scheduler, double value) {
+  if (value >= 0 && value < 0x1p53 && value == std::floor(value)) return int64_t(value);
+  return absl::InvalidArgumentError(
+      absl::StrCat("scheduler ", std::string(scheduler.name()), ": its saved state has ", value,
+                   " where a number of epochs was expected; is the file damaged?"));
 }
 
 absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochFigures& figures) {

@@ -92,6 +92,8 @@ class Scheduler {
 
 // InvalidArgument, naming the scheduler, unless the state has `expected` values.
 absl::Status CheckState(const Scheduler& scheduler, std::span<const double> state, size_t expected);
+// A value of the state that is a number of epochs; InvalidArgument where it can be none.
+absl::StatusOr<int64_t> EpochsInState(const Scheduler& scheduler, double value);
 // The figure that the scheduler watches; NotFound, naming both, when the epoch has none.
 absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochFigures& figures);
 // True for figures named after an accuracy, precision, recall or F1, with any prefix.

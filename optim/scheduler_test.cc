@@ -1,5 +1,7 @@
 #include "optim/scheduler.h"
 
+#include <cmath>
+
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -33,6 +35,14 @@ TEST(SchedulerTest, WithoutStateOnlyTheEmptyStateIsRestored) {
             "scheduler watcher: its saved state has 1 values, expected 0; was it written by "
             "another version?");
   EXPECT_EQ(watcher.Factor({.step = 3}), 1);
+}
+
+TEST(SchedulerTest, OnlyWholeNumbersAreNumbersOfEpochs) {
+  EXPECT_EQ(*EpochsInState(Watcher(), 0), 0);
+  EXPECT_EQ(*EpochsInState(Watcher(), 12345), 12345);
+  for (const double value : {-1.0, 0.5, 1e300, std::nan(""), HUGE_VAL}) {
+    EXPECT_FALSE(EpochsInState(Watcher(), value).ok()) << value;
+  }
 }
 
 TEST(SchedulerTest, DirectionsFollowTheFiguresName) {

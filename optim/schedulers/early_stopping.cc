@@ -27,8 +27,8 @@ std::vector<double> EarlyStopping::State() const { return {best_.value(), double
 
 absl::Status EarlyStopping::Restore(std::span<const double> state) {
   DTNN_RETURN_IF_ERROR(CheckState(*this, state, 2));
+  DTNN_ASSIGN_OR_RETURN(best_epoch_, EpochsInState(*this, state[1]));
   best_.set_value(state[0]);
-  best_epoch_ = int64_t(state[1]);
   return absl::OkStatus();
 }
 

@@ -66,6 +66,7 @@ TEST(EarlyStoppingTest, GoesOnFromItsState) {
   EXPECT_EQ(second.State(), first.State());
   EXPECT_EQ(EpochsOf(second, host, {.35}), 4);
   EXPECT_TRUE(host.stopped);
+  EXPECT_FALSE(second.Restore(std::vector<double>{0, 1e300}).ok());
   EXPECT_FALSE(second.Restore({}).ok());
   EarlyStopping untouched, other;
   ASSERT_EQ(other.Restore(untouched.State()), absl::OkStatus());  // infinity and no epoch

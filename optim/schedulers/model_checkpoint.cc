@@ -27,8 +27,8 @@ std::vector<double> ModelCheckpoint::State() const {
 
 absl::Status ModelCheckpoint::Restore(std::span<const double> state) {
   DTNN_RETURN_IF_ERROR(CheckState(*this, state, 2));
+  DTNN_ASSIGN_OR_RETURN(pending_epoch_, EpochsInState(*this, state[1]));
   best_.set_value(state[0]);
-  pending_epoch_ = int64_t(state[1]);
   return absl::OkStatus();
 }
 

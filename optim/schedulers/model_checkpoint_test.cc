@@ -58,6 +58,7 @@ TEST(ModelCheckpointTest, GoesOnFromItsState) {
   ASSERT_EQ(second.Restore(first.State()), absl::OkStatus());
   RunEpochs(second, host, {.6, .6, .6});
   EXPECT_EQ(host.saved, (Epochs{1}));
+  EXPECT_FALSE(second.Restore(std::vector<double>{0, 1e300}).ok());
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ std::vector<double> ReduceLrOnPlateau::State() const { return {best_.value(), do
 
 absl::Status ReduceLrOnPlateau::Restore(std::span<const double> state) {
   DTNN_RETURN_IF_ERROR(CheckState(*this, state, 2));
+  DTNN_ASSIGN_OR_RETURN(since_, EpochsInState(*this, state[1]));
   best_.set_value(state[0]);
-  since_ = int64_t(state[1]);
   return absl::OkStatus();
 }
 

@@ -83,6 +83,7 @@ TEST(ReduceLrOnPlateauTest, GoesOnFromItsState) {
   RunEpochs(second, host, {.6});
   EXPECT_NEAR(host.rate, 0.01, 1e-17);
   EXPECT_EQ(second.State(), (std::vector<double>{.5, 3}));
+  EXPECT_FALSE(second.Restore(std::vector<double>{0, 1e300}).ok());
 }
 
 }  // namespace
