@@ -2,9 +2,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "data/byte_source.h"
+#include "data/file_range.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -33,55 +31,6 @@ Kind KindOf(std::span<const uint8_t> start) {
   };
   if (begins_with("\x1f\x8b")) return Kind::kPackedTar;
   return begins_with("PK\3\4") || begins_with("PK\5\6") ? Kind::kZip : Kind::kTar;
-}
-
-// A range of a file that can be leapt over.
-class FileRange : public ByteSource {
- public:
-  FileRange(int descriptor, uint64_t begin, uint64_t size)
-      : descriptor_(descriptor), at_(begin), left_(size) {}
-  ~FileRange() override { close(descriptor_); }
-
-  absl::StatusOr<size_t> Read(std::span<uint8_t> to) override {
-    to = to.first(std::min<uint64_t>(to.size(), left_));
-    size_t done = 0;
-    while (done < to.size()) {
-      const ssize_t count =
-          pread(descriptor_, to.data() + done, to.size() - done, off_t(at_ + done));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return absl::ErrnoToStatus(errno, "reading failed");
-      if (count == 0) break;
-      done += size_t(count);
-    }
-    Skip(done);
-    return done;
-  }
-  uint64_t Skip(uint64_t count) {
-    count = std::min(count, left_);
-    at_ += count;
-    left_ -= count;
-    return count;
-  }
-  uint64_t bound() const override { return left_; }
-
- private:
-  const int descriptor_;
-  uint64_t at_, left_;
-};
-
-absl::StatusOr<std::unique_ptr<FileRange>> OpenFile(const std::string& path, uint64_t offset,
-                                                    uint64_t size) {
-  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be opened"));
-  struct stat status = {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(descriptor);
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a file"));
-  }
-  const uint64_t length = uint64_t(status.st_size);
-  offset = std::min(offset, length);
-  return std::make_unique<FileRange>(descriptor, offset, std::min(size, length - offset));
 }
 
 struct FreeArchive {
@@ -379,10 +328,11 @@ absl::StatusOr<ArchiveReader> ArchiveReader::Open(const std::string& path,
 absl::StatusOr<ArchiveReader> ArchiveReader::OpenRange(const std::string& path, uint64_t offset,
                                                        uint64_t size, const ArchiveLimits& limits) {
   std::array<uint8_t, 4> start = {};
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<FileRange> file, OpenFile(path, offset, sizeof(start)));
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<FileRange> file,
+                        FileRange::Open(path, offset, sizeof(start)));
   DTNN_ASSIGN_OR_RETURN(const size_t count, file->Read(start));
   const Kind kind = KindOf(std::span(start).first(count));
-  DTNN_ASSIGN_OR_RETURN(file, OpenFile(path, offset, size));
+  DTNN_ASSIGN_OR_RETURN(file, FileRange::Open(path, offset, size));
   auto impl = std::make_unique<Impl>(path, limits);
   if (kind == Kind::kPackedTar) {
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> unpacked, Unpacked(std::move(file)));

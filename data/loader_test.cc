@@ -1,10 +1,13 @@
 #include "data/loader.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -324,6 +327,41 @@ TEST(LoaderTest, OfSeveralErrorsTheFirstSamplesIsSeen) {
       EXPECT_EQ(loader->Next().status(), absl::DataLossError("sample 40"));
     }
   }
+}
+
+// Every Read waits until another one is under way.
+class Pairing : public CountingDataset {
+ public:
+  Pairing() : CountingDataset(8) {}
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      paired_ |= ++inside_ > 1;
+      met_.notify_all();
+      if (!met_.wait_for(lock, std::chrono::minutes(1), [this] { return paired_; })) {
+        return absl::DeadlineExceededError("nobody else reads");
+      }
+    }
+    const absl::Status status = CountingDataset::Read(part, indices, format, x, targets);
+    std::unique_lock<std::mutex> lock(mutex_);
+    --inside_;
+    return status;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable met_;
+  mutable int inside_ = 0;
+  mutable bool paired_ = false;
+};
+
+TEST(LoaderTest, OneBatchIsReadByAllThreads) {
+  auto loader = Loader::Create(std::make_shared<Pairing>(), Part::kTrain, AllIndices(8),
+                               {.batch = 8, .threads = 2})
+                    .value();
+  ASSERT_EQ(loader->steps(), 1);
+  EXPECT_EQ(Epoch(*loader, 0).size(), 8u);
 }
 
 TEST(LoaderTest, NoIndicesMakeAnEmptyEpoch) {
