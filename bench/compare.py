@@ -9,7 +9,8 @@
 Machines drift: one round runs ours, then every peer command, within the same minute; rounds during
 which the measured FMA peak falls below 92 % of the best seen are dropped; the result is the median
 of the rounds' ratios, ours over the better peer command. A peer command prints a JSON object per
-model with the keys `peer`, `train` and `infer` (samples/s).
+model with the keys `peer`, `train` and `infer` (samples/s). Memory is the largest resident size of
+the process, ours while training, the peer's from its beginning to its end: libraries count.
 """
 import argparse
 import json
@@ -35,9 +36,14 @@ def run_ours(binary, model, batch, seconds):
 
 
 def run_peer(command, peer_model):
-    done = subprocess.run(command.format(peer_model=peer_model), shell=True, check=True,
-                          capture_output=True, text=True)
-    return last_json(done.stdout)
+    with subprocess.Popen(command.format(peer_model=peer_model), shell=True, text=True,
+                          stdout=subprocess.PIPE) as process:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)  # the shell's, and those it waited for
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{command}: exit status {process.returncode}")
+    return last_json(output) | {"memory_peak_bytes": usage.ru_maxrss * 1024}
 
 
 def main():
@@ -59,7 +65,9 @@ def main():
             peers = [run_peer(command, peer_model or model) for command in options.peer]
             best = {phase: max(peer[phase] for peer in peers) for phase in ("train", "infer")}
             rounds.append({"ours": ours, "peers": peers,
-                           "ratio": {phase: ours[phase] / best[phase] for phase in best}})
+                           "ratio": {phase: ours[phase] / best[phase] for phase in best}
+                           | {"memory": ours["memory_peak_bytes"]
+                              / min(peer["memory_peak_bytes"] for peer in peers)}})
         peak = max(r["ours"]["peak_gflops_before"] for r in rounds)
         kept = [r for r in rounds if min(r["ours"]["peak_gflops_before"],
                                          r["ours"]["peak_gflops_after"]) >= 0.92 * peak] or rounds
@@ -67,10 +75,12 @@ def main():
                   "rounds": len(rounds), "kept": len(kept),
                   "train_ratio": statistics.median(r["ratio"]["train"] for r in kept),
                   "infer_ratio": statistics.median(r["ratio"]["infer"] for r in kept),
+                  "memory_ratio": statistics.median(r["ratio"]["memory"] for r in kept),
                   "raw": rounds}
         with open(options.out, "a") as out:
             out.write(json.dumps(result) + "\n")
-        print(f"{model}: train {result['train_ratio']:.2f}x, infer {result['infer_ratio']:.2f}x "
+        print(f"{model}: train {result['train_ratio']:.2f}x, infer {result['infer_ratio']:.2f}x, "
+              f"memory {result['memory_ratio']:.2f}x "
               f"of {rounds[0]['peers'][0]['peer']} ({len(kept)} of {len(rounds)} rounds)", flush=True)
 
 
