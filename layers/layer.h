@@ -61,6 +61,9 @@ struct BindContext {
   Shape output;
   std::string_view conv_variant = "i2c";
   bool fuse_relu = false;  // apply a relu in the write-back; only where Layer::CanFuseRelu()
+  // Backward applies the gradient of the relu before it too; only where
+  // Layer::CanApplyReluGradient().
+  bool behind_relu = false;
   // Apply this layer in the write-back, before the relu; its parameters follow the layer's own in
   // ForwardArgs. Only where Layer::CanFuseNormalization(), in evaluation, on the CPU.
   const BatchNormalizationLayer* fuse_normalization = nullptr;
@@ -99,7 +102,7 @@ struct ForwardArgs {
 struct BackwardArgs {
   std::span<const Tensor> inputs;  // valid where traits say that they are read
   Tensor output;                   // likewise
-  Tensor dy;
+  Tensor dy;                       // nobody else's: may be overwritten
   // One per input; an empty tensor: not wanted. Written in the order of the inputs: one that stands
   // twice among them has one gradient, which the first writes and the second adds to.
   std::span<const Tensor> dx;
@@ -143,6 +146,10 @@ class Layer {
   virtual bool CanFuseRelu() const { return false; }
   // The same for a batch normalisation, in evaluation.
   virtual bool CanFuseNormalization() const { return false; }
+
+  // True where an op of this layer can tell from its own output what a relu before it let through:
+  // its elements are elements of its input.
+  virtual bool CanApplyReluGradient() const { return false; }
 
   // Two cells of the printed table: the shape of the weights or of the pooling window, and
   // settings.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernels/activation/activation.h"
 #include "layers/geometry_cell.h"
 #include "layers/input_check.h"
 #include "tensor/status_macros.h"
@@ -11,8 +12,11 @@ namespace {
 
 class Pool2dOp : public LayerOp {
  public:
-  Pool2dOp(std::unique_ptr<Pool> pool, const PoolSpec& spec, bool training)
-      : pool_(std::move(pool)) {
+  // `relu`: whose gradient is applied too, or null.
+  Pool2dOp(std::unique_ptr<Pool> pool, std::unique_ptr<Activation> relu, const PoolSpec& spec,
+           bool training)
+      : pool_(std::move(pool)), relu_(std::move(relu)) {
+    traits_.backward_reads_output = relu_ != nullptr;
     if (training && spec.kind == PoolKind::kMax) {
       traits_.state_dtype = spec.WinnerDType();
       traits_.state_shape = spec.OutputShape().DropFirst();
@@ -25,11 +29,16 @@ class Pool2dOp : public LayerOp {
   }
   absl::Status Backward(const BackwardArgs& args) override {
     if (args.dx[0].empty()) return absl::OkStatus();
+    // A maximum of 0 is a window of which the relu let nothing through.
+    if (relu_ != nullptr) {
+      DTNN_RETURN_IF_ERROR(relu_->Backward(args.output, args.dy, args.dy, /*accumulate=*/false));
+    }
     return pool_->Backward(args.dy, args.state, args.dx[0], args.accumulate[0]);
   }
 
  private:
   std::unique_ptr<Pool> pool_;
+  std::unique_ptr<Activation> relu_;
   LayerOpTraits traits_;
 };
 
@@ -66,7 +75,13 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Pool2dLayer::Bind(const BindContext& co
   spec.batch = context.batch;
   spec.dtype = context.dtype;
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, CreatePool(*context.device, spec));
-  return std::make_unique<Pool2dOp>(std::move(pool), spec, context.training);
+  std::unique_ptr<Activation> relu;
+  if (context.behind_relu) {
+    DTNN_ASSIGN_OR_RETURN(relu, CreateActivation(*context.device, {.kind = ActivationKind::kRelu,
+                                                                   .format = context.format,
+                                                                   .dtype = context.dtype}));
+  }
+  return std::make_unique<Pool2dOp>(std::move(pool), std::move(relu), spec, context.training);
 }
 
 std::string Pool2dLayer::WeightsCell(std::span<const Shape> inputs, TensorFormat format) const {

@@ -24,6 +24,7 @@ class Pool2dLayer : public Layer {
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
+  bool CanApplyReluGradient() const override { return kind_ == PoolKind::kMax; }
   std::string WeightsCell(std::span<const Shape> inputs, TensorFormat format) const override;
   std::string SettingsCell() const override;
 

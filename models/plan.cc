@@ -58,8 +58,11 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   training_ = options.training;
   const std::vector<Node>& nodes = graph_.nodes();
   const bool may_fold = !training_ && context_->device().is_cpu();
+  const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
   std::vector<Fusion> fusions(nodes.size());
-  std::vector<uint8_t> absorbed(nodes.size(), 0);
+  // Nodes that run in the write-back of one before, and relus of them whose gradient the node
+  // behind applies.
+  std::vector<uint8_t> absorbed(nodes.size(), 0), left_behind(nodes.size(), 0);
   for (const Fusion& fusion : FindFusions(graph_, may_fold ? options.fusions : Fusions{})) {
     fusions[size_t(fusion.layer)] = fusion;
     for (int node : {fusion.normalization, fusion.relu}) {
@@ -80,27 +83,32 @@ absl::Status Plan::Bind(const PlanOptions& options) {
       return Annotate(step,
                       Oversized(absl::ResourceExhaustedError("the output exceeds 2^52 bytes")));
     }
-    absl::StatusOr<std::unique_ptr<LayerOp>> op =
-        node.layer->Bind({.device = context_,
-                          .batch = batch_,
-                          .dtype = dtype_,
-                          .format = graph_.format(),
-                          .training = training_,
-                          .inputs = node.input_shapes,
-                          .output = node.output,
-                          .conv_variant = options.conv_variant,
-                          .fuse_relu = fusion.relu >= 0,
-                          .fuse_normalization = NormalizationAt(fusion.normalization),
-                          .random = Philox(options.random_seed,
-                                           StreamId(RandomPurpose::kDropout, uint64_t(node.id)))});
+    absl::StatusOr<std::unique_ptr<LayerOp>> op = node.layer->Bind(
+        {.device = context_,
+         .batch = batch_,
+         .dtype = dtype_,
+         .format = graph_.format(),
+         .training = training_,
+         .inputs = node.input_shapes,
+         .output = node.output,
+         .conv_variant = options.conv_variant,
+         .fuse_relu = fusion.relu >= 0,
+         .behind_relu = !node.inputs.empty() && left_behind[size_t(node.inputs[0])],
+         .fuse_normalization = NormalizationAt(fusion.normalization),
+         .random =
+             Philox(options.random_seed, StreamId(RandomPurpose::kDropout, uint64_t(node.id)))});
     if (!op.ok()) return Annotate(step, op.status());
     step.op = *std::move(op);
     step.traits = step.op->traits();
     changes_parameters_ |= step.traits.changes_parameters;
     step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
-    // Where the op before takes over the backward pass too, nothing is left of what it absorbed.
-    if (absorbed[i] && (!training_ || traits[size_t(node.inputs[0])].backward_includes_relu)) {
-      step.traits = {.is_view = true, .backward_in_place = 0};
+    // Where the op before or the one behind takes over the backward pass too, nothing is left of
+    // what was absorbed.
+    if (absorbed[i]) {
+      const bool includes = !training_ || traits[size_t(node.inputs[0])].backward_includes_relu;
+      left_behind[i] = !includes && consumers[i].size() == 1 &&
+                       nodes[size_t(consumers[i][0])].layer->CanApplyReluGradient();
+      if (includes || left_behind[i]) step.traits = {.is_view = true, .backward_in_place = 0};
     }
     traits.push_back(step.traits);
     steps_.push_back(std::move(step));

@@ -144,6 +144,52 @@ TEST_P(PlanTest, NamesOfLayersDecideNothing) {
             predict(std::make_shared<ActivationLayer>(ActivationKind::kTanh)));
 }
 
+// A relu that no plan knows for one.
+class HiddenRelu : public Layer {
+ public:
+  std::string_view type_name() const override { return "Relu"; }
+  absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
+                                    TensorFormat format) const override {
+    return relu_.OutputShape(inputs, format);
+  }
+  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override {
+    return relu_.Bind(context);
+  }
+
+ private:
+  ActivationLayer relu_{ActivationKind::kRelu};
+};
+
+// A max pooling applies the gradient of a relu before it, and its input need not be kept.
+TEST_P(PlanTest, ReluBeforePoolingHasTheSameGradientAndTakesNoMemory) {
+  const auto make = [&](bool hidden) {
+    const auto relu = [=](GraphBuilder& p) {
+      hidden ? p.Append(std::make_shared<HiddenRelu>()) : p.Relu();
+    };
+    GraphBuilder b("pools", GetParam());
+    b.Input({12, 12, 2}).Conv2d(4, {.padding = 1});
+    relu(b);
+    b.MaxPool2d({.stride = 2}).Dropout(0.3);  // in place over what the backward pass needs?
+    b.Concat({[&](GraphBuilder& p) {
+                p.Conv2d(5, {.padding = 1});
+                relu(p);
+                p.MaxPool2d({.window = 3, .padding = 1});  // windows that overlap
+              },
+              GraphBuilder::Identity()});
+    b.Tanh().Flatten().Fc(4).Softmax();
+    return *b.Build();
+  };
+  PlanSession known(make(false), 3), hidden(make(true), 3);
+  const Tensor x =
+      RandomTensor(DType::kFloat64, SampleShape({12, 12, 2}, GetParam()).Prepend(3), 6);
+  ASSERT_TRUE(known.plan->ForwardBackward(x, Labels(3), 1, 1).ok());
+  ASSERT_TRUE(hidden.plan->ForwardBackward(x, Labels(3), 1, 1).ok());
+  EXPECT_EQ(Values(known.plan->predictions()), Values(hidden.plan->predictions()));
+  EXPECT_EQ(Values(known.store->gradients()), Values(hidden.store->gradients()));
+  EXPECT_LT(known.plan->memory().total(), hidden.plan->memory().total());
+  EXPECT_TRUE(CheckNetworkGradients(make(false)));
+}
+
 TEST_P(PlanTest, ASmallerBatchIsTheSameAsAPlanOfItsSize) {
   PlanSession large(TangledGraph(GetParam()), 5), small(TangledGraph(GetParam()), 2);
   const Tensor labels = Labels(2), x = Batch(2);
