@@ -11,6 +11,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
+#include "kernels/pool/run-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
@@ -64,22 +65,6 @@ void BackwardRows(const AdaptivePoolPass& pass, int64_t begin, int64_t end) {
       });
     }
   }
-}
-
-template <typename T>
-HWY_INLINE T SumRun(const T* x, int64_t count) {
-  const hn::ScalableTag<T> d;
-  auto sum = hn::Zero(d);
-  ForEachVector<T>(count, [&](const auto& access, int64_t i)
-                              HWY_ATTR { sum = hn::Add(sum, access.Load(x + i)); });
-  return hn::GetLane(hn::SumOfLanes(d, sum));
-}
-
-template <typename T>
-HWY_INLINE void AddToRun(T share, T* x, int64_t count) {
-  ForEachVector<T>(count, [&](const auto& access, int64_t i) HWY_ATTR {
-    access.Store(hn::Add(access.Load(x + i), hn::Set(access.d, share)), x + i);
-  });
 }
 
 template <typename T>

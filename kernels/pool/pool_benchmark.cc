@@ -1,10 +1,13 @@
 // Bytes per second of pooling (inputs and outputs, and winners where there are any), for the 2x2
-// windows of small networks and VGG, the 3x3 ones of ResNet and GoogLeNet, and a global mean.
+// windows of small networks and VGG, the 3x3 ones of ResNet and GoogLeNet, and a global mean;
+// `of_copy` is the share of the bandwidth of a large copy by the same threads.
 
 #include <string>
 
+#include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/pool/pool.h"
+#include "tensor/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -23,8 +26,11 @@ void Run(benchmark::State& state, const PoolSpec& spec, bool backward) {
         backward ? pool->Backward(y, winners, x, false) : pool->Forward(x, y, winners);
     if (!status.ok()) state.SkipWithError("failed");
   }
-  state.SetBytesProcessed(state.iterations() * ((x.num_elements() + y.num_elements()) * 4 +
-                                                (max ? y.num_elements() : 0)));
+  static const double copy = MeasureCopyBandwidth(NumThreads()) * 1e9;
+  const int64_t bytes = state.iterations() *
+                        ((x.num_elements() + y.num_elements()) * 4 + (max ? y.num_elements() : 0));
+  state.SetBytesProcessed(bytes);
+  state.counters["of_copy"] = benchmark::Counter(double(bytes) / copy, benchmark::Counter::kIsRate);
 }
 
 const bool registered = [] {
@@ -40,6 +46,21 @@ const bool registered = [] {
        .stride = 2,
        .padding = 1},
       {.batch = 64,
+       .height = 8,
+       .width = 8,
+       .channels = 256,
+       .window = 3,
+       .stride = 1,
+       .padding = 1},
+      {.kind = PoolKind::kAverage,
+       .batch = 64,
+       .height = 32,
+       .width = 32,
+       .channels = 64,
+       .window = 2,
+       .stride = 2},
+      {.kind = PoolKind::kAverage,
+       .batch = 64,
        .height = 8,
        .width = 8,
        .channels = 256,

@@ -31,6 +31,20 @@ struct PoolPass {
   }
 };
 
+// One channel of one image.
+template <typename T>
+struct Plane {
+  T *in, *out;
+  int64_t winners;  // where those of the plane begin
+
+  Plane(const PoolPass& pass, int64_t number) {
+    const int64_t image = number / pass.spec.channels, channel = number % pass.spec.channels;
+    in = pass.in.At<T>(image, channel * pass.spec.height * pass.spec.width);
+    out = pass.out.At<T>(image, channel * pass.out_height * pass.out_width);
+    winners = number * pass.out_height * pass.out_width;
+  }
+};
+
 // The elements of a window along one axis that lie inside the image: tap k of [begin, end) is at
 // origin + k * dilation.
 struct Taps {

@@ -1,5 +1,6 @@
-// Pooling of planes (NCHW, or NHWC with one channel): vectors run along a row of outputs where the
-// horizontal stride is 1 or 2; windows at the edges, and others, go element by element.
+// Pooling of planes (NCHW, or NHWC with one channel): vectors run along a row of outputs. Where the
+// horizontal stride is 1, masks keep the padding out; where it is 2, windows at the edges go
+// element by element, and so do all windows of other strides.
 
 #include <algorithm>
 #include <cmath>
@@ -15,24 +16,12 @@
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
 #include "kernels/pool/pool_2x2-inl.h"
+#include "kernels/pool/pool_dense-inl.h"
+#include "kernels/pool/run-inl.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NCHW_CC_
 #define DTNN_KERNELS_POOL_POOL_NCHW_CC_
 namespace dtnn {
-
-// One channel of one image.
-template <typename T>
-struct Plane {
-  T *in, *out;
-  int64_t winners;  // where those of the plane begin
-
-  Plane(const PoolPass& pass, int64_t number) {
-    const int64_t image = number / pass.spec.channels, channel = number % pass.spec.channels;
-    in = pass.in.At<T>(image, channel * pass.spec.height * pass.spec.width);
-    out = pass.out.At<T>(image, channel * pass.out_height * pass.out_width);
-    winners = number * pass.out_height * pass.out_width;
-  }
-};
 
 // Calls f(index in the plane, number in the window) for the elements of a window, in order.
 template <class F>
@@ -84,6 +73,12 @@ struct VectorColumns {
     if (end < begin + kWorthwhile) end = begin;
   }
 };
+
+// One window that is the whole plane.
+inline bool IsGlobal(const PoolPass& pass) {
+  const PoolSpec& s = pass.spec;
+  return s.window == Pair(s.height, s.width) && s.padding == Pair(0) && s.dilation == Pair(1);
+}
 
 // Where the elements of a window lie, counted from its origin.
 class TapOffsets {
@@ -234,10 +229,23 @@ template <typename T>
 void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
   const bool bytes = pass.spec.WinnerDType() == DType::kUint8;
   const VectorColumns vectors(pass);
+#if DTNN_MASKED_MEMORY
+  const bool global_mean = pass.average() && IsGlobal(pass);
+  if (pass.spec.stride.horizontal == 1 && pass.spec.window.horizontal <= kMostMasks && bytes &&
+      !global_mean) {
+    for (int64_t plane = begin; plane < end; plane += kPlanesTogether) {
+      ForwardDenseWindows<T, uint8_t>(pass, plane, std::min(end, plane + kPlanesTogether));
+    }
+    return;
+  }
+#endif
   for (int64_t number = begin; number < end; ++number) {
     const Plane<T> plane(pass, number);
     if (pass.Is2x2()) {
       Forward2x2(pass, plane);
+    } else if (pass.average() && IsGlobal(pass)) {
+      const int64_t count = pass.spec.height * pass.spec.width;
+      *plane.out = SumRun<T>(plane.in, count) / T(count);
     } else if (bytes) {
       ForwardWindows<T, uint8_t>(pass, plane, vectors);
     } else {
@@ -259,7 +267,10 @@ void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
     if (!pass.accumulate) {
       std::memset(plane.in, 0, size_t(pass.spec.height * pass.spec.width) * sizeof(T));
     }
-    if (pass.average()) {
+    if (pass.average() && IsGlobal(pass)) {
+      const int64_t count = pass.spec.height * pass.spec.width;
+      AddToRun<T>(*plane.out / T(count), plane.in, count);
+    } else if (pass.average()) {
       MeanPlaneGradient(pass, plane);
     } else if (pass.spec.WinnerDType() == DType::kUint8) {
       MaxPlaneGradient<T, uint8_t>(pass, plane, offsets);

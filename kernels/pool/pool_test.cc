@@ -180,6 +180,29 @@ TEST_P(PoolTest, FirstOfEqualElementsWinsAndNaNShows) {
   });
 }
 
+// An image of the smallest numbers has winners inside the image, or gradients would go astray.
+TEST_P(PoolTest, PaddingDoesNotWinAgainstMinusInfinity) {
+  ForEachSimdTarget([&] {
+    for (const TensorFormat format : kFormats) {
+      for (const int64_t width : {1, 3, 20}) {
+        PoolSpec spec = Spec({1, 3, width, 2}, 3, 1, 1);
+        spec.format = format;
+        spec.dtype = GetParam();
+        const Doubles lowest(size_t(spec.InputShape().NumElements()), -INFINITY);
+        const Tensor x = TensorOf(GetParam(), spec.InputShape(), lowest);
+        Doubles y_expected(lowest.size());
+        std::vector<int64_t> number(lowest.size());
+        reference::PoolForward(spec, 1, lowest.data(), y_expected.data(), number.data());
+        const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+        const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
+        ASSERT_TRUE(Create(spec)->Forward(x, y, winners).ok());
+        EXPECT_EQ(Values(y), y_expected);
+        EXPECT_EQ(Values(winners), Doubles(number.begin(), number.end()));
+      }
+    }
+  });
+}
+
 TEST_P(PoolTest, SmallerBatchesRunOnTheSamePrimitive) {
   PoolSpec spec = Spec({8, 6, 6, 4}, 2, 2);
   spec.dtype = GetParam();

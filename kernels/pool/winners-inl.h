@@ -9,6 +9,7 @@
 #endif
 
 #include <cstring>
+#include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
@@ -35,16 +36,30 @@ HWY_INLINE Integers<D> LoadIntegers(const Whole<D>&, const uint8_t* from) {
   return hn::PromoteTo(hn::Rebind<int32_t, D>(), hn::LoadU(hn::Rebind<uint8_t, D>(), from));
 }
 
+// Copies `count` < HWY_MAX_BYTES / 4 elements in two pieces that overlap: no loop over elements.
+template <typename W>
+HWY_INLINE void CopyFew(const W* from, size_t count, W* to) {
+  const auto ends = [&](auto piece) HWY_ATTR {
+    constexpr size_t kPiece = decltype(piece)::value;
+    std::memcpy(to, from, kPiece * sizeof(W));
+    std::memcpy(to + count - kPiece, from + count - kPiece, kPiece * sizeof(W));
+  };
+  if (count >= 8) return ends(std::integral_constant<size_t, 8>());
+  if (count >= 4) return ends(std::integral_constant<size_t, 4>());
+  if (count >= 2) return ends(std::integral_constant<size_t, 2>());
+  if (count == 1) *to = *from;
+}
+
 template <class D, typename W>
 HWY_INLINE void StoreIntegers(const Part<D>& part, Integers<D> v, W* to) {
   HWY_ALIGN W lanes[HWY_MAX_BYTES / 4];
   StoreIntegers(Whole<D>{part.d}, v, lanes);
-  for (size_t i = 0; i < part.lanes; ++i) to[i] = lanes[i];
+  CopyFew(lanes, part.lanes, to);
 }
 template <class D, typename W>
 HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
   HWY_ALIGN W lanes[HWY_MAX_BYTES / 4] = {};
-  for (size_t i = 0; i < part.lanes; ++i) lanes[i] = from[i];
+  CopyFew(from, part.lanes, lanes);
   return LoadIntegers(Whole<D>{part.d}, lanes);
 }
 
