@@ -33,8 +33,8 @@ void BM_DecodeImage(benchmark::State& state, bool png) {
   for (auto _ : state) benchmark::DoNotOptimize(DecodeImage(file, "file"));
   state.SetBytesProcessed(state.iterations() * kHeight * kWidth * 3);
 }
-BENCHMARK_CAPTURE(BM_DecodeImage, jpeg / h375w500c3, false);
-BENCHMARK_CAPTURE(BM_DecodeImage, png / h375w500c3, true);
+BENCHMARK_CAPTURE(BM_DecodeImage, jpeg, false)->Name("BM_DecodeImage/jpeg/h375w500c3");
+BENCHMARK_CAPTURE(BM_DecodeImage, png, true)->Name("BM_DecodeImage/png/h375w500c3");
 
 std::string MakeFolder(int files) {
   const std::filesystem::path root =
