@@ -16,6 +16,7 @@ namespace dtnn {
 namespace {
 
 constexpr std::string_view kStateKey = "__state__";
+constexpr int64_t kMaxStateBytes = 1 << 24;
 
 ArenaKeys SlotKeys(size_t slot) {
   return {.prefix = absl::StrCat("__slot", slot, "__"), .trainable_only = true};
@@ -105,8 +106,12 @@ absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
         file.file(), ": has no ", std::string(kStateKey),
         ", so it is no checkpoint; weights alone are loaded with --weights-and-bias-filename"));
   }
-  DTNN_ASSIGN_OR_RETURN(const Tensor state, file.Read(kStateKey));
   const std::string name = absl::StrCat(file.file(), "/", std::string(kStateKey));
+  if (file.Bytes(kStateKey) > kMaxStateBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": holds ", file.Bytes(kStateKey),
+                                                   " bytes, more than the state of a run has"));
+  }
+  DTNN_ASSIGN_OR_RETURN(const Tensor state, file.Read(kStateKey));
   if (state.dtype() != DType::kUint8) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": holds ",
                                                    std::string(Name(state.dtype())),

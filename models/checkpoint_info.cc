@@ -1,6 +1,7 @@
 #include "models/checkpoint_info.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -93,8 +94,7 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
     return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(what)));
   };
   proto::Checkpoint message;
-  constexpr size_t kMost = 1 << 28;
-  if (bytes.size() > kMost || !message.ParseFromArray(bytes.data(), int(bytes.size()))) {
+  if (bytes.size() > INT_MAX || !message.ParseFromArray(bytes.data(), int(bytes.size()))) {
     return refused("is not the state of a run");
   }
   if (message.version() < 1 || message.version() > kVersion) {

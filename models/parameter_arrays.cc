@@ -86,6 +86,23 @@ absl::StatusOr<NamedTensors> NameArena(const Graph& graph, const ParameterStore&
   return tensors;
 }
 
+absl::Status ReadArrays(ArrayFileReader& file, const Graph& graph,
+                        std::vector<ParameterArray>& arrays) {
+  constexpr int64_t kWidest = 8, kMostHeader = 1 << 17;  // bytes
+  for (ParameterArray& array : arrays) {
+    const Shape& shape = array.spec(graph).shape;
+    const int64_t bytes = file.Bytes(array.key);
+    // An array of another shape that is no larger gets an error that names its shape, later.
+    if (bytes > shape.NumElements() * kWidest + kMostHeader) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file.file(), ": \"", array.key, "\" of ", LayerOf(graph, array), " has ", bytes,
+          " bytes, too many for the ", shape.ToString(), " of model ", graph.name()));
+    }
+    DTNN_ASSIGN_OR_RETURN(array.array, file.Read(array.key));
+  }
+  return absl::OkStatus();
+}
+
 bool ShapeFits(const Shape& shape, const ParameterSpec& parameter, TensorFormat format,
                WeightsLayout layout) {
   const Shape& own = parameter.shape;
@@ -114,9 +131,7 @@ absl::StatusOr<Tensor> ReadArena(ArrayFileReader& file, const Graph& graph,
   const Shape shape = keys.trainable_only ? store.values().shape() : store.all_values().shape();
   DTNN_ASSIGN_OR_RETURN(Tensor arena, Tensor::Zeros(store.dtype(), shape));
   std::vector<ParameterArray> arrays = ParameterArrays(graph, keys);
-  for (ParameterArray& array : arrays) {
-    DTNN_ASSIGN_OR_RETURN(array.array, file.Read(array.key));
-  }
+  DTNN_RETURN_IF_ERROR(ReadArrays(file, graph, arrays));
   DTNN_RETURN_IF_ERROR(
       PlaceArrays(arrays, file.file(), graph, store, layout, "as its tag says", arena));
   return arena;

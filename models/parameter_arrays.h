@@ -46,6 +46,11 @@ absl::StatusOr<NamedTensors> NameArena(const Graph& graph, const ParameterStore&
                                        DeviceContext& context, const Tensor& arena,
                                        const ArenaKeys& keys);
 
+// Reads the arrays of all keys. One that is larger than any array of its parameter could be is
+// refused before memory is taken for it.
+absl::Status ReadArrays(ArrayFileReader& file, const Graph& graph,
+                        std::vector<ParameterArray>& arrays);
+
 // True where an array of this shape may stand for the parameter in a file of `layout`: its own
 // shape there, or (1, C, 1, 1) for a vector.
 bool ShapeFits(const Shape& shape, const ParameterSpec& parameter, TensorFormat format,

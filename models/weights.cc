@@ -56,9 +56,7 @@ absl::StatusOr<std::vector<ParameterArray>> ReadItems(ArrayFileReader& file, con
     loaded->warnings.push_back(absl::StrCat(file.file(), ": holds ", ListKeys(extra),
                                             ", which model ", graph.name(), " does not have"));
   }
-  for (ParameterArray& item : items) {
-    DTNN_ASSIGN_OR_RETURN(item.array, file.Read(item.key));
-  }
+  DTNN_RETURN_IF_ERROR(ReadArrays(file, graph, items));
   return items;
 }
 
@@ -95,7 +93,8 @@ absl::StatusOr<Decision> Decide(ArrayFileReader& file, const Graph& graph,
     const std::optional<TensorFormat> format = ParseTensorFormat(*tag);
     if (!format.has_value()) {
       return absl::InvalidArgumentError(absl::StrCat(file.file(), ": its tag __format__ is \"",
-                                                     absl::CHexEscape(*tag), "\", neither NHWC nor NCHW"));
+                                                     absl::CHexEscape(*tag),
+                                                     "\", neither NHWC nor NCHW"));
     }
     const WeightsFormat said =
         *format == TensorFormat::kNHWC ? WeightsFormat::kNHWC : WeightsFormat::kNCHW;
@@ -135,8 +134,8 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
                         Decide(file, graph, items, options.format, &loaded));
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> model, file.Text(kModelTag));
   if (model.has_value() && *model != graph.name()) {
-    loaded.warnings.push_back(
-        absl::StrCat(file.file(), ": is tagged as of model ", absl::CHexEscape(*model), ", not of ", graph.name()));
+    loaded.warnings.push_back(absl::StrCat(file.file(), ": is tagged as of model ",
+                                           absl::CHexEscape(*model), ", not of ", graph.name()));
   }
   loaded.parameters = int64_t(items.size());
   loaded.layout = decision.layout;

@@ -361,6 +361,16 @@ TEST_F(WeightsTest, WrongShapesNameFileKeyLayerAndBothShapes) {
   EXPECT_THAT(ErrorOf(graph), HasSubstr("(4, 1, 1, 1), but model simplecnn8 needs (4,)"));
 }
 
+TEST_F(WeightsTest, ArraysThatAreFarTooLargeAreNotEvenRead) {
+  const Graph graph = SimpleCnn8(TensorFormat::kNHWC);
+  NamedTensors arrays = Arrays(graph, *Store(graph, 1));
+  arrays[7].second = testing::ZeroTensor(DType::kFloat32, {1 << 22});
+  ASSERT_TRUE(WriteNpz(npz_, arrays, NpzCompression::kDeflated).ok());
+  EXPECT_LT(fs::file_size(npz_), 1u << 17);
+  EXPECT_THAT(ErrorOf(graph), HasSubstr("\"10_FC_biases\" of layer 10 (FC) has 16777344 bytes, "
+                                        "too many for the (5,) of model simplecnn8"));
+}
+
 TEST_F(WeightsTest, FeaturesOfSeveralOrdersCannotBeConverted) {
   const auto build = [](TensorFormat format) {
     GraphBuilder b("sum", format);

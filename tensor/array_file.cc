@@ -50,6 +50,10 @@ bool ArrayFileReader::Contains(std::string_view name) const {
   return std::visit([&](const auto& reader) { return reader.Contains(name); }, reader_);
 }
 
+int64_t ArrayFileReader::Bytes(std::string_view name) const {
+  return std::visit([&](const auto& reader) { return reader.Bytes(name); }, reader_);
+}
+
 absl::StatusOr<Tensor> ArrayFileReader::Read(std::string_view name) {
   return std::visit([&](auto& reader) { return reader.Read(name); }, reader_);
 }

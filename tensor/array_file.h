@@ -37,6 +37,8 @@ class ArrayFileReader {
   // Of the arrays, and in an .npz of the texts too.
   const std::vector<std::string>& names() const;
   bool Contains(std::string_view name) const;
+  // Bytes of an array in the file, uncompressed; in an .npz with its header. 0 where there is none.
+  int64_t Bytes(std::string_view name) const;
   absl::StatusOr<Tensor> Read(std::string_view name);
   // Nothing where there is no text of that name.
   absl::StatusOr<std::optional<std::string>> Text(std::string_view name);

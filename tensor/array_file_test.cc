@@ -23,6 +23,8 @@ TEST(ArrayFileTest, BothFormatsGiveBackArraysAndTexts) {
     EXPECT_EQ(reader->file(), path);
     EXPECT_TRUE(reader->Contains("w"));
     EXPECT_EQ(reader->names()[0], "w");
+    EXPECT_EQ(reader->Bytes("w"), 48 + (std::string_view(ending) == ".npz" ? 128 : 0));
+    EXPECT_EQ(reader->Bytes("v"), 0);
     EXPECT_EQ(testing::Values(*reader->Read("w")), testing::Values(tensor));
     EXPECT_EQ(**reader->Text("__format__"), "NHWC");
     EXPECT_EQ(*reader->Text("__model__"), std::nullopt);

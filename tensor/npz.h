@@ -48,6 +48,9 @@ class NpzReader {
   // Without ".npy", in the order of the archive.
   const std::vector<std::string>& names() const { return names_; }
   bool Contains(std::string_view name) const { return index_.contains(name); }
+  // The uncompressed bytes of a member, header included; 0 where there is none. To be asked before
+  // reading what should be of a known size.
+  int64_t Bytes(std::string_view name) const;
   absl::StatusOr<Tensor> Read(std::string_view name);
   // A member that is a text (npy_text.h), as UTF-8.
   absl::StatusOr<std::string> ReadText(std::string_view name);
@@ -57,6 +60,10 @@ class NpzReader {
     void operator()(zip* archive) const;
   };
   using Archive = std::unique_ptr<zip, Close>;
+  struct Member {
+    uint64_t index = 0;
+    int64_t bytes = 0;
+  };
 
   NpzReader(std::string_view file, Archive archive) : file_(file), archive_(std::move(archive)) {}
   // Calls `parse` with the bytes of a member, their number and the member's name for messages.
@@ -67,7 +74,7 @@ class NpzReader {
   std::string file_;
   Archive archive_;
   std::vector<std::string> names_;
-  std::map<std::string, uint64_t, std::less<>> index_;
+  std::map<std::string, Member, std::less<>> index_;
 };
 
 // All arrays, in the order of the archive.

@@ -138,12 +138,17 @@ absl::StatusOr<NpzReader> NpzReader::Check(NpzReader reader, int64_t file_size, 
                                         " bytes that are read at most"));
     }
     const std::string name(member.substr(0, member.size() - kNpyEnding.size()));
-    if (!reader.index_.emplace(name, i).second) {
+    if (!reader.index_.emplace(name, Member{i, int64_t(info.size)}).second) {
       return Refused(file, absl::StrCat("has two members ", QuoteMember(member)));
     }
     reader.names_.push_back(name);
   }
   return reader;
+}
+
+int64_t NpzReader::Bytes(std::string_view name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? 0 : found->second.bytes;
 }
 
 absl::Status NpzReader::ReadMember(std::string_view name, ParseMember parse) {
@@ -157,13 +162,9 @@ absl::Status NpzReader::ReadMember(std::string_view name, ParseMember parse) {
                                             known, names_.size() > 8 ? ", ..." : ""));
   }
   const std::string where = absl::StrCat(file_, "/", std::string(name));
-  zip_stat_t info;
-  if (zip_stat_index(archive_.get(), found->second, 0, &info) != 0) {
-    return ZipError(where, zip_get_error(archive_.get()));
-  }
   const auto close_member = [](zip_file_t* member) { zip_fclose(member); };
   const std::unique_ptr<zip_file_t, decltype(close_member)> member(
-      zip_fopen_index(archive_.get(), found->second, 0), close_member);
+      zip_fopen_index(archive_.get(), found->second.index, 0), close_member);
   if (member == nullptr) return ZipError(where, zip_get_error(archive_.get()));
 
   // True when `to` was filled; the checksum is verified by the read that meets the end.
@@ -176,7 +177,7 @@ absl::Status NpzReader::ReadMember(std::string_view name, ParseMember parse) {
     }
     return absl::OkStatus();
   };
-  DTNN_RETURN_IF_ERROR(parse(read, int64_t(info.size), where));
+  DTNN_RETURN_IF_ERROR(parse(read, found->second.bytes, where));
   char more;
   const zip_int64_t got = zip_fread(member.get(), &more, 1);
   if (got < 0) return ZipError(where, zip_file_get_error(member.get()));

@@ -147,6 +147,13 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Check(SafetensorsReader rea
   return reader;
 }
 
+int64_t SafetensorsReader::Bytes(std::string_view name) const {
+  const auto found = index_.find(name);
+  if (found == index_.end()) return 0;
+  const SafetensorsEntry& entry = header_.entries[found->second];
+  return entry.end - entry.begin;
+}
+
 absl::StatusOr<Tensor> SafetensorsReader::Read(std::string_view name) const {
   const auto found = index_.find(name);
   if (found == index_.end()) {

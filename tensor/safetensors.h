@@ -40,6 +40,8 @@ class SafetensorsReader {
   // In the order of their elements in the file.
   const std::vector<std::string>& names() const { return names_; }
   bool Contains(std::string_view name) const { return index_.contains(name); }
+  // The bytes of a tensor's elements in the file; 0 where there is none.
+  int64_t Bytes(std::string_view name) const;
   absl::StatusOr<Tensor> Read(std::string_view name) const;
   const NamedTexts& metadata() const { return header_.metadata; }
 
