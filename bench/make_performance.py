@@ -30,12 +30,14 @@ def section(path):
     first = results[0]["raw"][0]["ours"]
     name = os.path.splitext(os.path.basename(path))[0]
     peak = max(r["ours"]["peak_gflops_before"] for result in results for r in result["raw"])
+    memory = all("memory_ratio" in result for result in results)
     lines = [f"\n## {name}\n",
              f"{first['cpu']}, {first['threads']} threads, FMA peak {peak:.0f} GFLOP/s, SIMD "
              f"{first['simd']}; peer: {results[0]['raw'][0]['peers'][0]['peer']}.\n",
              "| model | batch | train samples/s | % of peak | peer | ratio | infer samples/s | "
-             "% of peak | peer | ratio | peak memory | peer | ratio |",
-             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+             "% of peak | peer | ratio | peak memory |" + (" peer | ratio |" if memory else ""),
+             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+             + (" --- | --- |" if memory else "")]
     for result in results:
         raw = result["raw"]
         cells = [result["model"], str(result["batch"])]
@@ -45,11 +47,9 @@ def section(path):
                       f"{median(raw, lambda r: max(p[phase] for p in r['peers'])):,.0f}",
                       f"**{result[phase + '_ratio']:.2f}**"]
         cells.append(f"{median(raw, lambda r: r['ours']['memory_peak_bytes']) / 1e6:.0f} MB")
-        if "memory_ratio" in result:
+        if memory:
             peers = median(raw, lambda r: min(p["memory_peak_bytes"] for p in r["peers"]))
             cells += [f"{peers / 1e6:.0f} MB", f"**{result['memory_ratio']:.2f}**"]
-        else:
-            cells += ["", ""]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
