@@ -15,16 +15,14 @@ using Pass = BatchNormPass;
 int64_t Rounded(int64_t elements) { return (elements + 15) / 16 * 16; }
 int64_t GrainOf(int64_t elements) { return std::max<int64_t>(1, kCopyGrain / elements); }
 
-// Few channels waste most of a vector: rows that follow each other without gaps become one wide
-// row, preferably of whole vectors (of up to 16 lanes), and not much wider than what keeps a core's
-// units busy, since its columns must be added up in the end.
+// Few channels waste most of a vector, and short rows most of a stream's bandwidth: rows that
+// follow each other without gaps become one wide row, preferably of whole vectors (of up to 16
+// lanes).
 int64_t RowsPerWideRow(int64_t channels) {
-  constexpr int64_t kLanes = 16, kWidth = 128;
-  if (2 * channels > kBatchNormStripe) return 1;
+  constexpr int64_t kLanes = 16;
+  const int64_t together = std::max<int64_t>(1, kBatchNormStripe / channels);
   const int64_t whole = kLanes / std::gcd(channels, kLanes);
-  const int64_t wanted = (kWidth + channels - 1) / channels;
-  const int64_t together = (wanted + whole - 1) / whole * whole;
-  return together * channels <= kBatchNormStripe ? together : kBatchNormStripe / channels;
+  return together < whole ? together : together / whole * whole;
 }
 
 // Parts have a number of their own, so that the order of summation is the same on any number of

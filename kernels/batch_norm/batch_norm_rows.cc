@@ -19,7 +19,7 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kSumTile = 8;
+constexpr int64_t kSumTile = 2;
 // Rows that are summed in the pass's dtype before double takes over.
 constexpr int64_t kChunk = 128;
 
