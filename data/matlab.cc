@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -137,32 +136,38 @@ absl::StatusOr<Array> OpenArray(Bytes bytes) {
   return array;
 }
 
-std::optional<double> Number(const Element& element) {
-  const uint8_t* at = element.data.data();
-  const size_t size = element.data.size();
+template <typename T>
+bool As(Bytes data, double& value) {
+  if (data.size() != sizeof(T)) return false;
+  value = double(Get<T>(data.data()));
+  return true;
+}
+
+// Whether the element is one number, which goes to `value`.
+bool Number(const Element& element, double& value) {
   switch (element.type) {
     case kInt8:
-      return size == 1 ? std::optional(double(Get<int8_t>(at))) : std::nullopt;
+      return As<int8_t>(element.data, value);
     case kUint8:
-      return size == 1 ? std::optional(double(Get<uint8_t>(at))) : std::nullopt;
+      return As<uint8_t>(element.data, value);
     case kInt16:
-      return size == 2 ? std::optional(double(Get<int16_t>(at))) : std::nullopt;
+      return As<int16_t>(element.data, value);
     case kUint16:
-      return size == 2 ? std::optional(double(Get<uint16_t>(at))) : std::nullopt;
+      return As<uint16_t>(element.data, value);
     case kInt32:
-      return size == 4 ? std::optional(double(Get<int32_t>(at))) : std::nullopt;
+      return As<int32_t>(element.data, value);
     case kUint32:
-      return size == 4 ? std::optional(double(Get<uint32_t>(at))) : std::nullopt;
+      return As<uint32_t>(element.data, value);
     case kSingle:
-      return size == 4 ? std::optional(double(Get<float>(at))) : std::nullopt;
+      return As<float>(element.data, value);
     case kDouble:
-      return size == 8 ? std::optional(Get<double>(at)) : std::nullopt;
+      return As<double>(element.data, value);
     case kInt64:
-      return size == 8 ? std::optional(double(Get<int64_t>(at))) : std::nullopt;
+      return As<int64_t>(element.data, value);
     case kUint64:
-      return size == 8 ? std::optional(double(Get<uint64_t>(at))) : std::nullopt;
+      return As<uint64_t>(element.data, value);
     default:
-      return std::nullopt;
+      return false;
   }
 }
 
@@ -189,9 +194,9 @@ absl::StatusOr<MatlabValue> ParseValue(Bytes bytes) {
     return MatlabValue();
   }
   DTNN_ASSIGN_OR_RETURN(const Element data, Next(array.rest));
-  const std::optional<double> number = Number(data);
-  if (!number) return Damaged("a number has no room for its value");
-  return MatlabValue(*number);
+  double number = 0;
+  if (!Number(data, number)) return Damaged("a number has no room for its value");
+  return MatlabValue(number);
 }
 
 // Names of a fixed length, padded with zeros.
