@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "apps/benchmark_run.h"
+#include "apps/dry_run.h"
 #include "apps/exit_code.h"
 #include "apps/flags/help.h"
 #include "apps/flags/option_table.h"
@@ -57,6 +58,7 @@ void ListDatasets() {
 
 absl::Status Train(const Options& options) {
   DTNN_RETURN_IF_ERROR(CheckName("model", options.model, ModelNames()));
+  if (options.dry_run) return DryRun(options, std::cout);
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
   return RunBenchmark(options, std::cout);
 }

@@ -58,6 +58,8 @@ class Dataset {
   // Samples of a part.
   virtual int64_t size(Part part) const = 0;
   virtual SampleGroups groups(Part) const { return {}; }
+  // Whether Read takes long, as decoding images does, so that several threads should read ahead.
+  virtual bool decodes() const { return false; }
 
   // Sample indices[i] becomes row i of `x` and what is to be predicted of it row i of `targets`. x
   // is dense, on the host, float32 or float64, (indices.size(), sample in `format`); pixels become

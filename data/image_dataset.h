@@ -33,6 +33,7 @@ class ImageDataset : public Dataset {
   ImageDataset(const Geometry& geometry, int channels, int64_t max_pixels = kMaxImagePixels);
 
   ImageExtents sample() const override { return sample_; }
+  bool decodes() const override { return true; }
   // A JPEG that is far larger than the resize needs is decoded at 1/2, 1/4 or 1/8, which still
   // leaves at least twice the extents that are asked for.
   absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,

@@ -199,6 +199,7 @@ class ImagenetNpz : public Dataset {
   int64_t outputs() const override { return kImagenetClasses; }
   int64_t size(Part part) const override { return shards(part).size(); }
   SampleGroups groups(Part part) const override { return shards(part).Groups(); }
+  bool decodes() const override { return true; }
 
   // File by file, so that none is decoded twice for one batch.
   absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,

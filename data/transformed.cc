@@ -24,6 +24,7 @@ class Transformed : public Dataset {
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
   int64_t size(Part part) const override { return dataset_->size(part); }
   SampleGroups groups(Part part) const override { return dataset_->groups(part); }
+  bool decodes() const override { return true; }
 
   absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {

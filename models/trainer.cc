@@ -74,9 +74,7 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
   if (averages != nullptr) {
     const double loss = training_plan_->LossSum();
     if (!std::isfinite(loss)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "the loss is ", loss, " after ", steps_done_,
-          " steps: training has diverged; lower the learning rate (now ", learning_rate_, ")"));
+      return Diverged(batch, loss);
     }
     averages->Add(loss, training_plan_->predictions(), batch.targets);
   }
@@ -88,6 +86,16 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
                                     {.learning_rate = step_learning_rate(), .step = steps_done_}));
   store_->MarkChanged();
   return absl::OkStatus();
+}
+
+// Why a run with such a loss ends, and where it went wrong.
+absl::Status Trainer::Diverged(const Batch& batch, double loss) {
+  DTNN_ASSIGN_OR_RETURN(const std::string where,
+                        training_plan_->FirstNonFinite(batch.x, batch.targets, steps_done_));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the loss is ", loss, " after ", steps_done_, " steps: training has diverged (",
+                   where.empty() ? "all values before the loss are finite" : where,
+                   "); lower the learning rate, now ", step_learning_rate()));
 }
 
 // Sums values over all ranks.

@@ -96,6 +96,7 @@ class Trainer {
   absl::Status RunEpochs(Loader& training, Loader* validation, int64_t epochs,
                          std::span<Callback* const> callbacks);
   absl::Status CheckSampler(const Loader& training);
+  absl::Status Diverged(const Batch& batch, double loss);
   absl::Status Combine(std::vector<double>& values);
   absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
 

@@ -147,6 +147,9 @@ absl::StatusOr<int64_t> BatchSizePerRank(const Options& options, int64_t ranks =
 // Debian installs it.
 std::string TrainPath(const Options& options);
 std::string TestPath(const Options& options);
+// Whether the run reads the part at all.
+bool ReadsTraining(const Options& options);
+bool ReadsTest(const Options& options);
 
 }  // namespace dtnn
 

@@ -70,9 +70,16 @@ absl::Status CheckRequired(const Options& options) {
     return UsageError(
         "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
   }
-  if (options.dataset.empty()) {
+  if (options.dataset.empty() && !options.dry_run) {
     return UsageError(
         "--dataset: missing; name a data set, such as --dataset=mnist (--dataset=list shows all)");
+  }
+  const bool reads =
+      options.dataset != "synthetic" && !options.use_synthetic_data && !options.dry_run;
+  if (reads && ((ReadsTraining(options) && TrainPath(options).empty()) ||
+                (ReadsTest(options) && TestPath(options).empty()))) {
+    return UsageError(absl::StrCat(
+        "--dataset-path: missing; where are the files of --dataset=", options.dataset, "?"));
   }
   return absl::OkStatus();
 }

@@ -1,0 +1,120 @@
+#include "apps/make_loaders.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/exit_code.h"
+#include "data/normalize.h"
+#include "data/split.h"
+#include "tensor/parallel_for.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status CheckCrop(const Options& options, const Dataset& dataset) {
+  const ImageExtents sample = dataset.sample();
+  const int64_t side = std::min(sample.height, sample.width);
+  if (!options.augment_crop || options.augment_crop_size <= side) return absl::OkStatus();
+  return UsageError(absl::StrCat("--augment-crop-size=", options.augment_crop_size,
+                                 ": is larger than the samples, ", sample.height, " x ",
+                                 sample.width));
+}
+
+absl::StatusOr<Normalization> MakeNormalization(const Options& options, const Dataset& dataset,
+                                                const std::vector<int64_t>& training) {
+  if (options.normalize) {
+    return Normalization{.offset = {options.normalize_offset}, .scale = {options.normalize_scale}};
+  }
+  if (!options.standardize) return Normalization{};
+  DTNN_ASSIGN_OR_RETURN(const ChannelStatistics statistics,
+                        ComputeChannelStatistics(dataset, Part::kTrain, training));
+  return Standardization(statistics);
+}
+
+class LoaderMaker {
+ public:
+  LoaderMaker(const Options& options, std::shared_ptr<const Dataset> dataset)
+      : options_(options), dataset_(std::move(dataset)) {}
+
+  absl::StatusOr<Loaders> Make() {
+    DTNN_RETURN_IF_ERROR(CheckCrop(options_, *dataset_));
+    DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_));
+    const uint64_t seed = uint64_t(options_.random_seed);
+    const double held_out = options_.test_as_validation ? 0 : options_.validation_split;
+    DTNN_ASSIGN_OR_RETURN(Split split, SplitIndices(dataset_->size(Part::kTrain), held_out, seed,
+                                                    dataset_->groups(Part::kTrain).begins));
+    training_ = {.batch = batch,
+                 .shuffle = options_.augment_shuffle,
+                 .seed = seed,
+                 .steps_per_epoch = int64_t(std::ceil(options_.steps_per_epoch)),
+                 .format = FormatOf(options_),
+                 .dtype = ElementTypeOf(options_),
+                 .threads = Threads()};
+    DTNN_ASSIGN_OR_RETURN(training_.normalization,
+                          MakeNormalization(options_, *dataset_, split.train));
+    evaluation_ = training_;
+    evaluation_.shuffle = false;
+    evaluation_.steps_per_epoch = 0;
+    if (options_.augment_flip) training_.augmentation.flip = options_.augment_flip_prob;
+    if (options_.augment_crop) training_.augmentation.crop = options_.augment_crop_prob;
+    training_.augmentation.crop_size = options_.augment_crop_size;
+
+    Loaders loaders;
+    if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(std::move(split), loaders));
+    if (options_.evaluate || options_.evaluate_only) {
+      DTNN_ASSIGN_OR_RETURN(loaders.test, MakeTest());
+    }
+    return loaders;
+  }
+
+ private:
+  // Decoding takes as long as training; converting bytes does not.
+  int Threads() const {
+    if (options_.loader_threads > 0) return int(options_.loader_threads);
+    return dataset_->decodes() ? NumThreads() : 1;
+  }
+
+  absl::Status MakeTraining(Split split, Loaders& loaders) {
+    if (split.train.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("data set ", std::string(dataset_->name()), " has no samples to train on"));
+    }
+    DTNN_ASSIGN_OR_RETURN(loaders.training, Load(Part::kTrain, std::move(split.train), training_));
+    if (!split.validation.empty()) {
+      DTNN_ASSIGN_OR_RETURN(loaders.validation,
+                            Load(Part::kTrain, std::move(split.validation), evaluation_));
+    } else if (options_.test_as_validation) {
+      DTNN_ASSIGN_OR_RETURN(loaders.validation, MakeTest());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Loader>> MakeTest() {
+    return Load(Part::kTest, AllIndices(dataset_->size(Part::kTest)), evaluation_);
+  }
+
+  // What --dataset-percentage takes of some samples of a part.
+  absl::StatusOr<std::unique_ptr<Loader>> Load(Part part, std::vector<int64_t> indices,
+                                               const LoaderOptions& loading) {
+    DTNN_ASSIGN_OR_RETURN(indices, TakeFraction(indices, options_.dataset_percentage, loading.seed,
+                                                dataset_->groups(part).begins));
+    return Loader::Create(dataset_, part, std::move(indices), loading);
+  }
+
+  const Options& options_;
+  const std::shared_ptr<const Dataset> dataset_;
+  LoaderOptions training_, evaluation_;
+};
+
+}  // namespace
+
+absl::StatusOr<Loaders> MakeLoaders(const Options& options,
+                                    std::shared_ptr<const Dataset> dataset) {
+  return LoaderMaker(options, std::move(dataset)).Make();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,25 @@
+// Options to the loaders of a run.
+
+#ifndef DTNN_APPS_MAKE_LOADERS_H_
+#define DTNN_APPS_MAKE_LOADERS_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/options.h"
+#include "data/dataset.h"
+#include "data/loader.h"
+
+namespace dtnn {
+
+// `validation` is null where nothing is held out.
+struct Loaders {
+  std::unique_ptr<Loader> training, validation, test;
+};
+
+// Makes only what the run needs: no training data for --evaluate-only, no test without evaluation.
+absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_MAKE_LOADERS_H_

@@ -1,0 +1,52 @@
+#include "apps/make_loaders.h"
+
+#include "apps/make_dataset.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+class LoadersTest : public ::testing::Test {
+ protected:
+  LoadersTest() {
+    options_.dataset = "synthetic";
+    options_.synthetic_train_samples = 50;
+    options_.synthetic_test_samples = 20;
+    options_.validation_split = 0.2;
+    options_.evaluate = true;
+  }
+  Loaders Make() const { return *MakeLoaders(options_, *MakeDataset(options_)); }
+
+  Options options_;
+};
+
+TEST_F(LoadersTest, ValidationComesFromTheTrainingPart) {
+  const Loaders loaders = Make();
+  EXPECT_EQ(loaders.training->samples(), 40);
+  EXPECT_EQ(loaders.validation->samples(), 10);
+  EXPECT_EQ(loaders.test->samples(), 20);
+}
+
+TEST_F(LoadersTest, TheTestPartAsValidationLeavesAllToTrainOn) {
+  options_.test_as_validation = true;
+  const Loaders loaders = Make();
+  EXPECT_EQ(loaders.training->samples(), 50);
+  EXPECT_EQ(loaders.validation->samples(), 20);
+}
+
+TEST_F(LoadersTest, OnlyWhatTheRunNeeds) {
+  options_.evaluate = false;
+  options_.validation_split = 0;
+  const Loaders training = Make();
+  EXPECT_EQ(training.training->samples(), 50);
+  EXPECT_EQ(training.validation, nullptr);
+  EXPECT_EQ(training.test, nullptr);
+  options_.evaluate_only = true;
+  const Loaders testing = Make();
+  EXPECT_EQ(testing.training, nullptr);
+  EXPECT_EQ(testing.validation, nullptr);
+  EXPECT_EQ(testing.test->samples(), 20);
+}
+
+}  // namespace
+}  // namespace dtnn

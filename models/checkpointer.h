@@ -1,0 +1,66 @@
+// Saves the state of a run while it trains, and brings the newest one back.
+
+#ifndef DTNN_MODELS_CHECKPOINTER_H_
+#define DTNN_MODELS_CHECKPOINTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "models/callback.h"
+#include "models/checkpoint_folder.h"
+#include "models/graph.h"
+#include "models/parameter_store.h"
+#include "models/schedule.h"
+#include "models/trainer.h"
+
+namespace dtnn {
+
+// The parts of a run that a checkpoint holds; all must outlive the checkpointer.
+struct RunParts {
+  const Graph* graph = nullptr;
+  ParameterStore* store = nullptr;
+  DeviceContext* context = nullptr;
+  Trainer* trainer = nullptr;
+  Schedule* schedule = nullptr;
+  std::string optimizer;  // its name
+};
+
+struct CheckpointerOptions {
+  std::string folder;
+  int64_t every_epochs = 1;
+  int64_t every_steps = 0;                              // within an epoch; 0: not within
+  std::function<void(std::string_view line)> say = {};  // warnings; null: nobody listens
+};
+
+// Stands behind the schedule among the callbacks, whose state it saves.
+class Checkpointer : public Callback {
+ public:
+  Checkpointer(const RunParts& run, const CheckpointerOptions& options)
+      : run_(run), options_(options), folder_(options.folder) {}
+
+  // Goes on from the newest checkpoint and returns its path, or "" where there is none yet. The
+  // trainer must be prepared for training. Nothing changes where the checkpoint does not fit.
+  absl::StatusOr<std::string> Resume();
+  // For a run that begins anew: refused where another run's checkpoints are.
+  absl::Status Begin() { return folder_.Prepare(/*resume=*/false); }
+  // The state of this moment: between two steps.
+  absl::Status Save();
+
+  absl::Status OnBatchEnd(const Pass& pass) override;
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+
+ private:
+  void Say(const std::vector<std::string>& warnings) const;
+
+  const RunParts run_;
+  const CheckpointerOptions options_;
+  CheckpointFolder folder_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_CHECKPOINTER_H_

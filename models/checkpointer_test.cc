@@ -1,0 +1,178 @@
+#include "models/checkpointer.h"
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "data/split.h"
+#include "data/synthetic.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/zoo/zoo.h"
+#include "optim/adam.h"
+#include "optim/categorical_accuracy.h"
+#include "optim/categorical_cross_entropy.h"
+#include "optim/schedulers/early_stopping.h"
+#include "optim/schedulers/warm_up.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Values;
+using ::testing::HasSubstr;
+
+constexpr ImageExtents kSample = {8, 8, 1};
+
+// Stops a run after a number of steps, as a signal would, or dies there: without a last checkpoint.
+class Ending : public Callback {
+ public:
+  Ending(Trainer& trainer, int64_t steps, Checkpointer* last)
+      : trainer_(trainer), steps_(steps), last_(last) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind != Pass::Kind::kTraining || trainer_.steps_done() != steps_) {
+      return absl::OkStatus();
+    }
+    trainer_.Stop();
+    return last_ == nullptr ? absl::OkStatus() : last_->Save();
+  }
+
+ private:
+  Trainer& trainer_;
+  const int64_t steps_;
+  Checkpointer* last_;
+};
+
+class Losses : public Callback {
+ public:
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override {
+    values.push_back(training.averages->Value(0));
+    values.push_back(validation->averages->Value(0));
+    return absl::OkStatus();
+  }
+  std::vector<double> values;
+};
+
+// A process: everything made anew but for the files.
+struct Process {
+  Process(const std::string& folder, int64_t every_steps, const std::string& optimizer = "adam")
+      : graph(*BuildModel("simplecnn8", {.sample = kSample, .classes = 4})),
+        device(*DeviceContext::Create(Device::Cpu())),
+        store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)) {
+    TrainerOptions options;
+    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
+                       {std::make_shared<CategoricalAccuracy>()}};
+    options.optimizer = std::make_shared<Adam>();
+    options.learning_rate = 0.02;
+    trainer = *Trainer::Create(graph, *store, *device, options);
+    // "Larger is better" of a loss: early stopping ends the run and brings back its best.
+    schedule = std::make_unique<Schedule>(
+        *trainer, *store, *device,
+        ScheduleOptions{.schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 9}),
+                                       std::make_shared<EarlyStopping>(
+                                           EarlyStoppingOptions{.patience = 3, .minimize = false})},
+                        .say = nullptr,
+                        .save = nullptr});
+    checkpointer = std::make_unique<Checkpointer>(
+        RunParts{&graph, store.get(), device.get(), trainer.get(), schedule.get(), optimizer},
+        CheckpointerOptions{
+            .folder = folder,
+            .every_epochs = 2,
+            .every_steps = every_steps,
+        });
+    const Split split = *SplitIndices(60, 0.2, 1);
+    const std::shared_ptr<const Dataset> data =
+        *MakeSynthetic({.train_samples = 60,
+                        .sample = kSample,
+                        .classes = 4,
+                        .pattern = SyntheticPattern::kClasses});
+    training = *Loader::Create(data, Part::kTrain, split.train, {.batch = 9, .seed = 2});
+    validation = *Loader::Create(data, Part::kTrain, split.validation, {.batch = 5});
+  }
+
+  absl::Status Train(int64_t ending = -1, bool saves = false) {
+    Ending end(*trainer, ending, saves ? checkpointer.get() : nullptr);
+    Callback* const callbacks[] = {&losses, schedule.get(), checkpointer.get(), &end};
+    return trainer->Train(*training, validation.get(), 12, callbacks);
+  }
+  absl::StatusOr<std::string> Resume() {
+    const absl::Status prepared = trainer->PrepareForTraining(training->max_batch());
+    return prepared.ok() ? checkpointer->Resume() : prepared;
+  }
+
+  Graph graph;
+  std::unique_ptr<DeviceContext> device;
+  std::unique_ptr<ParameterStore> store;
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Schedule> schedule;
+  std::unique_ptr<Checkpointer> checkpointer;
+  std::unique_ptr<Loader> training, validation;
+  Losses losses;
+};
+
+std::string Folder(const std::string& name) {
+  const std::string folder = ::testing::TempDir() + "checkpointer_test_" + name;
+  std::filesystem::remove_all(folder);
+  return folder;
+}
+
+TEST(CheckpointerTest, AResumedRunGivesTheSameBits) {
+  Process whole(Folder("whole"), 0);
+  ASSERT_TRUE(whole.checkpointer->Begin().ok());
+  ASSERT_TRUE(whole.Train().ok());
+  ASSERT_LT(whole.trainer->epochs_done(), 12) << "early stopping must have had its turn";
+  for (const bool saves : {true, false}) {
+    for (const int64_t ending : {1, 5, 6, 7, 13, 20, 24}) {
+      SCOPED_TRACE(absl::StrCat("ended after step ", ending, saves ? ", saved" : ", killed"));
+      const std::string folder = Folder("resumed");
+      Process first(folder, 5), second(folder, 5);
+      ASSERT_TRUE(first.checkpointer->Begin().ok());
+      ASSERT_TRUE(first.Train(ending, saves).ok());
+      const absl::StatusOr<std::string> path = second.Resume();
+      ASSERT_TRUE(path.ok()) << path.status();
+      EXPECT_EQ(path->empty(), !saves && ending < 5);
+      if (saves) {
+        EXPECT_EQ(second.trainer->steps_done(), ending);
+      }
+      ASSERT_TRUE(second.Train().ok());
+      // Losses of epochs that the second process saw end.
+      const std::vector<double>& all = whole.losses.values;
+      ASSERT_LE(second.losses.values.size(), all.size());
+      EXPECT_EQ(second.losses.values,
+                std::vector<double>(all.end() - int64_t(second.losses.values.size()), all.end()));
+      EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
+      EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
+    }
+  }
+}
+
+TEST(CheckpointerTest, ARunThatBeginsAnewDoesNotOverwriteAnother) {
+  const std::string folder = Folder("taken");
+  Process first(folder, 5);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(6, true).ok());
+  const absl::Status status = Process(folder, 5).checkpointer->Begin();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder));
+}
+
+TEST(CheckpointerTest, AnotherRunIsRefusedAndNothingChanges) {
+  const std::string folder = Folder("other");
+  Process first(folder, 5);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(6, true).ok());
+  Process second(folder, 5, "sgd");
+  const std::vector<double> before = Values(second.store->all_values());
+  EXPECT_FALSE(second.Resume().ok());
+  EXPECT_EQ(Values(second.store->all_values()), before);
+  EXPECT_EQ(second.trainer->steps_done(), 0);
+}
+
+TEST(CheckpointerTest, WithoutACheckpointARunBeginsAnew) {
+  Process process(Folder("empty"), 5);
+  const absl::StatusOr<std::string> path = process.Resume();
+  ASSERT_TRUE(path.ok()) << path.status();
+  EXPECT_EQ(*path, "");
+}
+
+}  // namespace
+}  // namespace dtnn
