@@ -62,7 +62,7 @@ class StopOnSignal : public Callback {
   StopOnSignal(const Interrupt& interrupt, Trainer& trainer, Checkpointer* checkpointer)
       : interrupt_(interrupt), trainer_(trainer), checkpointer_(checkpointer) {}
   absl::Status OnBatchEnd(const Pass& /*pass*/) override {
-    if (interrupt_.signal() == 0) return absl::OkStatus();
+    if (interrupt_.signal() == 0 || !trainer_.settled()) return absl::OkStatus();
     trainer_.Stop();
     return checkpointer_ == nullptr ? absl::OkStatus() : checkpointer_->Save();
   }
@@ -116,6 +116,8 @@ class BenchmarkRun {
                                           {.figures = figures_,
                                            .optimizer = std::move(optimizer),
                                            .learning_rate = options_.learning_rate,
+                                           .accumulate_steps = options_.accumulate_steps,
+                                           .clip_norm = options_.clip_norm,
                                            .conv_variant = options_.conv_variant,
                                            .random_seed = uint64_t(options_.random_seed)}));
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());

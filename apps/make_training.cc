@@ -5,39 +5,73 @@
 #include "absl/strings/str_cat.h"
 #include "apps/exit_code.h"
 #include "optim/adam.h"
-#include "optim/categorical_accuracy.h"
+#include "optim/adamw.h"
+#include "optim/binary_cross_entropy.h"
 #include "optim/categorical_cross_entropy.h"
+#include "optim/mae.h"
+#include "optim/metrics/metrics.h"
+#include "optim/mse.h"
+#include "optim/nadam.h"
+#include "optim/rmsprop.h"
 #include "optim/sgd.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
+namespace {
+
+// The constants that adam, nadam and adamw share.
+template <typename AdamLike, typename AdamLikeOptions>
+std::shared_ptr<const Optimizer> MakeAdam(const Options& o) {
+  return std::make_shared<AdamLike>(AdamLikeOptions{.beta1 = o.optimizer_beta1,
+                                                    .beta2 = o.optimizer_beta2,
+                                                    .epsilon = o.optimizer_epsilon,
+                                                    .decay = o.optimizer_decay,
+                                                    .decay_vectors = o.optimizer_decay_all});
+}
+
+std::shared_ptr<const Loss> MakeLoss(const Options& options) {
+  if (options.loss_func == "categorical_cross_entropy") {
+    return std::make_shared<CategoricalCrossEntropy>(
+        CategoricalCrossEntropyOptions{.label_smoothing = options.label_smoothing});
+  }
+  if (options.loss_func == "binary_cross_entropy") return std::make_shared<BinaryCrossEntropy>();
+  if (options.loss_func == "mse") return std::make_shared<MeanSquaredError>();
+  if (options.loss_func == "mae") return std::make_shared<MeanAbsoluteError>();
+  return nullptr;
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& o) {
   if (o.optimizer == "sgd") {
     return std::make_shared<Sgd>(SgdOptions{.momentum = o.optimizer_momentum,
                                             .nesterov = o.optimizer_nesterov,
-                                            .decay = o.optimizer_decay});
+                                            .decay = o.optimizer_decay,
+                                            .decay_vectors = o.optimizer_decay_all});
   }
-  if (o.optimizer == "adam") {
-    return std::make_shared<Adam>(AdamOptions{.beta1 = o.optimizer_beta1,
-                                              .beta2 = o.optimizer_beta2,
-                                              .epsilon = o.optimizer_epsilon,
-                                              .decay = o.optimizer_decay});
+  if (o.optimizer == "rmsprop") {
+    return std::make_shared<Rmsprop>(RmspropOptions{.rho = o.optimizer_rho,
+                                                    .epsilon = o.optimizer_epsilon,
+                                                    .decay = o.optimizer_decay,
+                                                    .decay_vectors = o.optimizer_decay_all});
   }
+  if (o.optimizer == "adam") return MakeAdam<Adam, AdamOptions>(o);
+  if (o.optimizer == "nadam") return MakeAdam<Nadam, NadamOptions>(o);
+  if (o.optimizer == "adamw") return MakeAdam<Adamw, AdamwOptions>(o);
   return UsageError(absl::StrCat("--optimizer: there is no optimizer ", o.optimizer));
 }
 
 absl::StatusOr<Figures> MakeFigures(const Options& options) {
-  Figures figures;
-  if (options.loss_func == "categorical_cross_entropy") {
-    figures.loss = std::make_shared<CategoricalCrossEntropy>();
-  } else {
+  Figures figures{.loss = MakeLoss(options)};
+  if (figures.loss == nullptr) {
     return UsageError(absl::StrCat("--loss-func: there is no loss ", options.loss_func));
   }
-  for (const std::string& metric : options.metrics) {
-    if (metric != "categorical_accuracy") {
-      return UsageError(absl::StrCat("--metrics: there is no metric ", metric));
+  for (const std::string& name : options.metrics) {
+    absl::StatusOr<std::shared_ptr<const Metric>> metric = MakeMetric(name);
+    if (!metric.ok()) {
+      return UsageError(absl::StrCat("--metrics: ", std::string(metric.status().message())));
     }
-    figures.metrics.push_back(std::make_shared<CategoricalAccuracy>());
+    figures.metrics.push_back(*std::move(metric));
   }
   return figures;
 }

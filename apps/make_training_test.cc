@@ -2,8 +2,13 @@
 
 #include <vector>
 
+#include "apps/flags/option_table.h"
+#include "apps/flags/value.h"
 #include "gtest/gtest.h"
 #include "optim/adam.h"
+#include "optim/adamw.h"
+#include "optim/nadam.h"
+#include "optim/rmsprop.h"
 #include "optim/sgd.h"
 #include "tools/testing/tensors.h"
 
@@ -17,14 +22,15 @@ using testing::ZeroTensor;
 // A parameter's values over three steps.
 std::vector<double> Path(const Optimizer& optimizer) {
   auto device = *DeviceContext::Create(Device::Cpu());
-  auto update = *optimizer.Bind(*device, DType::kFloat64);
+  auto update = *optimizer.Bind(*device, DType::kFloat64, {});
   const Tensor w = TensorOf(DType::kFloat64, Shape{1}, {1});
   std::vector<Tensor> slots(size_t(optimizer.slots()), Tensor());
   for (Tensor& slot : slots) slot = ZeroTensor(DType::kFloat64, Shape{1});
   std::vector<double> path;
   for (double gradient : {0.5, -0.25, 0.125}) {
     const Tensor g = TensorOf(DType::kFloat64, Shape{1}, {gradient});
-    EXPECT_TRUE(update->Run(w, g, slots, 0.01, int64_t(path.size()) + 1).ok());
+    const UpdateStep step = {.learning_rate = 0.01, .step = int64_t(path.size()) + 1};
+    EXPECT_TRUE(update->Run(w, g, slots, step).ok());
     path.push_back(Values(w)[0]);
   }
   return path;
@@ -44,6 +50,39 @@ TEST(MakeTrainingTest, OptionsReachTheOptimizer) {
   options.optimizer = "sgd";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Sgd({.momentum = 0.6, .nesterov = true, .decay = 0.2})));
+  options.optimizer = "nadam";
+  EXPECT_EQ(Path(**MakeOptimizer(options)),
+            Path(Nadam({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));
+  options.optimizer = "adamw";
+  EXPECT_EQ(Path(**MakeOptimizer(options)),
+            Path(Adamw({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));
+  options.optimizer_rho = 0.3;
+  options.optimizer = "rmsprop";
+  EXPECT_EQ(Path(**MakeOptimizer(options)),
+            Path(Rmsprop({.rho = 0.3, .epsilon = 0.1, .decay = 0.2})));
+}
+
+TEST(MakeTrainingTest, EveryDocumentedLossOptimizerAndMetricIsMade) {
+  Options options;
+  for (const std::string_view name : SplitList(FindOption("optimizer")->words)) {
+    options.optimizer = name;
+    ASSERT_TRUE(MakeOptimizer(options).ok()) << name;
+    EXPECT_EQ((*MakeOptimizer(options))->name(), name);
+  }
+  options.metrics.clear();
+  for (const std::string_view name : SplitList(FindOption("metrics")->words)) {
+    options.metrics.emplace_back(name);
+  }
+  for (const char* loss : {"categorical_cross_entropy", "binary_cross_entropy", "mse", "mae"}) {
+    options.loss_func = loss;
+    const absl::StatusOr<Figures> figures = MakeFigures(options);
+    ASSERT_TRUE(figures.ok()) << figures.status();
+    EXPECT_EQ(figures->loss->name(), loss);
+    ASSERT_EQ(figures->metrics.size(), options.metrics.size());
+    for (size_t i = 0; i < options.metrics.size(); ++i) {
+      EXPECT_EQ(figures->metrics[i]->name(), options.metrics[i]);
+    }
+  }
 }
 
 }  // namespace

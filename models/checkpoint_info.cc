@@ -61,8 +61,8 @@ bool MakesSense(const CheckpointInfo& info) {
   const int64_t counts[] = {t.epoch,          t.step_in_epoch, t.steps_done,
                             t.figure_samples, t.sampler.batch, t.sampler.samples};
   return std::ranges::all_of(counts, [](int64_t count) { return count >= 0; }) &&
-         t.step_in_epoch <= t.steps_done && t.sampler.ranks > 0 && std::isfinite(t.learning_rate) &&
-         info.slots >= 0 && info.slots <= kMaxCheckpointSlots;
+         t.sampler.ranks > 0 && std::isfinite(t.learning_rate) && info.slots >= 0 &&
+         info.slots <= kMaxCheckpointSlots;
 }
 
 }  // namespace

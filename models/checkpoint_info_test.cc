@@ -75,7 +75,6 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
   const std::function<void(CheckpointInfo&)> kBreakages[] = {
       [](CheckpointInfo& i) { i.training.epoch = -1; },
       [](CheckpointInfo& i) { i.training.step_in_epoch = -1; },
-      [](CheckpointInfo& i) { i.training.step_in_epoch = i.training.steps_done + 1; },
       [](CheckpointInfo& i) { i.training.steps_done = -1; },
       [](CheckpointInfo& i) { i.training.figure_samples = -1; },
       [](CheckpointInfo& i) { i.training.sampler.ranks = 0; },

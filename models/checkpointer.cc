@@ -41,7 +41,10 @@ absl::Status Checkpointer::Save() {
 absl::Status Checkpointer::OnBatchEnd(const Pass& pass) {
   if (pass.kind != Pass::Kind::kTraining || options_.every_steps == 0) return absl::OkStatus();
   // The end of an epoch has its own turn.
-  if (pass.step % options_.every_steps != 0 || pass.step == pass.steps) return absl::OkStatus();
+  due_ |= pass.step % options_.every_steps == 0;
+  if (pass.step == pass.steps) due_ = false;
+  if (!due_ || !run_.trainer->settled()) return absl::OkStatus();
+  due_ = false;
   return Save();
 }
 

@@ -32,7 +32,7 @@ struct RunParts {
 struct CheckpointerOptions {
   std::string folder;
   int64_t every_epochs = 1;
-  int64_t every_steps = 0;                              // within an epoch; 0: not within
+  int64_t every_steps = 0;                              // batches within an epoch; 0: not within
   std::function<void(std::string_view line)> say = {};  // warnings; null: nobody listens
 };
 
@@ -47,7 +47,7 @@ class Checkpointer : public Callback {
   absl::StatusOr<std::string> Resume();
   // For a run that begins anew: refused where another run's checkpoints are.
   absl::Status Begin() { return folder_.Prepare(/*resume=*/false); }
-  // The state of this moment: between two steps.
+  // The state of this moment: between two updates (Trainer::settled).
   absl::Status Save();
 
   absl::Status OnBatchEnd(const Pass& pass) override;
@@ -59,6 +59,7 @@ class Checkpointer : public Callback {
   const RunParts run_;
   const CheckpointerOptions options_;
   CheckpointFolder folder_;
+  bool due_ = false;  // as soon as the trainer is settled
 };
 
 }  // namespace dtnn

@@ -23,6 +23,11 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const Graph& graph, Par
   if (options.figures.loss == nullptr) {
     return absl::InvalidArgumentError("a trainer needs a loss");
   }
+  if (options.accumulate_steps < 1 || !(options.clip_norm >= 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a trainer accumulates over 1 batch or more, not ", options.accumulate_steps,
+        ", and clips to a norm above 0 or not at all (0), not to ", options.clip_norm));
+  }
   return std::unique_ptr<Trainer>(new Trainer(graph, store, context, options));
 }
 
@@ -45,6 +50,14 @@ absl::Status Trainer::PrepareForTraining(int64_t max_batch) {
     DTNN_RETURN_IF_ERROR(store_->AllocateForTraining(*context_, options_.optimizer->slots()));
     DTNN_ASSIGN_OR_RETURN(update_,
                           options_.optimizer->Bind(*context_, store_->dtype(), store_->vectors()));
+    if (options_.accumulate_steps > 1) {
+      DTNN_ASSIGN_OR_RETURN(add_, CreateAdd(*context_, {.dtype = store_->dtype()}));
+      DTNN_ASSIGN_OR_RETURN(accumulated_, Tensor::Allocate(context_->device(), store_->dtype(),
+                                                           store_->gradients().shape()));
+    }
+    if (options_.clip_norm > 0) {
+      DTNN_ASSIGN_OR_RETURN(sum_of_squares_, CreateSumOfSquares(*context_, store_->dtype()));
+    }
     if (options_.communicator != nullptr) {
       DTNN_RETURN_IF_ERROR(options_.communicator->Broadcast(store_->all_values(), /*root=*/0));
       store_->MarkChanged();
@@ -65,25 +78,48 @@ absl::Status Trainer::PrepareForEvaluation(int64_t max_batch) {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
+absl::Status Trainer::Step(const Batch& batch, Averages* averages, bool last) {
   if (training_plan_ == nullptr) {
     return absl::FailedPreconditionError("Trainer::Step was called before PrepareForTraining");
   }
+  if (pending_batches_ == 0) first_samples_ = batch.global_count;
   DTNN_RETURN_IF_ERROR(training_plan_->ForwardBackward(
-      batch.x, batch.targets, 1.0 / double(batch.global_count), steps_done_));
+      batch.x, batch.targets, 1.0 / double(first_samples_), batches_done_));
   if (averages != nullptr) {
     const double loss = training_plan_->LossSum();
-    if (!std::isfinite(loss)) {
-      return Diverged(batch, loss);
-    }
+    if (!std::isfinite(loss)) return Diverged(batch, loss);
     averages->Add(loss, training_plan_->predictions(), batch.targets);
   }
+  ++batches_done_;
+  ++pending_batches_;
+  pending_samples_ += batch.global_count;
+  if (options_.accumulate_steps > 1) DTNN_RETURN_IF_ERROR(Accumulate());
+  return last || pending_batches_ == options_.accumulate_steps ? Update() : absl::OkStatus();
+}
+
+absl::Status Trainer::Accumulate() {
+  const Tensor gradients = store_->gradients();
+  return add_->Run({&gradients, 1}, accumulated_, /*accumulate=*/pending_batches_ > 1);
+}
+
+// One step of the optimizer with the gradients of the batches that wait.
+absl::Status Trainer::Update() {
+  const Tensor gradients = options_.accumulate_steps > 1 ? accumulated_ : store_->gradients();
   if (options_.communicator != nullptr) {
-    DTNN_RETURN_IF_ERROR(options_.communicator->AllReduce(store_->gradients()));
+    DTNN_RETURN_IF_ERROR(options_.communicator->AllReduce(gradients));
   }
+  // 1 without accumulation.
+  double scale = double(first_samples_) / double(pending_samples_);
+  if (options_.clip_norm > 0) {
+    DTNN_ASSIGN_OR_RETURN(const double squares, sum_of_squares_->Run(gradients));
+    const double norm = scale * std::sqrt(squares);
+    if (norm > options_.clip_norm) scale *= options_.clip_norm / norm;
+  }
+  pending_batches_ = pending_samples_ = 0;
   ++steps_done_;
-  DTNN_RETURN_IF_ERROR(update_->Run(store_->values(), store_->gradients(), store_->slots(),
-                                    {.learning_rate = step_learning_rate(), .step = steps_done_}));
+  DTNN_RETURN_IF_ERROR(update_->Run(
+      store_->values(), gradients, store_->slots(),
+      {.learning_rate = step_learning_rate(), .step = steps_done_, .gradient_scale = scale}));
   store_->MarkChanged();
   return absl::OkStatus();
 }
@@ -91,7 +127,7 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages) {
 // Why a run with such a loss ends, and where it went wrong.
 absl::Status Trainer::Diverged(const Batch& batch, double loss) {
   DTNN_ASSIGN_OR_RETURN(const std::string where,
-                        training_plan_->FirstNonFinite(batch.x, batch.targets, steps_done_));
+                        training_plan_->FirstNonFinite(batch.x, batch.targets, batches_done_));
   return absl::FailedPreconditionError(
       absl::StrCat("the loss is ", loss, " after ", steps_done_, " steps: training has diverged (",
                    where.empty() ? "all values before the loss are finite" : where,
@@ -132,6 +168,7 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
   pass.steps = loader.steps();
   pass.step = training ? step_in_epoch_ : 0;
   pass.done = loader.SamplesBefore(pass.step);
+  if (training) batches_done_ = pass.epoch * pass.steps + pass.step;
   for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassBegin(pass));
   loader.StartEpoch(pass.epoch, pass.step);
   for (;;) {
@@ -139,7 +176,7 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
     if (batch == nullptr) break;
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchBegin(pass));
     if (training) {
-      DTNN_RETURN_IF_ERROR(Step(*batch, &averages));
+      DTNN_RETURN_IF_ERROR(Step(*batch, &averages, pass.step + 1 == pass.steps));
     } else {
       DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch->x, batch->targets));
       averages.Add(evaluation_plan_->LossSum(), evaluation_plan_->predictions(), batch->targets);
@@ -209,6 +246,10 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
 }
 
 absl::StatusOr<TrainingState> Trainer::State() {
+  if (!settled()) {
+    return absl::FailedPreconditionError(
+        "the state of a run is complete only behind an update of the parameters");
+  }
   TrainingState state{.epoch = epochs_done_,
                       .step_in_epoch = step_in_epoch_,
                       .steps_done = steps_done_,
@@ -240,6 +281,7 @@ absl::Status Trainer::Restore(const TrainingState& state) {
   epochs_done_ = state.epoch;
   step_in_epoch_ = state.step_in_epoch;
   steps_done_ = state.steps_done;
+  pending_batches_ = pending_samples_ = 0;
   learning_rate_ = state.learning_rate;
   sampler_ = state.sampler;
   if (state.step_in_epoch == 0) return absl::OkStatus();

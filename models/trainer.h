@@ -18,6 +18,8 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "data/loader.h"
+#include "kernels/add/add.h"
+#include "kernels/sum_of_squares/sum_of_squares.h"
 #include "models/averages.h"
 #include "models/callback.h"
 #include "models/fusion.h"
@@ -33,6 +35,11 @@ struct TrainerOptions {
   Figures figures;                                  // the loss is required
   std::shared_ptr<const Optimizer> optimizer = {};  // required to train
   double learning_rate = 0.01;
+  // Batches whose gradients make one update: the gradient is the mean over the samples of all. An
+  // epoch's last update takes the batches that are left.
+  int64_t accumulate_steps = 1;
+  // The gradient is shortened to this Euclidean norm where it is longer; 0: never.
+  double clip_norm = 0;
   std::string conv_variant = "i2c";
   uint64_t random_seed = 57005;          // dropout uses random_seed + rank
   Fusions fusions = {};                  // of evaluation
@@ -55,7 +62,8 @@ class Trainer {
   void Stop() { stopped_ = true; }
 
   // Where the run stands, for a checkpoint: after Train, or inside OnBatchEnd and OnEpochEnd of
-  // training. All ranks call it together. What schedulers know is for the caller to add.
+  // training, when settled(). All ranks call it together. What schedulers know is for the caller to
+  // add.
   absl::StatusOr<TrainingState> State();
   // Goes on from a state: the next Train begins in the middle of an epoch if need be, and gives the
   // numbers of a run that never stopped. Parameters and slots are for the caller to bring back,
@@ -66,9 +74,12 @@ class Trainer {
   // One pass in evaluation mode.
   absl::StatusOr<Averages> Evaluate(Loader& loader, std::span<Callback* const> callbacks);
 
-  // One optimizer step on a batch: the body of Train, for benchmarks and loops of one's own. Adds
-  // the batch's figures to `averages` where it is not null. PrepareForTraining comes first.
-  absl::Status Step(const Batch& batch, Averages* averages);
+  // One batch: the body of Train, for benchmarks and loops of one's own. Adds the batch's figures
+  // to `averages` where it is not null. Every accumulate_steps-th call updates the parameters, and
+  // one with `last`. PrepareForTraining comes first.
+  absl::Status Step(const Batch& batch, Averages* averages, bool last = false);
+  // Whether all gradients are in the parameters: only then State() is complete.
+  bool settled() const { return pending_batches_ == 0; }
   absl::Status PrepareForTraining(int64_t max_batch);
 
   // A step's rate is the product of the two: a rate that schedules lower now and then, and a factor
@@ -77,6 +88,7 @@ class Trainer {
   void set_learning_rate(double rate) { learning_rate_ = rate; }
   void set_learning_rate_factor(double factor) { learning_rate_factor_ = factor; }
   double step_learning_rate() const { return learning_rate_ * learning_rate_factor_; }
+  // Updates of the parameters.
   int64_t steps_done() const { return steps_done_; }
   // Epochs that have come to their end.
   int64_t epochs_done() const { return epochs_done_; }
@@ -97,6 +109,8 @@ class Trainer {
                          std::span<Callback* const> callbacks);
   absl::Status CheckSampler(const Loader& training);
   absl::Status Diverged(const Batch& batch, double loss);
+  absl::Status Accumulate();
+  absl::Status Update();
   absl::Status Combine(std::vector<double>& values);
   absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
 
@@ -105,14 +119,20 @@ class Trainer {
   DeviceContext* context_;
   TrainerOptions options_;
   double learning_rate_, learning_rate_factor_ = 1;
-  int64_t steps_done_ = 0, epochs_done_ = 0;
+  int64_t steps_done_ = 0, batches_done_ = 0, epochs_done_ = 0;
+  int64_t pending_batches_ = 0;  // whose gradients wait for an update
+  int64_t first_samples_ = 0;    // of the first of them, over all ranks: what scaled the gradients
+  int64_t pending_samples_ = 0;  // of all of them
   int64_t step_in_epoch_ = 0;    // batches of the epoch in progress that are done
   Averages trained_;             // of those batches
   bool trained_by_all_ = false;  // all ranks' figures; else of this rank
   SamplerSettings sampler_;      // of the last Train, or of the run that was restored
   bool stopped_ = false;
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
-  std::unique_ptr<Update> update_;
+  std::unique_ptr<dtnn::Update> update_;
+  std::unique_ptr<Add> add_;
+  std::unique_ptr<SumOfSquares> sum_of_squares_;
+  Tensor accumulated_;  // gradients of the batches that wait
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;
 };
 

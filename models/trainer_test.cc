@@ -280,6 +280,48 @@ TEST(TrainerTest, RestoreRefusesAnotherRun) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << "another batch size";
 }
 
+// Parameters after one epoch of plain steps in float64.
+std::vector<double> AfterAnEpoch(int64_t batch, int64_t accumulate, double clip_norm,
+                                 int64_t* steps = nullptr) {
+  const Graph graph = Mlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+  TrainerOptions options = Options();
+  options.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
+  options.accumulate_steps = accumulate;
+  options.clip_norm = clip_norm;
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  auto loader = *Loader::Create(Patterns(54), Part::kTrain, AllIndices(54),
+                                {.batch = batch, .dtype = DType::kFloat64});
+  EXPECT_TRUE(trainer->Train(*loader, nullptr, 1, {}).ok());
+  if (steps != nullptr) *steps = trainer->steps_done();
+  return Values(store->values());
+}
+
+TEST(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
+  // 54 samples: 3 updates of 16 and one of 6 samples, whose last batch is smaller than the others.
+  int64_t steps = 0;
+  const std::vector<double> small = AfterAnEpoch(4, 4, 0, &steps);
+  EXPECT_EQ(steps, 4);
+  EXPECT_TRUE(Close(small, AfterAnEpoch(16, 1, 0), 1e-12));
+  EXPECT_FALSE(Close(small, AfterAnEpoch(4, 1, 0), 1e-4));
+}
+
+TEST(TrainerTest, ClippingShortensLongGradients) {
+  EXPECT_EQ(AfterAnEpoch(54, 1, 1e9), AfterAnEpoch(54, 1, 0));
+  const std::vector<double> start = AfterAnEpoch(54, 1, 1e-300), clipped = AfterAnEpoch(54, 1, 0.5);
+  const std::vector<double> free = AfterAnEpoch(54, 1, 0);
+  double norm = 0, dot = 0, free_norm = 0;
+  for (size_t i = 0; i < start.size(); ++i) {
+    const double step = clipped[i] - start[i], whole = free[i] - start[i];
+    norm += step * step, dot += step * whole, free_norm += whole * whole;
+  }
+  ASSERT_GT(std::sqrt(free_norm), 0.05 * 0.5) << "the gradient must be longer than the limit";
+  EXPECT_NEAR(std::sqrt(norm), 0.05 * 0.5, 1e-12);
+  EXPECT_NEAR(dot, std::sqrt(norm * free_norm), 1e-12) << "the direction stays";
+  EXPECT_TRUE(Close(AfterAnEpoch(9, 6, 0.5), clipped, 1e-12)) << "of the accumulated gradient";
+}
+
 TEST(TrainerTest, ADivergedLossStopsTheRun) {
   TrainerOptions options = Options();
   options.learning_rate = 1e30;
