@@ -26,6 +26,7 @@
 #include "kernels/context.h"
 #include "kernels/simd_target.h"
 #include "models/checkpointer.h"
+#include "models/fusion.h"
 #include "models/history.h"
 #include "models/parameter_store.h"
 #include "models/schedule.h"
@@ -54,6 +55,13 @@ std::string Today() {
   std::tm date = {};
   localtime_r(&now, &date);
   return absl::StrFormat("%04d%02d%02d", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
+}
+
+Fusions FusionsOf(const Options& options) {
+  return {.conv_bn_relu = options.enable_fused_conv_bn_relu,
+          .conv_relu = options.enable_fused_conv_relu,
+          .conv_bn = options.enable_fused_conv_bn,
+          .bn_relu = options.enable_fused_bn_relu};
 }
 
 // Ends training after the step in which a signal came, with a checkpoint where there are any.
@@ -119,6 +127,7 @@ class BenchmarkRun {
                                            .accumulate_steps = options_.accumulate_steps,
                                            .clip_norm = options_.clip_norm,
                                            .conv_variant = options_.conv_variant,
+                                           .fusions = FusionsOf(options_),
                                            .random_seed = uint64_t(options_.random_seed)}));
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!options_.checkpoint_dir.empty()) return MakeCheckpointer();
@@ -138,6 +147,7 @@ class BenchmarkRun {
       Tell(absl::StrCat(" (", NumThreads(), " threads, ", std::string(SimdTarget()), ")"));
     }
     Tell("\n");
+    for (const std::string& line : DescribeFusions(graph_, FusionsOf(options_))) Tell(line + "\n");
     return absl::OkStatus();
   }
 

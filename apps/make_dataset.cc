@@ -42,35 +42,53 @@ Geometry GeometryOf(const Options& options) {
           .resize = options.transform_resize ? options.transform_resize_size : 0};
 }
 
-bool IsAlexnet(const Options& options) { return options.model.find("alexnet") != std::string::npos; }
+bool IsAlexnet(const Options& options) {
+  return options.model.find("alexnet") != std::string::npos;
+}
 
 constexpr Row kRows[] = {
-    {"mnist", {60000, 10000, {28, 28, 1}, 10}, false,
-     [](const Options&, const Paths& paths) -> Made { return LoadMnist({paths.train, paths.test}); }},
-    {"cifar10", {50000, 10000, {32, 32, 3}, 10}, false,
+    {"mnist",
+     {60000, 10000, {28, 28, 1}, 10},
+     false,
+     [](const Options&, const Paths& paths) -> Made {
+       return LoadMnist({paths.train, paths.test});
+     }},
+    {"cifar10",
+     {50000, 10000, {32, 32, 3}, 10},
+     false,
      [](const Options&, const Paths& paths) -> Made {
        return LoadCifar10({paths.train, paths.test});
      }},
-    {"imagenet", {1281024, 49920, {224, 224, 3}, kImagenetClasses}, false,
+    {"imagenet",
+     {1281024, 49920, {224, 224, 3}, kImagenetClasses},
+     false,
      [](const Options& options, const Paths& paths) -> Made {
        return OpenImagenetNpz(
            {.train = paths.train, .test = paths.test, .whole = IsAlexnet(options)});
      }},
-    {"chestxray", {86524, 25596, {1024, 1024, 1}, 15}, true,
+    {"chestxray",
+     {86524, 25596, {1024, 1024, 1}, 15},
+     true,
      [](const Options& options, const Paths& paths) -> Made {
        return OpenChestXray(
            {.train = paths.train, .test = paths.test, .geometry = GeometryOf(options)});
      }},
-    {"folder", {}, true,
+    {"folder",
+     {},
+     true,
      [](const Options& options, const Paths& paths) -> Made {
        return OpenFolder(
            {.train = paths.train, .test = paths.test, .geometry = GeometryOf(options)});
      }},
-    {"cyclone", {50000, 10000, {40, 40, 5}, 2}, false,
+    {"cyclone",
+     {50000, 10000, {40, 40, 5}, 2},
+     false,
      [](const Options&, const Paths& paths) -> Made {
        return LoadCyclone({paths.train, paths.test});
      }},
-    {"tsunamis", {50000, 10000, {80, 80, 1}, 1}, false,
+    {"tsunamis",
+     {50000, 10000, {80, 80, 1}, 1},
+     false,
      [](const Options&, const Paths& paths) -> Made {
        return LoadTsunamis({paths.train, paths.test});
      }},
