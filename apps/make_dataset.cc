@@ -12,6 +12,7 @@
 #include "data/folder.h"
 #include "data/imagenet_npz.h"
 #include "data/mnist.h"
+#include "data/npz_dataset.h"
 #include "data/resize.h"
 #include "data/synthetic.h"
 #include "data/transformed.h"
@@ -72,6 +73,12 @@ constexpr Row kRows[] = {
      [](const Options& options, const Paths& paths) -> Made {
        return OpenChestXray(
            {.train = paths.train, .test = paths.test, .geometry = GeometryOf(options)});
+     }},
+    {"archive",
+     {},
+     false,
+     [](const Options&, const Paths& paths) -> Made {
+       return LoadNpzDataset({.train = paths.train, .test = paths.test});
      }},
     {"folder",
      {},

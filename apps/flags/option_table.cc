@@ -132,7 +132,7 @@ constexpr OptionSpec kTable[] = {
 
     Now("dataset", kDataset, kWord, &O::dataset,
         "source of the samples; synthetic: zeros, to time training; list shows all",
-        "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,folder,synthetic", "archive"),
+        "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,archive,folder,synthetic"),
     Now("dataset-path", kDataset, kText, &O::dataset_path,
         "folder or archive of the data; for mnist without one: Debian's Fashion-MNIST"),
     Now("dataset-train-path", kDataset, kText, &O::dataset_train_path,

@@ -1,0 +1,21 @@
+// One 2x2 matrix per label, [[TP FN] [FP TN]]; see label_counts.h. As a number: the share of all
+// decisions that are right.
+
+#ifndef DTNN_OPTIM_METRICS_BINARY_CONFUSION_MATRIX_H_
+#define DTNN_OPTIM_METRICS_BINARY_CONFUSION_MATRIX_H_
+
+#include "optim/metrics/label_counts.h"
+
+namespace dtnn {
+
+class BinaryConfusionMatrix : public LabelMetric {
+ public:
+  std::string_view name() const override { return "binary_confusion_matrix"; }
+  double Value(std::span<const double> sums, int64_t samples) const override;
+  std::string Format(std::string_view, double) const override { return ""; }
+  std::string Report(std::string_view prefix, std::span<const double> sums) const override;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_METRICS_BINARY_CONFUSION_MATRIX_H_

@@ -1,0 +1,25 @@
+#include "optim/metrics/categorical_mse.h"
+
+#include "absl/strings/str_format.h"
+#include "optim/targets.h"
+
+namespace dtnn {
+
+void CategoricalMse::Add(const Tensor& predictions, const Tensor& targets,
+                         std::span<double> sums) const {
+  DispatchFloating(predictions.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const TargetRows<T> rows(targets);
+    for (int64_t i = 0; i < predictions.shape()[0]; ++i) {
+      const T* p = predictions.data<T>() + i * predictions.RowPitch();
+      const double miss = 1 - double(p[rows.ClassOf(i)]);
+      sums[0] += miss * miss;
+    }
+  });
+}
+
+std::string CategoricalMse::Format(std::string_view prefix, double value) const {
+  return absl::StrFormat("%smse: %.7f", std::string(prefix), value);
+}
+
+}  // namespace dtnn

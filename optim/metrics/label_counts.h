@@ -1,0 +1,52 @@
+// For every label, how often it was predicted and how often true: the 2x2 confusion matrices that
+// precision, recall, F1 and their reports are made of.
+//
+// Where targets are values, a label is true, or predicted, from 0.5 on, each by itself. Where they
+// are classes, the largest prediction is the one predicted label (the first of equal ones).
+// A quotient without a denominator is 0.
+
+#ifndef DTNN_OPTIM_METRICS_LABEL_COUNTS_H_
+#define DTNN_OPTIM_METRICS_LABEL_COUNTS_H_
+
+#include <cstdint>
+#include <span>
+
+#include "optim/metric.h"
+
+namespace dtnn {
+
+struct LabelCounts {
+  double true_positives = 0, false_negatives = 0, false_positives = 0, true_negatives = 0;
+
+  double Precision() const { return Quotient(true_positives, true_positives + false_positives); }
+  double Recall() const { return Quotient(true_positives, true_positives + false_negatives); }
+  double F1() const {
+    return Quotient(2 * true_positives, 2 * true_positives + false_positives + false_negatives);
+  }
+  // Samples that have the label.
+  double Count() const { return true_positives + false_negatives; }
+
+ private:
+  static double Quotient(double numerator, double denominator) {
+    return denominator == 0 ? 0 : numerator / denominator;
+  }
+};
+
+// A metric whose sums are four counts per label.
+class LabelMetric : public Metric {
+ public:
+  bool TakesClasses() const override { return true; }
+  bool TakesValues() const override { return true; }
+  int64_t sums(int64_t outputs) const override { return 4 * outputs; }
+  void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
+
+ protected:
+  static int64_t Labels(std::span<const double> sums) { return int64_t(sums.size()) / 4; }
+  static LabelCounts Of(std::span<const double> sums, int64_t label);
+  // The mean over the labels of one of the quotients above.
+  static double Macro(std::span<const double> sums, double (LabelCounts::*quotient)() const);
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_METRICS_LABEL_COUNTS_H_

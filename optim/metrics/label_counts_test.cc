@@ -1,0 +1,103 @@
+// All metrics that are made of the counts per label.
+
+#include "optim/metrics/label_counts.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+#include "optim/metrics/binary_confusion_matrix.h"
+#include "optim/metrics/per_class_report.h"
+#include "optim/metrics/precision_recall.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Pitched;
+using ::dtnn::testing::TensorOf;
+using Sums = std::vector<double>;
+
+Sums SumsOf(const Metric& metric, const Tensor& p, const Tensor& t) {
+  Sums sums(size_t(metric.sums(p.shape()[1])));
+  metric.Add(p, t, sums);
+  return sums;
+}
+
+// Three labels, four samples; label 2 is never true and never predicted.
+const Tensor& Predictions() {
+  static const Tensor p =
+      TensorOf(DType::kFloat32, Shape{4, 3}, {.9, .5, .1, .8, .2, .49, .3, .6, 0, .1, .7, 0});
+  return p;
+}
+const Tensor& Labels() {
+  static const Tensor t =
+      TensorOf(DType::kFloat32, Shape{4, 3}, {1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0});
+  return t;
+}
+const Sums kCounts = {2, 1, 0, 1, 2, 1, 1, 0, 0, 0, 0, 4};  // TP FN FP TN of each label
+
+TEST(LabelCountsTest, ValuesCountFromAHalfEachByItself) {
+  EXPECT_EQ(SumsOf(Precision(), Predictions(), Labels()), kCounts);
+  EXPECT_EQ(SumsOf(Recall(), Pitched(Predictions(), TensorFormat::kNHWC),
+                   Pitched(Labels(), TensorFormat::kNHWC)),
+            kCounts);
+}
+
+TEST(LabelCountsTest, OfClassesTheLargestPredictionCountsAlone) {
+  // Samples 0 and 3 are right; the tie of sample 1 is class 0's, and nobody reaches a half.
+  const Tensor p =
+      TensorOf(DType::kFloat64, Shape{4, 3}, {.1, .4, .2, .3, .3, .1, .2, .1, .4, .4, .3, .2});
+  const Tensor classes = TensorOf(DType::kInt32, Shape{4}, {1, 1, 0, 0});
+  EXPECT_EQ(SumsOf(F1Score(), p, classes), (Sums{1, 1, 1, 1, 1, 1, 0, 2, 0, 0, 1, 3}));
+}
+
+TEST(LabelCountsTest, NanIsNotPredicted) {
+  const Tensor p = TensorOf(DType::kFloat32, Shape{1, 1}, {std::nan("")});
+  const Tensor t = TensorOf(DType::kFloat32, Shape{1, 1}, {1});
+  EXPECT_EQ(SumsOf(F1Score(), p, t), (Sums{0, 1, 0, 0}));
+}
+
+TEST(LabelCountsTest, BatchesAddUp) {
+  const PerClassReport metric;
+  Sums sums(12);
+  for (int64_t i = 0; i < 4; ++i) {
+    metric.Add(Predictions().Samples(i, 1, TensorFormat::kNHWC),
+               Labels().Samples(i, 1, TensorFormat::kNHWC), sums);
+  }
+  EXPECT_EQ(sums, kCounts);
+}
+
+TEST(LabelCountsTest, MacroAveragesTakeAnEmptyDenominatorAsZero) {
+  EXPECT_NEAR(Precision().Value(kCounts, 4), (1 + 2.0 / 3 + 0) / 3, 1e-15);
+  EXPECT_NEAR(Recall().Value(kCounts, 4), (2.0 / 3 + 2.0 / 3 + 0) / 3, 1e-15);
+  EXPECT_NEAR(F1Score().Value(kCounts, 4), (0.8 + 2.0 / 3 + 0) / 3, 1e-15);
+  EXPECT_NEAR(BinaryConfusionMatrix().Value(kCounts, 4), 9.0 / 12, 1e-15);
+  EXPECT_EQ(PerClassReport().Value(kCounts, 4), F1Score().Value(kCounts, 4));
+}
+
+TEST(LabelCountsTest, PrintedForms) {
+  EXPECT_EQ(Precision().Format("", 0.5), "prec: 0.5000");
+  EXPECT_EQ(Recall().Format("val_", 0.25), "val_rec: 0.2500");
+  EXPECT_EQ(F1Score().Format("", 1), "f1: 1.0000");
+  EXPECT_EQ(BinaryConfusionMatrix().Format("", 1), "");
+  EXPECT_EQ(PerClassReport().Format("", 1), "");
+}
+
+TEST(LabelCountsTest, Reports) {
+  EXPECT_EQ(Precision().Report("", kCounts), "");
+  EXPECT_EQ(BinaryConfusionMatrix().Report("val_", kCounts),
+            "val_binary_confusion_matrix:\n"
+            "    0: [[2 1] [0 1]]\n"
+            "    1: [[2 1] [1 0]]\n"
+            "    2: [[0 0] [0 4]]\n");
+  EXPECT_EQ(PerClassReport().Report("", kCounts),
+            "per_class_report:\n"
+            "class  precision  recall      f1    count\n"
+            "    0     1.0000  0.6667  0.8000        3\n"
+            "    1     0.6667  0.6667  0.6667        3\n"
+            "    2     0.0000  0.0000  0.0000        0\n"
+            " mean     0.5556  0.4444  0.4889        6\n");
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,23 @@
+// A table with precision, recall, F1 score and number of samples of every class (or label), classes
+// by number; see label_counts.h. As a number: the macro average of the F1 scores.
+
+#ifndef DTNN_OPTIM_METRICS_PER_CLASS_REPORT_H_
+#define DTNN_OPTIM_METRICS_PER_CLASS_REPORT_H_
+
+#include "optim/metrics/label_counts.h"
+
+namespace dtnn {
+
+class PerClassReport : public LabelMetric {
+ public:
+  std::string_view name() const override { return "per_class_report"; }
+  double Value(std::span<const double> sums, int64_t /*samples*/) const override {
+    return Macro(sums, &LabelCounts::F1);
+  }
+  std::string Format(std::string_view, double) const override { return ""; }
+  std::string Report(std::string_view prefix, std::span<const double> sums) const override;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_METRICS_PER_CLASS_REPORT_H_

@@ -1,0 +1,30 @@
+#include "optim/metrics/regression_mse.h"
+
+#include "absl/strings/str_format.h"
+#include "optim/targets.h"
+
+namespace dtnn {
+
+void RegressionMse::Add(const Tensor& predictions, const Tensor& targets,
+                        std::span<double> sums) const {
+  DispatchFloating(predictions.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t outputs = predictions.shape()[1];
+    const TargetRows<T> rows(targets);
+    for (int64_t i = 0; i < predictions.shape()[0]; ++i) {
+      const T* p = predictions.data<T>() + i * predictions.RowPitch();
+      double sum = 0;
+      for (int64_t j = 0; j < outputs; ++j) {
+        const double error = rows.At(i, j) - double(p[j]);
+        sum += error * error;
+      }
+      sums[0] += sum / double(outputs);
+    }
+  });
+}
+
+std::string RegressionMse::Format(std::string_view prefix, double value) const {
+  return absl::StrFormat("%smse: %.7f", std::string(prefix), value);
+}
+
+}  // namespace dtnn
