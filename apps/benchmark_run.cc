@@ -58,9 +58,9 @@ std::string Today() {
 }
 
 Fusions FusionsOf(const Options& options) {
-  return {.conv_bn_relu = options.enable_fused_conv_bn_relu,
+  return {.conv_bn = options.enable_fused_conv_bn,
+          .conv_bn_relu = options.enable_fused_conv_bn_relu,
           .conv_relu = options.enable_fused_conv_relu,
-          .conv_bn = options.enable_fused_conv_bn,
           .bn_relu = options.enable_fused_bn_relu};
 }
 
@@ -119,16 +119,15 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset));
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph_, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));
-    DTNN_ASSIGN_OR_RETURN(trainer_,
-                          Trainer::Create(graph_, *store_, *context_,
-                                          {.figures = figures_,
-                                           .optimizer = std::move(optimizer),
-                                           .learning_rate = options_.learning_rate,
-                                           .accumulate_steps = options_.accumulate_steps,
-                                           .clip_norm = options_.clip_norm,
-                                           .conv_variant = options_.conv_variant,
-                                           .fusions = FusionsOf(options_),
-                                           .random_seed = uint64_t(options_.random_seed)}));
+    DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,
+                                                    {.figures = figures_,
+                                                     .optimizer = std::move(optimizer),
+                                                     .learning_rate = options_.learning_rate,
+                                                     .accumulate_steps = options_.accumulate_steps,
+                                                     .clip_norm = options_.clip_norm,
+                                                     .conv_variant = options_.conv_variant,
+                                                     .random_seed = uint64_t(options_.random_seed),
+                                                     .fusions = FusionsOf(options_)}));
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!options_.checkpoint_dir.empty()) return MakeCheckpointer();
     return LoadStart();
@@ -147,7 +146,8 @@ class BenchmarkRun {
       Tell(absl::StrCat(" (", NumThreads(), " threads, ", std::string(SimdTarget()), ")"));
     }
     Tell("\n");
-    for (const std::string& line : DescribeFusions(graph_, FusionsOf(options_))) Tell(line + "\n");
+    for (const std::string& line : DescribeFusions(graph_, FusionsOf(options_)))
+      Tell("Fusing " + line + "...\n");
     return absl::OkStatus();
   }
 

@@ -142,7 +142,7 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
       {"--model=simplemlp --dataset=synthetic --synthetic-input-shape=1000,1000000000,1000000",
        "layer 0 (Input): a tensor of shape"},
       {"--model=simplemlp --dataset=synthetic --synthetic-input-shape=1,8,8 --learning-rate=1e38",
-       "lower the learning rate (now 1e+38)"},
+       "lower the learning rate, now 1e+38"},
   };
   for (const auto& c : cases) {
     const Outcome outcome = Launch(std::string(c.arguments) + " 2>&1 >/dev/null");

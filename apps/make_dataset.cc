@@ -10,7 +10,7 @@
 #include "data/cifar10.h"
 #include "data/cyclone.h"
 #include "data/folder.h"
-#include "data/imagenet_npz.h"
+#include "data/imagenet.h"
 #include "data/mnist.h"
 #include "data/npz_dataset.h"
 #include "data/resize.h"
@@ -22,7 +22,7 @@
 namespace dtnn {
 namespace {
 
-using Made = absl::StatusOr<std::unique_ptr<Dataset>>;
+using Made = absl::StatusOr<std::shared_ptr<const Dataset>>;
 
 // Where the parts are; empty: not needed.
 struct Paths {
@@ -61,11 +61,13 @@ constexpr Row kRows[] = {
        return LoadCifar10({paths.train, paths.test});
      }},
     {"imagenet",
-     {1281024, 49920, {224, 224, 3}, kImagenetClasses},
-     false,
+     {1281167, 50000, {224, 224, 3}, kImagenetClasses},
+     true,
      [](const Options& options, const Paths& paths) -> Made {
-       return OpenImagenetNpz(
-           {.train = paths.train, .test = paths.test, .whole = IsAlexnet(options)});
+       return OpenImagenet({.train = paths.train,
+                            .test = paths.test,
+                            .geometry = GeometryOf(options),
+                            .whole = IsAlexnet(options)});
      }},
     {"chestxray",
      {86524, 25596, {1024, 1024, 1}, 15},

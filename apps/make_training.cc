@@ -62,7 +62,8 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& o)
 }
 
 absl::StatusOr<Figures> MakeFigures(const Options& options) {
-  Figures figures{.loss = MakeLoss(options)};
+  Figures figures;
+  figures.loss = MakeLoss(options);
   if (figures.loss == nullptr) {
     return UsageError(absl::StrCat("--loss-func: there is no loss ", options.loss_func));
   }
