@@ -11,6 +11,7 @@
 #include "data/cyclone.h"
 #include "data/folder.h"
 #include "data/imagenet.h"
+#include "data/imagenet_npz.h"
 #include "data/mnist.h"
 #include "data/npz_dataset.h"
 #include "data/resize.h"
