@@ -21,6 +21,7 @@
 #include "apps/flags/value.h"
 #include "apps/main_job.h"
 #include "apps/paths.h"
+#include "apps/thread_waiting.h"
 #include "models/zoo/zoo.h"
 #include "tensor/status_macros.h"
 
@@ -103,6 +104,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
+  dtnn::LetWaitingThreadsSleep(argv);
   absl::Status status;
   try {
     status =
