@@ -18,6 +18,7 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
   message->set_epoch(state.epoch);
   message->set_step_in_epoch(state.step_in_epoch);
   message->set_steps_done(state.steps_done);
+  message->set_ended(state.ended);
   message->set_learning_rate(state.learning_rate);
   message->set_random_seed(state.random_seed);
   for (double sum : state.figure_sums) message->add_figure_sums(sum);
@@ -39,6 +40,7 @@ TrainingState FromProto(const proto::TrainingState& message) {
   state.epoch = message.epoch();
   state.step_in_epoch = message.step_in_epoch();
   state.steps_done = message.steps_done();
+  state.ended = message.ended();
   state.learning_rate = message.learning_rate();
   state.random_seed = message.random_seed();
   state.figure_sums.assign(message.figure_sums().begin(), message.figure_sums().end());

@@ -22,6 +22,7 @@ CheckpointInfo Some() {
   info.training = {.epoch = 3,
                    .step_in_epoch = 17,
                    .steps_done = int64_t{1} << 40,
+                   .ended = true,
                    .learning_rate = 0.1,
                    .random_seed = std::numeric_limits<uint64_t>::max(),
                    .figure_sums = {1.5, -0.0, 1e300},

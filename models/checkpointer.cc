@@ -50,7 +50,8 @@ absl::Status Checkpointer::OnBatchEnd(const Pass& pass) {
 
 absl::Status Checkpointer::OnEpochEnd(const Pass& training, const Pass* /*validation*/) {
   const int64_t done = training.epoch + 1;
-  if (done % options_.every_epochs != 0 && done != training.epochs) return absl::OkStatus();
+  const bool last = done == training.epochs || run_.trainer->stopped();
+  if (done % options_.every_epochs != 0 && !last) return absl::OkStatus();
   return Save();
 }
 

@@ -145,6 +145,21 @@ TEST(CheckpointerTest, AResumedRunGivesTheSameBits) {
   }
 }
 
+TEST(CheckpointerTest, ARunThatASchedulerEndedStaysEnded) {
+  const std::string folder = Folder("ended");
+  Process first(folder, 0), second(folder, 0);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train().ok());
+  ASSERT_LT(first.trainer->epochs_done(), 12) << "early stopping must have had its turn";
+  ASSERT_NE(first.trainer->epochs_done() % 2, 0) << "it must not be an epoch that is saved anyway";
+  ASSERT_TRUE(second.Resume().ok());
+  ASSERT_TRUE(second.Train().ok());
+  EXPECT_EQ(second.trainer->epochs_done(), first.trainer->epochs_done());
+  EXPECT_EQ(second.trainer->steps_done(), first.trainer->steps_done());
+  EXPECT_TRUE(second.losses.values.empty());
+  EXPECT_EQ(Values(second.store->all_values()), Values(first.store->all_values()));
+}
+
 TEST(CheckpointerTest, ARunThatBeginsAnewDoesNotOverwriteAnother) {
   const std::string folder = Folder("taken");
   Process first(folder, 5);

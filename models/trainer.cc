@@ -240,7 +240,8 @@ absl::Status Trainer::RunEpochs(Loader& training, Loader* validation, int64_t ep
 
 absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs,
                             std::span<Callback* const> callbacks) {
-  stopped_ = false;
+  stopped_ = std::exchange(ended_, false);
+  if (stopped_) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(CheckSampler(training));
   return RunEpochs(training, validation, epochs, callbacks);
 }
@@ -253,6 +254,7 @@ absl::StatusOr<TrainingState> Trainer::State() {
   TrainingState state{.epoch = epochs_done_,
                       .step_in_epoch = step_in_epoch_,
                       .steps_done = steps_done_,
+                      .ended = stopped_ && step_in_epoch_ == 0,
                       .learning_rate = learning_rate_,
                       .random_seed = options_.random_seed,
                       .sampler = sampler_};
@@ -281,6 +283,7 @@ absl::Status Trainer::Restore(const TrainingState& state) {
   epochs_done_ = state.epoch;
   step_in_epoch_ = state.step_in_epoch;
   steps_done_ = state.steps_done;
+  ended_ = state.ended;
   pending_batches_ = pending_samples_ = 0;
   learning_rate_ = state.learning_rate;
   sampler_ = state.sampler;

@@ -54,12 +54,14 @@ class Trainer {
                                                          const TrainerOptions& options);
 
   // Trains until `epochs` epochs are done, those of earlier calls and of a restored run included.
-  // Each is a pass over `training`, followed by one over `validation` where there is one.
+  // Each is a pass over `training`, followed by one over `validation` where there is one. Nothing
+  // happens after the Restore of a run that a callback had ended with an epoch.
   absl::Status Train(Loader& training, Loader* validation, int64_t epochs,
                      std::span<Callback* const> callbacks);
   // For callbacks: Train returns when all callbacks of the moment have run. From OnBatchEnd, that
   // leaves the epoch unfinished, to be gone on with by another Train or another process.
   void Stop() { stopped_ = true; }
+  bool stopped() const { return stopped_; }
 
   // Where the run stands, for a checkpoint: after Train, or inside OnBatchEnd and OnEpochEnd of
   // training, when settled(). All ranks call it together. What schedulers know is for the caller to
@@ -128,6 +130,7 @@ class Trainer {
   bool trained_by_all_ = false;  // all ranks' figures; else of this rank
   SamplerSettings sampler_;      // of the last Train, or of the run that was restored
   bool stopped_ = false;
+  bool ended_ = false;  // by a callback, in the run that was restored
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
   std::unique_ptr<dtnn::Update> update_;
   std::unique_ptr<Add> add_;
