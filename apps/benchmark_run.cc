@@ -152,6 +152,7 @@ class BenchmarkRun {
   }
 
   absl::Status MakeSchedule() {
+    DTNN_RETURN_IF_ERROR(MakeModelFolder());
     DTNN_ASSIGN_OR_RETURN(std::vector<std::shared_ptr<Scheduler>> schedulers,
                           MakeSchedulers(options_, figures_, loaders_.validation != nullptr));
     schedule_.emplace(
@@ -161,6 +162,16 @@ class BenchmarkRun {
                         .save = [this](std::string_view, int64_t epoch,
                                        const Tensor& values) { return SaveModel(epoch, values); }});
     return absl::OkStatus();
+  }
+
+  // A folder that cannot be written to must show before the first epoch, not behind it.
+  absl::Status MakeModelFolder() {
+    if (options_.model_dir.empty()) return absl::OkStatus();
+    std::error_code error;
+    std::filesystem::create_directories(options_.model_dir, error);
+    if (!error) return absl::OkStatus();
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("--model-dir=", options_.model_dir,
+                                                           ": the folder cannot be made"));
   }
 
   absl::Status MakeCheckpointer() {
@@ -253,6 +264,9 @@ class BenchmarkRun {
               checkpointer == nullptr ? "; --checkpoint-dir would have saved the run"
                                       : "; --resume goes on from here")),
           ExitCodeOfSignal(signal));
+    }
+    if (trainer_->stopped() && trainer_->epochs_done() == before) {
+      Tell("**** A scheduler has ended this run: nothing is left to train\n");
     }
     Report(watch.seconds(), trainer_->epochs_done() - before);
     return absl::OkStatus();

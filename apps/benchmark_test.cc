@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -149,6 +150,22 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
     EXPECT_EQ(outcome.exit_code, 1) << c.arguments;
     EXPECT_EQ(Lines(outcome.text), 1) << outcome.text;
     EXPECT_NE(outcome.text.find(c.message), std::string::npos) << outcome.text;
+  }
+}
+
+TEST(BenchmarkTest, FoldersForFilesAreThereBeforeTraining) {
+  const std::string folder = ::testing::TempDir() + "benchmark_test_models";
+  std::filesystem::remove_all(folder);
+  const std::string run = std::string(kSmallRun) + "--num-epochs=2 --schedulers=model_checkpoint " +
+                          "--model-checkpoint-save-freq=1 ";
+  const Outcome made = Launch(run + "--model-dir=" + folder + "/a/b");
+  EXPECT_EQ(made.exit_code, 0) << made.text;
+  EXPECT_TRUE(std::filesystem::exists(folder + "/a/b"));
+  for (const std::string path : {"--model-dir=/dev/null/a", "--history-file=/dev/null/a/h.csv"}) {
+    const Outcome outcome = Launch(run + path);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.text.find("/dev/null/a"), std::string::npos) << outcome.text;
+    EXPECT_EQ(outcome.text.find("Epoch 1/2"), std::string::npos) << "found out after an epoch";
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,6 +43,12 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
                     : path.ends_with(".jsonl") ? Form::kJsonLines
                                                : Form::kText;
   std::unique_ptr<History> history(new History(path, form, trainer));
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        std::string(path), ": cannot be written: there is no folder ", folder.string()));
+  }
   if (epochs_done == 0) return history;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -113,9 +113,10 @@ TEST_F(HistoryTest, RefusesToGoOnWithAFileThatIsTooShort) {
   EXPECT_FALSE(History::Create(Path("missing"), *trainer_, 1).ok());
 }
 
-TEST_F(HistoryTest, AFolderThatIsMissingIsNamed) {
-  auto history = *History::Create("/no/such/folder/h.csv", *trainer_, 0);
-  EXPECT_THAT(std::string(End(*history, 0, 1, 1).message()), HasSubstr("/no/such/folder"));
+TEST_F(HistoryTest, AFolderThatIsMissingIsNamedBeforeTheFirstEpoch) {
+  const absl::Status status = History::Create("/no/such/folder/h.csv", *trainer_, 0).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/no/such/folder"));
 }
 
 }  // namespace

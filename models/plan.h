@@ -123,7 +123,7 @@ class Plan {
   std::unique_ptr<LossOp> loss_;
   std::shared_ptr<Buffer> arena_, workspace_;
   Tensor x_, device_x_, device_targets_;  // the batch as the ops see it
-  Tensor losses_, device_predictions_;
+  Tensor losses_;
   Tensor predictions_, host_losses_, host_predictions_;
 };
 
