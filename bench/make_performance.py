@@ -16,7 +16,8 @@ measured just before each run; a training step counts as three forward passes, a
 work although our kernels skip it, which is how small maps may pass 100 %. Ratios are ours over
 the faster of the peer's runs (its layouts), the two programs taking turns, median over the rounds;
 for memory, over the smaller. Peak memory is that of the whole process in training, its libraries
-and the parameters, gradients and Adam's two slots included.
+and the parameters, gradients and Adam's two slots included. Batch normalisations are folded into
+the convolutions before them for inference (`--enable-fused-conv-bn`).
 Measure again: `bench/compare.py --help`.
 """
 

@@ -101,8 +101,10 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
   speed.memory_peak_bytes = PeakMemory();
   speed.memory_planned_bytes = double(store->bytes() + trainer->training_memory()->total());
 
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan,
-                        Plan::Compile(graph, *store, *device, {.batch = options.batch}));
+  DTNN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Plan> plan,
+      Plan::Compile(graph, *store, *device,
+                    {.batch = options.batch, .fusions = {.conv_bn = true, .conv_bn_relu = true}}));
   DTNN_ASSIGN_OR_RETURN(speed.infer_samples_per_second, Rate(options.batch, options.seconds, [&] {
                           return plan->Forward(batch.x);
                         }));
