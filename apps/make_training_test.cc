@@ -62,6 +62,28 @@ TEST(MakeTrainingTest, OptionsReachTheOptimizer) {
             Path(Rmsprop({.rho = 0.3, .epsilon = 0.1, .decay = 0.2})));
 }
 
+// The second of two values is a bias; without gradients only the decay moves values.
+TEST(MakeTrainingTest, DecayOfAllOrOfWeightsOnly) {
+  auto device = *DeviceContext::Create(Device::Cpu());
+  const ArenaRange bias[] = {{.begin = 1, .end = 2}};
+  Options options;
+  options.optimizer_decay = 0.5;
+  for (const std::string_view name : SplitList(FindOption("optimizer")->words)) {
+    options.optimizer = name;
+    for (const bool all : {true, false}) {
+      options.optimizer_decay_all = all;
+      const auto optimizer = *MakeOptimizer(options);
+      auto update = *optimizer->Bind(*device, DType::kFloat64, bias);
+      const Tensor w = TensorOf(DType::kFloat64, Shape{2}, {1, 1});
+      const Tensor zero = ZeroTensor(DType::kFloat64, Shape{2});
+      std::vector<Tensor> slots(size_t(optimizer->slots()), Tensor());
+      for (Tensor& slot : slots) slot = ZeroTensor(DType::kFloat64, Shape{2});
+      ASSERT_TRUE(update->Run(w, zero, slots, {.learning_rate = 0.5, .step = 1}).ok());
+      EXPECT_EQ(Values(w), (std::vector<double>{0.75, all ? 0.75 : 1})) << name;
+    }
+  }
+}
+
 TEST(MakeTrainingTest, EveryDocumentedLossOptimizerAndMetricIsMade) {
   Options options;
   for (const std::string_view name : SplitList(FindOption("optimizer")->words)) {

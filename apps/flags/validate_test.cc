@@ -105,6 +105,11 @@ TEST(ValidateTest, SomeOptionsExcludeEachOther) {
             "--checkpoint-dir and --evaluate-only: exclude each other; give one of them");
 }
 
+TEST(ValidateTest, ASchedulerIsNamedOnce) {
+  EXPECT_EQ(Error({"--schedulers=warm_up,cosine,warm_up"}),
+            "--schedulers=warm_up,cosine,warm_up: names warm_up twice");
+}
+
 TEST(ValidateTest, OptionsOfASchedulerNeedIt) {
   EXPECT_EQ(Parse({"--warm-up-batches=5"})->warnings,
             Arguments{"--warm-up-batches has no effect without warm_up in --schedulers"});

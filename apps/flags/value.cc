@@ -118,7 +118,11 @@ absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view tex
   std::vector<std::string> list;
   for (const std::string_view item : SplitList(text)) {
     DTNN_ASSIGN_OR_RETURN(std::string word, ParseWord(spec, item));
-    if (std::ranges::count(list, word) == 0) list.push_back(std::move(word));
+    if (std::ranges::count(list, word) == 0) {
+      list.push_back(std::move(word));
+    } else if (spec.group == OptionGroup::kSchedulers) {  // each has its one place in the order
+      return UsageError(absl::StrCat("names ", word, " twice"));
+    }
   }
   return Value(std::move(list));
 }
