@@ -20,9 +20,11 @@
 #include "apps/make_loaders.h"
 #include "apps/make_schedulers.h"
 #include "apps/make_training.h"
+#include "apps/memory_table.h"
 #include "apps/parameter_list.h"
 #include "apps/paths.h"
 #include "apps/progress_callback.h"
+#include "apps/verbose.h"
 #include "kernels/context.h"
 #include "kernels/simd_target.h"
 #include "models/checkpointer.h"
@@ -100,6 +102,10 @@ class BenchmarkRun {
     if (!options_.quiet) out_ << text << std::flush;
   }
 
+  void TellMore(std::string_view text) {
+    if (options_.verbose) out_ << text << std::flush;
+  }
+
   // Everything that can be wrong with the options, the files or the machine shows here.
   absl::Status Prepare() {
     const Device device = options_.enable_gpu ? Device::Cuda(0) : Device::Cpu();
@@ -109,7 +115,7 @@ class BenchmarkRun {
     }
     context_ = *std::move(context);
     DTNN_ASSIGN_OR_RETURN(figures_, MakeFigures(options_));
-    DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options_));
+    DTNN_ASSIGN_OR_RETURN(optimizer_, MakeOptimizer(options_));
     Tell(absl::StrCat("**** Loading ", options_.dataset, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset, MakeDataset(options_));
     DTNN_ASSIGN_OR_RETURN(graph_, BuildModel(options_.model, {.format = FormatOf(options_),
@@ -117,11 +123,12 @@ class BenchmarkRun {
                                                               .classes = dataset->outputs()}));
     DTNN_RETURN_IF_ERROR(Introduce(device));
     DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset));
+    TellMore(DescribeLoaders(*dataset, loaders_));
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph_, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,
                                                     {.figures = figures_,
-                                                     .optimizer = std::move(optimizer),
+                                                     .optimizer = optimizer_,
                                                      .learning_rate = options_.learning_rate,
                                                      .accumulate_steps = options_.accumulate_steps,
                                                      .clip_norm = options_.clip_norm,
@@ -146,6 +153,7 @@ class BenchmarkRun {
       Tell(absl::StrCat(" (", NumThreads(), " threads, ", std::string(SimdTarget()), ")"));
     }
     Tell("\n");
+    TellMore(DescribeKernels(graph_, options_, device));
     for (const std::string& line : DescribeFusions(graph_, FusionsOf(options_)))
       Tell("Fusing " + line + "...\n");
     return absl::OkStatus();
@@ -252,6 +260,12 @@ class BenchmarkRun {
     const Interrupt interrupt;
     StopOnSignal stop(interrupt, *trainer_, checkpointer);
     callbacks.push_back(&stop);
+    if (options_.verbose) {
+      DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(loaders_.training->max_batch()));
+      TellMore("**** Memory of training:\n" + FormatMemory(graph_, store_->dtype(),
+                                                           *trainer_->training_memory(),
+                                                           optimizer_.get()));
+    }
     Tell("**** Training...\n");
     const Stopwatch watch;
     const int64_t before = trainer_->epochs_done();
@@ -269,6 +283,7 @@ class BenchmarkRun {
       Tell("**** A scheduler has ended this run: nothing is left to train\n");
     }
     Report(watch.seconds(), trainer_->epochs_done() - before);
+    TellMore(DescribeWaiting(loaders_, watch.seconds()));
     return absl::OkStatus();
   }
 
@@ -286,6 +301,7 @@ class BenchmarkRun {
   const Options options_;
   std::ostream& out_;
   Figures figures_;
+  std::shared_ptr<const Optimizer> optimizer_;
   ProgressCallback progress_;
   std::unique_ptr<DeviceContext> context_;
   Graph graph_;

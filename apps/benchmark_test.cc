@@ -1,50 +1,18 @@
 // The launcher as a user meets it: output, one-line errors, exit codes.
 
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <string>
 
+#include "apps/testing/process.h"
 #include "gtest/gtest.h"
 
 namespace {
 
-struct Outcome {
-  int exit_code = -1;
-  std::string text;
-};
+using dtnn::testing::Outcome;
 
-// Without the line in which the address sanitizer announces that it refuses memory, as asked below.
-std::string WithoutSanitizerNotes(const std::string& text) {
-  std::string kept;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
-    const std::string line = text.substr(begin, end - begin);
-    if (line.find("AddressSanitizer failed to allocate") == std::string::npos) kept += line;
-    begin = end;
-  }
-  return kept;
-}
-
-// Runs `apps/benchmark` with `arguments` in a shell. Errors go into the text too unless `arguments`
-// redirect them.
 Outcome Launch(const std::string& arguments) {
-  Outcome outcome;
-  // Memory that a machine does not have is refused under the address sanitizer as well.
-  const std::string command =
-      "{ ASAN_OPTIONS=allocator_may_return_null=1 apps/benchmark " + arguments + "; } 2>&1";
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (!pipe) return outcome;
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
-    outcome.text.append(buffer, n);
-  }
-  outcome.text = WithoutSanitizerNotes(outcome.text);
-  const int status = pclose(pipe);
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
+  return dtnn::testing::Launch("apps/benchmark", arguments);
 }
 
 int Lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }

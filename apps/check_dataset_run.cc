@@ -1,9 +1,9 @@
 #include "apps/check_dataset_run.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,69 +11,35 @@
 #include "apps/exit_code.h"
 #include "apps/expected_files.h"
 #include "apps/flags/nearest.h"
-#include "data/chestxray.h"
-#include "data/cifar10.h"
-#include "data/cyclone.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/options.h"
+#include "apps/flags/value.h"
+#include "apps/make_dataset.h"
 #include "data/dataset.h"
-#include "data/folder.h"
-#include "data/imagenet.h"
-#include "data/mnist.h"
-#include "data/npz_dataset.h"
-#include "data/tsunamis.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
-using Opened = absl::StatusOr<std::shared_ptr<const Dataset>>;
-
-// Images of any size pass: whether a network can be trained on them as they are is another
-// question.
-constexpr Geometry kAnySize = {.crop = 1, .resize = 64};
-
-struct Row {
-  std::string_view name;
-  Opened (*open)(const std::string& path);
-};
-
-constexpr Row kRows[] = {
-    {"mnist",
-     [](const std::string& path) -> Opened {
-       return LoadMnist({path, path});
-     }},
-    {"cifar10",
-     [](const std::string& path) -> Opened {
-       return LoadCifar10({path, path});
-     }},
-    {"imagenet",
-     [](const std::string& path) -> Opened {
-       absl::StatusOr<std::shared_ptr<const Dataset>> as_it_is = OpenImagenet({path, path});
-       if (as_it_is.ok()) return as_it_is;
-       return OpenImagenet({.train = path, .test = path, .geometry = kAnySize});
-     }},
-    {"chestxray",
-     [](const std::string& path) -> Opened {
-       return OpenChestXray({.train = path, .test = path, .geometry = kAnySize});
-     }},
-    {"cyclone",
-     [](const std::string& path) -> Opened {
-       return LoadCyclone({path, path});
-     }},
-    {"tsunamis",
-     [](const std::string& path) -> Opened {
-       return LoadTsunamis({path, path});
-     }},
-    {"archive",
-     [](const std::string& path) -> Opened {
-       return LoadNpzDataset({path, path});
-     }},
-    {"folder",
-     [](const std::string& path) -> Opened {
-       return OpenFolder({.train = path, .test = path, .geometry = kAnySize});
-     }},
-    {"synthetic", nullptr},  // there is nothing to check
-};
+// As the launcher opens it. Images of any size pass: whether a network can be trained on them as
+// they are is another question.
+absl::StatusOr<std::shared_ptr<const Dataset>> Open(const CheckOptions& asked) {
+  Options options;
+  options.dataset = asked.dataset;
+  options.dataset_path = asked.path;
+  options.evaluate = true;  // both parts
+  const bool imagenet = asked.dataset == "imagenet";
+  if (imagenet) {  // its prepared files have one size and are not decoded again
+    absl::StatusOr<std::shared_ptr<const Dataset>> as_it_is = MakeDataset(options);
+    if (as_it_is.ok()) return as_it_is;
+  }
+  if (imagenet || asked.dataset == "folder" || asked.dataset == "chestxray") {
+    options.transform_resize = true;
+    options.transform_resize_size = 64;
+  }
+  return MakeDataset(options);
+}
 
 std::string_view Word(FileState state) {
   switch (state) {
@@ -132,8 +98,8 @@ int64_t ReadAll(const Dataset& dataset, Part part, std::ostream& out) {
   return bad;
 }
 
-absl::Status CheckSamples(const CheckOptions& options, const Row& row, std::ostream& out) {
-  DTNN_ASSIGN_OR_RETURN(const auto dataset, row.open(options.path));
+absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
+  DTNN_ASSIGN_OR_RETURN(const auto dataset, Open(options));
   const ImageExtents sample = dataset->sample();
   int64_t bad = 0;
   for (const Part part : {Part::kTrain, Part::kTest}) {
@@ -157,17 +123,12 @@ absl::Status CheckSamples(const CheckOptions& options, const Row& row, std::ostr
 }  // namespace
 
 absl::Status CheckDataset(const CheckOptions& options, std::ostream& out) {
-  const Row* row = nullptr;
-  std::vector<std::string_view> names;
-  for (const Row& candidate : kRows) {
-    if (candidate.name == options.dataset) row = &candidate;
-    names.push_back(candidate.name);
-  }
-  if (row == nullptr) {
+  const std::vector<std::string_view> names = SplitList(FindOption("dataset")->words);
+  if (std::ranges::find(names, options.dataset) == names.end()) {
     return UsageError(absl::StrCat("--dataset=", options.dataset, ": unknown data set",
                                    DidYouMean(options.dataset, names)));
   }
-  if (row->open == nullptr) {
+  if (options.dataset == "synthetic") {
     out << options.dataset << ": has no files\n";
     return absl::OkStatus();
   }
@@ -176,7 +137,7 @@ absl::Status CheckDataset(const CheckOptions& options, std::ostream& out) {
                         CheckFiles(options.dataset, options.path, options.read));
   out << options.dataset << " in " << options.path << "\n";
   const int64_t wrong = PrintFiles(files, out);
-  const absl::Status samples = wrong == 0 ? CheckSamples(options, *row, out) : absl::OkStatus();
+  const absl::Status samples = wrong == 0 ? CheckSamples(options, out) : absl::OkStatus();
   if (wrong > 0 || !samples.ok()) out << files.how_to_get << "\n";
   if (wrong == 0) return samples;
   return absl::FailedPreconditionError(absl::StrCat(

@@ -2,14 +2,11 @@
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/make_dataset.h"
 #include "apps/make_training.h"
+#include "apps/memory_table.h"
 #include "kernels/context.h"
 #include "models/plan.h"
 #include "models/table.h"
@@ -37,29 +34,11 @@ absl::Status DryRun(const Options& options, std::ostream& out) {
                                        .training = !options.evaluate_only,
                                        .loss = figures.loss.get(),
                                        .conv_variant = options.conv_variant}));
-  const double element = double(SizeOf(dtype));
-  const double values = double(graph.num_parameters()) * element;
-  const double trainable =
-      options.evaluate_only ? 0 : double(graph.num_trainable_parameters()) * element;
-  const double slots = trainable * optimizer->slots();
-  const std::vector<std::pair<std::string, double>> rows = {
-      {"parameters", values},
-      {"gradients of the parameters", trainable},
-      {absl::StrCat("optimizer (", options.optimizer, ")"), slots},
-      {"activations", double(memory.activations)},
-      {"gradients of activations", double(memory.gradients)},
-      {"state of layers", double(memory.state)},
-      {"shared by the three above", double(memory.arena)},
-      {"workspace", double(memory.workspace)},
-      {"all", values + trainable + slots + double(memory.total())},
-  };
   out << "**** " << graph.name() << " model...\n" << FormatTable(graph, dtype, Device::Cpu());
   out << absl::StrFormat("**** One sample: %d multiply-adds forward\n", graph.multiply_adds());
   out << absl::StrFormat("**** Memory for %s batches of %d samples:\n",
                          options.evaluate_only ? "testing" : "training on", batch);
-  for (const auto& [name, bytes] : rows) {
-    out << absl::StrFormat("  %-29s: %s\n", name, FormatBytes(bytes));
-  }
+  out << FormatMemory(graph, dtype, memory, options.evaluate_only ? nullptr : optimizer.get());
   return absl::OkStatus();
 }
 

@@ -10,9 +10,9 @@
 
 namespace dtnn {
 
-// Prints the table of layers, the multiply-adds of a sample, and the memory of each part: parameters,
-// gradients, optimizer, activations, workspace. The network takes its samples from what is known of
-// the data set without its files, otherwise it is as wide as its name says.
+// Prints the table of layers, the multiply-adds of a sample, and the memory of each part:
+// parameters, gradients, optimizer, activations, workspace. The network takes its samples from what
+// is known of the data set without its files, otherwise it is as wide as its name says.
 absl::Status DryRun(const Options& options, std::ostream& out);
 
 }  // namespace dtnn

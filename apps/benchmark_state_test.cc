@@ -1,0 +1,326 @@
+// What a run of the launcher leaves behind, and how another goes on from it: checkpoints, weights,
+// histories. And that the options of a run reach it.
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/flags/option_table.h"
+#include "apps/flags/value.h"
+#include "apps/testing/process.h"
+#include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::NewFolder;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Process;
+
+constexpr char kProgram[] = "apps/benchmark";
+
+Outcome Launch(const std::string& arguments) { return testing::Launch(kProgram, arguments); }
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// The files of a folder by name, with what they hold.
+std::map<std::string, std::string> Files(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files[entry.path().filename().string()] = Contents(entry.path().string());
+  }
+  return files;
+}
+
+// A run with everything that a checkpoint must bring back: momentum, dropout, augmentation, a rate
+// that follows the steps, and parameters that a scheduler keeps. Two epochs of 400 steps.
+class StoppedRunTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> Arguments(const std::string& folder) const {
+    return {"--model=simplecnn",
+            "--dataset=synthetic",
+            "--synthetic-pattern=classes",
+            "--synthetic-input-shape=1,28,28",
+            "--synthetic-train-samples=8000",
+            "--batch-size=16",
+            "--num-epochs=2",
+            "--augment-flip",
+            "--standardize",
+            "--schedulers=warm_up,early_stopping,reduce_lr_on_plateau,model_checkpoint",
+            "--warm-up-batches=500",
+            "--model-dir=" + folder + "/models",
+            "--history-file=" + folder + "/history.jsonl",
+            "--checkpoint-dir=" + folder + "/checkpoints"};
+  }
+  std::string Folder(const std::string& name) const {
+    const std::string folder = NewFolder(name);
+    std::filesystem::create_directory(folder + "/models");
+    std::filesystem::create_directory(folder + "/checkpoints");
+    return folder;
+  }
+  static Outcome Run(const std::vector<std::string>& arguments) {
+    return Process(kProgram, arguments).Wait();
+  }
+
+  // The run that went on left what an uninterrupted one leaves, bit for bit.
+  void ExpectSameAsUninterrupted(const std::string& folder) const {
+    const std::string whole = Folder(std::string(test_info_->name()) + "_whole");
+    const Outcome outcome = Run(Arguments(whole));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_TRUE(Contents(whole + "/history.jsonl") == Contents(folder + "/history.jsonl"));
+    EXPECT_EQ(Lines(Contents(folder + "/history.jsonl")).size(), 2u);
+    EXPECT_TRUE(Files(whole + "/models") == Files(folder + "/models"));
+    const auto checkpoints = Files(folder + "/checkpoints");
+    const auto expected = Files(whole + "/checkpoints");
+    ASSERT_FALSE(expected.empty());
+    ASSERT_TRUE(checkpoints.contains(expected.rbegin()->first)) << checkpoints.rbegin()->first;
+    EXPECT_TRUE(checkpoints.at(expected.rbegin()->first) == expected.rbegin()->second);
+  }
+
+  const ::testing::TestInfo* const test_info_ =
+      ::testing::UnitTest::GetInstance()->current_test_info();
+};
+
+TEST_F(StoppedRunTest, GoesOnAfterASignalAsIfItHadNeverStopped) {
+  const std::string folder = Folder("terminated");
+  std::vector<std::string> arguments = Arguments(folder);
+  Process run(kProgram, arguments);
+  ASSERT_TRUE(run.ReadUntil("**** Training..."));
+  run.Signal(SIGTERM);
+  const Outcome stopped = run.Wait();
+  EXPECT_EQ(stopped.exit_code, 128 + SIGTERM);
+  EXPECT_THAT(stopped.text, HasSubstr("\nbenchmark: stopped by SIGTERM after "));
+  EXPECT_THAT(stopped.text, HasSubstr(" steps; --resume goes on from here\n"));
+
+  // Checkpoints are not written over by accident.
+  const Outcome anew = Run(arguments);
+  EXPECT_EQ(anew.exit_code, 1);
+  EXPECT_THAT(anew.text, HasSubstr("--resume"));
+
+  arguments.push_back("--resume");
+  const Outcome resumed = Run(arguments);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("**** Going on from " + folder + "/checkpoints/"));
+  ExpectSameAsUninterrupted(folder);
+
+  // Nothing is left to do.
+  const auto checkpoints = Files(folder + "/checkpoints");
+  EXPECT_EQ(Run(arguments).exit_code, 0);
+  EXPECT_TRUE(Files(folder + "/checkpoints") == checkpoints);
+}
+
+TEST_F(StoppedRunTest, GoesOnAfterItWasKilled) {
+  const std::string folder = Folder("killed");
+  std::vector<std::string> arguments = Arguments(folder);
+  arguments.push_back("--checkpoint-steps=30");
+  testing::WatchedFolder checkpoints(folder + "/checkpoints");
+  Process run(kProgram, arguments);
+  checkpoints.AwaitFile();
+  run.Signal(SIGKILL);
+  EXPECT_EQ(run.Wait().exit_code, 128 + SIGKILL);
+
+  arguments.push_back("--resume");
+  const Outcome resumed = Run(arguments);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("**** Going on from "));
+  ExpectSameAsUninterrupted(folder);
+}
+
+TEST_F(StoppedRunTest, WithoutAFolderForCheckpointsASignalJustEndsIt) {
+  std::vector<std::string> arguments = Arguments(Folder("no_checkpoints"));
+  arguments.pop_back();
+  Process run(kProgram, arguments);
+  ASSERT_TRUE(run.ReadUntil("**** Training..."));
+  run.Signal(SIGINT);
+  const Outcome stopped = run.Wait();
+  EXPECT_EQ(stopped.exit_code, 128 + SIGINT);
+  EXPECT_THAT(stopped.text, HasSubstr("steps; --checkpoint-dir would have saved the run\n"));
+}
+
+constexpr char kSmallRun[] =
+    "--model=simplecnn --dataset=synthetic --synthetic-pattern=classes "
+    "--synthetic-input-shape=1,8,8 --synthetic-output-shape=3 --synthetic-train-samples=50 "
+    "--synthetic-test-samples=20 --batch-size=8 ";
+
+// The figures of the last test of a run, as printed, and as numbers.
+std::string TestFigures(const std::string& text) {
+  const size_t at = text.rfind("test_");
+  if (at == std::string::npos) return "no test in\n" + text;
+  const size_t begin = text.rfind("samples/s, ", at);
+  return text.substr(begin, text.find(']', begin) - begin);
+}
+double TestLoss(const std::string& text) {
+  const size_t at = text.rfind("test_cce: ");
+  return at == std::string::npos ? -1 : std::atof(text.c_str() + at + 10);
+}
+
+TEST(BenchmarkStateTest, SavedModelsGiveTheSameAnswers) {
+  const std::string folder = NewFolder("saved_models");
+  const Outcome trained = Launch(std::string(kSmallRun) +
+                                 "--evaluate --schedulers=model_checkpoint "
+                                 "--model-checkpoint-save-freq=1 --model-dir=" +
+                                 folder + " --checkpoint-dir=" + folder + "/checkpoints");
+  ASSERT_EQ(trained.exit_code, 0) << trained.text;
+  ASSERT_GT(TestLoss(trained.text), 0) << trained.text;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  ASSERT_EQ(files.size(), 2u);  // the model and the checkpoint
+  for (const std::string& file : files) {
+    const Outcome tested =
+        Launch(std::string(kSmallRun) + "--evaluate-only --weights-and-bias-filename=" + file);
+    EXPECT_EQ(tested.exit_code, 0) << tested.text;
+    EXPECT_THAT(tested.text, HasSubstr("**** Loaded 8 arrays of weights from " + file + "\n"));
+    EXPECT_EQ(TestFigures(tested.text).substr(11), TestFigures(trained.text).substr(11)) << file;
+    EXPECT_EQ(TestLoss(tested.text), TestLoss(trained.text));
+  }
+}
+
+TEST(BenchmarkStateTest, HistoriesHaveThreeForms) {
+  const std::string folder = NewFolder("histories");
+  for (const char* name : {"history.txt", "history.csv", "history.jsonl"}) {
+    const std::string path = folder + "/" + name;
+    const Outcome outcome =
+        Launch(std::string(kSmallRun) + "--num-epochs=3 --quiet --history-file=" + path);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  }
+  const std::vector<std::string> text = Lines(Contents(folder + "/history.txt"));
+  ASSERT_EQ(text.size(), 3u);
+  EXPECT_EQ(text[2].substr(0, 4), "  2 ");
+  EXPECT_EQ(text[2].size(), 3u + 4 * 21);
+  const std::vector<std::string> csv = Lines(Contents(folder + "/history.csv"));
+  ASSERT_EQ(csv.size(), 4u);
+  EXPECT_EQ(csv[0],
+            "epoch,learning_rate,categorical_cross_entropy,categorical_accuracy,"
+            "val_categorical_cross_entropy,val_categorical_accuracy");
+  EXPECT_EQ(csv[3].substr(0, 7), "3,0.01,");
+  const std::vector<std::string> json = Lines(Contents(folder + "/history.jsonl"));
+  ASSERT_EQ(json.size(), 3u);
+  EXPECT_THAT(json[2], HasSubstr("{\"epoch\": 3, \"learning_rate\": 0.01, "
+                                 "\"categorical_cross_entropy\": "));
+}
+
+TEST(BenchmarkStateTest, DryRunsTakeNoMemoryOfTheirOwn) {
+  Process run(kProgram, {"--model=vgg19_imagenet", "--batch-size=4096", "--dry-run"});
+  const Outcome outcome = run.Wait();
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("vgg19_imagenet model"));
+  EXPECT_THAT(outcome.text, HasSubstr("**** Memory for training on batches of 4096 samples:"));
+  // The parameters alone would be 548 MB, all together hundreds of GB.
+  EXPECT_LT(outcome.peak_bytes, int64_t{400} << 20);
+}
+
+TEST(BenchmarkStateTest, QuietAndVerboseRunsAreLessAndMore) {
+  const std::string run = std::string(kSmallRun) + "--evaluate ";
+  const Outcome quiet = Launch(run + "--quiet"), usual = Launch(run),
+                verbose = Launch(run + "--verbose");
+  for (const Outcome* outcome : {&quiet, &usual, &verbose}) {
+    EXPECT_EQ(outcome->exit_code, 0) << outcome->text;
+    EXPECT_THAT(outcome->text, HasSubstr("Throughput: "));
+  }
+  EXPECT_THAT(quiet.text, Not(HasSubstr("**** Parameters:")));
+  EXPECT_THAT(usual.text, HasSubstr("**** Parameters:"));
+  const char* const details[] = {
+      "**** Samples of 8x8x1: 40 to train on in 5 steps, 10 to validate on, 20 to test",
+      "**** Loaders: 1 thread, 2 batches ahead",
+      "**** Memory of training:",
+      "**** Kernels: ",
+      "**** Waited for data: ",
+  };
+  for (const char* detail : details) {
+    EXPECT_THAT(verbose.text, HasSubstr(detail));
+    EXPECT_THAT(usual.text, Not(HasSubstr(detail)));
+  }
+}
+
+// In evaluation of a network with convolutions, normalisations and relus in this order.
+TEST(BenchmarkStateTest, FusedOptionsGiveTheSameTestResults) {
+  const std::string run =
+      "--model=mobilenetv1 --dataset=synthetic --synthetic-pattern=classes "
+      "--synthetic-input-shape=3,32,32 --synthetic-train-samples=40 --synthetic-test-samples=20 "
+      "--batch-size=10 --evaluate ";
+  const Outcome plain = Launch(run);
+  ASSERT_EQ(plain.exit_code, 0) << plain.text;
+  EXPECT_THAT(plain.text, Not(HasSubstr("Fusing ")));
+  for (const char* option : {"bn-relu", "conv-bn", "conv-bn-relu"}) {
+    const Outcome fused = Launch(run + "--enable-fused-" + option);
+    ASSERT_EQ(fused.exit_code, 0) << fused.text;
+    EXPECT_THAT(fused.text, HasSubstr("Fusing "));
+    EXPECT_NEAR(TestLoss(fused.text), TestLoss(plain.text), 1e-4 * TestLoss(plain.text)) << option;
+  }
+}
+
+TEST(BenchmarkStateTest, ImagesAreTransformedAndAugmentedAsAsked) {
+  const std::string root = NewFolder("images");
+  for (const char* folder : {"/train/cats", "/train/dogs", "/test/cats", "/test/dogs"}) {
+    std::filesystem::create_directories(root + folder);
+    for (int i = 0; i < 8; ++i) {
+      const int height = 20 + i, width = 30 - i;
+      testing::WriteFile(
+          root + folder, std::to_string(i),
+          testing::EncodePng(height, width, testing::SmoothPixels(height, width, 3, i)));
+    }
+  }
+  const std::string run = "--model=simplecnn --dataset=folder --dataset-path=" + root +
+                          " --transform-resize --transform-resize-size=16 --batch-size=4 "
+                          "--evaluate --verbose ";
+  const struct {
+    const char *options, *text;
+  } cases[] = {
+      {"", "**** Samples of 16x16x3: 13 to train on in 4 steps, 3 to validate on, 16 to test"},
+      {"--transform-crop --transform-crop-perc=0.5", "Samples of 16x16x3"},
+      {"--dataset-percentage=0.5", "6 to train on in 2 steps, 1 to validate on, 8 to test"},
+      {"--dataset-percentage=2", "26 to train on in 7 steps, 6 to validate on, 32 to test"},
+      {"--augment-flip --augment-flip-prob=1", "**** Done"},
+      {"--augment-crop --augment-crop-size=9 --augment-crop-prob=0.7", "**** Done"},
+      {"--standardize --noaugment-shuffle", "**** Done"},
+      {"--normalize --loader-threads=3", "**** Loaders: 3 threads"},
+      {"--test-as-validation", "16 to train on in 4 steps, 16 to validate on, 16 to test"},
+  };
+  for (const auto& c : cases) {
+    const Outcome outcome = Launch(run + c.options);
+    EXPECT_EQ(outcome.exit_code, 0) << c.options << "\n" << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr(c.text)) << c.options;
+  }
+  const Outcome other_sizes =
+      Launch("--model=simplecnn --dataset=folder --dataset-path=" + root + " 2>&1 >/dev/null");
+  EXPECT_EQ(other_sizes.exit_code, 1);
+  EXPECT_THAT(other_sizes.text, HasSubstr("images of different sizes need --transform-resize"));
+}
+
+TEST(BenchmarkStateTest, EverySchedulerRuns) {
+  const std::string folder = NewFolder("schedulers");
+  for (const std::string_view name : SplitList(FindOption("schedulers")->words)) {
+    const Outcome outcome = Launch(
+        std::string(kSmallRun) + "--num-epochs=3 --stop-at-loss-threshold=2 --model-dir=" + folder +
+        " --schedulers=" + std::string(name));
+    EXPECT_EQ(outcome.exit_code, 0) << name << "\n" << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr("**** Done")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,175 @@
+// What the launcher refuses, what it warns of and what it takes, before any work: exit code and
+// message, as a user meets them. A row per case; the number is that of the rule.
+
+#include <array>
+#include <sstream>
+#include <string>
+
+#include "apps/testing/process.h"
+#include "gtest/gtest.h"
+#include "tensor/npz.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int kDone = 0, kFailed = 1, kUsage = 2;
+constexpr char kNotYet[] = "not available in this build yet";
+
+struct Case {
+  int rule;
+  const char* arguments;
+  int exit_code;
+  const char* message;  // part of the text; of an error, its only line
+};
+
+// A run of a moment; what a case says after it wins.
+constexpr char kRun[] =
+    "--model=simplemlp --dataset=synthetic --synthetic-input-shape=1,8,8 "
+    "--synthetic-output-shape=3 --synthetic-train-samples=20 --synthetic-test-samples=5 "
+    "--batch-size=4 ";
+
+constexpr Case kCases[] = {
+    {1, "--global-batch-size=8", kUsage, "--batch-size=4 and --global-batch-size=8: exclude each"},
+    {1, "--batch-size=0", kUsage, "--batch-size=0: "},
+    {1, "--batch-size=None --global-batch-size=0", kUsage, "--global-batch-size=0: "},
+    {1, "--batch-size=None --global-batch-size=1", kDone, "**** Done"},
+
+    {2, "--model=simplecn", kUsage, "--model=simplecn: unknown model"},
+    {2, "--dataset=mnits", kUsage, "did you mean \"mnist\"?"},
+    {2, "--optimizer=sdg", kUsage, "did you mean \"sgd\"?"},
+    {2, "--loss-func=hinge", kUsage, "--loss-func=hinge: "},
+    {2, "--metrics=acuracy", kUsage, "--metrics=acuracy: "},
+    {2, "--schedulers=warmup", kUsage, "did you mean \"warm_up\"?"},
+    {2, "--schedulers=warm_up,warm_up", kUsage,
+     "--schedulers=warm_up,warm_up: names warm_up twice"},
+    {2, "--dtype=float16", kUsage, "--dtype=float16: "},
+    {2, "--tensor-format=NWHC", kUsage, "--tensor-format=NWHC: "},
+    {2, "--conv-variant=fft", kUsage, "--conv-variant=fft: "},
+    {2, "--conv-direct-method=x", kUsage, kNotYet},
+    {2, "--model-sync-alg=mean", kUsage, "--model-sync-alg=mean: "},
+    {2, "--model-sync-participation=some", kUsage, "--model-sync-participation=some: "},
+    {2, "--parallel=model", kUsage, "--parallel=model: "},
+    {2, "--encryption=rot13", kUsage, "--encryption=rot13: "},
+    {2, "--encryption-security-level=64", kUsage, "--encryption-security-level=64: "},
+
+    {3, "--enable-nccl", kUsage, "--enable-nccl: "},
+    {3, "--enable-gpudirect", kUsage, "--enable-gpudirect: "},
+    {4, "--enable-nccl --enable-gpu", kUsage, "--enable-nccl: "},
+
+    {5, "--augment-flip --augment-flip-prob=0", kUsage, "--augment-flip-prob=0: "},
+    {5, "--augment-flip --augment-flip-prob=1.01", kUsage, "--augment-flip-prob=1.01: "},
+    {5, "--augment-crop --augment-crop-prob=0", kUsage, "--augment-crop-prob=0: "},
+    {5, "--validation-split=1", kUsage, "--validation-split=1: "},
+    {5, "--validation-split=-0.1", kUsage, "--validation-split=-0.1: "},
+    {5, "--validation-split=0", kDone, "**** Done"},
+    {5, "--transform-crop --transform-crop-perc=0", kUsage, "--transform-crop-perc=0: "},
+    {5, "--transform-crop --transform-crop-perc=1.5", kUsage, "--transform-crop-perc=1.5: "},
+    {5, "--dataset-percentage=-1", kUsage, "--dataset-percentage=-1: "},
+    {5, "--dataset-percentage=2.5", kDone, "**** Done"},
+
+    {6, "--augment-crop --augment-crop-size=9", kUsage,
+     "--augment-crop-size=9: is larger than the samples, 8 x 8"},
+    {6, "--augment-crop --augment-crop-size=8", kDone, "**** Done"},
+    {6, "--augment-crop --augment-crop-size=8 --transform-resize --transform-resize-size=7", kUsage,
+     "--augment-crop-size=8: is larger than the samples, 7 x 7"},
+    {6, "--augment-crop --augment-crop-size=9 --transform-resize --transform-resize-size=9", kDone,
+     "**** Done"},
+
+    {7, "--evaluate-only --schedulers=early_stopping", kDone,
+     "warning: --evaluate-only: tests a network with random weights"},
+    {8, "--metrics=precision,recall,f1_score", kDone, "**** Done"},
+    {9, "--loss-func=binary_cross_entropy", kDone, "**** Done"},
+    {9,
+     "--loss-func=binary_cross_entropy --dataset=archive --dataset-path=$TEST_TMPDIR/targets.npz",
+     kFailed, "target 1 of sample 0 of the batch is 1.5, expected 0 to 1"},
+    {10, "--model=vgg16_cifar10", kFailed,
+     "takes samples of 32x32x3 (height x width x channels) and 10 classes, but the data set has "
+     "8x8x1 and 3"},
+    {10, "--model=vgg16_cifar10 --synthetic-input-shape=3,32,32", kFailed,
+     "10 classes, but the data set has 32x32x3 and 3"},
+    {11, "--conv-variant=direct", kUsage, "--conv-variant=direct: "},
+    {11, "--conv-direct-methods-for-best-of=x", kUsage, kNotYet},
+    {12, "--use-mpi-buffers=True --encryption=openfhe", kUsage, kNotYet},
+    {13, "--encryption=tenseal --enable-gpu", kUsage, "--encryption: "},
+    {13, "--encryption=None", kDone, "**** Done"},
+    {14,
+     "--enable-fused-bn-relu --enable-fused-conv-relu --enable-fused-conv-bn "
+     "--enable-fused-conv-bn-relu",
+     kDone, "**** Done"},
+
+    {15, "--model-sync-min-avail=2", kUsage, "--model-sync-min-avail: "},
+    {15, "--model-sync-freq=3", kUsage, "--model-sync-freq: "},
+    {15, "--final-model-sync=False", kDone, "**** Done"},
+    {16, "--tracer-pmlib-device=x", kUsage, "--tracer-pmlib-device: "},
+
+    {17, "--early-stopping-metric=val_recall", kUsage,
+     "early_stopping watches val_recall, which this run does not compute"},
+    {17, "--metrics=recall --early-stopping-metric=val_recall --noearly-stopping-minimize", kDone,
+     "**** Done"},
+    {17, "--validation-split=0 --reduce-lr-on-plateau-metric=val_categorical_accuracy", kUsage,
+     "but there are no validation samples"},
+    {17, "--early-stopping-metric=speed", kUsage, "--early-stopping-metric=speed: "},
+
+    {18, "--learning-rate=0", kUsage, "--learning-rate=0: "},
+    {18, "--learning-rate=-1", kUsage, "--learning-rate=-1: "},
+    {18, "--learning-rate=inf", kUsage, "--learning-rate=inf: "},
+    {18, "--learning-rate=nan", kUsage, "--learning-rate=nan: "},
+    {18, "--reduce-lr-on-plateau-min-lr=0.02", kDone,
+     "warning: --reduce-lr-on-plateau-min-lr=0.02: is above --learning-rate=0.01"},
+    {18, "--schedulers=reduce_lr_every_nepochs --reduce-lr-every-nepochs-min-lr=0.02", kDone,
+     "warning: --reduce-lr-every-nepochs-min-lr=0.02: is above --learning-rate=0.01"},
+};
+
+// Values to predict of which one is no probability.
+void WriteTargets() {
+  const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{20, 1, 8, 8}).value();
+  const Tensor y = Tensor::Zeros(DType::kFloat32, Shape{20, 3}).value();
+  y.data<float>()[7] = 1.5f;
+  ASSERT_TRUE(
+      WriteNpz(::testing::TempDir() + "/targets.npz", {{"x_train", x}, {"y_train", y}}).ok());
+}
+
+// Lines that are no warnings.
+int Errors(const std::string& text) {
+  int errors = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    errors += line.starts_with("benchmark: warning: ") ? 0 : 1;
+  }
+  return errors;
+}
+
+TEST(RulesTest, EveryCaseHasItsExitCodeAndMessage) {
+  WriteTargets();
+  for (const Case& c : kCases) {
+    const bool refused = c.exit_code != kDone;
+    const testing::Outcome outcome = testing::Launch(
+        "apps/benchmark", std::string(kRun) + c.arguments + (refused ? " 2>&1 >/dev/null" : ""));
+    EXPECT_EQ(outcome.exit_code, c.exit_code) << "rule " << c.rule << ": " << c.arguments;
+    EXPECT_NE(outcome.text.find(c.message), std::string::npos)
+        << "rule " << c.rule << ": " << c.arguments << "\n"
+        << outcome.text;
+    if (refused) {
+      EXPECT_EQ(Errors(outcome.text), 1) << outcome.text;
+    }
+  }
+}
+
+TEST(RulesTest, EveryRuleHasACase) {
+  std::array<bool, 18> seen = {};
+  for (const Case& c : kCases) seen[size_t(c.rule - 1)] = true;
+  for (size_t i = 0; i < seen.size(); ++i) EXPECT_TRUE(seen[i]) << "rule " << i + 1;
+}
+
+// In a build without CUDA, and on a machine without a GPU in a build with it.
+TEST(RulesTest, AGpuThatIsNotThereIsWrongUsage) {
+  const testing::Outcome outcome =
+      testing::Launch("apps/benchmark", std::string(kRun) + "--enable-gpu");
+  if (outcome.exit_code == kDone) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_EQ(outcome.exit_code, kUsage);
+  EXPECT_TRUE(outcome.text.starts_with("benchmark: --enable-gpu: ")) << outcome.text;
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,39 @@
+#include "apps/memory_table.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "models/table.h"
+
+namespace dtnn {
+
+std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan,
+                         const Optimizer* optimizer) {
+  const double element = double(SizeOf(dtype));
+  const double values = double(graph.num_parameters()) * element;
+  const double trainable =
+      optimizer == nullptr ? 0 : double(graph.num_trainable_parameters()) * element;
+  const double slots = optimizer == nullptr ? 0 : trainable * optimizer->slots();
+  std::vector<std::pair<std::string, double>> rows = {
+      {"parameters", values},
+      {"gradients of the parameters", trainable},
+      {"optimizer", slots},
+      {"activations", double(plan.activations)},
+      {"gradients of activations", double(plan.gradients)},
+      {"state of layers", double(plan.state)},
+      {"shared by the three above", double(plan.arena)},
+      {"workspace", double(plan.workspace)},
+      {"all", values + trainable + slots + double(plan.total())},
+  };
+  if (optimizer != nullptr)
+    rows[2].first = absl::StrCat("optimizer (", std::string(optimizer->name()), ")");
+  std::string text;
+  for (const auto& [name, bytes] : rows) {
+    absl::StrAppendFormat(&text, "  %-29s: %s\n", name, FormatBytes(bytes));
+  }
+  return text;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,22 @@
+// The memory of a run as lines of a table, "  parameters                   : 1.5 MBytes", for dry
+// runs and verbose ones.
+
+#ifndef DTNN_APPS_MEMORY_TABLE_H_
+#define DTNN_APPS_MEMORY_TABLE_H_
+
+#include <string>
+
+#include "models/graph.h"
+#include "models/plan_layout.h"
+#include "optim/optimizer.h"
+#include "tensor/dtype.h"
+
+namespace dtnn {
+
+// `optimizer`: null for a run that only tests.
+std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan,
+                         const Optimizer* optimizer);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_MEMORY_TABLE_H_
