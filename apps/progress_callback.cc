@@ -24,6 +24,7 @@ absl::Status ProgressCallback::OnPassEnd(const Pass& pass) {
   if (pass.kind != Pass::Kind::kTest) return absl::OkStatus();
   bar_->Finish([&](std::string& line) { line += pass.averages->Format("test_"); });
   bar_.reset();
+  out_ << pass.averages->Report("test_") << std::flush;
   return absl::OkStatus();
 }
 
@@ -33,6 +34,9 @@ absl::Status ProgressCallback::OnEpochEnd(const Pass& training, const Pass* vali
     if (validation != nullptr) line += ", " + validation->averages->Format("val_");
   });
   bar_.reset();
+  out_ << training.averages->Report("");
+  if (validation != nullptr) out_ << validation->averages->Report("val_");
+  out_ << std::flush;
   return absl::OkStatus();
 }
 
