@@ -118,6 +118,7 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(optimizer_, MakeOptimizer(options_));
     Tell(absl::StrCat("**** Loading ", options_.dataset, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset, MakeDataset(options_));
+    DTNN_RETURN_IF_ERROR(CheckFigures(figures_, *dataset));
     DTNN_ASSIGN_OR_RETURN(graph_, BuildModel(options_.model, {.format = FormatOf(options_),
                                                               .sample = dataset->sample(),
                                                               .classes = dataset->outputs()}));

@@ -77,4 +77,22 @@ absl::StatusOr<Figures> MakeFigures(const Options& options) {
   return figures;
 }
 
+absl::Status CheckFigures(const Figures& figures, const Dataset& dataset) {
+  const bool classes = dataset.target_kind() == TargetKind::kClass;
+  const auto refuse = [&](std::string_view flag, std::string_view name) {
+    return UsageError(absl::StrCat(
+        "--", std::string(flag), ": ", std::string(name), " does not fit data set ",
+        std::string(dataset.name()), ", whose targets are ",
+        classes ? "classes, one per sample" : "values, several labels or quantities per sample"));
+  };
+  const auto fits = [&](const auto& figure) {
+    return classes ? figure.TakesClasses() : figure.TakesValues();
+  };
+  if (!fits(*figures.loss)) return refuse("loss-func", figures.loss->name());
+  for (const auto& metric : figures.metrics) {
+    if (!fits(*metric)) return refuse("metrics", metric->name());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace dtnn

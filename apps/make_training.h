@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
+#include "data/dataset.h"
 #include "models/averages.h"
 #include "optim/optimizer.h"
 
@@ -15,6 +16,8 @@ namespace dtnn {
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& options);
 // The loss and the metrics.
 absl::StatusOr<Figures> MakeFigures(const Options& options);
+// A usage error where the loss or a metric is not defined for what the data set's targets are.
+absl::Status CheckFigures(const Figures& figures, const Dataset& dataset);
 
 }  // namespace dtnn
 

@@ -2,8 +2,10 @@
 
 #include <vector>
 
+#include "apps/exit_code.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
+#include "data/testing/counting_dataset.h"
 #include "gtest/gtest.h"
 #include "optim/adam.h"
 #include "optim/adamw.h"
@@ -105,6 +107,31 @@ TEST(MakeTrainingTest, EveryDocumentedLossOptimizerAndMetricIsMade) {
       EXPECT_EQ(figures->metrics[i]->name(), options.metrics[i]);
     }
   }
+}
+
+// Two labels per sample that do not exclude each other.
+class MultiLabelDataset : public dtnn::testing::CountingDataset {
+ public:
+  MultiLabelDataset() : CountingDataset(2) {}
+  TargetKind target_kind() const override { return TargetKind::kValues; }
+};
+
+TEST(MakeTrainingTest, FiguresMustFitTheTargets) {
+  const dtnn::testing::CountingDataset classes(2);
+  const MultiLabelDataset values;
+  Options options;
+  EXPECT_TRUE(CheckFigures(*MakeFigures(options), classes).ok());
+  const absl::Status loss = CheckFigures(*MakeFigures(options), values);
+  EXPECT_EQ(ExitCodeOf(loss), kExitUsage);
+  EXPECT_EQ(loss.message(),
+            "--loss-func: categorical_cross_entropy does not fit data set counting, whose targets "
+            "are values, several labels or quantities per sample");
+  options.loss_func = "binary_cross_entropy";
+  const absl::Status metric = CheckFigures(*MakeFigures(options), values);
+  EXPECT_EQ(std::string(metric.message()).substr(0, 41),
+            "--metrics: categorical_accuracy does not ");
+  options.metrics = {"f1_score", "regression_mse"};
+  EXPECT_TRUE(CheckFigures(*MakeFigures(options), values).ok());
 }
 
 }  // namespace

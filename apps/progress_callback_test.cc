@@ -23,8 +23,10 @@ class ProgressCallbackTest : public ::testing::Test {
     figures.loss = std::make_shared<CategoricalCrossEntropy>();
     for (const char* name : metrics) figures.metrics.push_back(*MakeMetric(name));
     Averages averages(figures, 2);
-    averages.Add(1.5, TensorOf(DType::kFloat32, Shape{2, 2}, {0.9, 0.1, 0.8, 0.2}),
-                 TensorOf(DType::kInt32, Shape{2}, {0, 1}));
+    EXPECT_TRUE(averages
+                    .Add(1.5, TensorOf(DType::kFloat32, Shape{2, 2}, {0.9, 0.1, 0.8, 0.2}),
+                         TensorOf(DType::kInt32, Shape{2}, {0, 1}))
+                    .ok());
     return averages;
   }
 

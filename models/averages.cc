@@ -1,5 +1,6 @@
 #include "models/averages.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace dtnn {
@@ -11,13 +12,21 @@ Averages::Averages(const Figures& figures, int64_t outputs) : figures_(figures),
   sums_.assign(begins_.back(), 0.0);
 }
 
-void Averages::Add(double loss_sum, const Tensor& predictions, const Tensor& targets) {
+absl::Status Averages::Add(double loss_sum, const Tensor& predictions, const Tensor& targets) {
+  const bool classes = targets.dtype() == DType::kInt32;
+  for (const auto& metric : figures_.metrics) {
+    if (classes ? metric->TakesClasses() : metric->TakesValues()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "metric ", std::string(metric->name()), " is not defined for targets that are ",
+        classes ? "classes: it needs values" : "values: it needs classes"));
+  }
   sums_[0] += loss_sum;
   for (size_t i = 0; i < figures_.metrics.size(); ++i) {
     figures_.metrics[i]->Add(predictions, targets,
                              std::span(sums_).subspan(begins_[i], begins_[i + 1] - begins_[i]));
   }
   samples_ += predictions.shape()[0];
+  return absl::OkStatus();
 }
 
 double Averages::Value(size_t figure) const {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "optim/loss.h"
 #include "optim/metric.h"
 #include "tensor/tensor.h"
@@ -29,8 +30,9 @@ class Averages {
   // For a network with `outputs` outputs; shares the figures.
   Averages(const Figures& figures, int64_t outputs);
 
-  // One batch: the sum of its losses, and its predictions for the metrics.
-  void Add(double loss_sum, const Tensor& predictions, const Tensor& targets);
+  // One batch: the sum of its losses, and its predictions for the metrics. InvalidArgument, and
+  // nothing is added, for a metric that is not defined for such targets.
+  absl::Status Add(double loss_sum, const Tensor& predictions, const Tensor& targets);
 
   int64_t samples() const { return samples_; }
   // Figure 0 is the loss, 1 + i metric i. NaN before the first sample.

@@ -88,7 +88,7 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages, bool last) {
   if (averages != nullptr) {
     const double loss = training_plan_->LossSum();
     if (!std::isfinite(loss)) return Diverged(batch, loss);
-    averages->Add(loss, training_plan_->predictions(), batch.targets);
+    DTNN_RETURN_IF_ERROR(averages->Add(loss, training_plan_->predictions(), batch.targets));
   }
   ++batches_done_;
   ++pending_batches_;
@@ -179,7 +179,8 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
       DTNN_RETURN_IF_ERROR(Step(*batch, &averages, pass.step + 1 == pass.steps));
     } else {
       DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch->x, batch->targets));
-      averages.Add(evaluation_plan_->LossSum(), evaluation_plan_->predictions(), batch->targets);
+      DTNN_RETURN_IF_ERROR(averages.Add(evaluation_plan_->LossSum(),
+                                        evaluation_plan_->predictions(), batch->targets));
     }
     ++pass.step;
     pass.done += batch->global_count;

@@ -322,6 +322,15 @@ TEST(TrainerTest, ClippingShortensLongGradients) {
   EXPECT_TRUE(Close(AfterAnEpoch(9, 6, 0.5), clipped, 1e-12)) << "of the accumulated gradient";
 }
 
+TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
+  Averages averages(Options().figures, 2);
+  const Tensor predictions = dtnn::testing::ZeroTensor(DType::kFloat32, Shape{3, 2});
+  EXPECT_EQ(averages.Add(1, predictions, predictions).message(),
+            "metric categorical_accuracy is not defined for targets that are values: it needs "
+            "classes");
+  EXPECT_EQ(averages.samples(), 0);
+}
+
 TEST(TrainerTest, ADivergedLossStopsTheRun) {
   TrainerOptions options = Options();
   options.learning_rate = 1e30;
