@@ -51,7 +51,7 @@ class PoolCpu : public Pool {
       ParallelFor(0, batch * pass.spec.channels, GrainOf(plane),
                   [&](int64_t begin, int64_t end) { PoolBackwardNchw(pass, begin, end); });
     } else {
-      const int64_t units = pass.Is2x2() ? pass.out_height : pass.disjoint ? pass.spec.height : 1;
+      const int64_t units = pass.Is2x2() ? pass.out_height : pass.spec.height;
       ParallelFor(0, batch * units, GrainOf(plane * pass.spec.channels / units),
                   [&](int64_t begin, int64_t end) { PoolBackwardNhwc(pass, begin, end); });
     }

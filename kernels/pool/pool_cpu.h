@@ -29,6 +29,10 @@ struct PoolPass {
     return spec.window == Pair(2) && spec.stride == Pair(2) && spec.padding == Pair(0) &&
            spec.dilation == Pair(1);
   }
+  // So does the commonest one with windows that overlap.
+  bool Is3x3() const {
+    return spec.window == Pair(3) && spec.stride == Pair(1) && spec.dilation == Pair(1);
+  }
 };
 
 // One channel of one image.
@@ -82,8 +86,8 @@ inline Holder HolderOf(int64_t position, int64_t window, int64_t stride, int64_t
   return inside ? Holder{output, offset / dilation} : Holder{};
 }
 
-// A unit of work: an output row (forward; also backward for 2x2 windows), an input row (backward,
-// disjoint) or an image (backward, overlapping).
+// A unit of work: an output row (forward; also backward for 2x2 windows with stride 2) or an input
+// row (backward).
 void PoolForwardNhwc(const PoolPass& pass, int64_t begin, int64_t end);
 void PoolBackwardNhwc(const PoolPass& pass, int64_t begin, int64_t end);
 // A unit of work is a plane: one channel of one image.

@@ -1,6 +1,7 @@
-// Pooling of planes (NCHW, or NHWC with one channel): vectors run along a row of outputs. Where the
-// horizontal stride is 1, masks keep the padding out; where it is 2, windows at the edges go
-// element by element, and so do all windows of other strides.
+// Pooling of planes (NCHW, or NHWC with one channel): vectors run along a row of outputs, or along
+// a plane where outputs lie where inputs do. Where the horizontal stride is 1, masks keep the
+// padding out; where it is 2, windows at the edges go element by element, and so do all windows of
+// other strides.
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@
 #include "kernels/elementwise/transform-inl.h"
 #include "kernels/pool/pool_2x2-inl.h"
 #include "kernels/pool/pool_dense-inl.h"
+#include "kernels/pool/pool_same-inl.h"
 #include "kernels/pool/run-inl.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NCHW_CC_
@@ -230,6 +232,7 @@ void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
   const bool bytes = pass.spec.WinnerDType() == DType::kUint8;
   const VectorColumns vectors(pass);
 #if DTNN_MASKED_MEMORY
+  if (SamePlanes<T>::Serves(pass)) return SamePlanes<T>(pass).Forward(begin, end);
   const bool global_mean = pass.average() && IsGlobal(pass);
   if (pass.spec.stride.horizontal == 1 && pass.spec.window.horizontal <= kMostMasks && bytes &&
       !global_mean) {
@@ -256,6 +259,9 @@ void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
 
 template <typename T>
 void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
+#if DTNN_MASKED_MEMORY
+  if (SamePlanes<T>::Serves(pass)) return SamePlanes<T>(pass).Backward(begin, end);
+#endif
   const TapOffsets offsets(pass.spec);
   for (int64_t number = begin; number < end; ++number) {
     const Plane<T> plane(pass, number);

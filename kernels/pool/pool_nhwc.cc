@@ -13,6 +13,7 @@
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
 #include "kernels/pool/pool_2x2-inl.h"
+#include "kernels/pool/pool_3x3-inl.h"
 #include "kernels/pool/winners-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -154,26 +155,48 @@ void GatherRows(const PoolPass& pass, int64_t begin, int64_t end) {
   }
 }
 
-// Overlapping windows: an image at a time, first zeros, then every window adds to its elements.
+// The windows [begin, end) along one axis that may hold a position; with dilation not all do.
+struct Holders {
+  int64_t begin, end;
+};
+HWY_INLINE Holders HoldersOf(int64_t position, int64_t window, int64_t stride, int64_t padding,
+                             int64_t dilation, int64_t outputs) {
+  const int64_t at = position + padding, reach = dilation * (window - 1);
+  const int64_t begin = at <= reach ? 0 : Quotient(at - reach + stride - 1, stride);
+  return {begin, std::min(outputs, Quotient(at, stride) + 1)};
+}
+
+// Overlapping windows: every input element gathers from all windows that hold it.
 template <typename T, typename W>
-void ScatterImages(const PoolPass& pass, int64_t begin, int64_t end) {
+void GatherOverlapping(const PoolPass& pass, int64_t begin, int64_t end) {
   const PoolSpec& s = pass.spec;
-  const int64_t pixels = s.height * s.width;
-  if (!pass.accumulate) ZeroPixels<T>(pass, begin * pixels, end * pixels);
-  for (int64_t row = begin * pass.out_height; row < end * pass.out_height; ++row) {
-    const int64_t image = row / pass.out_height * s.height;
-    const Taps rows = RowTaps(s, row % pass.out_height);
-    for (int64_t column = 0; column < pass.out_width; ++column) {
-      const Taps columns = ColumnTaps(s, column);
-      const T scale = 1 / T(rows.count() * columns.count());
-      for (int64_t kh = rows.begin; kh < rows.end; ++kh) {
-        for (int64_t kw = columns.begin; kw < columns.end; ++kw) {
-          T* dx = PixelAt<T>(pass.in, s.width, image + rows.origin + kh * s.dilation.vertical,
-                             columns.origin + kw * s.dilation.horizontal);
-          SpreadPixel<T, W>(pass, row * pass.out_width + column, scale,
-                            kh * s.window.horizontal + kw, true, dx);
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t image = row / s.height, at_row = row % s.height + s.padding.vertical;
+    const Holders rows = HoldersOf(row % s.height, s.window.vertical, s.stride.vertical,
+                                   s.padding.vertical, s.dilation.vertical, pass.out_height);
+    for (int64_t column = 0; column < s.width; ++column) {
+      const int64_t at_column = column + s.padding.horizontal;
+      const Holders columns =
+          HoldersOf(column, s.window.horizontal, s.stride.horizontal, s.padding.horizontal,
+                    s.dilation.horizontal, pass.out_width);
+      T* dx = PixelAt<T>(pass.in, s.width, row, column);
+      bool add = pass.accumulate;
+      for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
+        const int64_t down = at_row - oh * s.stride.vertical;
+        if (s.dilation.vertical > 1 && down % s.dilation.vertical != 0) continue;
+        const int64_t first_tap = Quotient(down, s.dilation.vertical) * s.window.horizontal;
+        for (int64_t ow = columns.begin; ow < columns.end; ++ow) {
+          const int64_t right = at_column - ow * s.stride.horizontal;
+          if (s.dilation.horizontal > 1 && right % s.dilation.horizontal != 0) continue;
+          const T elements =
+              pass.average() ? T(RowTaps(s, oh).count() * ColumnTaps(s, ow).count()) : T(1);
+          SpreadPixel<T, W>(pass, (image * pass.out_height + oh) * pass.out_width + ow,
+                            1 / elements, first_tap + Quotient(right, s.dilation.horizontal), add,
+                            dx);
+          add = true;
         }
       }
+      if (!add) std::memset(dx, 0, size_t(s.channels) * sizeof(T));
     }
   }
 }
@@ -263,6 +286,12 @@ void BackwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
 template <typename T>
 void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
   if (pass.Is2x2()) return ForwardRowPairs<T>(pass, begin, end);
+  if (pass.Is3x3()) {
+    return ForEachTile(
+        begin, end, pass.out_height,
+        [&](int64_t image, int64_t row) { ForwardTiles<kTileRows, T>(pass, image, row); },
+        [&](int64_t image, int64_t row) { ForwardTiles<1, T>(pass, image, row); });
+  }
   pass.spec.WinnerDType() == DType::kUint8 ? ForwardRows<T, uint8_t>(pass, begin, end)
                                            : ForwardRows<T, int32_t>(pass, begin, end);
 }
@@ -270,7 +299,13 @@ void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
 template <typename T, typename W>
 void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
   if (pass.Is2x2()) return BackwardRowPairs<T>(pass, begin, end);
-  pass.disjoint ? GatherRows<T, W>(pass, begin, end) : ScatterImages<T, W>(pass, begin, end);
+  if (pass.Is3x3()) {
+    return ForEachTile(
+        begin, end, pass.spec.height,
+        [&](int64_t image, int64_t row) { BackwardTiles<kTileRows, T>(pass, image, row); },
+        [&](int64_t image, int64_t row) { BackwardTiles<1, T>(pass, image, row); });
+  }
+  pass.disjoint ? GatherRows<T, W>(pass, begin, end) : GatherOverlapping<T, W>(pass, begin, end);
 }
 
 void Forward(const PoolPass& pass, int64_t begin, int64_t end) {

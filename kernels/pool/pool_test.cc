@@ -51,6 +51,15 @@ std::vector<PoolSpec> Specs() {
     specs.push_back(Spec({1, 5, width, 2}, 3, 2, 1));
     specs.push_back(Spec({1, 5, width, 2}, {2, 5}, 2, 0));
   }
+  for (const int64_t height : {1, 3, 4, 9}) {  // 3x3 with stride 1: tiles of four rows
+    for (const int64_t channels : {1, 3, 16, 17}) {
+      specs.push_back(Spec({2, height, 5, channels}, 3, 1, 1));
+      specs.push_back(Spec({2, height, 1, channels}, 3, 1, 2));
+      if (height > 2) specs.push_back(Spec({2, height, 6, channels}, 3, 1, {0, 2}));
+    }
+  }
+  specs.push_back(Spec({1, 61, 70, 1}, 3, 1, 1));               // several bands of a plane
+  specs.push_back(Spec({1, 3, 800, 1}, 3, 1, 1));               // a row too long for a band
   specs.push_back(Spec({2, 7, 8, 6}, 3, 2));                    // overlapping
   specs.push_back(Spec({2, 7, 8, 6}, 3, 2, 1));                 // overlapping, padded
   specs.push_back(Spec({2, 9, 8, 6}, 2, 3));                    // stride > window: gaps
