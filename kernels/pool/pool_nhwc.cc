@@ -170,6 +170,8 @@ HWY_INLINE Holders HoldersOf(int64_t position, int64_t window, int64_t stride, i
 template <typename T, typename W>
 void GatherOverlapping(const PoolPass& pass, int64_t begin, int64_t end) {
   const PoolSpec& s = pass.spec;
+  int64_t scaled = -1;  // the window that `scale` is of
+  T scale = 1;
   for (int64_t row = begin; row < end; ++row) {
     const int64_t image = row / s.height, at_row = row % s.height + s.padding.vertical;
     const Holders rows = HoldersOf(row % s.height, s.window.vertical, s.stride.vertical,
@@ -188,11 +190,13 @@ void GatherOverlapping(const PoolPass& pass, int64_t begin, int64_t end) {
         for (int64_t ow = columns.begin; ow < columns.end; ++ow) {
           const int64_t right = at_column - ow * s.stride.horizontal;
           if (s.dilation.horizontal > 1 && right % s.dilation.horizontal != 0) continue;
-          const T elements =
-              pass.average() ? T(RowTaps(s, oh).count() * ColumnTaps(s, ow).count()) : T(1);
-          SpreadPixel<T, W>(pass, (image * pass.out_height + oh) * pass.out_width + ow,
-                            1 / elements, first_tap + Quotient(right, s.dilation.horizontal), add,
-                            dx);
+          const int64_t output = (image * pass.out_height + oh) * pass.out_width + ow;
+          if (pass.average() && output != scaled) {
+            scale = 1 / T(RowTaps(s, oh).count() * ColumnTaps(s, ow).count());
+            scaled = output;
+          }
+          SpreadPixel<T, W>(pass, output, scale, first_tap + Quotient(right, s.dilation.horizontal),
+                            add, dx);
           add = true;
         }
       }
