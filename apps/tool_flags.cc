@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <optional>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -62,10 +62,19 @@ std::string Default(const ToolFlag& flag) {
 }  // namespace
 
 absl::StatusOr<bool> ParseToolFlags(std::span<const std::string> arguments,
-                                    std::span<const ToolFlag> flags) {
+                                    std::span<const ToolFlag> flags,
+                                    std::vector<std::string>* others) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--help" || argument == "-h") return true;
+    if (others != nullptr && argument == "--") {
+      others->insert(others->end(), arguments.begin() + ptrdiff_t(i) + 1, arguments.end());
+      return false;
+    }
+    if (others != nullptr && !argument.starts_with("--")) {
+      others->push_back(argument);
+      continue;
+    }
     if (!argument.starts_with("--") || argument.size() == 2) {
       return UsageError(absl::StrCat("\"", argument, "\": is no option (--help shows all)"));
     }

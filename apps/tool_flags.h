@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -27,9 +28,11 @@ struct ToolFlag {
   int64_t least = 0;                                  // of numbers
 };
 
-// True when --help was asked for. `arguments` without the program's name.
+// True when --help was asked for. `arguments` without the program's name. What is no flag, and all
+// behind "--", goes to `others`, such as the files to work on; null: a usage error.
 absl::StatusOr<bool> ParseToolFlags(std::span<const std::string> arguments,
-                                    std::span<const ToolFlag> flags);
+                                    std::span<const ToolFlag> flags,
+                                    std::vector<std::string>* others = nullptr);
 
 // `summary`, then a line per flag with its default.
 std::string ToolHelp(std::string_view summary, std::span<const ToolFlag> flags);

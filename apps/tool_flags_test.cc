@@ -51,6 +51,16 @@ TEST(ToolFlagsTest, MistakesAreUsageErrors) {
   EXPECT_EQ(error({"--"}), "\"--\": is no option (--help shows all)");
 }
 
+TEST(ToolFlagsTest, OtherArgumentsAreGivenBack) {
+  Settings settings;
+  const ToolFlag flags[] = {{"count", &settings.count, "how many"}};
+  std::vector<std::string> others;
+  const std::vector<std::string> arguments = {"a", "--count", "7", "b", "--", "--count=8", "-h"};
+  EXPECT_FALSE(ParseToolFlags(arguments, flags, &others).value());
+  EXPECT_EQ(others, (std::vector<std::string>{"a", "b", "--count=8", "-h"}));
+  EXPECT_EQ(settings.count, 7);
+}
+
 TEST(ToolFlagsTest, HelpNamesEveryFlagAndItsDefault) {
   Settings settings;
   const ToolFlag flags[] = {{"count", &settings.count, "how many"},

@@ -1,0 +1,41 @@
+// What a trained network says about image files: decoded, cropped and resized to the network's
+// input, normalised as in training, in batches through one evaluation plan.
+
+#ifndef DTNN_APPS_PREDICT_RUN_H_
+#define DTNN_APPS_PREDICT_RUN_H_
+
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+struct PredictOptions {
+  std::string weights = {};  // a file of weights or a checkpoint
+  std::string model = {};    // empty: as the file says
+  std::string weights_format = "auto";
+  // Samples and classes: those of a data set of fixed extents, or the network's own; the shape as
+  // channels,height,width and the names of the classes go before both.
+  std::string dataset = {};
+  std::string input_shape = {};
+  std::string class_names = {};  // a file of a name per line, or the folder of a data set
+  std::string crop = "1";        // of each side, this fraction in the middle is kept
+  bool normalize = false;
+  std::string normalize_offset = "-0.45", normalize_scale = "3.75";
+  std::string mean = {}, std = {};  // of the training data: one number, or one per channel
+  std::string format = "text";      // or csv, json
+  int64_t top = 1;                  // classes per file
+  int64_t batch = 32;
+};
+
+// `paths`: image files, and folders of them at any depth. Files that cannot be read are named on
+// `errors`, the others are answered, and the result is not OK.
+absl::Status Predict(const PredictOptions& options, std::span<const std::string> paths,
+                     std::ostream& out, std::ostream& errors);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PREDICT_RUN_H_
