@@ -233,6 +233,15 @@ TEST(BenchmarkStateTest, DryRunsTakeNoMemoryOfTheirOwn) {
   EXPECT_LT(outcome.peak_bytes, int64_t{400} << 20);
 }
 
+TEST(BenchmarkStateTest, DryRunsSayWhereTheSamplesAreTheNetworksOwn) {
+  const char* const note = "**** The files of --dataset=archive say how large samples are";
+  const Outcome files = Launch("--model=simplecnn8 --dataset=archive --dry-run");
+  EXPECT_EQ(files.exit_code, 0) << files.text;
+  EXPECT_THAT(files.text, HasSubstr(note));
+  EXPECT_THAT(Launch("--model=simplecnn8 --dataset=mnist --dry-run").text,
+              Not(HasSubstr("say how large")));
+}
+
 TEST(BenchmarkStateTest, QuietAndVerboseRunsAreLessAndMore) {
   const std::string run = std::string(kSmallRun) + "--evaluate ";
   const Outcome quiet = Launch(run + "--quiet"), usual = Launch(run),

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "apps/exit_code.h"
 #include "apps/expected_files.h"
 #include "apps/flags/nearest.h"
@@ -125,8 +126,10 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
 absl::Status CheckDataset(const CheckOptions& options, std::ostream& out) {
   const std::vector<std::string_view> names = SplitList(FindOption("dataset")->words);
   if (std::ranges::find(names, options.dataset) == names.end()) {
-    return UsageError(absl::StrCat("--dataset=", options.dataset, ": unknown data set",
-                                   DidYouMean(options.dataset, names)));
+    return UsageError(
+        absl::StrCat("--dataset=", options.dataset, ": must be one of: ",
+                     absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", "),
+                     DidYouMean(options.dataset, names)));
   }
   if (options.dataset == "synthetic") {
     out << options.dataset << ": has no files\n";

@@ -139,8 +139,10 @@ TEST(CheckDatasetTest, ArchivesAreOpened) {
 }
 
 TEST(CheckDatasetTest, WrongUseIsSaid) {
-  EXPECT_EQ(Check("cifra10", "x").text,
-            "--dataset=cifra10: unknown data set; did you mean \"cifar10\"?");
+  EXPECT_EQ(
+      Check("cifra10", "x").text,
+      "--dataset=cifra10: must be one of: mnist, cifar10, imagenet, chestxray, cyclone, tsunamis, "
+      "archive, folder, synthetic; did you mean \"cifar10\"?");
   EXPECT_EQ(ExitCodeOf(Check("", "").status), kExitUsage);
   EXPECT_EQ(ExitCodeOf(Check("mnist", "").status), kExitUsage);
   EXPECT_TRUE(Check("synthetic", "").status.ok());

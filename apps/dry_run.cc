@@ -35,6 +35,10 @@ absl::Status DryRun(const Options& options, std::ostream& out) {
                                        .loss = figures.loss.get(),
                                        .conv_variant = options.conv_variant}));
   out << "**** " << graph.name() << " model...\n" << FormatTable(graph, dtype, Device::Cpu());
+  if (!options.dataset.empty() && !model.sample) {
+    out << "**** The files of --dataset=" << options.dataset
+        << " say how large samples are; these are the network's own\n";
+  }
   out << absl::StrFormat("**** One sample: %d multiply-adds forward\n", graph.multiply_adds());
   out << absl::StrFormat("**** Memory for %s batches of %d samples:\n",
                          options.evaluate_only ? "testing" : "training on", batch);

@@ -100,9 +100,14 @@ class LoaderMaker {
   // What --dataset-percentage takes of some samples of a part.
   absl::StatusOr<std::unique_ptr<Loader>> Load(Part part, std::vector<int64_t> indices,
                                                const LoaderOptions& loading) {
-    DTNN_ASSIGN_OR_RETURN(indices, TakeFraction(indices, options_.dataset_percentage, loading.seed,
-                                                dataset_->groups(part).begins));
-    return Loader::Create(dataset_, part, std::move(indices), loading);
+    absl::StatusOr<std::vector<int64_t>> taken = TakeFraction(
+        indices, options_.dataset_percentage, loading.seed, dataset_->groups(part).begins);
+    if (!taken.ok()) {
+      return absl::Status(taken.status().code(),
+                          absl::StrCat("--dataset-percentage=", options_.dataset_percentage, ": ",
+                                       taken.status().message()));
+    }
+    return Loader::Create(dataset_, part, *std::move(taken), loading);
   }
 
   const Options& options_;

@@ -34,6 +34,12 @@ TEST_F(LoadersTest, TheTestPartAsValidationLeavesAllToTrainOn) {
   EXPECT_EQ(loaders.validation->samples(), 20);
 }
 
+TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
+  options_.dataset_percentage = 0.001;
+  EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
+            "--dataset-percentage=0.001: a fraction of 0.001 leaves none of 40 samples");
+}
+
 TEST_F(LoadersTest, OnlyWhatTheRunNeeds) {
   options_.evaluate = false;
   options_.validation_split = 0;

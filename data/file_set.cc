@@ -19,6 +19,12 @@
 namespace dtnn {
 namespace {
 
+// For messages; long lists are numbered files.
+std::string NamesOf(const FileSet& set) {
+  if (set.names.size() <= 8) return absl::StrJoin(set.names, ", ");
+  return absl::StrCat(set.names.front(), " to ", set.names.back());
+}
+
 namespace fs = std::filesystem;
 
 enum class Kind : uint8_t { kNothing, kFile, kFolder };
@@ -111,9 +117,9 @@ absl::StatusOr<std::vector<LoadedFile>> FromArchive(const FileSet& set, const st
     }
   }
   if (std::find(exists.begin(), exists.end(), true) == exists.end()) {
-    return absl::NotFoundError(
-        absl::StrCat(path, ": the archive holds none of ", absl::StrJoin(set.names, ", "),
-                     ", neither bare nor in ", set.folder, "/. ", set.how_to_get));
+    return absl::NotFoundError(absl::StrCat(path, ": the archive holds none of ", NamesOf(set),
+                                            ", neither bare nor in ", set.folder, "/. ",
+                                            set.how_to_get));
   }
   DTNN_ASSIGN_OR_RETURN(const size_t wanted, Complete(set, path, exists));
   files.resize(wanted);
@@ -138,9 +144,9 @@ absl::StatusOr<std::vector<LoadedFile>> LoadFiles(const FileSet& set, const std:
   const fs::path archive = folder / set.archive;
   DTNN_ASSIGN_OR_RETURN(const Kind packed, LookAt(archive));
   if (packed == Kind::kFile) return FromArchive(set, archive.string());
-  return absl::NotFoundError(absl::StrCat(
-      path, ": the folder holds none of ", absl::StrJoin(set.names, ", "), ", no folder ",
-      set.folder, " with them and no ", set.archive, ". ", set.how_to_get));
+  return absl::NotFoundError(absl::StrCat(path, ": the folder holds none of ", NamesOf(set),
+                                          ", no folder ", set.folder, " with them and no ",
+                                          set.archive, ". ", set.how_to_get));
 }
 
 }  // namespace dtnn

@@ -34,7 +34,7 @@ struct LoadedFile {
   std::vector<uint8_t> bytes;
 };
 
-// In the order of the names. NotFound lists all names that were looked for, or those missing beside
+// In the order of the names. NotFound lists the names that were looked for, or those missing beside
 // the others; ResourceExhausted for a file larger than the limits; other errors of
 // archive_reader.h.
 absl::StatusOr<std::vector<LoadedFile>> LoadFiles(const FileSet& set, const std::string& path);

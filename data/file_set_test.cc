@@ -89,6 +89,12 @@ TEST(FileSetTest, NotFoundListsEveryName) {
   EXPECT_THAT(Error(Set(), archive), HasSubstr("the archive holds none of a, b, c"));
 }
 
+TEST(FileSetTest, NotFoundNamesBothEndsOfALongList) {
+  FileSet set = Set();
+  set.names = {"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9"};
+  EXPECT_THAT(Error(set, NewFolder("long")), HasSubstr("holds none of f1 to f9, no folder"));
+}
+
 TEST(FileSetTest, APartOfTheFilesIsNotEnough) {
   const std::string folder = NewFolder("part");
   WriteFile(folder, "b", Bytes{1});

@@ -50,6 +50,12 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
         std::string(path), ": cannot be written: there is no folder ", folder.string()));
   }
   if (epochs_done == 0) return history;
+  if (!std::filesystem::exists(path, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        std::string(path), ": is gone, or another run's name; expected the lines of the ",
+        epochs_done,
+        " epochs that are done. Give the file of the run that is gone on with, or none"));
+  }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const int64_t wanted = epochs_done + (form == Form::kCsv ? 1 : 0);

@@ -110,7 +110,8 @@ TEST_F(HistoryTest, RefusesToGoOnWithAFileThatIsTooShort) {
   const absl::Status status = History::Create(path, *trainer_, 2).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": has 2 lines, but 3"));
-  EXPECT_FALSE(History::Create(Path("missing"), *trainer_, 1).ok());
+  EXPECT_THAT(std::string(History::Create(Path("missing"), *trainer_, 1).status().message()),
+              HasSubstr("missing: is gone, or another run's name; expected the lines of the 1 "));
 }
 
 TEST_F(HistoryTest, AFolderThatIsMissingIsNamedBeforeTheFirstEpoch) {

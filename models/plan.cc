@@ -302,9 +302,10 @@ absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradi
   DTNN_RETURN_IF_ERROR(CheckTargets(targets));
   const bool values = targets.dtype() != DType::kInt32;
   if (values ? !takes_values_ : !takes_classes_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("this loss is not defined for targets that are ",
-                     values ? "values: it needs classes" : "classes: it needs values"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this loss is not defined for targets that are ",
+        values ? "values: it needs classes (mse, mae and binary_cross_entropy take values)"
+               : "classes: it needs values"));
   }
   Tensor device_targets = targets;
   if (!context_->device().is_cpu()) {

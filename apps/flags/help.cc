@@ -56,8 +56,9 @@ std::string Placeholder(const OptionSpec& spec) {
       return "=" + words;
     }
     case OptionType::kWords:
-    case OptionType::kMetric:
       return "=NAME,...";
+    case OptionType::kMetric:
+      return "=NAME";
   }
   return "";
 }
@@ -72,6 +73,11 @@ void AppendOption(const OptionSpec& spec, std::string& out) {
     out.append(kHelpColumn - width, ' ');
   }
   std::string text(spec.help);
+  if (text.ends_with(':')) {
+    const std::vector<std::string_view> words = SplitList(spec.words);
+    absl::StrAppend(&text, " ",
+                    absl::StrJoin(std::vector<std::string>(words.begin(), words.end()), ", "));
+  }
   if (const std::string value = DefaultText(spec); value != "None") {
     absl::StrAppend(&text, " [", value, "]");
   }

@@ -50,6 +50,16 @@ TEST(HelpTest, TopicShowsItsGroupOnly) {
   EXPECT_TRUE(HelpText("benchmark", "encryption").ok());
 }
 
+TEST(HelpTest, ListsTheWordsOfLists) {
+  std::string help = HelpText("benchmark", "").value();
+  std::ranges::replace(help, '\n', ' ');
+  for (const char* word : {" reduce_lr_every_nepochs,", " one_cycle ", " top5_accuracy,",
+                           " per_class_report ", " binary_cross_entropy,"}) {
+    EXPECT_TRUE(Contains(help, word)) << word;
+  }
+  EXPECT_TRUE(Contains(help, "--early-stopping-metric=NAME "));
+}
+
 TEST(HelpTest, UnknownTopicIsAUsageError) {
   const absl::Status status = HelpText("benchmark", "optimiser").status();
   EXPECT_EQ(ExitCodeOf(status), kExitUsage);

@@ -227,13 +227,16 @@ constexpr OptionSpec kTable[] = {
         "largest Euclidean norm of the gradient; longer ones are shortened; 0: off", kAtLeast0),
     Now("accumulate-steps", kOptimizer, kInt, &O::accumulate_steps,
         "batches whose gradients make one update", kAtLeast1),
-    Now("loss-func", kOptimizer, kWords, &O::loss_func, "loss to minimise", kLossesAndMetrics),
+    Now("loss-func", kOptimizer, kWords, &O::loss_func,
+        "loss to minimise: categorical_cross_entropy, binary_cross_entropy, mse or mae; metrics "
+        "may "
+        "stand beside it",
+        kLossesAndMetrics),
     Now("label-smoothing", kOptimizer, kReal, &O::label_smoothing,
         "share of the target that categorical_cross_entropy spreads over all classes", kBelow1),
-    Now("metrics", kOptimizer, kWords, &O::metrics, "comma list of what is measured besides",
-        kMetrics),
+    Now("metrics", kOptimizer, kWords, &O::metrics, "what is measured besides; of:", kMetrics),
 
-    Now("schedulers", kSchedulers, kWords, &O::schedulers, "comma list, run in this order",
+    Now("schedulers", kSchedulers, kWords, &O::schedulers, "run in the order given; of:",
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
         "stop_at_loss,cosine,one_cycle"),
     Now("model-dir", kSchedulers, kText, &O::model_dir,

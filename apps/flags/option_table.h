@@ -70,7 +70,7 @@ struct OptionSpec {
   std::string_view name = {};  // with dashes
   OptionGroup group = {};
   OptionType type = {};
-  std::string_view help = {};  // one line
+  std::string_view help = {};  // one line; after a colon at its end --help lists the words
   Range range = {};
   std::string_view words = {};          // comma list of the words that work in this build
   std::string_view missing_words = {};  // comma list of known words that do not yet
