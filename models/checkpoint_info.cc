@@ -22,6 +22,7 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
   message->set_learning_rate(state.learning_rate);
   message->set_random_seed(state.random_seed);
   for (double sum : state.figure_sums) message->add_figure_sums(sum);
+  for (const std::string& name : state.figure_names) message->add_figure_names(name);
   message->set_figure_samples(state.figure_samples);
   for (const auto& [name, values] : state.schedulers) {
     proto::SchedulerState& scheduler = (*message->mutable_schedulers())[name];
@@ -44,6 +45,7 @@ TrainingState FromProto(const proto::TrainingState& message) {
   state.learning_rate = message.learning_rate();
   state.random_seed = message.random_seed();
   state.figure_sums.assign(message.figure_sums().begin(), message.figure_sums().end());
+  state.figure_names.assign(message.figure_names().begin(), message.figure_names().end());
   state.figure_samples = message.figure_samples();
   for (const auto& [name, scheduler] : message.schedulers()) {
     state.schedulers[name].assign(scheduler.values().begin(), scheduler.values().end());

@@ -26,6 +26,7 @@ CheckpointInfo Some() {
                    .learning_rate = 0.1,
                    .random_seed = std::numeric_limits<uint64_t>::max(),
                    .figure_sums = {1.5, -0.0, 1e300},
+                   .figure_names = {"mse", "mae", "recall"},
                    .figure_samples = 1088};
   info.training.schedulers["warm_up"] = {};
   info.training.schedulers["early_stopping"] = {0.25, std::numeric_limits<double>::infinity()};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -247,6 +248,12 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
   return RunEpochs(training, validation, epochs, callbacks);
 }
 
+static std::vector<std::string> FigureNames(const Figures& figures) {
+  std::vector<std::string> names = {std::string(figures.loss->name())};
+  for (const auto& metric : figures.metrics) names.emplace_back(metric->name());
+  return names;
+}
+
 absl::StatusOr<TrainingState> Trainer::State() {
   if (!settled()) {
     return absl::FailedPreconditionError(
@@ -265,6 +272,7 @@ absl::StatusOr<TrainingState> Trainer::State() {
   state.figure_samples = int64_t(sums.back());
   sums.pop_back();
   state.figure_sums = std::move(sums);
+  state.figure_names = FigureNames(options_.figures);
   return state;
 }
 
@@ -280,6 +288,13 @@ absl::Status Trainer::Restore(const TrainingState& state) {
         absl::StrCat("the run was left in the middle of an epoch with ", state.figure_sums.size(),
                      " sums for its loss and metrics; this one has ", sums,
                      ": give it the same --loss-func and --metrics"));
+  }
+  const std::vector<std::string> names = FigureNames(options_.figures);
+  if (state.step_in_epoch > 0 && !state.figure_names.empty() && state.figure_names != names) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the run was left in the middle of an epoch with the loss and metrics ",
+                     absl::StrJoin(state.figure_names, ","), "; this one has ",
+                     absl::StrJoin(names, ","), ": give it the same --loss-func and --metrics"));
   }
   epochs_done_ = state.epoch;
   step_in_epoch_ = state.step_in_epoch;

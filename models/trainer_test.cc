@@ -9,6 +9,7 @@
 #include "comm/local.h"
 #include "data/split.h"
 #include "data/synthetic.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "layers/layer.h"
 #include "models/builder.h"
@@ -274,6 +275,10 @@ TEST(TrainerTest, RestoreRefusesAnotherRun) {
   state.random_seed = 1;
   EXPECT_FALSE(session.trainer->Restore(state).ok()) << "another seed";
   state.random_seed = Options().random_seed;
+  state.figure_names = {"mse", "categorical_accuracy"};
+  EXPECT_THAT(std::string(session.trainer->Restore(state).message()),
+              ::testing::HasSubstr("give it the same --loss-func and --metrics"));
+  state.figure_names = {"categorical_cross_entropy", "categorical_accuracy"};
   state.sampler = {.batch = 8, .samples = 48, .seed = 2};
   ASSERT_TRUE(session.trainer->Restore(state).ok());
   const absl::Status status = session.Train(1, {});

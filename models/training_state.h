@@ -36,8 +36,9 @@ struct TrainingState {
   uint64_t random_seed = 0;
 
   // The running averages of the epoch in progress, over all ranks: sums of the loss and of every
-  // metric, and over how many samples.
+  // metric, over how many samples, and their names (none in files of older versions).
   std::vector<double> figure_sums = {};
+  std::vector<std::string> figure_names = {};
   int64_t figure_samples = 0;
 
   // By scheduler, whatever each needs to go on (best value so far, epochs waited, ...).
