@@ -43,7 +43,9 @@ std::string TrainPath(const Options& options) {
 
 std::string TestPath(const Options& options) { return PathOf(options, options.dataset_test_path); }
 
-bool ReadsTraining(const Options& options) { return !options.evaluate_only; }
+bool ReadsTraining(const Options& options) {
+  return !options.evaluate_only || options.standardize;  // whose figures are of the training part
+}
 
 bool ReadsTest(const Options& options) {
   return options.evaluate || options.evaluate_only || options.test_as_validation;

@@ -53,5 +53,14 @@ TEST(OptionsTest, PathOfAPartOutranksTheCommonPath) {
   EXPECT_EQ(TestPath(options), "test");
 }
 
+TEST(OptionsTest, TestingReadsTrainingDataOnlyForTheirStatistics) {
+  Options options;
+  EXPECT_TRUE(ReadsTraining(options));
+  options.evaluate_only = true;
+  EXPECT_FALSE(ReadsTraining(options));
+  options.standardize = true;
+  EXPECT_TRUE(ReadsTraining(options));
+}
+
 }  // namespace
 }  // namespace dtnn
