@@ -168,8 +168,11 @@ class BenchmarkRun {
         *trainer_, *store_, *context_,
         ScheduleOptions{.schedulers = std::move(schedulers),
                         .say = [this](std::string_view line) { out_ << line << "\n"; },
-                        .save = [this](std::string_view, int64_t epoch,
-                                       const Tensor& values) { return SaveModel(epoch, values); }});
+                        .save =
+                            [this](std::string_view, int64_t epoch, const Tensor& values,
+                                   const std::string& previous) {
+                              return SaveModel(epoch, values, previous);
+                            }});
     return absl::OkStatus();
   }
 
@@ -210,15 +213,19 @@ class BenchmarkRun {
   }
 
   // Writes the parameters that model_checkpoint kept, then deletes the file before.
-  absl::StatusOr<std::string> SaveModel(int64_t epoch, const Tensor& values) {
-    const std::string path = absl::StrCat(options_.model_dir, "/model-", graph_.name(), "-epoch-",
-                                          epoch, "-", Today(), ".npz");
-    DTNN_RETURN_IF_ERROR(SaveWeights(path, graph_, store_->Over(values), *context_));
-    std::error_code ignored;
-    if (!saved_model_.empty() && saved_model_ != path) {
-      std::filesystem::remove(saved_model_, ignored);
+  absl::StatusOr<std::string> SaveModel(int64_t epoch, const Tensor& values,
+                                        const std::string& previous) {
+    const std::string stem = absl::StrCat("model-", graph_.name(), "-epoch-");
+    const std::filesystem::path folder = options_.model_dir;
+    const std::string name = absl::StrCat(stem, epoch, "-", Today(), ".npz");
+    DTNN_RETURN_IF_ERROR(SaveWeights((folder / name).string(), graph_, *store_, *context_, values));
+    // What a checkpoint names is deleted only where it can be nothing else.
+    const std::string old = std::filesystem::path(previous).filename().string();
+    if (old.starts_with(stem) && old.ends_with(".npz") && old != name) {
+      std::error_code ignored;
+      std::filesystem::remove(folder / old, ignored);
     }
-    return saved_model_ = path;
+    return (folder / name).string();
   }
 
   // The parameters that the run begins with.
@@ -311,7 +318,6 @@ class BenchmarkRun {
   std::unique_ptr<Trainer> trainer_;
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
-  std::string saved_model_;  // by model_checkpoint
 };
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST(ConvertImagenetTest, PartsAreChosen) {
 TEST(ConvertImagenetTest, DamagedRecordsAreNamedAndLeaveNoFile) {
   const std::string input = Input(), output = Output();
   Bytes records = Records({1, 2});
-  records.resize(records.size() - 3);
+  records.erase(records.end() - 3, records.end());
   const std::string path = WriteFile(input, "train-00000-of-00002", records);
   EXPECT_EQ(Error({.input = input, .output = output}),
             path + ", record 1: the file ends within it; is it complete?");

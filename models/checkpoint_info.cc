@@ -28,6 +28,7 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
     proto::SchedulerState& scheduler = (*message->mutable_schedulers())[name];
     for (double value : values) scheduler.add_values(value);
   }
+  for (const auto& [name, file] : state.files) (*message->mutable_files())[name] = file;
   proto::SamplerSettings* sampler = message->mutable_sampler();
   sampler->set_batch(state.sampler.batch);
   sampler->set_ranks(state.sampler.ranks);
@@ -50,6 +51,7 @@ TrainingState FromProto(const proto::TrainingState& message) {
   for (const auto& [name, scheduler] : message.schedulers()) {
     state.schedulers[name].assign(scheduler.values().begin(), scheduler.values().end());
   }
+  for (const auto& [name, file] : message.files()) state.files[name] = file;
   const proto::SamplerSettings& sampler = message.sampler();
   state.sampler = {.batch = sampler.batch(),
                    .ranks = sampler.ranks(),

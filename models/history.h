@@ -28,8 +28,9 @@ namespace dtnn {
 class History : public Callback {
  public:
   // Begins a new file with the first epoch that ends. The lines of the first `epochs_done` epochs
-  // of a file that is there are kept: those of the run that is gone on with. The trainer must
-  // outlive the history. DataLoss where the file has fewer lines; NotFound without the folder.
+  // of a file that is there are kept: those of the run that is gone on with; without one it begins
+  // with the next epoch. The trainer must outlive the history. DataLoss where the file has fewer
+  // lines; NotFound without the folder.
   static absl::StatusOr<std::unique_ptr<History>> Create(std::string_view path,
                                                          const Trainer& trainer,
                                                          int64_t epochs_done);

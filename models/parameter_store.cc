@@ -106,16 +106,6 @@ absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slo
   return absl::OkStatus();
 }
 
-ParameterStore ParameterStore::Over(const Tensor& all_values) const {
-  ParameterStore other;
-  other.places_ = places_;
-  other.dtype_ = dtype_;
-  other.trainable_size_ = trainable_size_;
-  other.size_ = size_;
-  other.values_ = all_values;
-  return other;
-}
-
 Tensor ParameterStore::Slice(const Tensor& arena, int node, int index) const {
   const Place& place = places_[size_t(node)][size_t(index)];
   return Tensor::View(arena.buffer(), size_t(place.offset) * SizeOf(dtype_), dtype_, place.shape);

@@ -58,10 +58,6 @@ class ParameterStore {
   // Values with running statistics, for broadcasts and checkpoints.
   const Tensor& all_values() const { return values_; }
 
-  // The same parameters with other values, laid out as all_values(): for looking at them or saving
-  // them. Not for training.
-  ParameterStore Over(const Tensor& all_values) const;
-
   // Raised by whoever changes values, so that primitives renew what they derived from them.
   uint64_t version() const { return version_; }
   void MarkChanged() { ++version_; }

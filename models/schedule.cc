@@ -1,5 +1,6 @@
 #include "models/schedule.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -47,6 +48,7 @@ void Schedule::AddTo(TrainingState& state) const {
   for (const auto& scheduler : options_.schedulers) {
     state.schedulers[std::string(scheduler->name())] = scheduler->State();
   }
+  state.files = files_;
 }
 
 absl::Status Schedule::Restore(const TrainingState& state,
@@ -78,6 +80,7 @@ absl::Status Schedule::Restore(const TrainingState& state,
     DTNN_RETURN_IF_ERROR(scheduler->Restore(state.schedulers.find(scheduler->name())->second));
   }
   kept_ = kept;
+  files_ = state.files;
   return absl::OkStatus();
 }
 
@@ -119,7 +122,11 @@ absl::StatusOr<std::string> Schedule::SaveParameters(std::string_view owner, int
         std::string(owner), found == kept_.end() ? " has kept no parameters to save"
                                                  : " needs somewhere to save parameters"));
   }
-  return options_.save(owner, epoch, found->second);
+  std::string& previous = files_[std::string(owner)];
+  DTNN_ASSIGN_OR_RETURN(const std::string file,
+                        options_.save(owner, epoch, found->second, previous));
+  previous = std::filesystem::path(file).filename().string();
+  return file;
 }
 
 }  // namespace dtnn

@@ -27,11 +27,11 @@ struct ScheduleOptions {
   std::vector<std::shared_ptr<Scheduler>> schedulers;  // in this order
   // A line for the user; null: said to nobody.
   std::function<void(std::string_view line)> say;
-  // Writes `values` (as ParameterStore::all_values) of the end of `epoch`, which `owner` kept, in
-  // place of what it had written for the owner before, and returns the file's name. Needed by
-  // schedulers that save.
+  // Writes `values` (as ParameterStore::all_values) of the end of `epoch`, which `owner` kept, and
+  // returns the file's name; then deletes `previous`, the name without its folder of what the owner
+  // had written before, if anything. Needed by schedulers that save.
   std::function<absl::StatusOr<std::string>(std::string_view owner, int64_t epoch,
-                                            const Tensor& values)>
+                                            const Tensor& values, const std::string& previous)>
       save;
 };
 
@@ -64,7 +64,8 @@ class Schedule : public Callback, private SchedulerHost {
   ParameterStore* store_;
   DeviceContext* context_;
   ScheduleOptions options_;
-  std::map<std::string, Tensor, std::less<>> kept_;  // by owner
+  std::map<std::string, Tensor, std::less<>> kept_;        // by owner
+  std::map<std::string, std::string, std::less<>> files_;  // written last, by owner
 };
 
 }  // namespace dtnn

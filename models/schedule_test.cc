@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "data/split.h"
 #include "data/synthetic.h"
 #include "gmock/gmock.h"
@@ -111,21 +112,35 @@ TEST_F(ScheduleTest, EarlyStoppingBringsBackTheBestParameters) {
 TEST_F(ScheduleTest, SavesWhatWasKept) {
   std::vector<int64_t> epochs;
   std::vector<double> saved;
-  const auto save = [&](std::string_view owner, int64_t epoch, const Tensor& values) {
+  std::vector<std::string> previous_files;
+  const auto save = [&](std::string_view owner, int64_t epoch, const Tensor& values,
+                        const std::string& previous) {
     EXPECT_EQ(owner, "model_checkpoint");
     epochs.push_back(epoch);
     saved = Values(values);
-    return std::string("file");
+    previous_files.push_back(previous);
+    return absl::StrCat("file", epoch);
   };
   Schedule schedule(
       *trainer_, *store_, *device_,
       {.schedulers = {std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 2})},
        .say = say_,
        .save = save});
-  ASSERT_TRUE(Train(schedule, 4).ok());
+  ASSERT_TRUE(Train(schedule, 2).ok());
+  // A process that goes on with the run knows the file of the one before.
+  TrainingState state;
+  schedule.AddTo(state);
+  Schedule second(
+      *trainer_, *store_, *device_,
+      {.schedulers = {std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 2})},
+       .say = say_,
+       .save = save});
+  ASSERT_TRUE(second.Restore(state, schedule.kept()).ok());
+  ASSERT_TRUE(Train(second, 4).ok());
   EXPECT_THAT(epochs, ElementsAre(2, 4));
+  EXPECT_THAT(previous_files, ElementsAre("", "file2"));
   EXPECT_EQ(saved, Values(store_->all_values()));
-  EXPECT_EQ(said_.back(), "LRScheduler ModelCheckpoint: saving model weights and bias in file");
+  EXPECT_EQ(said_.back(), "LRScheduler ModelCheckpoint: saving model weights and bias in file4");
 }
 
 TEST_F(ScheduleTest, AnUnknownFigureIsAnError) {

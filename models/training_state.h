@@ -44,6 +44,10 @@ struct TrainingState {
   // By scheduler, whatever each needs to go on (best value so far, epochs waited, ...).
   std::map<std::string, std::vector<double>, std::less<>> schedulers = {};
 
+  // By scheduler, the name without its folder of the file that it wrote last, for the next one to
+  // take its place.
+  std::map<std::string, std::string, std::less<>> files = {};
+
   SamplerSettings sampler = {};
 
   friend bool operator==(const TrainingState&, const TrainingState&) = default;
