@@ -122,6 +122,12 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(graph_, BuildModel(options_.model, {.format = FormatOf(options_),
                                                               .sample = dataset->sample(),
                                                               .classes = dataset->outputs()}));
+    if (graph_.output_shape() == Shape{1} &&
+        graph_.nodes().back().layer->type_name() == "Softmax") {
+      return UsageError(absl::StrCat(
+          "--model: ", graph_.name(), " ends in a softmax, which over the one output of data set ",
+          std::string(dataset->name()), " is always 1: there is nothing to learn"));
+    }
     DTNN_RETURN_IF_ERROR(Introduce(device));
     DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset));
     TellMore(DescribeLoaders(*dataset, loaders_));

@@ -42,6 +42,7 @@ TEST(BenchmarkTest, WrongUsageIsOneLineAndExitCode2) {
         "--model=simplecnn --dataset=mnist --tracing", "--help=nonsense",
         "--model=simplecnn --dataset=mnist --batch-size=1 --global-batch-size=1",
         "--model=simplecnn --dataset=synthetic --synthetic-train-samples=4000000000",
+        "--quiet --model=simplecnn --dataset=synthetic --synthetic-output-shape=1",
         "--model=simplecnn --dataset=synthetic --steps-per-epoch=1e300"}) {
     const Outcome outcome = Launch(arguments);
     EXPECT_EQ(outcome.exit_code, 2) << arguments;

@@ -180,8 +180,15 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
       DTNN_RETURN_IF_ERROR(Step(*batch, &averages, pass.step + 1 == pass.steps));
     } else {
       DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch->x, batch->targets));
-      DTNN_RETURN_IF_ERROR(averages.Add(evaluation_plan_->LossSum(),
-                                        evaluation_plan_->predictions(), batch->targets));
+      const double loss = evaluation_plan_->LossSum();
+      if (!std::isfinite(loss)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "the loss is ", loss, " in ",
+            pass.kind == Pass::Kind::kValidation ? "validation" : "the test", " after ",
+            steps_done_, " steps: the parameters are no use; lower the learning rate, now ",
+            step_learning_rate()));
+      }
+      DTNN_RETURN_IF_ERROR(averages.Add(loss, evaluation_plan_->predictions(), batch->targets));
     }
     ++pass.step;
     pass.done += batch->global_count;

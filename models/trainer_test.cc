@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -334,6 +335,15 @@ TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
             "metric categorical_accuracy is not defined for targets that are values: it needs "
             "classes");
   EXPECT_EQ(averages.samples(), 0);
+}
+
+TEST(TrainerTest, ALossThatIsNoNumberInAnEvaluationIsAnError) {
+  Session session(Mlp());
+  session.store->values().data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+  session.store->MarkChanged();
+  const absl::Status status = session.trainer->Evaluate(*session.validation, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(std::string(status.message()).substr(0, 27), "the loss is nan in the test");
 }
 
 TEST(TrainerTest, ADivergedLossStopsTheRun) {
