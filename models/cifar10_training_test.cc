@@ -40,8 +40,8 @@ struct Case {
 class Cifar10TrainingTest : public ::testing::TestWithParam<Case> {};
 
 constexpr Case kCases[] = {
-    {"alexnet_cifar10", 32, 80, 2e-4},   {"vgg16_cifar10", 32, 40, 2e-4},
-    {"resnet20_cifar10", 32, 40, 2e-3},  {"densenet_cifar10", 16, 60, 1e-3},
+    {"alexnet_cifar10", 32, 80, 2e-4},  {"vgg16_cifar10", 32, 40, 2e-4},
+    {"resnet20_cifar10", 32, 40, 2e-3}, {"densenet_cifar10", 16, 60, 1e-3},
     {"googlenet_cifar10", 8, 30, 5e-4}, {"mobilenetv1_cifar10", 32, 60, 1e-3},
 };
 INSTANTIATE_TEST_SUITE_P(Models, Cifar10TrainingTest, ::testing::ValuesIn(kCases),
