@@ -72,34 +72,9 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   std::vector<LayerOpTraits> traits;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
-    const Fusion& fusion = fusions[i];
-    Step step;
-    step.node = int(i);
-    step.folded_node = fusion.normalization;
-    step.input_nodes = node.inputs;
-    // Far beyond any machine, and far enough from the end of 64 bits for sums of buffers.
-    constexpr int64_t kMostBytes = int64_t{1} << 52;
-    if (batch_ > kMostBytes / 8 / std::max<int64_t>(1, node.output.NumElements())) {
-      return Annotate(step,
-                      Oversized(absl::ResourceExhaustedError("the output exceeds 2^52 bytes")));
-    }
-    absl::StatusOr<std::unique_ptr<LayerOp>> op = node.layer->Bind(
-        {.device = context_,
-         .batch = batch_,
-         .dtype = dtype_,
-         .format = graph_.format(),
-         .training = training_,
-         .inputs = node.input_shapes,
-         .output = node.output,
-         .conv_variant = options.conv_variant,
-         .fuse_relu = fusion.relu >= 0,
-         .behind_relu = !node.inputs.empty() && left_behind[size_t(node.inputs[0])],
-         .fuse_normalization = NormalizationAt(fusion.normalization),
-         .random =
-             Philox(options.random_seed, StreamId(RandomPurpose::kDropout, uint64_t(node.id)))});
-    if (!op.ok()) return Annotate(step, op.status());
-    step.op = *std::move(op);
-    step.traits = step.op->traits();
+    const bool behind_relu = !node.inputs.empty() && left_behind[size_t(node.inputs[0])];
+    DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], behind_relu, options));
+    Step& step = steps_.back();
     changes_parameters_ |= step.traits.changes_parameters;
     step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
     // Where the op before or the one behind takes over the backward pass too, nothing is left of
@@ -111,25 +86,8 @@ absl::Status Plan::Bind(const PlanOptions& options) {
       if (includes || left_behind[i]) step.traits = {.is_view = true, .backward_in_place = 0};
     }
     traits.push_back(step.traits);
-    steps_.push_back(std::move(step));
   }
-  if (options.loss != nullptr) {
-    takes_classes_ = options.loss->TakesClasses();
-    takes_values_ = options.loss->TakesValues();
-    const FinalActivation taken_over = options.loss->absorbs();
-    loss_takes_logits_ =
-        taken_over != FinalActivation::kOther && taken_over == KindOf(*nodes.back().layer);
-    if (graph_.output_shape().rank() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the loss needs a network whose output is a vector, not ",
-                       graph_.output_shape().ToString()));
-    }
-    DTNN_ASSIGN_OR_RETURN(loss_, options.loss->Bind({.device = context_,
-                                                     .batch = batch_,
-                                                     .outputs = graph_.output_shape()[0],
-                                                     .dtype = dtype_,
-                                                     .from_logits = loss_takes_logits_}));
-  }
+  if (options.loss != nullptr) DTNN_RETURN_IF_ERROR(BindLoss(*options.loss));
   layout_ = MakePlanLayout(graph_, traits, absorbed,
                            {.batch = batch_,
                             .dtype = dtype_,
@@ -139,6 +97,59 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   for (const LayerOpTraits& op : traits) {
     memory_.workspace = std::max(memory_.workspace, op.workspace_bytes);
   }
+  return absl::OkStatus();
+}
+
+// Appends the step of a node, bound.
+absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu,
+                            const PlanOptions& options) {
+  const Node& node = graph_.nodes()[size_t(index)];
+  Step step;
+  step.node = index;
+  step.folded_node = fusion.normalization;
+  step.input_nodes = node.inputs;
+  // Far beyond any machine, and far enough from the end of 64 bits for sums of buffers.
+  constexpr int64_t kMostBytes = int64_t{1} << 52;
+  if (batch_ > kMostBytes / 8 / std::max<int64_t>(1, node.output.NumElements())) {
+    return Annotate(step, Oversized(absl::ResourceExhaustedError("the output exceeds 2^52 bytes")));
+  }
+  absl::StatusOr<std::unique_ptr<LayerOp>> op =
+      node.layer->Bind({.device = context_,
+                        .batch = batch_,
+                        .dtype = dtype_,
+                        .format = graph_.format(),
+                        .training = training_,
+                        .inputs = node.input_shapes,
+                        .output = node.output,
+                        .conv_variant = options.conv_variant,
+                        .fuse_relu = fusion.relu >= 0,
+                        .behind_relu = behind_relu,
+                        .fuse_normalization = NormalizationAt(fusion.normalization),
+                        .random = Philox(options.random_seed,
+                                         StreamId(RandomPurpose::kDropout, uint64_t(node.id)))});
+  if (!op.ok()) return Annotate(step, op.status());
+  step.op = *std::move(op);
+  step.traits = step.op->traits();
+  steps_.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+absl::Status Plan::BindLoss(const Loss& loss) {
+  takes_classes_ = loss.TakesClasses();
+  takes_values_ = loss.TakesValues();
+  const FinalActivation taken_over = loss.absorbs();
+  loss_takes_logits_ =
+      taken_over != FinalActivation::kOther && taken_over == KindOf(*graph_.nodes().back().layer);
+  if (graph_.output_shape().rank() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the loss needs a network whose output is a vector, not ",
+                     graph_.output_shape().ToString()));
+  }
+  DTNN_ASSIGN_OR_RETURN(loss_, loss.Bind({.device = context_,
+                                          .batch = batch_,
+                                          .outputs = graph_.output_shape()[0],
+                                          .dtype = dtype_,
+                                          .from_logits = loss_takes_logits_}));
   return absl::OkStatus();
 }
 

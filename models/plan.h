@@ -88,6 +88,9 @@ class Plan {
       : graph_(graph), context_(&context), dtype_(dtype) {}
 
   absl::Status Bind(const PlanOptions& options);
+  absl::Status BindNode(int index, const Fusion& fusion, bool behind_relu,
+                        const PlanOptions& options);
+  absl::Status BindLoss(const Loss& loss);
   absl::Status Allocate();
   Tensor View(int buffer, DType dtype, const Shape& shape) const;
   Tensor View(const PlannedValue& value, const Shape& sample, int64_t n) const;
