@@ -1,16 +1,19 @@
 // How the ranks of a data-parallel program exchange tensors, whatever carries the bytes.
 //
 // Rules, the same for every implementation:
-//  - Every rank makes the same calls with the same sizes, dtypes and roots in the same order; only
-//    waiting for asynchronous calls may happen in any order. A rank that differs gives all of them
-//    InvalidArgument naming both sides.
-//  - A sum is computed in the order rank 0 + rank 1 + ..., so its bits are the same on all ranks
-//    and in every run, whoever arrives first. Integer sums wrap around.
-//  - Wait blocks for the others no longer than the timeout, then answers DeadlineExceeded naming
-//    the collective, the rank and who is missing. The transfer itself, once all are there, is not
-//    cut off.
-//  - Tensors are dense. From the start of a call until Wait has returned, nobody else may touch
-//    them.
+//  - Every rank makes the same collective calls with the same sizes, dtypes and roots in the same
+//    order; only waiting for asynchronous calls may happen in any order. Where calls are checked
+//    (CommunicatorOptions::check_calls) a rank that differs gives all of them InvalidArgument
+//    naming both sides; elsewhere it may end in wrong values, or in a timeout.
+//  - A send meets the receive of the same number between the same two ranks, independently of
+//    collectives and of other pairs.
+//  - The bits of a sum are the same on all ranks and in every run with as many ranks, whoever
+//    arrives first. Integer sums wrap around. Minimum and maximum are not for NaN.
+//  - A wait ends with DeadlineExceeded when the others have not come within the timeout, with
+//    Unavailable when one of them is gone; the message names the call, this rank and who is
+//    missing.
+//  - Tensors are dense and in host memory. From the start of a call until Wait has returned, nobody
+//    else may touch them (several sends may read the same one).
 //  - After the first error the group is broken: pending and later calls on all ranks return it.
 //  - A communicator is used by one thread at a time. Costs: README.md.
 
@@ -19,9 +22,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "tensor/tensor.h"
@@ -29,10 +35,22 @@
 namespace dtnn {
 
 struct CommunicatorOptions {
-  std::chrono::milliseconds timeout = std::chrono::minutes(10);
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+  // A wait that lasts this long says so once, before it goes on: a line that names the call and the
+  // missing ranks. Both functions are called by the waiting thread and must not use the
+  // communicator.
+  std::chrono::milliseconds warn_after = std::chrono::minutes(1);
+  std::function<void(std::string_view)> warn = {};
+  // True once this process shall end (a signal asked for it). From then on no wait lasts longer
+  // than `grace`; it fails as Unavailable. Asked often: must be quick.
+  std::function<bool()> interrupted = {};
+  std::chrono::milliseconds grace{500};
+  // Compare the calls of all ranks before each is carried out: a small exchange more per call.
+  // Ranks of one process always do.
+  bool check_calls = false;
 };
 
-// A collective on its way. Destroying it waits for it.
+// A call on its way. Destroying it waits for it.
 class Work {
  public:
   virtual ~Work() = default;
@@ -40,18 +58,32 @@ class Work {
   virtual absl::Status Wait() = 0;
 };
 
-enum class CollectiveKind : uint8_t { kBarrier, kBroadcast, kAllReduce, kAllGather };
+enum class ReduceOp : uint8_t { kSum, kMin, kMax };
+
+enum class CollectiveKind : uint8_t {
+  kBarrier,
+  kBroadcast,
+  kAllReduce,
+  kAllGather,
+  // Between two ranks only:
+  kSend,
+  kReceive,
+};
 
 // One rank's call, checked: what an implementation is asked to carry out.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kBarrier;
   Tensor input, output;  // the same tensor unless all-gather; empty for a barrier
-  int root = 0;          // of a broadcast
+  int root = 0;          // of a broadcast; the other rank of a send or a receive
+  ReduceOp op = ReduceOp::kSum;
   std::chrono::milliseconds timeout{0};
 
-  // "all-reduce of 1024 float32", "broadcast of 10 float64 from rank 1", "barrier". Two ranks'
-  // calls fit together exactly when these are equal.
+  bool between_two() const { return kind >= CollectiveKind::kSend; }
+  // "all-reduce of 1024 float32", "broadcast of 10 float64 from rank 1", "barrier". Calls of all
+  // ranks fit together exactly when these are equal.
   std::string ToString() const;
+  // Whether this call and one of another rank fit together; a send fits a receive of its size.
+  bool Fits(const Collective& other) const;
 };
 
 class Communicator {
@@ -62,37 +94,60 @@ class Communicator {
   virtual ~Communicator() = default;
   int rank() const { return rank_; }
   int size() const { return size_; }
+  // Among the ranks on the same host, in the order of ranks.
+  int node_rank() const { return node_rank_; }
+  int node_size() const { return node_size_; }
 
   absl::Status Barrier(Timeout timeout = {});
   // Every rank's tensor becomes root's.
   absl::Status Broadcast(const Tensor& tensor, int root, Timeout timeout = {});
-  // Every rank's tensor becomes the sum of all ranks' tensors.
-  absl::Status AllReduce(const Tensor& tensor, Timeout timeout = {});
+  // Every rank's tensor becomes the sum (minimum, maximum), element by element, of all ranks'.
+  absl::Status AllReduce(const Tensor& tensor, ReduceOp op = ReduceOp::kSum, Timeout timeout = {});
   // output, size() times as large as input, becomes rank 0's input, then rank 1's, ... input may be
   // this rank's part of output.
   absl::Status AllGather(const Tensor& input, const Tensor& output, Timeout timeout = {});
+  // Rank `to` calls Receive with a tensor of the same size and dtype. May wait for it.
+  absl::Status Send(const Tensor& tensor, int to, Timeout timeout = {});
+  absl::Status Receive(const Tensor& tensor, int from, Timeout timeout = {});
 
   // Never null: what is wrong with a call is found by Wait. Whether bytes move before Wait depends
   // on the implementation.
   std::unique_ptr<Work> BroadcastAsync(const Tensor& tensor, int root, Timeout timeout = {});
-  std::unique_ptr<Work> AllReduceAsync(const Tensor& tensor, Timeout timeout = {});
+  std::unique_ptr<Work> AllReduceAsync(const Tensor& tensor, ReduceOp op = ReduceOp::kSum,
+                                       Timeout timeout = {});
   std::unique_ptr<Work> AllGatherAsync(const Tensor& input, const Tensor& output,
                                        Timeout timeout = {});
+  std::unique_ptr<Work> SendAsync(const Tensor& tensor, int to, Timeout timeout = {});
+  std::unique_ptr<Work> ReceiveAsync(const Tensor& tensor, int from, Timeout timeout = {});
 
-  // Breaks the group: this rank cannot go on, and the others learn why instead of timing out.
+  // Breaks the group: this rank cannot go on, and the others learn why ("rank 1 gave up: ...", with
+  // the code of `why`) instead of timing out.
   virtual void Abort(const absl::Status& why) = 0;
+
+  // The ranks that broke the group by not answering in time or by leaving while they were needed,
+  // sorted. Empty while the group is whole, and where a rank gave up and said why.
+  virtual std::vector<int> lost() const = 0;
+
+  // Returns when `rank` has destroyed its communicator or is lost, at the latest after the timeout.
+  // For those who must not leave before the one that still writes a file, also when the group is
+  // broken.
+  virtual void AwaitDeparture(int rank, Timeout timeout = {}) = 0;
 
  protected:
   Communicator(int rank, int size, const CommunicatorOptions& options)
-      : rank_(rank), size_(size), options_(options) {}
+      : Communicator(rank, size, /*node_rank=*/rank, /*node_size=*/size, options) {}
+  Communicator(int rank, int size, int node_rank, int node_size, const CommunicatorOptions& options)
+      : rank_(rank), size_(size), node_rank_(node_rank), node_size_(node_size), options_(options) {}
 
   virtual std::unique_ptr<Work> Start(const Collective& collective) = 0;
+
+  const CommunicatorOptions& options() const { return options_; }
 
  private:
   absl::Status Check(const Collective& collective) const;
   std::unique_ptr<Work> CheckAndStart(Collective collective, Timeout timeout);
 
-  int rank_, size_;
+  int rank_, size_, node_rank_, node_size_;
   CommunicatorOptions options_;
 };
 

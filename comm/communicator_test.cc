@@ -21,6 +21,8 @@ class Recorder : public Communicator {
   Recorder(int rank, int size, const CommunicatorOptions& options)
       : Communicator(rank, size, options) {}
   void Abort(const absl::Status& why) override { aborted = why; }
+  std::vector<int> lost() const override { return {}; }
+  void AwaitDeparture(int, Timeout) override {}
   std::unique_ptr<Work> Start(const Collective& collective) override {
     started.push_back(collective);
     return std::make_unique<DoneWork>();
@@ -43,12 +45,41 @@ TEST(CommunicatorTest, CollectivesAreWrittenOut) {
   ASSERT_TRUE(recorder.Barrier().ok());
   ASSERT_TRUE(recorder.Broadcast(x, 1).ok());
   ASSERT_TRUE(recorder.AllReduce(y).ok());
+  ASSERT_TRUE(recorder.AllReduce(x, ReduceOp::kMin).ok());
+  ASSERT_TRUE(recorder.AllReduce(x, ReduceOp::kMax).ok());
   ASSERT_TRUE(recorder.AllGather(x, y).ok());
+  ASSERT_TRUE(recorder.Send(x, 1).ok());
+  ASSERT_TRUE(recorder.Receive(x, 1).ok());
   std::vector<std::string> texts;
   for (const Collective& collective : recorder.started) texts.push_back(collective.ToString());
-  EXPECT_THAT(texts,
-              ::testing::ElementsAre("barrier", "broadcast of 3 float32 from rank 1",
-                                     "all-reduce of 6 float32", "all-gather of 3 float32 each"));
+  EXPECT_THAT(texts, ::testing::ElementsAre(
+                         "barrier", "broadcast of 3 float32 from rank 1", "all-reduce of 6 float32",
+                         "all-reduce (minimum) of 3 float32", "all-reduce (maximum) of 3 float32",
+                         "all-gather of 3 float32 each", "send of 3 float32 to rank 1",
+                         "receive of 3 float32 from rank 1"));
+}
+
+TEST(CommunicatorTest, CallsFitWhenAllRanksMeanTheSame) {
+  const Tensor x = ZeroTensor(DType::kFloat32, {3}), y = ZeroTensor(DType::kFloat64, {3});
+  const Collective sum = {.kind = CollectiveKind::kAllReduce, .input = x, .output = x};
+  Collective other = sum;
+  EXPECT_TRUE(sum.Fits(other));
+  other.op = ReduceOp::kMin;
+  EXPECT_FALSE(sum.Fits(other));
+  const Collective send = {.kind = CollectiveKind::kSend, .input = x, .output = x, .root = 1};
+  Collective receive = {.kind = CollectiveKind::kReceive, .input = x, .output = x, .root = 0};
+  EXPECT_TRUE(send.Fits(receive));
+  EXPECT_TRUE(receive.Fits(send));
+  EXPECT_FALSE(send.Fits(send));
+  EXPECT_FALSE(send.Fits(sum));
+  receive.input = receive.output = y;
+  EXPECT_FALSE(send.Fits(receive));
+}
+
+TEST(CommunicatorTest, RanksShareOneHostUnlessToldOtherwise) {
+  const Recorder recorder(1, 3, {});
+  EXPECT_EQ(recorder.node_rank(), 1);
+  EXPECT_EQ(recorder.node_size(), 3);
 }
 
 TEST(CommunicatorTest, BadArgumentsAreRefusedAndBreakTheGroup) {
@@ -66,6 +97,8 @@ TEST(CommunicatorTest, BadArgumentsAreRefusedAndBreakTheGroup) {
   expect(recorder.Barrier(std::chrono::milliseconds(0)), "barrier: the timeout must be positive");
   expect(recorder.AllGather(x, x), "the output holds 3 float32, expected 2 times 3 float32");
   expect(recorder.AllGather(x, y), "the output holds 6 float64, expected 2 times 3 float32");
+  expect(recorder.Send(x, 2), "send: 2 is not one of the 2 ranks");
+  expect(recorder.Receive(x, 1), "receive: rank 1 names itself");
   const Tensor pitched = testing::Pitched(ZeroTensor(DType::kFloat32, {4, 3}), TensorFormat::kNHWC);
   expect(recorder.AllReduceAsync(pitched)->Wait(), "has a pitch");
 }

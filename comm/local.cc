@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <condition_variable>
 #include <cstring>
 #include <map>
@@ -12,7 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "comm/patience.h"
 
 namespace dtnn {
 namespace {
@@ -23,10 +24,33 @@ constexpr int64_t kChunkBytes = 64 << 10;
 // Elements that are summed at a time in a buffer on the stack.
 constexpr int64_t kBlock = 512;
 
-// One collective of the group. `mutex` of the group guards what is not atomic.
-struct Operation {
-  explicit Operation(int ranks) : calls(size_t(ranks)), arrived(size_t(ranks)), missing(ranks) {}
+// Which calls belong together: of a collective both ranks are -1.
+struct Key {
+  int from, to;
+  int64_t number;
 
+  static Key Of(int rank, int64_t number, const Collective& call) {
+    if (!call.between_two()) return {-1, -1, number};
+    if (call.kind == CollectiveKind::kSend) return {rank, call.root, number};
+    return {call.root, rank, number};
+  }
+  auto operator<=>(const Key&) const = default;
+  bool concerns(int rank) const { return from < 0 || from == rank || to == rank; }
+  std::string ToString() const {
+    if (from < 0) return absl::StrCat("collective number ", number);
+    return absl::StrCat("message number ", number, " from rank ", from, " to rank ", to);
+  }
+};
+
+// One exchange of the group. `mutex` of the group guards what is not atomic.
+struct Operation {
+  Operation(int ranks, const Key& its_key)
+      : key(its_key),
+        calls(size_t(ranks)),
+        arrived(size_t(ranks)),
+        missing(key.from < 0 ? ranks : 2) {}
+
+  const Key key;
   std::vector<Collective> calls;  // by rank
   std::vector<bool> arrived;
   int missing;
@@ -38,20 +62,27 @@ struct Operation {
   std::atomic<int64_t> next_chunk{0}, finished_chunks{0};
 };
 
-// Adds in the unsigned type of the same size where T is an integer: overflow wraps.
-template <typename T, typename Count>
-void AddTo(T* __restrict sum, const T* __restrict x, Count count) {
-  for (int64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_integral_v<T>) {
-      using Unsigned = std::make_unsigned_t<T>;
-      sum[i] = T(Unsigned(Unsigned(sum[i]) + Unsigned(x[i])));
-    } else {
-      sum[i] += x[i];
-    }
+// In the unsigned type of the same size where T is an integer: overflow wraps.
+template <ReduceOp op, typename T>
+T Combine(T a, T b) {
+  if constexpr (op == ReduceOp::kMin) {
+    return b < a ? b : a;
+  } else if constexpr (op == ReduceOp::kMax) {
+    return a < b ? b : a;
+  } else if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    return T(Unsigned(Unsigned(a) + Unsigned(b)));
+  } else {
+    return a + b;
   }
 }
 
-template <typename T>
+template <ReduceOp op, typename T, typename Count>
+void CombineTo(T* __restrict sum, const T* __restrict x, Count count) {
+  for (int64_t i = 0; i < count; ++i) sum[i] = Combine<op>(sum[i], x[i]);
+}
+
+template <ReduceOp op, typename T>
 void ReduceRange(const std::vector<Collective>& calls, int64_t begin, int64_t end) {
   T sum[kBlock];
   for (; begin < end; begin += kBlock) {
@@ -60,9 +91,10 @@ void ReduceRange(const std::vector<Collective>& calls, int64_t begin, int64_t en
     for (size_t rank = 1; rank < calls.size(); ++rank) {
       const T* x = calls[rank].input.data<T>() + begin;
       if (count == kBlock) {
-        AddTo(sum, x, std::integral_constant<int64_t, kBlock>());  // so that the compiler unrolls
+        CombineTo<op>(sum, x,
+                      std::integral_constant<int64_t, kBlock>());  // so that the compiler unrolls
       } else {
-        AddTo(sum, x, count);
+        CombineTo<op>(sum, x, count);
       }
     }
     for (const Collective& call : calls) {
@@ -71,21 +103,32 @@ void ReduceRange(const std::vector<Collective>& calls, int64_t begin, int64_t en
   }
 }
 
+template <typename T>
 void Reduce(const std::vector<Collective>& calls, int64_t begin, int64_t end) {
-  const DType dtype = calls[0].output.dtype();
-  begin /= int64_t(SizeOf(dtype));
-  end /= int64_t(SizeOf(dtype));
-  switch (dtype) {
+  begin /= int64_t(sizeof(T));
+  end /= int64_t(sizeof(T));
+  switch (calls[0].op) {
+    case ReduceOp::kSum:
+      return ReduceRange<ReduceOp::kSum, T>(calls, begin, end);
+    case ReduceOp::kMin:
+      return ReduceRange<ReduceOp::kMin, T>(calls, begin, end);
+    case ReduceOp::kMax:
+      return ReduceRange<ReduceOp::kMax, T>(calls, begin, end);
+  }
+}
+
+void Reduce(const std::vector<Collective>& calls, int64_t begin, int64_t end) {
+  switch (calls[0].output.dtype()) {
     case DType::kFloat32:
-      return ReduceRange<float>(calls, begin, end);
+      return Reduce<float>(calls, begin, end);
     case DType::kFloat64:
-      return ReduceRange<double>(calls, begin, end);
+      return Reduce<double>(calls, begin, end);
     case DType::kUint8:
-      return ReduceRange<uint8_t>(calls, begin, end);
+      return Reduce<uint8_t>(calls, begin, end);
     case DType::kInt32:
-      return ReduceRange<int32_t>(calls, begin, end);
+      return Reduce<int32_t>(calls, begin, end);
     case DType::kInt64:
-      return ReduceRange<int64_t>(calls, begin, end);
+      return Reduce<int64_t>(calls, begin, end);
   }
 }
 
@@ -104,6 +147,11 @@ void Distribute(const std::vector<Collective>& calls, int first, int last, int64
 
 void RunChunk(const Operation& op, int64_t chunk) {
   const int64_t begin = chunk * kChunkBytes, end = std::min(op.bytes, begin + kChunkBytes);
+  if (op.key.from >= 0) {
+    std::memcpy(op.calls[size_t(op.key.to)].output.raw_data() + begin,
+                op.calls[size_t(op.key.from)].input.raw_data() + begin, size_t(end - begin));
+    return;
+  }
   const int root = op.calls[0].root;
   switch (op.calls[0].kind) {
     case CollectiveKind::kBarrier:
@@ -114,88 +162,104 @@ void RunChunk(const Operation& op, int64_t chunk) {
       return Reduce(op.calls, begin, end);
     case CollectiveKind::kAllGather:
       return Distribute(op.calls, 0, int(op.calls.size()), op.bytes, begin, end);
+    case CollectiveKind::kSend:
+    case CollectiveKind::kReceive:
+      return;  // above
   }
 }
 
 class Group {
  public:
-  explicit Group(int size) : size_(size), left_(size, false) {}
+  Group(int size, const CommunicatorOptions& options)
+      : size_(size), options_(options), left_(size_t(size), false) {}
 
   int size() const { return size_; }
 
   // Adds the rank's call number `number` to those of the others.
   std::shared_ptr<Operation> Arrive(int rank, int64_t number, const Collective& call);
-  absl::Status Wait(Operation& op, int rank, int64_t number);
+  absl::Status Wait(Operation& op, int rank);
   void Leave(int rank);
+  void AwaitDeparture(int rank, std::chrono::milliseconds timeout);
 
   void Break(absl::Status why) {
     std::lock_guard lock(mutex_);
-    BreakLocked(std::move(why));
+    BreakLocked(std::move(why), {});
+  }
+  std::vector<int> lost() {
+    std::lock_guard lock(mutex_);
+    return lost_;
   }
 
  private:
-  void BreakLocked(absl::Status why);
-  // An error where the call differs from those that are there already, or waits for a rank that
-  // left.
-  absl::Status Fits(const Operation& op, int rank, int64_t number, const Collective& call) const;
+  void BreakLocked(absl::Status why, std::vector<int> lost);
+  // Returns when nobody is missing or the group is broken, or breaks it.
+  void AwaitOthers(Operation& op, int rank, std::unique_lock<std::mutex>& lock);
+  // Breaks the group where the call differs from those that are there already, or waits for a rank
+  // that left.
+  void CheckFits(const Operation& op, int rank, const Collective& call);
   std::vector<int> Missing(const Operation& op) const;
 
   const int size_;
+  const CommunicatorOptions options_;
   std::mutex mutex_;
   absl::Status broken_;
-  std::vector<bool> left_;                                 // ranks that are gone
-  std::map<int64_t, std::shared_ptr<Operation>> pending_;  // by number; ranks are still missing
+  std::vector<int> lost_;
+  std::vector<bool> left_;                             // ranks that are gone
+  std::condition_variable departed_;                   // left_ or lost_ changed
+  std::map<Key, std::shared_ptr<Operation>> pending_;  // ranks are still missing
 };
 
-void Group::BreakLocked(absl::Status why) {
+void Group::BreakLocked(absl::Status why, std::vector<int> lost) {
   if (!broken_.ok()) return;
   broken_ = std::move(why);
-  for (auto& [number, op] : pending_) {
+  lost_ = std::move(lost);
+  for (auto& [key, op] : pending_) {
     op->error = broken_;
     op->changed.notify_all();
   }
   pending_.clear();
+  departed_.notify_all();
 }
 
 std::vector<int> Group::Missing(const Operation& op) const {
   std::vector<int> ranks;
   for (int rank = 0; rank < size_; ++rank) {
-    if (!op.arrived[size_t(rank)]) ranks.push_back(rank);
+    if (op.key.concerns(rank) && !op.arrived[size_t(rank)]) ranks.push_back(rank);
   }
   return ranks;
 }
 
-absl::Status Group::Fits(const Operation& op, int rank, int64_t number,
-                         const Collective& call) const {
+void Group::CheckFits(const Operation& op, int rank, const Collective& call) {
   for (int other = 0; other < size_; ++other) {
+    if (other == rank || !op.key.concerns(other)) continue;
+    const Collective& theirs = op.calls[size_t(other)];
     if (op.arrived[size_t(other)]) {
-      const std::string theirs = op.calls[size_t(other)].ToString(), ours = call.ToString();
-      if (theirs == ours) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("collective number ", number, " differs between ranks: rank ", other,
-                       " called ", theirs, ", rank ", rank, " called ", ours,
-                       "; every rank must make the same calls in the same order"));
+      if (theirs.Fits(call)) continue;
+      return BreakLocked(absl::InvalidArgumentError(absl::StrCat(
+                             op.key.ToString(), " differs between ranks: rank ", other, " called ",
+                             theirs.ToString(), ", rank ", rank, " called ", call.ToString(),
+                             "; every rank must make the same calls in the same order")),
+                         {});
     }
     if (left_[size_t(other)]) {
-      return absl::UnavailableError(
-          absl::StrCat("rank ", other, " left the group before collective ", "number ", number,
-                       ", which rank ", rank, " called: ", call.ToString()));
+      return BreakLocked(absl::UnavailableError(absl::StrCat(
+                             "rank ", other, " left the group before ", op.key.ToString(),
+                             ", which rank ", rank, " called: ", call.ToString())),
+                         {other});
     }
   }
-  return absl::OkStatus();
 }
 
 std::shared_ptr<Operation> Group::Arrive(int rank, int64_t number, const Collective& call) {
   std::lock_guard lock(mutex_);
-  const auto [at, first] = pending_.try_emplace(number);
-  if (first) at->second = std::make_shared<Operation>(size_);
+  const Key key = Key::Of(rank, number, call);
+  const auto [at, first] = pending_.try_emplace(key);
+  if (first) at->second = std::make_shared<Operation>(size_, key);
   const std::shared_ptr<Operation> op = at->second;
-  if (absl::Status status = Fits(*op, rank, number, call); !status.ok()) {
-    BreakLocked(std::move(status));
-  }
+  CheckFits(*op, rank, call);
   if (!broken_.ok()) {
     op->error = broken_;
-    pending_.erase(number);
+    pending_.erase(key);
     return op;
   }
   op->calls[size_t(rank)] = call;
@@ -206,23 +270,43 @@ std::shared_ptr<Operation> Group::Arrive(int rank, int64_t number, const Collect
   }
   op->chunks = (op->bytes + kChunkBytes - 1) / kChunkBytes;
   op->done = op->chunks == 0;
-  pending_.erase(number);
+  pending_.erase(key);
   op->changed.notify_all();
   return op;
 }
 
-absl::Status Group::Wait(Operation& op, int rank, int64_t number) {
-  std::unique_lock lock(mutex_);
-  const std::chrono::milliseconds timeout =
-      std::min<std::chrono::milliseconds>(op.calls[size_t(rank)].timeout, std::chrono::hours(9999));
-  const auto complete = [&op] { return op.missing == 0 || !op.error.ok(); };
-  if (!op.changed.wait_for(lock, timeout, complete)) {
+void Group::AwaitOthers(Operation& op, int rank, std::unique_lock<std::mutex>& lock) {
+  using Clock = Patience::Clock;
+  const Collective& call = op.calls[size_t(rank)];
+  Patience patience(options_, call.timeout, Clock::now());
+  while (op.missing > 0 && op.error.ok()) {
+    const Clock::time_point now = Clock::now();
+    const Patience::Verdict verdict = patience.Ask(now);
+    if (verdict == Patience::Verdict::kGoOn) {
+      op.changed.wait_until(lock, patience.Next(now));
+      continue;
+    }
     const std::vector<int> missing = Missing(op);
-    BreakLocked(absl::DeadlineExceededError(absl::StrCat(
-        "collective number ", number, ", ", op.calls[size_t(rank)].ToString(), ": rank ", rank,
-        " waited ", timeout.count(), " ms for rank", missing.size() > 1 ? "s " : " ",
-        absl::StrJoin(missing, ", "), ", which did not call it")));
+    const std::string text = absl::StrCat(
+        op.key.ToString(), ", ", call.ToString(), ": rank ", rank,
+        verdict == Patience::Verdict::kWarn ? " has waited " : " waited ",
+        ToString(patience.Waited(now)), " for ", RankList(missing), ", which did not call it");
+    if (verdict == Patience::Verdict::kWarn) {
+      lock.unlock();
+      options_.warn(absl::StrCat(text, "; gives up in ", ToString(patience.Left(now))));
+      lock.lock();
+    } else if (verdict == Patience::Verdict::kTimedOut) {
+      BreakLocked(absl::DeadlineExceededError(text), missing);
+    } else {
+      BreakLocked(absl::UnavailableError(absl::StrCat(text, ", when it was asked to end")),
+                  missing);
+    }
   }
+}
+
+absl::Status Group::Wait(Operation& op, int rank) {
+  std::unique_lock lock(mutex_);
+  AwaitOthers(op, rank, lock);
   if (!op.error.ok()) return op.error;
   lock.unlock();
   for (int64_t chunk; (chunk = op.next_chunk.fetch_add(1)) < op.chunks;) {
@@ -241,23 +325,32 @@ absl::Status Group::Wait(Operation& op, int rank, int64_t number) {
 void Group::Leave(int rank) {
   std::lock_guard lock(mutex_);
   left_[size_t(rank)] = true;
-  for (const auto& [number, op] : pending_) {
-    if (op->arrived[size_t(rank)]) continue;
+  departed_.notify_all();
+  for (const auto& [key, op] : pending_) {
+    if (!key.concerns(rank) || op->arrived[size_t(rank)]) continue;
     BreakLocked(absl::UnavailableError(
-        absl::StrCat("rank ", rank, " left the group before collective number ", number)));
+                    absl::StrCat("rank ", rank, " left the group before ", key.ToString())),
+                {rank});
     return;
   }
 }
 
+void Group::AwaitDeparture(int rank, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  departed_.wait_for(
+      lock, std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(9999)),
+      [&] { return left_[size_t(rank)] || std::count(lost_.begin(), lost_.end(), rank); });
+}
+
 class LocalWork : public Work {
  public:
-  LocalWork(std::shared_ptr<Group> group, std::shared_ptr<Operation> op, int rank, int64_t number)
-      : group_(std::move(group)), op_(std::move(op)), rank_(rank), number_(number) {}
+  LocalWork(std::shared_ptr<Group> group, std::shared_ptr<Operation> op, int rank)
+      : group_(std::move(group)), op_(std::move(op)), rank_(rank) {}
   ~LocalWork() override { (void)Wait(); }
 
   absl::Status Wait() override {
     if (op_ != nullptr) {
-      status_ = group_->Wait(*op_, rank_, number_);
+      status_ = group_->Wait(*op_, rank_);
       op_ = nullptr;
     }
     return status_;
@@ -267,7 +360,6 @@ class LocalWork : public Work {
   std::shared_ptr<Group> group_;
   std::shared_ptr<Operation> op_;
   int rank_;
-  int64_t number_;
   absl::Status status_;
 };
 
@@ -281,6 +373,11 @@ class LocalCommunicator : public Communicator {
     group_->Break(absl::Status(
         why.code(), absl::StrCat("rank ", rank(), " gave up: ", std::string(why.message()))));
   }
+  std::vector<int> lost() const override { return group_->lost(); }
+  void AwaitDeparture(int other, Timeout timeout) override {
+    if (other < 0 || other >= size() || other == rank()) return;
+    group_->AwaitDeparture(other, timeout.value_or(options().timeout));
+  }
 
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
@@ -290,14 +387,14 @@ class LocalCommunicator : public Communicator {
           call.ToString(), " on ", tensor->device().ToString(),
           ": threads as ranks exchange host memory only; copy the tensor to the host")));
     }
-    const int64_t number = next_number_++;
-    return std::make_unique<LocalWork>(group_, group_->Arrive(rank(), number, call), rank(),
-                                       number);
+    const Key stream = Key::Of(rank(), 0, call);
+    const int64_t number = next_number_[stream]++;
+    return std::make_unique<LocalWork>(group_, group_->Arrive(rank(), number, call), rank());
   }
 
  private:
   std::shared_ptr<Group> group_;
-  int64_t next_number_ = 0;
+  std::map<Key, int64_t> next_number_;  // by the key of number 0
 };
 
 }  // namespace
@@ -307,7 +404,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Communicator>>> LocalGroup::Create(
   if (size < 1) {
     return absl::InvalidArgumentError(absl::StrCat("a group needs at least 1 rank, not ", size));
   }
-  const auto group = std::make_shared<Group>(size);
+  const auto group = std::make_shared<Group>(size, options);
   std::vector<std::unique_ptr<Communicator>> ranks;
   for (int rank = 0; rank < size; ++rank) {
     ranks.push_back(std::make_unique<LocalCommunicator>(group, rank, options));

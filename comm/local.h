@@ -2,8 +2,10 @@
 //
 // No thread of its own: a collective is cut into chunks, and whoever waits for it, once all ranks
 // have called it, takes the next chunk until none is left. A rank that is busy elsewhere after an
-// asynchronous call therefore holds nobody up. Host memory only. A rank whose communicator is
-// destroyed while others still need it gives them Unavailable.
+// asynchronous call therefore holds nobody up. Sums are computed in the order rank 0 + rank 1 + ...
+// Mismatched calls are always found. Host memory only. A rank whose communicator is destroyed while
+// others still need it gives them Unavailable. A timeout limits the wait for the others; the
+// transfer itself, once all are there, is not cut off.
 
 #ifndef DTNN_COMM_LOCAL_H_
 #define DTNN_COMM_LOCAL_H_

@@ -261,7 +261,7 @@ TEST(LocalTest, TimeoutNamesCollectiveRankAndMissing) {
   std::vector<std::unique_ptr<Communicator>> ranks = *LocalGroup::Create(4);
   const Tensor x = ZeroTensor(DType::kFloat32, {8}), y = ZeroTensor(DType::kFloat32, {8});
   std::unique_ptr<Work> other = ranks[2]->AllReduceAsync(y);
-  const absl::Status status = ranks[0]->AllReduce(x, milliseconds(100));
+  const absl::Status status = ranks[0]->AllReduce(x, ReduceOp::kSum, milliseconds(100));
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("collective number 0, all-reduce of 8 float32: rank 0 waited 100 ms for "
