@@ -47,6 +47,8 @@ class ParameterStore {
   // The parameter's place in `arena`, which is laid out like all_values(), or, where the parameter
   // is trainable, like values(): a slot, or a copy on the host.
   Tensor Slice(const Tensor& arena, int node, int index) const;
+  // Its first element there.
+  int64_t Offset(int node, int index) const { return places_[size_t(node)][size_t(index)].offset; }
 
   // The trainable part of the arenas, rank 1, gaps included.
   Tensor values() const { return values_.empty() ? Tensor() : Trainable(values_); }

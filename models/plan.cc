@@ -79,7 +79,7 @@ absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradi
   return loss_->Run(x, device_targets, last.output, losses_, dx, gradient_scale);
 }
 
-absl::Status Plan::RunBackward(int64_t step_number) {
+absl::Status Plan::RunBackward(int64_t step_number, const GradientsReady& ready) {
   const Workspace workspace(workspace_->data(), memory_.workspace);
   const size_t end = steps_.size() - (loss_takes_logits_ ? 1 : 0);
   for (size_t i = end; i-- > 1;) {
@@ -101,6 +101,7 @@ absl::Status Plan::RunBackward(int64_t step_number) {
                            .workspace = workspace,
                            .step = step_number});
     if (!status.ok()) return Annotate(step, status);
+    if (ready && !step.gradients.empty()) ready(step.first_gradient);
   }
   return absl::OkStatus();
 }
@@ -134,7 +135,7 @@ absl::Status Plan::Evaluate(const Tensor& x, const Tensor& targets) {
 }
 
 absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
-                                   int64_t step) {
+                                   int64_t step, const GradientsReady& ready) {
   if (!training_ || !store_->has_gradients()) {
     return absl::FailedPreconditionError("this plan or its parameters were not made for training");
   }
@@ -143,7 +144,7 @@ absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& targets, doubl
   DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - skipped, step));
   const Step& last = steps_[steps_.size() - 1 - skipped];
   DTNN_RETURN_IF_ERROR(RunLoss(targets, last.dy, gradient_scale));
-  DTNN_RETURN_IF_ERROR(RunBackward(step));
+  DTNN_RETURN_IF_ERROR(RunBackward(step, ready));
   return FetchResults(/*with_losses=*/true);
 }
 

@@ -10,6 +10,7 @@
 #define DTNN_MODELS_PLAN_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,10 +53,14 @@ class Plan {
   absl::Status Forward(const Tensor& x);
   // Predictions and losses:
   absl::Status Evaluate(const Tensor& x, const Tensor& targets);
+  // Told, in the middle of a backward pass, that all elements of ParameterStore::gradients() from
+  // `from` on are final (on a GPU: will be, by what is queued). `from` falls from call to call, to
+  // 0 in the last.
+  using GradientsReady = std::function<void(int64_t from)>;
   // Predictions, losses and the gradients of all parameters, of gradient_scale * sum of losses.
   // `step` counts the training steps done before: it advances the random streams of dropout.
   absl::Status ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
-                               int64_t step);
+                               int64_t step, const GradientsReady& ready = nullptr);
 
   // Runs the forward pass once more, looking at everything as it is written, and says where the
   // first NaN or infinity stands: "layer 5 (Conv2D): weights hold nan", "layer 6 (Tanh): output of
@@ -80,6 +85,7 @@ class Plan {
     std::vector<Tensor> inputs, dx, gradients;
     std::vector<ParameterView> parameters;
     std::vector<int> input_nodes;
+    int64_t first_gradient = 0;  // its element of the arena
     std::unique_ptr<bool[]> accumulate;
     Tensor output, dy, state;
   };
@@ -104,7 +110,7 @@ class Plan {
   absl::StatusOr<std::string> FirstNonFiniteSample(const Tensor& value) const;
   absl::Status CheckTargets(const Tensor& targets) const;
   absl::Status RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale);
-  absl::Status RunBackward(int64_t step);
+  absl::Status RunBackward(int64_t step, const GradientsReady& ready);
   absl::Status FetchResults(bool with_losses);
   absl::Status Oversized(const absl::Status& status) const;
   std::string LayerName(const Step& step) const;  // "layer 5 (Conv2D)"

@@ -1,6 +1,7 @@
 // How a plan comes to be: layers bound, memory placed, and the views of both made for a batch.
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -164,13 +165,18 @@ const BatchNormalizationLayer* Plan::NormalizationAt(int node) const {
 }
 
 void Plan::BindParameters() {
+  [[maybe_unused]] int64_t gradients_end = 0;
   for (Step& step : steps_) {
     const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
     for (size_t p = 0; p < specs.size(); ++p) {
       step.parameters.push_back({store_->Value(step.node, int(p)), 0});
-      if (specs[p].trainable && training_) {
-        step.gradients.push_back(store_->Gradient(step.node, int(p)));
-      }
+      if (!specs[p].trainable || !training_) continue;
+      // The backward pass finishes the arena from its end to its begin.
+      const int64_t begin = store_->Offset(step.node, int(p));
+      assert(begin >= gradients_end);
+      gradients_end = begin + specs[p].shape.NumElements();
+      if (step.gradients.empty()) step.first_gradient = begin;
+      step.gradients.push_back(store_->Gradient(step.node, int(p)));
     }
     if (step.folded_node < 0) continue;
     const size_t folded = graph_.nodes()[size_t(step.folded_node)].parameters.size();

@@ -1,0 +1,97 @@
+#include "comm/gradient_reducer.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/buffer.h"
+
+namespace dtnn {
+namespace {
+
+// Adds the time that it lives.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  double& seconds_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+std::vector<GradientReducer::Bucket> MakeBuckets(DType dtype, int64_t elements,
+                                                 int64_t bucket_bytes) {
+  const int64_t align = int64_t(Buffer::kAlignment / SizeOf(dtype));
+  const int64_t most = std::max<int64_t>(1, bucket_bytes / int64_t(Buffer::kAlignment)) * align;
+  std::vector<GradientReducer::Bucket> buckets;
+  for (int64_t end = elements, begin; end > 0; end = begin) {
+    begin = end <= most ? 0 : (end - most + align - 1) / align * align;
+    buckets.push_back({begin, end});
+  }
+  return buckets;
+}
+
+}  // namespace
+
+GradientReducer::GradientReducer(Communicator& communicator, DType dtype, int64_t elements,
+                                 const GradientReducerOptions& options)
+    : communicator_(communicator),
+      dtype_(dtype),
+      elements_(elements),
+      options_(options),
+      buckets_(MakeBuckets(dtype, elements, options.bucket_bytes)),
+      works_(buckets_.size()) {}
+
+absl::Status GradientReducer::Begin(const Tensor& gradients) {
+  if (gradients.dtype() != dtype_ || gradients.shape() != Shape{elements_} || !gradients.dense()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("gradients of shape ", gradients.shape().ToString(), " and type ",
+                     std::string(Name(gradients.dtype())), " came to a reducer of ", elements_,
+                     " dense ", std::string(Name(dtype_))));
+  }
+  Drain();
+  gradients_ = gradients;
+  return absl::OkStatus();
+}
+
+void GradientReducer::Start(size_t bucket) {
+  const auto [begin, end] = buckets_[bucket];
+  works_[bucket] =
+      communicator_.AllReduceAsync(gradients_.Samples(begin, end - begin, TensorFormat::kNHWC));
+}
+
+void GradientReducer::Ready(int64_t from) {
+  assert(!gradients_.empty() || buckets_.empty());
+  if (options_.blocking || started_ == buckets_.size() || buckets_[started_].begin < from) return;
+  const Stopwatch stopwatch(exposed_seconds_);
+  while (started_ < buckets_.size() && buckets_[started_].begin >= from) Start(started_++);
+}
+
+absl::Status GradientReducer::Finish(absl::FunctionRef<absl::Status(size_t bucket)> reduced) {
+  Ready(0);
+  absl::Status status;
+  for (size_t i = 0; i < buckets_.size() && status.ok(); ++i) {
+    {
+      const Stopwatch stopwatch(exposed_seconds_);
+      if (options_.blocking) Start(i);
+      status = works_[i]->Wait();
+      works_[i].reset();
+    }
+    if (status.ok()) status = reduced(i);
+  }
+  Drain();
+  if (status.ok()) ++steps_;
+  return status;
+}
+
+void GradientReducer::Drain() {
+  for (std::unique_ptr<Work>& work : works_) work.reset();
+  started_ = 0;
+  gradients_ = Tensor();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,86 @@
+// Sums an arena of gradients over all ranks, in buckets from its end to its begin: the order in
+// which a backward pass finishes them.
+//
+// Unless it blocks, the all-reduce of a bucket starts as soon as the bucket is final, so that it
+// runs beside the rest of the pass where the communicator makes progress by itself. Sums are handed
+// over bucket by bucket in the same order: the optimizer works on one while the next are on their
+// way. Buckets are cut wherever 64-byte alignment allows, through parameters too: all are equally
+// large but the one at the begin of the arena, the last to be final, whose exchange nothing hides.
+// An arena no larger than a bucket is one call.
+//
+// A step is Begin, any number of Ready, Finish: the same calls on every rank, in the same order
+// among the communicator's other calls. The bits of the sums depend on the size of the buckets only
+// if the communicator's do. The first error of a step is returned, after its outstanding
+// collectives have come to their end. Costs: README.md.
+
+#ifndef DTNN_COMM_GRADIENT_REDUCER_H_
+#define DTNN_COMM_GRADIENT_REDUCER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "comm/communicator.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct GradientReducerOptions {
+  int64_t bucket_bytes = int64_t{4} << 20;  // at least 64
+  // Every all-reduce starts in Finish and ends before the next one starts.
+  bool blocking = true;
+};
+
+class GradientReducer {
+ public:
+  // Elements [begin, end) of the arena.
+  struct Bucket {
+    int64_t begin = 0, end = 0;
+  };
+
+  // The communicator must outlive the reducer.
+  GradientReducer(Communicator& communicator, DType dtype, int64_t elements,
+                  const GradientReducerOptions& options);
+  // Waits for what a failed step has left.
+  ~GradientReducer() { Drain(); }
+  GradientReducer(const GradientReducer&) = delete;
+
+  // In the order of their exchange; none for an arena without elements.
+  const std::vector<Bucket>& buckets() const { return buckets_; }
+
+  // A step over `gradients`, dense and of rank 1; nobody else touches what Ready has declared final
+  // until Finish hands it over. InvalidArgument for another type or size than the reducer's.
+  absl::Status Begin(const Tensor& gradients);
+  // Everything from element `from` on is final.
+  void Ready(int64_t from);
+  // Everything is final. Calls reduced(i) as soon as bucket i is summed, for 0, 1, ...; an error of
+  // it ends the step.
+  absl::Status Finish(absl::FunctionRef<absl::Status(size_t bucket)> reduced);
+
+  // The time that the callers have spent inside the communicator, waiting for slower ranks
+  // included: what the exchange has cost beyond what it hid.
+  double exposed_seconds() const { return exposed_seconds_; }
+  // Steps that were finished.
+  int64_t steps() const { return steps_; }
+
+ private:
+  void Start(size_t bucket);
+  void Drain();
+
+  Communicator& communicator_;
+  const DType dtype_;
+  const int64_t elements_;
+  const GradientReducerOptions options_;
+  std::vector<Bucket> buckets_;
+  std::vector<std::unique_ptr<Work>> works_;  // per bucket; null where there is none outstanding
+  size_t started_ = 0;                        // buckets of this step
+  Tensor gradients_;
+  double exposed_seconds_ = 0;
+  int64_t steps_ = 0;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_GRADIENT_REDUCER_H_

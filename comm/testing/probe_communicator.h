@@ -1,0 +1,87 @@
+// A communicator that passes everything on to another, notes the all-reduces, and fails when told:
+// for tests of what stands on top of a communicator.
+
+#ifndef DTNN_COMM_TESTING_PROBE_COMMUNICATOR_H_
+#define DTNN_COMM_TESTING_PROBE_COMMUNICATOR_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "comm/communicator.h"
+
+namespace dtnn::testing {
+
+class ProbeCommunicator : public Communicator {
+ public:
+  // `inner` must outlive the probe.
+  explicit ProbeCommunicator(Communicator& inner)
+      : Communicator(inner.rank(), inner.size(), {}), inner_(inner) {}
+
+  // All-reduce number `count` from now, from 0, fails instead of being passed on, and breaks the
+  // group.
+  void FailAfter(int64_t count) { left_ = count; }
+
+  // Elements of every all-reduce so far.
+  const std::vector<int64_t>& sizes() const { return sizes_; }
+  // All-reduces that nobody has waited for yet.
+  int outstanding() const { return outstanding_; }
+
+  void Abort(const absl::Status& why) override { inner_.Abort(why); }
+
+ protected:
+  std::unique_ptr<Work> Start(const Collective& call) override {
+    switch (call.kind) {
+      case CollectiveKind::kBarrier:
+        return std::make_unique<Done>(inner_.Barrier(call.timeout));
+      case CollectiveKind::kBroadcast:
+        return inner_.BroadcastAsync(call.output, call.root, call.timeout);
+      case CollectiveKind::kAllGather:
+        return inner_.AllGatherAsync(call.input, call.output, call.timeout);
+      case CollectiveKind::kAllReduce:
+        break;
+    }
+    sizes_.push_back(call.input.num_elements());
+    if (left_-- == 0) {
+      const absl::Status status = absl::UnavailableError("the probe was told to fail");
+      inner_.Abort(status);
+      return std::make_unique<Done>(status);
+    }
+    ++outstanding_;
+    return std::make_unique<Counted>(inner_.AllReduceAsync(call.input, call.timeout), outstanding_);
+  }
+
+ private:
+  struct Done : Work {
+    explicit Done(absl::Status s) : status(std::move(s)) {}
+    absl::Status Wait() override { return status; }
+    absl::Status status;
+  };
+  struct Counted : Work {
+    Counted(std::unique_ptr<Work> w, int& count) : work(std::move(w)), outstanding(count) {}
+    ~Counted() override {
+      work = nullptr;
+      if (!waited) --outstanding;
+    }
+    absl::Status Wait() override {
+      const absl::Status status = work->Wait();
+      if (!std::exchange(waited, true)) --outstanding;
+      return status;
+    }
+    std::unique_ptr<Work> work;
+    int& outstanding;
+    bool waited = false;
+  };
+
+  Communicator& inner_;
+  int64_t left_ = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> sizes_;
+  int outstanding_ = 0;
+};
+
+}  // namespace dtnn::testing
+
+#endif  // DTNN_COMM_TESTING_PROBE_COMMUNICATOR_H_
