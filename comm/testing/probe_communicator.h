@@ -31,6 +31,8 @@ class ProbeCommunicator : public Communicator {
   int outstanding() const { return outstanding_; }
 
   void Abort(const absl::Status& why) override { inner_.Abort(why); }
+  std::vector<int> lost() const override { return inner_.lost(); }
+  void AwaitDeparture(int rank, Timeout timeout) override { inner_.AwaitDeparture(rank, timeout); }
 
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
@@ -41,6 +43,10 @@ class ProbeCommunicator : public Communicator {
         return inner_.BroadcastAsync(call.output, call.root, call.timeout);
       case CollectiveKind::kAllGather:
         return inner_.AllGatherAsync(call.input, call.output, call.timeout);
+      case CollectiveKind::kSend:
+        return inner_.SendAsync(call.input, call.root, call.timeout);
+      case CollectiveKind::kReceive:
+        return inner_.ReceiveAsync(call.output, call.root, call.timeout);
       case CollectiveKind::kAllReduce:
         break;
     }
@@ -51,7 +57,8 @@ class ProbeCommunicator : public Communicator {
       return std::make_unique<Done>(status);
     }
     ++outstanding_;
-    return std::make_unique<Counted>(inner_.AllReduceAsync(call.input, call.timeout), outstanding_);
+    return std::make_unique<Counted>(inner_.AllReduceAsync(call.input, call.op, call.timeout),
+                                     outstanding_);
   }
 
  private:
