@@ -124,8 +124,9 @@ class Communicator {
   // the code of `why`) instead of timing out.
   virtual void Abort(const absl::Status& why) = 0;
 
-  // The ranks that broke the group by not answering in time or by leaving while they were needed,
-  // sorted. Empty while the group is whole, and where a rank gave up and said why.
+  // The ranks that broke the group, sorted: they did not answer in time, left while they were
+  // needed, or gave up. The same on all others where their message still came through. Empty while
+  // the group is whole.
   virtual std::vector<int> lost() const = 0;
 
   // Returns when `rank` has destroyed its communicator or is lost, at the latest after the timeout.

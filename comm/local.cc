@@ -181,9 +181,9 @@ class Group {
   void Leave(int rank);
   void AwaitDeparture(int rank, std::chrono::milliseconds timeout);
 
-  void Break(absl::Status why) {
+  void GiveUp(int rank, absl::Status why) {
     std::lock_guard lock(mutex_);
-    BreakLocked(std::move(why), {});
+    BreakLocked(std::move(why), {rank});
   }
   std::vector<int> lost() {
     std::lock_guard lock(mutex_);
@@ -370,8 +370,8 @@ class LocalCommunicator : public Communicator {
   ~LocalCommunicator() override { group_->Leave(rank()); }
 
   void Abort(const absl::Status& why) override {
-    group_->Break(absl::Status(
-        why.code(), absl::StrCat("rank ", rank(), " gave up: ", std::string(why.message()))));
+    group_->GiveUp(rank(), absl::Status(why.code(), absl::StrCat("rank ", rank(), " gave up: ",
+                                                                 std::string(why.message()))));
   }
   std::vector<int> lost() const override { return group_->lost(); }
   void AwaitDeparture(int other, Timeout timeout) override {

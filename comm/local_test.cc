@@ -294,6 +294,7 @@ TEST(LocalTest, CompletedCollectivesSurviveALaterError) {
   EXPECT_EQ(a->Wait(), absl::OkStatus());
   EXPECT_EQ(b->Wait(), absl::OkStatus());
   EXPECT_EQ(ranks[1]->Barrier(), absl::CancelledError("rank 0 gave up: interrupted"));
+  EXPECT_EQ(ranks[1]->lost(), std::vector<int>{0});
 }
 
 TEST(LocalTest, AThousandGroupsComeAndGo) {
