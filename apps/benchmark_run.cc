@@ -114,20 +114,22 @@ class BenchmarkRun {
       return UsageError("--enable-gpu: " + std::string(context.status().message()));
     }
     context_ = *std::move(context);
-    DTNN_ASSIGN_OR_RETURN(figures_, MakeFigures(options_));
     DTNN_ASSIGN_OR_RETURN(optimizer_, MakeOptimizer(options_));
     Tell(absl::StrCat("**** Loading ", options_.dataset, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset, MakeDataset(options_));
+    FollowTargets(*dataset, options_);
+    DTNN_ASSIGN_OR_RETURN(figures_, MakeFigures(options_));
     DTNN_RETURN_IF_ERROR(CheckFigures(figures_, *dataset));
-    DTNN_ASSIGN_OR_RETURN(graph_, BuildModel(options_.model, {.format = FormatOf(options_),
-                                                              .sample = dataset->sample(),
-                                                              .classes = dataset->outputs()}));
-    if (graph_.output_shape() == Shape{1} &&
-        graph_.nodes().back().layer->type_name() == "Softmax") {
-      return UsageError(absl::StrCat(
-          "--model: ", graph_.name(), " ends in a softmax, which over the one output of data set ",
-          std::string(dataset->name()), " is always 1: there is nothing to learn"));
+    if (dataset->outputs() == 1 && dataset->target_kind() == TargetKind::kClass) {
+      return UsageError(absl::StrCat("--dataset: the samples of ", std::string(dataset->name()),
+                                     " are all of one class: there is nothing to learn"));
     }
+    DTNN_ASSIGN_OR_RETURN(
+        graph_,
+        BuildModel(options_.model, {.format = FormatOf(options_),
+                                    .sample = dataset->sample(),
+                                    .classes = dataset->outputs(),
+                                    .final_activation = figures_.loss->final_activation()}));
     DTNN_RETURN_IF_ERROR(Introduce(device));
     DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset));
     TellMore(DescribeLoaders(*dataset, loaders_));
@@ -312,7 +314,7 @@ class BenchmarkRun {
     }
   }
 
-  const Options options_;
+  Options options_;
   std::ostream& out_;
   Figures figures_;
   std::shared_ptr<const Optimizer> optimizer_;

@@ -22,7 +22,8 @@ absl::Status DryRun(const Options& options, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const Figures figures, MakeFigures(options));
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options));
-  ModelOptions model{.format = FormatOf(options)};
+  ModelOptions model{.format = FormatOf(options),
+                     .final_activation = figures.loss->final_activation()};
   if (const std::optional<DatasetSize> size = KnownSize(options)) {
     model.sample = size->sample;
     model.classes = size->outputs;

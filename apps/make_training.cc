@@ -61,6 +61,16 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& o)
   return UsageError(absl::StrCat("--optimizer: there is no optimizer ", o.optimizer));
 }
 
+void FollowTargets(const Dataset& dataset, Options& options) {
+  if (options.metrics_given || dataset.target_kind() == TargetKind::kClass) return;
+  if (options.loss_func == "binary_cross_entropy") {
+    options.metrics = {"binary_accuracy", "f1_score"};
+  } else {
+    // The loss is one of the two.
+    options.metrics = {options.loss_func == "mae" ? "regression_mse" : "regression_mae"};
+  }
+}
+
 absl::StatusOr<Figures> MakeFigures(const Options& options) {
   Figures figures;
   figures.loss = MakeLoss(options);
@@ -79,18 +89,23 @@ absl::StatusOr<Figures> MakeFigures(const Options& options) {
 
 absl::Status CheckFigures(const Figures& figures, const Dataset& dataset) {
   const bool classes = dataset.target_kind() == TargetKind::kClass;
-  const auto refuse = [&](std::string_view flag, std::string_view name) {
-    return UsageError(absl::StrCat(
-        "--", std::string(flag), ": ", std::string(name), " does not fit data set ",
-        std::string(dataset.name()), ", whose targets are ",
-        classes ? "classes, one per sample" : "values, several labels or quantities per sample"));
+  const auto refuse = [&](std::string_view flag, std::string_view name, const char* advice) {
+    const std::string_view kind =
+        classes ? "classes, one per sample" : "values, several labels or quantities per sample";
+    return UsageError(absl::StrCat("--", std::string(flag), ": ", std::string(name),
+                                   " does not fit data set ", std::string(dataset.name()),
+                                   ", whose targets are ", std::string(kind), advice));
   };
   const auto fits = [&](const auto& figure) {
     return classes ? figure.TakesClasses() : figure.TakesValues();
   };
-  if (!fits(*figures.loss)) return refuse("loss-func", figures.loss->name());
+  if (!fits(*figures.loss)) {
+    return refuse("loss-func", figures.loss->name(),
+                  "; binary_cross_entropy is for labels that are 0 or 1, mse and mae are for "
+                  "quantities");
+  }
   for (const auto& metric : figures.metrics) {
-    if (!fits(*metric)) return refuse("metrics", metric->name());
+    if (!fits(*metric)) return refuse("metrics", metric->name(), "");
   }
   return absl::OkStatus();
 }

@@ -14,6 +14,8 @@
 namespace dtnn {
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& options);
+// Unless metrics were asked for, chooses those that suit the data set's targets and the loss.
+void FollowTargets(const Dataset& dataset, Options& options);
 // The loss and the metrics.
 absl::StatusOr<Figures> MakeFigures(const Options& options);
 // A usage error where the loss or a metric is not defined for what the data set's targets are.

@@ -1,5 +1,7 @@
 #include "apps/make_training.h"
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/exit_code.h"
@@ -125,13 +127,38 @@ TEST(MakeTrainingTest, FiguresMustFitTheTargets) {
   EXPECT_EQ(ExitCodeOf(loss), kExitUsage);
   EXPECT_EQ(loss.message(),
             "--loss-func: categorical_cross_entropy does not fit data set counting, whose targets "
-            "are values, several labels or quantities per sample");
+            "are values, several labels or quantities per sample; binary_cross_entropy is for "
+            "labels that are 0 or 1, mse and mae are for quantities");
   options.loss_func = "binary_cross_entropy";
   const absl::Status metric = CheckFigures(*MakeFigures(options), values);
   EXPECT_EQ(std::string(metric.message()).substr(0, 41),
             "--metrics: categorical_accuracy does not ");
   options.metrics = {"f1_score", "regression_mse"};
   EXPECT_TRUE(CheckFigures(*MakeFigures(options), values).ok());
+}
+
+TEST(MakeTrainingTest, MetricsFollowTargetsAndLossUnlessAskedFor) {
+  const dtnn::testing::CountingDataset classes(2);
+  const MultiLabelDataset values;
+  using Names = std::vector<std::string>;
+  const std::pair<std::string, Names> cases[] = {
+      {"binary_cross_entropy", {"binary_accuracy", "f1_score"}},
+      {"mse", {"regression_mae"}},
+      {"mae", {"regression_mse"}}};
+  for (const auto& [loss, metrics] : cases) {
+    Options options;
+    options.loss_func = loss;
+    FollowTargets(classes, options);
+    EXPECT_EQ(options.metrics, Names{"categorical_accuracy"}) << loss;
+    EXPECT_TRUE(CheckFigures(*MakeFigures(options), classes).ok());
+    FollowTargets(values, options);
+    EXPECT_EQ(options.metrics, metrics) << loss;
+    EXPECT_TRUE(CheckFigures(*MakeFigures(options), values).ok());
+    options.metrics = {"recall"};
+    options.metrics_given = true;
+    FollowTargets(values, options);
+    EXPECT_EQ(options.metrics, Names{"recall"}) << loss;
+  }
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
       {"weights-and-bias-filename", &options.weights, ".npz or .safetensors, or a checkpoint"},
       {"model", &options.model, "its network; without: as the file says"},
       {"weights-format", &options.weights_format, "layout of a file that does not tell"},
+      {"loss-func", &options.loss_func, "of training: binary_cross_entropy where labels mix"},
       {"dataset", &options.dataset, "data set whose samples and classes the network has"},
       {"input-shape", &options.input_shape, "samples as channels,height,width"},
       {"class-names", &options.class_names, "file of a name per line, or folder of a data set"},

@@ -19,6 +19,7 @@
 #include "apps/image_paths.h"
 #include "apps/json_text.h"
 #include "apps/make_dataset.h"
+#include "apps/make_training.h"
 #include "data/image.h"
 #include "data/normalize.h"
 #include "data/read_bytes.h"
@@ -164,7 +165,12 @@ class Predictor {
       }
       model = *tag;
     }
-    ModelOptions made{.format = kFormat};
+    Options training;
+    training.loss_func = options_.loss_func;
+    training.metrics.clear();
+    DTNN_ASSIGN_OR_RETURN(const Figures figures, MakeFigures(training));
+    ModelOptions made{.format = kFormat, .final_activation = figures.loss->final_activation()};
+    probabilities_ = made.final_activation != FinalActivation::kOther;
     if (!options_.dataset.empty()) {
       Options data;
       data.model = model;
@@ -271,7 +277,9 @@ class Predictor {
             ", \"probability\": ", JsonNumber(prediction.probability), "}"));
       } else {
         items.push_back(
-            absl::StrFormat("%s %.2f %%", prediction.name, 100 * prediction.probability));
+            probabilities_
+                ? absl::StrFormat("%s %.2f %%", prediction.name, 100 * prediction.probability)
+                : absl::StrFormat("%s %.6g", prediction.name, prediction.probability));
       }
     }
     if (options_.format == "text") {
@@ -289,6 +297,7 @@ class Predictor {
   ImageExtents sample_;
   double crop_ = 1;
   Normalization normalization_;
+  bool probabilities_ = true;  // else quantities
   std::vector<std::string> class_names_;
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<Plan> plan_;

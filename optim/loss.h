@@ -21,7 +21,7 @@
 
 namespace dtnn {
 
-// The network's last layer, as far as losses are concerned.
+// The network's last layer, as far as losses are concerned; kOther: none, or another one.
 enum class FinalActivation : uint8_t { kOther, kSoftmax, kSigmoid };
 
 class LossOp {
@@ -53,6 +53,8 @@ class Loss {
   virtual bool TakesValues() const = 0;
   // The activation that it takes over when bound with from_logits; kOther where there is none.
   virtual FinalActivation absorbs() const { return FinalActivation::kOther; }
+  // What a network should end in so that its outputs have the range of the targets.
+  virtual FinalActivation final_activation() const { return absorbs(); }
   virtual absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const = 0;
 };
 

@@ -45,11 +45,11 @@ void RequireOneLine(const absl::Status& status) {
   Require(OneLine(message) == message, "a message is not one printable line");
 }
 
-// The options of `options`, spelled out one by one.
+// The options of `options`, spelled out one by one, but for metrics that are left to the data.
 std::vector<std::string> Spell(const Options& options) {
   std::vector<std::string> arguments;
   for (const OptionSpec& spec : OptionTable()) {
-    if (!spec.available()) continue;
+    if (!spec.available() || (spec.name == "metrics" && !options.metrics_given)) continue;
     arguments.push_back("--" + std::string(spec.name) + "=" + FormatValue(Load(options, spec)));
   }
   return arguments;

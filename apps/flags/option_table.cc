@@ -23,10 +23,10 @@ constexpr Range kSide = {.low = 1, .high = 65536};
 constexpr Range kThreads = {.low = 0, .high = 1024};
 constexpr Range kPort = {.low = 1, .high = 65535};
 
-#define DTNN_METRICS                                                                             \
-  "categorical_accuracy,top5_accuracy,categorical_hinge,categorical_mse,categorical_mae,"        \
-  "regression_mse,regression_mae,binary_confusion_matrix,multiclass_confusion_matrix,precision," \
-  "recall,f1_score,per_class_report"
+#define DTNN_METRICS                                                                      \
+  "categorical_accuracy,top5_accuracy,categorical_hinge,categorical_mse,categorical_mae," \
+  "regression_mse,regression_mae,binary_accuracy,binary_confusion_matrix,"                \
+  "multiclass_confusion_matrix,precision,recall,f1_score,per_class_report"
 #define DTNN_LOSSES "categorical_cross_entropy,binary_cross_entropy,mse,mae"
 constexpr std::string_view kMetrics = DTNN_METRICS;
 constexpr std::string_view kLosses = DTNN_LOSSES;
@@ -229,12 +229,12 @@ constexpr OptionSpec kTable[] = {
         "batches whose gradients make one update", kAtLeast1),
     Now("loss-func", kOptimizer, kWords, &O::loss_func,
         "loss to minimise: categorical_cross_entropy, binary_cross_entropy, mse or mae; metrics "
-        "may "
-        "stand beside it",
+        "may stand beside it",
         kLossesAndMetrics),
     Now("label-smoothing", kOptimizer, kReal, &O::label_smoothing,
         "share of the target that categorical_cross_entropy spreads over all classes", kBelow1),
-    Now("metrics", kOptimizer, kWords, &O::metrics, "what is measured besides; of:", kMetrics),
+    Now("metrics", kOptimizer, kWords, &O::metrics,
+        "what is measured besides; without: as targets and loss suggest; of:", kMetrics),
 
     Now("schedulers", kSchedulers, kWords, &O::schedulers, "run in the order given; of:",
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"

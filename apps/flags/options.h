@@ -100,6 +100,7 @@ struct Options {
   double label_smoothing = 0;
   std::string loss_func = "categorical_cross_entropy";
   std::vector<std::string> metrics = {"categorical_accuracy"};
+  bool metrics_given = false;  // else FollowTargets may choose others
 
   // Schedulers.
   std::vector<std::string> schedulers = {"early_stopping", "reduce_lr_on_plateau",

@@ -22,6 +22,7 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
 // --loss-func=categorical_accuracy,categorical_cross_entropy: the one loss is the loss, the rest
 // are metrics.
 absl::Status SplitLossFunction(const GivenOptions& given, Options& options) {
+  options.metrics_given = given.contains("metrics");
   if (!given.contains("loss-func")) return absl::OkStatus();
   std::vector<std::string> losses, metrics;
   for (const std::string_view item : SplitList(options.loss_func)) {
@@ -35,6 +36,7 @@ absl::Status SplitLossFunction(const GivenOptions& given, Options& options) {
   }
   options.loss_func = losses[0];
   if (metrics.empty()) return absl::OkStatus();
+  options.metrics_given = true;
   if (!given.contains("metrics")) {
     options.metrics = std::move(metrics);
     return absl::OkStatus();

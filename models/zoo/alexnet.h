@@ -13,9 +13,9 @@
 namespace dtnn {
 
 // For photographs, 227x227 at first.
-void AppendAlexNet(GraphBuilder& b, int64_t classes);
+void AppendAlexNet(GraphBuilder& b, int64_t outputs);
 // For small images: 3x3 convolutions, and 2x2 pools in place of overlapping 3x3 ones.
-void AppendSmallAlexNet(GraphBuilder& b, int64_t classes);
+void AppendSmallAlexNet(GraphBuilder& b, int64_t outputs);
 
 std::vector<ModelInfo> AlexNetModels();
 

@@ -14,7 +14,7 @@ void NormalisedConv(GraphBuilder& b, int64_t filters, Pair kernel, Pair padding)
 
 }  // namespace
 
-void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t classes) {
+void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t outputs) {
   const int64_t growth = options.growth;
   const GraphBuilder::Path dense_layer = [growth](GraphBuilder& p) {
     NormalisedConv(p, 4 * growth, 1, 0);
@@ -34,7 +34,7 @@ void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t cla
     channels += options.blocks[block] * growth;
   }
   b.BatchNorm().Relu().AveragePool2d({.window = options.final_window}).Flatten();
-  b.Fc(classes).Softmax();
+  b.Fc(outputs);
 }
 
 namespace {
@@ -42,7 +42,7 @@ namespace {
 // A final window of 4 is the whole image on 32x32 samples, and leaves 25x25 of it on 224x224.
 AppendModel Append(int64_t growth, std::vector<int> blocks, Pair final_window) {
   const DenseNetOptions options = {growth, std::move(blocks), final_window};
-  return [options](GraphBuilder& b, int64_t classes) { AppendDenseNet(b, options, classes); };
+  return [options](GraphBuilder& b, int64_t outputs) { AppendDenseNet(b, options, outputs); };
 }
 AppendModel Dense121(Pair window) { return Append(32, {6, 12, 24, 16}, window); }
 AppendModel Dense161(Pair window) { return Append(48, {6, 12, 36, 24}, window); }

@@ -22,7 +22,7 @@ struct DenseNetOptions {
   Pair final_window = 0;         // of the last average pool, stride 1; 0: the whole image
 };
 
-void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t classes);
+void AppendDenseNet(GraphBuilder& b, const DenseNetOptions& options, int64_t outputs);
 
 std::vector<ModelInfo> DenseNetModels();
 

@@ -28,8 +28,8 @@ constexpr int64_t kClasses = 4;
 struct Family {
   std::string name;
   ImageExtents sample;
-  std::function<void(GraphBuilder&)> append;
-  int64_t elements = 4;  // checked of each parameter
+  std::function<void(GraphBuilder&)> append;  // up to the softmax
+  int64_t elements = 4;                       // checked of each parameter
 };
 
 void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
@@ -146,6 +146,7 @@ class FamilyTest : public ::testing::TestWithParam<Family> {
     GraphBuilder b(GetParam().name, format);
     b.Input(GetParam().sample);
     GetParam().append(b);
+    b.Softmax();
     const absl::StatusOr<Graph> graph = b.Build();
     EXPECT_TRUE(graph.ok()) << graph.status();
     return *graph;

@@ -42,7 +42,7 @@ void AppendBlock(GraphBuilder& b, const InceptionBlock& block, int64_t divisor) 
 
 }  // namespace
 
-void AppendGoogLeNet(GraphBuilder& b, const GoogLeNetOptions& options, int64_t classes) {
+void AppendGoogLeNet(GraphBuilder& b, const GoogLeNetOptions& options, int64_t outputs) {
   constexpr Pool2dOptions kHalve = {.window = 3, .stride = 2, .padding = 1};
   const int64_t divisor = options.width_divisor;
   ConvBnRelu(b, 192 / divisor, 3, 1);
@@ -53,13 +53,13 @@ void AppendGoogLeNet(GraphBuilder& b, const GoogLeNetOptions& options, int64_t c
   for (const InceptionBlock& block : kQuarterImage) AppendBlock(b, block, divisor);
   b.AveragePool2d({.window = options.final_window}).Flatten();
   b.Fc(1024 / divisor).BatchNorm().Relu();
-  b.Fc(classes).Softmax();
+  b.Fc(outputs);
 }
 
 std::vector<ModelInfo> GoogLeNetModels() {
   const auto append = [](Pair final_window) -> AppendModel {
-    return [final_window](GraphBuilder& b, int64_t classes) {
-      AppendGoogLeNet(b, {.final_window = final_window}, classes);
+    return [final_window](GraphBuilder& b, int64_t outputs) {
+      AppendGoogLeNet(b, {.final_window = final_window}, outputs);
     };
   };
   constexpr Pair kGlobal = 0, kEight = 8;  // 8: the whole image on 32x32 samples

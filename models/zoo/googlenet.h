@@ -18,7 +18,7 @@ struct GoogLeNetOptions {
   int64_t width_divisor = 1;  // divides all filters, which are multiples of 8: smaller networks
 };
 
-void AppendGoogLeNet(GraphBuilder& b, const GoogLeNetOptions& options, int64_t classes);
+void AppendGoogLeNet(GraphBuilder& b, const GoogLeNetOptions& options, int64_t outputs);
 
 std::vector<ModelInfo> GoogLeNetModels();
 

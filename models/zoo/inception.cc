@@ -107,7 +107,7 @@ class InceptionMaker {
 
 }  // namespace
 
-void AppendInceptionV3(GraphBuilder& b, const InceptionOptions& options, int64_t classes) {
+void AppendInceptionV3(GraphBuilder& b, const InceptionOptions& options, int64_t outputs) {
   InceptionMaker maker(b, options);
   maker.AppendStem();
   for (int64_t pool_filters : {32, 64, 64}) maker.AppendBlockA(pool_filters);
@@ -117,12 +117,12 @@ void AppendInceptionV3(GraphBuilder& b, const InceptionOptions& options, int64_t
   for (int i = 0; i < 2; ++i) maker.AppendBlockE();
   b.AveragePool2d({.window = options.final_window}).Flatten();
   b.Fc(1024 / options.width_divisor).BatchNorm().Relu();
-  b.Fc(classes).Softmax();
+  b.Fc(outputs);
 }
 
 std::vector<ModelInfo> InceptionModels() {
   const auto append = [](const InceptionOptions& options) -> AppendModel {
-    return [options](GraphBuilder& b, int64_t classes) { AppendInceptionV3(b, options, classes); };
+    return [options](GraphBuilder& b, int64_t outputs) { AppendInceptionV3(b, options, outputs); };
   };
   constexpr ImageExtents kSample = {299, 299, 3};
   constexpr ModelData kPhotographs = {kSample, 1000};

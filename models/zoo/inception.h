@@ -25,7 +25,7 @@ struct InceptionOptions {
   int64_t width_divisor = 1;  // divides all filters, which are multiples of 16: smaller networks
 };
 
-void AppendInceptionV3(GraphBuilder& b, const InceptionOptions& options, int64_t classes);
+void AppendInceptionV3(GraphBuilder& b, const InceptionOptions& options, int64_t outputs);
 
 std::vector<ModelInfo> InceptionModels();
 

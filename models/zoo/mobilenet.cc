@@ -33,7 +33,7 @@ class MobileNetMaker {
     b_.BatchNorm(batch_norm_).Activation(activation_);
   }
 
-  void AppendHead(int64_t classes) {
+  void AppendHead(int64_t outputs) {
     // One pixel is left of a 32x32 image: nothing to do for this pool there.
     b_.AveragePool2d({.window = 0}).Flatten();
     if (options_.tensorflow) {
@@ -41,7 +41,7 @@ class MobileNetMaker {
     } else {
       b_.Fc(Filters(1024));
     }
-    b_.Fc(classes).Softmax();
+    b_.Fc(outputs);
   }
 
  private:
@@ -55,7 +55,7 @@ class MobileNetMaker {
 
 }  // namespace
 
-void AppendMobileNet(GraphBuilder& b, const MobileNetOptions& options, int64_t classes) {
+void AppendMobileNet(GraphBuilder& b, const MobileNetOptions& options, int64_t outputs) {
   MobileNetMaker maker(b, options);
   maker.AppendStem();
   for (const Stage& stage : kStages) {
@@ -63,13 +63,13 @@ void AppendMobileNet(GraphBuilder& b, const MobileNetOptions& options, int64_t c
       maker.AppendSeparable(stage.filters, stage.repeats > 1 && i == 0 ? 2 : 1);
     }
   }
-  maker.AppendHead(classes);
+  maker.AppendHead(outputs);
 }
 
 std::vector<ModelInfo> MobileNetModels() {
-  const AppendModel v1 = [](GraphBuilder& b, int64_t classes) { AppendMobileNet(b, {}, classes); };
-  const AppendModel tensorflow = [](GraphBuilder& b, int64_t classes) {
-    AppendMobileNet(b, {.tensorflow = true}, classes);
+  const AppendModel v1 = [](GraphBuilder& b, int64_t outputs) { AppendMobileNet(b, {}, outputs); };
+  const AppendModel tensorflow = [](GraphBuilder& b, int64_t outputs) {
+    AppendMobileNet(b, {.tensorflow = true}, outputs);
   };
   return {
       Adapting("mobilenet", kCifar10Data, v1, "another name of mobilenetv1"),

@@ -19,7 +19,7 @@ struct MobileNetOptions {
   int64_t width_divisor = 1;  // divides all filters, which are multiples of 32: smaller networks
 };
 
-void AppendMobileNet(GraphBuilder& b, const MobileNetOptions& options, int64_t classes);
+void AppendMobileNet(GraphBuilder& b, const MobileNetOptions& options, int64_t outputs);
 
 std::vector<ModelInfo> MobileNetModels();
 

@@ -16,8 +16,8 @@
 
 namespace dtnn {
 
-// Appends everything after the input.
-using AppendModel = std::function<void(GraphBuilder&, int64_t classes)>;
+// Appends everything between the input and the activation at the end, which is the loss's affair.
+using AppendModel = std::function<void(GraphBuilder&, int64_t outputs)>;
 
 // What a network is made for.
 struct ModelData {

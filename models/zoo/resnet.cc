@@ -52,7 +52,7 @@ void AppendStem(GraphBuilder& b, const ResNetOptions& options) {
 
 }  // namespace
 
-void AppendResNet(GraphBuilder& b, const ResNetOptions& options, int64_t classes) {
+void AppendResNet(GraphBuilder& b, const ResNetOptions& options, int64_t outputs) {
   AppendStem(b, options);
   int64_t filters = options.width;
   for (size_t stage = 0; stage < options.blocks.size(); ++stage) {
@@ -65,7 +65,7 @@ void AppendResNet(GraphBuilder& b, const ResNetOptions& options, int64_t classes
   }
   b.AveragePool2d({.window = 0}).Flatten();
   if (options.hidden_layer) b.Fc(Expansion(options.block) * filters).BatchNorm().Relu();
-  b.Fc(classes).Softmax();
+  b.Fc(outputs);
 }
 
 namespace {
@@ -78,7 +78,7 @@ ResNetOptions Bottleneck(std::vector<int> blocks) {
 }
 
 AppendModel Append(const ResNetOptions& options) {
-  return [options](GraphBuilder& b, int64_t classes) { AppendResNet(b, options, classes); };
+  return [options](GraphBuilder& b, int64_t outputs) { AppendResNet(b, options, outputs); };
 }
 
 // For photographs.

@@ -35,7 +35,7 @@ struct ResNetOptions {
   bool hidden_layer = false;         // one more, fully connected, before the classifier
 };
 
-void AppendResNet(GraphBuilder& b, const ResNetOptions& options, int64_t classes);
+void AppendResNet(GraphBuilder& b, const ResNetOptions& options, int64_t outputs);
 
 std::vector<ModelInfo> ResNetModels();
 

@@ -6,26 +6,26 @@
 
 namespace dtnn {
 
-void AppendSimpleMlp(GraphBuilder& b, int64_t classes) {
+void AppendSimpleMlp(GraphBuilder& b, int64_t outputs) {
   b.Flatten();
   for (int i = 0; i < 3; ++i) b.Fc(512).Relu();
-  b.Fc(classes).Softmax();
+  b.Fc(outputs);
 }
 
-void AppendSimpleCnn(GraphBuilder& b, int64_t classes) {
+void AppendSimpleCnn(GraphBuilder& b, int64_t outputs) {
   b.Conv2d(4, {.padding = 1}).Conv2d(4, {.padding = 1}).MaxPool2d({.stride = 2}).Flatten();
-  b.Fc(128).Relu().Dropout(0.5).Fc(classes).Softmax();
+  b.Fc(128).Relu().Dropout(0.5).Fc(outputs);
 }
 
-void AppendSimpleCnn8(GraphBuilder& b, int64_t classes) {
+void AppendSimpleCnn8(GraphBuilder& b, int64_t outputs) {
   b.Conv2d(4, {.padding = 1}).Relu().Conv2d(8, {.padding = 1}).Relu();
   b.MaxPool2d({.stride = 2}).Flatten();
-  b.Fc(128).Relu().Dropout(0.5).Fc(classes).Softmax();
+  b.Fc(128).Relu().Dropout(0.5).Fc(outputs);
 }
 
-void AppendSimpleCnnV1(GraphBuilder& b, int64_t classes) {
+void AppendSimpleCnnV1(GraphBuilder& b, int64_t outputs) {
   b.Conv2d(4).Relu().Conv2d(8).Relu().MaxPool2d({.stride = 2});
-  b.Append(std::make_shared<ImageFcLayer>(128)).Relu().Fc(classes).Softmax();
+  b.Append(std::make_shared<ImageFcLayer>(128)).Relu().Fc(outputs);
 }
 
 std::vector<ModelInfo> SimpleModels() {

@@ -13,13 +13,13 @@
 namespace dtnn {
 
 // Three hidden layers of 512.
-void AppendSimpleMlp(GraphBuilder& b, int64_t classes);
+void AppendSimpleMlp(GraphBuilder& b, int64_t outputs);
 // Two convolutions of 4 filters without activations between them: the documented form.
-void AppendSimpleCnn(GraphBuilder& b, int64_t classes);
+void AppendSimpleCnn(GraphBuilder& b, int64_t outputs);
 // 4 and 8 filters, each followed by a relu: the form of the sources.
-void AppendSimpleCnn8(GraphBuilder& b, int64_t classes);
+void AppendSimpleCnn8(GraphBuilder& b, int64_t outputs);
 // The oldest form: no padding, no dropout, and no Flatten, so that ids after the pool are one less.
-void AppendSimpleCnnV1(GraphBuilder& b, int64_t classes);
+void AppendSimpleCnnV1(GraphBuilder& b, int64_t outputs);
 
 std::vector<ModelInfo> SimpleModels();
 

@@ -3,21 +3,21 @@
 namespace dtnn {
 namespace {
 
-void AppendNormalisedHead(GraphBuilder& b, const VggOptions& options, int64_t classes) {
+void AppendNormalisedHead(GraphBuilder& b, const VggOptions& options, int64_t outputs) {
   const FcOptions fc = {.initializer = options.initializer};
   for (int i = 0; i < 2; ++i) b.Dropout(0.5).Fc(options.hidden, fc).BatchNorm().Relu();
-  b.Fc(classes, fc).Softmax();
+  b.Fc(outputs, fc);
 }
 
-void AppendHead(GraphBuilder& b, const VggOptions& options, int64_t classes) {
+void AppendHead(GraphBuilder& b, const VggOptions& options, int64_t outputs) {
   const FcOptions fc = {.initializer = options.initializer};
   for (int i = 0; i < 2; ++i) b.Fc(options.hidden, fc).Relu().Dropout(0.5);
-  b.Fc(classes, fc).Softmax();
+  b.Fc(outputs, fc);
 }
 
 }  // namespace
 
-void AppendVgg(GraphBuilder& b, const VggOptions& options, int64_t classes) {
+void AppendVgg(GraphBuilder& b, const VggOptions& options, int64_t outputs) {
   for (const ConvGroup& group : options.groups) {
     for (int i = 0; i < group.convolutions; ++i) {
       b.Conv2d(group.filters, {.padding = 1, .initializer = options.initializer});
@@ -27,10 +27,10 @@ void AppendVgg(GraphBuilder& b, const VggOptions& options, int64_t classes) {
     b.MaxPool2d({.stride = 2});
   }
   b.Flatten();
-  options.batch_norm ? AppendNormalisedHead(b, options, classes) : AppendHead(b, options, classes);
+  options.batch_norm ? AppendNormalisedHead(b, options, outputs) : AppendHead(b, options, outputs);
 }
 
-void AppendShortVgg(GraphBuilder& b, const ShortVggOptions& options, int64_t classes) {
+void AppendShortVgg(GraphBuilder& b, const ShortVggOptions& options, int64_t outputs) {
   const auto activation = [&] {
     b.Relu();
     if (options.batch_norm) b.BatchNorm();
@@ -51,17 +51,17 @@ void AppendShortVgg(GraphBuilder& b, const ShortVggOptions& options, int64_t cla
   b.Flatten().Fc(options.hidden, {.initializer = InitializerKind::kHeUniform});
   activation();
   dropout(options.head_dropout_rate);
-  b.Fc(classes, {.initializer = options.classifier_initializer}).Softmax();
+  b.Fc(outputs, {.initializer = options.classifier_initializer});
 }
 
 namespace {
 
 AppendModel Append(const VggOptions& options) {
-  return [options](GraphBuilder& b, int64_t classes) { AppendVgg(b, options, classes); };
+  return [options](GraphBuilder& b, int64_t outputs) { AppendVgg(b, options, outputs); };
 }
 
 AppendModel Append(const ShortVggOptions& options) {
-  return [options](GraphBuilder& b, int64_t classes) { AppendShortVgg(b, options, classes); };
+  return [options](GraphBuilder& b, int64_t outputs) { AppendShortVgg(b, options, outputs); };
 }
 
 using Groups = std::vector<ConvGroup>;

@@ -26,7 +26,7 @@ struct VggOptions {
   InitializerKind initializer = InitializerKind::kHeUniform;
 };
 
-void AppendVgg(GraphBuilder& b, const VggOptions& options, int64_t classes);
+void AppendVgg(GraphBuilder& b, const VggOptions& options, int64_t outputs);
 
 struct ShortVggOptions {
   // One group of two convolutions each: 32 filters, 64, 128; with dropout of this rate at its end.
@@ -37,7 +37,7 @@ struct ShortVggOptions {
   InitializerKind classifier_initializer = InitializerKind::kGlorotUniform;
 };
 
-void AppendShortVgg(GraphBuilder& b, const ShortVggOptions& options, int64_t classes);
+void AppendShortVgg(GraphBuilder& b, const ShortVggOptions& options, int64_t outputs);
 
 std::vector<ModelInfo> VggModels();
 

@@ -25,6 +25,19 @@ std::vector<ModelInfo> AllFamilies() {
   return models;
 }
 
+void AppendActivation(GraphBuilder& b, FinalActivation activation) {
+  switch (activation) {
+    case FinalActivation::kSoftmax:
+      b.Softmax();
+      break;
+    case FinalActivation::kSigmoid:
+      b.Sigmoid();
+      break;
+    case FinalActivation::kOther:
+      break;
+  }
+}
+
 std::string Text(const ImageExtents& e) {
   return absl::StrCat(e.height, "x", e.width, "x", e.channels);
 }
@@ -58,6 +71,7 @@ absl::StatusOr<Graph> BuildModel(std::string_view name, const ModelOptions& opti
   builder.Input(sample);
   const bool small = IsSmall(sample) && info->append_small != nullptr;
   (small ? info->append_small : info->append)(builder, classes);
+  AppendActivation(builder, info->adapts ? options.final_activation : FinalActivation::kSoftmax);
   return builder.Build();
 }
 

@@ -9,6 +9,7 @@
 //   - inceptionv3 pads as published, and keeps the resolution of small images, which its stem would
 //     leave nothing of;
 //   - vgg11, vgg16 and vgg19 begin with smaller weights (Glorot's) on larger images.
+// It ends in the activation that the loss wants; a literal network always ends in a softmax.
 
 #ifndef DTNN_MODELS_ZOO_ZOO_H_
 #define DTNN_MODELS_ZOO_ZOO_H_
@@ -21,15 +22,18 @@
 #include "absl/status/statusor.h"
 #include "models/graph.h"
 #include "models/zoo/model_info.h"
+#include "optim/loss.h"
 #include "tensor/format.h"
 
 namespace dtnn {
 
 struct ModelOptions {
   TensorFormat format = TensorFormat::kNHWC;
-  // What the data set offers; nothing: the model's own.
+  // What the data set offers; nothing: the model's own. `classes`: or values per sample.
   std::optional<ImageExtents> sample = {};
   std::optional<int64_t> classes = {};
+  // Loss::final_activation; kOther: none.
+  FinalActivation final_activation = FinalActivation::kSoftmax;
 };
 
 // All networks, in the order of `--model=list`.

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -187,6 +188,42 @@ TEST(ZooTest, ANameWithASuffixIsLiteralAndOneWithoutAdapts) {
     const bool suffix = model.name.find("_cifar10") != std::string_view::npos ||
                         model.name.find("_imagenet") != std::string_view::npos;
     EXPECT_NE(model.adapts, suffix) << model.name;
+  }
+}
+
+std::string LastLayer(const Graph& graph) {
+  return std::string(graph.nodes().back().layer->type_name());
+}
+
+// Ids and names of all other layers stay what they are, and with them the keys of weights.
+TEST(ZooTest, AdaptingNetworksEndInWhatTheLossWants) {
+  const std::pair<FinalActivation, std::string> ends[] = {{FinalActivation::kSoftmax, "Softmax"},
+                                                          {FinalActivation::kSigmoid, "Sigmoid"},
+                                                          {FinalActivation::kOther, "FC"}};
+  for (const ModelInfo& model : ZooModels()) {
+    const Graph own = *BuildModel(model.name, {});
+    EXPECT_EQ(LastLayer(own), "Softmax") << model.name;
+    for (const auto& [activation, type] : ends) {
+      const Graph graph = *BuildModel(model.name, {.final_activation = activation});
+      EXPECT_EQ(LastLayer(graph), model.adapts ? type : "Softmax") << model.name;
+      EXPECT_EQ(graph.output_shape(), own.output_shape());
+      EXPECT_EQ(graph.num_parameters(), own.num_parameters());
+      const bool shorter = model.adapts && activation == FinalActivation::kOther;
+      ASSERT_EQ(graph.num_ids(), own.num_ids() - (shorter ? 1 : 0)) << model.name;
+      for (size_t i = 0; i + 1 < graph.nodes().size(); ++i) {
+        EXPECT_EQ(graph.nodes()[i].id, own.nodes()[i].id);
+      }
+    }
+  }
+}
+
+TEST(ZooTest, ASingleOutputIsAQuantityOrALabel) {
+  for (FinalActivation activation : {FinalActivation::kOther, FinalActivation::kSigmoid}) {
+    const absl::StatusOr<Graph> graph = BuildModel(
+        "simplecnn",
+        {.sample = ImageExtents{80, 80, 1}, .classes = 1, .final_activation = activation});
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    EXPECT_EQ(graph->output_shape(), Shape{1});
   }
 }
 

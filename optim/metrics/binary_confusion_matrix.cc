@@ -4,15 +4,6 @@
 
 namespace dtnn {
 
-double BinaryConfusionMatrix::Value(std::span<const double> sums, int64_t samples) const {
-  double right = 0;
-  for (int64_t label = 0; label < Labels(sums); ++label) {
-    const LabelCounts counts = Of(sums, label);
-    right += counts.true_positives + counts.true_negatives;
-  }
-  return right / (double(Labels(sums)) * double(samples));
-}
-
 std::string BinaryConfusionMatrix::Report(std::string_view prefix,
                                           std::span<const double> sums) const {
   std::string text = absl::StrFormat("%s%s:\n", std::string(prefix), std::string(name()));

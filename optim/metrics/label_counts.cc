@@ -33,6 +33,17 @@ LabelCounts LabelMetric::Of(std::span<const double> sums, int64_t label) {
           .true_negatives = counts[3]};
 }
 
+double LabelMetric::ShareRight(std::span<const double> sums) {
+  double right = 0, all = 0;
+  for (int64_t label = 0; label < Labels(sums); ++label) {
+    const LabelCounts counts = Of(sums, label);
+    right += counts.true_positives + counts.true_negatives;
+    all += counts.true_positives + counts.true_negatives + counts.false_positives +
+           counts.false_negatives;
+  }
+  return right / all;
+}
+
 double LabelMetric::Macro(std::span<const double> sums, double (LabelCounts::*quotient)() const) {
   const int64_t labels = Labels(sums);
   double sum = 0;

@@ -43,6 +43,8 @@ class LabelMetric : public Metric {
  protected:
   static int64_t Labels(std::span<const double> sums) { return int64_t(sums.size()) / 4; }
   static LabelCounts Of(std::span<const double> sums, int64_t label);
+  // Of the decisions about all labels.
+  static double ShareRight(std::span<const double> sums);
   // The mean over the labels of one of the quotients above.
   static double Macro(std::span<const double> sums, double (LabelCounts::*quotient)() const);
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "optim/metrics/binary_accuracy.h"
 #include "optim/metrics/binary_confusion_matrix.h"
 #include "optim/metrics/per_class_report.h"
 #include "optim/metrics/precision_recall.h"
@@ -72,6 +73,7 @@ TEST(LabelCountsTest, MacroAveragesTakeAnEmptyDenominatorAsZero) {
   EXPECT_NEAR(Recall().Value(kCounts, 4), (2.0 / 3 + 2.0 / 3 + 0) / 3, 1e-15);
   EXPECT_NEAR(F1Score().Value(kCounts, 4), (0.8 + 2.0 / 3 + 0) / 3, 1e-15);
   EXPECT_NEAR(BinaryConfusionMatrix().Value(kCounts, 4), 9.0 / 12, 1e-15);
+  EXPECT_NEAR(BinaryAccuracy().Value(kCounts, 4), 75, 1e-13);
   EXPECT_EQ(PerClassReport().Value(kCounts, 4), F1Score().Value(kCounts, 4));
 }
 
@@ -79,6 +81,7 @@ TEST(LabelCountsTest, PrintedForms) {
   EXPECT_EQ(Precision().Format("", 0.5), "prec: 0.5000");
   EXPECT_EQ(Recall().Format("val_", 0.25), "val_rec: 0.2500");
   EXPECT_EQ(F1Score().Format("", 1), "f1: 1.0000");
+  EXPECT_EQ(BinaryAccuracy().Format("val_", 7.5), "val_acc:  7.50%");
   EXPECT_EQ(BinaryConfusionMatrix().Format("", 1), "");
   EXPECT_EQ(PerClassReport().Format("", 1), "");
 }

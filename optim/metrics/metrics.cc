@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "optim/categorical_accuracy.h"
+#include "optim/metrics/binary_accuracy.h"
 #include "optim/metrics/binary_confusion_matrix.h"
 #include "optim/metrics/categorical_hinge.h"
 #include "optim/metrics/categorical_mae.h"
@@ -36,6 +37,7 @@ constexpr Entry kMetrics[] = {
     {"categorical_mae", Make<CategoricalMae>},
     {"regression_mse", Make<RegressionMse>},
     {"regression_mae", Make<RegressionMae>},
+    {"binary_accuracy", Make<BinaryAccuracy>},
     {"binary_confusion_matrix", Make<BinaryConfusionMatrix>},
     {"multiclass_confusion_matrix", Make<MulticlassConfusionMatrix>},
     {"precision", Make<Precision>},

@@ -6,7 +6,7 @@ namespace dtnn {
 namespace {
 
 TEST(MetricsTest, EveryNameMakesAMetricOfThatName) {
-  EXPECT_EQ(MetricNames().size(), 13u);
+  EXPECT_EQ(MetricNames().size(), 14u);
   for (const std::string_view name : MetricNames()) {
     const auto metric = MakeMetric(name);
     ASSERT_EQ(metric.status(), absl::OkStatus());
@@ -22,8 +22,8 @@ TEST(MetricsTest, AnUnknownNameIsAnsweredWithThoseThatThereAre) {
   EXPECT_EQ(status.message(),
             "there is no metric \"acuracy\"; there are: categorical_accuracy, top5_accuracy, "
             "categorical_hinge, categorical_mse, categorical_mae, regression_mse, regression_mae, "
-            "binary_confusion_matrix, multiclass_confusion_matrix, precision, recall, f1_score, "
-            "per_class_report");
+            "binary_accuracy, binary_confusion_matrix, multiclass_confusion_matrix, precision, "
+            "recall, f1_score, per_class_report");
 }
 
 }  // namespace
