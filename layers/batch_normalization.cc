@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "layers/shared_statistics.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -13,10 +14,11 @@ using Norm = BatchNormalizationLayer;
 
 class BatchNormalizationOp : public LayerOp {
  public:
-  BatchNormalizationOp(std::unique_ptr<BatchNorm> norm, BatchStatistics statistics, bool training,
-                       bool relu)
+  BatchNormalizationOp(std::unique_ptr<BatchNorm> norm, BatchStatistics statistics,
+                       std::unique_ptr<SharedStatistics> shared, bool training, bool relu)
       : norm_(std::move(norm)),
         statistics_(std::move(statistics)),
+        shared_(std::move(shared)),
         training_(training),
         relu_(relu) {}
 
@@ -35,6 +37,10 @@ class BatchNormalizationOp : public LayerOp {
     const RunningStatistics running = Norm::RunningOf(args.parameters);
     if (!training_) return norm_->Infer(x, parameters, running, args.output, args.workspace);
     DTNN_RETURN_IF_ERROR(norm_->Statistics(x, statistics_, args.workspace));
+    if (shared_ != nullptr) {
+      const int64_t count = x.num_elements() / statistics_.mean.num_elements();
+      DTNN_RETURN_IF_ERROR(shared_->Combine(count, statistics_));
+    }
     DTNN_RETURN_IF_ERROR(norm_->Track(statistics_, running));
     return norm_->Apply(x, statistics_, parameters, args.output, args.workspace);
   }
@@ -47,14 +53,21 @@ class BatchNormalizationOp : public LayerOp {
     DTNN_RETURN_IF_ERROR(
         norm_->Gradients(x, args.dy, statistics_, parameters, gradients, args.workspace));
     if (args.dx[0].empty()) return absl::OkStatus();
-    const int64_t count = x.num_elements() / gradients.gamma.num_elements();
-    return norm_->BackwardData(x, args.dy, statistics_, parameters, gradients, count, args.dx[0],
+    int64_t count = x.num_elements() / gradients.gamma.num_elements();
+    // What the parameters' gradients are is summed over the ranks later, with all others.
+    BatchNormGradients sums = gradients;
+    if (shared_ != nullptr) {
+      DTNN_ASSIGN_OR_RETURN(sums, shared_->Sum(gradients));
+      count = shared_->count();
+    }
+    return norm_->BackwardData(x, args.dy, statistics_, parameters, sums, count, args.dx[0],
                                args.accumulate[0], args.workspace);
   }
 
  private:
   std::unique_ptr<BatchNorm> norm_;
-  BatchStatistics statistics_;  // of the last batch, between forward and backward
+  BatchStatistics statistics_;                // of the last batch, between forward and backward
+  std::unique_ptr<SharedStatistics> shared_;  // null: each rank normalises its own samples
   bool training_, relu_;
 };
 
@@ -116,8 +129,14 @@ absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
     DTNN_ASSIGN_OR_RETURN(
         *tensor, Tensor::Allocate(context.device->device(), DType::kFloat64, Shape{spec.channels}));
   }
+  std::unique_ptr<SharedStatistics> shared;
+  if (context.training && context.ranks != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(shared,
+                          SharedStatistics::Create(*context.ranks, spec.channels, context.dtype));
+  }
   return std::make_unique<BatchNormalizationOp>(std::move(norm), std::move(statistics),
-                                                context.training, context.fuse_relu);
+                                                std::move(shared), context.training,
+                                                context.fuse_relu);
 }
 
 }  // namespace dtnn

@@ -24,6 +24,7 @@
 #include "kernels/parameter_view.h"
 #include "kernels/workspace.h"
 #include "layers/initializer.h"
+#include "layers/rank_exchange.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 
@@ -68,6 +69,8 @@ struct BindContext {
   // ForwardArgs. Only where Layer::CanFuseNormalization(), in evaluation, on the CPU.
   const BatchNormalizationLayer* fuse_normalization = nullptr;
   Philox random{0, 0};  // the layer's own stream (dropout)
+  // In training, the ranks whose samples belong to the same batch; null: this one alone.
+  RankExchange* ranks = nullptr;
 };
 
 // What a training plan must keep for the backward pass, and where memory may be shared.

@@ -35,6 +35,9 @@ struct PlanOptions {
   std::string conv_variant = "i2c";
   uint64_t random_seed = 57005;  // of dropout; differs between ranks
   Fusions fusions = {};          // of evaluation plans on the CPU
+  // In training, normalises batches with the statistics of these ranks' samples too; null: with
+  // those of its own. Must outlive the plan, and fits memory on the host only.
+  RankExchange* ranks = nullptr;
 };
 
 class Plan {

@@ -93,20 +93,20 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu,
   if (batch_ > kMostBytes / 8 / std::max<int64_t>(1, node.output.NumElements())) {
     return Annotate(step, Oversized(absl::ResourceExhaustedError("the output exceeds 2^52 bytes")));
   }
-  absl::StatusOr<std::unique_ptr<LayerOp>> op =
-      node.layer->Bind({.device = context_,
-                        .batch = batch_,
-                        .dtype = dtype_,
-                        .format = graph_.format(),
-                        .training = training_,
-                        .inputs = node.input_shapes,
-                        .output = node.output,
-                        .conv_variant = options.conv_variant,
-                        .fuse_relu = fusion.relu >= 0,
-                        .behind_relu = behind_relu,
-                        .fuse_normalization = NormalizationAt(fusion.normalization),
-                        .random = Philox(options.random_seed,
-                                         StreamId(RandomPurpose::kDropout, uint64_t(node.id)))});
+  absl::StatusOr<std::unique_ptr<LayerOp>> op = node.layer->Bind(
+      {.device = context_,
+       .batch = batch_,
+       .dtype = dtype_,
+       .format = graph_.format(),
+       .training = training_,
+       .inputs = node.input_shapes,
+       .output = node.output,
+       .conv_variant = options.conv_variant,
+       .fuse_relu = fusion.relu >= 0,
+       .behind_relu = behind_relu,
+       .fuse_normalization = NormalizationAt(fusion.normalization),
+       .random = Philox(options.random_seed, StreamId(RandomPurpose::kDropout, uint64_t(node.id))),
+       .ranks = options.ranks});
   if (!op.ok()) return Annotate(step, op.status());
   step.op = *std::move(op);
   step.traits = step.op->traits();
