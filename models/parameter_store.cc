@@ -115,6 +115,12 @@ Tensor ParameterStore::Trainable(const Tensor& arena) const {
   return Tensor::View(arena.buffer(), 0, dtype_, Shape{trainable_size_});
 }
 
+Tensor ParameterStore::statistics() const {
+  if (size_ == trainable_size_) return Tensor();
+  return Tensor::View(values_.buffer(), size_t(trainable_size_) * SizeOf(dtype_), dtype_,
+                      Shape{size_ - trainable_size_});
+}
+
 size_t ParameterStore::bytes() const {
   const int64_t training = gradients_.empty() ? 0 : trainable_size_ * int64_t(1 + slots_.size());
   return size_t(size_ + training) * SizeOf(dtype_);

@@ -59,6 +59,8 @@ class ParameterStore {
   const std::vector<ArenaRange>& vectors() const { return vectors_; }
   // Values with running statistics, for broadcasts and checkpoints.
   const Tensor& all_values() const { return values_; }
+  // The running statistics alone; empty where there are none.
+  Tensor statistics() const;
 
   // Raised by whoever changes values, so that primitives renew what they derived from them.
   uint64_t version() const { return version_; }

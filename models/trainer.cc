@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "comm/model_sync.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -16,7 +17,11 @@ Trainer::Trainer(const Graph& graph, ParameterStore& store, DeviceContext& conte
       store_(&store),
       context_(&context),
       options_(options),
-      learning_rate_(options.learning_rate) {}
+      learning_rate_(options.learning_rate) {
+  if (options.sync_batch_norm && options.communicator != nullptr) {
+    exchange_.emplace(*options.communicator);
+  }
+}
 
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const Graph& graph, ParameterStore& store,
                                                          DeviceContext& context,
@@ -40,7 +45,8 @@ absl::StatusOr<std::unique_ptr<Plan>> Trainer::Compile(int64_t batch, bool train
                         .loss = options_.figures.loss.get(),
                         .conv_variant = options_.conv_variant,
                         .random_seed = options_.random_seed + uint64_t(rank),
-                        .fusions = options_.fusions});
+                        .fusions = options_.fusions,
+                        .ranks = training && exchange_ ? &*exchange_ : nullptr});
 }
 
 absl::Status Trainer::PrepareForTraining(int64_t max_batch) {
@@ -91,6 +97,7 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages, bool last) {
     if (!std::isfinite(loss)) return Diverged(batch, loss);
     DTNN_RETURN_IF_ERROR(averages->Add(loss, training_plan_->predictions(), batch.targets));
   }
+  statistics_differ_ = options_.communicator != nullptr && !exchange_;
   ++batches_done_;
   ++pending_batches_;
   pending_samples_ += batch.global_count;
@@ -127,6 +134,7 @@ absl::Status Trainer::Update() {
 
 // Why a run with such a loss ends, and where it went wrong.
 absl::Status Trainer::Diverged(const Batch& batch, double loss) {
+  if (exchange_) exchange_->Leave();  // the others may not look for anything
   DTNN_ASSIGN_OR_RETURN(const std::string where,
                         training_plan_->FirstNonFinite(batch.x, batch.targets, batches_done_));
   return absl::FailedPreconditionError(
@@ -142,6 +150,16 @@ absl::Status Trainer::Combine(std::vector<double>& values) {
   std::memcpy(sums.raw_data(), values.data(), values.size() * sizeof(double));
   DTNN_RETURN_IF_ERROR(options_.communicator->AllReduce(sums));
   std::memcpy(values.data(), sums.raw_data(), values.size() * sizeof(double));
+  return absl::OkStatus();
+}
+
+// Gives all ranks the mean of their running statistics.
+absl::Status Trainer::AverageStatistics() {
+  const Tensor statistics = store_->statistics();
+  if (!std::exchange(statistics_differ_, false) || statistics.empty()) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(
+      WeightedSum(*options_.communicator, 1.0 / double(options_.communicator->size()), statistics));
+  store_->MarkChanged();
   return absl::OkStatus();
 }
 
@@ -196,6 +214,7 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchEnd(pass));
     if (stopped_) return absl::OkStatus();
   }
+  if (training) DTNN_RETURN_IF_ERROR(AverageStatistics());
   if (!training || !std::exchange(trained_by_all_, true)) {
     std::vector<double> sums = averages.ToDoubles();
     DTNN_RETURN_IF_ERROR(Combine(sums));
@@ -252,7 +271,8 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
   stopped_ = std::exchange(ended_, false);
   if (stopped_) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(CheckSampler(training));
-  return RunEpochs(training, validation, epochs, callbacks);
+  DTNN_RETURN_IF_ERROR(RunEpochs(training, validation, epochs, callbacks));
+  return AverageStatistics();
 }
 
 static std::vector<std::string> FigureNames(const Figures& figures) {
@@ -266,6 +286,7 @@ absl::StatusOr<TrainingState> Trainer::State() {
     return absl::FailedPreconditionError(
         "the state of a run is complete only behind an update of the parameters");
   }
+  DTNN_RETURN_IF_ERROR(AverageStatistics());
   TrainingState state{.epoch = epochs_done_,
                       .step_in_epoch = step_in_epoch_,
                       .steps_done = steps_done_,

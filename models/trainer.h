@@ -3,14 +3,16 @@
 //
 // Every rank takes its share of each step's samples; gradients are scaled by one over the samples
 // of the whole step and summed over the ranks, so the result is the mean over all samples whatever
-// the shares. Parameters are broadcast from rank 0 before the first step. A rank whose pass fails
-// aborts the communicator, so that the others end too.
+// the shares. Parameters are broadcast from rank 0 before the first step; running statistics, which
+// each rank tracks on its samples, are averaged at the end of every epoch, of Train, and by State.
+// A rank whose pass fails aborts the communicator, so that the others end too.
 
 #ifndef DTNN_MODELS_TRAINER_H_
 #define DTNN_MODELS_TRAINER_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,6 +24,7 @@
 #include "kernels/sum_of_squares/sum_of_squares.h"
 #include "models/averages.h"
 #include "models/callback.h"
+#include "models/communicator_exchange.h"
 #include "models/fusion.h"
 #include "models/graph.h"
 #include "models/parameter_store.h"
@@ -44,6 +47,9 @@ struct TrainerOptions {
   uint64_t random_seed = 57005;          // dropout uses random_seed + rank
   Fusions fusions = {};                  // of evaluation
   Communicator* communicator = nullptr;  // null: one rank
+  // Batch normalisation sees the samples of all ranks in a training step; else each rank normalises
+  // its own with their statistics, and running statistics are averaged over the ranks.
+  bool sync_batch_norm = false;
 };
 
 class Trainer {
@@ -114,6 +120,7 @@ class Trainer {
   absl::Status Accumulate();
   absl::Status Update();
   absl::Status Combine(std::vector<double>& values);
+  absl::Status AverageStatistics();
   absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
 
   const Graph graph_;
@@ -130,12 +137,14 @@ class Trainer {
   bool trained_by_all_ = false;  // all ranks' figures; else of this rank
   SamplerSettings sampler_;      // of the last Train, or of the run that was restored
   bool stopped_ = false;
-  bool ended_ = false;  // by a callback, in the run that was restored
+  bool ended_ = false;              // by a callback, in the run that was restored
+  bool statistics_differ_ = false;  // between ranks, each of which has tracked its own samples
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
   std::unique_ptr<dtnn::Update> update_;
   std::unique_ptr<Add> add_;
   std::unique_ptr<SumOfSquares> sum_of_squares_;
-  Tensor accumulated_;  // gradients of the batches that wait
+  Tensor accumulated_;                            // gradients of the batches that wait
+  std::optional<CommunicatorExchange> exchange_;  // of synchronised batch normalisation
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;
 };
 
