@@ -41,6 +41,7 @@ class Loader::Impl {
   }
 
   absl::Status Init();
+  absl::Status Skip(int64_t samples);
   void StartEpoch(int64_t epoch, int64_t first_step);
   absl::StatusOr<const Batch*> Next();
   const LoaderOptions& options() const { return options_; }
@@ -64,6 +65,8 @@ class Loader::Impl {
     int64_t step, number;
   };
 
+  absl::Status AllocateSlots();
+  void Pause(std::unique_lock<std::mutex>& lock);
   void Prepare(Slot& slot, int64_t step, int64_t pieces) const;
   absl::Status Read(Slot& slot, int64_t piece) const;
   template <typename T>
@@ -105,8 +108,8 @@ class Loader::Impl {
   std::vector<std::thread> threads_;
 };
 
-absl::Status Loader::Impl::Init() {
-  if (sampler_.steps() == 0) return absl::OkStatus();
+absl::Status Loader::Impl::AllocateSlots() {
+  slots_.clear();
   const int64_t rows = sampler_.max_batch();
   const Shape sample = SampleShape(dataset_->sample(), options_.format);
   std::vector<int64_t> extents = {rows};
@@ -127,6 +130,12 @@ absl::Status Loader::Impl::Init() {
     slot.indices.resize(rows);
     slots_.push_back(std::move(slot));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Loader::Impl::Init() {
+  if (sampler_.steps() == 0) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(AllocateSlots());
   if (options_.prefetch == 0) return absl::OkStatus();
   threads_.reserve(options_.threads);
   for (int i = 0; i < options_.threads; ++i) {
@@ -140,10 +149,24 @@ absl::Status Loader::Impl::Init() {
   return absl::OkStatus();
 }
 
-void Loader::Impl::StartEpoch(int64_t epoch, int64_t first_step) {
-  std::unique_lock<std::mutex> lock(mutex_);
+// Until no thread reads any more.
+void Loader::Impl::Pause(std::unique_lock<std::mutex>& lock) {
   running_ = false;
   news_.wait(lock, [this] { return busy_ == 0; });
+}
+
+absl::Status Loader::Impl::Skip(int64_t samples) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  Pause(lock);
+  epoch_ = -1;
+  DTNN_RETURN_IF_ERROR(sampler_.Skip(samples));
+  const bool fits = slots_.empty() || sampler_.max_batch() <= slots_[0].x.shape()[0];
+  return fits ? absl::OkStatus() : AllocateSlots();
+}
+
+void Loader::Impl::StartEpoch(int64_t epoch, int64_t first_step) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  Pause(lock);
   epoch_ = epoch;
   first_ = std::clamp<int64_t>(first_step, 0, sampler_.steps());
   issued_ = produced_ = taken_ = released_ = first_;
@@ -341,16 +364,14 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
 Loader::Loader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Loader::~Loader() = default;
 
+absl::Status Loader::Skip(int64_t samples) { return impl_->Skip(samples); }
 void Loader::StartEpoch(int64_t epoch, int64_t first_step) { impl_->StartEpoch(epoch, first_step); }
 absl::StatusOr<const Batch*> Loader::Next() { return impl_->Next(); }
 const LoaderOptions& Loader::options() const { return impl_->options(); }
 double Loader::seconds_waited() const { return impl_->seconds_waited(); }
 int64_t Loader::steps() const { return impl_->sampler().steps(); }
 int64_t Loader::samples() const { return impl_->sampler().samples(); }
-int64_t Loader::SamplesBefore(int64_t steps) const {
-  return steps < impl_->sampler().steps() ? steps * impl_->options().batch * impl_->options().ranks
-                                          : samples();
-}
+int64_t Loader::SamplesBefore(int64_t steps) const { return impl_->sampler().SamplesBefore(steps); }
 int64_t Loader::max_batch() const { return impl_->sampler().max_batch(); }
 
 }  // namespace dtnn

@@ -79,6 +79,11 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
+  // Ends the current epoch, and leaves out the first `samples` samples of every epoch from now on;
+  // steps are those of the rest (sampler.h). steps() and max_batch() may change, and memory is
+  // allocated where batches become larger.
+  absl::Status Skip(int64_t samples);
+
   // Begins epoch `epoch` (from 0) at step `first_step` (at most steps()), leaving the current one
   // if it has not ended.
   void StartEpoch(int64_t epoch, int64_t first_step = 0);
@@ -94,9 +99,9 @@ class Loader {
   const LoaderOptions& options() const;
   // Steps of an epoch, the same on every rank.
   int64_t steps() const;
-  // Samples of an epoch over all ranks.
+  // Samples of an epoch over all ranks, skipped ones included.
   int64_t samples() const;
-  // Samples of an epoch's first `steps` steps, over all ranks.
+  // Samples of an epoch before its step `steps`, over all ranks, skipped ones included.
   int64_t SamplesBefore(int64_t steps) const;
   // The largest Batch::count of any rank and step: what a plan must be made for. It is
   // options.batch or fewer, or one more where the samples left over do not suffice for a step.

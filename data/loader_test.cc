@@ -255,6 +255,24 @@ TEST(LoaderTest, AnEpochMayBeginAtAnyStep) {
   }
 }
 
+TEST(LoaderTest, AnEpochMayGoOnWithLargerBatches) {
+  for (int prefetch : {0, 2}) {
+    auto loader =
+        Make(10, {.batch = 2, .rank = 1, .ranks = 3, .shuffle = false, .prefetch = prefetch});
+    ASSERT_EQ(loader->max_batch(), 2);
+    loader->StartEpoch(0);
+    ASSERT_TRUE(loader->Next().ok());  // and leaves the epoch
+    // One step of seven samples: the last one is too few for three ranks.
+    ASSERT_EQ(absl::OkStatus(), loader->Skip(3));
+    EXPECT_EQ(loader->steps(), 1);
+    EXPECT_EQ(loader->max_batch(), 3);
+    EXPECT_FALSE(loader->Next().ok());
+    EXPECT_EQ(Epoch(*loader, 0), (std::vector<int64_t>{6, 7}));
+    ASSERT_EQ(absl::OkStatus(), loader->Skip(0));
+    EXPECT_EQ(loader->steps(), 2);
+  }
+}
+
 TEST(LoaderTest, MayEndAtAnyStep) {
   for (int taken = 0; taken < 12; ++taken) {
     for (int threads : {1, 3}) {

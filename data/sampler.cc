@@ -64,18 +64,41 @@ Sampler::Sampler(std::vector<int64_t> indices, const SamplerOptions& options)
     : options_(options), indices_(std::move(indices)) {
   if (options.shuffle && !options.groups.empty()) FindGroups();
   if (options.shuffle) order_ = indices_;
-  const int64_t available = int64_t(indices_.size());
-  if (available == 0) return;
-  const int64_t step = options.batch * options.ranks;
-  if (options.steps_per_epoch > 0) {
-    steps_ = options.steps_per_epoch;
-    samples_ = steps_ * step;
-  } else {
-    steps_ = available / step + (available % step >= options.ranks ? 1 : 0);
-    samples_ = available;
+  samples_ = int64_t(indices_.size());
+  if (samples_ > 0 && options.steps_per_epoch > 0) {
+    samples_ = options.steps_per_epoch * options.batch * options.ranks;
   }
-  const int64_t last = samples_ - (steps_ - 1) * step;
-  max_batch_ = std::max(steps_ > 1 ? options.batch : 0, (last + options.ranks - 1) / options.ranks);
+  DivideIntoSteps();
+}
+
+void Sampler::DivideIntoSteps() {
+  const int64_t samples = samples_ - skipped_, ranks = options_.ranks;
+  const int64_t step = options_.batch * ranks;
+  steps_ = samples / step + (samples % step >= ranks ? 1 : 0);
+  if (steps_ == 0) return;
+  const int64_t last = samples - (steps_ - 1) * step;
+  max_batch_ = std::max(steps_ > 1 ? options_.batch : 0, (last + ranks - 1) / ranks);
+}
+
+absl::Status Sampler::Skip(int64_t samples) {
+  const int64_t left = samples_ - samples;
+  if (samples < 0 || left < 0 || (samples > 0 && options_.steps_per_epoch > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot leave out ", samples, " of the ", samples_, " samples of an epoch",
+                     options_.steps_per_epoch > 0 ? ", whose number of steps is given" : ""));
+  }
+  if (left > 0 && left < options_.ranks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the ", left, " samples that are left of an epoch cannot be divided over ",
+                     options_.ranks, " ranks; use fewer ranks to end it"));
+  }
+  skipped_ = samples;
+  DivideIntoSteps();
+  return absl::OkStatus();
+}
+
+int64_t Sampler::SamplesBefore(int64_t step) const {
+  return step < steps_ ? skipped_ + step * options_.batch * options_.ranks : samples_;
 }
 
 void Sampler::FindGroups() {
@@ -119,9 +142,7 @@ void Sampler::StartEpoch(int64_t epoch) {
 
 Sampler::Slice Sampler::StepSlice(int64_t step) const {
   assert(step >= 0 && step < steps_);
-  const int64_t full = options_.batch * options_.ranks;
-  const int64_t begin = step * full;
-  const int64_t count = step == steps_ - 1 ? samples_ - begin : full;
+  const int64_t begin = SamplesBefore(step), count = SamplesBefore(step + 1) - begin;
   const int64_t each = count / options_.ranks;
   const int64_t more = count % options_.ranks;  // ranks below this take one more
   const int64_t rank = options_.rank;

@@ -53,6 +53,11 @@ class Sampler {
   static absl::StatusOr<Sampler> Create(std::vector<int64_t> indices,
                                         const SamplerOptions& options);
 
+  // Leaves out the first `samples` places of every epoch's order from now on; steps are those of
+  // the rest. For an epoch that goes on with other batches or ranks than it began with.
+  // InvalidArgument where the rest cannot be divided over the ranks, and with steps_per_epoch.
+  absl::Status Skip(int64_t samples);
+
   // Puts the indices into the order of `epoch`, a function of (seed, epoch) alone: the same on all
   // ranks, whatever epochs came before. Allocates nothing.
   void StartEpoch(int64_t epoch);
@@ -63,8 +68,10 @@ class Sampler {
   void Indices(const Slice& slice, std::span<int64_t> out) const;
 
   int64_t steps() const { return steps_; }
-  // Samples of an epoch over all ranks.
+  // Samples of an epoch over all ranks, skipped ones included.
   int64_t samples() const { return samples_; }
+  // Samples of an epoch before a step (at most steps()), over all ranks, skipped ones included.
+  int64_t SamplesBefore(int64_t step) const;
   // The largest Slice::count of any rank and step.
   int64_t max_batch() const { return max_batch_; }
 
@@ -72,6 +79,7 @@ class Sampler {
   Sampler(std::vector<int64_t> indices, const SamplerOptions& options);
 
   void FindGroups();
+  void DivideIntoSteps();
 
   // A part of indices_ that lies in one group.
   struct Run {
@@ -85,6 +93,7 @@ class Sampler {
   std::vector<int64_t> order_;  // empty unless shuffled
   int64_t steps_ = 0;
   int64_t samples_ = 0;
+  int64_t skipped_ = 0;
   int64_t max_batch_ = 0;
 };
 

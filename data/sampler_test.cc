@@ -35,17 +35,19 @@ std::vector<int64_t> StepIndices(const Sampler& sampler, int64_t step) {
 }
 
 // What all ranks together visit, in the order of step and rank; checks what holds for every epoch.
-std::vector<int64_t> Epoch(std::vector<Sampler>& samplers, int64_t epoch) {
+// `skipped`: samples that they leave out.
+std::vector<int64_t> Epoch(std::vector<Sampler>& samplers, int64_t epoch, int64_t skipped = 0) {
   for (Sampler& sampler : samplers) sampler.StartEpoch(epoch);
   std::vector<int64_t> visited;
   int64_t largest = 0;
   for (int64_t step = 0; step < samplers[0].steps(); ++step) {
     const int64_t global_count = samplers[0].StepSlice(step).global_count;
+    EXPECT_EQ(samplers[0].SamplesBefore(step), skipped + int64_t(visited.size()));
     int64_t sum = 0, previous = std::numeric_limits<int64_t>::max();
     for (Sampler& sampler : samplers) {
       const Sampler::Slice slice = sampler.StepSlice(step);
       EXPECT_EQ(slice.global_count, global_count);
-      EXPECT_EQ(slice.begin, int64_t(visited.size()));
+      EXPECT_EQ(slice.begin, skipped + int64_t(visited.size()));
       EXPECT_GE(slice.count, 1);
       EXPECT_LE(slice.count, previous) << "a higher rank has more";
       previous = slice.count;
@@ -59,7 +61,8 @@ std::vector<int64_t> Epoch(std::vector<Sampler>& samplers, int64_t epoch) {
   for (const Sampler& sampler : samplers) {
     EXPECT_EQ(sampler.steps(), samplers[0].steps());
     EXPECT_EQ(sampler.max_batch(), largest);
-    EXPECT_EQ(sampler.samples(), int64_t(visited.size()));
+    EXPECT_EQ(sampler.samples(), skipped + int64_t(visited.size()));
+    EXPECT_EQ(sampler.SamplesBefore(sampler.steps()), sampler.samples());
   }
   return visited;
 }
@@ -162,6 +165,37 @@ TEST(SamplerTest, StepsPerEpochRepeats) {
   for (int64_t index = 0; index < 5; ++index) {
     EXPECT_EQ(std::count(visited.begin(), visited.end(), index), 6);
   }
+}
+
+TEST(SamplerTest, AnEpochGoesOnWithOtherRanks) {
+  std::vector<Sampler> two = AllRanks(Iota(101), {.batch = 8, .ranks = 2, .seed = 3});
+  const std::vector<int64_t> whole = Epoch(two, 1);
+  for (const int64_t done : {0, 16, 48, 96}) {
+    for (int ranks = 1; ranks <= 4; ++ranks) {
+      for (const int64_t batch : {1, 5, 24}) {
+        std::vector<Sampler> others =
+            AllRanks(Iota(101), {.batch = batch, .ranks = ranks, .seed = 3});
+        for (Sampler& sampler : others) ASSERT_EQ(absl::OkStatus(), sampler.Skip(done));
+        EXPECT_EQ(Epoch(others, 1, done), std::vector<int64_t>(whole.begin() + done, whole.end()))
+            << done << " done, " << ranks << " ranks, batches of " << batch;
+      }
+    }
+  }
+}
+
+TEST(SamplerTest, SkipsOnlyWhatLeavesWholeRanks) {
+  Sampler sampler = *Sampler::Create(Iota(10), {.batch = 2, .rank = 0, .ranks = 3});
+  EXPECT_FALSE(sampler.Skip(-1).ok());
+  EXPECT_FALSE(sampler.Skip(11).ok());
+  EXPECT_FALSE(sampler.Skip(8).ok());
+  EXPECT_EQ(sampler.steps(), 2);
+  EXPECT_EQ(absl::OkStatus(), sampler.Skip(10));
+  EXPECT_EQ(sampler.steps(), 0);
+  EXPECT_EQ(absl::OkStatus(), sampler.Skip(0));
+  EXPECT_EQ(sampler.steps(), 2);
+  Sampler trimmed = *Sampler::Create(Iota(10), {.batch = 2, .steps_per_epoch = 2});
+  EXPECT_FALSE(trimmed.Skip(1).ok());
+  EXPECT_EQ(absl::OkStatus(), trimmed.Skip(0));
 }
 
 TEST(SamplerTest, NoSamplesMakeNoSteps) {
