@@ -3,9 +3,10 @@
 //
 // Every rank takes its share of each step's samples; gradients are scaled by one over the samples
 // of the whole step and summed over the ranks, so the result is the mean over all samples whatever
-// the shares. Parameters are broadcast from rank 0 before the first step; running statistics, which
-// each rank tracks on its samples, are averaged at the end of every epoch, of Train, and by State.
-// A rank whose pass fails aborts the communicator, so that the others end too.
+// the shares; the exchange hides behind the backward pass unless it blocks. Parameters are
+// broadcast from rank 0 before the first step; running statistics, which each rank tracks on its
+// samples, are averaged at the end of every epoch, of Train, and by State. A rank whose pass fails
+// aborts the communicator, so that the others end too.
 
 #ifndef DTNN_MODELS_TRAINER_H_
 #define DTNN_MODELS_TRAINER_H_
@@ -19,9 +20,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/gradient_reducer.h"
 #include "data/loader.h"
 #include "kernels/add/add.h"
-#include "kernels/sum_of_squares/sum_of_squares.h"
 #include "models/averages.h"
 #include "models/callback.h"
 #include "models/communicator_exchange.h"
@@ -30,6 +31,7 @@
 #include "models/parameter_store.h"
 #include "models/plan.h"
 #include "models/training_state.h"
+#include "models/updater.h"
 #include "optim/optimizer.h"
 
 namespace dtnn {
@@ -46,10 +48,15 @@ struct TrainerOptions {
   std::string conv_variant = "i2c";
   uint64_t random_seed = 57005;          // dropout uses random_seed + rank
   Fusions fusions = {};                  // of evaluation
-  Communicator* communicator = nullptr;  // null: one rank
+  Communicator* communicator = nullptr;  // null: one rank; outlives the trainer
   // Batch normalisation sees the samples of all ranks in a training step; else each rank normalises
   // its own with their statistics, and running statistics are averaged over the ranks.
   bool sync_batch_norm = false;
+  GradientReducerOptions reducer = {};  // how gradients are exchanged
+  // A step that fails leaves everything as it was behind the update before: parameters, running
+  // statistics, figures. StateAlone() can then be saved, for instance when a rank was lost. Updates
+  // do not begin before the exchange has ended.
+  bool whole_steps = false;
 };
 
 class Trainer {
@@ -73,6 +80,10 @@ class Trainer {
   // training, when settled(). All ranks call it together. What schedulers know is for the caller to
   // add.
   absl::StatusOr<TrainingState> State();
+  // The same without the other ranks, who may be gone: the figures of the epoch in progress are of
+  // this rank's samples. After a step that failed, with whole_steps only. FailedPrecondition, from
+  // both, where parameters are torn between two steps.
+  absl::StatusOr<TrainingState> StateAlone();
   // Goes on from a state: the next Train begins in the middle of an epoch if need be, and gives the
   // numbers of a run that never stopped. Parameters and slots are for the caller to bring back,
   // after PrepareForTraining. InvalidArgument for a state of another seed or other figures; Train
@@ -98,6 +109,9 @@ class Trainer {
   double step_learning_rate() const { return learning_rate_ * learning_rate_factor_; }
   // Updates of the parameters.
   int64_t steps_done() const { return steps_done_; }
+  // What the exchange of gradients has cost this trainer's steps so far beyond what hid behind the
+  // backward pass and the updates; waiting for slower ranks included.
+  double exchange_seconds() const { return updater_ == nullptr ? 0 : updater_->exchange_seconds(); }
   // Epochs that have come to their end.
   int64_t epochs_done() const { return epochs_done_; }
   const PlanMemory* training_memory() const {
@@ -117,8 +131,14 @@ class Trainer {
                          std::span<Callback* const> callbacks);
   absl::Status CheckSampler(const Loader& training);
   absl::Status Diverged(const Batch& batch, double loss);
+  absl::Status RunStep(const Batch& batch, bool watched, bool last);
+  absl::Status Remember();
+  absl::Status Undo();
+  absl::Status SaveStatistics();
+  absl::Status RestoreStatistics();
   absl::Status Accumulate();
   absl::Status Update();
+  absl::StatusOr<TrainingState> StateWith(bool all_ranks);
   absl::Status Combine(std::vector<double>& values);
   absl::Status AverageStatistics();
   absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
@@ -140,12 +160,15 @@ class Trainer {
   bool ended_ = false;              // by a callback, in the run that was restored
   bool statistics_differ_ = false;  // between ranks, each of which has tracked its own samples
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
-  std::unique_ptr<dtnn::Update> update_;
   std::unique_ptr<Add> add_;
-  std::unique_ptr<SumOfSquares> sum_of_squares_;
   Tensor accumulated_;                            // gradients of the batches that wait
   std::optional<CommunicatorExchange> exchange_;  // of synchronised batch normalisation
+  std::unique_ptr<Updater> updater_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;
+  // With whole_steps, what a failure goes back to. Step and figures: where batches may wait.
+  int64_t settled_step_ = 0;
+  Averages settled_figures_;
+  Tensor settled_statistics_;  // on the host; empty where there are none
 };
 
 }  // namespace dtnn

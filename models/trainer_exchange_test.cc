@@ -1,0 +1,299 @@
+// Ranks that exchange their gradients: the same numbers on any number of them, whatever the buckets
+// and the mode, and what is left when one fails in the middle.
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "comm/local.h"
+#include "comm/testing/probe_communicator.h"
+#include "data/split.h"
+#include "data/synthetic.h"
+#include "gtest/gtest.h"
+#include "models/builder.h"
+#include "models/parameter_store.h"
+#include "models/trainer.h"
+#include "optim/adam.h"
+#include "optim/categorical_accuracy.h"
+#include "optim/categorical_cross_entropy.h"
+#include "optim/sgd.h"
+#include "tensor/parallel_for.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::ProbeCommunicator;
+
+constexpr ImageExtents kSample = {8, 8, 1};
+constexpr int64_t kSamples = 101;  // divides by nothing
+constexpr int64_t kGlobalBatch = 24;
+
+std::string Bytes(const Tensor& tensor) {
+  if (tensor.empty()) return "";
+  return std::string(reinterpret_cast<const char*>(tensor.raw_data()),
+                     size_t(tensor.num_elements()) * SizeOf(tensor.dtype()));
+}
+
+Graph Network(bool normalized) {
+  GraphBuilder b("network", TensorFormat::kNHWC);
+  b.Input(kSample).Conv2d(3, {.stride = 2, .padding = 1});
+  if (normalized) b.BatchNorm();
+  b.Relu().Flatten().Fc(20).Relu().Fc(4).Softmax();
+  return *b.Build();
+}
+
+// What is varied, over settings that are the same for all.
+struct Variant {
+  bool normalized = false;
+  int64_t accumulate_steps = 1;
+  double clip_norm = 0;
+  std::shared_ptr<const Optimizer> optimizer = std::make_shared<Sgd>();
+  GradientReducerOptions reducer = {};
+  bool whole_steps = false;
+};
+
+// One rank of a run.
+struct Rank {
+  Rank(const Variant& setup, Communicator* communicator)
+      : graph(Network(setup.normalized)),
+        device(*DeviceContext::Create(Device::Cpu())),
+        // Ranks begin with different parameters: the broadcast must make them equal.
+        store(*ParameterStore::Create(
+            graph, *device, DType::kFloat32,
+            communicator == nullptr ? 1 : uint64_t(1 + communicator->rank()))) {
+    SetNumThreads(1);
+    TrainerOptions options;
+    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
+                       {std::make_shared<CategoricalAccuracy>()}};
+    options.optimizer = setup.optimizer;
+    options.learning_rate = 0.01;
+    options.accumulate_steps = setup.accumulate_steps;
+    options.clip_norm = setup.clip_norm;
+    options.communicator = communicator;
+    options.reducer = setup.reducer;
+    options.whole_steps = setup.whole_steps;
+    trainer = *Trainer::Create(graph, *store, *device, options);
+    const int ranks = communicator == nullptr ? 1 : communicator->size();
+    loader = *Loader::Create(*MakeSynthetic({.train_samples = kSamples,
+                                             .sample = kSample,
+                                             .classes = 4,
+                                             .pattern = SyntheticPattern::kClasses}),
+                             Part::kTrain, AllIndices(kSamples),
+                             {.batch = kGlobalBatch / ranks,
+                              .rank = communicator == nullptr ? 0 : communicator->rank(),
+                              .ranks = ranks});
+  }
+
+  Graph graph;
+  std::unique_ptr<DeviceContext> device;
+  std::unique_ptr<ParameterStore> store;
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Loader> loader;
+};
+
+// What a rank has seen behind every batch.
+struct Track : public Callback {
+  explicit Track(const Rank& r) : rank(r) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    const double sum = pass.averages->ToDoubles()[0];
+    losses.push_back(sum - (pass.step > 1 ? sum_before : 0));
+    sum_before = sum;
+    parameters.push_back(Bytes(rank.store->values()));
+    statistics.push_back(Bytes(rank.store->statistics()));
+    return absl::OkStatus();
+  }
+
+  const Rank& rank;
+  double sum_before = 0;
+  std::vector<double> losses;                       // sums over the rank's samples of a batch
+  std::vector<std::string> parameters, statistics;  // bytes
+};
+
+struct Record {
+  std::vector<double> losses;           // sums over all ranks' samples of a batch
+  std::vector<std::string> parameters;  // behind each batch, equal on all ranks
+};
+
+Record TrainOn(int ranks, const Variant& setup, int64_t epochs) {
+  std::vector<Record> runs(static_cast<size_t>(ranks));
+  const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) {
+    Rank rank(setup, &communicator);
+    Track track(rank);
+    Callback* const callbacks[] = {&track};
+    const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, epochs, callbacks);
+    runs[size_t(communicator.rank())] = {track.losses, track.parameters};
+    EXPECT_GT(rank.trainer->exchange_seconds(), 0);
+    return trained;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  for (size_t r = 1; r < runs.size(); ++r) {
+    EXPECT_EQ(runs[r].parameters.size(), runs[0].parameters.size());
+    EXPECT_TRUE(runs[r].parameters == runs[0].parameters) << "rank " << r << " differs";
+    for (size_t i = 0; i < runs[0].losses.size(); ++i) runs[0].losses[i] += runs[r].losses[i];
+  }
+  return runs[0];
+}
+
+constexpr GradientReducerOptions kModes[] = {
+    {.bucket_bytes = 1 << 20, .blocking = true},
+    {.bucket_bytes = 1 << 20, .blocking = false},
+    {.bucket_bytes = 640, .blocking = true},
+    {.bucket_bytes = 640, .blocking = false},
+};
+
+std::string Print(const GradientReducerOptions& options) {
+  return (options.blocking ? "blocking, buckets of " : "overlapped, buckets of ") +
+         std::to_string(options.bucket_bytes);
+}
+
+TEST(TrainerExchangeTest, AnyNumberOfRanksHasTheLossesOfOne) {
+  const Record one = TrainOn(1, {}, 20);
+  ASSERT_EQ(one.losses.size(), 100u);  // 5 steps per epoch, the last of 5 samples
+  for (const int ranks : {2, 3, 4}) {
+    Record blocking;
+    for (const GradientReducerOptions& mode : kModes) {
+      const Record run = TrainOn(ranks, {.reducer = mode}, 20);
+      ASSERT_EQ(run.losses.size(), one.losses.size());
+      for (size_t i = 0; i < one.losses.size(); ++i) {
+        ASSERT_NEAR(run.losses[i], one.losses[i], 1e-5 * one.losses[i])
+            << ranks << " ranks, " << Print(mode) << ", batch " << i;
+      }
+      if (blocking.losses.empty()) blocking = run;
+      EXPECT_TRUE(run.parameters == blocking.parameters) << ranks << " ranks, " << Print(mode);
+    }
+  }
+  EXPECT_LT(one.losses[95], 0.7 * one.losses[0]);  // it learns
+}
+
+TEST(TrainerExchangeTest, BucketsAndModesChangeNoBit) {
+  // Decay that spares biases: where they lie must be known in every bucket.
+  const std::shared_ptr<const Optimizer> optimizers[] = {
+      std::make_shared<Sgd>(SgdOptions{.nesterov = true, .decay = 0.1, .decay_vectors = false}),
+      std::make_shared<Adam>(AdamOptions{.decay = 0.1, .decay_vectors = false})};
+  for (const auto& optimizer : optimizers) {
+    for (const double clip_norm : {0.0, 0.3}) {
+      for (const int64_t accumulate_steps : {1, 3}) {
+        Variant setup = {.normalized = true,
+                         .accumulate_steps = accumulate_steps,
+                         .clip_norm = clip_norm,
+                         .optimizer = optimizer};
+        const Record whole = TrainOn(3, setup, 2);
+        for (const bool whole_steps : {false, true}) {
+          for (const GradientReducerOptions& mode : kModes) {
+            setup.reducer = mode;
+            setup.whole_steps = whole_steps;
+            EXPECT_TRUE(TrainOn(3, setup, 2).parameters == whole.parameters)
+                << Print(mode) << ", clipped to " << clip_norm << ", " << accumulate_steps
+                << " batches, whole steps: " << whole_steps;
+          }
+        }
+      }
+    }
+  }
+}
+
+// A run of 3 ranks whose rank 1 fails at its all-reduce number `fail_at`; every rank then calls
+// `after`.
+void FailAt(int64_t fail_at, const Variant& setup,
+            const std::function<void(Rank& rank, const Track& track)>& after) {
+  const absl::Status status = RunRanks(3, [&](Communicator& communicator) {
+    ProbeCommunicator probe(communicator);
+    Rank rank(setup, &probe);
+    Track track(rank);
+    Callback* const callbacks[] = {&track};
+    if (probe.rank() == 1) probe.FailAfter(fail_at);
+    const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, 2, callbacks);
+    EXPECT_EQ(trained.code(), absl::StatusCode::kUnavailable) << trained;
+    EXPECT_EQ(probe.outstanding(), 0);
+    after(rank, track);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(TrainerExchangeTest, AFailureInTheMiddleLeavesTheLastWholeStep) {
+  for (const GradientReducerOptions& mode : kModes) {
+    for (const int64_t accumulate_steps : {1, 2}) {
+      const Variant setup = {.normalized = true,
+                             .accumulate_steps = accumulate_steps,
+                             .reducer = mode,
+                             .whole_steps = true};
+      // The third update's exchange, one or several all-reduces into it.
+      Rank measure(setup, nullptr);
+      const int64_t bytes =
+          int64_t(ParameterStore::Measure(measure.graph, DType::kFloat32).gradients);
+      const int64_t buckets = (bytes + mode.bucket_bytes - 1) / mode.bucket_bytes;
+      ASSERT_TRUE(mode.bucket_bytes > bytes || buckets > 5);
+      for (const int64_t bucket : {int64_t{0}, buckets / 2, buckets - 1}) {
+        FailAt(2 * buckets + bucket, setup, [&](Rank& rank, const Track& track) {
+          const int64_t batches = 2 * accumulate_steps;
+          ASSERT_GE(int64_t(track.parameters.size()), batches);
+          const size_t last = size_t(batches - 1);
+          EXPECT_TRUE(Bytes(rank.store->values()) == track.parameters[last]);
+          EXPECT_TRUE(Bytes(rank.store->statistics()) == track.statistics[last]);
+          const absl::StatusOr<TrainingState> state = rank.trainer->StateAlone();
+          ASSERT_TRUE(state.ok()) << state.status();
+          EXPECT_EQ(state->steps_done, 2);
+          EXPECT_EQ(state->step_in_epoch, batches);
+          EXPECT_EQ(state->figure_samples, batches * kGlobalBatch / 3);
+          double sum = 0;
+          for (int64_t i = 0; i < batches; ++i) sum += track.losses[size_t(i)];
+          EXPECT_NEAR(state->figure_sums[0], sum, 1e-9);
+        });
+      }
+    }
+  }
+}
+
+// What a checkpoint holds.
+struct Saved {
+  TrainingState state;
+  std::string values, slot;
+};
+
+TEST(TrainerExchangeTest, TheStateOfASurvivorGoesOnAsIfNothingHadHappened) {
+  for (const int64_t accumulate_steps : {1, 2}) {
+    Variant setup = {.normalized = true,
+                     .accumulate_steps = accumulate_steps,
+                     .reducer = {.bucket_bytes = 640, .blocking = false},
+                     .whole_steps = true};
+    const Record whole = TrainOn(3, setup, 2);
+    Saved saved;
+    FailAt(30, setup, [&](Rank& rank, const Track&) {
+      if (rank.loader->options().rank != 2) return;
+      saved = {*rank.trainer->StateAlone(), Bytes(rank.store->all_values()),
+               Bytes(rank.store->slots()[0])};
+    });
+    ASSERT_GT(saved.state.steps_done, 0);
+    const absl::Status status = RunRanks(3, [&](Communicator& communicator) {
+      Rank rank(setup, &communicator);
+      Track track(rank);
+      Callback* const callbacks[] = {&track};
+      EXPECT_TRUE(rank.trainer->PrepareForTraining(rank.loader->max_batch()).ok());
+      std::memcpy(rank.store->all_values().raw_data(), saved.values.data(), saved.values.size());
+      std::memcpy(rank.store->slots()[0].raw_data(), saved.slot.data(), saved.slot.size());
+      rank.store->MarkChanged();
+      EXPECT_TRUE(rank.trainer->Restore(saved.state).ok());
+      EXPECT_TRUE(rank.trainer->Train(*rank.loader, nullptr, 2, callbacks).ok());
+      EXPECT_TRUE(track.parameters.back() == whole.parameters.back());
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+TEST(TrainerExchangeTest, TornParametersAreNoState) {
+  // Blocking, the failure of the third bucket comes behind the update of two.
+  const Variant setup = {.reducer = {.bucket_bytes = 640}};
+  FailAt(2, setup, [](Rank& rank, const Track&) {
+    const absl::StatusOr<TrainingState> state = rank.trainer->StateAlone();
+    EXPECT_EQ(state.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_NE(state.status().message().find("cannot be saved"), std::string::npos)
+        << state.status();
+  });
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,100 @@
+#include "models/updater.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+Tensor Slice(const Tensor& arena, int64_t begin, int64_t count) {
+  return arena.Samples(begin, count, TensorFormat::kNHWC);
+}
+
+// What of the ranges lies in [begin, end), counted from `begin`.
+std::vector<ArenaRange> Inside(const std::vector<ArenaRange>& ranges, int64_t begin, int64_t end) {
+  std::vector<ArenaRange> inside;
+  for (const ArenaRange& range : ranges) {
+    const ArenaRange cut = {std::max(range.begin, begin), std::min(range.end, end)};
+    if (cut.begin < cut.end) inside.push_back({cut.begin - begin, cut.end - begin});
+  }
+  return inside;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
+                                                         DeviceContext& context,
+                                                         const Optimizer& optimizer,
+                                                         const UpdaterOptions& options) {
+  std::unique_ptr<Updater> updater(new Updater(store, options));
+  const int64_t elements = store.gradients().num_elements();
+  if (options.communicator == nullptr) {
+    DTNN_RETURN_IF_ERROR(updater->AddPart(context, optimizer, 0, elements));
+  } else {
+    updater->reducer_.emplace(*options.communicator, store.dtype(), elements, options.reducer);
+    for (const auto& [begin, end] : updater->reducer_->buckets()) {
+      DTNN_RETURN_IF_ERROR(updater->AddPart(context, optimizer, begin, end));
+    }
+  }
+  if (options.clip_norm > 0) {
+    DTNN_ASSIGN_OR_RETURN(updater->sum_of_squares_, CreateSumOfSquares(context, store.dtype()));
+  }
+  return updater;
+}
+
+absl::Status Updater::AddPart(DeviceContext& context, const Optimizer& optimizer, int64_t begin,
+                              int64_t end) {
+  DTNN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Update> update,
+      optimizer.Bind(context, store_->dtype(), Inside(store_->vectors(), begin, end)));
+  parts_.push_back({.begin = begin, .count = end - begin, .update = std::move(update)});
+  return absl::OkStatus();
+}
+
+absl::Status Updater::Begin(const Tensor& gradients) {
+  gradients_ = gradients;
+  return reducer_ ? reducer_->Begin(gradients) : absl::OkStatus();
+}
+
+absl::Status Updater::Finish(const UpdateStep& step) {
+  torn_ = false;
+  const absl::Status status = ExchangeAndFollow(step);
+  if (torn_) store_->MarkChanged();
+  if (status.ok()) torn_ = false;
+  return status;
+}
+
+absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
+  const bool at_the_end = options_.whole_steps || sum_of_squares_ != nullptr || !reducer_;
+  if (reducer_) {
+    DTNN_RETURN_IF_ERROR(reducer_->Finish([&](size_t bucket) {
+      return at_the_end ? absl::OkStatus() : Follow(parts_[bucket], step);
+    }));
+  }
+  if (!at_the_end) return absl::OkStatus();
+  UpdateStep scaled = step;
+  DTNN_ASSIGN_OR_RETURN(scaled.gradient_scale, ClippedScale(step.gradient_scale));
+  for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part, scaled));
+  return absl::OkStatus();
+}
+
+absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
+  slots_.clear();
+  for (const Tensor& slot : store_->slots()) {
+    slots_.push_back(Slice(slot, part.begin, part.count));
+  }
+  torn_ = true;
+  return part.update->Run(Slice(store_->values(), part.begin, part.count),
+                          Slice(gradients_, part.begin, part.count), slots_, step);
+}
+
+absl::StatusOr<double> Updater::ClippedScale(double scale) {
+  if (sum_of_squares_ == nullptr) return scale;
+  DTNN_ASSIGN_OR_RETURN(const double squares, sum_of_squares_->Run(gradients_));
+  const double norm = scale * std::sqrt(squares);
+  return norm > options_.clip_norm ? scale * (options_.clip_norm / norm) : scale;
+}
+
+}  // namespace dtnn
