@@ -36,6 +36,29 @@ HWY_INLINE Integers<D> LoadIntegers(const Whole<D>&, const uint8_t* from) {
   return hn::PromoteTo(hn::Rebind<int32_t, D>(), hn::LoadU(hn::Rebind<uint8_t, D>(), from));
 }
 
+#if HWY_TARGET <= HWY_AVX3
+// Bytes have masks of their own.
+template <class D, typename W>
+HWY_INLINE void StoreIntegers(const Part<D>& part, Integers<D> v, W* to) {
+  const hn::Rebind<W, D> d;
+  const auto first = hn::FirstN(d, part.lanes);
+  if constexpr (sizeof(W) == 1) {
+    hn::BlendedStore(hn::DemoteTo(d, v), first, d, to);
+  } else {
+    hn::BlendedStore(v, first, d, to);
+  }
+}
+template <class D, typename W>
+HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
+  const hn::Rebind<W, D> d;
+  const auto v = hn::MaskedLoad(hn::FirstN(d, part.lanes), d, from);
+  if constexpr (sizeof(W) == 1) {
+    return hn::PromoteTo(hn::Rebind<int32_t, D>(), v);
+  } else {
+    return v;
+  }
+}
+#else
 // Copies `count` < HWY_MAX_BYTES / 4 elements in two pieces that overlap: no loop over elements.
 template <typename W>
 HWY_INLINE void CopyFew(const W* from, size_t count, W* to) {
@@ -62,6 +85,7 @@ HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
   CopyFew(from, part.lanes, lanes);
   return LoadIntegers(Whole<D>{part.d}, lanes);
 }
+#endif
 
 // W is uint8_t or int32_t.
 template <typename W, class Access, class V>
