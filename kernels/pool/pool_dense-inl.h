@@ -22,14 +22,12 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 
 #if DTNN_MASKED_MEMORY
-// The lanes of a vector of neighbouring outputs, the first of them `output`, whose tap kw lies
-// inside the row; stride 1.
+// The lanes of a vector of neighbours that lie inside a row, the first of them at `first`.
 template <class D>
-HWY_INLINE hn::Mask<D> LanesInside(D d, const PoolSpec& s, int64_t kw, int64_t output) {
+HWY_INLINE hn::Mask<D> LanesInside(D d, int64_t first, int64_t width) {
   const int64_t lanes = int64_t(hn::Lanes(d));
-  const int64_t first = output - s.padding.horizontal + kw * s.dilation.horizontal;
   const int64_t begin = std::clamp<int64_t>(-first, 0, lanes);
-  const int64_t end = std::clamp<int64_t>(s.width - first, 0, lanes);
+  const int64_t end = std::clamp<int64_t>(width - first, 0, lanes);
   return hn::AndNot(hn::FirstN(d, size_t(begin)), hn::FirstN(d, size_t(end)));
 }
 
@@ -44,7 +42,8 @@ struct LaneMasks {
       : first(hn::Zero(d)), count(hn::Zero(d)) {
     using T = hn::TFromD<D>;
     for (int64_t kw = s.window.horizontal - 1; kw >= 0; --kw) {
-      inside[kw] = LanesInside(d, s, kw, output);
+      inside[kw] =
+          LanesInside(d, output - s.padding.horizontal + kw * s.dilation.horizontal, s.width);
       first = hn::IfThenElse(inside[kw], hn::Set(d, T(kw)), first);
       count = hn::Add(count, hn::IfThenElseZero(inside[kw], hn::Set(d, T(1))));
     }

@@ -19,6 +19,7 @@
 #include "kernels/pool/pool_2x2-inl.h"
 #include "kernels/pool/pool_dense-inl.h"
 #include "kernels/pool/pool_same-inl.h"
+#include "kernels/pool/pool_stride2-inl.h"
 #include "kernels/pool/run-inl.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NCHW_CC_
@@ -233,6 +234,7 @@ void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
   const VectorColumns vectors(pass);
 #if DTNN_MASKED_MEMORY
   if (SamePlanes<T>::Serves(pass)) return SamePlanes<T>(pass).Forward(begin, end);
+  if (ServesThreeColumns(pass)) return ForwardThreeColumns<T>(pass, begin, end);
   const bool global_mean = pass.average() && IsGlobal(pass);
   if (pass.spec.stride.horizontal == 1 && pass.spec.window.horizontal <= kMostMasks && bytes &&
       !global_mean) {
