@@ -125,40 +125,60 @@ HWY_INLINE V MeanOfFour(D d, V a, V b, V c, V e) {
   return hn::Mul(sum, hn::Set(d, hn::TFromD<D>(0.25)));
 }
 
-// `count` outputs at `y` from 2 * count inputs at `top` and at `bottom`. winners may be null; for a
-// mean they are.
+// Rows of outputs, `count` in each and one behind the other, from pairs of rows of 2 * count inputs
+// that lie `pitch` elements apart.
+struct Rows2x2 {
+  int64_t rows, count, pitch;
+  bool average;
+};
+
+// A column of vectors after the other: narrow rows share what the part of a vector needs. winners
+// may be null; for a mean they are.
 template <class Pairs, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void Row2x2(D d, bool average, const T* top, const T* bottom, int64_t count, T* y,
-                       uint8_t* winners) {
+HWY_INLINE void Forward2x2(D d, const Rows2x2& shape, const T* x, T* y, uint8_t* winners) {
   using V = hn::Vec<D>;
-  ForEachVectorOf(d, count, [&](const auto& access, int64_t i) HWY_ATTR {
-    V a, b, c, e, best, number;
-    LoadPairs<Pairs>(access, top + 2 * i, a, b);
-    LoadPairs<Pairs>(access, bottom + 2 * i, c, e);
-    if (average) return access.Store(MeanOfFour(d, a, b, c, e), y + i);
-    MaxOfFour(d, a, b, c, e, best, number);
-    access.Store(best, y + i);
-    if (winners != nullptr) StoreWinners<uint8_t>(access, number, winners, i);
+  ForEachVectorOf(d, shape.count, [&](const auto& access, int64_t i) HWY_ATTR {
+    const T* top = x + 2 * i;
+    for (int64_t at = i, row = 0; row < shape.rows; ++row, at += shape.count) {
+      const T* bottom = top + shape.pitch;
+      V a, b, c, e, best, number;
+      LoadPairs<Pairs>(access, top, a, b);
+      LoadPairs<Pairs>(access, bottom, c, e);
+      top = bottom + shape.pitch;
+      if (shape.average) {
+        access.Store(MeanOfFour(d, a, b, c, e), y + at);
+        continue;
+      }
+      MaxOfFour(d, a, b, c, e, best, number);
+      access.Store(best, y + at);
+      if (winners != nullptr) StoreWinners<uint8_t>(access, number, winners, at);
+    }
   });
 }
 
-// The gradients of 2 * count inputs at `top` and at `bottom`.
+// The gradients of those inputs.
 template <class Pairs, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void Row2x2Gradient(D d, const T* dy, const uint8_t* winners, int64_t count,
-                               bool accumulate, T* top, T* bottom) {
-  ForEachVectorOf(d, count, [&](const auto& access, int64_t i) HWY_ATTR {
-    const auto gradient = access.Load(dy + i);
-    if (winners == nullptr) {
-      const auto share = hn::Mul(gradient, hn::Set(d, T(0.25)));
-      StorePairs<Pairs>(access, share, share, accumulate, top + 2 * i);
-      return StorePairs<Pairs>(access, share, share, accumulate, bottom + 2 * i);
+HWY_INLINE void Backward2x2(D d, const Rows2x2& shape, const T* dy, const uint8_t* winners,
+                            bool accumulate, T* dx) {
+  ForEachVectorOf(d, shape.count, [&](const auto& access, int64_t i) HWY_ATTR {
+    T* top = dx + 2 * i;
+    for (int64_t at = i, row = 0; row < shape.rows; ++row, at += shape.count) {
+      T* bottom = top + shape.pitch;
+      const auto gradient = access.Load(dy + at);
+      if (shape.average) {
+        const auto share = hn::Mul(gradient, hn::Set(d, T(0.25)));
+        StorePairs<Pairs>(access, share, share, accumulate, top);
+        StorePairs<Pairs>(access, share, share, accumulate, bottom);
+      } else {
+        const auto number = LoadWinners<uint8_t>(access, winners, at);
+        const auto of = [&](int k) HWY_ATTR {
+          return hn::IfThenElseZero(hn::Eq(number, hn::Set(d, T(k))), gradient);
+        };
+        StorePairs<Pairs>(access, of(0), of(1), accumulate, top);
+        StorePairs<Pairs>(access, of(2), of(3), accumulate, bottom);
+      }
+      top = bottom + shape.pitch;
     }
-    const auto number = LoadWinners<uint8_t>(access, winners, i);
-    const auto of = [&](int k) HWY_ATTR {
-      return hn::IfThenElseZero(hn::Eq(number, hn::Set(d, T(k))), gradient);
-    };
-    StorePairs<Pairs>(access, of(0), of(1), accumulate, top + 2 * i);
-    StorePairs<Pairs>(access, of(2), of(3), accumulate, bottom + 2 * i);
   });
 }
 

@@ -133,38 +133,43 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <typename T>
-void Forward2x2(const PoolPass& pass, const Plane<T>& plane) {
-  const hn::ScalableTag<T> d;
-  for (int64_t oh = 0; oh < pass.out_height; ++oh) {
-    const T* top = plane.in + 2 * oh * pass.spec.width;
-    const T* bottom = top + pass.spec.width;
-    T* y = plane.out + oh * pass.out_width;
-    uint8_t* winners = static_cast<uint8_t*>(pass.winners);
-    if (winners != nullptr) winners += plane.winners + oh * pass.out_width;
-    Row2x2<ElementPairs>(d, pass.average(), top, bottom, pass.out_width, y, winners);
+// Calls f(rows, first row) for bands of output rows whose inputs stay in the first cache.
+template <typename T, class F>
+HWY_INLINE void ForEachBand2x2(const PoolPass& pass, const F& f) {
+  const int64_t most = std::max<int64_t>(1, 8192 / int64_t(sizeof(T)) / pass.spec.width);
+  for (int64_t row = 0; row < pass.out_height; row += most) {
+    f(Rows2x2{std::min(most, pass.out_height - row), pass.out_width, pass.spec.width,
+              pass.average()},
+      row);
   }
 }
 
 template <typename T>
-void Backward2x2(const PoolPass& pass, const Plane<T>& plane) {
-  const hn::ScalableTag<T> d;
-  const int64_t width = pass.spec.width, count = pass.out_width;
-  const size_t rest = size_t(width - 2 * count) * sizeof(T);
-  for (int64_t oh = 0; oh < pass.out_height; ++oh) {
-    T *top = plane.in + 2 * oh * width, *bottom = top + width;
-    const T* dy = plane.out + oh * count;
+void ForwardPlane2x2(const PoolPass& pass, const Plane<T>& plane) {
+  ForEachBand2x2<T>(pass, [&](const Rows2x2& shape, int64_t row) HWY_ATTR {
+    const int64_t at = row * pass.out_width;
+    uint8_t* winners = static_cast<uint8_t*>(pass.winners);
+    if (winners != nullptr) winners += plane.winners + at;
+    Forward2x2<ElementPairs>(hn::ScalableTag<T>(), shape,
+                             static_cast<const T*>(plane.in) + 2 * row * pass.spec.width,
+                             plane.out + at, winners);
+  });
+}
+
+template <typename T>
+void BackwardPlane2x2(const PoolPass& pass, const Plane<T>& plane) {
+  const int64_t width = pass.spec.width, height = pass.spec.height;
+  ForEachBand2x2<T>(pass, [&](const Rows2x2& shape, int64_t row) HWY_ATTR {
+    const int64_t at = row * pass.out_width;
     const uint8_t* winners = static_cast<const uint8_t*>(pass.winners);
-    if (winners != nullptr) winners += plane.winners + oh * count;
-    Row2x2Gradient<ElementPairs>(d, dy, winners, count, pass.accumulate, top, bottom);
-    if (pass.accumulate) continue;
-    // An odd last column lies in no window.
-    std::memset(top + 2 * count, 0, rest);
-    std::memset(bottom + 2 * count, 0, rest);
-  }
-  if (!pass.accumulate && pass.spec.height % 2 == 1) {
-    std::memset(plane.in + (pass.spec.height - 1) * width, 0, size_t(width) * sizeof(T));
-  }
+    if (winners != nullptr) winners += plane.winners + at;
+    Backward2x2<ElementPairs>(hn::ScalableTag<T>(), shape, static_cast<const T*>(plane.out) + at,
+                              winners, pass.accumulate, plane.in + 2 * row * width);
+  });
+  if (pass.accumulate) return;
+  // An odd last column, and an odd last row, lie in no window.
+  for (int64_t row = 0; row < height && width % 2 == 1; ++row) plane.in[(row + 1) * width - 1] = 0;
+  if (height % 2 == 1) std::fill_n(plane.in + (height - 1) * width, width, T(0));
 }
 
 // One tap of the windows from `from` on, which lie `stride` (1 or 2) apart.
@@ -247,7 +252,7 @@ void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
   for (int64_t number = begin; number < end; ++number) {
     const Plane<T> plane(pass, number);
     if (pass.Is2x2()) {
-      Forward2x2(pass, plane);
+      ForwardPlane2x2(pass, plane);
     } else if (pass.average() && IsGlobal(pass)) {
       const int64_t count = pass.spec.height * pass.spec.width;
       *plane.out = SumRun<T>(plane.in, count) / T(count);
@@ -268,7 +273,7 @@ void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
   for (int64_t number = begin; number < end; ++number) {
     const Plane<T> plane(pass, number);
     if (pass.Is2x2()) {
-      Backward2x2(pass, plane);
+      BackwardPlane2x2(pass, plane);
       continue;
     }
     // A plane fits the cache, so that zeroing it is not another pass over memory.

@@ -243,7 +243,7 @@ void ForwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
     uint8_t* winners = static_cast<uint8_t*>(pass.winners);
     if (winners != nullptr) winners += row * count;
     const auto whole_row = [&](auto d) HWY_ATTR {
-      Row2x2<HalfPairs>(d, pass.average(), in.top, in.bottom, count, y, winners);
+      Forward2x2<HalfPairs>(d, {1, count, in.bottom - in.top, pass.average()}, in.top, y, winners);
     };
     if (WithHalfPixels<T>(pass, whole_row)) continue;
     for (int64_t column = 0; column < pass.out_width; ++column) {
@@ -266,7 +266,8 @@ void BackwardRowPairs(const PoolPass& pass, int64_t begin, int64_t end) {
     const uint8_t* winners = static_cast<const uint8_t*>(pass.winners);
     if (winners != nullptr) winners += row * count;
     const auto whole_row = [&](auto d) HWY_ATTR {
-      Row2x2Gradient<HalfPairs>(d, dy, winners, count, pass.accumulate, in.top, in.bottom);
+      Backward2x2<HalfPairs>(d, {1, count, in.bottom - in.top, pass.average()}, dy, winners,
+                             pass.accumulate, in.top);
     };
     if (!WithHalfPixels<T>(pass, whole_row)) {
       for (int64_t column = 0; column < pass.out_width; ++column) {
