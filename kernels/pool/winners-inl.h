@@ -87,10 +87,23 @@ HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
 }
 #endif
 
+// The general conversion looks after overflow, which bytes cannot have.
+template <typename W, class D>
+HWY_INLINE Integers<D> NumbersOf(D d, hn::Vec<D> winners) {
+  if constexpr (sizeof(W) == 1 && sizeof(hn::TFromD<D>) == 4) {
+    constexpr float kUnit = 1 << 23;  // from here on the mantissa's last bit is 1
+    const hn::Rebind<int32_t, D> integers;
+    const auto bits = hn::BitCast(integers, hn::Add(winners, hn::Set(d, kUnit)));
+    return hn::And(bits, hn::Set(integers, 255));
+  } else {
+    return ToIntegers(d, winners);
+  }
+}
+
 // W is uint8_t or int32_t.
 template <typename W, class Access, class V>
 HWY_INLINE void StoreWinners(const Access& access, V winners, void* to, int64_t offset) {
-  StoreIntegers(access, ToIntegers(access.d, winners), static_cast<W*>(to) + offset);
+  StoreIntegers(access, NumbersOf<W>(access.d, winners), static_cast<W*>(to) + offset);
 }
 template <typename W, class Access>
 HWY_INLINE auto LoadWinners(const Access& access, const void* from, int64_t offset) {
