@@ -10,6 +10,7 @@
 #endif
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "hwy/highway.h"
@@ -23,6 +24,8 @@ namespace HWY_NAMESPACE {
 
 #if DTNN_MASKED_MEMORY
 // A band is as many rows of a plane as the scratch holds, with one more row above and below them.
+// Small planes go there together, a blank row between them: what is stored was stored a while
+// before it is loaded at other offsets, which the processor would wait for.
 template <typename T>
 class SamePlanes {
  public:
@@ -40,39 +43,78 @@ class SamePlanes {
   }
 
   void Forward(int64_t begin, int64_t end) {
-    ForEachBand(begin, end, [&](const Plane<T>& plane) HWY_ATTR {
-      pass_.average() ? Means(plane) : Maxima(plane);
-    });
+    if (pass_.average()) {
+      ForEachBand(
+          begin, end, [&] { CountElements(false); },
+          [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { SumsOfRows(plane, slot); },
+          [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { Means(plane, slot); });
+    } else {
+      ForEachBand(
+          begin, end, [&] { BlankForMaxima(); },
+          [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { MaximaOfRows(plane, slot); },
+          [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { Maxima(plane, slot); });
+    }
   }
   void Backward(int64_t begin, int64_t end) {
-    ForEachBand(begin, end, [&](const Plane<T>& plane) HWY_ATTR {
-      pass_.average() ? MeanGradients(plane) : MaxGradients(plane);
-    });
+    if (pass_.average()) {
+      ForEachBand(
+          begin, end, [&] { CountElements(true); },
+          [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { SharesOfRows(plane, slot); },
+          [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { MeanGradients(plane, slot); });
+    } else {
+      ForEachBand(
+          begin, end, [] {},
+          [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { LoadGradients(plane, slot); },
+          [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { MaxGradients(plane, slot); });
+    }
   }
 
  private:
   static constexpr int64_t kMost = 8192 / sizeof(T);
+  static constexpr int64_t kTogether = kMost / 4;  // the elements of small planes
   static constexpr int64_t kSpace = HWY_MAX_BYTES / sizeof(T);
 
-  // A band of all planes after the other, because they share its counts.
-  template <class F>
-  HWY_INLINE void ForEachBand(int64_t begin, int64_t end, const F& f) {
-    const int64_t rows = kMost / width_ - 2;
+  // Fills the scratch from each plane, then uses it. A band of all planes after the other, because
+  // they share what `prepare` leaves beside the zeros.
+  template <class Prepare, class Fill, class Use>
+  HWY_INLINE void ForEachBand(int64_t begin, int64_t end, const Prepare& prepare, const Fill& fill,
+                              const Use& use) {
+    const int64_t rows = kMost / width_ - 2, slot = (height_ + 1) * width_;
+    const int64_t slots = std::max<int64_t>(1, (kTogether - width_) / slot);
     for (first_ = 0; first_ < height_; first_ = end_) {
       end_ = std::min(height_, first_ + rows);
       from_ = std::max<int64_t>(0, first_ - 1);
       to_ = std::min(height_, end_ + 1);
-      if (pass_.average()) Count();
-      for (int64_t number = begin; number < end; ++number) f(Plane<T>(pass_, number));
+      std::fill(std::begin(values_), std::end(values_), T(0));
+      std::fill(std::begin(numbers_), std::end(numbers_), T(0));
+      prepare();
+      for (int64_t number = begin; number < end; number += slots) {
+        const int64_t planes = std::min(slots, end - number);
+        for (int64_t i = 0; i < planes; ++i) fill(Plane<T>(pass_, number + i), i * slot);
+        for (int64_t i = 0; i < planes; ++i) use(Plane<T>(pass_, number + i), i * slot);
+      }
     }
   }
 
-  // The elements of the windows of rows [from_, to_).
-  void Count() {
+  // The elements of the windows of rows [from_, to_), or one divided by them.
+  void CountElements(bool inverse) {
     for (int64_t row = from_; row < to_; ++row) {
       const T rows = T(1 + (row > 0) + (row + 1 < height_));
       T* to = At(elements_, row);
-      for (int64_t i = 0; i < width_; ++i) to[i] = rows * T(1 + (i > 0) + (i + 1 < width_));
+      for (int64_t i = 0; i < width_; ++i) {
+        const T count = rows * T(1 + (i > 0) + (i + 1 < width_));
+        to[i] = inverse ? 1 / count : count;
+      }
+    }
+  }
+
+  // The row above a plane only wins where all are as small as they can be, under the number of the
+  // first element in the row below it.
+  void BlankForMaxima() {
+    std::fill(std::begin(values_), std::end(values_), -std::numeric_limits<T>::infinity());
+    for (int64_t i = 0; i + width_ <= kMost; i += width_) {
+      std::fill_n(numbers_ + kSpace + i, width_, T(3));
+      numbers_[kSpace + i] = T(4);
     }
   }
 
@@ -80,16 +122,6 @@ class SamePlanes {
   T* At(T* scratch, int64_t row) const { return scratch + kSpace + (row - first_ + 1) * width_; }
   int64_t inputs() const { return (to_ - from_) * width_; }
   int64_t outputs() const { return (end_ - first_) * width_; }
-  bool above() const { return from_ < first_; }  // else the band begins with the plane
-  bool below() const { return to_ > end_; }
-
-  // Zeros for the rows that the plane does not have, and in the space on both sides.
-  void ClearAround(T* scratch) const {
-    T* begin = At(scratch, from_);
-    T* all = At(scratch, first_ - 1) - kSpace;
-    std::fill(all, begin, T(0));
-    std::fill(begin + inputs(), At(scratch, end_ + 1) + kSpace, T(0));
-  }
 
   template <class Access>
   HWY_INLINE auto HasLeft(const Access& access, int64_t i) const {
@@ -101,8 +133,9 @@ class SamePlanes {
   }
 
   // Maxima of three neighbours in a row, and which it is.
-  HWY_INLINE void MaximaOfRows(const T* x) {
-    T *values = At(values_, from_), *numbers = At(numbers_, from_);
+  HWY_INLINE void MaximaOfRows(const Plane<T>& plane, int64_t slot) {
+    const T* x = plane.in + from_ * width_;
+    T *values = At(values_, from_) + slot, *numbers = At(numbers_, from_) + slot;
     ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       const auto d = access.d;
       const auto has_left = HasLeft(access, i), has_right = HasRight(access, i);
@@ -120,19 +153,8 @@ class SamePlanes {
     });
   }
 
-  void Maxima(const Plane<T>& plane) {
-    MaximaOfRows(plane.in + from_ * width_);
-    const T *values = At(values_, first_), *numbers = At(numbers_, first_);
-    if (!above()) {  // a row like the first, which then cannot be better than it
-      T *no_values = At(values_, first_ - 1), *no_numbers = At(numbers_, first_ - 1);
-      for (int64_t i = 0; i < width_; ++i) {
-        no_values[i] = values[i];
-        no_numbers[i] = numbers[i] + 3;
-      }
-    }
-    if (!below()) {
-      std::fill_n(At(values_, end_), width_, -std::numeric_limits<T>::infinity());
-    }
+  HWY_INLINE void Maxima(const Plane<T>& plane, int64_t slot) {
+    const T *values = At(values_, first_) + slot, *numbers = At(numbers_, first_) + slot;
     T* y = plane.out + first_ * width_;
     uint8_t* winners = static_cast<uint8_t*>(pass_.winners);
     if (winners != nullptr) winners += plane.winners + first_ * width_;
@@ -153,21 +175,14 @@ class SamePlanes {
     });
   }
 
-  void Means(const Plane<T>& plane) {
+  HWY_INLINE void SumsOfRows(const Plane<T>& plane, int64_t slot) {
     const T* x = plane.in + from_ * width_;
-    T* values = At(values_, from_);
+    T* sums = At(values_, from_) + slot;
     ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       const auto d = access.d;
       const auto left = hn::MaskedLoad(HasLeft(access, i), d, x + i - 1);
       const auto right = hn::MaskedLoad(HasRight(access, i), d, x + i + 1);
-      access.Store(hn::Add(hn::Add(left, access.Load(x + i)), right), values + i);
-    });
-    ClearAround(values_);
-    const T *sums = At(values_, first_), *elements = At(elements_, first_);
-    T* y = plane.out + first_ * width_;
-    ForEachVector<T>(outputs(), [&](const auto& access, int64_t i) HWY_ATTR {
-      const auto sum = SumOfColumn(access, sums + i);
-      access.Store(hn::Div(sum, access.Load(elements + i)), y + i);
+      access.Store(hn::Add(hn::Add(left, access.Load(x + i)), right), sums + i);
     });
   }
 
@@ -177,20 +192,30 @@ class SamePlanes {
     return hn::Add(two, access.Load(sums + width_));
   }
 
-  void MeanGradients(const Plane<T>& plane) {
-    const T *dy = plane.out + from_ * width_, *elements = At(elements_, from_);
-    T *shares = At(values_, from_), *rows = At(numbers_, from_);
-    ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
-      access.Store(hn::Div(access.Load(dy + i), access.Load(elements + i)), shares + i);
+  HWY_INLINE void Means(const Plane<T>& plane, int64_t slot) {
+    const T *sums = At(values_, first_) + slot, *elements = At(elements_, first_);
+    T* y = plane.out + first_ * width_;
+    ForEachVector<T>(outputs(), [&](const auto& access, int64_t i) HWY_ATTR {
+      const auto sum = SumOfColumn(access, sums + i);
+      access.Store(hn::Div(sum, access.Load(elements + i)), y + i);
     });
+  }
+
+  HWY_INLINE void SharesOfRows(const Plane<T>& plane, int64_t slot) {
+    const T *dy = plane.out + from_ * width_, *inverse = At(elements_, from_);
+    T* sums = At(values_, from_) + slot;
     ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       const auto d = access.d;
-      const auto left = hn::MaskedLoad(HasLeft(access, i), d, shares + i - 1);
-      const auto right = hn::MaskedLoad(HasRight(access, i), d, shares + i + 1);
-      access.Store(hn::Add(hn::Add(left, access.Load(shares + i)), right), rows + i);
+      const auto left = hn::MaskedLoad(HasLeft(access, i), d, dy + i - 1);
+      const auto right = hn::MaskedLoad(HasRight(access, i), d, dy + i + 1);
+      auto sum = hn::Mul(left, access.Load(inverse + i - 1));
+      sum = hn::MulAdd(access.Load(dy + i), access.Load(inverse + i), sum);
+      access.Store(hn::MulAdd(right, access.Load(inverse + i + 1), sum), sums + i);
     });
-    ClearAround(numbers_);
-    const T* sums = At(numbers_, first_);
+  }
+
+  HWY_INLINE void MeanGradients(const Plane<T>& plane, int64_t slot) {
+    const T* sums = At(values_, first_) + slot;
     T* dx = plane.in + first_ * width_;
     ForEachVector<T>(outputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       const auto sum = SumOfColumn(access, sums + i);
@@ -198,19 +223,20 @@ class SamePlanes {
     });
   }
 
-  // A winner never lies beside its row or plane: neighbours that wrap around do not win here.
-  void MaxGradients(const Plane<T>& plane) {
+  HWY_INLINE void LoadGradients(const Plane<T>& plane, int64_t slot) {
     const uint8_t* winners =
         static_cast<const uint8_t*>(pass_.winners) + plane.winners + from_ * width_;
     const T* dy = plane.out + from_ * width_;
-    T *gradients = At(values_, from_), *taps = At(numbers_, from_);
+    T *gradients = At(values_, from_) + slot, *taps = At(numbers_, from_) + slot;
     ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       access.Store(access.Load(dy + i), gradients + i);
       access.Store(LoadWinners<uint8_t>(access, winners, i), taps + i);
     });
-    ClearAround(values_);
-    ClearAround(numbers_);
-    const T *gradient = At(values_, first_), *tap = At(numbers_, first_);
+  }
+
+  // A winner never lies beside its row or plane: neighbours that wrap around do not win here.
+  HWY_INLINE void MaxGradients(const Plane<T>& plane, int64_t slot) {
+    const T *gradient = At(values_, first_) + slot, *tap = At(numbers_, first_) + slot;
     T* dx = plane.in + first_ * width_;
     ForEachVector<T>(outputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       const auto d = access.d;
@@ -234,7 +260,7 @@ class SamePlanes {
   int64_t first_ = 0, end_ = 0, from_ = 0, to_ = 0;
   HWY_ALIGN T before_[kMost], after_[kMost];  // elements of its row before and behind each
   HWY_ALIGN T values_[kMost + 2 * kSpace], numbers_[kMost + 2 * kSpace];
-  HWY_ALIGN T elements_[kMost + 2 * kSpace];
+  HWY_ALIGN T elements_[kMost + 2 * kSpace] = {};
 };
 #endif  // DTNN_MASKED_MEMORY
 

@@ -58,7 +58,15 @@ std::vector<PoolSpec> Specs() {
       if (height > 2) specs.push_back(Spec({2, height, 6, channels}, 3, 1, {0, 2}));
     }
   }
-  specs.push_back(Spec({1, 61, 70, 1}, 3, 1, 1));               // several bands of a plane
+  for (const int64_t width : {6, 35}) {  // windows of three columns with stride 2
+    specs.push_back(Spec({1, 6, width, 9}, 3, 2, 2));
+    specs.push_back(Spec({1, 6, width, 2}, 3, {1, 2}, {1, 0}));
+    specs.push_back(Spec({1, 9, width, 2}, 3, 2, {2, 1}, {2, 1}));
+  }
+  for (const int64_t extent : {1, 2, 7, 8, 15})
+    specs.push_back(Spec({3, extent, extent, 40}, 3, 1, 1));
+  specs.push_back(Spec({1, 20, 700, 1}, 2, 2));                 // several bands of a plane
+  specs.push_back(Spec({1, 61, 70, 1}, 3, 1, 1));               // the same
   specs.push_back(Spec({1, 3, 800, 1}, 3, 1, 1));               // a row too long for a band
   specs.push_back(Spec({2, 7, 8, 6}, 3, 2));                    // overlapping
   specs.push_back(Spec({2, 7, 8, 6}, 3, 2, 1));                 // overlapping, padded
@@ -193,14 +201,16 @@ TEST_P(PoolTest, FirstOfEqualElementsWinsAndNaNShows) {
 TEST_P(PoolTest, PaddingDoesNotWinAgainstMinusInfinity) {
   ForEachSimdTarget([&] {
     for (const TensorFormat format : kFormats) {
-      for (const int64_t width : {1, 3, 20}) {
-        PoolSpec spec = Spec({1, 3, width, 2}, 3, 1, 1);
+      for (const PoolSpec& shape :
+           {Spec({1, 3, 1, 2}, 3, 1, 1), Spec({1, 3, 3, 9}, 3, 1, 1), Spec({1, 3, 20, 2}, 3, 1, 1),
+            Spec({1, 3, 40, 2}, 3, 2, 1), Spec({1, 3, 4, 2}, 3, 2, 2)}) {
+        PoolSpec spec = shape;
         spec.format = format;
         spec.dtype = GetParam();
         const Doubles lowest(size_t(spec.InputShape().NumElements()), -INFINITY);
         const Tensor x = TensorOf(GetParam(), spec.InputShape(), lowest);
-        Doubles y_expected(lowest.size());
-        std::vector<int64_t> number(lowest.size());
+        Doubles y_expected(size_t(spec.OutputShape().NumElements()));
+        std::vector<int64_t> number(y_expected.size());
         reference::PoolForward(spec, 1, lowest.data(), y_expected.data(), number.data());
         const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
         const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
