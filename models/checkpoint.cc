@@ -16,7 +16,8 @@ namespace dtnn {
 namespace {
 
 constexpr std::string_view kStateKey = "__state__";
-constexpr int64_t kMaxStateBytes = 1 << 24;
+// What a reader allocates at most: the sums of a confusion matrix over 2800 classes.
+constexpr size_t kMaxStateBytes = size_t{1} << 26;
 
 ArenaKeys SlotKeys(size_t slot) {
   return {.prefix = absl::StrCat("__slot", slot, "__"), .trainable_only = true};
@@ -93,6 +94,15 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
     DTNN_RETURN_IF_ERROR(add(arena, KeptKeys(owner)));
   }
   DTNN_ASSIGN_OR_RETURN(const std::string bytes, EncodeCheckpointInfo(info));
+  if (bytes.size() > kMaxStateBytes) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        std::string(path), ": the state of the run takes ", bytes.size(),
+        " bytes, of which a file "
+        "holds at most ",
+        kMaxStateBytes,
+        "; the sums of the metrics take the most in the middle "
+        "of an epoch: save at ends of epochs only, or leave multiclass_confusion_matrix out"));
+  }
   DTNN_ASSIGN_OR_RETURN(Tensor state, BytesTensor(bytes));
   tensors.emplace_back(std::string(kStateKey), std::move(state));
   return WriteArrayFile(path, tensors, WeightTags(graph, store));
@@ -107,7 +117,7 @@ absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
         ", so it is no checkpoint; weights alone are loaded with --weights-and-bias-filename"));
   }
   const std::string name = absl::StrCat(file.file(), "/", std::string(kStateKey));
-  if (file.Bytes(kStateKey) > kMaxStateBytes) {
+  if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": holds ", file.Bytes(kStateKey),
                                                    " bytes, more than the state of a run has"));
   }

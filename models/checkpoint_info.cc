@@ -35,6 +35,7 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
   sampler->set_samples(state.sampler.samples);
   sampler->set_steps_per_epoch(state.sampler.steps_per_epoch);
   sampler->set_seed(state.sampler.seed);
+  sampler->set_details(state.sampler.details);
 }
 
 TrainingState FromProto(const proto::TrainingState& message) {
@@ -57,7 +58,8 @@ TrainingState FromProto(const proto::TrainingState& message) {
                    .ranks = sampler.ranks(),
                    .samples = sampler.samples(),
                    .steps_per_epoch = sampler.steps_per_epoch(),
-                   .seed = sampler.seed()};
+                   .seed = sampler.seed(),
+                   .details = sampler.details()};
   return state;
 }
 

@@ -31,8 +31,12 @@ CheckpointInfo Some() {
   info.training.schedulers["warm_up"] = {};
   info.training.schedulers["early_stopping"] = {0.25, std::numeric_limits<double>::infinity()};
   info.training.files["model_checkpoint"] = "model-vgg16-epoch-2.npz";
-  info.training.sampler = {
-      .batch = 64, .ranks = 4, .samples = 48000, .steps_per_epoch = 5, .seed = 57005};
+  info.training.sampler = {.batch = 64,
+                           .ranks = 4,
+                           .samples = 48000,
+                           .steps_per_epoch = 5,
+                           .seed = 57005,
+                           .details = "shuffled, flip 0.5"};
   return info;
 }
 

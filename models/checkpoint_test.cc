@@ -177,6 +177,23 @@ TEST_F(CheckpointTest, TheSameRunGivesTheSameBytes) {
   EXPECT_EQ(*ReadFile(first, 1 << 20), *ReadFile(path_, 1 << 20));
 }
 
+TEST_F(CheckpointTest, AStateThatNoReaderTakesIsNotWritten) {
+  const Graph graph = Net();
+  const auto store = Store(graph, 1);
+  RunState run = Run(*store);
+  run.training.figure_sums.assign(1500 * 1500, 1);  // a confusion matrix
+  ASSERT_TRUE(SaveCheckpoint(path_, graph, *store, *device_, run).ok());
+  EXPECT_EQ(Open(graph, *store)->run().training, run.training);
+  fs::remove(path_);
+  run.training.figure_sums.assign(3000 * 3000, 1);
+  const absl::Status status = SaveCheckpoint(path_, graph, *store, *device_, run);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("x.npz: the state of the run takes 72000"),
+                    HasSubstr("leave multiclass_confusion_matrix out")));
+  EXPECT_FALSE(fs::exists(path_));
+}
+
 TEST_F(CheckpointTest, SlotsAndKeptParametersAreConvertedWithTheWeights) {
   const Graph nhwc = Net(TensorFormat::kNHWC), nchw = Net(TensorFormat::kNCHW);
   auto saved = Store(nhwc, 1), there = Store(nchw, 2), back = Store(nhwc, 3);

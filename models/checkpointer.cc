@@ -21,8 +21,10 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   Say(latest->warnings);
   Say(latest->checkpoint.warnings());
   const RunState& state = latest->checkpoint.run();
-  DTNN_RETURN_IF_ERROR(run_.trainer->Restore(state.training));
+  // All that may refuse comes before the first change.
+  DTNN_RETURN_IF_ERROR(run_.trainer->CheckState(state.training));
   DTNN_RETURN_IF_ERROR(run_.schedule->Restore(state.training, state.kept));
+  DTNN_RETURN_IF_ERROR(run_.trainer->Restore(state.training));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
   return latest->path;
 }

@@ -43,7 +43,7 @@ class Checkpointer : public Callback {
       : run_(run), options_(options), folder_(options.folder) {}
 
   // Goes on from the newest checkpoint and returns its path, or "" where there is none yet. The
-  // trainer must be prepared for training. No parameter changes where the checkpoint does not fit.
+  // trainer must be prepared for training. Nothing changes where the checkpoint does not fit.
   absl::StatusOr<std::string> Resume();
   // For a run that begins anew: refused where another run's checkpoints are.
   absl::Status Begin() { return folder_.Prepare(/*resume=*/false); }

@@ -54,7 +54,8 @@ class Losses : public Callback {
 
 // A process: everything made anew but for the files.
 struct Process {
-  Process(const std::string& folder, int64_t every_steps, const std::string& optimizer = "adam")
+  Process(const std::string& folder, int64_t every_steps, const std::string& optimizer = "adam",
+          bool stops_early = true)
       : graph(*BuildModel("simplecnn8", {.sample = kSample, .classes = 4})),
         device(*DeviceContext::Create(Device::Cpu())),
         store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)) {
@@ -65,13 +66,14 @@ struct Process {
     options.learning_rate = 0.02;
     trainer = *Trainer::Create(graph, *store, *device, options);
     // "Larger is better" of a loss: early stopping ends the run and brings back its best.
-    schedule = std::make_unique<Schedule>(
-        *trainer, *store, *device,
-        ScheduleOptions{.schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 9}),
-                                       std::make_shared<EarlyStopping>(
-                                           EarlyStoppingOptions{.patience = 3, .minimize = false})},
-                        .say = nullptr,
-                        .save = nullptr});
+    ScheduleOptions scheduling = {
+        .schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 9}),
+                       std::make_shared<EarlyStopping>(
+                           EarlyStoppingOptions{.patience = 3, .minimize = false})},
+        .say = nullptr,
+        .save = nullptr};
+    if (!stops_early) scheduling.schedulers.pop_back();
+    schedule = std::make_unique<Schedule>(*trainer, *store, *device, scheduling);
     checkpointer = std::make_unique<Checkpointer>(
         RunParts{&graph, store.get(), device.get(), trainer.get(), schedule.get(), optimizer},
         CheckpointerOptions{
@@ -175,11 +177,16 @@ TEST(CheckpointerTest, AnotherRunIsRefusedAndNothingChanges) {
   Process first(folder, 5);
   ASSERT_TRUE(first.checkpointer->Begin().ok());
   ASSERT_TRUE(first.Train(6, true).ok());
-  Process second(folder, 5, "sgd");
-  const std::vector<double> before = Values(second.store->all_values());
-  EXPECT_FALSE(second.Resume().ok());
-  EXPECT_EQ(Values(second.store->all_values()), before);
-  EXPECT_EQ(second.trainer->steps_done(), 0);
+  first.trainer->set_learning_rate(0.01);
+  ASSERT_TRUE(first.checkpointer->Save().ok());
+  Process optimizer(folder, 5, "sgd"), schedulers(folder, 5, "adam", false);
+  for (Process* second : {&optimizer, &schedulers}) {
+    const std::vector<double> before = Values(second->store->all_values());
+    EXPECT_FALSE(second->Resume().ok());
+    EXPECT_EQ(Values(second->store->all_values()), before);
+    EXPECT_EQ(second->trainer->steps_done(), 0);
+    EXPECT_EQ(second->trainer->learning_rate(), 0.02);
+  }
 }
 
 TEST(CheckpointerTest, WithoutACheckpointARunBeginsAnew) {

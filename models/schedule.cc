@@ -76,8 +76,17 @@ absl::Status Schedule::Restore(const TrainingState& state,
         absl::StrCat("the parameters that ", owner, " kept have shape ", values.shape().ToString(),
                      ", expected ", store_->all_values().shape().ToString()));
   }
+  TrainingState before;
+  AddTo(before);
   for (const auto& scheduler : options_.schedulers) {
-    DTNN_RETURN_IF_ERROR(scheduler->Restore(state.schedulers.find(scheduler->name())->second));
+    const absl::Status status =
+        scheduler->Restore(state.schedulers.find(scheduler->name())->second);
+    if (status.ok()) continue;
+    // A state that a scheduler has given is one that it takes.
+    for (const auto& restored : options_.schedulers) {
+      restored->Restore(before.schedulers.find(restored->name())->second).IgnoreError();
+    }
+    return status;
   }
   kept_ = kept;
   files_ = state.files;

@@ -173,5 +173,19 @@ TEST_F(ScheduleTest, StateGoesOverToAnotherSchedule) {
   EXPECT_EQ(status.message(), "the run was begun with the schedulers early_stopping, not none");
 }
 
+TEST_F(ScheduleTest, AStateThatOneSchedulerRefusesChangesNone) {
+  const auto early = std::make_shared<EarlyStopping>(EarlyStoppingOptions{});
+  const auto checkpoint = std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{});
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {early, checkpoint}, .say = nullptr, .save = nullptr});
+  TrainingState state;
+  schedule.AddTo(state);
+  const std::vector<double> before = early->State();
+  state.schedulers["early_stopping"] = {0.5, 2};
+  state.schedulers["model_checkpoint"].push_back(1);
+  EXPECT_FALSE(schedule.Restore(state, {}).ok());
+  EXPECT_EQ(early->State(), before);
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "comm/model_sync.h"
+#include "models/sampler_settings.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -172,23 +172,16 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
   return absl::OkStatus();
 }
 
-// What decides which samples a step sees must be as it was when the epoch began.
+// What decides the numbers of a step must be as it was when the epoch began.
 absl::Status Trainer::CheckSampler(const Loader& training) {
-  const LoaderOptions& options = training.options();
-  const SamplerSettings now = {.batch = options.batch,
-                               .ranks = options.ranks,
-                               .samples = training.samples(),
-                               .steps_per_epoch = options.steps_per_epoch,
-                               .seed = options.seed};
-  const SamplerSettings then = std::exchange(sampler_, now);
-  if (step_in_epoch_ == 0 || now == then) return absl::OkStatus();
-  const auto text = [](const SamplerSettings& s) {
-    return absl::StrCat(s.samples, " samples, batches of ", s.batch, " on ", s.ranks, " ranks, ",
-                        s.steps_per_epoch, " steps per epoch, seed ", s.seed);
-  };
-  return absl::InvalidArgumentError(absl::StrCat("epoch ", epochs_done_ + 1, " was left after ",
-                                                 step_in_epoch_, " steps with ", text(then),
-                                                 "; it cannot go on with ", text(now)));
+  const SamplerSettings now = SettingsOf(training, options_.accumulate_steps);
+  if (step_in_epoch_ > 0 && !SameSettings(now, sampler_)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("epoch ", epochs_done_ + 1, " was left after ", step_in_epoch_, " steps with ",
+                     Describe(sampler_), "; it cannot go on with ", Describe(now)));
+  }
+  sampler_ = now;
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::RunEpochs(Loader& training, Loader* validation, int64_t epochs,

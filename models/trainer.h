@@ -89,6 +89,8 @@ class Trainer {
   // after PrepareForTraining. InvalidArgument for a state of another seed or other figures; Train
   // compares the sampler's settings.
   absl::Status Restore(const TrainingState& state);
+  // Whether Restore would take it.
+  absl::Status CheckState(const TrainingState& state) const;
 
   // One pass in evaluation mode.
   absl::StatusOr<Averages> Evaluate(Loader& loader, std::span<Callback* const> callbacks);

@@ -1,17 +1,12 @@
 // A run of several ranks that is stopped in the middle of an epoch and gone on with.
 
-#include <cstring>
+#include <memory>
 #include <vector>
 
 #include "comm/local.h"
-#include "data/split.h"
-#include "data/synthetic.h"
 #include "gtest/gtest.h"
-#include "models/parameter_store.h"
+#include "models/testing/training_session.h"
 #include "models/trainer.h"
-#include "models/zoo/zoo.h"
-#include "optim/categorical_accuracy.h"
-#include "optim/categorical_cross_entropy.h"
 #include "optim/sgd.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
@@ -19,11 +14,13 @@
 namespace dtnn {
 namespace {
 
+using ::dtnn::testing::CopyParameters;
+using ::dtnn::testing::PatternMlp;
+using ::dtnn::testing::SessionOptions;
+using ::dtnn::testing::TrainingSession;
 using ::dtnn::testing::Values;
 
-constexpr ImageExtents kSample = {8, 8, 1};
-
-// Stops a run after some batches of all, lowers the rate before, and keeps the losses of epochs.
+// Stops a run after some batches of all, and lowers the rate before.
 class Watcher : public Callback {
  public:
   Watcher(Trainer& trainer, int64_t stop_at) : trainer_(trainer), stop_at_(stop_at) {}
@@ -32,78 +29,47 @@ class Watcher : public Callback {
     if (trainer_.steps_done() == stop_at_) trainer_.Stop();
     return absl::OkStatus();
   }
-  absl::Status OnEpochEnd(const Pass& training, const Pass*) override {
-    losses.push_back(training.averages->Value(0));
-    samples.push_back(training.averages->samples());
-    return absl::OkStatus();
-  }
-  std::vector<double> losses;
-  std::vector<int64_t> samples;
 
  private:
   Trainer& trainer_;
   const int64_t stop_at_;
 };
 
-// One rank's part of a run, made anew.
-struct Session {
-  explicit Session(Communicator& communicator)
-      : device(*DeviceContext::Create(Device::Cpu())),
-        store(*ParameterStore::Create(graph, *device, DType::kFloat64, 1)) {
-    TrainerOptions options;
-    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                       {std::make_shared<CategoricalAccuracy>()}};
-    options.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
-    options.learning_rate = 0.05;
-    options.communicator = &communicator;
-    trainer = *Trainer::Create(graph, *store, *device, options);
-    const std::shared_ptr<const Dataset> data =
-        *MakeSynthetic({.train_samples = 27,
-                        .sample = kSample,
-                        .classes = 4,
-                        .pattern = SyntheticPattern::kClasses});
-    loader = *Loader::Create(data, Part::kTrain, AllIndices(27),
-                             {.batch = 4,
-                              .rank = communicator.rank(),
-                              .ranks = communicator.size(),
-                              .dtype = DType::kFloat64});
-  }
-  absl::Status Train(Watcher& watcher) {
-    Callback* const callbacks[] = {&watcher};
-    return trainer->Train(*loader, nullptr, 3, callbacks);
-  }
-
-  const Graph graph = *BuildModel("simplemlp", {.sample = kSample, .classes = 4});
-  std::unique_ptr<DeviceContext> device;
-  std::unique_ptr<ParameterStore> store;
-  std::unique_ptr<Trainer> trainer;
-  std::unique_ptr<Loader> loader;
-};
+SessionOptions RankOf(Communicator& communicator) {
+  SessionOptions options{
+      .dtype = DType::kFloat64,
+      .samples = 27,
+      .validation_split = 0,
+      .loading = {.batch = 4, .rank = communicator.rank(), .ranks = communicator.size()}};
+  options.training.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
+  options.training.communicator = &communicator;
+  return options;
+}
 
 TEST(TrainerRanksTest, ARestoredRunHasTheFiguresOfAllRanks) {
   for (const int64_t stop_at : {2, 4, 6}) {  // of 4 steps per epoch
     const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
       SetNumThreads(1);
-      Session whole(communicator), first(communicator), second(communicator);
+      const SessionOptions options = RankOf(communicator);
+      TrainingSession whole(PatternMlp(), options), first(PatternMlp(), options);
+      TrainingSession second(PatternMlp(), options);
       Watcher all(*whole.trainer, -1), begin(*first.trainer, stop_at), end(*second.trainer, -1);
-      EXPECT_TRUE(whole.Train(all).ok());
-      EXPECT_TRUE(first.Train(begin).ok());
+      EXPECT_TRUE(whole.Train(3, {&all}).ok());
+      EXPECT_TRUE(first.Train(3, {&begin}).ok());
       const TrainingState state = *first.trainer->State();
       EXPECT_EQ(state.figure_samples, stop_at == 4 ? 27 : 16) << "not of all ranks";
       EXPECT_EQ(state.learning_rate, 0.01);
-      EXPECT_TRUE(second.trainer->PrepareForTraining(second.loader->max_batch()).ok());
-      const Tensor &from = first.store->all_values(), &to = second.store->all_values();
-      std::memcpy(to.raw_data(), from.raw_data(), size_t(to.num_elements()) * sizeof(double));
-      second.store->MarkChanged();
+      EXPECT_TRUE(second.trainer->PrepareForTraining(second.training->max_batch()).ok());
+      CopyParameters(first, second);
       EXPECT_TRUE(second.trainer->Restore(state).ok());
       EXPECT_EQ(second.trainer->learning_rate(), 0.01);
-      EXPECT_TRUE(second.Train(end).ok());
-      std::vector<double> losses = begin.losses;
-      losses.insert(losses.end(), end.losses.begin(), end.losses.end());
-      EXPECT_EQ(losses.size(), all.losses.size());
-      EXPECT_TRUE(testing::Close(losses, all.losses, 1e-12));
-      for (const int64_t samples : end.samples) EXPECT_EQ(samples, 27);
-      EXPECT_EQ(Values(to), Values(whole.store->all_values()));
+      EXPECT_TRUE(second.Train(3, {&end}).ok());
+      std::vector<double> losses = first.record.losses;
+      losses.insert(losses.end(), second.record.losses.begin(), second.record.losses.end());
+      EXPECT_EQ(losses.size(), whole.record.losses.size());
+      EXPECT_TRUE(testing::Close(losses, whole.record.losses, 1e-12));
+      for (const int64_t samples : second.record.samples) EXPECT_EQ(samples, 27);
+      EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
       return absl::OkStatus();
     });
     EXPECT_TRUE(status.ok()) << status;

@@ -52,7 +52,7 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   return state;
 }
 
-absl::Status Trainer::Restore(const TrainingState& state) {
+absl::Status Trainer::CheckState(const TrainingState& state) const {
   if (state.random_seed != options_.random_seed) {
     return absl::InvalidArgumentError(
         absl::StrCat("the run was begun with --random-seed=", state.random_seed, ", not ",
@@ -72,6 +72,11 @@ absl::Status Trainer::Restore(const TrainingState& state) {
                      absl::StrJoin(state.figure_names, ","), "; this one has ",
                      absl::StrJoin(names, ","), ": give it the same --loss-func and --metrics"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::Restore(const TrainingState& state) {
+  DTNN_RETURN_IF_ERROR(CheckState(state));
   epochs_done_ = state.epoch;
   step_in_epoch_ = state.step_in_epoch;
   steps_done_ = state.steps_done;

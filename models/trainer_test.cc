@@ -9,16 +9,13 @@
 
 #include "comm/local.h"
 #include "data/split.h"
-#include "data/synthetic.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "layers/layer.h"
 #include "models/builder.h"
 #include "models/parameter_store.h"
+#include "models/testing/training_session.h"
 #include "models/zoo/zoo.h"
 #include "optim/adam.h"
-#include "optim/categorical_accuracy.h"
-#include "optim/categorical_cross_entropy.h"
 #include "optim/sgd.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/count_allocations.h"
@@ -28,54 +25,13 @@ namespace dtnn {
 namespace {
 
 using ::dtnn::testing::Close;
+using ::dtnn::testing::kPatternSample;
+using ::dtnn::testing::PatternMlp;
+using ::dtnn::testing::Patterns;
+using ::dtnn::testing::PatternTraining;
+using ::dtnn::testing::Recorder;
+using ::dtnn::testing::TrainingSession;
 using ::dtnn::testing::Values;
-
-constexpr ImageExtents kSample = {8, 8, 1};
-
-std::shared_ptr<const Dataset> Patterns(int64_t samples) {
-  return *MakeSynthetic({.train_samples = samples,
-                         .test_samples = 40,
-                         .sample = kSample,
-                         .classes = 4,
-                         .pattern = SyntheticPattern::kClasses,
-                         .seed = 3});
-}
-
-Graph Mlp(TensorFormat format = TensorFormat::kNHWC) {
-  return *BuildModel("simplemlp", {.format = format, .sample = kSample, .classes = 4});
-}
-
-TrainerOptions Options() {
-  TrainerOptions options;
-  options.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                     {std::make_shared<CategoricalAccuracy>()}};
-  options.optimizer = std::make_shared<Sgd>();
-  options.learning_rate = 0.05;
-  return options;
-}
-
-// Keeps the figures of every epoch.
-class Recorder : public Callback {
- public:
-  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override {
-    losses.push_back(training.averages->Value(0));
-    accuracies.push_back(training.averages->Value(1));
-    samples.push_back(training.averages->samples());
-    if (validation != nullptr) validation_losses.push_back(validation->averages->Value(0));
-    if (int(losses.size()) == epochs_wanted) trainer->Stop();
-    return absl::OkStatus();
-  }
-  absl::Status OnBatchEnd(const Pass& pass) override {
-    EXPECT_LE(pass.done, pass.samples);
-    EXPECT_LE(pass.step, pass.steps);
-    return absl::OkStatus();
-  }
-
-  std::vector<double> losses, accuracies, validation_losses;
-  std::vector<int64_t> samples;
-  int epochs_wanted = 0;  // then `trainer` is stopped
-  Trainer* trainer = nullptr;
-};
 
 struct Result {
   Recorder record;
@@ -84,7 +40,8 @@ struct Result {
 
 // Trains with `global_batch` divided over the ranks of `communicator` (null: one).
 absl::StatusOr<Result> Train(const Graph& graph, int64_t global_batch, int64_t epochs,
-                             Communicator* communicator, TrainerOptions options = Options()) {
+                             Communicator* communicator,
+                             TrainerOptions options = PatternTraining()) {
   const int ranks = communicator == nullptr ? 1 : communicator->size();
   const int rank = communicator == nullptr ? 0 : communicator->rank();
   options.communicator = communicator;
@@ -110,7 +67,7 @@ absl::StatusOr<Result> Train(const Graph& graph, int64_t global_batch, int64_t e
 }
 
 TEST(TrainerTest, LearnsPatterns) {
-  const Result result = *Train(Mlp(), 16, 8, nullptr);
+  const Result result = *Train(PatternMlp(), 16, 8, nullptr);
   EXPECT_LT(result.record.losses.back(), result.record.losses.front() / 4);
   EXPECT_GT(result.record.accuracies.back(), 95);
   EXPECT_EQ(result.record.samples, std::vector<int64_t>(8, 104));
@@ -118,12 +75,12 @@ TEST(TrainerTest, LearnsPatterns) {
 }
 
 TEST(TrainerTest, AnyNumberOfRanksLearnsTheSame) {
-  const Result alone = *Train(Mlp(), 24, 3, nullptr);
+  const Result alone = *Train(PatternMlp(), 24, 3, nullptr);
   for (int ranks : {2, 3, 4}) {
     std::vector<Result> results(static_cast<size_t>(ranks));
     const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) {
       SetNumThreads(1);
-      absl::StatusOr<Result> result = Train(Mlp(), 24, 3, &communicator);
+      absl::StatusOr<Result> result = Train(PatternMlp(), 24, 3, &communicator);
       if (result.ok()) results[size_t(communicator.rank())] = *std::move(result);
       return result.status();
     });
@@ -141,10 +98,10 @@ TEST(TrainerTest, ARankThatFailsTellsTheOthers) {
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
     SetNumThreads(1);
     const int rank = communicator.rank();
-    const Graph graph = Mlp();
+    const Graph graph = PatternMlp();
     auto device = *DeviceContext::Create(Device::Cpu());
     auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
-    TrainerOptions options = Options();
+    TrainerOptions options = PatternTraining();
     options.communicator = &communicator;
     auto trainer = *Trainer::Create(graph, *store, *device, options);
     // Rank 1 reads samples of another type than its plan takes.
@@ -163,10 +120,10 @@ TEST(TrainerTest, ARankThatFailsTellsTheOthers) {
 }
 
 TEST(TrainerTest, ACallbackCanStop) {
-  const Graph graph = Mlp();
+  const Graph graph = PatternMlp();
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  auto trainer = *Trainer::Create(graph, *store, *device, Options());
+  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
   auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
   Recorder recorder;
   recorder.epochs_wanted = 2;
@@ -177,122 +134,13 @@ TEST(TrainerTest, ACallbackCanStop) {
   EXPECT_EQ(trainer->steps_done(), 6);
 }
 
-// Stops a run after a number of training batches, then after a number of validation batches.
-class Stopper : public Callback {
- public:
-  Stopper(Trainer& trainer, Pass::Kind kind, int64_t epoch, int64_t step)
-      : trainer_(trainer), kind_(kind), epoch_(epoch), step_(step) {}
-  absl::Status OnBatchEnd(const Pass& pass) override {
-    if (pass.kind == kind_ && pass.epoch == epoch_ && pass.step == step_) trainer_.Stop();
-    return absl::OkStatus();
-  }
-
- private:
-  Trainer& trainer_;
-  const Pass::Kind kind_;
-  const int64_t epoch_, step_;
-};
-
-struct Session {
-  explicit Session(const Graph& graph, const TrainerOptions& options = Options())
-      : device(*DeviceContext::Create(Device::Cpu())),
-        store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)),
-        trainer(*Trainer::Create(graph, *store, *device, options)) {
-    const Split split = *SplitIndices(60, 0.2, 1);
-    training = *Loader::Create(Patterns(60), Part::kTrain, split.train, {.batch = 9, .seed = 2});
-    validation = *Loader::Create(Patterns(60), Part::kTrain, split.validation, {.batch = 5});
-  }
-  absl::Status Train(int64_t epochs, std::vector<Callback*> callbacks) {
-    callbacks.push_back(&record);
-    return trainer->Train(*training, validation.get(), epochs, callbacks);
-  }
-
-  std::unique_ptr<DeviceContext> device;
-  std::unique_ptr<ParameterStore> store;
-  std::unique_ptr<Trainer> trainer;
-  std::unique_ptr<Loader> training, validation;
-  Recorder record;
-};
-
-// What a checkpoint carries over besides the state.
-void CopyParameters(const Session& from, Session& to) {
-  const auto copy = [](const Tensor& a, const Tensor& b) {
-    ASSERT_EQ(a.num_elements(), b.num_elements());
-    std::memcpy(b.raw_data(), a.raw_data(), size_t(a.num_elements()) * SizeOf(a.dtype()));
-  };
-  copy(from.store->all_values(), to.store->all_values());
-  for (size_t i = 0; i < from.store->slots().size(); ++i) {
-    copy(from.store->slots()[i], to.store->slots()[i]);
-  }
-  to.store->MarkChanged();
-}
-
-TEST(TrainerTest, ARunThatIsStoppedAndRestoredGivesTheSameBits) {
-  const Graph graph = *BuildModel("simplecnn8", {.sample = kSample, .classes = 4});  // has dropout
-  TrainerOptions options = Options();
-  options.optimizer = std::make_shared<Adam>();
-  Session whole(graph, options);
-  ASSERT_TRUE(whole.Train(3, {}).ok());
-  ASSERT_EQ(whole.training->steps(), 6);
-  const std::vector<std::pair<Pass::Kind, int64_t>> places = {{Pass::Kind::kTraining, 1},
-                                                              {Pass::Kind::kTraining, 4},
-                                                              {Pass::Kind::kTraining, 6},
-                                                              {Pass::Kind::kValidation, 1},
-                                                              {Pass::Kind::kValidation, 3}};
-  for (const auto& [kind, step] : places) {
-    for (const int64_t epoch : {0, 1}) {
-      Session first(graph, options), second(graph, options);
-      Stopper stopper(*first.trainer, kind, epoch, step);
-      ASSERT_TRUE(first.Train(3, {&stopper}).ok());
-      EXPECT_EQ(first.trainer->epochs_done(), epoch);
-      const TrainingState state = *first.trainer->State();
-      ASSERT_TRUE(second.trainer->PrepareForTraining(9).ok());
-      CopyParameters(first, second);
-      ASSERT_TRUE(second.trainer->Restore(state).ok());
-      ASSERT_TRUE(second.Train(3, {}).ok());
-      std::vector<double> losses = first.record.losses;
-      losses.insert(losses.end(), second.record.losses.begin(), second.record.losses.end());
-      EXPECT_EQ(losses, whole.record.losses) << "stopped in epoch " << epoch << ", step " << step;
-      EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
-      EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
-    }
-  }
-}
-
-TEST(TrainerTest, TrainGoesOnFromTheEpochsThatAreDone) {
-  Session once(Mlp()), twice(Mlp());
-  ASSERT_TRUE(once.Train(3, {}).ok());
-  ASSERT_TRUE(twice.Train(2, {}).ok());
-  ASSERT_TRUE(twice.Train(3, {}).ok());
-  EXPECT_EQ(once.record.losses, twice.record.losses);
-  EXPECT_EQ(twice.trainer->epochs_done(), 3);
-}
-
-TEST(TrainerTest, RestoreRefusesAnotherRun) {
-  Session session(Mlp());
-  TrainingState state{.step_in_epoch = 2, .random_seed = Options().random_seed, .figure_sums = {1}};
-  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "one metric is missing";
-  state.figure_sums = {1, 2};
-  state.random_seed = 1;
-  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "another seed";
-  state.random_seed = Options().random_seed;
-  state.figure_names = {"mse", "categorical_accuracy"};
-  EXPECT_THAT(std::string(session.trainer->Restore(state).message()),
-              ::testing::HasSubstr("give it the same --loss-func and --metrics"));
-  state.figure_names = {"categorical_cross_entropy", "categorical_accuracy"};
-  state.sampler = {.batch = 8, .samples = 48, .seed = 2};
-  ASSERT_TRUE(session.trainer->Restore(state).ok());
-  const absl::Status status = session.Train(1, {});
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << "another batch size";
-}
-
 // Parameters after one epoch of plain steps in float64.
 std::vector<double> AfterAnEpoch(int64_t batch, int64_t accumulate, double clip_norm,
                                  int64_t* steps = nullptr) {
-  const Graph graph = Mlp();
+  const Graph graph = PatternMlp();
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
-  TrainerOptions options = Options();
+  TrainerOptions options = PatternTraining();
   options.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
   options.accumulate_steps = accumulate;
   options.clip_norm = clip_norm;
@@ -329,7 +177,7 @@ TEST(TrainerTest, ClippingShortensLongGradients) {
 }
 
 TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
-  Averages averages(Options().figures, 2);
+  Averages averages(PatternTraining().figures, 2);
   const Tensor predictions = dtnn::testing::ZeroTensor(DType::kFloat32, Shape{3, 2});
   EXPECT_EQ(averages.Add(1, predictions, predictions).message(),
             "metric categorical_accuracy is not defined for targets that are values: it needs "
@@ -338,7 +186,7 @@ TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
 }
 
 TEST(TrainerTest, ALossThatIsNoNumberInAnEvaluationIsAnError) {
-  Session session(Mlp());
+  TrainingSession session(PatternMlp());
   session.store->values().data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
   session.store->MarkChanged();
   const absl::Status status = session.trainer->Evaluate(*session.validation, {}).status();
@@ -347,18 +195,18 @@ TEST(TrainerTest, ALossThatIsNoNumberInAnEvaluationIsAnError) {
 }
 
 TEST(TrainerTest, ADivergedLossStopsTheRun) {
-  TrainerOptions options = Options();
+  TrainerOptions options = PatternTraining();
   options.learning_rate = 1e30;
-  const absl::Status status = Train(Mlp(), 16, 3, nullptr, options).status();
+  const absl::Status status = Train(PatternMlp(), 16, 3, nullptr, options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("lower the learning rate"), std::string::npos) << status;
 }
 
 TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
-  const Graph graph = Mlp();
+  const Graph graph = PatternMlp();
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  auto trainer = *Trainer::Create(graph, *store, *device, Options());
+  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
   auto whole =
       *Loader::Create(Patterns(40), Part::kTest, AllIndices(40), {.batch = 40, .shuffle = false});
   auto pieces =
@@ -376,7 +224,7 @@ TEST(TrainerTest, StepsAllocateNothing) {
   const Graph graph = *BuildModel("simplecnn8", {});
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  TrainerOptions options = Options();
+  TrainerOptions options = PatternTraining();
   options.optimizer = std::make_shared<Adam>();
   options.learning_rate = 1e-3;
   auto trainer = *Trainer::Create(graph, *store, *device, options);
@@ -450,12 +298,12 @@ TEST(TrainerTest, RanksDrawFromStreamsOfTheirOwn) {
     SetNumThreads(1);
     std::vector<uint64_t> versions;
     GraphBuilder b("streams", TensorFormat::kNHWC);
-    b.Input(kSample).Flatten();
+    b.Input(kPatternSample).Flatten();
     b.Append(std::make_shared<VersionLayer>(&versions, &seeds[communicator.rank()]));
     const Graph graph = *b.Fc(4).Softmax().Build();
     auto device = *DeviceContext::Create(Device::Cpu());
     auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
-    TrainerOptions options = Options();
+    TrainerOptions options = PatternTraining();
     options.communicator = &communicator;
     return (*Trainer::Create(graph, *store, *device, options))->PrepareForTraining(2);
   });
@@ -468,12 +316,16 @@ TEST(TrainerTest, RanksDrawFromStreamsOfTheirOwn) {
 TEST(TrainerTest, AStepRenewsTheParametersAndOnlyTheTrainable) {
   std::vector<uint64_t> versions;
   GraphBuilder b("versions", TensorFormat::kNHWC);
-  b.Input(kSample).Flatten().Append(std::make_shared<VersionLayer>(&versions)).Fc(4).Softmax();
+  b.Input(kPatternSample)
+      .Flatten()
+      .Append(std::make_shared<VersionLayer>(&versions))
+      .Fc(4)
+      .Softmax();
   const Graph graph = *b.Build();
   EXPECT_EQ(graph.num_parameters() - graph.num_trainable_parameters(), 3);
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
-  TrainerOptions options = Options();
+  TrainerOptions options = PatternTraining();
   options.optimizer = std::make_shared<Adam>();
   auto trainer = *Trainer::Create(graph, *store, *device, options);
   ASSERT_TRUE(trainer->PrepareForTraining(2).ok());
@@ -494,11 +346,11 @@ TEST(TrainerTest, AStepRenewsTheParametersAndOnlyTheTrainable) {
 }
 
 TEST(TrainerTest, NeedsALossAndAnOptimizer) {
-  const Graph graph = Mlp();
+  const Graph graph = PatternMlp();
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
   EXPECT_FALSE(Trainer::Create(graph, *store, *device, {}).ok());
-  TrainerOptions options = Options();
+  TrainerOptions options = PatternTraining();
   options.optimizer = nullptr;
   auto trainer = *Trainer::Create(graph, *store, *device, options);
   EXPECT_FALSE(trainer->PrepareForTraining(4).ok());

@@ -15,14 +15,16 @@
 
 namespace dtnn {
 
-// What decides which samples a step sees: where one of these differs, a resumed run would see other
-// samples than the run it continues.
+// What decides which samples a step sees, and how: where one of these differs, a resumed run would
+// see other samples than the run it continues (sampler_settings.h).
 struct SamplerSettings {
   int64_t batch = 0;  // samples per rank in a full step
   int64_t ranks = 1;
   int64_t samples = 0;  // of the training part
   int64_t steps_per_epoch = 0;
   uint64_t seed = 0;
+  // Order, augmentation, normalisation and accumulation in words; empty in files of older versions.
+  std::string details = {};
 
   friend bool operator==(const SamplerSettings&, const SamplerSettings&) = default;
 };

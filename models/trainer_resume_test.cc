@@ -1,0 +1,157 @@
+// A run that is stopped anywhere and gone on with, by the same trainer or another one.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/testing/training_session.h"
+#include "models/trainer.h"
+#include "models/zoo/zoo.h"
+#include "optim/adam.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::kPatternSample;
+using ::dtnn::testing::PatternMlp;
+using ::dtnn::testing::PatternTraining;
+using ::dtnn::testing::SessionOptions;
+using ::dtnn::testing::TrainingSession;
+using ::dtnn::testing::Values;
+using ::testing::HasSubstr;
+
+// Stops a run after a number of training batches, then after a number of validation batches.
+class Stopper : public Callback {
+ public:
+  Stopper(Trainer& trainer, Pass::Kind kind, int64_t epoch, int64_t step)
+      : trainer_(trainer), kind_(kind), epoch_(epoch), step_(step) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind == kind_ && pass.epoch == epoch_ && pass.step == step_) trainer_.Stop();
+    return absl::OkStatus();
+  }
+
+ private:
+  Trainer& trainer_;
+  const Pass::Kind kind_;
+  const int64_t epoch_, step_;
+};
+
+TEST(TrainerResumeTest, ARunThatIsStoppedAndRestoredGivesTheSameBits) {
+  const Graph graph =
+      *BuildModel("simplecnn8", {.sample = kPatternSample, .classes = 4});  // has dropout
+  SessionOptions options;
+  options.training.optimizer = std::make_shared<Adam>();
+  TrainingSession whole(graph, options);
+  ASSERT_TRUE(whole.Train(3).ok());
+  ASSERT_EQ(whole.training->steps(), 6);
+  const std::vector<std::pair<Pass::Kind, int64_t>> places = {{Pass::Kind::kTraining, 1},
+                                                              {Pass::Kind::kTraining, 4},
+                                                              {Pass::Kind::kTraining, 6},
+                                                              {Pass::Kind::kValidation, 1},
+                                                              {Pass::Kind::kValidation, 3}};
+  for (const auto& [kind, step] : places) {
+    for (const int64_t epoch : {0, 1}) {
+      TrainingSession first(graph, options), second(graph, options);
+      Stopper stopper(*first.trainer, kind, epoch, step);
+      ASSERT_TRUE(first.Train(3, {&stopper}).ok());
+      EXPECT_EQ(first.trainer->epochs_done(), epoch);
+      const TrainingState state = *first.trainer->State();
+      ASSERT_TRUE(second.trainer->PrepareForTraining(9).ok());
+      CopyParameters(first, second);
+      ASSERT_TRUE(second.trainer->Restore(state).ok());
+      ASSERT_TRUE(second.Train(3).ok());
+      std::vector<double> losses = first.record.losses;
+      losses.insert(losses.end(), second.record.losses.begin(), second.record.losses.end());
+      EXPECT_EQ(losses, whole.record.losses) << "stopped in epoch " << epoch << ", step " << step;
+      EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
+      EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
+    }
+  }
+}
+
+TEST(TrainerResumeTest, TrainGoesOnFromTheEpochsThatAreDone) {
+  TrainingSession once(PatternMlp()), twice(PatternMlp());
+  ASSERT_TRUE(once.Train(3).ok());
+  ASSERT_TRUE(twice.Train(2).ok());
+  ASSERT_TRUE(twice.Train(3).ok());
+  EXPECT_EQ(once.record.losses, twice.record.losses);
+  EXPECT_EQ(twice.trainer->epochs_done(), 3);
+}
+
+TEST(TrainerResumeTest, RestoreRefusesAnotherRun) {
+  TrainingSession session(PatternMlp());
+  TrainingState state{
+      .step_in_epoch = 2, .random_seed = PatternTraining().random_seed, .figure_sums = {1}};
+  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "one metric is missing";
+  state.figure_sums = {1, 2};
+  state.random_seed = 1;
+  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "another seed";
+  state.random_seed = PatternTraining().random_seed;
+  state.figure_names = {"mse", "categorical_accuracy"};
+  EXPECT_THAT(std::string(session.trainer->Restore(state).message()),
+              HasSubstr("give it the same --loss-func and --metrics"));
+  state.figure_names = {"categorical_cross_entropy", "categorical_accuracy"};
+  state.sampler = {.batch = 8, .samples = 48, .seed = 2};
+  ASSERT_TRUE(session.trainer->Restore(state).ok());
+  const absl::Status status = session.Train(1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << "another batch size";
+}
+
+// A run left after two steps of an epoch, or after the whole epoch.
+TrainingState LeftAfter(int64_t steps) {
+  TrainingSession session(PatternMlp());
+  Stopper stopper(*session.trainer, Pass::Kind::kTraining, 0, steps);
+  EXPECT_TRUE(session.Train(1, {&stopper}).ok());
+  return *session.trainer->State();
+}
+
+TEST(TrainerResumeTest, AnEpochGoesOnOnlyAsItBegan) {
+  const std::pair<std::string, std::function<void(SessionOptions&)>> changes[] = {
+      {"batches of 8", [](SessionOptions& o) { o.loading.batch = 8; }},
+      {"seed 3", [](SessionOptions& o) { o.loading.seed = 3; }},
+      {"in order", [](SessionOptions& o) { o.loading.shuffle = false; }},
+      {"flip 0.5", [](SessionOptions& o) { o.loading.augmentation.flip = 0.5; }},
+      {"crop 0.25 to 6",
+       [](SessionOptions& o) { o.loading.augmentation = {.crop = 0.25, .crop_size = 6}; }},
+      {"offset -0.5 scale 2",
+       [](SessionOptions& o) { o.loading.normalization = {.offset = {-0.5}, .scale = {2}}; }},
+      {"updates of 2 batches", [](SessionOptions& o) { o.training.accumulate_steps = 2; }},
+  };
+  const TrainingState middle = LeftAfter(2), end = LeftAfter(-1);
+  ASSERT_EQ(middle.step_in_epoch, 2);
+  ASSERT_EQ(end.step_in_epoch, 0);
+  TrainingSession unchanged(PatternMlp());
+  ASSERT_TRUE(unchanged.trainer->Restore(middle).ok());
+  EXPECT_TRUE(unchanged.Train(2).ok());
+  for (const auto& [words, change] : changes) {
+    SessionOptions options;
+    change(options);
+    TrainingSession changed(PatternMlp(), options), later(PatternMlp(), options);
+    ASSERT_TRUE(changed.trainer->Restore(middle).ok());
+    const absl::Status status = changed.Train(2);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << words;
+    const std::string message(status.message());
+    EXPECT_THAT(message, HasSubstr("epoch 1 was left after 2 steps with 48 samples, batches of 9"));
+    EXPECT_THAT(message.substr(message.find("; it cannot go on with ")), HasSubstr(words));
+    EXPECT_EQ(changed.Train(2), status) << "it is no matter of asking twice";
+    ASSERT_TRUE(later.trainer->Restore(end).ok());
+    EXPECT_TRUE(later.Train(2).ok()) << "the next epoch may have other settings";
+  }
+}
+
+TEST(TrainerResumeTest, AStateWithoutDetailsIsTakenByItsCounts) {
+  TrainingState state = LeftAfter(2);
+  state.sampler.details.clear();
+  SessionOptions options;
+  options.loading.augmentation.flip = 0.5;
+  TrainingSession session(PatternMlp(), options);
+  ASSERT_TRUE(session.trainer->Restore(state).ok());
+  EXPECT_TRUE(session.Train(2).ok());
+}
+
+}  // namespace
+}  // namespace dtnn
