@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,22 +13,6 @@ namespace dtnn {
 namespace {
 
 using Pass = BatchNormPass;
-
-// Coefficients of all channels, in the dtype.
-template <typename T>
-struct Coefficients {
-  T* base;
-  int64_t pitch;
-  T* operator[](Pass::Coefficient which) const { return base + which * pitch; }
-};
-
-template <typename T>
-void SetLine(const Coefficients<T>& to, int64_t c, double mean, double scale, double beta) {
-  to[Pass::kMean][c] = T(mean);
-  to[Pass::kScale][c] = T(scale);
-  // What rounding took from the mean goes into the shift.
-  to[Pass::kShift][c] = T(beta - (mean - double(T(mean))) * scale);
-}
 
 class BatchNormCpu : public BatchNorm {
  public:
@@ -42,22 +25,11 @@ class BatchNormCpu : public BatchNorm {
     DTNN_RETURN_IF_ERROR(CheckChannels(DType::kFloat64, {&statistics.mean, &statistics.variance}));
     if (x.num_elements() == 0) return NothingToMeasure();
     Pass pass = MakePass(BatchNormStep::kMoments, x, Tensor(), Tensor());
-    DispatchFloating(spec_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const Coefficients<T> coefficients = CoefficientsIn<T>(pass, workspace);
-      T* pivot = coefficients[Pass::kMean];
-      double* means = statistics.mean.data<double>();
-      double* variances = statistics.variance.data<double>();
-      SetPivot(pass, means, pivot);
-      BatchNormSum(pass, ScratchIn(workspace), means, variances);
-      const double count = double(x.num_elements() / spec_.channels);
-      for (int64_t c = 0; c < spec_.channels; ++c) {
-        const double offset = means[c] / count;
-        const double variance = variances[c] / count - offset * offset;
-        means[c] = double(pivot[c]) + offset;
-        variances[c] = variance < 0 ? 0 : variance;
-      }
-    });
+    const BatchNormChannels channels = ChannelsIn(workspace, pass);
+    BatchNormSetPivot(pass, channels, statistics.mean.data<double>());
+    BatchNormSum(pass, ScratchIn(workspace), statistics.mean.data<double>(),
+                 statistics.variance.data<double>());
+    BatchNormFinishMoments(channels, double(x.num_elements() / spec_.channels), statistics);
     return absl::OkStatus();
   }
 
@@ -67,10 +39,8 @@ class BatchNormCpu : public BatchNorm {
     DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     Pass pass = MakePass(BatchNormStep::kApply, x, Tensor(), y);
-    DispatchFloating(spec_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      SetLines(CoefficientsIn<T>(pass, workspace), statistics, parameters);
-    });
+    BatchNormSetLines(ChannelsIn(workspace, pass), statistics.mean, statistics.variance,
+                      parameters);
     BatchNormMap(pass, ScratchIn(workspace));
     return absl::OkStatus();
   }
@@ -113,20 +83,12 @@ class BatchNormCpu : public BatchNorm {
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
     DTNN_RETURN_IF_ERROR(CheckChannels(spec_.dtype, {&gradients.gamma, &gradients.beta}));
     Pass pass = MakePass(BatchNormStep::kGradients, x, dy, Tensor());
-    DispatchFloating(spec_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      SetLines(CoefficientsIn<T>(pass, workspace), statistics, parameters);
-      double* betas = reinterpret_cast<double*>(workspace.data());
-      double* gammas = betas + pitch_;
-      BatchNormSum(pass, ScratchIn(workspace), betas, gammas);
-      for (int64_t c = 0; c < spec_.channels; ++c) {
-        const double mean = statistics.mean.data<double>()[c];
-        const double rounded_off = mean - double(T(mean));
-        gradients.beta.data<T>()[c] = T(betas[c]);
-        gradients.gamma.data<T>()[c] =
-            T((gammas[c] - rounded_off * betas[c]) * InverseDeviation(statistics, c));
-      }
-    });
+    const BatchNormChannels channels = ChannelsIn(workspace, pass);
+    BatchNormSetLines(channels, statistics.mean, statistics.variance, parameters);
+    double* betas = reinterpret_cast<double*>(workspace.data());
+    double* gammas = betas + pitch_;
+    BatchNormSum(pass, ScratchIn(workspace), betas, gammas);
+    BatchNormFinishGradients(channels, statistics, betas, gammas, gradients);
     return absl::OkStatus();
   }
 
@@ -139,21 +101,9 @@ class BatchNormCpu : public BatchNorm {
     DTNN_RETURN_IF_ERROR(CheckChannels(spec_.dtype, {&gradients.gamma, &gradients.beta}));
     Pass pass = MakePass(BatchNormStep::kData, x, dy, dx);
     pass.accumulate = accumulate;
-    DispatchFloating(spec_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const Coefficients<T> to = CoefficientsIn<T>(pass, workspace);
-      SetLines(to, statistics, parameters);
-      for (int64_t c = 0; c < spec_.channels; ++c) {
-        const double mean = statistics.mean.data<double>()[c];
-        const double inverse = InverseDeviation(statistics, c);
-        const double scale = double(parameters.gamma.tensor.data<T>()[c]) * inverse;
-        const double slope =
-            -scale * inverse * double(gradients.gamma.data<T>()[c]) / double(count);
-        to[Pass::kSlope][c] = T(slope);
-        to[Pass::kOffset][c] = T(-scale * double(gradients.beta.data<T>()[c]) / double(count) -
-                                 slope * (mean - double(T(mean))));
-      }
-    });
+    const BatchNormChannels channels = ChannelsIn(workspace, pass);
+    BatchNormSetLines(channels, statistics.mean, statistics.variance, parameters);
+    BatchNormSetSlopes(channels, double(count), statistics, parameters, gradients);
     BatchNormMap(pass, ScratchIn(workspace));
     return absl::OkStatus();
   }
@@ -170,25 +120,14 @@ class BatchNormCpu : public BatchNorm {
   }
   std::byte* ScratchIn(Workspace workspace) const { return workspace.data() + OffsetOfScratch(); }
 
-  template <typename T>
-  Coefficients<T> CoefficientsIn(Pass& pass, Workspace workspace) const {
-    std::byte* base = workspace.data() + OffsetOfCoefficients();
-    pass.coefficients = base;
-    return {reinterpret_cast<T*>(base), pitch_};
+  BatchNormChannels ChannelsAt(std::byte* coefficients) const {
+    return {spec_.dtype, spec_.channels, spec_.epsilon, coefficients, pitch_};
   }
-
-  double InverseDeviation(const BatchStatistics& statistics, int64_t c) const {
-    return 1 / std::sqrt(statistics.variance.data<double>()[c] + spec_.epsilon);
-  }
-
-  template <typename T>
-  void SetLines(const Coefficients<T>& to, const BatchStatistics& statistics,
-                const BatchNormParameters& parameters) const {
-    for (int64_t c = 0; c < spec_.channels; ++c) {
-      SetLine(to, c, statistics.mean.data<double>()[c],
-              double(parameters.gamma.tensor.data<T>()[c]) * InverseDeviation(statistics, c),
-              double(parameters.beta.tensor.data<T>()[c]));
-    }
+  // Where the pass will find them.
+  BatchNormChannels ChannelsIn(Workspace workspace, Pass& pass) const {
+    std::byte* coefficients = workspace.data() + OffsetOfCoefficients();
+    pass.coefficients = coefficients;
+    return ChannelsAt(coefficients);
   }
 
   void RenewLine(const BatchNormParameters& parameters, const RunningStatistics& running) {
@@ -197,17 +136,8 @@ class BatchNormCpu : public BatchNorm {
     const bool known = std::ranges::find(versions, 0u) == versions.end();
     if (known && versions == versions_) return;
     versions_ = versions;
-    DispatchFloating(spec_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const Coefficients<T> to = {line_.data<T>(), pitch_};
-      for (int64_t c = 0; c < spec_.channels; ++c) {
-        const T variance = running.variance.tensor.data<T>()[c];
-        const double deviation = std::sqrt((variance < 0 ? 0 : double(variance)) + spec_.epsilon);
-        SetLine(to, c, double(running.mean.tensor.data<T>()[c]),
-                double(parameters.gamma.tensor.data<T>()[c]) / deviation,
-                double(parameters.beta.tensor.data<T>()[c]));
-      }
-    });
+    BatchNormSetLines(ChannelsAt(line_.raw_data()), running.mean.tensor, running.variance.tensor,
+                      parameters);
   }
 
   bool ChannelsFirst(const Tensor& x) const {
@@ -233,22 +163,6 @@ class BatchNormCpu : public BatchNorm {
     pass.dy = dy.empty() ? pass.x : OperandIn(grid, dy, spec_.format);
     pass.out = out.empty() ? pass.x : OperandIn(grid, out, spec_.format);
     return pass;
-  }
-
-  // The mean of some elements of each channel that lie far apart (none in the corner of an image):
-  // a value not far from the others, from which their differences are small.
-  template <typename T>
-  static void SetPivot(const Pass& pass, double* sums, T* pivot) {
-    constexpr int64_t kSamples = 16;
-    const int64_t positions = pass.planes ? pass.columns : 1, count = pass.rows * positions;
-    const int64_t samples = count < kSamples ? 1 : kSamples;
-    std::fill_n(sums, pass.channels, 0.0);
-    for (int64_t i = 0; i < samples; ++i) {
-      const int64_t at = count * (2 * i + 1) / (2 * samples);
-      const T* x = pass.x.At<const T>(at / positions, at % positions);
-      for (int64_t c = 0; c < pass.channels; ++c) sums[c] += double(x[c * positions]);
-    }
-    for (int64_t c = 0; c < pass.channels; ++c) pivot[c] = T(sums[c] / double(samples));
   }
 
   absl::Status NothingToMeasure() const {

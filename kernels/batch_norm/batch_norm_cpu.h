@@ -65,6 +65,41 @@ void BatchNormSumPlanes(const BatchNormPass& pass, int64_t channel, int64_t begi
 // Planes are numbered image by image.
 void BatchNormMapPlanes(const BatchNormPass& pass, int64_t begin, int64_t end);
 
+// The coefficients of all channels, while they are made. Statistics are those of a batch; gamma,
+// beta and their gradients are of the dtype.
+struct BatchNormChannels {
+  DType dtype = DType::kFloat32;
+  int64_t channels = 0;
+  double epsilon = 0;
+  std::byte* coefficients = nullptr;
+  int64_t pitch = 0;
+
+  template <typename T>
+  T* At(BatchNormPass::Coefficient coefficient) const {
+    return reinterpret_cast<T*>(coefficients) + coefficient * pitch;
+  }
+};
+
+// kMean := the mean of some elements of each channel that lie far apart (none in the corner of an
+// image): a value not far from the others, from which their differences are small. `sums` is
+// scratch.
+void BatchNormSetPivot(const BatchNormPass& pass, const BatchNormChannels& channels, double* sums);
+// From sums of differences from that, and of their squares, over `count` elements, in place.
+void BatchNormFinishMoments(const BatchNormChannels& channels, double count,
+                            const BatchStatistics& statistics);
+// kMean, kScale and kShift. The statistics are float64 or of the dtype; a variance below 0 counts
+// as 0.
+void BatchNormSetLines(const BatchNormChannels& channels, const Tensor& mean,
+                       const Tensor& variance, const BatchNormParameters& parameters);
+// From kMean and the sums of g and of g * d.
+void BatchNormFinishGradients(const BatchNormChannels& channels, const BatchStatistics& statistics,
+                              const double* beta_sums, const double* gamma_sums,
+                              const BatchNormGradients& gradients);
+// kSlope and kOffset, from kMean.
+void BatchNormSetSlopes(const BatchNormChannels& channels, double count,
+                        const BatchStatistics& statistics, const BatchNormParameters& parameters,
+                        const BatchNormGradients& gradients);
+
 }  // namespace dtnn
 
 #endif  // DTNN_KERNELS_BATCH_NORM_BATCH_NORM_CPU_H_
