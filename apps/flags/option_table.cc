@@ -21,6 +21,8 @@ constexpr Range kSteps = {.low = 0, .high = 1e9};
 constexpr Range kSamples = {.low = 1, .high = 1e8};
 constexpr Range kSide = {.low = 1, .high = 65536};
 constexpr Range kThreads = {.low = 0, .high = 1024};
+constexpr Range kMegabytes = {.low = 0, .high = 1e6, .low_open = true};
+constexpr Range kSeconds = {.low = 0, .high = 1e9, .low_open = true};
 constexpr Range kPort = {.low = 1, .high = 65535};
 
 #define DTNN_METRICS                                                                      \
@@ -277,9 +279,14 @@ constexpr OptionSpec kTable[] = {
 
     Now("parallel", kParallel, kWord, &O::parallel, "how ranks share the work", "sequential",
         "data"),
-    Later("use-blocking-mpi", kParallel, kBool, "True", "True",
-          "reduce after the backward pass, not during it"),
-    Later("use-mpi-buffers", kParallel, kBool, "None", "None", "send raw buffers, not objects"),
+    Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,
+        "exchange gradients behind the backward pass, not beside it"),
+    Now("use-mpi-buffers", kParallel, kWord, &O::use_mpi_buffers,
+        "send raw buffers, not serialised copies; None: as the transport likes best", "False,True"),
+    Now("comm-bucket-mb", kParallel, kReal, &O::comm_bucket_mb,
+        "size of the pieces in which gradients are exchanged, in units of 2^20 bytes", kMegabytes),
+    Now("comm-timeout", kParallel, kReal, &O::comm_timeout,
+        "seconds that a process waits for the others before it gives up", kSeconds),
     Now("enable-gpu", kParallel, kBool, &O::enable_gpu, "compute on an NVIDIA GPU"),
     LaterSwitch("enable-gpudirect", kParallel, "hand GPU memory to MPI"),
     LaterSwitch("enable-nccl", kParallel, "reduce with NCCL"),

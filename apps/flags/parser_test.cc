@@ -158,11 +158,12 @@ TEST(ParserTest, MappedAliases) {
   EXPECT_EQ(Error({"--enable_conv_gemm=True"}),
             "--enable-conv-gemm=True: gemm is not available in this build yet; must be i2c");
   EXPECT_EQ(Error({"--enable_conv_gemm=maybe"}).substr(0, 32), "--enable-conv-gemm=maybe: must b");
-  EXPECT_TRUE(Parse({"--non_blocking_mpi=False"}).ok());
-  EXPECT_EQ(Error({"--non_blocking_mpi"}), "--non-blocking-mpi: not available in this build yet");
-  EXPECT_TRUE(Parse({"--blocking_mpi"}).ok());
-  EXPECT_EQ(Error({"--blocking_mpi", "--non_blocking_mpi=1"}),
-            "--non-blocking-mpi: not available in this build yet");
+  EXPECT_TRUE(Parsed({"--non_blocking_mpi=False"}).use_blocking_mpi);
+  EXPECT_FALSE(Parsed({"--non_blocking_mpi"}).use_blocking_mpi);
+  EXPECT_TRUE(Parsed({"--blocking_mpi"}).use_blocking_mpi);
+  EXPECT_EQ(
+      Error({"--blocking_mpi", "--non_blocking_mpi=1"}),
+      "--blocking-mpi=true and --non-blocking-mpi=1: contradict each other; give one of them");
 }
 
 TEST(ParserTest, ArgvSkipsTheProgram) {

@@ -135,7 +135,8 @@ std::vector<Companion> Companions(const Options& o) {
   const std::string optimizer = "with --optimizer=" + o.optimizer;
   const std::string dataset = "with --dataset=" + o.dataset;
   const bool sgd = o.optimizer == "sgd", rmsprop = o.optimizer == "rmsprop";
-  const bool synthetic = o.dataset == "synthetic";
+  const std::string parallel = "with --parallel=" + o.parallel;
+  const bool synthetic = o.dataset == "synthetic", data_parallel = o.parallel == "data";
   std::vector<Companion> list = {
       {"num-epochs", !o.evaluate_only, "with --evaluate-only"},
       {"steps-per-epoch", !o.evaluate_only, "with --evaluate-only"},
@@ -171,6 +172,10 @@ std::vector<Companion> Companions(const Options& o) {
        "without --weights-and-bias-filename"},
       {"checkpoint-freq", !o.checkpoint_dir.empty(), "without --checkpoint-dir"},
       {"checkpoint-steps", !o.checkpoint_dir.empty(), "without --checkpoint-dir"},
+      {"use-blocking-mpi", data_parallel, parallel},
+      {"use-mpi-buffers", data_parallel, parallel},
+      {"comm-bucket-mb", data_parallel, parallel},
+      {"comm-timeout", data_parallel, parallel},
   };
   // "early-stopping-patience" belongs to early_stopping, and so on.
   constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {

@@ -69,6 +69,8 @@ TEST(ValidateTest, SettingsWithoutEffectAreWarnedOf) {
             Arguments{"--synthetic-train-samples has no effect with --dataset=mnist"});
   EXPECT_EQ(Parse({"--test-as-validation", "--validation-split=0.1"})->warnings,
             Arguments{"--validation-split has no effect with --test-as-validation"});
+  EXPECT_EQ(Parse({"--non-blocking-mpi", "--parallel=sequential"})->warnings,
+            Arguments{"--use-blocking-mpi has no effect with --parallel=sequential"});
   EXPECT_EQ(Parse({"--evaluate-only"})->warnings.size(), 1u);
   EXPECT_EQ(Parse({"--evaluate-only", "--num-epochs=3"})->warnings.size(), 2u);
 }
