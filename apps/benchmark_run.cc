@@ -36,6 +36,7 @@
 #include "models/trainer.h"
 #include "models/weights.h"
 #include "models/zoo/zoo.h"
+#include "tensor/array_file.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
@@ -115,6 +116,9 @@ class BenchmarkRun {
     }
     context_ = *std::move(context);
     DTNN_ASSIGN_OR_RETURN(optimizer_, MakeOptimizer(options_));
+    if (!options_.weights_and_bias_filename.empty()) {  // before the data are read
+      DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(options_.weights_and_bias_filename).status());
+    }
     Tell(absl::StrCat("**** Loading ", options_.dataset, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset, MakeDataset(options_));
     FollowTargets(*dataset, options_);

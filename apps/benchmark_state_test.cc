@@ -229,8 +229,16 @@ TEST(BenchmarkStateTest, DryRunsTakeNoMemoryOfTheirOwn) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("vgg19_imagenet model"));
   EXPECT_THAT(outcome.text, HasSubstr("**** Memory for training on batches of 4096 samples:"));
+  EXPECT_THAT(outcome.text, HasSubstr("**** And for testing or validating on such batches:\n"));
   // The parameters alone would be 548 MB, all together hundreds of GB.
   EXPECT_LT(outcome.peak_bytes, int64_t{400} << 20);
+}
+
+TEST(BenchmarkStateTest, DryRunsCountATestingPlanWhereThereIsOne) {
+  const std::string run = "--model=simplecnn8 --dry-run --validation-split=0 ";
+  EXPECT_THAT(Launch(run).text, Not(HasSubstr("And for testing")));
+  EXPECT_THAT(Launch(run + "--evaluate-only").text, Not(HasSubstr("And for testing")));
+  EXPECT_THAT(Launch(run + "--evaluate").text, HasSubstr("And for testing"));
 }
 
 TEST(BenchmarkStateTest, DryRunsSayWhereTheSamplesAreTheNetworksOwn) {

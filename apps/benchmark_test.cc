@@ -101,6 +101,9 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
     const char *arguments, *message;
   } cases[] = {
       {"--model=simplecnn --dataset=mnist --dataset-path=/nonexistent", "/nonexistent"},
+      {"--model=simplecnn --dataset=mnist --dataset-path=/nonexistent "
+       "--weights-and-bias-filename=/missing.npz",
+       "/missing.npz"},
       {"--model=vgg16_cifar10 --dataset=synthetic --synthetic-input-shape=1,8,8",
        "model vgg16_cifar10 takes samples of 32x32x3"},
       {"--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,1,1",

@@ -44,6 +44,14 @@ absl::Status DryRun(const Options& options, std::ostream& out) {
   out << absl::StrFormat("**** Memory for %s batches of %d samples:\n",
                          options.evaluate_only ? "testing" : "training on", batch);
   out << FormatMemory(graph, dtype, memory, options.evaluate_only ? nullptr : optimizer.get());
+  const bool validates = options.test_as_validation || options.validation_split > 0;
+  if (options.evaluate_only || !(validates || options.evaluate)) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(
+      const PlanMemory testing,
+      Plan::Measure(
+          graph, dtype, *context,
+          {.batch = batch, .loss = figures.loss.get(), .conv_variant = options.conv_variant}));
+  out << "**** And for testing or validating on such batches:\n" << FormatPlanMemory(testing);
   return absl::OkStatus();
 }
 

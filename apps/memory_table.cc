@@ -8,6 +8,19 @@
 #include "models/table.h"
 
 namespace dtnn {
+namespace {
+
+using Rows = std::vector<std::pair<std::string, double>>;
+
+std::string Format(const Rows& rows) {
+  std::string text;
+  for (const auto& [name, bytes] : rows) {
+    absl::StrAppendFormat(&text, "  %-29s: %s\n", name, FormatBytes(bytes));
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan,
                          const Optimizer* optimizer) {
@@ -16,7 +29,7 @@ std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan
   const double trainable =
       optimizer == nullptr ? 0 : double(graph.num_trainable_parameters()) * element;
   const double slots = optimizer == nullptr ? 0 : trainable * optimizer->slots();
-  std::vector<std::pair<std::string, double>> rows = {
+  Rows rows = {
       {"parameters", values},
       {"gradients of the parameters", trainable},
       {"optimizer", slots},
@@ -29,11 +42,13 @@ std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan
   };
   if (optimizer != nullptr)
     rows[2].first = absl::StrCat("optimizer (", std::string(optimizer->name()), ")");
-  std::string text;
-  for (const auto& [name, bytes] : rows) {
-    absl::StrAppendFormat(&text, "  %-29s: %s\n", name, FormatBytes(bytes));
-  }
-  return text;
+  return Format(rows);
+}
+
+std::string FormatPlanMemory(const PlanMemory& plan) {
+  return Format({{"activations", double(plan.activations)},
+                 {"workspace", double(plan.workspace)},
+                 {"all", double(plan.total())}});
 }
 
 }  // namespace dtnn

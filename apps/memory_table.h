@@ -17,6 +17,9 @@ namespace dtnn {
 std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan,
                          const Optimizer* optimizer);
 
+// Only what a plan for testing takes, beside a training plan that shares the parameters.
+std::string FormatPlanMemory(const PlanMemory& plan);
+
 }  // namespace dtnn
 
 #endif  // DTNN_APPS_MEMORY_TABLE_H_

@@ -28,6 +28,10 @@ TEST(MemoryTableTest, AllIsTheSumOfWhatIsAllocated) {
   const std::string testing = FormatMemory(graph, DType::kFloat32, plan, nullptr);
   EXPECT_THAT(testing, HasSubstr("  optimizer                    : 0.0 Bytes\n"));
   EXPECT_THAT(testing, HasSubstr("  all                          : 12.01 MBytes\n"));
+  EXPECT_EQ(FormatPlanMemory(plan),
+            "  activations                  : 5.0 MBytes\n"
+            "  workspace                    : 2.0 MBytes\n"
+            "  all                          : 8.0 MBytes\n");
 }
 
 }  // namespace

@@ -1,15 +1,28 @@
 #include "models/averages.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace dtnn {
+namespace {
+
+// "mse" of "mse: 0.5000000"; empty for figures that are more than a number.
+std::string Label(const std::string& text) { return text.substr(0, text.find(':')); }
+
+}  // namespace
 
 Averages::Averages(const Figures& figures, int64_t outputs) : figures_(figures), begins_{1} {
   for (const auto& metric : figures.metrics) {
     begins_.push_back(begins_.back() + size_t(metric->sums(outputs)));
   }
   sums_.assign(begins_.back(), 0.0);
+  std::vector<std::string> labels = {std::string(figures.loss->label())};
+  for (const auto& metric : figures.metrics) labels.push_back(Label(metric->Format("", 0)));
+  for (size_t i = 1; i < labels.size(); ++i) {
+    in_full_.push_back(std::ranges::count(labels, labels[i]) > 1);
+  }
 }
 
 absl::Status Averages::Add(double loss_sum, const Tensor& predictions, const Tensor& targets) {
@@ -38,8 +51,16 @@ std::string Averages::Format(std::string_view prefix) const {
   std::string text = absl::StrFormat("%s%s: %.7f", std::string(prefix),
                                      std::string(figures_.loss->label()), Value(0));
   for (size_t i = 0; i < figures_.metrics.size(); ++i) {
-    const std::string figure = figures_.metrics[i]->Format(prefix, Value(1 + i));
-    if (!figure.empty()) text += ", " + figure;
+    const Metric& metric = *figures_.metrics[i];
+    const std::string figure = metric.Format(prefix, Value(1 + i));
+    if (figure.empty()) continue;
+    text += ", ";
+    if (in_full_[i]) {
+      absl::StrAppend(&text, std::string(prefix), std::string(metric.name()),
+                      figure.substr(figure.find(':')));
+    } else {
+      text += figure;
+    }
   }
   return text;
 }

@@ -37,7 +37,8 @@ class Averages {
   int64_t samples() const { return samples_; }
   // Figure 0 is the loss, 1 + i metric i. NaN before the first sample.
   double Value(size_t figure) const;
-  // "val_cce: 0.3921180, val_acc: 88.95%".
+  // "val_cce: 0.3921180, val_acc: 88.95%". A metric whose short name another figure has too goes by
+  // its full one.
   std::string Format(std::string_view prefix) const;
   // The lines of those metrics that are more than a number.
   std::string Report(std::string_view prefix) const;
@@ -55,6 +56,7 @@ class Averages {
   Figures figures_;
   std::vector<double> sums_;    // of the loss, then of each metric
   std::vector<size_t> begins_;  // of each metric's sums, and their end
+  std::vector<bool> in_full_;   // whether a metric is printed under its full name
   int64_t samples_ = 0;
 };
 

@@ -176,15 +176,6 @@ TEST(TrainerTest, ClippingShortensLongGradients) {
   EXPECT_TRUE(Close(AfterAnEpoch(9, 6, 0.5), clipped, 1e-12)) << "of the accumulated gradient";
 }
 
-TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
-  Averages averages(PatternTraining().figures, 2);
-  const Tensor predictions = dtnn::testing::ZeroTensor(DType::kFloat32, Shape{3, 2});
-  EXPECT_EQ(averages.Add(1, predictions, predictions).message(),
-            "metric categorical_accuracy is not defined for targets that are values: it needs "
-            "classes");
-  EXPECT_EQ(averages.samples(), 0);
-}
-
 TEST(TrainerTest, ALossThatIsNoNumberInAnEvaluationIsAnError) {
   TrainingSession session(PatternMlp());
   session.store->values().data<float>()[0] = std::numeric_limits<float>::quiet_NaN();

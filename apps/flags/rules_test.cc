@@ -112,6 +112,9 @@ constexpr Case kCases[] = {
      "but there are no validation samples"},
     {17, "--early-stopping-metric=speed", kUsage, "--early-stopping-metric=speed: "},
 
+    {18, "--schedulers=one_cycle,cosine", kUsage,
+     "--schedulers: cosine and one_cycle both lead the rate"},
+    {18, "--schedulers=warm_up,cosine", kDone, "**** Done"},
     {18, "--learning-rate=0", kUsage, "--learning-rate=0: "},
     {18, "--learning-rate=-1", kUsage, "--learning-rate=-1: "},
     {18, "--learning-rate=inf", kUsage, "--learning-rate=inf: "},

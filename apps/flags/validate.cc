@@ -112,6 +112,11 @@ absl::Status CheckTogether(const Options& options) {
   };
   if (options.normalize && options.standardize) return exclude("normalize", "standardize");
   if (options.quiet && options.verbose) return exclude("quiet", "verbose");
+  if (Contains(options.schedulers, "cosine") && Contains(options.schedulers, "one_cycle")) {
+    return UsageError(
+        "--schedulers: cosine and one_cycle both lead the rate through the whole run; give one of "
+        "them");
+  }
   if (options.resume && options.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
   }
