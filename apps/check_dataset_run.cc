@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +17,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/options.h"
 #include "apps/flags/value.h"
+#include "apps/folder_facts.h"
 #include "apps/make_dataset.h"
 #include "data/dataset.h"
 #include "tensor/parallel_for.h"
@@ -23,9 +26,14 @@
 namespace dtnn {
 namespace {
 
+struct Opened {
+  std::shared_ptr<const Dataset> dataset;
+  bool resized = false;  // the extents of samples are not those of the images
+};
+
 // As the launcher opens it. Images of any size pass: whether a network can be trained on them as
 // they are is another question.
-absl::StatusOr<std::shared_ptr<const Dataset>> Open(const CheckOptions& asked) {
+absl::StatusOr<Opened> Open(const CheckOptions& asked) {
   Options options;
   options.dataset = asked.dataset;
   options.dataset_path = asked.path;
@@ -33,13 +41,14 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Open(const CheckOptions& asked) {
   const bool imagenet = asked.dataset == "imagenet";
   if (imagenet) {  // its prepared files have one size and are not decoded again
     absl::StatusOr<std::shared_ptr<const Dataset>> as_it_is = MakeDataset(options);
-    if (as_it_is.ok()) return as_it_is;
+    if (as_it_is.ok()) return Opened{*std::move(as_it_is)};
   }
   if (imagenet || asked.dataset == "folder" || asked.dataset == "chestxray") {
     options.transform_resize = true;
     options.transform_resize_size = 64;
   }
-  return MakeDataset(options);
+  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset, MakeDataset(options));
+  return Opened{std::move(dataset), options.transform_resize};
 }
 
 std::string_view Word(FileState state) {
@@ -99,18 +108,30 @@ int64_t ReadAll(const Dataset& dataset, Part part, std::ostream& out) {
   return bad;
 }
 
+std::string Describe(const Opened& opened) {
+  const ImageExtents sample = opened.dataset->sample();
+  if (opened.resized) return absl::StrFormat(", images of %d channels", sample.channels);
+  return absl::StrFormat(" of %d x %d x %d (channels, height, width)", sample.channels,
+                         sample.height, sample.width);
+}
+
 absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
-  DTNN_ASSIGN_OR_RETURN(const auto dataset, Open(options));
-  const ImageExtents sample = dataset->sample();
+  DTNN_ASSIGN_OR_RETURN(const Opened opened, Open(options));
+  const std::shared_ptr<const Dataset>& dataset = opened.dataset;
   int64_t bad = 0;
   for (const Part part : {Part::kTrain, Part::kTest}) {
     out << absl::StrFormat("%s part: %d samples", std::string(Name(part)), dataset->size(part));
     if (dataset->size(part) > 0) {
-      out << absl::StrFormat(" of %d x %d x %d (channels, height, width), %d %s", sample.channels,
-                             sample.height, sample.width, dataset->outputs(),
-                             dataset->target_kind() == TargetKind::kClass ? "classes" : "values");
+      out << Describe(opened) << ", " << dataset->outputs()
+          << (dataset->target_kind() == TargetKind::kClass ? " classes" : " values");
     }
     out << "\n";
+    if (options.dataset == "folder") {
+      DTNN_ASSIGN_OR_RETURN(const std::string facts,
+                            DescribeFolder(options.path + "/" + std::string(Name(part)),
+                                           dataset->class_names(), options.read));
+      out << facts;
+    }
     if (!options.read) continue;
     const int64_t of_part = ReadAll(*dataset, part, out);
     if (of_part == 0) out << "  all of them can be read\n";

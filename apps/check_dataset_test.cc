@@ -120,13 +120,38 @@ TEST(CheckDatasetTest, EveryBadSampleIsNamed) {
       WriteFile(root + part, std::to_string(100 + i), testing::FlatJpeg(4 + i, 4, {1, 2, 3}));
     }
   }
-  EXPECT_TRUE(Check("folder", root, true).status.ok());
+  const Outcome good = Check("folder", root, true);
+  EXPECT_TRUE(good.status.ok()) << good.text;
+  EXPECT_THAT(good.text, HasSubstr("train part: 30 samples, images of 3 channels, 1 classes\n"
+                                   "  they have several sizes, from 4 x 4 to 33 x 4 (height x "
+                                   "width): --transform-resize makes them one\n"
+                                   "  all of them can be read\n"));
   for (int i = 3; i < 28; ++i) WriteFile(root + "/train/a", std::to_string(100 + i), Bytes{1});
   EXPECT_TRUE(Check("folder", root).status.ok());
   const Outcome outcome = Check("folder", root, true);
   EXPECT_THAT(outcome.text, HasSubstr("/train/a/103: is neither a JPEG nor a PNG"));
   EXPECT_THAT(outcome.text, HasSubstr("  and 5 more\n"));
   EXPECT_THAT(outcome.text, HasSubstr("folder: 25 samples cannot be read"));
+}
+
+TEST(CheckDatasetTest, OfFoldersTheRealSizesAndEmptyClassesAreNamed) {
+  const std::string root = testing::NewFolder("check_folder_facts");
+  for (const char* place : {"/train/a", "/train/b/c", "/train/none", "/test/a"}) {
+    std::filesystem::create_directories(root + place);
+    if (std::string(place) == "/train/none") continue;
+    for (const char* name : {"1", "2"}) {
+      WriteFile(root + place, name, testing::FlatJpeg(12, 30, {1, 2, 3}));
+    }
+  }
+  const std::string facts = Check("folder", root).text, all = Check("folder", root, true).text;
+  EXPECT_THAT(facts, HasSubstr("train part: 4 samples, images of 3 channels, 3 classes\n"
+                               "  class none has no images\n"
+                               "  the first is 12 x 30 (height x width); --read looks at all\n"
+                               "test part: 2 samples, images of 3 channels, 3 classes\n"
+                               "  class b has no images\n"
+                               "  class none has no images\n"));
+  EXPECT_THAT(all, HasSubstr("  all are 12 x 30 (height x width)\n  all of them can be read\n"));
+  EXPECT_TRUE(Check("folder", root, true).status.ok()) << "all of this is information";
 }
 
 TEST(CheckDatasetTest, ArchivesAreOpened) {

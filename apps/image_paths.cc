@@ -34,7 +34,8 @@ absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::s
       continue;
     }
     const size_t first = files.size();
-    fs::recursive_directory_iterator at(path, error), end;
+    const auto options = fs::directory_options::follow_directory_symlink;
+    fs::recursive_directory_iterator at(path, options, error), end;
     for (; !error && at != end; at.increment(error)) {
       std::error_code ignored;
       if (Hidden(at->path())) {

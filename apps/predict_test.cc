@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/exit_code.h"
@@ -29,6 +32,8 @@ Outcome Ask(const PredictOptions& options, const std::vector<std::string>& paths
   const absl::Status status = Predict(options, paths, out, errors);
   return {status, out.str(), errors.str()};
 }
+
+testing::Bytes Text(std::string_view text) { return {text.begin(), text.end()}; }
 
 // A network that was trained by the launcher to tell dark images from bright ones.
 class PredictTest : public ::testing::Test {
@@ -111,6 +116,63 @@ TEST_F(PredictTest, ABrokenFileIsNamedAndTheOthersAreAnswered) {
   EXPECT_THAT(json, HasSubstr("\"error\": "));
   EXPECT_THAT(json, HasSubstr("\"predictions\": [{\"class\": \"bright\", \"index\": 0, "));
   EXPECT_EQ(std::ranges::count(json, '\n'), 7);
+}
+
+TEST_F(PredictTest, CsvQuotesNamesThatHoldItsOwnCharacters) {
+  const std::string folder = testing::NewFolder("predict_csv");
+  const std::string file =
+      WriteFile(folder, "a, \"b\".jpg", testing::FlatJpeg(8, 8, {205, 205, 205}));
+  WriteFile(folder, "names", Text("bright, even \"very\"\ndark\n"));
+  PredictOptions options = Options();
+  options.format = "csv";
+  options.class_names = folder + "/names";
+  EXPECT_THAT(Ask(options, {file}).out,
+              HasSubstr("\n\"" + folder + "/a, \"\"b\"\".jpg\",1,\"bright, even \"\"very\"\"\","));
+}
+
+TEST_F(PredictTest, OnlyTheMiddleIsSeenWhereThatIsAsked) {
+  // A bright square of half the side in a dark image.
+  testing::Bytes framed(64 * 64 * 3, 20);
+  for (size_t y = 16; y < 48; ++y) {
+    std::fill_n(framed.begin() + ptrdiff_t(y * 64 + 16) * 3, 32 * 3, 205);
+  }
+  const testing::Bytes flat(64 * 64 * 3, 205);
+  const std::string folder = testing::NewFolder("predict_crop");
+  const std::string one = WriteFile(folder, "a", testing::EncodePng(64, 64, framed));
+  const std::string other = WriteFile(folder, "b", testing::EncodePng(64, 64, flat));
+  PredictOptions options = Options();
+  options.format = "csv";
+  const auto answer = [&](const std::string& file, const char* crop) {
+    options.crop = crop;
+    const std::string text = Ask(options, {file}).out;
+    return text.substr(text.find(",1,"));
+  };
+  EXPECT_EQ(answer(one, "0.5"), answer(other, "1"));
+  EXPECT_EQ(answer(other, "0.5"), answer(other, "1"));
+  EXPECT_NE(answer(one, "1"), answer(other, "1"));
+}
+
+// The same weights behind another last layer.
+TEST_F(PredictTest, TheLossOfTrainingSaysWhatNumbersMean) {
+  const std::vector<std::string> files = {root_ + "/test/bright/1"};
+  PredictOptions options = Options();
+  options.top = 2;
+  options.format = "csv";
+  const auto sum = [&] {
+    const std::string text = Ask(options, files).out;
+    EXPECT_THAT(text, HasSubstr(",1,bright,")) << "the order stays";
+    const size_t first = text.find(",1,bright,"), second = text.find(",2,dark,");
+    return std::stod(text.substr(first + 10)) + std::stod(text.substr(second + 8));
+  };
+  EXPECT_NEAR(sum(), 1, 1e-5);
+  options.loss_func = "binary_cross_entropy";
+  EXPECT_GT(std::abs(sum() - 1), 1e-5);
+  options.format = "text";
+  EXPECT_THAT(Ask(options, files).out, HasSubstr(" %"));
+  options.loss_func = "mse";
+  EXPECT_THAT(Ask(options, files).out, ::testing::Not(HasSubstr("%")));
+  options.loss_func = "none";
+  EXPECT_EQ(ExitCodeOf(Ask(options, files).status), kExitUsage);
 }
 
 TEST_F(PredictTest, TheBatchChangesNothing) {
