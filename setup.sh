@@ -28,6 +28,7 @@ dataset-fashion-mnist | the images of the main job (60000 + 10000, 30 MB)
 '
 DEVELOPMENT='
 clang-format          | the formatting check
+iproute2              | tests on several hosts made of network namespaces (else skipped)
 clang                 | fuzzing (--config=fuzz)
 libclang-rt-14-dev    | fuzzing: libFuzzer and the sanitizers of clang
 '
@@ -40,7 +41,7 @@ Installs the Debian packages that building, testing and running DTNN needs. What
 already is left alone; when nothing is missing, nothing is run.
 
   --check   only report; exit 1 when something is missing
-  --dev     also the tools of a contributor: clang-format, and clang with libFuzzer
+  --dev     also the tools of a contributor: clang-format, clang with libFuzzer, iproute2
   --help    this text
 
 Exit codes: 0 done, 1 something is missing or could not be installed, 2 wrong usage.
