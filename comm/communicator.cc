@@ -25,32 +25,39 @@ std::string Elements(const Tensor& tensor) {
 
 }  // namespace
 
-std::string Collective::ToString() const {
+CallSignature Collective::signature() const {
+  CallSignature result = {.kind = kind, .op = op, .root = root};
+  if (kind == CollectiveKind::kBarrier) return result;
+  result.dtype = input.dtype();
+  result.elements = input.num_elements();
+  return result;
+}
+
+std::string CallSignature::ToString() const {
+  const std::string size = absl::StrCat(" of ", elements, " ", std::string(Name(dtype)));
+  const char* name = kNames[int(kind)];
   switch (kind) {
     case CollectiveKind::kBarrier:
-      return "barrier";
+      return name;
     case CollectiveKind::kBroadcast:
-      return absl::StrCat("broadcast of ", Elements(output), " from rank ", root);
-    case CollectiveKind::kAllReduce:
-      return absl::StrCat("all-reduce",
-                          op == ReduceOp::kSum   ? ""
-                          : op == ReduceOp::kMin ? " (minimum)"
-                                                 : " (maximum)",
-                          " of ", Elements(output));
-    case CollectiveKind::kAllGather:
-      return absl::StrCat("all-gather of ", Elements(input), " each");
-    case CollectiveKind::kSend:
-      return absl::StrCat("send of ", Elements(input), " to rank ", root);
     case CollectiveKind::kReceive:
-      return absl::StrCat("receive of ", Elements(output), " from rank ", root);
+      return absl::StrCat(name, size, " from rank ", root);
+    case CollectiveKind::kSend:
+      return absl::StrCat(name, size, " to rank ", root);
+    case CollectiveKind::kAllReduce:
+      if (op == ReduceOp::kMin) return absl::StrCat(name, " (minimum)", size);
+      if (op == ReduceOp::kMax) return absl::StrCat(name, " (maximum)", size);
+      return absl::StrCat(name, size);
+    case CollectiveKind::kAllGather:
+      return absl::StrCat(name, size, " each");
   }
   return "?";
 }
 
-bool Collective::Fits(const Collective& other) const {
-  if (!between_two()) return ToString() == other.ToString();
-  return other.between_two() && kind != other.kind && input.dtype() == other.input.dtype() &&
-         input.num_elements() == other.input.num_elements();
+bool CallSignature::Fits(const CallSignature& other) const {
+  if (kind < CollectiveKind::kSend) return ToString() == other.ToString();
+  return other.kind >= CollectiveKind::kSend && kind != other.kind && dtype == other.dtype &&
+         elements == other.elements;
 }
 
 absl::Status Communicator::Check(const Collective& c) const {
@@ -91,6 +98,11 @@ std::unique_ptr<Work> Communicator::CheckAndStart(Collective collective, Timeout
   return Start(collective);
 }
 
+absl::Status Communicator::Run(Collective collective, Timeout timeout) {
+  collective.waits_at_once = true;
+  return CheckAndStart(std::move(collective), timeout)->Wait();
+}
+
 std::unique_ptr<Work> Communicator::BroadcastAsync(const Tensor& tensor, int root,
                                                    Timeout timeout) {
   return CheckAndStart(
@@ -120,26 +132,30 @@ std::unique_ptr<Work> Communicator::ReceiveAsync(const Tensor& tensor, int from,
       {.kind = CollectiveKind::kReceive, .input = tensor, .output = tensor, .root = from}, timeout);
 }
 
-absl::Status Communicator::Barrier(Timeout timeout) { return CheckAndStart({}, timeout)->Wait(); }
+absl::Status Communicator::Barrier(Timeout timeout) { return Run({}, timeout); }
 
 absl::Status Communicator::Broadcast(const Tensor& tensor, int root, Timeout timeout) {
-  return BroadcastAsync(tensor, root, timeout)->Wait();
+  return Run({.kind = CollectiveKind::kBroadcast, .input = tensor, .output = tensor, .root = root},
+             timeout);
 }
 
 absl::Status Communicator::AllReduce(const Tensor& tensor, ReduceOp op, Timeout timeout) {
-  return AllReduceAsync(tensor, op, timeout)->Wait();
+  return Run({.kind = CollectiveKind::kAllReduce, .input = tensor, .output = tensor, .op = op},
+             timeout);
 }
 
 absl::Status Communicator::AllGather(const Tensor& input, const Tensor& output, Timeout timeout) {
-  return AllGatherAsync(input, output, timeout)->Wait();
+  return Run({.kind = CollectiveKind::kAllGather, .input = input, .output = output}, timeout);
 }
 
 absl::Status Communicator::Send(const Tensor& tensor, int to, Timeout timeout) {
-  return SendAsync(tensor, to, timeout)->Wait();
+  return Run({.kind = CollectiveKind::kSend, .input = tensor, .output = tensor, .root = to},
+             timeout);
 }
 
 absl::Status Communicator::Receive(const Tensor& tensor, int from, Timeout timeout) {
-  return ReceiveAsync(tensor, from, timeout)->Wait();
+  return Run({.kind = CollectiveKind::kReceive, .input = tensor, .output = tensor, .root = from},
+             timeout);
 }
 
 }  // namespace dtnn

@@ -70,20 +70,34 @@ enum class CollectiveKind : uint8_t {
   kReceive,
 };
 
+// What must agree between ranks; can be sent as it is.
+struct CallSignature {
+  CollectiveKind kind = CollectiveKind::kBarrier;
+  ReduceOp op = ReduceOp::kSum;
+  DType dtype = DType::kFloat32;
+  int32_t root = 0;
+  int64_t elements = 0;
+
+  // "all-reduce of 1024 float32", "broadcast of 10 float64 from rank 1", "barrier". Calls of all
+  // ranks fit together exactly when these are equal.
+  std::string ToString() const;
+  // Whether this call and one of another rank fit together; a send fits a receive of its size.
+  bool Fits(const CallSignature& other) const;
+};
+
 // One rank's call, checked: what an implementation is asked to carry out.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kBarrier;
   Tensor input, output;  // the same tensor unless all-gather; empty for a barrier
   int root = 0;          // of a broadcast; the other rank of a send or a receive
   ReduceOp op = ReduceOp::kSum;
+  bool waits_at_once = false;  // the caller does nothing else before Wait
   std::chrono::milliseconds timeout{0};
 
   bool between_two() const { return kind >= CollectiveKind::kSend; }
-  // "all-reduce of 1024 float32", "broadcast of 10 float64 from rank 1", "barrier". Calls of all
-  // ranks fit together exactly when these are equal.
-  std::string ToString() const;
-  // Whether this call and one of another rank fit together; a send fits a receive of its size.
-  bool Fits(const Collective& other) const;
+  CallSignature signature() const;
+  std::string ToString() const { return signature().ToString(); }
+  bool Fits(const Collective& other) const { return signature().Fits(other.signature()); }
 };
 
 class Communicator {
@@ -147,6 +161,7 @@ class Communicator {
  private:
   absl::Status Check(const Collective& collective) const;
   std::unique_ptr<Work> CheckAndStart(Collective collective, Timeout timeout);
+  absl::Status Run(Collective collective, Timeout timeout);
 
   int rank_, size_, node_rank_, node_size_;
   CommunicatorOptions options_;

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <compare>
 #include <condition_variable>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "comm/call_key.h"
 #include "comm/patience.h"
+#include "comm/reduce_in_order.h"
 
 namespace dtnn {
 namespace {
@@ -21,36 +21,16 @@ namespace {
 // Bytes of one rank's tensor that a thread takes at a time: a few ranks' chunks fit a level 2
 // cache.
 constexpr int64_t kChunkBytes = 64 << 10;
-// Elements that are summed at a time in a buffer on the stack.
-constexpr int64_t kBlock = 512;
-
-// Which calls belong together: of a collective both ranks are -1.
-struct Key {
-  int from, to;
-  int64_t number;
-
-  static Key Of(int rank, int64_t number, const Collective& call) {
-    if (!call.between_two()) return {-1, -1, number};
-    if (call.kind == CollectiveKind::kSend) return {rank, call.root, number};
-    return {call.root, rank, number};
-  }
-  auto operator<=>(const Key&) const = default;
-  bool concerns(int rank) const { return from < 0 || from == rank || to == rank; }
-  std::string ToString() const {
-    if (from < 0) return absl::StrCat("collective number ", number);
-    return absl::StrCat("message number ", number, " from rank ", from, " to rank ", to);
-  }
-};
 
 // One exchange of the group. `mutex` of the group guards what is not atomic.
 struct Operation {
-  Operation(int ranks, const Key& its_key)
+  Operation(int ranks, const CallKey& its_key)
       : key(its_key),
         calls(size_t(ranks)),
         arrived(size_t(ranks)),
         missing(key.from < 0 ? ranks : 2) {}
 
-  const Key key;
+  const CallKey key;
   std::vector<Collective> calls;  // by rank
   std::vector<bool> arrived;
   int missing;
@@ -61,76 +41,6 @@ struct Operation {
   int64_t bytes = 0, chunks = 0;
   std::atomic<int64_t> next_chunk{0}, finished_chunks{0};
 };
-
-// In the unsigned type of the same size where T is an integer: overflow wraps.
-template <ReduceOp op, typename T>
-T Combine(T a, T b) {
-  if constexpr (op == ReduceOp::kMin) {
-    return b < a ? b : a;
-  } else if constexpr (op == ReduceOp::kMax) {
-    return a < b ? b : a;
-  } else if constexpr (std::is_integral_v<T>) {
-    using Unsigned = std::make_unsigned_t<T>;
-    return T(Unsigned(Unsigned(a) + Unsigned(b)));
-  } else {
-    return a + b;
-  }
-}
-
-template <ReduceOp op, typename T, typename Count>
-void CombineTo(T* __restrict sum, const T* __restrict x, Count count) {
-  for (int64_t i = 0; i < count; ++i) sum[i] = Combine<op>(sum[i], x[i]);
-}
-
-template <ReduceOp op, typename T>
-void ReduceRange(const std::vector<Collective>& calls, int64_t begin, int64_t end) {
-  T sum[kBlock];
-  for (; begin < end; begin += kBlock) {
-    const int64_t count = std::min(kBlock, end - begin);
-    std::memcpy(sum, calls[0].input.data<T>() + begin, size_t(count) * sizeof(T));
-    for (size_t rank = 1; rank < calls.size(); ++rank) {
-      const T* x = calls[rank].input.data<T>() + begin;
-      if (count == kBlock) {
-        CombineTo<op>(sum, x,
-                      std::integral_constant<int64_t, kBlock>());  // so that the compiler unrolls
-      } else {
-        CombineTo<op>(sum, x, count);
-      }
-    }
-    for (const Collective& call : calls) {
-      std::memcpy(call.output.data<T>() + begin, sum, size_t(count) * sizeof(T));
-    }
-  }
-}
-
-template <typename T>
-void Reduce(const std::vector<Collective>& calls, int64_t begin, int64_t end) {
-  begin /= int64_t(sizeof(T));
-  end /= int64_t(sizeof(T));
-  switch (calls[0].op) {
-    case ReduceOp::kSum:
-      return ReduceRange<ReduceOp::kSum, T>(calls, begin, end);
-    case ReduceOp::kMin:
-      return ReduceRange<ReduceOp::kMin, T>(calls, begin, end);
-    case ReduceOp::kMax:
-      return ReduceRange<ReduceOp::kMax, T>(calls, begin, end);
-  }
-}
-
-void Reduce(const std::vector<Collective>& calls, int64_t begin, int64_t end) {
-  switch (calls[0].output.dtype()) {
-    case DType::kFloat32:
-      return Reduce<float>(calls, begin, end);
-    case DType::kFloat64:
-      return Reduce<double>(calls, begin, end);
-    case DType::kUint8:
-      return Reduce<uint8_t>(calls, begin, end);
-    case DType::kInt32:
-      return Reduce<int32_t>(calls, begin, end);
-    case DType::kInt64:
-      return Reduce<int64_t>(calls, begin, end);
-  }
-}
 
 // Bytes [begin, end) of every input, from the ranks [first, last), to every output: an all-gather's
 // inputs lie one after another in the output, a broadcast's root at its begin.
@@ -143,6 +53,17 @@ void Distribute(const std::vector<Collective>& calls, int first, int last, int64
       if (target != source) std::memcpy(target, source, size_t(end - begin));
     }
   }
+}
+
+void Reduce(const std::vector<Collective>& calls, int64_t begin, int64_t end) {
+  std::vector<const std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+  for (const Collective& call : calls) {
+    inputs.push_back(call.input.raw_data() + begin);
+    outputs.push_back(call.output.raw_data() + begin);
+  }
+  const DType dtype = calls[0].output.dtype();
+  ReduceInOrder(calls[0].op, dtype, inputs, outputs, (end - begin) / int64_t(SizeOf(dtype)));
 }
 
 void RunChunk(const Operation& op, int64_t chunk) {
@@ -204,9 +125,9 @@ class Group {
   std::mutex mutex_;
   absl::Status broken_;
   std::vector<int> lost_;
-  std::vector<bool> left_;                             // ranks that are gone
-  std::condition_variable departed_;                   // left_ or lost_ changed
-  std::map<Key, std::shared_ptr<Operation>> pending_;  // ranks are still missing
+  std::vector<bool> left_;                                 // ranks that are gone
+  std::condition_variable departed_;                       // left_ or lost_ changed
+  std::map<CallKey, std::shared_ptr<Operation>> pending_;  // ranks are still missing
 };
 
 void Group::BreakLocked(absl::Status why, std::vector<int> lost) {
@@ -252,7 +173,7 @@ void Group::CheckFits(const Operation& op, int rank, const Collective& call) {
 
 std::shared_ptr<Operation> Group::Arrive(int rank, int64_t number, const Collective& call) {
   std::lock_guard lock(mutex_);
-  const Key key = Key::Of(rank, number, call);
+  const CallKey key = CallKey::Of(rank, number, call);
   const auto [at, first] = pending_.try_emplace(key);
   if (first) at->second = std::make_shared<Operation>(size_, key);
   const std::shared_ptr<Operation> op = at->second;
@@ -387,14 +308,14 @@ class LocalCommunicator : public Communicator {
           call.ToString(), " on ", tensor->device().ToString(),
           ": threads as ranks exchange host memory only; copy the tensor to the host")));
     }
-    const Key stream = Key::Of(rank(), 0, call);
+    const CallKey stream = CallKey::Of(rank(), 0, call);
     const int64_t number = next_number_[stream]++;
     return std::make_unique<LocalWork>(group_, group_->Arrive(rank(), number, call), rank());
   }
 
  private:
   std::shared_ptr<Group> group_;
-  std::map<Key, int64_t> next_number_;  // by the key of number 0
+  std::map<CallKey, int64_t> next_number_;  // by the key of number 0
 };
 
 }  // namespace

@@ -35,11 +35,16 @@ Patience::Verdict Patience::Ask(Clock::time_point now) {
   return Verdict::kGoOn;
 }
 
-Patience::Clock::time_point Patience::Next(Clock::time_point now) const {
+Patience::Clock::time_point Patience::NextVerdict() const {
   Clock::time_point next = deadline_;
   if (warn_at_) next = std::min(next, *warn_at_);
-  if (give_up_) return std::min(next, *give_up_);
-  return options_.interrupted ? std::min(next, now + kAskAgain) : next;
+  if (give_up_) next = std::min(next, *give_up_);
+  return next;
+}
+
+Patience::Clock::time_point Patience::Next(Clock::time_point now) const {
+  const Clock::time_point verdict = NextVerdict();
+  return options_.interrupted && !give_up_ ? std::min(verdict, now + kAskAgain) : verdict;
 }
 
 std::chrono::milliseconds Patience::Waited(Clock::time_point now) const {

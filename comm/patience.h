@@ -30,6 +30,9 @@ class Patience {
   // When to ask again, should nothing happen before.
   Clock::time_point Next(Clock::time_point now) const;
 
+  // When Ask answers something else than kGoOn, unless an interruption comes before.
+  Clock::time_point NextVerdict() const;
+
   std::chrono::milliseconds Waited(Clock::time_point now) const;
   std::chrono::milliseconds Left(Clock::time_point now) const;
 

@@ -45,6 +45,7 @@ TEST(PatienceTest, AnInterruptionLeavesTheGraceAndNoMore) {
   interrupted = true;
   EXPECT_EQ(patience.Ask(At(600)), Verdict::kGoOn);
   EXPECT_EQ(patience.Next(At(600)), At(630));
+  EXPECT_EQ(patience.NextVerdict(), At(630));
   EXPECT_EQ(patience.Ask(At(629)), Verdict::kGoOn);
   EXPECT_EQ(patience.Ask(At(630)), Verdict::kInterrupted);
 }

@@ -1,0 +1,37 @@
+// Which calls of the ranks belong together: the n-th collective of each, or the n-th send and the
+// n-th receive between the same two ranks.
+
+#ifndef DTNN_COMM_CALL_KEY_H_
+#define DTNN_COMM_CALL_KEY_H_
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "comm/communicator.h"
+
+namespace dtnn {
+
+struct CallKey {
+  int from = -1, to = -1;  // of a message; a collective has neither
+  int64_t number = 0;
+
+  static CallKey Of(int rank, int64_t number, const Collective& call) {
+    if (!call.between_two()) return {-1, -1, number};
+    if (call.kind == CollectiveKind::kSend) return {rank, call.root, number};
+    return {call.root, rank, number};
+  }
+  auto operator<=>(const CallKey&) const = default;
+
+  bool is_message() const { return from >= 0; }
+  bool concerns(int rank) const { return !is_message() || from == rank || to == rank; }
+  std::string ToString() const {
+    if (!is_message()) return absl::StrCat("collective number ", number);
+    return absl::StrCat("message number ", number, " from rank ", from, " to rank ", to);
+  }
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_CALL_KEY_H_
