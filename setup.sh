@@ -18,6 +18,8 @@ libjpeg62-turbo-dev   | JPEG images
 libpng-dev            | PNG images
 nlohmann-json3-dev    | JSON: .safetensors files
 libprotobuf-dev       | Protocol Buffers: checkpoints
+libopenmpi-dev        | Open MPI: several processes, also on several machines
+openmpi-bin           | its mpirun
 libssl-dev            | checksums of data sets
 protobuf-compiler     | their compiler
 zlib1g-dev            | .gz data sets

@@ -48,7 +48,7 @@ Patience::Clock::time_point Patience::Next(Clock::time_point now) const {
 }
 
 std::chrono::milliseconds Patience::Waited(Clock::time_point now) const {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now - start_);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::min(now, deadline_) - start_);
 }
 
 std::chrono::milliseconds Patience::Left(Clock::time_point now) const {

@@ -33,6 +33,7 @@ class Patience {
   // When Ask answers something else than kGoOn, unless an interruption comes before.
   Clock::time_point NextVerdict() const;
 
+  // No more than the timeout, at which a late answer still counts.
   std::chrono::milliseconds Waited(Clock::time_point now) const;
   std::chrono::milliseconds Left(Clock::time_point now) const;
 

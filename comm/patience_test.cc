@@ -24,6 +24,7 @@ TEST(PatienceTest, WarnsOnceAndThenTimesOut) {
   EXPECT_EQ(patience.Next(At(41)), At(100));
   EXPECT_EQ(patience.Ask(At(100)), Verdict::kTimedOut);
   EXPECT_EQ(patience.Waited(At(60)), milliseconds(60));
+  EXPECT_EQ(patience.Waited(At(102)), milliseconds(100));
   EXPECT_EQ(patience.Left(At(60)), milliseconds(40));
 }
 

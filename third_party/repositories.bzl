@@ -77,6 +77,12 @@ _SYSTEM_LIBRARIES = {
         header = "zlib.h",
         targets = {":zlib": "zlib"},
     ),
+    "openmpi": struct(
+        # mpirun, for the tests, comes with the second one.
+        package = "libopenmpi-dev openmpi-bin",
+        header = "mpi.h",
+        targets = {":mpi": "ompi-c"},
+    ),
     "openssl": struct(
         package = "libssl-dev",
         header = "openssl/evp.h",

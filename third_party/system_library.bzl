@@ -19,10 +19,31 @@ def _link_flags(ctx, target, source):
         _missing(ctx, "pkg-config finds no " + source)
     return flags.split(" ")
 
+# Headers outside /usr/include, as attributes of a cc_library; they count as system
+# headers all the same.
+def _header_attributes(ctx, source):
+    if not source or source.startswith("-"):
+        return ""
+    folders = []
+    for flag in (_run(ctx, ["pkg-config", "--cflags-only-I", source]) or "").split(" "):
+        # Nor below another one that is listed: reached through that.
+        if flag and not [f for f in folders + ["/usr/include/"] if flag[2:].startswith(f)]:
+            folders.append(flag[2:])
+    if not folders:
+        return ""
+    for folder in folders:
+        ctx.symlink(folder, "include/" + folder.strip("/"))
+    roots = ["include/" + folder.strip("/") for folder in folders]
+    return """    hdrs = glob(["include/**/*.h"]),
+    includes = %s,
+""" % repr(roots)
+
 def _system_library_repository_impl(ctx):
     if not ctx.which("pkg-config"):
         fail("\n\npkg-config is not installed. Install it with\n\n    sudo apt-get install pkg-config\n")
-    probe = ctx.execute(["sh", "-c", "echo '#include <%s>' | gcc -std=c++20 -xc++ -M - >/dev/null" % ctx.attr.header])
+    module = [source for source in ctx.attr.targets.values() if source and not source.startswith("-")][:1]
+    cflags = (_run(ctx, ["pkg-config", "--cflags"] + module) or "") if module else ""
+    probe = ctx.execute(["sh", "-c", "echo '#include <%s>' | gcc -std=c++20 %s -xc++ -M - >/dev/null" % (ctx.attr.header, cflags)])
     if probe.return_code != 0:
         _missing(ctx, "no header <%s>" % ctx.attr.header)
     folders = {"": []}
@@ -30,10 +51,10 @@ def _system_library_repository_impl(ctx):
         folder, name = label.split(":")
         rule = """cc_library(
     name = "%s",
-    linkopts = %s,
+%s    linkopts = %s,
     visibility = ["//visibility:public"],
 )
-""" % (name, repr(_link_flags(ctx, label, source)))
+""" % (name, _header_attributes(ctx, source), repr(_link_flags(ctx, label, source)))
         folders.setdefault(folder, []).append(rule)
     for program in ctx.attr.programs:
         path = ctx.which(program)
@@ -49,7 +70,8 @@ def _system_library_repository_impl(ctx):
     for folder, rules in folders.items():
         ctx.file((folder + "/" if folder else "") + "BUILD.bazel", "\n".join(rules))
 
-# Headers are found by the compiler in its system folders, hence outside -Werror's reach.
+# Headers are found by the compiler in its system folders or through -isystem, hence outside
+# -Werror's reach.
 system_library_repository = repository_rule(
     implementation = _system_library_repository_impl,
     attrs = {

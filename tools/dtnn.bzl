@@ -2,6 +2,7 @@
 
     dtnn_cc_library, dtnn_cc_binary   C++20 libraries and programs
     dtnn_cc_test                      a GoogleTest test (main included)
+    dtnn_mpi_test                     a GoogleTest test whose processes are ranks under mpirun
     dtnn_cc_benchmark                 a Google Benchmark program that `bazel test` runs once, briefly
     dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
     dtnn_proto_library                the C++ code of a .proto file
@@ -45,6 +46,33 @@ def dtnn_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
         copts = _copts(copts),
         deps = deps + ["@com_google_googletest//:gtest_main"],
         **kwargs
+    )
+
+def dtnn_mpi_test(name, deps = [], copts = [], ranks = [1, 2, 3, 4], size = "medium", mpirun = [], **kwargs):
+    """`<name>_<r>` runs the test as r ranks of a real mpirun on this host; `<name>` is all of them.
+
+    Every rank runs all tests (main included: //comm/testing:mpi_test.h); one that fails fails the
+    test. `mpirun`: options of it beside those that //tools/testing:mpi_test.sh gives.
+    """
+    dtnn_cc_binary(
+        name = name + "_program",
+        testonly = True,
+        copts = copts,
+        deps = deps + ["@dtnn//comm/testing:mpi_test"],
+        **kwargs
+    )
+    for count in ranks:
+        native.sh_test(
+            name = "%s_%d" % (name, count),
+            size = size,
+            srcs = ["@dtnn//tools/testing:mpi_test.sh"],
+            args = [str(count), "$(location :%s_program)" % name] + mpirun,
+            data = [":%s_program" % name, "@dtnn//tools/testing:mpi_suppressions"],
+            tags = ["cpu:%d" % min(count, 2)],
+        )
+    native.test_suite(
+        name = name,
+        tests = [":%s_%d" % (name, count) for count in ranks],
     )
 
 def dtnn_cc_benchmark(name, deps = [], copts = [], tags = [], **kwargs):

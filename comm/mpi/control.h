@@ -1,0 +1,71 @@
+// What ranks tell each other beside their tensors: who is where, who gave up, who leaves.
+//
+// A channel of small messages over a communicator of its own. Sending never blocks; a message to a
+// rank that is frozen waits in MPI until it goes on, one to a dead rank is lost.
+
+#ifndef DTNN_COMM_MPI_CONTROL_H_
+#define DTNN_COMM_MPI_CONTROL_H_
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "comm/mpi/mpi_api.h"
+
+namespace dtnn {
+
+struct ControlMessage {
+  enum class Kind : int32_t {
+    kQuery,   // where are you?
+    kAnswer,  // to a query
+    kAbort,   // the group is broken: `status`, `lost`
+    kLeave,   // the sender's communicator is no more
+  };
+  Kind kind = Kind::kQuery;
+  int32_t group = 0;  // the number of the group, counted alike by all ranks
+  // How far the sender is: collectives it has called, messages to and from the addressee.
+  int64_t calls = 0, sent = 0, received = 0;
+  absl::Status status;
+  std::vector<int> lost;
+};
+
+constexpr size_t kMaxControlBytes = 2048;
+
+// At most kMaxControlBytes: a long text, and a long list of ranks, are cut off.
+std::string Encode(const ControlMessage& message);
+std::optional<ControlMessage> Decode(std::string_view bytes);
+
+class ControlChannel {
+ public:
+  // Nobody else uses `comm`.
+  explicit ControlChannel(MPI_Comm comm);
+
+  void Send(int to, const ControlMessage& message);
+  // Hands over what has arrived; false: nothing.
+  bool Poll(absl::FunctionRef<void(int from, const ControlMessage&)> handle);
+  // Nothing sent is on its way any more, as far as this side knows.
+  bool idle() const { return outgoing_.empty(); }
+  // Before MPI is finalised.
+  void Close();
+
+ private:
+  struct Outgoing {
+    std::string bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  void Listen();
+
+  MPI_Comm comm_;
+  MPI_Request incoming_ = MPI_REQUEST_NULL;
+  char buffer_[kMaxControlBytes];
+  std::list<Outgoing> outgoing_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_MPI_CONTROL_H_

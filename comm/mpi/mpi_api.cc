@@ -1,0 +1,23 @@
+#include "comm/mpi/mpi_api.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace dtnn {
+
+absl::Status MpiStatus(int code, const char* call) {
+  if (code == MPI_SUCCESS) return absl::OkStatus();
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0, error_class = code;
+  MPI_Error_string(code, text, &length);
+  MPI_Error_class(code, &error_class);
+  const std::string message = absl::StrCat(call, " failed: ", text);
+  if (error_class == MPI_ERR_TRUNCATE) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        message, "; the sizes of ranks' calls differ, which checked calls would name"));
+  }
+  return absl::UnavailableError(message);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,73 @@
+#include "comm/mpi/mpi_communicator.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+class MpiWork : public Work {
+ public:
+  MpiWork(Engine& engine, std::shared_ptr<Group> group, std::shared_ptr<Operation> operation)
+      : engine_(engine), group_(std::move(group)), operation_(std::move(operation)) {}
+  ~MpiWork() override { (void)Wait(); }
+
+  absl::Status Wait() override {
+    if (operation_ != nullptr) {
+      status_ = engine_.Await(*group_, *operation_);
+      operation_ = nullptr;
+    }
+    return status_;
+  }
+
+ private:
+  Engine& engine_;
+  std::shared_ptr<Group> group_;
+  std::shared_ptr<Operation> operation_;
+  absl::Status status_;
+};
+
+class MpiCommunicator : public Communicator {
+ public:
+  MpiCommunicator(Engine& engine, std::shared_ptr<Group> group, const MpiPlace& place)
+      : Communicator(place.rank, place.size, place.node_rank, place.node_size, group->options()),
+        engine_(engine),
+        group_(std::move(group)) {}
+  ~MpiCommunicator() override { engine_.Leave(group_); }
+
+  void Abort(const absl::Status& why) override {
+    engine_.Break(*group_, absl::Status(why.code(), absl::StrCat("rank ", rank(), " gave up: ",
+                                                                 std::string(why.message()))));
+  }
+  std::vector<int> lost() const override { return engine_.Lost(*group_); }
+  void AwaitDeparture(int other, Timeout timeout) override {
+    if (other < 0 || other >= size() || other == rank()) return;
+    engine_.AwaitDeparture(*group_, other, timeout.value_or(options().timeout));
+  }
+
+ protected:
+  std::unique_ptr<Work> Start(const Collective& call) override {
+    for (const Tensor* tensor : {&call.input, &call.output}) {
+      if (tensor->empty() || tensor->buffer()->host_accessible()) continue;
+      Abort(absl::InvalidArgumentError(
+          absl::StrCat(call.ToString(), " on ", tensor->device().ToString(),
+                       ": MPI exchanges host memory only; copy the tensor to the host")));
+    }
+    return std::make_unique<MpiWork>(engine_, group_, engine_.Start(*group_, call));
+  }
+
+ private:
+  Engine& engine_;
+  const std::shared_ptr<Group> group_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> MakeMpiCommunicator(Engine& engine, std::shared_ptr<Group> group,
+                                                  const MpiPlace& place) {
+  return std::make_unique<MpiCommunicator>(engine, std::move(group), place);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,47 @@
+// The conformance suite over real MPI, in every way that calls can be carried out.
+
+#include "comm/mpi/mpi_process.h"
+#include "comm/testing/communicator_conformance.h"
+#include "comm/testing/mpi_test.h"
+#include "gtest/gtest.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status RunOnThisRank(absl::FunctionRef<absl::Status(Communicator&)> body,
+                           const CommunicatorOptions& options, const MpiOptions& mpi) {
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator,
+                        MpiTestProcess().Connect(options, mpi));
+  const absl::Status status = body(*communicator);
+  if (!status.ok()) communicator->Abort(status);
+  return status;
+}
+
+RanksUnderTest Processes(const std::string& name, bool checked, const MpiOptions& mpi) {
+  RanksUnderTest ranks;
+  ranks.name = name;
+  ranks.size = MpiTestProcess().size();
+  ranks.sums_in_rank_order = !mpi.buffers;
+  ranks.run = [checked, mpi](absl::FunctionRef<absl::Status(Communicator&)> body,
+                             const CommunicatorOptions& options) {
+    CommunicatorOptions all = options;
+    all.check_calls |= checked;
+    return RunOnThisRank(body, all, mpi);
+  };
+  return ranks;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, CommunicatorConformance, ::testing::ValuesIn([] {
+                           MpiOptions gathered, chunked;
+                           gathered.buffers = false;
+                           chunked.max_count = 1000;
+                           return std::vector<RanksUnderTest>{
+                               Processes("Plain", false, {}), Processes("Checked", true, {}),
+                               Processes("Gathered", false, gathered),
+                               Processes("Chunked", false, chunked)};
+                         }()),
+                         ConformanceName);
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,106 @@
+#include "comm/mpi/mpi_process.h"
+
+#include <sched.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "comm/mpi/engine.h"
+#include "comm/mpi/mpi_api.h"
+#include "comm/mpi/mpi_communicator.h"
+#include "comm/mpi/watchdog.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+void SetDefault(const char* name, const char* value) { setenv(name, value, /*overwrite=*/0); }
+
+// Container runtimes may forbid the system call by which Open MPI moves large messages between
+// processes of a host, which it notices only when one fails.
+bool CanReadOtherProcesses() {
+  char from = 'x', to = 0;
+  const iovec local = {&to, 1}, remote = {&from, 1};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+}
+
+// README.md tells why.
+void SetEnvironment() {
+  SetDefault("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3");
+  if (!CanReadOtherProcesses()) SetDefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+}
+
+int UsableCores() {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+}  // namespace
+
+int LaunchedRanks() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (const char* value = std::getenv(name)) return std::max(1, std::atoi(value));
+  }
+  return 0;
+}
+
+absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const CommunicatorOptions& options,
+                                                              int exit_code) {
+  int started = 0;
+  MPI_Initialized(&started);
+  if (started != 0) {
+    return absl::FailedPreconditionError("MPI was started already; a process does that once");
+  }
+  SetEnvironment();
+  std::unique_ptr<MpiProcess> process(new MpiProcess(options, exit_code));
+  const Watchdog watchdog(absl::StrCat("process ", getpid(), ": MPI_Init"), options, exit_code);
+  int provided = MPI_THREAD_SINGLE;
+  DTNN_RETURN_IF_ERROR(MpiStatus(
+      MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread"));
+  if (provided < MPI_THREAD_SERIALIZED) {
+    return absl::UnimplementedError("this MPI library cannot be called from several threads");
+  }
+  MPI_Comm control = MPI_COMM_NULL, node = MPI_COMM_NULL;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &process->rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &process->size_);
+  DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+                                                     process->rank_, MPI_INFO_NULL, &node),
+                                 "MPI_Comm_split_type"));
+  MPI_Comm_rank(node, &process->node_rank_);
+  MPI_Comm_size(node, &process->node_size_);
+  MPI_Comm_free(&node);
+  DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &control), "MPI_Comm_dup"));
+  MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN);
+  process->engine_ =
+      std::make_unique<Engine>(MPI_COMM_WORLD, control, process->rank_, process->size_,
+                               /*crowded=*/process->node_size_ > UsableCores());
+  return process;
+}
+
+MpiProcess::MpiProcess(const CommunicatorOptions& options, int exit_code)
+    : options_(options), exit_code_(exit_code) {}
+
+MpiProcess::~MpiProcess() {
+  if (engine_ == nullptr) return;
+  const bool finalize = finalizable();
+  engine_->Stop();
+  if (!finalize) return;
+  const Watchdog watchdog(absl::StrCat("rank ", rank_, ": MPI_Finalize"), options_, exit_code_);
+  MPI_Finalize();
+}
+
+bool MpiProcess::broken() const { return engine_->broken(); }
+
+std::mutex& MpiProcess::mutex() { return engine_->mutex(); }
+
+absl::StatusOr<std::unique_ptr<Communicator>> MpiProcess::Connect(
+    const CommunicatorOptions& options, const MpiOptions& mpi) {
+  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Group> group, engine_->CreateGroup(options, mpi));
+  return MakeMpiCommunicator(*engine_, std::move(group), {rank_, size_, node_rank_, node_size_});
+}
+
+}  // namespace dtnn

@@ -1,0 +1,78 @@
+// This process as a rank of an MPI job: MPI_Init, MPI_Finalize, and communicators over all ranks.
+//
+// One per process, from main's begin to its end; under mpirun it has mpirun's ranks, otherwise it
+// is alone. Starting and ending wait for all ranks; a watchdog ends the process (message on stderr,
+// `exit_code`) where they do not come within the options' timeout.
+//
+// Once a communicator broke, MPI_Finalize would wait for ranks that are gone; it is skipped then,
+// and finalizable() is false: such a process leaves by _exit after its last words, because what MPI
+// does at exit() may hang too. mpirun sees a rank that ends without MPI_Finalize and ends the
+// others (SIGTERM, SIGKILL about a second later); who must not be cut off is waited for with
+// Communicator::AwaitDeparture.
+//
+// Communicators: everything communicator.h says, and
+//  - a timeout counts the whole wait, the transfer included;
+//  - calls are checked only where the options ask for it;
+//  - a sum's order is Open MPI's (same bits on all ranks, and in every run with as many ranks);
+//  - after an error MPI may still write to the tensors of calls that were on their way.
+// Environment variables that Open MPI reads (OMPI_MCA_*) are set where the user has set none:
+// README.md says which.
+
+#ifndef DTNN_COMM_MPI_MPI_PROCESS_H_
+#define DTNN_COMM_MPI_MPI_PROCESS_H_
+
+#include <memory>
+#include <mutex>
+
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "comm/mpi/mpi_options.h"
+
+namespace dtnn {
+
+class Engine;
+
+// The number of ranks of the mpirun (or other launcher that Open MPI knows) that started this
+// process; 0: none did. Needs no MPI_Init.
+int LaunchedRanks();
+
+class MpiProcess {
+ public:
+  // The options' timeout, warning and interruption hold for start and end.
+  static absl::StatusOr<std::unique_ptr<MpiProcess>> Start(const CommunicatorOptions& options = {},
+                                                           int exit_code = 75);
+  ~MpiProcess();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int node_rank() const { return node_rank_; }
+  int node_size() const { return node_size_; }
+
+  // All ranks call it together, with options of which buffers and check_calls agree. Must not
+  // outlive the process object. DeadlineExceeded where the others do not come.
+  absl::StatusOr<std::unique_ptr<Communicator>> Connect(const CommunicatorOptions& options = {},
+                                                        const MpiOptions& mpi = {});
+
+  // False once a communicator broke.
+  bool finalizable() const { return finalize_always_ || !broken(); }
+  // For tests that break communicators while all ranks live: MPI_Finalize is called all the same.
+  void finalize_always() { finalize_always_ = true; }
+
+  // Held by code that calls MPI itself, during each call.
+  std::mutex& mutex();
+
+ private:
+  MpiProcess(const CommunicatorOptions& options, int exit_code);
+
+  bool broken() const;
+
+  const CommunicatorOptions options_;
+  const int exit_code_;
+  int rank_ = 0, size_ = 1, node_rank_ = 0, node_size_ = 1;
+  bool finalize_always_ = false;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_MPI_MPI_PROCESS_H_

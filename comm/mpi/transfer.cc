@@ -1,0 +1,120 @@
+#include "comm/mpi/transfer.h"
+
+#include <algorithm>
+
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int kMessageTag = 1;
+
+MPI_Datatype TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return MPI_FLOAT;
+    case DType::kFloat64:
+      return MPI_DOUBLE;
+    case DType::kUint8:
+      return MPI_UINT8_T;
+    case DType::kInt32:
+      return MPI_INT32_T;
+    case DType::kInt64:
+      return MPI_INT64_T;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+MPI_Op OpOf(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return MPI_SUM;
+    case ReduceOp::kMin:
+      return MPI_MIN;
+    case ReduceOp::kMax:
+      return MPI_MAX;
+  }
+  return MPI_OP_NULL;
+}
+
+// `elements` of `base`, more than max_count of them, as one element: rows of max_count, and a rest.
+absl::Status MakeBlock(int64_t elements, int64_t max_count, MPI_Datatype base, int64_t base_size,
+                       MPI_Datatype* block) {
+  const int64_t rows = elements / max_count, rest = elements % max_count;
+  MPI_Datatype row = MPI_DATATYPE_NULL;
+  DTNN_RETURN_IF_ERROR(
+      MpiStatus(MPI_Type_contiguous(int(max_count), base, &row), "MPI_Type_contiguous"));
+  const int lengths[] = {int(rows), int(rest)};
+  const MPI_Aint offsets[] = {0, MPI_Aint(rows * max_count * base_size)};
+  const MPI_Datatype types[] = {row, base};
+  const int made = MPI_Type_create_struct(2, lengths, offsets, types, block);
+  MPI_Type_free(&row);
+  DTNN_RETURN_IF_ERROR(MpiStatus(made, "MPI_Type_create_struct"));
+  return MpiStatus(MPI_Type_commit(block), "MPI_Type_commit");
+}
+
+absl::Status BeginAllGather(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
+                            std::vector<MPI_Request>& requests) {
+  const int64_t elements = call.input.num_elements();
+  const int64_t size = int64_t(SizeOf(call.input.dtype()));
+  MPI_Datatype type = TypeOf(call.input.dtype());
+  int count = int(elements);
+  const bool large = elements > max_count;
+  if (large) {
+    DTNN_RETURN_IF_ERROR(MakeBlock(elements, max_count, type, size, &type));
+    count = 1;
+  }
+  const bool in_place =
+      call.input.raw_data() == call.output.raw_data() + int64_t(rank) * elements * size;
+  const int code = MPI_Iallgather(in_place ? MPI_IN_PLACE : call.input.raw_data(), count, type,
+                                  call.output.raw_data(), count, type, comm,
+                                  &requests.emplace_back(MPI_REQUEST_NULL));
+  if (large) MPI_Type_free(&type);  // lives on until the transfer is done
+  return MpiStatus(code, "MPI_Iallgather");
+}
+
+absl::Status BeginChunk(const Collective& call, std::byte* data, int count, MPI_Comm comm,
+                        MPI_Request* request) {
+  const MPI_Datatype type = TypeOf(call.input.dtype());
+  switch (call.kind) {
+    case CollectiveKind::kBroadcast:
+      return MpiStatus(MPI_Ibcast(data, count, type, call.root, comm, request), "MPI_Ibcast");
+    case CollectiveKind::kAllReduce:
+      return MpiStatus(
+          MPI_Iallreduce(MPI_IN_PLACE, data, count, type, OpOf(call.op), comm, request),
+          "MPI_Iallreduce");
+    case CollectiveKind::kSend:
+      return MpiStatus(MPI_Isend(data, count, type, call.root, kMessageTag, comm, request),
+                       "MPI_Isend");
+    case CollectiveKind::kReceive:
+      return MpiStatus(MPI_Irecv(data, count, type, call.root, kMessageTag, comm, request),
+                       "MPI_Irecv");
+    case CollectiveKind::kBarrier:
+    case CollectiveKind::kAllGather:
+      break;
+  }
+  return absl::InternalError("not a call that is done in chunks");
+}
+
+}  // namespace
+
+absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
+                           std::vector<MPI_Request>& requests) {
+  if (call.kind == CollectiveKind::kBarrier) {
+    return MpiStatus(MPI_Ibarrier(comm, &requests.emplace_back(MPI_REQUEST_NULL)), "MPI_Ibarrier");
+  }
+  const int64_t elements = call.input.num_elements();
+  if (elements == 0) return absl::OkStatus();
+  if (call.kind == CollectiveKind::kAllGather) {
+    return BeginAllGather(call, rank, comm, max_count, requests);
+  }
+  const int64_t size = int64_t(SizeOf(call.input.dtype()));
+  for (int64_t begin = 0; begin < elements; begin += max_count) {
+    DTNN_RETURN_IF_ERROR(BeginChunk(call, call.output.raw_data() + begin * size,
+                                    int(std::min(max_count, elements - begin)), comm,
+                                    &requests.emplace_back(MPI_REQUEST_NULL)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,485 @@
+#include "comm/testing/communicator_conformance.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "tensor/status_macros.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::IntegerTensor;
+using testing::RandomTensor;
+using testing::Values;
+using testing::ZeroTensor;
+
+// 0, 1, odd, around the blocks in which sums are computed, and over several chunks with a rest.
+constexpr int64_t kSizes[] = {0, 1, 2, 7, 511, 512, 513, 16385, 100003};
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat64, DType::kUint8, DType::kInt32,
+                             DType::kInt64};
+
+// Long enough that only a real fault meets it, short enough for a test that waits for it.
+constexpr milliseconds kShort(1500);
+
+std::string Bytes(const Tensor& tensor) {
+  return std::string(reinterpret_cast<const char*>(tensor.raw_data()),
+                     size_t(tensor.num_elements()) * SizeOf(tensor.dtype()));
+}
+
+// Nanoseconds of the clock that all threads and processes of a host share.
+double Now() { return double(std::chrono::steady_clock::now().time_since_epoch().count()); }
+
+absl::Status Expect(bool condition, const std::string& what) {
+  return condition ? absl::OkStatus() : absl::InternalError(what);
+}
+
+absl::Status ExpectError(const absl::Status& status, absl::StatusCode code,
+                         const std::string& text) {
+  if (status.code() == code && status.message().find(text) != absl::string_view::npos) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError(absl::StrCat("expected \"", text, "\", not: ", status.ToString()));
+}
+
+// One rank's contribution: small integers, which every type can hold and add exactly.
+Tensor Contribution(DType dtype, int64_t size, int rank) {
+  std::vector<double> values =
+      Values(IntegerTensor(DType::kFloat64, {size}, uint64_t(size + 31 * rank)));
+  if (dtype == DType::kUint8) {
+    for (double& value : values) value = std::abs(value);
+  }
+  return testing::TensorOf(dtype, {size}, values);
+}
+
+std::vector<double> Combined(ReduceOp op, DType dtype, int64_t size, int ranks) {
+  std::vector<double> result = Values(Contribution(dtype, size, 0));
+  for (int rank = 1; rank < ranks; ++rank) {
+    const std::vector<double> x = Values(Contribution(dtype, size, rank));
+    for (size_t i = 0; i < result.size(); ++i) {
+      if (op == ReduceOp::kSum) result[i] += x[i];
+      if (op == ReduceOp::kMin) result[i] = std::min(result[i], x[i]);
+      if (op == ReduceOp::kMax) result[i] = std::max(result[i], x[i]);
+    }
+  }
+  return result;
+}
+
+TEST_P(CommunicatorConformance, RanksAndHostAreNumbered) {
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              const Tensor all = ZeroTensor(DType::kInt32, {ranks()});
+              const Tensor mine = testing::TensorOf(DType::kInt32, {1}, {double(c.rank())});
+              DTNN_RETURN_IF_ERROR(c.AllGather(mine, all));
+              for (int rank = 0; rank < ranks(); ++rank) {
+                DTNN_RETURN_IF_ERROR(Expect(all.data<int32_t>()[rank] == rank, "rank"));
+              }
+              // All of them are on this host.
+              DTNN_RETURN_IF_ERROR(Expect(c.node_size() == ranks(), "node_size"));
+              DTNN_RETURN_IF_ERROR(Expect(c.lost().empty(), "lost"));
+              return Expect(c.size() == ranks() && c.node_rank() == c.rank(), "size, node_rank");
+            }));
+}
+
+TEST_P(CommunicatorConformance, AllReduceIsExactOnIntegersOfEveryDType) {
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax}) {
+                for (DType dtype : kDTypes) {
+                  for (int64_t size : kSizes) {
+                    const Tensor x = Contribution(dtype, size, c.rank());
+                    DTNN_RETURN_IF_ERROR(c.AllReduce(x, op));
+                    DTNN_RETURN_IF_ERROR(Expect(Values(x) == Combined(op, dtype, size, ranks()),
+                                                absl::StrCat("all-reduce of size ", size)));
+                  }
+                }
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, SumsHaveTheSameBitsOnAllRanksAndEveryTime) {
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              for (int64_t size : {1, 3, 513, 100003}) {
+                std::string first;
+                for (int round = 0; round < 3; ++round) {
+                  const Tensor x = RandomTensor(DType::kFloat32, {size}, uint64_t(c.rank()));
+                  DTNN_RETURN_IF_ERROR(c.AllReduce(x));
+                  const Tensor all = ZeroTensor(DType::kFloat32, {ranks(), size});
+                  DTNN_RETURN_IF_ERROR(c.AllGather(x, all));
+                  std::string expected;
+                  for (int rank = 0; rank < ranks(); ++rank) expected += Bytes(x);
+                  DTNN_RETURN_IF_ERROR(Expect(Bytes(all) == expected, "ranks differ"));
+                  if (round == 0) first = Bytes(x);
+                  DTNN_RETURN_IF_ERROR(Expect(Bytes(x) == first, "rounds differ"));
+                }
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, SumsHaveTheBitsOfTheOrderOfRanks) {
+  if (!GetParam().sums_in_rank_order) GTEST_SKIP() << "this implementation does not promise it";
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              for (int64_t size : kSizes) {
+                const Tensor sum = RandomTensor(DType::kFloat32, {size}, 7);
+                for (int rank = 1; rank < ranks(); ++rank) {
+                  const Tensor x = RandomTensor(DType::kFloat32, {size}, uint64_t(rank + 7));
+                  for (int64_t i = 0; i < size; ++i) sum.data<float>()[i] += x.data<float>()[i];
+                }
+                const Tensor x = RandomTensor(DType::kFloat32, {size}, uint64_t(c.rank() + 7));
+                DTNN_RETURN_IF_ERROR(c.AllReduce(x));
+                DTNN_RETURN_IF_ERROR(Expect(Bytes(x) == Bytes(sum), "sum"));
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, IntegerSumsWrapAround) {
+  if (ranks() != 2) GTEST_SKIP() << "tried with two ranks";
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              const Tensor bytes = testing::TensorOf(DType::kUint8, {1}, {200});
+              const Tensor words = testing::TensorOf(DType::kInt32, {1}, {2147483647});
+              DTNN_RETURN_IF_ERROR(c.AllReduce(bytes));
+              DTNN_RETURN_IF_ERROR(c.AllReduce(words));
+              DTNN_RETURN_IF_ERROR(Expect(*bytes.data<uint8_t>() == 144, "uint8"));
+              return Expect(*words.data<int32_t>() == -2, "int32");
+            }));
+}
+
+TEST_P(CommunicatorConformance, BroadcastFromEachRoot) {
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              for (int root = 0; root < ranks(); ++root) {
+                for (int64_t size : kSizes) {
+                  const Tensor mine = RandomTensor(DType::kFloat64, {size}, uint64_t(c.rank()));
+                  const Tensor expected = RandomTensor(DType::kFloat64, {size}, uint64_t(root));
+                  DTNN_RETURN_IF_ERROR(c.Broadcast(mine, root));
+                  DTNN_RETURN_IF_ERROR(Expect(Bytes(mine) == Bytes(expected), "broadcast"));
+                }
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, AllGatherPutsRanksOneAfterAnother) {
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              for (int64_t size : kSizes) {
+                const Tensor all = ZeroTensor(DType::kFloat32, {ranks(), size});
+                const Tensor in_place = ZeroTensor(DType::kFloat32, {ranks(), size});
+                const Tensor mine = RandomTensor(DType::kFloat32, {size}, uint64_t(c.rank()));
+                const Tensor part = in_place.Samples(c.rank(), 1, TensorFormat::kNHWC);
+                std::memcpy(part.raw_data(), mine.raw_data(), size_t(size) * 4);
+                DTNN_RETURN_IF_ERROR(c.AllGather(mine, all));
+                DTNN_RETURN_IF_ERROR(c.AllGather(part, in_place));
+                std::string expected;
+                for (int rank = 0; rank < ranks(); ++rank) {
+                  expected += Bytes(RandomTensor(DType::kFloat32, {size}, uint64_t(rank)));
+                }
+                DTNN_RETURN_IF_ERROR(Expect(Bytes(all) == expected, "all-gather"));
+                DTNN_RETURN_IF_ERROR(Expect(Bytes(in_place) == expected, "in place"));
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, NobodyPassesABarrierBeforeTheLastArrives) {
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              for (int round = 0; round < 100; ++round) {
+                const Tensor arrived = testing::TensorOf(DType::kFloat64, {1}, {Now()});
+                DTNN_RETURN_IF_ERROR(c.Barrier());
+                const Tensor passed = testing::TensorOf(DType::kFloat64, {1}, {Now()});
+                DTNN_RETURN_IF_ERROR(c.AllReduce(arrived, ReduceOp::kMax));
+                DTNN_RETURN_IF_ERROR(c.AllReduce(passed, ReduceOp::kMin));
+                DTNN_RETURN_IF_ERROR(
+                    Expect(*arrived.data<double>() <= *passed.data<double>(), "too early"));
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, ManyCollectivesInSequence) {
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              const Tensor x = ZeroTensor(DType::kInt64, {3});
+              for (int64_t round = 0; round < 300; ++round) {
+                x.data<int64_t>()[0] = round + c.rank();
+                DTNN_RETURN_IF_ERROR(c.AllReduce(x));
+                const int64_t sum = ranks() * round + ranks() * (ranks() - 1) / 2;
+                DTNN_RETURN_IF_ERROR(Expect(x.data<int64_t>()[0] == sum, "all-reduce"));
+                x.data<int64_t>()[0] = c.rank();
+                DTNN_RETURN_IF_ERROR(c.Broadcast(x, int(round % ranks())));
+                DTNN_RETURN_IF_ERROR(Expect(x.data<int64_t>()[0] == round % ranks(), "broadcast"));
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, AsynchronousCallsOverlapAndAreWaitedForInAnyOrder) {
+  constexpr int kCalls = 12;
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              std::vector<Tensor> tensors;
+              std::vector<std::unique_ptr<Work>> works;
+              for (int i = 0; i < kCalls; ++i) {
+                tensors.push_back(IntegerTensor(DType::kFloat32, {40000 + i}, uint64_t(i)));
+                works.push_back(c.AllReduceAsync(tensors.back()));
+              }
+              // Even ranks first to last, odd ones last to first, and the last ones by destruction.
+              for (int i = 0; i + 2 < kCalls; ++i) {
+                const int at = c.rank() % 2 == 0 ? i : kCalls - 1 - i;
+                DTNN_RETURN_IF_ERROR(works[size_t(at)]->Wait());
+                DTNN_RETURN_IF_ERROR(works[size_t(at)]->Wait());
+              }
+              works.clear();
+              for (int i = 0; i < kCalls; ++i) {
+                std::vector<double> sum =
+                    Values(IntegerTensor(DType::kFloat32, {40000 + i}, uint64_t(i)));
+                for (double& value : sum) value *= ranks();
+                DTNN_RETURN_IF_ERROR(Expect(Values(tensors[size_t(i)]) == sum, "sum"));
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, MessagesOfAPairArriveInOrder) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  constexpr int kMessages = 20;
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              // Around the ring, some calls of both kinds on their way at once, of growing sizes.
+              const int next = (c.rank() + 1) % ranks();
+              const int previous = (c.rank() + ranks() - 1) % ranks();
+              std::vector<Tensor> received;
+              std::vector<std::unique_ptr<Work>> works;
+              for (int i = 0; i < kMessages; ++i) {
+                const int64_t size = int64_t{1} << i;
+                const uint64_t seed = uint64_t(c.rank() * 100 + i);
+                received.push_back(ZeroTensor(DType::kUint8, {size}));
+                works.push_back(c.ReceiveAsync(received.back(), previous));
+                works.push_back(c.SendAsync(IntegerTensor(DType::kUint8, {size}, seed), next));
+              }
+              for (std::unique_ptr<Work>& work : works) DTNN_RETURN_IF_ERROR(work->Wait());
+              for (int i = 0; i < kMessages; ++i) {
+                const Tensor& x = received[size_t(i)];
+                const Tensor expected =
+                    IntegerTensor(DType::kUint8, {x.num_elements()}, uint64_t(previous * 100 + i));
+                DTNN_RETURN_IF_ERROR(Expect(Bytes(x) == Bytes(expected), "message"));
+              }
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, MessagesDoNotWaitForCollectivesNorTheOtherWayRound) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              const Tensor sum = testing::TensorOf(DType::kFloat32, {1}, {1});
+              const Tensor message = testing::TensorOf(DType::kInt32, {1}, {double(c.rank())});
+              if (c.rank() == 0) {
+                const std::unique_ptr<Work> sent = c.SendAsync(message, 1);
+                DTNN_RETURN_IF_ERROR(c.AllReduce(sum));
+                DTNN_RETURN_IF_ERROR(sent->Wait());
+              } else {
+                const std::unique_ptr<Work> reduced = c.AllReduceAsync(sum);
+                DTNN_RETURN_IF_ERROR(reduced->Wait());
+                if (c.rank() == 1) DTNN_RETURN_IF_ERROR(c.Receive(message, 0));
+                if (c.rank() == 1) DTNN_RETURN_IF_ERROR(Expect(*message.data<int32_t>() == 0, ""));
+              }
+              return Expect(*sum.data<float>() == float(ranks()), "sum");
+            }));
+}
+
+// The options under which calls that differ are found.
+CommunicatorOptions Checked() {
+  CommunicatorOptions options;
+  options.check_calls = true;
+  return options;
+}
+
+TEST_P(CommunicatorConformance, MismatchesNameBothSidesOnAllRanks) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  const auto expect = [&](const std::string& text,
+                          const std::function<absl::Status(Communicator&)>& call) {
+    EXPECT_EQ(
+        absl::OkStatus(),
+        Run(
+            [&](Communicator& c) {
+              DTNN_RETURN_IF_ERROR(c.Barrier());
+              const absl::Status status = call(c);
+              DTNN_RETURN_IF_ERROR(ExpectError(status, absl::StatusCode::kInvalidArgument, text));
+              DTNN_RETURN_IF_ERROR(Expect(c.lost().empty(), "lost"));
+              return Expect(c.Barrier() == status, "the group is not broken");
+            },
+            Checked()));
+  };
+  expect("collective number 1 differs between ranks", [](Communicator& c) {
+    return c.AllReduce(ZeroTensor(DType::kFloat32, {c.rank() == 1 ? 4 : 3}));
+  });
+  expect("rank 1 called all-reduce of 4 float32", [](Communicator& c) {
+    return c.AllReduce(ZeroTensor(DType::kFloat32, {c.rank() == 1 ? 4 : 3}));
+  });
+  expect("rank 0 called all-reduce of 3 float64", [](Communicator& c) {
+    return c.AllReduce(ZeroTensor(c.rank() == 0 ? DType::kFloat64 : DType::kFloat32, {3}));
+  });
+  expect("rank 1 called all-reduce (maximum) of 3 float32", [](Communicator& c) {
+    return c.AllReduce(ZeroTensor(DType::kFloat32, {3}),
+                       c.rank() == 1 ? ReduceOp::kMax : ReduceOp::kMin);
+  });
+  expect("rank 1 called barrier", [](Communicator& c) {
+    return c.rank() == 1 ? c.Barrier() : c.Broadcast(ZeroTensor(DType::kFloat32, {3}), 0);
+  });
+  expect("broadcast of 3 float32 from rank 1", [](Communicator& c) {
+    return c.Broadcast(ZeroTensor(DType::kFloat32, {3}), c.rank() == 1 ? 1 : 0);
+  });
+  expect("message number 0 from rank 0 to rank 1 differs", [](Communicator& c) {
+    const Tensor x = ZeroTensor(DType::kInt32, {3 + c.rank()});
+    if (c.rank() > 1) return c.Barrier();
+    return c.rank() == 0 ? c.Send(x, 1) : c.Receive(x, 0);
+  });
+}
+
+TEST_P(CommunicatorConformance, ABadArgumentOnOneRankReachesTheOthers) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              const Tensor x = ZeroTensor(DType::kFloat32, {3});
+              return ExpectError(c.AllReduce(c.rank() == 1 ? Tensor() : x),
+                                 absl::StatusCode::kInvalidArgument,
+                                 "all-reduce: a tensor is empty");
+            }));
+}
+
+TEST_P(CommunicatorConformance, GivingUpTellsTheOthersWhy) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              DTNN_RETURN_IF_ERROR(c.Barrier());
+              if (c.rank() == 1) c.Abort(absl::DataLossError("image 7 is corrupt"));
+              const absl::Status status = c.AllReduce(ZeroTensor(DType::kFloat32, {5}));
+              DTNN_RETURN_IF_ERROR(Expect(c.lost().empty(), "lost"));
+              return ExpectError(status, absl::StatusCode::kDataLoss,
+                                 "rank 1 gave up: image 7 is corrupt");
+            }));
+}
+
+TEST_P(CommunicatorConformance, ARankThatLeavesIsMissedAtOnce) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  const int last = ranks() - 1;
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              DTNN_RETURN_IF_ERROR(c.Barrier());
+              if (c.rank() == last) return absl::OkStatus();
+              DTNN_RETURN_IF_ERROR(ExpectError(
+                  c.AllReduce(ZeroTensor(DType::kFloat32, {70000})), absl::StatusCode::kUnavailable,
+                  absl::StrCat("rank ", last, " left the group before collective")));
+              return Expect(c.lost() == std::vector<int>{last}, "lost");
+            }));
+}
+
+TEST_P(CommunicatorConformance, ASenderThatLeavesIsMissedAtOnce) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              const Tensor x = ZeroTensor(DType::kInt32, {2});
+              if (c.rank() == 1) return c.Send(x, 0);
+              if (c.rank() > 1) return absl::OkStatus();
+              DTNN_RETURN_IF_ERROR(c.Receive(x, 1));
+              return ExpectError(c.Receive(x, 1), absl::StatusCode::kUnavailable,
+                                 "rank 1 left the group before message number 1 from rank 1");
+            }));
+}
+
+TEST_P(CommunicatorConformance, ALateRankIsWarnedAboutAndThenGivenUp) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  const int last = ranks() - 1;
+  std::atomic<int> warnings{0}, good_warnings{0};
+  CommunicatorOptions options;
+  options.timeout = kShort;
+  options.warn_after = kShort / 2;
+  const std::string text = absl::StrCat("for rank ", last, ", which did not call it");
+  options.warn = [&](std::string_view line) {
+    warnings += line.find("all-reduce") != line.npos;
+    good_warnings += line.find(text) != line.npos && line.find("all-reduce of 8") != line.npos &&
+                     line.find("has waited") != line.npos && line.find("gives up") != line.npos;
+  };
+  std::atomic<int> waited{0};
+  EXPECT_EQ(absl::OkStatus(),
+            Run(
+                [&](Communicator& c) {
+                  DTNN_RETURN_IF_ERROR(c.Barrier(milliseconds(60'000)));
+                  if (c.rank() == last) {
+                    c.AwaitDeparture(0, milliseconds(60'000));
+                    return ExpectError(c.Barrier(), absl::StatusCode::kDeadlineExceeded, text);
+                  }
+                  ++waited;
+                  DTNN_RETURN_IF_ERROR(ExpectError(c.AllReduce(ZeroTensor(DType::kFloat32, {8})),
+                                                   absl::StatusCode::kDeadlineExceeded, text));
+                  return Expect(c.lost() == std::vector<int>{last}, "lost");
+                },
+                options));
+  EXPECT_EQ(warnings, waited);
+  EXPECT_EQ(good_warnings, warnings);
+}
+
+TEST_P(CommunicatorConformance, AnInterruptionEndsAWaitSoon) {
+  if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
+  CommunicatorOptions options;
+  options.timeout = std::chrono::minutes(5);
+  std::atomic<bool> begun{false};
+  options.interrupted = [&] { return begun.load(); };
+  options.grace = kShort;
+  EXPECT_EQ(absl::OkStatus(), Run(
+                                  [&](Communicator& c) {
+                                    DTNN_RETURN_IF_ERROR(c.Barrier());
+                                    if (c.rank() == ranks() - 1) {
+                                      c.AwaitDeparture(0);
+                                      return absl::OkStatus();
+                                    }
+                                    begun = true;
+                                    return ExpectError(
+                                        c.AllReduce(ZeroTensor(DType::kFloat32, {8})),
+                                        absl::StatusCode::kUnavailable,
+                                        absl::StrCat("for rank ", ranks() - 1,
+                                                     ", which did not call it, when it was asked"));
+                                  },
+                                  options));
+}
+
+TEST_P(CommunicatorConformance, ADepartureIsAwaited) {
+  std::atomic<double> left{0}, returned{1e300};
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              DTNN_RETURN_IF_ERROR(c.Barrier());
+              if (c.rank() == 0) {
+                for (const double begin = Now(); Now() < begin + 5e7;) continue;
+                left = Now();
+                return absl::OkStatus();
+              }
+              c.AwaitDeparture(0);
+              if (c.rank() == 1) returned = Now();
+              return Expect(c.lost().empty(), "lost");
+            }));
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              const Tensor latest = testing::TensorOf(DType::kFloat64, {1}, {left});
+              const Tensor earliest = testing::TensorOf(DType::kFloat64, {1}, {returned});
+              DTNN_RETURN_IF_ERROR(c.AllReduce(latest, ReduceOp::kMax));
+              DTNN_RETURN_IF_ERROR(c.AllReduce(earliest, ReduceOp::kMin));
+              return Expect(*latest.data<double>() <= *earliest.data<double>(), "returned early");
+            }));
+}
+
+TEST_P(CommunicatorConformance, ADepartureIsAwaitedAfterTheGroupBroke) {
+  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+              c.Abort(absl::CancelledError("enough"));
+              if (c.rank() > 0) c.AwaitDeparture(0);
+              return absl::OkStatus();
+            }));
+}
+
+TEST_P(CommunicatorConformance, GroupsComeAndGo) {
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
+                const Tensor x = testing::TensorOf(DType::kInt32, {1}, {double(i)});
+                DTNN_RETURN_IF_ERROR(c.AllReduce(x));
+                return Expect(*x.data<int32_t>() == i * ranks(), "sum");
+              }));
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,16 @@
+// The main of a dtnn_mpi_test: starts MPI, insists on the number of ranks that the rule promised,
+// and runs all tests on every rank. Tests may break communicators as long as no rank dies.
+
+#ifndef DTNN_COMM_TESTING_MPI_TEST_H_
+#define DTNN_COMM_TESTING_MPI_TEST_H_
+
+#include "comm/mpi/mpi_process.h"
+
+namespace dtnn {
+
+// This rank, from main's begin to its end.
+MpiProcess& MpiTestProcess();
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_TESTING_MPI_TEST_H_
