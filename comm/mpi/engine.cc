@@ -256,9 +256,9 @@ void Engine::AwaitDeparture(Group& group, int rank, milliseconds timeout) {
   }
 }
 
-void Engine::Break(Group& group, const absl::Status& why) {
+void Engine::GiveUp(Group& group, const absl::Status& why) {
   std::lock_guard lock(mutex_);
-  group.Break(why, {});
+  group.Break(why, {rank_});
   broken_ = true;
 }
 

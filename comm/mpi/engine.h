@@ -45,7 +45,7 @@ class Engine {
   std::shared_ptr<Operation> Start(Group& group, const Collective& call);
   absl::Status Await(Group& group, const Operation& operation);
   void AwaitDeparture(Group& group, int rank, std::chrono::milliseconds timeout);
-  void Break(Group& group, const absl::Status& why);
+  void GiveUp(Group& group, const absl::Status& why);
   void Leave(const std::shared_ptr<Group>& group);
   std::vector<int> Lost(Group& group);
 

@@ -38,8 +38,8 @@ class MpiCommunicator : public Communicator {
   ~MpiCommunicator() override { engine_.Leave(group_); }
 
   void Abort(const absl::Status& why) override {
-    engine_.Break(*group_, absl::Status(why.code(), absl::StrCat("rank ", rank(), " gave up: ",
-                                                                 std::string(why.message()))));
+    engine_.GiveUp(*group_, absl::Status(why.code(), absl::StrCat("rank ", rank(), " gave up: ",
+                                                                  std::string(why.message()))));
   }
   std::vector<int> lost() const override { return engine_.Lost(*group_); }
   void AwaitDeparture(int other, Timeout timeout) override {
