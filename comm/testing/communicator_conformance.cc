@@ -292,6 +292,7 @@ TEST_P(CommunicatorConformance, MessagesDoNotWaitForCollectivesNorTheOtherWayRou
 // The options under which calls that differ are found.
 CommunicatorOptions Checked() {
   CommunicatorOptions options;
+  options.timeout = std::chrono::minutes(1);
   options.check_calls = true;
   return options;
 }
@@ -304,8 +305,10 @@ TEST_P(CommunicatorConformance, MismatchesNameBothSidesOnAllRanks) {
         absl::OkStatus(),
         Run(
             [&](Communicator& c) {
-              DTNN_RETURN_IF_ERROR(c.Barrier());
-              const absl::Status status = call(c);
+              // Where two ranks find the difference between them, others may still be on their way
+              // out of the barrier.
+              absl::Status status = c.Barrier();
+              if (status.ok()) status = call(c);
               DTNN_RETURN_IF_ERROR(ExpectError(status, absl::StatusCode::kInvalidArgument, text));
               DTNN_RETURN_IF_ERROR(Expect(c.lost().empty(), "lost"));
               return Expect(c.Barrier() == status, "the group is not broken");
@@ -351,7 +354,6 @@ TEST_P(CommunicatorConformance, ABadArgumentOnOneRankReachesTheOthers) {
 TEST_P(CommunicatorConformance, GivingUpTellsTheOthersWhy) {
   if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
   EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
-              DTNN_RETURN_IF_ERROR(c.Barrier());
               if (c.rank() == 1) c.Abort(absl::DataLossError("image 7 is corrupt"));
               const absl::Status status = c.AllReduce(ZeroTensor(DType::kFloat32, {5}));
               DTNN_RETURN_IF_ERROR(Expect(c.lost() == std::vector<int>{1}, "lost"));

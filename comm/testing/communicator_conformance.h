@@ -8,6 +8,7 @@
 #ifndef DTNN_COMM_TESTING_COMMUNICATOR_CONFORMANCE_H_
 #define DTNN_COMM_TESTING_COMMUNICATOR_CONFORMANCE_H_
 
+#include <chrono>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -33,8 +34,14 @@ struct RanksUnderTest {
 class CommunicatorConformance : public ::testing::TestWithParam<RanksUnderTest> {
  protected:
   int ranks() const { return GetParam().size; }
+  // A hang tells who waits for whom before a test's own time is up.
+  static CommunicatorOptions Options() {
+    CommunicatorOptions options;
+    options.timeout = std::chrono::minutes(1);
+    return options;
+  }
   absl::Status Run(absl::FunctionRef<absl::Status(Communicator&)> body,
-                   const CommunicatorOptions& options = {}) const {
+                   const CommunicatorOptions& options = Options()) const {
     return GetParam().run(body, options);
   }
 };
