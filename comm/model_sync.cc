@@ -21,6 +21,28 @@ double Unnormalised(RankWeighting weighting, double samples, double least, doubl
   return 1;
 }
 
+bool CanScale(const Tensor& tensor) {
+  return !tensor.empty() && tensor.dense() && IsFloating(tensor.dtype()) &&
+         tensor.buffer()->host_accessible();
+}
+
+void ScaleInto(double factor, const Tensor& from, const Tensor& to) {
+  assert(CanScale(from) && CanScale(to));
+  DispatchFloating(from.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* const x = from.data<T>();
+    T* const y = to.data<T>();
+    constexpr int64_t kGrain = 1 << 14;
+    ParallelFor(0, from.num_elements(), kGrain, [&](int64_t begin, int64_t end) {
+      if (factor == 0) {
+        std::fill(y + begin, y + end, T(0));
+      } else {
+        for (int64_t i = begin; i < end; ++i) y[i] = T(double(x[i]) * factor);
+      }
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<double> RankWeights(RankWeighting weighting, std::span<const int64_t> samples,
@@ -61,27 +83,19 @@ SyncDecision DecideSync(const ModelSyncOptions& options, int64_t batch,
   return decision;
 }
 
-absl::Status WeightedSum(Communicator& communicator, double weight, const Tensor& tensor) {
-  if (tensor.empty() || !tensor.dense() || !IsFloating(tensor.dtype()) ||
-      !tensor.buffer()->host_accessible()) {
+void Scale(double factor, const Tensor& x) { ScaleInto(factor, x, x); }
+
+absl::Status WeightedSum(Communicator& communicator, double weight, const Tensor& tensor,
+                         const Tensor& sum) {
+  if (!CanScale(tensor) || !CanScale(sum) || sum.dtype() != tensor.dtype() ||
+      sum.num_elements() != tensor.num_elements()) {
     absl::Status status = absl::InvalidArgumentError(
-        "a weighted sum over ranks takes a dense tensor of float32 or float64 on the host");
+        "a weighted sum over ranks takes dense tensors of float32 or float64 on the host");
     communicator.Abort(status);
     return status;
   }
-  DispatchFloating(tensor.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    T* const x = tensor.data<T>();
-    constexpr int64_t kGrain = 1 << 14;
-    ParallelFor(0, tensor.num_elements(), kGrain, [&](int64_t begin, int64_t end) {
-      if (weight == 0) {
-        std::fill(x + begin, x + end, T(0));
-      } else {
-        for (int64_t i = begin; i < end; ++i) x[i] = T(double(x[i]) * weight);
-      }
-    });
-  });
-  return communicator.AllReduce(tensor);
+  ScaleInto(weight, tensor, sum);
+  return communicator.AllReduce(sum);
 }
 
 }  // namespace dtnn

@@ -58,10 +58,15 @@ struct SyncDecision {
 SyncDecision DecideSync(const ModelSyncOptions& options, int64_t batch,
                         std::span<const int64_t> samples, const std::vector<bool>& has_data);
 
-// Every rank's tensor becomes the sum over the ranks of weight * tensor, with the same bits on all;
-// `weight` is this rank's. A rank of weight 0 adds nothing, whatever its tensor holds. Dense
-// float32 or float64 on the host. Cost: one all-reduce.
-absl::Status WeightedSum(Communicator& communicator, double weight, const Tensor& tensor);
+// x = factor * x, and zeros for factor 0 whatever x holds. Dense float32 or float64 on the host.
+void Scale(double factor, const Tensor& x);
+
+// `sum` becomes the sum over the ranks of weight * tensor, with the same bits on all; `weight` is
+// this rank's. A rank of weight 0 adds nothing, whatever its tensor holds. Dense float32 or float64
+// on the host, of one size; `sum` may be the tensor itself, which is else left alone: an exchange
+// that fails then spoils nothing. Cost: one all-reduce.
+absl::Status WeightedSum(Communicator& communicator, double weight, const Tensor& tensor,
+                         const Tensor& sum);
 
 }  // namespace dtnn
 

@@ -17,6 +17,7 @@ using ::dtnn::testing::Close;
 using ::dtnn::testing::RandomTensor;
 using ::dtnn::testing::TensorOf;
 using ::dtnn::testing::Values;
+using ::dtnn::testing::ZeroTensor;
 using enum RankWeighting;
 using Mask = std::vector<bool>;
 using Samples = std::vector<int64_t>;
@@ -132,7 +133,11 @@ TEST(WeightedSumTest, IsTheSumWithTheSameBitsOnAllRanks) {
         const absl::Status status = RunRanks(3, [&](Communicator& communicator) {
           const int rank = communicator.rank();
           const Tensor x = RandomTensor(dtype, {size}, uint64_t(rank));
-          DTNN_RETURN_IF_ERROR(WeightedSum(communicator, weights[size_t(rank)], x));
+          const Tensor sum = ZeroTensor(dtype, {size});
+          DTNN_RETURN_IF_ERROR(WeightedSum(communicator, weights[size_t(rank)], x, sum));
+          EXPECT_EQ(Values(x), Values(RandomTensor(dtype, {size}, uint64_t(rank))));
+          DTNN_RETURN_IF_ERROR(WeightedSum(communicator, weights[size_t(rank)], x, x));
+          EXPECT_EQ(Values(x), Values(sum)) << "in place";
           results[rank] = Values(x);
           return absl::OkStatus();
         });
@@ -151,7 +156,7 @@ TEST(WeightedSumTest, AWeightOfZeroHidesWhateverIsThere) {
   const absl::Status status = RunRanks(4, [&](Communicator& communicator) {
     const int rank = communicator.rank();
     const Tensor x = TensorOf(DType::kFloat64, {2}, {rank < 3 ? bad[rank] : 8, 3});
-    DTNN_RETURN_IF_ERROR(WeightedSum(communicator, rank < 3 ? 0 : 1, x));
+    DTNN_RETURN_IF_ERROR(WeightedSum(communicator, rank < 3 ? 0 : 1, x, x));
     EXPECT_EQ(Values(x), (std::vector<double>{8, 3}));
     return absl::OkStatus();
   });
@@ -161,7 +166,8 @@ TEST(WeightedSumTest, AWeightOfZeroHidesWhateverIsThere) {
 TEST(WeightedSumTest, WhatCannotBeScaledEndsAllRanks) {
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
     const DType dtype = communicator.rank() == 0 ? DType::kInt32 : DType::kFloat32;
-    return WeightedSum(communicator, 0.5, TensorOf(dtype, {2}, {1, 2}));
+    const Tensor x = TensorOf(dtype, {2}, {1, 2});
+    return WeightedSum(communicator, 0.5, x, x);
   });
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
 }
