@@ -1,11 +1,11 @@
 #include "models/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "comm/model_sync.h"
 #include "models/sampler_settings.h"
 #include "tensor/status_macros.h"
 
@@ -17,7 +17,11 @@ Trainer::Trainer(const Graph& graph, ParameterStore& store, DeviceContext& conte
       store_(&store),
       context_(&context),
       options_(options),
-      learning_rate_(options.learning_rate) {
+      learning_rate_(options.learning_rate),
+      sync_(options.communicator, {.models = options.model_sync,
+                                   .at_start = options.initial_model_sync,
+                                   .at_end = options.final_model_sync,
+                                   .common_statistics = options.sync_batch_norm}) {
   if (options.sync_batch_norm && options.communicator != nullptr) {
     exchange_.emplace(*options.communicator);
   }
@@ -34,7 +38,14 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const Graph& graph, Par
         "a trainer accumulates over 1 batch or more, not ", options.accumulate_steps,
         ", and clips to a norm above 0 or not at all (0), not to ", options.clip_norm));
   }
-  return std::unique_ptr<Trainer>(new Trainer(graph, store, context, options));
+  if (options.sync_batch_norm && options.model_sync.frequency != 0) {
+    return absl::InvalidArgumentError(
+        "synchronised batch normalisation needs all ranks in every step; models that are "
+        "synchronised now and then take steps on their own");
+  }
+  std::unique_ptr<Trainer> trainer(new Trainer(graph, store, context, options));
+  DTNN_RETURN_IF_ERROR(trainer->sync_.Check());
+  return trainer;
 }
 
 absl::StatusOr<std::unique_ptr<Plan>> Trainer::Compile(int64_t batch, bool training) {
@@ -64,10 +75,7 @@ absl::Status Trainer::PrepareForTraining(int64_t max_batch) {
       DTNN_ASSIGN_OR_RETURN(settled_statistics_,
                             Tensor::Zeros(store_->dtype(), store_->statistics().shape()));
     }
-    if (options_.communicator != nullptr) {
-      DTNN_RETURN_IF_ERROR(options_.communicator->Broadcast(store_->all_values(), /*root=*/0));
-      store_->MarkChanged();
-    }
+    DTNN_RETURN_IF_ERROR(sync_.BeginTraining(*store_));
     DTNN_ASSIGN_OR_RETURN(updater_, Updater::Create(*store_, *context_, *options_.optimizer,
                                                     {.clip_norm = options_.clip_norm,
                                                      .whole_steps = options_.whole_steps,
@@ -99,18 +107,6 @@ absl::Status Trainer::Combine(std::vector<double>& values) {
   return absl::OkStatus();
 }
 
-// Gives all ranks the mean of their running statistics.
-absl::Status Trainer::AverageStatistics() {
-  const Tensor statistics = store_->statistics();
-  if (!std::exchange(statistics_differ_, false) || statistics.empty()) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(SaveStatistics());
-  store_->MarkChanged();
-  const absl::Status status =
-      WeightedSum(*options_.communicator, 1.0 / double(options_.communicator->size()), statistics);
-  if (!status.ok()) DTNN_RETURN_IF_ERROR(RestoreStatistics());
-  return status;
-}
-
 // A rank that cannot go on tells the others, which would wait for it otherwise.
 absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
                               std::span<Callback* const> callbacks) {
@@ -119,50 +115,54 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
   return status;
 }
 
+absl::Status Trainer::EvaluateBatch(const Batch& batch, const Pass& pass, Averages& averages) {
+  DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch.x, batch.targets));
+  const double loss = evaluation_plan_->LossSum();
+  if (!std::isfinite(loss)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the loss is ", loss, " in ",
+        pass.kind == Pass::Kind::kValidation ? "validation" : "the test", " after ", steps_done_,
+        " steps: the parameters are no use; lower the learning rate, now ", step_learning_rate()));
+  }
+  return averages.Add(loss, evaluation_plan_->predictions(), batch.targets);
+}
+
 // One pass over the loader, training or evaluating by the kind of the pass. Leaves `averages` with
 // all ranks' figures, unless stopped before the end.
 absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
                                  std::span<Callback* const> callbacks) {
   const bool training = pass.kind == Pass::Kind::kTraining;
-  DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(loader.max_batch())
-                                : PrepareForEvaluation(loader.max_batch()));
+  const int64_t max_batch = std::max<int64_t>(1, loader.max_batch());
+  DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(max_batch) : PrepareForEvaluation(max_batch));
+  DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(loader, options_.communicator));
+  if (training) sync_.set_shares(shares);
   if (!training || step_in_epoch_ == 0) {
     averages = Averages(options_.figures, graph_.output_shape()[0]);
     if (training) trained_by_all_ = false;
   }
   pass.averages = &averages;
-  pass.samples = loader.samples();
-  pass.steps = loader.steps();
+  pass.samples = shares.total();
+  pass.steps = shares.steps();
   pass.step = training ? step_in_epoch_ : 0;
-  pass.done = loader.SamplesBefore(pass.step);
+  pass.done = shares.SamplesBefore(pass.step);
   if (training) batches_done_ = pass.epoch * pass.steps + pass.step;
   for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassBegin(pass));
   loader.StartEpoch(pass.epoch, pass.step);
-  for (;;) {
+  while (pass.step < pass.steps) {
     DTNN_ASSIGN_OR_RETURN(const Batch* batch, loader.Next());
-    if (batch == nullptr) break;
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchBegin(pass));
     if (training) {
-      DTNN_RETURN_IF_ERROR(Step(*batch, &averages, pass.step + 1 == pass.steps));
-    } else {
-      DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch->x, batch->targets));
-      const double loss = evaluation_plan_->LossSum();
-      if (!std::isfinite(loss)) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            "the loss is ", loss, " in ",
-            pass.kind == Pass::Kind::kValidation ? "validation" : "the test", " after ",
-            steps_done_, " steps: the parameters are no use; lower the learning rate, now ",
-            step_learning_rate()));
-      }
-      DTNN_RETURN_IF_ERROR(averages.Add(loss, evaluation_plan_->predictions(), batch->targets));
+      const bool last = pass.step + 1 == pass.steps;
+      DTNN_RETURN_IF_ERROR(Step(batch == nullptr ? Batch() : *batch, &averages, last));
+    } else if (batch != nullptr) {
+      DTNN_RETURN_IF_ERROR(EvaluateBatch(*batch, pass, averages));
     }
-    ++pass.step;
-    pass.done += batch->global_count;
+    pass.done = shares.SamplesBefore(++pass.step);
     if (training) step_in_epoch_ = pass.step;
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchEnd(pass));
     if (stopped_) return absl::OkStatus();
   }
-  if (training) DTNN_RETURN_IF_ERROR(AverageStatistics());
+  if (training) DTNN_RETURN_IF_ERROR(sync_.AverageStatistics(*store_));
   if (!training || !std::exchange(trained_by_all_, true)) {
     std::vector<double> sums = averages.ToDoubles();
     DTNN_RETURN_IF_ERROR(Combine(sums));
@@ -181,6 +181,18 @@ absl::Status Trainer::CheckSampler(const Loader& training) {
                      Describe(sampler_), "; it cannot go on with ", Describe(now)));
   }
   sampler_ = now;
+  return absl::OkStatus();
+}
+
+// What each rank has of the epochs to come.
+absl::Status Trainer::AgreeOnShares(const Loader& training) {
+  DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(training, options_.communicator));
+  if (exchange_ && shares.own_data()) {
+    return absl::InvalidArgumentError(
+        "synchronised batch normalisation needs all ranks in every step, hence common data; ranks "
+        "with data of their own take different numbers of steps");
+  }
+  sync_.set_shares(shares);
   return absl::OkStatus();
 }
 
@@ -212,8 +224,10 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
   stopped_ = std::exchange(ended_, false);
   if (stopped_) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(CheckSampler(training));
+  DTNN_RETURN_IF_ERROR(AgreeOnShares(training));
   DTNN_RETURN_IF_ERROR(RunEpochs(training, validation, epochs, callbacks));
-  return AverageStatistics();
+  // An epoch left in its middle is gone on with as it is.
+  return step_in_epoch_ == 0 ? sync_.EndTraining(*store_) : sync_.AverageStatistics(*store_);
 }
 
 absl::StatusOr<Averages> Trainer::Evaluate(Loader& loader, std::span<Callback* const> callbacks) {

@@ -30,6 +30,7 @@
 #include "models/graph.h"
 #include "models/parameter_store.h"
 #include "models/plan.h"
+#include "models/synchronization.h"
 #include "models/training_state.h"
 #include "models/updater.h"
 #include "optim/optimizer.h"
@@ -52,6 +53,11 @@ struct TrainerOptions {
   // Batch normalisation sees the samples of all ranks in a training step; else each rank normalises
   // its own with their statistics, and running statistics are averaged over the ranks.
   bool sync_batch_norm = false;
+  // With their defaults, and common data, models are alike on all ranks (models/synchronization.h).
+  // Loaders made for one rank while there are several: each rank trains and evaluates on data of
+  // its own, in as many steps as the rank with the most.
+  ModelSyncOptions model_sync = {};
+  bool initial_model_sync = true, final_model_sync = true;
   GradientReducerOptions reducer = {};  // how gradients are exchanged
   // A step that fails leaves everything as it was behind the update before: parameters, running
   // statistics, figures. StateAlone() can then be saved, for instance when a rank was lost. Updates
@@ -97,7 +103,8 @@ class Trainer {
 
   // One batch: the body of Train, for benchmarks and loops of one's own. Adds the batch's figures
   // to `averages` where it is not null. Every accumulate_steps-th call updates the parameters, and
-  // one with `last`. PrepareForTraining comes first.
+  // one with `last`. A batch without samples is the part of a rank whose data have come to their
+  // end. PrepareForTraining comes first.
   absl::Status Step(const Batch& batch, Averages* averages, bool last = false);
   // Whether all gradients are in the parameters: only then State() is complete.
   bool settled() const { return pending_batches_ == 0; }
@@ -109,7 +116,7 @@ class Trainer {
   void set_learning_rate(double rate) { learning_rate_ = rate; }
   void set_learning_rate_factor(double factor) { learning_rate_factor_ = factor; }
   double step_learning_rate() const { return learning_rate_ * learning_rate_factor_; }
-  // Updates of the parameters.
+  // Updates of the parameters, on whichever rank had data.
   int64_t steps_done() const { return steps_done_; }
   // What the exchange of gradients has cost this trainer's steps so far beyond what hid behind the
   // backward pass and the updates; waiting for slower ranks included.
@@ -131,8 +138,11 @@ class Trainer {
                           std::span<Callback* const> callbacks);
   absl::Status RunEpochs(Loader& training, Loader* validation, int64_t epochs,
                          std::span<Callback* const> callbacks);
+  absl::Status EvaluateBatch(const Batch& batch, const Pass& pass, Averages& averages);
   absl::Status CheckSampler(const Loader& training);
+  absl::Status AgreeOnShares(const Loader& training);
   absl::Status Diverged(const Batch& batch, double loss);
+  int64_t SamplesOf(const Batch& batch) const;
   absl::Status RunStep(const Batch& batch, bool watched, bool last);
   absl::Status Remember();
   absl::Status Undo();
@@ -142,7 +152,6 @@ class Trainer {
   absl::Status Update();
   absl::StatusOr<TrainingState> StateWith(bool all_ranks);
   absl::Status Combine(std::vector<double>& values);
-  absl::Status AverageStatistics();
   absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
 
   const Graph graph_;
@@ -152,19 +161,21 @@ class Trainer {
   double learning_rate_, learning_rate_factor_ = 1;
   int64_t steps_done_ = 0, batches_done_ = 0, epochs_done_ = 0;
   int64_t pending_batches_ = 0;  // whose gradients wait for an update
-  int64_t first_samples_ = 0;    // of the first of them, over all ranks: what scaled the gradients
+  // Of the first of them: what scaled the gradients. Over all ranks, or, where gradients are means
+  // of ranks, of this one.
+  int64_t first_samples_ = 0;
   int64_t pending_samples_ = 0;  // of all of them
   int64_t step_in_epoch_ = 0;    // batches of the epoch in progress that are done
   Averages trained_;             // of those batches
   bool trained_by_all_ = false;  // all ranks' figures; else of this rank
   SamplerSettings sampler_;      // of the last Train, or of the run that was restored
   bool stopped_ = false;
-  bool ended_ = false;              // by a callback, in the run that was restored
-  bool statistics_differ_ = false;  // between ranks, each of which has tracked its own samples
+  bool ended_ = false;  // by a callback, in the run that was restored
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
   std::unique_ptr<Add> add_;
   Tensor accumulated_;                            // gradients of the batches that wait
   std::optional<CommunicatorExchange> exchange_;  // of synchronised batch normalisation
+  Synchronization sync_;
   std::unique_ptr<Updater> updater_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;
   // With whole_steps, what a failure goes back to. Step and figures: where batches may wait.

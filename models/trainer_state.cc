@@ -34,7 +34,7 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
     return absl::FailedPreconditionError(
         "the state of a run is complete only behind an update of the parameters");
   }
-  if (all_ranks) DTNN_RETURN_IF_ERROR(AverageStatistics());
+  if (all_ranks) DTNN_RETURN_IF_ERROR(sync_.AverageStatistics(*store_));
   TrainingState state{.epoch = epochs_done_,
                       .step_in_epoch = step_in_epoch_,
                       .steps_done = steps_done_,

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "comm/model_sync.h"
 #include "models/trainer.h"
 #include "tensor/status_macros.h"
 
@@ -14,7 +16,8 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages, bool last) {
     return absl::FailedPreconditionError("Trainer::Step was called before PrepareForTraining");
   }
   if (settled()) {
-    first_samples_ = batch.global_count;
+    sync_.BeginUpdate(steps_done_, step_in_epoch_);
+    first_samples_ = SamplesOf(batch);
     DTNN_RETURN_IF_ERROR(Remember());
   }
   const absl::Status status = RunStep(batch, /*watched=*/averages != nullptr, last);
@@ -22,25 +25,39 @@ absl::Status Trainer::Step(const Batch& batch, Averages* averages, bool last) {
     DTNN_RETURN_IF_ERROR(Undo());
     return status;
   }
-  if (averages == nullptr) return absl::OkStatus();
-  return averages->Add(training_plan_->LossSum(), training_plan_->predictions(), batch.targets);
+  if (averages != nullptr && batch.count > 0) {
+    DTNN_RETURN_IF_ERROR(
+        averages->Add(training_plan_->LossSum(), training_plan_->predictions(), batch.targets));
+  }
+  if (!settled()) return absl::OkStatus();
+  const absl::Status synchronised = sync_.EndUpdate(*store_);
+  if (!synchronised.ok()) ++step_in_epoch_;  // what failed came after this one
+  return synchronised;
+}
+
+// What a batch adds to the number that gradients are divided by.
+int64_t Trainer::SamplesOf(const Batch& batch) const {
+  return sync_.means_of_ranks() ? batch.count : batch.global_count;
 }
 
 // A step whose loss is `watched` fails where that is no number.
 absl::Status Trainer::RunStep(const Batch& batch, bool watched, bool last) {
   Plan::GradientsReady ready;
   if (options_.accumulate_steps == 1) {
-    DTNN_RETURN_IF_ERROR(updater_->Begin(store_->gradients()));
+    DTNN_RETURN_IF_ERROR(updater_->Begin(store_->gradients(), sync_.exchanges()));
     ready = [this](int64_t from) { updater_->Ready(from); };
   }
-  DTNN_RETURN_IF_ERROR(training_plan_->ForwardBackward(
-      batch.x, batch.targets, 1.0 / double(first_samples_), batches_done_, ready));
-  const double loss = watched ? training_plan_->LossSum() : 0;
-  if (!std::isfinite(loss)) return Diverged(batch, loss);
-  statistics_differ_ = options_.communicator != nullptr && !exchange_;
+  if (batch.count == 0) {
+    DTNN_RETURN_IF_ERROR(context_->FillZero(store_->gradients()));
+  } else {
+    DTNN_RETURN_IF_ERROR(training_plan_->ForwardBackward(
+        batch.x, batch.targets, sync_.weight() / double(first_samples_), batches_done_, ready));
+    const double loss = watched ? training_plan_->LossSum() : 0;
+    if (!std::isfinite(loss)) return Diverged(batch, loss);
+  }
   ++batches_done_;
   ++pending_batches_;
-  pending_samples_ += batch.global_count;
+  pending_samples_ += SamplesOf(batch);
   if (options_.accumulate_steps > 1) DTNN_RETURN_IF_ERROR(Accumulate());
   return last || pending_batches_ == options_.accumulate_steps ? Update() : absl::OkStatus();
 }
@@ -85,12 +102,18 @@ absl::Status Trainer::Accumulate() {
 
 // One step of the optimizer with the gradients of the batches that wait.
 absl::Status Trainer::Update() {
-  if (options_.accumulate_steps > 1) DTNN_RETURN_IF_ERROR(updater_->Begin(accumulated_));
-  DTNN_RETURN_IF_ERROR(
-      updater_->Finish({.learning_rate = step_learning_rate(),
-                        .step = steps_done_ + 1,
-                        // 1 without accumulation.
-                        .gradient_scale = double(first_samples_) / double(pending_samples_)}));
+  // 1 without accumulation.
+  double scale = pending_samples_ == 0 ? 1 : double(first_samples_) / double(pending_samples_);
+  if (options_.accumulate_steps > 1) {
+    // Means of ranks are scaled before they are added up: each has its own number of samples.
+    if (sync_.means_of_ranks()) Scale(std::exchange(scale, 1), accumulated_);
+    DTNN_RETURN_IF_ERROR(updater_->Begin(accumulated_, sync_.exchanges()));
+  }
+  // Without samples of its own or of others, a rank stays where it is.
+  if (pending_samples_ > 0 || sync_.exchanges()) {
+    DTNN_RETURN_IF_ERROR(updater_->Finish(
+        {.learning_rate = step_learning_rate(), .step = steps_done_ + 1, .gradient_scale = scale}));
+  }
   ++steps_done_;
   pending_batches_ = pending_samples_ = 0;
   return absl::OkStatus();

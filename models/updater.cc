@@ -53,9 +53,10 @@ absl::Status Updater::AddPart(DeviceContext& context, const Optimizer& optimizer
   return absl::OkStatus();
 }
 
-absl::Status Updater::Begin(const Tensor& gradients) {
+absl::Status Updater::Begin(const Tensor& gradients, bool exchange) {
   gradients_ = gradients;
-  return reducer_ ? reducer_->Begin(gradients) : absl::OkStatus();
+  exchanges_ = exchange && reducer_.has_value();
+  return exchanges_ ? reducer_->Begin(gradients) : absl::OkStatus();
 }
 
 absl::Status Updater::Finish(const UpdateStep& step) {
@@ -67,8 +68,8 @@ absl::Status Updater::Finish(const UpdateStep& step) {
 }
 
 absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
-  const bool at_the_end = options_.whole_steps || sum_of_squares_ != nullptr || !reducer_;
-  if (reducer_) {
+  const bool at_the_end = options_.whole_steps || sum_of_squares_ != nullptr || !exchanges_;
+  if (exchanges_) {
     DTNN_RETURN_IF_ERROR(reducer_->Finish([&](size_t bucket) {
       return at_the_end ? absl::OkStatus() : Follow(parts_[bucket], step);
     }));

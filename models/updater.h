@@ -46,11 +46,11 @@ class Updater {
                                                          const UpdaterOptions& options);
 
   // An update from `gradients`, laid out as the store's. Finish leaves their sum over the ranks
-  // there.
-  absl::Status Begin(const Tensor& gradients);
+  // there, unless this rank alone takes this update.
+  absl::Status Begin(const Tensor& gradients, bool exchange = true);
   // All gradients from element `from` on are final: their exchange may start.
   void Ready(int64_t from) {
-    if (reducer_) reducer_->Ready(from);
+    if (exchanges_) reducer_->Ready(from);
   }
   absl::Status Finish(const UpdateStep& step);
 
@@ -80,6 +80,7 @@ class Updater {
   std::vector<Part> parts_;  // in the order of their exchange
   std::unique_ptr<SumOfSquares> sum_of_squares_;
   Tensor gradients_;
+  bool exchanges_ = false;     // in the update in progress
   std::vector<Tensor> slots_;  // of the part at work
   bool torn_ = false;
   std::optional<GradientReducer> reducer_;
