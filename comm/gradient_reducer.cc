@@ -23,11 +23,13 @@ class Stopwatch {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-std::vector<GradientReducer::Bucket> MakeBuckets(DType dtype, int64_t elements,
-                                                 int64_t bucket_bytes) {
+}  // namespace
+
+std::vector<GradientReducer::Bucket> GradientReducer::Cut(DType dtype, int64_t elements,
+                                                          int64_t bucket_bytes) {
   const int64_t align = int64_t(Buffer::kAlignment / SizeOf(dtype));
   const int64_t most = std::max<int64_t>(1, bucket_bytes / int64_t(Buffer::kAlignment)) * align;
-  std::vector<GradientReducer::Bucket> buckets;
+  std::vector<Bucket> buckets;
   for (int64_t end = elements, begin; end > 0; end = begin) {
     begin = end <= most ? 0 : (end - most + align - 1) / align * align;
     buckets.push_back({begin, end});
@@ -35,15 +37,13 @@ std::vector<GradientReducer::Bucket> MakeBuckets(DType dtype, int64_t elements,
   return buckets;
 }
 
-}  // namespace
-
 GradientReducer::GradientReducer(Communicator& communicator, DType dtype, int64_t elements,
                                  const GradientReducerOptions& options)
     : communicator_(communicator),
       dtype_(dtype),
       elements_(elements),
       options_(options),
-      buckets_(MakeBuckets(dtype, elements, options.bucket_bytes)),
+      buckets_(Cut(dtype, elements, options.bucket_bytes)),
       works_(buckets_.size()) {}
 
 absl::Status GradientReducer::Begin(const Tensor& gradients) {

@@ -40,6 +40,9 @@ class GradientReducer {
     int64_t begin = 0, end = 0;
   };
 
+  // The buckets of an arena, in the order of their exchange; none where it has no elements.
+  static std::vector<Bucket> Cut(DType dtype, int64_t elements, int64_t bucket_bytes);
+
   // The communicator must outlive the reducer.
   GradientReducer(Communicator& communicator, DType dtype, int64_t elements,
                   const GradientReducerOptions& options);
@@ -47,7 +50,6 @@ class GradientReducer {
   ~GradientReducer() { Drain(); }
   GradientReducer(const GradientReducer&) = delete;
 
-  // In the order of their exchange; none for an arena without elements.
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
   // A step over `gradients`, dense and of rank 1; nobody else touches what Ready has declared final

@@ -1,0 +1,95 @@
+// What an all-reduce, and a training step with its gradients reduced beside the backward pass, cost
+// on any number of ranks: formulas, for planning a run and for comparing with measurements.
+//
+// A message of n bytes takes latency + n * seconds_per_byte (Hockney, Parallel Computing 20, 1994);
+// sending and receiving overlap, and no two messages share a link but those of one node. With p
+// ranks, a = latency, b = seconds per byte, c = seconds per byte added up:
+//   ring               2 (p - 1) a + 2 (p - 1) / p n b + (p - 1) / p n c
+//                      (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69, 2009)
+//   halving-doubling   2 lg p a + 2 (p - 1) / p n b + (p - 1) / p n c for powers of two; else the
+//                      p - 2^k ranks too many first send all they have to a neighbour, and get the
+//                      result back: 2 a + 2 n b + n c more (Rabenseifner, ICCS 2004; Thakur,
+//                      Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 19, 2005)
+//   hierarchical       ring reduce-scatter in each node, the better of both above among the ranks
+//                      of the same place in all nodes, ring all-gather in each node (Mikami et al.,
+//                      arXiv:1811.05233, 2018)
+// Ranks are numbered node by node; what leaves a node at the same time shares its link.
+
+#ifndef DTNN_COMM_COST_MODEL_H_
+#define DTNN_COMM_COST_MODEL_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "comm/gradient_reducer.h"
+
+namespace dtnn {
+
+struct LinkCost {
+  double latency = 0;  // seconds
+  double seconds_per_byte = 0;
+
+  double Seconds(double bytes) const { return latency + bytes * seconds_per_byte; }
+};
+
+struct Cluster {
+  int64_t ranks = 1, ranks_per_node = 1;
+  LinkCost network = {}, node = {};   // from node to node; within one
+  double seconds_per_byte_added = 0;  // adding what was received to what is there
+};
+
+enum class AllReduceAlgorithm : uint8_t { kRing, kHalvingDoubling, kHierarchical };
+
+inline constexpr std::array kAllReduceAlgorithms = {AllReduceAlgorithm::kRing,
+                                                    AllReduceAlgorithm::kHalvingDoubling,
+                                                    AllReduceAlgorithm::kHierarchical};
+
+std::string_view Name(AllReduceAlgorithm algorithm);  // "ring", "halving-doubling", ...
+
+double AllReduceSeconds(AllReduceAlgorithm algorithm, const Cluster& cluster, double bytes);
+
+struct MessageTime {
+  double bytes = 0, seconds = 0;
+};
+
+// The line that misses the times least, in squares of relative errors; never below zero.
+// InvalidArgument without two different sizes, and for times that are not positive and finite.
+absl::StatusOr<LinkCost> FitLink(std::span<const MessageTime> times);
+
+// One training step of one rank on its own.
+struct StepProfile {
+  struct Event {
+    int64_t from = 0;    // all gradients from this element on are final ...
+    double seconds = 0;  // ... so long after the step's begin
+  };
+  std::vector<Event> ready = {};  // in time; from ends at 0
+  double backward_seconds = 0;    // when the backward pass ends, since the step's begin
+  double update_seconds = 0;      // of all parameters
+  DType dtype = DType::kFloat32;
+  int64_t elements = 0;  // of the gradients
+};
+
+struct StepPrediction {
+  double seconds = 0;
+  double exposed_seconds = 0;  // waiting for the exchange
+};
+
+// As GradientReducer does it: a bucket starts when it is final and the one before has ended; each
+// is followed by its part of the update. Blocking: buckets start after the backward pass, one when
+// the update of the one before is done.
+StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, bool blocking,
+                           absl::FunctionRef<double(double bytes)> all_reduce_seconds);
+
+// Of 64 KiB, 128 KiB, ... the size with the shortest step, the largest of equal ones; nothing
+// larger than needed to hold all gradients at once.
+int64_t BestBucketBytes(const StepProfile& profile,
+                        absl::FunctionRef<double(double bytes)> all_reduce_seconds);
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_COST_MODEL_H_

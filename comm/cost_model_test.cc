@@ -1,0 +1,215 @@
+#include "comm/cost_model.h"
+
+#include <limits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+constexpr auto kRing = AllReduceAlgorithm::kRing;
+constexpr auto kHalvingDoubling = AllReduceAlgorithm::kHalvingDoubling;
+constexpr auto kHierarchical = AllReduceAlgorithm::kHierarchical;
+
+// Numbers that keep all sums below exact in binary.
+Cluster Flat(int64_t ranks) {
+  return {.ranks = ranks,
+          .network = {.latency = 64, .seconds_per_byte = 2},
+          .node = {},
+          .seconds_per_byte_added = 1};
+}
+
+TEST(AllReduceSecondsTest, RingByHand) {
+  // Six messages of a quarter each, three additions of one.
+  EXPECT_EQ(AllReduceSeconds(kRing, Flat(4), 32), 6 * (64 + 8 * 2) + 3 * 8 * 1);
+}
+
+TEST(AllReduceSecondsTest, HalvingDoublingByHand) {
+  // Two messages of 16 and two of 8; both sizes are added once.
+  EXPECT_EQ(AllReduceSeconds(kHalvingDoubling, Flat(4), 32),
+            2 * (64 + 16 * 2) + 2 * (64 + 8 * 2) + 16 + 8);
+}
+
+TEST(AllReduceSecondsTest, RanksBeyondAPowerOfTwoSendAllTheyHave) {
+  EXPECT_EQ(AllReduceSeconds(kHalvingDoubling, Flat(7), 32),
+            AllReduceSeconds(kHalvingDoubling, Flat(4), 32) + 2 * (64 + 32 * 2) + 32);
+}
+
+TEST(AllReduceSecondsTest, HierarchicalByHand) {
+  Cluster cluster = Flat(4);
+  cluster.ranks_per_node = 2;
+  cluster.node = {.latency = 8, .seconds_per_byte = 0.5};
+  // In the node two messages of 16 and one addition; between nodes two of 8 on a shared link.
+  EXPECT_EQ(AllReduceSeconds(kHierarchical, cluster, 32),
+            2 * (8 + 16 * 0.5) + 16 + 2 * (64 + 8 * 4) + 8);
+}
+
+TEST(AllReduceSecondsTest, FlatAlgorithmsInNodes) {
+  Cluster cluster = Flat(4);
+  cluster.ranks_per_node = 2;
+  cluster.node = {.latency = 8, .seconds_per_byte = 0.5};
+  // One message leaves a node at a time, and the others wait for it.
+  EXPECT_EQ(AllReduceSeconds(kRing, cluster, 32), AllReduceSeconds(kRing, Flat(4), 32));
+  // First with the other node on a shared link, then within the node.
+  EXPECT_EQ(AllReduceSeconds(kHalvingDoubling, cluster, 32),
+            2 * (64 + 16 * 4) + 16 + 2 * (8 + 8 * 0.5) + 8);
+  // All in one node: the network is not used.
+  cluster.ranks_per_node = 8;
+  for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
+    EXPECT_LT(AllReduceSeconds(algorithm, cluster, 32), 6 * (8 + 32 * 0.5) + 3 * 32)
+        << Name(algorithm);
+  }
+}
+
+TEST(AllReduceSecondsTest, OneRankCostsNothing) {
+  for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
+    Cluster cluster = Flat(1);
+    EXPECT_EQ(AllReduceSeconds(algorithm, cluster, 1e9), 0) << Name(algorithm);
+    cluster.ranks_per_node = 8;
+    EXPECT_EQ(AllReduceSeconds(algorithm, cluster, 1e9), 0) << Name(algorithm);
+  }
+}
+
+TEST(AllReduceSecondsTest, GrowsWithBytesAndWithPowersOfTwoOfRanks) {
+  for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
+    for (const int64_t per_node : {1, 4}) {
+      double smaller = 0;
+      for (int64_t ranks = per_node; ranks <= 4096; ranks *= 2) {
+        Cluster cluster = {.ranks = ranks,
+                           .ranks_per_node = per_node,
+                           .network = {50e-6, 8e-10},
+                           .node = {1e-6, 1e-10},
+                           .seconds_per_byte_added = 1e-10};
+        const double seconds = AllReduceSeconds(algorithm, cluster, 1e6);
+        EXPECT_GE(seconds, smaller) << Name(algorithm) << " " << ranks;
+        if (ranks > 1) {
+          EXPECT_LT(seconds, AllReduceSeconds(algorithm, cluster, 2e6));
+        }
+        smaller = seconds;
+      }
+    }
+  }
+}
+
+TEST(AllReduceSecondsTest, NoAlgorithmBeatsTheBoundOfBandwidth) {
+  for (const int64_t ranks : {2, 3, 5, 8, 31, 1024}) {
+    const double bound = 2 * double(ranks - 1) / double(ranks) * 4096 * 2;
+    for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
+      EXPECT_GT(AllReduceSeconds(algorithm, Flat(ranks), 4096), bound) << Name(algorithm);
+    }
+  }
+}
+
+TEST(AllReduceSecondsTest, HalvingDoublingWinsByLatencyOnlyAtPowersOfTwo) {
+  for (const double bytes : {8.0, 1e9}) {
+    EXPECT_LT(AllReduceSeconds(kHalvingDoubling, Flat(64), bytes),
+              AllReduceSeconds(kRing, Flat(64), bytes));
+  }
+  // Elsewhere large messages are for the ring.
+  EXPECT_LT(AllReduceSeconds(kHalvingDoubling, Flat(96), 8), AllReduceSeconds(kRing, Flat(96), 8));
+  EXPECT_GT(AllReduceSeconds(kHalvingDoubling, Flat(96), 1e9),
+            AllReduceSeconds(kRing, Flat(96), 1e9));
+}
+
+TEST(FitLinkTest, FindsTheLineThatMadeTheTimes) {
+  std::vector<MessageTime> times;
+  for (const double bytes : {0.0, 1e3, 1e5, 1e7}) times.push_back({bytes, 5e-5 + bytes * 8e-9});
+  const absl::StatusOr<LinkCost> link = FitLink(times);
+  ASSERT_TRUE(link.ok());
+  EXPECT_NEAR(link->latency, 5e-5, 1e-12);
+  EXPECT_NEAR(link->seconds_per_byte, 8e-9, 1e-16);
+}
+
+TEST(FitLinkTest, SmallMessagesCountAsMuchAsLargeOnes) {
+  // Ten percent more for the largest message alone must not move the latency by its 8 ms.
+  const absl::StatusOr<LinkCost> link = FitLink(std::vector<MessageTime>{
+      {1, 5e-5}, {1e2, 5.08e-5}, {1e5, 8.5e-4}, {1e6, 8.05e-3}, {1e7, 8.8e-2}});
+  ASSERT_TRUE(link.ok());
+  EXPECT_NEAR(link->latency, 5e-5, 2e-6);
+}
+
+TEST(FitLinkTest, NothingIsNegative) {
+  const absl::StatusOr<LinkCost> steep = FitLink(std::vector<MessageTime>{{100, 1}, {200, 3}});
+  ASSERT_TRUE(steep.ok());
+  EXPECT_EQ(steep->latency, 0);
+  EXPECT_GT(steep->seconds_per_byte, 0);
+  const absl::StatusOr<LinkCost> falling = FitLink(std::vector<MessageTime>{{100, 3}, {200, 1}});
+  ASSERT_TRUE(falling.ok());
+  EXPECT_GT(falling->latency, 0);
+  EXPECT_EQ(falling->seconds_per_byte, 0);
+}
+
+TEST(FitLinkTest, TooLittleIsRefused) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const std::vector<MessageTime>& times :
+       std::vector<std::vector<MessageTime>>{{},
+                                             {{8, 1}},
+                                             {{8, 1}, {8, 2}},
+                                             {{8, 1}, {9, 0}},
+                                             {{8, 1}, {9, kNan}},
+                                             {{8, 1}, {9, kInfinity}}}) {
+    EXPECT_EQ(FitLink(times).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+// 64 KiB per layer; the last two layers' gradients are final at 2 and 3 s, the first two's at 4.
+StepProfile Profile() {
+  return {.ready = {{3 << 14, 2}, {2 << 14, 3}, {0, 4}},
+          .backward_seconds = 4.5,
+          .update_seconds = 1,
+          .elements = 4 << 14};
+}
+
+constexpr int64_t kLayer = 64 << 10;
+
+TEST(PredictStepTest, AFreeExchangeIsNotSeen) {
+  for (const bool blocking : {false, true}) {
+    const StepPrediction step =
+        PredictStep(Profile(), kLayer, blocking, [](double) { return 0.0; });
+    EXPECT_EQ(step.seconds, 5.5);
+    EXPECT_EQ(step.exposed_seconds, 0);
+  }
+}
+
+TEST(PredictStepTest, BucketsHideBehindTheBackwardPassAndTheUpdates) {
+  // Ends: 2.5, 3.5, 4.5, 5; updates of 0.25 run to 4.75, 5, 5.25, so the last is there in time.
+  StepPrediction step = PredictStep(Profile(), kLayer, false, [](double) { return 0.5; });
+  EXPECT_EQ(step.seconds, 5.5);
+  EXPECT_EQ(step.exposed_seconds, 0);
+  // Ends: 3, 4, 5, 6; updates end at 4.75, 5, 5.25 and, after 0.75 of waiting, 6.25.
+  step = PredictStep(Profile(), kLayer, false, [](double) { return 1.0; });
+  EXPECT_EQ(step.seconds, 6.25);
+  EXPECT_EQ(step.exposed_seconds, 0.75);
+}
+
+TEST(PredictStepTest, OneBucketWaitsForTheLastGradient) {
+  const StepPrediction step =
+      PredictStep(Profile(), 4 * kLayer, false, [](double bytes) { return bytes / kLayer; });
+  EXPECT_EQ(step.seconds, 4 + 4 + 1);
+  EXPECT_EQ(step.exposed_seconds, 3.5);
+}
+
+TEST(PredictStepTest, BlockingExposesEverything) {
+  const StepPrediction step = PredictStep(Profile(), kLayer, true, [](double) { return 0.5; });
+  EXPECT_EQ(step.seconds, 5.5 + 4 * 0.5);
+  EXPECT_EQ(step.exposed_seconds, 4 * 0.5);
+}
+
+TEST(PredictStepTest, NoGradientsNoExchange) {
+  const StepProfile profile = {.backward_seconds = 2};
+  const StepPrediction step = PredictStep(profile, kLayer, false, [](double) { return 1.0; });
+  EXPECT_EQ(step.seconds, 2);
+  EXPECT_EQ(step.exposed_seconds, 0);
+}
+
+TEST(BestBucketBytesTest, LatencyWantsOneBucketAndBandwidthMany) {
+  EXPECT_EQ(BestBucketBytes(Profile(), [](double) { return 10.0; }), 4 * kLayer);
+  EXPECT_EQ(BestBucketBytes(Profile(), [](double bytes) { return bytes / kLayer; }), kLayer);
+  EXPECT_EQ(BestBucketBytes(Profile(), [](double) { return 0.0; }), 4 * kLayer);
+}
+
+}  // namespace
+}  // namespace dtnn
