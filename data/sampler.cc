@@ -61,44 +61,43 @@ absl::StatusOr<Sampler> Sampler::Create(std::vector<int64_t> indices,
 }
 
 Sampler::Sampler(std::vector<int64_t> indices, const SamplerOptions& options)
-    : options_(options), indices_(std::move(indices)) {
+    : options_(options),
+      indices_(std::move(indices)),
+      division_{
+          .samples = int64_t(indices_.size()), .batch = options.batch, .ranks = options.ranks} {
   if (options.shuffle && !options.groups.empty()) FindGroups();
   if (options.shuffle) order_ = indices_;
-  samples_ = int64_t(indices_.size());
-  if (samples_ > 0 && options.steps_per_epoch > 0) {
-    samples_ = options.steps_per_epoch * options.batch * options.ranks;
+  if (division_.samples > 0 && options.steps_per_epoch > 0) {
+    division_.samples = options.steps_per_epoch * division_.step_samples();
   }
   DivideIntoSteps();
 }
 
 void Sampler::DivideIntoSteps() {
-  const int64_t samples = samples_ - skipped_, ranks = options_.ranks;
-  const int64_t step = options_.batch * ranks;
-  steps_ = samples / step + (samples % step >= ranks ? 1 : 0);
+  steps_ = division_.steps();
   if (steps_ == 0) return;
-  const int64_t last = samples - (steps_ - 1) * step;
+  const int64_t ranks = options_.ranks;
+  const int64_t last = division_.samples - division_.SamplesBefore(steps_ - 1);
   max_batch_ = std::max(steps_ > 1 ? options_.batch : 0, (last + ranks - 1) / ranks);
 }
 
 absl::Status Sampler::Skip(int64_t samples) {
-  const int64_t left = samples_ - samples;
-  if (samples < 0 || left < 0 || (samples > 0 && options_.steps_per_epoch > 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot leave out ", samples, " of the ", samples_, " samples of an epoch",
-                     options_.steps_per_epoch > 0 ? ", whose number of steps is given" : ""));
+  if (samples < 0 || samples > division_.samples || (samples > 0 && options_.steps_per_epoch > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot leave out ", samples, " of the ", division_.samples, " samples of an epoch",
+        options_.steps_per_epoch > 0 ? ", whose number of steps is given" : ""));
   }
-  if (left > 0 && left < options_.ranks) {
+  EpochDivision division = division_;
+  division.first = samples;
+  if (!division.divides()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the ", left, " samples that are left of an epoch cannot be divided over ",
-                     options_.ranks, " ranks; use fewer ranks to end it"));
+        absl::StrCat("the ", division_.samples - samples,
+                     " samples that are left of an epoch cannot be divided over ", options_.ranks,
+                     " ranks: every rank needs one; use fewer ranks to end it"));
   }
-  skipped_ = samples;
+  division_ = division;
   DivideIntoSteps();
   return absl::OkStatus();
-}
-
-int64_t Sampler::SamplesBefore(int64_t step) const {
-  return step < steps_ ? skipped_ + step * options_.batch * options_.ranks : samples_;
 }
 
 void Sampler::FindGroups() {

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/epoch_division.h"
 
 namespace dtnn {
 
@@ -69,9 +70,9 @@ class Sampler {
 
   int64_t steps() const { return steps_; }
   // Samples of an epoch over all ranks, skipped ones included.
-  int64_t samples() const { return samples_; }
+  int64_t samples() const { return division_.samples; }
   // Samples of an epoch before a step (at most steps()), over all ranks, skipped ones included.
-  int64_t SamplesBefore(int64_t step) const;
+  int64_t SamplesBefore(int64_t step) const { return division_.SamplesBefore(step); }
   // The largest Slice::count of any rank and step.
   int64_t max_batch() const { return max_batch_; }
 
@@ -91,9 +92,8 @@ class Sampler {
   std::vector<Run> runs_;  // empty unless shuffled by groups; indices_ are ascending then
   std::vector<int64_t> run_order_;
   std::vector<int64_t> order_;  // empty unless shuffled
+  EpochDivision division_;
   int64_t steps_ = 0;
-  int64_t samples_ = 0;
-  int64_t skipped_ = 0;
   int64_t max_batch_ = 0;
 };
 

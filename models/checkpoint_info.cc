@@ -36,6 +36,8 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
   sampler->set_steps_per_epoch(state.sampler.steps_per_epoch);
   sampler->set_seed(state.sampler.seed);
   sampler->set_details(state.sampler.details);
+  sampler->set_own_data(state.sampler.own_data);
+  sampler->set_first(state.sampler.first);
 }
 
 TrainingState FromProto(const proto::TrainingState& message) {
@@ -59,18 +61,20 @@ TrainingState FromProto(const proto::TrainingState& message) {
                    .samples = sampler.samples(),
                    .steps_per_epoch = sampler.steps_per_epoch(),
                    .seed = sampler.seed(),
-                   .details = sampler.details()};
+                   .details = sampler.details(),
+                   .own_data = sampler.own_data(),
+                   .first = sampler.first()};
   return state;
 }
 
 // What no run can be in.
 bool MakesSense(const CheckpointInfo& info) {
   const TrainingState& t = info.training;
-  const int64_t counts[] = {t.epoch,          t.step_in_epoch, t.steps_done,
-                            t.figure_samples, t.sampler.batch, t.sampler.samples};
+  const int64_t counts[] = {t.epoch,         t.step_in_epoch,   t.steps_done,   t.figure_samples,
+                            t.sampler.batch, t.sampler.samples, t.sampler.first};
   return std::ranges::all_of(counts, [](int64_t count) { return count >= 0; }) &&
-         t.sampler.ranks > 0 && std::isfinite(t.learning_rate) && info.slots >= 0 &&
-         info.slots <= kMaxCheckpointSlots;
+         t.sampler.ranks > 0 && t.sampler.first <= t.sampler.samples &&
+         std::isfinite(t.learning_rate) && info.slots >= 0 && info.slots <= kMaxCheckpointSlots;
 }
 
 }  // namespace

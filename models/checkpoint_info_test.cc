@@ -36,7 +36,9 @@ CheckpointInfo Some() {
                            .samples = 48000,
                            .steps_per_epoch = 5,
                            .seed = 57005,
-                           .details = "shuffled, flip 0.5"};
+                           .details = "shuffled, flip 0.5",
+                           .own_data = true,
+                           .first = 32000};
   return info;
 }
 
@@ -86,6 +88,9 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
       [](CheckpointInfo& i) { i.training.figure_samples = -1; },
       [](CheckpointInfo& i) { i.training.sampler.ranks = 0; },
       [](CheckpointInfo& i) { i.training.sampler.batch = -1; },
+      [](CheckpointInfo& i) { i.training.sampler.first = -1; },
+      [](CheckpointInfo& i) { i.training.sampler.first = i.training.sampler.samples + 1; },
+      [](CheckpointInfo& i) { i.training.sampler.first = std::numeric_limits<int64_t>::max(); },
       [](CheckpointInfo& i) { i.training.learning_rate = std::numeric_limits<double>::infinity(); },
       [](CheckpointInfo& i) { i.slots = -1; },
       [](CheckpointInfo& i) { i.slots = kMaxCheckpointSlots + 1; },

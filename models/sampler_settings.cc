@@ -2,47 +2,123 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/epoch_division.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
 // Six digits of a number: what a user gave, and statistics that another processor rounds otherwise.
-std::string Details(const LoaderOptions& options, int64_t accumulate_steps) {
+// Of data of a rank's own, only what does not depend on them: a state knows those of one rank.
+std::string Details(const LoaderOptions& options, bool own_data) {
   std::string text = options.shuffle ? "shuffled" : "in order";
   const Augmentation& augmentation = options.augmentation;
   if (augmentation.flip > 0) absl::StrAppend(&text, ", flip ", augmentation.flip);
   if (augmentation.crop > 0) {
     absl::StrAppend(&text, ", crop ", augmentation.crop, " to ", augmentation.crop_size);
   }
-  if (options.normalization.any()) {
+  if (options.normalization.any() && !own_data) {
     absl::StrAppend(&text, ", offset ", absl::StrJoin(options.normalization.offset, "/"), " scale ",
                     absl::StrJoin(options.normalization.scale, "/"));
   }
-  if (accumulate_steps > 1) absl::StrAppend(&text, ", updates of ", accumulate_steps, " batches");
   return text;
+}
+
+EpochDivision DivisionOf(const SamplerSettings& s, int64_t first) {
+  return {.samples = s.samples, .batch = s.batch, .ranks = s.ranks, .first = first};
+}
+
+bool SameOrder(const SamplerSettings& a, const SamplerSettings& b) {
+  return a.samples == b.samples && a.steps_per_epoch == b.steps_per_epoch && a.seed == b.seed &&
+         (a.details == b.details || a.details.empty() || b.details.empty());
+}
+
+absl::Status Refused(std::string_view why, std::string_view what_to_do) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(why), "; ", std::string(what_to_do),
+                   ", or go on from a checkpoint of the end of an epoch"));
+}
+
+absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& now) {
+  const bool same_steps = was.batch == now.batch && was.ranks == now.ranks;
+  const std::string steps =
+      absl::StrCat("end the epoch on ", was.ranks, " ranks with batches of ", was.batch);
+  if (was.own_data != now.own_data) {
+    return Refused(was.own_data ? "each rank had data of its own, in an order of its own"
+                                : "all ranks had common data, in one order",
+                   was.own_data ? "give each rank its data again" : "give the common data again");
+  }
+  if (was.own_data && !same_steps) {
+    return Refused("each rank has done a part of data of its own, which others cannot go on with",
+                   steps);
+  }
+  if (!SameOrder(was, now) && was.steps_per_epoch > 0 &&
+      was.steps_per_epoch == now.steps_per_epoch && !same_steps) {
+    return Refused("with steps per epoch given, the batch size decides which samples it has",
+                   absl::StrCat("give batches that are ", DivisionOf(was, 0).step_samples(),
+                                " samples over all ranks"));
+  }
+  if (!SameOrder(was, now)) {
+    return Refused("some samples would come twice and others not at all, or otherwise than before",
+                   "give the data, seed, order, augmentation and normalisation that it began with");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-SamplerSettings SettingsOf(const Loader& training, int64_t accumulate_steps) {
+SamplerSettings SettingsOf(const Loader& training, const RankShares& shares) {
   const LoaderOptions& options = training.options();
+  const bool own_data = shares.own_data();
   return {.batch = options.batch,
-          .ranks = options.ranks,
-          .samples = training.samples(),
+          .ranks = shares.ranks(),
+          .samples = shares.total(),
           .steps_per_epoch = options.steps_per_epoch,
-          .seed = options.seed,
-          .details = Details(options, accumulate_steps)};
+          .seed = own_data ? 0 : options.seed,
+          .details = Details(options, own_data),
+          .own_data = own_data};
 }
 
-bool SameSettings(const SamplerSettings& a, const SamplerSettings& b) {
-  SamplerSettings likened = b;
-  if (a.details.empty() || b.details.empty()) likened.details = a.details;
-  return a == likened;
+absl::Status CheckPlace(const SamplerSettings& was, int64_t step) {
+  const bool possible = was.batch > 0 && was.ranks > 0 && step >= 0 && was.first >= 0 &&
+                        was.first <= was.samples && (!was.own_data || was.first == 0);
+  const EpochDivision rest = DivisionOf(was, was.first);
+  // Ranks with data of their own have as many steps as the one with the most.
+  if (possible && (was.own_data || (rest.divides() && step <= rest.steps()))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no epoch can have been left after ", step, " steps behind ", was.first,
+                   " samples with ", Describe(was), ": the state is damaged; go on from another"));
+}
+
+absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
+                                       const SamplerSettings& now) {
+  DTNN_RETURN_IF_ERROR(CheckPlace(was, step));
+  DTNN_RETURN_IF_ERROR(CheckSettings(was, now));
+  if (now.own_data) return EpochPlace{.step = step};
+  const int64_t done = DivisionOf(was, was.first).SamplesBefore(step);
+  const EpochDivision whole = DivisionOf(now, 0);
+  const int64_t steps = done == whole.samples ? whole.steps() : done / whole.step_samples();
+  if (whole.SamplesBefore(steps) == done) return EpochPlace{.step = steps};
+  if (!DivisionOf(now, done).divides()) {
+    const int64_t left = now.samples - done;
+    return Refused(absl::StrCat("what is left of it, ", left,
+                                " samples, cannot be divided over more ranks than that"),
+                   absl::StrCat("end the epoch on ", left, " ranks or fewer"));
+  }
+  return EpochPlace{.first = done};
+}
+
+int64_t StepsBeforeFirst(const SamplerSettings& settings) {
+  if (settings.first == 0) return 0;
+  return DivisionOf(settings, 0).steps() - DivisionOf(settings, settings.first).steps();
 }
 
 std::string Describe(const SamplerSettings& s) {
   return absl::StrCat(s.samples, " samples, batches of ", s.batch, " on ", s.ranks, " ranks, ",
-                      s.steps_per_epoch, " steps per epoch, seed ", s.seed,
+                      s.steps_per_epoch, " steps per epoch, ",
+                      s.own_data ? "data of each rank's own" : absl::StrCat("seed ", s.seed),
                       s.details.empty() ? "" : ", ", s.details);
 }
 

@@ -136,18 +136,20 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
   DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(max_batch) : PrepareForEvaluation(max_batch));
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(loader, options_.communicator));
   if (training) sync_.set_shares(shares);
-  if (!training || step_in_epoch_ == 0) {
+  if (!training || !in_epoch()) {
     averages = Averages(options_.figures, graph_.output_shape()[0]);
     if (training) trained_by_all_ = false;
   }
+  int64_t step = training ? step_in_epoch_ : 0;
+  const int64_t before = training ? StepsBeforeFirst(sampler_) : 0;
   pass.averages = &averages;
   pass.samples = shares.total();
-  pass.steps = shares.steps();
-  pass.step = training ? step_in_epoch_ : 0;
-  pass.done = shares.SamplesBefore(pass.step);
+  pass.steps = before + shares.steps();
+  pass.step = before + step;
+  pass.done = shares.SamplesBefore(step);
   if (training) batches_done_ = pass.epoch * pass.steps + pass.step;
   for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassBegin(pass));
-  loader.StartEpoch(pass.epoch, pass.step);
+  loader.StartEpoch(pass.epoch, step);
   while (pass.step < pass.steps) {
     DTNN_ASSIGN_OR_RETURN(const Batch* batch, loader.Next());
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchBegin(pass));
@@ -157,8 +159,9 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
     } else if (batch != nullptr) {
       DTNN_RETURN_IF_ERROR(EvaluateBatch(*batch, pass, averages));
     }
-    pass.done = shares.SamplesBefore(++pass.step);
-    if (training) step_in_epoch_ = pass.step;
+    ++pass.step;
+    pass.done = shares.SamplesBefore(++step);
+    if (training) step_in_epoch_ = step;
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchEnd(pass));
     if (stopped_) return absl::OkStatus();
   }
@@ -172,20 +175,8 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
   return absl::OkStatus();
 }
 
-// What decides the numbers of a step must be as it was when the epoch began.
-absl::Status Trainer::CheckSampler(const Loader& training) {
-  const SamplerSettings now = SettingsOf(training, options_.accumulate_steps);
-  if (step_in_epoch_ > 0 && !SameSettings(now, sampler_)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("epoch ", epochs_done_ + 1, " was left after ", step_in_epoch_, " steps with ",
-                     Describe(sampler_), "; it cannot go on with ", Describe(now)));
-  }
-  sampler_ = now;
-  return absl::OkStatus();
-}
-
-// What each rank has of the epochs to come.
-absl::Status Trainer::AgreeOnShares(const Loader& training) {
+// Where the epochs to come begin, perhaps in the middle of one.
+absl::Status Trainer::BeginEpochs(Loader& training) {
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(training, options_.communicator));
   if (exchange_ && shares.own_data()) {
     return absl::InvalidArgumentError(
@@ -193,7 +184,37 @@ absl::Status Trainer::AgreeOnShares(const Loader& training) {
         "with data of their own take different numbers of steps");
   }
   sync_.set_shares(shares);
+  const absl::Status status = GoOnWithEpoch(training, SettingsOf(training, shares));
+  if (!status.ok() && options_.communicator != nullptr) options_.communicator->Abort(status);
+  return status;
+}
+
+// Leaves the loader and sampler_ at the first sample that is not done.
+absl::Status Trainer::GoOnWithEpoch(Loader& training, const SamplerSettings& now) {
+  EpochPlace place;
+  if (in_epoch()) {
+    const absl::StatusOr<EpochPlace> found = PlaceToGoOn(sampler_, step_in_epoch_, now);
+    if (!found.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("epoch ", epochs_done_ + 1, " was left after ", step_in_epoch_,
+                       " steps with ", Describe(sampler_), "; it cannot go on with ", Describe(now),
+                       ": ", std::string(found.status().message())));
+    }
+    place = *found;
+  }
+  if (training.SamplesBefore(0) != place.first) {
+    DTNN_RETURN_IF_ERROR(training.Skip(place.first));
+  }
+  sampler_ = now;
+  sampler_.first = place.first;
+  step_in_epoch_ = place.step;
   return absl::OkStatus();
+}
+
+absl::Status Trainer::EndEpoch(Loader& training) {
+  ++epochs_done_;
+  step_in_epoch_ = 0;
+  return std::exchange(sampler_.first, 0) == 0 ? absl::OkStatus() : training.Skip(0);
 }
 
 absl::Status Trainer::RunEpochs(Loader& training, Loader* validation, int64_t epochs,
@@ -208,8 +229,7 @@ absl::Status Trainer::RunEpochs(Loader& training, Loader* validation, int64_t ep
       DTNN_RETURN_IF_ERROR(RunPass(*validation, validation_pass, validated, callbacks));
       if (stopped_) break;
     }
-    ++epochs_done_;
-    step_in_epoch_ = 0;
+    DTNN_RETURN_IF_ERROR(EndEpoch(training));
     for (Callback* callback : callbacks) {
       DTNN_RETURN_IF_ERROR(
           callback->OnEpochEnd(pass, validation == nullptr ? nullptr : &validation_pass));
@@ -223,11 +243,10 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
                             std::span<Callback* const> callbacks) {
   stopped_ = std::exchange(ended_, false);
   if (stopped_) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(CheckSampler(training));
-  DTNN_RETURN_IF_ERROR(AgreeOnShares(training));
+  DTNN_RETURN_IF_ERROR(BeginEpochs(training));
   DTNN_RETURN_IF_ERROR(RunEpochs(training, validation, epochs, callbacks));
   // An epoch left in its middle is gone on with as it is.
-  return step_in_epoch_ == 0 ? sync_.EndTraining(*store_) : sync_.AverageStatistics(*store_);
+  return in_epoch() ? sync_.AverageStatistics(*store_) : sync_.EndTraining(*store_);
 }
 
 absl::StatusOr<Averages> Trainer::Evaluate(Loader& loader, std::span<Callback* const> callbacks) {

@@ -91,9 +91,13 @@ class Trainer {
   // both, where parameters are torn between two steps.
   absl::StatusOr<TrainingState> StateAlone();
   // Goes on from a state: the next Train begins in the middle of an epoch if need be, and gives the
-  // numbers of a run that never stopped. Parameters and slots are for the caller to bring back,
-  // after PrepareForTraining. InvalidArgument for a state of another seed or other figures; Train
-  // compares the sampler's settings.
+  // numbers of a run that never stopped. On another number of ranks, or with other batches, every
+  // sample of that epoch still comes once, and its figures are of all of them; steps then count,
+  // for schedules that follow them (warm-up, cosine), as if the whole run had had the steps of now.
+  // The rate that schedules have lowered is kept as it was, whatever the ranks. Parameters and
+  // slots are for the caller to bring back, after PrepareForTraining. InvalidArgument for a state
+  // of another seed or other figures; from Train, for data that the epoch cannot go on with
+  // (sampler_settings.h).
   absl::Status Restore(const TrainingState& state);
   // Whether Restore would take it.
   absl::Status CheckState(const TrainingState& state) const;
@@ -139,10 +143,12 @@ class Trainer {
   absl::Status RunEpochs(Loader& training, Loader* validation, int64_t epochs,
                          std::span<Callback* const> callbacks);
   absl::Status EvaluateBatch(const Batch& batch, const Pass& pass, Averages& averages);
-  absl::Status CheckSampler(const Loader& training);
-  absl::Status AgreeOnShares(const Loader& training);
+  absl::Status BeginEpochs(Loader& training);
+  absl::Status GoOnWithEpoch(Loader& training, const SamplerSettings& now);
+  absl::Status EndEpoch(Loader& training);
   absl::Status Diverged(const Batch& batch, double loss);
   int64_t SamplesOf(const Batch& batch) const;
+  bool in_epoch() const { return step_in_epoch_ > 0 || sampler_.first > 0; }
   absl::Status RunStep(const Batch& batch, bool watched, bool last);
   absl::Status Remember();
   absl::Status Undo();
@@ -165,10 +171,11 @@ class Trainer {
   // of ranks, of this one.
   int64_t first_samples_ = 0;
   int64_t pending_samples_ = 0;  // of all of them
-  int64_t step_in_epoch_ = 0;    // batches of the epoch in progress that are done
-  Averages trained_;             // of those batches
+  int64_t step_in_epoch_ = 0;    // batches done of the epoch in progress, behind sampler_.first
+  Averages trained_;             // of what is done of that epoch
   bool trained_by_all_ = false;  // all ranks' figures; else of this rank
-  SamplerSettings sampler_;      // of the last Train, or of the run that was restored
+  // Of the last Train, or of the run that was restored; the training loader leaves out `first`.
+  SamplerSettings sampler_;
   bool stopped_ = false;
   bool ended_ = false;  // by a callback, in the run that was restored
   int64_t training_batch_ = 0, evaluation_batch_ = 0;

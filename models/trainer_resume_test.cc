@@ -1,6 +1,7 @@
 // A run that is stopped anywhere and gone on with, by the same trainer or another one.
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,10 +96,37 @@ TEST(TrainerResumeTest, RestoreRefusesAnotherRun) {
   EXPECT_THAT(std::string(session.trainer->Restore(state).message()),
               HasSubstr("give it the same --loss-func and --metrics"));
   state.figure_names = {"categorical_cross_entropy", "categorical_accuracy"};
-  state.sampler = {.batch = 8, .samples = 48, .seed = 2};
+  EXPECT_FALSE(session.trainer->Restore(state).ok()) << "steps of no samples";
+  state.sampler = {.batch = 9, .samples = 48, .seed = 3};
   ASSERT_TRUE(session.trainer->Restore(state).ok());
   const absl::Status status = session.Train(1);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << "another batch size";
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << "another order";
+}
+
+TEST(TrainerResumeTest, RestoreRefusesAPlaceThatNoEpochHas) {
+  TrainingSession session(PatternMlp());
+  TrainingState state{.random_seed = PatternTraining().random_seed, .figure_sums = {1, 2}};
+  state.sampler = {.batch = 9, .samples = 48, .seed = 2};
+  const auto restored = [&](int64_t first, int64_t step) {
+    state.sampler.first = first;
+    state.step_in_epoch = step;
+    const absl::Status status = session.trainer->Restore(state);
+    if (!status.ok()) {
+      EXPECT_THAT(std::string(status.message()), HasSubstr("the state is damaged"));
+    }
+    return status.ok();
+  };
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE(restored(0, 6));
+  EXPECT_FALSE(restored(0, 7));
+  EXPECT_FALSE(restored(0, kHuge));
+  EXPECT_FALSE(restored(1, -1));
+  EXPECT_FALSE(restored(-1, 1));
+  EXPECT_TRUE(restored(48, 0));
+  EXPECT_FALSE(restored(49, 0));
+  EXPECT_FALSE(restored(kHuge, 0));
+  EXPECT_TRUE(restored(30, 2));
+  EXPECT_FALSE(restored(30, 3));
 }
 
 // A run left after two steps of an epoch, or after the whole epoch.
@@ -111,7 +139,6 @@ TrainingState LeftAfter(int64_t steps) {
 
 TEST(TrainerResumeTest, AnEpochGoesOnOnlyAsItBegan) {
   const std::pair<std::string, std::function<void(SessionOptions&)>> changes[] = {
-      {"batches of 8", [](SessionOptions& o) { o.loading.batch = 8; }},
       {"seed 3", [](SessionOptions& o) { o.loading.seed = 3; }},
       {"in order", [](SessionOptions& o) { o.loading.shuffle = false; }},
       {"flip 0.5", [](SessionOptions& o) { o.loading.augmentation.flip = 0.5; }},
@@ -119,7 +146,6 @@ TEST(TrainerResumeTest, AnEpochGoesOnOnlyAsItBegan) {
        [](SessionOptions& o) { o.loading.augmentation = {.crop = 0.25, .crop_size = 6}; }},
       {"offset -0.5 scale 2",
        [](SessionOptions& o) { o.loading.normalization = {.offset = {-0.5}, .scale = {2}}; }},
-      {"updates of 2 batches", [](SessionOptions& o) { o.training.accumulate_steps = 2; }},
   };
   const TrainingState middle = LeftAfter(2), end = LeftAfter(-1);
   ASSERT_EQ(middle.step_in_epoch, 2);
@@ -141,6 +167,39 @@ TEST(TrainerResumeTest, AnEpochGoesOnOnlyAsItBegan) {
     ASSERT_TRUE(later.trainer->Restore(end).ok());
     EXPECT_TRUE(later.Train(2).ok()) << "the next epoch may have other settings";
   }
+}
+
+TEST(TrainerResumeTest, AnEpochGoesOnInOtherSteps) {
+  const std::pair<int64_t, std::function<void(SessionOptions&)>> changes[] = {
+      {2 + 4 + 6, [](SessionOptions& o) { o.loading.batch = 8; }},  // 18 samples done, 30 left
+      {2 + 2 + 3, [](SessionOptions& o) { o.training.accumulate_steps = 2; }},
+  };
+  const TrainingState middle = LeftAfter(2);
+  for (const auto& [updates, change] : changes) {
+    SessionOptions options;
+    change(options);
+    TrainingSession session(PatternMlp(), options);
+    ASSERT_TRUE(session.trainer->Restore(middle).ok());
+    ASSERT_TRUE(session.Train(2).ok());
+    EXPECT_EQ(session.record.samples, (std::vector<int64_t>{48, 48}));
+    EXPECT_EQ(session.trainer->steps_done(), updates);
+  }
+}
+
+// Not restored, but trained on with by the trainer that stopped, and with loaders in turn.
+TEST(TrainerResumeTest, ATrainerGoesOnInOtherSteps) {
+  SessionOptions options;
+  TrainingSession nines(PatternMlp(), options);
+  options.loading.batch = 8;
+  TrainingSession eights(PatternMlp(), options);
+  for (int64_t step = 1; step < 5; ++step) {
+    Stopper stopper(*nines.trainer, Pass::Kind::kTraining, 0, step);
+    ASSERT_TRUE(nines.Train(2, {&stopper}).ok());
+    std::swap(nines.training, eights.training);
+  }
+  ASSERT_TRUE(nines.Train(3).ok());
+  EXPECT_EQ(nines.record.samples, std::vector<int64_t>(3, 48));
+  EXPECT_EQ(nines.training->SamplesBefore(0), 0);
 }
 
 TEST(TrainerResumeTest, AStateWithoutDetailsIsTakenByItsCounts) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "models/sampler_settings.h"
 #include "models/trainer.h"
 #include "tensor/status_macros.h"
 
@@ -38,11 +39,11 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   TrainingState state{.epoch = epochs_done_,
                       .step_in_epoch = step_in_epoch_,
                       .steps_done = steps_done_,
-                      .ended = stopped_ && step_in_epoch_ == 0,
+                      .ended = stopped_ && !in_epoch(),
                       .learning_rate = learning_rate_,
                       .random_seed = options_.random_seed,
                       .sampler = sampler_};
-  if (step_in_epoch_ == 0) return state;
+  if (!in_epoch()) return state;
   std::vector<double> sums = trained_.ToDoubles();
   if (all_ranks && !trained_by_all_) DTNN_RETURN_IF_ERROR(Combine(sums));
   state.figure_samples = int64_t(sums.back());
@@ -58,21 +59,22 @@ absl::Status Trainer::CheckState(const TrainingState& state) const {
         absl::StrCat("the run was begun with --random-seed=", state.random_seed, ", not ",
                      options_.random_seed));
   }
+  if (!state.in_epoch()) return absl::OkStatus();
   const size_t sums = Averages(options_.figures, graph_.output_shape()[0]).ToDoubles().size() - 1;
-  if (state.step_in_epoch > 0 && state.figure_sums.size() != sums) {
+  if (state.figure_sums.size() != sums) {
     return absl::InvalidArgumentError(
         absl::StrCat("the run was left in the middle of an epoch with ", state.figure_sums.size(),
                      " sums for its loss and metrics; this one has ", sums,
                      ": give it the same --loss-func and --metrics"));
   }
   const std::vector<std::string> names = FigureNames(options_.figures);
-  if (state.step_in_epoch > 0 && !state.figure_names.empty() && state.figure_names != names) {
+  if (!state.figure_names.empty() && state.figure_names != names) {
     return absl::InvalidArgumentError(
         absl::StrCat("the run was left in the middle of an epoch with the loss and metrics ",
                      absl::StrJoin(state.figure_names, ","), "; this one has ",
                      absl::StrJoin(names, ","), ": give it the same --loss-func and --metrics"));
   }
-  return absl::OkStatus();
+  return CheckPlace(state.sampler, state.step_in_epoch);
 }
 
 absl::Status Trainer::Restore(const TrainingState& state) {
@@ -84,7 +86,7 @@ absl::Status Trainer::Restore(const TrainingState& state) {
   pending_batches_ = pending_samples_ = 0;
   learning_rate_ = state.learning_rate;
   sampler_ = state.sampler;
-  if (state.step_in_epoch == 0) return absl::OkStatus();
+  if (!in_epoch()) return absl::OkStatus();
   // The sums are all ranks': one of them takes them over.
   trained_ = Averages(options_.figures, graph_.output_shape()[0]);
   trained_by_all_ = false;

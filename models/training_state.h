@@ -15,23 +15,28 @@
 
 namespace dtnn {
 
-// What decides which samples a step sees, and how: where one of these differs, a resumed run would
-// see other samples than the run it continues (sampler_settings.h).
+// Which samples an epoch consists of, in which order, and how they are divided into steps. What a
+// run that goes on may change of it: sampler_settings.h.
 struct SamplerSettings {
   int64_t batch = 0;  // samples per rank in a full step
   int64_t ranks = 1;
-  int64_t samples = 0;  // of the training part
+  int64_t samples = 0;  // of an epoch, over all ranks
   int64_t steps_per_epoch = 0;
   uint64_t seed = 0;
-  // Order, augmentation, normalisation and accumulation in words; empty in files of older versions.
+  // Order, augmentation and normalisation in words; empty in files of older versions.
   std::string details = {};
+  // Each rank has samples of its own: its steps are of its own `batch`.
+  bool own_data = false;
+  // Samples of the epoch in progress that were done before its first step: in steps of other
+  // batches, or of other ranks.
+  int64_t first = 0;
 
   friend bool operator==(const SamplerSettings&, const SamplerSettings&) = default;
 };
 
 struct TrainingState {
   int64_t epoch = 0;          // in progress or next, from 0
-  int64_t step_in_epoch = 0;  // steps of that epoch that are done
+  int64_t step_in_epoch = 0;  // steps of that epoch that are done, behind `sampler.first` samples
   int64_t steps_done = 0;     // of the whole run
   bool ended = false;         // a scheduler ended training with the epoch before `epoch`
   double learning_rate = 0;
@@ -51,6 +56,9 @@ struct TrainingState {
   std::map<std::string, std::string, std::less<>> files = {};
 
   SamplerSettings sampler = {};
+
+  // Whether `epoch` has begun.
+  bool in_epoch() const { return step_in_epoch > 0 || sampler.first > 0; }
 
   friend bool operator==(const TrainingState&, const TrainingState&) = default;
 };
