@@ -24,7 +24,7 @@ struct ControlMessage {
     kQuery,   // where are you?
     kAnswer,  // to a query
     kAbort,   // the group is broken: `status`, `lost`
-    kLeave,   // the sender's communicator is no more
+    kLeave,   // the sender's communicator is no more; `status`, `lost` where it was broken before
   };
   Kind kind = Kind::kQuery;
   int32_t group = 0;  // the number of the group, counted alike by all ranks

@@ -23,15 +23,12 @@ constexpr int kPollsPerLook = 16;
 // A waiting thread yields for so long before it begins to sleep.
 constexpr microseconds kYieldFor(5000), kYieldForCrowded(200);
 constexpr microseconds kSleepFirst(50), kSleepLast(250), kSleepLong(1000);
-// A loop that stood still for so long was itself stopped: it knows nothing about the others yet.
-constexpr milliseconds kStandstill(200);
 // What messages on their way get at the end.
 constexpr milliseconds kFlush(200);
 
-// How long before a verdict the others are asked where they are.
-milliseconds Lead(const CommunicatorOptions& options, milliseconds timeout) {
-  return std::min({milliseconds(1000), timeout / 2, options.grace / 2});
-}
+// How long before a verdict the others are asked where they are: on a busy machine a rank may not
+// get to answer for some hundred milliseconds.
+milliseconds Lead(milliseconds timeout) { return std::min(milliseconds(1000), timeout / 2); }
 
 }  // namespace
 
@@ -188,14 +185,15 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
   Clock::time_point previous = start, hold = start;
   std::optional<Clock::time_point> asked_for;
   std::optional<Patience> patience;  // most waits are over before it is needed
-  const milliseconds lead = Lead(group.options(), operation.call.timeout);
+  const milliseconds lead = Lead(operation.call.timeout);
   while (!over()) {
     for (int i = 0; i < kPollsPerLook && !over(); ++i) Poll(i == 0);
     if (over()) break;
     const Clock::time_point now = Clock::now();
     if (!patience) patience.emplace(group.options(), operation.call.timeout, start);
-    if (now - previous > kStandstill) {
-      hold = now + lead;
+    if (now - previous > lead / 2) {
+      // This rank itself was stopped, and knows nothing about the others yet.
+      hold = now + std::min(lead, group.options().grace / 2);
       asked_for.reset();
     }
     previous = now;

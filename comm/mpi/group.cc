@@ -235,14 +235,11 @@ void Group::Receive(int from, const ControlMessage& message) {
     case ControlMessage::Kind::kQuery:
       return control_.Send(from, Position(ControlMessage::Kind::kAnswer, from));
     case ControlMessage::Kind::kAbort:
-      // What the sender completed before it sent this is completed here too, if it can be.
-      for (int i = 0; i < kLastPolls; ++i) Progress();
-      if (!broken_.ok()) return;
-      broken_ = message.status;
-      lost_ = message.lost;
-      return;
+      return BreakLike(message);
     case ControlMessage::Kind::kLeave:
       peer.left = true;
+      // It may be faster than the message from the rank that broke the group.
+      if (!message.status.ok()) BreakLike(message);
       [[fallthrough]];
     case ControlMessage::Kind::kAnswer:
       peer.asked = false;
@@ -259,21 +256,28 @@ void Group::Break(const absl::Status& why, std::vector<int> lost) {
   broken_ = why;
   lost_ = std::move(lost);
   std::sort(lost_.begin(), lost_.end());
+  Tell(ControlMessage::Kind::kAbort);
+}
+
+void Group::Tell(ControlMessage::Kind kind) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_ || peers_[size_t(peer)].left) continue;
-    ControlMessage message = Position(ControlMessage::Kind::kAbort, peer);
+    ControlMessage message = Position(kind, peer);
     message.status = broken_;
     message.lost = lost_;
     control_.Send(peer, message);
   }
 }
 
-void Group::Leave() {
-  for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_ || peers_[size_t(peer)].left) continue;
-    control_.Send(peer, Position(ControlMessage::Kind::kLeave, peer));
-  }
+void Group::BreakLike(const ControlMessage& message) {
+  // What the sender completed before it sent this is completed here too, if it can be.
+  for (int i = 0; i < kLastPolls; ++i) Progress();
+  if (!broken_.ok()) return;
+  broken_ = message.status;
+  lost_ = message.lost;
 }
+
+void Group::Leave() { Tell(ControlMessage::Kind::kLeave); }
 
 void Group::Free() {
   MPI_Comm_free(&data_);

@@ -98,6 +98,10 @@ class Group {
   bool HasTurn(const Operation& operation) const;
   void CheckDepartures(const Operation& operation);
   ControlMessage Position(ControlMessage::Kind kind, int to) const;
+  // Sends it to all who have not left, with what broke the group, if anything did.
+  void Tell(ControlMessage::Kind kind);
+  // Ends the group here as it ended for the sender.
+  void BreakLike(const ControlMessage& message);
 
   const int32_t number_;
   const int rank_, size_;
