@@ -26,8 +26,8 @@ constexpr microseconds kSleepFirst(50), kSleepLast(250), kSleepLong(1000);
 // What messages on their way get at the end.
 constexpr milliseconds kFlush(200);
 
-// How long before a verdict the others are asked where they are: on a busy machine a rank may not
-// get to answer for some hundred milliseconds.
+// How long before a verdict the others are asked where they are, again and again until then: on a
+// busy machine a rank may not get to answer for some hundred milliseconds.
 milliseconds Lead(milliseconds timeout) { return std::min(milliseconds(1000), timeout / 2); }
 
 }  // namespace
@@ -183,7 +183,8 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
   ++waiting_;
   const Clock::time_point start = Clock::now();
   Clock::time_point previous = start, hold = start;
-  std::optional<Clock::time_point> asked_for;
+  std::optional<Clock::time_point> asked_for;  // the verdict
+  Clock::time_point asking_since = start, asked = start;
   std::optional<Patience> patience;  // most waits are over before it is needed
   const milliseconds lead = Lead(operation.call.timeout);
   while (!over()) {
@@ -200,14 +201,18 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
     if (now >= hold) {
       const Patience::Verdict verdict = patience->Ask(now);
       if (verdict != Patience::Verdict::kGoOn) {
-        Act(verdict, *patience, now, group, operation, lock);
+        const Group::Absence absence =
+            group.Missing(operation, asking_since + (now - asking_since) / 4);
+        Act(verdict, *patience, now, group, operation, absence, lock);
         previous = Clock::now();
       }
     }
     const Clock::time_point next = std::max(hold, patience->NextVerdict());
-    if (asked_for != next && next - now <= lead) {
-      group.Query(operation);
+    if (next - now <= lead && (asked_for != next || now - asked >= lead / 8)) {
+      group.Query(operation, now, /*once_more=*/asked_for == next);
+      if (asked_for != next) asking_since = now;
       asked_for = next;
+      asked = now;
     }
     lock.unlock();
     Relax(now - start);
@@ -220,9 +225,9 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
 }
 
 void Engine::Act(Patience::Verdict verdict, const Patience& patience, Clock::time_point now,
-                 Group& group, const Operation& operation, std::unique_lock<std::mutex>& lock) {
+                 Group& group, const Operation& operation, const Group::Absence& absence,
+                 std::unique_lock<std::mutex>& lock) {
   const bool warn = verdict == Patience::Verdict::kWarn;
-  const Group::Absence absence = group.Missing(operation);
   std::string text =
       absl::StrCat(operation.key.ToString(), ", ", operation.call.ToString(), ": rank ", rank_,
                    warn ? " has waited " : " waited ", ToString(patience.Waited(now)));

@@ -66,7 +66,8 @@ class Engine {
   absl::Status AwaitRequest(MPI_Request& request, const CommunicatorOptions& options);
   // Warns or breaks the group, as the verdict says.
   void Act(Patience::Verdict verdict, const Patience& patience, Clock::time_point now, Group& group,
-           const Operation& operation, std::unique_lock<std::mutex>& lock);
+           const Operation& operation, const Group::Absence& absence,
+           std::unique_lock<std::mutex>& lock);
 
   const MPI_Comm world_;
   const int rank_, size_;

@@ -242,7 +242,7 @@ void Group::Receive(int from, const ControlMessage& message) {
       if (!message.status.ok()) BreakLike(message);
       [[fallthrough]];
     case ControlMessage::Kind::kAnswer:
-      peer.asked = false;
+      peer.asked.reset();
       peer.calls = message.calls;
       peer.sent = message.sent;
       peer.received = message.received;
@@ -284,22 +284,23 @@ void Group::Free() {
   if (checked()) MPI_Comm_free(&signatures_);
 }
 
-void Group::Query(const Operation& operation) {
+void Group::Query(const Operation& operation, Clock::time_point now, bool once_more) {
   for (int peer = 0; peer < size_; ++peer) {
     Peer& p = peers_[size_t(peer)];
     if (peer == rank_ || p.left || p.asked || !operation.key.concerns(peer)) continue;
-    p.asked = true;
+    if (once_more && HasCalled(peer, operation.key)) continue;
+    p.asked = now;
     control_.Send(peer, Position(ControlMessage::Kind::kQuery, peer));
   }
 }
 
-Group::Absence Group::Missing(const Operation& operation) const {
+Group::Absence Group::Missing(const Operation& operation, Clock::time_point patience_from) const {
   Absence absence;
   std::vector<int> late, silent;
   for (int peer = 0; peer < size_; ++peer) {
     const Peer& p = peers_[size_t(peer)];
     if (peer == rank_ || p.left || !operation.key.concerns(peer)) continue;
-    if (p.asked) {
+    if (p.asked && *p.asked <= patience_from) {
       silent.push_back(peer);
     } else if (!HasCalled(peer, operation.key)) {
       late.push_back(peer);

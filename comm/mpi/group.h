@@ -45,6 +45,8 @@ struct Operation {
 
 class Group {
  public:
+  using Clock = Patience::Clock;
+
   // `number` is counted alike on all ranks. The communicators are the group's alone;
   // `signatures` only where calls are checked. The channel outlives it.
   Group(int32_t number, int rank, int size, MPI_Comm data, MPI_Comm signatures,
@@ -69,21 +71,21 @@ class Group {
   // Frees MPI's communicators; not after the group broke.
   void Free();
 
-  // Asks the ranks that the call needs where they are.
-  void Query(const Operation& operation);
+  // Asks the ranks that the call needs where they are, once more: those that had not called it.
+  void Query(const Operation& operation, Clock::time_point now, bool once_more);
   struct Absence {
     std::vector<int> ranks;
     std::string text;  // "rank 1, which does not answer (dead or frozen)"
   };
-  // Who keeps the call waiting, after a query and some time for its answer.
-  Absence Missing(const Operation& operation) const;
+  // Who keeps the call waiting. A question asked before `patience_from` had time to be answered.
+  Absence Missing(const Operation& operation, Clock::time_point patience_from) const;
 
  private:
   // What another rank said last.
   struct Peer {
     int64_t calls = 0, sent = 0, received = 0;  // messages: to and from this rank
     bool left = false;
-    bool asked = false;  // and has not answered since
+    std::optional<Clock::time_point> asked;  // and has not answered since
   };
 
   bool HasCalled(int peer, const CallKey& key) const;

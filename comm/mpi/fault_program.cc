@@ -1,0 +1,87 @@
+// One rank of mpi_fault_test.sh: exchanges tensors until a rank is lost, on purpose.
+//
+//   fault_program FOLDER FAULT PHASE: rank 1 does FAULT (kill, freeze) to itself in PHASE (start:
+//   before the group is made; between: between two calls; during: with calls on their way; end:
+//   before MPI_Finalize). Every rank that lives to see it writes what it saw to FOLDER/rank.<r> and
+//   leaves with 75; one that notices nothing leaves with 0.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "comm/mpi/mpi_process.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int kVictim = 1, kFaultStep = 20, kSteps = 40;
+
+struct Plan {
+  std::string folder, fault, phase;
+};
+
+void MaybeFail(const Plan& plan, const char* phase, int rank) {
+  if (rank != kVictim || plan.phase != phase) return;
+  raise(plan.fault == "kill" ? SIGKILL : SIGSTOP);
+}
+
+absl::Status Exchange(const Plan& plan, Communicator& c) {
+  const absl::StatusOr<Tensor> x = Tensor::Zeros(DType::kFloat32, {1 << 20});
+  const absl::StatusOr<Tensor> y = Tensor::Zeros(DType::kFloat32, {1 << 20});
+  if (!x.ok() || !y.ok()) return absl::ResourceExhaustedError("no memory");
+  for (int step = 0; step < kSteps; ++step) {
+    if (step == kFaultStep) MaybeFail(plan, "between", c.rank());
+    const std::unique_ptr<Work> first = c.AllReduceAsync(*x);
+    const std::unique_ptr<Work> second = c.AllReduceAsync(*y);
+    if (step == kFaultStep) MaybeFail(plan, "during", c.rank());
+    for (Work* work : {first.get(), second.get()}) {
+      if (absl::Status status = work->Wait(); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Ends the process unless all went well.
+void Check(const Plan& plan, int rank, const absl::Status& status, const std::vector<int>& lost) {
+  if (status.ok()) return;
+  std::ofstream file(plan.folder + "/rank." + std::to_string(rank));
+  file << "lost";
+  for (int other : lost) file << " " << other;
+  file << "\n" << status << "\n";
+  file.close();
+  std::cerr << "rank " << rank << ": " << status << std::endl;
+}
+
+int RunRank(const Plan& plan) {
+  CommunicatorOptions options;
+  options.timeout = std::chrono::seconds(3);
+  absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(options);
+  if (!process.ok()) return 1;
+  const int rank = (*process)->rank();
+  std::ofstream(plan.folder + "/pid." + std::to_string(rank)) << getpid() << "\n";
+  MaybeFail(plan, "start", rank);
+  absl::StatusOr<std::unique_ptr<Communicator>> c = (*process)->Connect(options);
+  const absl::Status status = c.ok() ? Exchange(plan, **c) : c.status();
+  Check(plan, rank, status, c.ok() ? (*c)->lost() : std::vector<int>());
+  if (c.ok()) c->reset();
+  MaybeFail(plan, "end", rank);
+  process->reset();  // may end the process
+  if (!status.ok()) _exit(75);
+  return 0;
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: fault_program FOLDER FAULT PHASE\n");
+    return 2;
+  }
+  return dtnn::RunRank({argv[1], argv[2], argv[3]});
+}
