@@ -27,7 +27,7 @@ bool CanReadOtherProcesses() {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
-// README.md tells why.
+// README.md of this folder tells why.
 void SetEnvironment() {
   SetDefault("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3");
   if (!CanReadOtherProcesses()) SetDefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none");

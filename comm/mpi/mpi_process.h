@@ -16,7 +16,7 @@
 //  - a sum's order is Open MPI's (same bits on all ranks, and in every run with as many ranks);
 //  - after an error MPI may still write to the tensors of calls that were on their way.
 // Environment variables that Open MPI reads (OMPI_MCA_*) are set where the user has set none:
-// README.md says which.
+// comm/mpi/README.md says which.
 
 #ifndef DTNN_COMM_MPI_MPI_PROCESS_H_
 #define DTNN_COMM_MPI_MPI_PROCESS_H_
