@@ -13,7 +13,7 @@ void Checkpointer::Say(const std::vector<std::string>& warnings) const {
 }
 
 absl::StatusOr<std::string> Checkpointer::Resume() {
-  DTNN_RETURN_IF_ERROR(folder_.Prepare(/*resume=*/true));
+  DTNN_RETURN_IF_ERROR(Prepare(/*resume=*/true));
   absl::StatusOr<CheckpointFolder::Latest> latest =
       folder_.Newest(*run_.graph, *run_.store, *run_.context, run_.optimizer);
   if (absl::IsNotFound(latest.status())) return "";
@@ -26,17 +26,27 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   DTNN_RETURN_IF_ERROR(run_.schedule->Restore(state.training, state.kept));
   DTNN_RETURN_IF_ERROR(run_.trainer->Restore(state.training));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
-  return latest->path;
+  return newest_ = latest->path;
 }
 
 absl::Status Checkpointer::Save() {
-  RunState state{.optimizer = run_.optimizer};
-  DTNN_ASSIGN_OR_RETURN(state.training, run_.trainer->State());
+  DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->State());
+  return options_.writes ? Write(std::move(training)) : absl::OkStatus();
+}
+
+absl::Status Checkpointer::SaveAlone() {
+  DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->StateAlone());
+  return Write(std::move(training));
+}
+
+absl::Status Checkpointer::Write(TrainingState training) {
+  RunState state{.optimizer = run_.optimizer, .training = std::move(training)};
   run_.schedule->AddTo(state.training);
   state.kept = run_.schedule->kept();
   DTNN_ASSIGN_OR_RETURN(const CheckpointFolder::Saved saved,
                         folder_.Save(*run_.graph, *run_.store, *run_.context, state));
   Say(saved.warnings);
+  newest_ = saved.path;
   return absl::OkStatus();
 }
 

@@ -33,6 +33,7 @@ struct CheckpointerOptions {
   std::string folder;
   int64_t every_epochs = 1;
   int64_t every_steps = 0;                              // batches within an epoch; 0: not within
+  bool writes = true;  // false: takes its part in what ranks do together, but another writes
   std::function<void(std::string_view line)> say = {};  // warnings; null: nobody listens
 };
 
@@ -46,19 +47,29 @@ class Checkpointer : public Callback {
   // trainer must be prepared for training. Nothing changes where the checkpoint does not fit.
   absl::StatusOr<std::string> Resume();
   // For a run that begins anew: refused where another run's checkpoints are.
-  absl::Status Begin() { return folder_.Prepare(/*resume=*/false); }
-  // The state of this moment: between two updates (Trainer::settled).
+  absl::Status Begin() { return Prepare(/*resume=*/false); }
+  // The state of this moment: between two updates (Trainer::settled). All ranks call it together.
   absl::Status Save();
+  // What a rank that was left alone still knows (Trainer::StateAlone). Writes whatever the options
+  // say.
+  absl::Status SaveAlone();
+  // The newest checkpoint of this run that this rank wrote or went on from; "" before there is one.
+  const std::string& newest() const { return newest_; }
 
   absl::Status OnBatchEnd(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
+  absl::Status Prepare(bool resume) {
+    return options_.writes ? folder_.Prepare(resume) : absl::OkStatus();
+  }
   void Say(const std::vector<std::string>& warnings) const;
+  absl::Status Write(TrainingState training);
 
   const RunParts run_;
   const CheckpointerOptions options_;
   CheckpointFolder folder_;
+  std::string newest_;
   bool due_ = false;  // as soon as the trainer is settled
 };
 
