@@ -12,13 +12,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
-#include "apps/benchmark_run.h"
+#include "apps/all_ranks.h"
 #include "apps/dry_run.h"
 #include "apps/exit_code.h"
 #include "apps/flags/help.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/value.h"
+#include "apps/launch_place.h"
 #include "apps/main_job.h"
 #include "apps/paths.h"
 #include "apps/thread_waiting.h"
@@ -57,14 +58,22 @@ void ListDatasets() {
   }
 }
 
-absl::Status Train(const Options& options) {
-  DTNN_RETURN_IF_ERROR(CheckName("model", options.model, ModelNames()));
-  if (options.dry_run) return DryRun(options, std::cout);
-  DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
-  return RunBenchmark(options, std::cout);
+absl::StatusOr<CommandLine> Understand(const std::vector<std::string>& arguments) {
+  DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
+  if (command_line.action == Action::kRun) {
+    DTNN_RETURN_IF_ERROR(CheckName("model", command_line.options.model, ModelNames()));
+  }
+  return command_line;
 }
 
-absl::Status Answer(const CommandLine& command_line) {
+absl::Status Train(const Options& options, const LaunchPlace& place) {
+  if (options.dry_run) return place.rank == 0 ? DryRun(options, std::cout) : absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
+  return RunOnAllRanks(options, place, std::cout, std::cerr);
+}
+
+absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
+  if (command_line.action != Action::kRun && place.rank > 0) return absl::OkStatus();
   switch (command_line.action) {
     case Action::kHelp: {
       DTNN_ASSIGN_OR_RETURN(const std::string help, HelpText(kProgram, command_line.help_topic));
@@ -81,21 +90,28 @@ absl::Status Answer(const CommandLine& command_line) {
       break;
   }
   for (const std::string& warning : command_line.warnings) {
-    std::cerr << kProgram << ": warning: " << warning << "\n";
+    if (place.rank == 0) std::cerr << kProgram << ": warning: " << warning << "\n";
   }
-  return Train(command_line.options);
+  return Train(command_line.options, place);
 }
 
 // `program`: as the user wrote it.
-absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
+absl::Status Run(std::string_view program, std::vector<std::string> arguments,
+                 const LaunchPlace& place) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   if (arguments.empty()) {
     arguments = MainJobArguments();
     const bool under_bazel = std::getenv("BUILD_WORKING_DIRECTORY") != nullptr;
-    std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : program);
+    if (place.rank == 0) {
+      std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : program);
+    }
   }
-  DTNN_ASSIGN_OR_RETURN(const CommandLine command_line, ParseFlags(arguments));
-  DTNN_RETURN_IF_ERROR(Answer(command_line));
+  const absl::StatusOr<CommandLine> command_line = Understand(arguments);
+  if (!command_line.ok() && place.rank > 0) {  // rank 0 says why
+    return WithExitCode(absl::Status(command_line.status().code(), ""), kExitUsage);
+  }
+  DTNN_RETURN_IF_ERROR(command_line.status());
+  DTNN_RETURN_IF_ERROR(Answer(*command_line, place));
   if (!std::cout.flush()) return absl::DataLossError("cannot write to the standard output");
   return absl::OkStatus();
 }
@@ -105,10 +121,11 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
   dtnn::LetWaitingThreadsSleep(argv);
+  const dtnn::LaunchPlace place = dtnn::FindLaunchPlace();
   absl::Status status;
   try {
-    status =
-        dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, {argv + std::min(argc, 1), argv + argc});
+    status = dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, {argv + std::min(argc, 1), argv + argc},
+                       place);
   } catch (const std::bad_alloc&) {  // of the standard library's containers
     status = absl::ResourceExhaustedError("no memory left; smaller numbers need less");
   }

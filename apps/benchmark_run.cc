@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -22,8 +23,11 @@
 #include "apps/make_training.h"
 #include "apps/memory_table.h"
 #include "apps/parameter_list.h"
-#include "apps/paths.h"
 #include "apps/progress_callback.h"
+#include "apps/rank_options.h"
+#include "apps/rank_report.h"
+#include "apps/ranks.h"
+#include "apps/stop_on_signal.h"
 #include "apps/verbose.h"
 #include "kernels/context.h"
 #include "kernels/simd_target.h"
@@ -67,37 +71,41 @@ Fusions FusionsOf(const Options& options) {
           .bn_relu = options.enable_fused_bn_relu};
 }
 
-// Ends training after the step in which a signal came, with a checkpoint where there are any.
-class StopOnSignal : public Callback {
- public:
-  StopOnSignal(const Interrupt& interrupt, Trainer& trainer, Checkpointer* checkpointer)
-      : interrupt_(interrupt), trainer_(trainer), checkpointer_(checkpointer) {}
-  absl::Status OnBatchEnd(const Pass& /*pass*/) override {
-    if (interrupt_.signal() == 0 || !trainer_.settled()) return absl::OkStatus();
-    trainer_.Stop();
-    return checkpointer_ == nullptr ? absl::OkStatus() : checkpointer_->Save();
-  }
-
- private:
-  const Interrupt& interrupt_;
-  Trainer& trainer_;
-  Checkpointer* checkpointer_;
-};
+GradientReducerOptions ReducerOptionsOf(const Options& options) {
+  return {.bucket_bytes = int64_t(options.comm_bucket_mb * (1 << 20)),
+          .blocking = options.use_blocking_mpi};
+}
 
 class BenchmarkRun {
  public:
-  BenchmarkRun(const Options& options, std::ostream& out)
-      : options_(options), out_(out), progress_(DetectDisplay(STDOUT_FILENO), out) {}
+  BenchmarkRun(const Options& options, Communicator* communicator, std::ostream& out)
+      : options_(OptionsOfRank(options, communicator == nullptr ? 0 : communicator->rank(),
+                               communicator == nullptr ? 1 : communicator->size())),
+        communicator_(communicator),
+        rank_(communicator == nullptr ? 0 : communicator->rank()),
+        ranks_(communicator == nullptr ? 1 : communicator->size()),
+        out_(rank_ == 0 ? out : silence_),
+        progress_(rank_ == 0 ? DetectDisplay(STDOUT_FILENO, communicator != nullptr) : Display{},
+                  out_) {}
 
   absl::Status Run() {
-    DTNN_RETURN_IF_ERROR(Prepare());
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
+    absl::Status status = Work();
+    // A signal ends all ranks in good order.
+    if (status.ok() || absl::IsCancelled(status) || communicator_ == nullptr) return status;
+    communicator_->Abort(status);  // where it was not the communicator that failed
+    return SaveAfterLoss(std::move(status));
+  }
+
+ private:
+  absl::Status Work() {
     if (options_.evaluate || options_.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
     if (options_.evaluate_only) return absl::OkStatus();
     DTNN_RETURN_IF_ERROR(Train());
     return options_.evaluate ? Evaluate() : absl::OkStatus();
   }
 
- private:
   // What --quiet keeps back.
   void Tell(std::string_view text) {
     if (!options_.quiet) out_ << text << std::flush;
@@ -135,19 +143,29 @@ class BenchmarkRun {
                                     .classes = dataset->outputs(),
                                     .final_activation = figures_.loss->final_activation()}));
     DTNN_RETURN_IF_ERROR(Introduce(device));
-    DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset));
+    DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset, rank_, ranks_));
     TellMore(DescribeLoaders(*dataset, loaders_));
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph_, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));
-    DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,
-                                                    {.figures = figures_,
-                                                     .optimizer = optimizer_,
-                                                     .learning_rate = options_.learning_rate,
-                                                     .accumulate_steps = options_.accumulate_steps,
-                                                     .clip_norm = options_.clip_norm,
-                                                     .conv_variant = options_.conv_variant,
-                                                     .random_seed = uint64_t(options_.random_seed),
-                                                     .fusions = FusionsOf(options_)}));
+    DTNN_ASSIGN_OR_RETURN(trainer_,
+                          Trainer::Create(graph_, *store_, *context_,
+                                          {.figures = figures_,
+                                           .optimizer = optimizer_,
+                                           .learning_rate = InitialLearningRate(options_, ranks_),
+                                           .accumulate_steps = options_.accumulate_steps,
+                                           .clip_norm = options_.clip_norm,
+                                           .conv_variant = options_.conv_variant,
+                                           .random_seed = uint64_t(options_.random_seed),
+                                           .fusions = FusionsOf(options_),
+                                           .communicator = communicator_,
+                                           .reducer = ReducerOptionsOf(options_),
+                                           .whole_steps = !options_.checkpoint_dir.empty()}));
+    return absl::OkStatus();
+  }
+
+  // What the run begins with, new or not: some of it is done by all ranks together, hence only when
+  // all are there.
+  absl::Status Begin() {
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!options_.checkpoint_dir.empty()) return MakeCheckpointer();
     return LoadStart();
@@ -157,7 +175,8 @@ class BenchmarkRun {
   absl::Status Introduce(Device device) {
     DTNN_ASSIGN_OR_RETURN(
         const std::string parameters,
-        FormatParameterList(options_, {.threads_per_process = NumThreads(),
+        FormatParameterList(options_, {.mpi_processes = ranks_,
+                                       .threads_per_process = NumThreads(),
                                        .gpus_per_node = options_.enable_gpu ? 1 : 0}));
     Tell(absl::StrCat("**** ", graph_.name(), " model...\n",
                       FormatTable(graph_, ElementTypeOf(options_), device), parameters,
@@ -165,7 +184,12 @@ class BenchmarkRun {
     if (device.is_cpu()) {
       Tell(absl::StrCat(" (", NumThreads(), " threads, ", std::string(SimdTarget()), ")"));
     }
+    if (ranks_ > 1) Tell(absl::StrCat(" on each of ", ranks_, " ranks"));
     Tell("\n");
+    if (ranks_ > 1 && options_.learning_rate_scaling != "False") {
+      Tell(absl::StrCat("**** Learning rate of ", ranks_,
+                        " ranks: ", InitialLearningRate(options_, ranks_), "\n"));
+    }
     TellMore(DescribeKernels(graph_, options_, device));
     for (const std::string& line : DescribeFusions(graph_, FusionsOf(options_)))
       Tell("Fusing " + line + "...\n");
@@ -190,7 +214,7 @@ class BenchmarkRun {
 
   // A folder that cannot be written to must show before the first epoch, not behind it.
   absl::Status MakeModelFolder() {
-    if (options_.model_dir.empty()) return absl::OkStatus();
+    if (options_.model_dir.empty() || !Writes()) return absl::OkStatus();
     std::error_code error;
     std::filesystem::create_directories(options_.model_dir, error);
     if (!error) return absl::OkStatus();
@@ -205,9 +229,10 @@ class BenchmarkRun {
                                    .trainer = trainer_.get(),
                                    .schedule = &*schedule_,
                                    .optimizer = options_.optimizer},
-                          CheckpointerOptions{.folder = ExpandRank(options_.checkpoint_dir, 0),
+                          CheckpointerOptions{.folder = options_.checkpoint_dir,
                                               .every_epochs = options_.checkpoint_freq,
                                               .every_steps = options_.checkpoint_steps,
+                                              .writes = Writes(),
                                               .say = [this](std::string_view line) {
                                                 out_ << "warning: " << line << "\n";
                                               }});
@@ -230,6 +255,7 @@ class BenchmarkRun {
     const std::string stem = absl::StrCat("model-", graph_.name(), "-epoch-");
     const std::filesystem::path folder = options_.model_dir;
     const std::string name = absl::StrCat(stem, epoch, "-", Today(), ".npz");
+    if (!Writes()) return (folder / name).string();
     DTNN_RETURN_IF_ERROR(SaveWeights((folder / name).string(), graph_, *store_, *context_, values));
     // What a checkpoint names is deleted only where it can be nothing else.
     const std::string old = std::filesystem::path(previous).filename().string();
@@ -253,6 +279,30 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
+  // A rank is gone and this one is not: what all have computed so far must not be lost. The lowest
+  // rank left saves it, and the others stay until it has, since launchers end all processes soon
+  // after the first.
+  absl::Status SaveAfterLoss(absl::Status status) {
+    const std::vector<int> lost = communicator_->lost();
+    if (!checkpointer_ || absl::IsFailedPrecondition(status) ||
+        std::ranges::count(lost, rank_) > 0) {
+      return status;
+    }
+    const int writer = LowestRankLeft(*communicator_);
+    if (rank_ != writer) {
+      communicator_->AwaitDeparture(writer);
+      return WithExitCode(status, kExitPeerLost);
+    }
+    const absl::Status saved = checkpointer_->SaveAlone();
+    std::string text(status.message());
+    if (!saved.ok()) absl::StrAppend(&text, "; the last step cannot be saved: ", saved.message());
+    const std::string& newest = checkpointer_->newest();
+    if (newest.empty()) return absl::Status(status.code(), text);
+    return WithExitCode(
+        absl::Status(status.code(), absl::StrCat(text, "; --resume goes on from ", newest)),
+        kExitPeerLost);
+  }
+
   absl::Status Evaluate() {
     Tell("**** Evaluating on test dataset...\n");
     const Stopwatch watch;
@@ -269,16 +319,16 @@ class BenchmarkRun {
   absl::Status Train() {
     std::unique_ptr<History> history;
     std::vector<Callback*> callbacks = {&progress_};
-    if (!options_.history_file.empty()) {
-      DTNN_ASSIGN_OR_RETURN(history, History::Create(ExpandRank(options_.history_file, 0),
-                                                     *trainer_, trainer_->epochs_done()));
+    if (!options_.history_file.empty() && Writes()) {
+      DTNN_ASSIGN_OR_RETURN(
+          history, History::Create(options_.history_file, *trainer_, trainer_->epochs_done()));
       callbacks.push_back(history.get());
     }
     callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
-    const Interrupt interrupt;
-    StopOnSignal stop(interrupt, *trainer_, checkpointer);
+    const Interrupt interrupt(/*relayed=*/communicator_ != nullptr);
+    StopOnSignal stop(interrupt, *trainer_, checkpointer, communicator_);
     callbacks.push_back(&stop);
     if (options_.verbose) {
       DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(loaders_.training->max_batch()));
@@ -291,7 +341,7 @@ class BenchmarkRun {
     const int64_t before = trainer_->epochs_done();
     DTNN_RETURN_IF_ERROR(trainer_->Train(*loaders_.training, loaders_.validation.get(),
                                          options_.num_epochs, callbacks));
-    if (const int signal = interrupt.signal()) {
+    if (const int signal = stop.signal()) {
       return WithExitCode(
           absl::CancelledError(absl::StrCat(
               "stopped by ", SignalName(signal), " after ", trainer_->steps_done(), " steps",
@@ -302,8 +352,15 @@ class BenchmarkRun {
     if (trainer_->stopped() && trainer_->epochs_done() == before) {
       Tell("**** A scheduler has ended this run: nothing is left to train\n");
     }
-    Report(watch.seconds(), trainer_->epochs_done() - before);
-    TellMore(DescribeWaiting(loaders_, watch.seconds()));
+    const double seconds = watch.seconds();
+    Report(seconds, trainer_->epochs_done() - before);
+    if (communicator_ != nullptr) {
+      DTNN_ASSIGN_OR_RETURN(
+          const std::string exposure,
+          DescribeExposure(*communicator_, trainer_->exchange_seconds(), seconds));
+      out_ << exposure;
+    }
+    TellMore(DescribeWaiting(loaders_, seconds));
     return absl::OkStatus();
   }
 
@@ -318,8 +375,14 @@ class BenchmarkRun {
     }
   }
 
+  // Whether this rank writes files: one for all where they share a file system.
+  bool Writes() const { return rank_ == 0 || !options_.shared_storage; }
+
   Options options_;
-  std::ostream& out_;
+  Communicator* const communicator_;  // null: one rank
+  const int rank_, ranks_;
+  std::ostream silence_{nullptr};
+  std::ostream& out_;  // of rank 0
   Figures figures_;
   std::shared_ptr<const Optimizer> optimizer_;
   ProgressCallback progress_;
@@ -334,8 +397,8 @@ class BenchmarkRun {
 
 }  // namespace
 
-absl::Status RunBenchmark(const Options& options, std::ostream& out) {
-  return BenchmarkRun(options, out).Run();
+absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out) {
+  return BenchmarkRun(options, communicator, out).Run();
 }
 
 }  // namespace dtnn

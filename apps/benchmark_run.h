@@ -1,5 +1,10 @@
 // The launcher's run: loads the data, builds the network, evaluates and trains as the options say,
 // and prints the messages of README A's logs in their order.
+//
+// On several ranks each calls it with its own communicator. Rank 0 speaks for all. What is wrong on
+// any of them before the work starts ends all of them, with the same exit code. Where a rank is
+// lost later, the lowest one left writes a checkpoint of the last whole step (with
+// --checkpoint-dir), the others wait for it, and all end with kExitPeerLost.
 
 #ifndef DTNN_APPS_BENCHMARK_RUN_H_
 #define DTNN_APPS_BENCHMARK_RUN_H_
@@ -8,10 +13,12 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
+#include "comm/communicator.h"
 
 namespace dtnn {
 
-absl::Status RunBenchmark(const Options& options, std::ostream& out);
+// `communicator`: null for a run of one rank.
+absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out);
 
 }  // namespace dtnn
 

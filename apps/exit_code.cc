@@ -72,10 +72,12 @@ std::string OneLine(std::string_view text, size_t limit) {
 }
 
 int ReportStatus(const absl::Status& status, std::string_view program, std::ostream& out) {
-  if (!status.ok()) {
+  if (!status.message().empty()) {
     const absl::string_view message = status.message();
-    out << program << ": " << OneLine(std::string_view(message.data(), message.size()))
-        << std::endl;
+    // In one piece: several ranks may write to one terminal.
+    out << absl::StrCat(std::string(program), ": ",
+                        OneLine(std::string_view(message.data(), message.size())), "\n")
+        << std::flush;
   }
   return ExitCodeOf(status);
 }

@@ -37,7 +37,8 @@ int ExitCodeOf(const absl::Status& status);
 // escapes, and what is longer than `limit` bytes is cut and ends in "...".
 std::string OneLine(std::string_view text, size_t limit = 2000);
 
-// Writes `program: message` as one line unless `status` is OK; returns its exit code.
+// Writes `program: message` as one line unless `status` is OK or has no message (another process
+// has told the user already); returns its exit code.
 int ReportStatus(const absl::Status& status, std::string_view program, std::ostream& out);
 
 }  // namespace dtnn

@@ -1,5 +1,10 @@
 #include "apps/interrupt.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 namespace dtnn {
 namespace {
 
@@ -7,12 +12,20 @@ volatile std::sig_atomic_t came = 0;
 
 void Note(int signal) { came = signal; }
 
+// A write that waits for a reader is begun anew behind the signal, and fails then.
+void NoteRelayed(int signal) {
+  came = signal;
+  const int kept = errno;
+  fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
+  errno = kept;
+}
+
 }  // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(bool relayed) {
   came = 0;
   struct sigaction action = {};
-  action.sa_handler = Note;
+  action.sa_handler = relayed ? NoteRelayed : Note;
   // Interrupted system calls go on, and the next signal of the kind finds what was there before.
   action.sa_flags = SA_RESTART | SA_RESETHAND;
   sigemptyset(&action.sa_mask);
@@ -28,7 +41,7 @@ Interrupt::~Interrupt() {
   sigaction(SIGTERM, &before_term_, nullptr);
 }
 
-int Interrupt::signal() const { return came; }
+int Interrupt::Last() { return came; }
 
 std::string SignalName(int signal) {
   if (signal == SIGINT) return "SIGINT";

@@ -12,13 +12,17 @@ namespace dtnn {
 // While one lives, the first SIGINT and the first SIGTERM are held back. One at a time.
 class Interrupt {
  public:
-  Interrupt();
+  // `relayed`: the standard output goes through a launcher. mpirun reads no more of it once it ends
+  // its ranks, so that from the signal on what cannot be written at once is dropped.
+  explicit Interrupt(bool relayed = false);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
   // The signal that came, or 0.
-  int signal() const;
+  int signal() const { return Last(); }
+  // For those who cannot hold one: the signal that came to the last one made, or 0.
+  static int Last();
 
  private:
   struct sigaction before_int_, before_term_;

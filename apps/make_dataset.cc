@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "apps/exit_code.h"
-#include "apps/paths.h"
 #include "data/chestxray.h"
 #include "data/cifar10.h"
 #include "data/cyclone.h"
@@ -163,8 +162,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(const Options& option
   if (synthetic) {
     DTNN_ASSIGN_OR_RETURN(dataset, Synthetic(options));
   } else {
-    const Paths paths = {.train = ReadsTraining(options) ? ExpandRank(TrainPath(options), 0) : "",
-                         .test = ReadsTest(options) ? ExpandRank(TestPath(options), 0) : ""};
+    const Paths paths = {.train = ReadsTraining(options) ? TrainPath(options) : "",
+                         .test = ReadsTest(options) ? TestPath(options) : ""};
     DTNN_ASSIGN_OR_RETURN(dataset, row->load(options, paths));
     if (row->has_geometry) return dataset;
   }

@@ -37,17 +37,19 @@ absl::StatusOr<Normalization> MakeNormalization(const Options& options, const Da
 
 class LoaderMaker {
  public:
-  LoaderMaker(const Options& options, std::shared_ptr<const Dataset> dataset)
-      : options_(options), dataset_(std::move(dataset)) {}
+  LoaderMaker(const Options& options, std::shared_ptr<const Dataset> dataset, int rank, int ranks)
+      : options_(options), dataset_(std::move(dataset)), rank_(rank), ranks_(ranks) {}
 
   absl::StatusOr<Loaders> Make() {
     DTNN_RETURN_IF_ERROR(CheckCrop(options_, *dataset_));
-    DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_));
+    DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_, ranks_));
     const uint64_t seed = uint64_t(options_.random_seed);
     const double held_out = options_.test_as_validation ? 0 : options_.validation_split;
     DTNN_ASSIGN_OR_RETURN(Split split, SplitIndices(dataset_->size(Part::kTrain), held_out, seed,
                                                     dataset_->groups(Part::kTrain).begins));
     training_ = {.batch = batch,
+                 .rank = rank_,
+                 .ranks = ranks_,
                  .shuffle = options_.augment_shuffle,
                  .seed = seed,
                  .steps_per_epoch = int64_t(std::ceil(options_.steps_per_epoch)),
@@ -112,14 +114,15 @@ class LoaderMaker {
 
   const Options& options_;
   const std::shared_ptr<const Dataset> dataset_;
+  const int rank_, ranks_;
   LoaderOptions training_, evaluation_;
 };
 
 }  // namespace
 
-absl::StatusOr<Loaders> MakeLoaders(const Options& options,
-                                    std::shared_ptr<const Dataset> dataset) {
-  return LoaderMaker(options, std::move(dataset)).Make();
+absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset,
+                                    int rank, int ranks) {
+  return LoaderMaker(options, std::move(dataset), rank, ranks).Make();
 }
 
 }  // namespace dtnn

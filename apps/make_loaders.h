@@ -18,7 +18,9 @@ struct Loaders {
 };
 
 // Makes only what the run needs: no training data for --evaluate-only, no test without evaluation.
-absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset);
+// Those of one of `ranks` ranks.
+absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset,
+                                    int rank = 0, int ranks = 1);
 
 }  // namespace dtnn
 

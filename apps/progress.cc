@@ -1,5 +1,6 @@
 #include "apps/progress.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -86,10 +87,19 @@ bool LocaleIsUtf8() {
   return false;
 }
 
+bool ParentShowsTerminal() {
+  const std::string path = "/proc/" + std::to_string(getppid()) + "/fd/1";
+  const int file = open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  const bool terminal = isatty(file);
+  if (file >= 0) close(file);
+  return terminal;
+}
+
 }  // namespace
 
-Display DetectDisplay(int file_descriptor) {
+Display DetectDisplay(int file_descriptor, bool relayed) {
   Display display;
+  if (relayed && !ParentShowsTerminal()) return display;
   const char* term = std::getenv("TERM");
   if (!isatty(file_descriptor) || !term || std::string_view(term) == "dumb") return display;
   display.live = true;

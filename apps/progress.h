@@ -28,8 +28,9 @@ struct Display {
 };
 
 // What is known about an open file: whether it is a terminal, its width, and whether the locale is
-// UTF-8.
-Display DetectDisplay(int file_descriptor);
+// UTF-8. `relayed`: the parent process, say mpirun, reads a terminal of its own making and copies
+// to its standard output, which must be one too.
+Display DetectDisplay(int file_descriptor, bool relayed = false);
 
 struct ProgressState {
   std::string_view description;

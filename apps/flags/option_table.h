@@ -46,7 +46,7 @@ enum class OptionType : uint8_t {
   kInt,     // 64-bit whole number in `range`
   kReal,    // finite number in `range`
   kText,    // anything: names, paths
-  kWord,    // one of `words`, any case
+  kWord,    // one of `words`, any case; those that begin with False,True make it a switch too
   kWords,   // comma list of `words`, any case
   kInts,    // comma list of whole numbers in `range`, at least one
   kMetric,  // one of `words`, perhaps after "val_"
@@ -82,6 +82,8 @@ struct OptionSpec {
   std::optional<std::string_view> harmless = {};
 
   bool available() const { return !std::holds_alternative<std::monostate>(field); }
+  // --flag alone means True, --noflag False.
+  bool is_switch() const { return type == OptionType::kBool || words.starts_with("False,True"); }
 };
 
 std::span<const OptionSpec> OptionTable();

@@ -37,6 +37,12 @@ absl::StatusOr<int64_t> BatchSizePerRank(const Options& options, int64_t ranks) 
   return size / ranks;
 }
 
+double InitialLearningRate(const Options& options, int64_t ranks) {
+  if (options.learning_rate_scaling == "False") return options.learning_rate;
+  const bool multiply = options.learning_rate_scaling == "multiply";
+  return multiply ? options.learning_rate * double(ranks) : options.learning_rate / double(ranks);
+}
+
 std::string TrainPath(const Options& options) {
   return PathOf(options, options.dataset_train_path);
 }

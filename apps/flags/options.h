@@ -87,6 +87,7 @@ struct Options {
   // Optimizer.
   std::string optimizer = "sgd";
   double learning_rate = 0.01;
+  std::string learning_rate_scaling = "False";  // by the number of ranks; see InitialLearningRate
   double optimizer_momentum = 0.9;
   double optimizer_decay = 0;
   bool optimizer_decay_all = true;  // biases and batch normalisations too
@@ -127,6 +128,7 @@ struct Options {
   // Parallel.
   std::string parallel = "sequential";
   bool use_blocking_mpi = true;  // gradients are reduced behind the backward pass, not beside it
+  bool shared_storage = true;
   std::string use_mpi_buffers;   // True or False; empty: as the transport likes best
   double comm_bucket_mb = 4;     // 2^20 bytes
   double comm_timeout = 300;     // seconds
@@ -147,6 +149,9 @@ TensorFormat FormatOf(const Options& options);
 // Samples of one rank's step: 64 unless a size was given; a global size is shared out evenly, and
 // one that does not divide by `ranks` is an error.
 absl::StatusOr<int64_t> BatchSizePerRank(const Options& options, int64_t ranks = 1);
+
+// The rate that training begins with, before any scheduler.
+double InitialLearningRate(const Options& options, int64_t ranks);
 
 // Where the training and the test part are read from. For mnist without any path: Fashion-MNIST as
 // Debian installs it.

@@ -34,7 +34,7 @@ struct Assignment {
 };
 
 bool IsBoolean(const Spelling& spelling) {
-  return spelling.spec->type == OptionType::kBool ||
+  return spelling.spec->is_switch() ||
          (spelling.alias && spelling.alias->kind == AliasKind::kWhenTrue);
 }
 

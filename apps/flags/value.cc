@@ -92,6 +92,8 @@ absl::StatusOr<std::string> ParseWord(const OptionSpec& spec, std::string_view t
   const bool prefixed = spec.type == OptionType::kMetric && word.starts_with("val_");
   if (prefixed) word.remove_prefix(4);
   const std::vector<std::string_view> words = SplitList(spec.words);
+  if (const auto truth = ParseBool(word); truth && spec.is_switch())
+    word = *truth ? "True" : "False";
   for (const WordAlias& alias : WordAliasTable()) {
     if (EqualsIgnoreCase(word, alias.old_word) && std::ranges::count(words, alias.word) > 0) {
       word = alias.word;

@@ -85,10 +85,16 @@ TEST(ValueTest, WordsTakeTheirCanonicalSpelling) {
 }
 
 TEST(ValueTest, KnownWordsThatDoNotWorkYetSaySo) {
-  EXPECT_EQ(Canonical("parallel", "data"),
-            "error: data is not available in this build yet; must be sequential");
   EXPECT_EQ(Canonical("conv-variant", "winograd"),
             "error: winograd is not available in this build yet; must be i2c");
+}
+
+TEST(ValueTest, ASwitchMayTakeWordsToo) {
+  EXPECT_EQ(Canonical("learning-rate-scaling", "yes"), "True");
+  EXPECT_EQ(Canonical("learning-rate-scaling", "0"), "False");
+  EXPECT_EQ(Canonical("learning-rate-scaling", "Multiply"), "multiply");
+  EXPECT_EQ(Canonical("learning-rate-scaling", "halve"),
+            "error: unknown word \"halve\"; must be one of: False, True, divide, multiply");
 }
 
 TEST(ValueTest, ListsIgnoreBlanksAndEmptyItems) {

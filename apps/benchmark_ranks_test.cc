@@ -1,0 +1,188 @@
+// The launcher on several ranks, under the real mpirun.
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "apps/exit_code.h"
+#include "apps/testing/mpi_job.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MpiJob;
+using testing::NewFolder;
+using ::testing::Not;
+using testing::Outcome;
+using testing::RankExitCode;
+
+constexpr char kProgram[] = "apps/benchmark";
+
+const std::vector<std::string> kSmallRun = {"--model=simplecnn",
+                                            "--dataset=synthetic",
+                                            "--synthetic-pattern=classes",
+                                            "--synthetic-input-shape=1,8,8",
+                                            "--synthetic-output-shape=3",
+                                            "--synthetic-train-samples=101",
+                                            "--synthetic-test-samples=23",
+                                            "--validation-split=0.3",
+                                            "--dtype=float64",
+                                            "--learning-rate=0.05"};
+
+std::vector<std::string> With(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+Outcome RunJob(int ranks, const std::vector<std::string>& arguments) {
+  return MpiJob(kProgram, arguments, {.ranks = ranks}).Wait();
+}
+
+// How often `text` stands in `in`.
+int Count(const std::string& in, const std::string& text) {
+  int count = 0;
+  for (size_t at = 0; (at = in.find(text, at)) != std::string::npos; at += text.size()) ++count;
+  return count;
+}
+
+// The whole number that stands behind `text`; 0: none does.
+int NumberBehind(const std::string& text, const std::string& in) {
+  const size_t at = in.find(text);
+  return at == std::string::npos ? 0 : std::atoi(in.c_str() + at + text.size());
+}
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class BenchmarkRanksTest : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, BenchmarkRanksTest, ::testing::Values(1, 2, 3, 4));
+
+TEST_P(BenchmarkRanksTest, RankZeroSpeaksForAll) {
+  const int ranks = GetParam();
+  const Outcome outcome =
+      RunJob(ranks, With(kSmallRun, {"--parallel=data", "--batch-size=4", "--num-epochs=2",
+                                     "--evaluate", "--optimizer=adam"}));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  for (const std::string text : {"**** Loading", "Total parameters", "**** Training...",
+                                 "Epoch 1/2: 100%", "**** Done...", "Exposed communication: "}) {
+    EXPECT_EQ(Count(outcome.text, text), 1) << text << " in\n" << outcome.text;
+  }
+  EXPECT_THAT(outcome.text, HasSubstr("mpi_processes                  : " + std::to_string(ranks)));
+}
+
+// The figures of every epoch, in full precision, of a network without dropout.
+std::string History(int ranks, const std::vector<std::string>& more) {
+  const std::string file = NewFolder("history") + "/h.csv";
+  const Outcome outcome = RunJob(
+      ranks,
+      With(With(kSmallRun, {"--parallel=data", "--model=simplecnn_v1", "--num-epochs=3",
+                            "--schedulers=", "--history-file=" + file, "--global-batch-size=12"}),
+           more));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  return Contents(file);
+}
+
+// Numbers of a text, in their order.
+std::vector<double> Numbers(const std::string& text) {
+  std::vector<double> numbers;
+  const char* at = text.c_str();
+  while (*at != '\0') {
+    char* end = nullptr;
+    const double value = std::strtod(at, &end);
+    if (end != at) numbers.push_back(value);
+    at = end == at ? at + 1 : end;
+  }
+  return numbers;
+}
+
+TEST(BenchmarkRanksTest, AnyNumberOfRanksLearnsTheSame) {
+  for (const char* blocking : {"--use-blocking-mpi=True", "--use-blocking-mpi=False"}) {
+    const std::vector<double> alone = Numbers(History(1, {blocking}));
+    for (const int ranks : {2, 3, 4}) {
+      const std::vector<double> together = Numbers(History(ranks, {blocking}));
+      ASSERT_EQ(together.size(), alone.size());
+      for (size_t i = 0; i < alone.size(); ++i) {
+        EXPECT_NEAR(together[i], alone[i], 1e-6 * (1 + std::abs(alone[i]))) << i << " of " << ranks;
+      }
+    }
+  }
+}
+
+TEST(BenchmarkRanksTest, SequentialTrainsInOneProcessAndSaysSo) {
+  const Outcome outcome = RunJob(3, With(kSmallRun, {"--parallel=sequential"}));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(Count(outcome.text, "**** Training..."), 1) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("3 processes were started, but --parallel=sequential"));
+}
+
+TEST(BenchmarkRanksTest, WrongUsageIsToldOnce) {
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"--nonsense"},
+                                             {"--model=simplecnnn"},
+                                             {"--global-batch-size=7", "--batch-size=None"},
+                                             {"--synthetic-output-shape=1"}}) {
+    const Outcome outcome = RunJob(2, With(kSmallRun, With({"--parallel=data"}, wrong)));
+    EXPECT_EQ(RankExitCode(outcome, 0), kExitUsage) << outcome.text;
+    EXPECT_EQ(Count(outcome.text, "benchmark: "), 1) << outcome.text;
+  }
+}
+
+TEST(BenchmarkRanksTest, AFileThatOneRankLacksEndsAll) {
+  const std::string folder = NewFolder("one_lacks");
+  const Outcome outcome = RunJob(2, With(kSmallRun, {"--parallel=data", "--dataset=archive",
+                                                     "--dataset-path=" + folder + "/$rank.npz"}));
+  EXPECT_EQ(RankExitCode(outcome, 0), kExitFailed) << outcome.text;
+  EXPECT_EQ(RankExitCode(outcome, 1), kExitFailed) << outcome.text;
+  EXPECT_EQ(Count(outcome.text, "benchmark: rank 0: "), 1) << outcome.text;
+}
+
+TEST(BenchmarkRanksTest, ASignalToMpirunSavesTheRun) {
+  const std::string folder = NewFolder("signal");
+  const std::vector<std::string> run =
+      With(kSmallRun, {"--parallel=data", "--batch-size=4",
+                       "--schedulers=", "--checkpoint-dir=" + folder, "--checkpoint-freq=10000"});
+  MpiJob job(kProgram, With(run, {"--num-epochs=10000"}), {.ranks = 3});
+  ASSERT_TRUE(job.ReadUntil(" 3/10000"));
+  job.Signal(SIGTERM);
+  const Outcome stopped = job.Wait();
+  EXPECT_THAT(stopped.text, HasSubstr("stopped by SIGTERM")) << stopped.text;
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(RankExitCode(stopped, rank), ExitCodeOfSignal(SIGTERM)) << stopped.text;
+  }
+  constexpr int kSteps = 6;  // per epoch: 71 samples, 12 a step
+  const std::string epochs =
+      std::to_string(NumberBehind("SIGTERM after ", stopped.text) / kSteps + 2);
+  const Outcome resumed = RunJob(3, With(run, {"--resume", "--num-epochs=" + epochs}));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("**** Going on from")) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr(epochs + "/" + epochs + ": 100%")) << resumed.text;
+}
+
+TEST(BenchmarkRanksTest, ASignalToOneRankStopsAllAfterTheSameStep) {
+  const std::string folder = NewFolder("one_signal");
+  MpiJob job(kProgram,
+             With(kSmallRun, {"--parallel=data", "--num-epochs=10000", "--batch-size=4",
+                              "--schedulers=", "--checkpoint-dir=" + folder}),
+             {.ranks = 2, .recovery = true});
+  ASSERT_TRUE(job.ReadUntil(" 2/10000"));
+  ASSERT_TRUE(job.SignalRank(1, SIGINT));
+  const Outcome stopped = job.Wait();
+  EXPECT_EQ(RankExitCode(stopped, 0), ExitCodeOfSignal(SIGINT)) << stopped.text;
+  EXPECT_EQ(RankExitCode(stopped, 1), ExitCodeOfSignal(SIGINT)) << stopped.text;
+  EXPECT_EQ(Count(stopped.text, "stopped by SIGINT"), 1) << stopped.text;
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,32 @@
+#include "apps/stop_on_signal.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::Status StopOnSignal::OnBatchBegin(const Pass& /*pass*/) {
+  if (communicator_ == nullptr) return absl::OkStatus();
+  if (seen_.empty()) {
+    DTNN_ASSIGN_OR_RETURN(seen_, Tensor::Zeros(DType::kInt32, Shape{1}));
+  }
+  seen_.data<int32_t>()[0] = interrupt_.signal();
+  exchange_ = communicator_->AllReduceAsync(seen_, ReduceOp::kMax);
+  return absl::OkStatus();
+}
+
+absl::Status StopOnSignal::OnBatchEnd(const Pass& /*pass*/) {
+  if (communicator_ == nullptr) {
+    signal_ = interrupt_.signal();
+  } else {
+    DTNN_RETURN_IF_ERROR(exchange_->Wait());
+    signal_ = std::max(signal_, int(seen_.data<int32_t>()[0]));
+  }
+  if (signal_ == 0 || !trainer_.settled()) return absl::OkStatus();
+  trainer_.Stop();
+  return checkpointer_ == nullptr ? absl::OkStatus() : checkpointer_->Save();
+}
+
+}  // namespace dtnn
