@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Measures how data parallelism over MPI scales on this machine: R ranks against one, in turns.
+
+    bazel build //apps:benchmark
+    bench/scaling.py --models vgg16_cifar10:12,resnet20_cifar10:60 --ranks 2 --pairs 5 \\
+                     --out bench/results/NAME.scaling.jsonl
+
+Every rank has one thread and 64 samples per step (weak scaling), on random data. Machines drift: a
+round runs one rank, then R, within the same minute; the result is the median of the rounds' ratios
+of samples/s. *Exposed* is the share of the training time in which ranks do nothing but wait for
+gradients, as the launcher prints it. `--launcher` replaces mpirun, for instance by one that limits
+the links between the ranks; `--flags` go to the launcher's program.
+"""
+import argparse
+import json
+import os
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+
+
+def run(options, model, steps, ranks):
+    command = shlex.split(options.launcher.format(ranks=ranks)) + [
+        options.binary, "--parallel=data", f"--model={model}", "--dataset=synthetic",
+        f"--synthetic-train-samples={64 * ranks}", f"--steps-per-epoch={steps}", "--num-epochs=1",
+        "--batch-size=64", "--validation-split=0", "--synthetic-pattern=classes",
+        "--schedulers=", "--optimizer=adam"] + shlex.split(options.flags)
+    if model.startswith("simplecnn"):
+        command.append("--synthetic-input-shape=1,28,28")
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT)
+    if process.returncode != 0:
+        sys.exit(f"{shlex.join(command)}: exit status {process.returncode}\n{process.stdout}")
+
+    def number(pattern):
+        found = re.search(pattern, process.stdout)
+        return float(found.group(1)) if found else None
+
+    return {"samples_per_second": number(r"Throughput: ([0-9.]+) samples/s"),
+            "exposed_percent": number(r"Exposed communication: ([0-9.]+)%")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="bazel-bin/apps/benchmark")
+    parser.add_argument("--launcher",
+                        default="mpirun -np {ranks} --oversubscribe --allow-run-as-root --bind-to core")
+    parser.add_argument("--models", required=True, help="name:steps, by comma")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--flags", default="--use-blocking-mpi=False")
+    parser.add_argument("--setting", default="shared memory", help="named in the report")
+    parser.add_argument("--out", required=True, help="JSON lines, appended")
+    options = parser.parse_args()
+
+    for item in options.models.split(","):
+        model, steps = item.split(":")
+        rounds = []
+        for _ in range(options.pairs):
+            one = run(options, model, steps, 1)
+            all_ranks = run(options, model, steps, options.ranks)
+            rounds.append({"one": one, "all": all_ranks,
+                           "ratio": all_ranks["samples_per_second"] / one["samples_per_second"]})
+            print(f"{model}: {one['samples_per_second']:.1f} -> "
+                  f"{all_ranks['samples_per_second']:.1f} samples/s, {rounds[-1]['ratio']:.2f}x, "
+                  f"exposed {all_ranks['exposed_percent']} %", flush=True)
+        result = {"kind": "scaling", "model": model, "ranks": options.ranks, "batch": 64,
+                  "setting": options.setting, "flags": options.flags,
+                  "ratio": statistics.median(r["ratio"] for r in rounds),
+                  "exposed_percent": statistics.median(r["all"]["exposed_percent"] for r in rounds),
+                  "one": statistics.median(r["one"]["samples_per_second"] for r in rounds),
+                  "all": statistics.median(r["all"]["samples_per_second"] for r in rounds),
+                  "rounds": rounds}
+        with open(options.out, "a") as file:
+            file.write(json.dumps(result) + "\n")
+        print(f"{model}: median {result['ratio']:.2f}x, exposed {result['exposed_percent']} %")
+
+
+if __name__ == "__main__":
+    main()
