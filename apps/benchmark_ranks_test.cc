@@ -13,6 +13,8 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/npz.h"
+#include "tensor/tensor.h"
 
 namespace dtnn {
 namespace {
@@ -146,6 +148,70 @@ TEST(BenchmarkRanksTest, AFileThatOneRankLacksEndsAll) {
   EXPECT_EQ(RankExitCode(outcome, 0), kExitFailed) << outcome.text;
   EXPECT_EQ(RankExitCode(outcome, 1), kExitFailed) << outcome.text;
   EXPECT_EQ(Count(outcome.text, "benchmark: rank 0: "), 1) << outcome.text;
+}
+
+// Images whose brightest row tells their class, one file per rank.
+void WriteArchive(const std::string& path, int64_t samples) {
+  const auto part = [](int64_t n, const std::string& name) {
+    const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{n, 1, 8, 8}).value();
+    const Tensor y = Tensor::Zeros(DType::kFloat32, Shape{n, 3}).value();
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t column = 0; column < 8; ++column) {
+        x.data<float>()[(i * 8 + i % 3) * 8 + column] = 1 + float(i % 5);
+      }
+      y.data<float>()[3 * i + i % 3] = 1;
+    }
+    return NamedTensors{{"x_" + name, x}, {"y_" + name, y}};
+  };
+  NamedTensors all = part(samples, "train"), test = part(6, "test");
+  all.insert(all.end(), test.begin(), test.end());
+  ASSERT_TRUE(WriteNpz(path, all).ok());
+}
+
+TEST(BenchmarkRanksTest, EveryRankMayHaveDataAndFilesOfItsOwn) {
+  const std::string folder = NewFolder("own");
+  constexpr int64_t kSamples[] = {40, 25, 3};  // too few for a validation part on rank 2
+  for (int rank = 0; rank < 3; ++rank) {
+    WriteArchive(folder + "/" + std::to_string(rank) + ".npz", kSamples[rank]);
+  }
+  const std::vector<std::string> run = {"--model=simplecnn_v1",
+                                        "--dataset=archive",
+                                        "--dataset-path=" + folder + "/$rank.npz",
+                                        "--parallel=data",
+                                        "--noshared-storage",
+                                        "--batch-size=4",
+                                        "--num-epochs=2",
+                                        "--schedulers=",
+                                        "--evaluate",
+                                        "--history-file=" + folder + "/h.csv"};
+  for (const std::vector<std::string>& sync : std::vector<std::vector<std::string>>{
+           {},
+           {"--model-sync-freq=3", "--model-sync-alg=wavg", "--model-sync-participation=avail2all",
+            "--model-sync-min-avail=2"},
+           {"--model-sync-freq=-1", "--model-sync-alg=invwavg", "--initial-model-sync=False"}}) {
+    const Outcome outcome = RunJob(3, With(run, sync));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+    // Figures are those of all ranks' samples together.
+    const std::string history = Contents(folder + "/h-rank0.csv");
+    EXPECT_EQ(Contents(folder + "/h-rank1.csv"), history);
+    EXPECT_EQ(Contents(folder + "/h-rank2.csv"), history);
+    EXPECT_THAT(history, Not(HasSubstr("nan")));
+  }
+}
+
+TEST(BenchmarkRanksTest, RanksGoOnFromTheSameStepOrNotAtAll) {
+  const std::string folder = NewFolder("steps");
+  const std::vector<std::string> run =
+      With(kSmallRun, {"--parallel=data", "--noshared-storage", "--batch-size=4",
+                       "--schedulers=", "--checkpoint-dir=" + folder + "/c"});
+  EXPECT_EQ(RunJob(2, With(run, {"--num-epochs=1"})).exit_code, 0);
+  std::filesystem::copy(folder + "/c-rank1", folder + "/kept");
+  EXPECT_EQ(RunJob(2, With(run, {"--num-epochs=2", "--resume"})).exit_code, 0);
+  std::filesystem::remove_all(folder + "/c-rank1");
+  std::filesystem::rename(folder + "/kept", folder + "/c-rank1");
+  const Outcome refused = RunJob(2, With(run, {"--num-epochs=3", "--resume"}));
+  EXPECT_EQ(RankExitCode(refused, 0), kExitFailed) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("steps done in its checkpoint, but rank 1 has"));
 }
 
 TEST(BenchmarkRanksTest, ASignalToMpirunSavesTheRun) {

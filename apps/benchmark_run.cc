@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -76,6 +77,17 @@ GradientReducerOptions ReducerOptionsOf(const Options& options) {
           .blocking = options.use_blocking_mpi};
 }
 
+ModelSyncOptions ModelSyncOf(const Options& options) {
+  const std::string& alg = options.model_sync_alg;
+  return {.frequency = options.model_sync_freq,
+          .weighting = alg == "wavg"      ? RankWeighting::kSamples
+                       : alg == "invwavg" ? RankWeighting::kInverseSamples
+                                          : RankWeighting::kEqual,
+          .participation = options.model_sync_participation == "all" ? Participation::kAll
+                                                                     : Participation::kWithData,
+          .min_available = int(std::min<int64_t>(options.model_sync_min_avail, INT_MAX))};
+}
+
 class BenchmarkRun {
  public:
   BenchmarkRun(const Options& options, Communicator* communicator, std::ostream& out)
@@ -91,6 +103,9 @@ class BenchmarkRun {
   absl::Status Run() {
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
+    // Ranks with checkpoints of their own may have some of different age.
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, AgreeOn(communicator_, trainer_->steps_done(),
+                                                      "steps done in its checkpoint")));
     absl::Status status = Work();
     // A signal ends all ranks in good order.
     if (status.ok() || absl::IsCancelled(status) || communicator_ == nullptr) return status;
@@ -117,6 +132,10 @@ class BenchmarkRun {
 
   // Everything that can be wrong with the options, the files or the machine shows here.
   absl::Status Prepare() {
+    if (options_.model_sync_min_avail > ranks_) {
+      return UsageError(absl::StrCat("--model-sync-min-avail=", options_.model_sync_min_avail,
+                                     ": is more than there are ranks, ", ranks_));
+    }
     const Device device = options_.enable_gpu ? Device::Cuda(0) : Device::Cpu();
     absl::StatusOr<std::unique_ptr<DeviceContext>> context = DeviceContext::Create(device);
     if (!context.ok()) {
@@ -158,6 +177,10 @@ class BenchmarkRun {
                                            .random_seed = uint64_t(options_.random_seed),
                                            .fusions = FusionsOf(options_),
                                            .communicator = communicator_,
+                                           .sync_batch_norm = options_.sync_batch_norm,
+                                           .model_sync = ModelSyncOf(options_),
+                                           .initial_model_sync = options_.initial_model_sync,
+                                           .final_model_sync = options_.final_model_sync,
                                            .reducer = ReducerOptionsOf(options_),
                                            .whole_steps = !options_.checkpoint_dir.empty()}));
     return absl::OkStatus();
@@ -281,14 +304,14 @@ class BenchmarkRun {
 
   // A rank is gone and this one is not: what all have computed so far must not be lost. The lowest
   // rank left saves it, and the others stay until it has, since launchers end all processes soon
-  // after the first.
+  // after the first. What every rank writes for itself it saves itself.
   absl::Status SaveAfterLoss(absl::Status status) {
     const std::vector<int> lost = communicator_->lost();
     if (!checkpointer_ || absl::IsFailedPrecondition(status) ||
         std::ranges::count(lost, rank_) > 0) {
       return status;
     }
-    const int writer = LowestRankLeft(*communicator_);
+    const int writer = options_.shared_storage ? LowestRankLeft(*communicator_) : rank_;
     if (rank_ != writer) {
       communicator_->AwaitDeparture(writer);
       return WithExitCode(status, kExitPeerLost);

@@ -38,18 +38,22 @@ absl::StatusOr<Normalization> MakeNormalization(const Options& options, const Da
 class LoaderMaker {
  public:
   LoaderMaker(const Options& options, std::shared_ptr<const Dataset> dataset, int rank, int ranks)
-      : options_(options), dataset_(std::move(dataset)), rank_(rank), ranks_(ranks) {}
+      : options_(options),
+        dataset_(std::move(dataset)),
+        rank_(rank),
+        ranks_(ranks),
+        own_data_(ranks > 1 && !options.shared_storage) {}
 
   absl::StatusOr<Loaders> Make() {
     DTNN_RETURN_IF_ERROR(CheckCrop(options_, *dataset_));
     DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_, ranks_));
-    const uint64_t seed = uint64_t(options_.random_seed);
+    const uint64_t seed = uint64_t(options_.random_seed) + uint64_t(own_data_ ? rank_ : 0);
     const double held_out = options_.test_as_validation ? 0 : options_.validation_split;
     DTNN_ASSIGN_OR_RETURN(Split split, SplitIndices(dataset_->size(Part::kTrain), held_out, seed,
                                                     dataset_->groups(Part::kTrain).begins));
     training_ = {.batch = batch,
-                 .rank = rank_,
-                 .ranks = ranks_,
+                 .rank = own_data_ ? 0 : rank_,
+                 .ranks = own_data_ ? 1 : ranks_,
                  .shuffle = options_.augment_shuffle,
                  .seed = seed,
                  .steps_per_epoch = int64_t(std::ceil(options_.steps_per_epoch)),
@@ -86,7 +90,9 @@ class LoaderMaker {
           absl::StrCat("data set ", std::string(dataset_->name()), " has no samples to train on"));
     }
     DTNN_ASSIGN_OR_RETURN(loaders.training, Load(Part::kTrain, std::move(split.train), training_));
-    if (!split.validation.empty()) {
+    // Other ranks may have a part of theirs that is not empty.
+    const bool others = own_data_ && options_.validation_split > 0 && !options_.test_as_validation;
+    if (!split.validation.empty() || others) {
       DTNN_ASSIGN_OR_RETURN(loaders.validation,
                             Load(Part::kTrain, std::move(split.validation), evaluation_));
     } else if (options_.test_as_validation) {
@@ -115,6 +121,7 @@ class LoaderMaker {
   const Options& options_;
   const std::shared_ptr<const Dataset> dataset_;
   const int rank_, ranks_;
+  const bool own_data_;  // of every rank
   LoaderOptions training_, evaluation_;
 };
 

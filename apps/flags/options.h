@@ -44,6 +44,16 @@ struct Options {
   std::string tensor_format = "NHWC";  // or NCHW or AUTO; see FormatOf
   int64_t random_seed = 57005;
 
+  // Synchronisation of ranks.
+  bool shared_storage = true;  // else every rank has data of its own and writes files of its own
+  int64_t model_sync_freq = 0;
+  std::string model_sync_alg = "avg";
+  std::string model_sync_participation = "all";
+  int64_t model_sync_min_avail = 0;
+  bool initial_model_sync = true;
+  bool final_model_sync = true;
+  bool sync_batch_norm = false;
+
   // Data set.
   std::string dataset;
   std::string dataset_path;  // see TrainPath and TestPath
@@ -128,7 +138,6 @@ struct Options {
   // Parallel.
   std::string parallel = "sequential";
   bool use_blocking_mpi = true;  // gradients are reduced behind the backward pass, not beside it
-  bool shared_storage = true;
   std::string use_mpi_buffers;   // True or False; empty: as the transport likes best
   double comm_bucket_mb = 4;     // 2^20 bytes
   double comm_timeout = 300;     // seconds

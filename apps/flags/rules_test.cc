@@ -99,8 +99,13 @@ constexpr Case kCases[] = {
      "--enable-fused-conv-bn-relu",
      kDone, "**** Done"},
 
-    {15, "--model-sync-min-avail=2", kUsage, "--model-sync-min-avail: "},
-    {15, "--model-sync-freq=3", kUsage, "--model-sync-freq: "},
+    {15, "--parallel=data --model-sync-min-avail=2", kUsage,
+     "--model-sync-min-avail=2: is more than there are ranks, 1"},
+    {15, "--model-sync-min-avail=-1", kUsage, "--model-sync-min-avail=-1: "},
+    {15, "--model-sync-freq=3", kDone,
+     "--model-sync-freq has no effect with --parallel=sequential"},
+    {15, "--parallel=data --sync-batch-norm --model-sync-freq=1", kUsage, "--sync-batch-norm: "},
+    {15, "--parallel=data --sync-batch-norm --noshared-storage", kUsage, "--sync-batch-norm: "},
     {15, "--final-model-sync=False", kDone, "**** Done"},
     {16, "--tracer-pmlib-device=x", kUsage, "--tracer-pmlib-device: "},
 

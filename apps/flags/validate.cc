@@ -126,6 +126,11 @@ absl::Status CheckTogether(const Options& options) {
   if (!options.checkpoint_dir.empty() && options.evaluate_only) {
     return exclude("checkpoint-dir", "evaluate-only");
   }
+  if (options.sync_batch_norm && (options.model_sync_freq != 0 || !options.shared_storage)) {
+    return UsageError(
+        "--sync-batch-norm: needs --model-sync-freq=0 and --shared-storage=True, so that all ranks "
+        "take every step together");
+  }
   return absl::OkStatus();
 }
 
@@ -177,6 +182,14 @@ std::vector<Companion> Companions(const Options& o) {
        "without --weights-and-bias-filename"},
       {"checkpoint-freq", !o.checkpoint_dir.empty(), "without --checkpoint-dir"},
       {"checkpoint-steps", !o.checkpoint_dir.empty(), "without --checkpoint-dir"},
+      {"shared-storage", data_parallel, parallel},
+      {"model-sync-freq", data_parallel, parallel},
+      {"model-sync-alg", data_parallel, parallel},
+      {"model-sync-participation", data_parallel, parallel},
+      {"model-sync-min-avail", data_parallel, parallel},
+      {"initial-model-sync", data_parallel, parallel},
+      {"final-model-sync", data_parallel, parallel},
+      {"sync-batch-norm", data_parallel, parallel},
       {"use-blocking-mpi", data_parallel, parallel},
       {"use-mpi-buffers", data_parallel, parallel},
       {"comm-bucket-mb", data_parallel, parallel},
