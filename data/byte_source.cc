@@ -186,11 +186,15 @@ absl::StatusOr<std::unique_ptr<ByteSource>> FileSource(const std::string& path) 
   return std::make_unique<File>(descriptor, uint64_t(status.st_size));
 }
 
+bool IsGzip(std::span<const uint8_t> bytes) {
+  return bytes.size() >= 2 && std::memcmp(bytes.data(), kGzipMagic, 2) == 0;
+}
+
 absl::StatusOr<std::unique_ptr<ByteSource>> Unpacked(std::unique_ptr<ByteSource> packed) {
   std::array<uint8_t, 2> start = {};
   DTNN_ASSIGN_OR_RETURN(const size_t count, packed->Read(start));
   auto whole = std::make_unique<Prefixed>(std::span(start).first(count), std::move(packed));
-  if (count < 2 || std::memcmp(start.data(), kGzipMagic, 2) != 0) return whole;
+  if (!IsGzip(std::span(start).first(count))) return whole;
   auto source = std::make_unique<Gunzip>(std::move(whole));
   DTNN_RETURN_IF_ERROR(source->Init());
   return source;

@@ -38,6 +38,9 @@ std::unique_ptr<ByteSource> MemorySource(std::span<const uint8_t> bytes);
 // A regular file. NotFound, PermissionDenied, ... with the path in the message.
 absl::StatusOr<std::unique_ptr<ByteSource>> FileSource(const std::string& path);
 
+// Whether the bytes begin with the magic number of gzip.
+bool IsGzip(std::span<const uint8_t> bytes);
+
 // What `packed` holds: itself, or, where it begins with the magic number of gzip (RFC 1952), what
 // its members unpack to, checksums checked. A stream that is cut short is the end of the data and
 // truncated(); damage, and anything behind the last member, is DataLoss.

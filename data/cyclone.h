@@ -18,8 +18,8 @@
 
 namespace dtnn {
 
-// Reads the files into memory as bytes. NotFound lists the names that were looked for and how to
-// get them; other errors as in record_file.h and file_set.h.
+// Opens the files; unpacked ones are mapped. NotFound lists the names that were looked for and how
+// to get them; other errors as in record_file.h and file_set.h.
 absl::StatusOr<std::unique_ptr<Dataset>> LoadCyclone(const RecordPaths& paths);
 
 }  // namespace dtnn

@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/archive_reader.h"
-#include "data/byte_source.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
@@ -54,20 +53,13 @@ absl::StatusOr<size_t> Complete(const FileSet& set, const std::string& where,
                                           absl::StrJoin(missing, ", "), ". ", set.how_to_get));
 }
 
-absl::StatusOr<LoadedFile> ReadWhole(const std::string& path, uint64_t max_bytes) {
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, FileSource(path));
-  if (source->bound() > max_bytes) {
+absl::StatusOr<LoadedFile> MapWhole(const std::string& path, uint64_t max_bytes) {
+  DTNN_ASSIGN_OR_RETURN(FileBytes bytes, FileBytes::Map(path));
+  if (bytes.size() > max_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        path, ": is ", source->bound(), " bytes long; at most ", max_bytes, " are expected here"));
+        path, ": is ", bytes.size(), " bytes long; at most ", max_bytes, " are expected here"));
   }
-  LoadedFile file = {path, std::vector<uint8_t>(source->bound())};
-  const absl::StatusOr<size_t> count = source->Read(file.bytes);
-  if (!count.ok()) {
-    return absl::Status(count.status().code(),
-                        absl::StrCat(path, ": ", std::string(count.status().message())));
-  }
-  file.bytes.resize(*count);
-  return file;
+  return LoadedFile{path, std::move(bytes)};
 }
 
 // The files in `folder`; an empty list when none of them is there.
@@ -84,7 +76,7 @@ absl::StatusOr<std::vector<LoadedFile>> FromFolder(const FileSet& set, const fs:
   std::vector<absl::StatusOr<LoadedFile>> read(wanted, absl::UnknownError("not read"));
   ParallelFor(0, int64_t(wanted), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      read[i] = ReadWhole((folder / set.names[i]).string(), set.max_file_bytes);
+      read[i] = MapWhole((folder / set.names[i]).string(), set.max_file_bytes);
     }
   });
   std::vector<LoadedFile> files;

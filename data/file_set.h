@@ -5,7 +5,8 @@
 //   P/<archive>, P                 the archive (.tar, .tar.gz, .zip) with members <file> or
 //                                  <folder>/<file>
 //
-// looked for in this order. The files are read into memory, an archive in one pass.
+// looked for in this order. Unpacked files are mapped, so that processes share their memory
+// (file_bytes.h); an archive is read into memory in one pass.
 
 #ifndef DTNN_DATA_FILE_SET_H_
 #define DTNN_DATA_FILE_SET_H_
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/file_bytes.h"
 
 namespace dtnn {
 
@@ -31,7 +33,7 @@ struct FileSet {
 
 struct LoadedFile {
   std::string where;  // for messages: the path, of a member "<archive>: <member>"
-  std::vector<uint8_t> bytes;
+  FileBytes bytes;
 };
 
 // In the order of the names. NotFound lists the names that were looked for, or those missing beside

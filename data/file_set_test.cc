@@ -34,7 +34,11 @@ std::vector<Bytes> Contents(const absl::StatusOr<std::vector<LoadedFile>>& files
   std::vector<Bytes> contents;
   EXPECT_TRUE(files.ok()) << files.status();
   if (files.ok()) {
-    for (const LoadedFile& file : *files) contents.push_back(file.bytes);
+    for (const LoadedFile& file : *files) {
+      contents.emplace_back(file.bytes.view().begin(), file.bytes.view().end());
+      // Only files that nothing has to unpack.
+      EXPECT_EQ(file.bytes.mapped(), file.where.find(": ") == std::string::npos) << file.where;
+    }
   }
   return contents;
 }

@@ -112,7 +112,8 @@ absl::StatusOr<uint64_t> CountRest(ByteSource& source) {
   }
 }
 
-absl::StatusOr<Tensor> ReadArray(ByteSource& source, uint64_t max_bytes) {
+// The header of a source that has, as far as can be told, the elements that it promises.
+absl::StatusOr<Header> ReadTrueHeader(ByteSource& source, uint64_t max_bytes) {
   DTNN_ASSIGN_OR_RETURN(const Header header, ReadHeader(source, max_bytes));
   if (source.bound() < header.bytes) {
     DTNN_ASSIGN_OR_RETURN(const uint64_t holds, CountRest(source));
@@ -121,6 +122,11 @@ absl::StatusOr<Tensor> ReadArray(ByteSource& source, uint64_t max_bytes) {
   if (source.exact() && source.bound() > header.bytes) {
     return TooLong(header, absl::StrCat(source.bound()));
   }
+  return header;
+}
+
+absl::StatusOr<Tensor> ReadArray(ByteSource& source, uint64_t max_bytes) {
+  DTNN_ASSIGN_OR_RETURN(const Header header, ReadTrueHeader(source, max_bytes));
   DTNN_ASSIGN_OR_RETURN(Tensor array, Tensor::Allocate(Device::Cpu(), DType::kUint8, header.shape));
   DTNN_ASSIGN_OR_RETURN(const size_t count, source.Read({array.data<uint8_t>(), header.bytes}));
   if (count < header.bytes) return TooShort(header, count);
@@ -148,6 +154,19 @@ absl::StatusOr<Tensor> ParseIdx(std::unique_ptr<ByteSource> bytes, std::string_v
 absl::StatusOr<Tensor> ReadIdx(const std::string& path, uint64_t max_bytes) {
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> file, FileSource(path));
   return ParseIdx(std::move(file), path, max_bytes);
+}
+
+absl::StatusOr<IdxArray> MapIdx(const std::string& path, uint64_t max_bytes) {
+  DTNN_ASSIGN_OR_RETURN(const FileBytes file, FileBytes::Map(path));
+  if (IsGzip(file.view())) {
+    DTNN_ASSIGN_OR_RETURN(const Tensor array, ReadIdx(path, max_bytes));
+    return IdxArray{array.shape(), FileBytes(array.buffer(), {array.data<uint8_t>(),
+                                                              size_t(array.num_elements())})};
+  }
+  const std::unique_ptr<ByteSource> source = MemorySource(file.view());
+  const absl::StatusOr<Header> header = ReadTrueHeader(*source, max_bytes);
+  if (!header.ok()) return Named(path, header.status());
+  return IdxArray{header->shape, file.From(file.size() - header->bytes)};
 }
 
 }  // namespace dtnn

@@ -9,6 +9,8 @@
 // The header is checked against the length of the data before memory is allocated, for gzip against
 // the most that so many packed bytes can unpack to; a file that is shorter or longer than its
 // header says is refused.
+//
+// An array takes memory of its own (ReadIdx), or none where a plain file can be mapped (MapIdx).
 
 #ifndef DTNN_DATA_IDX_H_
 #define DTNN_DATA_IDX_H_
@@ -20,6 +22,8 @@
 
 #include "absl/status/statusor.h"
 #include "data/byte_source.h"
+#include "data/file_bytes.h"
+#include "tensor/shape.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -31,7 +35,14 @@ inline constexpr uint64_t kMaxIdxBytes = uint64_t{4} << 30;
 // content, not name). Messages begin with the path.
 absl::StatusOr<Tensor> ReadIdx(const std::string& path, uint64_t max_bytes = kMaxIdxBytes);
 
-// The same from plain or gzip bytes; `name` stands for the path in messages.
+// The same elements, of a plain file where it has them (file_bytes.h).
+struct IdxArray {
+  Shape shape;
+  FileBytes elements;
+};
+absl::StatusOr<IdxArray> MapIdx(const std::string& path, uint64_t max_bytes = kMaxIdxBytes);
+
+// As ReadIdx from plain or gzip bytes; `name` stands for the path in messages.
 absl::StatusOr<Tensor> ParseIdx(std::unique_ptr<ByteSource> bytes, std::string_view name,
                                 uint64_t max_bytes = kMaxIdxBytes);
 

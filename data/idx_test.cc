@@ -141,11 +141,51 @@ TEST(IdxTest, FilesAreToldApartByContent) {
   EXPECT_EQ(Contents(ReadIdx(testing::WriteFile(folder, "b", Gzip(plain))).value()), Elements(6));
 }
 
+TEST(IdxTest, PlainFilesAreMappedAndOthersUnpacked) {
+  const std::string folder = testing::NewFolder("idx");
+  const Bytes plain = IdxBytes({2, 3}, Elements(6));
+  for (const bool packed : {false, true}) {
+    const IdxArray array =
+        MapIdx(testing::WriteFile(folder, packed ? "a" : "b", packed ? Gzip(plain) : plain))
+            .value();
+    EXPECT_EQ(array.shape, (Shape{2, 3}));
+    EXPECT_EQ(Bytes(array.elements.view().begin(), array.elements.view().end()), Elements(6));
+    EXPECT_EQ(array.elements.mapped(), !packed);
+  }
+  EXPECT_TRUE(MapIdx(testing::WriteFile(folder, "c", IdxBytes({0, 3}, {})))->elements.empty());
+}
+
+// Whatever is wrong with a file, both readers say the same.
+TEST(IdxTest, MappedFilesAreCheckedAsOthersAre) {
+  const std::string folder = testing::NewFolder("idx");
+  const Bytes whole = IdxBytes({3, 4}, Elements(12));
+  std::vector<Bytes> files;
+  for (size_t size = 0; size < whole.size(); ++size) {
+    files.emplace_back(whole.begin(), whole.begin() + int64_t(size));
+  }
+  files.push_back(whole);
+  files.back().push_back(0);
+  files.push_back(IdxBytes({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, Elements(12)));
+  files.push_back(IdxBytes({0xffffffff, 2}, Elements(12)));
+  files.push_back(Gzip(whole));
+  files.back().resize(files.back().size() - 4);
+  for (const Bytes& bytes : files) {
+    const std::string path = testing::WriteFile(folder, "file", bytes);
+    const absl::Status status = MapIdx(path).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_EQ(status, ReadIdx(path).status());
+  }
+  EXPECT_EQ(MapIdx(testing::WriteFile(folder, "file", whole), 11).status(),
+            ReadIdx(folder + "/file", 11).status());
+}
+
 TEST(IdxTest, ErrorsOfFilesNameThePath) {
   const std::string folder = testing::NewFolder("idx");
   const std::string path = testing::WriteFile(folder, "short", IdxBytes({5}, Elements(4)));
   EXPECT_THAT(std::string(ReadIdx(path).status().message()),
               StartsWith(path + ": header promises"));
+  EXPECT_THAT(std::string(MapIdx(folder + "/none").status().message()),
+              StartsWith(folder + "/none: cannot be opened"));
   EXPECT_THAT(std::string(ReadIdx(folder + "/none").status().message()),
               StartsWith(folder + "/none: cannot be opened"));
 }

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/file_bytes.h"
 #include "data/idx.h"
 #include "kernels/convert/convert.h"
 #include "tensor/dtype.h"
@@ -39,7 +40,7 @@ struct File {
   const char* ending;  // "idx3-ubyte"
   int rank;
   std::string path;  // where it was found
-  absl::StatusOr<Tensor> array = absl::UnknownError("not read");
+  absl::StatusOr<IdxArray> array = absl::UnknownError("not read");
 };
 
 // The first name that exists.
@@ -70,45 +71,45 @@ absl::StatusOr<std::string> Find(const File& file) {
                                           kMnist));
 }
 
-absl::StatusOr<Tensor> ReadArray(File& file) {
+absl::StatusOr<IdxArray> MapArray(File& file) {
   DTNN_ASSIGN_OR_RETURN(file.path, Find(file));
-  DTNN_ASSIGN_OR_RETURN(Tensor array, ReadIdx(file.path));
-  if (array.shape().rank() != file.rank) {
+  DTNN_ASSIGN_OR_RETURN(IdxArray array, MapIdx(file.path));
+  if (array.shape.rank() != file.rank) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file.path, ": has shape ", array.shape().ToString(), "; expected rank ",
+        absl::StrCat(file.path, ": has shape ", array.shape.ToString(), "; expected rank ",
                      file.rank, ", as in ", file.stem, "-", file.ending));
   }
-  if (array.num_elements() == 0) {
+  if (array.elements.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        file.path, ": has shape ", array.shape().ToString(), ", which holds no samples"));
+        file.path, ": has shape ", array.shape.ToString(), ", which holds no samples"));
   }
   return array;
 }
 
 struct Samples {
-  Tensor images;  // (n, height, width) uint8; empty where the part was left out
-  Tensor labels;  // (n,) uint8
+  FileBytes images = {};  // (n, height, width); empty where the part was left out
+  // A copy: a mapped file may be written to behind the check.
+  std::vector<uint8_t> labels = {};
 
-  int64_t size() const { return images.empty() ? 0 : images.shape()[0]; }
+  int64_t size() const { return int64_t(labels.size()); }
 };
 
 absl::StatusOr<Samples> Pair(const File& images, const File& labels) {
   if (!images.array.ok()) return images.array.status();
   if (!labels.array.ok()) return labels.array.status();
-  const Samples samples = {*images.array, *labels.array};
-  const int64_t count = samples.labels.shape()[0];
-  if (count != samples.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(labels.path, ": holds ", count, " labels but ",
-                                                   images.path, " holds ", samples.size(),
-                                                   " images; do they belong together?"));
+  const std::span<const uint8_t> bytes = labels.array->elements.view();
+  Samples samples = {images.array->elements, {bytes.begin(), bytes.end()}};
+  if (samples.size() != images.array->shape[0]) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(labels.path, ": holds ", samples.size(), " labels but ", images.path,
+                     " holds ", images.array->shape[0], " images; do they belong together?"));
   }
-  const uint8_t* first = samples.labels.data<uint8_t>();
-  const uint8_t* wrong =
-      std::find_if(first, first + count, [](uint8_t label) { return label >= kClasses; });
-  if (wrong != first + count) {
+  const auto wrong =
+      std::ranges::find_if(samples.labels, [](uint8_t label) { return label >= kClasses; });
+  if (wrong != samples.labels.end()) {
     return absl::InvalidArgumentError(absl::StrCat(labels.path, ": the label of sample ",
-                                                   wrong - first, " is ", int{*wrong},
-                                                   "; expected 0 to ", kClasses - 1));
+                                                   wrong - samples.labels.begin(), " is ",
+                                                   int{*wrong}, "; expected 0 to ", kClasses - 1));
   }
   return samples;
 }
@@ -129,8 +130,8 @@ class Mnist : public Dataset {
     DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
     if (indices.empty()) return absl::OkStatus();
     const size_t pixels = size_t(sample_.height * sample_.width);
-    const uint8_t* images = samples(part).images.data<uint8_t>();
-    const uint8_t* classes = samples(part).labels.data<uint8_t>();
+    const uint8_t* images = samples(part).images.data();
+    const uint8_t* classes = samples(part).labels.data();
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       T* to = x.data<T>();
@@ -163,7 +164,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadMnist(const MnistPaths& paths) {
   }
   if (files.empty()) return absl::InvalidArgumentError("mnist: no folder was given");
   ParallelFor(0, int64_t(files.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) files[i].array = ReadArray(files[i]);
+    for (int64_t i = begin; i < end; ++i) files[i].array = MapArray(files[i]);
   });
 
   Samples train, test;
@@ -173,11 +174,11 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadMnist(const MnistPaths& paths) {
   if (!paths.test.empty()) {
     DTNN_ASSIGN_OR_RETURN(test, Pair(files[files.size() - 2], files[files.size() - 1]));
   }
-  const Shape shape = files[0].array->shape();
+  const Shape shape = files[0].array->shape;
   const File& other = files[files.size() - 2];
-  if (other.array->shape().DropFirst() != shape.DropFirst()) {
+  if (other.array->shape.DropFirst() != shape.DropFirst()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(other.path, ": holds images of ", other.array->shape().DropFirst().ToString(),
+        absl::StrCat(other.path, ": holds images of ", other.array->shape.DropFirst().ToString(),
                      " but ", files[0].path, " of ", shape.DropFirst().ToString()));
   }
   return std::make_unique<Mnist>(

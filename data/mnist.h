@@ -24,9 +24,10 @@ struct MnistPaths {
   std::string train, test;
 };
 
-// Reads the files into memory as bytes, those of the two parts in parallel. NotFound lists the
-// names that were looked for and how to get them; InvalidArgument and DataLoss name the file, what
-// it holds and what was expected: lengths, equal counts, equal extents, labels below 10.
+// Opens the files, those of the two parts in parallel; images of plain files stay there
+// (file_bytes.h). NotFound lists the names that were looked for and how to get them;
+// InvalidArgument and DataLoss name the file, what it holds and what was expected: lengths, equal
+// counts, equal extents, labels below 10.
 absl::StatusOr<std::unique_ptr<Dataset>> LoadMnist(const MnistPaths& paths);
 
 }  // namespace dtnn

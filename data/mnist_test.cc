@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -172,6 +173,16 @@ TEST(MnistTest, LabelsAreChecked) {
   labels[8 + 5] = 10;
   const std::string path = WriteFile(folder, "train-labels-idx1-ubyte", labels);
   EXPECT_EQ(Error(folder), path + ": the label of sample 5 is 10; expected 0 to 9");
+}
+
+TEST(MnistTest, LabelsStayWhatWasChecked) {
+  const std::string folder = Folder();
+  const auto mnist = LoadMnist({folder, folder}).value();
+  std::fstream file(folder + "/train-labels-idx1-ubyte",
+                    std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(8);
+  file.write("\xff\xff\xff", 3).flush();
+  ExpectSamples<float>(*mnist, TensorFormat::kNHWC);
 }
 
 TEST(MnistTest, CountsMustAgree) {

@@ -25,6 +25,8 @@ static_assert(std::endian::native == std::endian::little, "labels are read in pl
 struct Records {
   std::vector<LoadedFile> files;
   std::vector<int64_t> begins = {0};  // of each file among the records, and their number
+  // Copies: a mapped file may be written to behind their checks.
+  std::vector<float> labels = {};
 
   int64_t size() const { return begins.back(); }
 };
@@ -55,29 +57,31 @@ class RecordDataset : public Dataset {
         const uint8_t* record = Record(records(part), indices[i]);
         ConvertImage({record + label_bytes_, pixels}, format_.sample, format, {to, pixels});
         to += pixels;
+        const float label = records(part).labels[size_t(indices[i])];
         if (format_.kind == TargetKind::kValues) {
-          targets.data<T>()[i] = T(Value(record));
+          targets.data<T>()[i] = T(label);
         } else {
-          targets.data<int32_t>()[i] = *record;
+          targets.data<int32_t>()[i] = int32_t(label);
         }
       }
     });
     return absl::OkStatus();
   }
 
-  absl::Status CheckLabels() const {
-    for (const Records* part : {&train_, &test_}) {
+  absl::Status ReadLabels() {
+    for (Records* part : {&train_, &test_}) {
+      part->labels.reserve(size_t(part->size()));
       for (size_t file = 0; file < part->files.size(); ++file) {
         for (int64_t i = part->begins[file]; i < part->begins[file + 1]; ++i) {
-          const uint8_t* record = Record(*part, i);
+          const float label = part->labels.emplace_back(Label(Record(*part, i)));
           const std::string& where = part->files[file].where;
           const int64_t at = i - part->begins[file];
-          if (format_.kind == TargetKind::kClass && *record >= format_.outputs) {
+          if (format_.kind == TargetKind::kClass && int64_t(label) >= format_.outputs) {
             return absl::InvalidArgumentError(absl::StrCat(where, ": the label of record ", at,
-                                                           " is ", int{*record}, "; expected 0 to ",
+                                                           " is ", label, "; expected 0 to ",
                                                            format_.outputs - 1));
           }
-          if (format_.kind == TargetKind::kValues && !std::isfinite(Value(record))) {
+          if (format_.kind == TargetKind::kValues && !std::isfinite(label)) {
             return absl::InvalidArgumentError(
                 absl::StrCat(where, ": the value of record ", at, " is no finite number"));
           }
@@ -97,7 +101,7 @@ class RecordDataset : public Dataset {
     return records.files[file].bytes.data() + size_t(index - records.begins[file]) * bytes;
   }
 
-  float Value(const uint8_t* record) const {
+  float Label(const uint8_t* record) const {
     if (label_bytes_ == 1) return *record;
     float value;
     std::memcpy(&value, record, sizeof(value));
@@ -106,7 +110,7 @@ class RecordDataset : public Dataset {
 
   const RecordFormat format_;
   const int64_t label_bytes_;
-  const Records train_, test_;
+  Records train_, test_;
 };
 
 // Whether the files hold whole records of that many bytes, one at least.
@@ -135,7 +139,7 @@ absl::StatusOr<int64_t> LabelBytes(const RecordFormat& format, const std::vector
 }
 
 Records Join(std::vector<LoadedFile> files, int64_t record_bytes) {
-  Records records = {std::move(files)};
+  Records records = {.files = std::move(files)};
   for (const LoadedFile& file : records.files) {
     records.begins.push_back(records.size() + int64_t(file.bytes.size()) / record_bytes);
   }
@@ -152,7 +156,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> MakeRecordDataset(const RecordFormat& f
   auto dataset =
       std::make_unique<RecordDataset>(format, label_bytes, Join(std::move(train), record_bytes),
                                       Join(std::move(test), record_bytes));
-  DTNN_RETURN_IF_ERROR(dataset->CheckLabels());
+  DTNN_RETURN_IF_ERROR(dataset->ReadLabels());
   return dataset;
 }
 

@@ -5,7 +5,8 @@
 //            as a little-endian float32
 //   sample   channels x height x width bytes; byte / 255 is the pixel
 //
-// The samples stay in memory as the bytes they are.
+// The samples stay the bytes they are, in memory or in the mapped file (file_bytes.h); labels are
+// copied.
 
 #ifndef DTNN_DATA_RECORD_FILE_H_
 #define DTNN_DATA_RECORD_FILE_H_

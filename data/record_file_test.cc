@@ -1,11 +1,13 @@
 #include "data/record_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -34,13 +36,13 @@ Bytes Pixels(int number) {
 
 LoadedFile File(const std::string& where, const std::vector<int>& numbers,
                 const std::vector<Bytes>& labels) {
-  LoadedFile file = {where, {}};
+  Bytes bytes;
   for (size_t i = 0; i < numbers.size(); ++i) {
-    file.bytes.insert(file.bytes.end(), labels[i].begin(), labels[i].end());
+    bytes.insert(bytes.end(), labels[i].begin(), labels[i].end());
     const Bytes pixels = Pixels(numbers[i]);
-    file.bytes.insert(file.bytes.end(), pixels.begin(), pixels.end());
+    bytes.insert(bytes.end(), pixels.begin(), pixels.end());
   }
-  return file;
+  return {where, std::move(bytes)};
 }
 
 Bytes Real(float value) {
@@ -97,6 +99,20 @@ TEST(RecordFileTest, APartMayBeMissing) {
   EXPECT_EQ(dataset->size(Part::kTest), 1);
 }
 
+// As when a mapped file is written to.
+TEST(RecordFileTest, LabelsStayWhatWasChecked) {
+  for (const bool real : {false, true}) {
+    const Bytes label = real ? Real(3) : Bytes{3};
+    const LoadedFile whole = File("a", {0, 1}, {label, label});
+    auto bytes = std::make_shared<Bytes>(whole.bytes.view().begin(), whole.bytes.view().end());
+    const auto dataset =
+        MakeRecordDataset(real ? Values() : Classes(), {{"a", FileBytes(bytes, *bytes)}}, {})
+            .value();
+    std::fill_n(bytes->begin(), label.size(), uint8_t{255});
+    ExpectSamples<float>(*dataset, Part::kTrain, {0, 1}, {0, 1}, {3, 3});
+  }
+}
+
 TEST(RecordFileTest, ValuesAreBytesOrReals) {
   const auto bytes =
       MakeRecordDataset(Values(), {File("a", {0, 1}, {{200}, {7}})}, {File("b", {2}, {{9}})})
@@ -120,14 +136,13 @@ TEST(RecordFileTest, LengthsAndLabelsAreChecked) {
   const LoadedFile whole = File("bad", {0, 1}, {{1}, {2}});
   for (size_t length = 0; length < whole.bytes.size(); ++length) {
     if (length == kPixels + 1) continue;
-    LoadedFile cut = whole;
-    cut.bytes.resize(length);
+    const LoadedFile cut = {"bad", Bytes(whole.bytes.data(), whole.bytes.data() + length)};
     EXPECT_THAT(error(Classes(), cut), HasSubstr("bad: holds " + std::to_string(length) +
                                                  " bytes, which is not a whole number of records"));
   }
-  LoadedFile longer = whole;
-  longer.bytes.push_back(0);
-  EXPECT_THAT(error(Classes(), longer), HasSubstr("records of 13 bytes"));
+  Bytes longer(whole.bytes.view().begin(), whole.bytes.view().end());
+  longer.push_back(0);
+  EXPECT_THAT(error(Classes(), {"bad", longer}), HasSubstr("records of 13 bytes"));
   EXPECT_THAT(error(Classes(), File("bad", {0, 1}, {{3}, {4}})),
               HasSubstr("bad: the label of record 1 is 4; expected 0 to 3"));
   const float nan = std::numeric_limits<float>::quiet_NaN();
