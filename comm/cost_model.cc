@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cmath>
-
-#include "absl/status/status.h"
 
 namespace dtnn {
 namespace {
@@ -82,31 +79,6 @@ double AllReduceSeconds(AllReduceAlgorithm algorithm, const Cluster& cluster, do
   return 0;
 }
 
-absl::StatusOr<LinkCost> FitLink(std::span<const MessageTime> times) {
-  // Weighted sums of 1, n, n n, t, n t: dividing by t makes every error relative.
-  double w = 0, wn = 0, wnn = 0, wt = 0, wnt = 0;
-  bool differ = false;
-  for (const auto& [bytes, seconds] : times) {
-    if (!(seconds > 0) || !(bytes >= 0) || !std::isfinite(seconds + bytes)) {
-      return absl::InvalidArgumentError("a link's cost needs positive, finite times");
-    }
-    const double weight = 1 / (seconds * seconds);
-    w += weight;
-    wn += weight * bytes;
-    wnn += weight * bytes * bytes;
-    wt += weight * seconds;
-    wnt += weight * bytes * seconds;
-    differ |= bytes != times[0].bytes;
-  }
-  if (!differ) return absl::InvalidArgumentError("a link's cost needs messages of two sizes");
-  const double determinant = w * wnn - wn * wn;
-  LinkCost link = {.latency = (wt * wnn - wn * wnt) / determinant,
-                   .seconds_per_byte = (w * wnt - wn * wt) / determinant};
-  if (link.latency < 0) link = {.latency = 0, .seconds_per_byte = wnt / wnn};
-  if (link.seconds_per_byte < 0) link = {.latency = wt / w, .seconds_per_byte = 0};
-  return link;
-}
-
 StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, bool blocking,
                            absl::FunctionRef<double(double bytes)> all_reduce_seconds) {
   StepPrediction step = {.seconds = profile.backward_seconds};
@@ -127,13 +99,13 @@ StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, boo
   return step;
 }
 
-int64_t BestBucketBytes(const StepProfile& profile,
+int64_t BestBucketBytes(const StepProfile& profile, bool blocking,
                         absl::FunctionRef<double(double bytes)> all_reduce_seconds) {
   const int64_t all = profile.elements * int64_t(SizeOf(profile.dtype));
   int64_t best = 0;
   double shortest = 0;
   for (int64_t bytes = 64 << 10;; bytes *= 2) {
-    const double seconds = PredictStep(profile, bytes, false, all_reduce_seconds).seconds;
+    const double seconds = PredictStep(profile, bytes, blocking, all_reduce_seconds).seconds;
     if (best == 0 || seconds <= shortest) {
       best = bytes;
       shortest = seconds;

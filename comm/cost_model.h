@@ -20,12 +20,10 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
 #include "comm/gradient_reducer.h"
 
 namespace dtnn {
@@ -53,14 +51,6 @@ std::string_view Name(AllReduceAlgorithm algorithm);  // "ring", "halving-doubli
 
 double AllReduceSeconds(AllReduceAlgorithm algorithm, const Cluster& cluster, double bytes);
 
-struct MessageTime {
-  double bytes = 0, seconds = 0;
-};
-
-// The line that misses the times least, in squares of relative errors; never below zero.
-// InvalidArgument without two different sizes, and for times that are not positive and finite.
-absl::StatusOr<LinkCost> FitLink(std::span<const MessageTime> times);
-
 // One training step of one rank on its own.
 struct StepProfile {
   struct Event {
@@ -87,7 +77,7 @@ StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, boo
 
 // Of 64 KiB, 128 KiB, ... the size with the shortest step, the largest of equal ones; nothing
 // larger than needed to hold all gradients at once.
-int64_t BestBucketBytes(const StepProfile& profile,
+int64_t BestBucketBytes(const StepProfile& profile, bool blocking,
                         absl::FunctionRef<double(double bytes)> all_reduce_seconds);
 
 }  // namespace dtnn

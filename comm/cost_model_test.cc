@@ -1,9 +1,5 @@
 #include "comm/cost_model.h"
 
-#include <limits>
-#include <vector>
-
-#include "absl/status/status.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -113,48 +109,6 @@ TEST(AllReduceSecondsTest, HalvingDoublingWinsByLatencyOnlyAtPowersOfTwo) {
             AllReduceSeconds(kRing, Flat(96), 1e9));
 }
 
-TEST(FitLinkTest, FindsTheLineThatMadeTheTimes) {
-  std::vector<MessageTime> times;
-  for (const double bytes : {0.0, 1e3, 1e5, 1e7}) times.push_back({bytes, 5e-5 + bytes * 8e-9});
-  const absl::StatusOr<LinkCost> link = FitLink(times);
-  ASSERT_TRUE(link.ok());
-  EXPECT_NEAR(link->latency, 5e-5, 1e-12);
-  EXPECT_NEAR(link->seconds_per_byte, 8e-9, 1e-16);
-}
-
-TEST(FitLinkTest, SmallMessagesCountAsMuchAsLargeOnes) {
-  // Ten percent more for the largest message alone must not move the latency by its 8 ms.
-  const absl::StatusOr<LinkCost> link = FitLink(std::vector<MessageTime>{
-      {1, 5e-5}, {1e2, 5.08e-5}, {1e5, 8.5e-4}, {1e6, 8.05e-3}, {1e7, 8.8e-2}});
-  ASSERT_TRUE(link.ok());
-  EXPECT_NEAR(link->latency, 5e-5, 2e-6);
-}
-
-TEST(FitLinkTest, NothingIsNegative) {
-  const absl::StatusOr<LinkCost> steep = FitLink(std::vector<MessageTime>{{100, 1}, {200, 3}});
-  ASSERT_TRUE(steep.ok());
-  EXPECT_EQ(steep->latency, 0);
-  EXPECT_GT(steep->seconds_per_byte, 0);
-  const absl::StatusOr<LinkCost> falling = FitLink(std::vector<MessageTime>{{100, 3}, {200, 1}});
-  ASSERT_TRUE(falling.ok());
-  EXPECT_GT(falling->latency, 0);
-  EXPECT_EQ(falling->seconds_per_byte, 0);
-}
-
-TEST(FitLinkTest, TooLittleIsRefused) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (const std::vector<MessageTime>& times :
-       std::vector<std::vector<MessageTime>>{{},
-                                             {{8, 1}},
-                                             {{8, 1}, {8, 2}},
-                                             {{8, 1}, {9, 0}},
-                                             {{8, 1}, {9, kNan}},
-                                             {{8, 1}, {9, kInfinity}}}) {
-    EXPECT_EQ(FitLink(times).status().code(), absl::StatusCode::kInvalidArgument);
-  }
-}
-
 // 64 KiB per layer; the last two layers' gradients are final at 2 and 3 s, the first two's at 4.
 StepProfile Profile() {
   return {.ready = {{3 << 14, 2}, {2 << 14, 3}, {0, 4}},
@@ -206,9 +160,12 @@ TEST(PredictStepTest, NoGradientsNoExchange) {
 }
 
 TEST(BestBucketBytesTest, LatencyWantsOneBucketAndBandwidthMany) {
-  EXPECT_EQ(BestBucketBytes(Profile(), [](double) { return 10.0; }), 4 * kLayer);
-  EXPECT_EQ(BestBucketBytes(Profile(), [](double bytes) { return bytes / kLayer; }), kLayer);
-  EXPECT_EQ(BestBucketBytes(Profile(), [](double) { return 0.0; }), 4 * kLayer);
+  EXPECT_EQ(BestBucketBytes(Profile(), false, [](double) { return 10.0; }), 4 * kLayer);
+  EXPECT_EQ(BestBucketBytes(Profile(), false, [](double bytes) { return bytes / kLayer; }), kLayer);
+  EXPECT_EQ(BestBucketBytes(Profile(), false, [](double) { return 0.0; }), 4 * kLayer);
+  // Nothing to hide behind: more buckets are more latency.
+  EXPECT_EQ(BestBucketBytes(Profile(), true, [](double bytes) { return 1 + bytes / kLayer; }),
+            4 * kLayer);
 }
 
 }  // namespace

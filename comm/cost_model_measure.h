@@ -1,0 +1,37 @@
+// What the cost model asks of a network, measured by its ranks. Collective calls: all ranks make
+// them together, with the same arguments, and get the same answer. Times are medians over a few
+// repetitions of what the slowest rank took: about a second on a network of 1 Gbit/s.
+
+#ifndef DTNN_COMM_COST_MODEL_MEASURE_H_
+#define DTNN_COMM_COST_MODEL_MEASURE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "comm/cost_model.h"
+
+namespace dtnn {
+
+// By messages that two ranks send each other in turns: the latency by a short one, the rest by a
+// long one. The others are silent.
+absl::StatusOr<LinkCost> MeasureLink(Communicator& communicator, int rank, int other);
+
+// Seconds of an all-reduce of so many float32 values.
+absl::StatusOr<double> MeasureAllReduce(Communicator& communicator, int64_t elements);
+
+// Seconds per byte of adding an array that was received to another; of this rank alone.
+double MeasureAddition();
+
+// Every value becomes the largest of all ranks' at its place.
+absl::Status TakeLargest(Communicator& communicator, std::span<double> values);
+
+// Of at least one.
+double Median(std::vector<double> values);
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_COST_MODEL_MEASURE_H_
