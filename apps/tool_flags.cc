@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 
@@ -26,6 +27,14 @@ absl::StatusOr<const ToolFlag*> Find(std::string name, std::span<const ToolFlag>
       absl::StrCat("--", name, ": unknown option", DidYouMean(name, known), " (--help shows all)"));
 }
 
+// All of the text, as a number >= the flag's least.
+template <typename T>
+bool ParseNumber(const std::string& text, const ToolFlag& flag, T& value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end && value >= T(flag.least);
+}
+
 absl::Status Set(const ToolFlag& flag, const std::string& text) {
   const auto wrong = [&](std::string_view expected) {
     return UsageError(absl::StrCat("--", std::string(flag.name), "=", text, ": expected ",
@@ -37,14 +46,18 @@ absl::Status Set(const ToolFlag& flag, const std::string& text) {
     const std::optional<bool> value = ParseBool(text);
     if (!value) return wrong("true or false");
     **to = *value;
-  } else {
+  } else if (auto* const* to = std::get_if<int64_t*>(&flag.value)) {
     int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || value < flag.least) {
+    if (!ParseNumber(text, flag, value)) {
       return wrong(absl::StrCat("a whole number >= ", flag.least));
     }
-    *std::get<int64_t*>(flag.value) = value;
+    **to = value;
+  } else {
+    double value = 0;
+    if (!ParseNumber(text, flag, value) || !std::isfinite(value)) {
+      return wrong(absl::StrCat("a number >= ", flag.least));
+    }
+    *std::get<double*>(flag.value) = value;
   }
   return absl::OkStatus();
 }
@@ -54,6 +67,9 @@ std::string Default(const ToolFlag& flag) {
     return (*text)->empty() ? "" : absl::StrCat(" [", **text, "]");
   }
   if (auto* const* number = std::get_if<int64_t*>(&flag.value)) {
+    return absl::StrCat(" [", **number, "]");
+  }
+  if (auto* const* number = std::get_if<double*>(&flag.value)) {
     return absl::StrCat(" [", **number, "]");
   }
   return "";

@@ -23,7 +23,7 @@ namespace dtnn {
 
 struct ToolFlag {
   std::string_view name;
-  std::variant<std::string*, bool*, int64_t*> value;  // holds the default
+  std::variant<std::string*, bool*, int64_t*, double*> value;  // holds the default
   std::string_view help;                              // one line
   int64_t least = 0;                                  // of numbers
 };

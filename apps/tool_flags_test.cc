@@ -13,12 +13,14 @@ struct Settings {
   std::string path = "here";
   bool fast = false;
   int64_t count = 3;
+  double ratio = 0.5;
 };
 
 absl::StatusOr<bool> Parse(const std::vector<std::string>& arguments, Settings& settings) {
   const ToolFlag flags[] = {{"the-path", &settings.path, "where"},
                             {"fast", &settings.fast, "hurry"},
-                            {"count", &settings.count, "how many", 1}};
+                            {"count", &settings.count, "how many", 1},
+                            {"ratio", &settings.ratio, "of what there is"}};
   return ParseToolFlags(arguments, flags);
 }
 
@@ -28,6 +30,8 @@ TEST(ToolFlagsTest, AllSpellings) {
   EXPECT_EQ(settings.path, "a=b");
   EXPECT_EQ(settings.count, 7);
   EXPECT_TRUE(settings.fast);
+  EXPECT_FALSE(Parse({"--ratio=2.5e-1"}, settings).value());
+  EXPECT_EQ(settings.ratio, 0.25);
   EXPECT_FALSE(Parse({"--fast=no", "--the-path", "x", "--the-path=y"}, settings).value());
   EXPECT_FALSE(settings.fast);
   EXPECT_EQ(settings.path, "y");
@@ -45,6 +49,9 @@ TEST(ToolFlagsTest, MistakesAreUsageErrors) {
             "--cuont: unknown option; did you mean \"count\"? (--help shows all)");
   EXPECT_EQ(error({"--count=0"}), "--count=0: expected a whole number >= 1");
   EXPECT_EQ(error({"--count=1x"}), "--count=1x: expected a whole number >= 1");
+  for (const std::string ratio : {"-0.5", "nan", "inf", "1e999", "1.x", ""}) {
+    EXPECT_EQ(error({"--ratio=" + ratio}), "--ratio=" + ratio + ": expected a number >= 0");
+  }
   EXPECT_EQ(error({"--fast=perhaps"}), "--fast=perhaps: expected true or false");
   EXPECT_EQ(error({"--the-path"}), "--the-path: needs a value");
   EXPECT_EQ(error({"file"}), "\"file\": is no option (--help shows all)");
@@ -64,9 +71,11 @@ TEST(ToolFlagsTest, OtherArgumentsAreGivenBack) {
 TEST(ToolFlagsTest, HelpNamesEveryFlagAndItsDefault) {
   Settings settings;
   const ToolFlag flags[] = {{"count", &settings.count, "how many"},
+                            {"ratio", &settings.ratio, "of what there is"},
                             {"fast", &settings.fast, "hurry"}};
   EXPECT_EQ(ToolHelp("Counts.", flags),
-            "Counts.\n\n  --count                how many [3]\n  --fast                 hurry\n");
+            "Counts.\n\n  --count                how many [3]\n"
+            "  --ratio                of what there is [0.5]\n  --fast                 hurry\n");
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+#include "apps/scale_model_cluster.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "comm/cost_model_measure.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr double kMicrosecond = 1e-6;
+// Seconds per byte of a link of one Gbit/s.
+constexpr double kGbit = 8e-9;
+
+// 10-Gbit Ethernet; shared memory.
+constexpr LinkCost kAssumedNetwork = {25 * kMicrosecond, kGbit / 10};
+constexpr LinkCost kAssumedNode = {1 * kMicrosecond, kGbit / 80};
+
+// A number for the host of every rank.
+absl::StatusOr<std::vector<int64_t>> Hosts(Communicator& communicator) {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  DTNN_ASSIGN_OR_RETURN(const Tensor mine, Tensor::Zeros(DType::kInt64, Shape{1}));
+  DTNN_ASSIGN_OR_RETURN(const Tensor all, Tensor::Zeros(DType::kInt64, Shape{communicator.size()}));
+  *mine.data<int64_t>() = int64_t(std::hash<std::string>()(name));
+  DTNN_RETURN_IF_ERROR(communicator.AllGather(mine, all));
+  return std::vector<int64_t>(all.data<int64_t>(), all.data<int64_t>() + communicator.size());
+}
+
+// The first rank after 0 on the same host as 0, or on another; 0: there is none.
+int Peer(const std::vector<int64_t>& hosts, bool same) {
+  for (size_t rank = 1; rank < hosts.size(); ++rank) {
+    if ((hosts[rank] == hosts[0]) == same) return int(rank);
+  }
+  return 0;
+}
+
+struct LinkFlags {
+  double latency_us, bandwidth_gbit;
+};
+
+absl::Status FindLink(const LinkFlags& flags, Communicator* communicator, int peer,
+                      const LinkCost& assumed, LinkCost& link, std::string& source) {
+  const bool given = flags.latency_us > 0 && flags.bandwidth_gbit > 0;
+  if (given) {
+    source = "as given";
+  } else if (communicator != nullptr && peer > 0) {
+    DTNN_ASSIGN_OR_RETURN(link, MeasureLink(*communicator, 0, peer));
+    source = absl::StrCat("measured between ranks 0 and ", peer);
+  } else {
+    link = assumed;
+    source = "assumed";
+  }
+  if (flags.latency_us > 0) link.latency = flags.latency_us * kMicrosecond;
+  if (flags.bandwidth_gbit > 0) link.seconds_per_byte = kGbit / flags.bandwidth_gbit;
+  if (!given && flags.latency_us + flags.bandwidth_gbit > 0) {
+    source = absl::StrCat(flags.latency_us > 0 ? "latency" : "bandwidth", " as given, the rest ",
+                          source);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ScaleModelCluster> MeasureCluster(const ScaleModelOptions& options,
+                                                 Communicator* communicator) {
+  std::vector<int64_t> hosts = {0};
+  if (communicator != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(hosts, Hosts(*communicator));
+  }
+  ScaleModelCluster found;
+  Cluster& cluster = found.cluster;
+  cluster.ranks = int64_t(hosts.size());
+  cluster.ranks_per_node = std::count(hosts.begin(), hosts.end(), hosts[0]);
+  DTNN_RETURN_IF_ERROR(FindLink({options.latency_us, options.bandwidth_gbit}, communicator,
+                                Peer(hosts, /*same=*/false), kAssumedNetwork, cluster.network,
+                                found.network_source));
+  DTNN_RETURN_IF_ERROR(FindLink({options.node_latency_us, options.node_bandwidth_gbit},
+                                communicator, Peer(hosts, /*same=*/true), kAssumedNode,
+                                cluster.node, found.node_source));
+  cluster.seconds_per_byte_added = MeasureAddition();
+  if (communicator != nullptr) {
+    DTNN_RETURN_IF_ERROR(TakeLargest(*communicator, {&cluster.seconds_per_byte_added, 1}));
+  }
+  return found;
+}
+
+}  // namespace dtnn

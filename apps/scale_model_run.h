@@ -1,0 +1,35 @@
+// What scale_model does: measures a training step and the network here, predicts steps on more
+// ranks by formula (comm/cost_model.h), and, on several ranks, compares with steps it measures.
+
+#ifndef DTNN_APPS_SCALE_MODEL_RUN_H_
+#define DTNN_APPS_SCALE_MODEL_RUN_H_
+
+#include <cstdint>
+#include <ostream>
+
+#include "absl/status/status.h"
+#include "apps/flags/options.h"
+#include "comm/communicator.h"
+
+namespace dtnn {
+
+struct ScaleModelOptions {
+  Options training;
+  double bucket_mb = 0;  // 2^20 bytes; 0: the best of each prediction
+  bool layers = false;   // tell when each layer's gradients are final
+  // Where 0: as measured between these ranks, or assumed where there are none to measure.
+  double latency_us = 0, bandwidth_gbit = 0;            // from node to node
+  double node_latency_us = 0, node_bandwidth_gbit = 0;  // within one
+  int64_t ranks_per_node = 0;                           // 0: as here
+  int64_t max_ranks = 4096;
+  int64_t steps = 20;  // timed
+};
+
+// Called by every rank, all with the same options; `communicator` is null for one process alone.
+// Writes on rank 0.
+absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* communicator,
+                           std::ostream& out);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_SCALE_MODEL_RUN_H_
