@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes bench/PERFORMANCE.md from the raw measurements in bench/results/*.jsonl."""
+"""Writes bench/PERFORMANCE.md from the raw measurements in bench/results/."""
 import glob
 import json
 import os
@@ -55,10 +55,31 @@ def section(path):
     return "\n".join(lines) + "\n"
 
 
+def scaling(path):
+    results = [json.loads(line) for line in open(path) if line.strip()]
+    first = results[0]
+    name = os.path.splitext(os.path.basename(path))[0]
+    lines = [f"\n## Ranks: {name}\n",
+             f"{first['cpu']}, {first['processors']} processors, FMA peak {first['peak']:.0f} "
+             "GFLOP/s. Training over MPI with one thread per rank, against one rank in the same "
+             "minute, medians; *exposed* is the share of the time in which ranks do nothing but "
+             "wait for gradients. Measure again: `bench/scaling.py --help`.\n",
+             "| model | ranks | between them | batch per rank | one rank, samples/s | all | ratio | "
+             "exposed |",
+             "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for r in results:
+        lines.append(f"| {r['model']} | {r['ranks']} | {r['setting']} | {r['batch']} | "
+                     f"{r['one']:,.0f} | {r['all']:,.0f} | **{r['ratio']:.2f}** | "
+                     f"{r['exposed_percent']:.1f} % |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     paths = sorted(glob.glob(os.path.join(HERE, "results", "*.jsonl")))
+    scalings = sorted(glob.glob(os.path.join(HERE, "results", "scaling", "*.jsonl")))
     with open(os.path.join(HERE, "PERFORMANCE.md"), "w") as out:
-        out.write(HEAD + "".join(section(path) for path in paths))
+        out.write(HEAD + "".join(section(path) for path in paths)
+                  + "".join(scaling(path) for path in scalings))
 
 
 if __name__ == "__main__":

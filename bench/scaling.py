@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Measures how data parallelism over MPI scales on this machine: R ranks against one, in turns.
 
-    bazel build //apps:benchmark
+    bazel build //apps:benchmark //bench:peak_main
     bench/scaling.py --models vgg16_cifar10:12,resnet20_cifar10:60 --ranks 2 --pairs 5 \\
-                     --out bench/results/NAME.scaling.jsonl
+                     --out bench/results/scaling/MACHINE.jsonl
 
 Every rank has one thread and 64 samples per step (weak scaling), on random data. Machines drift: a
 round runs one rank, then R, within the same minute; the result is the median of the rounds' ratios
-of samples/s. *Exposed* is the share of the training time in which ranks do nothing but wait for
+of samples/s; rounds in which the machine's FMA peak falls below 92 % of the best seen are dropped.
+*Exposed* is the share of the training time in which ranks do nothing but wait for
 gradients, as the launcher prints it. `--launcher` replaces mpirun, for instance by one that limits
 the links between the ranks; `--flags` go to the launcher's program.
 """
@@ -43,9 +44,21 @@ def run(options, model, steps, ranks):
             "exposed_percent": number(r"Exposed communication: ([0-9.]+)%")}
 
 
+def peak(options):
+    """GFLOP/s of all processors, float32."""
+    text = subprocess.run([options.peak], text=True, stdout=subprocess.PIPE, check=True).stdout
+    return float(re.search(r"FMA float32:.* ([0-9.]+) on", text).group(1))
+
+
+def processor():
+    with open("/proc/cpuinfo") as file:
+        return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="bazel-bin/apps/benchmark")
+    parser.add_argument("--peak", default="bazel-bin/bench/peak_main")
     parser.add_argument("--launcher",
                         default="mpirun -np {ranks} --oversubscribe --allow-run-as-root --bind-to core")
     parser.add_argument("--models", required=True, help="name:steps, by comma")
@@ -62,12 +75,15 @@ def main():
         for _ in range(options.pairs):
             one = run(options, model, steps, 1)
             all_ranks = run(options, model, steps, options.ranks)
-            rounds.append({"one": one, "all": all_ranks,
+            rounds.append({"one": one, "all": all_ranks, "peak": peak(options),
                            "ratio": all_ranks["samples_per_second"] / one["samples_per_second"]})
             print(f"{model}: {one['samples_per_second']:.1f} -> "
                   f"{all_ranks['samples_per_second']:.1f} samples/s, {rounds[-1]['ratio']:.2f}x, "
                   f"exposed {all_ranks['exposed_percent']} %", flush=True)
-        result = {"kind": "scaling", "model": model, "ranks": options.ranks, "batch": 64,
+        best = max(r["peak"] for r in rounds)
+        rounds = [r for r in rounds if r["peak"] >= 0.92 * best]
+        result = {"model": model, "cpu": processor(), "processors": os.cpu_count(), "peak": best,
+                  "ranks": options.ranks, "batch": 64,
                   "setting": options.setting, "flags": options.flags,
                   "ratio": statistics.median(r["ratio"] for r in rounds),
                   "exposed_percent": statistics.median(r["all"]["exposed_percent"] for r in rounds),
