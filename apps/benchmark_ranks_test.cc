@@ -199,7 +199,7 @@ TEST(BenchmarkRanksTest, EveryRankMayHaveDataAndFilesOfItsOwn) {
   }
 }
 
-TEST(BenchmarkRanksTest, RanksGoOnFromTheSameStepOrNotAtAll) {
+TEST(BenchmarkRanksTest, RanksGoOnFromTheNewestCheckpointThatAllHave) {
   const std::string folder = NewFolder("steps");
   const std::vector<std::string> run =
       With(kSmallRun, {"--parallel=data", "--noshared-storage", "--batch-size=4",
@@ -209,9 +209,14 @@ TEST(BenchmarkRanksTest, RanksGoOnFromTheSameStepOrNotAtAll) {
   EXPECT_EQ(RunJob(2, With(run, {"--num-epochs=2", "--resume"})).exit_code, 0);
   std::filesystem::remove_all(folder + "/c-rank1");
   std::filesystem::rename(folder + "/kept", folder + "/c-rank1");
-  const Outcome refused = RunJob(2, With(run, {"--num-epochs=3", "--resume"}));
+  const Outcome resumed = RunJob(2, With(run, {"--num-epochs=3", "--resume"}));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("/c-rank0/checkpoint-18.npz, 18 steps done"));
+  EXPECT_THAT(resumed.text, HasSubstr("Epoch 2/3"));
+  std::filesystem::remove_all(folder + "/c-rank1");
+  const Outcome refused = RunJob(2, With(run, {"--num-epochs=4", "--resume"}));
   EXPECT_EQ(RankExitCode(refused, 0), kExitFailed) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("steps done in its checkpoint, but rank 1 has"));
+  EXPECT_THAT(refused.text, HasSubstr("rank 1 has no checkpoint, but others have"));
 }
 
 TEST(BenchmarkRanksTest, ASignalToMpirunSavesTheRun) {

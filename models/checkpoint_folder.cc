@@ -112,17 +112,22 @@ absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& grap
   return saved;
 }
 
-absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(
-    const Graph& graph, const ParameterStore& store, DeviceContext& context,
-    std::string_view optimizer) const {
-  DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
+absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& graph,
+                                                                  const ParameterStore& store,
+                                                                  DeviceContext& context,
+                                                                  std::string_view optimizer,
+                                                                  int64_t most_steps) const {
+  DTNN_ASSIGN_OR_RETURN(std::vector<File> files, List());
+  std::erase_if(files, [&](const File& file) { return file.steps > most_steps; });
   std::vector<std::string> damaged;
   for (const File& file : files) {
     absl::StatusOr<StagedCheckpoint> checkpoint =
         StagedCheckpoint::Open(file.path, graph, store, context, optimizer);
     if (checkpoint.ok()) {
-      return Latest{
-          .path = file.path, .checkpoint = *std::move(checkpoint), .warnings = std::move(damaged)};
+      return Latest{.path = file.path,
+                    .steps = file.steps,
+                    .checkpoint = *std::move(checkpoint),
+                    .warnings = std::move(damaged)};
     }
     const absl::Status& status = checkpoint.status();
     if (absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status)) return status;

@@ -42,14 +42,16 @@ class CheckpointFolder {
 
   struct Latest {
     std::string path;
+    int64_t steps = 0;  // by its name
     StagedCheckpoint checkpoint;
     std::vector<std::string> warnings;  // files that were passed over, and why
   };
-  // The newest checkpoint that is intact, read but not applied. NotFound where the folder has none,
-  // saying what was looked for; DataLoss where all are damaged; FailedPrecondition where the newest
-  // intact one is of another run.
+  // The newest checkpoint, of those with at most `most_steps`, that is intact, read but not
+  // applied. NotFound where the folder has none, saying what was looked for; DataLoss where all are
+  // damaged; FailedPrecondition where the newest intact one is of another run.
   absl::StatusOr<Latest> Newest(const Graph& graph, const ParameterStore& store,
-                                DeviceContext& context, std::string_view optimizer) const;
+                                DeviceContext& context, std::string_view optimizer,
+                                int64_t most_steps = INT64_MAX) const;
 
  private:
   struct File {

@@ -1,21 +1,89 @@
 #include "models/checkpointer.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "comm/communicator.h"
 #include "tensor/status_macros.h"
+#include "tensor/tensor.h"
 
 namespace dtnn {
+namespace {
+
+// Where the checkpoint that a rank would go on from stands: steps of the run, epochs, steps of the
+// epoch behind so many samples.
+using Place = std::array<int64_t, 4>;
+constexpr Place kNone = {-1}, kUnreadable = {-2};
+
+Place PlaceOf(int64_t steps, const TrainingState& state) {
+  return {steps, state.epoch, state.step_in_epoch, state.sampler.first};
+}
+
+struct PlacesOfRanks {
+  bool same = true, same_steps = true;
+  int64_t least_steps = INT64_MAX;
+  int least_rank = 0;  // one that has the least
+};
+
+absl::StatusOr<PlacesOfRanks> Gather(const Place& mine, Communicator& communicator) {
+  const int64_t fields = int64_t(mine.size()), ranks = communicator.size();
+  DTNN_ASSIGN_OR_RETURN(const Tensor one, Tensor::Zeros(DType::kInt64, Shape{fields}));
+  DTNN_ASSIGN_OR_RETURN(const Tensor all, Tensor::Zeros(DType::kInt64, Shape{ranks * fields}));
+  std::ranges::copy(mine, one.data<int64_t>());
+  DTNN_RETURN_IF_ERROR(communicator.AllGather(one, all));
+  PlacesOfRanks places;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int64_t* theirs = all.data<int64_t>() + rank * fields;
+    places.same &= std::equal(mine.begin(), mine.end(), theirs);
+    places.same_steps &= theirs[0] == mine[0];
+    if (theirs[0] >= places.least_steps) continue;
+    places.least_steps = theirs[0];
+    places.least_rank = rank;
+  }
+  return places;
+}
+
+}  // namespace
 
 void Checkpointer::Say(const std::vector<std::string>& warnings) const {
   if (!options_.say) return;
   for (const std::string& warning : warnings) options_.say(warning);
 }
 
-absl::StatusOr<std::string> Checkpointer::Resume() {
+absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestHere(int64_t most_steps) {
   DTNN_RETURN_IF_ERROR(Prepare(/*resume=*/true));
-  absl::StatusOr<CheckpointFolder::Latest> latest =
-      folder_.Newest(*run_.graph, *run_.store, *run_.context, run_.optimizer);
+  return folder_.Newest(*run_.graph, *run_.store, *run_.context, run_.optimizer, most_steps);
+}
+
+absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
+  Communicator* const communicator = run_.trainer->communicator();
+  for (int64_t most_steps = INT64_MAX;;) {
+    absl::StatusOr<CheckpointFolder::Latest> latest = NewestHere(most_steps);
+    if (communicator == nullptr) return latest;
+    const Place place = latest.ok() ? PlaceOf(latest->steps, latest->checkpoint.run().training)
+                        : absl::IsNotFound(latest.status()) ? kNone
+                                                            : kUnreadable;
+    DTNN_ASSIGN_OR_RETURN(const PlacesOfRanks all, Gather(place, *communicator));
+    if (all.same || place == kUnreadable) return latest;
+    if (all.least_steps < 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "--resume: rank ", all.least_rank,
+          all.least_steps == kUnreadable[0] ? " cannot read its checkpoint" : " has no checkpoint",
+          most_steps == INT64_MAX ? std::string()
+                                  : absl::StrCat(" of ", most_steps, " steps or fewer"),
+          ", but others have; bring its checkpoints back, or begin anew in another folder"));
+    }
+    // Where the steps are the same, one had ended the epoch and another had not.
+    most_steps = all.same_steps ? all.least_steps - 1 : all.least_steps;
+  }
+}
+
+absl::StatusOr<std::string> Checkpointer::Resume() {
+  absl::StatusOr<CheckpointFolder::Latest> latest = NewestOfAll();
   if (absl::IsNotFound(latest.status())) return "";
   if (!latest.ok()) return latest.status();
   Say(latest->warnings);

@@ -32,8 +32,8 @@ struct RunParts {
 struct CheckpointerOptions {
   std::string folder;
   int64_t every_epochs = 1;
-  int64_t every_steps = 0;                              // batches within an epoch; 0: not within
-  bool writes = true;  // false: takes its part in what ranks do together, but another writes
+  int64_t every_steps = 0;  // batches within an epoch; 0: not within
+  bool writes = true;       // false: takes its part in what ranks do together, but another writes
   std::function<void(std::string_view line)> say = {};  // warnings; null: nobody listens
 };
 
@@ -44,7 +44,10 @@ class Checkpointer : public Callback {
       : run_(run), options_(options), folder_(options.folder) {}
 
   // Goes on from the newest checkpoint and returns its path, or "" where there is none yet. The
-  // trainer must be prepared for training. Nothing changes where the checkpoint does not fit.
+  // trainer must be prepared for training. Nothing changes where the checkpoint does not fit. All
+  // ranks call it together and go on from the same place: where each has a folder of its own, from
+  // the newest that all have, as one may have ended while another saved. FailedPrecondition where
+  // some have none.
   absl::StatusOr<std::string> Resume();
   // For a run that begins anew: refused where another run's checkpoints are.
   absl::Status Begin() { return Prepare(/*resume=*/false); }
@@ -63,6 +66,8 @@ class Checkpointer : public Callback {
   absl::Status Prepare(bool resume) {
     return options_.writes ? folder_.Prepare(resume) : absl::OkStatus();
   }
+  absl::StatusOr<CheckpointFolder::Latest> NewestHere(int64_t most_steps);
+  absl::StatusOr<CheckpointFolder::Latest> NewestOfAll();
   void Say(const std::vector<std::string>& warnings) const;
   absl::Status Write(TrainingState training);
 

@@ -120,6 +120,8 @@ class Trainer {
   void set_learning_rate(double rate) { learning_rate_ = rate; }
   void set_learning_rate_factor(double factor) { learning_rate_factor_ = factor; }
   double step_learning_rate() const { return learning_rate_ * learning_rate_factor_; }
+  // Null: one rank.
+  Communicator* communicator() const { return options_.communicator; }
   // Updates of the parameters, on whichever rank had data.
   int64_t steps_done() const { return steps_done_; }
   // What the exchange of gradients has cost this trainer's steps so far beyond what hid behind the
