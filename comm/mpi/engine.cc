@@ -183,8 +183,8 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
   ++waiting_;
   const Clock::time_point start = Clock::now();
   Clock::time_point previous = start, hold = start;
-  std::optional<Clock::time_point> asked_for;  // the verdict
-  Clock::time_point asking_since = start, asked = start;
+  // For which verdict (none yet) the others were asked, since when, and when last.
+  Clock::time_point asked_for = {}, asking_since = start, asked = start;
   std::optional<Patience> patience;  // most waits are over before it is needed
   const milliseconds lead = Lead(operation.call.timeout);
   while (!over()) {
@@ -195,7 +195,7 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
     if (now - previous > lead / 2) {
       // This rank itself was stopped, and knows nothing about the others yet.
       hold = now + std::min(lead, group.options().grace / 2);
-      asked_for.reset();
+      asked_for = {};
     }
     previous = now;
     if (now >= hold) {

@@ -1,5 +1,7 @@
 // The conformance suite over real MPI, in every way that calls can be carried out.
 
+#include <cstdlib>
+
 #include "comm/mpi/mpi_process.h"
 #include "comm/testing/communicator_conformance.h"
 #include "comm/testing/mpi_test.h"
@@ -22,6 +24,7 @@ RanksUnderTest Processes(const std::string& name, bool checked, const MpiOptions
   RanksUnderTest ranks;
   ranks.name = name;
   ranks.size = MpiTestProcess().size();
+  if (const char* hosts = std::getenv("DTNN_MPI_HOSTS")) ranks.hosts = std::atoi(hosts);
   ranks.sums_in_rank_order = !mpi.buffers;
   ranks.run = [checked, mpi](absl::FunctionRef<absl::Status(Communicator&)> body,
                              const CommunicatorOptions& options) {

@@ -23,6 +23,7 @@ namespace dtnn {
 struct RanksUnderTest {
   std::string name;  // of the variant: letters and digits
   int size = 1;      // ranks
+  int hosts = 1;     // with equally many ranks each, one host after another
   // Calls the body on those ranks of a new group that live in this process, each on a communicator
   // of its own, and returns their first error.
   std::function<absl::Status(absl::FunctionRef<absl::Status(Communicator&)>,
