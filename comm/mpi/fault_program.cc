@@ -3,7 +3,7 @@
 //   fault_program FOLDER FAULT PHASE: rank 1 does FAULT (kill, freeze) to itself in PHASE (start:
 //   before the group is made; between: between two calls; during: with calls on their way; end:
 //   before MPI_Finalize). Every rank that lives to see it writes what it saw to FOLDER/rank.<r> and
-//   leaves with 75; one that notices nothing leaves with 0.
+//   leaves with 75; one that notices nothing leaves with 0. MPI_Init may take its time.
 
 #include <signal.h>
 #include <unistd.h>
@@ -58,9 +58,13 @@ void Check(const Plan& plan, int rank, const absl::Status& status, const std::ve
 }
 
 int RunRank(const Plan& plan) {
-  CommunicatorOptions options;
-  options.timeout = std::chrono::seconds(3);
-  absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(options);
+  constexpr std::chrono::seconds kTimeout(5);
+  CommunicatorOptions patient, options;
+  bool at_end = false;
+  patient.interrupted = [&] { return at_end; };
+  patient.grace = kTimeout;
+  options.timeout = kTimeout;
+  absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(patient);
   if (!process.ok()) return 1;
   const int rank = (*process)->rank();
   std::ofstream(plan.folder + "/pid." + std::to_string(rank)) << getpid() << "\n";
@@ -70,6 +74,7 @@ int RunRank(const Plan& plan) {
   Check(plan, rank, status, c.ok() ? (*c)->lost() : std::vector<int>());
   if (c.ok()) c->reset();
   MaybeFail(plan, "end", rank);
+  at_end = true;
   process->reset();  // may end the process
   if (!status.ok()) _exit(75);
   return 0;
