@@ -109,16 +109,36 @@ std::vector<double> Numbers(const std::string& text) {
   return numbers;
 }
 
+void ExpectSameNumbers(const std::string& text, const std::string& expected) {
+  const std::vector<double> numbers = Numbers(text), others = Numbers(expected);
+  ASSERT_EQ(numbers.size(), others.size()) << text << expected;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_NEAR(numbers[i], others[i], 1e-6 * (1 + std::abs(others[i]))) << i;
+  }
+}
+
 TEST(BenchmarkRanksTest, AnyNumberOfRanksLearnsTheSame) {
   for (const char* blocking : {"--use-blocking-mpi=True", "--use-blocking-mpi=False"}) {
-    const std::vector<double> alone = Numbers(History(1, {blocking}));
+    const std::string alone = History(1, {blocking});
     for (const int ranks : {2, 3, 4}) {
-      const std::vector<double> together = Numbers(History(ranks, {blocking}));
-      ASSERT_EQ(together.size(), alone.size());
-      for (size_t i = 0; i < alone.size(); ++i) {
-        EXPECT_NEAR(together[i], alone[i], 1e-6 * (1 + std::abs(alone[i]))) << i << " of " << ranks;
-      }
+      SCOPED_TRACE(ranks);
+      ExpectSameNumbers(History(ranks, {blocking}), alone);
     }
+  }
+}
+
+TEST(BenchmarkRanksTest, ACheckpointOfTwoRanksGoesOnOnAnyNumber) {
+  const std::string folder = NewFolder("of_two");
+  History(2, {"--checkpoint-dir=" + folder + "/2", "--checkpoint-steps=4", "--num-epochs=1"});
+  // In the middle of the first epoch, which has 6 steps.
+  ASSERT_TRUE(std::filesystem::remove(folder + "/2/checkpoint-6.npz"));
+  ASSERT_TRUE(std::filesystem::exists(folder + "/2/checkpoint-4.npz"));
+  const std::string alone = History(1, {});
+  for (const int ranks : {1, 3}) {
+    SCOPED_TRACE(ranks);
+    const std::string copy = folder + "/" + std::to_string(ranks);
+    std::filesystem::copy(folder + "/2", copy);
+    ExpectSameNumbers(History(ranks, {"--checkpoint-dir=" + copy, "--resume"}), alone);
   }
 }
 
