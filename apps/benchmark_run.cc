@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "apps/make_dataset.h"
 #include "apps/make_loaders.h"
 #include "apps/make_schedulers.h"
+#include "apps/make_trainer_options.h"
 #include "apps/make_training.h"
 #include "apps/memory_table.h"
 #include "apps/parameter_list.h"
@@ -63,29 +63,6 @@ std::string Today() {
   std::tm date = {};
   localtime_r(&now, &date);
   return absl::StrFormat("%04d%02d%02d", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
-}
-
-Fusions FusionsOf(const Options& options) {
-  return {.conv_bn = options.enable_fused_conv_bn,
-          .conv_bn_relu = options.enable_fused_conv_bn_relu,
-          .conv_relu = options.enable_fused_conv_relu,
-          .bn_relu = options.enable_fused_bn_relu};
-}
-
-GradientReducerOptions ReducerOptionsOf(const Options& options) {
-  return {.bucket_bytes = int64_t(options.comm_bucket_mb * (1 << 20)),
-          .blocking = options.use_blocking_mpi};
-}
-
-ModelSyncOptions ModelSyncOf(const Options& options) {
-  const std::string& alg = options.model_sync_alg;
-  return {.frequency = options.model_sync_freq,
-          .weighting = alg == "wavg"      ? RankWeighting::kSamples
-                       : alg == "invwavg" ? RankWeighting::kInverseSamples
-                                          : RankWeighting::kEqual,
-          .participation = options.model_sync_participation == "all" ? Participation::kAll
-                                                                     : Participation::kWithData,
-          .min_available = int(std::min<int64_t>(options.model_sync_min_avail, INT_MAX))};
 }
 
 class BenchmarkRun {
@@ -166,23 +143,9 @@ class BenchmarkRun {
     TellMore(DescribeLoaders(*dataset, loaders_));
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph_, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));
-    DTNN_ASSIGN_OR_RETURN(trainer_,
-                          Trainer::Create(graph_, *store_, *context_,
-                                          {.figures = figures_,
-                                           .optimizer = optimizer_,
-                                           .learning_rate = InitialLearningRate(options_, ranks_),
-                                           .accumulate_steps = options_.accumulate_steps,
-                                           .clip_norm = options_.clip_norm,
-                                           .conv_variant = options_.conv_variant,
-                                           .random_seed = uint64_t(options_.random_seed),
-                                           .fusions = FusionsOf(options_),
-                                           .communicator = communicator_,
-                                           .sync_batch_norm = options_.sync_batch_norm,
-                                           .model_sync = ModelSyncOf(options_),
-                                           .initial_model_sync = options_.initial_model_sync,
-                                           .final_model_sync = options_.final_model_sync,
-                                           .reducer = ReducerOptionsOf(options_),
-                                           .whole_steps = !options_.checkpoint_dir.empty()}));
+    DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,
+                                                    MakeTrainerOptions(options_, figures_,
+                                                                       optimizer_, communicator_)));
     return absl::OkStatus();
   }
 
@@ -214,7 +177,7 @@ class BenchmarkRun {
                         " ranks: ", InitialLearningRate(options_, ranks_), "\n"));
     }
     TellMore(DescribeKernels(graph_, options_, device));
-    for (const std::string& line : DescribeFusions(graph_, FusionsOf(options_)))
+    for (const std::string& line : DescribeFusions(graph_, MakeFusions(options_)))
       Tell("Fusing " + line + "...\n");
     return absl::OkStatus();
   }

@@ -10,13 +10,16 @@
 #include "tensor/parallel_for.h"
 
 namespace dtnn {
+namespace {
 
 // Processors that a process may run on; 0: this one.
-static int ProcessorsOf(pid_t process) {
+int ProcessorsOf(pid_t process) {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(process, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
+
+}  // namespace
 
 ThreadShare ShareThreads(int allowed, int present, int ranks) {
   const int share = std::max(1, present / std::max(1, ranks));

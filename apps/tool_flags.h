@@ -24,8 +24,8 @@ namespace dtnn {
 struct ToolFlag {
   std::string_view name;
   std::variant<std::string*, bool*, int64_t*, double*> value;  // holds the default
-  std::string_view help;                              // one line
-  int64_t least = 0;                                  // of numbers
+  std::string_view help;                                       // one line
+  int64_t least = 0;                                           // of numbers
 };
 
 // True when --help was asked for. `arguments` without the program's name. What is no flag, and all

@@ -1,0 +1,26 @@
+// Options to what the trainer is told.
+
+#ifndef DTNN_APPS_MAKE_TRAINER_OPTIONS_H_
+#define DTNN_APPS_MAKE_TRAINER_OPTIONS_H_
+
+#include <memory>
+
+#include "apps/flags/options.h"
+#include "comm/communicator.h"
+#include "models/averages.h"
+#include "models/fusion.h"
+#include "models/trainer.h"
+#include "optim/optimizer.h"
+
+namespace dtnn {
+
+Fusions MakeFusions(const Options& options);
+
+// `communicator`: null for one rank.
+TrainerOptions MakeTrainerOptions(const Options& options, const Figures& figures,
+                                  std::shared_ptr<const Optimizer> optimizer,
+                                  Communicator* communicator);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_MAKE_TRAINER_OPTIONS_H_
