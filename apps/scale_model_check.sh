@@ -32,6 +32,7 @@ while [ $# -gt 0 ]; do
 done
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+[ -e "$root/comm/testing/netns_run.sh" ] || root=$PWD  # where `bazel run` begins
 run=$root/comm/testing/netns_run.sh
 $run --delay="$delay" --check || exit
 
