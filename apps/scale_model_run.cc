@@ -45,6 +45,16 @@ std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_no
   return text;
 }
 
+// The largest power of two of float32 values whose all-reduce takes no longer.
+int64_t ElementsWithin(double seconds, const Cluster& cluster) {
+  int64_t elements = 256;
+  while (elements < int64_t{64} << 20 &&
+         AllReduceSeconds(kHere, cluster, 2 * 4 * double(elements)) <= seconds) {
+    elements *= 2;
+  }
+  return elements;
+}
+
 // All-reduces of several sizes, the last of all gradients, against the formula. All ranks call it
 // together.
 absl::StatusOr<std::string> CheckAllReduces(Communicator& communicator, const Cluster& cluster,
@@ -74,7 +84,7 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ScaleModelSteps> steps,
                         ScaleModelSteps::Create(options.training));
   DTNN_ASSIGN_OR_RETURN(const double forward, steps->Forward(communicator, options.steps));
-  DTNN_ASSIGN_OR_RETURN(const StepProfile profile, steps->Profile(communicator, options.steps));
+  DTNN_ASSIGN_OR_RETURN(StepProfile profile, steps->Profile(communicator, options.steps));
   tell(DescribeRun(*steps, profile, forward));
   if (options.layers) tell(FormatEvents(profile, steps->EventLayers()));
 
@@ -84,6 +94,14 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   Cluster planned = found.cluster;
   if (options.ranks_per_node > 0) planned.ranks_per_node = options.ranks_per_node;
   tell(DescribeCluster(found, planned.ranks_per_node));
+  if (communicator != nullptr && communicator->size() > 1) {
+    const int64_t elements = ElementsWithin(profile.backward_seconds / 2, found.cluster);
+    DTNN_ASSIGN_OR_RETURN(profile.exchange_load,
+                          steps->ExchangeLoad(*communicator, elements, options.steps));
+    tell(absl::StrFormat(
+        "  an exchange beside the backward pass takes %.0f%% of its processor time\n",
+        100 * profile.exchange_load));
+  }
   tell(absl::StrCat("**** Predicted, with the exchange ", choice.blocking ? "behind" : "beside",
                     " the backward pass\n",
                     FormatScale(profile, planned, choice, steps->batch(), options.max_ranks)));
@@ -101,9 +119,11 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
       const ScaleModelSteps::Comparison steps_here,
       steps->Compare(*communicator, {.bucket_bytes = made.bucket_bytes, .blocking = made.blocking},
                      options.steps));
+  StepProfile alone = steps_here.alone;
+  alone.exchange_load = profile.exchange_load;
   tell(absl::StrCat(
       "**** Steps of these ranks, buckets of ", FormatBytes(made.bucket_bytes), "\n",
-      FormatCheck(communicator->size(), PredictScale(steps_here.alone, found.cluster, kHere, made),
+      FormatCheck(communicator->size(), PredictScale(alone, found.cluster, kHere, made),
                   steps_here.exchanged)));
   return absl::OkStatus();
 }

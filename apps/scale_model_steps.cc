@@ -17,6 +17,7 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kWarmUp = 2;
+constexpr double kHighestLoad = 0.95;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -168,6 +169,27 @@ absl::StatusOr<StepProfile> ScaleModelSteps::Profile(Communicator* communicator,
     if (i >= kWarmUp) record.Add(marks);
   }
   return record.Profile(store_->gradients(), communicator);
+}
+
+absl::StatusOr<double> ScaleModelSteps::ExchangeLoad(Communicator& communicator, int64_t elements,
+                                                     int64_t steps) {
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Updater> updater, MakeUpdater({}));
+  DTNN_ASSIGN_OR_RETURN(const Tensor sums, Tensor::Zeros(DType::kFloat32, Shape{elements}));
+  Marks marks;
+  std::vector<double> alone, beside;
+  for (int64_t i = 0; i < kWarmUp + steps; ++i) {
+    DTNN_RETURN_IF_ERROR(Step(&communicator, *updater, marks));
+    if (i >= kWarmUp) alone.push_back(marks.end);
+    DTNN_RETURN_IF_ERROR(Meet(&communicator));
+    const std::unique_ptr<Work> work = communicator.AllReduceAsync(sums);
+    DTNN_RETURN_IF_ERROR(Step(nullptr, *updater, marks));
+    if (i >= kWarmUp) beside.push_back(marks.end);
+    DTNN_RETURN_IF_ERROR(work->Wait());
+  }
+  DTNN_ASSIGN_OR_RETURN(const double without, MedianOfSlowest(&communicator, std::move(alone)));
+  DTNN_ASSIGN_OR_RETURN(const double with, MedianOfSlowest(&communicator, std::move(beside)));
+  DTNN_ASSIGN_OR_RETURN(const double exchange, MeasureAllReduce(communicator, elements));
+  return std::clamp((with - without) / exchange, 0.0, kHighestLoad);
 }
 
 absl::StatusOr<ScaleModelSteps::Comparison> ScaleModelSteps::Compare(

@@ -45,6 +45,9 @@ class ScaleModelSteps {
   absl::StatusOr<double> Forward(Communicator* communicator, int64_t steps);
   // Without exchange; ranks work at the same time, since they may share cores and memory.
   absl::StatusOr<StepProfile> Profile(Communicator* communicator, int64_t steps);
+  // StepProfile::exchange_load, by steps beside an all-reduce of `elements` float32 values, which
+  // should be over before the step is.
+  absl::StatusOr<double> ExchangeLoad(Communicator& communicator, int64_t elements, int64_t steps);
 
   struct Comparison {
     StepProfile alone;

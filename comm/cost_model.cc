@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <vector>
 
 namespace dtnn {
 namespace {
@@ -81,37 +82,46 @@ double AllReduceSeconds(AllReduceAlgorithm algorithm, const Cluster& cluster, do
 
 StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, bool blocking,
                            absl::FunctionRef<double(double bytes)> all_reduce_seconds) {
-  StepPrediction step = {.seconds = profile.backward_seconds};
-  double link_free = 0;
+  assert(profile.exchange_load >= 0 && profile.exchange_load < 1);
+  const auto buckets = GradientReducer::Cut(profile.dtype, profile.elements, bucket_bytes);
+  double backward = profile.backward_seconds;  // its end, exchanges beside it considered
+  std::vector<double> durations, ends;         // of the exchanges
   auto event = profile.ready.begin();
-  for (const auto& [begin, end] :
-       GradientReducer::Cut(profile.dtype, profile.elements, bucket_bytes)) {
+  double link_free = 0;
+  for (const auto& [begin, end] : buckets) {
     while (event != profile.ready.end() && event->from > begin) ++event;
-    double start = event == profile.ready.end() ? profile.backward_seconds : event->seconds;
-    if (blocking) start = step.seconds;
-    link_free = std::max(link_free, start) +
-                all_reduce_seconds(double(end - begin) * double(SizeOf(profile.dtype)));
-    const double waited = std::max(0.0, link_free - step.seconds);
+    const double ready = event == profile.ready.end() ? profile.backward_seconds : event->seconds;
+    const double start = std::max(link_free, ready + backward - profile.backward_seconds);
+    durations.push_back(all_reduce_seconds(double(end - begin) * double(SizeOf(profile.dtype))));
+    link_free = start + durations.back();
+    ends.push_back(link_free);
+    const double beside =
+        std::min(durations.back(), std::max(0.0, backward - start) / (1 - profile.exchange_load));
+    if (!blocking) backward += beside * profile.exchange_load;
+  }
+  StepPrediction step = {.seconds = backward};
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    const double waited = blocking ? durations[i] : std::max(0.0, ends[i] - step.seconds);
+    const double share = double(buckets[i].end - buckets[i].begin) / double(profile.elements);
     step.exposed_seconds += waited;
-    step.seconds +=
-        waited + profile.update_seconds * double(end - begin) / double(profile.elements);
+    step.seconds += waited + profile.update_seconds * share;
   }
   return step;
 }
 
 int64_t BestBucketBytes(const StepProfile& profile, bool blocking,
                         absl::FunctionRef<double(double bytes)> all_reduce_seconds) {
+  constexpr int64_t kSmallest = 64 << 10;
   const int64_t all = profile.elements * int64_t(SizeOf(profile.dtype));
-  int64_t best = 0;
-  double shortest = 0;
-  for (int64_t bytes = 64 << 10;; bytes *= 2) {
-    const double seconds = PredictStep(profile, bytes, blocking, all_reduce_seconds).seconds;
-    if (best == 0 || seconds <= shortest) {
-      best = bytes;
-      shortest = seconds;
-    }
-    if (bytes >= all) return best;
+  std::vector<double> seconds;  // of steps with buckets of kSmallest, twice that, ...
+  for (int64_t bytes = kSmallest;; bytes *= 2) {
+    seconds.push_back(PredictStep(profile, bytes, blocking, all_reduce_seconds).seconds);
+    if (bytes >= all) break;
   }
+  const double most = 1.001 * *std::min_element(seconds.begin(), seconds.end());
+  size_t best = seconds.size() - 1;
+  while (seconds[best] > most) --best;
+  return kSmallest << best;
 }
 
 }  // namespace dtnn

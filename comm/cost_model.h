@@ -60,6 +60,9 @@ struct StepProfile {
   std::vector<Event> ready = {};  // in time; from ends at 0
   double backward_seconds = 0;    // when the backward pass ends, since the step's begin
   double update_seconds = 0;      // of all parameters
+  // The share of the backward pass's processor time that an exchange beside it takes: for copies,
+  // sums and protocols. From 0 to less than 1.
+  double exchange_load = 0;
   DType dtype = DType::kFloat32;
   int64_t elements = 0;  // of the gradients
 };
@@ -69,13 +72,13 @@ struct StepPrediction {
   double exposed_seconds = 0;  // waiting for the exchange
 };
 
-// As GradientReducer does it: a bucket starts when it is final and the one before has ended; each
-// is followed by its part of the update. Blocking: buckets start after the backward pass, one when
-// the update of the one before is done.
+// As GradientReducer does it: a bucket starts when it is final and the one before has ended, slows
+// the rest of the backward pass down, and is followed by its part of the update. Blocking: buckets
+// start after the backward pass, one when the update of the one before is done.
 StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, bool blocking,
                            absl::FunctionRef<double(double bytes)> all_reduce_seconds);
 
-// Of 64 KiB, 128 KiB, ... the size with the shortest step, the largest of equal ones; nothing
+// Of 64 KiB, 128 KiB, ... the largest whose step is within a thousandth of the shortest; nothing
 // larger than needed to hold all gradients at once.
 int64_t BestBucketBytes(const StepProfile& profile, bool blocking,
                         absl::FunctionRef<double(double bytes)> all_reduce_seconds);

@@ -152,6 +152,23 @@ TEST(PredictStepTest, BlockingExposesEverything) {
   EXPECT_EQ(step.exposed_seconds, 4 * 0.5);
 }
 
+TEST(PredictStepTest, AnExchangeSlowsThePassBesideIt) {
+  StepProfile profile = Profile();
+  profile.exchange_load = 0.5;
+  // Exchanges: 2 to 3; 3.5 to 4.5; 5 to 6, as the pass ends at 6; 6 to 7. Updates end at 6.25, 6.5,
+  // 6.75 and, after 0.25 of waiting, 7.25.
+  StepPrediction step = PredictStep(profile, kLayer, false, [](double) { return 1.0; });
+  EXPECT_EQ(step.seconds, 7.25);
+  EXPECT_EQ(step.exposed_seconds, 0.25);
+  // Beside half a second of the pass, which takes a whole one, and then alone.
+  step = PredictStep(profile, 4 * kLayer, false, [](double) { return 2.0; });
+  EXPECT_EQ(step.seconds, 4.5 + 0.5 + 1 + 1);
+  EXPECT_EQ(step.exposed_seconds, 1);
+  // Behind the pass there is nothing to slow down.
+  step = PredictStep(profile, kLayer, true, [](double) { return 0.5; });
+  EXPECT_EQ(step.seconds, 5.5 + 4 * 0.5);
+}
+
 TEST(PredictStepTest, NoGradientsNoExchange) {
   const StepProfile profile = {.backward_seconds = 2};
   const StepPrediction step = PredictStep(profile, kLayer, false, [](double) { return 1.0; });
@@ -162,7 +179,10 @@ TEST(PredictStepTest, NoGradientsNoExchange) {
 TEST(BestBucketBytesTest, LatencyWantsOneBucketAndBandwidthMany) {
   EXPECT_EQ(BestBucketBytes(Profile(), false, [](double) { return 10.0; }), 4 * kLayer);
   EXPECT_EQ(BestBucketBytes(Profile(), false, [](double bytes) { return bytes / kLayer; }), kLayer);
-  EXPECT_EQ(BestBucketBytes(Profile(), false, [](double) { return 0.0; }), 4 * kLayer);
+  // Alike but for rounding: nothing is gained by more messages.
+  StepProfile profile = Profile();
+  profile.update_seconds = 0.1;
+  EXPECT_EQ(BestBucketBytes(profile, false, [](double) { return 0.0; }), 4 * kLayer);
   // Nothing to hide behind: more buckets are more latency.
   EXPECT_EQ(BestBucketBytes(Profile(), true, [](double bytes) { return 1 + bytes / kLayer; }),
             4 * kLayer);
