@@ -80,9 +80,6 @@ class BenchmarkRun {
   absl::Status Run() {
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
-    // Ranks with checkpoints of their own may have some of different age.
-    DTNN_RETURN_IF_ERROR(Agree(communicator_, AgreeOn(communicator_, trainer_->steps_done(),
-                                                      "steps done in its checkpoint")));
     absl::Status status = Work();
     // A signal ends all ranks in good order.
     if (status.ok() || absl::IsCancelled(status) || communicator_ == nullptr) return status;
@@ -146,16 +143,12 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,
                                                     MakeTrainerOptions(options_, figures_,
                                                                        optimizer_, communicator_)));
-    return absl::OkStatus();
+    if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
+    return options_.checkpoint_dir.empty() ? absl::OkStatus() : MakeCheckpointer();
   }
 
-  // What the run begins with, new or not: some of it is done by all ranks together, hence only when
-  // all are there.
-  absl::Status Begin() {
-    if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
-    if (!options_.checkpoint_dir.empty()) return MakeCheckpointer();
-    return LoadStart();
-  }
+  // From a checkpoint, which all ranks choose together, from a file, or from nothing.
+  absl::Status Begin() { return options_.resume ? Resume() : LoadStart(); }
 
   // The table of layers, the parameters of the run, and what it runs on.
   absl::Status Introduce(Device device) {
@@ -222,10 +215,10 @@ class BenchmarkRun {
                                               .say = [this](std::string_view line) {
                                                 out_ << "warning: " << line << "\n";
                                               }});
-    if (!options_.resume) {
-      DTNN_RETURN_IF_ERROR(checkpointer_->Begin());
-      return LoadStart();
-    }
+    return options_.resume ? absl::OkStatus() : checkpointer_->Begin();
+  }
+
+  absl::Status Resume() {
     DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(loaders_.training->max_batch()));
     DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
     Tell(path.empty() ? absl::StrCat("**** No checkpoint in ", options_.checkpoint_dir,

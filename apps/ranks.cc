@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,21 +25,6 @@ absl::Status Agree(Communicator* communicator, const absl::Status& mine) {
     return WithExitCode(absl::AbortedError(absl::StrCat("rank ", rank, " cannot go on")), theirs);
   }
   return absl::OkStatus();
-}
-
-absl::Status AgreeOn(Communicator* communicator, int64_t number, std::string_view of_what) {
-  if (communicator == nullptr) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const Tensor mine, Tensor::Zeros(DType::kInt64, Shape{1}));
-  DTNN_ASSIGN_OR_RETURN(const Tensor all,
-                        Tensor::Zeros(DType::kInt64, Shape{communicator->size()}));
-  mine.data<int64_t>()[0] = number;
-  DTNN_RETURN_IF_ERROR(communicator->AllGather(mine, all));
-  const std::span<const int64_t> numbers(all.data<int64_t>(), size_t(communicator->size()));
-  const auto other = std::ranges::find_if(numbers, [&](int64_t n) { return n != numbers[0]; });
-  if (other == numbers.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("rank 0 has ", numbers[0], " ",
-                                                 std::string(of_what), ", but rank ",
-                                                 other - numbers.begin(), " has ", *other));
 }
 
 int LowestRankLeft(const Communicator& communicator) {

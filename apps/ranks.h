@@ -3,9 +3,6 @@
 #ifndef DTNN_APPS_RANKS_H_
 #define DTNN_APPS_RANKS_H_
 
-#include <cstdint>
-#include <string_view>
-
 #include "absl/status/status.h"
 #include "comm/communicator.h"
 
@@ -15,10 +12,6 @@ namespace dtnn {
 // gets its own status back, to tell the user, and the others Aborted, which names that rank, with
 // the same exit code. `communicator` may be null.
 absl::Status Agree(Communicator* communicator, const absl::Status& mine);
-
-// Every rank calls it with its number of what must be one number for all, such as "steps done".
-// InvalidArgument on all of them, naming two ranks, where it is not. `communicator` may be null.
-absl::Status AgreeOn(Communicator* communicator, int64_t number, std::string_view of_what);
 
 // Of a group that broke: who speaks and saves for all that are left. size() where nobody is.
 int LowestRankLeft(const Communicator& communicator);

@@ -40,16 +40,6 @@ TEST(RanksTest, OneThatIsNotEndsAll) {
   EXPECT_EQ(answers[2], other);
 }
 
-TEST(RanksTest, NumbersThatMustBeAlikeAre) {
-  EXPECT_TRUE(AgreeOn(nullptr, 3, "steps").ok());
-  EXPECT_TRUE(RunRanks(3, [](Communicator& communicator) {
-                EXPECT_TRUE(AgreeOn(&communicator, 7, "steps").ok());
-                EXPECT_EQ(AgreeOn(&communicator, communicator.rank() == 1 ? 8 : 7, "steps"),
-                          absl::InvalidArgumentError("rank 0 has 7 steps, but rank 1 has 8"));
-                return absl::OkStatus();
-              }).ok());
-}
-
 TEST(RanksTest, TheLowestRankLeftIsNoneOfTheLost) {
   std::vector<std::unique_ptr<Communicator>> ranks = *LocalGroup::Create(3);
   EXPECT_EQ(LowestRankLeft(*ranks[2]), 0);
