@@ -211,7 +211,7 @@ class BenchmarkRun {
                           CheckpointerOptions{.folder = options_.checkpoint_dir,
                                               .every_epochs = options_.checkpoint_freq,
                                               .every_steps = options_.checkpoint_steps,
-                                              .writes = Writes(),
+                                              .writes = rank_ == 0 || OwnCheckpoints(options_),
                                               .say = [this](std::string_view line) {
                                                 out_ << "warning: " << line << "\n";
                                               }});
@@ -267,7 +267,7 @@ class BenchmarkRun {
         std::ranges::count(lost, rank_) > 0) {
       return status;
     }
-    const int writer = options_.shared_storage ? LowestRankLeft(*communicator_) : rank_;
+    const int writer = OwnCheckpoints(options_) ? rank_ : LowestRankLeft(*communicator_);
     if (rank_ != writer) {
       communicator_->AwaitDeparture(writer);
       return WithExitCode(status, kExitPeerLost);

@@ -20,10 +20,16 @@ void MakeOwn(std::string& path, bool is_file, int rank) {
 
 }  // namespace
 
+bool OwnCheckpoints(const Options& options) {
+  return !options.shared_storage || options.model_sync_freq != 0;
+}
+
 Options OptionsOfRank(Options options, int rank, int ranks) {
+  if (ranks > 1 && OwnCheckpoints(options)) {
+    MakeOwn(options.checkpoint_dir, /*is_file=*/false, rank);
+  }
   if (ranks > 1 && !options.shared_storage) {
     MakeOwn(options.history_file, /*is_file=*/true, rank);
-    MakeOwn(options.checkpoint_dir, /*is_file=*/false, rank);
     MakeOwn(options.model_dir, /*is_file=*/false, rank);
   }
   for (std::string Options::*path :

@@ -7,9 +7,13 @@
 
 namespace dtnn {
 
+// Whether every rank saves its own state: it has files of its own, or a model of its own that only
+// now and then is that of the others.
+bool OwnCheckpoints(const Options& options);
+
 // `$rank` in every path becomes the number. With --shared-storage=False each of several ranks
 // writes files of its own, perhaps into the same folder: what is written to and does not hold
-// `$rank` gets "-rank<number>" behind its name, before an extension.
+// `$rank` gets "-rank<number>" behind its name, before an extension. So do checkpoints of its own.
 Options OptionsOfRank(Options options, int rank, int ranks);
 
 }  // namespace dtnn

@@ -40,5 +40,15 @@ TEST(RankOptionsTest, OnPrivateStorageEveryRankWritesFilesOfItsOwn) {
   EXPECT_EQ(OptionsOfRank(options, 0, 1).history_file, "out/h.csv");
 }
 
+TEST(RankOptionsTest, ModelsOfTheirOwnAreSavedEachByItsRank) {
+  Options options;
+  options.history_file = "h.csv";
+  options.checkpoint_dir = "c";
+  options.model_sync_freq = 10;
+  const Options own = OptionsOfRank(options, 1, 2);
+  EXPECT_EQ(own.history_file, "h.csv");
+  EXPECT_EQ(own.checkpoint_dir, "c-rank1");
+}
+
 }  // namespace
 }  // namespace dtnn
