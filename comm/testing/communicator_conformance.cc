@@ -48,20 +48,26 @@ absl::Status ExpectError(const absl::Status& status, absl::StatusCode code,
   return absl::InternalError(absl::StrCat("expected \"", text, "\", not: ", status.ToString()));
 }
 
-// One rank's contribution: small integers, which every type can hold and add exactly.
-Tensor Contribution(DType dtype, int64_t size, int rank) {
-  std::vector<double> values =
-      Values(IntegerTensor(DType::kFloat64, {size}, uint64_t(size + 31 * rank)));
-  if (dtype == DType::kUint8) {
-    for (double& value : values) value = std::abs(value);
+// What each rank contributes: small integers, which every type can hold and add exactly.
+std::vector<std::vector<double>> Contributions(int64_t size, int ranks) {
+  std::vector<std::vector<double>> all;
+  for (int rank = 0; rank < ranks; ++rank) {
+    all.push_back(Values(IntegerTensor(DType::kFloat64, {size}, uint64_t(size + 31 * rank))));
   }
-  return testing::TensorOf(dtype, {size}, values);
+  return all;
 }
 
-std::vector<double> Combined(ReduceOp op, DType dtype, int64_t size, int ranks) {
-  std::vector<double> result = Values(Contribution(dtype, size, 0));
-  for (int rank = 1; rank < ranks; ++rank) {
-    const std::vector<double> x = Values(Contribution(dtype, size, rank));
+std::vector<std::vector<double>> WithoutSign(std::vector<std::vector<double>> all) {
+  for (std::vector<double>& values : all) {
+    for (double& value : values) value = std::abs(value);
+  }
+  return all;
+}
+
+std::vector<double> Combined(ReduceOp op, const std::vector<std::vector<double>>& all) {
+  std::vector<double> result = all[0];
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    const std::vector<double>& x = all[rank];
     for (size_t i = 0; i < result.size(); ++i) {
       if (op == ReduceOp::kSum) result[i] += x[i];
       if (op == ReduceOp::kMin) result[i] = std::min(result[i], x[i]);
@@ -89,12 +95,15 @@ TEST_P(CommunicatorConformance, RanksAndHostAreNumbered) {
 
 TEST_P(CommunicatorConformance, AllReduceIsExactOnIntegersOfEveryDType) {
   EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
-              for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax}) {
+              for (int64_t size : kSizes) {
+                const std::vector<std::vector<double>> integers = Contributions(size, ranks());
                 for (DType dtype : kDTypes) {
-                  for (int64_t size : kSizes) {
-                    const Tensor x = Contribution(dtype, size, c.rank());
+                  const std::vector<std::vector<double>> all =
+                      dtype == DType::kUint8 ? WithoutSign(integers) : integers;
+                  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax}) {
+                    const Tensor x = testing::TensorOf(dtype, {size}, all[size_t(c.rank())]);
                     DTNN_RETURN_IF_ERROR(c.AllReduce(x, op));
-                    DTNN_RETURN_IF_ERROR(Expect(Values(x) == Combined(op, dtype, size, ranks()),
+                    DTNN_RETURN_IF_ERROR(Expect(Values(x) == Combined(op, all),
                                                 absl::StrCat("all-reduce of size ", size)));
                   }
                 }
