@@ -101,7 +101,7 @@ absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& grap
   }
   int kept = 0;
   for (const File& file : *files) {
-    if (file.steps <= steps && kept++ < keep_) continue;
+    if (file.steps > steps || kept++ < keep_) continue;
     std::error_code error;
     fs::remove(file.path, error);
     if (error) {
@@ -110,6 +110,22 @@ absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& grap
     }
   }
   return saved;
+}
+
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::GiveUpAfter(int64_t steps) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
+  std::vector<std::string> lines;
+  for (const File& file : files) {
+    if (file.steps <= steps) continue;
+    const std::string name = absl::StrCat(file.path, ".given-up");
+    std::error_code error;
+    fs::rename(file.path, name, error);
+    if (error) {
+      return Failed(file.path, "a checkpoint that is given up cannot be renamed", error);
+    }
+    lines.push_back(absl::StrCat(file.path, ": is given up, and now ", name));
+  }
+  return lines;
 }
 
 absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& graph,

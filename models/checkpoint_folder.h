@@ -35,10 +35,16 @@ class CheckpointFolder {
     std::string path;
     std::vector<std::string> warnings;  // older checkpoints that could not be deleted
   };
-  // Writes run.training.steps_done's checkpoint. Then deletes the oldest beyond `keep`, and those
-  // of more steps: they are of a future that was given up.
+  // Writes run.training.steps_done's checkpoint. Then deletes the oldest beyond `keep`, counted
+  // from this one. Those of more steps stay: who was held up in here for long may write behind a
+  // run that others took over.
   absl::StatusOr<Saved> Save(const Graph& graph, const ParameterStore& store,
                              DeviceContext& context, const RunState& run);
+
+  // For a run that goes on from `steps` steps although there are newer checkpoints, damaged ones or
+  // such as other ranks do not have: renames those to "<name>.given-up", so that nobody goes on
+  // from them and none stays in place of a good one. Returns a line about each.
+  absl::StatusOr<std::vector<std::string>> GiveUpAfter(int64_t steps);
 
   struct Latest {
     std::string path;

@@ -109,6 +109,36 @@ TEST_F(CheckpointFolderTest, TheNewestStay) {
   EXPECT_EQ(Names().size(), 3u);
 }
 
+TEST_F(CheckpointFolderTest, ASaveThatComesLateLeavesTheNewerAlone) {
+  CheckpointFolder folder(path_.string(), 2);
+  ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());
+  for (const int64_t steps : {400, 500, 80, 90, 100}) ASSERT_TRUE(Save(folder, steps).ok());
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-100.npz", "checkpoint-400.npz", "checkpoint-500.npz",
+                                   "checkpoint-90.npz"));
+  EXPECT_EQ(NewestSteps(folder), 500);
+  // The run's own next save clears it away.
+  ASSERT_TRUE(Save(folder, 600).ok());
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-500.npz", "checkpoint-600.npz"));
+}
+
+TEST_F(CheckpointFolderTest, GivenUpAreTheNewerOnly) {
+  CheckpointFolder folder(path_.string(), 9);
+  ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());
+  for (const int64_t steps : {1, 2, 3, 10}) ASSERT_TRUE(Save(folder, steps).ok());
+  ASSERT_TRUE(folder.GiveUpAfter(2).ok());
+  const std::set<std::string> expected = {"checkpoint-1.npz", "checkpoint-10.npz.given-up",
+                                          "checkpoint-2.npz", "checkpoint-3.npz.given-up"};
+  EXPECT_EQ(Names(), expected);
+  EXPECT_EQ(NewestSteps(folder), 2);
+  EXPECT_THAT(*folder.GiveUpAfter(2), IsEmpty());
+  // What cannot be renamed ends a run before it writes beside it.
+  ASSERT_TRUE(Save(folder, 3).ok());
+  fs::remove(path_ / "checkpoint-3.npz.given-up");
+  fs::create_directories(path_ / "checkpoint-3.npz.given-up" / "folder");
+  EXPECT_THAT(std::string(folder.GiveUpAfter(2).status().message()),
+              AllOf(HasSubstr("checkpoint-3.npz"), HasSubstr("cannot be renamed")));
+}
+
 TEST_F(CheckpointFolderTest, OtherFilesAreLeftAlone) {
   fs::create_directories(path_ / "checkpoint-5.npz");  // a folder
   const std::set<std::string> others = {
@@ -145,8 +175,11 @@ TEST_F(CheckpointFolderTest, DamagedFilesArePassedOverWithAWarning) {
   EXPECT_THAT(Newest(folder)->warnings,
               ElementsAre(AllOf(HasSubstr("checkpoint-2.npz"), HasSubstr("is tried"))));
   // The run goes on from 1; what it had after that is given up.
-  ASSERT_TRUE(Save(folder, 1).ok());
-  EXPECT_THAT(Names(), ElementsAre("checkpoint-1.npz"));
+  const absl::StatusOr<std::vector<std::string>> given_up = folder.GiveUpAfter(1);
+  ASSERT_TRUE(given_up.ok()) << given_up.status();
+  EXPECT_THAT(*given_up, ElementsAre(HasSubstr("checkpoint-2.npz.given-up")));
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-1.npz", "checkpoint-2.npz.given-up"));
+  EXPECT_THAT(Newest(folder)->warnings, IsEmpty());
   Truncate("checkpoint-1.npz");
   const absl::Status status = Newest(folder).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);

@@ -46,8 +46,8 @@ class Checkpointer : public Callback {
   // Goes on from the newest checkpoint and returns its path, or "" where there is none yet. The
   // trainer must be prepared for training. Nothing changes where the checkpoint does not fit. All
   // ranks call it together and go on from the same place: where each has a folder of its own, from
-  // the newest that all have, as one may have ended while another saved. FailedPrecondition where
-  // some have none.
+  // the newest that all have, as one may have ended while another saved; who writes gives up what
+  // is newer (CheckpointFolder::GiveUpAfter). FailedPrecondition where some have none.
   absl::StatusOr<std::string> Resume();
   // For a run that begins anew: refused where another run's checkpoints are.
   absl::Status Begin() { return Prepare(/*resume=*/false); }
@@ -68,6 +68,7 @@ class Checkpointer : public Callback {
   }
   absl::StatusOr<CheckpointFolder::Latest> NewestHere(int64_t most_steps);
   absl::StatusOr<CheckpointFolder::Latest> NewestOfAll();
+  absl::Status GiveUpAfter(int64_t steps);
   void Say(const std::vector<std::string>& warnings) const;
   absl::Status Write(TrainingState training);
 

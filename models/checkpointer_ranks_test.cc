@@ -97,6 +97,14 @@ void TrainUntil(const std::string& folder, int64_t step) {
   ASSERT_TRUE(status.ok()) << status;
 }
 
+// Whether a folder holds checkpoints of more steps.
+bool HasNewer(const std::string& folder, int rank, int64_t steps) {
+  for (int64_t more = steps + 1; more < 100; ++more) {
+    if (fs::exists(FileOf(folder, rank, more))) return true;
+  }
+  return false;
+}
+
 // Resumes on two ranks and trains to the end; returns rank 0's parameters.
 std::vector<double> Resumed(const std::string& folder, int64_t expected_steps) {
   std::vector<double> values;
@@ -105,6 +113,7 @@ std::vector<double> Resumed(const std::string& folder, int64_t expected_steps) {
     const absl::StatusOr<std::string> path = rank.checkpointer.Resume();
     EXPECT_TRUE(path.ok()) << path.status();
     EXPECT_EQ(rank.session.trainer->steps_done(), expected_steps);
+    EXPECT_FALSE(HasNewer(folder, communicator.rank(), expected_steps)) << "must be given up";
     if (expected_steps > 0) {
       EXPECT_EQ(path.value_or(""), FileOf(folder, communicator.rank(), expected_steps));
     }
@@ -151,6 +160,20 @@ TEST(CheckpointerRanksTest, ARankThatHadEndedTheEpochDoesNotGoOnAlone) {
     ASSERT_TRUE(fs::exists(FileOf(folder, 0, 4)) && fs::exists(FileOf(folder, 1, 4)));
     EXPECT_EQ(Resumed(folder, 2), whole);
   }
+}
+
+// Same steps, but one had ended the epoch, and nothing before that: the run begins anew.
+TEST(CheckpointerRanksTest, WhereNothingIsCommonAllIsGivenUp) {
+  const std::vector<double> whole = Resumed(Folder("whole"), 0);
+  const std::string behind = Folder("behind"), before = Folder("before"), mixed = Folder("mixed");
+  TrainUntil(behind, 5);  // the epoch's end is 4
+  TrainUntil(before, 4);
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string from = rank == 0 ? behind : before;
+    fs::create_directories(absl::StrCat(mixed, "-rank", rank));
+    fs::copy_file(FileOf(from, rank, 4), FileOf(mixed, rank, 4));
+  }
+  EXPECT_EQ(Resumed(mixed, 0), whole);
 }
 
 absl::Status ResumeOnly(const std::string& folder, const std::string& optimizer_of_1 = "sgd") {

@@ -55,7 +55,7 @@ class Losses : public Callback {
 // A process: everything made anew but for the files.
 struct Process {
   Process(const std::string& folder, int64_t every_steps, const std::string& optimizer = "adam",
-          bool stops_early = true)
+          bool stops_early = true, bool writes = true)
       : graph(*BuildModel("simplecnn8", {.sample = kSample, .classes = 4})),
         device(*DeviceContext::Create(Device::Cpu())),
         store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)) {
@@ -80,6 +80,7 @@ struct Process {
             .folder = folder,
             .every_epochs = 2,
             .every_steps = every_steps,
+            .writes = writes,
         });
     const Split split = *SplitIndices(60, 0.2, 1);
     const std::shared_ptr<const Dataset> data =
@@ -145,6 +146,30 @@ TEST(CheckpointerTest, AResumedRunGivesTheSameBits) {
       EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
     }
   }
+}
+
+// A damaged file must neither stay the newest by its name nor push a good one out of the folder.
+TEST(CheckpointerTest, ARunThatGoesBackGivesUpWhatItHadAfter) {
+  const std::string folder = Folder("back");
+  const auto file = [&](int64_t steps) {
+    return std::filesystem::path(folder) / absl::StrCat("checkpoint-", steps, ".npz");
+  };
+  Process first(folder, 5);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(11, true).ok());
+  ASSERT_TRUE(std::filesystem::exists(file(11)));
+  std::filesystem::resize_file(file(11), 100);
+  // Who only reads leaves the files to who writes.
+  Process reader(folder, 5, "adam", true, /*writes=*/false), second(folder, 5);
+  const absl::StatusOr<std::string> read = reader.Resume();
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(std::filesystem::exists(file(11)));
+  const absl::StatusOr<std::string> path = second.Resume();
+  ASSERT_TRUE(path.ok()) << path.status();
+  EXPECT_LT(second.trainer->steps_done(), 11);
+  EXPECT_EQ(*path, file(second.trainer->steps_done()));
+  EXPECT_FALSE(std::filesystem::exists(file(11)));
+  EXPECT_TRUE(std::filesystem::exists(file(11).string() + ".given-up"));
 }
 
 TEST(CheckpointerTest, ARunThatASchedulerEndedStaysEnded) {
