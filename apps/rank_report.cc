@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "absl/strings/str_format.h"
+#include "comm/gather_values.h"
 #include "tensor/status_macros.h"
-#include "tensor/tensor.h"
 
 namespace dtnn {
 
@@ -22,11 +23,8 @@ std::string FormatExposure(std::span<const double> waited, double seconds) {
 
 absl::StatusOr<std::string> DescribeExposure(Communicator& communicator, double waited,
                                              double seconds) {
-  DTNN_ASSIGN_OR_RETURN(Tensor mine, Tensor::Zeros(DType::kFloat64, Shape{1}));
-  DTNN_ASSIGN_OR_RETURN(Tensor all, Tensor::Zeros(DType::kFloat64, Shape{communicator.size()}));
-  mine.data<double>()[0] = waited;
-  DTNN_RETURN_IF_ERROR(communicator.AllGather(mine, all));
-  return FormatExposure({all.data<double>(), size_t(communicator.size())}, seconds);
+  DTNN_ASSIGN_OR_RETURN(const std::vector<double> all, GatherValues(communicator, waited));
+  return FormatExposure(all, seconds);
 }
 
 }  // namespace dtnn

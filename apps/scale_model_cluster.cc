@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "comm/cost_model_measure.h"
+#include "comm/gather_values.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -26,11 +27,7 @@ constexpr LinkCost kAssumedNode = {1 * kMicrosecond, kGbit / 80};
 absl::StatusOr<std::vector<int64_t>> Hosts(Communicator& communicator) {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
-  DTNN_ASSIGN_OR_RETURN(const Tensor mine, Tensor::Zeros(DType::kInt64, Shape{1}));
-  DTNN_ASSIGN_OR_RETURN(const Tensor all, Tensor::Zeros(DType::kInt64, Shape{communicator.size()}));
-  *mine.data<int64_t>() = int64_t(std::hash<std::string>()(name));
-  DTNN_RETURN_IF_ERROR(communicator.AllGather(mine, all));
-  return std::vector<int64_t>(all.data<int64_t>(), all.data<int64_t>() + communicator.size());
+  return GatherValues(communicator, int64_t(std::hash<std::string>()(name)));
 }
 
 // The first rank after 0 on the same host as 0, or on another; 0: there is none.

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "comm/communicator.h"
+#include "comm/gather_values.h"
 #include "tensor/status_macros.h"
-#include "tensor/tensor.h"
 
 namespace dtnn {
 namespace {
@@ -30,14 +30,10 @@ struct PlacesOfRanks {
 };
 
 absl::StatusOr<PlacesOfRanks> Gather(const Place& mine, Communicator& communicator) {
-  const int64_t fields = int64_t(mine.size()), ranks = communicator.size();
-  DTNN_ASSIGN_OR_RETURN(const Tensor one, Tensor::Zeros(DType::kInt64, Shape{fields}));
-  DTNN_ASSIGN_OR_RETURN(const Tensor all, Tensor::Zeros(DType::kInt64, Shape{ranks * fields}));
-  std::ranges::copy(mine, one.data<int64_t>());
-  DTNN_RETURN_IF_ERROR(communicator.AllGather(one, all));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(communicator, mine));
   PlacesOfRanks places;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const int64_t* theirs = all.data<int64_t>() + rank * fields;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const int64_t* theirs = all.data() + size_t(rank) * mine.size();
     places.same &= std::equal(mine.begin(), mine.end(), theirs);
     places.same_steps &= theirs[0] == mine[0];
     if (theirs[0] >= places.least_steps) continue;

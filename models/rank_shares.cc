@@ -1,8 +1,10 @@
 #include "models/rank_shares.h"
 
 #include <algorithm>
+#include <array>
 
 #include "absl/strings/str_cat.h"
+#include "comm/gather_values.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -24,15 +26,11 @@ absl::StatusOr<RankShares> RankShares::Of(const Loader& loader, Communicator* co
                      " of ", options.ranks, "; expected its own, or one for a single rank"));
   }
   shares.own_data_ = true;
-  constexpr int64_t kFields = 4;
-  DTNN_ASSIGN_OR_RETURN(const Tensor all, Tensor::Zeros(DType::kInt64, Shape{ranks * kFields}));
-  DTNN_ASSIGN_OR_RETURN(const Tensor mine, Tensor::Zeros(DType::kInt64, Shape{kFields}));
-  const int64_t values[] = {loader.samples(), loader.steps(), options.batch,
-                            loader.SamplesBefore(0)};
-  std::copy_n(values, kFields, mine.data<int64_t>());
-  DTNN_RETURN_IF_ERROR(communicator->AllGather(mine, all));
+  const std::array<int64_t, 4> mine = {loader.samples(), loader.steps(), options.batch,
+                                       loader.SamplesBefore(0)};
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(*communicator, mine));
   for (int i = 0; i < ranks; ++i) {
-    const int64_t* theirs = all.data<int64_t>() + i * kFields;
+    const int64_t* theirs = all.data() + size_t(i) * mine.size();
     shares.parts_.push_back({theirs[0], theirs[1], theirs[2], theirs[3]});
     shares.samples_[size_t(i)] = theirs[0];
   }
