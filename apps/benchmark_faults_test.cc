@@ -66,9 +66,9 @@ class BenchmarkFaultsTest : public ::testing::TestWithParam<Case> {
         add({"--model=simplemlp", "--batch-size=1", "--synthetic-train-samples=32",
              "--checkpoint-steps=1"});
         break;
-      case Phase::kEnd:
-        add({"--model=simplemlp", "--batch-size=1", "--synthetic-train-samples=32",
-             "--num-epochs=1", "--evaluate"});
+      case Phase::kEnd:  // the test behind the last epoch
+        add({"--model=resnet20_cifar10", "--batch-size=1", "--synthetic-train-samples=32",
+             "--num-epochs=1", "--evaluate", "--synthetic-test-samples=1000"});
         break;
     }
     return arguments;

@@ -113,7 +113,7 @@ void ExpectSameNumbers(const std::string& text, const std::string& expected) {
   const std::vector<double> numbers = Numbers(text), others = Numbers(expected);
   ASSERT_EQ(numbers.size(), others.size()) << text << expected;
   for (size_t i = 0; i < numbers.size(); ++i) {
-    EXPECT_NEAR(numbers[i], others[i], 1e-6 * (1 + std::abs(others[i]))) << i;
+    EXPECT_NEAR(numbers[i], others[i], 1e-12 * (1 + std::abs(others[i]))) << i;
   }
 }
 

@@ -110,6 +110,11 @@ class BenchmarkRun {
       return UsageError(absl::StrCat("--model-sync-min-avail=", options_.model_sync_min_avail,
                                      ": is more than there are ranks, ", ranks_));
     }
+    if (options_.enable_gpu && communicator_ != nullptr) {
+      return UsageError(
+          "--enable-gpu: several processes train on processors only in this version; leave out "
+          "mpirun or --enable-gpu");
+    }
     const Device device = options_.enable_gpu ? Device::Cuda(0) : Device::Cpu();
     absl::StatusOr<std::unique_ptr<DeviceContext>> context = DeviceContext::Create(device);
     if (!context.ok()) {
@@ -270,16 +275,14 @@ class BenchmarkRun {
     const int writer = OwnCheckpoints(options_) ? rank_ : LowestRankLeft(*communicator_);
     if (rank_ != writer) {
       communicator_->AwaitDeparture(writer);
-      return WithExitCode(status, kExitPeerLost);
+      return status;
     }
     const absl::Status saved = checkpointer_->SaveAlone();
     std::string text(status.message());
     if (!saved.ok()) absl::StrAppend(&text, "; the last step cannot be saved: ", saved.message());
     const std::string& newest = checkpointer_->newest();
-    if (newest.empty()) return absl::Status(status.code(), text);
-    return WithExitCode(
-        absl::Status(status.code(), absl::StrCat(text, "; --resume goes on from ", newest)),
-        kExitPeerLost);
+    if (!newest.empty()) absl::StrAppend(&text, "; --resume goes on from ", newest);
+    return absl::Status(status.code(), text);
   }
 
   absl::Status Evaluate() {
@@ -307,7 +310,7 @@ class BenchmarkRun {
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
     const Interrupt interrupt(/*relayed=*/communicator_ != nullptr);
-    StopOnSignal stop(interrupt, *trainer_, checkpointer, communicator_);
+    StopOnSignal stop(interrupt, *trainer_, checkpointer, communicator_, StepsBetweenMeetings());
     callbacks.push_back(&stop);
     if (options_.verbose) {
       DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(loaders_.training->max_batch()));
@@ -320,6 +323,7 @@ class BenchmarkRun {
     const int64_t before = trainer_->epochs_done();
     DTNN_RETURN_IF_ERROR(trainer_->Train(*loaders_.training, loaders_.validation.get(),
                                          options_.num_epochs, callbacks));
+    DTNN_RETURN_IF_ERROR(stop.Finish());
     if (const int signal = stop.signal()) {
       return WithExitCode(
           absl::CancelledError(absl::StrCat(
@@ -352,6 +356,12 @@ class BenchmarkRun {
     if (epochs > 0) {
       out_ << absl::StrFormat("Time per epoch: %5.4f s\n", seconds / double(epochs));
     }
+  }
+
+  int64_t StepsBetweenMeetings() const {
+    constexpr int64_t kOfRanksThatNeverMeet = 64;
+    const int64_t every = options_.model_sync_freq;
+    return every < 0 ? kOfRanksThatNeverMeet : std::max<int64_t>(every, 1);
   }
 
   // Whether this rank writes files: one for all where they share a file system.

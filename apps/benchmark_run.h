@@ -4,7 +4,7 @@
 // On several ranks each calls it with its own communicator. Rank 0 speaks for all. What is wrong on
 // any of them before the work starts ends all of them, with the same exit code. Where a rank is
 // lost later, the lowest one left writes a checkpoint of the last whole step (with
-// --checkpoint-dir), the others wait for it, and all end with kExitPeerLost.
+// --checkpoint-dir), the others wait for it, and all end with the communicator's error.
 
 #ifndef DTNN_APPS_BENCHMARK_RUN_H_
 #define DTNN_APPS_BENCHMARK_RUN_H_

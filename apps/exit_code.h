@@ -19,7 +19,7 @@ namespace dtnn {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;      // wrong flags: nothing was done
-inline constexpr int kExitPeerLost = 75;  // a rank is gone but a valid checkpoint exists: run again
+inline constexpr int kExitPeerLost = 75;  // a rank is gone: --resume goes on without it
 
 // The convention of shells for a process that signal `number` ended.
 constexpr int ExitCodeOfSignal(int number) { return 128 + number; }

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 namespace dtnn {
 namespace {
 
-volatile std::sig_atomic_t came = 0;
+std::atomic<int> came = 0;  // threads read it
+static_assert(std::atomic<int>::is_always_lock_free);
 
 void Note(int signal) { came = signal; }
 
@@ -39,6 +41,7 @@ Interrupt::Interrupt(bool relayed) {
 Interrupt::~Interrupt() {
   sigaction(SIGINT, &before_int_, nullptr);
   sigaction(SIGTERM, &before_term_, nullptr);
+  came = 0;
 }
 
 int Interrupt::Last() { return came; }

@@ -21,7 +21,7 @@ class Interrupt {
 
   // The signal that came, or 0.
   int signal() const { return Last(); }
-  // For those who cannot hold one: the signal that came to the last one made, or 0.
+  // For those who cannot hold one: the signal that came to the one that lives, or 0.
   static int Last();
 
  private:

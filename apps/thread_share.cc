@@ -23,8 +23,8 @@ int ProcessorsOf(pid_t process) {
 
 ThreadShare ShareThreads(int allowed, int present, int ranks) {
   const int share = std::max(1, present / std::max(1, ranks));
-  // Bound to less than the machine: by the launcher, for this process alone.
-  const int threads = allowed < present ? std::max(1, allowed) : share;
+  // Who is bound to a socket shares it with others.
+  const int threads = std::clamp(allowed, 1, share);
   if (threads >= share) return {.threads = threads};
   return {.threads = threads,
           .warning = absl::StrCat("each of the ", ranks, " processes on this machine is bound to ",

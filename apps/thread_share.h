@@ -14,9 +14,8 @@ struct ThreadShare {
 };
 
 // `allowed`: processors that this process may run on; `present`: those that the processes of the
-// run on this machine have between them; `ranks`: how many these are. A launcher that binds each
-// process to a part has divided the machine already; where all may run anywhere, each takes its
-// share.
+// run on this machine have between them; `ranks`: how many these are. Each takes its share, or less
+// where the launcher has bound it to less.
 ThreadShare ShareThreads(int allowed, int present, int ranks);
 
 // For this machine and the program that launched this one, whose processors are there to be shared.

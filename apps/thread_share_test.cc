@@ -14,9 +14,9 @@ TEST(ThreadShareTest, RanksThatMayRunAnywhereDivideTheMachine) {
   EXPECT_EQ(ShareThreads(2, 2, 12).warning, "");
 }
 
-TEST(ThreadShareTest, ABoundRankUsesWhatItIsBoundTo) {
+TEST(ThreadShareTest, ABoundRankUsesNoMoreThanItIsBoundTo) {
   EXPECT_EQ(ShareThreads(4, 16, 4).threads, 4);
-  EXPECT_EQ(ShareThreads(8, 16, 4).threads, 8);  // two share a socket and the user wants it so
+  EXPECT_EQ(ShareThreads(8, 16, 4).threads, 4);  // two share a socket
   EXPECT_EQ(ShareThreads(1, 2, 2).warning, "");
 }
 

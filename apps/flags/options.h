@@ -138,7 +138,7 @@ struct Options {
   // Parallel.
   std::string parallel = "sequential";
   bool use_blocking_mpi = true;  // gradients are reduced behind the backward pass, not beside it
-  std::string use_mpi_buffers;   // True or False; empty: as the transport likes best
+  std::string use_mpi_buffers;   // True or False; empty: True
   double comm_bucket_mb = 4;     // 2^20 bytes
   double comm_timeout = 300;     // seconds
   bool enable_gpu = false;
