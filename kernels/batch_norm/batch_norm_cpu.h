@@ -59,9 +59,12 @@ inline constexpr int64_t kBatchNormStripe = 512;
 void BatchNormSumRows(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t first,
                       int64_t count, double* sum1, double* sum2);
 void BatchNormMapRows(const BatchNormPass& pass, int64_t begin, int64_t end);
-// Adds the sums of one channel over images [begin, end).
-void BatchNormSumPlanes(const BatchNormPass& pass, int64_t channel, int64_t begin, int64_t end,
-                        double* sum1, double* sum2);
+// The most channels of planes that are summed at once.
+inline constexpr int64_t kBatchNormTogether = 16;
+// Adds the sums of channels [first, first + channels), channels <= kBatchNormTogether, over images
+// [begin, end).
+void BatchNormSumPlanes(const BatchNormPass& pass, int64_t first, int64_t channels, int64_t begin,
+                        int64_t end, double* sum1, double* sum2);
 // Planes are numbered image by image.
 void BatchNormMapPlanes(const BatchNormPass& pass, int64_t begin, int64_t end);
 

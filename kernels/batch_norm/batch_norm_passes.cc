@@ -122,13 +122,12 @@ void SumAllRows(const Pass& pass, std::byte* scratch, int64_t parts, const PartS
 void SumAllPlanes(const Pass& pass, int64_t parts, const PartSums& sums) {
   const int64_t work = pass.rows * pass.columns / parts;
   ParallelFor(0, parts * pass.channels, GrainOf(work + 1), [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t part = unit / pass.channels, channel = unit % pass.channels;
+    for (int64_t unit = begin, count; unit < end; unit += count) {
+      const int64_t part = unit / pass.channels, first = unit % pass.channels;
+      count = std::min({kBatchNormTogether, pass.channels - first, end - unit});
       const Range images = PartOf(pass.rows, part, parts);
-      double sum1 = 0, sum2 = 0;
-      BatchNormSumPlanes(pass, channel, images.begin, images.end, &sum1, &sum2);
-      sums.At(part, 0)[channel] = sum1;
-      sums.At(part, 1)[channel] = sum2;
+      BatchNormSumPlanes(pass, first, count, images.begin, images.end, sums.At(part, 0) + first,
+                         sums.At(part, 1) + first);
     }
   });
 }

@@ -47,11 +47,13 @@ class SamePlanes {
       ForEachBand(
           begin, end, [&] { CountElements(false); },
           [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { SumsOfRows(plane, slot); },
+          [](int64_t) {},
           [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { Means(plane, slot); });
     } else {
       ForEachBand(
           begin, end, [&] { BlankForMaxima(); },
           [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { MaximaOfRows(plane, slot); },
+          [](int64_t) {},
           [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { Maxima(plane, slot); });
     }
   }
@@ -60,11 +62,13 @@ class SamePlanes {
       ForEachBand(
           begin, end, [&] { CountElements(true); },
           [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { SharesOfRows(plane, slot); },
+          [](int64_t) {},
           [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { MeanGradients(plane, slot); });
     } else {
       ForEachBand(
-          begin, end, [] {},
+          begin, end, [&] { std::fill_n(*rows_, std::size(rows_) * std::size(*rows_), T(0)); },
           [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { LoadGradients(plane, slot); },
+          [&](int64_t slot) HWY_ATTR { GradientsOfRows(slot); },
           [&](const Plane<T>& plane, int64_t slot) HWY_ATTR { MaxGradients(plane, slot); });
     }
   }
@@ -74,11 +78,11 @@ class SamePlanes {
   static constexpr int64_t kTogether = kMost / 4;  // the elements of small planes
   static constexpr int64_t kSpace = HWY_MAX_BYTES / sizeof(T);
 
-  // Fills the scratch from each plane, then uses it. A band of all planes after the other, because
-  // they share what `prepare` leaves beside the zeros.
-  template <class Prepare, class Fill, class Use>
+  // Fills the scratch from each plane, changes it, then uses it. A band of all planes after the
+  // other, because they share what `prepare` leaves beside the zeros.
+  template <class Prepare, class Fill, class Change, class Use>
   HWY_INLINE void ForEachBand(int64_t begin, int64_t end, const Prepare& prepare, const Fill& fill,
-                              const Use& use) {
+                              const Change& change, const Use& use) {
     const int64_t rows = kMost / width_ - 2, slot = (height_ + 1) * width_;
     const int64_t slots = std::max<int64_t>(1, (kTogether - width_) / slot);
     for (first_ = 0; first_ < height_; first_ = end_) {
@@ -91,6 +95,7 @@ class SamePlanes {
       for (int64_t number = begin; number < end; number += slots) {
         const int64_t planes = std::min(slots, end - number);
         for (int64_t i = 0; i < planes; ++i) fill(Plane<T>(pass_, number + i), i * slot);
+        for (int64_t i = 0; i < planes; ++i) change(i * slot);
         for (int64_t i = 0; i < planes; ++i) use(Plane<T>(pass_, number + i), i * slot);
       }
     }
@@ -234,23 +239,39 @@ class SamePlanes {
     });
   }
 
-  // A winner never lies beside its row or plane: neighbours that wrap around do not win here.
+  // What a row of outputs gives to the rows of inputs above it, in it and below it. A winner never
+  // lies beside its row or plane: neighbours that wrap around do not win here.
+  HWY_INLINE void GradientsOfRows(int64_t slot) {
+    const T *gradients = At(values_, from_) + slot, *taps = At(numbers_, from_) + slot;
+    T *above = At(rows_[0], from_) + slot, *same = At(rows_[1], from_) + slot;
+    T* below = At(rows_[2], from_) + slot;
+    ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
+      const auto d = access.d;
+      const auto left = access.Load(gradients + i - 1), left_tap = access.Load(taps + i - 1);
+      const auto middle = access.Load(gradients + i), middle_tap = access.Load(taps + i);
+      const auto right = access.Load(gradients + i + 1), right_tap = access.Load(taps + i + 1);
+      const auto give = [&](T first, T* to) HWY_ATTR {
+        const auto won = [&](auto tap, T number, auto gradient) HWY_ATTR {
+          return hn::IfThenElseZero(hn::Eq(tap, hn::Set(d, number)), gradient);
+        };
+        const auto two = hn::Add(won(right_tap, first, right), won(middle_tap, first + 1, middle));
+        access.Store(hn::Add(two, won(left_tap, first + 2, left)), to + i);
+      };
+      give(0, above);
+      give(3, same);
+      give(6, below);
+    });
+  }
+
   HWY_INLINE void MaxGradients(const Plane<T>& plane, int64_t slot) {
-    const T *gradient = At(values_, first_) + slot, *tap = At(numbers_, first_) + slot;
+    const T* from_below = At(rows_[0], first_) + slot + width_;
+    const T* from_same = At(rows_[1], first_) + slot;
+    const T* from_above = At(rows_[2], first_) + slot - width_;
     T* dx = plane.in + first_ * width_;
     ForEachVector<T>(outputs(), [&](const auto& access, int64_t i) HWY_ATTR {
-      const auto d = access.d;
-      auto sum = pass_.accumulate ? access.Load(dx + i) : hn::Zero(d);
-      const auto three = [&](int64_t at, T last) HWY_ATTR {
-        for (int64_t k = -1; k <= 1; ++k) {
-          const auto wins = hn::Eq(access.Load(tap + at + k), hn::Set(d, last - 1 - T(k)));
-          sum = hn::Add(sum, hn::IfThenElseZero(wins, access.Load(gradient + at + k)));
-        }
-      };
-      three(i - width_, 8);
-      three(i, 5);
-      three(i + width_, 2);
-      access.Store(sum, dx + i);
+      const auto two = hn::Add(access.Load(from_above + i), access.Load(from_same + i));
+      const auto sum = hn::Add(two, access.Load(from_below + i));
+      access.Store(pass_.accumulate ? hn::Add(access.Load(dx + i), sum) : sum, dx + i);
     });
   }
 
@@ -261,6 +282,7 @@ class SamePlanes {
   HWY_ALIGN T before_[kMost], after_[kMost];  // elements of its row before and behind each
   HWY_ALIGN T values_[kMost + 2 * kSpace], numbers_[kMost + 2 * kSpace];
   HWY_ALIGN T elements_[kMost + 2 * kSpace] = {};
+  HWY_ALIGN T rows_[3][kMost + 2 * kSpace];
 };
 #endif  // DTNN_MASKED_MEMORY
 
