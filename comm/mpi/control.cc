@@ -60,25 +60,32 @@ std::optional<ControlMessage> Decode(std::string_view bytes) {
   return message;
 }
 
-ControlChannel::ControlChannel(MPI_Comm comm) : comm_(comm) { Listen(); }
+ControlChannel::ControlChannel(MPI_Comm comm, CallGuard& guard) : comm_(comm), guard_(guard) {
+  Listen();
+}
 
 void ControlChannel::Listen() {
-  MPI_Irecv(buffer_, int(kMaxControlBytes), MPI_BYTE, MPI_ANY_SOURCE, kControlTag, comm_,
-            &incoming_);
+  guard_.Call([&] {
+    return MPI_Irecv(buffer_, int(kMaxControlBytes), MPI_BYTE, MPI_ANY_SOURCE, kControlTag, comm_,
+                     &incoming_);
+  });
 }
 
 void ControlChannel::Send(int to, const ControlMessage& message) {
   Outgoing& outgoing = outgoing_.emplace_back();
   outgoing.bytes = Encode(message);
-  MPI_Isend(outgoing.bytes.data(), int(outgoing.bytes.size()), MPI_BYTE, to, kControlTag, comm_,
-            &outgoing.request);
+  guard_.Call([&] {
+    return MPI_Isend(outgoing.bytes.data(), int(outgoing.bytes.size()), MPI_BYTE, to, kControlTag,
+                     comm_, &outgoing.request);
+  });
 }
 
 bool ControlChannel::Poll(absl::FunctionRef<void(int, const ControlMessage&)> handle) {
   bool any = false;
   for (int arrived = 1; arrived != 0 && incoming_ != MPI_REQUEST_NULL;) {
     MPI_Status status;
-    if (MPI_Test(&incoming_, &arrived, &status) != MPI_SUCCESS || !arrived) break;
+    const int code = guard_.Call([&] { return MPI_Test(&incoming_, &arrived, &status); });
+    if (code != MPI_SUCCESS || !arrived) break;
     any = true;
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
@@ -87,17 +94,20 @@ bool ControlChannel::Poll(absl::FunctionRef<void(int, const ControlMessage&)> ha
     Listen();
     if (message) handle(status.MPI_SOURCE, *message);
   }
-  outgoing_.remove_if([](Outgoing& outgoing) {
+  outgoing_.remove_if([this](Outgoing& outgoing) {
     int sent = 0;
-    return MPI_Test(&outgoing.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS || sent != 0;
+    const int code =
+        guard_.Call([&] { return MPI_Test(&outgoing.request, &sent, MPI_STATUS_IGNORE); });
+    // What MPI hangs over may still be read by it.
+    return code != kMpiStuck && (code != MPI_SUCCESS || sent != 0);
   });
   return any;
 }
 
 void ControlChannel::Close() {
   if (incoming_ == MPI_REQUEST_NULL) return;
-  MPI_Cancel(&incoming_);
-  MPI_Request_free(&incoming_);
+  guard_.Call([&] { return MPI_Cancel(&incoming_); });
+  guard_.Call([&] { return MPI_Request_free(&incoming_); });
 }
 
 }  // namespace dtnn

@@ -15,6 +15,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "comm/mpi/call_guard.h"
 #include "comm/mpi/mpi_api.h"
 
 namespace dtnn {
@@ -42,8 +43,8 @@ std::optional<ControlMessage> Decode(std::string_view bytes);
 
 class ControlChannel {
  public:
-  // Nobody else uses `comm`.
-  explicit ControlChannel(MPI_Comm comm);
+  // Nobody else uses `comm`. The guard outlives it.
+  ControlChannel(MPI_Comm comm, CallGuard& guard);
 
   void Send(int to, const ControlMessage& message);
   // Hands over what has arrived; false: nothing.
@@ -61,6 +62,7 @@ class ControlChannel {
   void Listen();
 
   MPI_Comm comm_;
+  CallGuard& guard_;
   MPI_Request incoming_ = MPI_REQUEST_NULL;
   char buffer_[kMaxControlBytes];
   std::list<Outgoing> outgoing_;

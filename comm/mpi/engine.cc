@@ -25,6 +25,8 @@ constexpr microseconds kYieldFor(5000), kYieldForCrowded(200);
 constexpr microseconds kSleepFirst(50), kSleepLast(250), kSleepLong(1000);
 // What messages on their way get at the end.
 constexpr milliseconds kFlush(200);
+// How long an MPI call may take then.
+constexpr milliseconds kLastCall(2000);
 
 // How long before a verdict the others are asked where they are, again and again until then: on a
 // busy machine a rank may not get to answer for some hundred milliseconds.
@@ -32,14 +34,22 @@ milliseconds Lead(milliseconds timeout) { return std::min(milliseconds(1000), ti
 
 }  // namespace
 
-Engine::Engine(MPI_Comm world, MPI_Comm control, int rank, int size, bool crowded)
-    : world_(world), rank_(rank), size_(size), crowded_(crowded), control_(control) {
+Engine::Engine(MPI_Comm world, MPI_Comm control, int rank, std::vector<ProcessId> processes,
+               bool crowded)
+    : world_(world),
+      rank_(rank),
+      size_(int(processes.size())),
+      processes_(std::move(processes)),
+      crowded_(crowded),
+      control_(control, guard_) {
   thread_ = std::thread([this] { Run(); });
 }
 
 Engine::~Engine() { Stop(); }
 
 void Engine::Stop() {
+  const CommunicatorOptions last = {.timeout = kLastCall};
+  const CallGuard::Watch watch(guard_, last, last.timeout);
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -49,7 +59,7 @@ void Engine::Stop() {
   thread_.join();
   std::unique_lock lock(mutex_);
   const Clock::time_point end = Clock::now() + kFlush;
-  while (!control_.idle() && Clock::now() < end) {
+  while (!control_.idle() && !guard_.stuck() && Clock::now() < end) {
     Poll(true);
     lock.unlock();
     std::this_thread::sleep_for(kSleepFirst);
@@ -83,6 +93,9 @@ bool Engine::Poll(bool also_control) {
   if (also_control) {
     moved |=
         control_.Poll([this](int from, const ControlMessage& message) { Receive(from, message); });
+  }
+  if (guard_.stuck()) {
+    for (const std::shared_ptr<Group>& group : groups_) group->BreakStuck();
   }
   return moved;
 }
@@ -119,8 +132,8 @@ absl::Status Engine::AwaitRequest(MPI_Request& request, const CommunicatorOption
     int done = 0;
     {
       std::lock_guard lock(mutex_);
-      DTNN_RETURN_IF_ERROR(
-          MpiStatus(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Comm_idup"));
+      const int code = guard_.Call([&] { return MPI_Test(&request, &done, MPI_STATUS_IGNORE); });
+      DTNN_RETURN_IF_ERROR(MpiStatus(code, "MPI_Comm_idup"));
       Poll(true);
     }
     if (done != 0) return absl::OkStatus();
@@ -142,12 +155,14 @@ absl::Status Engine::AwaitRequest(MPI_Request& request, const CommunicatorOption
 absl::StatusOr<std::shared_ptr<Group>> Engine::CreateGroup(const CommunicatorOptions& options,
                                                            const MpiOptions& mpi) {
   const bool checked = options.check_calls || !mpi.buffers;
+  const CallGuard::Watch watch(guard_, options, options.timeout);
   MPI_Comm comms[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
   for (int i = 0; i < (checked ? 2 : 1); ++i) {
     MPI_Request request = MPI_REQUEST_NULL;
     {
       std::lock_guard lock(mutex_);
-      DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Comm_idup(world_, &comms[i], &request), "MPI_Comm_idup"));
+      const int code = guard_.Call([&] { return MPI_Comm_idup(world_, &comms[i], &request); });
+      DTNN_RETURN_IF_ERROR(MpiStatus(code, "MPI_Comm_idup"));
     }
     const absl::Status status = AwaitRequest(request, options);
     std::lock_guard lock(mutex_);
@@ -159,7 +174,7 @@ absl::StatusOr<std::shared_ptr<Group>> Engine::CreateGroup(const CommunicatorOpt
   }
   std::lock_guard lock(mutex_);
   auto group = std::make_shared<Group>(next_group_++, rank_, size_, comms[0], comms[1], options,
-                                       mpi, control_);
+                                       mpi, control_, guard_, processes_);
   groups_.push_back(group);
   if (const auto early = early_.extract(group->number())) {
     for (const auto& [from, message] : early.mapped()) group->Receive(from, message);
@@ -180,6 +195,10 @@ std::shared_ptr<Operation> Engine::Start(Group& group, const Collective& call) {
 absl::Status Engine::Await(Group& group, const Operation& operation) {
   const auto over = [&] { return operation.done() || !group.broken().ok(); };
   std::unique_lock lock(mutex_);
+  std::optional<CallGuard::Watch> watch;  // the group's own will do otherwise
+  if (operation.call.timeout < group.options().timeout || !group.watched()) {
+    watch.emplace(guard_, group.options(), operation.call.timeout);
+  }
   ++waiting_;
   const Clock::time_point start = Clock::now();
   Clock::time_point previous = start, hold = start;
@@ -249,6 +268,7 @@ void Engine::Act(Patience::Verdict verdict, const Patience& patience, Clock::tim
 void Engine::AwaitDeparture(Group& group, int rank, milliseconds timeout) {
   const Clock::time_point start = Clock::now();
   const Clock::time_point end = start + std::min<milliseconds>(timeout, std::chrono::hours(9999));
+  const CallGuard::Watch watch(guard_, group.options(), timeout);
   std::unique_lock lock(mutex_);
   while (!group.departed(rank) && Clock::now() < end) {
     Poll(true);
@@ -289,7 +309,7 @@ std::vector<int> Engine::Lost(Group& group) {
 bool Engine::broken() {
   std::lock_guard lock(mutex_);
   for (const std::shared_ptr<Group>& group : groups_) broken_ |= !group->broken().ok();
-  return broken_;
+  return broken_ || guard_.stuck();
 }
 
 }  // namespace dtnn

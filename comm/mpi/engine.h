@@ -1,10 +1,10 @@
 // Drives all communicators of an MPI process.
 //
-// Every MPI call is made under one lock and none of them blocks. Whoever waits for a call polls MPI
-// himself, so there is no hand-over between threads where it matters; a thread of the engine polls
-// now and then, often while asynchronous calls are on their way and nobody waits, rarely otherwise:
-// then it only answers the other ranks' questions. A waiting rank spins for a moment, then yields,
-// then sleeps briefly between polls: ranks may share cores.
+// Every MPI call is made under one lock, and none of them blocks, or a guard ends it. Whoever waits
+// for a call polls MPI himself, so there is no hand-over between threads where it matters; a thread
+// of the engine polls now and then, often while asynchronous calls are on their way and nobody
+// waits, rarely otherwise: then it only answers the other ranks' questions. A waiting rank spins
+// for a moment, then yields, then sleeps briefly between polls: ranks may share cores.
 
 #ifndef DTNN_COMM_MPI_ENGINE_H_
 #define DTNN_COMM_MPI_ENGINE_H_
@@ -21,10 +21,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/mpi/call_guard.h"
 #include "comm/mpi/control.h"
 #include "comm/mpi/group.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_options.h"
+#include "comm/mpi/peer_processes.h"
 #include "comm/patience.h"
 
 namespace dtnn {
@@ -33,7 +35,9 @@ class Engine {
  public:
   // `world` and `control` have the same ranks; nobody else uses `control`. `crowded`: the ranks of
   // this host have to share cores.
-  Engine(MPI_Comm world, MPI_Comm control, int rank, int size, bool crowded);
+  // `processes` is by rank.
+  Engine(MPI_Comm world, MPI_Comm control, int rank, std::vector<ProcessId> processes,
+         bool crowded);
   ~Engine();
 
   // For those who call MPI themselves.
@@ -51,6 +55,8 @@ class Engine {
 
   // A group broke: MPI_Finalize would wait for ranks that are gone.
   bool broken();
+  // MPI hangs: not even MPI_Finalize may be called.
+  bool stuck() const { return guard_.stuck(); }
   // Stops the thread and gives messages on their way a moment. Nothing else may follow.
   void Stop();
 
@@ -71,7 +77,9 @@ class Engine {
 
   const MPI_Comm world_;
   const int rank_, size_;
+  const std::vector<ProcessId> processes_;
   const bool crowded_;
+  CallGuard guard_;
   std::mutex mutex_;
   std::condition_variable wake_;
   ControlChannel control_;

@@ -1,14 +1,17 @@
 // One rank of mpi_fault_test.sh: exchanges tensors until a rank is lost, on purpose.
 //
-//   fault_program FOLDER FAULT PHASE: rank 1 does FAULT (kill, freeze) to itself in PHASE (start:
-//   before the group is made; between: between two calls; during: with calls on their way; end:
-//   before MPI_Finalize). Every rank that lives to see it writes what it saw to FOLDER/rank.<r> and
-//   leaves with 75; one that notices nothing leaves with 0. MPI_Init may take its time.
+//   fault_program FOLDER FAULT PHASE MIB: exchanges tensors of MIB MiB, two at a time; rank 1 does
+//   FAULT (kill, freeze) to itself in PHASE (start: before the group is made; between: between two
+//   calls; during: with calls on their way; end: before MPI_Finalize). Every rank that lives to see
+//   it writes what it saw to FOLDER/rank.<r> and leaves with 75; one that notices nothing leaves
+//   with 0. MPI_Init may take its time.
 
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -23,6 +26,7 @@ constexpr int kVictim = 1, kFaultStep = 20, kSteps = 40;
 
 struct Plan {
   std::string folder, fault, phase;
+  int64_t elements;
 };
 
 void MaybeFail(const Plan& plan, const char* phase, int rank) {
@@ -31,8 +35,8 @@ void MaybeFail(const Plan& plan, const char* phase, int rank) {
 }
 
 absl::Status Exchange(const Plan& plan, Communicator& c) {
-  const absl::StatusOr<Tensor> x = Tensor::Zeros(DType::kFloat32, {1 << 20});
-  const absl::StatusOr<Tensor> y = Tensor::Zeros(DType::kFloat32, {1 << 20});
+  const absl::StatusOr<Tensor> x = Tensor::Zeros(DType::kFloat32, {plan.elements});
+  const absl::StatusOr<Tensor> y = Tensor::Zeros(DType::kFloat32, {plan.elements});
   if (!x.ok() || !y.ok()) return absl::ResourceExhaustedError("no memory");
   for (int step = 0; step < kSteps; ++step) {
     if (step == kFaultStep) MaybeFail(plan, "between", c.rank());
@@ -60,8 +64,8 @@ void Check(const Plan& plan, int rank, const absl::Status& status, const std::ve
 int RunRank(const Plan& plan) {
   constexpr std::chrono::seconds kTimeout(5);
   CommunicatorOptions patient, options;
-  bool at_end = false;
-  patient.interrupted = [&] { return at_end; };
+  std::atomic<bool> at_end = false;
+  patient.interrupted = [&] { return at_end.load(); };
   patient.grace = kTimeout;
   options.timeout = kTimeout;
   absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(patient);
@@ -84,9 +88,9 @@ int RunRank(const Plan& plan) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: fault_program FOLDER FAULT PHASE\n");
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: fault_program FOLDER FAULT PHASE MIB\n");
     return 2;
   }
-  return dtnn::RunRank({argv[1], argv[2], argv[3]});
+  return dtnn::RunRank({argv[1], argv[2], argv[3], std::atoll(argv[4]) << 18});
 }

@@ -22,7 +22,8 @@ constexpr int kLastPolls = 8;
 }  // namespace
 
 Group::Group(int32_t number, int rank, int size, MPI_Comm data, MPI_Comm signatures,
-             const CommunicatorOptions& options, const MpiOptions& mpi, ControlChannel& control)
+             const CommunicatorOptions& options, const MpiOptions& mpi, ControlChannel& control,
+             CallGuard& guard, const std::vector<ProcessId>& processes)
     : number_(number),
       rank_(rank),
       size_(size),
@@ -31,9 +32,13 @@ Group::Group(int32_t number, int rank, int size, MPI_Comm data, MPI_Comm signatu
       options_(options),
       mpi_(mpi),
       control_(control),
+      guard_(guard),
+      processes_(processes),
       sent_(size_t(size), 0),
       received_(size_t(size), 0),
-      peers_(size_t(size)) {}
+      peers_(size_t(size)) {
+  watch_.emplace(guard, options_, options_.timeout);
+}
 
 bool Group::departed(int rank) const {
   return peers_[size_t(rank)].left || std::count(lost_.begin(), lost_.end(), rank) > 0;
@@ -77,23 +82,29 @@ absl::Status Group::BeginSignatures(Operation& operation) {
   if (!operation.call.between_two()) {
     operation.signatures.assign(size_t(size_), {});
     operation.signatures[size_t(rank_)] = mine;
-    DTNN_RETURN_IF_ERROR(
-        MpiStatus(MPI_Iallgather(MPI_IN_PLACE, kBytes, MPI_BYTE, operation.signatures.data(),
-                                 kBytes, MPI_BYTE, signatures_, &first),
-                  "MPI_Iallgather"));
+    DTNN_RETURN_IF_ERROR(MpiStatus(guard_.Call([&] {
+      return MPI_Iallgather(MPI_IN_PLACE, kBytes, MPI_BYTE, operation.signatures.data(), kBytes,
+                            MPI_BYTE, signatures_, &first);
+    }),
+                                   "MPI_Iallgather"));
     operation.requests = {first};
     return absl::OkStatus();
   }
   operation.signatures.assign(2, mine);
   const bool sends = operation.call.kind == CollectiveKind::kSend;
-  DTNN_RETURN_IF_ERROR(MpiStatus(
-      MPI_Isend(&operation.signatures[sends ? 0 : 1], kBytes, MPI_BYTE, operation.call.root,
-                sends ? kSenderTag : kReceiverTag, signatures_, &first),
-      "MPI_Isend"));
-  DTNN_RETURN_IF_ERROR(MpiStatus(
-      MPI_Irecv(&operation.signatures[sends ? 1 : 0], kBytes, MPI_BYTE, operation.call.root,
-                sends ? kReceiverTag : kSenderTag, signatures_, &second),
-      "MPI_Irecv"));
+  const int peer = operation.call.root;
+  CallSignature* const theirs = &operation.signatures[sends ? 1 : 0];
+  CallSignature* const ours = &operation.signatures[sends ? 0 : 1];
+  DTNN_RETURN_IF_ERROR(MpiStatus(guard_.Call([&] {
+    return MPI_Isend(ours, kBytes, MPI_BYTE, peer, sends ? kSenderTag : kReceiverTag, signatures_,
+                     &first);
+  }),
+                                 "MPI_Isend"));
+  DTNN_RETURN_IF_ERROR(MpiStatus(guard_.Call([&] {
+    return MPI_Irecv(theirs, kBytes, MPI_BYTE, peer, sends ? kReceiverTag : kSenderTag, signatures_,
+                     &second);
+  }),
+                                 "MPI_Irecv"));
   operation.requests = {first, second};
   return absl::OkStatus();
 }
@@ -114,14 +125,14 @@ absl::Status Group::CompareSignatures(const Operation& operation) const {
 absl::Status Group::Begin(Operation& operation) {
   operation.step = Operation::Step::kTransfer;
   if (!gathers(operation)) {
-    return BeginTransfer(operation.call, rank_, data_, mpi_.max_count, operation.requests);
+    return BeginTransfer(operation.call, rank_, data_, mpi_.max_count, guard_, operation.requests);
   }
   Collective all = operation.call;
   DTNN_ASSIGN_OR_RETURN(operation.gathered, Tensor::Allocate(Device::Cpu(), all.input.dtype(),
                                                              {size_, all.input.num_elements()}));
   all.kind = CollectiveKind::kAllGather;
   all.output = operation.gathered;
-  return BeginTransfer(all, rank_, data_, mpi_.max_count, operation.requests);
+  return BeginTransfer(all, rank_, data_, mpi_.max_count, guard_, operation.requests);
 }
 
 void Group::Finish(Operation& operation) {
@@ -158,10 +169,11 @@ bool Group::HasTurn(const Operation& operation) const {
 bool Group::Advance(Operation& operation) {
   const auto completed = [&]() -> bool {
     int all = 0;
-    const absl::Status status =
-        MpiStatus(MPI_Testall(int(operation.requests.size()), operation.requests.data(), &all,
-                              MPI_STATUSES_IGNORE),
-                  "a transfer");
+    const absl::Status status = MpiStatus(guard_.Call([&] {
+      return MPI_Testall(int(operation.requests.size()), operation.requests.data(), &all,
+                         MPI_STATUSES_IGNORE);
+    }),
+                                          "a transfer");
     if (!status.ok()) {
       Break(absl::Status(status.code(),
                          absl::StrCat(operation.key.ToString(), ", ", operation.call.ToString(),
@@ -256,6 +268,13 @@ void Group::Break(const absl::Status& why, std::vector<int> lost) {
   broken_ = why;
   lost_ = std::move(lost);
   std::sort(lost_.begin(), lost_.end());
+  if (guard_.stuck()) {
+    lost_ = EndedRanks(processes_);
+    broken_ = absl::UnavailableError(absl::StrCat(
+        "rank ", rank_, ": ", std::string(why.message()),
+        lost_.empty() ? "" : absl::StrCat("; the processes have ended of ", RankList(lost_))));
+    return;
+  }
   Tell(ControlMessage::Kind::kAbort);
 }
 
@@ -277,11 +296,16 @@ void Group::BreakLike(const ControlMessage& message) {
   lost_ = message.lost;
 }
 
-void Group::Leave() { Tell(ControlMessage::Kind::kLeave); }
+void Group::BreakStuck() { Break(MpiStatus(kMpiStuck, "an MPI call"), {}); }
+
+void Group::Leave() {
+  Tell(ControlMessage::Kind::kLeave);
+  watch_.reset();
+}
 
 void Group::Free() {
-  MPI_Comm_free(&data_);
-  if (checked()) MPI_Comm_free(&signatures_);
+  guard_.Call([&] { return MPI_Comm_free(&data_); });
+  if (checked()) guard_.Call([&] { return MPI_Comm_free(&signatures_); });
 }
 
 void Group::Query(const Operation& operation, Clock::time_point now, bool once_more) {

@@ -21,9 +21,11 @@
 #include "absl/status/status.h"
 #include "comm/call_key.h"
 #include "comm/communicator.h"
+#include "comm/mpi/call_guard.h"
 #include "comm/mpi/control.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_options.h"
+#include "comm/mpi/peer_processes.h"
 #include "comm/patience.h"
 #include "tensor/tensor.h"
 
@@ -48,9 +50,10 @@ class Group {
   using Clock = Patience::Clock;
 
   // `number` is counted alike on all ranks. The communicators are the group's alone;
-  // `signatures` only where calls are checked. The channel outlives it.
+  // `signatures` only where calls are checked. What is passed by reference outlives it.
   Group(int32_t number, int rank, int size, MPI_Comm data, MPI_Comm signatures,
-        const CommunicatorOptions& options, const MpiOptions& mpi, ControlChannel& control);
+        const CommunicatorOptions& options, const MpiOptions& mpi, ControlChannel& control,
+        CallGuard& guard, const std::vector<ProcessId>& processes);
 
   int32_t number() const { return number_; }
   int rank() const { return rank_; }
@@ -58,14 +61,18 @@ class Group {
   const absl::Status& broken() const { return broken_; }
   const std::vector<int>& lost() const { return lost_; }
   bool departed(int rank) const;
+  bool watched() const { return watch_.has_value(); }
   bool in_flight() const { return broken_.ok() && !operations_.empty(); }
 
   std::shared_ptr<Operation> Start(const Collective& call);
   // Lets MPI move on; true where a call has come further.
   bool Progress();
   void Receive(int from, const ControlMessage& message);
-  // Ends the group here and, by a message, elsewhere.
+  // Ends the group here and, by a message, elsewhere. Where MPI hangs, nobody can be told, and
+  // those are lost whose processes have ended.
   void Break(const absl::Status& why, std::vector<int> lost);
+  // Because MPI hangs.
+  void BreakStuck();
   // Says good-bye. No call follows.
   void Leave();
   // Frees MPI's communicators; not after the group broke.
@@ -111,6 +118,9 @@ class Group {
   const CommunicatorOptions options_;
   const MpiOptions mpi_;
   ControlChannel& control_;
+  CallGuard& guard_;
+  const std::vector<ProcessId>& processes_;            // by rank
+  std::optional<CallGuard::Watch> watch_;              // while the communicator lives
   std::deque<std::shared_ptr<Operation>> operations_;  // not done, in the order of calls
   int64_t calls_ = 0;
   std::vector<int64_t> sent_, received_;  // by peer

@@ -3,11 +3,16 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "comm/mpi/call_guard.h"
 
 namespace dtnn {
 
 absl::Status MpiStatus(int code, const char* call) {
   if (code == MPI_SUCCESS) return absl::OkStatus();
+  if (code == kMpiStuck) {
+    return absl::UnavailableError(absl::StrCat(
+        call, " did not return: MPI hangs, which it does when a rank is gone (dead or frozen)"));
+  }
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0, error_class = code;
   MPI_Error_string(code, text, &length);

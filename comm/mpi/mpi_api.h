@@ -10,8 +10,9 @@
 
 namespace dtnn {
 
-// OK for MPI_SUCCESS. A message longer than its buffer means that calls of ranks differ:
-// InvalidArgument; all else that a transfer can report is taken for a lost peer: Unavailable.
+// OK for MPI_SUCCESS, Unavailable for kMpiStuck. A message longer than its buffer means that calls
+// of ranks differ: InvalidArgument; all else that a transfer can report is taken for a lost peer:
+// Unavailable.
 absl::Status MpiStatus(int code, const char* call);
 
 }  // namespace dtnn

@@ -6,11 +6,13 @@
 
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "comm/mpi/engine.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_communicator.h"
+#include "comm/mpi/peer_processes.h"
 #include "comm/mpi/watchdog.h"
 #include "tensor/status_macros.h"
 
@@ -75,8 +77,13 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   MPI_Comm_free(&node);
   DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &control), "MPI_Comm_dup"));
   MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN);
+  std::vector<ProcessId> processes(size_t(process->size_));
+  ProcessId mine = ProcessId::Mine();
+  DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, processes.data(),
+                                               sizeof(mine), MPI_BYTE, control),
+                                 "MPI_Allgather"));
   process->engine_ =
-      std::make_unique<Engine>(MPI_COMM_WORLD, control, process->rank_, process->size_,
+      std::make_unique<Engine>(MPI_COMM_WORLD, control, process->rank_, std::move(processes),
                                /*crowded=*/process->node_size_ > UsableCores());
   return process;
 }
@@ -88,7 +95,7 @@ MpiProcess::~MpiProcess() {
   if (engine_ == nullptr) return;
   const bool finalize = finalizable();
   engine_->Stop();
-  if (!finalize) return;
+  if (!finalize || engine_->stuck()) return;
   const Watchdog watchdog(absl::StrCat("rank ", rank_, ": MPI_Finalize"), options_, exit_code_);
   MPI_Finalize();
 }

@@ -54,7 +54,7 @@ absl::Status MakeBlock(int64_t elements, int64_t max_count, MPI_Datatype base, i
 }
 
 absl::Status BeginAllGather(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
-                            std::vector<MPI_Request>& requests) {
+                            CallGuard& guard, std::vector<MPI_Request>& requests) {
   const int64_t elements = call.input.num_elements();
   const int64_t size = int64_t(SizeOf(call.input.dtype()));
   MPI_Datatype type = TypeOf(call.input.dtype());
@@ -66,53 +66,54 @@ absl::Status BeginAllGather(const Collective& call, int rank, MPI_Comm comm, int
   }
   const bool in_place =
       call.input.raw_data() == call.output.raw_data() + int64_t(rank) * elements * size;
-  const int code = MPI_Iallgather(in_place ? MPI_IN_PLACE : call.input.raw_data(), count, type,
-                                  call.output.raw_data(), count, type, comm,
-                                  &requests.emplace_back(MPI_REQUEST_NULL));
+  const void* const input = in_place ? MPI_IN_PLACE : call.input.raw_data();
+  void* const output = call.output.raw_data();
+  MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
+  const int code = guard.Call(
+      [&] { return MPI_Iallgather(input, count, type, output, count, type, comm, request); });
   if (large) MPI_Type_free(&type);  // lives on until the transfer is done
   return MpiStatus(code, "MPI_Iallgather");
 }
 
-absl::Status BeginChunk(const Collective& call, std::byte* data, int count, MPI_Comm comm,
-                        MPI_Request* request) {
-  const MPI_Datatype type = TypeOf(call.input.dtype());
+int BeginChunk(const Collective& call, std::byte* data, int count, MPI_Datatype type, MPI_Comm comm,
+               MPI_Request* request) {
   switch (call.kind) {
     case CollectiveKind::kBroadcast:
-      return MpiStatus(MPI_Ibcast(data, count, type, call.root, comm, request), "MPI_Ibcast");
+      return MPI_Ibcast(data, count, type, call.root, comm, request);
     case CollectiveKind::kAllReduce:
-      return MpiStatus(
-          MPI_Iallreduce(MPI_IN_PLACE, data, count, type, OpOf(call.op), comm, request),
-          "MPI_Iallreduce");
+      return MPI_Iallreduce(MPI_IN_PLACE, data, count, type, OpOf(call.op), comm, request);
     case CollectiveKind::kSend:
-      return MpiStatus(MPI_Isend(data, count, type, call.root, kMessageTag, comm, request),
-                       "MPI_Isend");
+      return MPI_Isend(data, count, type, call.root, kMessageTag, comm, request);
     case CollectiveKind::kReceive:
-      return MpiStatus(MPI_Irecv(data, count, type, call.root, kMessageTag, comm, request),
-                       "MPI_Irecv");
+      return MPI_Irecv(data, count, type, call.root, kMessageTag, comm, request);
     case CollectiveKind::kBarrier:
     case CollectiveKind::kAllGather:
       break;
   }
-  return absl::InternalError("not a call that is done in chunks");
+  return MPI_ERR_INTERN;
 }
 
 }  // namespace
 
 absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
-                           std::vector<MPI_Request>& requests) {
+                           CallGuard& guard, std::vector<MPI_Request>& requests) {
   if (call.kind == CollectiveKind::kBarrier) {
-    return MpiStatus(MPI_Ibarrier(comm, &requests.emplace_back(MPI_REQUEST_NULL)), "MPI_Ibarrier");
+    MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
+    return MpiStatus(guard.Call([&] { return MPI_Ibarrier(comm, request); }), "MPI_Ibarrier");
   }
   const int64_t elements = call.input.num_elements();
   if (elements == 0) return absl::OkStatus();
   if (call.kind == CollectiveKind::kAllGather) {
-    return BeginAllGather(call, rank, comm, max_count, requests);
+    return BeginAllGather(call, rank, comm, max_count, guard, requests);
   }
   const int64_t size = int64_t(SizeOf(call.input.dtype()));
+  const MPI_Datatype type = TypeOf(call.input.dtype());
   for (int64_t begin = 0; begin < elements; begin += max_count) {
-    DTNN_RETURN_IF_ERROR(BeginChunk(call, call.output.raw_data() + begin * size,
-                                    int(std::min(max_count, elements - begin)), comm,
-                                    &requests.emplace_back(MPI_REQUEST_NULL)));
+    std::byte* const data = call.output.raw_data() + begin * size;
+    const int count = int(std::min(max_count, elements - begin));
+    MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
+    const int code = guard.Call([&] { return BeginChunk(call, data, count, type, comm, request); });
+    DTNN_RETURN_IF_ERROR(MpiStatus(code, "MPI's start of a transfer"));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
+#include "comm/mpi/call_guard.h"
 #include "comm/mpi/mpi_api.h"
 
 namespace dtnn {
@@ -22,7 +23,7 @@ constexpr int64_t kMaxMpiCount = std::numeric_limits<int>::max();
 // Appends what is to be completed to `requests`: nothing where there is nothing to transfer.
 // `max_count`: elements per MPI call, at most kMaxMpiCount.
 absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
-                           std::vector<MPI_Request>& requests);
+                           CallGuard& guard, std::vector<MPI_Request>& requests);
 
 }  // namespace dtnn
 
