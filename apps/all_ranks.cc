@@ -1,10 +1,7 @@
 #include "apps/all_ranks.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,22 +9,21 @@
 #include "apps/benchmark_run.h"
 #include "apps/exit_code.h"
 #include "apps/interrupt.h"
+#include "apps/rank_process.h"
 #include "apps/ranks.h"
-#include "apps/thread_share.h"
-#include "comm/mpi/mpi_process.h"
-#include "tensor/parallel_for.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
 CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& err) {
   const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
-  return {
-      .timeout = timeout,
-      .warn_after = timeout / 5,
-      .warn = [&err](std::string_view line) { err << "benchmark: warning: " << line << std::endl; },
-      .interrupted = [] { return Interrupt::Last() != 0; }};
+  return {.timeout = timeout,
+          .warn_after = timeout / 5,
+          .warn =
+              [&err](std::string_view line) {
+                err << absl::StrCat("benchmark: warning: ", std::string(line), "\n") << std::flush;
+              },
+          .interrupted = [] { return Interrupt::Last() != 0; }};
 }
 
 int ExitCodeOfLoss(const Options& options) {
@@ -53,12 +49,6 @@ absl::Status InNameOfRank(const Communicator& communicator, const Options& optio
       loss ? ExitCodeOfLoss(options) : ExitCodeOf(status));
 }
 
-// Ends the process without MPI, whose ways out wait for others.
-[[noreturn]] void Leave(const absl::Status& status, std::ostream& out, std::ostream& err) {
-  out.flush();
-  _exit(ReportStatus(status, "benchmark", err));
-}
-
 }  // namespace
 
 absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std::ostream& out,
@@ -72,33 +62,13 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
   if (options.parallel == "sequential" || !place.launched) {
     return RunBenchmark(options, nullptr, out);
   }
-  const CommunicatorOptions comm = CommunicatorOptionsOf(options, err);
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process,
-                        MpiProcess::Start(comm, ExitCodeOfLoss(options)));
-  if (process->size() != place.ranks) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the launcher has started ", place.ranks, " processes, but Open MPI knows ",
-                     process->size(), "; start them with Open MPI's mpirun"));
-  }
-  absl::StatusOr<std::unique_ptr<Communicator>> communicator =
-      process->Connect(comm, {.buffers = options.use_mpi_buffers != "False"});
-  if (!communicator.ok()) {
-    Leave(WithExitCode(communicator.status(), ExitCodeOfLoss(options)), out, err);
-  }
-  const ThreadShare share = ShareThreadsHere((*communicator)->node_size());
-  SetNumThreads(share.threads);
-  if (!share.warning.empty() && (*communicator)->rank() == 0) {
-    err << "benchmark: warning: " << share.warning << "\n";
-  }
-  const absl::Status status =
-      InNameOfRank(**communicator, options, RunBenchmark(options, communicator->get(), out));
-  // A launcher that has sent a signal takes no part in MPI_Finalize. It ends all ranks soon after
-  // one has left: rank 0, which may be writing a checkpoint, must be the first.
-  const bool cancelled = absl::IsCancelled(status);
-  if (cancelled && (*communicator)->rank() > 0) (*communicator)->AwaitDeparture(0);
-  *communicator = nullptr;  // who waits for this rank to leave need wait no longer
-  if (cancelled || !process->finalizable()) Leave(status, out, err);
-  return status;
+  const RankProcessOptions rank = {.program = "benchmark",
+                                   .communicator = CommunicatorOptionsOf(options, err),
+                                   .mpi = {.buffers = options.use_mpi_buffers != "False"},
+                                   .exit_code_of_loss = ExitCodeOfLoss(options)};
+  return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
+    return InNameOfRank(communicator, options, RunBenchmark(options, &communicator, out));
+  });
 }
 
 }  // namespace dtnn

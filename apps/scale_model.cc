@@ -1,11 +1,8 @@
 // Predicts how data-parallel training scales: measures a step and the network here, and counts with
 // formulas from there.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <new>
 #include <span>
 #include <sstream>
@@ -18,13 +15,11 @@
 #include "apps/exit_code.h"
 #include "apps/flags/parser.h"
 #include "apps/launch_place.h"
+#include "apps/rank_process.h"
 #include "apps/scale_model_run.h"
-#include "apps/thread_share.h"
 #include "apps/thread_waiting.h"
 #include "apps/tool_flags.h"
-#include "comm/mpi/mpi_process.h"
 #include "models/zoo/zoo.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -65,19 +60,12 @@ absl::StatusOr<Options> Check(const LauncherFlags& flags) {
 // Measures on all ranks that mpirun has started, or alone.
 absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place) {
   if (!place.launched) return RunScaleModel(options, nullptr, std::cout);
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, MpiProcess::Start());
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, process->Connect());
-  const ThreadShare share = ShareThreadsHere(communicator->node_size());
-  SetNumThreads(share.threads);
-  if (!share.warning.empty() && place.rank == 0) {
-    std::cerr << "scale_model: warning: " << share.warning << "\n";
-  }
-  const absl::Status status = RunScaleModel(options, communicator.get(), std::cout);
-  if (!status.ok()) communicator->Abort(status);
-  communicator = nullptr;
-  if (process->finalizable()) return status;
-  std::cout.flush();
-  _exit(ReportStatus(status, "scale_model", std::cerr));
+  const RankProcessOptions rank = {.program = "scale_model"};
+  return RunAsRank(place, rank, std::cout, std::cerr, [&](Communicator& communicator) {
+    const absl::Status status = RunScaleModel(options, &communicator, std::cout);
+    if (!status.ok()) communicator.Abort(status);
+    return status;
+  });
 }
 
 // True when --help was asked for, and answered.
