@@ -156,6 +156,39 @@ HWY_INLINE void Forward2x2(D d, const Rows2x2& shape, const T* x, T* y, uint8_t*
   });
 }
 
+#if DTNN_MASKED_MEMORY && HWY_TARGET != HWY_SCALAR
+// The same for rows of at most half a vector of outputs: two rows at once.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void Forward2x2Narrow(D d, const Rows2x2& shape, const T* x, T* y, uint8_t* winners) {
+  using V = hn::Vec<D>;
+  const size_t count = size_t(shape.count);
+  const Part<D> both{d, 2 * count};
+  const V first = hn::IfThenElseZero(hn::FirstN(d, count), hn::Set(d, T(1)));
+  const auto outputs = hn::Gt(hn::ConcatLowerLower(d, first, first), hn::Zero(d));
+  const auto load = [&](const T* from, V& even, V& odd) HWY_ATTR {
+    ElementPairs::Split(d, both.Load(from), both.Load(from + 2 * shape.pitch), even, odd);
+  };
+  int64_t row = 0;
+  for (; row + 2 <= shape.rows; row += 2, x += 4 * shape.pitch) {
+    const int64_t at = row * shape.count;
+    V a, b, c, e, best, number;
+    load(x, a, b);
+    load(x + shape.pitch, c, e);
+    if (shape.average) {
+      both.Store(hn::Compress(MeanOfFour(d, a, b, c, e), outputs), y + at);
+      continue;
+    }
+    MaxOfFour(d, a, b, c, e, best, number);
+    both.Store(hn::Compress(best, outputs), y + at);
+    if (winners != nullptr) StoreWinners<uint8_t>(both, hn::Compress(number, outputs), winners, at);
+  }
+  if (row == shape.rows) return;
+  const int64_t at = row * shape.count;
+  Forward2x2<ElementPairs>(d, {1, shape.count, shape.pitch, shape.average}, x, y + at,
+                           winners == nullptr ? nullptr : winners + at);
+}
+#endif
+
 // The gradients of those inputs.
 template <class Pairs, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void Backward2x2(D d, const Rows2x2& shape, const T* dy, const uint8_t* winners,

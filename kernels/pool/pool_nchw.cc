@@ -150,9 +150,14 @@ void ForwardPlane2x2(const PoolPass& pass, const Plane<T>& plane) {
     const int64_t at = row * pass.out_width;
     uint8_t* winners = static_cast<uint8_t*>(pass.winners);
     if (winners != nullptr) winners += plane.winners + at;
-    Forward2x2<ElementPairs>(hn::ScalableTag<T>(), shape,
-                             static_cast<const T*>(plane.in) + 2 * row * pass.spec.width,
-                             plane.out + at, winners);
+    const hn::ScalableTag<T> d;
+    const T* x = plane.in + 2 * row * pass.spec.width;
+#if DTNN_MASKED_MEMORY && HWY_TARGET != HWY_SCALAR
+    if (2 * shape.count <= int64_t(hn::Lanes(d))) {
+      return Forward2x2Narrow(d, shape, x, plane.out + at, winners);
+    }
+#endif
+    Forward2x2<ElementPairs>(d, shape, x, plane.out + at, winners);
   });
 }
 

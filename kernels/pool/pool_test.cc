@@ -45,6 +45,9 @@ std::vector<PoolSpec> Specs() {
     specs.push_back(Spec({2, 5, 6, channels}, 3, 1, 1));
   }
   for (const int64_t width : {2, 3, 17, 28, 33, 70}) specs.push_back(Spec({1, 4, width, 1}, 2, 2));
+  for (const int64_t extent : {8, 14, 16}) {  // two rows of outputs in a vector
+    specs.push_back(Spec({2, extent, extent, 3}, 2, 2));
+  }
   specs.push_back(Spec({1, 5, 50, 4}, 2, 2));
   for (const int64_t width : {5, 16, 17, 18, 33, 34, 35, 70}) {  // rows of vectors, both strides
     specs.push_back(Spec({1, 5, width, 2}, 3, 1, 1));
