@@ -338,9 +338,9 @@ class BenchmarkRun {
     const double seconds = watch.seconds();
     Report(seconds, trainer_->epochs_done() - before);
     if (communicator_ != nullptr) {
-      DTNN_ASSIGN_OR_RETURN(
-          const std::string exposure,
-          DescribeExposure(*communicator_, trainer_->exchange_seconds(), seconds));
+      DTNN_ASSIGN_OR_RETURN(const std::string exposure,
+                            DescribeExposure(*communicator_, trainer_->waited_seconds(),
+                                             trainer_->training_seconds()));
       out_ << exposure;
     }
     TellMore(DescribeWaiting(loaders_, seconds));

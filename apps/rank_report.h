@@ -12,12 +12,13 @@
 namespace dtnn {
 
 // "Exposed communication: 1.4% of the training time on average (0.9% on rank 1, the slowest; 1.9%
-// on rank 0, the fastest)\n". `waited`: by rank, the seconds out of `seconds` in which it could do
-// nothing but wait for the exchange of gradients. Who waits least computes slowest: the others wait
-// for it.
-std::string FormatExposure(std::span<const double> waited, double seconds);
+// on rank 0, the fastest)\n". `shares`: by rank, the part of its training passes, 0 to 1, in which
+// it could do nothing but wait for others. Who waits least computes slowest: the others wait for
+// it.
+std::string FormatExposure(std::span<const double> shares);
 
-// Of all ranks, which call it together, each with its own seconds; for rank 0 to print.
+// Of all ranks, which call it together, each with its own: the seconds that it waited, out of those
+// of its training passes. For rank 0 to print.
 absl::StatusOr<std::string> DescribeExposure(Communicator& communicator, double waited,
                                              double seconds);
 

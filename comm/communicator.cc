@@ -16,6 +16,33 @@ class FailedWork : public Work {
   absl::Status status_;
 };
 
+// Adds the time that it lives.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  double& seconds_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+class TimedWork : public Work {
+ public:
+  TimedWork(std::unique_ptr<Work> work, double& seconds)
+      : work_(std::move(work)), seconds_(seconds) {}
+  absl::Status Wait() override {
+    const Stopwatch stopwatch(seconds_);
+    return work_->Wait();
+  }
+
+ private:
+  const std::unique_ptr<Work> work_;
+  double& seconds_;
+};
+
 constexpr const char* kNames[] = {"barrier",    "broadcast", "all-reduce",
                                   "all-gather", "send",      "receive"};
 
@@ -98,38 +125,43 @@ std::unique_ptr<Work> Communicator::CheckAndStart(Collective collective, Timeout
   return Start(collective);
 }
 
+std::unique_ptr<Work> Communicator::Begin(Collective collective, Timeout timeout) {
+  const Stopwatch stopwatch(waited_seconds_);
+  return std::make_unique<TimedWork>(CheckAndStart(std::move(collective), timeout),
+                                     waited_seconds_);
+}
+
 absl::Status Communicator::Run(Collective collective, Timeout timeout) {
   collective.waits_at_once = true;
-  return CheckAndStart(std::move(collective), timeout)->Wait();
+  return Begin(std::move(collective), timeout)->Wait();
 }
 
 std::unique_ptr<Work> Communicator::BroadcastAsync(const Tensor& tensor, int root,
                                                    Timeout timeout) {
-  return CheckAndStart(
+  return Begin(
       {.kind = CollectiveKind::kBroadcast, .input = tensor, .output = tensor, .root = root},
       timeout);
 }
 
 std::unique_ptr<Work> Communicator::AllReduceAsync(const Tensor& tensor, ReduceOp op,
                                                    Timeout timeout) {
-  return CheckAndStart(
-      {.kind = CollectiveKind::kAllReduce, .input = tensor, .output = tensor, .op = op}, timeout);
+  return Begin({.kind = CollectiveKind::kAllReduce, .input = tensor, .output = tensor, .op = op},
+               timeout);
 }
 
 std::unique_ptr<Work> Communicator::AllGatherAsync(const Tensor& input, const Tensor& output,
                                                    Timeout timeout) {
-  return CheckAndStart({.kind = CollectiveKind::kAllGather, .input = input, .output = output},
-                       timeout);
+  return Begin({.kind = CollectiveKind::kAllGather, .input = input, .output = output}, timeout);
 }
 
 std::unique_ptr<Work> Communicator::SendAsync(const Tensor& tensor, int to, Timeout timeout) {
-  return CheckAndStart(
-      {.kind = CollectiveKind::kSend, .input = tensor, .output = tensor, .root = to}, timeout);
+  return Begin({.kind = CollectiveKind::kSend, .input = tensor, .output = tensor, .root = to},
+               timeout);
 }
 
 std::unique_ptr<Work> Communicator::ReceiveAsync(const Tensor& tensor, int from, Timeout timeout) {
-  return CheckAndStart(
-      {.kind = CollectiveKind::kReceive, .input = tensor, .output = tensor, .root = from}, timeout);
+  return Begin({.kind = CollectiveKind::kReceive, .input = tensor, .output = tensor, .root = from},
+               timeout);
 }
 
 absl::Status Communicator::Barrier(Timeout timeout) { return Run({}, timeout); }

@@ -50,7 +50,8 @@ struct CommunicatorOptions {
   bool check_calls = false;
 };
 
-// A call on its way. Destroying it waits for it.
+// A call on its way. Destroying it waits for it. Not to be waited for when its communicator is
+// gone.
 class Work {
  public:
   virtual ~Work() = default;
@@ -134,6 +135,10 @@ class Communicator {
   std::unique_ptr<Work> SendAsync(const Tensor& tensor, int to, Timeout timeout = {});
   std::unique_ptr<Work> ReceiveAsync(const Tensor& tensor, int from, Timeout timeout = {});
 
+  // The time that this rank has spent inside the calls above and waiting for them so far: what the
+  // exchange has cost it beyond what went on beside its own work; slower ranks' delay included.
+  double waited_seconds() const { return waited_seconds_; }
+
   // Breaks the group: this rank cannot go on, and the others learn why ("rank 1 gave up: ...", with
   // the code of `why`) instead of timing out.
   virtual void Abort(const absl::Status& why) = 0;
@@ -161,8 +166,10 @@ class Communicator {
  private:
   absl::Status Check(const Collective& collective) const;
   std::unique_ptr<Work> CheckAndStart(Collective collective, Timeout timeout);
+  std::unique_ptr<Work> Begin(Collective collective, Timeout timeout);
   absl::Status Run(Collective collective, Timeout timeout);
 
+  double waited_seconds_ = 0;
   int rank_, size_, node_rank_, node_size_;
   CommunicatorOptions options_;
 };

@@ -31,6 +31,45 @@ class Recorder : public Communicator {
   absl::Status aborted;
 };
 
+// Lets at least so much time go by.
+void Linger(std::chrono::milliseconds duration) {
+  const auto end = std::chrono::steady_clock::now() + duration;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+// Takes 2 ms to start a call and 3 more to end it.
+class Slow : public Recorder {
+ public:
+  Slow() : Recorder(0, 2, {}) {}
+  std::unique_ptr<Work> Start(const Collective& collective) override {
+    struct SlowWork : Work {
+      absl::Status Wait() override {
+        Linger(std::chrono::milliseconds(3));
+        return absl::OkStatus();
+      }
+    };
+    Linger(std::chrono::milliseconds(2));
+    Recorder::Start(collective);
+    return std::make_unique<SlowWork>();
+  }
+};
+
+TEST(CommunicatorTest, OnlyTheTimeInsideCallsAndWaitsIsOnTheClock) {
+  Slow slow;
+  EXPECT_EQ(slow.waited_seconds(), 0);
+  ASSERT_TRUE(slow.Barrier().ok());
+  const double blocking = slow.waited_seconds();
+  EXPECT_GE(blocking, 0.005);
+  const std::unique_ptr<Work> work = slow.AllReduceAsync(ZeroTensor(DType::kFloat32, {3}));
+  const double started = slow.waited_seconds();
+  EXPECT_GE(started, blocking + 0.002);
+  Linger(std::chrono::milliseconds(1));
+  EXPECT_EQ(slow.waited_seconds(), started);
+  ASSERT_TRUE(work->Wait().ok());
+  EXPECT_GE(slow.waited_seconds(), started + 0.003);
+}
+
 TEST(CommunicatorTest, TimeoutOfTheCallReplacesTheOption) {
   Recorder recorder(0, 2, {.timeout = std::chrono::milliseconds(70)});
   ASSERT_TRUE(recorder.Barrier().ok());

@@ -1,6 +1,7 @@
 #include "models/trainer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -10,6 +11,30 @@
 #include "tensor/status_macros.h"
 
 namespace dtnn {
+namespace {
+
+// Adds the time that it lives, and how much of that went to waiting for other ranks.
+class Stopwatch {
+ public:
+  Stopwatch(const Communicator* communicator, double& seconds, double& waited)
+      : communicator_(communicator), seconds_(seconds), waited_(waited) {}
+  ~Stopwatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    waited_ += WaitedSoFar() - waited_before_;
+  }
+
+ private:
+  double WaitedSoFar() const {
+    return communicator_ == nullptr ? 0 : communicator_->waited_seconds();
+  }
+
+  const Communicator* const communicator_;
+  double &seconds_, &waited_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const double waited_before_ = WaitedSoFar();
+};
+
+}  // namespace
 
 Trainer::Trainer(const Graph& graph, ParameterStore& store, DeviceContext& context,
                  const TrainerOptions& options)
@@ -134,6 +159,8 @@ absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
   const bool training = pass.kind == Pass::Kind::kTraining;
   const int64_t max_batch = std::max<int64_t>(1, loader.max_batch());
   DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(max_batch) : PrepareForEvaluation(max_batch));
+  std::optional<Stopwatch> stopwatch;
+  if (training) stopwatch.emplace(options_.communicator, training_seconds_, waited_seconds_);
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(loader, options_.communicator));
   if (training) sync_.set_shares(shares);
   if (!training || !in_epoch()) {

@@ -124,9 +124,11 @@ class Trainer {
   Communicator* communicator() const { return options_.communicator; }
   // Updates of the parameters, on whichever rank had data.
   int64_t steps_done() const { return steps_done_; }
-  // What the exchange of gradients has cost this trainer's steps so far beyond what hid behind the
-  // backward pass and the updates; waiting for slower ranks included.
-  double exchange_seconds() const { return updater_ == nullptr ? 0 : updater_->exchange_seconds(); }
+  // What the training passes of Train have taken so far, callbacks during a pass included but
+  // neither validation nor what happens between passes; and for how much of that this rank could do
+  // nothing but wait for others, whatever was exchanged (Communicator::waited_seconds).
+  double training_seconds() const { return training_seconds_; }
+  double waited_seconds() const { return waited_seconds_; }
   // Epochs that have come to their end.
   int64_t epochs_done() const { return epochs_done_; }
   const PlanMemory* training_memory() const {
@@ -180,6 +182,7 @@ class Trainer {
   SamplerSettings sampler_;
   bool stopped_ = false;
   bool ended_ = false;  // by a callback, in the run that was restored
+  double training_seconds_ = 0, waited_seconds_ = 0;
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
   std::unique_ptr<Add> add_;
   Tensor accumulated_;                            // gradients of the batches that wait

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/local.h"
@@ -52,6 +53,8 @@ struct Variant {
   std::shared_ptr<const Optimizer> optimizer = std::make_shared<Sgd>();
   GradientReducerOptions reducer = {};
   bool whole_steps = false;
+  bool sync_batch_norm = false;
+  ModelSyncOptions model_sync = {};
 };
 
 // One rank of a run.
@@ -74,6 +77,9 @@ struct Rank {
     options.communicator = communicator;
     options.reducer = setup.reducer;
     options.whole_steps = setup.whole_steps;
+    options.sync_batch_norm = setup.sync_batch_norm;
+    options.model_sync = setup.model_sync;
+    options.final_model_sync = false;
     trainer = *Trainer::Create(graph, *store, *device, options);
     const int ranks = communicator == nullptr ? 1 : communicator->size();
     loader = *Loader::Create(*MakeSynthetic({.train_samples = kSamples,
@@ -124,7 +130,7 @@ Record TrainOn(int ranks, const Variant& setup, int64_t epochs) {
     Callback* const callbacks[] = {&track};
     const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, epochs, callbacks);
     runs[size_t(communicator.rank())] = {track.losses, track.parameters};
-    EXPECT_GT(rank.trainer->exchange_seconds(), 0);
+    EXPECT_GT(rank.trainer->waited_seconds(), 0);
     return trained;
   });
   EXPECT_TRUE(status.ok()) << status;
@@ -191,6 +197,57 @@ TEST(TrainerExchangeTest, BucketsAndModesChangeNoBit) {
         }
       }
     }
+  }
+}
+
+// What the trainer's clocks show before and behind an epoch's validation.
+struct ReadClocks : public Callback {
+  explicit ReadClocks(const Trainer& t) : trainer(t) {}
+  absl::Status OnPassBegin(const Pass& pass) override {
+    if (pass.kind == Pass::Kind::kValidation) begin = Now();
+    return absl::OkStatus();
+  }
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override {
+    EXPECT_EQ(Now(), begin);
+    return absl::OkStatus();
+  }
+  std::pair<double, double> Now() const {
+    return {trainer.training_seconds(), trainer.waited_seconds()};
+  }
+
+  const Trainer& trainer;
+  std::pair<double, double> begin;
+};
+
+TEST(TrainerExchangeTest, EveryWaitOfATrainingPassIsOnTheClockAndNoOther) {
+  const Variant setups[] = {
+      {.normalized = true},
+      {.normalized = true, .sync_batch_norm = true},
+      {.normalized = true, .model_sync = {.frequency = 2}},
+      // Nothing but the figures, at the end of the pass.
+      {.normalized = true, .model_sync = {.frequency = -1}},
+  };
+  for (const Variant& setup : setups) {
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+      Rank rank(setup, &communicator), validating(setup, &communicator);
+      EXPECT_TRUE(rank.trainer->PrepareForTraining(rank.loader->max_batch()).ok());
+      EXPECT_EQ(rank.trainer->training_seconds(), 0);
+      const double before = communicator.waited_seconds();
+      const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, 2, {});
+      const double waited = rank.trainer->waited_seconds();
+      EXPECT_GT(waited, 0);
+      EXPECT_NEAR(waited, communicator.waited_seconds() - before, 1e-9);
+      EXPECT_GT(rank.trainer->training_seconds(), waited);
+      // The figures of validation are summed over the ranks, but not on this clock.
+      ReadClocks clocks(*rank.trainer);
+      Callback* const callbacks[] = {&clocks};
+      const absl::Status validated =
+          rank.trainer->Train(*rank.loader, validating.loader.get(), 3, callbacks);
+      EXPECT_GT(clocks.begin.first, clocks.begin.second);
+      EXPECT_GT(clocks.begin.second, waited);
+      return trained.ok() ? validated : trained;
+    });
+    EXPECT_TRUE(status.ok()) << status;
   }
 }
 
