@@ -19,7 +19,7 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kSumTile = 2;
+constexpr int64_t kSumTile = 4;
 // Rows that are summed in the pass's dtype before double takes over.
 constexpr int64_t kChunk = 128;
 
@@ -42,18 +42,26 @@ void AddInDouble(const T* from, int64_t count, double* to) {
   for (; i < count; ++i) to[i] += double(from[i]);
 }
 
-// Adds a tile of `rows` <= kSumTile rows from element (row, first) on to the sums of its columns.
-template <typename T, class Step>
-HWY_INLINE void SumTile(const BatchNormPass& pass, const Step& step, int64_t row, int64_t rows,
-                        int64_t first, int64_t count, T* sum1, T* sum2) {
+// Adds a tile of kSumTile rows, or a single row, from element (row, first) on to the sums of its
+// columns.
+template <bool kTile, typename T, class Step>
+HWY_INLINE void SumTile(const BatchNormPass& pass, const Step& step, int64_t row, int64_t first,
+                        int64_t count, T* sum1, T* sum2) {
   const T* x = pass.x.At<const T>(row, first);
   const T* dy = pass.dy.At<const T>(row, first);
+  const int64_t x_pitch = pass.x.pitch, dy_pitch = pass.dy.pitch;
   ForEachVector<T>(count, [&](const auto& access, int64_t j) HWY_ATTR {
     const auto coefficients = step.Load(access, first + j);
     auto s1 = hn::Load(access.d, sum1 + j), s2 = hn::Load(access.d, sum2 + j);
-    const T *x_at = x + j, *dy_at = dy + j;
-    for (int64_t r = 0; r < rows; ++r, x_at += pass.x.pitch, dy_at += pass.dy.pitch) {
-      step.Add(access, coefficients, x_at, dy_at, s1, s2);
+    const auto add = [&](int64_t r) HWY_ATTR {
+      step.Add(access, coefficients, x + r * x_pitch + j, dy + r * dy_pitch + j, s1, s2);
+    };
+    add(0);
+    if constexpr (kTile) {
+      static_assert(kSumTile == 4);
+      add(1);
+      add(2);
+      add(3);
     }
     hn::Store(s1, access.d, sum1 + j);
     hn::Store(s2, access.d, sum2 + j);
@@ -71,9 +79,9 @@ void SumRowsOf(const BatchNormPass& pass, int64_t begin, int64_t end, int64_t fi
       std::fill_n(sum2, kBatchNormStripe, T(0));
       int64_t row = chunk;
       for (; row + kSumTile <= chunk_end; row += kSumTile) {
-        SumTile(pass, step, row, kSumTile, first, count, sum1, sum2);
+        SumTile<true>(pass, step, row, first, count, sum1, sum2);
       }
-      if (row < chunk_end) SumTile(pass, step, row, chunk_end - row, first, count, sum1, sum2);
+      for (; row < chunk_end; ++row) SumTile<false>(pass, step, row, first, count, sum1, sum2);
       AddInDouble(sum1, count, total1);
       AddInDouble(sum2, count, total2);
     }
