@@ -9,14 +9,15 @@
 #include "gtest/gtest.h"
 #include "hwy/highway.h"
 #include "kernels/conv/reference.h"
+#include "kernels/conv/testing/conv2d_runner.h"
 #include "tensor/parallel_for.h"
-#include "tools/testing/count_allocations.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
 
 using testing::Close;
+using testing::Conv2dRunner;
 using testing::IntegerTensor;
 using testing::Pitched;
 using testing::RandomTensor;
@@ -78,43 +79,6 @@ Conv2dSpec SpecOf(const Parameter& parameter) {
   return spec;
 }
 
-// A primitive with workspace of its own, full of NaN before every call.
-class Runner {
- public:
-  Runner(const Conv2dSpec& spec, std::string_view variant) {
-    context_ = *DeviceContext::Create(Device::Cpu());
-    auto conv = CreateConv2d(*context_, spec, variant);
-    EXPECT_TRUE(conv.ok()) << conv.status();
-    conv_ = *std::move(conv);
-    buffer_ = *Buffer::Allocate(Device::Cpu(), std::max<size_t>(conv_->workspace_bytes(), 1));
-  }
-
-  void Forward(const Tensor& x, const Tensor& w, const Tensor& y,
-               const EpilogueOperands& operands = {}, uint64_t version = 0) {
-    Check(conv_->Forward(x, {w, version}, y, operands, Dirty()));
-  }
-  void BackwardData(const Tensor& dy, const Tensor& w, const Tensor& dx, bool accumulate = false,
-                    uint64_t version = 0) {
-    Check(conv_->BackwardData(dy, {w, version}, dx, accumulate, Dirty()));
-  }
-  void BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dw, const Tensor& dbias,
-                      bool accumulate = false) {
-    Check(conv_->BackwardFilter(x, dy, dw, dbias, accumulate, Dirty()));
-  }
-  Conv2d& conv() { return *conv_; }
-  Workspace Dirty() {
-    std::fill_n(buffer_->data(), conv_->workspace_bytes(), std::byte{0xff});
-    return {buffer_->data(), conv_->workspace_bytes()};
-  }
-
- private:
-  static void Check(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
-
-  std::unique_ptr<DeviceContext> context_;
-  std::unique_ptr<Conv2d> conv_;
-  std::shared_ptr<Buffer> buffer_;
-};
-
 class Conv2dTest : public ::testing::TestWithParam<Parameter> {
  protected:
   Conv2dSpec spec_ = SpecOf(GetParam());
@@ -148,7 +112,7 @@ TEST_P(Conv2dTest, ExactOnIntegersOnEveryInstructionSet) {
     if (target != HWY_STATIC_TARGET && (supported & target) == 0) continue;
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::GetChosenTarget().Update(target);
-    Runner runner(spec_, variant_);
+    Conv2dRunner runner(spec_, variant_);
     const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
     const Tensor dw = Zeros(spec_.FilterShape()), dbias = Zeros({spec_.filters});
     runner.Forward(x, w, y);
@@ -163,7 +127,7 @@ TEST_P(Conv2dTest, ExactOnIntegersOnEveryInstructionSet) {
 }
 
 TEST_P(Conv2dTest, WithinRoundingOnRandomValues) {
-  Runner runner(spec_, variant_);
+  Conv2dRunner runner(spec_, variant_);
   const Tensor x = Random(spec_.InputShape(), 4), w = Random(spec_.FilterShape(), 5);
   const Tensor dy = Random(spec_.OutputShape(), 6);
   const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
@@ -184,7 +148,7 @@ TEST_P(Conv2dTest, WithinRoundingOnRandomValues) {
 // <conv(x), y> = <x, conv'(y)> = <w, conv''(x, y)>.
 TEST_P(Conv2dTest, GradientsAreAdjoint) {
   if (spec_.dtype != DType::kFloat64) return;
-  Runner runner(spec_, variant_);
+  Conv2dRunner runner(spec_, variant_);
   const Tensor x = Random(spec_.InputShape(), 7), w = Random(spec_.FilterShape(), 8);
   const Tensor dy = Random(spec_.OutputShape(), 9);
   const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
@@ -215,7 +179,7 @@ TEST_P(Conv2dTest, EveryEpilogueOnPitchedViews) {
   for (int parts = 0; parts < 16; ++parts) {
     spec_.epilogue = {(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0, (parts & 8) != 0};
     SCOPED_TRACE(spec_.ToString());
-    Runner runner(spec_, variant_);
+    Conv2dRunner runner(spec_, variant_);
     const Tensor y = Pitched(Zeros(spec_.OutputShape()), spec_.format);
     runner.Forward(x, w, y, operands);
     const std::vector<double> expected = reference::ApplyEpilogue(
@@ -225,7 +189,7 @@ TEST_P(Conv2dTest, EveryEpilogueOnPitchedViews) {
 }
 
 TEST_P(Conv2dTest, GradientsAccumulateIntoPitchedViews) {
-  Runner runner(spec_, variant_);
+  Conv2dRunner runner(spec_, variant_);
   const Tensor x = Pitched(Integers(spec_.InputShape(), 15), spec_.format);
   const Tensor dy = Pitched(Integers(spec_.OutputShape(), 16), spec_.format);
   const Tensor w = Integers(spec_.FilterShape(), 17);
@@ -256,7 +220,7 @@ TEST_P(Conv2dTest, SameBitsOnAnyNumberOfThreads) {
   for (const auto& [made_with, run_with] :
        {std::pair(1, 1), std::pair(2, 2), std::pair(4, 4), std::pair(4, 2), std::pair(2, 4)}) {
     SetNumThreads(made_with);
-    Runner runner(spec_, variant_);
+    Conv2dRunner runner(spec_, variant_);
     SetNumThreads(run_with);
     const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
     const Tensor dw = Zeros(spec_.FilterShape()), dbias = Zeros({spec_.filters});
@@ -273,7 +237,7 @@ TEST_P(Conv2dTest, SameBitsOnAnyNumberOfThreads) {
 TEST_P(Conv2dTest, RunsASmallerBatchThanItWasMadeFor) {
   Conv2dSpec larger = spec_;
   larger.batch = spec_.batch + 17;
-  Runner runner(larger, variant_);
+  Conv2dRunner runner(larger, variant_);
   const Tensor x = Integers(spec_.InputShape(), 24), w = Integers(spec_.FilterShape(), 25);
   const Tensor dy = Integers(spec_.OutputShape(), 26);
   const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
@@ -290,7 +254,7 @@ TEST_P(Conv2dTest, RunsASmallerBatchThanItWasMadeFor) {
 TEST_P(Conv2dTest, AFilterThatIsNotKeptIsPackedInTheWorkspace) {
   Conv2dSpec spec = spec_;
   spec.keeps_filter = false;
-  Runner keeps(spec_, variant_), packs(spec, variant_);
+  Conv2dRunner keeps(spec_, variant_), packs(spec, variant_);
   const Tensor x = Random(spec_.InputShape(), 31), dy = Random(spec_.OutputShape(), 32);
   const Tensor w = Random(spec_.FilterShape(), 33);
   const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
@@ -306,7 +270,7 @@ TEST_P(Conv2dTest, AFilterThatIsNotKeptIsPackedInTheWorkspace) {
 }
 
 TEST_P(Conv2dTest, RenewsACachedFilterOnlyWithItsVersion) {
-  Runner runner(spec_, variant_);
+  Conv2dRunner runner(spec_, variant_);
   const Tensor x = Integers(spec_.InputShape(), 27), dy = Integers(spec_.OutputShape(), 28);
   const Tensor old_w = Integers(spec_.FilterShape(), 29), w = Integers(spec_.FilterShape(), 30);
   const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
@@ -338,69 +302,6 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW),
                        ::testing::Values(DType::kFloat32, DType::kFloat64)),
     NameOf);
-
-Conv2dSpec Small() {
-  Conv2dSpec spec;
-  spec.batch = 4, spec.height = 9, spec.width = 9, spec.channels = 8, spec.filters = 16;
-  spec.padding = 1;
-  return spec;
-}
-
-TEST(Conv2dCallTest, AllocatesNothing) {
-  for (const std::string_view variant : Conv2dVariants()) {
-    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-      Conv2dSpec spec = Small();
-      spec.format = format;
-      Runner runner(spec, variant);
-      const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
-      const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
-      const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
-      const Tensor dbias = ZeroTensor(spec.dtype, {spec.filters});
-      const auto run_all = [&] {
-        runner.Forward(x, w, y, {}, 0);
-        runner.BackwardData(y, w, x);
-        runner.BackwardFilter(x, y, w, dbias);
-      };
-      run_all();
-      const testing::AllocationCounter counter;
-      run_all();
-      run_all();
-      EXPECT_EQ(counter.count(), 0) << variant;
-    }
-  }
-}
-
-TEST(Conv2dCallTest, KeepsAPackedFilterOfTheSameVersion) {
-  const Conv2dSpec spec = Small();
-  Runner runner(spec, "i2c");
-  const Tensor x = IntegerTensor(spec.dtype, spec.InputShape(), 1);
-  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
-  const Tensor w = IntegerTensor(spec.dtype, spec.FilterShape(), 2);
-  const Tensor other = IntegerTensor(spec.dtype, spec.FilterShape(), 3);
-  runner.Forward(x, w, y, {}, 5);
-  const std::vector<double> expected = Values(y);
-  runner.Forward(x, other, y, {}, 5);
-  EXPECT_TRUE(Close(Values(y), expected, 0));
-}
-
-TEST(Conv2dCallTest, RefusesOperandsThatDoNotFit) {
-  const Conv2dSpec spec = Small();
-  Runner runner(spec, "i2c");
-  const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
-  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
-  const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
-  const Tensor two = ZeroTensor(spec.dtype, spec.OutputShape().DropFirst().Prepend(2));
-  const Tensor five = ZeroTensor(spec.dtype, spec.InputShape().DropFirst().Prepend(5));
-  const auto message = [&](const Tensor& a, const Tensor& filter, const Tensor& b,
-                           Workspace workspace) {
-    return std::string(runner.conv().Forward(a, {filter, 0}, b, {}, workspace).message());
-  };
-  EXPECT_NE(message(x, w, two, runner.Dirty()).find("y has shape"), std::string::npos);
-  EXPECT_NE(message(five, w, y, runner.Dirty()).find("x has 5 images"), std::string::npos);
-  EXPECT_NE(message(x, x, y, runner.Dirty()).find("the filter"), std::string::npos);
-  EXPECT_NE(message(Tensor(), w, y, runner.Dirty()).find("x is missing"), std::string::npos);
-  EXPECT_NE(message(x, w, y, {}).find("workspace"), std::string::npos);
-}
 
 }  // namespace
 }  // namespace dtnn

@@ -1,0 +1,86 @@
+// What a call of Conv2d does beside computing.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/conv/conv2d.h"
+#include "kernels/conv/testing/conv2d_runner.h"
+#include "tools/testing/count_allocations.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::Conv2dRunner;
+using testing::IntegerTensor;
+using testing::Values;
+using testing::ZeroTensor;
+
+Conv2dSpec Small() {
+  Conv2dSpec spec;
+  spec.batch = 4, spec.height = 9, spec.width = 9, spec.channels = 8, spec.filters = 16;
+  spec.padding = 1;
+  return spec;
+}
+
+TEST(Conv2dCallTest, AllocatesNothing) {
+  for (const std::string_view variant : Conv2dVariants()) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      Conv2dSpec spec = Small();
+      spec.format = format;
+      Conv2dRunner runner(spec, variant);
+      const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
+      const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+      const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
+      const Tensor dbias = ZeroTensor(spec.dtype, {spec.filters});
+      const auto run_all = [&] {
+        runner.Forward(x, w, y, {}, 0);
+        runner.BackwardData(y, w, x);
+        runner.BackwardFilter(x, y, w, dbias);
+      };
+      run_all();
+      const testing::AllocationCounter counter;
+      run_all();
+      run_all();
+      EXPECT_EQ(counter.count(), 0) << variant;
+    }
+  }
+}
+
+TEST(Conv2dCallTest, KeepsAPackedFilterOfTheSameVersion) {
+  const Conv2dSpec spec = Small();
+  Conv2dRunner runner(spec, "i2c");
+  const Tensor x = IntegerTensor(spec.dtype, spec.InputShape(), 1);
+  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+  const Tensor w = IntegerTensor(spec.dtype, spec.FilterShape(), 2);
+  const Tensor other = IntegerTensor(spec.dtype, spec.FilterShape(), 3);
+  runner.Forward(x, w, y, {}, 5);
+  const std::vector<double> expected = Values(y);
+  runner.Forward(x, other, y, {}, 5);
+  EXPECT_TRUE(Close(Values(y), expected, 0));
+}
+
+TEST(Conv2dCallTest, RefusesOperandsThatDoNotFit) {
+  const Conv2dSpec spec = Small();
+  Conv2dRunner runner(spec, "i2c");
+  const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
+  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+  const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
+  const Tensor two = ZeroTensor(spec.dtype, spec.OutputShape().DropFirst().Prepend(2));
+  const Tensor five = ZeroTensor(spec.dtype, spec.InputShape().DropFirst().Prepend(5));
+  const auto message = [&](const Tensor& a, const Tensor& filter, const Tensor& b,
+                           Workspace workspace) {
+    return std::string(runner.conv().Forward(a, {filter, 0}, b, {}, workspace).message());
+  };
+  EXPECT_NE(message(x, w, two, runner.Dirty()).find("y has shape"), std::string::npos);
+  EXPECT_NE(message(five, w, y, runner.Dirty()).find("x has 5 images"), std::string::npos);
+  EXPECT_NE(message(x, x, y, runner.Dirty()).find("the filter"), std::string::npos);
+  EXPECT_NE(message(Tensor(), w, y, runner.Dirty()).find("x is missing"), std::string::npos);
+  EXPECT_NE(message(x, w, y, {}).find("workspace"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dtnn

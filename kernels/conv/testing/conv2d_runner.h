@@ -1,0 +1,55 @@
+// Runs a Conv2d for its tests.
+
+#ifndef DTNN_KERNELS_CONV_TESTING_CONV2D_RUNNER_H_
+#define DTNN_KERNELS_CONV_TESTING_CONV2D_RUNNER_H_
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "kernels/conv/conv2d.h"
+
+namespace dtnn::testing {
+
+// A primitive with workspace of its own, full of NaN before every call.
+class Conv2dRunner {
+ public:
+  Conv2dRunner(const Conv2dSpec& spec, std::string_view variant) {
+    context_ = *DeviceContext::Create(Device::Cpu());
+    auto conv = CreateConv2d(*context_, spec, variant);
+    EXPECT_TRUE(conv.ok()) << conv.status();
+    conv_ = *std::move(conv);
+    buffer_ = *Buffer::Allocate(Device::Cpu(), std::max<size_t>(conv_->workspace_bytes(), 1));
+  }
+
+  void Forward(const Tensor& x, const Tensor& w, const Tensor& y,
+               const EpilogueOperands& operands = {}, uint64_t version = 0) {
+    Check(conv_->Forward(x, {w, version}, y, operands, Dirty()));
+  }
+  void BackwardData(const Tensor& dy, const Tensor& w, const Tensor& dx, bool accumulate = false,
+                    uint64_t version = 0) {
+    Check(conv_->BackwardData(dy, {w, version}, dx, accumulate, Dirty()));
+  }
+  void BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dw, const Tensor& dbias,
+                      bool accumulate = false) {
+    Check(conv_->BackwardFilter(x, dy, dw, dbias, accumulate, Dirty()));
+  }
+  Conv2d& conv() { return *conv_; }
+  Workspace Dirty() {
+    std::fill_n(buffer_->data(), conv_->workspace_bytes(), std::byte{0xff});
+    return {buffer_->data(), conv_->workspace_bytes()};
+  }
+
+ private:
+  static void Check(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
+
+  std::unique_ptr<DeviceContext> context_;
+  std::unique_ptr<Conv2d> conv_;
+  std::shared_ptr<Buffer> buffer_;
+};
+
+}  // namespace dtnn::testing
+
+#endif  // DTNN_KERNELS_CONV_TESTING_CONV2D_RUNNER_H_
