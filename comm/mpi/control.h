@@ -35,11 +35,13 @@ struct ControlMessage {
   std::vector<int> lost;
 };
 
-constexpr size_t kMaxControlBytes = 2048;
+// Of a message between so many ranks: the lost ones take a bit each.
+size_t MaxControlBytes(int ranks);
 
-// At most kMaxControlBytes: a long text, and a long list of ranks, are cut off.
+// At most MaxControlBytes, if all lost ranks are below `ranks`; a long text is cut off.
 std::string Encode(const ControlMessage& message);
-std::optional<ControlMessage> Decode(std::string_view bytes);
+// Nothing for what cannot be a message between so many ranks. `lost` comes sorted.
+std::optional<ControlMessage> Decode(std::string_view bytes, int ranks);
 
 class ControlChannel {
  public:
@@ -64,7 +66,8 @@ class ControlChannel {
   MPI_Comm comm_;
   CallGuard& guard_;
   MPI_Request incoming_ = MPI_REQUEST_NULL;
-  char buffer_[kMaxControlBytes];
+  int ranks_ = 0;
+  std::string buffer_;
   std::list<Outgoing> outgoing_;
 };
 
