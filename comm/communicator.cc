@@ -97,6 +97,12 @@ absl::Status Communicator::Check(const Collective& c) const {
   if (!c.input.dense() || !c.output.dense()) {
     return absl::InvalidArgumentError("a tensor has a pitch; collectives take dense tensors");
   }
+  for (const Tensor* tensor : {&c.input, &c.output}) {
+    if (tensor->buffer()->host_accessible()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("a tensor is on ", tensor->device().ToString(),
+                     "; ranks exchange host memory only: copy it to the host"));
+  }
   if (c.root < 0 || c.root >= size_) {
     return absl::InvalidArgumentError(absl::StrCat(c.between_two() ? "" : "root ", c.root,
                                                    " is not one of the ", size_, " ranks"));

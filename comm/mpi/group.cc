@@ -55,7 +55,7 @@ std::shared_ptr<Operation> Group::Start(const Collective& call) {
                     : call.kind == CollectiveKind::kReceive ? received_[size_t(call.root)]
                                                             : calls_;
   operation->key = CallKey::Of(rank_, number++, call);
-  if (size_ == 1) {
+  if (size_ == 1 && broken_.ok()) {
     Finish(*operation);
     return operation;
   }

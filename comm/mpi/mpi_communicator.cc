@@ -49,12 +49,6 @@ class MpiCommunicator : public Communicator {
 
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
-    for (const Tensor* tensor : {&call.input, &call.output}) {
-      if (tensor->empty() || tensor->buffer()->host_accessible()) continue;
-      Abort(absl::InvalidArgumentError(
-          absl::StrCat(call.ToString(), " on ", tensor->device().ToString(),
-                       ": MPI exchanges host memory only; copy the tensor to the host")));
-    }
     return std::make_unique<MpiWork>(engine_, group_, engine_.Start(*group_, call));
   }
 
