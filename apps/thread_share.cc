@@ -1,25 +1,13 @@
 #include "apps/thread_share.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "tensor/parallel_for.h"
+#include "tensor/processors.h"
 
 namespace dtnn {
-namespace {
-
-// Processors that a process may run on; 0: this one.
-int ProcessorsOf(pid_t process) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(process, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-}  // namespace
 
 ThreadShare ShareThreads(int allowed, int present, int ranks) {
   const int share = std::max(1, present / std::max(1, ranks));
@@ -34,8 +22,7 @@ ThreadShare ShareThreads(int allowed, int present, int ranks) {
 
 ThreadShare ShareThreadsHere(int ranks) {
   if (std::getenv("OMP_NUM_THREADS") != nullptr) return {.threads = NumThreads()};
-  const int allowed = ProcessorsOf(0);
-  return ShareThreads(allowed, std::max(allowed, ProcessorsOf(getppid())), ranks);
+  return ShareThreads(ProcessorsOf(0), ProcessorsOfLauncher(), ranks);
 }
 
 }  // namespace dtnn

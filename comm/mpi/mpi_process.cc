@@ -1,6 +1,5 @@
 #include "comm/mpi/mpi_process.h"
 
-#include <sched.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "comm/mpi/mpi_communicator.h"
 #include "comm/mpi/peer_processes.h"
 #include "comm/mpi/watchdog.h"
+#include "tensor/processors.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -33,11 +33,6 @@ bool CanReadOtherProcesses() {
 void SetEnvironment() {
   SetDefault("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3");
   if (!CanReadOtherProcesses()) SetDefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
-}
-
-int UsableCores() {
-  cpu_set_t cores;
-  return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
 }  // namespace
@@ -84,7 +79,7 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
                                  "MPI_Allgather"));
   process->engine_ =
       std::make_unique<Engine>(MPI_COMM_WORLD, control, process->rank_, std::move(processes),
-                               /*crowded=*/process->node_size_ > UsableCores());
+                               /*crowded=*/process->node_size_ > ProcessorsOfLauncher());
   return process;
 }
 
