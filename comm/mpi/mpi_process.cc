@@ -1,5 +1,6 @@
 #include "comm/mpi/mpi_process.h"
 
+#include <signal.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -35,6 +36,13 @@ void SetEnvironment() {
   if (!CanReadOtherProcesses()) SetDefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
 }
 
+// Open MPI's TCP writes to peers that may have died. Who handles the signal knows better.
+void IgnoreBrokenPipes() {
+  struct sigaction before = {};
+  sigaction(SIGPIPE, nullptr, &before);
+  if (before.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
+}
+
 }  // namespace
 
 int LaunchedRanks() {
@@ -52,6 +60,7 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
     return absl::FailedPreconditionError("MPI was started already; a process does that once");
   }
   SetEnvironment();
+  IgnoreBrokenPipes();
   std::unique_ptr<MpiProcess> process(new MpiProcess(options, exit_code));
   const Watchdog watchdog(absl::StrCat("process ", getpid(), ": MPI_Init"), options, exit_code);
   int provided = MPI_THREAD_SINGLE;

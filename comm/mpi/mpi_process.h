@@ -15,6 +15,7 @@
 //  - calls are checked only where the options ask for it;
 //  - a sum's order is Open MPI's (same bits on all ranks, and in every run with as many ranks);
 //  - after an error MPI may still write to the tensors of calls that were on their way.
+// SIGPIPE is ignored where nobody handles it: a peer that dies must not end this rank.
 // Environment variables that Open MPI reads (OMPI_MCA_*) are set where the user has set none:
 // comm/mpi/README.md says which.
 
