@@ -20,6 +20,8 @@ constexpr milliseconds kIdle(20);
 constexpr microseconds kBusyFirst(50), kBusyLast(500);
 // Of a waiting thread: polls between two looks at the clock, and at other ranks' messages.
 constexpr int kPollsPerLook = 16;
+// How often a verdict that is due may be put off.
+constexpr int kMaxHolds = 4;
 // A waiting thread yields for so long before it begins to sleep.
 constexpr microseconds kYieldFor(5000), kYieldForCrowded(200);
 constexpr microseconds kSleepFirst(50), kSleepLast(250), kSleepLong(1000);
@@ -202,6 +204,7 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
   ++waiting_;
   const Clock::time_point start = Clock::now();
   Clock::time_point previous = start, hold = start;
+  int holds = 0;
   // For which verdict (none yet) the others were asked, since when, and when last.
   Clock::time_point asked_for = {}, asking_since = start, asked = start;
   std::optional<Patience> patience;  // most waits are over before it is needed
@@ -211,8 +214,9 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
     if (over()) break;
     const Clock::time_point now = Clock::now();
     if (!patience) patience.emplace(group.options(), operation.call.timeout, start);
-    if (now - previous > lead / 2) {
+    if (now - previous > lead / 2 && holds < kMaxHolds) {
       // This rank itself was stopped, and knows nothing about the others yet.
+      if (now >= patience->NextVerdict()) ++holds;
       hold = now + std::min(lead, group.options().grace / 2);
       asked_for = {};
     }
