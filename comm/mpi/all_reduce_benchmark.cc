@@ -75,7 +75,8 @@ absl::Status Compare(MpiProcess& process, Communicator& communicator, int64_t by
 absl::Status RunAll(int rounds) {
   CommunicatorOptions options;
   options.timeout = std::chrono::minutes(1);
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, MpiProcess::Start(options));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process,
+                        MpiProcess::Start(options, /*exit_code=*/1));
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                         process->Connect(options));
   if (communicator->rank() == 0) {

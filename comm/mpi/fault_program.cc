@@ -22,6 +22,7 @@
 namespace dtnn {
 namespace {
 
+constexpr int kGaveUp = 75;
 constexpr int kVictim = 1, kFaultStep = 20, kSteps = 40;
 
 struct Plan {
@@ -68,7 +69,7 @@ int RunRank(const Plan& plan) {
   patient.interrupted = [&] { return at_end.load(); };
   patient.grace = kTimeout;
   options.timeout = kTimeout;
-  absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(patient);
+  absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(patient, kGaveUp);
   if (!process.ok()) return 1;
   const int rank = (*process)->rank();
   std::ofstream(plan.folder + "/pid." + std::to_string(rank)) << getpid() << "\n";
@@ -80,7 +81,7 @@ int RunRank(const Plan& plan) {
   MaybeFail(plan, "end", rank);
   at_end = true;
   process->reset();  // may end the process
-  if (!status.ok()) _exit(75);
+  if (!status.ok()) _exit(kGaveUp);
   return 0;
 }
 

@@ -45,13 +45,6 @@ void IgnoreBrokenPipes() {
 
 }  // namespace
 
-int LaunchedRanks() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (const char* value = std::getenv(name)) return std::max(1, std::atoi(value));
-  }
-  return 0;
-}
-
 absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const CommunicatorOptions& options,
                                                               int exit_code) {
   int started = 0;

@@ -33,15 +33,11 @@ namespace dtnn {
 
 class Engine;
 
-// The number of ranks of the mpirun (or other launcher that Open MPI knows) that started this
-// process; 0: none did. Needs no MPI_Init.
-int LaunchedRanks();
-
 class MpiProcess {
  public:
   // The options' timeout, warning and interruption hold for start and end.
-  static absl::StatusOr<std::unique_ptr<MpiProcess>> Start(const CommunicatorOptions& options = {},
-                                                           int exit_code = 75);
+  static absl::StatusOr<std::unique_ptr<MpiProcess>> Start(const CommunicatorOptions& options,
+                                                           int exit_code);
   ~MpiProcess();
 
   int rank() const { return rank_; }

@@ -14,7 +14,7 @@ MpiProcess* the_process = nullptr;
 int RunAllRanks(int argc, char** argv) {
   CommunicatorOptions options;
   options.timeout = std::chrono::minutes(1);
-  absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(options);
+  absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(options, /*exit_code=*/1);
   if (!process.ok()) {
     std::cerr << process.status() << "\n";
     return 1;
