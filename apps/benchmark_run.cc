@@ -268,8 +268,7 @@ class BenchmarkRun {
   // after the first. What every rank writes for itself it saves itself.
   absl::Status SaveAfterLoss(absl::Status status) {
     const std::vector<int> lost = communicator_->lost();
-    if (!checkpointer_ || absl::IsFailedPrecondition(status) ||
-        std::ranges::count(lost, rank_) > 0) {
+    if (!checkpointer_ || trainer_->diverged() || std::ranges::count(lost, rank_) > 0) {
       return status;
     }
     const int writer = OwnCheckpoints(options_) ? rank_ : LowestRankLeft(*communicator_);

@@ -132,11 +132,15 @@ absl::Status Trainer::Combine(std::vector<double>& values) {
   return absl::OkStatus();
 }
 
-// A rank that cannot go on tells the others, which would wait for it otherwise.
-absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
-                              std::span<Callback* const> callbacks) {
-  const absl::Status status = RunBatches(loader, pass, averages, callbacks);
-  if (!status.ok() && options_.communicator != nullptr) options_.communicator->Abort(status);
+// A rank that cannot go on tells the others, which would wait for it otherwise. By the code they
+// know whether it has diverged; what comes with that code from a callback or a loader gets another.
+absl::Status Trainer::Ended(absl::Status status) {
+  Communicator* const others = options_.communicator;
+  if (absl::IsOutOfRange(status) && !diverged_) {
+    diverged_ = others != nullptr && !others->lost().empty();  // who told so
+    if (!diverged_) status = absl::UnknownError(status.message());
+  }
+  if (!status.ok() && others != nullptr) others->Abort(status);
   return status;
 }
 
@@ -144,7 +148,8 @@ absl::Status Trainer::EvaluateBatch(const Batch& batch, const Pass& pass, Averag
   DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch.x, batch.targets));
   const double loss = evaluation_plan_->LossSum();
   if (!std::isfinite(loss)) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    diverged_ = true;
+    return absl::OutOfRangeError(absl::StrCat(
         "the loss is ", loss, " in ",
         pass.kind == Pass::Kind::kValidation ? "validation" : "the test", " after ", steps_done_,
         " steps: the parameters are no use; lower the learning rate, now ", step_learning_rate()));
@@ -154,8 +159,8 @@ absl::Status Trainer::EvaluateBatch(const Batch& batch, const Pass& pass, Averag
 
 // One pass over the loader, training or evaluating by the kind of the pass. Leaves `averages` with
 // all ranks' figures, unless stopped before the end.
-absl::Status Trainer::RunBatches(Loader& loader, Pass& pass, Averages& averages,
-                                 std::span<Callback* const> callbacks) {
+absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
+                              std::span<Callback* const> callbacks) {
   const bool training = pass.kind == Pass::Kind::kTraining;
   const int64_t max_batch = std::max<int64_t>(1, loader.max_batch());
   DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(max_batch) : PrepareForEvaluation(max_batch));
@@ -211,9 +216,7 @@ absl::Status Trainer::BeginEpochs(Loader& training) {
         "with data of their own take different numbers of steps");
   }
   sync_.set_shares(shares);
-  const absl::Status status = GoOnWithEpoch(training, SettingsOf(training, shares));
-  if (!status.ok() && options_.communicator != nullptr) options_.communicator->Abort(status);
-  return status;
+  return GoOnWithEpoch(training, SettingsOf(training, shares));
 }
 
 // Leaves the loader and sampler_ at the first sample that is not done.
@@ -270,17 +273,21 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
                             std::span<Callback* const> callbacks) {
   stopped_ = std::exchange(ended_, false);
   if (stopped_) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(BeginEpochs(training));
-  DTNN_RETURN_IF_ERROR(RunEpochs(training, validation, epochs, callbacks));
-  // An epoch left in its middle is gone on with as it is.
-  return in_epoch() ? sync_.AverageStatistics(*store_) : sync_.EndTraining(*store_);
+  diverged_ = false;
+  absl::Status status = BeginEpochs(training);
+  if (status.ok()) status = RunEpochs(training, validation, epochs, callbacks);
+  if (status.ok()) {
+    // An epoch left in its middle is gone on with as it is.
+    status = in_epoch() ? sync_.AverageStatistics(*store_) : sync_.EndTraining(*store_);
+  }
+  return Ended(std::move(status));
 }
 
 absl::StatusOr<Averages> Trainer::Evaluate(Loader& loader, std::span<Callback* const> callbacks) {
   Pass pass{.kind = Pass::Kind::kTest};
   Averages averages;
   stopped_ = false;
-  DTNN_RETURN_IF_ERROR(RunPass(loader, pass, averages, callbacks));
+  DTNN_RETURN_IF_ERROR(Ended(RunPass(loader, pass, averages, callbacks)));
   return averages;
 }
 

@@ -74,7 +74,8 @@ class Trainer {
 
   // Trains until `epochs` epochs are done, those of earlier calls and of a restored run included.
   // Each is a pass over `training`, followed by one over `validation` where there is one. Nothing
-  // happens after the Restore of a run that a callback had ended with an epoch.
+  // happens after the Restore of a run that a callback had ended with an epoch. OutOfRange where a
+  // loss is no number, on this rank or on another, and for no other reason: diverged().
   absl::Status Train(Loader& training, Loader* validation, int64_t epochs,
                      std::span<Callback* const> callbacks);
   // For callbacks: Train returns when all callbacks of the moment have run. From OnBatchEnd, that
@@ -88,8 +89,11 @@ class Trainer {
   absl::StatusOr<TrainingState> State();
   // The same without the other ranks, who may be gone: the figures of the epoch in progress are of
   // this rank's samples. After a step that failed, with whole_steps only. FailedPrecondition, from
-  // both, where parameters are torn between two steps.
+  // both, where nobody should go on from here: parameters are torn between two steps, or diverged.
   absl::StatusOr<TrainingState> StateAlone();
+  // Whether a loss was no number, on this rank or on another, since the last Train or Restore
+  // began: with these parameters it would be again.
+  bool diverged() const { return diverged_; }
   // Goes on from a state: the next Train begins in the middle of an epoch if need be, and gives the
   // numbers of a run that never stopped. On another number of ranks, or with other batches, every
   // sample of that epoch still comes once, and its figures are of all of them; steps then count,
@@ -142,8 +146,6 @@ class Trainer {
   absl::Status PrepareForEvaluation(int64_t max_batch);
   absl::Status RunPass(Loader& loader, Pass& pass, Averages& averages,
                        std::span<Callback* const> callbacks);
-  absl::Status RunBatches(Loader& loader, Pass& pass, Averages& averages,
-                          std::span<Callback* const> callbacks);
   absl::Status RunEpochs(Loader& training, Loader* validation, int64_t epochs,
                          std::span<Callback* const> callbacks);
   absl::Status EvaluateBatch(const Batch& batch, const Pass& pass, Averages& averages);
@@ -151,6 +153,7 @@ class Trainer {
   absl::Status GoOnWithEpoch(Loader& training, const SamplerSettings& now);
   absl::Status EndEpoch(Loader& training);
   absl::Status Diverged(const Batch& batch, double loss);
+  absl::Status Ended(absl::Status status);
   int64_t SamplesOf(const Batch& batch) const;
   bool in_epoch() const { return step_in_epoch_ > 0 || sampler_.first > 0; }
   absl::Status RunStep(const Batch& batch, bool watched, bool last);
@@ -182,6 +185,7 @@ class Trainer {
   SamplerSettings sampler_;
   bool stopped_ = false;
   bool ended_ = false;  // by a callback, in the run that was restored
+  bool diverged_ = false;
   double training_seconds_ = 0, waited_seconds_ = 0;
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
   std::unique_ptr<Add> add_;

@@ -1,8 +1,10 @@
 // Ranks that exchange their gradients: the same numbers on any number of them, whatever the buckets
 // and the mode, and what is left when one fails in the middle.
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -338,6 +340,76 @@ TEST(TrainerExchangeTest, TheStateOfASurvivorGoesOnAsIfNothingHadHappened) {
       return absl::OkStatus();
     });
     EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+// At the end of its batch 3, or of its first epoch, rank 1 ends with a status or, without one, goes
+// on with parameters that are no numbers.
+struct Spoil : public Callback {
+  Spoil(Rank& r, absl::Status s, bool at_the_end)
+      : rank(r), status(std::move(s)), at_epoch_end(at_the_end) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.epoch > 0 || pass.step != 3) return absl::OkStatus();
+    state = *rank.trainer->StateAlone();
+    if (rank.loader->options().rank != 1 || at_epoch_end) return absl::OkStatus();
+    if (status.ok()) {
+      const Tensor values = rank.store->values();
+      std::fill_n(values.data<float>(), values.num_elements(),
+                  std::numeric_limits<float>::quiet_NaN());
+      rank.store->MarkChanged();
+    }
+    return status;
+  }
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override {
+    return at_epoch_end && rank.loader->options().rank == 1 ? status : absl::OkStatus();
+  }
+
+  Rank& rank;
+  const absl::Status status;
+  const bool at_epoch_end;
+  TrainingState state;
+};
+
+TEST(TrainerExchangeTest, WhereOneRankHasDivergedNobodySavesThat) {
+  for (const GradientReducerOptions& mode : kModes) {
+    const absl::Status status = RunRanks(3, [&](Communicator& communicator) {
+      Rank rank({.reducer = mode, .whole_steps = true}, &communicator);
+      Spoil spoil(rank, absl::OkStatus(), false);
+      Callback* const callbacks[] = {&spoil};
+      const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, 2, callbacks);
+      EXPECT_EQ(trained.code(), absl::StatusCode::kOutOfRange) << trained;
+      EXPECT_TRUE(rank.trainer->diverged());
+      const absl::Status saved = rank.trainer->StateAlone().status();
+      EXPECT_EQ(saved.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_NE(saved.message().find("has diverged after "), std::string::npos) << saved;
+      // Who brings better parameters back is not concerned.
+      EXPECT_TRUE(rank.trainer->Restore(spoil.state).ok());
+      EXPECT_TRUE(rank.trainer->StateAlone().ok());
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+// Whatever the code: a folder that is taken, a file that grows too large.
+TEST(TrainerExchangeTest, ARankThatFailsOtherwiseLeavesTheOthersAStateToSave) {
+  for (const absl::Status& failure :
+       {absl::FailedPreconditionError("no room"), absl::OutOfRangeError("no room")}) {
+    for (const bool at_epoch_end : {false, true}) {
+      const absl::Status status = RunRanks(3, [&](Communicator& communicator) {
+        Rank rank({.whole_steps = true}, &communicator);
+        Spoil spoil(rank, failure, at_epoch_end);
+        Callback* const callbacks[] = {&spoil};
+        const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, 2, callbacks);
+        EXPECT_NE(trained.message().find("no room"), std::string::npos) << trained;
+        EXPECT_FALSE(rank.trainer->diverged());
+        const absl::StatusOr<TrainingState> state = rank.trainer->StateAlone();
+        EXPECT_TRUE(state.ok()) << state.status();
+        EXPECT_EQ(rank.trainer->steps_done(), at_epoch_end ? 5 : 3);
+        return absl::OkStatus();
+      });
+      EXPECT_TRUE(status.ok()) << status;
+    }
   }
 }
 

@@ -31,6 +31,11 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
         "the update after step ", steps_done_,
         " ended with an error in its middle: the parameters are of no step and cannot be saved"));
   }
+  if (diverged_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("training has diverged after ", steps_done_,
+                     " steps: with these parameters the loss is no number again"));
+  }
   if (!settled()) {
     return absl::FailedPreconditionError(
         "the state of a run is complete only behind an update of the parameters");
@@ -83,6 +88,7 @@ absl::Status Trainer::Restore(const TrainingState& state) {
   step_in_epoch_ = state.step_in_epoch;
   steps_done_ = state.steps_done;
   ended_ = state.ended;
+  diverged_ = false;
   pending_batches_ = pending_samples_ = 0;
   learning_rate_ = state.learning_rate;
   sampler_ = state.sampler;

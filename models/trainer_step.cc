@@ -121,10 +121,11 @@ absl::Status Trainer::Update() {
 
 // Why a run with such a loss ends, and where it went wrong.
 absl::Status Trainer::Diverged(const Batch& batch, double loss) {
+  diverged_ = true;
   if (exchange_) exchange_->Leave();  // the others may not look for anything
   DTNN_ASSIGN_OR_RETURN(const std::string where,
                         training_plan_->FirstNonFinite(batch.x, batch.targets, batches_done_));
-  return absl::FailedPreconditionError(
+  return absl::OutOfRangeError(
       absl::StrCat("the loss is ", loss, " after ", steps_done_, " steps: training has diverged (",
                    where.empty() ? "all values before the loss are finite" : where,
                    "); lower the learning rate, now ", step_learning_rate()));
