@@ -62,6 +62,11 @@ int NumberBehind(const std::string& text, const std::string& in) {
   return at == std::string::npos ? 0 : std::atoi(in.c_str() + at + text.size());
 }
 
+double FractionBehind(const std::string& text, const std::string& in) {
+  const size_t at = in.find(text);
+  return at == std::string::npos ? 0 : std::atof(in.c_str() + at + text.size());
+}
+
 std::string Contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file.good()) << path;
@@ -216,6 +221,10 @@ TEST(BenchmarkRanksTest, EveryRankMayHaveDataAndFilesOfItsOwn) {
     EXPECT_EQ(Contents(folder + "/h-rank1.csv"), history);
     EXPECT_EQ(Contents(folder + "/h-rank2.csv"), history);
     EXPECT_THAT(history, Not(HasSubstr("nan")));
+    // So is the throughput.
+    const double per_epoch = FractionBehind("Throughput: ", outcome.text) *
+                             FractionBehind("Time per epoch: ", outcome.text);
+    EXPECT_NEAR(per_epoch, 40 + 25 + 3, 0.1 * 68) << outcome.text;
   }
 }
 

@@ -32,6 +32,7 @@
 #include "apps/verbose.h"
 #include "kernels/context.h"
 #include "kernels/simd_target.h"
+#include "models/averages.h"
 #include "models/checkpointer.h"
 #include "models/fusion.h"
 #include "models/history.h"
@@ -288,11 +289,11 @@ class BenchmarkRun {
     Tell("**** Evaluating on test dataset...\n");
     const Stopwatch watch;
     Callback* const callbacks[] = {&progress_};
-    DTNN_RETURN_IF_ERROR(trainer_->Evaluate(*loaders_.test, callbacks).status());
+    DTNN_ASSIGN_OR_RETURN(const Averages averages, trainer_->Evaluate(*loaders_.test, callbacks));
     const double seconds = watch.seconds();
     if (options_.evaluate_only) {
       out_ << absl::StrFormat("Testing time: %5.4f s\nTesting throughput: %5.4f samples/s\n",
-                              seconds, double(loaders_.test->samples()) / seconds);
+                              seconds, double(averages.samples()) / seconds);
     }
     return absl::OkStatus();
   }
@@ -347,9 +348,8 @@ class BenchmarkRun {
   }
 
   void Report(double seconds, int64_t epochs) {
-    const int64_t held_out = loaders_.validation == nullptr ? 0 : loaders_.validation->samples();
     // The original's measure: validation samples count as well.
-    const double rate = double((loaders_.training->samples() + held_out) * epochs) / seconds;
+    const double rate = double(trainer_->epoch_samples() * epochs) / seconds;
     out_ << absl::StrFormat("**** Done...\nTime: %.2f s\nThroughput: %.2f samples/s\n", seconds,
                             rate);
     if (epochs > 0) {

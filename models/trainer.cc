@@ -176,6 +176,8 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
   const int64_t before = training ? StepsBeforeFirst(sampler_) : 0;
   pass.averages = &averages;
   pass.samples = shares.total();
+  if (training) training_samples_ = pass.samples;
+  if (pass.kind == Pass::Kind::kValidation) validation_samples_ = pass.samples;
   pass.steps = before + shares.steps();
   pass.step = before + step;
   pass.done = shares.SamplesBefore(step);

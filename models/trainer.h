@@ -128,6 +128,9 @@ class Trainer {
   Communicator* communicator() const { return options_.communicator; }
   // Updates of the parameters, on whichever rank had data.
   int64_t steps_done() const { return steps_done_; }
+  // Samples of an epoch, those of its validation included, over all ranks; as of the last passes of
+  // Train.
+  int64_t epoch_samples() const { return training_samples_ + validation_samples_; }
   // What the training passes of Train have taken so far, callbacks during a pass included but
   // neither validation nor what happens between passes; and for how much of that this rank could do
   // nothing but wait for others, whatever was exchanged (Communicator::waited_seconds).
@@ -186,6 +189,7 @@ class Trainer {
   bool stopped_ = false;
   bool ended_ = false;  // by a callback, in the run that was restored
   bool diverged_ = false;
+  int64_t training_samples_ = 0, validation_samples_ = 0;  // of their last passes
   double training_seconds_ = 0, waited_seconds_ = 0;
   int64_t training_batch_ = 0, evaluation_batch_ = 0;
   std::unique_ptr<Add> add_;

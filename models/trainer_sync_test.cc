@@ -344,6 +344,7 @@ TEST(TrainerSyncTest, RunningStatisticsAndFiguresAreThoseOfAllRanks) {
       const std::unique_ptr<Loader> training = LoaderOf(rank), validation = LoaderOf(2 - rank);
       DTNN_RETURN_IF_ERROR(trainer->Train(*training, validation.get(), 2, {}));
       values[size_t(rank)] = Values(store->all_values());
+      EXPECT_EQ(trainer->epoch_samples(), 36 + 36) << "training and validation, all ranks'";
       DTNN_ASSIGN_OR_RETURN(const Averages averages, trainer->Evaluate(*validation, {}));
       EXPECT_EQ(averages.samples(), 36);
       figures[size_t(rank)] = averages.ToDoubles();
