@@ -61,7 +61,7 @@ HWY_INLINE void MaxOfLanes(const PoolSpec& s, const Taps& rows, const Access& ac
   auto winner = hn::Add(masks.first, hn::Set(d, T(rows.begin * width)));
   for (int64_t kh = rows.begin; kh < rows.end; ++kh, x += s.dilation.vertical * s.width) {
     for (int64_t kw = 0; kw < width; ++kw) {
-      const auto v = hn::MaskedLoad(masks.inside[kw], d, x + kw * s.dilation.horizontal);
+      const auto v = LoadWhere(masks.inside[kw], d, x + kw * s.dilation.horizontal);
       const auto better = hn::And(masks.inside[kw], hn::Or(hn::Gt(v, best), hn::IsNaN(v)));
       best = hn::IfThenElse(better, v, best);
       winner = hn::IfThenElse(better, hn::Set(d, T(kh * width + kw)), winner);
@@ -78,7 +78,7 @@ HWY_INLINE void MeanOfLanes(const PoolSpec& s, const Taps& rows, const Access& a
   auto sum = hn::Zero(d);
   for (int64_t kh = rows.begin; kh < rows.end; ++kh, x += s.dilation.vertical * s.width) {
     for (int64_t kw = 0; kw < s.window.horizontal; ++kw) {
-      sum = hn::Add(sum, hn::MaskedLoad(masks.inside[kw], d, x + kw * s.dilation.horizontal));
+      sum = hn::Add(sum, LoadWhere(masks.inside[kw], d, x + kw * s.dilation.horizontal));
     }
   }
   access.Store(hn::Div(sum, hn::Mul(masks.count, hn::Set(d, T(rows.count())))), y);

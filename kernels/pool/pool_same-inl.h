@@ -144,9 +144,9 @@ class SamePlanes {
     ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       const auto d = access.d;
       const auto has_left = HasLeft(access, i), has_right = HasRight(access, i);
-      const auto left = hn::MaskedLoad(has_left, d, x + i - 1);
+      const auto left = LoadWhere(has_left, d, x + i - 1);
       const auto middle = access.Load(x + i);
-      const auto right = hn::MaskedLoad(has_right, d, x + i + 1);
+      const auto right = LoadWhere(has_right, d, x + i + 1);
       auto better = hn::Or(hn::Not(has_left), hn::Or(hn::Gt(middle, left), hn::IsNaN(middle)));
       auto best = hn::IfThenElse(better, middle, left);
       auto number = hn::IfThenElseZero(better, hn::Set(d, T(1)));
@@ -185,8 +185,8 @@ class SamePlanes {
     T* sums = At(values_, from_) + slot;
     ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       const auto d = access.d;
-      const auto left = hn::MaskedLoad(HasLeft(access, i), d, x + i - 1);
-      const auto right = hn::MaskedLoad(HasRight(access, i), d, x + i + 1);
+      const auto left = LoadWhere(HasLeft(access, i), d, x + i - 1);
+      const auto right = LoadWhere(HasRight(access, i), d, x + i + 1);
       access.Store(hn::Add(hn::Add(left, access.Load(x + i)), right), sums + i);
     });
   }
@@ -211,8 +211,8 @@ class SamePlanes {
     T* sums = At(values_, from_) + slot;
     ForEachVector<T>(inputs(), [&](const auto& access, int64_t i) HWY_ATTR {
       const auto d = access.d;
-      const auto left = hn::MaskedLoad(HasLeft(access, i), d, dy + i - 1);
-      const auto right = hn::MaskedLoad(HasRight(access, i), d, dy + i + 1);
+      const auto left = LoadWhere(HasLeft(access, i), d, dy + i - 1);
+      const auto right = LoadWhere(HasRight(access, i), d, dy + i + 1);
       auto sum = hn::Mul(left, access.Load(inverse + i - 1));
       sum = hn::MulAdd(access.Load(dy + i), access.Load(inverse + i), sum);
       access.Store(hn::MulAdd(right, access.Load(inverse + i + 1), sum), sums + i);

@@ -79,10 +79,9 @@ class ThreeColumns {
   HWY_INLINE void Load(const T* x, V& left, V& middle, V& right) const {
     const size_t lanes = hn::Lanes(d_);
     V unused;
-    ElementPairs::Split(d_, hn::MaskedLoad(low_, d_, x), hn::MaskedLoad(high_, d_, x + lanes), left,
-                        middle);
-    ElementPairs::Split(d_, hn::MaskedLoad(low2_, d_, x + 2),
-                        hn::MaskedLoad(high2_, d_, x + 2 + lanes), right, unused);
+    ElementPairs::Split(d_, LoadWhere(low_, d_, x), LoadWhere(high_, d_, x + lanes), left, middle);
+    ElementPairs::Split(d_, LoadWhere(low2_, d_, x + 2), LoadWhere(high2_, d_, x + 2 + lanes),
+                        right, unused);
   }
   HWY_INLINE static void Consider(hn::Mask<D> inside, V v, V number, V& best, V& best_number) {
     const auto better = hn::And(inside, hn::Or(hn::Gt(v, best), hn::IsNaN(v)));

@@ -18,6 +18,17 @@ HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
 
+// 0 where the mask is not set, and nothing is read there: Highway's one-lane MaskedLoad reads
+// first.
+template <class M, class D>
+HWY_INLINE hn::Vec<D> LoadWhere(M mask, D d, const hn::TFromD<D>* from) {
+#if HWY_TARGET == HWY_SCALAR
+  return mask.bits != 0 ? hn::LoadU(d, from) : hn::Zero(d);
+#else
+  return hn::MaskedLoad(mask, d, from);
+#endif
+}
+
 template <class D>
 HWY_INLINE void StoreIntegers(const Whole<D>&, Integers<D> v, int32_t* to) {
   hn::StoreU(v, hn::Rebind<int32_t, D>(), to);
