@@ -42,7 +42,8 @@ absl::Status InNameOfRank(const Communicator& communicator, const Options& optio
                     (!lost.empty() && !among_lost && rank != LowestRankLeft(communicator));
   // Who gave up did so for a reason of its own; who was given up by others did not.
   const bool peer = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
-  const bool loss = !lost.empty() && (!among_lost || peer);
+  const bool diverged = absl::IsOutOfRange(status);  // and would again (Trainer::diverged)
+  const bool loss = !lost.empty() && (!among_lost || peer) && !diverged;
   return WithExitCode(
       absl::Status(status.code(),
                    told ? "" : absl::StrCat("rank ", rank, ": ", std::string(status.message()))),
