@@ -37,12 +37,13 @@ namespace dtnn {
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
   // A wait that lasts this long says so once, before it goes on: a line that names the call and the
-  // missing ranks. Both functions are called by the waiting thread and must not use the
-  // communicator.
+  // missing ranks. Called by the waiting thread; must not use the communicator.
   std::chrono::milliseconds warn_after = std::chrono::minutes(1);
   std::function<void(std::string_view)> warn = {};
-  // True once this process shall end (a signal asked for it). From then on no wait lasts longer
-  // than `grace`; it fails as Unavailable. Asked often: must be quick.
+  // True once this process shall end (a signal asked for it). From then on a wait fails, as
+  // Unavailable, when a rank that it needs has not shown a sign of life for `grace`; ranks that are
+  // only slow are waited for as ever. Asked often, by any thread: must be quick, and not use the
+  // communicator.
   std::function<bool()> interrupted = {};
   std::chrono::milliseconds grace{500};
   // Compare the calls of all ranks before each is carried out: a small exchange more per call.

@@ -89,10 +89,16 @@ void RunChunk(const Operation& op, int64_t chunk) {
   }
 }
 
+// Threads of a process that is to end are alive, and waited for.
+CommunicatorOptions Uninterrupted(CommunicatorOptions options) {
+  options.interrupted = nullptr;
+  return options;
+}
+
 class Group {
  public:
   Group(int size, const CommunicatorOptions& options)
-      : size_(size), options_(options), left_(size_t(size), false) {}
+      : size_(size), options_(Uninterrupted(options)), left_(size_t(size), false) {}
 
   int size() const { return size_; }
 
@@ -216,11 +222,8 @@ void Group::AwaitOthers(Operation& op, int rank, std::unique_lock<std::mutex>& l
       lock.unlock();
       options_.warn(absl::StrCat(text, "; gives up in ", ToString(patience.Left(now))));
       lock.lock();
-    } else if (verdict == Patience::Verdict::kTimedOut) {
-      BreakLocked(absl::DeadlineExceededError(text), missing);
     } else {
-      BreakLocked(absl::UnavailableError(absl::StrCat(text, ", when it was asked to end")),
-                  missing);
+      BreakLocked(absl::DeadlineExceededError(text), missing);
     }
   }
 }

@@ -26,8 +26,8 @@ Patience::Verdict Patience::Ask(Clock::time_point now) {
   if (!give_up_ && options_.interrupted && options_.interrupted()) {
     give_up_ = now + std::min(options_.grace, kForever);
   }
-  if (give_up_ && now >= *give_up_) return Verdict::kInterrupted;
   if (now >= deadline_) return Verdict::kTimedOut;
+  if (give_up_ && now >= *give_up_) return Verdict::kInterrupted;
   if (warn_at_ && now >= *warn_at_) {
     warn_at_.reset();
     return Verdict::kWarn;

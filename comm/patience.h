@@ -24,7 +24,8 @@ class Patience {
   Patience(const CommunicatorOptions& options, std::chrono::milliseconds timeout,
            Clock::time_point start);
 
-  // kWarn at most once, and only where the options have somebody to tell.
+  // kWarn at most once, and only where the options have somebody to tell. kInterrupted again and
+  // again, until the time is out: who knows that the others are alive may go on.
   Verdict Ask(Clock::time_point now);
 
   // When to ask again, should nothing happen before.

@@ -49,6 +49,8 @@ TEST(PatienceTest, AnInterruptionLeavesTheGraceAndNoMore) {
   EXPECT_EQ(patience.NextVerdict(), At(630));
   EXPECT_EQ(patience.Ask(At(629)), Verdict::kGoOn);
   EXPECT_EQ(patience.Ask(At(630)), Verdict::kInterrupted);
+  EXPECT_EQ(patience.Ask(At(999)), Verdict::kInterrupted);
+  EXPECT_EQ(patience.Ask(At(1000)), Verdict::kTimedOut);
 }
 
 TEST(PatienceTest, TheLongestTimeoutIsNoOverflow) {

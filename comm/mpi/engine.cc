@@ -205,6 +205,7 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
   const Clock::time_point start = Clock::now();
   Clock::time_point previous = start, hold = start;
   int holds = 0;
+  bool interrupted = false;
   // For which verdict (none yet) the others were asked, since when, and when last.
   Clock::time_point asked_for = {}, asking_since = start, asked = start;
   std::optional<Patience> patience;  // most waits are over before it is needed
@@ -223,16 +224,21 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
     previous = now;
     if (now >= hold) {
       const Patience::Verdict verdict = patience->Ask(now);
+      interrupted = verdict == Patience::Verdict::kInterrupted;
       if (verdict != Patience::Verdict::kGoOn) {
         const Group::Absence absence =
-            group.Missing(operation, asking_since + (now - asking_since) / 4);
-        Act(verdict, *patience, now, group, operation, absence, lock);
-        previous = Clock::now();
+            interrupted ? group.Silent(operation, now - group.options().grace)
+                        : group.Missing(operation, asking_since + (now - asking_since) / 4);
+        // After an interruption, who answers is waited for as ever.
+        if (!interrupted || !absence.ranks.empty()) {
+          Act(verdict, *patience, now, group, operation, absence, lock);
+          previous = Clock::now();
+        }
       }
     }
     const Clock::time_point next = std::max(hold, patience->NextVerdict());
     if (next - now <= lead && (asked_for != next || now - asked >= lead / 8)) {
-      group.Query(operation, now, /*once_more=*/asked_for == next);
+      group.Query(operation, now, /*once_more=*/asked_for == next && !interrupted);
       if (asked_for != next) asking_since = now;
       asked_for = next;
       asked = now;

@@ -2,9 +2,10 @@
 //
 //   fault_program FOLDER FAULT PHASE MIB: exchanges tensors of MIB MiB, two at a time; rank 1 does
 //   FAULT (kill, freeze) to itself in PHASE (start: before the group is made; between: between two
-//   calls; during: with calls on their way; end: before MPI_Finalize). Every rank that lives to see
-//   it writes what it saw to FOLDER/rank.<r> and leaves with 75; one that notices nothing leaves
-//   with 0. MPI_Init may take its time.
+//   calls; during: with calls on their way; interrupted: likewise, and the others, whose timeout is
+//   minutes, are asked to end; end: before MPI_Finalize). Every rank that lives to see it writes
+//   what it saw to FOLDER/rank.<r> and leaves with 75; one that notices nothing leaves with 0.
+//   MPI_Init may take its time.
 
 #include <signal.h>
 #include <unistd.h>
@@ -35,6 +36,8 @@ void MaybeFail(const Plan& plan, const char* phase, int rank) {
   raise(plan.fault == "kill" ? SIGKILL : SIGSTOP);
 }
 
+std::atomic<bool> interrupted = false;
+
 absl::Status Exchange(const Plan& plan, Communicator& c) {
   const absl::StatusOr<Tensor> x = Tensor::Zeros(DType::kFloat32, {plan.elements});
   const absl::StatusOr<Tensor> y = Tensor::Zeros(DType::kFloat32, {plan.elements});
@@ -44,6 +47,8 @@ absl::Status Exchange(const Plan& plan, Communicator& c) {
     const std::unique_ptr<Work> first = c.AllReduceAsync(*x);
     const std::unique_ptr<Work> second = c.AllReduceAsync(*y);
     if (step == kFaultStep) MaybeFail(plan, "during", c.rank());
+    if (step == kFaultStep) MaybeFail(plan, "interrupted", c.rank());
+    if (step == kFaultStep && plan.phase == "interrupted") interrupted = true;
     for (Work* work : {first.get(), second.get()}) {
       if (absl::Status status = work->Wait(); !status.ok()) return status;
     }
@@ -68,7 +73,9 @@ int RunRank(const Plan& plan) {
   std::atomic<bool> at_end = false;
   patient.interrupted = [&] { return at_end.load(); };
   patient.grace = kTimeout;
-  options.timeout = kTimeout;
+  options.timeout = plan.phase == "interrupted" ? std::chrono::minutes(5) : kTimeout;
+  options.interrupted = [] { return interrupted.load(); };
+  options.grace = kTimeout / 2;
   absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(patient, kGaveUp);
   if (!process.ok()) return 1;
   const int rank = (*process)->rank();

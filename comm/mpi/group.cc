@@ -19,6 +19,11 @@ constexpr int kSenderTag = 3, kReceiverTag = 4;
 // Rounds of a collective whose messages have all arrived.
 constexpr int kLastPolls = 8;
 
+std::string NoAnswerOf(const std::vector<int>& ranks) {
+  return absl::StrCat(RankList(ranks), ", which ", ranks.size() > 1 ? "do" : "does",
+                      " not answer (dead or frozen)");
+}
+
 }  // namespace
 
 Group::Group(int32_t number, int rank, int size, MPI_Comm data, MPI_Comm signatures,
@@ -318,24 +323,35 @@ void Group::Query(const Operation& operation, Clock::time_point now, bool once_m
   }
 }
 
-Group::Absence Group::Missing(const Operation& operation, Clock::time_point patience_from) const {
-  Absence absence;
-  std::vector<int> late, silent;
+std::vector<int> Group::SilentRanks(const Operation& operation, Clock::time_point patience_from,
+                                    std::vector<int>* late) const {
+  std::vector<int> silent;
   for (int peer = 0; peer < size_; ++peer) {
     const Peer& p = peers_[size_t(peer)];
     if (peer == rank_ || p.left || !operation.key.concerns(peer)) continue;
     if (p.asked && *p.asked <= patience_from) {
       silent.push_back(peer);
-    } else if (!HasCalled(peer, operation.key)) {
-      late.push_back(peer);
+    } else if (late != nullptr && !HasCalled(peer, operation.key)) {
+      late->push_back(peer);
     }
   }
+  return silent;
+}
+
+Group::Absence Group::Silent(const Operation& operation, Clock::time_point patience_from) const {
+  Absence absence;
+  absence.ranks = SilentRanks(operation, patience_from, nullptr);
+  if (!absence.ranks.empty()) absence.text = NoAnswerOf(absence.ranks);
+  return absence;
+}
+
+Group::Absence Group::Missing(const Operation& operation, Clock::time_point patience_from) const {
+  Absence absence;
+  std::vector<int> late;
+  const std::vector<int> silent = SilentRanks(operation, patience_from, &late);
   std::vector<std::string> parts;
   if (!late.empty()) parts.push_back(absl::StrCat(RankList(late), ", which did not call it"));
-  if (!silent.empty()) {
-    parts.push_back(absl::StrCat(RankList(silent), ", which ", silent.size() > 1 ? "do" : "does",
-                                 " not answer (dead or frozen)"));
-  }
+  if (!silent.empty()) parts.push_back(NoAnswerOf(silent));
   absence.text = absl::StrJoin(parts, ", and for ");
   absence.ranks = std::move(late);
   absence.ranks.insert(absence.ranks.end(), silent.begin(), silent.end());

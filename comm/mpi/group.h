@@ -86,6 +86,8 @@ class Group {
   };
   // Who keeps the call waiting. A question asked before `patience_from` had time to be answered.
   Absence Missing(const Operation& operation, Clock::time_point patience_from) const;
+  // Those alone who do not answer.
+  Absence Silent(const Operation& operation, Clock::time_point patience_from) const;
 
  private:
   // What another rank said last.
@@ -95,6 +97,9 @@ class Group {
     std::optional<Clock::time_point> asked;  // and has not answered since
   };
 
+  // Where `late` is given: also those who answer, but have not called it, go there.
+  std::vector<int> SilentRanks(const Operation& operation, Clock::time_point patience_from,
+                               std::vector<int>* late) const;
   bool HasCalled(int peer, const CallKey& key) const;
   // The sum in rank order, computed here, or the arguments of MPI's call.
   bool gathers(const Operation& operation) const;
