@@ -41,7 +41,9 @@ MpiJob::MpiJob(const std::string& program, const std::vector<std::string>& argum
   setenv("TERM", "dumb", 1);
   setenv("OMP_NUM_THREADS", "1", 1);
   const std::string here = std::filesystem::current_path().string();
-  setenv("LSAN_OPTIONS", ("suppressions=" + here + "/tools/testing/mpi_lsan.supp").c_str(), 1);
+  setenv("LSAN_OPTIONS",
+         ("suppressions=" + here + "/tools/testing/mpi_lsan.supp:fast_unwind_on_malloc=0").c_str(),
+         1);
   setenv("TMPDIR", "/tmp", 1);  // paths of sockets are short
   setenv("OMPI_MCA_odls_base_sigkill_timeout", "5",
          1);  // seconds to end in order, on busy machines

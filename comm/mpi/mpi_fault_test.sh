@@ -19,6 +19,7 @@ export TMPDIR OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,$transport OMPI_MCA_plm=isolated
 export OMPI_MCA_btl_tcp_if_include=lo
 # Each suppression stands there with its reason.
+export LSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_lsan.supp:fast_unwind_on_malloc=0:print_suppressions=0"
 export TSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_tsan.supp:ignore_noninstrumented_modules=1"
 mpirun_pid=
 

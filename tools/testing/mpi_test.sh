@@ -29,7 +29,7 @@ export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_plm=isolated OMPI_MCA_r
 
 # Each suppression stands there with its reason.
 here=$(dirname "${BASH_SOURCE[0]}")
-export LSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_lsan.supp:print_suppressions=0"
+export LSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_lsan.supp:fast_unwind_on_malloc=0:print_suppressions=0"
 export TSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_tsan.supp:ignore_noninstrumented_modules=1"
 [ -e tools/testing/mpi_lsan.supp ] || { echo "no suppressions below $PWD ($here)" >&2; exit 1; }
 
