@@ -20,6 +20,13 @@ int LockTwice() {
   return pthread_mutex_lock(&mutex);
 }
 
+// The thread sanitizer hands a signal over when the thread next calls the system, not before.
+#ifdef __SANITIZE_THREAD__
+#define DTNN_SKIP_IF_SIGNALS_WAIT() GTEST_SKIP() << "signals do not reach a thread that hangs"
+#else
+#define DTNN_SKIP_IF_SIGNALS_WAIT() (void)0
+#endif
+
 TEST(CallGuardTest, ACallThatReturnsGivesItsCode) {
   CallGuard guard;
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(guard.Call([&] { return i; }), i);
@@ -27,6 +34,7 @@ TEST(CallGuardTest, ACallThatReturnsGivesItsCode) {
 }
 
 TEST(CallGuardTest, ACallThatNeverReturnsIsLeftAndNoneFollows) {
+  DTNN_SKIP_IF_SIGNALS_WAIT();
   CallGuard guard;
   const CommunicatorOptions options;
   const CallGuard::Watch patient(guard, options, options.timeout);
@@ -43,6 +51,7 @@ TEST(CallGuardTest, ACallThatNeverReturnsIsLeftAndNoneFollows) {
 }
 
 TEST(CallGuardTest, ABusyLoopOnAnotherThreadIsLeft) {
+  DTNN_SKIP_IF_SIGNALS_WAIT();
   CallGuard guard;
   const CommunicatorOptions options;
   const CallGuard::Watch watch(guard, options, milliseconds(300));
@@ -59,6 +68,7 @@ TEST(CallGuardTest, ABusyLoopOnAnotherThreadIsLeft) {
 }
 
 TEST(CallGuardTest, AnInterruptionEndsACallThatHangs) {
+  DTNN_SKIP_IF_SIGNALS_WAIT();
   CallGuard guard;
   CommunicatorOptions options;
   options.interrupted = [] { return true; };
