@@ -118,7 +118,7 @@ TEST_P(BenchmarkFaultsTest, TheOthersEndInTimeAndSaveTheRun) {
   // more.
   if (phase != Phase::kEnd && phase != Phase::kStart) {
     EXPECT_THAT(outcome.text,
-                ContainsRegex("benchmark: rank [0-9]: .*rank " + std::to_string(victim) +
+                ContainsRegex("benchmark: rank [0-9]: .*ranks? [0-9, ]*" + std::to_string(victim) +
                               "[ ,:].*--resume goes on from"));
   }
   if (phase == Phase::kStart) return;

@@ -159,7 +159,8 @@ TEST(BenchmarkRanksTest, WrongUsageIsToldOnce) {
        std::vector<std::vector<std::string>>{{"--nonsense"},
                                              {"--model=simplecnnn"},
                                              {"--global-batch-size=7", "--batch-size=None"},
-                                             {"--synthetic-output-shape=1"}}) {
+                                             {"--synthetic-output-shape=1"},
+                                             {"--dataset=archive", "--dataset-path=$rank.npz"}}) {
     const Outcome outcome = RunJob(2, With(kSmallRun, With({"--parallel=data"}, wrong)));
     EXPECT_EQ(RankExitCode(outcome, 0), kExitUsage) << outcome.text;
     EXPECT_EQ(Count(outcome.text, "benchmark: "), 1) << outcome.text;
@@ -168,8 +169,9 @@ TEST(BenchmarkRanksTest, WrongUsageIsToldOnce) {
 
 TEST(BenchmarkRanksTest, AFileThatOneRankLacksEndsAll) {
   const std::string folder = NewFolder("one_lacks");
-  const Outcome outcome = RunJob(2, With(kSmallRun, {"--parallel=data", "--dataset=archive",
-                                                     "--dataset-path=" + folder + "/$rank.npz"}));
+  const Outcome outcome =
+      RunJob(2, With(kSmallRun, {"--parallel=data", "--dataset=archive",
+                                 "--dataset-path=" + folder + "/$rank.npz", "--noshared-storage"}));
   EXPECT_EQ(RankExitCode(outcome, 0), kExitFailed) << outcome.text;
   EXPECT_EQ(RankExitCode(outcome, 1), kExitFailed) << outcome.text;
   EXPECT_EQ(Count(outcome.text, "benchmark: rank 0: "), 1) << outcome.text;

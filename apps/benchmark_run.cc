@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "apps/exit_code.h"
 #include "apps/interrupt.h"
+#include "apps/launch_place.h"
 #include "apps/make_dataset.h"
 #include "apps/make_loaders.h"
 #include "apps/make_schedulers.h"
@@ -30,6 +31,7 @@
 #include "apps/ranks.h"
 #include "apps/stop_on_signal.h"
 #include "apps/verbose.h"
+#include "comm/gather_values.h"
 #include "kernels/context.h"
 #include "kernels/simd_target.h"
 #include "models/averages.h"
@@ -75,11 +77,12 @@ class BenchmarkRun {
         rank_(communicator == nullptr ? 0 : communicator->rank()),
         ranks_(communicator == nullptr ? 1 : communicator->size()),
         out_(rank_ == 0 ? out : silence_),
-        progress_(rank_ == 0 ? DetectDisplay(STDOUT_FILENO, communicator != nullptr) : Display{},
+        progress_(rank_ == 0 ? DetectDisplay(STDOUT_FILENO, FindLaunchPlace().launched) : Display{},
                   out_) {}
 
   absl::Status Run() {
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, CheckCommonData()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
     absl::Status status = Work();
     // A signal ends all ranks in good order.
@@ -151,6 +154,21 @@ class BenchmarkRun {
                                                                        optimizer_, communicator_)));
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
     return options_.checkpoint_dir.empty() ? absl::OkStatus() : MakeCheckpointer();
+  }
+
+  // Ranks that share data must have found the same.
+  absl::Status CheckCommonData() {
+    if (communicator_ == nullptr || !options_.shared_storage) return absl::OkStatus();
+    const auto samples = [](const std::unique_ptr<Loader>& loader) {
+      return loader == nullptr ? 0 : loader->samples();
+    };
+    const int64_t mine =
+        samples(loaders_.training) + samples(loaders_.validation) + samples(loaders_.test);
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues(*communicator_, mine));
+    if (all[0] == mine) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("finds ", mine, " samples where rank 0 finds ", all[0],
+                     "; the same data must be on all ranks, or give --shared-storage=False"));
   }
 
   // From a checkpoint, which all ranks choose together, from a file, or from nothing.

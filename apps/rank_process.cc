@@ -48,10 +48,13 @@ absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& optio
   }
   std::unique_ptr<Communicator> communicator = *std::move(connected);
   TakeShareOfThreads(*communicator, options, err);
-  const absl::Status status = work(*communicator);
+  absl::Status status = work(*communicator);
+  const bool cancelled = absl::IsCancelled(status);
+  // The launcher kills all ranks once one has left with an error: say it while nobody has.
+  const int exit_code = ReportStatus(status, options.program, err);
+  if (!status.ok()) status = WithExitCode(absl::Status(status.code(), ""), exit_code);
   // A launcher that has sent a signal takes no part in MPI_Finalize. It ends all ranks soon after
   // one has left: rank 0, which may be writing a file, must be the first.
-  const bool cancelled = absl::IsCancelled(status);
   if (cancelled && communicator->rank() > 0) communicator->AwaitDeparture(0);
   communicator = nullptr;  // who waits for this rank to leave need wait no longer
   if (cancelled || !process->finalizable()) Leave(status, options, out, err);

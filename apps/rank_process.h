@@ -21,10 +21,10 @@ struct RankProcessOptions {
   int exit_code_of_loss = 1;  // where the others cannot be reached, at the start or at the end
 };
 
-// Runs `work` with this rank's communicator and its share of the machine's threads. Returns what it
-// returns, or, where the ranks broke apart or a signal is the reason (Cancelled), ends the process
-// at once, errors written to `err`: MPI could not be left in order. FailedPrecondition where the
-// launcher is not Open MPI's.
+// Runs `work` with this rank's communicator and its share of the machine's threads. What it returns
+// is returned, but for an error's message, which is written to `err` before any rank leaves. Where
+// the ranks broke apart or a signal is the reason (Cancelled), ends the process at once: MPI could
+// not be left in order. FailedPrecondition where the launcher is not Open MPI's.
 absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& options,
                        std::ostream& out, std::ostream& err,
                        absl::FunctionRef<absl::Status(Communicator&)> work);

@@ -63,11 +63,13 @@ def main():
                         default="mpirun -np {ranks} --oversubscribe --allow-run-as-root --bind-to core")
     parser.add_argument("--models", required=True, help="name:steps, by comma")
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=5, help="rounds")
     parser.add_argument("--flags", default="--use-blocking-mpi=False")
     parser.add_argument("--setting", default="shared memory", help="named in the report")
     parser.add_argument("--out", required=True, help="JSON lines, appended")
     options = parser.parse_args()
+    if not all(re.fullmatch(r"\w+:\d+", item) for item in options.models.split(",")):
+        parser.error(f"--models={options.models}: expected NAME:STEPS[,NAME:STEPS...]")
 
     for item in options.models.split(","):
         model, steps = item.split(":")

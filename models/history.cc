@@ -49,6 +49,10 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
     return absl::NotFoundError(absl::StrCat(
         std::string(path), ": cannot be written: there is no folder ", folder.string()));
   }
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(path), ": cannot be written: it is a folder"));
+  }
   if (epochs_done == 0) return history;
   if (!std::filesystem::exists(path, error)) {
     return absl::NotFoundError(absl::StrCat(

@@ -22,7 +22,7 @@ constexpr Range kSamples = {.low = 1, .high = 1e8};
 constexpr Range kSide = {.low = 1, .high = 65536};
 constexpr Range kThreads = {.low = 0, .high = 1024};
 constexpr Range kMegabytes = {.low = 0, .high = 1e6, .low_open = true};
-constexpr Range kSeconds = {.low = 0.001, .high = 1e9};
+constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
 constexpr Range kPort = {.low = 1, .high = 65535};
 
 #define DTNN_METRICS                                                                      \
@@ -283,10 +283,9 @@ constexpr OptionSpec kTable[] = {
     Now("parallel", kParallel, kWord, &O::parallel, "how processes share the work",
         "sequential,data"),
     Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,
-        "exchange gradients behind the backward pass, not beside it"),
+        "exchange gradients after the backward pass; False: while it still runs"),
     Now("use-mpi-buffers", kParallel, kWord, &O::use_mpi_buffers,
-        "add where the transport likes best; False: gather, and add in the order of ranks",
-        "False,True"),
+        "add gradients on their way; False: gather, and add in the order of ranks", "False,True"),
     Now("comm-bucket-mb", kParallel, kReal, &O::comm_bucket_mb,
         "size of the pieces in which gradients are exchanged, in units of 2^20 bytes", kMegabytes),
     Now("comm-timeout", kParallel, kReal, &O::comm_timeout,

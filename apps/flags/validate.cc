@@ -117,6 +117,13 @@ absl::Status CheckTogether(const Options& options) {
         "--schedulers: cosine and one_cycle both lead the rate through the whole run; give one of "
         "them");
   }
+  for (const std::string& path :
+       {options.dataset_path, options.dataset_train_path, options.dataset_test_path}) {
+    if (options.parallel == "data" && options.shared_storage && path.find("$rank") != path.npos) {
+      return UsageError(absl::StrCat(
+          path, ": $rank gives every rank data of its own; add --shared-storage=False"));
+    }
+  }
   if (options.resume && options.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
   }
