@@ -3,8 +3,7 @@
 # slow links for longer than the steps take, however busy the machine is.
 set -euo pipefail
 
-suppressions=$PWD/tools/testing/mpi_lsan.supp
-export LSAN_OPTIONS="suppressions=$suppressions:fast_unwind_on_malloc=0:print_suppressions=0"
+. tools/testing/mpi_environment.sh
 cd "$(dirname "$0")"
 code=0
 reason=$(../comm/testing/netns_run.sh --check 2>&1) || code=$?

@@ -67,7 +67,7 @@ def dtnn_mpi_test(name, deps = [], copts = [], ranks = [1, 2, 3, 4], size = "med
             size = size,
             srcs = ["@dtnn//tools/testing:mpi_test.sh"],
             args = [str(count), "$(location :%s_program)" % name] + mpirun,
-            data = [":%s_program" % name, "@dtnn//tools/testing:mpi_suppressions"],
+            data = [":%s_program" % name, "@dtnn//tools/testing:mpi_environment"],
             tags = ["cpu:%d" % min(count, 2)],
         )
     native.test_suite(

@@ -14,13 +14,15 @@ ranks=$1 fault=$2 program=$3 transport=$4 mib=$5
 shift 5
 phases=("$@")
 victim=1
+if [ "$transport" = tcp ] && grep -qa __tsan_init "$program"; then
+  echo "SKIPPED: the thread sanitizer holds back the signal by which a rank leaves a stuck MPI call"
+  exit 0
+fi
 TMPDIR=$(mktemp -d /tmp/dtnn-mpi.XXXXXX)
-export TMPDIR OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export TMPDIR
+. tools/testing/mpi_environment.sh
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,$transport OMPI_MCA_plm=isolated
 export OMPI_MCA_btl_tcp_if_include=lo
-# Each suppression stands there with its reason.
-export LSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_lsan.supp:fast_unwind_on_malloc=0:print_suppressions=0"
-export TSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_tsan.supp:ignore_noninstrumented_modules=1"
 mpirun_pid=
 
 end_all() {

@@ -13,9 +13,7 @@ if [ $code -eq 77 ]; then
   exit 0
 fi
 
-# Each suppression stands there with its reason.
-export LSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_lsan.supp:fast_unwind_on_malloc=0:print_suppressions=0"
-export TSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_tsan.supp:ignore_noninstrumented_modules=1"
+. tools/testing/mpi_environment.sh
 for setting in DTNN_MPI_HOSTS="$hosts" DTNN_MPI_RANKS=$((hosts * ranks_per_host)) OMP_NUM_THREADS=1; do
   options+=(--mpirun=-x --mpirun="$setting")
 done

@@ -21,17 +21,10 @@ TMPDIR=$(mktemp -d /tmp/dtnn-mpi.XXXXXX)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
-export DTNN_MPI_RANKS=$ranks OMP_NUM_THREADS=1
-# Containers run tests as root.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. tools/testing/mpi_environment.sh
+export DTNN_MPI_RANKS=$ranks
 # Shared memory only, and no look for ssh or for a batch system.
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_plm=isolated OMPI_MCA_ras=^slurm,gridengine
-
-# Each suppression stands there with its reason.
-here=$(dirname "${BASH_SOURCE[0]}")
-export LSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_lsan.supp:fast_unwind_on_malloc=0:print_suppressions=0"
-export TSAN_OPTIONS="suppressions=$PWD/tools/testing/mpi_tsan.supp:ignore_noninstrumented_modules=1"
-[ -e tools/testing/mpi_lsan.supp ] || { echo "no suppressions below $PWD ($here)" >&2; exit 1; }
 
 limit=$((${TEST_TIMEOUT:-300} - 15))
 status=0
