@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/conv/reference.h"
+#include "kernels/conv/testing/conv2d_runner.h"
 #include "kernels/depthwise/reference.h"
 #include "kernels/elementwise/simd_targets.h"
 #include "tensor/parallel_for.h"
@@ -80,40 +81,10 @@ Conv2dSpec SpecOf(const Parameter& parameter) {
   return spec;
 }
 
-// A primitive with workspace of its own, full of NaN before every call.
-class Runner {
+class Runner : public testing::Conv2dRunner {
  public:
-  explicit Runner(const Conv2dSpec& spec) {
-    context_ = *DeviceContext::Create(Device::Cpu());
-    auto conv = CreateDepthwise(*context_, spec);
-    EXPECT_TRUE(conv.ok()) << conv.status();
-    conv_ = *std::move(conv);
-    buffer_ = *Buffer::Allocate(Device::Cpu(), std::max<size_t>(conv_->workspace_bytes(), 1));
-  }
-  void Forward(const Tensor& x, const Tensor& w, const Tensor& y,
-               const EpilogueOperands& operands = {}, uint64_t version = 0) {
-    Check(conv_->Forward(x, {w, version}, y, operands, Dirty()));
-  }
-  void BackwardData(const Tensor& dy, const Tensor& w, const Tensor& dx, bool accumulate = false,
-                    uint64_t version = 0) {
-    Check(conv_->BackwardData(dy, {w, version}, dx, accumulate, Dirty()));
-  }
-  void BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dw, const Tensor& dbias,
-                      bool accumulate = false) {
-    Check(conv_->BackwardFilter(x, dy, dw, dbias, accumulate, Dirty()));
-  }
-  Conv2d& conv() { return *conv_; }
-  Workspace Dirty() {
-    std::fill_n(buffer_->data(), conv_->workspace_bytes(), std::byte{0xff});
-    return {buffer_->data(), conv_->workspace_bytes()};
-  }
-
- private:
-  static void Check(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
-
-  std::unique_ptr<DeviceContext> context_;
-  std::unique_ptr<Conv2d> conv_;
-  std::shared_ptr<Buffer> buffer_;
+  explicit Runner(const Conv2dSpec& spec)
+      : Conv2dRunner([&](DeviceContext& context) { return CreateDepthwise(context, spec); }) {}
 };
 
 class DepthwiseTest : public ::testing::TestWithParam<Parameter> {

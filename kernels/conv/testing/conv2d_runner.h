@@ -1,4 +1,4 @@
-// Runs a Conv2d for its tests.
+// Runs a Conv2d, of whichever kernel, for its tests.
 
 #ifndef DTNN_KERNELS_CONV_TESTING_CONV2D_RUNNER_H_
 #define DTNN_KERNELS_CONV_TESTING_CONV2D_RUNNER_H_
@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 #include "kernels/conv/conv2d.h"
 
@@ -16,12 +18,18 @@ namespace dtnn::testing {
 // A primitive with workspace of its own, full of NaN before every call.
 class Conv2dRunner {
  public:
-  Conv2dRunner(const Conv2dSpec& spec, std::string_view variant) {
+  using Create = absl::FunctionRef<absl::StatusOr<std::unique_ptr<Conv2d>>(DeviceContext&)>;
+
+  explicit Conv2dRunner(Create create) {
     context_ = *DeviceContext::Create(Device::Cpu());
-    auto conv = CreateConv2d(*context_, spec, variant);
+    auto conv = create(*context_);
     EXPECT_TRUE(conv.ok()) << conv.status();
     conv_ = *std::move(conv);
     buffer_ = *Buffer::Allocate(Device::Cpu(), std::max<size_t>(conv_->workspace_bytes(), 1));
+  }
+
+  Conv2dRunner(const Conv2dSpec& spec, std::string_view variant)
+      : Conv2dRunner([&](DeviceContext& context) { return CreateConv2d(context, spec, variant); }) {
   }
 
   void Forward(const Tensor& x, const Tensor& w, const Tensor& y,
