@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -47,19 +46,10 @@
 #include "tensor/array_file.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/stopwatch.h"
 
 namespace dtnn {
 namespace {
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::string Today() {
   const std::time_t now = std::time(nullptr);

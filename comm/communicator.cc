@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tensor/stopwatch.h"
 
 namespace dtnn {
 namespace {
@@ -16,25 +17,12 @@ class FailedWork : public Work {
   absl::Status status_;
 };
 
-// Adds the time that it lives.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() {
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
-
- private:
-  double& seconds_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
 class TimedWork : public Work {
  public:
   TimedWork(std::unique_ptr<Work> work, double& seconds)
       : work_(std::move(work)), seconds_(seconds) {}
   absl::Status Wait() override {
-    const Stopwatch stopwatch(seconds_);
+    const AddTime time(seconds_);
     return work_->Wait();
   }
 
@@ -132,7 +120,7 @@ std::unique_ptr<Work> Communicator::CheckAndStart(Collective collective, Timeout
 }
 
 std::unique_ptr<Work> Communicator::Begin(Collective collective, Timeout timeout) {
-  const Stopwatch stopwatch(waited_seconds_);
+  const AddTime time(waited_seconds_);
   return std::make_unique<TimedWork>(CheckAndStart(std::move(collective), timeout),
                                      waited_seconds_);
 }

@@ -2,28 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 
 #include "absl/strings/str_cat.h"
 #include "tensor/buffer.h"
+#include "tensor/stopwatch.h"
 
 namespace dtnn {
-namespace {
-
-// Adds the time that it lives.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() {
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
-
- private:
-  double& seconds_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
 
 std::vector<GradientReducer::Bucket> GradientReducer::Cut(DType dtype, int64_t elements,
                                                           int64_t bucket_bytes) {
@@ -67,7 +51,7 @@ void GradientReducer::Start(size_t bucket) {
 void GradientReducer::Ready(int64_t from) {
   assert(!gradients_.empty() || buckets_.empty());
   if (options_.blocking || started_ == buckets_.size() || buckets_[started_].begin < from) return;
-  const Stopwatch stopwatch(exposed_seconds_);
+  const AddTime time(exposed_seconds_);
   while (started_ < buckets_.size() && buckets_[started_].begin >= from) Start(started_++);
 }
 
@@ -76,7 +60,7 @@ absl::Status GradientReducer::Finish(absl::FunctionRef<absl::Status(size_t bucke
   absl::Status status;
   for (size_t i = 0; i < buckets_.size() && status.ok(); ++i) {
     {
-      const Stopwatch stopwatch(exposed_seconds_);
+      const AddTime time(exposed_seconds_);
       if (options_.blocking) Start(i);
       status = works_[i]->Wait();
       works_[i].reset();

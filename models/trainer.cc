@@ -1,7 +1,6 @@
 #include "models/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -9,17 +8,18 @@
 #include "absl/strings/str_cat.h"
 #include "models/sampler_settings.h"
 #include "tensor/status_macros.h"
+#include "tensor/stopwatch.h"
 
 namespace dtnn {
 namespace {
 
 // Adds the time that it lives, and how much of that went to waiting for other ranks.
-class Stopwatch {
+class PassClock {
  public:
-  Stopwatch(const Communicator* communicator, double& seconds, double& waited)
+  PassClock(const Communicator* communicator, double& seconds, double& waited)
       : communicator_(communicator), seconds_(seconds), waited_(waited) {}
-  ~Stopwatch() {
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  ~PassClock() {
+    seconds_ += stopwatch_.seconds();
     waited_ += WaitedSoFar() - waited_before_;
   }
 
@@ -30,7 +30,7 @@ class Stopwatch {
 
   const Communicator* const communicator_;
   double &seconds_, &waited_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch_;
   const double waited_before_ = WaitedSoFar();
 };
 
@@ -164,8 +164,8 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
   const bool training = pass.kind == Pass::Kind::kTraining;
   const int64_t max_batch = std::max<int64_t>(1, loader.max_batch());
   DTNN_RETURN_IF_ERROR(training ? PrepareForTraining(max_batch) : PrepareForEvaluation(max_batch));
-  std::optional<Stopwatch> stopwatch;
-  if (training) stopwatch.emplace(options_.communicator, training_seconds_, waited_seconds_);
+  std::optional<PassClock> clock;
+  if (training) clock.emplace(options_.communicator, training_seconds_, waited_seconds_);
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(loader, options_.communicator));
   if (training) sync_.set_shares(shares);
   if (!training || !in_epoch()) {
