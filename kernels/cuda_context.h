@@ -8,9 +8,6 @@
 #ifndef DTNN_KERNELS_CUDA_CONTEXT_H_
 #define DTNN_KERNELS_CUDA_CONTEXT_H_
 
-#include <cublas_v2.h>
-#include <cuda_runtime_api.h>
-
 #include <initializer_list>
 #include <memory>
 #include <string_view>
@@ -20,11 +17,11 @@
 #include "kernels/context.h"
 #include "tensor/tensor.h"
 
-namespace dtnn {
+// cudaStream_t and cublasHandle_t point to these: only .cu files need the toolkit's headers.
+struct CUstream_st;
+struct cublasContext;
 
-// Internal, naming what was attempted; OK for cudaSuccess.
-absl::Status CudaStatus(std::string_view what, cudaError_t error);
-absl::Status CublasStatus(std::string_view what, cublasStatus_t error);
+namespace dtnn {
 
 class CudaContext : public DeviceContext {
  public:
@@ -32,8 +29,8 @@ class CudaContext : public DeviceContext {
   static absl::StatusOr<std::unique_ptr<CudaContext>> Create(Device device);
   ~CudaContext() override;
 
-  cudaStream_t stream() const { return stream_; }
-  cublasHandle_t blas() const { return blas_; }
+  CUstream_st* stream() const { return stream_; }
+  cublasContext* blas() const { return blas_; }
 
   absl::Status Copy(const Tensor& from, const Tensor& to) override;
   absl::Status FillZero(const Tensor& tensor) override;
@@ -49,8 +46,8 @@ class CudaContext : public DeviceContext {
  private:
   explicit CudaContext(Device device) : DeviceContext(device) {}
 
-  cudaStream_t stream_ = nullptr;
-  cublasHandle_t blas_ = nullptr;
+  CUstream_st* stream_ = nullptr;
+  cublasContext* blas_ = nullptr;
 };
 
 }  // namespace dtnn

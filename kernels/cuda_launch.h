@@ -20,6 +20,7 @@
 #ifdef __CUDACC__
 #define DTNN_HOST_DEVICE __host__ __device__
 #include "kernels/cuda_context.h"
+#include "kernels/cuda_status.h"
 #include "tensor/status_macros.h"
 #else
 #define DTNN_HOST_DEVICE

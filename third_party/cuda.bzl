@@ -3,19 +3,10 @@
 _TOOLKIT = """
 filegroup(name = "nvcc", srcs = ["nvcc.sh"])
 
-# The headers of the runtime and of the libraries beside it; nvcc finds the rest by itself.
-cc_library(
-    name = "cudart",
-    hdrs = glob(["include/*.h", "include/crt/*.h", "include/crt/*.hpp"]),
-    includes = ["include"],
-    linkopts = ["-L{lib}", "-Wl,-rpath,{lib}", "-lcudart"],
-)
+# To link: the headers are for nvcc alone, which finds them by itself.
+cc_library(name = "cudart", linkopts = ["-L{lib}", "-Wl,-rpath,{lib}", "-lcudart"])
 
-cc_library(
-    name = "cublas",
-    linkopts = ["-lcublas"],
-    deps = [":cudart"],
-)
+cc_library(name = "cublas", linkopts = ["-lcublas"], deps = [":cudart"])
 """
 
 # Without a toolkit the targets still exist, so that queries work; building one says what is missing.
@@ -38,8 +29,9 @@ def _cuda_repository_impl(ctx):
     nvcc = home + "/bin/nvcc"
     header = 'package(default_visibility = ["//visibility:public"])\n'
     if ctx.path(nvcc).exists:
-        ctx.symlink(home + "/include", "include")
-        ctx.file("nvcc.sh", "#!/bin/sh\nexec %s \"$@\"\n" % nvcc, executable = True)
+        # The version stands in it, so that another toolkit compiles everything again.
+        version = ctx.execute([nvcc, "--version"]).stdout.strip().replace("\n", "\n# ")
+        ctx.file("nvcc.sh", "#!/bin/sh\n# %s\nexec %s \"$@\"\n" % (version, nvcc), executable = True)
         targets = _TOOLKIT.format(lib = home + "/lib64")
     else:
         message = "--config=cuda needs a CUDA toolkit, and there is no %s. Install one, or set CUDA_HOME to where it is." % nvcc

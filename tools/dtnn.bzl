@@ -7,6 +7,7 @@
     dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
     dtnn_proto_library                the C++ code of a .proto file
     dtnn_cuda_library                 .cu files compiled by nvcc, only with --config=cuda
+    dtnn_cuda_objects                 the same, as sources of another library
     if_cuda                           a list that is empty without --config=cuda
 """
 
@@ -24,17 +25,16 @@ def if_cuda(with_cuda, without = []):
         "//conditions:default": without,
     })
 
-# What stands above them never asks for the device, hence compiles alike with and without GPUs.
-_DEVICE_FOLDERS = ["tensor", "kernels"]
-
 def _copts(copts):
-    copts = _COPTS + _NUMERIC_COPTS + copts
-    if native.package_name().split("/")[0] in _DEVICE_FOLDERS:
-        copts = copts + if_cuda(["-DDTNN_WITH_CUDA"])
-    return copts
+    return _COPTS + _NUMERIC_COPTS + copts
 
-def dtnn_cc_library(name, copts = [], **kwargs):
-    cc_library(name = name, copts = _copts(copts), **kwargs)
+def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], **kwargs):
+    """A library. With --config=cuda it also depends on `cuda_deps`, and its sources, where it names
+    any there, see DTNN_WITH_CUDA; everything else compiles alike with and without GPUs."""
+    if cuda_deps:
+        copts = copts + if_cuda(["-DDTNN_WITH_CUDA"])
+        deps = deps + if_cuda(cuda_deps)
+    cc_library(name = name, copts = _copts(copts), deps = deps, **kwargs)
 
 def dtnn_cc_binary(name, copts = [], **kwargs):
     cc_binary(name = name, copts = _copts(copts), **kwargs)
@@ -196,11 +196,15 @@ _GENCODE = ["-gencode=arch=compute_%d,code=sm_%d" % (cc, cc) for cc in (75, 80, 
     "-gencode=arch=compute_90,code=compute_90",
 ]
 
+def dtnn_cuda_objects(name, srcs, hdrs = [], deps = []):
+    """.cu files compiled, to stand among the srcs of a library, inside if_cuda()."""
+    _cuda_objects(name = name, srcs = srcs, hdrs = hdrs, deps = deps, tags = ["manual"])
+
 def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], tags = [], **kwargs):
-    """A library of .cu files; it exists only with --config=cuda, so name it inside if_cuda()."""
+    """A library of .cu files; it exists only with --config=cuda, so name it among cuda_deps."""
     deps = deps + ["@local_cuda//:cudart"]
     tags = tags + ["manual"]
-    _cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps, tags = tags)
+    dtnn_cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps)
     cc_library(
         name = name,
         srcs = [":" + name + "_objects"],

@@ -1,8 +1,8 @@
-#include "kernels/cuda_context.h"
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda_context.h"
+#include "kernels/cuda_status.h"
 #include "tensor/cuda_memory.h"
 #include "tensor/status_macros.h"
 

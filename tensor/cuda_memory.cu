@@ -1,8 +1,7 @@
-#include "tensor/cuda_memory.h"
-
 #include <cuda_runtime_api.h>
 
 #include "absl/strings/str_cat.h"
+#include "tensor/cuda_memory.h"
 
 namespace dtnn::cuda {
 namespace {
