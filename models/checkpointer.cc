@@ -78,18 +78,10 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
   }
 }
 
-// What the run had after the place it goes on from.
-absl::Status Checkpointer::GiveUpAfter(int64_t steps) {
-  if (!options_.writes) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> lines, folder_.GiveUpAfter(steps));
-  Say(lines);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::string> Checkpointer::Resume() {
   absl::StatusOr<CheckpointFolder::Latest> latest = NewestOfAll();
   if (absl::IsNotFound(latest.status())) {  // at least of those that all ranks have
-    DTNN_RETURN_IF_ERROR(GiveUpAfter(-1));
+    resumed_steps_ = -1;
     return "";
   }
   if (!latest.ok()) return latest.status();
@@ -101,8 +93,15 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   DTNN_RETURN_IF_ERROR(run_.schedule->Restore(state.training, state.kept));
   DTNN_RETURN_IF_ERROR(run_.trainer->Restore(state.training));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
-  DTNN_RETURN_IF_ERROR(GiveUpAfter(latest->steps));
+  resumed_steps_ = latest->steps;
   return newest_ = latest->path;
+}
+
+absl::Status Checkpointer::GiveUpNewer() {
+  if (!options_.writes) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> lines, folder_.GiveUpAfter(resumed_steps_));
+  Say(lines);
+  return absl::OkStatus();
 }
 
 absl::Status Checkpointer::Save() {

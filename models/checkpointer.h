@@ -46,9 +46,13 @@ class Checkpointer : public Callback {
   // Goes on from the newest checkpoint and returns its path, or "" where there is none yet. The
   // trainer must be prepared for training. Nothing changes where the checkpoint does not fit. All
   // ranks call it together and go on from the same place: where each has a folder of its own, from
-  // the newest that all have, as one may have ended while another saved; who writes gives up what
-  // is newer (CheckpointFolder::GiveUpAfter). FailedPrecondition where some have none.
+  // the newest that all have, as one may have ended while another saved. FailedPrecondition where
+  // some have none.
   absl::StatusOr<std::string> Resume();
+  // Behind Resume, before the first Save, and as late as possible: a run that is refused leaves the
+  // folder as it was. Who writes gives up what is newer than the place that it goes on from
+  // (CheckpointFolder::GiveUpAfter).
+  absl::Status GiveUpNewer();
   // For a run that begins anew: refused where another run's checkpoints are.
   absl::Status Begin() { return Prepare(/*resume=*/false); }
   // The state of this moment: between two updates (Trainer::settled). All ranks call it together.
@@ -68,7 +72,6 @@ class Checkpointer : public Callback {
   }
   absl::StatusOr<CheckpointFolder::Latest> NewestHere(int64_t most_steps);
   absl::StatusOr<CheckpointFolder::Latest> NewestOfAll();
-  absl::Status GiveUpAfter(int64_t steps);
   void Say(const std::vector<std::string>& warnings) const;
   absl::Status Write(TrainingState training);
 
@@ -76,7 +79,8 @@ class Checkpointer : public Callback {
   const CheckpointerOptions options_;
   CheckpointFolder folder_;
   std::string newest_;
-  bool due_ = false;  // as soon as the trainer is settled
+  int64_t resumed_steps_ = INT64_MAX;  // of the checkpoint that it went on from; -1: there was none
+  bool due_ = false;                   // as soon as the trainer is settled
 };
 
 }  // namespace dtnn

@@ -209,7 +209,6 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
   return absl::OkStatus();
 }
 
-// Where the epochs to come begin, perhaps in the middle of one.
 absl::Status Trainer::BeginEpochs(Loader& training) {
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(training, options_.communicator));
   if (exchange_ && shares.own_data()) {

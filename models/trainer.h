@@ -105,6 +105,9 @@ class Trainer {
   absl::Status Restore(const TrainingState& state);
   // Whether Restore would take it.
   absl::Status CheckState(const TrainingState& state) const;
+  // What Train begins with, for who must know earlier whether the data fit: brings `training` to
+  // the place where the epochs to come begin. All ranks call it together.
+  absl::Status BeginEpochs(Loader& training);
 
   // One pass in evaluation mode.
   absl::StatusOr<Averages> Evaluate(Loader& loader, std::span<Callback* const> callbacks);
@@ -152,7 +155,6 @@ class Trainer {
   absl::Status RunEpochs(Loader& training, Loader* validation, int64_t epochs,
                          std::span<Callback* const> callbacks);
   absl::Status EvaluateBatch(const Batch& batch, const Pass& pass, Averages& averages);
-  absl::Status BeginEpochs(Loader& training);
   absl::Status GoOnWithEpoch(Loader& training, const SamplerSettings& now);
   absl::Status EndEpoch(Loader& training);
   absl::Status Diverged(const Batch& batch, double loss);
