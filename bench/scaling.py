@@ -57,16 +57,24 @@ def processor():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", default="bazel-bin/apps/benchmark")
-    parser.add_argument("--peak", default="bazel-bin/bench/peak_main")
+    parser.add_argument("--binary", default="bazel-bin/apps/benchmark",
+                        help="the launcher's program [%(default)s]")
+    parser.add_argument("--peak", default="bazel-bin/bench/peak_main",
+                        help="program that measures the FMA peak [%(default)s]")
     parser.add_argument("--launcher",
-                        default="mpirun -np {ranks} --oversubscribe --allow-run-as-root --bind-to core")
-    parser.add_argument("--models", required=True, help="name:steps, by comma")
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=5, help="rounds")
-    parser.add_argument("--flags", default="--use-blocking-mpi=False")
-    parser.add_argument("--setting", default="shared memory", help="named in the report")
-    parser.add_argument("--out", required=True, help="JSON lines, appended")
+                        default="mpirun -np {ranks} --oversubscribe --allow-run-as-root --bind-to core",
+                        help="command before the program, {ranks} filled in [%(default)s]")
+    parser.add_argument("--models", required=True, metavar="NAME:STEPS,...",
+                        help="networks, each with the steps of a run")
+    parser.add_argument("--ranks", type=int, default=2,
+                        help="that are compared with one [%(default)s]")
+    parser.add_argument("--pairs", type=int, default=5, help="rounds per network [%(default)s]")
+    parser.add_argument("--flags", default="--use-blocking-mpi=False",
+                        help="more flags of the program; write --flags=\"...\" [%(default)s]")
+    parser.add_argument("--setting", default="shared memory", 
+                        help="how the ranks are linked, as the results shall say [%(default)s]")
+    parser.add_argument("--out", required=True,
+                        help="file of results, a JSON line per network, appended to")
     options = parser.parse_args()
     if not all(re.fullmatch(r"\w+:\d+", item) for item in options.models.split(",")):
         parser.error(f"--models={options.models}: expected NAME:STEPS[,NAME:STEPS...]")
