@@ -61,14 +61,14 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
            "--parallel=data shares the work among them\n";
   }
   if (options.parallel == "sequential" || !place.launched) {
-    return RunBenchmark(options, nullptr, out);
+    return RunBenchmark(options, nullptr, out, err);
   }
   const RankProcessOptions rank = {.program = "benchmark",
                                    .communicator = CommunicatorOptionsOf(options, err),
                                    .mpi = {.buffers = options.use_mpi_buffers != "False"},
                                    .exit_code_of_loss = ExitCodeOfLoss(options)};
   return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
-    return InNameOfRank(communicator, options, RunBenchmark(options, &communicator, out));
+    return InNameOfRank(communicator, options, RunBenchmark(options, &communicator, out, err));
   });
 }
 

@@ -11,19 +11,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_format.h"
 #include "apps/all_ranks.h"
 #include "apps/dry_run.h"
 #include "apps/exit_code.h"
 #include "apps/flags/help.h"
-#include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
-#include "apps/flags/value.h"
 #include "apps/launch_place.h"
 #include "apps/main_job.h"
+#include "apps/name_lists.h"
 #include "apps/paths.h"
 #include "apps/thread_waiting.h"
-#include "models/zoo/zoo.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -31,37 +28,10 @@ namespace {
 
 constexpr char kProgram[] = "benchmark";
 
-std::vector<std::string_view> ModelNames() {
-  std::vector<std::string_view> names;
-  for (const ModelInfo& model : ZooModels()) names.push_back(model.name);
-  return names;
-}
-
-void ListModels() {
-  std::cout << absl::StrFormat("%-24s %-13s %10s %13s  %s\n", "model", "input", "parameters",
-                               "multiply-adds", "note");
-  for (const ModelInfo& model : ZooModels()) {
-    const absl::StatusOr<Graph> graph = BuildModel(model.name, {});
-    std::cout << absl::StrFormat("%-24s %-13s %10d %13d", graph->name(),
-                                 graph->input_shape().ToString(), graph->num_parameters(),
-                                 graph->multiply_adds());
-    std::cout << (model.note.empty() ? "" : "  ") << model.note << "\n";
-  }
-  std::cout << "Names without a data set's suffix adapt to the data set.\n";
-}
-
-void ListDatasets() {
-  const OptionSpec& spec = *FindOption("dataset");
-  for (const std::string_view name : SplitList(spec.words)) std::cout << name << "\n";
-  for (const std::string_view name : SplitList(spec.missing_words)) {
-    std::cout << name << " (not available in this build yet)\n";
-  }
-}
-
 absl::StatusOr<CommandLine> Understand(const std::vector<std::string>& arguments) {
   DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
   if (command_line.action == Action::kRun) {
-    DTNN_RETURN_IF_ERROR(CheckName("model", command_line.options.model, ModelNames()));
+    DTNN_RETURN_IF_ERROR(CheckModelName(command_line.options.model));
   }
   return command_line;
 }
@@ -81,10 +51,10 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
       return absl::OkStatus();
     }
     case Action::kListModels:
-      ListModels();
+      ListModels(std::cout);
       return absl::OkStatus();
     case Action::kListDatasets:
-      ListDatasets();
+      ListDatasets(std::cout);
       return absl::OkStatus();
     case Action::kRun:
       break;

@@ -167,6 +167,37 @@ TEST(BenchmarkRanksTest, WrongUsageIsToldOnce) {
   }
 }
 
+TEST(BenchmarkRanksTest, ARefusedResumeIsToldOnceAndChangesNothing) {
+  const std::string folder = NewFolder("refused");
+  const std::vector<std::string> run =
+      With(kSmallRun, {"--parallel=data", "--batch-size=4", "--checkpoint-dir=" + folder});
+  ASSERT_EQ(RunJob(2, With(run, {"--num-epochs=1", "--checkpoint-steps=4"})).exit_code, 0);
+  ASSERT_TRUE(std::filesystem::exists(folder + "/checkpoint-8.npz"));
+  std::filesystem::resize_file(folder + "/checkpoint-9.npz", 100);  // the end of the epoch
+  for (const std::vector<std::string>& refused :
+       std::vector<std::vector<std::string>>{{"--history-file=nowhere/h.csv"},
+                                             {"--synthetic-train-samples=150"},
+                                             {"--random-seed=3"}}) {
+    const Outcome outcome = RunJob(2, With(run, With({"--resume", "--num-epochs=2"}, refused)));
+    for (const int rank : {0, 1}) {
+      EXPECT_EQ(RankExitCode(outcome, rank), kExitFailed) << outcome.text;
+    }
+    EXPECT_EQ(Count(outcome.text, "benchmark: rank "), 1) << outcome.text;
+    EXPECT_TRUE(std::filesystem::exists(folder + "/checkpoint-9.npz")) << refused[0];
+  }
+}
+
+TEST(BenchmarkRanksTest, WarningsComeOnce) {
+  const Outcome outcome =
+      RunJob(3, With(kSmallRun, {"--parallel=data", "--quiet", "--batch-size=25", "--resume",
+                                 "--checkpoint-dir=" + NewFolder("warnings")}));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(Count(outcome.text, "warning: "), 2) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("benchmark: warning: --batch-size=25: is more than a rank's "
+                                      "share of the 71 samples to train on, 24: "));
+  EXPECT_THAT(outcome.text, HasSubstr(" has no checkpoint to go on from: beginning anew\n"));
+}
+
 TEST(BenchmarkRanksTest, AFileThatOneRankLacksEndsAll) {
   const std::string folder = NewFolder("one_lacks");
   const Outcome outcome =

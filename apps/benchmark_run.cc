@@ -3,19 +3,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "apps/interrupt.h"
+#include "apps/kept_models.h"
 #include "apps/launch_place.h"
 #include "apps/make_dataset.h"
 #include "apps/make_loaders.h"
@@ -51,22 +50,17 @@
 namespace dtnn {
 namespace {
 
-std::string Today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm date = {};
-  localtime_r(&now, &date);
-  return absl::StrFormat("%04d%02d%02d", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
-}
-
 class BenchmarkRun {
  public:
-  BenchmarkRun(const Options& options, Communicator* communicator, std::ostream& out)
+  BenchmarkRun(const Options& options, Communicator* communicator, std::ostream& out,
+               std::ostream& err)
       : options_(OptionsOfRank(options, communicator == nullptr ? 0 : communicator->rank(),
                                communicator == nullptr ? 1 : communicator->size())),
         communicator_(communicator),
         rank_(communicator == nullptr ? 0 : communicator->rank()),
         ranks_(communicator == nullptr ? 1 : communicator->size()),
         out_(rank_ == 0 ? out : silence_),
+        err_(rank_ == 0 ? err : silence_),
         progress_(rank_ == 0 ? DetectDisplay(STDOUT_FILENO, FindLaunchPlace().launched) : Display{},
                   out_) {}
 
@@ -74,6 +68,7 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, CheckCommonData()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, CheckPlace()));
     absl::Status status = Work();
     // A signal ends all ranks in good order.
     if (status.ok() || absl::IsCancelled(status) || communicator_ == nullptr) return status;
@@ -96,6 +91,10 @@ class BenchmarkRun {
 
   void TellMore(std::string_view text) {
     if (options_.verbose) out_ << text << std::flush;
+  }
+
+  void Warn(std::string_view line) {
+    err_ << absl::StrCat("benchmark: warning: ", OneLine(line), "\n") << std::flush;
   }
 
   // Everything that can be wrong with the options, the files or the machine shows here.
@@ -137,6 +136,9 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Introduce(device));
     DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset, rank_, ranks_));
     TellMore(DescribeLoaders(*dataset, loaders_));
+    if (const std::string odd = DescribeLargeBatch(options_, loaders_); !odd.empty()) {
+      Warn(odd);
+    }
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph_, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,
@@ -157,12 +159,25 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues(*communicator_, mine));
     if (all[0] == mine) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("finds ", mine, " samples where rank 0 finds ", all[0],
+        absl::StrCat("finds ", Counted(mine, "sample"), " where rank 0 finds ", all[0],
                      "; the same data must be on all ranks, or give --shared-storage=False"));
   }
 
   // From a checkpoint, which all ranks choose together, from a file, or from nothing.
-  absl::Status Begin() { return options_.resume ? Resume() : LoadStart(); }
+  absl::Status Begin() {
+    DTNN_RETURN_IF_ERROR(options_.resume ? Resume() : LoadStart());
+    if (options_.history_file.empty() || options_.evaluate_only || !Writes()) {
+      return absl::OkStatus();
+    }
+    DTNN_ASSIGN_OR_RETURN(
+        history_, History::Create(options_.history_file, *trainer_, trainer_->epochs_done()));
+    return absl::OkStatus();
+  }
+
+  // Whether the epoch that a checkpoint left can be gone on with.
+  absl::Status CheckPlace() {
+    return options_.resume ? trainer_->BeginEpochs(*loaders_.training) : absl::OkStatus();
+  }
 
   // The table of layers, the parameters of the run, and what it runs on.
   absl::Status Introduce(Device device) {
@@ -175,7 +190,8 @@ class BenchmarkRun {
                       FormatTable(graph_, ElementTypeOf(options_), device), parameters,
                       "**** Running on ", device.ToString()));
     if (device.is_cpu()) {
-      Tell(absl::StrCat(" (", NumThreads(), " threads, ", std::string(SimdTarget()), ")"));
+      Tell(absl::StrCat(" (", Counted(NumThreads(), "thread"), ", ", std::string(SimdTarget()),
+                        ")"));
     }
     if (ranks_ > 1) Tell(absl::StrCat(" on each of ", ranks_, " ranks"));
     Tell("\n");
@@ -190,7 +206,7 @@ class BenchmarkRun {
   }
 
   absl::Status MakeSchedule() {
-    DTNN_RETURN_IF_ERROR(MakeModelFolder());
+    if (Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(options_.model_dir));
     DTNN_ASSIGN_OR_RETURN(std::vector<std::shared_ptr<Scheduler>> schedulers,
                           MakeSchedulers(options_, figures_, loaders_.validation != nullptr));
     schedule_.emplace(
@@ -200,63 +216,39 @@ class BenchmarkRun {
                         .save =
                             [this](std::string_view, int64_t epoch, const Tensor& values,
                                    const std::string& previous) {
-                              return SaveModel(epoch, values, previous);
+                              return KeepModel(options_.model_dir, epoch, graph_, *store_,
+                                               *context_, values, previous, Writes());
                             }});
     return absl::OkStatus();
   }
 
-  // A folder that cannot be written to must show before the first epoch, not behind it.
-  absl::Status MakeModelFolder() {
-    if (options_.model_dir.empty() || !Writes()) return absl::OkStatus();
-    std::error_code error;
-    std::filesystem::create_directories(options_.model_dir, error);
-    if (!error) return absl::OkStatus();
-    return absl::ErrnoToStatus(error.value(), absl::StrCat("--model-dir=", options_.model_dir,
-                                                           ": the folder cannot be made"));
-  }
-
   absl::Status MakeCheckpointer() {
-    checkpointer_.emplace(RunParts{.graph = &graph_,
-                                   .store = store_.get(),
-                                   .context = context_.get(),
-                                   .trainer = trainer_.get(),
-                                   .schedule = &*schedule_,
-                                   .optimizer = options_.optimizer},
-                          CheckpointerOptions{.folder = options_.checkpoint_dir,
-                                              .every_epochs = options_.checkpoint_freq,
-                                              .every_steps = options_.checkpoint_steps,
-                                              .writes = rank_ == 0 || OwnCheckpoints(options_),
-                                              .say = [this](std::string_view line) {
-                                                out_ << "warning: " << line << "\n";
-                                              }});
+    checkpointer_.emplace(
+        RunParts{.graph = &graph_,
+                 .store = store_.get(),
+                 .context = context_.get(),
+                 .trainer = trainer_.get(),
+                 .schedule = &*schedule_,
+                 .optimizer = options_.optimizer},
+        CheckpointerOptions{.folder = options_.checkpoint_dir,
+                            .every_epochs = options_.checkpoint_freq,
+                            .every_steps = options_.checkpoint_steps,
+                            .writes = rank_ == 0 || OwnCheckpoints(options_),
+                            .say = [this](std::string_view line) { Warn(line); }});
     return options_.resume ? absl::OkStatus() : checkpointer_->Begin();
   }
 
   absl::Status Resume() {
     DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(loaders_.training->max_batch()));
     DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
-    Tell(path.empty() ? absl::StrCat("**** No checkpoint in ", options_.checkpoint_dir,
-                                     " yet: beginning anew\n")
-                      : absl::StrCat("**** Going on from ", path, ", ", trainer_->steps_done(),
-                                     " steps done\n"));
-    return absl::OkStatus();
-  }
-
-  // Writes the parameters that model_checkpoint kept, then deletes the file before.
-  absl::StatusOr<std::string> SaveModel(int64_t epoch, const Tensor& values,
-                                        const std::string& previous) {
-    const std::string stem = absl::StrCat("model-", graph_.name(), "-epoch-");
-    const std::filesystem::path folder = options_.model_dir;
-    const std::string name = absl::StrCat(stem, epoch, "-", Today(), ".npz");
-    if (!Writes()) return (folder / name).string();
-    DTNN_RETURN_IF_ERROR(SaveWeights((folder / name).string(), graph_, *store_, *context_, values));
-    // What a checkpoint names is deleted only where it can be nothing else.
-    const std::string old = std::filesystem::path(previous).filename().string();
-    if (old.starts_with(stem) && old.ends_with(".npz") && old != name) {
-      std::error_code ignored;
-      std::filesystem::remove(folder / old, ignored);
+    if (path.empty()) {
+      Warn(absl::StrCat("--resume: ", options_.checkpoint_dir,
+                        " has no checkpoint to go on from: beginning anew"));
+    } else {
+      Tell(absl::StrCat("**** Going on from ", path, ", ", Counted(trainer_->steps_done(), "step"),
+                        " done\n"));
     }
-    return (folder / name).string();
+    return absl::OkStatus();
   }
 
   // The parameters that the run begins with.
@@ -267,8 +259,9 @@ class BenchmarkRun {
                           LoadWeights(path, graph_, *store_, *context_,
                                       {.format = *ParseWeightsFormat(options_.weights_format),
                                        .partial = options_.weights_partial}));
-    for (const std::string& warning : loaded.warnings) out_ << "warning: " << warning << "\n";
-    Tell(absl::StrCat("**** Loaded ", loaded.parameters, " arrays of weights from ", path, "\n"));
+    for (const std::string& warning : loaded.warnings) Warn(warning);
+    Tell(absl::StrCat("**** Loaded ", Counted(loaded.parameters, "array"), " of weights from ",
+                      path, "\n"));
     return absl::OkStatus();
   }
 
@@ -307,13 +300,8 @@ class BenchmarkRun {
   }
 
   absl::Status Train() {
-    std::unique_ptr<History> history;
     std::vector<Callback*> callbacks = {&progress_};
-    if (!options_.history_file.empty() && Writes()) {
-      DTNN_ASSIGN_OR_RETURN(
-          history, History::Create(options_.history_file, *trainer_, trainer_->epochs_done()));
-      callbacks.push_back(history.get());
-    }
+    if (history_ != nullptr) callbacks.push_back(history_.get());
     callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
@@ -326,6 +314,7 @@ class BenchmarkRun {
                                                            *trainer_->training_memory(),
                                                            optimizer_.get()));
     }
+    if (options_.resume) DTNN_RETURN_IF_ERROR(checkpointer->GiveUpNewer());
     Tell("**** Training...\n");
     const Stopwatch watch;
     const int64_t before = trainer_->epochs_done();
@@ -335,7 +324,7 @@ class BenchmarkRun {
     if (const int signal = stop.signal()) {
       return WithExitCode(
           absl::CancelledError(absl::StrCat(
-              "stopped by ", SignalName(signal), " after ", trainer_->steps_done(), " steps",
+              "stopped by ", SignalName(signal), " after ", Counted(trainer_->steps_done(), "step"),
               checkpointer == nullptr ? "; --checkpoint-dir would have saved the run"
                                       : "; --resume goes on from here")),
           ExitCodeOfSignal(signal));
@@ -378,7 +367,7 @@ class BenchmarkRun {
   Communicator* const communicator_;  // null: one rank
   const int rank_, ranks_;
   std::ostream silence_{nullptr};
-  std::ostream& out_;  // of rank 0
+  std::ostream &out_, &err_;  // of rank 0
   Figures figures_;
   std::shared_ptr<const Optimizer> optimizer_;
   ProgressCallback progress_;
@@ -389,12 +378,14 @@ class BenchmarkRun {
   std::unique_ptr<Trainer> trainer_;
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
+  std::unique_ptr<History> history_;
 };
 
 }  // namespace
 
-absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out) {
-  return BenchmarkRun(options, communicator, out).Run();
+absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out,
+                          std::ostream& err) {
+  return BenchmarkRun(options, communicator, out, err).Run();
 }
 
 }  // namespace dtnn

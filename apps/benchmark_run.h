@@ -1,7 +1,8 @@
 // The launcher's run: loads the data, builds the network, evaluates and trains as the options say,
 // and prints the messages of README A's logs in their order.
 //
-// On several ranks each calls it with its own communicator. Rank 0 speaks for all. What is wrong on
+// On several ranks each calls it with its own communicator. Rank 0 speaks for all, on `out`, and
+// with warnings, a line each, on `err`. What is wrong on
 // any of them before the work starts ends all of them, with the same exit code. Where a rank is
 // lost later, the lowest one left writes a checkpoint of the last whole step (with
 // --checkpoint-dir), the others wait for it, and all end with the communicator's error.
@@ -18,7 +19,8 @@
 namespace dtnn {
 
 // `communicator`: null for a run of one rank.
-absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out);
+absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out,
+                          std::ostream& err);
 
 }  // namespace dtnn
 

@@ -22,6 +22,7 @@
 namespace dtnn {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using testing::NewFolder;
 using ::testing::Not;
@@ -111,8 +112,8 @@ TEST_F(StoppedRunTest, GoesOnAfterASignalAsIfItHadNeverStopped) {
   run.Signal(SIGTERM);
   const Outcome stopped = run.Wait();
   EXPECT_EQ(stopped.exit_code, 128 + SIGTERM);
-  EXPECT_THAT(stopped.text, HasSubstr("\nbenchmark: stopped by SIGTERM after "));
-  EXPECT_THAT(stopped.text, HasSubstr(" steps; --resume goes on from here\n"));
+  EXPECT_THAT(stopped.text, ContainsRegex("\nbenchmark: stopped by SIGTERM after [0-9]+ steps?; "
+                                          "--resume goes on from here\n"));
 
   // Checkpoints are not written over by accident.
   const Outcome anew = Run(arguments);
@@ -156,7 +157,8 @@ TEST_F(StoppedRunTest, WithoutAFolderForCheckpointsASignalJustEndsIt) {
   run.Signal(SIGINT);
   const Outcome stopped = run.Wait();
   EXPECT_EQ(stopped.exit_code, 128 + SIGINT);
-  EXPECT_THAT(stopped.text, HasSubstr("steps; --checkpoint-dir would have saved the run\n"));
+  EXPECT_THAT(stopped.text,
+              ContainsRegex("[0-9] steps?; --checkpoint-dir would have saved the run\n"));
 }
 
 constexpr char kSmallRun[] =
@@ -197,6 +199,48 @@ TEST(BenchmarkStateTest, SavedModelsGiveTheSameAnswers) {
     EXPECT_EQ(TestFigures(tested.text).substr(11), TestFigures(trained.text).substr(11)) << file;
     EXPECT_EQ(TestLoss(tested.text), TestLoss(trained.text));
   }
+}
+
+TEST(BenchmarkStateTest, ARunThatIsRefusedLeavesTheCheckpointsAsTheyWere) {
+  const std::string folder = NewFolder("refused");
+  const std::string checkpoints = folder + "/checkpoints";
+  const std::string run = std::string(kSmallRun) + "--checkpoint-dir=" + checkpoints + " ";
+  ASSERT_EQ(Launch(run + "--num-epochs=1 --checkpoint-steps=2").exit_code, 0);
+  ASSERT_TRUE(std::filesystem::exists(checkpoints + "/checkpoint-4.npz"));
+  std::filesystem::resize_file(checkpoints + "/checkpoint-5.npz", 100);
+  const auto before = Files(checkpoints);
+  const struct {
+    const char *options, *error;
+  } refused[] = {{"--history-file=nowhere/h.csv", "there is no folder nowhere"},
+                 {"--synthetic-train-samples=60", "some samples would come twice"}};
+  for (const auto& r : refused) {
+    const Outcome outcome = Launch(run + "--num-epochs=2 --resume " + r.options);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr(r.error));
+    EXPECT_TRUE(Files(checkpoints) == before) << r.options;
+  }
+  const Outcome outcome = Launch(run + "--num-epochs=2 --resume");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("checkpoint-4.npz, 4 steps done\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("is given up, and now " + checkpoints + "/checkpoint-5"));
+  EXPECT_TRUE(std::filesystem::exists(checkpoints + "/checkpoint-5.npz.given-up"));
+}
+
+// On the standard error, whether quiet or not.
+TEST(BenchmarkStateTest, WhatIsProbablyAMistakeIsWarnedOf) {
+  const std::string folder = NewFolder("warnings");
+  const auto errors = [](const std::string& options) {
+    return Launch(std::string(kSmallRun) + options + " 2>&1 >/dev/null").text;
+  };
+  const std::string fresh = "--resume --checkpoint-dir=" + folder;
+  EXPECT_EQ(errors(fresh + "/a --quiet"),
+            "benchmark: warning: --resume: " + folder +
+                "/a has no checkpoint to go on from: beginning anew\n");
+  EXPECT_EQ(errors(fresh + "/a --num-epochs=2"), "");
+  EXPECT_EQ(errors("--batch-size=40"), "");
+  EXPECT_EQ(errors("--quiet --batch-size=41"),
+            "benchmark: warning: --batch-size=41: is more than the 40 samples to train on: every "
+            "step takes all of them\n");
 }
 
 TEST(BenchmarkStateTest, HistoriesHaveThreeForms) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "apps/expected_files.h"
 #include "apps/flags/nearest.h"
@@ -110,7 +111,7 @@ int64_t ReadAll(const Dataset& dataset, Part part, std::ostream& out) {
 
 std::string Describe(const Opened& opened) {
   const ImageExtents sample = opened.dataset->sample();
-  if (opened.resized) return absl::StrFormat(", images of %d channels", sample.channels);
+  if (opened.resized) return ", images of " + Counted(sample.channels, "channel");
   return absl::StrFormat(" of %d x %d x %d (channels, height, width)", sample.channels,
                          sample.height, sample.width);
 }
@@ -120,10 +121,12 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
   const std::shared_ptr<const Dataset>& dataset = opened.dataset;
   int64_t bad = 0;
   for (const Part part : {Part::kTrain, Part::kTest}) {
-    out << absl::StrFormat("%s part: %d samples", std::string(Name(part)), dataset->size(part));
+    out << Name(part) << " part: " << Counted(dataset->size(part), "sample");
     if (dataset->size(part) > 0) {
-      out << Describe(opened) << ", " << dataset->outputs()
-          << (dataset->target_kind() == TargetKind::kClass ? " classes" : " values");
+      out << Describe(opened) << ", "
+          << (dataset->target_kind() == TargetKind::kClass
+                  ? Counted(dataset->outputs(), "class", "classes")
+                  : Counted(dataset->outputs(), "value"));
     }
     out << "\n";
     if (options.dataset == "folder") {
@@ -139,7 +142,7 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
   }
   if (bad == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(options.dataset, ": ", bad, " samples cannot be read"));
+      absl::StrCat(options.dataset, ": ", Counted(bad, "sample"), " cannot be read"));
 }
 
 }  // namespace
@@ -165,7 +168,8 @@ absl::Status CheckDataset(const CheckOptions& options, std::ostream& out) {
   if (wrong > 0 || !samples.ok()) out << files.how_to_get << "\n";
   if (wrong == 0) return samples;
   return absl::FailedPreconditionError(absl::StrCat(
-      options.dataset, ": ", wrong, " of ", files.files.size(), " files are missing or wrong"));
+      options.dataset, ": ", wrong, " of ", Counted(int64_t(files.files.size()), "file"),
+      wrong == 1 ? " is" : " are", " missing or wrong"));
 }
 
 }  // namespace dtnn

@@ -60,7 +60,7 @@ TEST(CheckDatasetTest, MissingFilesAreNamedWithWhereToGetThem) {
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
   EXPECT_THAT(outcome.text, HasSubstr("  train-labels-idx1-ubyte          missing\n"));
   EXPECT_THAT(outcome.text, HasSubstr("sudo apt-get install dataset-fashion-mnist"));
-  EXPECT_THAT(outcome.text, HasSubstr("mnist: 1 of 4 files are missing or wrong"));
+  EXPECT_THAT(outcome.text, HasSubstr("mnist: 1 of 4 files is missing or wrong"));
 }
 
 // A file of `size` bytes without taking that much room.
@@ -122,7 +122,7 @@ TEST(CheckDatasetTest, EveryBadSampleIsNamed) {
   }
   const Outcome good = Check("folder", root, true);
   EXPECT_TRUE(good.status.ok()) << good.text;
-  EXPECT_THAT(good.text, HasSubstr("train part: 30 samples, images of 3 channels, 1 classes\n"
+  EXPECT_THAT(good.text, HasSubstr("train part: 30 samples, images of 3 channels, 1 class\n"
                                    "  they have several sizes, from 4 x 4 to 33 x 4 (height x "
                                    "width): --transform-resize makes them one\n"
                                    "  all of them can be read\n"));

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "data/imagenet_archives.h"
 #include "data/imagenet_shard.h"
@@ -109,9 +110,9 @@ class Conversion {
       for (size_t i = next++; i < jobs.size() && !failed_; i = next++) Convert(jobs[i]);
     });
     if (status_.ok()) {
-      out_ << absl::StrFormat(
-          "%d files with %d images written to %s, %d files were there already\n", written_, images_,
-          options_.output, kept_);
+      out_ << absl::StrCat(Counted(written_, "file"), " with ", Counted(images_, "image"),
+                           " written to ", options_.output, ", ", Counted(kept_, "file"),
+                           kept_ == 1 ? " was" : " were", " there already\n");
     }
     return status_;
   }
@@ -133,9 +134,8 @@ class Conversion {
     }
     ++written_;
     images_ += *images;
-    out_ << absl::StrFormat("%s: %d images (%d of %d files)\n",
-                            fs::path(job.output).filename().string(), *images, written_ + kept_,
-                            total_);
+    out_ << absl::StrCat(fs::path(job.output).filename().string(), ": ", Counted(*images, "image"),
+                         " (", written_ + kept_, " of ", Counted(total_, "file"), ")\n");
     out_.flush();
   }
 

@@ -103,14 +103,14 @@ TEST(ConvertImagenetTest, GoesOnWhereItWasStopped) {
   WriteFile(output, "train-00001-of-00002.npz", Bytes{'P', 'K'});  // not one that we wrote
   EXPECT_THAT(
       Converted({.input = input, .output = output}),
-      HasSubstr("2 files with 3 images written to " + output + ", 1 files were there already\n"));
+      HasSubstr("2 files with 3 images written to " + output + ", 1 file was there already\n"));
   EXPECT_THAT(Labels(output, Part::kTrain), ElementsAre(7, 100, 30));
 }
 
 TEST(ConvertImagenetTest, PartsAreChosen) {
   const std::string output = Output();
   EXPECT_THAT(Converted({.input = Input(), .output = output, .part = "validation"}),
-              HasSubstr("1 files with 1 images"));
+              HasSubstr("1 file with 1 image written"));
   EXPECT_FALSE(std::filesystem::exists(output + "/train-00000-of-00002.npz"));
 }
 

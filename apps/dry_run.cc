@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "apps/counted.h"
 #include "apps/make_dataset.h"
 #include "apps/make_training.h"
 #include "apps/memory_table.h"
@@ -41,8 +42,9 @@ absl::Status DryRun(const Options& options, std::ostream& out) {
         << " say how large samples are; these are the network's own\n";
   }
   out << absl::StrFormat("**** One sample: %d multiply-adds forward\n", graph.multiply_adds());
-  out << absl::StrFormat("**** Memory for %s batches of %d samples:\n",
-                         options.evaluate_only ? "testing" : "training on", batch);
+  out << absl::StrFormat("**** Memory for %s batches of %s:\n",
+                         options.evaluate_only ? "testing" : "training on",
+                         Counted(batch, "sample"));
   out << FormatMemory(graph, dtype, memory, options.evaluate_only ? nullptr : optimizer.get());
   const bool validates = options.test_as_validation || options.validation_split > 0;
   if (options.evaluate_only || !(validates || options.evaluate)) return absl::OkStatus();

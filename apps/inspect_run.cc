@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "apps/json_text.h"
 #include "models/checkpoint.h"
@@ -100,8 +101,9 @@ std::string Text(const Contents& contents) {
   }
   if (contents.checkpoint.has_value()) {
     const TrainingState& run = contents.checkpoint->training;
-    absl::StrAppend(&text, "  checkpoint: epoch ", run.epoch + 1, ", ", run.step_in_epoch,
-                    " steps of it done, ", run.steps_done, " updates of all; optimizer ",
+    absl::StrAppend(&text, "  checkpoint: epoch ", run.epoch + 1, ", ",
+                    Counted(run.step_in_epoch, "step"), " of it done, ",
+                    Counted(run.steps_done, "update"), " of all; optimizer ",
                     OneLine(contents.checkpoint->optimizer), ", learning rate ",
                     JsonNumber(run.learning_rate), ", seed ", run.random_seed, "\n");
     for (const auto& [scheduler, state] : run.schedulers) {
@@ -176,7 +178,8 @@ absl::Status InspectFiles(std::span<const std::string> files, const std::string&
     }
   }
   if (broken == 0) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(broken, " of ", files.size(), " files cannot be read"));
+  return absl::DataLossError(
+      absl::StrCat(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be read"));
 }
 
 }  // namespace dtnn

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "data/normalize.h"
 #include "data/split.h"
@@ -130,6 +131,22 @@ class LoaderMaker {
 absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset,
                                     int rank, int ranks) {
   return LoaderMaker(options, std::move(dataset), rank, ranks).Make();
+}
+
+std::string DescribeLargeBatch(const Options& options, const Loaders& loaders) {
+  if (loaders.training == nullptr) return "";
+  const int64_t samples = loaders.training->samples(), batch = loaders.training->options().batch;
+  const int64_t ranks = loaders.training->options().ranks;  // 1: of data of its own
+  const int64_t share = (samples + ranks - 1) / ranks;
+  if (batch <= share) return "";
+  const bool global = options.global_batch_size.has_value();
+  std::string text = global ? absl::StrCat("--global-batch-size=", *options.global_batch_size)
+                            : absl::StrCat("--batch-size=", batch);
+  absl::StrAppend(&text, ": is more than ",
+                  global || ranks == 1 ? "the " : "a rank's share of the ",
+                  Counted(samples, "sample"), " to train on");
+  if (!global && ranks > 1) absl::StrAppend(&text, ", ", share);
+  return text + ": every step takes all of them";
 }
 
 }  // namespace dtnn

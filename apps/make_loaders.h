@@ -4,6 +4,7 @@
 #define DTNN_APPS_MAKE_LOADERS_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
@@ -21,6 +22,10 @@ struct Loaders {
 // Those of one of `ranks` ranks.
 absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset,
                                     int rank = 0, int ranks = 1);
+
+// One line about a batch size of which no step can have enough samples; empty where there is no
+// such.
+std::string DescribeLargeBatch(const Options& options, const Loaders& loaders);
 
 }  // namespace dtnn
 

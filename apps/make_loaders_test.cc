@@ -40,6 +40,38 @@ TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
             "--dataset-percentage=0.001: a fraction of 0.001 leaves none of 40 samples");
 }
 
+TEST_F(LoadersTest, BatchesThatNoStepCanFillAreNamed) {
+  const auto odd = [&](int ranks) {
+    return DescribeLargeBatch(options_, *MakeLoaders(options_, *MakeDataset(options_), 0, ranks));
+  };
+  options_.batch_size = 40;
+  EXPECT_EQ(odd(1), "");
+  EXPECT_EQ(odd(3),
+            "--batch-size=40: is more than a rank's share of the 40 samples to train on, 14: every "
+            "step takes all of them");
+  options_.batch_size = 14;
+  EXPECT_EQ(odd(3), "");
+  options_.batch_size.reset();
+  EXPECT_EQ(odd(1),
+            "--batch-size=64: is more than the 40 samples to train on: every step takes all of "
+            "them");
+  options_.global_batch_size = 42;
+  EXPECT_EQ(odd(3), "");
+  options_.global_batch_size = 45;
+  EXPECT_EQ(odd(3),
+            "--global-batch-size=45: is more than the 40 samples to train on: every step takes all "
+            "of them");
+  // Ranks with data of their own have nothing to share.
+  options_.shared_storage = false;
+  EXPECT_EQ(odd(3), "");
+  // An epoch of as many full steps as asked takes samples again.
+  options_.steps_per_epoch = 2;
+  options_.shared_storage = true;
+  EXPECT_EQ(odd(3), "");
+  options_.evaluate_only = true;
+  EXPECT_EQ(odd(3), "");
+}
+
 TEST_F(LoadersTest, OnlyWhatTheRunNeeds) {
   options_.evaluate = false;
   options_.validation_split = 0;

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "apps/exit_code.h"
+#include "apps/name_lists.h"
 #include "apps/paths.h"
 #include "apps/predict_run.h"
 #include "apps/thread_waiting.h"
@@ -29,7 +30,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   std::vector<std::string> paths;
   const ToolFlag flags[] = {
       {"weights-and-bias-filename", &options.weights, ".npz or .safetensors, or a checkpoint"},
-      {"model", &options.model, "its network; without: as the file says"},
+      {"model", &options.model, "its network; without: as the file says; list shows all"},
       {"weights-format", &options.weights_format, "layout of a file that does not tell"},
       {"loss-func", &options.loss_func, "of training: binary_cross_entropy where labels mix"},
       {"dataset", &options.dataset, "data set whose samples and classes the network has"},
@@ -48,6 +49,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_ASSIGN_OR_RETURN(const bool help, ParseToolFlags(arguments, flags, &paths));
   if (help) {
     std::cout << ToolHelp(kSummary, flags);
+    return absl::OkStatus();
+  }
+  if (options.model == "list") {
+    ListModels(std::cout);
     return absl::OkStatus();
   }
   return Predict(options, paths, std::cout, std::cerr);

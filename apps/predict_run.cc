@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "apps/flags/options.h"
 #include "apps/flags/value.h"
@@ -20,6 +21,7 @@
 #include "apps/json_text.h"
 #include "apps/make_dataset.h"
 #include "apps/make_training.h"
+#include "apps/name_lists.h"
 #include "data/image.h"
 #include "data/normalize.h"
 #include "data/read_bytes.h"
@@ -113,8 +115,8 @@ class Predictor {
     sample_ = ExtentsOf(graph_.input_shape(), kFormat);
     if (sample_.channels != 1 && sample_.channels != 3) {
       return absl::InvalidArgumentError(absl::StrCat("model ", graph_.name(), " takes samples of ",
-                                                     sample_.channels,
-                                                     " channels; images have 1 or 3"));
+                                                     Counted(sample_.channels, "channel"),
+                                                     "; images have 1 or 3"));
     }
     DTNN_ASSIGN_OR_RETURN(normalization_, MakeNormalization(options_, sample_.channels));
     DTNN_ASSIGN_OR_RETURN(const std::vector<double> crop,
@@ -164,6 +166,8 @@ class Predictor {
                                        " does not say of which network it is"));
       }
       model = *tag;
+    } else {
+      DTNN_RETURN_IF_ERROR(CheckModelName(model));
     }
     Options training;
     training.loss_func = options_.loss_func;
@@ -314,7 +318,8 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   if (files.empty()) return absl::NotFoundError("the folders hold no files");
   DTNN_ASSIGN_OR_RETURN(const int64_t broken, predictor.Answer(files));
   if (broken == 0) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(broken, " of ", files.size(), " files cannot be read"));
+  return absl::DataLossError(
+      absl::StrCat(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be read"));
 }
 
 }  // namespace dtnn

@@ -185,6 +185,12 @@ TEST_F(PredictTest, TheBatchChangesNothing) {
   }
 }
 
+TEST_F(PredictTest, ModelsAreListed) {
+  const testing::Outcome list = testing::Launch("apps/predict", "--model=list");
+  EXPECT_EQ(list.exit_code, kExitDone);
+  EXPECT_EQ(list.text, testing::Launch("apps/benchmark", "--model=list").text);
+}
+
 TEST_F(PredictTest, WrongUseIsSaid) {
   EXPECT_EQ(ExitCodeOf(Ask(Options(), {}).status), kExitUsage);
   const auto refused = [](void (*change)(PredictOptions&)) {
@@ -202,7 +208,7 @@ TEST_F(PredictTest, WrongUseIsSaid) {
               o.std = "0";
             }),
             kExitUsage);
-  EXPECT_EQ(refused([](PredictOptions& o) { o.model = "none"; }), kExitFailed);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.model = "none"; }), kExitUsage);
   EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = "3,9,9"; }), kExitFailed);
 }
 

@@ -11,6 +11,9 @@
 namespace dtnn {
 
 std::string FormatExposure(std::span<const double> shares) {
+  if (shares.size() == 1) {
+    return absl::StrFormat("Exposed communication: %.1f%% of the training time\n", 100 * shares[0]);
+  }
   const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
   const double mean = std::accumulate(shares.begin(), shares.end(), 0.0) / double(shares.size());
   return absl::StrFormat(

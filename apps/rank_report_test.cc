@@ -16,6 +16,11 @@ TEST(RankReportTest, NamesTheSlowestAndTheFastest) {
             "slowest; 4.0% on rank 0, the fastest)\n");
 }
 
+TEST(RankReportTest, OneRankIsNeitherSlowestNorFastest) {
+  const std::vector<double> shares = {0.0213};
+  EXPECT_EQ(FormatExposure(shares), "Exposed communication: 2.1% of the training time\n");
+}
+
 TEST(RankReportTest, EveryRankTellsOfItsOwnTime) {
   EXPECT_EQ(absl::OkStatus(), RunRanks(3, [](Communicator& communicator) -> absl::Status {
               const double rank = communicator.rank();

@@ -7,7 +7,7 @@
 #include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,11 +15,11 @@
 #include "apps/exit_code.h"
 #include "apps/flags/parser.h"
 #include "apps/launch_place.h"
+#include "apps/name_lists.h"
 #include "apps/rank_process.h"
 #include "apps/scale_model_run.h"
 #include "apps/thread_waiting.h"
 #include "apps/tool_flags.h"
-#include "models/zoo/zoo.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -40,7 +40,7 @@ struct LauncherFlags {
   bool use_blocking_mpi = false;
 };
 
-absl::StatusOr<Options> Check(const LauncherFlags& flags) {
+absl::StatusOr<CommandLine> Check(const LauncherFlags& flags) {
   const std::vector<std::string> arguments = {
       absl::StrCat("--model=", flags.model),
       absl::StrCat("--dtype=", flags.dtype),
@@ -49,12 +49,11 @@ absl::StatusOr<Options> Check(const LauncherFlags& flags) {
       absl::StrCat("--batch-size=", flags.batch_size),
       absl::StrCat("--dataset=", flags.dataset.empty() ? "synthetic" : flags.dataset)};
   DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
-  std::vector<std::string_view> models;
-  for (const ModelInfo& model : ZooModels()) models.push_back(model.name);
-  DTNN_RETURN_IF_ERROR(CheckName("model", flags.model, models));
+  if (command_line.action != Action::kRun) return command_line;
+  DTNN_RETURN_IF_ERROR(CheckModelName(flags.model));
   command_line.options.dataset = flags.dataset;
   command_line.options.use_blocking_mpi = flags.use_blocking_mpi;
-  return command_line.options;
+  return command_line;
 }
 
 // Measures on all ranks that mpirun has started, or alone.
@@ -68,12 +67,12 @@ absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place)
   });
 }
 
-// True when --help was asked for, and answered.
+// True when --help or a list was asked for, and answered.
 absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
                                 ScaleModelOptions& options, std::ostream& out) {
   LauncherFlags launcher;
   const ToolFlag flags[] = {
-      {"model", &launcher.model, "network of the zoo"},
+      {"model", &launcher.model, "network of the zoo; list shows all"},
       {"dataset", &launcher.dataset, "whose samples it gets, made up; without: its own"},
       {"batch-size", &launcher.batch_size, "samples per rank and step", 1},
       {"dtype", &launcher.dtype, "float32 or float64"},
@@ -101,20 +100,23 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
                     all.subspan(10));
     return true;
   }
-  DTNN_ASSIGN_OR_RETURN(options.training, Check(launcher));
-  return false;
+  DTNN_ASSIGN_OR_RETURN(CommandLine command_line, Check(launcher));
+  if (command_line.action == Action::kListModels) ListModels(out);
+  if (command_line.action == Action::kListDatasets) ListDatasets(out);
+  options.training = std::move(command_line.options);
+  return command_line.action != Action::kRun;
 }
 
 absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& place) {
   ScaleModelOptions options;
-  std::ostringstream help;
-  const absl::StatusOr<bool> answered = Understand(arguments, options, help);
+  std::ostringstream answer;
+  const absl::StatusOr<bool> answered = Understand(arguments, options, answer);
   if (place.rank > 0 && (!answered.ok() || *answered)) {  // rank 0 speaks
     return WithExitCode(absl::Status(answered.status().code(), ""), ExitCodeOf(answered.status()));
   }
   DTNN_RETURN_IF_ERROR(answered.status());
   if (!*answered) return RunHere(options, place);
-  std::cout << help.str();
+  std::cout << answer.str();
   return absl::OkStatus();
 }
 

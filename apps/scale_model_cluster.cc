@@ -23,15 +23,19 @@ constexpr double kGbit = 8e-9;
 constexpr LinkCost kAssumedNetwork = {25 * kMicrosecond, kGbit / 10};
 constexpr LinkCost kAssumedNode = {1 * kMicrosecond, kGbit / 80};
 
-// A number for the host of every rank.
-absl::StatusOr<std::vector<int64_t>> Hosts(Communicator& communicator) {
+absl::StatusOr<std::vector<int>> Hosts(Communicator& communicator) {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
-  return GatherValues(communicator, int64_t(std::hash<std::string>()(name)));
+  const int64_t mine[] = {communicator.node_rank(), communicator.node_size(),
+                          int64_t(std::hash<std::string>()(name))};
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(communicator, mine));
+  std::vector<HostView> views;
+  for (size_t i = 0; i < all.size(); i += 3) views.push_back({all[i], all[i + 1], all[i + 2]});
+  return HostsOfRanks(views);
 }
 
 // The first rank after 0 on the same host as 0, or on another; 0: there is none.
-int Peer(const std::vector<int64_t>& hosts, bool same) {
+int Peer(const std::vector<int>& hosts, bool same) {
   for (size_t rank = 1; rank < hosts.size(); ++rank) {
     if ((hosts[rank] == hosts[0]) == same) return int(rank);
   }
@@ -65,9 +69,34 @@ absl::Status FindLink(const LinkFlags& flags, Communicator* communicator, int pe
 
 }  // namespace
 
+std::vector<int> HostsOfRanks(std::span<const HostView> ranks) {
+  struct Host {
+    HostView first;
+    int64_t ranks = 0;  // found so far
+  };
+  std::vector<Host> hosts;
+  std::vector<int> of_ranks;
+  for (const HostView& rank : ranks) {
+    // The next of which host could it be?
+    const auto next_of = [&](const Host& host, bool named) {
+      return host.ranks == rank.node_rank && host.first.node_size == rank.node_size &&
+             (!named || host.first.name == rank.name);
+    };
+    auto host = hosts.end();
+    for (const bool named : {true, false}) {
+      if (rank.node_rank == 0 || host != hosts.end()) continue;
+      host = std::ranges::find_if(hosts, [&](const Host& other) { return next_of(other, named); });
+    }
+    if (host == hosts.end()) host = hosts.insert(host, {.first = rank});
+    ++host->ranks;
+    of_ranks.push_back(int(host - hosts.begin()));
+  }
+  return of_ranks;
+}
+
 absl::StatusOr<ScaleModelCluster> MeasureCluster(const ScaleModelOptions& options,
                                                  Communicator* communicator) {
-  std::vector<int64_t> hosts = {0};
+  std::vector<int> hosts = {0};
   if (communicator != nullptr) {
     DTNN_ASSIGN_OR_RETURN(hosts, Hosts(*communicator));
   }

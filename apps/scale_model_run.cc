@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "apps/counted.h"
 #include "apps/scale_model_cluster.h"
 #include "apps/scale_model_steps.h"
 #include "apps/scale_model_table.h"
@@ -25,12 +26,13 @@ constexpr AllReduceAlgorithm kHere = AllReduceAlgorithm::kHalvingDoubling;
 std::string DescribeRun(const ScaleModelSteps& steps, const StepProfile& profile, double forward) {
   const int64_t bytes = profile.elements * int64_t(SizeOf(profile.dtype));
   return absl::StrFormat(
-      "**** %s, %d samples of %s per rank, %s, %d threads (%s)\n"
+      "**** %s, %s of %s per rank, %s, %s (%s)\n"
       "  step of a rank: forward %.2f ms, backward %.2f ms, update %.2f ms; gradients %s\n",
-      steps.graph().name(), steps.batch(), steps.graph().input_shape().ToString(),
-      std::string(Name(profile.dtype)), NumThreads(), std::string(SimdTarget()),
-      forward / kMillisecond, (profile.backward_seconds - forward) / kMillisecond,
-      profile.update_seconds / kMillisecond, FormatBytes(bytes));
+      steps.graph().name(), Counted(steps.batch(), "sample"),
+      steps.graph().input_shape().ToString(), std::string(Name(profile.dtype)),
+      Counted(NumThreads(), "thread"), std::string(SimdTarget()), forward / kMillisecond,
+      (profile.backward_seconds - forward) / kMillisecond, profile.update_seconds / kMillisecond,
+      FormatBytes(bytes));
 }
 
 std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_node) {

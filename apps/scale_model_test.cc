@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "apps/exit_code.h"
+#include "apps/scale_model_cluster.h"
 #include "apps/scale_model_run.h"
 #include "apps/scale_model_steps.h"
 #include "apps/scale_model_table.h"
@@ -18,6 +19,7 @@
 namespace dtnn {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Launch;
 using testing::MpiJob;
@@ -152,19 +154,51 @@ TEST(ScaleModelRunTest, SeveralRanksCheckThemselvesAndOneSpeaks) {
   EXPECT_EQ(out[1].str(), "");
 }
 
+std::vector<int> Hosts(const std::vector<HostView>& ranks) { return HostsOfRanks(ranks); }
+
+TEST(ScaleModelClusterTest, HostsOfOneNameAreToldApart) {
+  constexpr int64_t kName = 7;
+  // Host by host, also hosts of different sizes.
+  EXPECT_THAT(Hosts({{0, 2, kName}, {1, 2, kName}, {0, 2, kName}, {1, 2, kName}}),
+              ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(Hosts({{0, 1, kName}, {0, 2, kName}, {1, 2, kName}}), ElementsAre(0, 1, 1));
+  // In turns.
+  EXPECT_THAT(Hosts({{0, 2, kName}, {0, 2, kName}, {1, 2, kName}, {1, 2, kName}}),
+              ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(Hosts({{0, 3, kName}, {0, 1, kName}, {1, 3, kName}, {2, 3, kName}}),
+              ElementsAre(0, 1, 0, 0));
+}
+
+TEST(ScaleModelClusterTest, NamesDecideWherePlacesDoNot) {
+  EXPECT_THAT(Hosts({{0, 2, 7}, {0, 2, 8}, {1, 2, 8}, {1, 2, 7}}), ElementsAre(0, 1, 1, 0));
+  // Ranks of one host by the communicator, whatever its names.
+  EXPECT_THAT(Hosts({{0, 2, 7}, {1, 2, 8}}), ElementsAre(0, 0));
+  EXPECT_THAT(Hosts({{0, 1, 7}}), ElementsAre(0));
+}
+
 TEST(ScaleModelTest, MistakesAreUsageErrors) {
   const auto fails = [](const std::string& arguments, const std::string& message) {
     const Outcome outcome = Launch(kProgram, arguments);
     EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
     EXPECT_THAT(outcome.text, HasSubstr("scale_model: " + message));
   };
-  fails("--model=vgg61", "--model=vgg61: unknown model \"vgg61\"; did you mean");
+  fails("--model=simplecnnn",
+        "--model=simplecnnn: unknown model \"simplecnnn\"; did you mean \"simplecnn\"? "
+        "(--model=list shows all ");
   fails("--dataset=mnits", "--dataset=mnits: ");
   fails("--optimizer=foo", "--optimizer=foo: ");
   fails("--batch-size=0", "--batch-size=0: expected a whole number >= 1");
   fails("--latency-us=-1", "--latency-us=-1: expected a number >= 0");
-  fails("--bandwith-gbit=1", "--bandwith-gbit: unknown option; did you mean \"bandwidth-gbit\"?");
+  fails("--bandwith-gbit=1", "--bandwith-gbit: no such option; did you mean --bandwidth-gbit?");
   EXPECT_EQ(Launch(kProgram, "--help").exit_code, kExitDone);
+}
+
+TEST(ScaleModelTest, ListsAreThoseOfTheLauncher) {
+  for (const std::string list : {"--model=list", "--dataset=list"}) {
+    const Outcome outcome = Launch(kProgram, list);
+    EXPECT_EQ(outcome.exit_code, kExitDone) << outcome.text;
+    EXPECT_EQ(outcome.text, Launch("apps/benchmark", list).text);
+  }
 }
 
 TEST(ScaleModelTest, RanksOfMpirunAreMeasured) {

@@ -23,8 +23,11 @@ absl::StatusOr<const ToolFlag*> Find(std::string name, std::span<const ToolFlag>
     if (flag.name == name) return &flag;
     known.push_back(flag.name);
   }
-  return UsageError(
-      absl::StrCat("--", name, ": unknown option", DidYouMean(name, known), " (--help shows all)"));
+  const std::optional<std::string_view> nearest = NearestName(name, known);
+  return UsageError(absl::StrCat(
+      "--", name, ": no such option; ",
+      nearest ? absl::StrCat("did you mean --", std::string(*nearest), "? ") : std::string(),
+      "(--help shows all)"));
 }
 
 // All of the text, as a number >= the flag's least.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "apps/counted.h"
 #include "data/loader.h"
 #include "kernels/simd_target.h"
 
@@ -18,7 +19,8 @@ std::string DescribeLoaders(const Dataset& dataset, const Loaders& loaders) {
   const Loader* any = nullptr;
   if (loaders.training != nullptr) {
     any = loaders.training.get();
-    parts.push_back(absl::StrCat(any->samples(), " to train on in ", any->steps(), " steps"));
+    parts.push_back(
+        absl::StrCat(any->samples(), " to train on in ", Counted(any->steps(), "step")));
   }
   if (loaders.validation != nullptr) {
     parts.push_back(absl::StrCat(loaders.validation->samples(), " to validate on"));
@@ -27,15 +29,17 @@ std::string DescribeLoaders(const Dataset& dataset, const Loaders& loaders) {
     any = loaders.test.get();
     parts.push_back(absl::StrCat(any->samples(), " to test"));
   }
-  std::string text =
-      absl::StrCat("**** Samples of ", sample.height, "x", sample.width, "x", sample.channels, ": ",
-                   absl::StrJoin(parts, ", "), "; ", dataset.outputs(),
-                   dataset.target_kind() == TargetKind::kClass ? " classes\n" : " values each\n");
+  std::string text = absl::StrCat("**** Samples of ", sample.height, "x", sample.width, "x",
+                                  sample.channels, ": ", absl::StrJoin(parts, ", "), "; ",
+                                  dataset.target_kind() == TargetKind::kClass
+                                      ? Counted(dataset.outputs(), "class", "classes")
+                                      : Counted(dataset.outputs(), "value") + " each",
+                                  "\n");
   if (any == nullptr) return text;
   const LoaderOptions& options = any->options();
-  absl::StrAppend(&text, "**** Loaders: ", options.threads,
-                  options.threads == 1 ? " thread, " : " threads, ", options.prefetch,
-                  " batches ahead, of ", options.batch, " samples\n");
+  absl::StrAppend(&text, "**** Loaders: ", Counted(options.threads, "thread"), ", ",
+                  Counted(options.prefetch, "batch", "batches"), " ahead, of ",
+                  Counted(options.batch, "sample"), "\n");
   return text;
 }
 

@@ -1,0 +1,32 @@
+// The file of the model that a run keeps, written anew whenever there is a better one:
+// <folder>/model-<network>-epoch-<epoch>-<date>.npz.
+
+#ifndef DTNN_APPS_KEPT_MODELS_H_
+#define DTNN_APPS_KEPT_MODELS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "models/graph.h"
+#include "models/parameter_store.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// --model-dir. That it cannot be made must show before the first epoch, not behind it.
+absl::Status MakeModelFolder(const std::string& folder);
+
+// Writes `values`, the parameters of the store as they were after that epoch, then deletes the file
+// before it, `previous`: only one of that name in that folder, as a checkpoint may name anything.
+// Returns the path. A rank that does not write only learns it.
+absl::StatusOr<std::string> KeepModel(const std::string& folder, int64_t epoch, const Graph& graph,
+                                      const ParameterStore& store, DeviceContext& context,
+                                      const Tensor& values, const std::string& previous,
+                                      bool writes);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_KEPT_MODELS_H_
