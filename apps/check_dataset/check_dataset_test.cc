@@ -1,0 +1,206 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/check_dataset/run.h"
+#include "apps/exit_code.h"
+#include "data/testing/archives.h"
+#include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/npz.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Bytes;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::WriteFile;
+
+struct Outcome {
+  absl::Status status;
+  std::string text;  // with the error behind it
+};
+
+Outcome Check(const std::string& dataset, const std::string& path, bool read = false) {
+  std::ostringstream out;
+  const absl::Status status = CheckDataset({.dataset = dataset, .path = path, .read = read}, out);
+  return {status, out.str() + std::string(status.message())};
+}
+
+std::string Mnist() {
+  const std::string folder = testing::NewFolder("check_mnist");
+  WriteFile(folder, "train-images-idx3-ubyte", testing::IdxBytes({3, 2, 2}, testing::Elements(12)));
+  WriteFile(folder, "train-labels-idx1-ubyte", testing::IdxBytes({3}, Bytes{1, 2, 3}));
+  WriteFile(folder, "t10k-images.idx3-ubyte.gz",
+            testing::Gzip(testing::IdxBytes({1, 2, 2}, testing::Elements(4))));
+  WriteFile(folder, "t10k-labels-idx1-ubyte", testing::IdxBytes({1}, Bytes{1}));
+  return folder;
+}
+
+TEST(CheckDatasetTest, OtherFilesInTheFormOfMnistAreFine) {
+  const Outcome outcome = Check("mnist", Mnist(), true);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("train-images-idx3-ubyte          found: none of the known "
+                                      "files: 28 bytes, MD5 "));
+  EXPECT_THAT(outcome.text, HasSubstr("t10k-images.idx3-ubyte.gz        found"));
+  EXPECT_THAT(outcome.text, HasSubstr("train part: 3 samples of 1 x 2 x 2 (channels, height, "
+                                      "width), 10 classes\n  all of them can be read\n"));
+}
+
+TEST(CheckDatasetTest, MissingFilesAreNamedWithWhereToGetThem) {
+  const std::string folder = Mnist();
+  std::filesystem::remove(folder + "/train-labels-idx1-ubyte");
+  const Outcome outcome = Check("mnist", folder);
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
+  EXPECT_THAT(outcome.text, HasSubstr("  train-labels-idx1-ubyte          missing\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("sudo apt-get install dataset-fashion-mnist"));
+  EXPECT_THAT(outcome.text, HasSubstr("mnist: 1 of 4 files is missing or wrong"));
+}
+
+// A file of `size` bytes without taking that much room.
+void WriteSparse(const std::string& path, uint64_t size) {
+  std::ofstream(path).put('x');
+  std::filesystem::resize_file(path, size);
+}
+
+TEST(CheckDatasetTest, SizesAndSumsOfFixedFilesAreCompared) {
+  const std::string root = testing::NewFolder("check_cifar10");
+  const std::string folder = root + "/cifar-10-batches-bin";
+  std::filesystem::create_directories(folder);
+  WriteSparse(folder + "/data_batch_1.bin", 30730000);
+  WriteSparse(folder + "/data_batch_2.bin", 3073);
+  const Outcome outcome = Check("cifar10", root);
+  EXPECT_THAT(outcome.text, HasSubstr("data_batch_1.bin                 wrong checksum: MD5 "));
+  EXPECT_THAT(outcome.text, HasSubstr(", expected 5dd7e06a14cb22eb9f671a540d1b7c25; get it again"));
+  EXPECT_THAT(outcome.text, HasSubstr("data_batch_2.bin                 wrong size: 3073 bytes, "
+                                      "expected 30730000; is the download complete?"));
+  EXPECT_THAT(outcome.text, HasSubstr("test_batch.bin                   missing"));
+  EXPECT_THAT(outcome.text, HasSubstr("cifar10: 6 of 6 files"));
+}
+
+TEST(CheckDatasetTest, MembersOfArchivesAreCheckedInPlace) {
+  const std::string root = testing::NewFolder("check_archive");
+  const std::string path = WriteFile(
+      root, "cifar-10-binary.tar.gz",
+      testing::Gzip(testing::TarBytes({{"cifar-10-batches-bin/data_batch_1.bin", Bytes(7)}})));
+  for (const std::string& place : {root, path}) {
+    const Outcome outcome = Check("cifar10", place);
+    EXPECT_THAT(outcome.text, HasSubstr("data_batch_1.bin                 wrong size: 7 bytes"));
+    EXPECT_THAT(outcome.text,
+                HasSubstr("data_batch_2.bin                 missing: not in " + path));
+  }
+  WriteFile(root, "cifar-10-binary.tar.gz", Bytes{0x1f, 0x8b, 8, 0, 1});
+  EXPECT_THAT(Check("cifar10", root).text,
+              HasSubstr("data_batch_1.bin                 unreadable: "));
+}
+
+TEST(CheckDatasetTest, LargeFilesAreOnlySummedWhenAsked) {
+  const std::string root = testing::NewFolder("check_imagenet");
+  WriteSparse(root + "/ILSVRC2012_img_val.tar", 6744924160);
+  const std::string text = Check("imagenet", root).text;
+  EXPECT_THAT(text,
+              HasSubstr("ILSVRC2012_img_val.tar           found: right size; --read compares"));
+  EXPECT_THAT(text, HasSubstr("ILSVRC2012_img_train.tar         missing"));
+  std::filesystem::remove(root + "/ILSVRC2012_img_val.tar");
+  WriteFile(root, "train-0.npz", Bytes{1});
+  EXPECT_THAT(Check("imagenet", root).text, Not(HasSubstr("missing")));
+}
+
+TEST(CheckDatasetTest, EveryBadSampleIsNamed) {
+  const std::string root = testing::NewFolder("check_folder");
+  for (const char* part : {"/train/a", "/test/a"}) {
+    std::filesystem::create_directories(root + part);
+    for (int i = 0; i < 30; ++i) {
+      WriteFile(root + part, std::to_string(100 + i), testing::FlatJpeg(4 + i, 4, {1, 2, 3}));
+    }
+  }
+  const Outcome good = Check("folder", root, true);
+  EXPECT_TRUE(good.status.ok()) << good.text;
+  EXPECT_THAT(good.text, HasSubstr("train part: 30 samples, images of 3 channels, 1 class\n"
+                                   "  they have several sizes, from 4 x 4 to 33 x 4 (height x "
+                                   "width): --transform-resize makes them one\n"
+                                   "  all of them can be read\n"));
+  for (int i = 3; i < 28; ++i) WriteFile(root + "/train/a", std::to_string(100 + i), Bytes{1});
+  EXPECT_TRUE(Check("folder", root).status.ok());
+  const Outcome outcome = Check("folder", root, true);
+  EXPECT_THAT(outcome.text, HasSubstr("/train/a/103: is neither a JPEG nor a PNG"));
+  EXPECT_THAT(outcome.text, HasSubstr("  and 5 more\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("folder: 25 samples cannot be read"));
+}
+
+TEST(CheckDatasetTest, OfFoldersTheRealSizesAndEmptyClassesAreNamed) {
+  const std::string root = testing::NewFolder("check_folder_facts");
+  for (const char* place : {"/train/a", "/train/b/c", "/train/none", "/test/a"}) {
+    std::filesystem::create_directories(root + place);
+    if (std::string(place) == "/train/none") continue;
+    for (const char* name : {"1", "2"}) {
+      WriteFile(root + place, name, testing::FlatJpeg(12, 30, {1, 2, 3}));
+    }
+  }
+  const std::string facts = Check("folder", root).text, all = Check("folder", root, true).text;
+  EXPECT_THAT(facts, HasSubstr("train part: 4 samples, images of 3 channels, 3 classes\n"
+                               "  class none has no images\n"
+                               "  the first is 12 x 30 (height x width); --read looks at all\n"
+                               "test part: 2 samples, images of 3 channels, 3 classes\n"
+                               "  class b has no images\n"
+                               "  class none has no images\n"));
+  EXPECT_THAT(all, HasSubstr("  all are 12 x 30 (height x width)\n  all of them can be read\n"));
+  EXPECT_TRUE(Check("folder", root, true).status.ok()) << "all of this is information";
+}
+
+TEST(CheckDatasetTest, ArchivesAreOpened) {
+  const std::string path = testing::NewFolder("check_npz") + "/data.npz";
+  const Tensor x = Tensor::Zeros(DType::kUint8, Shape{2, 1, 3, 3}).value();
+  const Tensor y = Tensor::Zeros(DType::kInt32, Shape{2}).value();
+  ASSERT_TRUE(WriteNpz(path, {{"x_train", x}, {"y_train", y}}).ok());
+  EXPECT_THAT(Check("archive", path, true).text, HasSubstr("train part: 2 samples of 1 x 3 x 3"));
+  EXPECT_FALSE(Check("archive", path + "x").status.ok());
+}
+
+TEST(CheckDatasetTest, WrongUseIsSaid) {
+  EXPECT_EQ(
+      Check("cifra10", "x").text,
+      "--dataset=cifra10: must be one of: mnist, cifar10, imagenet, chestxray, cyclone, tsunamis, "
+      "archive, folder, synthetic; did you mean \"cifar10\"?");
+  EXPECT_EQ(ExitCodeOf(Check("", "").status), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(Check("mnist", "").status), kExitUsage);
+  EXPECT_TRUE(Check("synthetic", "").status.ok());
+  for (const char* dataset :
+       {"mnist", "cifar10", "imagenet", "chestxray", "cyclone", "tsunamis", "archive", "folder"}) {
+    EXPECT_EQ(ExitCodeOf(Check(dataset, testing::NewFolder("empty")).status), kExitFailed)
+        << dataset;
+  }
+}
+
+TEST(CheckDatasetTest, RealFashionMnist) {
+  const std::string folder = "/usr/share/datasets/fashion-mnist";
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << folder << " is missing: sudo apt-get install dataset-fashion-mnist";
+  }
+  const Outcome outcome = Check("mnist", folder);
+  EXPECT_TRUE(outcome.status.ok());
+  EXPECT_THAT(outcome.text, HasSubstr("train-images-idx3-ubyte.gz       found: Fashion-MNIST\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("t10k-labels-idx1-ubyte.gz        found: Fashion-MNIST\n"));
+}
+
+int ExitCode(const std::string& arguments) {
+  return std::system(
+             ("apps/check_dataset/check_dataset " + arguments + " > /dev/null 2>&1").c_str()) >>
+         8;
+}
+
+TEST(CheckDatasetTest, ProgramAnswersWithExitCodes) {
+  EXPECT_EQ(ExitCode("--help"), 0);
+  EXPECT_EQ(ExitCode("--dataset=mnist --dataset_path " + Mnist()), 0);
+  EXPECT_EQ(ExitCode("--dataset=mnist --dataset-path=" + testing::NewFolder("empty")), 1);
+  EXPECT_EQ(ExitCode("--dataset=mnists"), 2);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,76 @@
+#include "apps/check_dataset/folder_facts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/exit_code.h"
+#include "apps/image_paths.h"
+#include "data/image.h"
+#include "data/read_bytes.h"
+#include "tensor/parallel_for.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+std::optional<ImageExtents> ExtentsOfFile(const std::string& path) {
+  std::vector<uint8_t> bytes;
+  if (!ReadBytes(path, bytes).ok()) return std::nullopt;
+  const absl::StatusOr<ImageExtents> extents = ReadImageExtents(bytes, path);
+  return extents.ok() ? std::optional(*extents) : std::nullopt;
+}
+
+std::string Text(int64_t height, int64_t width) { return absl::StrCat(height, " x ", width); }
+
+std::string DescribeExtents(std::span<const std::string> files) {
+  std::vector<std::optional<ImageExtents>> extents(files.size());
+  ParallelFor(0, int64_t(files.size()), 1, [&](int64_t begin, int64_t end) {
+    for (size_t i = size_t(begin); i < size_t(end); ++i) extents[i] = ExtentsOfFile(files[i]);
+  });
+  std::erase(extents, std::nullopt);
+  if (extents.empty()) return "";
+  ImageExtents least = *extents[0], most = *extents[0];
+  for (const auto& image : extents) {
+    least.height = std::min(least.height, image->height);
+    least.width = std::min(least.width, image->width);
+    most.height = std::max(most.height, image->height);
+    most.width = std::max(most.width, image->width);
+  }
+  if (least.height == most.height && least.width == most.width) {
+    return absl::StrCat("  all are ", Text(least.height, least.width), " (height x width)\n");
+  }
+  return absl::StrCat("  they have several sizes, from ", Text(least.height, least.width), " to ",
+                      Text(most.height, most.width),
+                      " (height x width): --transform-resize makes them one\n");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> DescribeFolder(const std::string& folder,
+                                           std::span<const std::string> classes, bool all) {
+  std::string text;
+  std::vector<std::string> files;
+  for (const std::string& name : classes) {
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    std::vector<std::string> of_class;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+      DTNN_ASSIGN_OR_RETURN(of_class, ExpandImagePaths({&path, 1}));
+    }
+    if (of_class.empty()) absl::StrAppend(&text, "  class ", OneLine(name), " has no images\n");
+    files.insert(files.end(), of_class.begin(), of_class.end());
+  }
+  if (all) return absl::StrCat(text, DescribeExtents(files));
+  const std::optional<ImageExtents> first =
+      files.empty() ? std::nullopt : ExtentsOfFile(files.front());
+  if (!first) return text;
+  return absl::StrCat(text, "  the first is ", Text(first->height, first->width),
+                      " (height x width); --read looks at all\n");
+}
+
+}  // namespace dtnn

@@ -1,0 +1,175 @@
+#include "apps/check_dataset/run.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "apps/check_dataset/expected_files.h"
+#include "apps/check_dataset/folder_facts.h"
+#include "apps/counted.h"
+#include "apps/exit_code.h"
+#include "apps/flags/nearest.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/options.h"
+#include "apps/flags/value.h"
+#include "apps/make_dataset.h"
+#include "data/dataset.h"
+#include "tensor/parallel_for.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+struct Opened {
+  std::shared_ptr<const Dataset> dataset;
+  bool resized = false;  // the extents of samples are not those of the images
+};
+
+// As the launcher opens it. Images of any size pass: whether a network can be trained on them as
+// they are is another question.
+absl::StatusOr<Opened> Open(const CheckOptions& asked) {
+  Options options;
+  options.dataset = asked.dataset;
+  options.dataset_path = asked.path;
+  options.evaluate = true;  // both parts
+  const bool imagenet = asked.dataset == "imagenet";
+  if (imagenet) {  // its prepared files have one size and are not decoded again
+    absl::StatusOr<std::shared_ptr<const Dataset>> as_it_is = MakeDataset(options);
+    if (as_it_is.ok()) return Opened{*std::move(as_it_is)};
+  }
+  if (imagenet || asked.dataset == "folder" || asked.dataset == "chestxray") {
+    options.transform_resize = true;
+    options.transform_resize_size = 64;
+  }
+  DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset, MakeDataset(options));
+  return Opened{std::move(dataset), options.transform_resize};
+}
+
+std::string_view Word(FileState state) {
+  switch (state) {
+    case FileState::kFound:
+    case FileState::kUnknown:
+      return "found";
+    case FileState::kMissing:
+      return "missing";
+    case FileState::kWrongSize:
+      return "wrong size";
+    case FileState::kWrongChecksum:
+      return "wrong checksum";
+    case FileState::kUnreadable:
+      return "unreadable";
+  }
+  return "";
+}
+
+int64_t PrintFiles(const FilesReport& report, std::ostream& out) {
+  int64_t wrong = 0;
+  for (const FileReport& file : report.files) {
+    out << absl::StrFormat("  %-32s %s%s%s\n", file.name, std::string(Word(file.state)),
+                           file.detail.empty() ? "" : ": ", file.detail);
+    if (file.wrong()) ++wrong;
+  }
+  return wrong;
+}
+
+// Samples that cannot be read, the first of which are printed.
+int64_t ReadAll(const Dataset& dataset, Part part, std::ostream& out) {
+  constexpr int64_t kShown = 20;
+  std::mutex mutex;
+  int64_t bad = 0;
+  const auto report = [&](const absl::Status& status) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (++bad <= kShown) out << "  " << OneLine(std::string(status.message())) << "\n";
+  };
+  const auto read = [&](int64_t begin, int64_t end) -> absl::Status {
+    const Shape sample = SampleShape(dataset.sample(), TensorFormat::kNHWC);
+    DTNN_ASSIGN_OR_RETURN(const Tensor x,
+                          Tensor::Allocate(Device::Cpu(), DType::kFloat32, sample.Prepend(1)));
+    DTNN_ASSIGN_OR_RETURN(const Tensor targets,
+                          Tensor::Allocate(Device::Cpu(), TargetDType(dataset, DType::kFloat32),
+                                           TargetShape(dataset, 1)));
+    for (int64_t i = begin; i < end; ++i) {
+      const absl::Status status =
+          dataset.Read(part, std::span(&i, 1), TensorFormat::kNHWC, x, targets);
+      if (!status.ok()) report(status);
+    }
+    return absl::OkStatus();
+  };
+  ParallelFor(0, dataset.size(part), 1, [&](int64_t begin, int64_t end) {
+    if (const absl::Status status = read(begin, end); !status.ok()) report(status);
+  });
+  if (bad > kShown) out << "  and " << bad - kShown << " more\n";
+  return bad;
+}
+
+std::string Describe(const Opened& opened) {
+  const ImageExtents sample = opened.dataset->sample();
+  if (opened.resized) return ", images of " + Counted(sample.channels, "channel");
+  return absl::StrFormat(" of %d x %d x %d (channels, height, width)", sample.channels,
+                         sample.height, sample.width);
+}
+
+absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
+  DTNN_ASSIGN_OR_RETURN(const Opened opened, Open(options));
+  const std::shared_ptr<const Dataset>& dataset = opened.dataset;
+  int64_t bad = 0;
+  for (const Part part : {Part::kTrain, Part::kTest}) {
+    out << Name(part) << " part: " << Counted(dataset->size(part), "sample");
+    if (dataset->size(part) > 0) {
+      out << Describe(opened) << ", "
+          << (dataset->target_kind() == TargetKind::kClass
+                  ? Counted(dataset->outputs(), "class", "classes")
+                  : Counted(dataset->outputs(), "value"));
+    }
+    out << "\n";
+    if (options.dataset == "folder") {
+      DTNN_ASSIGN_OR_RETURN(const std::string facts,
+                            DescribeFolder(options.path + "/" + std::string(Name(part)),
+                                           dataset->class_names(), options.read));
+      out << facts;
+    }
+    if (!options.read) continue;
+    const int64_t of_part = ReadAll(*dataset, part, out);
+    if (of_part == 0) out << "  all of them can be read\n";
+    bad += of_part;
+  }
+  if (bad == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(options.dataset, ": ", Counted(bad, "sample"), " cannot be read"));
+}
+
+}  // namespace
+
+absl::Status CheckDataset(const CheckOptions& options, std::ostream& out) {
+  const std::vector<std::string_view> names = SplitList(FindOption("dataset")->words);
+  if (std::ranges::find(names, options.dataset) == names.end()) {
+    return UsageError(
+        absl::StrCat("--dataset=", options.dataset, ": must be one of: ",
+                     absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", "),
+                     DidYouMean(options.dataset, names)));
+  }
+  if (options.dataset == "synthetic") {
+    out << options.dataset << ": has no files\n";
+    return absl::OkStatus();
+  }
+  if (options.path.empty()) return UsageError("--dataset-path: missing; where are the files?");
+  DTNN_ASSIGN_OR_RETURN(const FilesReport files,
+                        CheckFiles(options.dataset, options.path, options.read));
+  out << options.dataset << " in " << options.path << "\n";
+  const int64_t wrong = PrintFiles(files, out);
+  const absl::Status samples = wrong == 0 ? CheckSamples(options, out) : absl::OkStatus();
+  if (wrong > 0 || !samples.ok()) out << files.how_to_get << "\n";
+  if (wrong == 0) return samples;
+  return absl::FailedPreconditionError(absl::StrCat(
+      options.dataset, ": ", wrong, " of ", Counted(int64_t(files.files.size()), "file"),
+      wrong == 1 ? " is" : " are", " missing or wrong"));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/convert_imagenet/run.h"
+#include "apps/exit_code.h"
+#include "data/imagenet_npz.h"
+#include "data/split.h"
+#include "data/testing/archives.h"
+#include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
+#include "data/testing/matlab_files.h"
+#include "data/tf_example.h"
+#include "data/tf_record.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FlatJpeg;
+using ::testing::HasSubstr;
+using testing::TarBytes;
+using ::testing::UnorderedElementsAre;
+using testing::WriteFile;
+using Bytes = std::vector<uint8_t>;
+
+// The red of every image is its label.
+Bytes Records(const std::vector<uint8_t>& labels) {
+  Bytes bytes;
+  for (const uint8_t label : labels) {
+    const Bytes record =
+        TfRecordBytes(ImageExampleBytes({FlatJpeg(20 + label, 30, {label, 0, 0}), label}));
+    bytes.insert(bytes.end(), record.begin(), record.end());
+  }
+  return bytes;
+}
+
+std::string Input() {
+  const std::string folder = testing::NewFolder("convert_input");
+  WriteFile(folder, "train-00000-of-00002", Records({7, 100}));
+  WriteFile(folder, "train-00001-of-00002", Records({30}));
+  WriteFile(folder, "validation-00000-of-00001", Records({50}));
+  WriteFile(folder, "train-notes.txt", Bytes{1});
+  return folder;
+}
+
+std::string Output() { return testing::NewFolder("convert_output") + "/new"; }
+
+std::string Converted(const ConvertOptions& options) {
+  std::ostringstream out;
+  const absl::Status status = ConvertImagenet(options, out);
+  EXPECT_TRUE(status.ok()) << status;
+  return out.str();
+}
+
+std::string Error(const ConvertOptions& options) {
+  std::ostringstream out;
+  return std::string(ConvertImagenet(options, out).message());
+}
+
+// Labels from 1; checks that the images are those of the labels.
+std::vector<int> Labels(const std::string& folder, Part part, int64_t scale = 1) {
+  const bool train = part == Part::kTrain;
+  const auto imagenet =
+      OpenImagenetNpz({.train = train ? folder : "", .test = train ? "" : folder}).value();
+  const int64_t n = imagenet->size(part);
+  const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{n, 224, 224, 3}).value();
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{n}).value();
+  const absl::Status status = imagenet->Read(part, AllIndices(n), TensorFormat::kNHWC, x, targets);
+  EXPECT_TRUE(status.ok()) << status;
+  std::vector<int> labels;
+  for (int64_t i = 0; i < n; ++i) {
+    const int label = targets.data<int32_t>()[i] + 1;
+    EXPECT_NEAR(x.data<float>()[i * 224 * 224 * 3 + 2] + 123.68, double(label * scale), 2);
+    labels.push_back(label);
+  }
+  return labels;
+}
+
+TEST(ConvertImagenetTest, RecordFilesBecomeNpzFilesOfTheSameName) {
+  for (const int threads : {1, 2}) {
+    SetNumThreads(threads);
+    const std::string output = Output();
+    const std::string log = Converted({.input = Input(), .output = output});
+    EXPECT_THAT(log, HasSubstr("train-00000-of-00002.npz: 2 images ("));
+    EXPECT_THAT(log, HasSubstr("3 files with 4 images written to " + output +
+                               ", 0 files were there already\n"));
+    EXPECT_THAT(Labels(output, Part::kTrain), ElementsAre(7, 100, 30));
+    EXPECT_THAT(Labels(output, Part::kTest), ElementsAre(50));
+  }
+}
+
+TEST(ConvertImagenetTest, GoesOnWhereItWasStopped) {
+  const std::string input = Input(), output = Output();
+  Converted({.input = input, .output = output, .stored = true});
+  std::filesystem::remove(output + "/train-00000-of-00002.npz");
+  WriteFile(output, "train-00001-of-00002.npz", Bytes{'P', 'K'});  // not one that we wrote
+  EXPECT_THAT(
+      Converted({.input = input, .output = output}),
+      HasSubstr("2 files with 3 images written to " + output + ", 1 file was there already\n"));
+  EXPECT_THAT(Labels(output, Part::kTrain), ElementsAre(7, 100, 30));
+}
+
+TEST(ConvertImagenetTest, PartsAreChosen) {
+  const std::string output = Output();
+  EXPECT_THAT(Converted({.input = Input(), .output = output, .part = "validation"}),
+              HasSubstr("1 file with 1 image written"));
+  EXPECT_FALSE(std::filesystem::exists(output + "/train-00000-of-00002.npz"));
+}
+
+TEST(ConvertImagenetTest, DamagedRecordsAreNamedAndLeaveNoFile) {
+  const std::string input = Input(), output = Output();
+  Bytes records = Records({1, 2});
+  records.erase(records.end() - 3, records.end());
+  const std::string path = WriteFile(input, "train-00000-of-00002", records);
+  EXPECT_EQ(Error({.input = input, .output = output}),
+            path + ", record 1: the file ends within it; is it complete?");
+  EXPECT_FALSE(std::filesystem::exists(output + "/train-00000-of-00002.npz"));
+  WriteFile(input, "train-00000-of-00002",
+            TfRecordBytes(ImageExampleBytes({FlatJpeg(8, 8, {1, 1, 1}), 1001})));
+  EXPECT_EQ(Error({.input = input, .output = output}),
+            path + ", record 0: its class is 1001, expected 1 to 1000");
+}
+
+TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
+  const std::string input = testing::NewFolder("convert_archives"), output = Output();
+  const auto images = [](uint8_t label, int count) {
+    std::vector<testing::Member> members;
+    for (int i = 0; i < count; ++i) {
+      members.push_back(
+          {std::to_string(i) + ".JPEG", FlatJpeg(16, 20, {uint8_t(60 * label), 0, 0})});
+    }
+    return TarBytes(members);
+  };
+  WriteFile(input, "ILSVRC2012_img_train.tar",
+            TarBytes({{"n02.tar", images(2, 4)}, {"n01.tar", images(1, 3)}}));
+  WriteFile(input, "ILSVRC2012_img_val.tar", images(2, 2));
+  std::filesystem::create_directories(input + "/ILSVRC2012_devkit_t12/data");
+  WriteFile(input + "/ILSVRC2012_devkit_t12/data", "meta.mat",
+            testing::SynsetBytes({{1, "n02", "b"}, {2, "n01", "a"}}));
+  WriteFile(input + "/ILSVRC2012_devkit_t12/data", "ILSVRC2012_validation_ground_truth.txt",
+            Bytes{'1', '\n', '1', '\n'});
+  Converted({.input = input, .output = output, .train_files = 2, .validation_files = 1});
+  EXPECT_TRUE(std::filesystem::exists(output + "/train-00001-of-00002.npz"));
+  const std::vector<int> labels = Labels(output, Part::kTrain, 60);
+  EXPECT_THAT(labels, UnorderedElementsAre(1, 1, 1, 2, 2, 2, 2));
+  EXPECT_FALSE(std::is_sorted(labels.begin(), labels.end()));
+  EXPECT_THAT(Labels(output, Part::kTest, 60), ElementsAre(2, 2));
+}
+
+TEST(ConvertImagenetTest, WrongUseIsSaid) {
+  std::ostringstream out;
+  EXPECT_EQ(ExitCodeOf(ConvertImagenet({}, out)), kExitUsage);
+  EXPECT_THAT(Error({.input = "/nowhere", .output = "x"}), HasSubstr("there is no such folder"));
+  EXPECT_THAT(Error({.input = Input(), .output = Output(), .part = "test"}),
+              HasSubstr("expected all, train or validation"));
+  EXPECT_THAT(Error({.input = testing::NewFolder("empty"), .output = Output()}),
+              HasSubstr("holds neither TFRecord files"));
+}
+
+int ExitCode(const std::string& arguments) {
+  return std::system(("apps/convert_imagenet/convert_imagenet " + arguments + " > /dev/null 2>&1")
+                         .c_str()) >>
+         8;
+}
+
+TEST(ConvertImagenetTest, ProgramAnswersWithExitCodes) {
+  EXPECT_EQ(ExitCode("--help"), 0);
+  EXPECT_EQ(ExitCode(""), 2);
+  EXPECT_EQ(ExitCode("--inptu=x"), 2);
+  EXPECT_EQ(ExitCode("--input=" + testing::NewFolder("empty") + " --output=" + Output()), 1);
+  EXPECT_EQ(ExitCode("--input=" + Input() + " --output=" + Output()), 0);
+}
+
+}  // namespace
+}  // namespace dtnn

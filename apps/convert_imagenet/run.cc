@@ -1,0 +1,218 @@
+#include "apps/convert_imagenet/run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/counted.h"
+#include "apps/exit_code.h"
+#include "data/imagenet_archives.h"
+#include "data/imagenet_shard.h"
+#include "data/shuffle.h"
+#include "data/tf_example.h"
+#include "data/tf_record.h"
+#include "tensor/parallel_for.h"
+#include "tensor/philox.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One file to be written.
+struct Job {
+  std::string output;
+  int64_t expected_images = 1251;
+  std::function<absl::Status(ImagenetShard&)> fill;
+};
+
+absl::Status AddRecords(const std::string& path, ImagenetShard& shard) {
+  DTNN_ASSIGN_OR_RETURN(TfRecordReader reader, TfRecordReader::Open(path));
+  std::vector<uint8_t> record;
+  for (;;) {
+    DTNN_ASSIGN_OR_RETURN(const bool more, reader.Next(record));
+    if (!more) return absl::OkStatus();
+    const std::string place = reader.Place();
+    DTNN_ASSIGN_OR_RETURN(const LabelledImage image, ParseImageExample(record, place));
+    DTNN_RETURN_IF_ERROR(shard.Add(image.encoded, image.label, place));
+  }
+}
+
+// "train-00000-of-01024": no ending.
+bool IsRecordFile(const std::string& name, const std::string& part) {
+  return name.starts_with(part + "-") && name.find("-of-") != std::string::npos &&
+         name.find('.') == std::string::npos;
+}
+
+std::vector<Job> RecordJobs(const ConvertOptions& options, const std::string& part) {
+  std::vector<Job> jobs;
+  for (const fs::path& folder : {fs::path(options.input), fs::path(options.input) / part}) {
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      if (!IsRecordFile(name, part)) continue;
+      const std::string input = at->path().string();
+      jobs.push_back({(fs::path(options.output) / (name + ".npz")).string(), 1251,
+                      [input](ImagenetShard& shard) { return AddRecords(input, shard); }});
+    }
+  }
+  std::sort(jobs.begin(), jobs.end(),
+            [](const Job& a, const Job& b) { return a.output < b.output; });
+  return jobs;
+}
+
+// `files` lives as long as the jobs.
+std::vector<Job> ArchiveJobs(const ConvertOptions& options, const std::string& part,
+                             const LabelledFiles& files, int64_t count) {
+  const int64_t images = files.files.size();
+  auto order = std::make_shared<std::vector<int64_t>>(size_t(images));
+  std::iota(order->begin(), order->end(), 0);
+  // The archive is sorted by class; a file of one class alone could not be trained from in order.
+  if (part == "train") Shuffle(Philox(0, StreamId(RandomPurpose::kShuffle)), *order);
+  std::vector<Job> jobs;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t begin = images * i / count, end = images * (i + 1) / count;
+    const std::string name = absl::StrFormat("%s-%05d-of-%05d.npz", part, i, count);
+    jobs.push_back({(fs::path(options.output) / name).string(), end - begin,
+                    [&files, order, begin, end](ImagenetShard& shard) {
+                      std::vector<uint8_t> bytes;
+                      for (int64_t at = begin; at < end; ++at) {
+                        const int64_t file = (*order)[size_t(at)];
+                        DTNN_RETURN_IF_ERROR(files.files.Read(file, bytes));
+                        DTNN_RETURN_IF_ERROR(shard.Add(bytes, files.labels[size_t(file)] + 1,
+                                                       files.files.Name(file)));
+                      }
+                      return absl::OkStatus();
+                    }});
+  }
+  return jobs;
+}
+
+class Conversion {
+ public:
+  Conversion(const ConvertOptions& options, std::ostream& out) : options_(options), out_(out) {}
+
+  absl::Status Run(const std::vector<Job>& jobs) {
+    total_ = int64_t(jobs.size());
+    std::atomic<size_t> next = 0;  // whoever is free takes the next one
+    ParallelThreads(NumThreads(), [&](int) {
+      for (size_t i = next++; i < jobs.size() && !failed_; i = next++) Convert(jobs[i]);
+    });
+    if (status_.ok()) {
+      out_ << absl::StrCat(Counted(written_, "file"), " with ", Counted(images_, "image"),
+                           " written to ", options_.output, ", ", Counted(kept_, "file"),
+                           kept_ == 1 ? " was" : " were", " there already\n");
+    }
+    return status_;
+  }
+
+ private:
+  void Convert(const Job& job) {
+    std::error_code error;
+    if (fs::exists(job.output, error) && CountImagenetShard(job.output).ok()) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++kept_;
+      return;
+    }
+    const absl::StatusOr<int64_t> images = Write(job);
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!images.ok()) {
+      if (status_.ok()) status_ = images.status();
+      failed_ = true;
+      return;
+    }
+    ++written_;
+    images_ += *images;
+    out_ << absl::StrCat(fs::path(job.output).filename().string(), ": ", Counted(*images, "image"),
+                         " (", written_ + kept_, " of ", Counted(total_, "file"), ")\n");
+    out_.flush();
+  }
+
+  absl::StatusOr<int64_t> Write(const Job& job) const {
+    DTNN_ASSIGN_OR_RETURN(ImagenetShard shard, ImagenetShard::Create(job.expected_images));
+    DTNN_RETURN_IF_ERROR(job.fill(shard));
+    DTNN_RETURN_IF_ERROR(shard.Write(
+        job.output, options_.stored ? NpzCompression::kStored : NpzCompression::kDeflated));
+    return shard.size();
+  }
+
+  const ConvertOptions& options_;
+  std::ostream& out_;
+  std::mutex mutex_;
+  std::atomic<bool> failed_ = false;
+  int64_t total_ = 0, written_ = 0, kept_ = 0, images_ = 0;
+  absl::Status status_;
+};
+
+absl::Status Check(const ConvertOptions& options) {
+  std::error_code error;
+  if (options.input.empty() || options.output.empty()) {
+    return UsageError("--input and --output: both folders are needed (--help says more)");
+  }
+  if (!fs::is_directory(options.input, error)) {
+    return UsageError(absl::StrCat("--input=", options.input, ": there is no such folder"));
+  }
+  if (options.part != "all" && options.part != "train" && options.part != "validation") {
+    return UsageError(absl::StrCat("--part=", options.part, ": expected all, train or validation"));
+  }
+  if (fs::create_directories(options.output, error); error) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(options.output, ": cannot be created: ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ConvertImagenet(const ConvertOptions& options, std::ostream& out) {
+  DTNN_RETURN_IF_ERROR(Check(options));
+  const auto wanted = [&](const char* part) {
+    return options.part == "all" || options.part == part;
+  };
+  const auto archive = [&](const char* part, const char* name) {
+    std::error_code error;
+    const bool found = wanted(part) && fs::exists(fs::path(options.input) / name, error);
+    return found ? options.input : std::string();
+  };
+  std::vector<Job> jobs;
+  const auto add = [&](std::vector<Job> more) {
+    jobs.insert(jobs.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  };
+  for (const char* part : {"train", "validation"}) {
+    if (wanted(part)) add(RecordJobs(options, part));
+  }
+  ImagenetArchives archives;
+  if (jobs.empty()) {
+    const std::string train = archive("train", kImagenetTrainTar);
+    const std::string validation = archive("validation", kImagenetValidationTar);
+    if (train.empty() && validation.empty()) {
+      return absl::NotFoundError(
+          absl::StrCat(options.input,
+                       ": holds neither TFRecord files (train-00000-of-01024, "
+                       "validation-00000-of-00128, ...) nor ",
+                       kImagenetTrainTar, " or ", kImagenetValidationTar));
+    }
+    DTNN_ASSIGN_OR_RETURN(archives, IndexImagenet(train, validation));
+    if (!train.empty()) {
+      add(ArchiveJobs(options, "train", archives.train, options.train_files));
+    }
+    if (!validation.empty()) {
+      add(ArchiveJobs(options, "validation", archives.validation, options.validation_files));
+    }
+  }
+  return Conversion(options, out).Run(jobs);
+}
+
+}  // namespace dtnn

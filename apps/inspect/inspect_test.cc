@@ -1,0 +1,101 @@
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/exit_code.h"
+#include "apps/inspect/run.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/context.h"
+#include "models/checkpoint.h"
+#include "models/zoo/zoo.h"
+#include "tensor/array_file.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TensorOf;
+
+struct Outcome {
+  absl::Status status;
+  std::string out, errors;
+};
+
+Outcome Inspect(const std::vector<std::string>& files, const std::string& format = "text") {
+  std::ostringstream out, errors;
+  const absl::Status status = InspectFiles(files, format, out, errors);
+  return {status, out.str(), errors.str()};
+}
+
+std::string Path(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+
+TEST(InspectTest, EveryArrayHasItsRange) {
+  for (const char* name : {"ranges.npz", "ranges.safetensors"}) {
+    const Tensor x = TensorOf(DType::kFloat32, Shape{2, 2}, {-1.5, 3, NAN, 0.75});
+    const Tensor nothing = TensorOf(DType::kFloat64, Shape{1}, {INFINITY});
+    ASSERT_TRUE(
+        WriteArrayFile(Path(name), {{"x", x}, {"none", nothing}}, {{"__model__", "some"}}).ok());
+    const Outcome text = Inspect({Path(name)});
+    ASSERT_TRUE(text.status.ok()) << text.errors;
+    EXPECT_THAT(text.out, HasSubstr("  __model__: some\n"));
+    EXPECT_THAT(text.out, HasSubstr("  x      float32  (2, 2)                        -1.5          "
+                                    "   3          0.75          1\n"));
+    const Outcome json = Inspect({Path(name)}, "json");
+    EXPECT_THAT(json.out, HasSubstr("\"tags\": {\"__model__\": \"some\"}"));
+    EXPECT_THAT(json.out,
+                HasSubstr("{\"key\": \"x\", \"dtype\": \"float32\", \"shape\": \"(2, 2)\", "
+                          "\"elements\": 4, \"min\": -1.5, \"max\": 3, \"mean\": 0.75, "
+                          "\"not_finite\": 1}"));
+    EXPECT_THAT(json.out, HasSubstr("\"min\": null, \"max\": null, \"mean\": null, "
+                                    "\"not_finite\": 1}"));
+  }
+}
+
+TEST(InspectTest, CheckpointsSayWhereTheirRunStands) {
+  auto context = *DeviceContext::Create(Device::Cpu());
+  const Graph graph = *BuildModel("simplemlp", {.sample = ImageExtents{2, 2, 1}, .classes = 3});
+  auto store = *ParameterStore::Create(graph, *context, DType::kFloat32, 1);
+  ASSERT_TRUE(store->AllocateForTraining(*context, 1).ok());
+  RunState run = {.optimizer = "sgd"};
+  run.training = {.epoch = 4, .step_in_epoch = 7, .steps_done = 47, .learning_rate = 0.125};
+  run.training.schedulers["early_stopping"] = {0.5, 2};
+  const std::string path = Path("checkpoint.npz");
+  ASSERT_TRUE(SaveCheckpoint(path, graph, *store, *context, run).ok());
+  const Outcome text = Inspect({path});
+  ASSERT_TRUE(text.status.ok()) << text.errors;
+  EXPECT_THAT(text.out, HasSubstr("  checkpoint: epoch 5, 7 steps of it done, 47 updates of all; "
+                                  "optimizer sgd, learning rate 0.125, seed 0\n"
+                                  "  scheduler early_stopping: 0.5, 2\n"));
+  const Outcome json = Inspect({path}, "json");
+  EXPECT_THAT(json.out, HasSubstr("\"checkpoint\": {\"epoch\": 4, \"step_in_epoch\": 7, "
+                                  "\"steps_done\": 47, \"learning_rate\": 0.125, "));
+  EXPECT_THAT(json.out, HasSubstr("\"schedulers\": {\"early_stopping\": [0.5, 2]}}"));
+}
+
+TEST(InspectTest, BrokenFilesAreNamedAndTheOthersShown) {
+  const std::string good = Path("good.npz"), bad = Path("bad.npz"), cut = Path("cut.npz");
+  ASSERT_TRUE(WriteArrayFile(good, {{"x", TensorOf(DType::kFloat32, Shape{1}, {1})}}, {}).ok());
+  std::ofstream(bad) << "no archive";
+  std::ostringstream bytes;
+  bytes << std::ifstream(good).rdbuf();
+  std::ofstream(cut) << bytes.str().substr(0, bytes.str().size() - 30);
+  const Outcome outcome = Inspect({bad, cut, good, Path("none.npz"), "x.txt"});
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
+  EXPECT_EQ(outcome.status.message(), "4 of 5 files cannot be read");
+  for (const std::string& name : {bad, cut, Path("none.npz"), std::string("x.txt")}) {
+    EXPECT_THAT(outcome.errors, HasSubstr("inspect: " + name));
+  }
+  EXPECT_TRUE(outcome.out.starts_with(good + "\n")) << outcome.out;
+}
+
+TEST(InspectTest, WrongUseIsSaid) {
+  EXPECT_EQ(ExitCodeOf(Inspect({}).status), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(Inspect({"x.npz"}, "xml").status), kExitUsage);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,185 @@
+#include "apps/inspect/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "apps/counted.h"
+#include "apps/exit_code.h"
+#include "apps/json_text.h"
+#include "models/checkpoint.h"
+#include "tensor/array_file.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+struct Array {
+  std::string key, dtype, shape;
+  int64_t elements = 0, not_finite = 0;
+  double least = NAN, most = NAN, mean = NAN;  // of the finite values
+};
+
+struct Contents {
+  std::vector<std::pair<std::string, std::string>> tags;
+  std::vector<Array> arrays;
+  std::optional<CheckpointInfo> checkpoint;
+};
+
+template <typename T>
+void Measure(const Tensor& tensor, Array& array) {
+  double sum = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < array.elements; ++i) {
+    const double value = double(tensor.data<T>()[i]);
+    if (!std::isfinite(value)) continue;
+    array.least = finite == 0 ? value : std::min(array.least, value);
+    array.most = finite == 0 ? value : std::max(array.most, value);
+    sum += value;
+    ++finite;
+  }
+  array.not_finite = array.elements - finite;
+  if (finite > 0) array.mean = sum / double(finite);
+}
+
+Array Describe(const std::string& key, const Tensor& tensor) {
+  Array array = {.key = key,
+                 .dtype = std::string(Name(tensor.dtype())),
+                 .shape = tensor.shape().ToString(),
+                 .elements = tensor.num_elements()};
+  switch (tensor.dtype()) {
+    case DType::kUint8:
+      Measure<uint8_t>(tensor, array);
+      break;
+    case DType::kInt32:
+      Measure<int32_t>(tensor, array);
+      break;
+    case DType::kInt64:
+      Measure<int64_t>(tensor, array);
+      break;
+    case DType::kFloat32:
+      Measure<float>(tensor, array);
+      break;
+    case DType::kFloat64:
+      Measure<double>(tensor, array);
+      break;
+  }
+  return array;
+}
+
+absl::StatusOr<Contents> Read(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  Contents contents;
+  if (IsCheckpoint(file)) {
+    DTNN_ASSIGN_OR_RETURN(contents.checkpoint, ReadCheckpointInfo(file));
+  }
+  constexpr std::string_view kTags[] = {"__model__", "__format__", "__dtype__"};
+  for (const std::string_view tag : kTags) {
+    DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> text, file.Text(tag));
+    if (text.has_value()) contents.tags.emplace_back(tag, *text);
+  }
+  for (const std::string& key : file.names()) {
+    if (key == "__state__" || std::ranges::count(kTags, key) > 0) continue;
+    DTNN_ASSIGN_OR_RETURN(const Tensor tensor, file.Read(key));
+    contents.arrays.push_back(Describe(key, tensor));
+  }
+  return contents;
+}
+
+std::string Text(const Contents& contents) {
+  std::string text;
+  for (const auto& [tag, value] : contents.tags) {
+    absl::StrAppend(&text, "  ", tag, ": ", OneLine(value), "\n");
+  }
+  if (contents.checkpoint.has_value()) {
+    const TrainingState& run = contents.checkpoint->training;
+    absl::StrAppend(&text, "  checkpoint: epoch ", run.epoch + 1, ", ",
+                    Counted(run.step_in_epoch, "step"), " of it done, ",
+                    Counted(run.steps_done, "update"), " of all; optimizer ",
+                    OneLine(contents.checkpoint->optimizer), ", learning rate ",
+                    JsonNumber(run.learning_rate), ", seed ", run.random_seed, "\n");
+    for (const auto& [scheduler, state] : run.schedulers) {
+      absl::StrAppend(&text, "  scheduler ", OneLine(scheduler), ": ", absl::StrJoin(state, ", "),
+                      "\n");
+    }
+  }
+  size_t width = 5;
+  for (const Array& array : contents.arrays) width = std::max(width, OneLine(array.key).size());
+  absl::StrAppendFormat(&text, "  %-*s  %-8s %-20s %13s %13s %13s %10s\n", int(width), "array",
+                        "dtype", "shape", "min", "max", "mean", "not finite");
+  for (const Array& array : contents.arrays) {
+    absl::StrAppendFormat(&text, "  %-*s  %-8s %-20s %13.6g %13.6g %13.6g %10d\n", int(width),
+                          OneLine(array.key), array.dtype, array.shape, array.least, array.most,
+                          array.mean, array.not_finite);
+  }
+  return text;
+}
+
+std::string Json(const std::string& path, const Contents& contents) {
+  std::vector<std::string> tags, arrays;
+  for (const auto& [tag, value] : contents.tags) {
+    tags.push_back(absl::StrCat(JsonText(tag), ": ", JsonText(value)));
+  }
+  for (const Array& array : contents.arrays) {
+    arrays.push_back(absl::StrCat(
+        "{\"key\": ", JsonText(array.key), ", \"dtype\": \"", array.dtype, "\", \"shape\": \"",
+        array.shape, "\", \"elements\": ", array.elements, ", \"min\": ", JsonNumber(array.least),
+        ", \"max\": ", JsonNumber(array.most), ", \"mean\": ", JsonNumber(array.mean),
+        ", \"not_finite\": ", array.not_finite, "}"));
+  }
+  std::string json =
+      absl::StrCat("{\"file\": ", JsonText(path), ", \"tags\": {", absl::StrJoin(tags, ", "), "}");
+  if (contents.checkpoint.has_value()) {
+    const TrainingState& run = contents.checkpoint->training;
+    std::vector<std::string> schedulers;
+    for (const auto& [scheduler, state] : run.schedulers) {
+      std::vector<std::string> numbers;
+      for (const double number : state) numbers.push_back(JsonNumber(number));
+      schedulers.push_back(
+          absl::StrCat(JsonText(scheduler), ": [", absl::StrJoin(numbers, ", "), "]"));
+    }
+    absl::StrAppend(&json, ", \"checkpoint\": {\"epoch\": ", run.epoch,
+                    ", \"step_in_epoch\": ", run.step_in_epoch,
+                    ", \"steps_done\": ", run.steps_done,
+                    ", \"learning_rate\": ", JsonNumber(run.learning_rate),
+                    ", \"random_seed\": ", run.random_seed,
+                    ", \"optimizer\": ", JsonText(contents.checkpoint->optimizer),
+                    ", \"schedulers\": {", absl::StrJoin(schedulers, ", "), "}}");
+  }
+  return absl::StrCat(json, ", \"arrays\": [", absl::StrJoin(arrays, ", "), "]}\n");
+}
+
+}  // namespace
+
+absl::Status InspectFiles(std::span<const std::string> files, const std::string& format,
+                          std::ostream& out, std::ostream& errors) {
+  if (format != "text" && format != "json") {
+    return UsageError(absl::StrCat("--format=", format, ": expected text or json"));
+  }
+  if (files.empty()) return UsageError("which files? (--help shows all)");
+  size_t broken = 0;
+  for (const std::string& path : files) {
+    const absl::StatusOr<Contents> contents = Read(path);
+    if (!contents.ok()) {
+      ++broken;
+      ReportStatus(contents.status(), "inspect", errors);
+    } else if (format == "json") {
+      out << Json(path, *contents);
+    } else {
+      out << path << "\n" << Text(*contents);
+    }
+  }
+  if (broken == 0) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be read"));
+}
+
+}  // namespace dtnn

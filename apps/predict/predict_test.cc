@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/exit_code.h"
+#include "apps/predict/run.h"
+#include "apps/testing/process.h"
+#include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::WriteFile;
+
+struct Outcome {
+  absl::Status status;
+  std::string out, errors;
+};
+
+Outcome Ask(const PredictOptions& options, const std::vector<std::string>& paths) {
+  std::ostringstream out, errors;
+  const absl::Status status = Predict(options, paths, out, errors);
+  return {status, out.str(), errors.str()};
+}
+
+testing::Bytes Text(std::string_view text) { return {text.begin(), text.end()}; }
+
+// A network that was trained by the launcher to tell dark images from bright ones.
+class PredictTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root_ = testing::NewFolder("predict");
+    for (const char* part : {"/train", "/test"}) {
+      for (const bool bright : {false, true}) {
+        const std::string folder = root_ + part + (bright ? "/bright" : "/dark");
+        std::filesystem::create_directories(folder);
+        for (int i = 0; i < 10; ++i) {
+          const uint8_t grey = uint8_t((bright ? 200 : 20) + i);
+          WriteFile(folder, std::to_string(i), testing::FlatJpeg(12 + i, 14, {grey, grey, grey}));
+        }
+      }
+    }
+    weights_ = root_ + "/checkpoints/checkpoint-80.npz";
+    const testing::Outcome trained = testing::Launch(
+        "apps/benchmark",
+        "--model=simplemlp --dataset=folder --dataset-path=" + root_ +
+            " --transform-resize --transform-resize-size=8 --batch-size=4 --num-epochs=20 "
+            "--schedulers= --normalize --checkpoint-dir=" +
+            root_ + "/checkpoints");
+    ASSERT_EQ(trained.exit_code, 0) << trained.text;
+    ASSERT_TRUE(std::filesystem::exists(weights_)) << trained.text;
+  }
+  static PredictOptions Options() {
+    return {.weights = weights_,
+            .input_shape = "3,8,8",
+            .class_names = root_,
+            .normalize = true,
+            .batch = 3};
+  }
+  static inline std::string root_, weights_;
+};
+
+TEST_F(PredictTest, TellsTheClassesOfAFolder) {
+  const Outcome outcome = Ask(Options(), {root_ + "/test"});
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  std::istringstream lines(outcome.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const std::string name = count < 10 ? "bright" : "dark";
+    EXPECT_THAT(line, HasSubstr("/test/" + name + "/" + std::to_string(count % 10) + ": " + name));
+  }
+  EXPECT_EQ(count, 20);
+}
+
+TEST_F(PredictTest, NormalisationsOfBothKindsAgree) {
+  PredictOptions options = Options();
+  options.format = "csv";
+  options.top = 2;
+  const Outcome one = Ask(options, {root_ + "/test/dark/3"});
+  ASSERT_TRUE(one.status.ok()) << one.status;
+  EXPECT_TRUE(one.out.starts_with("file,rank,class,probability\n" + root_ + "/test/dark/3,1,dark,"))
+      << one.out;
+  options.normalize = false;
+  options.std = "0.266666666666666666,0.266666666666666666,0.266666666666666666";
+  options.mean = "0.45,0.45,0.45";
+  EXPECT_EQ(Ask(options, {root_ + "/test/dark/3"}).out, one.out);
+  options.normalize = true;
+  EXPECT_EQ(ExitCodeOf(Ask(options, {root_}).status), kExitUsage);
+}
+
+TEST_F(PredictTest, ABrokenFileIsNamedAndTheOthersAreAnswered) {
+  const std::string broken = WriteFile(root_, "broken", testing::Bytes{1, 2, 3});
+  const std::vector<std::string> files = {broken, root_ + "/test/dark/1", root_ + "/none",
+                                          root_ + "/test/bright/1", root_ + "/test/dark/2"};
+  const Outcome text = Ask(Options(), files);
+  EXPECT_EQ(ExitCodeOf(text.status), kExitFailed);
+  EXPECT_EQ(text.status.message(), "2 of 5 files cannot be read");
+  EXPECT_THAT(text.errors, HasSubstr("predict: " + broken + ": "));
+  EXPECT_THAT(text.errors, HasSubstr("predict: " + root_ + "/none: "));
+  EXPECT_EQ(std::ranges::count(text.out, '\n'), 3);
+  PredictOptions options = Options();
+  options.format = "json";
+  const std::string json = Ask(options, files).out;
+  EXPECT_TRUE(json.starts_with("[\n{\"file\": ")) << json;
+  EXPECT_TRUE(json.ends_with("}]}\n]\n")) << json;
+  EXPECT_THAT(json, HasSubstr("\"error\": "));
+  EXPECT_THAT(json, HasSubstr("\"predictions\": [{\"class\": \"bright\", \"index\": 0, "));
+  EXPECT_EQ(std::ranges::count(json, '\n'), 7);
+}
+
+TEST_F(PredictTest, CsvQuotesNamesThatHoldItsOwnCharacters) {
+  const std::string folder = testing::NewFolder("predict_csv");
+  const std::string file =
+      WriteFile(folder, "a, \"b\".jpg", testing::FlatJpeg(8, 8, {205, 205, 205}));
+  WriteFile(folder, "names", Text("bright, even \"very\"\ndark\n"));
+  PredictOptions options = Options();
+  options.format = "csv";
+  options.class_names = folder + "/names";
+  EXPECT_THAT(Ask(options, {file}).out,
+              HasSubstr("\n\"" + folder + "/a, \"\"b\"\".jpg\",1,\"bright, even \"\"very\"\"\","));
+}
+
+TEST_F(PredictTest, OnlyTheMiddleIsSeenWhereThatIsAsked) {
+  // A bright square of half the side in a dark image.
+  testing::Bytes framed(64 * 64 * 3, 20);
+  for (size_t y = 16; y < 48; ++y) {
+    std::fill_n(framed.begin() + ptrdiff_t(y * 64 + 16) * 3, 32 * 3, 205);
+  }
+  const testing::Bytes flat(64 * 64 * 3, 205);
+  const std::string folder = testing::NewFolder("predict_crop");
+  const std::string one = WriteFile(folder, "a", testing::EncodePng(64, 64, framed));
+  const std::string other = WriteFile(folder, "b", testing::EncodePng(64, 64, flat));
+  PredictOptions options = Options();
+  options.format = "csv";
+  const auto answer = [&](const std::string& file, const char* crop) {
+    options.crop = crop;
+    const std::string text = Ask(options, {file}).out;
+    return text.substr(text.find(",1,"));
+  };
+  EXPECT_EQ(answer(one, "0.5"), answer(other, "1"));
+  EXPECT_EQ(answer(other, "0.5"), answer(other, "1"));
+  EXPECT_NE(answer(one, "1"), answer(other, "1"));
+}
+
+// The same weights behind another last layer.
+TEST_F(PredictTest, TheLossOfTrainingSaysWhatNumbersMean) {
+  const std::vector<std::string> files = {root_ + "/test/bright/1"};
+  PredictOptions options = Options();
+  options.top = 2;
+  options.format = "csv";
+  const auto sum = [&] {
+    const std::string text = Ask(options, files).out;
+    EXPECT_THAT(text, HasSubstr(",1,bright,")) << "the order stays";
+    const size_t first = text.find(",1,bright,"), second = text.find(",2,dark,");
+    return std::stod(text.substr(first + 10)) + std::stod(text.substr(second + 8));
+  };
+  EXPECT_NEAR(sum(), 1, 1e-5);
+  options.loss_func = "binary_cross_entropy";
+  EXPECT_GT(std::abs(sum() - 1), 1e-5);
+  options.format = "text";
+  EXPECT_THAT(Ask(options, files).out, HasSubstr(" %"));
+  options.loss_func = "mse";
+  EXPECT_THAT(Ask(options, files).out, ::testing::Not(HasSubstr("%")));
+  options.loss_func = "none";
+  EXPECT_EQ(ExitCodeOf(Ask(options, files).status), kExitUsage);
+}
+
+TEST_F(PredictTest, TheBatchChangesNothing) {
+  PredictOptions options = Options();
+  options.format = "csv";
+  const std::string expected = Ask(options, {root_ + "/test"}).out;
+  for (const int64_t batch : {1, 7, 64}) {
+    options.batch = batch;
+    EXPECT_EQ(Ask(options, {root_ + "/test"}).out, expected);
+  }
+}
+
+TEST_F(PredictTest, ModelsAreListed) {
+  const testing::Outcome list = testing::Launch("apps/predict/predict", "--model=list");
+  EXPECT_EQ(list.exit_code, kExitDone);
+  EXPECT_EQ(list.text, testing::Launch("apps/benchmark", "--model=list").text);
+}
+
+TEST_F(PredictTest, WrongUseIsSaid) {
+  EXPECT_EQ(ExitCodeOf(Ask(Options(), {}).status), kExitUsage);
+  const auto refused = [](void (*change)(PredictOptions&)) {
+    PredictOptions options = Options();
+    change(options);
+    return ExitCodeOf(Ask(options, {root_ + "/test"}).status);
+  };
+  EXPECT_EQ(refused([](PredictOptions& o) { o.weights = ""; }), kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.format = "xml"; }), kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = "3,8"; }), kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.crop = "0"; }), kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.dataset = "folder"; }), kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) {
+              o.normalize = false;
+              o.std = "0";
+            }),
+            kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.model = "none"; }), kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = "3,9,9"; }), kExitFailed);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,75 @@
+#include "apps/ranks/all_ranks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "apps/benchmark_run.h"
+#include "apps/exit_code.h"
+#include "apps/interrupt.h"
+#include "apps/ranks/rank_process.h"
+#include "apps/ranks/ranks.h"
+
+namespace dtnn {
+namespace {
+
+CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& err) {
+  const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
+  return {.timeout = timeout,
+          .warn_after = timeout / 5,
+          .warn =
+              [&err](std::string_view line) {
+                err << absl::StrCat("benchmark: warning: ", std::string(line), "\n") << std::flush;
+              },
+          .interrupted = [] { return Interrupt::Last() != 0; }};
+}
+
+int ExitCodeOfLoss(const Options& options) {
+  return options.checkpoint_dir.empty() ? kExitFailed : kExitPeerLost;
+}
+
+// The error with the rank that it is of; without a text where another rank tells the user.
+absl::Status InNameOfRank(const Communicator& communicator, const Options& options,
+                          const absl::Status& status) {
+  if (status.ok()) return status;
+  const int rank = communicator.rank();
+  const std::vector<int> lost = communicator.lost();
+  const bool among_lost = std::ranges::count(lost, rank) > 0;
+  const bool told = absl::IsAborted(status) ||  // by the rank that could not begin (Agree)
+                    (absl::IsCancelled(status) && rank > 0) ||
+                    (!lost.empty() && !among_lost && rank != LowestRankLeft(communicator));
+  // Who gave up did so for a reason of its own; who was given up by others did not.
+  const bool peer = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  const bool diverged = absl::IsOutOfRange(status);  // and would again (Trainer::diverged)
+  const bool loss = !lost.empty() && (!among_lost || peer) && !diverged;
+  return WithExitCode(
+      absl::Status(status.code(),
+                   told ? "" : absl::StrCat("rank ", rank, ": ", std::string(status.message()))),
+      loss ? ExitCodeOfLoss(options) : ExitCodeOf(status));
+}
+
+}  // namespace
+
+absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std::ostream& out,
+                           std::ostream& err) {
+  if (options.parallel == "sequential" && place.rank > 0) return absl::OkStatus();
+  if (options.parallel == "sequential" && place.ranks > 1) {
+    err << "benchmark: warning: " << place.ranks
+        << " processes were started, but --parallel=sequential trains in one; the others end here. "
+           "--parallel=data shares the work among them\n";
+  }
+  if (options.parallel == "sequential" || !place.launched) {
+    return RunBenchmark(options, nullptr, out, err);
+  }
+  const RankProcessOptions rank = {.program = "benchmark",
+                                   .communicator = CommunicatorOptionsOf(options, err),
+                                   .mpi = {.buffers = options.use_mpi_buffers != "False"},
+                                   .exit_code_of_loss = ExitCodeOfLoss(options)};
+  return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
+    return InNameOfRank(communicator, options, RunBenchmark(options, &communicator, out, err));
+  });
+}
+
+}  // namespace dtnn

@@ -1,0 +1,26 @@
+// Which process of how many this is, as the program that started it (mpirun, srun) says in the
+// environment: known before MPI is, and without it.
+
+#ifndef DTNN_APPS_RANKS_LAUNCH_PLACE_H_
+#define DTNN_APPS_RANKS_LAUNCH_PLACE_H_
+
+#include <functional>
+#include <string>
+
+namespace dtnn {
+
+struct LaunchPlace {
+  bool launched = false;  // by something that starts the processes of parallel programs
+  int rank = 0;
+  int ranks = 1;
+
+  friend bool operator==(const LaunchPlace&, const LaunchPlace&) = default;
+};
+
+// Reads Open MPI's variables, else those of PMI (MPICH, Slurm) or PMIx. Numbers that make no sense
+// count as unset. `get` answers like getenv(), which is the default.
+LaunchPlace FindLaunchPlace(const std::function<const char*(const char*)>& get = nullptr);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_RANKS_LAUNCH_PLACE_H_

@@ -1,0 +1,44 @@
+#include "apps/ranks/rank_options.h"
+
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "apps/paths.h"
+
+namespace dtnn {
+namespace {
+
+void MakeOwn(std::string& path, bool is_file, int rank) {
+  if (path.empty() || ExpandRank(path, 0) != ExpandRank(path, 1)) return;
+  std::filesystem::path named = path;
+  if (!named.has_filename()) named = named.parent_path();  // "folder/"
+  const std::string extension = is_file ? named.extension().string() : "";
+  const std::string stem = is_file ? named.stem().string() : named.filename().string();
+  path = named.replace_filename(absl::StrCat(stem, "-rank", rank, extension)).string();
+}
+
+}  // namespace
+
+bool OwnCheckpoints(const Options& options) {
+  return !options.shared_storage || options.model_sync_freq != 0;
+}
+
+Options OptionsOfRank(Options options, int rank, int ranks) {
+  if (ranks > 1 && OwnCheckpoints(options)) {
+    MakeOwn(options.checkpoint_dir, /*is_file=*/false, rank);
+  }
+  if (ranks > 1 && !options.shared_storage) {
+    MakeOwn(options.history_file, /*is_file=*/true, rank);
+    MakeOwn(options.model_dir, /*is_file=*/false, rank);
+  }
+  for (std::string Options::*path :
+       {&Options::dataset_path, &Options::dataset_train_path, &Options::dataset_test_path,
+        &Options::weights_and_bias_filename, &Options::history_file, &Options::checkpoint_dir,
+        &Options::model_dir}) {
+    options.*path = ExpandRank(options.*path, rank);
+  }
+  return options;
+}
+
+}  // namespace dtnn

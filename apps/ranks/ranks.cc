@@ -1,0 +1,34 @@
+#include "apps/ranks/ranks.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/exit_code.h"
+#include "comm/gather_values.h"
+
+namespace dtnn {
+
+absl::Status Agree(Communicator* communicator, const absl::Status& mine) {
+  if (communicator == nullptr) return mine;
+  const absl::StatusOr<std::vector<int32_t>> codes =
+      GatherValues(*communicator, int32_t{ExitCodeOf(mine)});
+  if (!codes.ok()) return mine.ok() ? codes.status() : mine;
+  for (int rank = 0; rank < communicator->size(); ++rank) {
+    const int theirs = (*codes)[size_t(rank)];
+    if (theirs == kExitDone) continue;
+    if (rank == communicator->rank()) return mine;
+    return WithExitCode(absl::AbortedError(absl::StrCat("rank ", rank, " cannot go on")), theirs);
+  }
+  return absl::OkStatus();
+}
+
+int LowestRankLeft(const Communicator& communicator) {
+  const std::vector<int> lost = communicator.lost();
+  int rank = 0;
+  while (std::ranges::count(lost, rank) > 0) ++rank;
+  return rank;
+}
+
+}  // namespace dtnn

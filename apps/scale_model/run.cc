@@ -1,0 +1,136 @@
+#include "apps/scale_model/run.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/counted.h"
+#include "apps/scale_model/cluster.h"
+#include "apps/scale_model/steps.h"
+#include "apps/scale_model/table.h"
+#include "comm/cost_model_measure.h"
+#include "kernels/simd_target.h"
+#include "tensor/parallel_for.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr double kMillisecond = 1e-3;
+
+// What comm/mpi asks of Open MPI.
+constexpr AllReduceAlgorithm kHere = AllReduceAlgorithm::kHalvingDoubling;
+
+std::string DescribeRun(const ScaleModelSteps& steps, const StepProfile& profile, double forward) {
+  const int64_t bytes = profile.elements * int64_t(SizeOf(profile.dtype));
+  return absl::StrFormat(
+      "**** %s, %s of %s per rank, %s, %s (%s)\n"
+      "  step of a rank: forward %.2f ms, backward %.2f ms, update %.2f ms; gradients %s\n",
+      steps.graph().name(), Counted(steps.batch(), "sample"),
+      steps.graph().input_shape().ToString(), std::string(Name(profile.dtype)),
+      Counted(NumThreads(), "thread"), std::string(SimdTarget()), forward / kMillisecond,
+      (profile.backward_seconds - forward) / kMillisecond, profile.update_seconds / kMillisecond,
+      FormatBytes(bytes));
+}
+
+std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_node) {
+  std::string text = absl::StrCat("  from node to node: ", FormatLink(found.cluster.network), "  (",
+                                  found.network_source, ")\n");
+  if (ranks_per_node > 1) {
+    absl::StrAppend(&text, "  within a node:     ", FormatLink(found.cluster.node), "  (",
+                    found.node_source, ")\n");
+  }
+  absl::StrAppendFormat(&text, "  adding gradients up: %.1f GB/s; ranks per node: %d\n",
+                        1e-9 / found.cluster.seconds_per_byte_added, ranks_per_node);
+  return text;
+}
+
+// The largest power of two of float32 values whose all-reduce takes no longer.
+int64_t ElementsWithin(double seconds, const Cluster& cluster) {
+  int64_t elements = 256;
+  while (elements < int64_t{64} << 20 &&
+         AllReduceSeconds(kHere, cluster, 2 * 4 * double(elements)) <= seconds) {
+    elements *= 2;
+  }
+  return elements;
+}
+
+// All-reduces of several sizes, the last of all gradients, against the formula. All ranks call it
+// together.
+absl::StatusOr<std::string> CheckAllReduces(Communicator& communicator, const Cluster& cluster,
+                                            int64_t gradient_bytes) {
+  std::string text =
+      "**** All-reduces of these ranks\n        size    predicted     measured    error\n";
+  for (int64_t bytes = 1 << 10;; bytes *= 16) {
+    const int64_t elements = std::min(bytes, gradient_bytes) / int64_t(sizeof(float));
+    const double predicted =
+        AllReduceSeconds(kHere, cluster, double(elements) * double(sizeof(float)));
+    DTNN_ASSIGN_OR_RETURN(const double measured, MeasureAllReduce(communicator, elements));
+    absl::StrAppendFormat(&text, "%12s %9.2f ms %9.2f ms %+7.1f%%\n",
+                          FormatBytes(std::min(bytes, gradient_bytes)), predicted / kMillisecond,
+                          measured / kMillisecond, 100 * (predicted - measured) / measured);
+    if (bytes >= gradient_bytes) return text;
+  }
+}
+
+}  // namespace
+
+absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* communicator,
+                           std::ostream& out) {
+  const bool speaks = communicator == nullptr || communicator->rank() == 0;
+  const auto tell = [&](const std::string& text) {
+    if (speaks) out << text << std::flush;
+  };
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ScaleModelSteps> steps,
+                        ScaleModelSteps::Create(options.training));
+  DTNN_ASSIGN_OR_RETURN(const double forward, steps->Forward(communicator, options.steps));
+  DTNN_ASSIGN_OR_RETURN(StepProfile profile, steps->Profile(communicator, options.steps));
+  tell(DescribeRun(*steps, profile, forward));
+  if (options.layers) tell(FormatEvents(profile, steps->EventLayers()));
+
+  DTNN_ASSIGN_OR_RETURN(const ScaleModelCluster found, MeasureCluster(options, communicator));
+  const ExchangeChoice choice = {.bucket_bytes = int64_t(options.bucket_mb * (1 << 20)),
+                                 .blocking = options.training.use_blocking_mpi};
+  Cluster planned = found.cluster;
+  if (options.ranks_per_node > 0) planned.ranks_per_node = options.ranks_per_node;
+  tell(DescribeCluster(found, planned.ranks_per_node));
+  if (communicator != nullptr && communicator->size() > 1) {
+    const int64_t elements = ElementsWithin(profile.backward_seconds / 2, found.cluster);
+    DTNN_ASSIGN_OR_RETURN(profile.exchange_load,
+                          steps->ExchangeLoad(*communicator, elements, options.steps));
+    tell(absl::StrFormat(
+        "  an exchange beside the backward pass takes %.0f%% of its processor time\n",
+        100 * profile.exchange_load));
+  }
+  StepProfile across = profile;
+  // What an exchange in shared memory takes says nothing about one over a network.
+  if (found.cluster.ranks == found.cluster.ranks_per_node) across.exchange_load = 0;
+  tell(absl::StrCat("**** Predicted, with the exchange ", choice.blocking ? "behind" : "beside",
+                    " the backward pass\n",
+                    FormatScale(across, planned, choice, steps->batch(), options.max_ranks)));
+  if (communicator == nullptr) return absl::OkStatus();
+
+  if (communicator->size() > 1) {
+    DTNN_ASSIGN_OR_RETURN(const std::string check,
+                          CheckAllReduces(*communicator, found.cluster,
+                                          profile.elements * int64_t(SizeOf(profile.dtype))));
+    tell(check);
+  }
+  ExchangeChoice made = choice;
+  made.bucket_bytes = PredictScale(profile, found.cluster, kHere, choice).bucket_bytes;
+  DTNN_ASSIGN_OR_RETURN(
+      const ScaleModelSteps::Comparison steps_here,
+      steps->Compare(*communicator, {.bucket_bytes = made.bucket_bytes, .blocking = made.blocking},
+                     options.steps));
+  StepProfile alone = steps_here.alone;
+  alone.exchange_load = profile.exchange_load;
+  tell(absl::StrCat(
+      "**** Steps of these ranks, buckets of ", FormatBytes(made.bucket_bytes), "\n",
+      FormatCheck(communicator->size(), PredictScale(alone, found.cluster, kHere, made),
+                  steps_here.exchanged)));
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,136 @@
+// Predicts how data-parallel training scales: measures a step and the network here, and counts with
+// formulas from there.
+
+#include <algorithm>
+#include <iostream>
+#include <new>
+#include <span>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "apps/exit_code.h"
+#include "apps/flags/parser.h"
+#include "apps/name_lists.h"
+#include "apps/ranks/launch_place.h"
+#include "apps/ranks/rank_process.h"
+#include "apps/scale_model/run.h"
+#include "apps/thread_waiting.h"
+#include "apps/tool_flags.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kSummary[] =
+    "scale_model [--model=NAME] [...]              predicts from a network as given or assumed\n"
+    "mpirun -np RANKS scale_model [...]            measures it, and checks itself on these "
+    "ranks\n\n"
+    "Measures a training step here, and predicts steps of 1, 2, 4, ... ranks with each algorithm\n"
+    "for the all-reduce of the gradients: docs/scale-model.md.";
+
+// The launcher's flags of the same names, which check the values.
+struct LauncherFlags {
+  std::string model = "resnet20_cifar10", dataset, dtype = "float32", optimizer = "sgd";
+  std::string conv_variant = Options().conv_variant;
+  int64_t batch_size = 64;
+  bool use_blocking_mpi = false;
+};
+
+absl::StatusOr<CommandLine> Check(const LauncherFlags& flags) {
+  const std::vector<std::string> arguments = {
+      absl::StrCat("--model=", flags.model),
+      absl::StrCat("--dtype=", flags.dtype),
+      absl::StrCat("--optimizer=", flags.optimizer),
+      absl::StrCat("--conv-variant=", flags.conv_variant),
+      absl::StrCat("--batch-size=", flags.batch_size),
+      absl::StrCat("--dataset=", flags.dataset.empty() ? "synthetic" : flags.dataset)};
+  DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
+  if (command_line.action != Action::kRun) return command_line;
+  DTNN_RETURN_IF_ERROR(CheckModelName(flags.model));
+  command_line.options.dataset = flags.dataset;
+  command_line.options.use_blocking_mpi = flags.use_blocking_mpi;
+  return command_line;
+}
+
+// Measures on all ranks that mpirun has started, or alone.
+absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place) {
+  if (!place.launched) return RunScaleModel(options, nullptr, std::cout);
+  const RankProcessOptions rank = {.program = "scale_model"};
+  return RunAsRank(place, rank, std::cout, std::cerr, [&](Communicator& communicator) {
+    const absl::Status status = RunScaleModel(options, &communicator, std::cout);
+    if (!status.ok()) communicator.Abort(status);
+    return status;
+  });
+}
+
+// True when --help or a list was asked for, and answered.
+absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
+                                ScaleModelOptions& options, std::ostream& out) {
+  LauncherFlags launcher;
+  const ToolFlag flags[] = {
+      {"model", &launcher.model, "network of the zoo; list shows all"},
+      {"dataset", &launcher.dataset, "whose samples it gets, made up; without: its own"},
+      {"batch-size", &launcher.batch_size, "samples per rank and step", 1},
+      {"dtype", &launcher.dtype, "float32 or float64"},
+      {"optimizer", &launcher.optimizer, "as benchmark has them"},
+      {"conv-variant", &launcher.conv_variant, "likewise"},
+      {"steps", &options.steps, "that are timed", 1},
+      {"layers", &options.layers, "tell when each layer's gradients are final"},
+
+      {"comm-bucket-mb", &options.bucket_mb, "MiB of gradients per all-reduce; 0: the best"},
+      {"use-blocking-mpi", &launcher.use_blocking_mpi, "exchange behind the backward pass"},
+
+      {"latency-us", &options.latency_us, "from node to node"},
+      {"bandwidth-gbit", &options.bandwidth_gbit, "likewise, Gbit/s"},
+      {"node-latency-us", &options.node_latency_us, "within a node"},
+      {"node-bandwidth-gbit", &options.node_bandwidth_gbit, "likewise"},
+      {"ranks-per-node", &options.ranks_per_node, "of the ranks predicted"},
+      {"max-ranks", &options.max_ranks, "of the predictions", 1},
+  };
+  DTNN_ASSIGN_OR_RETURN(const bool help, ParseToolFlags(arguments, flags));
+  if (help) {
+    const std::span<const ToolFlag> all = flags;
+    out << ToolHelp(absl::StrCat(kSummary, "\n\nThe step:"), all.subspan(0, 8))
+        << ToolHelp("\nThe exchange of gradients:", all.subspan(8, 2))
+        << ToolHelp("\nThe cluster; 0: as measured here, or, where nothing can be, assumed:",
+                    all.subspan(10));
+    return true;
+  }
+  DTNN_ASSIGN_OR_RETURN(CommandLine command_line, Check(launcher));
+  if (command_line.action == Action::kListModels) ListModels(out);
+  if (command_line.action == Action::kListDatasets) ListDatasets(out);
+  options.training = std::move(command_line.options);
+  return command_line.action != Action::kRun;
+}
+
+absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& place) {
+  ScaleModelOptions options;
+  std::ostringstream answer;
+  const absl::StatusOr<bool> answered = Understand(arguments, options, answer);
+  if (place.rank > 0 && (!answered.ok() || *answered)) {  // rank 0 speaks
+    return WithExitCode(absl::Status(answered.status().code(), ""), ExitCodeOf(answered.status()));
+  }
+  DTNN_RETURN_IF_ERROR(answered.status());
+  if (!*answered) return RunHere(options, place);
+  std::cout << answer.str();
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  dtnn::LetWaitingThreadsSleep(argv);
+  absl::Status status;
+  try {
+    status = dtnn::Run({argv + std::min(argc, 1), argv + argc}, dtnn::FindLaunchPlace());
+  } catch (const std::bad_alloc&) {
+    status = absl::ResourceExhaustedError("no memory left; a smaller --batch-size needs less");
+  }
+  std::cout.flush();
+  return dtnn::ReportStatus(status, "scale_model", std::cerr);
+}

@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "apps/exit_code.h"
+#include "apps/scale_model/cluster.h"
+#include "apps/scale_model/run.h"
+#include "apps/scale_model/steps.h"
+#include "apps/scale_model/table.h"
+#include "apps/testing/mpi_job.h"
+#include "apps/testing/process.h"
+#include "comm/local.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::Launch;
+using testing::MpiJob;
+using ::testing::Not;
+using testing::Outcome;
+using testing::RankExitCode;
+
+constexpr char kProgram[] = "apps/scale_model/scale_model";
+constexpr auto kRing = AllReduceAlgorithm::kRing;
+constexpr auto kHalvingDoubling = AllReduceAlgorithm::kHalvingDoubling;
+
+int Count(const std::string& in, const std::string& text) {
+  int count = 0;
+  for (size_t at = 0; (at = in.find(text, at)) != std::string::npos; at += text.size()) ++count;
+  return count;
+}
+
+// 4 MiB of gradients in four layers, final at 1, 2, 3 and 4 ms.
+StepProfile Profile() {
+  return {.ready = {{3 << 18, 1e-3}, {2 << 18, 2e-3}, {1 << 18, 3e-3}, {0, 4e-3}},
+          .backward_seconds = 4e-3,
+          .update_seconds = 1e-3,
+          .elements = 4 << 18};
+}
+
+Cluster Ethernet(int64_t ranks) {
+  return {.ranks = ranks, .network = {.latency = 50e-6, .seconds_per_byte = 8e-10}};
+}
+
+TEST(ScaleModelTableTest, TheBestBucketIsNoWorseThanAny) {
+  for (const bool blocking : {false, true}) {
+    const ScalePrediction best =
+        PredictScale(Profile(), Ethernet(16), kRing, {.blocking = blocking});
+    for (int64_t bytes = 64 << 10; bytes <= 4 << 20; bytes *= 2) {
+      const ScalePrediction given = PredictScale(Profile(), Ethernet(16), kRing,
+                                                 {.bucket_bytes = bytes, .blocking = blocking});
+      EXPECT_EQ(given.bucket_bytes, bytes);
+      EXPECT_GE(1.0011 * given.step.seconds, best.step.seconds) << bytes;
+    }
+    if (blocking) {
+      EXPECT_EQ(best.bucket_bytes, 4 << 20);
+    } else {
+      EXPECT_LT(best.bucket_bytes, 4 << 20);
+    }
+  }
+}
+
+TEST(ScaleModelTableTest, ALinePerPowerOfTwo) {
+  const std::string text = FormatScale(Profile(), Ethernet(1), {}, 64, 4096);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 13) << text;
+  EXPECT_THAT(text,
+              HasSubstr("\n      1        5.00  100.0%        5.00  100.0%        5.00  100.0%"
+                        "  -                           -    0.00 ms      12800.0\n"));
+  // At so many ranks latency decides, and the two that are not rings agree.
+  const double seconds = PredictScale(Profile(), Ethernet(4096), kHalvingDoubling, {}).step.seconds;
+  const std::string last = text.substr(text.find("\n   4096"));
+  EXPECT_EQ(Count(last, absl::StrFormat(" %.2f ", seconds * 1e3)), 2) << last;
+  EXPECT_THAT(last, HasSubstr("%  halving-doubling "));
+}
+
+TEST(ScaleModelTableTest, ErrorsHaveTheSignOfThePrediction) {
+  const ScalePrediction predicted = {.step = {.seconds = 0.11, .exposed_seconds = 0.01}};
+  const StepPrediction measured = {.seconds = 0.1, .exposed_seconds = 0.02};
+  EXPECT_THAT(FormatCheck(3, predicted, measured),
+              HasSubstr("\n      3    110.00 ms    100.00 ms   +10.0%"));
+  EXPECT_THAT(FormatCheck(3, {.step = measured}, predicted.step), HasSubstr("   -9.1%"));
+}
+
+TEST(ScaleModelStepsTest, EventsFollowTheBackwardPass) {
+  for (const std::string model : {"simplemlp", "resnet20_cifar10", "googlenet_cifar10"}) {
+    Options options;
+    options.model = model;
+    options.batch_size = 1;
+    const auto steps = ScaleModelSteps::Create(options);
+    ASSERT_TRUE(steps.ok()) << steps.status();
+    const absl::StatusOr<StepProfile> profile = (*steps)->Profile(nullptr, 1);
+    ASSERT_TRUE(profile.ok()) << profile.status();
+    EXPECT_EQ(profile->ready.size(), (*steps)->EventLayers().size()) << model;
+    ASSERT_FALSE(profile->ready.empty());
+    int64_t from = profile->elements;
+    double seconds = 0;
+    for (const StepProfile::Event& event : profile->ready) {
+      EXPECT_LT(event.from, from);
+      EXPECT_GT(event.seconds, seconds);
+      from = event.from;
+      seconds = event.seconds;
+    }
+    EXPECT_EQ(from, 0);
+    EXPECT_GE(profile->backward_seconds, seconds);
+    EXPECT_GT(profile->update_seconds, 0);
+  }
+}
+
+ScaleModelOptions Small() {
+  ScaleModelOptions options;
+  options.training.model = "simplemlp";
+  options.training.batch_size = 2;
+  options.training.use_blocking_mpi = false;
+  options.steps = 1;
+  options.max_ranks = 8;
+  return options;
+}
+
+TEST(ScaleModelRunTest, AloneItTakesTheNetworkAsGiven) {
+  ScaleModelOptions options = Small();
+  options.latency_us = 12.5;
+  options.ranks_per_node = 2;
+  options.node_latency_us = 2;
+  options.node_bandwidth_gbit = 64;
+  options.layers = true;
+  std::ostringstream out;
+  const absl::Status status = RunScaleModel(options, nullptr, out);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(out.str(), HasSubstr("**** simplemlp, 2 samples of (28, 28, 1) per rank"));
+  EXPECT_THAT(out.str(),
+              HasSubstr("12.5 us,   10.00 Gbit/s  (latency as given, the rest assumed)"));
+  EXPECT_THAT(out.str(), HasSubstr("2.0 us,   64.00 Gbit/s  (as given)"));
+  EXPECT_THAT(out.str(), HasSubstr("(FC)"));
+  EXPECT_THAT(out.str(), HasSubstr("\n      8 "));
+  EXPECT_THAT(out.str(), Not(HasSubstr("measured")));
+}
+
+TEST(ScaleModelRunTest, SeveralRanksCheckThemselvesAndOneSpeaks) {
+  std::array<std::ostringstream, 2> out;
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    return RunScaleModel(Small(), &communicator, out[size_t(communicator.rank())]);
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(out[0].str(), HasSubstr("(measured between ranks 0 and 1)"));
+  EXPECT_THAT(out[0].str(), HasSubstr("**** All-reduces of these ranks"));
+  EXPECT_THAT(out[0].str(), HasSubstr("**** Steps of these ranks"));
+  EXPECT_EQ(out[1].str(), "");
+}
+
+std::vector<int> Hosts(const std::vector<HostView>& ranks) { return HostsOfRanks(ranks); }
+
+TEST(ScaleModelClusterTest, HostsOfOneNameAreToldApart) {
+  constexpr int64_t kName = 7;
+  // Host by host, also hosts of different sizes.
+  EXPECT_THAT(Hosts({{0, 2, kName}, {1, 2, kName}, {0, 2, kName}, {1, 2, kName}}),
+              ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(Hosts({{0, 1, kName}, {0, 2, kName}, {1, 2, kName}}), ElementsAre(0, 1, 1));
+  // In turns.
+  EXPECT_THAT(Hosts({{0, 2, kName}, {0, 2, kName}, {1, 2, kName}, {1, 2, kName}}),
+              ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(Hosts({{0, 3, kName}, {0, 1, kName}, {1, 3, kName}, {2, 3, kName}}),
+              ElementsAre(0, 1, 0, 0));
+}
+
+TEST(ScaleModelClusterTest, NamesDecideWherePlacesDoNot) {
+  EXPECT_THAT(Hosts({{0, 2, 7}, {0, 2, 8}, {1, 2, 8}, {1, 2, 7}}), ElementsAre(0, 1, 1, 0));
+  // Ranks of one host by the communicator, whatever its names.
+  EXPECT_THAT(Hosts({{0, 2, 7}, {1, 2, 8}}), ElementsAre(0, 0));
+  EXPECT_THAT(Hosts({{0, 1, 7}}), ElementsAre(0));
+}
+
+TEST(ScaleModelTest, MistakesAreUsageErrors) {
+  const auto fails = [](const std::string& arguments, const std::string& message) {
+    const Outcome outcome = Launch(kProgram, arguments);
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr("scale_model: " + message));
+  };
+  fails("--model=simplecnnn",
+        "--model=simplecnnn: unknown model \"simplecnnn\"; did you mean \"simplecnn\"? "
+        "(--model=list shows all ");
+  fails("--dataset=mnits", "--dataset=mnits: ");
+  fails("--optimizer=foo", "--optimizer=foo: ");
+  fails("--batch-size=0", "--batch-size=0: expected a whole number >= 1");
+  fails("--latency-us=-1", "--latency-us=-1: expected a number >= 0");
+  fails("--bandwith-gbit=1", "--bandwith-gbit: no such option; did you mean --bandwidth-gbit?");
+  EXPECT_EQ(Launch(kProgram, "--help").exit_code, kExitDone);
+}
+
+TEST(ScaleModelTest, ListsAreThoseOfTheLauncher) {
+  for (const std::string list : {"--model=list", "--dataset=list"}) {
+    const Outcome outcome = Launch(kProgram, list);
+    EXPECT_EQ(outcome.exit_code, kExitDone) << outcome.text;
+    EXPECT_EQ(outcome.text, Launch("apps/benchmark", list).text);
+  }
+}
+
+TEST(ScaleModelTest, RanksOfMpirunAreMeasured) {
+  const Outcome outcome =
+      MpiJob(kProgram, {"--model=simplemlp", "--batch-size=2", "--steps=1"}, {.ranks = 2}).Wait();
+  ASSERT_EQ(outcome.exit_code, kExitDone) << outcome.text;
+  EXPECT_EQ(Count(outcome.text, "**** Steps of these ranks"), 1) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("  within a node: "));
+  const Outcome wrong = MpiJob(kProgram, {"--model=vgg61"}, {.ranks = 2}).Wait();
+  for (const int rank : {0, 1}) EXPECT_EQ(RankExitCode(wrong, rank), kExitUsage) << wrong.text;
+  EXPECT_EQ(Count(wrong.text, "unknown model"), 1) << wrong.text;
+}
+
+}  // namespace
+}  // namespace dtnn
