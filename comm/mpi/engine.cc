@@ -141,12 +141,14 @@ absl::Status Engine::AwaitRequest(MPI_Request& request, const CommunicatorOption
     if (done != 0) return absl::OkStatus();
     const Clock::time_point now = Clock::now();
     const Patience::Verdict verdict = patience.Ask(now);
-    const std::string text =
-        verdict == Patience::Verdict::kGoOn
-            ? ""
-            : absl::StrCat("the start of communication: rank ", rank_, " waited ",
-                           ToString(patience.Waited(now)),
-                           " for the other ranks, not all of which have come to it");
+    std::string text;
+    if (verdict != Patience::Verdict::kGoOn) {
+      const std::string absent = DescribeAbsentRanks();
+      text = absl::StrCat("the start of communication: rank ", rank_, " waited ",
+                          ToString(patience.Waited(now)),
+                          " for the other ranks, not all of which have come to it",
+                          absent.empty() ? "" : ": ", absent);
+    }
     if (verdict == Patience::Verdict::kWarn) options.warn(text);
     if (verdict == Patience::Verdict::kTimedOut) return absl::DeadlineExceededError(text);
     if (verdict == Patience::Verdict::kInterrupted) return absl::UnavailableError(text);

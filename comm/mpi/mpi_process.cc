@@ -55,7 +55,11 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   SetEnvironment();
   IgnoreBrokenPipes();
   std::unique_ptr<MpiProcess> process(new MpiProcess(options, exit_code));
-  const Watchdog watchdog(absl::StrCat("process ", getpid(), ": MPI_Init"), options, exit_code);
+  const int launched = LaunchedRank();
+  const Watchdog watchdog(absl::StrCat(launched < 0 ? absl::StrCat("process ", getpid())
+                                                    : absl::StrCat("rank ", launched),
+                                       ": MPI_Init"),
+                          options, exit_code);
   int provided = MPI_THREAD_SINGLE;
   DTNN_RETURN_IF_ERROR(MpiStatus(
       MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread"));

@@ -3,11 +3,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <sstream>
-#include <string>
+#include <string_view>
+
+#include "comm/patience.h"
 
 namespace dtnn {
 namespace {
@@ -31,6 +38,52 @@ uint64_t StartOf(const std::vector<std::string>& fields) {
   return fields.size() > kStarted ? std::strtoull(fields[kStarted].c_str(), nullptr, 10) : 0;
 }
 
+bool HasEnded(const std::vector<std::string>& fields) {
+  return fields.empty() || fields[kState] == "Z" || fields[kState] == "X";
+}
+
+// Set for every process that mpirun starts: the job's name, and places in it.
+constexpr char kJob[] = "PMIX_NAMESPACE", kRank[] = "PMIX_RANK";
+constexpr char kSize[] = "OMPI_COMM_WORLD_SIZE", kSizeHere[] = "OMPI_COMM_WORLD_LOCAL_SIZE";
+
+int Number(std::string_view text) {
+  int number = -1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+int NumberInEnvironment(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? -1 : Number(text);
+}
+
+// Of the environment that a process began with, "NAME=value" each between zeros.
+std::string_view Value(std::string_view environment, const std::string& name) {
+  const std::string begin = '\0' + name + '=';
+  const size_t at = environment.find(begin);
+  if (at == environment.npos) return {};
+  environment.remove_prefix(at + begin.size());
+  return environment.substr(0, environment.find('\0'));
+}
+
+// The rank that a process of this program is in this job; nothing for other processes.
+std::optional<int> RankInJob(const std::filesystem::path& process, std::string_view job,
+                             const std::filesystem::path& program) {
+  std::error_code error;
+  if (std::filesystem::read_symlink(process / "exe", error) != program) return std::nullopt;
+  std::ifstream file(process / "environ", std::ios::binary);
+  const std::string environment =
+      '\0' + std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  const int rank = Number(Value(environment, kRank));
+  if (Value(environment, kJob) != job || rank < 0) return std::nullopt;
+  return rank;
+}
+
+std::string Sentence(const std::vector<int>& ranks, std::string_view state) {
+  if (ranks.empty()) return "";
+  return RankList(ranks) + (ranks.size() > 1 ? " are " : " is ") + std::string(state);
+}
+
 }  // namespace
 
 ProcessId ProcessId::Mine() {
@@ -46,8 +99,7 @@ ProcessId ProcessId::Mine() {
 
 bool ProcessId::Ended() const {
   const std::vector<std::string> fields = FieldsOf(pid);
-  return fields.empty() || StartOf(fields) != started || fields[kState] == "Z" ||
-         fields[kState] == "X";
+  return HasEnded(fields) || StartOf(fields) != started;
 }
 
 std::vector<int> EndedRanks(const std::vector<ProcessId>& processes) {
@@ -59,6 +111,37 @@ std::vector<int> EndedRanks(const std::vector<ProcessId>& processes) {
     if (processes[rank].host == mine.host && processes[rank].Ended()) ended.push_back(int(rank));
   }
   return ended;
+}
+
+int LaunchedRank() { return NumberInEnvironment(kRank); }
+
+std::string DescribeAbsentRanks() {
+  const char* const job = std::getenv(kJob);
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (job == nullptr || error) return "";
+  std::vector<int> stopped, running;
+  const std::filesystem::directory_iterator processes("/proc", error);
+  for (const std::filesystem::directory_entry& entry : processes) {
+    const int pid = Number(entry.path().filename().native());
+    if (pid < 0) continue;
+    const std::optional<int> rank = RankInJob(entry.path(), job, program);
+    const std::vector<std::string> fields = FieldsOf(pid);
+    if (!rank || HasEnded(fields)) continue;
+    (fields[kState] == "T" || fields[kState] == "t" ? stopped : running).push_back(*rank);
+  }
+  std::sort(stopped.begin(), stopped.end());
+  std::vector<int> gone;
+  const int size = NumberInEnvironment(kSize);
+  for (int rank = 0; rank < size && size == NumberInEnvironment(kSizeHere); ++rank) {
+    const bool there = std::count(stopped.begin(), stopped.end(), rank) +
+                           std::count(running.begin(), running.end(), rank) >
+                       0;
+    if (!there) gone.push_back(rank);
+  }
+  std::string text = Sentence(stopped, "stopped");
+  if (!text.empty() && !gone.empty()) text += "; ";
+  return text + Sentence(gone, "not running");
 }
 
 }  // namespace dtnn

@@ -1,12 +1,13 @@
-// Which ranks' processes on this host have ended, found out without asking them.
+// Which ranks' processes on this host have ended or are stopped, found out without asking them.
 //
-// For a rank that cannot use MPI any more. It knows nothing of processes on other hosts, or in
-// other namespaces of process ids.
+// For a rank that cannot use MPI any more, or not yet. It knows nothing of processes on other
+// hosts, or in other namespaces of process ids.
 
 #ifndef DTNN_COMM_MPI_PEER_PROCESSES_H_
 #define DTNN_COMM_MPI_PEER_PROCESSES_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace dtnn {
@@ -24,6 +25,15 @@ struct ProcessId {
 
 // The ranks whose processes have ended, sorted. `processes` is by rank.
 std::vector<int> EndedRanks(const std::vector<ProcessId>& processes);
+
+// Before MPI has told who the ranks are: this process's own by the environment that mpirun gave it;
+// -1 without.
+int LaunchedRank();
+
+// Which ranks of the same job, that is processes of this program with the job's name in their
+// environment, cannot go on: "rank 1 is stopped; ranks 2, 3 are not running". Empty where none is
+// known to. Who is not running is known by name only where all ranks are on this host.
+std::string DescribeAbsentRanks();
 
 }  // namespace dtnn
 

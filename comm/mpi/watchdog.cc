@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "comm/mpi/peer_processes.h"
 #include "comm/patience.h"
 
 namespace dtnn {
@@ -33,17 +34,19 @@ void Watchdog::Run() {
     const Clock::time_point now = Clock::now();
     const Patience::Verdict verdict = patience.Ask(now);
     const std::string waited = ToString(patience.Waited(now));
+    const std::string absent = verdict == Patience::Verdict::kGoOn ? "" : DescribeAbsentRanks();
     switch (verdict) {
       case Patience::Verdict::kGoOn:
         changed_.wait_until(lock, patience.Next(now));
         break;
       case Patience::Verdict::kWarn:
-        options_.warn(absl::StrCat(what_, " has waited ", waited, " for the other ranks"));
+        options_.warn(absl::StrCat(what_, " has waited ", waited, " for the other ranks",
+                                   absent.empty() ? "" : ": ", absent));
         break;
       case Patience::Verdict::kInterrupted:
       case Patience::Verdict::kTimedOut:
-        std::fprintf(stderr, "%s did not return within %s: another rank is gone or stuck\n",
-                     what_.c_str(), waited.c_str());
+        std::fprintf(stderr, "%s did not return within %s: %s\n", what_.c_str(), waited.c_str(),
+                     absent.empty() ? "another rank is gone or stuck" : absent.c_str());
         std::fflush(stderr);
         _exit(exit_code_);
     }

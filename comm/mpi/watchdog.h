@@ -1,7 +1,8 @@
 // Ends the process when a call that cannot be given a timeout does not return in time.
 //
 // For calls like MPI_Finalize that wait for other ranks, which may be dead: a thread beside them
-// waits as long as the options allow, then writes to stderr what hung and leaves by _exit.
+// waits as long as the options allow, then writes to stderr what hung, and because of which rank
+// where that can be seen from this host, and leaves by _exit.
 
 #ifndef DTNN_COMM_MPI_WATCHDOG_H_
 #define DTNN_COMM_MPI_WATCHDOG_H_
