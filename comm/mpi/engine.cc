@@ -31,8 +31,10 @@ constexpr milliseconds kFlush(200);
 constexpr milliseconds kLastCall(2000);
 
 // How long before a verdict the others are asked where they are, again and again until then: on a
-// busy machine a rank may not get to answer for some hundred milliseconds.
-milliseconds Lead(milliseconds timeout) { return std::min(milliseconds(1000), timeout / 2); }
+// busy machine a rank may not get to answer for seconds.
+milliseconds Lead(milliseconds timeout) { return std::min(milliseconds(5000), timeout / 2); }
+// For so long a verdict is put off when this rank itself did not run for half of it.
+milliseconds Respite(milliseconds timeout) { return std::min(milliseconds(1000), timeout / 2); }
 
 }  // namespace
 
@@ -212,15 +214,16 @@ absl::Status Engine::Await(Group& group, const Operation& operation) {
   Clock::time_point asked_for = {}, asking_since = start, asked = start;
   std::optional<Patience> patience;  // most waits are over before it is needed
   const milliseconds lead = Lead(operation.call.timeout);
+  const milliseconds respite = Respite(operation.call.timeout);
   while (!over()) {
     for (int i = 0; i < kPollsPerLook && !over(); ++i) Poll(i == 0);
     if (over()) break;
     const Clock::time_point now = Clock::now();
     if (!patience) patience.emplace(group.options(), operation.call.timeout, start);
-    if (now - previous > lead / 2 && holds < kMaxHolds) {
+    if (now - previous > respite / 2 && holds < kMaxHolds) {
       // This rank itself was stopped, and knows nothing about the others yet.
       if (now >= patience->NextVerdict()) ++holds;
-      hold = now + std::min(lead, group.options().grace / 2);
+      hold = now + std::min(respite, group.options().grace / 2);
       asked_for = {};
     }
     previous = now;
