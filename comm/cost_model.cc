@@ -8,53 +8,78 @@
 namespace dtnn {
 namespace {
 
-double Ring(int64_t ranks, double bytes, const LinkCost& link, double added) {
-  const double steps = double(ranks - 1), piece = bytes / double(ranks);
-  return steps * (2 * link.Seconds(piece) + piece * added);
-}
-
-// `link(distance)`: between ranks that far apart.
-double HalvingDoubling(int64_t ranks, double bytes, double added,
-                       absl::FunctionRef<LinkCost(int64_t distance)> link) {
-  const int64_t power = int64_t(std::bit_floor(uint64_t(ranks)));
-  double seconds = 0;
-  if (power < ranks) seconds = 2 * link(1).Seconds(bytes) + bytes * added;
-  for (int64_t distance = power / 2; distance > 0; distance /= 2) {
-    bytes /= 2;
-    seconds += 2 * link(distance).Seconds(bytes) + bytes * added;
-  }
-  return seconds;
-}
-
 // `sharing` messages at a time.
 LinkCost Shared(const LinkCost& link, int64_t sharing) {
   return {link.latency, link.seconds_per_byte * double(sharing)};
 }
 
-double Hierarchical(int64_t nodes, int64_t per_node, double bytes, const Cluster& cluster) {
+// Messages one after the other, each of a share of the bytes.
+void Add(LinkCost& cost, double messages, const LinkCost& link, double share) {
+  cost.latency += messages * link.latency;
+  cost.seconds_per_byte += messages * share * link.seconds_per_byte;
+}
+
+LinkCost Ring(int64_t ranks, const LinkCost& link, double added) {
+  const double steps = double(ranks - 1), share = 1 / double(ranks);
+  LinkCost cost = {.seconds_per_byte = steps * share * added};
+  Add(cost, 2 * steps, link, share);
+  return cost;
+}
+
+// How many messages leave the busiest node when every one of `power` ranks, a power of two, has a
+// message for the rank that `distance` before or after it. The `folded` first stand for two ranks.
+int64_t LeavingANode(int64_t power, int64_t folded, int64_t distance, int64_t per_node) {
+  const auto node = [&](int64_t rank) {
+    return (rank < folded ? 2 * rank : rank + folded) / per_node;
+  };
+  int64_t most = 0, count = 0;
+  for (int64_t rank = 0; rank < power; ++rank) {
+    if (rank == 0 || node(rank) != node(rank - 1)) count = 0;
+    if (node(rank) != node(rank ^ distance)) most = std::max(most, ++count);
+  }
+  return most;
+}
+
+LinkCost HalvingDoubling(const Cluster& cluster) {
   const double added = cluster.seconds_per_byte_added;
-  const LinkCost network = Shared(cluster.network, per_node);
-  const double piece = bytes / double(per_node);
-  return Ring(per_node, bytes, cluster.node, added) +
-         std::min(Ring(nodes, piece, network, added),
-                  HalvingDoubling(nodes, piece, added, [&](int64_t) { return network; }));
+  const auto link = [&](int64_t leaving) {
+    return leaving > 0 ? Shared(cluster.network, leaving) : cluster.node;
+  };
+  const int64_t power = int64_t(std::bit_floor(uint64_t(cluster.ranks)));
+  const int64_t folded = cluster.ranks - power;
+  LinkCost cost;
+  if (folded > 0) {
+    // Pairs of an even rank and the next: some cross where nodes have an odd number.
+    const bool crosses = cluster.ranks > cluster.ranks_per_node && cluster.ranks_per_node % 2 != 0;
+    Add(cost, 2, link(crosses ? 1 : 0), 0.5);
+    Add(cost, 1, link(crosses ? 1 : 0), 1);
+    cost.seconds_per_byte += 0.5 * added;
+  }
+  double share = 1;
+  for (int64_t distance = 1; distance < power; distance *= 2) {
+    share /= 2;
+    Add(cost, 2, link(LeavingANode(power, folded, distance, cluster.ranks_per_node)), share);
+    cost.seconds_per_byte += share * added;
+  }
+  return cost;
+}
+
+LinkCost Hierarchical(int64_t nodes, int64_t per_node, const Cluster& cluster) {
+  Cluster here = cluster, across = cluster;
+  here.ranks = here.ranks_per_node = per_node;
+  across.ranks = nodes;
+  across.ranks_per_node = 1;
+  across.network = Shared(cluster.network, per_node);
+  const double slice = 1 / double(per_node);
+  LinkCost cost = HalvingDoubling(here);
+  Add(cost, 1, HalvingDoubling(across), slice);
+  Add(cost, double(per_node - 1), cluster.node, slice);
+  return cost;
 }
 
 }  // namespace
 
-std::string_view Name(AllReduceAlgorithm algorithm) {
-  switch (algorithm) {
-    case AllReduceAlgorithm::kRing:
-      return "ring";
-    case AllReduceAlgorithm::kHalvingDoubling:
-      return "halving-doubling";
-    case AllReduceAlgorithm::kHierarchical:
-      return "hierarchical";
-  }
-  return "?";
-}
-
-double AllReduceSeconds(AllReduceAlgorithm algorithm, const Cluster& cluster, double bytes) {
+LinkCost AllReduceCost(AllReduceAlgorithm algorithm, const Cluster& cluster) {
   assert(cluster.ranks > 0 && cluster.ranks_per_node > 0);
   const int64_t per_node = std::min(cluster.ranks, cluster.ranks_per_node);
   const int64_t nodes = (cluster.ranks + per_node - 1) / per_node;
@@ -67,17 +92,14 @@ double AllReduceSeconds(AllReduceAlgorithm algorithm, const Cluster& cluster, do
         slowest.seconds_per_byte =
             std::max(slowest.seconds_per_byte, cluster.node.seconds_per_byte);
       }
-      return Ring(cluster.ranks, bytes, slowest, cluster.seconds_per_byte_added);
+      return Ring(cluster.ranks, slowest, cluster.seconds_per_byte_added);
     }
     case AllReduceAlgorithm::kHalvingDoubling:
-      return HalvingDoubling(
-          cluster.ranks, bytes, cluster.seconds_per_byte_added, [&](int64_t distance) {
-            return distance < per_node ? cluster.node : Shared(cluster.network, per_node);
-          });
+      return HalvingDoubling(cluster);
     case AllReduceAlgorithm::kHierarchical:
-      return Hierarchical(nodes, per_node, bytes, cluster);
+      return Hierarchical(nodes, per_node, cluster);
   }
-  return 0;
+  return {};
 }
 
 StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, bool blocking,

@@ -6,24 +6,24 @@
 // ranks, a = latency, b = seconds per byte, c = seconds per byte added up:
 //   ring               2 (p - 1) a + 2 (p - 1) / p n b + (p - 1) / p n c
 //                      (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69, 2009)
-//   halving-doubling   2 lg p a + 2 (p - 1) / p n b + (p - 1) / p n c for powers of two; else the
-//                      p - 2^k ranks too many first send all they have to a neighbour, and get the
-//                      result back: 2 a + 2 n b + n c more (Rabenseifner, ICCS 2004; Thakur,
-//                      Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 19, 2005)
-//   hierarchical       ring reduce-scatter in each node, the better of both above among the ranks
-//                      of the same place in all nodes, ring all-gather in each node (Mikami et al.,
-//                      arXiv:1811.05233, 2018)
+//   halving-doubling   2 lg p a + 2 (p - 1) / p n b + (p - 1) / p n c for powers of two, with the
+//                      nearest ranks first. Else the p - 2^k ranks too many first halve with a
+//                      neighbour, hand him their half, and get the result at the end: 3 a + 2 n b
+//                      + n / 2 c more (Rabenseifner, ICCS 2004; Thakur, Rabenseifner and Gropp,
+//                      Int. J. High Perform. Comput. Appl. 19, 2005)
+//   hierarchical       halving-doubling in each node and, a slice each, among the ranks of the same
+//                      place in all nodes, then a ring all-gather in each node (after Mikami et
+//                      al., arXiv:1811.05233, 2018)
 // Ranks are numbered node by node; what leaves a node at the same time shares its link.
 
 #ifndef DTNN_COMM_COST_MODEL_H_
 #define DTNN_COMM_COST_MODEL_H_
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "comm/all_reduce_algorithm.h"
 #include "comm/gradient_reducer.h"
 
 namespace dtnn {
@@ -41,15 +41,8 @@ struct Cluster {
   double seconds_per_byte_added = 0;  // adding what was received to what is there
 };
 
-enum class AllReduceAlgorithm : uint8_t { kRing, kHalvingDoubling, kHierarchical };
-
-inline constexpr std::array kAllReduceAlgorithms = {AllReduceAlgorithm::kRing,
-                                                    AllReduceAlgorithm::kHalvingDoubling,
-                                                    AllReduceAlgorithm::kHierarchical};
-
-std::string_view Name(AllReduceAlgorithm algorithm);  // "ring", "halving-doubling", ...
-
-double AllReduceSeconds(AllReduceAlgorithm algorithm, const Cluster& cluster, double bytes);
+// Of an all-reduce as if it were one message: all of them are linear in its bytes.
+LinkCost AllReduceCost(AllReduceAlgorithm algorithm, const Cluster& cluster);
 
 // One training step of one rank on its own.
 struct StepProfile {

@@ -17,58 +17,88 @@ Cluster Flat(int64_t ranks) {
           .seconds_per_byte_added = 1};
 }
 
-TEST(AllReduceSecondsTest, RingByHand) {
+TEST(AllReduceCostTest, RingByHand) {
   // Six messages of a quarter each, three additions of one.
-  EXPECT_EQ(AllReduceSeconds(kRing, Flat(4), 32), 6 * (64 + 8 * 2) + 3 * 8 * 1);
+  EXPECT_EQ(AllReduceCost(kRing, Flat(4)).Seconds(32), 6 * (64 + 8 * 2) + 3 * 8 * 1);
 }
 
-TEST(AllReduceSecondsTest, HalvingDoublingByHand) {
+TEST(AllReduceCostTest, HalvingDoublingByHand) {
   // Two messages of 16 and two of 8; both sizes are added once.
-  EXPECT_EQ(AllReduceSeconds(kHalvingDoubling, Flat(4), 32),
+  EXPECT_EQ(AllReduceCost(kHalvingDoubling, Flat(4)).Seconds(32),
             2 * (64 + 16 * 2) + 2 * (64 + 8 * 2) + 16 + 8);
 }
 
-TEST(AllReduceSecondsTest, RanksBeyondAPowerOfTwoSendAllTheyHave) {
-  EXPECT_EQ(AllReduceSeconds(kHalvingDoubling, Flat(7), 32),
-            AllReduceSeconds(kHalvingDoubling, Flat(4), 32) + 2 * (64 + 32 * 2) + 32);
+TEST(AllReduceCostTest, RanksBeyondAPowerOfTwoLeaveTheirPartToANeighbour) {
+  EXPECT_EQ(AllReduceCost(kHalvingDoubling, Flat(7)).Seconds(32),
+            AllReduceCost(kHalvingDoubling, Flat(4)).Seconds(32) + 2 * (64 + 16 * 2) + 16 +
+                (64 + 32 * 2));
 }
 
-TEST(AllReduceSecondsTest, HierarchicalByHand) {
+TEST(AllReduceCostTest, HierarchicalByHand) {
   Cluster cluster = Flat(4);
   cluster.ranks_per_node = 2;
   cluster.node = {.latency = 8, .seconds_per_byte = 0.5};
-  // In the node two messages of 16 and one addition; between nodes two of 8 on a shared link.
-  EXPECT_EQ(AllReduceSeconds(kHierarchical, cluster, 32),
-            2 * (8 + 16 * 0.5) + 16 + 2 * (64 + 8 * 4) + 8);
+  // In the node two messages of 16 and one addition; between nodes two of 8 on a shared link; in
+  // the node one of 16.
+  EXPECT_EQ(AllReduceCost(kHierarchical, cluster).Seconds(32),
+            2 * (8 + 16 * 0.5) + 16 + 2 * (64 + 8 * 4) + 8 + (8 + 16 * 0.5));
 }
 
-TEST(AllReduceSecondsTest, FlatAlgorithmsInNodes) {
+TEST(AllReduceCostTest, FlatAlgorithmsInNodes) {
   Cluster cluster = Flat(4);
   cluster.ranks_per_node = 2;
   cluster.node = {.latency = 8, .seconds_per_byte = 0.5};
   // One message leaves a node at a time, and the others wait for it.
-  EXPECT_EQ(AllReduceSeconds(kRing, cluster, 32), AllReduceSeconds(kRing, Flat(4), 32));
-  // First with the other node on a shared link, then within the node.
-  EXPECT_EQ(AllReduceSeconds(kHalvingDoubling, cluster, 32),
-            2 * (64 + 16 * 4) + 16 + 2 * (8 + 8 * 0.5) + 8);
+  EXPECT_EQ(AllReduceCost(kRing, cluster).Seconds(32), AllReduceCost(kRing, Flat(4)).Seconds(32));
+  // First within the node, then with the other on a shared link.
+  EXPECT_EQ(AllReduceCost(kHalvingDoubling, cluster).Seconds(32),
+            2 * (8 + 16 * 0.5) + 16 + 2 * (64 + 8 * 4) + 8);
   // All in one node: the network is not used.
   cluster.ranks_per_node = 8;
   for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
-    EXPECT_LT(AllReduceSeconds(algorithm, cluster, 32), 6 * (8 + 32 * 0.5) + 3 * 32)
+    EXPECT_LT(AllReduceCost(algorithm, cluster).Seconds(32), 6 * (8 + 32 * 0.5) + 3 * 32)
         << Name(algorithm);
   }
 }
 
-TEST(AllReduceSecondsTest, OneRankCostsNothing) {
-  for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
-    Cluster cluster = Flat(1);
-    EXPECT_EQ(AllReduceSeconds(algorithm, cluster, 1e9), 0) << Name(algorithm);
-    cluster.ranks_per_node = 8;
-    EXPECT_EQ(AllReduceSeconds(algorithm, cluster, 1e9), 0) << Name(algorithm);
+TEST(AllReduceCostTest, HalvingDoublingInNodesOfThree) {
+  Cluster cluster = Flat(6);
+  cluster.ranks_per_node = 3;
+  cluster.node = {.latency = 8, .seconds_per_byte = 0.5};
+  // Ranks 2 and 3, of different nodes, are a pair. Of 0, 2, 4, 5 those of a node halve, then each
+  // with one of the other node.
+  EXPECT_EQ(AllReduceCost(kHalvingDoubling, cluster).Seconds(32),
+            2 * (64 + 16 * 2) + 16 + (64 + 32 * 2) +  // the pair
+                2 * (8 + 16 * 0.5) + 16 + 2 * (64 + 8 * 4) + 8);
+}
+
+// On networks that are slower than memory.
+TEST(AllReduceCostTest, StagesAreUsedWhereTheyPay) {
+  for (const int64_t nodes : {1, 2, 4, 16}) {
+    for (const int64_t per_node : {1, 2, 3, 4, 6, 8, 12, 16, 24, 64, 96}) {
+      const Cluster cluster = {.ranks = nodes * per_node,
+                               .ranks_per_node = per_node,
+                               .network = {10e-6, 8e-10},
+                               .node = {1e-6, 1e-11},
+                               .seconds_per_byte_added = 1e-11};
+      const bool pays = AllReduceCost(kHierarchical, cluster).Seconds(16e6) <
+                        AllReduceCost(kHalvingDoubling, cluster).Seconds(16e6);
+      EXPECT_EQ(AllReduceAlgorithmFor(nodes, per_node) == kHierarchical, pays)
+          << nodes << " nodes of " << per_node;
+    }
   }
 }
 
-TEST(AllReduceSecondsTest, GrowsWithBytesAndWithPowersOfTwoOfRanks) {
+TEST(AllReduceCostTest, OneRankCostsNothing) {
+  for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
+    Cluster cluster = Flat(1);
+    EXPECT_EQ(AllReduceCost(algorithm, cluster).Seconds(1e9), 0) << Name(algorithm);
+    cluster.ranks_per_node = 8;
+    EXPECT_EQ(AllReduceCost(algorithm, cluster).Seconds(1e9), 0) << Name(algorithm);
+  }
+}
+
+TEST(AllReduceCostTest, GrowsWithBytesAndWithPowersOfTwoOfRanks) {
   for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
     for (const int64_t per_node : {1, 4}) {
       double smaller = 0;
@@ -78,10 +108,10 @@ TEST(AllReduceSecondsTest, GrowsWithBytesAndWithPowersOfTwoOfRanks) {
                            .network = {50e-6, 8e-10},
                            .node = {1e-6, 1e-10},
                            .seconds_per_byte_added = 1e-10};
-        const double seconds = AllReduceSeconds(algorithm, cluster, 1e6);
+        const double seconds = AllReduceCost(algorithm, cluster).Seconds(1e6);
         EXPECT_GE(seconds, smaller) << Name(algorithm) << " " << ranks;
         if (ranks > 1) {
-          EXPECT_LT(seconds, AllReduceSeconds(algorithm, cluster, 2e6));
+          EXPECT_LT(seconds, AllReduceCost(algorithm, cluster).Seconds(2e6));
         }
         smaller = seconds;
       }
@@ -89,24 +119,25 @@ TEST(AllReduceSecondsTest, GrowsWithBytesAndWithPowersOfTwoOfRanks) {
   }
 }
 
-TEST(AllReduceSecondsTest, NoAlgorithmBeatsTheBoundOfBandwidth) {
+TEST(AllReduceCostTest, NoAlgorithmBeatsTheBoundOfBandwidth) {
   for (const int64_t ranks : {2, 3, 5, 8, 31, 1024}) {
     const double bound = 2 * double(ranks - 1) / double(ranks) * 4096 * 2;
     for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
-      EXPECT_GT(AllReduceSeconds(algorithm, Flat(ranks), 4096), bound) << Name(algorithm);
+      EXPECT_GT(AllReduceCost(algorithm, Flat(ranks)).Seconds(4096), bound) << Name(algorithm);
     }
   }
 }
 
-TEST(AllReduceSecondsTest, HalvingDoublingWinsByLatencyOnlyAtPowersOfTwo) {
+TEST(AllReduceCostTest, HalvingDoublingWinsByLatencyOnlyAtPowersOfTwo) {
   for (const double bytes : {8.0, 1e9}) {
-    EXPECT_LT(AllReduceSeconds(kHalvingDoubling, Flat(64), bytes),
-              AllReduceSeconds(kRing, Flat(64), bytes));
+    EXPECT_LT(AllReduceCost(kHalvingDoubling, Flat(64)).Seconds(bytes),
+              AllReduceCost(kRing, Flat(64)).Seconds(bytes));
   }
   // Elsewhere large messages are for the ring.
-  EXPECT_LT(AllReduceSeconds(kHalvingDoubling, Flat(96), 8), AllReduceSeconds(kRing, Flat(96), 8));
-  EXPECT_GT(AllReduceSeconds(kHalvingDoubling, Flat(96), 1e9),
-            AllReduceSeconds(kRing, Flat(96), 1e9));
+  EXPECT_LT(AllReduceCost(kHalvingDoubling, Flat(96)).Seconds(8),
+            AllReduceCost(kRing, Flat(96)).Seconds(8));
+  EXPECT_GT(AllReduceCost(kHalvingDoubling, Flat(96)).Seconds(1e9),
+            AllReduceCost(kRing, Flat(96)).Seconds(1e9));
 }
 
 // 64 KiB per layer; the last two layers' gradients are final at 2 and 3 s, the first two's at 4.

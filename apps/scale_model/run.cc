@@ -20,8 +20,15 @@ namespace {
 
 constexpr double kMillisecond = 1e-3;
 
-// What comm/mpi asks of Open MPI.
-constexpr AllReduceAlgorithm kHere = AllReduceAlgorithm::kHalvingDoubling;
+AllReduceAlgorithm AlgorithmHere(const Cluster& cluster) {
+  const int64_t per_node = std::min(cluster.ranks, cluster.ranks_per_node);
+  return AllReduceAlgorithmFor(cluster.ranks / per_node, per_node);
+}
+
+// Of the ranks that are there, large tensors.
+LinkCost AllReduceHere(const Cluster& cluster) {
+  return AllReduceCost(AlgorithmHere(cluster), cluster);
+}
 
 std::string DescribeRun(const ScaleModelSteps& steps, const StepProfile& profile, double forward) {
   const int64_t bytes = profile.elements * int64_t(SizeOf(profile.dtype));
@@ -50,8 +57,8 @@ std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_no
 // The largest power of two of float32 values whose all-reduce takes no longer.
 int64_t ElementsWithin(double seconds, const Cluster& cluster) {
   int64_t elements = 256;
-  while (elements < int64_t{64} << 20 &&
-         AllReduceSeconds(kHere, cluster, 2 * 4 * double(elements)) <= seconds) {
+  const LinkCost cost = AllReduceHere(cluster);
+  while (elements < int64_t{64} << 20 && cost.Seconds(2 * 4 * double(elements)) <= seconds) {
     elements *= 2;
   }
   return elements;
@@ -66,7 +73,7 @@ absl::StatusOr<std::string> CheckAllReduces(Communicator& communicator, const Cl
   for (int64_t bytes = 1 << 10;; bytes *= 16) {
     const int64_t elements = std::min(bytes, gradient_bytes) / int64_t(sizeof(float));
     const double predicted =
-        AllReduceSeconds(kHere, cluster, double(elements) * double(sizeof(float)));
+        AllReduceHere(cluster).Seconds(double(elements) * double(sizeof(float)));
     DTNN_ASSIGN_OR_RETURN(const double measured, MeasureAllReduce(communicator, elements));
     absl::StrAppendFormat(&text, "%12s %9.2f ms %9.2f ms %+7.1f%%\n",
                           FormatBytes(std::min(bytes, gradient_bytes)), predicted / kMillisecond,
@@ -118,18 +125,19 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
                                           profile.elements * int64_t(SizeOf(profile.dtype))));
     tell(check);
   }
+  const AllReduceAlgorithm here = AlgorithmHere(found.cluster);
   ExchangeChoice made = choice;
-  made.bucket_bytes = PredictScale(profile, found.cluster, kHere, choice).bucket_bytes;
+  made.bucket_bytes = PredictScale(profile, found.cluster, here, choice).bucket_bytes;
   DTNN_ASSIGN_OR_RETURN(
       const ScaleModelSteps::Comparison steps_here,
       steps->Compare(*communicator, {.bucket_bytes = made.bucket_bytes, .blocking = made.blocking},
                      options.steps));
   StepProfile alone = steps_here.alone;
   alone.exchange_load = profile.exchange_load;
-  tell(absl::StrCat(
-      "**** Steps of these ranks, buckets of ", FormatBytes(made.bucket_bytes), "\n",
-      FormatCheck(communicator->size(), PredictScale(alone, found.cluster, kHere, made),
-                  steps_here.exchanged)));
+  tell(
+      absl::StrCat("**** Steps of these ranks, buckets of ", FormatBytes(made.bucket_bytes), "\n",
+                   FormatCheck(communicator->size(), PredictScale(alone, found.cluster, here, made),
+                               steps_here.exchanged)));
   return absl::OkStatus();
 }
 

@@ -80,6 +80,16 @@ TEST(ScaleModelTableTest, ALinePerPowerOfTwo) {
   EXPECT_THAT(last, HasSubstr("%  halving-doubling "));
 }
 
+TEST(ScaleModelTableTest, NodesAreFullWhereThereIsMoreThanOne) {
+  Cluster cluster = Ethernet(1);
+  cluster.ranks_per_node = 12;
+  const std::string text = FormatScale(Profile(), cluster, {}, 64, 100);
+  std::istringstream lines(text);
+  std::string ranks;
+  for (std::string line; std::getline(lines, line);) ranks += line.substr(0, 7);
+  EXPECT_EQ(ranks, "         ranks      1      2      4      8     12     24     48     96");
+}
+
 TEST(ScaleModelTableTest, ErrorsHaveTheSignOfThePrediction) {
   const ScalePrediction predicted = {.step = {.seconds = 0.11, .exposed_seconds = 0.01}};
   const StepPrediction measured = {.seconds = 0.1, .exposed_seconds = 0.02};

@@ -15,11 +15,21 @@ double ErrorPercent(double predicted, double measured) {
   return 100 * (predicted - measured) / measured;
 }
 
+// Powers of two up to a node, then nodes that are full.
+std::vector<int64_t> RowsOfRanks(int64_t ranks_per_node, int64_t max_ranks) {
+  std::vector<int64_t> rows;
+  for (int64_t ranks = 1; ranks < ranks_per_node; ranks *= 2) rows.push_back(ranks);
+  for (int64_t ranks = ranks_per_node; ranks <= max_ranks; ranks *= 2) rows.push_back(ranks);
+  while (!rows.empty() && rows.back() > max_ranks) rows.pop_back();
+  return rows;
+}
+
 }  // namespace
 
 ScalePrediction PredictScale(const StepProfile& profile, const Cluster& cluster,
                              AllReduceAlgorithm algorithm, const ExchangeChoice& choice) {
-  const auto seconds = [&](double bytes) { return AllReduceSeconds(algorithm, cluster, bytes); };
+  const LinkCost cost = AllReduceCost(algorithm, cluster);
+  const auto seconds = [&](double bytes) { return cost.Seconds(bytes); };
   const int64_t bucket_bytes = choice.bucket_bytes > 0
                                    ? choice.bucket_bytes
                                    : BestBucketBytes(profile, choice.blocking, seconds);
@@ -58,7 +68,7 @@ std::string FormatScale(const StepProfile& profile, const Cluster& cluster,
   for (size_t i = 0; i < kAllReduceAlgorithms.size(); ++i) text += "     ms/step    eff.";
   text += "  algorithm              bucket    exposed    samples/s\n";
   const double alone = profile.backward_seconds + profile.update_seconds;
-  for (int64_t ranks = 1; ranks <= max_ranks; ranks *= 2) {
+  for (const int64_t ranks : RowsOfRanks(cluster.ranks_per_node, max_ranks)) {
     absl::StrAppendFormat(&text, "%7d", ranks);
     Cluster many = cluster;
     many.ranks = ranks;

@@ -38,9 +38,9 @@ milliseconds Respite(milliseconds timeout) { return std::min(milliseconds(1000),
 
 }  // namespace
 
-Engine::Engine(MPI_Comm world, MPI_Comm control, int rank, std::vector<ProcessId> processes,
+Engine::Engine(const Ranks& ranks, MPI_Comm control, int rank, std::vector<ProcessId> processes,
                bool crowded)
-    : world_(world),
+    : ranks_(ranks),
       rank_(rank),
       size_(int(processes.size())),
       processes_(std::move(processes)),
@@ -158,29 +158,46 @@ absl::Status Engine::AwaitRequest(MPI_Request& request, const CommunicatorOption
   }
 }
 
+absl::StatusOr<MPI_Comm> Engine::Duplicate(MPI_Comm ranks, const CommunicatorOptions& options) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  {
+    std::lock_guard lock(mutex_);
+    const int code = guard_.Call([&] { return MPI_Comm_idup(ranks, &comm, &request); });
+    DTNN_RETURN_IF_ERROR(MpiStatus(code, "MPI_Comm_idup"));
+  }
+  const absl::Status status = AwaitRequest(request, options);
+  std::lock_guard lock(mutex_);
+  if (!status.ok()) {
+    broken_ = true;
+    return status;
+  }
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return comm;
+}
+
+absl::StatusOr<Group::Comms> Engine::MakeComms(const CommunicatorOptions& options,
+                                               const MpiOptions& mpi) {
+  Group::Comms comms;
+  DTNN_ASSIGN_OR_RETURN(comms.data, Duplicate(ranks_.world, options));
+  if (options.check_calls || !mpi.buffers) {
+    DTNN_ASSIGN_OR_RETURN(comms.signatures, Duplicate(ranks_.world, options));
+  }
+  if (ranks_.here == MPI_COMM_NULL) return comms;
+  for (int stage = 0; stage < Hierarchy::kStages; ++stage) {
+    const MPI_Comm ranks = stage == Hierarchy::kAcross ? ranks_.across : ranks_.here;
+    DTNN_ASSIGN_OR_RETURN(comms.stages[size_t(stage)], Duplicate(ranks, options));
+  }
+  return comms;
+}
+
 absl::StatusOr<std::shared_ptr<Group>> Engine::CreateGroup(const CommunicatorOptions& options,
                                                            const MpiOptions& mpi) {
-  const bool checked = options.check_calls || !mpi.buffers;
   const CallGuard::Watch watch(guard_, options, options.timeout);
-  MPI_Comm comms[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
-  for (int i = 0; i < (checked ? 2 : 1); ++i) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    {
-      std::lock_guard lock(mutex_);
-      const int code = guard_.Call([&] { return MPI_Comm_idup(world_, &comms[i], &request); });
-      DTNN_RETURN_IF_ERROR(MpiStatus(code, "MPI_Comm_idup"));
-    }
-    const absl::Status status = AwaitRequest(request, options);
-    std::lock_guard lock(mutex_);
-    if (!status.ok()) {
-      broken_ = true;
-      return status;
-    }
-    MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
-  }
+  DTNN_ASSIGN_OR_RETURN(const Group::Comms comms, MakeComms(options, mpi));
   std::lock_guard lock(mutex_);
-  auto group = std::make_shared<Group>(next_group_++, rank_, size_, comms[0], comms[1], options,
-                                       mpi, control_, guard_, processes_);
+  auto group = std::make_shared<Group>(next_group_++, rank_, size_, comms, options, mpi, control_,
+                                       guard_, processes_);
   groups_.push_back(group);
   if (const auto early = early_.extract(group->number())) {
     for (const auto& [from, message] : early.mapped()) group->Receive(from, message);

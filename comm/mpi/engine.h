@@ -33,10 +33,15 @@ namespace dtnn {
 
 class Engine {
  public:
-  // `world` and `control` have the same ranks; nobody else uses `control`. `crowded`: the ranks of
-  // this host have to share cores.
-  // `processes` is by rank.
-  Engine(MPI_Comm world, MPI_Comm control, int rank, std::vector<ProcessId> processes,
+  // Who communicates: all ranks, and, where all-reduces go in stages (hierarchy.h), those of this
+  // host and those of the same place on all hosts.
+  struct Ranks {
+    MPI_Comm world = MPI_COMM_NULL, here = MPI_COMM_NULL, across = MPI_COMM_NULL;
+  };
+
+  // `control` has the ranks of the world, and nobody else uses it. `processes` is by rank.
+  // `crowded`: the ranks of this host have to share cores.
+  Engine(const Ranks& ranks, MPI_Comm control, int rank, std::vector<ProcessId> processes,
          bool crowded);
   ~Engine();
 
@@ -70,12 +75,15 @@ class Engine {
   // Gives way between two polls of a wait that has lasted `waited`; without the lock.
   void Relax(Clock::duration waited) const;
   absl::Status AwaitRequest(MPI_Request& request, const CommunicatorOptions& options);
+  // A group's own communicator of the ranks of another. Waits for them.
+  absl::StatusOr<MPI_Comm> Duplicate(MPI_Comm ranks, const CommunicatorOptions& options);
+  absl::StatusOr<Group::Comms> MakeComms(const CommunicatorOptions& options, const MpiOptions& mpi);
   // Warns or breaks the group, as the verdict says.
   void Act(Patience::Verdict verdict, const Patience& patience, Clock::time_point now, Group& group,
            const Operation& operation, const Group::Absence& absence,
            std::unique_lock<std::mutex>& lock);
 
-  const MPI_Comm world_;
+  const Ranks ranks_;
   const int rank_, size_;
   const std::vector<ProcessId> processes_;
   const bool crowded_;

@@ -26,14 +26,14 @@ std::string NoAnswerOf(const std::vector<int>& ranks) {
 
 }  // namespace
 
-Group::Group(int32_t number, int rank, int size, MPI_Comm data, MPI_Comm signatures,
+Group::Group(int32_t number, int rank, int size, const Comms& comms,
              const CommunicatorOptions& options, const MpiOptions& mpi, ControlChannel& control,
              CallGuard& guard, const std::vector<ProcessId>& processes)
     : number_(number),
       rank_(rank),
       size_(size),
-      data_(data),
-      signatures_(signatures),
+      data_(comms.data),
+      signatures_(comms.signatures),
       options_(options),
       mpi_(mpi),
       control_(control),
@@ -43,6 +43,7 @@ Group::Group(int32_t number, int rank, int size, MPI_Comm data, MPI_Comm signatu
       received_(size_t(size), 0),
       peers_(size_t(size)) {
   watch_.emplace(guard, options_, options_.timeout);
+  if (comms.stages[0] != MPI_COMM_NULL) hierarchy_.emplace(comms.stages);
 }
 
 bool Group::departed(int rank) const {
@@ -51,6 +52,14 @@ bool Group::departed(int rank) const {
 
 bool Group::gathers(const Operation& operation) const {
   return !mpi_.buffers && operation.call.kind == CollectiveKind::kAllReduce;
+}
+
+bool Group::staged(const Operation& operation) const {
+  const Collective& call = operation.call;
+  if (!hierarchy_ || gathers(operation) || call.kind != CollectiveKind::kAllReduce) return false;
+  const int64_t elements = call.input.num_elements();
+  return elements > 0 && elements <= mpi_.max_count &&
+         elements * int64_t(SizeOf(call.input.dtype())) >= mpi_.hierarchical_bytes;
 }
 
 std::shared_ptr<Operation> Group::Start(const Collective& call) {
@@ -129,6 +138,7 @@ absl::Status Group::CompareSignatures(const Operation& operation) const {
 
 absl::Status Group::Begin(Operation& operation) {
   operation.step = Operation::Step::kTransfer;
+  if (staged(operation)) return BeginStage(operation);
   if (!gathers(operation)) {
     return BeginTransfer(operation.call, rank_, data_, mpi_.max_count, guard_, operation.requests);
   }
@@ -171,6 +181,21 @@ bool Group::HasTurn(const Operation& operation) const {
   return true;
 }
 
+bool Group::HasTurnOfStage(const Operation& operation) const {
+  for (const std::shared_ptr<Operation>& earlier : operations_) {
+    if (earlier.get() == &operation) return true;
+    if (staged(*earlier) && earlier->stage <= operation.stage) return false;
+  }
+  return true;
+}
+
+absl::Status Group::BeginStage(Operation& operation) {
+  operation.requests.clear();
+  ++operation.stage;
+  return hierarchy_->Begin(Hierarchy::Stage(operation.stage), operation.call, operation.slices,
+                           guard_, operation.requests);
+}
+
 bool Group::Advance(Operation& operation) {
   const auto completed = [&]() -> bool {
     int all = 0;
@@ -199,8 +224,13 @@ bool Group::Advance(Operation& operation) {
     if (absl::Status status = Begin(operation); !status.ok()) Break(status, {});
   }
   if (broken_.ok() && operation.step == Operation::Step::kTransfer && completed()) {
-    moved = true;
-    Finish(operation);
+    if (!staged(operation) || operation.stage + 1 == Hierarchy::kStages) {
+      moved = true;
+      Finish(operation);
+    } else if (HasTurnOfStage(operation)) {
+      moved = true;
+      if (absl::Status status = BeginStage(operation); !status.ok()) Break(status, {});
+    }
   }
   return moved;
 }
@@ -311,6 +341,7 @@ void Group::Leave() {
 void Group::Free() {
   guard_.Call([&] { return MPI_Comm_free(&data_); });
   if (checked()) guard_.Call([&] { return MPI_Comm_free(&signatures_); });
+  if (hierarchy_) hierarchy_->Free(guard_);
 }
 
 void Group::Query(const Operation& operation, Clock::time_point now, bool once_more) {

@@ -4,7 +4,7 @@
 //   kSignature  (checked calls) all ranks' signatures are exchanged and compared,
 //   kTurn       every earlier call of its kind (collectives; messages of one pair) has begun, so
 //               that MPI sees the same order on all ranks,
-//   kTransfer   MPI moves the bytes,
+//   kTransfer   MPI moves the bytes, in several stages where hierarchy.h has a part in it,
 //   kDone.
 // When the group breaks, calls on their way stay with MPI, which nobody can take them from: their
 // tensors are kept, and MPI may still write to them.
@@ -12,6 +12,7 @@
 #ifndef DTNN_COMM_MPI_GROUP_H_
 #define DTNN_COMM_MPI_GROUP_H_
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "comm/communicator.h"
 #include "comm/mpi/call_guard.h"
 #include "comm/mpi/control.h"
+#include "comm/mpi/hierarchy.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_options.h"
 #include "comm/mpi/peer_processes.h"
@@ -39,6 +41,9 @@ struct Operation {
   Step step = Step::kTurn;
   absl::Status status;  // when done
   std::vector<MPI_Request> requests;
+  // Of an all-reduce in stages: the last that was begun (-1: none), and what they share.
+  int stage = -1;
+  Hierarchy::Slices slices;
   std::vector<CallSignature> signatures;  // by rank; of a message: the sender's, the receiver's
   Tensor gathered;                        // all ranks' tensors, where we reduce them ourselves
 
@@ -49,11 +54,18 @@ class Group {
  public:
   using Clock = Patience::Clock;
 
-  // `number` is counted alike on all ranks. The communicators are the group's alone;
-  // `signatures` only where calls are checked. What is passed by reference outlives it.
-  Group(int32_t number, int rank, int size, MPI_Comm data, MPI_Comm signatures,
-        const CommunicatorOptions& options, const MpiOptions& mpi, ControlChannel& control,
-        CallGuard& guard, const std::vector<ProcessId>& processes);
+  // The group's alone.
+  struct Comms {
+    MPI_Comm data = MPI_COMM_NULL;
+    MPI_Comm signatures = MPI_COMM_NULL;  // where calls are checked
+    // By stage, where all-reduces go in stages.
+    std::array<MPI_Comm, Hierarchy::kStages> stages = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
+  };
+
+  // `number` is counted alike on all ranks. What is passed by reference outlives it.
+  Group(int32_t number, int rank, int size, const Comms& comms, const CommunicatorOptions& options,
+        const MpiOptions& mpi, ControlChannel& control, CallGuard& guard,
+        const std::vector<ProcessId>& processes);
 
   int32_t number() const { return number_; }
   int rank() const { return rank_; }
@@ -103,6 +115,8 @@ class Group {
   bool HasCalled(int peer, const CallKey& key) const;
   // The sum in rank order, computed here, or the arguments of MPI's call.
   bool gathers(const Operation& operation) const;
+  // Whether the call goes in stages; the same on all ranks.
+  bool staged(const Operation& operation) const;
   bool checked() const { return signatures_ != MPI_COMM_NULL; }
   absl::Status BeginSignatures(Operation& operation);
   absl::Status CompareSignatures(const Operation& operation) const;
@@ -110,6 +124,9 @@ class Group {
   void Finish(Operation& operation);
   bool Advance(Operation& operation);
   bool HasTurn(const Operation& operation) const;
+  // Every earlier call in stages has begun the operation's next one.
+  bool HasTurnOfStage(const Operation& operation) const;
+  absl::Status BeginStage(Operation& operation);
   void CheckDepartures(const Operation& operation);
   ControlMessage Position(ControlMessage::Kind kind, int to) const;
   // Sends it to all who have not left, with what broke the group, if anything did.
@@ -120,6 +137,7 @@ class Group {
   const int32_t number_;
   const int rank_, size_;
   MPI_Comm data_, signatures_;
+  std::optional<Hierarchy> hierarchy_;
   const CommunicatorOptions options_;
   const MpiOptions mpi_;
   ControlChannel& control_;

@@ -1,7 +1,10 @@
 // The conformance suite over real MPI, in every way that calls can be carried out.
 
 #include <cstdlib>
+#include <string>
+#include <vector>
 
+#include "comm/all_reduce_algorithm.h"
 #include "comm/mpi/mpi_process.h"
 #include "comm/testing/communicator_conformance.h"
 #include "comm/testing/mpi_test.h"
@@ -35,15 +38,22 @@ RanksUnderTest Processes(const std::string& name, bool checked, const MpiOptions
   return ranks;
 }
 
-INSTANTIATE_TEST_SUITE_P(Mpi, CommunicatorConformance, ::testing::ValuesIn([] {
-                           MpiOptions gathered, chunked;
-                           gathered.buffers = false;
-                           chunked.max_count = 1000;
-                           return std::vector<RanksUnderTest>{
-                               Processes("Plain", false, {}), Processes("Checked", true, {}),
-                               Processes("Gathered", false, gathered),
-                               Processes("Chunked", false, chunked)};
-                         }()),
+std::vector<RanksUnderTest> AllWays() {
+  const RanksUnderTest plain = Processes("Plain", false, {});
+  if (AllReduceAlgorithmFor(plain.hosts, plain.size / plain.hosts) ==
+      AllReduceAlgorithm::kHierarchical) {
+    MpiOptions staged;
+    staged.hierarchical_bytes = 1;
+    return {plain, Processes("Staged", false, staged), Processes("StagedAndChecked", true, staged)};
+  }
+  MpiOptions gathered, chunked;
+  gathered.buffers = false;
+  chunked.max_count = 1000;
+  return {plain, Processes("Checked", true, {}), Processes("Gathered", false, gathered),
+          Processes("Chunked", false, chunked)};
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, CommunicatorConformance, ::testing::ValuesIn(AllWays()),
                          ConformanceName);
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "comm/all_reduce_algorithm.h"
 #include "comm/mpi/engine.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_communicator.h"
@@ -43,10 +44,39 @@ void IgnoreBrokenPipes() {
   if (before.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
 }
 
+absl::Status SplitByHost(int rank, int ranks_per_host, Engine::Ranks& ranks) {
+  DTNN_RETURN_IF_ERROR(MpiStatus(
+      ranks_per_host > 0 ? MPI_Comm_split(ranks.world, rank / ranks_per_host, rank, &ranks.here)
+                         : MPI_Comm_split_type(ranks.world, MPI_COMM_TYPE_SHARED, rank,
+                                               MPI_INFO_NULL, &ranks.here),
+      "finding the ranks of a host"));
+  int place = 0;
+  MPI_Comm_rank(ranks.here, &place);
+  return MpiStatus(MPI_Comm_split(ranks.world, place, rank, &ranks.across), "MPI_Comm_split");
+}
+
+// Frees what is not needed: all-reduces go in stages where that pays, and where every host has as
+// many ranks.
+absl::Status KeepWhereStagesPay(Engine::Ranks& ranks) {
+  int here = 0, hosts = 0;
+  MPI_Comm_size(ranks.here, &here);
+  MPI_Comm_size(ranks.across, &hosts);
+  int bounds[2] = {here, -here};
+  DTNN_RETURN_IF_ERROR(MpiStatus(
+      MPI_Allreduce(MPI_IN_PLACE, bounds, 2, MPI_INT, MPI_MIN, ranks.world), "MPI_Allreduce"));
+  if (bounds[0] == -bounds[1] &&
+      AllReduceAlgorithmFor(hosts, here) == AllReduceAlgorithm::kHierarchical) {
+    return absl::OkStatus();
+  }
+  MPI_Comm_free(&ranks.here);
+  MPI_Comm_free(&ranks.across);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const CommunicatorOptions& options,
-                                                              int exit_code) {
+                                                              int exit_code, int ranks_per_host) {
   int started = 0;
   MPI_Initialized(&started);
   if (started != 0) {
@@ -66,16 +96,15 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   if (provided < MPI_THREAD_SERIALIZED) {
     return absl::UnimplementedError("this MPI library cannot be called from several threads");
   }
-  MPI_Comm control = MPI_COMM_NULL, node = MPI_COMM_NULL;
+  Engine::Ranks ranks = {.world = MPI_COMM_WORLD};
+  MPI_Comm control = MPI_COMM_NULL;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &process->rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &process->size_);
-  DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
-                                                     process->rank_, MPI_INFO_NULL, &node),
-                                 "MPI_Comm_split_type"));
-  MPI_Comm_rank(node, &process->node_rank_);
-  MPI_Comm_size(node, &process->node_size_);
-  MPI_Comm_free(&node);
+  DTNN_RETURN_IF_ERROR(SplitByHost(process->rank_, ranks_per_host, ranks));
+  MPI_Comm_rank(ranks.here, &process->node_rank_);
+  MPI_Comm_size(ranks.here, &process->node_size_);
+  DTNN_RETURN_IF_ERROR(KeepWhereStagesPay(ranks));
   DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &control), "MPI_Comm_dup"));
   MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN);
   std::vector<ProcessId> processes(size_t(process->size_));
@@ -84,7 +113,7 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
                                                sizeof(mine), MPI_BYTE, control),
                                  "MPI_Allgather"));
   process->engine_ =
-      std::make_unique<Engine>(MPI_COMM_WORLD, control, process->rank_, std::move(processes),
+      std::make_unique<Engine>(ranks, control, process->rank_, std::move(processes),
                                /*crowded=*/process->node_size_ > ProcessorsOfLauncher());
   return process;
 }

@@ -35,9 +35,10 @@ class Engine;
 
 class MpiProcess {
  public:
-  // The options' timeout, warning and interruption hold for start and end.
+  // The options' timeout, warning and interruption hold for start and end. `ranks_per_host`: as
+  // many successive ranks as are to count as one host, for tests; 0: those that share memory.
   static absl::StatusOr<std::unique_ptr<MpiProcess>> Start(const CommunicatorOptions& options,
-                                                           int exit_code);
+                                                           int exit_code, int ranks_per_host = 0);
   ~MpiProcess();
 
   int rank() const { return rank_; }

@@ -5,11 +5,8 @@
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-namespace {
 
-constexpr int kMessageTag = 1;
-
-MPI_Datatype TypeOf(DType dtype) {
+MPI_Datatype MpiTypeOf(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
       return MPI_FLOAT;
@@ -25,7 +22,7 @@ MPI_Datatype TypeOf(DType dtype) {
   return MPI_DATATYPE_NULL;
 }
 
-MPI_Op OpOf(ReduceOp op) {
+MPI_Op MpiOpOf(ReduceOp op) {
   switch (op) {
     case ReduceOp::kSum:
       return MPI_SUM;
@@ -36,6 +33,10 @@ MPI_Op OpOf(ReduceOp op) {
   }
   return MPI_OP_NULL;
 }
+
+namespace {
+
+constexpr int kMessageTag = 1;
 
 // `elements` of `base`, more than max_count of them, as one element: rows of max_count, and a rest.
 absl::Status MakeBlock(int64_t elements, int64_t max_count, MPI_Datatype base, int64_t base_size,
@@ -57,7 +58,7 @@ absl::Status BeginAllGather(const Collective& call, int rank, MPI_Comm comm, int
                             CallGuard& guard, std::vector<MPI_Request>& requests) {
   const int64_t elements = call.input.num_elements();
   const int64_t size = int64_t(SizeOf(call.input.dtype()));
-  MPI_Datatype type = TypeOf(call.input.dtype());
+  MPI_Datatype type = MpiTypeOf(call.input.dtype());
   int count = int(elements);
   const bool large = elements > max_count;
   if (large) {
@@ -81,7 +82,7 @@ int BeginChunk(const Collective& call, std::byte* data, int count, MPI_Datatype 
     case CollectiveKind::kBroadcast:
       return MPI_Ibcast(data, count, type, call.root, comm, request);
     case CollectiveKind::kAllReduce:
-      return MPI_Iallreduce(MPI_IN_PLACE, data, count, type, OpOf(call.op), comm, request);
+      return MPI_Iallreduce(MPI_IN_PLACE, data, count, type, MpiOpOf(call.op), comm, request);
     case CollectiveKind::kSend:
       return MPI_Isend(data, count, type, call.root, kMessageTag, comm, request);
     case CollectiveKind::kReceive:
@@ -107,7 +108,7 @@ absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int6
     return BeginAllGather(call, rank, comm, max_count, guard, requests);
   }
   const int64_t size = int64_t(SizeOf(call.input.dtype()));
-  const MPI_Datatype type = TypeOf(call.input.dtype());
+  const MPI_Datatype type = MpiTypeOf(call.input.dtype());
   for (int64_t begin = 0; begin < elements; begin += max_count) {
     std::byte* const data = call.output.raw_data() + begin * size;
     const int count = int(std::min(max_count, elements - begin));

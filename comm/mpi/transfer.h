@@ -20,6 +20,9 @@ namespace dtnn {
 
 constexpr int64_t kMaxMpiCount = std::numeric_limits<int>::max();
 
+MPI_Datatype MpiTypeOf(DType dtype);
+MPI_Op MpiOpOf(ReduceOp op);
+
 // Appends what is to be completed to `requests`: nothing where there is nothing to transfer.
 // `max_count`: elements per MPI call, at most kMaxMpiCount.
 absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
