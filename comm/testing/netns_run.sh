@@ -85,7 +85,7 @@ if [ -z "${DTNN_NETNS_INSIDE:-}" ]; then
   enter=(unshare --net --mount --uts --pid --fork --kill-child --mount-proc)
   [ "$(id -u)" -eq 0 ] || enter+=(--map-root-user)
   # shellcheck disable=SC2016
-  probe='mount -t tmpfs tmpfs /run && ip netns add probe &&
+  probe='mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /dev/shm && ip netns add probe &&
     ip link add name probe type veth peer name eth0 netns probe &&
     tc qdisc add dev probe root tbf rate 1mbit burst 16kb latency 1ms'
   reason=$("${enter[@]}" sh -c "PATH=\$PATH:/usr/sbin:/sbin; $probe" 2>&1) ||
@@ -114,8 +114,10 @@ fi
 
 # The inner half: process 1 of its own namespace, whose end ends everything in it.
 PATH=$PATH:/usr/sbin:/sbin
-# Open MPI's sessions and the lists of namespaces, for the ranks of this run only.
+# Open MPI's sessions and shared memory, whose names repeat because hosts and processes of every run
+# have the same ones, and the lists of namespaces: for the ranks of this run only.
 mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /dev/shm
 readonly folder=/run/dtnn
 mkdir $folder
 ip link set lo up
