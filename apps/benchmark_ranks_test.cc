@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/exit_code.h"
@@ -279,6 +280,37 @@ TEST(BenchmarkRanksTest, RanksGoOnFromTheNewestCheckpointThatAllHave) {
   const Outcome refused = RunJob(2, With(run, {"--num-epochs=4", "--resume"}));
   EXPECT_EQ(RankExitCode(refused, 0), kExitFailed) << refused.text;
   EXPECT_THAT(refused.text, HasSubstr("rank 1 has no checkpoint, but others have"));
+}
+
+// Of the run of two ranks with folders `name`-rank0 and -rank1, so many steps an epoch.
+void ExpectEachRankToWarnOfItsCheckpoints(const std::vector<std::string>& run,
+                                          const std::string& name, int steps) {
+  ASSERT_EQ(RunJob(2, With(run, {"--num-epochs=2"})).exit_code, 0);
+  const std::string newest = "/checkpoint-" + std::to_string(2 * steps) + ".npz",
+                    others = name + "-rank0" + newest, damaged = name + "-rank1" + newest;
+  ASSERT_TRUE(std::filesystem::exists(others));
+  std::filesystem::resize_file(damaged, 100);
+  const Outcome resumed = RunJob(2, With(run, {"--num-epochs=2", "--resume"}));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr(".npz, " + std::to_string(steps) + " steps done"));
+  EXPECT_EQ(Count(resumed.text, "warning: "), 3) << resumed.text;
+  EXPECT_EQ(Count(resumed.text, "; the checkpoint before it is tried\n"), 1) << resumed.text;
+  const std::string warning = "benchmark: warning: rank ", given_up = ": is given up, and now ";
+  EXPECT_EQ(Count(resumed.text, warning + "0: " + others + given_up), 1) << resumed.text;
+  EXPECT_EQ(Count(resumed.text, warning + "1: " + damaged + given_up), 1) << resumed.text;
+  EXPECT_EQ(Count(resumed.text, warning + "1: " + damaged), 2) << resumed.text;
+}
+
+TEST(BenchmarkRanksTest, EachRankWarnsOfCheckpointsOfItsOwn) {
+  const std::vector<std::string> run =
+      With(kSmallRun, {"--parallel=data", "--batch-size=4", "--schedulers="});
+  for (const auto& [own, steps] :
+       {std::pair("--noshared-storage", 18), std::pair("--model-sync-freq=3", 9)}) {
+    SCOPED_TRACE(own);
+    const std::string folder = NewFolder("own_checkpoints") + "/c";
+    ExpectEachRankToWarnOfItsCheckpoints(With(run, {own, "--checkpoint-dir=" + folder}), folder,
+                                         steps);
+  }
 }
 
 TEST(BenchmarkRanksTest, ASignalToMpirunSavesTheRun) {

@@ -61,6 +61,8 @@ class BenchmarkRun {
         ranks_(communicator == nullptr ? 1 : communicator->size()),
         out_(rank_ == 0 ? out : silence_),
         err_(rank_ == 0 ? err : silence_),
+        err_of_this_rank_(err),
+        tells_of_checkpoints_(ranks_ > 1 && OwnCheckpoints(options)),
         progress_(rank_ == 0 ? DetectDisplay(STDOUT_FILENO, FindLaunchPlace().launched) : Display{},
                   out_) {}
 
@@ -95,6 +97,13 @@ class BenchmarkRun {
 
   void Warn(std::string_view line) {
     err_ << absl::StrCat("benchmark: warning: ", OneLine(line), "\n") << std::flush;
+  }
+
+  // Of common checkpoints rank 0 tells; of its own, no other rank knows.
+  void WarnOfCheckpoint(std::string_view line) {
+    if (!tells_of_checkpoints_) return Warn(line);
+    err_of_this_rank_ << absl::StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(line), "\n")
+                      << std::flush;
   }
 
   // Everything that can be wrong with the options, the files or the machine shows here.
@@ -234,7 +243,7 @@ class BenchmarkRun {
                             .every_epochs = options_.checkpoint_freq,
                             .every_steps = options_.checkpoint_steps,
                             .writes = rank_ == 0 || OwnCheckpoints(options_),
-                            .say = [this](std::string_view line) { Warn(line); }});
+                            .say = [this](std::string_view line) { WarnOfCheckpoint(line); }});
     return options_.resume ? absl::OkStatus() : checkpointer_->Begin();
   }
 
@@ -278,6 +287,7 @@ class BenchmarkRun {
       communicator_->AwaitDeparture(writer);
       return status;
     }
+    tells_of_checkpoints_ = true;  // rank 0 may be the one that is gone
     const absl::Status saved = checkpointer_->SaveAlone();
     std::string text(status.message());
     if (!saved.ok()) absl::StrAppend(&text, "; the last step cannot be saved: ", saved.message());
@@ -306,7 +316,8 @@ class BenchmarkRun {
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
     const Interrupt interrupt(/*relayed=*/communicator_ != nullptr);
-    StopOnSignal stop(interrupt, *trainer_, checkpointer, communicator_, StepsBetweenMeetings());
+    StopOnSignal stop(interrupt, *trainer_, checkpointer, communicator_,
+                      StepsBetweenMeetings(options_));
     callbacks.push_back(&stop);
     if (options_.verbose) {
       DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(loaders_.training->max_batch()));
@@ -354,12 +365,6 @@ class BenchmarkRun {
     }
   }
 
-  int64_t StepsBetweenMeetings() const {
-    constexpr int64_t kOfRanksThatNeverMeet = 64;
-    const int64_t every = options_.model_sync_freq;
-    return every < 0 ? kOfRanksThatNeverMeet : std::max<int64_t>(every, 1);
-  }
-
   // Whether this rank writes files: one for all where they share a file system.
   bool Writes() const { return rank_ == 0 || !options_.shared_storage; }
 
@@ -368,6 +373,8 @@ class BenchmarkRun {
   const int rank_, ranks_;
   std::ostream silence_{nullptr};
   std::ostream &out_, &err_;  // of rank 0
+  std::ostream& err_of_this_rank_;
+  bool tells_of_checkpoints_;
   Figures figures_;
   std::shared_ptr<const Optimizer> optimizer_;
   ProgressCallback progress_;

@@ -2,9 +2,9 @@
 // and prints the messages of README A's logs in their order.
 //
 // On several ranks each calls it with its own communicator. Rank 0 speaks for all, on `out`, and
-// with warnings, a line each, on `err`. What is wrong on
-// any of them before the work starts ends all of them, with the same exit code. Where a rank is
-// lost later, the lowest one left writes a checkpoint of the last whole step (with
+// with warnings, a line each, on `err`; only of checkpoints of its own each rank warns itself. What
+// is wrong on any of them before the work starts ends all of them, with the same exit code. Where a
+// rank is lost later, the lowest one left writes a checkpoint of the last whole step (with
 // --checkpoint-dir), the others wait for it, and all end with the communicator's error.
 
 #ifndef DTNN_APPS_BENCHMARK_RUN_H_

@@ -59,6 +59,8 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
   Communicator* const communicator = run_.trainer->communicator();
   for (int64_t most_steps = INT64_MAX;;) {
     absl::StatusOr<CheckpointFolder::Latest> latest = NewestHere(most_steps);
+    // The next round looks at older ones only.
+    if (latest.ok()) Say(latest->warnings);
     if (communicator == nullptr) return latest;
     const Place place = latest.ok() ? PlaceOf(latest->steps, latest->checkpoint.run().training)
                         : absl::IsNotFound(latest.status()) ? kNone
@@ -85,7 +87,6 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
     return "";
   }
   if (!latest.ok()) return latest.status();
-  Say(latest->warnings);
   Say(latest->checkpoint.warnings());
   const RunState& state = latest->checkpoint.run();
   // All that may refuse comes before the first change.

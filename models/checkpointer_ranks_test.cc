@@ -21,7 +21,10 @@ using ::dtnn::testing::PatternMlp;
 using ::dtnn::testing::SessionOptions;
 using ::dtnn::testing::TrainingSession;
 using ::dtnn::testing::Values;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr int64_t kEpochs = 3;  // of 4 steps
 
@@ -31,10 +34,11 @@ struct Rank {
       : graph(PatternMlp()),
         session(graph, OptionsOf(communicator)),
         schedule(*session.trainer, *session.store, *session.device, {}),
-        checkpointer(
-            {&graph, session.store.get(), session.device.get(), session.trainer.get(), &schedule,
-             optimizer},
-            {.folder = absl::StrCat(folder, "-rank", communicator.rank()), .every_steps = 2}) {
+        checkpointer({&graph, session.store.get(), session.device.get(), session.trainer.get(),
+                      &schedule, optimizer},
+                     {.folder = absl::StrCat(folder, "-rank", communicator.rank()),
+                      .every_steps = 2,
+                      .say = [this](std::string_view line) { said.emplace_back(line); }}) {
     SetNumThreads(1);
     EXPECT_TRUE(session.trainer->PrepareForTraining(session.training->max_batch()).ok());
   }
@@ -59,6 +63,7 @@ struct Rank {
   TrainingSession session;
   Schedule schedule;
   Checkpointer checkpointer;
+  std::vector<std::string> said;
 };
 
 // Ends a run with a step, which is saved if it is the last of an epoch.
@@ -147,6 +152,25 @@ TEST(CheckpointerRanksTest, RanksGoOnFromTheNewestThatAllHave) {
   Folder("newest");
   TrainUntil(folder, 6);
   EXPECT_EQ(Resumed(folder, 6), whole);
+}
+
+TEST(CheckpointerRanksTest, OnlyTheRankOfADamagedFileWarnsOfIt) {
+  const std::string folder = Folder("warnings");
+  TrainUntil(folder, 6);
+  const std::string damaged = FileOf(folder, 1, 6);
+  fs::resize_file(damaged, fs::file_size(damaged) / 2);
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    Rank rank(communicator, folder);
+    EXPECT_TRUE(rank.checkpointer.Resume().ok());
+    if (communicator.rank() == 0) {
+      EXPECT_THAT(rank.said, IsEmpty());
+    } else {
+      EXPECT_THAT(rank.said, ElementsAre(AllOf(HasSubstr(damaged),
+                                               HasSubstr("the checkpoint before it is tried"))));
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(CheckpointerRanksTest, ARankThatHadEndedTheEpochDoesNotGoOnAlone) {

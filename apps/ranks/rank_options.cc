@@ -1,5 +1,6 @@
 #include "apps/ranks/rank_options.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -22,6 +23,12 @@ void MakeOwn(std::string& path, bool is_file, int rank) {
 
 bool OwnCheckpoints(const Options& options) {
   return !options.shared_storage || options.model_sync_freq != 0;
+}
+
+int64_t StepsBetweenMeetings(const Options& options) {
+  constexpr int64_t kOfRanksThatNeverMeet = 64;
+  const int64_t every = options.model_sync_freq;
+  return every < 0 ? kOfRanksThatNeverMeet : std::max<int64_t>(every, 1);
 }
 
 Options OptionsOfRank(Options options, int rank, int ranks) {

@@ -50,5 +50,14 @@ TEST(RankOptionsTest, ModelsOfTheirOwnAreSavedEachByItsRank) {
   EXPECT_EQ(own.checkpoint_dir, "c-rank1");
 }
 
+TEST(RankOptionsTest, RanksMeetWhereTheyExchangeGradientsOrModels) {
+  Options options;
+  EXPECT_EQ(StepsBetweenMeetings(options), 1) << "gradients, in every step";
+  options.model_sync_freq = 10;
+  EXPECT_EQ(StepsBetweenMeetings(options), 10);
+  options.model_sync_freq = -1;
+  EXPECT_GT(StepsBetweenMeetings(options), 1);
+}
+
 }  // namespace
 }  // namespace dtnn
