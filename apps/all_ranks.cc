@@ -1,4 +1,4 @@
-#include "apps/ranks/all_ranks.h"
+#include "apps/all_ranks.h"
 
 #include <algorithm>
 #include <chrono>

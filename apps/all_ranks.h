@@ -1,7 +1,7 @@
 // The launcher's run on every process that mpirun started.
 
-#ifndef DTNN_APPS_RANKS_ALL_RANKS_H_
-#define DTNN_APPS_RANKS_ALL_RANKS_H_
+#ifndef DTNN_APPS_ALL_RANKS_H_
+#define DTNN_APPS_ALL_RANKS_H_
 
 #include <ostream>
 
@@ -20,4 +20,4 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_RANKS_ALL_RANKS_H_
+#endif  // DTNN_APPS_ALL_RANKS_H_

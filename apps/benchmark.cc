@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "apps/all_ranks.h"
 #include "apps/dry_run.h"
 #include "apps/exit_code.h"
 #include "apps/flags/help.h"
@@ -18,7 +19,6 @@
 #include "apps/main_job.h"
 #include "apps/name_lists.h"
 #include "apps/paths.h"
-#include "apps/ranks/all_ranks.h"
 #include "apps/ranks/launch_place.h"
 #include "apps/thread_waiting.h"
 #include "tensor/status_macros.h"
