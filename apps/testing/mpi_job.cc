@@ -13,7 +13,10 @@
 namespace dtnn::testing {
 namespace {
 
-constexpr char kMpirun[] = "/usr/bin/mpirun";
+// What is common to all tests under mpirun; signals reach mpirun itself.
+constexpr char kMpirun[] =
+    ". tools/testing/mpi_environment.sh && "
+    "exec /usr/bin/mpirun --oversubscribe --bind-to none \"$@\"";
 // Marks the processes of one job.
 constexpr char kTag[] = "DTNN_TEST_JOB";
 
@@ -39,18 +42,10 @@ MpiJob::MpiJob(const std::string& program, const std::vector<std::string>& argum
     : program_(std::filesystem::canonical(program).string()), tag_(NewTag()) {
   setenv(kTag, tag_.c_str(), 1);
   setenv("TERM", "dumb", 1);
-  setenv("OMP_NUM_THREADS", "1", 1);
-  const std::string here = std::filesystem::current_path().string();
-  setenv("LSAN_OPTIONS",
-         ("suppressions=" + here + "/tools/testing/mpi_lsan.supp:fast_unwind_on_malloc=0").c_str(),
-         1);
   setenv("TMPDIR", "/tmp", 1);  // paths of sockets are short
   setenv("OMPI_MCA_odls_base_sigkill_timeout", "5",
          1);  // seconds to end in order, on busy machines
-  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-  std::vector<std::string> words = {"-np", std::to_string(options.ranks), "--oversubscribe",
-                                    "--bind-to", "none"};
+  std::vector<std::string> words = {"-c", kMpirun, "mpirun", "-np", std::to_string(options.ranks)};
   if (options.recovery) words.push_back("--enable-recovery");
   // The shell outlives the program and tells how it ended.
   words.insert(
@@ -58,7 +53,7 @@ MpiJob::MpiJob(const std::string& program, const std::vector<std::string>& argum
       {"/bin/sh", "-c",
        R"(trap : TERM; "$0" "$@"; echo "rank $OMPI_COMM_WORLD_RANK ended with $?" >&2)", program_});
   words.insert(words.end(), arguments.begin(), arguments.end());
-  mpirun_.emplace(kMpirun, words);
+  mpirun_.emplace("/bin/sh", words);
 }
 
 MpiJob::~MpiJob() {

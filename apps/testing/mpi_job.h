@@ -20,8 +20,9 @@ struct MpiJobOptions {
   bool recovery = false;
 };
 
-// Where tests run, in a container as root or not, more ranks than cores. Errors and output of all
-// ranks come together; each that ends by itself adds "rank R ended with CODE".
+// Where tests run, in a container as root or not, more ranks than cores; with the settings of
+// tools/testing/mpi_environment.sh. Errors and output of all ranks come together; each that ends by
+// itself adds "rank R ended with CODE".
 class MpiJob {
  public:
   MpiJob(const std::string& program, const std::vector<std::string>& arguments,

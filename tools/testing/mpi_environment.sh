@@ -1,4 +1,4 @@
-# For tests that start MPI programs, to be sourced in a test's own folder.
+# For tests that start MPI programs, to be sourced by any sh in a test's own folder.
 
 # Containers run tests as root.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
