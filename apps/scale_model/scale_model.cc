@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <new>
-#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -71,7 +71,7 @@ absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place)
 absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
                                 ScaleModelOptions& options, std::ostream& out) {
   LauncherFlags launcher;
-  const ToolFlag flags[] = {
+  const ToolFlag step[] = {
       {"model", &launcher.model, "network of the zoo; list shows all"},
       {"dataset", &launcher.dataset, "whose samples it gets, made up; without: its own"},
       {"batch-size", &launcher.batch_size, "samples per rank and step", 1},
@@ -80,10 +80,12 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
       {"conv-variant", &launcher.conv_variant, "likewise"},
       {"steps", &options.steps, "that are timed", 1},
       {"layers", &options.layers, "tell when each layer's gradients are final"},
-
+  };
+  const ToolFlag exchange[] = {
       {"comm-bucket-mb", &options.bucket_mb, "MiB of gradients per all-reduce; 0: the best"},
       {"use-blocking-mpi", &launcher.use_blocking_mpi, "exchange behind the backward pass"},
-
+  };
+  const ToolFlag cluster[] = {
       {"latency-us", &options.latency_us, "from node to node"},
       {"bandwidth-gbit", &options.bandwidth_gbit, "likewise, Gbit/s"},
       {"node-latency-us", &options.node_latency_us, "within a node"},
@@ -91,13 +93,15 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
       {"ranks-per-node", &options.ranks_per_node, "of the ranks predicted"},
       {"max-ranks", &options.max_ranks, "of the predictions", 1},
   };
-  DTNN_ASSIGN_OR_RETURN(const bool help, ParseToolFlags(arguments, flags));
+  std::vector<ToolFlag> all(std::begin(step), std::end(step));
+  all.insert(all.end(), std::begin(exchange), std::end(exchange));
+  all.insert(all.end(), std::begin(cluster), std::end(cluster));
+  DTNN_ASSIGN_OR_RETURN(const bool help, ParseToolFlags(arguments, all));
   if (help) {
-    const std::span<const ToolFlag> all = flags;
-    out << ToolHelp(absl::StrCat(kSummary, "\n\nThe step:"), all.subspan(0, 8))
-        << ToolHelp("\nThe exchange of gradients:", all.subspan(8, 2))
+    out << ToolHelp(absl::StrCat(kSummary, "\n\nThe step:"), step)
+        << ToolHelp("\nThe exchange of gradients:", exchange)
         << ToolHelp("\nThe cluster; 0: as measured here, or, where nothing can be, assumed:",
-                    all.subspan(10));
+                    cluster);
     return true;
   }
   DTNN_ASSIGN_OR_RETURN(CommandLine command_line, Check(launcher));

@@ -1,7 +1,6 @@
 #include "apps/scale_model/steps.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -12,16 +11,13 @@
 #include "models/zoo/zoo.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
+#include "tensor/stopwatch.h"
 
 namespace dtnn {
 namespace {
 
 constexpr int64_t kWarmUp = 2;
 constexpr double kHighestLoad = 0.95;
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 absl::StatusOr<Graph> MakeGraph(const Options& options, const Loss& loss) {
   ModelOptions model{.format = FormatOf(options), .final_activation = loss.final_activation()};
@@ -105,17 +101,17 @@ absl::StatusOr<std::unique_ptr<Updater>> ScaleModelSteps::MakeUpdater(
 absl::Status ScaleModelSteps::Step(Communicator* communicator, Updater& updater, Marks& marks) {
   DTNN_RETURN_IF_ERROR(Meet(communicator));
   marks.ready.clear();
-  const double begin = Now();
+  const Stopwatch watch;
   DTNN_RETURN_IF_ERROR(updater.Begin(store_->gradients()));
   DTNN_RETURN_IF_ERROR(
       plan_->ForwardBackward(x_, targets_, 1.0 / double(batch_), steps_done_++, [&](int64_t from) {
-        marks.ready.push_back({from, Now() - begin});
+        marks.ready.push_back({from, watch.seconds()});
         updater.Ready(from);
       }));
-  marks.backward = Now() - begin;
+  marks.backward = watch.seconds();
   // Parameters that stay where they are cannot diverge.
   DTNN_RETURN_IF_ERROR(updater.Finish({.learning_rate = 0, .step = steps_done_}));
-  marks.end = Now() - begin;
+  marks.end = watch.seconds();
   return absl::OkStatus();
 }
 
@@ -153,9 +149,9 @@ absl::StatusOr<double> ScaleModelSteps::Forward(Communicator* communicator, int6
   std::vector<double> times;
   for (int64_t i = 0; i < kWarmUp + steps; ++i) {
     DTNN_RETURN_IF_ERROR(Meet(communicator));
-    const double begin = Now();
+    const Stopwatch watch;
     DTNN_RETURN_IF_ERROR(plan_->Forward(x_));
-    if (i >= kWarmUp) times.push_back(Now() - begin);
+    if (i >= kWarmUp) times.push_back(watch.seconds());
   }
   return MedianOfSlowest(communicator, std::move(times));
 }
