@@ -62,15 +62,17 @@ def scaling(path):
     lines = [f"\n## Ranks: {name}\n",
              f"{first['cpu']}, {first['processors']} processors, FMA peak {first['peak']:.0f} "
              "GFLOP/s. Training over MPI with one thread per rank, against one rank in the same "
-             "minute, medians; *exposed* is the share of the time in which ranks do nothing but "
-             "wait for gradients. Measure again: `bench/scaling.py --help`.\n",
-             "| model | ranks | between them | batch per rank | one rank, samples/s | all | ratio | "
-             "exposed |",
-             "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+             "minute, medians; *unconnected* is the ratio of as many processes that exchange "
+             "nothing, the machine's own limit; *exposed* is the share of the time in which ranks "
+             "do nothing but wait for gradients. Measure again: `bench/scaling.py --help`.\n",
+             "| model | ranks | between them | exchange | batch per rank | one rank, samples/s | "
+             "all | ratio | unconnected | exposed |",
+             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
     for r in results:
-        lines.append(f"| {r['model']} | {r['ranks']} | {r['setting']} | {r['batch']} | "
-                     f"{r['one']:,.0f} | {r['all']:,.0f} | **{r['ratio']:.2f}** | "
-                     f"{r['exposed_percent']:.1f} % |")
+        exchange = "after" if "--use-blocking-mpi=True" in r["flags"] else "beside"
+        lines.append(f"| {r['model']} | {r['ranks']} | {r['setting']} | {exchange} the backward pass "
+                     f"| {r['batch']} | {r['one']:,.0f} | {r['all']:,.0f} | **{r['ratio']:.2f}** | "
+                     f"{r['apart_ratio']:.2f} | {r['exposed_percent']:.1f} % |")
     return "\n".join(lines) + "\n"
 
 

@@ -8,9 +8,10 @@
 Every rank has one thread and 64 samples per step (weak scaling), on random data. Machines drift: a
 round runs one rank, then R, within the same minute; the result is the median of the rounds' ratios
 of samples/s; rounds in which the machine's FMA peak falls below 92 % of the best seen are dropped.
-*Exposed* is the share of the training time in which ranks do nothing but wait for
-gradients, as the launcher prints it. `--launcher` replaces mpirun, for instance by one that limits
-the links between the ranks; `--flags` go to the launcher's program.
+*Exposed* is the share of the training time in which ranks do nothing but wait for gradients, as the
+launcher prints it. *Unconnected* is what as many processes reach that exchange nothing: what sharing
+memory and clock leaves of R, which no exchange can improve. `--launcher` replaces mpirun, for
+instance by one that limits the links between the ranks; `--flags` go to the launcher's program.
 """
 import argparse
 import json
@@ -22,26 +23,46 @@ import subprocess
 import sys
 
 
-def run(options, model, steps, ranks):
-    command = shlex.split(options.launcher.format(ranks=ranks)) + [
-        options.binary, "--parallel=data", f"--model={model}", "--dataset=synthetic",
-        f"--synthetic-train-samples={64 * ranks}", f"--steps-per-epoch={steps}", "--num-epochs=1",
+def begin(options, launcher, model, steps, samples):
+    command = launcher + [
+        options.binary, f"--model={model}", "--dataset=synthetic",
+        f"--synthetic-train-samples={samples}", f"--steps-per-epoch={steps}", "--num-epochs=1",
         "--batch-size=64", "--validation-split=0", "--synthetic-pattern=classes",
-        "--schedulers=", "--optimizer=adam"] + shlex.split(options.flags)
+        "--schedulers=", "--optimizer=adam"]
+    if launcher[0] != "taskset":
+        command += ["--parallel=data"] + shlex.split(options.flags)
     if model.startswith("simplecnn"):
         command.append("--synthetic-input-shape=1,28,28")
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    process = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT)
+    return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT)
+
+
+def end(process):
+    text, _ = process.communicate()
     if process.returncode != 0:
-        sys.exit(f"{shlex.join(command)}: exit status {process.returncode}\n{process.stdout}")
+        sys.exit(f"{shlex.join(process.args)}: exit status {process.returncode}\n{text}")
 
     def number(pattern):
-        found = re.search(pattern, process.stdout)
+        found = re.search(pattern, text)
         return float(found.group(1)) if found else None
 
     return {"samples_per_second": number(r"Throughput: ([0-9.]+) samples/s"),
             "exposed_percent": number(r"Exposed communication: ([0-9.]+)%")}
+
+
+def run(options, model, steps, ranks):
+    launcher = shlex.split(options.launcher.format(ranks=ranks))
+    return end(begin(options, launcher, model, steps, 64 * ranks))
+
+
+def run_apart(options, model, steps):
+    """As many processes as ranks, on a processor each, that know nothing of each other: samples/s
+    of all."""
+    processors = sorted(os.sched_getaffinity(0))
+    processes = [begin(options, ["taskset", "-c", str(processors[i % len(processors)])], model,
+                       steps, 64) for i in range(options.ranks)]
+    return sum(end(process)["samples_per_second"] for process in processes)
 
 
 def peak(options):
@@ -71,7 +92,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=5, help="rounds per network [%(default)s]")
     parser.add_argument("--flags", default="--use-blocking-mpi=False",
                         help="more flags of the program; write --flags=\"...\" [%(default)s]")
-    parser.add_argument("--setting", default="shared memory", 
+    parser.add_argument("--setting", default="shared memory",
                         help="how the ranks are linked, as the results shall say [%(default)s]")
     parser.add_argument("--out", required=True,
                         help="file of results, a JSON line per network, appended to")
@@ -86,12 +107,15 @@ def main():
         for _ in range(options.pairs):
             one = run(options, model, steps, 1)
             all_ranks = run(options, model, steps, options.ranks)
+            apart = run_apart(options, model, steps)
             after = peak(options)
             rounds.append({"one": one, "all": all_ranks, "peak": min(before, after),
-                           "ratio": all_ranks["samples_per_second"] / one["samples_per_second"]})
+                           "ratio": all_ranks["samples_per_second"] / one["samples_per_second"],
+                           "apart_ratio": apart / one["samples_per_second"]})
             print(f"{model}: {one['samples_per_second']:.1f} -> "
                   f"{all_ranks['samples_per_second']:.1f} samples/s, {rounds[-1]['ratio']:.2f}x, "
-                  f"exposed {all_ranks['exposed_percent']} %", flush=True)
+                  f"exposed {all_ranks['exposed_percent']} %, unconnected "
+                  f"{rounds[-1]['apart_ratio']:.2f}x", flush=True)
             before = after
         best = max(r["peak"] for r in rounds)
         rounds = [r for r in rounds if r["peak"] >= 0.92 * best]
@@ -99,13 +123,15 @@ def main():
                   "ranks": options.ranks, "batch": 64,
                   "setting": options.setting, "flags": options.flags,
                   "ratio": statistics.median(r["ratio"] for r in rounds),
+                  "apart_ratio": statistics.median(r["apart_ratio"] for r in rounds),
                   "exposed_percent": statistics.median(r["all"]["exposed_percent"] for r in rounds),
                   "one": statistics.median(r["one"]["samples_per_second"] for r in rounds),
                   "all": statistics.median(r["all"]["samples_per_second"] for r in rounds),
                   "rounds": rounds}
         with open(options.out, "a") as file:
             file.write(json.dumps(result) + "\n")
-        print(f"{model}: median {result['ratio']:.2f}x, exposed {result['exposed_percent']} %")
+        print(f"{model}: median {result['ratio']:.2f}x, exposed {result['exposed_percent']} %, "
+              f"unconnected {result['apart_ratio']:.2f}x")
 
 
 if __name__ == "__main__":
