@@ -64,7 +64,8 @@ check_survivor() {
   fi
   [ "$code" = 75 ] || fail "rank $rank left with $code, not with 75"
   if [ "$phase" = start ]; then
-    grep -q "not all of which have come" "$folder/rank.$rank" || fail "rank $rank: no reason"
+    grep -q "not all of which have come to it: rank $victim is " "$folder/rank.$rank" ||
+      fail "rank $rank: the message does not name rank $victim"
     return 0
   fi
   if [ "$transport" = tcp ]; then
