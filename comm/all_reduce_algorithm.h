@@ -4,8 +4,8 @@
 #define DTNN_COMM_ALL_REDUCE_ALGORITHM_H_
 
 #include <array>
-#include <bit>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace dtnn {
@@ -18,15 +18,27 @@ inline constexpr std::array kAllReduceAlgorithms = {AllReduceAlgorithm::kRing,
 
 std::string_view Name(AllReduceAlgorithm algorithm);
 
-// Of comm/mpi, for `nodes` of `ranks_per_node` each. Halving-doubling exchanges with the nearest
-// ranks first, when messages are largest: where nodes hold a power of two of ranks those are on the
-// same node, and as little goes over the network as with the hierarchical algorithm. Elsewhere its
-// large messages cross (2 nodes of 3: three times the bytes).
-constexpr AllReduceAlgorithm AllReduceAlgorithmFor(int64_t nodes, int64_t ranks_per_node) {
-  return nodes > 1 && !std::has_single_bit(uint64_t(ranks_per_node))
-             ? AllReduceAlgorithm::kHierarchical
-             : AllReduceAlgorithm::kHalvingDoubling;
-}
+// How ranks are spread over nodes (hosts).
+struct Placement {
+  int64_t nodes = 1, ranks_per_node = 1;  // of the node that has most
+  bool even = true;                       // every node has as many
+  bool in_order = true;                   // ranks are numbered node by node
+};
+
+// `nodes`: each rank's node, numbered in any way.
+Placement PlacementOf(std::span<const int> nodes);
+
+// From so many bytes on an all-reduce may go in stages.
+inline constexpr int64_t kStagedBytes = 64 << 10;
+
+// Whether comm/mpi sums large tensors in stages. Halving-doubling exchanges with the nearest ranks
+// first, when messages are largest: where ranks are numbered node by node, a power of two each,
+// those are on the same node, and as little goes over the network as with the hierarchical
+// algorithm. Elsewhere its large messages cross (2 nodes of 3: three times the bytes).
+bool StagesPay(const Placement& placement);
+
+// What comm/mpi uses.
+AllReduceAlgorithm AllReduceAlgorithmFor(const Placement& placement, int64_t bytes);
 
 }  // namespace dtnn
 

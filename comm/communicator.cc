@@ -91,18 +91,18 @@ absl::Status Communicator::Check(const Collective& c) const {
         absl::StrCat("a tensor is on ", tensor->device().ToString(),
                      "; ranks exchange host memory only: copy it to the host"));
   }
-  if (c.root < 0 || c.root >= size_) {
+  if (c.root < 0 || c.root >= size()) {
     return absl::InvalidArgumentError(absl::StrCat(c.between_two() ? "" : "root ", c.root,
-                                                   " is not one of the ", size_, " ranks"));
+                                                   " is not one of the ", size(), " ranks"));
   }
-  if (c.between_two() && c.root == rank_) {
-    return absl::InvalidArgumentError(absl::StrCat("rank ", rank_, " names itself"));
+  if (c.between_two() && c.root == rank()) {
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank(), " names itself"));
   }
   if (c.kind == CollectiveKind::kAllGather &&
       (c.output.dtype() != c.input.dtype() ||
-       c.output.num_elements() != c.input.num_elements() * size_)) {
+       c.output.num_elements() != c.input.num_elements() * size())) {
     return absl::InvalidArgumentError(absl::StrCat("the output holds ", Elements(c.output),
-                                                   ", expected ", size_, " times ",
+                                                   ", expected ", size(), " times ",
                                                    Elements(c.input)));
   }
   return absl::OkStatus();

@@ -7,8 +7,8 @@
 //    naming both sides; elsewhere it may end in wrong values, or in a timeout.
 //  - A send meets the receive of the same number between the same two ranks, independently of
 //    collectives and of other pairs.
-//  - The bits of a sum are the same on all ranks and in every run with as many ranks, whoever
-//    arrives first. Integer sums wrap around. Minimum and maximum are not for NaN.
+//  - The bits of a sum are the same on all ranks and in every run with as many ranks in the same
+//    places, whoever arrives first. Integer sums wrap around. Minimum and maximum are not for NaN.
 //  - A wait ends with DeadlineExceeded when the others have not come within the timeout, with
 //    Unavailable when one of them is gone; the message names the call, this rank and who is
 //    missing.
@@ -80,8 +80,8 @@ struct CallSignature {
   int32_t root = 0;
   int64_t elements = 0;
 
-  // "all-reduce of 1024 float32", "broadcast of 10 float64 from rank 1", "barrier". Calls of all
-  // ranks fit together exactly when these are equal.
+  // "all-reduce of 1024 float32", "broadcast of 10 float64 from rank 1", "barrier". For
+  // messages to people; Fits compares.
   std::string ToString() const;
   // Whether this call and one of another rank fit together; a send fits a receive of its size.
   bool Fits(const CallSignature& other) const;
@@ -102,17 +102,22 @@ struct Collective {
   bool Fits(const Collective& other) const { return signature().Fits(other.signature()); }
 };
 
+// Where a rank is: which host, in the order of the hosts' first ranks, and its place among the
+// ranks there, in the order of ranks.
+struct RankPlace {
+  int rank = 0, size = 1;
+  int node = 0, node_rank = 0, node_size = 1;
+};
+
 class Communicator {
  public:
   // For this call only; nothing: the option given at creation.
   using Timeout = std::optional<std::chrono::milliseconds>;
 
   virtual ~Communicator() = default;
-  int rank() const { return rank_; }
-  int size() const { return size_; }
-  // Among the ranks on the same host, in the order of ranks.
-  int node_rank() const { return node_rank_; }
-  int node_size() const { return node_size_; }
+  int rank() const { return place_.rank; }
+  int size() const { return place_.size; }
+  const RankPlace& place() const { return place_; }
 
   absl::Status Barrier(Timeout timeout = {});
   // Every rank's tensor becomes root's.
@@ -155,10 +160,11 @@ class Communicator {
   virtual void AwaitDeparture(int rank, Timeout timeout = {}) = 0;
 
  protected:
+  // All ranks on one host.
   Communicator(int rank, int size, const CommunicatorOptions& options)
-      : Communicator(rank, size, /*node_rank=*/rank, /*node_size=*/size, options) {}
-  Communicator(int rank, int size, int node_rank, int node_size, const CommunicatorOptions& options)
-      : rank_(rank), size_(size), node_rank_(node_rank), node_size_(node_size), options_(options) {}
+      : Communicator({.rank = rank, .size = size, .node_rank = rank, .node_size = size}, options) {}
+  Communicator(const RankPlace& place, const CommunicatorOptions& options)
+      : place_(place), options_(options) {}
 
   virtual std::unique_ptr<Work> Start(const Collective& collective) = 0;
 
@@ -171,7 +177,7 @@ class Communicator {
   absl::Status Run(Collective collective, Timeout timeout);
 
   double waited_seconds_ = 0;
-  int rank_, size_, node_rank_, node_size_;
+  const RankPlace place_;
   CommunicatorOptions options_;
 };
 

@@ -117,8 +117,8 @@ TEST(CommunicatorTest, CallsFitWhenAllRanksMeanTheSame) {
 
 TEST(CommunicatorTest, RanksShareOneHostUnlessToldOtherwise) {
   const Recorder recorder(1, 3, {});
-  EXPECT_EQ(recorder.node_rank(), 1);
-  EXPECT_EQ(recorder.node_size(), 3);
+  EXPECT_EQ(recorder.place().node_rank, 1);
+  EXPECT_EQ(recorder.place().node_size, 3);
 }
 
 TEST(CommunicatorTest, BadArgumentsAreRefusedAndBreakTheGroup) {

@@ -49,8 +49,9 @@ LinkCost HalvingDoubling(const Cluster& cluster) {
   const int64_t folded = cluster.ranks - power;
   LinkCost cost;
   if (folded > 0) {
-    // Pairs of an even rank and the next: some cross where nodes have an odd number.
-    const bool crosses = cluster.ranks > cluster.ranks_per_node && cluster.ranks_per_node % 2 != 0;
+    // Pairs of an even rank and the next: where nodes have an odd number, the middle one of two
+    // nodes crosses.
+    const bool crosses = cluster.ranks_per_node % 2 != 0 && cluster.ranks_per_node < 2 * folded;
     Add(cost, 2, link(crosses ? 1 : 0), 0.5);
     Add(cost, 1, link(crosses ? 1 : 0), 1);
     cost.seconds_per_byte += 0.5 * added;

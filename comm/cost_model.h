@@ -12,8 +12,8 @@
 //                      + n / 2 c more (Rabenseifner, ICCS 2004; Thakur, Rabenseifner and Gropp,
 //                      Int. J. High Perform. Comput. Appl. 19, 2005)
 //   hierarchical       halving-doubling in each node and, a slice each, among the ranks of the same
-//                      place in all nodes, then a ring all-gather in each node (after Mikami et
-//                      al., arXiv:1811.05233, 2018)
+//                      place in all nodes, then an all-gather in each node, rank by rank (after
+//                      Mikami et al., arXiv:1811.05233, 2018)
 // Ranks are numbered node by node; what leaves a node at the same time shares its link.
 
 #ifndef DTNN_COMM_COST_MODEL_H_

@@ -72,9 +72,20 @@ TEST(AllReduceCostTest, HalvingDoublingInNodesOfThree) {
                 2 * (8 + 16 * 0.5) + 16 + 2 * (64 + 8 * 4) + 8);
 }
 
+TEST(AllReduceCostTest, PairsWithinANodeOfAnOddNumber) {
+  Cluster cluster = Flat(10);
+  cluster.ranks_per_node = 5;
+  cluster.node = {.latency = 8, .seconds_per_byte = 0.5};
+  // The pairs are 0 and 1, 2 and 3. Then 0, 2, 4 of the one node and 5 to 9 of the other: 4 with 5;
+  // 2 with 5; 0, 2 and 4 with 6, 7 and 8.
+  EXPECT_EQ(AllReduceCost(kHalvingDoubling, cluster).Seconds(32),
+            2 * (8 + 16 * 0.5) + 16 + (8 + 32 * 0.5) +  // the pairs
+                2 * (64 + 16 * 2) + 16 + 2 * (64 + 8 * 2) + 8 + 2 * (64 + 4 * 6) + 4);
+}
+
 // On networks that are slower than memory.
 TEST(AllReduceCostTest, StagesAreUsedWhereTheyPay) {
-  for (const int64_t nodes : {1, 2, 4, 16}) {
+  for (int64_t nodes = 1; nodes <= 17; ++nodes) {
     for (const int64_t per_node : {1, 2, 3, 4, 6, 8, 12, 16, 24, 64, 96}) {
       const Cluster cluster = {.ranks = nodes * per_node,
                                .ranks_per_node = per_node,
@@ -83,7 +94,7 @@ TEST(AllReduceCostTest, StagesAreUsedWhereTheyPay) {
                                .seconds_per_byte_added = 1e-11};
       const bool pays = AllReduceCost(kHierarchical, cluster).Seconds(16e6) <
                         AllReduceCost(kHalvingDoubling, cluster).Seconds(16e6);
-      EXPECT_EQ(AllReduceAlgorithmFor(nodes, per_node) == kHierarchical, pays)
+      EXPECT_EQ(StagesPay({.nodes = nodes, .ranks_per_node = per_node}), pays)
           << nodes << " nodes of " << per_node;
     }
   }

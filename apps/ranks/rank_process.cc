@@ -23,7 +23,7 @@ namespace {
 
 void TakeShareOfThreads(const Communicator& communicator, const RankProcessOptions& options,
                         std::ostream& err) {
-  const ThreadShare share = ShareThreadsHere(communicator.node_size());
+  const ThreadShare share = ShareThreadsHere(communicator.place().node_size);
   SetNumThreads(share.threads);
   if (share.warning.empty() || communicator.rank() > 0) return;
   err << absl::StrCat(options.program, ": warning: ", share.warning, "\n") << std::flush;

@@ -4,31 +4,19 @@
 #ifndef DTNN_APPS_SCALE_MODEL_CLUSTER_H_
 #define DTNN_APPS_SCALE_MODEL_CLUSTER_H_
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "apps/scale_model/run.h"
+#include "comm/all_reduce_algorithm.h"
 #include "comm/communicator.h"
 #include "comm/cost_model.h"
 
 namespace dtnn {
 
-// What a rank knows of its host: Communicator::node_rank and node_size, and a number made of the
-// host's name.
-struct HostView {
-  int64_t node_rank = 0, node_size = 1, name = 0;
-};
-
-// The host of every rank, numbered from 0 in the order of their first ranks. Names of hosts may be
-// equal, as those of containers may: they decide only where ranks are placed neither host by host
-// nor in turns.
-std::vector<int> HostsOfRanks(std::span<const HostView> ranks);
-
 struct ScaleModelCluster {
-  Cluster cluster;  // of the ranks that are there
+  Cluster cluster;      // of the ranks that are there
+  Placement placement;  // likewise
   // Where its figures are from: "between ranks 0 and 1", "as given", "assumed".
   std::string network_source, node_source;
 };

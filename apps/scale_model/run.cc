@@ -20,14 +20,10 @@ namespace {
 
 constexpr double kMillisecond = 1e-3;
 
-AllReduceAlgorithm AlgorithmHere(const Cluster& cluster) {
-  const int64_t per_node = std::min(cluster.ranks, cluster.ranks_per_node);
-  return AllReduceAlgorithmFor(cluster.ranks / per_node, per_node);
-}
-
-// Of the ranks that are there, large tensors.
-LinkCost AllReduceHere(const Cluster& cluster) {
-  return AllReduceCost(AlgorithmHere(cluster), cluster);
+// An all-reduce of the ranks that are there.
+double AllReduceHere(const ScaleModelCluster& found, double bytes) {
+  return AllReduceCost(AllReduceAlgorithmFor(found.placement, int64_t(bytes)), found.cluster)
+      .Seconds(bytes);
 }
 
 std::string DescribeRun(const ScaleModelSteps& steps, const StepProfile& profile, double forward) {
@@ -55,10 +51,10 @@ std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_no
 }
 
 // The largest power of two of float32 values whose all-reduce takes no longer.
-int64_t ElementsWithin(double seconds, const Cluster& cluster) {
+int64_t ElementsWithin(double seconds, const ScaleModelCluster& found) {
   int64_t elements = 256;
-  const LinkCost cost = AllReduceHere(cluster);
-  while (elements < int64_t{64} << 20 && cost.Seconds(2 * 4 * double(elements)) <= seconds) {
+  while (elements < int64_t{64} << 20 &&
+         AllReduceHere(found, 2 * 4 * double(elements)) <= seconds) {
     elements *= 2;
   }
   return elements;
@@ -66,14 +62,14 @@ int64_t ElementsWithin(double seconds, const Cluster& cluster) {
 
 // All-reduces of several sizes, the last of all gradients, against the formula. All ranks call it
 // together.
-absl::StatusOr<std::string> CheckAllReduces(Communicator& communicator, const Cluster& cluster,
+absl::StatusOr<std::string> CheckAllReduces(Communicator& communicator,
+                                            const ScaleModelCluster& found,
                                             int64_t gradient_bytes) {
   std::string text =
       "**** All-reduces of these ranks\n        size    predicted     measured    error\n";
   for (int64_t bytes = 1 << 10;; bytes *= 16) {
     const int64_t elements = std::min(bytes, gradient_bytes) / int64_t(sizeof(float));
-    const double predicted =
-        AllReduceHere(cluster).Seconds(double(elements) * double(sizeof(float)));
+    const double predicted = AllReduceHere(found, double(elements) * double(sizeof(float)));
     DTNN_ASSIGN_OR_RETURN(const double measured, MeasureAllReduce(communicator, elements));
     absl::StrAppendFormat(&text, "%12s %9.2f ms %9.2f ms %+7.1f%%\n",
                           FormatBytes(std::min(bytes, gradient_bytes)), predicted / kMillisecond,
@@ -104,7 +100,7 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   if (options.ranks_per_node > 0) planned.ranks_per_node = options.ranks_per_node;
   tell(DescribeCluster(found, planned.ranks_per_node));
   if (communicator != nullptr && communicator->size() > 1) {
-    const int64_t elements = ElementsWithin(profile.backward_seconds / 2, found.cluster);
+    const int64_t elements = ElementsWithin(profile.backward_seconds / 2, found);
     DTNN_ASSIGN_OR_RETURN(profile.exchange_load,
                           steps->ExchangeLoad(*communicator, elements, options.steps));
     tell(absl::StrFormat(
@@ -120,12 +116,13 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   if (communicator == nullptr) return absl::OkStatus();
 
   if (communicator->size() > 1) {
-    DTNN_ASSIGN_OR_RETURN(const std::string check,
-                          CheckAllReduces(*communicator, found.cluster,
-                                          profile.elements * int64_t(SizeOf(profile.dtype))));
+    DTNN_ASSIGN_OR_RETURN(
+        const std::string check,
+        CheckAllReduces(*communicator, found, profile.elements * int64_t(SizeOf(profile.dtype))));
     tell(check);
   }
-  const AllReduceAlgorithm here = AlgorithmHere(found.cluster);
+  const AllReduceAlgorithm here =
+      AllReduceAlgorithmFor(found.placement, profile.elements * int64_t(SizeOf(profile.dtype)));
   ExchangeChoice made = choice;
   made.bucket_bytes = PredictScale(profile, found.cluster, here, choice).bucket_bytes;
   DTNN_ASSIGN_OR_RETURN(

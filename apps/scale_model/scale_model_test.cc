@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_format.h"
 #include "apps/exit_code.h"
-#include "apps/scale_model/cluster.h"
 #include "apps/scale_model/run.h"
 #include "apps/scale_model/steps.h"
 #include "apps/scale_model/table.h"
@@ -162,28 +161,6 @@ TEST(ScaleModelRunTest, SeveralRanksCheckThemselvesAndOneSpeaks) {
   EXPECT_THAT(out[0].str(), HasSubstr("**** All-reduces of these ranks"));
   EXPECT_THAT(out[0].str(), HasSubstr("**** Steps of these ranks"));
   EXPECT_EQ(out[1].str(), "");
-}
-
-std::vector<int> Hosts(const std::vector<HostView>& ranks) { return HostsOfRanks(ranks); }
-
-TEST(ScaleModelClusterTest, HostsOfOneNameAreToldApart) {
-  constexpr int64_t kName = 7;
-  // Host by host, also hosts of different sizes.
-  EXPECT_THAT(Hosts({{0, 2, kName}, {1, 2, kName}, {0, 2, kName}, {1, 2, kName}}),
-              ElementsAre(0, 0, 1, 1));
-  EXPECT_THAT(Hosts({{0, 1, kName}, {0, 2, kName}, {1, 2, kName}}), ElementsAre(0, 1, 1));
-  // In turns.
-  EXPECT_THAT(Hosts({{0, 2, kName}, {0, 2, kName}, {1, 2, kName}, {1, 2, kName}}),
-              ElementsAre(0, 1, 0, 1));
-  EXPECT_THAT(Hosts({{0, 3, kName}, {0, 1, kName}, {1, 3, kName}, {2, 3, kName}}),
-              ElementsAre(0, 1, 0, 0));
-}
-
-TEST(ScaleModelClusterTest, NamesDecideWherePlacesDoNot) {
-  EXPECT_THAT(Hosts({{0, 2, 7}, {0, 2, 8}, {1, 2, 8}, {1, 2, 7}}), ElementsAre(0, 1, 1, 0));
-  // Ranks of one host by the communicator, whatever its names.
-  EXPECT_THAT(Hosts({{0, 2, 7}, {1, 2, 8}}), ElementsAre(0, 0));
-  EXPECT_THAT(Hosts({{0, 1, 7}}), ElementsAre(0));
 }
 
 TEST(ScaleModelTest, MistakesAreUsageErrors) {

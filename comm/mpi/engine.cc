@@ -183,7 +183,7 @@ absl::StatusOr<Group::Comms> Engine::MakeComms(const CommunicatorOptions& option
   if (options.check_calls || !mpi.buffers) {
     DTNN_ASSIGN_OR_RETURN(comms.signatures, Duplicate(ranks_.world, options));
   }
-  if (ranks_.here == MPI_COMM_NULL) return comms;
+  if (ranks_.here == MPI_COMM_NULL || !mpi.buffers) return comms;
   for (int stage = 0; stage < Hierarchy::kStages; ++stage) {
     const MPI_Comm ranks = stage == Hierarchy::kAcross ? ranks_.across : ranks_.here;
     DTNN_ASSIGN_OR_RETURN(comms.stages[size_t(stage)], Duplicate(ranks, options));

@@ -56,7 +56,7 @@ absl::Status Exchange(const Plan& plan, Communicator& c) {
   return absl::OkStatus();
 }
 
-// Ends the process unless all went well.
+// Writes down what was seen, unless all went well.
 void Check(const Plan& plan, int rank, const absl::Status& status, const std::vector<int>& lost) {
   if (status.ok()) return;
   std::ofstream file(plan.folder + "/rank." + std::to_string(rank));
@@ -76,7 +76,9 @@ int RunRank(const Plan& plan) {
   options.timeout = plan.phase == "interrupted" ? std::chrono::minutes(5) : kTimeout;
   options.interrupted = [] { return interrupted.load(); };
   options.grace = kTimeout / 2;
-  absl::StatusOr<std::unique_ptr<MpiProcess>> process = MpiProcess::Start(patient, kGaveUp);
+  const char* const per_host = std::getenv("DTNN_MPI_RANKS_PER_HOST");
+  absl::StatusOr<std::unique_ptr<MpiProcess>> process =
+      MpiProcess::Start(patient, kGaveUp, per_host == nullptr ? 0 : std::atoi(per_host));
   if (!process.ok()) return 1;
   const int rank = (*process)->rank();
   std::ofstream(plan.folder + "/pid." + std::to_string(rank)) << getpid() << "\n";

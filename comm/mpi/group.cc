@@ -59,7 +59,7 @@ bool Group::staged(const Operation& operation) const {
   if (!hierarchy_ || gathers(operation) || call.kind != CollectiveKind::kAllReduce) return false;
   const int64_t elements = call.input.num_elements();
   return elements > 0 && elements <= mpi_.max_count &&
-         elements * int64_t(SizeOf(call.input.dtype())) >= mpi_.hierarchical_bytes;
+         elements * int64_t(SizeOf(call.input.dtype())) >= mpi_.staged_bytes;
 }
 
 std::shared_ptr<Operation> Group::Start(const Collective& call) {
@@ -325,7 +325,9 @@ void Group::Tell(ControlMessage::Kind kind) {
 
 void Group::BreakLike(const ControlMessage& message) {
   // What the sender completed before it sent this is completed here too, if it can be.
-  for (int i = 0; i < kLastPolls; ++i) Progress();
+  for (int idle = 0; idle < kLastPolls; ++idle) {
+    if (Progress()) idle = 0;
+  }
   if (!broken_.ok()) return;
   broken_ = message.status;
   lost_ = message.lost;

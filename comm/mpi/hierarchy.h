@@ -34,7 +34,7 @@ class Hierarchy {
   explicit Hierarchy(const std::array<MPI_Comm, kStages>& comms);
 
   // Appends what is to be completed before the next stage to `requests`. `call` is an all-reduce of
-  // at most kMaxMpiCount elements. `slices` is the call's own, set by the first stage.
+  // at most MpiOptions::max_count elements. `slices` is the call's own, set by the first stage.
   absl::Status Begin(Stage stage, const Collective& call, Slices& slices, CallGuard& guard,
                      std::vector<MPI_Request>& requests) const;
   // Not after the group broke.

@@ -31,10 +31,8 @@ class MpiWork : public Work {
 
 class MpiCommunicator : public Communicator {
  public:
-  MpiCommunicator(Engine& engine, std::shared_ptr<Group> group, const MpiPlace& place)
-      : Communicator(place.rank, place.size, place.node_rank, place.node_size, group->options()),
-        engine_(engine),
-        group_(std::move(group)) {}
+  MpiCommunicator(Engine& engine, std::shared_ptr<Group> group, const RankPlace& place)
+      : Communicator(place, group->options()), engine_(engine), group_(std::move(group)) {}
   ~MpiCommunicator() override { engine_.Leave(group_); }
 
   void Abort(const absl::Status& why) override {
@@ -60,7 +58,7 @@ class MpiCommunicator : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> MakeMpiCommunicator(Engine& engine, std::shared_ptr<Group> group,
-                                                  const MpiPlace& place) {
+                                                  const RankPlace& place) {
   return std::make_unique<MpiCommunicator>(engine, std::move(group), place);
 }
 

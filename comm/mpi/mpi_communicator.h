@@ -11,13 +11,9 @@
 
 namespace dtnn {
 
-struct MpiPlace {
-  int rank, size, node_rank, node_size;
-};
-
 // The engine outlives it.
 std::unique_ptr<Communicator> MakeMpiCommunicator(Engine& engine, std::shared_ptr<Group> group,
-                                                  const MpiPlace& place);
+                                                  const RankPlace& place);
 
 }  // namespace dtnn
 

@@ -40,10 +40,9 @@ RanksUnderTest Processes(const std::string& name, bool checked, const MpiOptions
 
 std::vector<RanksUnderTest> AllWays() {
   const RanksUnderTest plain = Processes("Plain", false, {});
-  if (AllReduceAlgorithmFor(plain.hosts, plain.size / plain.hosts) ==
-      AllReduceAlgorithm::kHierarchical) {
+  if (StagesPay({.nodes = plain.hosts, .ranks_per_node = plain.size / plain.hosts})) {
     MpiOptions staged;
-    staged.hierarchical_bytes = 1;
+    staged.staged_bytes = 1;
     return {plain, Processes("Staged", false, staged), Processes("StagedAndChecked", true, staged)};
   }
   MpiOptions gathered, chunked;

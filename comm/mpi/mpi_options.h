@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "comm/all_reduce_algorithm.h"
+
 namespace dtnn {
 
 struct MpiOptions {
@@ -13,9 +15,9 @@ struct MpiOptions {
   // tensors and adds them up in the order of ranks on each of them, and calls are checked. Slow,
   // p times the memory, and the very bits of ranks that are threads (local.h).
   bool buffers = true;
-  // Bytes from which on an all-reduce over hosts goes in stages (hierarchy.h), where that pays
-  // (all_reduce_algorithm.h).
-  int64_t hierarchical_bytes = 64 << 10;
+  // From so many bytes on an all-reduce goes in stages (hierarchy.h) where that pays; a test makes
+  // it small.
+  int64_t staged_bytes = kStagedBytes;
   // Elements per MPI call; a test makes it small, to try with small tensors what large ones need.
   int64_t max_count = std::numeric_limits<int32_t>::max();
 };

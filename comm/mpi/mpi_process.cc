@@ -44,33 +44,24 @@ void IgnoreBrokenPipes() {
   if (before.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
 }
 
-absl::Status SplitByHost(int rank, int ranks_per_host, Engine::Ranks& ranks) {
+// Fills `place`, but for rank and size, and says how all ranks are spread.
+absl::StatusOr<Placement> FindPlaces(int ranks_per_host, Engine::Ranks& ranks, RankPlace& place) {
   DTNN_RETURN_IF_ERROR(MpiStatus(
-      ranks_per_host > 0 ? MPI_Comm_split(ranks.world, rank / ranks_per_host, rank, &ranks.here)
-                         : MPI_Comm_split_type(ranks.world, MPI_COMM_TYPE_SHARED, rank,
-                                               MPI_INFO_NULL, &ranks.here),
+      ranks_per_host > 0
+          ? MPI_Comm_split(ranks.world, place.rank / ranks_per_host, place.rank, &ranks.here)
+          : MPI_Comm_split_type(ranks.world, MPI_COMM_TYPE_SHARED, place.rank, MPI_INFO_NULL,
+                                &ranks.here),
       "finding the ranks of a host"));
-  int place = 0;
-  MPI_Comm_rank(ranks.here, &place);
-  return MpiStatus(MPI_Comm_split(ranks.world, place, rank, &ranks.across), "MPI_Comm_split");
-}
-
-// Frees what is not needed: all-reduces go in stages where that pays, and where every host has as
-// many ranks.
-absl::Status KeepWhereStagesPay(Engine::Ranks& ranks) {
-  int here = 0, hosts = 0;
-  MPI_Comm_size(ranks.here, &here);
-  MPI_Comm_size(ranks.across, &hosts);
-  int bounds[2] = {here, -here};
+  MPI_Comm_rank(ranks.here, &place.node_rank);
+  MPI_Comm_size(ranks.here, &place.node_size);
+  // A host is known by its first rank.
+  int first = place.rank;
+  std::vector<int> firsts(size_t(place.size));
+  DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Bcast(&first, 1, MPI_INT, 0, ranks.here), "MPI_Bcast"));
   DTNN_RETURN_IF_ERROR(MpiStatus(
-      MPI_Allreduce(MPI_IN_PLACE, bounds, 2, MPI_INT, MPI_MIN, ranks.world), "MPI_Allreduce"));
-  if (bounds[0] == -bounds[1] &&
-      AllReduceAlgorithmFor(hosts, here) == AllReduceAlgorithm::kHierarchical) {
-    return absl::OkStatus();
-  }
-  MPI_Comm_free(&ranks.here);
-  MPI_Comm_free(&ranks.across);
-  return absl::OkStatus();
+      MPI_Allgather(&first, 1, MPI_INT, firsts.data(), 1, MPI_INT, ranks.world), "MPI_Allgather"));
+  for (int rank = 0; rank < first; ++rank) place.node += firsts[size_t(rank)] == rank ? 1 : 0;
+  return PlacementOf(firsts);
 }
 
 }  // namespace
@@ -88,7 +79,7 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   const int launched = LaunchedRank();
   const Watchdog watchdog(absl::StrCat(launched < 0 ? absl::StrCat("process ", getpid())
                                                     : absl::StrCat("rank ", launched),
-                                       ": MPI_Init"),
+                                       ": the start of MPI"),
                           options, exit_code);
   int provided = MPI_THREAD_SINGLE;
   DTNN_RETURN_IF_ERROR(MpiStatus(
@@ -99,22 +90,25 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   Engine::Ranks ranks = {.world = MPI_COMM_WORLD};
   MPI_Comm control = MPI_COMM_NULL;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(MPI_COMM_WORLD, &process->rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &process->size_);
-  DTNN_RETURN_IF_ERROR(SplitByHost(process->rank_, ranks_per_host, ranks));
-  MPI_Comm_rank(ranks.here, &process->node_rank_);
-  MPI_Comm_size(ranks.here, &process->node_size_);
-  DTNN_RETURN_IF_ERROR(KeepWhereStagesPay(ranks));
+  RankPlace& place = process->place_;
+  MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &place.size);
+  DTNN_ASSIGN_OR_RETURN(const Placement placement, FindPlaces(ranks_per_host, ranks, place));
+  if (StagesPay(placement)) {
+    DTNN_RETURN_IF_ERROR(MpiStatus(
+        MPI_Comm_split(ranks.world, place.node_rank, place.rank, &ranks.across), "MPI_Comm_split"));
+  } else {
+    MPI_Comm_free(&ranks.here);
+  }
   DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &control), "MPI_Comm_dup"));
   MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN);
-  std::vector<ProcessId> processes(size_t(process->size_));
+  std::vector<ProcessId> processes(size_t(place.size));
   ProcessId mine = ProcessId::Mine();
   DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, processes.data(),
                                                sizeof(mine), MPI_BYTE, control),
                                  "MPI_Allgather"));
-  process->engine_ =
-      std::make_unique<Engine>(ranks, control, process->rank_, std::move(processes),
-                               /*crowded=*/process->node_size_ > ProcessorsOfLauncher());
+  process->engine_ = std::make_unique<Engine>(ranks, control, place.rank, std::move(processes),
+                                              /*crowded=*/place.node_size > ProcessorsOfLauncher());
   return process;
 }
 
@@ -126,7 +120,7 @@ MpiProcess::~MpiProcess() {
   const bool finalize = finalizable();
   engine_->Stop();
   if (!finalize || engine_->stuck()) return;
-  const Watchdog watchdog(absl::StrCat("rank ", rank_, ": MPI_Finalize"), options_, exit_code_);
+  const Watchdog watchdog(absl::StrCat("rank ", rank(), ": MPI_Finalize"), options_, exit_code_);
   MPI_Finalize();
 }
 
@@ -137,7 +131,7 @@ std::mutex& MpiProcess::mutex() { return engine_->mutex(); }
 absl::StatusOr<std::unique_ptr<Communicator>> MpiProcess::Connect(
     const CommunicatorOptions& options, const MpiOptions& mpi) {
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Group> group, engine_->CreateGroup(options, mpi));
-  return MakeMpiCommunicator(*engine_, std::move(group), {rank_, size_, node_rank_, node_size_});
+  return MakeMpiCommunicator(*engine_, std::move(group), place_);
 }
 
 }  // namespace dtnn

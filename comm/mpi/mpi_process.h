@@ -13,7 +13,8 @@
 // Communicators: everything communicator.h says, and
 //  - a timeout counts the whole wait, the transfer included;
 //  - calls are checked only where the options ask for it;
-//  - a sum's order is Open MPI's (same bits on all ranks, and in every run with as many ranks);
+//  - a sum's order is Open MPI's, and depends on how many ranks are on each host (same bits on all
+//    ranks, and in every run with as many ranks in the same places);
 //  - after an error MPI may still write to the tensors of calls that were on their way.
 // SIGPIPE is ignored where nobody handles it: a peer that dies must not end this rank.
 // Environment variables that Open MPI reads (OMPI_MCA_*) are set where the user has set none:
@@ -41,13 +42,11 @@ class MpiProcess {
                                                            int exit_code, int ranks_per_host = 0);
   ~MpiProcess();
 
-  int rank() const { return rank_; }
-  int size() const { return size_; }
-  int node_rank() const { return node_rank_; }
-  int node_size() const { return node_size_; }
+  int rank() const { return place_.rank; }
+  int size() const { return place_.size; }
 
-  // All ranks call it together, with options of which buffers and check_calls agree. Must not
-  // outlive the process object. DeadlineExceeded where the others do not come.
+  // All ranks call it together, with the same MpiOptions and check_calls. Must not outlive the
+  // process object. DeadlineExceeded where the others do not come.
   absl::StatusOr<std::unique_ptr<Communicator>> Connect(const CommunicatorOptions& options = {},
                                                         const MpiOptions& mpi = {});
 
@@ -66,7 +65,7 @@ class MpiProcess {
 
   const CommunicatorOptions options_;
   const int exit_code_;
-  int rank_ = 0, size_ = 1, node_rank_ = 0, node_size_ = 1;
+  RankPlace place_;
   bool finalize_always_ = false;
   std::unique_ptr<Engine> engine_;
 };

@@ -121,11 +121,11 @@ std::string DescribeAbsentRanks() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (job == nullptr || error) return "";
   std::vector<int> stopped, running;
-  const std::filesystem::directory_iterator processes("/proc", error);
-  for (const std::filesystem::directory_entry& entry : processes) {
-    const int pid = Number(entry.path().filename().native());
+  std::filesystem::directory_iterator entry("/proc", error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const int pid = Number(entry->path().filename().native());
     if (pid < 0) continue;
-    const std::optional<int> rank = RankInJob(entry.path(), job, program);
+    const std::optional<int> rank = RankInJob(entry->path(), job, program);
     const std::vector<std::string> fields = FieldsOf(pid);
     if (!rank || HasEnded(fields)) continue;
     (fields[kState] == "T" || fields[kState] == "t" ? stopped : running).push_back(*rank);
@@ -141,7 +141,7 @@ std::string DescribeAbsentRanks() {
   }
   std::string text = Sentence(stopped, "stopped");
   if (!text.empty() && !gone.empty()) text += "; ";
-  return text + Sentence(gone, "not running");
+  return text + Sentence(gone, "not to be seen on this host");
 }
 
 }  // namespace dtnn

@@ -60,19 +60,21 @@ std::vector<double> Combined(ReduceOp op, const std::vector<std::vector<double>>
 }
 
 TEST_P(CommunicatorConformance, RanksAndHostAreNumbered) {
-  EXPECT_EQ(absl::OkStatus(), Run([&](Communicator& c) {
-              const Tensor all = ZeroTensor(DType::kInt32, {ranks()});
-              const Tensor mine = testing::TensorOf(DType::kInt32, {1}, {double(c.rank())});
-              DTNN_RETURN_IF_ERROR(c.AllGather(mine, all));
-              for (int rank = 0; rank < ranks(); ++rank) {
-                DTNN_RETURN_IF_ERROR(Expect(all.data<int32_t>()[rank] == rank, "rank"));
-              }
-              const int node_size = ranks() / GetParam().hosts;
-              DTNN_RETURN_IF_ERROR(Expect(c.node_size() == node_size, "node_size"));
-              DTNN_RETURN_IF_ERROR(Expect(c.node_rank() == c.rank() % node_size, "node_rank"));
-              DTNN_RETURN_IF_ERROR(Expect(c.lost().empty(), "lost"));
-              return Expect(c.size() == ranks(), "size");
-            }));
+  EXPECT_EQ(
+      absl::OkStatus(), Run([&](Communicator& c) {
+        const Tensor all = ZeroTensor(DType::kInt32, {ranks()});
+        const Tensor mine = testing::TensorOf(DType::kInt32, {1}, {double(c.rank())});
+        DTNN_RETURN_IF_ERROR(c.AllGather(mine, all));
+        for (int rank = 0; rank < ranks(); ++rank) {
+          DTNN_RETURN_IF_ERROR(Expect(all.data<int32_t>()[rank] == rank, "rank"));
+        }
+        const int node_size = ranks() / GetParam().hosts;
+        DTNN_RETURN_IF_ERROR(Expect(c.place().node_size == node_size, "node_size"));
+        DTNN_RETURN_IF_ERROR(Expect(c.place().node_rank == c.rank() % node_size, "node_rank"));
+        DTNN_RETURN_IF_ERROR(Expect(c.place().node == c.rank() / node_size, "node"));
+        DTNN_RETURN_IF_ERROR(Expect(c.lost().empty(), "lost"));
+        return Expect(c.size() == ranks(), "size");
+      }));
 }
 
 TEST_P(CommunicatorConformance, AllReduceIsExactOnIntegersOfEveryDType) {
