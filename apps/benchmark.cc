@@ -2,10 +2,8 @@
 //
 // Here stands only what a program is: flags in, messages out, exit codes.
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "apps/name_lists.h"
 #include "apps/paths.h"
 #include "apps/ranks/launch_place.h"
+#include "apps/run_program.h"
 #include "apps/thread_waiting.h"
 #include "tensor/status_macros.h"
 
@@ -92,13 +91,8 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments,
 int main(int argc, char** argv) {
   dtnn::LetWaitingThreadsSleep(argv);
   const dtnn::LaunchPlace place = dtnn::FindLaunchPlace();
-  absl::Status status;
-  try {
-    status = dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, {argv + std::min(argc, 1), argv + argc},
-                       place);
-  } catch (const std::bad_alloc&) {  // of the standard library's containers
-    status = absl::ResourceExhaustedError("no memory left; smaller numbers need less");
-  }
-  std::cout.flush();
-  return dtnn::ReportStatus(status, dtnn::kProgram, std::cerr);
+  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "smaller numbers need less",
+                          [&](const std::vector<std::string>& arguments) {
+                            return dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, arguments, place);
+                          });
 }

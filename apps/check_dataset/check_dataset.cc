@@ -1,15 +1,13 @@
 // Checks the files of a data set. Downloads nothing.
 
-#include <algorithm>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "apps/check_dataset/run.h"
-#include "apps/exit_code.h"
 #include "apps/paths.h"
+#include "apps/run_program.h"
 #include "apps/tool_flags.h"
 #include "tensor/status_macros.h"
 
@@ -43,12 +41,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  absl::Status status;
-  try {
-    status = dtnn::Run({argv + std::min(argc, 1), argv + argc});
-  } catch (const std::bad_alloc&) {
-    status = absl::ResourceExhaustedError("no memory left");
-  }
-  std::cout.flush();
-  return dtnn::ReportStatus(status, "check_dataset", std::cerr);
+  return dtnn::RunProgram("check_dataset", argc, argv, "a smaller part of the data needs less",
+                          dtnn::Run);
 }

@@ -1,15 +1,13 @@
 // Converts ImageNet, as TFRecord files or as its original archives, to .npz files.
 
-#include <algorithm>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "apps/convert_imagenet/run.h"
-#include "apps/exit_code.h"
 #include "apps/paths.h"
+#include "apps/run_program.h"
 #include "apps/tool_flags.h"
 #include "tensor/status_macros.h"
 
@@ -47,11 +45,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  absl::Status status;
-  try {
-    status = dtnn::Run({argv + std::min(argc, 1), argv + argc});
-  } catch (const std::bad_alloc&) {
-    status = absl::ResourceExhaustedError("no memory left; fewer threads need less");
-  }
-  return dtnn::ReportStatus(status, "convert_imagenet", std::cerr);
+  return dtnn::RunProgram("convert_imagenet", argc, argv, "fewer threads need less", dtnn::Run);
 }

@@ -1,15 +1,13 @@
 // Tells what is in files of weights and in checkpoints.
 
-#include <algorithm>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "apps/exit_code.h"
 #include "apps/inspect/run.h"
 #include "apps/paths.h"
+#include "apps/run_program.h"
 #include "apps/tool_flags.h"
 #include "tensor/status_macros.h"
 
@@ -38,12 +36,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  absl::Status status;
-  try {
-    status = dtnn::Run({argv + std::min(argc, 1), argv + argc});
-  } catch (const std::bad_alloc&) {
-    status = absl::ResourceExhaustedError("no memory left");
-  }
-  std::cout.flush();
-  return dtnn::ReportStatus(status, "inspect", std::cerr);
+  return dtnn::RunProgram("inspect", argc, argv, "look at one file at a time", dtnn::Run);
 }

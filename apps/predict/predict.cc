@@ -1,16 +1,14 @@
 // Says what a trained network sees in image files.
 
-#include <algorithm>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "apps/exit_code.h"
 #include "apps/name_lists.h"
 #include "apps/paths.h"
 #include "apps/predict/run.h"
+#include "apps/run_program.h"
 #include "apps/thread_waiting.h"
 #include "apps/tool_flags.h"
 #include "tensor/status_macros.h"
@@ -63,12 +61,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   dtnn::LetWaitingThreadsSleep(argv);
-  absl::Status status;
-  try {
-    status = dtnn::Run({argv + std::min(argc, 1), argv + argc});
-  } catch (const std::bad_alloc&) {
-    status = absl::ResourceExhaustedError("no memory left");
-  }
-  std::cout.flush();
-  return dtnn::ReportStatus(status, "predict", std::cerr);
+  return dtnn::RunProgram("predict", argc, argv, "a smaller --batch-size needs less", dtnn::Run);
 }

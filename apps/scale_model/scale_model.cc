@@ -1,10 +1,8 @@
 // Predicts how data-parallel training scales: measures a step and the network here, and counts with
 // formulas from there.
 
-#include <algorithm>
 #include <iostream>
 #include <iterator>
-#include <new>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "apps/name_lists.h"
 #include "apps/ranks/launch_place.h"
 #include "apps/ranks/rank_process.h"
+#include "apps/run_program.h"
 #include "apps/scale_model/run.h"
 #include "apps/thread_waiting.h"
 #include "apps/tool_flags.h"
@@ -129,12 +128,8 @@ absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& p
 
 int main(int argc, char** argv) {
   dtnn::LetWaitingThreadsSleep(argv);
-  absl::Status status;
-  try {
-    status = dtnn::Run({argv + std::min(argc, 1), argv + argc}, dtnn::FindLaunchPlace());
-  } catch (const std::bad_alloc&) {
-    status = absl::ResourceExhaustedError("no memory left; a smaller --batch-size needs less");
-  }
-  std::cout.flush();
-  return dtnn::ReportStatus(status, "scale_model", std::cerr);
+  return dtnn::RunProgram("scale_model", argc, argv, "a smaller --batch-size needs less",
+                          [](const std::vector<std::string>& arguments) {
+                            return dtnn::Run(arguments, dtnn::FindLaunchPlace());
+                          });
 }

@@ -1,0 +1,54 @@
+#include "apps/run_program.h"
+
+#include <new>
+
+#include "apps/exit_code.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::GetCapturedStderr;
+
+TEST(RunProgramTest, PassesTheArgumentsBehindTheName) {
+  char name[] = "program", first[] = "--a=1", second[] = "b";
+  char* all[] = {name, first, second, nullptr};
+  EXPECT_EQ(RunProgram("program", 3, all, "",
+                       [](const std::vector<std::string>& arguments) {
+                         EXPECT_THAT(arguments, ElementsAre("--a=1", "b"));
+                         return absl::OkStatus();
+                       }),
+            kExitDone);
+  // Who starts a program may leave out even its name.
+  EXPECT_EQ(RunProgram("program", 0, all + 3, "",
+                       [](const std::vector<std::string>& arguments) {
+                         EXPECT_TRUE(arguments.empty());
+                         return absl::OkStatus();
+                       }),
+            kExitDone);
+}
+
+TEST(RunProgramTest, TellsWhatWentWrong) {
+  char* none[] = {nullptr};
+  CaptureStderr();
+  EXPECT_EQ(RunProgram("program", 0, none, "",
+                       [](const std::vector<std::string>&) { return UsageError("--a: no"); }),
+            kExitUsage);
+  EXPECT_EQ(GetCapturedStderr(), "program: --a: no\n");
+}
+
+TEST(RunProgramTest, NoMemoryIsAnErrorOfOneLine) {
+  char* none[] = {nullptr};
+  CaptureStderr();
+  EXPECT_EQ(
+      RunProgram("program", 0, none, "fewer threads need less",
+                 [](const std::vector<std::string>&) -> absl::Status { throw std::bad_alloc(); }),
+      kExitFailed);
+  EXPECT_EQ(GetCapturedStderr(), "program: no memory left; fewer threads need less\n");
+}
+
+}  // namespace
+}  // namespace dtnn
