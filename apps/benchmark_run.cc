@@ -54,21 +54,20 @@ class BenchmarkRun {
  public:
   BenchmarkRun(const Options& options, Communicator* communicator, std::ostream& out,
                std::ostream& err)
-      : options_(OptionsOfRank(options, communicator == nullptr ? 0 : communicator->rank(),
-                               communicator == nullptr ? 1 : communicator->size())),
-        communicator_(communicator),
+      : communicator_(communicator),
         rank_(communicator == nullptr ? 0 : communicator->rank()),
         ranks_(communicator == nullptr ? 1 : communicator->size()),
+        options_(OptionsOfRank(options, rank_, ranks_)),
         out_(rank_ == 0 ? out : silence_),
         err_(rank_ == 0 ? err : silence_),
-        err_of_this_rank_(err),
+        own_err_(err),
         tells_of_checkpoints_(ranks_ > 1 && OwnCheckpoints(options)),
         progress_(rank_ == 0 ? DetectDisplay(STDOUT_FILENO, FindLaunchPlace().launched) : Display{},
                   out_) {}
 
   absl::Status Run() {
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
-    DTNN_RETURN_IF_ERROR(Agree(communicator_, CheckCommonData()));
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, CompareWithRankZero()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, CheckPlace()));
     absl::Status status = Work();
@@ -102,8 +101,8 @@ class BenchmarkRun {
   // Of common checkpoints rank 0 tells; of its own, no other rank knows.
   void WarnOfCheckpoint(std::string_view line) {
     if (!tells_of_checkpoints_) return Warn(line);
-    err_of_this_rank_ << absl::StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(line), "\n")
-                      << std::flush;
+    own_err_ << absl::StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(line), "\n")
+             << std::flush;
   }
 
   // Everything that can be wrong with the options, the files or the machine shows here.
@@ -157,18 +156,20 @@ class BenchmarkRun {
     return options_.checkpoint_dir.empty() ? absl::OkStatus() : MakeCheckpointer();
   }
 
-  // Ranks that share data must have found the same.
-  absl::Status CheckCommonData() {
+  // Ranks that share files must have found the same data, and name what they write alike.
+  absl::Status CompareWithRankZero() {
     if (communicator_ == nullptr || !options_.shared_storage) return absl::OkStatus();
-    const auto samples = [](const std::unique_ptr<Loader>& loader) {
-      return loader == nullptr ? 0 : loader->samples();
-    };
-    const int64_t mine =
-        samples(loaders_.training) + samples(loaders_.validation) + samples(loaders_.test);
-    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues(*communicator_, mine));
-    if (all[0] == mine) return absl::OkStatus();
+    int64_t samples = 0;
+    for (const auto* loader : {&loaders_.training, &loaders_.validation, &loaders_.test}) {
+      if (*loader != nullptr) samples += (*loader)->samples();
+    }
+    const int64_t mine[] = {samples, kept_models_.date};
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
+                          GatherValues<int64_t>(*communicator_, mine));
+    kept_models_.date = all[1];
+    if (all[0] == samples) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("finds ", Counted(mine, "sample"), " where rank 0 finds ", all[0],
+        absl::StrCat("finds ", Counted(samples, "sample"), " where rank 0 finds ", all[0],
                      "; the same data must be on all ranks, or give --shared-storage=False"));
   }
 
@@ -225,8 +226,8 @@ class BenchmarkRun {
                         .save =
                             [this](std::string_view, int64_t epoch, const Tensor& values,
                                    const std::string& previous) {
-                              return KeepModel(options_.model_dir, epoch, graph_, *store_,
-                                               *context_, values, previous, Writes());
+                              return KeepModel(kept_models_, epoch, graph_, *store_, *context_,
+                                               values, previous);
                             }});
     return absl::OkStatus();
   }
@@ -368,13 +369,13 @@ class BenchmarkRun {
   // Whether this rank writes files: one for all where they share a file system.
   bool Writes() const { return rank_ == 0 || !options_.shared_storage; }
 
-  Options options_;
   Communicator* const communicator_;  // null: one rank
   const int rank_, ranks_;
+  Options options_;
   std::ostream silence_{nullptr};
-  std::ostream &out_, &err_;  // of rank 0
-  std::ostream& err_of_this_rank_;
+  std::ostream &out_, &err_, &own_err_;  // the first two: of rank 0
   bool tells_of_checkpoints_;
+  KeptModels kept_models_ = {.folder = options_.model_dir, .date = Today(), .writes = Writes()};
   Figures figures_;
   std::shared_ptr<const Optimizer> optimizer_;
   ProgressCallback progress_;

@@ -1,5 +1,5 @@
 // The file of the model that a run keeps, written anew whenever there is a better one:
-// <folder>/model-<network>-epoch-<epoch>-<date>.npz.
+// <folder>/model-<network>-epoch-<epoch>-<date>.npz, of the date on which the run began.
 
 #ifndef DTNN_APPS_KEPT_MODELS_H_
 #define DTNN_APPS_KEPT_MODELS_H_
@@ -19,13 +19,21 @@ namespace dtnn {
 // --model-dir. That it cannot be made must show before the first epoch, not behind it.
 absl::Status MakeModelFolder(const std::string& folder);
 
+// Of the calendar here, as 20261231.
+int64_t Today();
+
+struct KeptModels {
+  std::string folder;
+  int64_t date = 0;    // in names; where ranks share the folder, the same on all
+  bool writes = true;  // false: another rank does, and this one only learns the names
+};
+
 // Writes `values`, the parameters of the store as they were after that epoch, then deletes the file
 // before it, `previous`: only one of that name in that folder, as a checkpoint may name anything.
-// Returns the path. A rank that does not write only learns it.
-absl::StatusOr<std::string> KeepModel(const std::string& folder, int64_t epoch, const Graph& graph,
+// Returns the path.
+absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, const Graph& graph,
                                       const ParameterStore& store, DeviceContext& context,
-                                      const Tensor& values, const std::string& previous,
-                                      bool writes);
+                                      const Tensor& values, const std::string& previous);
 
 }  // namespace dtnn
 
