@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "apps/interrupt.h"
 #include "apps/kept_models.h"
@@ -43,6 +42,7 @@
 #include "models/weights.h"
 #include "models/zoo/zoo.h"
 #include "tensor/array_file.h"
+#include "tensor/counted.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
-#include "apps/counted.h"
 #include "apps/make_dataset.h"
 #include "apps/make_training.h"
 #include "apps/memory_table.h"
@@ -12,6 +11,7 @@
 #include "models/plan.h"
 #include "models/table.h"
 #include "models/zoo/zoo.h"
+#include "tensor/counted.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "data/normalize.h"
 #include "data/split.h"
+#include "tensor/counted.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 

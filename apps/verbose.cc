@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "apps/counted.h"
 #include "data/loader.h"
 #include "kernels/simd_target.h"
+#include "tensor/counted.h"
 
 namespace dtnn {
 

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/epoch_division.h"
+#include "tensor/counted.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -42,7 +43,7 @@ absl::Status Refused(std::string_view why, std::string_view what_to_do) {
 absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& now) {
   const bool same_steps = was.batch == now.batch && was.ranks == now.ranks;
   const std::string steps =
-      absl::StrCat("end the epoch on ", was.ranks, " ranks with batches of ", was.batch);
+      absl::StrCat("end the epoch on ", Counted(was.ranks, "rank"), " with batches of ", was.batch);
   if (was.own_data != now.own_data) {
     return Refused(was.own_data ? "each rank had data of its own, in an order of its own"
                                 : "all ranks had common data, in one order",
@@ -54,9 +55,10 @@ absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& no
   }
   if (!SameOrder(was, now) && was.steps_per_epoch > 0 &&
       was.steps_per_epoch == now.steps_per_epoch && !same_steps) {
-    return Refused("with steps per epoch given, the batch size decides which samples it has",
-                   absl::StrCat("give batches that are ", DivisionOf(was, 0).step_samples(),
-                                " samples over all ranks"));
+    return Refused(
+        "with steps per epoch given, the batch size decides which samples it has",
+        absl::StrCat("give batches that are ", Counted(DivisionOf(was, 0).step_samples(), "sample"),
+                     " over all ranks"));
   }
   if (!SameOrder(was, now)) {
     return Refused("some samples would come twice and others not at all, or otherwise than before",
@@ -88,8 +90,9 @@ absl::Status CheckPlace(const SamplerSettings& was, int64_t step) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no epoch can have been left after ", step, " steps behind ", was.first,
-                   " samples with ", Describe(was), ": the state is damaged; go on from another"));
+      absl::StrCat("no epoch can have been left after ", Counted(step, "step"), " behind ",
+                   Counted(was.first, "sample"), " with ", Describe(was),
+                   ": the state is damaged; go on from another"));
 }
 
 absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
@@ -103,9 +106,10 @@ absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
   if (whole.SamplesBefore(steps) == done) return EpochPlace{.step = steps};
   if (!DivisionOf(now, done).divides()) {
     const int64_t left = now.samples - done;
-    return Refused(absl::StrCat("what is left of it, ", left,
-                                " samples, cannot be divided over more ranks than that"),
-                   absl::StrCat("end the epoch on ", left, " ranks or fewer"));
+    return Refused(
+        absl::StrCat("what is left of it, ", Counted(left, "sample"),
+                     ", cannot be divided over more ranks than that"),
+        absl::StrCat("end the epoch on ", Counted(left, "rank"), left > 1 ? " or fewer" : ""));
   }
   return EpochPlace{.first = done};
 }
@@ -116,8 +120,9 @@ int64_t StepsBeforeFirst(const SamplerSettings& settings) {
 }
 
 std::string Describe(const SamplerSettings& s) {
-  return absl::StrCat(s.samples, " samples, batches of ", s.batch, " on ", s.ranks, " ranks, ",
-                      s.steps_per_epoch, " steps per epoch, ",
+  return absl::StrCat(Counted(s.samples, "sample"), ", batches of ", s.batch, " on ",
+                      Counted(s.ranks, "rank"), ", ", Counted(s.steps_per_epoch, "step"),
+                      " per epoch, ",
                       s.own_data ? "data of each rank's own" : absl::StrCat("seed ", s.seed),
                       s.details.empty() ? "" : ", ", s.details);
 }

@@ -139,6 +139,14 @@ TEST(SamplerSettingsTest, DataOfRanksOfTheirOwnGoOnAsTheyWere) {
               HasSubstr("give the common data again"));
 }
 
+TEST(SamplerSettingsTest, OneIsSingularInMessages) {
+  EXPECT_THAT(Describe(Of(1, 4, 1)), HasSubstr("1 sample, batches of 4 on 1 rank, 0 steps per "));
+  SamplerSettings own = Of(100, 5, 1), wider = Of(100, 6, 1);
+  own.own_data = wider.own_data = true;
+  EXPECT_THAT(std::string(PlaceToGoOn(own, 3, wider).status().message()),
+              HasSubstr("end the epoch on 1 rank with batches of 5"));
+}
+
 TEST(SamplerSettingsTest, WhatNoRunCanHaveLeftIsRefused) {
   const auto refused = [](int64_t step, int64_t batch, int64_t ranks, int64_t first) {
     SamplerSettings was = Of(100, batch, ranks);

@@ -291,12 +291,12 @@ TEST(TrainerOtherRanksTest, WhatCannotGoOnSaysWhatToDo) {
   Outcome few = left, one = left, seed = left;
   EXPECT_THAT(
       std::string(RunLeg({.ranks = 2, .batch = 12}, few).message()),
-      HasSubstr("what is left of it, 1 samples, cannot be divided over more ranks than that; "
-                "end the epoch on 1 ranks or fewer"));
+      HasSubstr("what is left of it, 1 sample, cannot be divided over more ranks than that; "
+                "end the epoch on 1 rank, or go on"));
   EXPECT_TRUE(RunLeg({.ranks = 1, .batch = 12}, one).ok());
   const std::string message(RunLeg({.ranks = 2, .seed = 5}, seed).message());
   EXPECT_THAT(message, HasSubstr("epoch 1 was left after 10 steps with 101 samples, batches of 10 "
-                                 "on 1 ranks"));
+                                 "on 1 rank, "));
   EXPECT_THAT(message, HasSubstr("; it cannot go on with 101 samples, batches of 12 on 2 ranks"));
   EXPECT_THAT(message, HasSubstr("give the data, seed, order"));
 }

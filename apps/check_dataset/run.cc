@@ -13,7 +13,6 @@
 #include "absl/strings/str_join.h"
 #include "apps/check_dataset/expected_files.h"
 #include "apps/check_dataset/folder_facts.h"
-#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
@@ -21,6 +20,7 @@
 #include "apps/flags/value.h"
 #include "apps/make_dataset.h"
 #include "data/dataset.h"
+#include "tensor/counted.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 

@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "apps/json_text.h"
 #include "models/checkpoint.h"
 #include "tensor/array_file.h"
+#include "tensor/counted.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "apps/counted.h"
 #include "apps/exit_code.h"
 #include "apps/flags/options.h"
 #include "apps/flags/value.h"
@@ -33,6 +32,7 @@
 #include "models/weights.h"
 #include "models/zoo/zoo.h"
 #include "tensor/array_file.h"
+#include "tensor/counted.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 

@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/counted.h"
 #include "apps/scale_model/cluster.h"
 #include "apps/scale_model/steps.h"
 #include "apps/scale_model/table.h"
 #include "comm/cost_model_measure.h"
 #include "kernels/simd_target.h"
+#include "tensor/counted.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 

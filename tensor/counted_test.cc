@@ -1,4 +1,4 @@
-#include "apps/counted.h"
+#include "tensor/counted.h"
 
 #include "gtest/gtest.h"
 
