@@ -11,6 +11,7 @@
 #include "apps/interrupt.h"
 #include "apps/ranks/rank_process.h"
 #include "apps/ranks/ranks.h"
+#include "apps/ranks/same_flags.h"
 
 namespace dtnn {
 namespace {
@@ -68,7 +69,9 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
                                    .mpi = {.buffers = options.use_mpi_buffers != "False"},
                                    .exit_code_of_loss = ExitCodeOfLoss(options)};
   return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
-    return InNameOfRank(communicator, options, RunBenchmark(options, &communicator, out, err));
+    absl::Status status = Agree(&communicator, CompareFlags(communicator, options));
+    if (status.ok()) status = RunBenchmark(options, &communicator, out, err);
+    return InNameOfRank(communicator, options, status);
   });
 }
 

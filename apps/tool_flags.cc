@@ -25,9 +25,9 @@ absl::StatusOr<const ToolFlag*> Find(std::string name, std::span<const ToolFlag>
   }
   const std::optional<std::string_view> nearest = NearestName(name, known);
   return UsageError(absl::StrCat(
-      "--", name, ": no such option; ",
-      nearest ? absl::StrCat("did you mean --", std::string(*nearest), "? ") : std::string(),
-      "(--help shows all)"));
+      "--", name, ": no such option",
+      nearest ? absl::StrCat("; did you mean --", std::string(*nearest), "?") : std::string(),
+      " (--help shows all)"));
 }
 
 // All of the text, as a number >= the flag's least.

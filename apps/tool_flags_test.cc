@@ -49,7 +49,7 @@ TEST(ToolFlagsTest, MistakesAreUsageErrors) {
             "--cuont: no such option; did you mean --count? (--help shows all)");
   EXPECT_EQ(error({"--the_pth=x"}),
             "--the-pth: no such option; did you mean --the-path? (--help shows all)");
-  EXPECT_EQ(error({"--zebra"}), "--zebra: no such option; (--help shows all)");
+  EXPECT_EQ(error({"--zebra"}), "--zebra: no such option (--help shows all)");
   EXPECT_EQ(error({"--count=0"}), "--count=0: expected a whole number >= 1");
   EXPECT_EQ(error({"--count=1x"}), "--count=1x: expected a whole number >= 1");
   for (const std::string ratio : {"-0.5", "nan", "inf", "1e999", "1.x", ""}) {

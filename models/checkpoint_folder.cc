@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -140,6 +141,7 @@ absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& g
     absl::StatusOr<StagedCheckpoint> checkpoint =
         StagedCheckpoint::Open(file.path, graph, store, context, optimizer);
     if (checkpoint.ok()) {
+      for (std::string& reason : damaged) reason += "; the checkpoint before it is tried";
       return Latest{.path = file.path,
                     .steps = file.steps,
                     .checkpoint = *std::move(checkpoint),
@@ -147,17 +149,15 @@ absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& g
     }
     const absl::Status& status = checkpoint.status();
     if (absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status)) return status;
-    damaged.push_back(
-        absl::StrCat(std::string(status.message()), "; the checkpoint before it is tried"));
+    damaged.emplace_back(status.message());
   }
   if (files.empty()) {
     return absl::NotFoundError(absl::StrCat(folder_, ": holds no checkpoint (looked for ",
                                             std::string(kBegin), "<steps>", std::string(kEnd),
                                             ")"));
   }
-  std::string text = absl::StrCat(folder_, ": none of its ", files.size(), " checkpoints loads:");
-  for (const std::string& reason : damaged) absl::StrAppend(&text, "\n  ", reason);
-  return absl::DataLossError(text);
+  return absl::DataLossError(absl::StrCat(folder_, ": no checkpoint of ", files.size(),
+                                          " loads: ", absl::StrJoin(damaged, "; ")));
 }
 
 }  // namespace dtnn

@@ -184,7 +184,7 @@ TEST_F(CheckpointFolderTest, DamagedFilesArePassedOverWithAWarning) {
   const absl::Status status = Newest(folder).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("none of its 1 checkpoints loads"), HasSubstr("checkpoint-1.npz")));
+              AllOf(HasSubstr("no checkpoint of 1 loads"), HasSubstr("checkpoint-1.npz")));
 }
 
 TEST_F(CheckpointFolderTest, AnotherRunsCheckpointIsNotPassedOver) {

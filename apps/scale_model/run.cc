@@ -30,12 +30,13 @@ std::string DescribeRun(const ScaleModelSteps& steps, const StepProfile& profile
   const int64_t bytes = profile.elements * int64_t(SizeOf(profile.dtype));
   return absl::StrFormat(
       "**** %s, %s of %s per rank, %s, %s (%s)\n"
-      "  step of a rank: forward %.2f ms, backward %.2f ms, update %.2f ms; gradients %s\n",
+      "  step of a rank: forward and backward %.2f ms (forward alone %.2f), update %.2f ms; "
+      "gradients %s\n",
       steps.graph().name(), Counted(steps.batch(), "sample"),
       steps.graph().input_shape().ToString(), std::string(Name(profile.dtype)),
-      Counted(NumThreads(), "thread"), std::string(SimdTarget()), forward / kMillisecond,
-      (profile.backward_seconds - forward) / kMillisecond, profile.update_seconds / kMillisecond,
-      FormatBytes(bytes));
+      Counted(NumThreads(), "thread"), std::string(SimdTarget()),
+      profile.backward_seconds / kMillisecond, forward / kMillisecond,
+      profile.update_seconds / kMillisecond, FormatBytes(bytes));
 }
 
 std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_node) {

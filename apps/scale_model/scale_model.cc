@@ -46,6 +46,7 @@ absl::StatusOr<CommandLine> Check(const LauncherFlags& flags) {
       absl::StrCat("--optimizer=", flags.optimizer),
       absl::StrCat("--conv-variant=", flags.conv_variant),
       absl::StrCat("--batch-size=", flags.batch_size),
+      "--use-synthetic-data",
       absl::StrCat("--dataset=", flags.dataset.empty() ? "synthetic" : flags.dataset)};
   DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
   if (command_line.action != Action::kRun) return command_line;
