@@ -144,9 +144,8 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Introduce(device));
     DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset, rank_, ranks_));
     TellMore(DescribeLoaders(*dataset, loaders_));
-    if (const std::string odd = DescribeLargeBatch(options_, loaders_); !odd.empty()) {
-      Warn(odd);
-    }
+    const std::string odd = DescribeLargeBatch(options_, loaders_);
+    if (!odd.empty()) Warn(odd);
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph_, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,
@@ -186,7 +185,11 @@ class BenchmarkRun {
 
   // Whether the epoch that a checkpoint left can be gone on with.
   absl::Status CheckPlace() {
-    return options_.resume ? trainer_->BeginEpochs(*loaders_.training) : absl::OkStatus();
+    if (!options_.resume) return absl::OkStatus();
+    if (trainer_->epochs_done() >= options_.num_epochs) {
+      Warn(absl::StrCat("--resume: --num-epochs=", options_.num_epochs, " are done already"));
+    }
+    return trainer_->BeginEpochs(*loaders_.training);
   }
 
   // The table of layers, the parameters of the run, and what it runs on.

@@ -237,6 +237,8 @@ TEST(BenchmarkStateTest, WhatIsProbablyAMistakeIsWarnedOf) {
             "benchmark: warning: --resume: " + folder +
                 "/a has no checkpoint to go on from: beginning anew\n");
   EXPECT_EQ(errors(fresh + "/a --num-epochs=2"), "");
+  EXPECT_EQ(errors(fresh + "/a --num-epochs=2 --quiet"),
+            "benchmark: warning: --resume: --num-epochs=2 are done already\n");
   EXPECT_EQ(errors("--batch-size=40"), "");
   EXPECT_EQ(errors("--quiet --batch-size=41"),
             "benchmark: warning: --batch-size=41: is more than the 40 samples to train on: every "

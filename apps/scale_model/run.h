@@ -22,7 +22,8 @@ struct ScaleModelOptions {
   double node_latency_us = 0, node_bandwidth_gbit = 0;  // within one
   int64_t ranks_per_node = 0;                           // 0: as here
   int64_t max_ranks = 4096;
-  int64_t steps = 20;  // timed
+  int64_t steps = 20;        // timed
+  double comm_timeout = 60;  // seconds
 };
 
 // Called by every rank, all with the same options; `communicator` is null for one process alone.

@@ -1,6 +1,7 @@
 // Predicts how data-parallel training scales: measures a step and the network here, and counts with
 // formulas from there.
 
+#include <chrono>
 #include <iostream>
 #include <iterator>
 #include <sstream>
@@ -59,7 +60,9 @@ absl::StatusOr<CommandLine> Check(const LauncherFlags& flags) {
 // Measures on all ranks that mpirun has started, or alone.
 absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place) {
   if (!place.launched) return RunScaleModel(options, nullptr, std::cout);
-  const RankProcessOptions rank = {.program = "scale_model"};
+  const RankProcessOptions rank = {
+      .program = "scale_model",
+      .communicator = {.timeout = std::chrono::milliseconds(int64_t(1000 * options.comm_timeout))}};
   return RunAsRank(place, rank, std::cout, std::cerr, [&](Communicator& communicator) {
     const absl::Status status = RunScaleModel(options, &communicator, std::cout);
     if (!status.ok()) communicator.Abort(status);
@@ -84,6 +87,7 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
   const ToolFlag exchange[] = {
       {"comm-bucket-mb", &options.bucket_mb, "MiB of gradients per all-reduce; 0: the best"},
       {"use-blocking-mpi", &launcher.use_blocking_mpi, "exchange behind the backward pass"},
+      {"comm-timeout", &options.comm_timeout, "seconds to wait for other ranks", 1},
   };
   const ToolFlag cluster[] = {
       {"latency-us", &options.latency_us, "from node to node"},
