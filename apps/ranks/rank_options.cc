@@ -21,6 +21,15 @@ void MakeOwn(std::string& path, bool is_file, int rank) {
 
 }  // namespace
 
+std::span<std::string Options::*const> PathOptions() {
+  static constexpr std::string Options::*kPaths[] = {
+      &Options::dataset_path,      &Options::dataset_train_path,
+      &Options::dataset_test_path, &Options::weights_and_bias_filename,
+      &Options::history_file,      &Options::checkpoint_dir,
+      &Options::model_dir};
+  return kPaths;
+}
+
 bool OwnCheckpoints(const Options& options) {
   return !options.shared_storage || options.model_sync_freq != 0;
 }
@@ -39,10 +48,7 @@ Options OptionsOfRank(Options options, int rank, int ranks) {
     MakeOwn(options.history_file, /*is_file=*/true, rank);
     MakeOwn(options.model_dir, /*is_file=*/false, rank);
   }
-  for (std::string Options::*path :
-       {&Options::dataset_path, &Options::dataset_train_path, &Options::dataset_test_path,
-        &Options::weights_and_bias_filename, &Options::history_file, &Options::checkpoint_dir,
-        &Options::model_dir}) {
+  for (std::string Options::*const path : PathOptions()) {
     options.*path = ExpandRank(options.*path, rank);
   }
   return options;
