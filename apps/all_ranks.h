@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
-#include "apps/ranks/launch_place.h"
+#include "comm/launch_place.h"
 
 namespace dtnn {
 

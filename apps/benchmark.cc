@@ -17,9 +17,9 @@
 #include "apps/main_job.h"
 #include "apps/name_lists.h"
 #include "apps/paths.h"
-#include "apps/ranks/launch_place.h"
 #include "apps/run_program.h"
 #include "apps/thread_waiting.h"
+#include "comm/launch_place.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -8,8 +8,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "apps/ranks/launch_place.h"
 #include "comm/communicator.h"
+#include "comm/launch_place.h"
 #include "comm/mpi/mpi_options.h"
 
 namespace dtnn {

@@ -14,12 +14,12 @@
 #include "apps/exit_code.h"
 #include "apps/flags/parser.h"
 #include "apps/name_lists.h"
-#include "apps/ranks/launch_place.h"
 #include "apps/ranks/rank_process.h"
 #include "apps/run_program.h"
 #include "apps/scale_model/run.h"
 #include "apps/thread_waiting.h"
 #include "apps/tool_flags.h"
+#include "comm/launch_place.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "comm/all_reduce_algorithm.h"
+#include "comm/launch_place.h"
 #include "comm/mpi/engine.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_communicator.h"
@@ -76,11 +77,11 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   SetEnvironment();
   IgnoreBrokenPipes();
   std::unique_ptr<MpiProcess> process(new MpiProcess(options, exit_code));
-  const int launched = LaunchedRank();
-  const Watchdog watchdog(absl::StrCat(launched < 0 ? absl::StrCat("process ", getpid())
-                                                    : absl::StrCat("rank ", launched),
-                                       ": the start of MPI"),
-                          options, exit_code);
+  const LaunchPlace launched = FindLaunchPlace();
+  const Watchdog watchdog(
+      absl::StrCat(launched.launched ? "rank " : "process ",
+                   launched.launched ? launched.rank : getpid(), ": the start of MPI"),
+      options, exit_code);
   int provided = MPI_THREAD_SINGLE;
   DTNN_RETURN_IF_ERROR(MpiStatus(
       MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread"));

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "comm/launch_place.h"
 #include "comm/patience.h"
 
 namespace dtnn {
@@ -42,19 +43,14 @@ bool HasEnded(const std::vector<std::string>& fields) {
   return fields.empty() || fields[kState] == "Z" || fields[kState] == "X";
 }
 
-// Set for every process that mpirun starts: the job's name, and places in it.
+// Set for every process that mpirun starts: the job's name, the rank, how many are on the host.
 constexpr char kJob[] = "PMIX_NAMESPACE", kRank[] = "PMIX_RANK";
-constexpr char kSize[] = "OMPI_COMM_WORLD_SIZE", kSizeHere[] = "OMPI_COMM_WORLD_LOCAL_SIZE";
+constexpr char kSizeHere[] = "OMPI_COMM_WORLD_LOCAL_SIZE";
 
 int Number(std::string_view text) {
   int number = -1;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-int NumberInEnvironment(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? -1 : Number(text);
 }
 
 // Of the environment that a process began with, "NAME=value" each between zeros.
@@ -113,8 +109,6 @@ std::vector<int> EndedRanks(const std::vector<ProcessId>& processes) {
   return ended;
 }
 
-int LaunchedRank() { return NumberInEnvironment(kRank); }
-
 std::string DescribeAbsentRanks() {
   const char* const job = std::getenv(kJob);
   std::error_code error;
@@ -132,8 +126,9 @@ std::string DescribeAbsentRanks() {
   }
   std::sort(stopped.begin(), stopped.end());
   std::vector<int> gone;
-  const int size = NumberInEnvironment(kSize);
-  for (int rank = 0; rank < size && size == NumberInEnvironment(kSizeHere); ++rank) {
+  const char* const here = std::getenv(kSizeHere);
+  const int size = FindLaunchPlace().ranks;
+  for (int rank = 0; rank < size && here != nullptr && Number(here) == size; ++rank) {
     const bool there = std::count(stopped.begin(), stopped.end(), rank) +
                            std::count(running.begin(), running.end(), rank) >
                        0;

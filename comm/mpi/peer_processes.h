@@ -26,10 +26,6 @@ struct ProcessId {
 // The ranks whose processes have ended, sorted. `processes` is by rank.
 std::vector<int> EndedRanks(const std::vector<ProcessId>& processes);
 
-// Before MPI has told who the ranks are: this process's own by the environment that mpirun gave it;
-// -1 without.
-int LaunchedRank();
-
 // Which ranks of the same job, that is processes of this program with the job's name in their
 // environment, cannot go on: "rank 1 is stopped; ranks 2, 3 are not to be seen on this host". Empty
 // where none is known to. Who is not to be seen is known by name only where all ranks are on this

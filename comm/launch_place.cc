@@ -1,4 +1,4 @@
-#include "apps/ranks/launch_place.h"
+#include "comm/launch_place.h"
 
 #include <cstdlib>
 #include <string_view>

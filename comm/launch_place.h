@@ -1,8 +1,8 @@
 // Which process of how many this is, as the program that started it (mpirun, srun) says in the
 // environment: known before MPI is, and without it.
 
-#ifndef DTNN_APPS_RANKS_LAUNCH_PLACE_H_
-#define DTNN_APPS_RANKS_LAUNCH_PLACE_H_
+#ifndef DTNN_COMM_LAUNCH_PLACE_H_
+#define DTNN_COMM_LAUNCH_PLACE_H_
 
 #include <functional>
 #include <string>
@@ -23,4 +23,4 @@ LaunchPlace FindLaunchPlace(const std::function<const char*(const char*)>& get =
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_RANKS_LAUNCH_PLACE_H_
+#endif  // DTNN_COMM_LAUNCH_PLACE_H_
