@@ -32,6 +32,7 @@
 #include "kernels/context.h"
 #include "kernels/simd_target.h"
 #include "models/averages.h"
+#include "models/checkpoint_folder.h"
 #include "models/checkpointer.h"
 #include "models/fusion.h"
 #include "models/history.h"
@@ -123,6 +124,7 @@ class BenchmarkRun {
     }
     context_ = *std::move(context);
     DTNN_ASSIGN_OR_RETURN(optimizer_, MakeOptimizer(options_));
+    DTNN_RETURN_IF_ERROR(PrepareOutput());
     if (!options_.weights_and_bias_filename.empty()) {  // before the data are read
       DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(options_.weights_and_bias_filename).status());
     }
@@ -152,7 +154,22 @@ class BenchmarkRun {
                                                     MakeTrainerOptions(options_, figures_,
                                                                        optimizer_, communicator_)));
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
-    return options_.checkpoint_dir.empty() ? absl::OkStatus() : MakeCheckpointer();
+    if (!options_.checkpoint_dir.empty()) MakeCheckpointer();
+    return absl::OkStatus();
+  }
+
+  // What the run will write to must take it: a run of hours must not find out at its end.
+  absl::Status PrepareOutput() {
+    if (options_.evaluate_only) return absl::OkStatus();
+    if (Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(options_.model_dir));
+    if (Writes() && !options_.history_file.empty()) {
+      DTNN_RETURN_IF_ERROR(History::Check(options_.history_file));
+    }
+    if (options_.checkpoint_dir.empty() || !WritesCheckpoints()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                          checkpoint_folder_.Prepare(options_.resume));
+    for (const std::string& warning : warnings) WarnOfCheckpoint(warning);
+    return absl::OkStatus();
   }
 
   // Ranks that share files must have found the same data, and name what they write alike.
@@ -219,7 +236,6 @@ class BenchmarkRun {
   }
 
   absl::Status MakeSchedule() {
-    if (Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(options_.model_dir));
     DTNN_ASSIGN_OR_RETURN(std::vector<std::shared_ptr<Scheduler>> schedulers,
                           MakeSchedulers(options_, figures_, loaders_.validation != nullptr));
     schedule_.emplace(
@@ -235,7 +251,7 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  absl::Status MakeCheckpointer() {
+  void MakeCheckpointer() {
     checkpointer_.emplace(
         RunParts{.graph = &graph_,
                  .store = store_.get(),
@@ -243,12 +259,11 @@ class BenchmarkRun {
                  .trainer = trainer_.get(),
                  .schedule = &*schedule_,
                  .optimizer = options_.optimizer},
-        CheckpointerOptions{.folder = options_.checkpoint_dir,
+        CheckpointerOptions{.folder = checkpoint_folder_,
                             .every_epochs = options_.checkpoint_freq,
                             .every_steps = options_.checkpoint_steps,
-                            .writes = rank_ == 0 || OwnCheckpoints(options_),
+                            .writes = WritesCheckpoints(),
                             .say = [this](std::string_view line) { WarnOfCheckpoint(line); }});
-    return options_.resume ? absl::OkStatus() : checkpointer_->Begin();
   }
 
   absl::Status Resume() {
@@ -371,6 +386,7 @@ class BenchmarkRun {
 
   // Whether this rank writes files: one for all where they share a file system.
   bool Writes() const { return rank_ == 0 || !options_.shared_storage; }
+  bool WritesCheckpoints() const { return rank_ == 0 || OwnCheckpoints(options_); }
 
   Communicator* const communicator_;  // null: one rank
   const int rank_, ranks_;
@@ -388,6 +404,7 @@ class BenchmarkRun {
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<Trainer> trainer_;
   std::optional<Schedule> schedule_;
+  CheckpointFolder checkpoint_folder_{options_.checkpoint_dir};
   std::optional<Checkpointer> checkpointer_;
   std::unique_ptr<History> history_;
 };

@@ -149,6 +149,51 @@ TEST_F(StoppedRunTest, GoesOnAfterItWasKilled) {
   ExpectSameAsUninterrupted(folder);
 }
 
+TEST_F(StoppedRunTest, AClosedTerminalLeavesACheckpoint) {
+  const std::string folder = Folder("hung_up");
+  std::vector<std::string> arguments = Arguments(folder);
+  Process run(kProgram, arguments);
+  ASSERT_TRUE(run.ReadUntil("**** Training..."));
+  run.Signal(SIGHUP);
+  run.Signal(SIGHUP);  // the shell's and the system's
+  const Outcome stopped = run.Wait();
+  EXPECT_EQ(stopped.exit_code, 128 + SIGHUP);
+  EXPECT_THAT(stopped.text, ContainsRegex("\nbenchmark: stopped by SIGHUP after [0-9]+ steps?; "
+                                          "--resume goes on from here\n"));
+  arguments.push_back("--resume");
+  const Outcome resumed = Run(arguments);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("**** Going on from " + folder + "/checkpoints/"));
+}
+
+TEST_F(StoppedRunTest, UnderNohupItOutlivesTheTerminal) {
+  std::vector<std::string> arguments = Arguments(Folder("nohup"));
+  arguments.insert(arguments.begin(), {"-c", "trap '' HUP; exec \"$0\" \"$@\"", kProgram});
+  Process run("/bin/sh", arguments);
+  ASSERT_TRUE(run.ReadUntil("**** Training..."));
+  run.Signal(SIGHUP);
+  EXPECT_EQ(run.Wait().exit_code, 0);
+}
+
+// The second learns who the first is, and disturbs nothing.
+TEST_F(StoppedRunTest, AFolderForCheckpointsIsOfOneRunAtATime) {
+  const std::string folder = Folder("shared");
+  std::vector<std::string> arguments = Arguments(folder);
+  Process first(kProgram, arguments);
+  ASSERT_TRUE(first.ReadUntil("**** Training..."));
+  arguments.push_back("--resume");
+  const Outcome second = Run(arguments);
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_THAT(second.text,
+              HasSubstr("benchmark: " + folder + "/checkpoints: is in use by process " +
+                        std::to_string(first.pid()) + " on host "));
+  EXPECT_THAT(second.text, Not(HasSubstr("**** Loading")));
+  first.Signal(SIGKILL);
+  first.Wait();
+  EXPECT_EQ(Run(arguments).exit_code, 0) << "a dead process holds nothing";
+  ExpectSameAsUninterrupted(folder);
+}
+
 TEST_F(StoppedRunTest, WithoutAFolderForCheckpointsASignalJustEndsIt) {
   std::vector<std::string> arguments = Arguments(Folder("no_checkpoints"));
   arguments.pop_back();
@@ -190,6 +235,7 @@ TEST(BenchmarkStateTest, SavedModelsGiveTheSameAnswers) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.is_regular_file()) files.push_back(entry.path().string());
   }
+  std::erase(files, folder + "/checkpoints/.lock");
   ASSERT_EQ(files.size(), 2u);  // the model and the checkpoint
   for (const std::string& file : files) {
     const Outcome tested =
@@ -211,7 +257,7 @@ TEST(BenchmarkStateTest, ARunThatIsRefusedLeavesTheCheckpointsAsTheyWere) {
   const auto before = Files(checkpoints);
   const struct {
     const char *options, *error;
-  } refused[] = {{"--history-file=nowhere/h.csv", "there is no folder nowhere"},
+  } refused[] = {{"--history-file=nowhere/h.csv", "folder nowhere: No such file or directory"},
                  {"--synthetic-train-samples=60", "some samples would come twice"}};
   for (const auto& r : refused) {
     const Outcome outcome = Launch(run + "--num-epochs=2 --resume " + r.options);
@@ -224,6 +270,30 @@ TEST(BenchmarkStateTest, ARunThatIsRefusedLeavesTheCheckpointsAsTheyWere) {
   EXPECT_THAT(outcome.text, HasSubstr("checkpoint-4.npz, 4 steps done\n"));
   EXPECT_THAT(outcome.text, HasSubstr("is given up, and now " + checkpoints + "/checkpoint-5"));
   EXPECT_TRUE(std::filesystem::exists(checkpoints + "/checkpoint-5.npz.given-up"));
+}
+
+// Even root can write none of these.
+TEST(BenchmarkStateTest, WhatCannotBeWrittenIsRefusedBeforeDataAreLoaded) {
+  const std::string folder = NewFolder("not_written");
+  const std::string picture =
+      testing::WriteFile(folder, "picture.png", testing::EncodePng(4, 4, testing::Bytes(48)));
+  const std::string before = Contents(picture);
+  const struct {
+    std::string option, error;
+  } cases[] = {
+      {"--checkpoint-dir=/proc/self", "/proc/self: checkpoints cannot be written there: "},
+      {"--checkpoint-dir=" + picture, picture + ": the folder for checkpoints cannot be made"},
+      {"--model-dir=/proc/self", "--model-dir=/proc/self: models cannot be written there: "},
+      {"--history-file=/proc/self/h.csv", "/proc/self/h.csv: "},
+      {"--history-file=" + picture, picture + ": is no history, and would be overwritten"},
+  };
+  for (const auto& c : cases) {
+    const Outcome outcome = Launch(std::string(kSmallRun) + c.option);
+    EXPECT_EQ(outcome.exit_code, 1) << c.option;
+    EXPECT_EQ(outcome.text.find("benchmark: " + c.error), 0u) << outcome.text;
+    EXPECT_EQ(Lines(outcome.text).size(), 1u) << outcome.text;
+  }
+  EXPECT_EQ(Contents(picture), before);
 }
 
 // On the standard error, whether quiet or not.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "models/weights.h"
+#include "tensor/atomic_file.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -13,9 +14,16 @@ absl::Status MakeModelFolder(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (!error) return absl::OkStatus();
-  return absl::ErrnoToStatus(error.value(),
-                             absl::StrCat("--model-dir=", folder, ": the folder cannot be made"));
+  if (error) {
+    return absl::ErrnoToStatus(error.value(),
+                               absl::StrCat("--model-dir=", folder, ": the folder cannot be made"));
+  }
+  const absl::Status trial =
+      AtomicFile::Create((std::filesystem::path(folder) / "model.npz").string()).status();
+  if (trial.ok()) return trial;
+  return absl::Status(
+      trial.code(),
+      absl::StrCat("--model-dir=", folder, ": models cannot be written there: ", trial.message()));
 }
 
 int64_t Today() {

@@ -16,7 +16,8 @@
 
 namespace dtnn {
 
-// --model-dir. That it cannot be made must show before the first epoch, not behind it.
+// --model-dir: makes it where there is none, and sees that files can be written there. That must
+// show before the first epoch, not after it.
 absl::Status MakeModelFolder(const std::string& folder);
 
 // Of the calendar here, as 20261231.

@@ -153,5 +153,13 @@ TEST_F(KeptModelsTest, TodayIsTheDateOfTheCalendar) {
   EXPECT_TRUE(today == before || today == after) << today;
 }
 
+TEST_F(KeptModelsTest, AFolderThatTakesNoFilesShowsBeforeTheFirstEpoch) {
+  EXPECT_TRUE(MakeModelFolder(folder_).ok());
+  EXPECT_TRUE(fs::is_empty(folder_));
+  // It is there, and takes none, even from root.
+  EXPECT_THAT(std::string(MakeModelFolder("/proc/self").message()),
+              HasSubstr("--model-dir=/proc/self: models cannot be written there: "));
+}
+
 }  // namespace
 }  // namespace dtnn

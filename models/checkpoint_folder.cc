@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensor/atomic_file.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -58,6 +59,10 @@ absl::Status ForEachName(const std::string& folder, const std::function<void(std
 CheckpointFolder::CheckpointFolder(std::string_view folder, int keep)
     : folder_(folder), keep_(std::max(keep, 1)) {}
 
+std::string CheckpointFolder::PathOf(int64_t steps) const {
+  return fs::path(folder_) / absl::StrCat(std::string(kBegin), steps, std::string(kEnd));
+}
+
 absl::StatusOr<std::vector<CheckpointFolder::File>> CheckpointFolder::List() const {
   std::vector<File> files;
   DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
@@ -69,10 +74,35 @@ absl::StatusOr<std::vector<CheckpointFolder::File>> CheckpointFolder::List() con
   return files;
 }
 
-absl::Status CheckpointFolder::Prepare(bool resume) {
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock() {
+  if (std::exchange(locked_, true)) return std::vector<std::string>();
+  absl::StatusOr<FolderLock> lock = FolderLock::Take(folder_);
+  if (absl::IsUnimplemented(lock.status())) {
+    return std::vector<std::string>{
+        absl::StrCat(lock.status().message(),
+                     "; see to it that no other run has the same folder for its checkpoints")};
+  }
+  locked_ = lock.ok();
+  if (absl::IsFailedPrecondition(lock.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        lock.status().message(),
+        ", whose checkpoints another run would destroy; end that one, or choose another folder"));
+  }
+  if (!lock.ok()) return lock.status();
+  lock_ = std::make_shared<FolderLock>(*std::move(lock));
+  return std::vector<std::string>();
+}
+
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) return Failed(folder_, "the folder for checkpoints cannot be made", error);
+  if (const absl::Status trial = AtomicFile::Create(PathOf(0)).status(); !trial.ok()) {
+    return absl::Status(
+        trial.code(),
+        absl::StrCat(folder_, ": checkpoints cannot be written there: ", trial.message()));
+  }
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock());
   DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
   if (!resume && !files.empty()) {
     return absl::FailedPreconditionError(
@@ -80,10 +110,11 @@ absl::Status CheckpointFolder::Prepare(bool resume) {
                      ": is a checkpoint of an earlier run; go on with it by --resume, "
                      "or choose another folder"));
   }
-  return ForEachName(folder_, [&](const std::string& name) {
+  DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
     std::error_code ignored;  // it disturbs nobody but the disk
     if (IsLeftover(name)) fs::remove(fs::path(folder_) / name, ignored);
-  });
+  }));
+  return warnings;
 }
 
 absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& graph,
@@ -92,7 +123,7 @@ absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& grap
                                                                const RunState& run) {
   const int64_t steps = run.training.steps_done;
   Saved saved;
-  saved.path = fs::path(folder_) / absl::StrCat(std::string(kBegin), steps, std::string(kEnd));
+  saved.path = PathOf(steps);
   DTNN_RETURN_IF_ERROR(SaveCheckpoint(saved.path, graph, store, context, run));
   // It is on the disk: only now may others go.
   const absl::StatusOr<std::vector<File>> files = List();

@@ -3,12 +3,14 @@
 // Whatever happens, be it a full disk or a process killed at any moment, the folder holds a
 // checkpoint that loads as soon as the first was written: older ones are deleted only when a newer
 // one is complete and on the disk. A damaged file is passed over for the one before it.
-// One process at a time may write into a folder. Errors name the folder or file.
+// One process at a time may write into a folder, which a lock sees to. Errors name the folder or
+// file.
 
 #ifndef DTNN_MODELS_CHECKPOINT_FOLDER_H_
 #define DTNN_MODELS_CHECKPOINT_FOLDER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,17 +21,21 @@
 #include "models/checkpoint.h"
 #include "models/graph.h"
 #include "models/parameter_store.h"
+#include "tensor/folder_lock.h"
 
 namespace dtnn {
 
+// Copies share the lock.
 class CheckpointFolder {
  public:
   // `keep`: how many checkpoints stay, at least 1.
   explicit CheckpointFolder(std::string_view folder, int keep = 2);
 
-  // Makes the folder where there is none, and clears away what a killed run left half written. A
-  // run that begins anew is refused where another run's checkpoints are: FailedPrecondition.
-  absl::Status Prepare(bool resume);
+  // For who writes: makes the folder where there is none, sees that files can be written there,
+  // locks it until this and all copies are gone, and clears away what a killed run left half
+  // written. FailedPrecondition where another process has it, and, for a run that begins anew,
+  // where another run's checkpoints are. Returns a line where the file system has no locks.
+  absl::StatusOr<std::vector<std::string>> Prepare(bool resume);
 
   struct Saved {
     std::string path;
@@ -64,11 +70,15 @@ class CheckpointFolder {
     int64_t steps = 0;
     std::string path;
   };
+  std::string PathOf(int64_t steps) const;
+  absl::StatusOr<std::vector<std::string>> Lock();
   // Newest first.
   absl::StatusOr<std::vector<File>> List() const;
 
   std::string folder_;
   int keep_;
+  bool locked_ = false;  // also where the file system has no locks
+  std::shared_ptr<FolderLock> lock_;
 };
 
 }  // namespace dtnn

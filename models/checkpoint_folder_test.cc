@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/builder.h"
 #include "tensor/atomic_file.h"
+#include "tensor/folder_lock.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -79,9 +81,11 @@ class CheckpointFolderTest : public ::testing::Test {
     EXPECT_EQ(Values(store->all_values()), Values(Store(steps)->all_values()));
     return steps;
   }
+  // All but the lock.
   std::set<std::string> Names() const {
     std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(path_)) names.insert(entry.path().filename());
+    names.erase(".lock");
     return names;
   }
   void Truncate(const char* name) {
@@ -200,13 +204,52 @@ TEST_F(CheckpointFolderTest, ANewRunDoesNotWriteBesideAnOlderOne) {
   ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());
   ASSERT_TRUE(Save(folder, 7).ok());
   EXPECT_TRUE(folder.Prepare(/*resume=*/true).ok());
-  const absl::Status status = folder.Prepare(/*resume=*/false);
+  const absl::Status status = folder.Prepare(/*resume=*/false).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("checkpoint-7.npz"), HasSubstr("--resume")));
   std::ofstream(path_ / "file") << "x";
-  EXPECT_THAT(std::string(CheckpointFolder((path_ / "file").string()).Prepare(true).message()),
-              HasSubstr("cannot be made"));
+  EXPECT_THAT(
+      std::string(CheckpointFolder((path_ / "file").string()).Prepare(true).status().message()),
+      HasSubstr("cannot be made"));
+}
+
+TEST_F(CheckpointFolderTest, IsOfOneProcessUntilAllCopiesAreGone) {
+  std::optional<CheckpointFolder> first(path_.string());
+  EXPECT_THAT(*first->Prepare(/*resume=*/false), IsEmpty());
+  EXPECT_THAT(*first->Prepare(/*resume=*/false), IsEmpty()) << "once more changes nothing";
+  std::optional<CheckpointFolder> copy = first;
+  first.reset();
+  CheckpointFolder second(path_.string());
+  std::ofstream(path_ / ".checkpoint-9.npz.1-0.tmp") << "being written";
+  const absl::Status status = second.Prepare(/*resume=*/true).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(path_.string() + ": is in use by process "),
+                    HasSubstr("choose another folder")));
+  EXPECT_TRUE(Names().contains(".checkpoint-9.npz.1-0.tmp")) << "another's files are not touched";
+  copy.reset();
+  EXPECT_TRUE(second.Prepare(/*resume=*/true).ok());
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(CheckpointFolderTest, WithoutLocksAWarningMustDo) {
+  internal::SetLockFaultForTesting(ENOSYS);
+  CheckpointFolder folder(path_.string());
+  const auto warnings = folder.Prepare(/*resume=*/false);
+  const auto again = folder.Prepare(/*resume=*/false);
+  internal::SetLockFaultForTesting(0);
+  ASSERT_TRUE(warnings.ok()) << warnings.status();
+  EXPECT_THAT(*warnings, ElementsAre(HasSubstr("cannot be locked")));
+  EXPECT_THAT(*again, IsEmpty()) << "once is enough";
+  EXPECT_TRUE(Save(folder, 1).ok());
+}
+
+TEST_F(CheckpointFolderTest, AFolderThatTakesNoFilesShowsAtOnce) {
+  CheckpointFolder folder("/proc/self");  // is there, and takes none, even from root
+  const absl::Status status = folder.Prepare(/*resume=*/true).status();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("/proc/self: checkpoints cannot be written there: "));
 }
 
 // Every write, fsync, close and rename fails once, as on a full disk.

@@ -50,6 +50,13 @@ void Checkpointer::Say(const std::vector<std::string>& warnings) const {
   for (const std::string& warning : warnings) options_.say(warning);
 }
 
+absl::Status Checkpointer::Prepare(bool resume) {
+  if (!options_.writes) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, folder_.Prepare(resume));
+  Say(warnings);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestHere(int64_t most_steps) {
   DTNN_RETURN_IF_ERROR(Prepare(/*resume=*/true));
   return folder_.Newest(*run_.graph, *run_.store, *run_.context, run_.optimizer, most_steps);

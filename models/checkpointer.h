@@ -30,7 +30,7 @@ struct RunParts {
 };
 
 struct CheckpointerOptions {
-  std::string folder;
+  CheckpointFolder folder;  // prepared already, or not yet
   int64_t every_epochs = 1;
   int64_t every_steps = 0;  // batches within an epoch; 0: not within
   bool writes = true;       // false: takes its part in what ranks do together, but another writes
@@ -67,9 +67,7 @@ class Checkpointer : public Callback {
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
-  absl::Status Prepare(bool resume) {
-    return options_.writes ? folder_.Prepare(resume) : absl::OkStatus();
-  }
+  absl::Status Prepare(bool resume);
   absl::StatusOr<CheckpointFolder::Latest> NewestHere(int64_t most_steps);
   absl::StatusOr<CheckpointFolder::Latest> NewestOfAll();
   void Say(const std::vector<std::string>& warnings) const;

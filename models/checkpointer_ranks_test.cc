@@ -34,11 +34,12 @@ struct Rank {
       : graph(PatternMlp()),
         session(graph, OptionsOf(communicator)),
         schedule(*session.trainer, *session.store, *session.device, {}),
-        checkpointer({&graph, session.store.get(), session.device.get(), session.trainer.get(),
-                      &schedule, optimizer},
-                     {.folder = absl::StrCat(folder, "-rank", communicator.rank()),
-                      .every_steps = 2,
-                      .say = [this](std::string_view line) { said.emplace_back(line); }}) {
+        checkpointer(
+            {&graph, session.store.get(), session.device.get(), session.trainer.get(), &schedule,
+             optimizer},
+            {.folder = CheckpointFolder(absl::StrCat(folder, "-rank", communicator.rank())),
+             .every_steps = 2,
+             .say = [this](std::string_view line) { said.emplace_back(line); }}) {
     SetNumThreads(1);
     EXPECT_TRUE(session.trainer->PrepareForTraining(session.training->max_batch()).ok());
   }

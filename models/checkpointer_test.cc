@@ -20,6 +20,7 @@ namespace {
 
 using ::dtnn::testing::Values;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr ImageExtents kSample = {8, 8, 1};
 
@@ -77,7 +78,7 @@ struct Process {
     checkpointer = std::make_unique<Checkpointer>(
         RunParts{&graph, store.get(), device.get(), trainer.get(), schedule.get(), optimizer},
         CheckpointerOptions{
-            .folder = folder,
+            .folder = CheckpointFolder(folder),
             .every_epochs = 2,
             .every_steps = every_steps,
             .writes = writes,
@@ -135,6 +136,7 @@ TEST(CheckpointerTest, AResumedRunGivesTheSameBits) {
       Process first(folder, 5), second(folder, 5);
       ASSERT_TRUE(first.checkpointer->Begin().ok());
       ASSERT_TRUE(first.Train(ending, saves).ok());
+      first.checkpointer = nullptr;  // leaves the folder to others
       const absl::StatusOr<std::string> path = second.Resume();
       ASSERT_TRUE(path.ok()) << path.status();
       EXPECT_EQ(path->empty(), !saves && ending < 5);
@@ -162,6 +164,7 @@ TEST(CheckpointerTest, ARunThatGoesBackGivesUpWhatItHadAfter) {
   Process first(folder, 5);
   ASSERT_TRUE(first.checkpointer->Begin().ok());
   ASSERT_TRUE(first.Train(11, true).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
   ASSERT_TRUE(std::filesystem::exists(file(11)));
   std::filesystem::resize_file(file(11), 100);
   // Who only reads leaves the files to who writes.
@@ -187,6 +190,7 @@ TEST(CheckpointerTest, ARunThatASchedulerEndedStaysEnded) {
   ASSERT_TRUE(first.Train().ok());
   ASSERT_LT(first.trainer->epochs_done(), 12) << "early stopping must have had its turn";
   ASSERT_NE(first.trainer->epochs_done() % 2, 0) << "it must not be an epoch that is saved anyway";
+  first.checkpointer = nullptr;  // leaves the folder to others
   ASSERT_TRUE(second.Resume().ok());
   ASSERT_TRUE(second.Train().ok());
   EXPECT_EQ(second.trainer->epochs_done(), first.trainer->epochs_done());
@@ -200,9 +204,24 @@ TEST(CheckpointerTest, ARunThatBeginsAnewDoesNotOverwriteAnother) {
   Process first(folder, 5);
   ASSERT_TRUE(first.checkpointer->Begin().ok());
   ASSERT_TRUE(first.Train(6, true).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
   const absl::Status status = Process(folder, 5).checkpointer->Begin();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(folder));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder + "/checkpoint-6.npz: is a"));
+}
+
+TEST(CheckpointerTest, ARunThatWritesHasTheFolderForItself) {
+  const std::string folder = Folder("shared");
+  Process first(folder, 5), second(folder, 5), reader(folder, 5, "adam", true, /*writes=*/false);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(6, true).ok());
+  for (const absl::Status& status : {second.checkpointer->Begin(), second.Resume().status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(folder + ": is in use by process "));
+  }
+  EXPECT_TRUE(reader.Resume().ok()) << "another rank of the first run";
+  first.checkpointer = nullptr;
+  EXPECT_TRUE(second.Resume().ok());
 }
 
 TEST(CheckpointerTest, AnotherRunIsRefusedAndNothingChanges) {
@@ -212,10 +231,14 @@ TEST(CheckpointerTest, AnotherRunIsRefusedAndNothingChanges) {
   ASSERT_TRUE(first.Train(6, true).ok());
   first.trainer->set_learning_rate(0.01);
   ASSERT_TRUE(first.checkpointer->Save().ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
   Process optimizer(folder, 5, "sgd"), schedulers(folder, 5, "adam", false);
   for (Process* second : {&optimizer, &schedulers}) {
     const std::vector<double> before = Values(second->store->all_values());
-    EXPECT_FALSE(second->Resume().ok());
+    const absl::Status refused = second->Resume().status();
+    EXPECT_FALSE(refused.ok());
+    EXPECT_THAT(std::string(refused.message()), Not(HasSubstr("in use"))) << "by the first";
+    second->checkpointer = nullptr;
     EXPECT_EQ(Values(second->store->all_values()), before);
     EXPECT_EQ(second->trainer->steps_done(), 0);
     EXPECT_EQ(second->trainer->learning_rate(), 0.02);

@@ -3,12 +3,15 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "tensor/atomic_file.h"
 #include "tensor/status_macros.h"
 
@@ -16,6 +19,7 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr size_t kMostOfALine = size_t{1} << 16;
 
 using Columns = std::vector<std::pair<std::string, double>>;
 
@@ -28,6 +32,23 @@ void AddColumns(const Pass& pass, const std::string& prefix, Columns& columns) {
   }
 }
 
+std::string TextLine(int64_t epoch, std::span<const double> values) {
+  std::string line = absl::StrFormat("%3d", epoch);
+  for (const double value : values) absl::StrAppendFormat(&line, " %20.4f", value);
+  return line;
+}
+
+// Whether its numbers, written again, give the line.
+bool IsTextLine(std::string_view line, int64_t epoch) {
+  const std::vector<std::string> words =
+      absl::StrSplit(absl::string_view(line.data(), line.size()), ' ', absl::SkipEmpty());
+  std::vector<double> values;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (!absl::SimpleAtod(words[i], &values.emplace_back())) return false;
+  }
+  return !values.empty() && TextLine(epoch, values) == line;
+}
+
 // The shortest text that reads back as the same number.
 std::string Exact(double value) {
   char text[32];
@@ -36,24 +57,48 @@ std::string Exact(double value) {
 
 }  // namespace
 
+History::Form History::FormOf(std::string_view path) {
+  return path.ends_with(".csv")     ? Form::kCsv
+         : path.ends_with(".jsonl") ? Form::kJsonLines
+                                    : Form::kText;
+}
+
+// Whether `line` is the first of a history.
+bool History::BeginsHistory(Form form, std::string_view line) {
+  switch (form) {
+    case Form::kText:
+      return IsTextLine(line, 0);
+    case Form::kCsv:
+      return line.starts_with("epoch,");
+    case Form::kJsonLines:
+      return line.starts_with("{\"epoch\": 1, ");
+  }
+  return false;
+}
+
+absl::Status History::Check(std::string_view path) {
+  DTNN_RETURN_IF_ERROR(AtomicFile::Create(path).status());
+  std::ifstream file{std::string(path), std::ios::binary};
+  std::string start(kMostOfALine, '\0');
+  file.read(start.data(), std::streamsize(start.size()));
+  start.resize(size_t(file.gcount()));
+  if (start.empty() || BeginsHistory(FormOf(path), start.substr(0, start.find('\n')))) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(path),
+                   ": is no history, and would be overwritten; give another name for the history, "
+                   "or delete the file"));
+}
+
 absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
                                                          const Trainer& trainer,
                                                          int64_t epochs_done) {
-  const Form form = path.ends_with(".csv")     ? Form::kCsv
-                    : path.ends_with(".jsonl") ? Form::kJsonLines
-                                               : Form::kText;
+  DTNN_RETURN_IF_ERROR(Check(path));
+  const Form form = FormOf(path);
   std::unique_ptr<History> history(new History(path, form, trainer));
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
-    return absl::NotFoundError(absl::StrCat(
-        std::string(path), ": cannot be written: there is no folder ", folder.string()));
-  }
-  if (std::filesystem::is_directory(path, error)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(path), ": cannot be written: it is a folder"));
-  }
   if (epochs_done == 0) return history;
+  std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     return absl::NotFoundError(absl::StrCat(
         std::string(path), ": is gone, or another run's name; expected the lines of the ",
@@ -84,10 +129,12 @@ std::string History::Line(const Pass& training, const Pass* validation) const {
   if (validation != nullptr) AddColumns(*validation, "val_", columns);
   std::string line;
   switch (form_) {
-    case Form::kText:
-      line = absl::StrFormat("%3d", training.epoch);
-      for (const auto& [name, value] : columns) absl::StrAppendFormat(&line, " %20.4f", value);
+    case Form::kText: {
+      std::vector<double> values;
+      for (const auto& [name, value] : columns) values.push_back(value);
+      line = TextLine(training.epoch, values);
       break;
+    }
     case Form::kCsv:
       if (text_.empty()) {
         line = "epoch";

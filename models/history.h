@@ -7,7 +7,8 @@
 //   .jsonl   an object per line: {"epoch": 1, "learning_rate": 0.01, "loss": ..., "val_loss": ...}
 //
 // .csv and .jsonl hold full names as keys (epoch, from 1; learning_rate; the loss's name; ...) and
-// values in full precision; NaN and infinity are null in .jsonl.
+// values in full precision; NaN and infinity are null in .jsonl. A file that holds anything else
+// than a history of its form is never overwritten.
 
 #ifndef DTNN_MODELS_HISTORY_H_
 #define DTNN_MODELS_HISTORY_H_
@@ -27,10 +28,14 @@ namespace dtnn {
 
 class History : public Callback {
  public:
+  // Whether there can be a history of that name: the folder takes files, and what is there already
+  // is nothing or a history, of any run. For a run to ask before it loads data.
+  static absl::Status Check(std::string_view path);
+
   // Begins a new file with the first epoch that ends. The lines of the first `epochs_done` epochs
   // of a file that is there are kept: those of the run that is gone on with; without one it begins
   // with the next epoch. The trainer must outlive the history. DataLoss where the file has fewer
-  // lines; NotFound without the folder.
+  // lines; else as Check.
   static absl::StatusOr<std::unique_ptr<History>> Create(std::string_view path,
                                                          const Trainer& trainer,
                                                          int64_t epochs_done);
@@ -39,6 +44,8 @@ class History : public Callback {
 
  private:
   enum class Form : uint8_t { kText, kCsv, kJsonLines };
+  static Form FormOf(std::string_view path);
+  static bool BeginsHistory(Form form, std::string_view line);
 
   History(std::string_view path, Form form, const Trainer& trainer)
       : path_(path), form_(form), trainer_(&trainer) {}

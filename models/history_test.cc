@@ -114,6 +114,53 @@ TEST_F(HistoryTest, RefusesToGoOnWithAFileThatIsTooShort) {
               HasSubstr("missing: is gone, or another run's name; expected the lines of the 1 "));
 }
 
+TEST_F(HistoryTest, OverwritesHistoriesAndNothingElse) {
+  const std::string png = "\x89PNG\r\n\x1a\n";
+  const std::string column = "               1.5000";
+  const struct {
+    const char* name;
+    std::string content;
+    bool is_history;
+  } cases[] = {
+      {"any", "", true},
+      {"any", "  0" + column + column + "\n  1", true},
+      {"any", "  0                  nan\n", true},
+      {"any", "  0 10000000000000000000000.0000\n", true},
+      {"any", "  0\n", false},
+      {"any", "  1" + column + "\n", false},
+      {"any", "0 1.5 2.5\n", false},
+      {"any", "notes of a day\n", false},
+      {"any", png, false},
+      {"any", std::string(1 << 20, '0'), false},
+      {"weights.npz", std::string("PK\x03\x04", 4) + "0", false},
+      {"table.csv", "epoch,learning_rate,mse\n1,0.1,2\n", true},
+      {"table.csv", "name,place\n", false},
+      {"table.csv", "  0" + column + "\n", false},
+      {"lines.jsonl", "{\"epoch\": 1, \"mse\": 0.5}\n", true},
+      {"lines.jsonl", "{\"prompt\": \"a\"}\n", false},
+      {"lines.jsonl", "\n", false},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.name) + ": " + c.content.substr(0, 40));
+    const std::string path = Path(c.name);
+    std::ofstream(path, std::ios::binary) << c.content;
+    for (const absl::Status& status :
+         {History::Check(path), History::Create(path, *trainer_, 0).status()}) {
+      EXPECT_EQ(status.ok(), c.is_history) << status;
+      if (c.is_history) continue;
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": is no history"));
+    }
+    EXPECT_EQ(Content(path), c.content);
+  }
+}
+
+TEST_F(HistoryTest, AFolderThatTakesNoFilesIsNamedBeforeTheFirstEpoch) {
+  const absl::Status status = History::Check("/proc/h.csv");
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/proc/h.csv: "));
+}
+
 TEST_F(HistoryTest, AFolderThatIsMissingIsNamedBeforeTheFirstEpoch) {
   const absl::Status status = History::Create("/no/such/folder/h.csv", *trainer_, 0).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);

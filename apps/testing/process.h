@@ -33,6 +33,7 @@ class Process {
   // Reads what the program writes until that holds `text`; false where it ends without.
   bool ReadUntil(std::string_view text);
   void Signal(int number);
+  pid_t pid() const { return pid_; }
   // Waits for its end.
   Outcome Wait();
 
