@@ -28,19 +28,18 @@ Interrupt::Interrupt(bool relayed) {
   came = 0;
   struct sigaction action = {};
   action.sa_handler = relayed ? NoteRelayed : Note;
-  // Interrupted system calls go on, and the next signal of the kind finds what was there before.
-  action.sa_flags = SA_RESTART | SA_RESETHAND;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &before_int_);
-  sigaction(SIGTERM, &action, &before_term_);
-  // A process that was started to ignore Ctrl-C (nohup, a shell's background job) goes on to.
-  if (before_int_.sa_handler == SIG_IGN) sigaction(SIGINT, &before_int_, nullptr);
-  if (before_term_.sa_handler == SIG_IGN) sigaction(SIGTERM, &before_term_, nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    // Interrupted system calls go on, and the next Ctrl-C or SIGTERM finds what was there before.
+    action.sa_flags = SA_RESTART | (kSignals[i] == SIGHUP ? 0 : int(SA_RESETHAND));
+    sigaction(kSignals[i], &action, &before_[i]);
+    // A process that was started to ignore one (nohup, a shell's background job) goes on to.
+    if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
+  }
 }
 
 Interrupt::~Interrupt() {
-  sigaction(SIGINT, &before_int_, nullptr);
-  sigaction(SIGTERM, &before_term_, nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
   came = 0;
 }
 
@@ -49,6 +48,7 @@ int Interrupt::Last() { return came; }
 std::string SignalName(int signal) {
   if (signal == SIGINT) return "SIGINT";
   if (signal == SIGTERM) return "SIGTERM";
+  if (signal == SIGHUP) return "SIGHUP";
   return "signal " + std::to_string(signal);
 }
 

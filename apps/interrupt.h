@@ -1,15 +1,18 @@
-// Ctrl-C and SIGTERM as something that a run notices between two steps, so that it can end in
-// order. Only the first signal is held back: a second one ends the process at once, as ever.
+// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) as something that a run notices between two
+// steps, so that it can end in order. Of Ctrl-C and SIGTERM only the first is held back: a second
+// one ends the process at once, as ever. Nobody sends SIGHUP to insist: a terminal that is closed
+// may bring it twice, from the shell and from the system.
 
 #ifndef DTNN_APPS_INTERRUPT_H_
 #define DTNN_APPS_INTERRUPT_H_
 
 #include <csignal>
+#include <iterator>
 #include <string>
 
 namespace dtnn {
 
-// While one lives, the first SIGINT and the first SIGTERM are held back. One at a time.
+// While one lives, these signals are held back. One at a time.
 class Interrupt {
  public:
   // `relayed`: the standard output goes through a launcher. mpirun reads no more of it once it ends
@@ -25,10 +28,11 @@ class Interrupt {
   static int Last();
 
  private:
-  struct sigaction before_int_, before_term_;
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction before_[std::size(kSignals)];
 };
 
-// "SIGINT", "SIGTERM", or the number.
+// "SIGINT", "SIGTERM", "SIGHUP", or the number.
 std::string SignalName(int signal);
 
 }  // namespace dtnn

@@ -30,29 +30,40 @@ TEST(InterruptDeathTest, TheSecondSignalEndsTheProcess) {
   EXPECT_EXIT(twice(), ::testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(InterruptTest, AClosedTerminalMayTellItTwice) {
+  const Interrupt interrupt;
+  std::raise(SIGHUP);
+  std::raise(SIGHUP);
+  EXPECT_EQ(interrupt.signal(), SIGHUP);
+}
+
 TEST(InterruptDeathTest, AfterwardsSignalsDoWhatTheyDidBefore) {
-  const auto after = [] {
+  const auto after = [](int signal) {
     { const Interrupt interrupt; }
-    std::raise(SIGTERM);
+    std::raise(signal);
   };
-  EXPECT_EXIT(after(), ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(after(SIGTERM), ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(after(SIGHUP), ::testing::KilledBySignal(SIGHUP), "");
 }
 
 TEST(InterruptTest, AnIgnoredSignalStaysIgnored) {
-  struct sigaction ignore = {}, before;
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGINT, &ignore, &before);
-  {
-    const Interrupt interrupt;
-    std::raise(SIGINT);
-    EXPECT_EQ(interrupt.signal(), 0);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction ignore = {}, before;
+    ignore.sa_handler = SIG_IGN;
+    sigaction(signal, &ignore, &before);
+    {
+      const Interrupt interrupt;
+      std::raise(signal);
+      EXPECT_EQ(interrupt.signal(), 0) << SignalName(signal);
+    }
+    sigaction(signal, &before, nullptr);
   }
-  sigaction(SIGINT, &before, nullptr);
 }
 
 TEST(InterruptTest, SignalsHaveNames) {
   EXPECT_EQ(SignalName(SIGINT), "SIGINT");
   EXPECT_EQ(SignalName(SIGTERM), "SIGTERM");
+  EXPECT_EQ(SignalName(SIGHUP), "SIGHUP");
   EXPECT_EQ(SignalName(200), "signal 200");
 }
 

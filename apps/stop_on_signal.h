@@ -1,5 +1,5 @@
-// Ends training in order after a Ctrl-C or SIGTERM: after the same step on all ranks, whichever of
-// them the signal reached, with a checkpoint where there are any.
+// Ends training in order after a signal (interrupt.h): after the same step on all ranks, whichever
+// of them the signal reached, with a checkpoint where there are any.
 //
 // Several ranks tell each other in messages of four bytes, one for every `every` steps, which is on
 // its way while they are computed: a signal ends the run within twice as many steps, and ranks wait
