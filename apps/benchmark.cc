@@ -80,9 +80,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments,
     return WithExitCode(absl::Status(command_line.status().code(), ""), kExitUsage);
   }
   DTNN_RETURN_IF_ERROR(command_line.status());
-  DTNN_RETURN_IF_ERROR(Answer(*command_line, place));
-  if (!std::cout.flush()) return absl::DataLossError("cannot write to the standard output");
-  return absl::OkStatus();
+  return Answer(*command_line, place);
 }
 
 }  // namespace

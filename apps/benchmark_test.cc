@@ -149,10 +149,4 @@ TEST(BenchmarkTest, AGpuThatIsNotThereIsWrongUsage) {
   EXPECT_EQ(outcome.text.rfind("benchmark: --enable-gpu: ", 0), 0u) << outcome.text;
 }
 
-TEST(BenchmarkTest, FullDiskIsAFailure) {
-  const Outcome outcome = Launch("--help 2>&1 >/dev/full");
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.text, "benchmark: cannot write to the standard output\n");
-}
-
 }  // namespace

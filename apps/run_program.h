@@ -13,7 +13,9 @@
 namespace dtnn {
 
 // Calls `run` with the arguments behind the program's name. What ends wrong is told on stderr as
-// `name`'s (exit_code.h); so is running out of memory, with `advice` on what needs less of it.
+// `name`'s (exit_code.h); so is running out of memory, with `advice` on what needs less of it, and
+// a standard output that did not take everything: a full disk, a reader that has ended (SIGPIPE is
+// ignored), no output at all.
 int RunProgram(std::string_view name, int argc, char** argv, std::string_view advice,
                absl::FunctionRef<absl::Status(const std::vector<std::string>&)> run);
 

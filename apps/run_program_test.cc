@@ -1,5 +1,6 @@
 #include "apps/run_program.h"
 
+#include <iostream>
 #include <new>
 
 #include "apps/exit_code.h"
@@ -38,6 +39,26 @@ TEST(RunProgramTest, TellsWhatWentWrong) {
                        [](const std::vector<std::string>&) { return UsageError("--a: no"); }),
             kExitUsage);
   EXPECT_EQ(GetCapturedStderr(), "program: --a: no\n");
+}
+
+TEST(RunProgramTest, OutputThatCannotBeWrittenIsAFailure) {
+  char* none[] = {nullptr};
+  const auto run = [&](const absl::Status& status) {
+    return RunProgram("program", 0, none, "", [&](const std::vector<std::string>&) {
+      std::cout.setstate(std::ios::badbit);
+      return status;
+    });
+  };
+  CaptureStderr();
+  EXPECT_EQ(run(absl::OkStatus()), kExitFailed);
+  EXPECT_EQ(GetCapturedStderr(),
+            "program: the standard output cannot be written; is the disk full, or has its reader "
+            "ended?\n");
+  // Another error is told instead.
+  CaptureStderr();
+  EXPECT_EQ(run(UsageError("--a: no")), kExitUsage);
+  EXPECT_EQ(GetCapturedStderr(), "program: --a: no\n");
+  std::cout.clear();
 }
 
 TEST(RunProgramTest, NoMemoryIsAnErrorOfOneLine) {
