@@ -30,10 +30,10 @@ void ListDatasets(std::ostream& out) {
   }
 }
 
-absl::Status CheckModelName(std::string_view model) {
+absl::Status CheckModelName(std::string_view model, std::string_view flag) {
   std::vector<std::string_view> names;
   for (const ModelInfo& known : ZooModels()) names.push_back(known.name);
-  return CheckName("model", model, names);
+  return CheckName(flag, model, names);
 }
 
 }  // namespace dtnn

@@ -15,8 +15,8 @@ namespace dtnn {
 void ListModels(std::ostream& out);
 void ListDatasets(std::ostream& out);
 
-// OK for a network of the zoo, else CheckName's usage error (flags/parser.h).
-absl::Status CheckModelName(std::string_view model);
+// OK for a network of the zoo, else CheckName's usage error (flags/parser.h) over --`flag`.
+absl::Status CheckModelName(std::string_view model, std::string_view flag = "model");
 
 }  // namespace dtnn
 

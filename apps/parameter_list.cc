@@ -32,7 +32,7 @@ absl::StatusOr<std::string> FormatParameterList(const Options& options, const Ru
   std::string out = "**** Parameters:\n";
   for (const OptionSpec& spec : OptionTable()) {
     if (!spec.available()) continue;
-    AppendLine(std::string(spec.name), FormatValue(Load(used, spec)), out);
+    AppendLine(std::string(spec.name), FormatValue(Load(&used, spec)), out);
     if (spec.name == "parallel") {
       AppendLine("mpi-processes", absl::StrCat(facts.mpi_processes), out);
       AppendLine("threads-per-process", absl::StrCat(facts.threads_per_process), out);

@@ -6,29 +6,30 @@
 // as one JSON object per line, appended.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/flags/value.h"
+#include "apps/name_lists.h"
+#include "apps/run_program.h"
 #include "bench/model_speed.h"
 #include "bench/peak.h"
 #include "kernels/simd_target.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"
 #include "tensor/parallel_for.h"
+#include "tensor/status_macros.h"
 
-ABSL_FLAG(std::string, models, "simplemlp,simplecnn,simplecnn8,vgg16_cifar10",
-          "networks, by comma");
-ABSL_FLAG(int64_t, batch, 64, "samples per step");
-ABSL_FLAG(double, seconds, 3, "measured time per phase");
-ABSL_FLAG(std::string, format, "NHWC", "NHWC or NCHW");
-ABSL_FLAG(std::string, json, "", "file to append JSON lines to");
-
+namespace dtnn {
 namespace {
 
 std::string CpuName() {
@@ -40,57 +41,100 @@ std::string CpuName() {
   return "unknown";
 }
 
-}  // namespace
+struct ModelsOptions {
+  std::string models = "simplemlp,simplecnn,simplecnn8,vgg16_cifar10";
+  int64_t batch = 64;
+  double seconds = 3;
+  std::string format = "NHWC", json;
+};
 
-int main(int argc, char** argv) {
-  absl::ParseCommandLine(argc, argv);
-  const auto format = dtnn::ParseTensorFormat(absl::GetFlag(FLAGS_format));
-  if (!format) {
-    std::fprintf(stderr, "models: --format takes NHWC or NCHW\n");
-    return 2;
+absl::Status AppendJson(const ModelsOptions& options, const std::string& model,
+                        const ModelSpeed& speed, double peak_before, double peak_after) {
+  std::ofstream json(options.json, std::ios::app);
+  json << absl::StrFormat(
+      R"({"model":"%s","batch":%d,"format":"%s","threads":%d,"cpu":"%s","simd":"%s",)"
+      R"("peak_gflops_before":%.1f,"peak_gflops_after":%.1f,"train":%.1f,"infer":%.1f,)"
+      R"("train_gflops":%.1f,"infer_gflops":%.1f,"memory_peak_bytes":%.0f,)"
+      R"("memory_planned_bytes":%.0f})",
+      model, options.batch, options.format, NumThreads(), CpuName(), SimdTarget(), peak_before,
+      peak_after, speed.train_samples_per_second, speed.infer_samples_per_second,
+      speed.train_gflops, speed.infer_gflops, speed.memory_peak_bytes, speed.memory_planned_bytes);
+  json << "\n";
+  if (json.flush()) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(options.json, ": cannot be written"));
+}
+
+absl::Status Measure(const ModelsOptions& options, const std::string& model) {
+  const int threads = NumThreads();
+  const double before = MeasureFmaPeakGflops(threads, DType::kFloat32);
+  DTNN_ASSIGN_OR_RETURN(const ModelSpeed speed,
+                        MeasureModel({.model = model,
+                                      .batch = options.batch,
+                                      .format = *ParseTensorFormat(options.format),
+                                      .seconds = options.seconds}));
+  const double after = MeasureFmaPeakGflops(threads, DType::kFloat32);
+  const double peak = std::max(before, after);
+  std::printf("%-16s %12.1f %12.1f %9.1f %6.1f%% %9.1f %6.1f%% %6.1f MB\n", model.c_str(),
+              speed.train_samples_per_second, speed.infer_samples_per_second, speed.train_gflops,
+              100 * speed.train_gflops / peak, speed.infer_gflops, 100 * speed.infer_gflops / peak,
+              speed.memory_peak_bytes / 1e6);
+  return options.json.empty() ? absl::OkStatus() : AppendJson(options, model, speed, before, after);
+}
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  using enum OptionType;
+  ModelsOptions options;
+  const OptionSpec flags[] = {
+      {.name = "models",
+       .type = kText,
+       .help = "networks, by comma; list shows all",
+       .field = &options.models,
+       .on_list = Action::kListModels},
+      {.name = "batch",
+       .type = kInt,
+       .help = "samples per step",
+       .range = {.low = 1, .high = 1e6},
+       .field = &options.batch},
+      {.name = "seconds",
+       .type = kReal,
+       .help = "measured time per phase",
+       .range = {.low = 0, .high = 1e6},
+       .field = &options.seconds},
+      {.name = "format",
+       .type = kWord,
+       .help = "order of image axes",
+       .words = "NHWC,NCHW",
+       .field = &options.format},
+      {.name = "json",
+       .type = kText,
+       .help = "file to append JSON lines to",
+       .field = &options.json},
+  };
+  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags));
+  if (action == Action::kHelp) {
+    std::cout << ToolHelp(
+        "models [--models=NAME,...]\n\nMeasures how fast networks train and "
+        "answer, on random data.",
+        flags);
   }
-  if (absl::GetFlag(FLAGS_batch) < 1 || !(absl::GetFlag(FLAGS_seconds) >= 0)) {
-    std::fprintf(stderr, "models: --batch must be at least 1 and --seconds 0 or more\n");
-    return 2;
+  if (action == Action::kListModels) ListModels(std::cout);
+  if (action != Action::kRun) return absl::OkStatus();
+  const std::vector<std::string_view> models = SplitList(options.models);
+  for (const std::string_view model : models) {
+    DTNN_RETURN_IF_ERROR(CheckModelName(model, "models"));
   }
-  const int threads = dtnn::NumThreads();
-  std::printf("%s, %d threads, SIMD %s\n", CpuName().c_str(), threads, dtnn::SimdTarget().c_str());
+  std::printf("%s, %d threads, SIMD %s\n", CpuName().c_str(), NumThreads(), SimdTarget().c_str());
   std::printf("%-16s %12s %12s %9s %7s %9s %7s %9s\n", "model", "train/s", "infer/s", "train GF/s",
               "peak", "infer GF/s", "peak", "memory");
-  for (const std::string& model :
-       std::vector<std::string>(absl::StrSplit(absl::GetFlag(FLAGS_models), ","))) {
-    const double before = dtnn::MeasureFmaPeakGflops(threads, dtnn::DType::kFloat32);
-    const absl::StatusOr<dtnn::ModelSpeed> speed =
-        dtnn::MeasureModel({.model = model,
-                            .batch = absl::GetFlag(FLAGS_batch),
-                            .format = *format,
-                            .seconds = absl::GetFlag(FLAGS_seconds)});
-    if (!speed.ok()) {
-      std::fprintf(stderr, "models: %s\n", std::string(speed.status().message()).c_str());
-      return 1;
-    }
-    const double after = dtnn::MeasureFmaPeakGflops(threads, dtnn::DType::kFloat32);
-    const double peak = std::max(before, after);
-    std::printf("%-16s %12.1f %12.1f %9.1f %6.1f%% %9.1f %6.1f%% %6.1f MB\n", model.c_str(),
-                speed->train_samples_per_second, speed->infer_samples_per_second,
-                speed->train_gflops, 100 * speed->train_gflops / peak, speed->infer_gflops,
-                100 * speed->infer_gflops / peak, speed->memory_peak_bytes / 1e6);
-    if (absl::GetFlag(FLAGS_json).empty()) continue;
-    std::ofstream json(absl::GetFlag(FLAGS_json), std::ios::app);
-    json << absl::StrFormat(
-        R"({"model":"%s","batch":%d,"format":"%s","threads":%d,"cpu":"%s","simd":"%s",)"
-        R"("peak_gflops_before":%.1f,"peak_gflops_after":%.1f,"train":%.1f,"infer":%.1f,)"
-        R"("train_gflops":%.1f,"infer_gflops":%.1f,"memory_peak_bytes":%.0f,)"
-        R"("memory_planned_bytes":%.0f})",
-        model, absl::GetFlag(FLAGS_batch), absl::GetFlag(FLAGS_format), threads, CpuName(),
-        dtnn::SimdTarget(), before, after, speed->train_samples_per_second,
-        speed->infer_samples_per_second, speed->train_gflops, speed->infer_gflops,
-        speed->memory_peak_bytes, speed->memory_planned_bytes);
-    json << "\n";
-    if (!json.flush()) {
-      std::fprintf(stderr, "models: cannot write %s\n", absl::GetFlag(FLAGS_json).c_str());
-      return 1;
-    }
+  for (const std::string_view model : models) {
+    DTNN_RETURN_IF_ERROR(Measure(options, std::string(model)));
   }
-  return 0;
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram("models", argc, argv, "a smaller --batch needs less", dtnn::Run);
 }

@@ -41,7 +41,7 @@ struct Cluster {
   double seconds_per_byte_added = 0;  // adding what was received to what is there
 };
 
-// Of an all-reduce as if it were one message: all of them are linear in its bytes.
+// Of an all-reduce as if it were one message: all of them are linear in its bytes. Takes O(p lg p).
 LinkCost AllReduceCost(AllReduceAlgorithm algorithm, const Cluster& cluster);
 
 // One training step of one rank on its own.

@@ -16,8 +16,6 @@ _SYSTEM_LIBRARIES = {
         header = "absl/status/statusor.h",
         targets = {
             "absl/functional:function_ref": "absl_function_ref",
-            "absl/flags:flag": "absl_flags",
-            "absl/flags:parse": "absl_flags_parse",
             "absl/status:status": "absl_status",
             "absl/status:statusor": "absl_statusor",
             "absl/strings:str_format": "absl_str_format",

@@ -6,9 +6,10 @@
 
 #include "absl/status/status.h"
 #include "apps/check_dataset/run.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/name_lists.h"
 #include "apps/paths.h"
 #include "apps/run_program.h"
-#include "apps/tool_flags.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -23,17 +24,18 @@ constexpr char kSummary[] =
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   CheckOptions options;
-  const ToolFlag flags[] = {
-      {"dataset", &options.dataset,
-       "mnist, cifar10, imagenet, chestxray, cyclone, tsunamis, archive, folder or synthetic"},
-      {"dataset-path", &options.path, "where its files are, as the launcher takes it"},
-      {"read", &options.read, "read every sample, and the checksums of files above 1 GiB"},
+  const OptionSpec flags[] = {
+      LikeLauncher("dataset", &options.dataset, "the data set; list shows all"),
+      LikeLauncher("dataset-path", &options.path, "where its files are, as the launcher takes it"),
+      {.name = "read",
+       .type = OptionType::kBool,
+       .help = "read every sample, and the checksums of files above 1 GiB",
+       .field = &options.read},
   };
-  DTNN_ASSIGN_OR_RETURN(const bool help, ParseToolFlags(arguments, flags));
-  if (help) {
-    std::cout << ToolHelp(kSummary, flags);
-    return absl::OkStatus();
-  }
+  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags));
+  if (action == Action::kHelp) std::cout << ToolHelp(kSummary, flags);
+  if (action == Action::kListDatasets) ListDatasets(std::cout);
+  if (action != Action::kRun) return absl::OkStatus();
   return CheckDataset(options, std::cout);
 }
 

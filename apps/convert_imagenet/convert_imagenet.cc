@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "apps/convert_imagenet/run.h"
+#include "apps/flags/tool_flags.h"
 #include "apps/paths.h"
 #include "apps/run_program.h"
-#include "apps/tool_flags.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -22,19 +22,43 @@ constexpr char kSummary[] =
     "are\n"
     "made at a time, 200 MB of memory each.";
 
+constexpr Range kFiles = {.low = 1, .high = 99999};  // the names have five digits
+
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   ConvertOptions options;
-  const ToolFlag flags[] = {
-      {"input", &options.input, "folder of the TFRecord files or archives"},
-      {"output", &options.output, "folder of the .npz files; made where it is missing"},
-      {"part", &options.part, "all, train or validation"},
-      {"train-files", &options.train_files, "files to divide the training archive into", 1},
-      {"validation-files", &options.validation_files, "the same of the validation archive", 1},
-      {"stored", &options.stored, "do not compress: faster, and a third more room"},
+  using enum OptionType;
+  const OptionSpec flags[] = {
+      {.name = "input",
+       .type = kText,
+       .help = "folder of the TFRecord files or archives",
+       .field = &options.input},
+      {.name = "output",
+       .type = kText,
+       .help = "folder of the .npz files; made where it is missing",
+       .field = &options.output},
+      {.name = "part",
+       .type = kWord,
+       .help = "what to convert",
+       .words = "all,train,validation",
+       .field = &options.part},
+      {.name = "train-files",
+       .type = kInt,
+       .help = "files to divide the training archive into",
+       .range = kFiles,
+       .field = &options.train_files},
+      {.name = "validation-files",
+       .type = kInt,
+       .help = "the same of the validation archive",
+       .range = kFiles,
+       .field = &options.validation_files},
+      {.name = "stored",
+       .type = kBool,
+       .help = "do not compress: faster, and a third more room",
+       .field = &options.stored},
   };
-  DTNN_ASSIGN_OR_RETURN(const bool help, ParseToolFlags(arguments, flags));
-  if (help) {
+  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags));
+  if (action == Action::kHelp) {
     std::cout << ToolHelp(kSummary, flags);
     return absl::OkStatus();
   }

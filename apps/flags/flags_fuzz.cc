@@ -50,7 +50,7 @@ std::vector<std::string> Spell(const Options& options) {
   std::vector<std::string> arguments;
   for (const OptionSpec& spec : OptionTable()) {
     if (!spec.available() || (spec.name == "metrics" && !options.metrics_given)) continue;
-    arguments.push_back("--" + std::string(spec.name) + "=" + FormatValue(Load(options, spec)));
+    arguments.push_back("--" + std::string(spec.name) + "=" + FormatValue(Load(&options, spec)));
   }
   return arguments;
 }

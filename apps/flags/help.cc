@@ -50,6 +50,8 @@ std::string Placeholder(const OptionSpec& spec) {
       return spec.name.find("path") != std::string_view::npos ? "=PATH" : "=NAME";
     case OptionType::kInts:
       return "=N,...";
+    case OptionType::kReals:
+      return "=X,...";
     case OptionType::kWord: {
       std::string words(spec.words);
       std::ranges::replace(words, ',', '|');
@@ -78,7 +80,7 @@ void AppendOption(const OptionSpec& spec, std::string& out) {
     absl::StrAppend(&text, " ",
                     absl::StrJoin(std::vector<std::string>(words.begin(), words.end()), ", "));
   }
-  if (const std::string value = DefaultText(spec); value != "None") {
+  if (const std::string value = DefaultText(spec); value != "None" && !value.empty()) {
     absl::StrAppend(&text, " [", value, "]");
   }
   Wrap(text, kHelpColumn, kHelpColumn, out);
@@ -108,7 +110,7 @@ void AppendMissing(std::optional<OptionGroup> only, std::string& out) {
     }
   }
   if (names.empty()) return;
-  out += "\nKnown, but not available in this build yet:\n  ";
+  out += "\nKnown, but not available in this build yet (defaults are taken):\n  ";
   Wrap(absl::StrJoin(names, " "), 2, 2, out);
 }
 
@@ -126,6 +128,12 @@ absl::StatusOr<OptionGroup> FindTopic(std::string_view topic) {
 }
 
 }  // namespace
+
+std::string DescribeOptions(std::span<const OptionSpec> options) {
+  std::string text;
+  for (const OptionSpec& spec : options) AppendOption(spec, text);
+  return text;
+}
 
 absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view topic) {
   std::optional<OptionGroup> only;

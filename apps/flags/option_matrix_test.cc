@@ -1,6 +1,7 @@
 // Every row of the option table and of the alias table through the parser: its default, a good
 // value, a bad value.
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ std::string GoodValue(const OptionSpec& spec) {
     case OptionType::kInts:
       return "17";
     case OptionType::kReal:
+    case OptionType::kReals:
       return "0.625";
     case OptionType::kText:
       return "some/text";
@@ -52,6 +54,7 @@ std::vector<std::string> BadValues(const OptionSpec& spec) {
       bad = {"0,5", "nan", "inf", "1e999", ""};
       break;
     case OptionType::kInts:
+    case OptionType::kReals:
       bad = {"3,x", "", ",", "3,-1"};
       break;
     case OptionType::kWord:
@@ -64,11 +67,14 @@ std::vector<std::string> BadValues(const OptionSpec& spec) {
   }
   const Range& range = spec.range;
   if (std::isfinite(range.low)) {
-    bad.push_back(FormatValue(Value(range.low_open ? range.low : range.low - 1)));
+    bad.push_back(
+        FormatValue(Value(range.low_open ? range.low : std::min(range.low - 1, 2 * range.low))));
   }
   if (std::isfinite(range.high)) {
-    bad.push_back(FormatValue(Value(range.high_open ? range.high : range.high + 1)));
+    const double beyond = std::max(range.high + 1, 2 * range.high);
+    bad.push_back(FormatValue(Value(range.high_open ? range.high : beyond)));
   }
+  if (range.hole > 0) bad.insert(bad.end(), {"0", FormatValue(Value(range.hole / 2))});
   return bad;
 }
 
@@ -93,9 +99,12 @@ TEST_P(OptionTest, DefaultChangesNothing) {
   const absl::StatusOr<CommandLine> parsed = Parse(Assign(spec.name, DefaultText(spec)), spec.name);
   if (required) {
     EXPECT_EQ(ExitCodeOf(parsed.status()), kExitUsage);
-  } else if (spec.available()) {
+  } else {
     ASSERT_TRUE(parsed.ok()) << parsed.status();
-    EXPECT_EQ(FormatValue(Load(parsed->options, spec)), DefaultText(spec));
+    EXPECT_TRUE(spec.available() || parsed->warnings.empty());
+    if (spec.available()) {
+      EXPECT_EQ(FormatValue(Load(&parsed->options, spec)), DefaultText(spec));
+    }
     Options untouched = Parse("--noevaluate", spec.name).value().options;
     // Who names metrics gets them, whatever the data.
     if (spec.name == "metrics") untouched.metrics_given = true;
@@ -116,26 +125,12 @@ TEST_P(OptionTest, GoodValueIsStoredOrAnsweredAsMissing) {
   if (spec.available()) {
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     if (spec.name != "loss-func") {
-      EXPECT_EQ(FormatValue(Load(parsed->options, spec)), good);
+      EXPECT_EQ(FormatValue(Load(&parsed->options, spec)), good);
     }
-  } else if (!IsHarmless(spec, ParseValue(spec, good).value())) {
+  } else {
     EXPECT_EQ(ExitCodeOf(parsed.status()), kExitUsage);
-    EXPECT_EQ(parsed.status().message(),
-              "--" + std::string(spec.name) + ": not available in this build yet");
-  }
-}
-
-TEST_P(OptionTest, HarmlessValuesPassSilently) {
-  const OptionSpec& spec = GetParam();
-  if (!spec.harmless) return;
-  std::string_view rest = *spec.harmless;
-  for (size_t bar = 0; bar != rest.npos; rest.remove_prefix(bar == rest.npos ? 0 : bar + 1)) {
-    bar = rest.find('|');
-    const absl::StatusOr<CommandLine> parsed =
-        Parse(Assign(spec.name, std::string(rest.substr(0, bar))), spec.name);
-    ASSERT_TRUE(parsed.ok()) << parsed.status();
-    EXPECT_TRUE(parsed->warnings.empty());
-    EXPECT_EQ(parsed->options, Parse("--noevaluate", "").value().options);
+    const std::string start = Assign(spec.name, good) + ": not available in this build yet";
+    EXPECT_EQ(parsed.status().message().substr(0, start.size()), start);
   }
 }
 

@@ -10,20 +10,26 @@ using enum OptionGroup;
 using enum OptionType;
 
 constexpr Range kAny = {};
-constexpr Range kAtLeast0 = {.low = 0};
-constexpr Range kAtLeast1 = {.low = 1};
-constexpr Range kPositive = {.low = 0, .low_open = true};
+// Real numbers beyond this are infinite in float32, or become so soon.
+constexpr double kLargest = 1e30, kSmallest = 1e-30;
+constexpr Range kAnyReal = {.low = -kLargest, .high = kLargest};
+constexpr Range kNotZero = {.low = -kLargest, .high = kLargest, .hole = kSmallest};
+constexpr Range kAtLeast0 = {.low = 0, .high = kLargest};
+constexpr Range kPositive = {.low = 0, .high = kLargest, .low_open = true};
+constexpr Range kDivisor = {.low = kSmallest, .high = kLargest};
 constexpr Range kFactor = {.low = 0, .high = 1, .low_open = true};
 constexpr Range kBelow1 = {.low = 0, .high = 1, .high_open = true};
 constexpr Range kInside01 = {.low = 0, .high = 1, .low_open = true, .high_open = true};
 // Numbers that index lists are held to what lists of a common machine can hold.
-constexpr Range kSteps = {.low = 0, .high = 1e9};
+constexpr Range kAnyCount = {.low = -1e9, .high = 1e9};
 constexpr Range kSamples = {.low = 1, .high = 1e8};
-constexpr Range kSide = {.low = 1, .high = 65536};
+constexpr Range kRepeats = {.low = 0, .high = 1000};
+constexpr Range kClasses = {.low = 1, .high = 1e7};
 constexpr Range kThreads = {.low = 0, .high = 1024};
 constexpr Range kMegabytes = {.low = 0, .high = 1e6, .low_open = true};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
 constexpr Range kPort = {.low = 1, .high = 65535};
+constexpr Range kLogarithm = {.low = 1, .high = 62};
 
 #define DTNN_METRICS                                                                      \
   "categorical_accuracy,top5_accuracy,categorical_hinge,categorical_mse,categorical_mae," \
@@ -41,8 +47,16 @@ constexpr std::string_view kWatched = kLossesAndMetrics;
 
 // A row that works.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
-                         OptionField field, std::string_view help, Range range = kAny) {
-  return {.name = name, .group = group, .type = type, .help = help, .range = range, .field = field};
+                         OptionField field, std::string_view help) {
+  return {.name = name, .group = group, .type = type, .help = help, .field = field};
+}
+
+// A row that takes numbers.
+constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
+                         OptionField field, std::string_view help, const Range& range) {
+  OptionSpec spec = Now(name, group, type, field, help);
+  spec.range = range;
+  return spec;
 }
 
 // A row that takes words.
@@ -55,47 +69,56 @@ constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType ty
   return spec;
 }
 
+// A row whose values can be listed.
+constexpr OptionSpec Listed(Action action, OptionSpec spec) {
+  spec.on_list = action;
+  return spec;
+}
+
 // A row that does not work yet.
 constexpr OptionSpec Later(std::string_view name, OptionGroup group, OptionType type,
-                           std::string_view documented_default,
-                           std::optional<std::string_view> harmless, std::string_view help,
-                           Range range = kAny) {
+                           std::string_view documented_default, std::string_view help) {
   return {.name = name,
           .group = group,
           .type = type,
           .help = help,
-          .range = range,
-          .documented_default = documented_default,
-          .harmless = harmless};
+          .documented_default = documented_default};
 }
 
 constexpr OptionSpec Later(std::string_view name, OptionGroup group, OptionType type,
-                           std::string_view documented_default,
-                           std::optional<std::string_view> harmless, std::string_view help,
+                           std::string_view documented_default, std::string_view help,
+                           const Range& range) {
+  OptionSpec spec = Later(name, group, type, documented_default, help);
+  spec.range = range;
+  return spec;
+}
+
+constexpr OptionSpec Later(std::string_view name, OptionGroup group, OptionType type,
+                           std::string_view documented_default, std::string_view help,
                            std::string_view words) {
-  OptionSpec spec = Later(name, group, type, documented_default, harmless, help);
+  OptionSpec spec = Later(name, group, type, documented_default, help);
   spec.words = words;
   return spec;
 }
 
 // A switch that is off, and may only be switched off.
 constexpr OptionSpec LaterSwitch(std::string_view name, OptionGroup group, std::string_view help) {
-  return Later(name, group, kBool, "False", "False", help);
+  return Later(name, group, kBool, "False", help);
 }
 
-constexpr std::nullopt_t kNever = std::nullopt;  // no value is harmless
 using O = Options;
 
 constexpr OptionSpec kTable[] = {
-    Now("model", kModel, kText, &O::model, "network to build; list shows all"),
+    Listed(Action::kListModels,
+           Now("model", kModel, kText, &O::model, "network to build; list shows all")),
     Now("batch-size", kModel, kInt, &O::batch_size,
-        "samples per step and rank; 64 if no size is given", kAtLeast1),
+        "samples per step and rank; 64 if no size is given", kSamples),
     Now("global-batch-size", kModel, kInt, &O::global_batch_size,
-        "samples per step over all ranks, in place of --batch-size", kAtLeast1),
+        "samples per step over all ranks, in place of --batch-size", kSamples),
     Now("dtype", kModel, kWord, &O::dtype, "type of parameters and activations", "float32,float64"),
-    Now("num-epochs", kModel, kInt, &O::num_epochs, "passes over the training data", kAtLeast0),
+    Now("num-epochs", kModel, kInt, &O::num_epochs, "passes over the training data", kCountFrom0),
     Now("steps-per-epoch", kModel, kReal, &O::steps_per_epoch,
-        "train on this many batches per epoch; 0: on all", kSteps),
+        "train on this many batches per epoch; 0: on all", kCountFrom0),
     Now("evaluate", kModel, kBool, &O::evaluate, "test before and after training"),
     Now("evaluate-only", kModel, kBool, &O::evaluate_only, "test and do not train"),
     Now("weights-and-bias-filename", kModel, kText, &O::weights_and_bias_filename,
@@ -109,24 +132,25 @@ constexpr OptionSpec kTable[] = {
     Now("checkpoint-dir", kModel, kText, &O::checkpoint_dir,
         "folder for the state of the run, to --resume from"),
     Now("checkpoint-freq", kModel, kInt, &O::checkpoint_freq, "epochs between checkpoints",
-        kAtLeast1),
+        kCountFrom1),
     Now("checkpoint-steps", kModel, kInt, &O::checkpoint_steps,
-        "batches between checkpoints within an epoch; 0: none", kAtLeast0),
+        "batches between checkpoints within an epoch; 0: none", kCountFrom0),
     Now("resume", kModel, kBool, &O::resume, "go on from the newest checkpoint, if there is one"),
     Now("tensor-format", kModel, kWord, &O::tensor_format,
         "order of image axes; AUTO: NCHW on a GPU, else NHWC", "NHWC,NCHW,AUTO"),
-    Now("random-seed", kModel, kInt, &O::random_seed, "seed of everything random"),
+    Now("random-seed", kModel, kInt, &O::random_seed, "seed of everything random", kAny),
 
     Now("shared-storage", kSynchronisation, kBool, &O::shared_storage,
         "ranks share the data and rank 0 writes; False: each has data and files of its own"),
     Now("model-sync-freq", kSynchronisation, kInt, &O::model_sync_freq,
-        "batches between averages of the models; 0: gradients of every batch; negative: never"),
+        "batches between averages of the models; 0: gradients of every batch; negative: never",
+        kAnyCount),
     Now("model-sync-alg", kSynchronisation, kWord, &O::model_sync_alg,
         "a rank's weight: equal, by its samples, or against them", "avg,wavg,invwavg"),
     Now("model-sync-participation", kSynchronisation, kWord, &O::model_sync_participation,
         "whose models are averaged: of all ranks, or of those with data left", "all,avail2all"),
     Now("model-sync-min-avail", kSynchronisation, kInt, &O::model_sync_min_avail,
-        "ranks that must still have data for a synchronisation", kAtLeast0),
+        "ranks that must still have data for a synchronisation", kCountFrom0),
     Now("initial-model-sync", kSynchronisation, kBool, &O::initial_model_sync,
         "begin with rank 0's parameters on all ranks"),
     Now("final-model-sync", kSynchronisation, kBool, &O::final_model_sync,
@@ -134,9 +158,10 @@ constexpr OptionSpec kTable[] = {
     Now("sync-batch-norm", kSynchronisation, kBool, &O::sync_batch_norm,
         "batch normalisation over the samples of all ranks"),
 
-    Now("dataset", kDataset, kWord, &O::dataset,
-        "source of the samples; synthetic: zeros, to time training; list shows all",
-        "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,archive,folder,synthetic"),
+    Listed(Action::kListDatasets,
+           Now("dataset", kDataset, kWord, &O::dataset,
+               "source of the samples; synthetic: zeros, to time training; list shows all",
+               "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,archive,folder,synthetic")),
     Now("dataset-path", kDataset, kText, &O::dataset_path,
         "folder or archive of the data; for mnist without one: Debian's Fashion-MNIST"),
     Now("dataset-train-path", kDataset, kText, &O::dataset_train_path,
@@ -152,13 +177,13 @@ constexpr OptionSpec kTable[] = {
     Now("synthetic-test-samples", kDataset, kInt, &O::synthetic_test_samples,
         "test samples of synthetic data", kSamples),
     Now("synthetic-input-shape", kDataset, kInts, &O::synthetic_input_shape,
-        "channels,height,width of a synthetic sample", kAtLeast1),
+        "channels,height,width of a synthetic sample", kSideRange),
     Now("synthetic-output-shape", kDataset, kInts, &O::synthetic_output_shape,
-        "classes of synthetic data", kAtLeast1),
+        "classes of synthetic data", kClasses),
     Now("synthetic-pattern", kDataset, kWord, &O::synthetic_pattern,
         "what synthetic samples hold; classes: something to learn", "zeros,classes"),
     Now("dataset-percentage", kDataset, kReal, &O::dataset_percentage,
-        "fraction of the data to use; above 1: repeat it; 0: off", kAtLeast0),
+        "fraction of the data to use; above 1: repeat it; 0: off", kRepeats),
     Now("test-as-validation", kDataset, kBool, &O::test_as_validation,
         "validate on the test part and train on all training data"),
     Now("validation-split", kDataset, kReal, &O::validation_split,
@@ -171,7 +196,7 @@ constexpr OptionSpec kTable[] = {
     Now("augment-crop", kDataset, kBool, &O::augment_crop,
         "keep a random window of training images, at a random place"),
     Now("augment-crop-size", kDataset, kInt, &O::augment_crop_size, "its side in pixels",
-        kAtLeast1),
+        kSideRange),
     Now("augment-crop-prob", kDataset, kReal, &O::augment_crop_prob, "how likely each is cropped",
         kFactor),
     Now("transform-crop", kDataset, kBool, &O::transform_crop, "keep the centre of every image"),
@@ -180,10 +205,10 @@ constexpr OptionSpec kTable[] = {
     Now("transform-resize", kDataset, kBool, &O::transform_resize,
         "resize every image to a square"),
     Now("transform-resize-size", kDataset, kInt, &O::transform_resize_size, "its side in pixels",
-        kSide),
+        kSideRange),
     Now("normalize", kDataset, kBool, &O::normalize, "(x + offset) * scale on every sample"),
-    Now("normalize-offset", kDataset, kReal, &O::normalize_offset, "that offset"),
-    Now("normalize-scale", kDataset, kReal, &O::normalize_scale, "that scale"),
+    Now("normalize-offset", kDataset, kReal, &O::normalize_offset, "that offset", kAnyReal),
+    Now("normalize-scale", kDataset, kReal, &O::normalize_scale, "that scale", kNotZero),
     Now("standardize", kDataset, kBool, &O::standardize,
         "(x - mean) / deviation, per channel, of the training data"),
     Now("use-synthetic-data", kDataset, kBool, &O::use_synthetic_data,
@@ -205,8 +230,8 @@ constexpr OptionSpec kTable[] = {
 
     Now("conv-variant", kConvolution, kWord, &O::conv_variant, "convolution algorithm on CPUs",
         "i2c", "gemm,winograd,direct"),
-    Later("conv-direct-method", kConvolution, kText, "", "", "kernel of the direct variant"),
-    Later("conv-direct-methods-for-best-of", kConvolution, kText, "", "",
+    Later("conv-direct-method", kConvolution, kText, "", "kernel of the direct variant"),
+    Later("conv-direct-methods-for-best-of", kConvolution, kText, "",
           "direct kernels that --enable-best-of tries as well"),
 
     Now("optimizer", kOptimizer, kWord, &O::optimizer, "update rule",
@@ -215,7 +240,7 @@ constexpr OptionSpec kTable[] = {
     Now("learning-rate-scaling", kOptimizer, kWord, &O::learning_rate_scaling,
         "divide (True) or multiply the rate by the number of ranks", "False,True,divide,multiply"),
     Now("optimizer-momentum", kOptimizer, kReal, &O::optimizer_momentum, "momentum of sgd",
-        kAtLeast0),
+        kBelow1),
     Now("optimizer-decay", kOptimizer, kReal, &O::optimizer_decay, "weight decay", kAtLeast0),
     Now("optimizer-decay-all", kOptimizer, kBool, &O::optimizer_decay_all,
         "decay biases and batch normalisations too, not only weights"),
@@ -226,12 +251,12 @@ constexpr OptionSpec kTable[] = {
     Now("optimizer-beta2", kOptimizer, kReal, &O::optimizer_beta2,
         "second decay rate of adam, adamw and nadam", kBelow1),
     Now("optimizer-epsilon", kOptimizer, kReal, &O::optimizer_epsilon,
-        "what keeps adam, adamw, nadam and rmsprop from dividing by zero", kPositive),
+        "what keeps adam, adamw, nadam and rmsprop from dividing by zero", kDivisor),
     Now("optimizer-rho", kOptimizer, kReal, &O::optimizer_rho, "decay rate of rmsprop", kBelow1),
     Now("clip-norm", kOptimizer, kReal, &O::clip_norm,
         "largest Euclidean norm of the gradient; longer ones are shortened; 0: off", kAtLeast0),
     Now("accumulate-steps", kOptimizer, kInt, &O::accumulate_steps,
-        "batches whose gradients make one update", kAtLeast1),
+        "batches whose gradients make one update", kCountFrom1),
     Now("loss-func", kOptimizer, kWords, &O::loss_func,
         "loss to minimise: categorical_cross_entropy, binary_cross_entropy, mse or mae; metrics "
         "may stand beside it",
@@ -247,12 +272,12 @@ constexpr OptionSpec kTable[] = {
     Now("model-dir", kSchedulers, kText, &O::model_dir,
         "folder for what model_checkpoint saves; without: the current one if --schedulers asks"),
     Now("warm-up-batches", kSchedulers, kInt, &O::warm_up_batches,
-        "batches of warm-up, instead of epochs", kAtLeast1),
-    Now("warm-up-epochs", kSchedulers, kInt, &O::warm_up_epochs, "epochs of warm-up", kAtLeast0),
+        "batches of warm-up, instead of epochs", kCountFrom1),
+    Now("warm-up-epochs", kSchedulers, kInt, &O::warm_up_epochs, "epochs of warm-up", kCountFrom0),
     Now("early-stopping-metric", kSchedulers, kMetric, &O::early_stopping_metric, "what is watched",
         kWatched),
     Now("early-stopping-patience", kSchedulers, kInt, &O::early_stopping_patience,
-        "epochs without improvement before the end", kAtLeast1),
+        "epochs without improvement before the end", kCountFrom1),
     Now("early-stopping-minimize", kSchedulers, kBool, &O::early_stopping_minimize,
         "smaller is better"),
     Now("reduce-lr-on-plateau-metric", kSchedulers, kMetric, &O::reduce_lr_on_plateau_metric,
@@ -260,23 +285,23 @@ constexpr OptionSpec kTable[] = {
     Now("reduce-lr-on-plateau-factor", kSchedulers, kReal, &O::reduce_lr_on_plateau_factor,
         "what the rate is multiplied by", kInside01),
     Now("reduce-lr-on-plateau-patience", kSchedulers, kInt, &O::reduce_lr_on_plateau_patience,
-        "epochs without improvement before that", kAtLeast1),
+        "epochs without improvement before that", kCountFrom1),
     Now("reduce-lr-on-plateau-min-lr", kSchedulers, kReal, &O::reduce_lr_on_plateau_min_lr,
         "rate that is not gone below", kAtLeast0),
     Now("reduce-lr-every-nepochs-factor", kSchedulers, kReal, &O::reduce_lr_every_nepochs_factor,
         "what the rate is multiplied by", kInside01),
     Now("reduce-lr-every-nepochs-nepochs", kSchedulers, kInt, &O::reduce_lr_every_nepochs_nepochs,
-        "epochs between reductions", kAtLeast1),
+        "epochs between reductions", kCountFrom1),
     Now("reduce-lr-every-nepochs-min-lr", kSchedulers, kReal, &O::reduce_lr_every_nepochs_min_lr,
         "rate that is not gone below", kAtLeast0),
     Now("stop-at-loss-metric", kSchedulers, kMetric, &O::stop_at_loss_metric, "what is watched",
         kWatched),
     Now("stop-at-loss-threshold", kSchedulers, kReal, &O::stop_at_loss_threshold,
-        "value that ends the run"),
+        "value that ends the run", kAnyReal),
     Now("model-checkpoint-metric", kSchedulers, kMetric, &O::model_checkpoint_metric,
         "what is watched", kWatched),
     Now("model-checkpoint-save-freq", kSchedulers, kInt, &O::model_checkpoint_save_freq,
-        "epochs between files", kAtLeast1),
+        "epochs between files", kCountFrom1),
     Now("cosine-min-lr", kSchedulers, kReal, &O::cosine_min_lr, "rate at the end of cosine",
         kAtLeast0),
 
@@ -293,42 +318,39 @@ constexpr OptionSpec kTable[] = {
     Now("enable-gpu", kParallel, kBool, &O::enable_gpu, "compute on an NVIDIA GPU"),
     LaterSwitch("enable-gpudirect", kParallel, "hand GPU memory to MPI"),
     LaterSwitch("enable-nccl", kParallel, "reduce with NCCL"),
-    Later("enable-cudnn-auto-conv-alg", kParallel, kBool, "True", "True",
+    Later("enable-cudnn-auto-conv-alg", kParallel, kBool, "True",
           "let cuDNN choose its algorithms"),
 
-    Later("encryption", kEncryption, kWord, "None", "None", "library that encrypts what ranks send",
+    Later("encryption", kEncryption, kWord, "None", "library that encrypts what ranks send",
           "tenseal,openfhe"),
-    Later("encryption-poly-degree", kEncryption, kInt, "13", kNever,
-          "base-2 logarithm of the ring dimension", kAtLeast1),
-    Later("encryption-global-scale", kEncryption, kInt, "40", kNever,
-          "base-2 logarithm of the scale", kAtLeast1),
-    Later("encryption-security-level", kEncryption, kWord, "128", kNever,
+    Later("encryption-poly-degree", kEncryption, kInt, "13",
+          "base-2 logarithm of the ring dimension", kLogarithm),
+    Later("encryption-global-scale", kEncryption, kInt, "40", "base-2 logarithm of the scale",
+          kLogarithm),
+    Later("encryption-security-level", kEncryption, kWord, "128",
           "bits of security; 0: not enforced", "0,128,192,256"),
 
     LaterSwitch("tracing", kTracing, "record a trace"),
-    Later("tracer-output", kTracing, kText, "", "", "file of the trace"),
-    Later("tracer-pmlib-server", kTracing, kText, "127.0.0.1", kNever, "host of the power meter"),
-    Later("tracer-pmlib-port", kTracing, kInt, "6526", kNever, "its port", kPort),
-    Later("tracer-pmlib-device", kTracing, kText, "", "", "its device"),
+    Later("tracer-output", kTracing, kText, "", "file of the trace"),
+    Later("tracer-pmlib-server", kTracing, kText, "127.0.0.1", "host of the power meter"),
+    Later("tracer-pmlib-port", kTracing, kInt, "6526", "its port", kPort),
+    Later("tracer-pmlib-device", kTracing, kText, "", "its device"),
     LaterSwitch("profile", kTracing, "print where the time went"),
 
     Now("dry-run", kOther, kBool, &O::dry_run,
         "print the network, its memory and its work; load no data, compute nothing"),
     Now("quiet", kOther, kBool, &O::quiet, "print results and warnings only"),
     Now("verbose", kOther, kBool, &O::verbose, "print what was chosen and why"),
-    Later("cpu-speed", kOther, kReal, "4e12", kNever, "flop/s in the cost model", kPositive),
-    Later("memory-bw", kOther, kReal, "50e9", kNever, "bytes/s of memory in the cost model",
+    Later("cpu-speed", kOther, kReal, "4e12", "flop/s in the cost model", kPositive),
+    Later("memory-bw", kOther, kReal, "50e9", "bytes/s of memory in the cost model", kPositive),
+    Later("network-bw", kOther, kReal, "1e9", "bytes/s of the network in the cost model",
           kPositive),
-    Later("network-bw", kOther, kReal, "1e9", kNever, "bytes/s of the network in the cost model",
-          kPositive),
-    Later("network-lat", kOther, kReal, "0.5e-6", kNever, "seconds per message in the cost model",
+    Later("network-lat", kOther, kReal, "0.5e-6", "seconds per message in the cost model",
           kAtLeast0),
-    Later("network-alg", kOther, kWord, "vdg", kNever, "all-reduce in the cost model", "vdg,bta"),
-    Later("optimizer-tau", kOther, kInt, "64", kNever, "threshold period of oktopk", kAtLeast1),
-    Later("optimizer-tau-prime", kOther, kInt, "32", kNever, "boundary period of oktopk",
-          kAtLeast1),
-    Later("optimizer-density", kOther, kReal, "0.01", kNever, "share of gradients oktopk sends",
-          kFactor),
+    Later("network-alg", kOther, kWord, "vdg", "all-reduce in the cost model", "vdg,bta"),
+    Later("optimizer-tau", kOther, kInt, "64", "threshold period of oktopk", kCountFrom1),
+    Later("optimizer-tau-prime", kOther, kInt, "32", "boundary period of oktopk", kCountFrom1),
+    Later("optimizer-density", kOther, kReal, "0.01", "share of gradients oktopk sends", kFactor),
 };
 
 using enum AliasKind;
@@ -409,5 +431,7 @@ const OptionAlias* FindAlias(std::string_view old_name) {
 std::span<const WordAlias> WordAliasTable() { return kWordAliases; }
 
 std::span<const ComputedValue> ComputedValueTable() { return kComputedValues; }
+
+std::string_view LossWords() { return kLosses; }
 
 }  // namespace dtnn

@@ -1,6 +1,7 @@
 #include "apps/flags/option_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -93,6 +94,16 @@ TEST(OptionTableTest, DefaultsAreValidValues) {
   }
 }
 
+TEST(OptionTableTest, NumbersCarryTheirRange) {
+  for (const OptionSpec& spec : OptionTable()) {
+    const bool number = spec.type == OptionType::kInt || spec.type == OptionType::kReal ||
+                        spec.type == OptionType::kInts || spec.type == OptionType::kReals;
+    const bool bounded = std::isfinite(spec.range.low) && std::isfinite(spec.range.high);
+    // Every whole number is a seed.
+    EXPECT_EQ(bounded, number && spec.name != "random-seed") << spec.name;
+  }
+}
+
 TEST(OptionTableTest, WordsAreGivenExactlyWhereTheyAreNeeded) {
   for (const OptionSpec& spec : OptionTable()) {
     const bool takes_words = spec.type == OptionType::kWord || spec.type == OptionType::kWords ||
@@ -112,8 +123,8 @@ TEST(OptionTableTest, FieldsBelongToOneOptionAndFitItsType) {
     if (!spec.available()) continue;
     Options options;
     const Value value = ParseValue(spec, DefaultText(spec)).value();
-    Store(value, spec, options);
-    EXPECT_EQ(FormatValue(Load(options, spec)), DefaultText(spec)) << spec.name;
+    Store(value, spec, &options);
+    EXPECT_EQ(FormatValue(Load(&options, spec)), DefaultText(spec)) << spec.name;
     EXPECT_EQ(options, Options()) << spec.name;
   }
 }

@@ -53,9 +53,9 @@ constexpr Case kCases[] = {
     {2, "--encryption=rot13", kUsage, "--encryption=rot13: "},
     {2, "--encryption-security-level=64", kUsage, "--encryption-security-level=64: "},
 
-    {3, "--enable-nccl", kUsage, "--enable-nccl: "},
-    {3, "--enable-gpudirect", kUsage, "--enable-gpudirect: "},
-    {4, "--enable-nccl --enable-gpu", kUsage, "--enable-nccl: "},
+    {3, "--enable-nccl", kUsage, "--enable-nccl=true: not available"},
+    {3, "--enable-gpudirect", kUsage, "--enable-gpudirect=true: not available"},
+    {4, "--enable-nccl --enable-gpu", kUsage, "--enable-nccl=true: not available"},
 
     {5, "--augment-flip --augment-flip-prob=0", kUsage, "--augment-flip-prob=0: "},
     {5, "--augment-flip --augment-flip-prob=1.01", kUsage, "--augment-flip-prob=1.01: "},
@@ -92,7 +92,7 @@ constexpr Case kCases[] = {
     {11, "--conv-variant=direct", kUsage, "--conv-variant=direct: "},
     {11, "--conv-direct-methods-for-best-of=x", kUsage, kNotYet},
     {12, "--use-mpi-buffers=True --encryption=openfhe", kUsage, kNotYet},
-    {13, "--encryption=tenseal --enable-gpu", kUsage, "--encryption: "},
+    {13, "--encryption=tenseal --enable-gpu", kUsage, "--encryption=tenseal: not available"},
     {13, "--encryption=None", kDone, "**** Done"},
     {14,
      "--enable-fused-bn-relu --enable-fused-conv-relu --enable-fused-conv-bn "
@@ -107,7 +107,9 @@ constexpr Case kCases[] = {
     {15, "--parallel=data --sync-batch-norm --model-sync-freq=1", kUsage, "--sync-batch-norm: "},
     {15, "--parallel=data --sync-batch-norm --noshared-storage", kUsage, "--sync-batch-norm: "},
     {15, "--final-model-sync=False", kDone, "**** Done"},
-    {16, "--tracer-pmlib-device=x", kUsage, "--tracer-pmlib-device: "},
+    {16, "--encryption-poly-degree=13 --encryption-global-scale=40 --tracer-pmlib-port=6526", kDone,
+     "**** Done"},
+    {16, "--tracer-pmlib-device=x", kUsage, "--tracer-pmlib-device=x: not available"},
 
     {17, "--early-stopping-metric=val_recall", kUsage,
      "early_stopping watches val_recall, which this run does not compute"},

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <span>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -14,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "apps/exit_code.h"
 #include "apps/flags/nearest.h"
+#include "apps/flags/option_table.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -41,7 +44,7 @@ std::string_view WithoutPlus(std::string_view text) {
 
 bool Takes(const Range& range, double x) {
   return (range.low_open ? x > range.low : x >= range.low) &&
-         (range.high_open ? x < range.high : x <= range.high);
+         (range.high_open ? x < range.high : x <= range.high) && std::abs(x) >= range.hole;
 }
 
 bool TakesNone(const OptionSpec& spec) { return DefaultText(spec) == "None"; }
@@ -71,7 +74,7 @@ absl::StatusOr<int64_t> ParseInt(const OptionSpec& spec, std::string_view text) 
   return value;
 }
 
-absl::StatusOr<Value> ParseReal(const OptionSpec& spec, std::string_view text) {
+absl::StatusOr<double> ParseReal(const OptionSpec& spec, std::string_view text) {
   text = WithoutPlus(Trim(text));
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -83,7 +86,7 @@ absl::StatusOr<Value> ParseReal(const OptionSpec& spec, std::string_view text) {
       !Takes(spec.range, value)) {
     return MustBe(spec);
   }
-  return Value(value == 0 ? 0.0 : value);  // -0 is 0
+  return value == 0 ? 0.0 : value;  // -0 is 0
 }
 
 // The canonical spelling of a word.
@@ -129,10 +132,13 @@ absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view tex
   return Value(std::move(list));
 }
 
-absl::StatusOr<Value> ParseIntList(const OptionSpec& spec, std::string_view text) {
-  std::vector<int64_t> list;
+// `parse` reads one item.
+template <typename Parse>
+absl::StatusOr<Value> ParseNumberList(const OptionSpec& spec, std::string_view text, Parse parse) {
+  std::vector<typename std::invoke_result_t<Parse, const OptionSpec&, std::string_view>::value_type>
+      list;
   for (const std::string_view item : SplitList(text)) {
-    DTNN_ASSIGN_OR_RETURN(const int64_t number, ParseInt(spec, item));
+    DTNN_ASSIGN_OR_RETURN(const auto number, parse(spec, item));
     list.push_back(number);
   }
   if (list.empty()) return MustBe(spec);
@@ -157,9 +163,20 @@ struct Formatter {
   std::string operator()(const std::string& value) const { return value; }
   template <typename T>
   std::string operator()(const std::vector<T>& list) const {
-    return absl::StrJoin(list, ",");
+    return absl::StrJoin(list, ",",
+                         [this](std::string* out, const T& item) { out->append((*this)(item)); });
   }
 };
+
+// What `field` names.
+template <typename Field>
+auto& Target(Field field, auto* options) {
+  if constexpr (std::is_pointer_v<Field>) {
+    return *field;
+  } else {
+    return options->*field;
+  }
+}
 
 // Writes `value` into a member of type T; a list of words fits into a text, None into anything that
 // can be empty.
@@ -212,8 +229,10 @@ absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) 
       DTNN_ASSIGN_OR_RETURN(const int64_t value, ParseInt(spec, text));
       return Value(value);
     }
-    case OptionType::kReal:
-      return ParseReal(spec, text);
+    case OptionType::kReal: {
+      DTNN_ASSIGN_OR_RETURN(const double value, ParseReal(spec, text));
+      return Value(value);
+    }
     case OptionType::kText:
       if (text.find('\0') != std::string_view::npos) return UsageError("holds a zero byte");
       return Value(std::string(text));
@@ -225,7 +244,9 @@ absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) 
     case OptionType::kWords:
       return ParseWordList(spec, text);
     case OptionType::kInts:
-      return ParseIntList(spec, text);
+      return ParseNumberList(spec, text, ParseInt);
+    case OptionType::kReals:
+      return ParseNumberList(spec, text, ParseReal);
   }
   return MustBe(spec);
 }
@@ -247,6 +268,7 @@ std::string DescribeAllowed(const OptionSpec& spec) {
       absl::StrAppend(&text, text.empty() ? "" : " and",
                       range.high_open ? " < " : " <= ", FormatReal(range.high));
     }
+    if (range.hole > 0) absl::StrAppend(&text, ", not within ", FormatReal(range.hole), " of 0");
     return text;
   };
   switch (spec.type) {
@@ -258,6 +280,8 @@ std::string DescribeAllowed(const OptionSpec& spec) {
       return "a real number" + bounds();
     case OptionType::kInts:
       return "a comma list of whole numbers" + bounds();
+    case OptionType::kReals:
+      return "a comma list of real numbers" + bounds();
     case OptionType::kText:
       return "a text";
     case OptionType::kWords:
@@ -273,46 +297,41 @@ std::string DescribeAllowed(const OptionSpec& spec) {
 std::string DefaultText(const OptionSpec& spec) {
   if (!spec.available()) return std::string(spec.documented_default);
   static const Options& defaults = *new Options();
-  return FormatValue(Load(defaults, spec));
+  return FormatValue(Load(&defaults, spec));
 }
 
-bool IsHarmless(const OptionSpec& spec, const Value& value) {
-  if (!spec.harmless) return false;
-  const std::string text = FormatValue(value);
-  std::string_view rest = *spec.harmless;
-  for (;;) {
-    const size_t bar = rest.find('|');
-    if (text == rest.substr(0, bar)) return true;
-    if (bar == std::string_view::npos) return false;
-    rest.remove_prefix(bar + 1);
-  }
+bool IsDefault(const OptionSpec& spec, const Value& value) {
+  const absl::StatusOr<Value> by_default = ParseValue(spec, DefaultText(spec));
+  return by_default.ok() && *by_default == value;
 }
 
-Value Load(const Options& options, const OptionSpec& spec) {
+Value Load(const Options* options, const OptionSpec& spec) {
   return std::visit(
       [&](auto field) -> Value {
         if constexpr (std::is_same_v<decltype(field), std::monostate>) {
           return {};
         } else {
-          const auto& member = options.*field;
-          using T = std::decay_t<decltype(member)>;
+          const auto& target = Target(field, options);
+          using T = std::decay_t<decltype(target)>;
           if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
-            return member ? Value(*member) : Value();
-          } else if constexpr (std::is_same_v<T, std::string>) {
-            return member.empty() ? Value() : Value(member);
+            return target ? Value(*target) : Value();
+          } else if constexpr (std::is_same_v<T, std::string> ||
+                               std::is_same_v<T, std::vector<int64_t>> ||
+                               std::is_same_v<T, std::vector<double>>) {
+            return target.empty() ? Value() : Value(target);
           } else {
-            return member;
+            return target;
           }
         }
       },
       spec.field);
 }
 
-void Store(const Value& value, const OptionSpec& spec, Options& options) {
+void Store(const Value& value, const OptionSpec& spec, Options* options) {
   std::visit(
       [&](auto field) {
         if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
-          Setter{value}(options.*field);
+          Setter{value}(Target(field, options));
         }
       },
       spec.field);

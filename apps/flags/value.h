@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/flags/option_table.h"
+#include "apps/flags/option_spec.h"
 #include "apps/flags/options.h"
 
 namespace dtnn {
 
 using Value = std::variant<std::monostate, bool, int64_t, double, std::string,
-                           std::vector<std::string>, std::vector<int64_t>>;
+                           std::vector<std::string>, std::vector<int64_t>, std::vector<double>>;
 
 // true: true, 1, yes, y, t, on; false: false, 0, no, n, f, off; any case. Nothing else.
 std::optional<bool> ParseBool(std::string_view text);
@@ -41,13 +41,13 @@ std::string DescribeAllowed(const OptionSpec& spec);
 // The default in FormatValue's form; of unavailable options, as documented.
 std::string DefaultText(const OptionSpec& spec);
 
-// The values that an unavailable option may be given because they change nothing.
-bool IsHarmless(const OptionSpec& spec, const Value& value);
+bool IsDefault(const OptionSpec& spec, const Value& value);
 
-// Reads and writes the member that `spec` is bound to. `value` must come from ParseValue for the
-// same spec. An empty text of an option that takes None is None.
-Value Load(const Options& options, const OptionSpec& spec);
-void Store(const Value& value, const OptionSpec& spec, Options& options);
+// Reads and writes the member or the variable that `spec` is bound to; `options` may be null for
+// variables. `value` must come from ParseValue for the same spec. An empty text, and an empty list
+// of numbers in a variable, is None.
+Value Load(const Options* options, const OptionSpec& spec);
+void Store(const Value& value, const OptionSpec& spec, Options* options);
 
 }  // namespace dtnn
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "apps/flags/option_table.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -57,8 +58,9 @@ TEST(ValueTest, RealNumbersAreFiniteAndReadCompletely) {
   EXPECT_EQ(Canonical("learning-rate", "100000"), "100000");
   EXPECT_EQ(Canonical("learning-rate", "1e16"), "1e+16");
   EXPECT_EQ(Canonical("steps-per-epoch", "-0"), "0");
-  EXPECT_EQ(Canonical("learning-rate", "1e400"),
-            "error: too large or too small for a real number; must be a real number > 0");
+  EXPECT_EQ(
+      Canonical("learning-rate", "1e400"),
+      "error: too large or too small for a real number; must be a real number > 0 and <= 1e+30");
   for (const char* text : {"", "nan", "inf", "-inf", "infinity", "1e", "0.1.2", "0x1p3", "1,5"}) {
     EXPECT_TRUE(Fails("learning-rate", text)) << text;
   }
@@ -71,9 +73,28 @@ TEST(ValueTest, RangesIncludeAndExcludeTheirEnds) {
   EXPECT_EQ(Canonical("augment-flip-prob", "1"), "1");
   EXPECT_EQ(Canonical("augment-flip-prob", "0"), "error: must be a real number > 0 and <= 1");
   EXPECT_EQ(Canonical("batch-size", "1"), "1");
-  EXPECT_EQ(Canonical("batch-size", "0"), "error: must be a whole number >= 1");
+  EXPECT_EQ(Canonical("batch-size", "0"), "error: must be a whole number >= 1 and <= 100000000");
   EXPECT_EQ(Canonical("tracer-pmlib-port", "65535"), "65535");
   EXPECT_TRUE(Fails("tracer-pmlib-port", "65536"));
+}
+
+TEST(ValueTest, SomeRangesHaveAHoleAroundZero) {
+  for (const char* text : {"-0.001", "1e-30", "3.75"}) {
+    EXPECT_FALSE(Fails("normalize-scale", text)) << text;
+  }
+  EXPECT_EQ(Canonical("normalize-scale", "0"),
+            "error: must be a real number >= -1e+30 and <= 1e+30, not within 1e-30 of 0");
+  EXPECT_TRUE(Fails("normalize-scale", "-1e-31"));
+}
+
+TEST(ValueTest, VariablesAreReadAndWrittenAsMembersAre) {
+  std::vector<double> numbers;
+  const OptionSpec spec = {.name = "mean", .type = OptionType::kReals, .field = &numbers};
+  EXPECT_EQ(DefaultText(spec), "None");
+  Store(ParseValue(spec, " 0.5,,-1e-3").value(), spec, nullptr);
+  EXPECT_EQ(numbers, (std::vector<double>{0.5, -0.001}));
+  EXPECT_EQ(FormatValue(Load(nullptr, spec)), "0.5,-0.001");
+  EXPECT_EQ(ParseValue(spec, "0.5,x").status().message(), "must be a comma list of real numbers");
 }
 
 TEST(ValueTest, WordsTakeTheirCanonicalSpelling) {
@@ -128,13 +149,13 @@ TEST(ValueTest, TextsHoldNoZeroByte) {
 
 TEST(ValueTest, NoneEmptiesWhatWasStored) {
   Options options;
-  Store(Value(int64_t{5}), *FindOption("batch-size"), options);
+  Store(Value(int64_t{5}), *FindOption("batch-size"), &options);
   EXPECT_EQ(options.batch_size, 5);
-  Store(Value(), *FindOption("batch-size"), options);
+  Store(Value(), *FindOption("batch-size"), &options);
   EXPECT_EQ(options.batch_size, std::nullopt);
-  Store(Value(std::string("x")), *FindOption("model"), options);
+  Store(Value(std::string("x")), *FindOption("model"), &options);
   EXPECT_EQ(options.model, "x");
-  Store(Value(), *FindOption("model"), options);
+  Store(Value(), *FindOption("model"), &options);
   EXPECT_EQ(options.model, "");
 }
 

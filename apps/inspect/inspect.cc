@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "apps/flags/tool_flags.h"
 #include "apps/inspect/run.h"
 #include "apps/paths.h"
 #include "apps/run_program.h"
-#include "apps/tool_flags.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -23,9 +23,13 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   std::string format = "text";
   std::vector<std::string> files;
-  const ToolFlag flags[] = {{"format", &format, "text, or json: one object per line and file"}};
-  DTNN_ASSIGN_OR_RETURN(const bool help, ParseToolFlags(arguments, flags, &files));
-  if (help) {
+  const OptionSpec flags[] = {{.name = "format",
+                               .type = OptionType::kWord,
+                               .help = "of the answer; json: one object per line and file",
+                               .words = "text,json",
+                               .field = &format}};
+  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags, &files));
+  if (action == Action::kHelp) {
     std::cout << ToolHelp(kSummary, flags);
     return absl::OkStatus();
   }

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/tool_flags.h"
 #include "apps/name_lists.h"
 #include "apps/paths.h"
 #include "apps/predict/run.h"
 #include "apps/run_program.h"
 #include "apps/thread_waiting.h"
-#include "apps/tool_flags.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -22,36 +23,94 @@ constexpr char kSummary[] =
     "Normalisation\n"
     "must be that of training. Exit code 1 when one of the files cannot be read.";
 
+std::vector<OptionSpec> Flags(PredictOptions& options) {
+  using enum OptionType;
+  constexpr Range kFraction = {.low = 0, .high = 1, .low_open = true};
+  constexpr Range kNumber = {.low = -1e30, .high = 1e30};
+  constexpr Range kScale = {.low = -1e30, .high = 1e30, .hole = 1e-30};
+  constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
+  return {
+      LikeLauncher("weights-and-bias-filename", &options.weights,
+                   ".npz or .safetensors, or a checkpoint"),
+      LikeLauncher("model", &options.model,
+                   "its network; without: as the file says; list shows "
+                   "all"),
+      LikeLauncher("weights-format", &options.weights_format,
+                   "layout of a file that does not tell"),
+      {.name = "loss-func",
+       .type = kWord,
+       .help = "of training: binary_cross_entropy where labels mix",
+       .words = LossWords(),
+       .field = &options.loss_func},
+      LikeLauncher("dataset", &options.dataset,
+                   "data set whose samples and classes the network has"),
+      {.name = "input-shape",
+       .type = kInts,
+       .help = "samples as channels,height,width",
+       .range = kSideRange,
+       .field = &options.input_shape},
+      {.name = "class-names",
+       .type = kText,
+       .help = "file of a name per line, or folder of a data set",
+       .field = &options.class_names},
+      {.name = "crop",
+       .type = kReal,
+       .help = "keep this fraction of each side, in the middle",
+       .range = kFraction,
+       .field = &options.crop},
+      LikeLauncher("normalize", &options.normalize, "(x + offset) * scale on every image"),
+      {.name = "normalize-offset",
+       .type = kReals,
+       .help = "that offset: a number, or one per channel",
+       .range = kNumber,
+       .field = &options.normalize_offset},
+      {.name = "normalize-scale",
+       .type = kReals,
+       .help = "that scale, likewise",
+       .range = kScale,
+       .field = &options.normalize_scale},
+      {.name = "mean",
+       .type = kReals,
+       .help = "of the training data, in 0 to 1: a number, or one per channel",
+       .range = kNumber,
+       .field = &options.mean},
+      {.name = "std",
+       .type = kReals,
+       .help = "its standard deviation, likewise",
+       .range = kDeviation,
+       .field = &options.std},
+      {.name = "format",
+       .type = kWord,
+       .help = "of the answers",
+       .words = "text,csv,json",
+       .field = &options.format},
+      {.name = "top",
+       .type = kInt,
+       .help = "how many classes per file",
+       .range = kCountFrom1,
+       .field = &options.top},
+      LikeLauncher("batch-size", &options.batch, "images at a time"),
+  };
+}
+
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   PredictOptions options;
   std::vector<std::string> paths;
-  const ToolFlag flags[] = {
-      {"weights-and-bias-filename", &options.weights, ".npz or .safetensors, or a checkpoint"},
-      {"model", &options.model, "its network; without: as the file says; list shows all"},
-      {"weights-format", &options.weights_format, "layout of a file that does not tell"},
-      {"loss-func", &options.loss_func, "of training: binary_cross_entropy where labels mix"},
-      {"dataset", &options.dataset, "data set whose samples and classes the network has"},
-      {"input-shape", &options.input_shape, "samples as channels,height,width"},
-      {"class-names", &options.class_names, "file of a name per line, or folder of a data set"},
-      {"crop", &options.crop, "keep this fraction of each side, in the middle"},
-      {"normalize", &options.normalize, "(x + offset) * scale on every image"},
-      {"normalize-offset", &options.normalize_offset, "that offset"},
-      {"normalize-scale", &options.normalize_scale, "that scale"},
-      {"mean", &options.mean, "of the training data, in 0 to 1: a number, or one per channel"},
-      {"std", &options.std, "its standard deviation, likewise"},
-      {"format", &options.format, "text, csv or json"},
-      {"top", &options.top, "how many classes per file", 1},
-      {"batch-size", &options.batch, "images at a time", 1},
-  };
-  DTNN_ASSIGN_OR_RETURN(const bool help, ParseToolFlags(arguments, flags, &paths));
-  if (help) {
-    std::cout << ToolHelp(kSummary, flags);
-    return absl::OkStatus();
-  }
-  if (options.model == "list") {
-    ListModels(std::cout);
-    return absl::OkStatus();
+  const std::vector<OptionSpec> flags = Flags(options);
+  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags, &paths));
+  switch (action) {
+    case Action::kHelp:
+      std::cout << ToolHelp(kSummary, flags);
+      return absl::OkStatus();
+    case Action::kListModels:
+      ListModels(std::cout);
+      return absl::OkStatus();
+    case Action::kListDatasets:
+      ListDatasets(std::cout);
+      return absl::OkStatus();
+    case Action::kRun:
+      break;
   }
   return Predict(options, paths, std::cout, std::cerr);
 }

@@ -62,7 +62,7 @@ class PredictTest : public ::testing::Test {
   }
   static PredictOptions Options() {
     return {.weights = weights_,
-            .input_shape = "3,8,8",
+            .input_shape = {3, 8, 8},
             .class_names = root_,
             .normalize = true,
             .batch = 3};
@@ -91,8 +91,8 @@ TEST_F(PredictTest, NormalisationsOfBothKindsAgree) {
   EXPECT_TRUE(one.out.starts_with("file,rank,class,probability\n" + root_ + "/test/dark/3,1,dark,"))
       << one.out;
   options.normalize = false;
-  options.std = "0.266666666666666666,0.266666666666666666,0.266666666666666666";
-  options.mean = "0.45,0.45,0.45";
+  options.std.assign(3, 0.266666666666666666);
+  options.mean.assign(3, 0.45);
   EXPECT_EQ(Ask(options, {root_ + "/test/dark/3"}).out, one.out);
   options.normalize = true;
   EXPECT_EQ(ExitCodeOf(Ask(options, {root_}).status), kExitUsage);
@@ -142,14 +142,14 @@ TEST_F(PredictTest, OnlyTheMiddleIsSeenWhereThatIsAsked) {
   const std::string other = WriteFile(folder, "b", testing::EncodePng(64, 64, flat));
   PredictOptions options = Options();
   options.format = "csv";
-  const auto answer = [&](const std::string& file, const char* crop) {
+  const auto answer = [&](const std::string& file, double crop) {
     options.crop = crop;
     const std::string text = Ask(options, {file}).out;
     return text.substr(text.find(",1,"));
   };
-  EXPECT_EQ(answer(one, "0.5"), answer(other, "1"));
-  EXPECT_EQ(answer(other, "0.5"), answer(other, "1"));
-  EXPECT_NE(answer(one, "1"), answer(other, "1"));
+  EXPECT_EQ(answer(one, 0.5), answer(other, 1));
+  EXPECT_EQ(answer(other, 0.5), answer(other, 1));
+  EXPECT_NE(answer(one, 1), answer(other, 1));
 }
 
 // The same weights behind another last layer.
@@ -191,6 +191,34 @@ TEST_F(PredictTest, ModelsAreListed) {
   EXPECT_EQ(list.text, testing::Launch("apps/benchmark", "--model=list").text);
 }
 
+// As the launcher's are.
+TEST_F(PredictTest, FlagsHaveTheirValuesOnly) {
+  const std::string image = root_ + "/test/bright/1";
+  const auto ask = [&](const std::string& arguments) {
+    return testing::Launch("apps/predict/predict",
+                           "--weights-and-bias-filename=" + weights_ +
+                               " --input-shape=3,8,8 --class-names=" + root_ + " " + arguments);
+  };
+  const testing::Outcome bare = ask(image + " --normalize");
+  EXPECT_EQ(bare.exit_code, kExitDone);
+  EXPECT_THAT(bare.text, HasSubstr("/1: bright"));
+  for (const char* words :
+       {" --normalize true ", " --normalize=yes ", " --nonormalize --normalize "}) {
+    EXPECT_EQ(ask(words + image).text, bare.text) << words;
+  }
+  const auto refused = [&](const std::string& argument, const std::string& message) {
+    const testing::Outcome outcome = ask(argument + " " + image);
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << argument;
+    EXPECT_TRUE(outcome.text.starts_with("predict: " + argument + ": " + message)) << outcome.text;
+  };
+  refused("--format=xml", "unknown word \"xml\"; must be one of: text, csv, json");
+  refused("--crop=0", "must be a real number > 0 and <= 1");
+  refused("--std=0", "must be a comma list of real numbers >= 1e-30");
+  refused("--normalize-scale=1,0", "must be a comma list of real numbers");
+  refused("--loss-func=none", "unknown word");
+  refused("--weights-format=NWHC", "unknown word \"NWHC\"");
+}
+
 TEST_F(PredictTest, WrongUseIsSaid) {
   EXPECT_EQ(ExitCodeOf(Ask(Options(), {}).status), kExitUsage);
   const auto refused = [](void (*change)(PredictOptions&)) {
@@ -199,17 +227,11 @@ TEST_F(PredictTest, WrongUseIsSaid) {
     return ExitCodeOf(Ask(options, {root_ + "/test"}).status);
   };
   EXPECT_EQ(refused([](PredictOptions& o) { o.weights = ""; }), kExitUsage);
-  EXPECT_EQ(refused([](PredictOptions& o) { o.format = "xml"; }), kExitUsage);
-  EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = "3,8"; }), kExitUsage);
-  EXPECT_EQ(refused([](PredictOptions& o) { o.crop = "0"; }), kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = {3, 8}; }), kExitUsage);
   EXPECT_EQ(refused([](PredictOptions& o) { o.dataset = "folder"; }), kExitUsage);
-  EXPECT_EQ(refused([](PredictOptions& o) {
-              o.normalize = false;
-              o.std = "0";
-            }),
-            kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.normalize_scale = {1, 1}; }), kExitUsage);
   EXPECT_EQ(refused([](PredictOptions& o) { o.model = "none"; }), kExitUsage);
-  EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = "3,9,9"; }), kExitFailed);
+  EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = {3, 9, 9}; }), kExitFailed);
 }
 
 }  // namespace

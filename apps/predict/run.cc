@@ -1,7 +1,6 @@
 #include "apps/predict/run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -15,7 +14,6 @@
 #include "absl/strings/str_join.h"
 #include "apps/exit_code.h"
 #include "apps/flags/options.h"
-#include "apps/flags/value.h"
 #include "apps/image_paths.h"
 #include "apps/json_text.h"
 #include "apps/make_dataset.h"
@@ -41,20 +39,6 @@ namespace {
 
 constexpr TensorFormat kFormat = TensorFormat::kNHWC;
 
-template <typename T>
-absl::StatusOr<std::vector<T>> ParseNumbers(const char* flag, const std::string& list) {
-  std::vector<T> numbers;
-  for (const std::string_view item : SplitList(list)) {
-    T number = 0;
-    const auto [stop, error] = std::from_chars(item.data(), item.data() + item.size(), number);
-    if (error != std::errc() || stop != item.data() + item.size() || !std::isfinite(number)) {
-      return UsageError(absl::StrCat("--", flag, "=", list, ": expected numbers"));
-    }
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
 // (x + offset) * scale, by --normalize or by --mean and --std.
 absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, int64_t channels) {
   if (options.normalize && !(options.mean.empty() && options.std.empty())) {
@@ -62,13 +46,9 @@ absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, i
   }
   Normalization result;
   if (options.normalize) {
-    DTNN_ASSIGN_OR_RETURN(result.offset,
-                          ParseNumbers<double>("normalize-offset", options.normalize_offset));
-    DTNN_ASSIGN_OR_RETURN(result.scale,
-                          ParseNumbers<double>("normalize-scale", options.normalize_scale));
+    result = {.offset = options.normalize_offset, .scale = options.normalize_scale};
   } else if (!options.mean.empty() || !options.std.empty()) {
-    DTNN_ASSIGN_OR_RETURN(result.offset, ParseNumbers<double>("mean", options.mean));
-    DTNN_ASSIGN_OR_RETURN(result.scale, ParseNumbers<double>("std", options.std));
+    result = {.offset = options.mean, .scale = options.std};
     if (result.offset.empty()) result.offset.assign(result.scale.size(), 0);
     if (result.scale.empty()) result.scale.assign(result.offset.size(), 1);
     for (double& offset : result.offset) offset = -offset;
@@ -104,9 +84,6 @@ class Predictor {
       : options_(options), out_(out), errors_(errors) {}
 
   absl::Status Prepare() {
-    if (options_.format != "text" && options_.format != "csv" && options_.format != "json") {
-      return UsageError(absl::StrCat("--format=", options_.format, ": expected text, csv or json"));
-    }
     if (options_.weights.empty()) {
       return UsageError("--weights-and-bias-filename: missing; which weights?");
     }
@@ -119,12 +96,6 @@ class Predictor {
                                                      "; images have 1 or 3"));
     }
     DTNN_ASSIGN_OR_RETURN(normalization_, MakeNormalization(options_, sample_.channels));
-    DTNN_ASSIGN_OR_RETURN(const std::vector<double> crop,
-                          ParseNumbers<double>("crop", options_.crop));
-    if (crop.size() != 1 || !(crop[0] > 0 && crop[0] <= 1)) {
-      return UsageError(absl::StrCat("--crop=", options_.crop, ": expected a number in (0, 1]"));
-    }
-    crop_ = crop[0];
     DTNN_ASSIGN_OR_RETURN(store_,
                           ParameterStore::Create(graph_, *context_, DType::kFloat32, /*seed=*/0));
     const std::optional<WeightsFormat> format = ParseWeightsFormat(options_.weights_format);
@@ -189,12 +160,10 @@ class Predictor {
       made.classes = size->outputs;
     }
     if (!options_.input_shape.empty()) {
-      DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape,
-                            ParseNumbers<int64_t>("input-shape", options_.input_shape));
-      if (shape.size() != 3 ||
-          std::ranges::any_of(shape, [](int64_t side) { return side < 1 || side > 65536; })) {
-        return UsageError(absl::StrCat("--input-shape=", options_.input_shape,
-                                       ": expected channels,height,width"));
+      const std::vector<int64_t>& shape = options_.input_shape;
+      if (shape.size() != 3) {
+        return UsageError(absl::StrCat("--input-shape=", absl::StrJoin(shape, ","),
+                                       ": must be three whole numbers: channels,height,width"));
       }
       made.sample = ImageExtents{.height = shape[1], .width = shape[2], .channels = shape[0]};
     }
@@ -214,9 +183,9 @@ class Predictor {
         const Image image,
         DecodeImage(bytes, path,
                     {.channels = int(sample_.channels),
-                     .shortest_side = int64_t(std::ceil(2.0 * double(side) / crop_))}));
+                     .shortest_side = int64_t(std::ceil(2.0 * double(side) / options_.crop))}));
     std::vector<uint8_t> pixels(to.size());
-    ResizeBilinear(image.pixels, image.extents, kFormat, CentralCrop(image.extents, crop_),
+    ResizeBilinear(image.pixels, image.extents, kFormat, CentralCrop(image.extents, options_.crop),
                    sample_.height, sample_.width, std::span<uint8_t>(pixels));
     ConvertBytes(pixels, 1.0f / 255, to);
     if (normalization_.any()) Normalize(normalization_, sample_, kFormat, to);
@@ -299,7 +268,6 @@ class Predictor {
   std::unique_ptr<DeviceContext> context_;
   Graph graph_;
   ImageExtents sample_;
-  double crop_ = 1;
   Normalization normalization_;
   bool probabilities_ = true;  // else quantities
   std::vector<std::string> class_names_;

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -22,14 +23,15 @@ struct PredictOptions {
   // Samples and classes: those of a data set of fixed extents, or the network's own; the shape as
   // channels,height,width and the names of the classes go before both.
   std::string dataset = {};
-  std::string input_shape = {};
+  std::vector<int64_t> input_shape = {};
   std::string class_names = {};  // a file of a name per line, or the folder of a data set
-  std::string crop = "1";        // of each side, this fraction in the middle is kept
+  double crop = 1;               // of each side, this fraction in the middle is kept
   bool normalize = false;
-  std::string normalize_offset = "-0.45", normalize_scale = "3.75";
-  std::string mean = {}, std = {};  // of the training data: one number, or one per channel
-  std::string format = "text";      // or csv, json
-  int64_t top = 1;                  // classes per file
+  // One number, or one per channel.
+  std::vector<double> normalize_offset = {-0.45}, normalize_scale = {3.75};
+  std::vector<double> mean = {}, std = {};  // of the training data
+  std::string format = "text";              // or csv, json
+  int64_t top = 1;                          // classes per file
   int64_t batch = 32;
 };
 

@@ -24,7 +24,7 @@ absl::Status CompareFlags(Communicator& communicator, const Options& options) {
   std::vector<int64_t> mine;
   for (const OptionSpec& spec : OptionTable()) {
     flags.push_back(absl::StrCat("--", std::string(spec.name), "=",
-                                 OneLine(FormatValue(Load(compared, spec)))));
+                                 OneLine(FormatValue(Load(&compared, spec)))));
     mine.push_back(int64_t(std::hash<std::string>()(flags.back())));
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(communicator, mine));

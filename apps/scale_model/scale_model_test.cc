@@ -174,10 +174,15 @@ TEST(ScaleModelTest, MistakesAreUsageErrors) {
         "(--model=list shows all ");
   fails("--dataset=mnits", "--dataset=mnits: ");
   fails("--optimizer=foo", "--optimizer=foo: ");
-  fails("--batch-size=0", "--batch-size=0: expected a whole number >= 1");
-  fails("--latency-us=-1", "--latency-us=-1: expected a number >= 0");
+  fails("--batch-size=0", "--batch-size=0: must be a whole number >= 1");
+  fails("--latency-us=-1", "--latency-us=-1: must be a real number >= 0");
   fails("--bandwith-gbit=1", "--bandwith-gbit: no such option; did you mean --bandwidth-gbit?");
-  EXPECT_EQ(Launch(kProgram, "--help").exit_code, kExitDone);
+  // The formulas count messages rank by rank.
+  fails("--max-ranks=1000000000",
+        "--max-ranks=1000000000: must be a whole number >= 1 and <= 1048576");
+  const Outcome help = Launch(kProgram, "--help");
+  EXPECT_EQ(help.exit_code, kExitDone);
+  EXPECT_THAT(help.text, HasSubstr("--max-ranks=N                      of the predictions [4096]"));
 }
 
 TEST(ScaleModelTest, ListsAreThoseOfTheLauncher) {

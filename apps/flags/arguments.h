@@ -1,0 +1,55 @@
+// The command line of every program: text to values of the options that it has, each checked,
+// nothing guessed.
+//
+//   --name=value, --name value     dashes and underscores in names are the same
+//   --flag, --noflag               booleans; `--flag no` too, when the next argument is such a word
+//   -h, --help, --help=TOPIC       and `list` for options that can list their values
+//   --                             what follows are no options
+//
+// The last of several equal spellings wins; an old spelling that contradicts a new one is an error,
+// as are unknown names, abbreviations, wrong values, options that this build does not have yet (but
+// for their documented defaults), and arguments that are no options where the program takes none.
+// Errors are usage errors (exit code 2) whose one line names the flag, the value, and what is
+// allowed.
+
+#ifndef DTNN_APPS_FLAGS_ARGUMENTS_H_
+#define DTNN_APPS_FLAGS_ARGUMENTS_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/option_spec.h"
+#include "apps/flags/value.h"
+
+namespace dtnn {
+
+// What a program understands.
+struct Syntax {
+  std::span<const OptionSpec> options;
+  std::span<const OptionAlias> aliases = {};
+  std::span<const ComputedValue> computed = {};
+  bool takes_others = false;  // such as files to work on
+};
+
+struct Setting {
+  const OptionSpec* spec;
+  Value value;
+};
+
+struct Arguments {
+  Action action = Action::kRun;
+  std::string help_topic;           // of --help=TOPIC
+  std::vector<Setting> settings;    // of kRun, as are the others; in the order of first mention
+  std::vector<std::string> others;  // what is no option
+};
+
+// `arguments` without the program's name.
+absl::StatusOr<Arguments> ParseArguments(std::span<const std::string> arguments,
+                                         const Syntax& syntax);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_FLAGS_ARGUMENTS_H_

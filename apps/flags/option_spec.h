@@ -1,0 +1,114 @@
+// What is known of one option of a program: what it is called, what it takes, what it means, and
+// where its value goes. Parsers, help, parameter list and tests all read it; a new option is one
+// row of a table of these.
+//
+// An option is bound to a member of Options (the launcher's, option_table.h) or to a variable (a
+// small tool's, tool_flags.h), and its default is what stands there. One that is bound to nothing
+// is known (misspellings are corrected, values are checked) but not available in this build: it
+// takes its documented default and nothing else.
+
+#ifndef DTNN_APPS_FLAGS_OPTION_SPEC_H_
+#define DTNN_APPS_FLAGS_OPTION_SPEC_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "apps/flags/options.h"
+
+namespace dtnn {
+
+enum class OptionGroup : uint8_t {
+  kModel,
+  kSynchronisation,
+  kDataset,
+  kOptimisation,
+  kConvolution,
+  kOptimizer,
+  kSchedulers,
+  kParallel,
+  kEncryption,
+  kTracing,
+  kOther,
+};
+inline constexpr int kOptionGroups = 11;
+
+enum class OptionType : uint8_t {
+  kBool,    // --flag, --noflag, --flag=yes
+  kInt,     // 64-bit whole number in `range`
+  kReal,    // finite number in `range`
+  kText,    // anything: names, paths
+  kWord,    // one of `words`, any case; those that begin with False,True make it a switch too
+  kWords,   // comma list of `words`, any case
+  kInts,    // comma list of whole numbers in `range`, at least one
+  kReals,   // comma list of finite numbers in `range`, at least one
+  kMetric,  // one of `words`, perhaps after "val_"
+};
+
+// The numbers that an option takes; no bounds where every number means something.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_open = false;   // low itself is outside
+  bool high_open = false;  // high itself is outside
+  double hole = 0;         // what is nearer to 0 than this is outside
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+// What a command line asks a program for. All but kRun are answered without looking at the rest of
+// the command line.
+enum class Action : uint8_t { kRun, kHelp, kListModels, kListDatasets };
+
+// The member of Options, or the variable, that an option sets.
+using OptionField =
+    std::variant<std::monostate, bool Options::*, int64_t Options::*, double Options::*,
+                 std::optional<int64_t> Options::*, std::string Options::*,
+                 std::vector<std::string> Options::*, std::vector<int64_t> Options::*, bool*,
+                 int64_t*, double*, std::optional<int64_t>*, std::string*, std::vector<int64_t>*,
+                 std::vector<double>*>;
+
+struct OptionSpec {
+  std::string_view name = {};  // with dashes
+  OptionGroup group = {};      // of the launcher's
+  OptionType type = {};
+  std::string_view help = {};  // one line; after a colon at its end --help lists the words
+  Range range = {};
+  std::string_view words = {};          // comma list of the words that work in this build
+  std::string_view missing_words = {};  // comma list of known words that do not yet
+  OptionField field = {};
+  std::string_view documented_default = {};  // only where `field` is empty
+  Action on_list = Action::kRun;             // what --name=list asks for
+
+  bool available() const { return !std::holds_alternative<std::monostate>(field); }
+  // --flag alone means True, --noflag False.
+  bool is_switch() const { return type == OptionType::kBool || words.starts_with("False,True"); }
+};
+
+// Spellings of earlier releases.
+enum class AliasKind : uint8_t {
+  kRename,    // takes what the option takes
+  kInvert,    // a boolean with the opposite meaning
+  kWhenTrue,  // a boolean: true means --name=value, false says nothing
+};
+
+struct OptionAlias {
+  std::string_view old_name;
+  std::string_view name;
+  AliasKind kind = AliasKind::kRename;
+  std::string_view value = {};  // of kWhenTrue
+};
+
+// Values that earlier releases printed beside the options but that nobody sets: name and what to do
+// instead.
+struct ComputedValue {
+  std::string_view name;
+  std::string_view advice;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_FLAGS_OPTION_SPEC_H_

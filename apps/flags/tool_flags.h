@@ -1,0 +1,38 @@
+// The options of a small tool, each bound to a variable that holds its default; read, checked and
+// answered as the launcher's are (arguments.h).
+//
+//   const OptionSpec flags[] = {
+//       LikeLauncher("dataset", &options.dataset),
+//       {.name = "top", .type = OptionType::kInt, .help = "how many", .range = kCountFrom1,
+//        .field = &options.top}};
+//   DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags, &files));
+
+#ifndef DTNN_APPS_FLAGS_TOOL_FLAGS_H_
+#define DTNN_APPS_FLAGS_TOOL_FLAGS_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/option_spec.h"
+
+namespace dtnn {
+
+// The launcher's option of that name, which takes the same values, bound to a variable; with a help
+// of its own unless that is empty.
+OptionSpec LikeLauncher(std::string_view name, OptionField field, std::string_view help = {});
+
+// What was asked for; the variables are set where that is a run. `arguments` without the program's
+// name. What is no option goes to `others`, such as the files to work on; null: a usage error.
+absl::StatusOr<Action> ParseToolFlags(std::span<const std::string> arguments,
+                                      std::span<const OptionSpec> flags,
+                                      std::vector<std::string>* others = nullptr);
+
+// `summary`, then the options with their defaults.
+std::string ToolHelp(std::string_view summary, std::span<const OptionSpec> flags);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_FLAGS_TOOL_FLAGS_H_

@@ -1,0 +1,131 @@
+#include "apps/flags/tool_flags.h"
+
+#include <vector>
+
+#include "apps/exit_code.h"
+#include "apps/flags/option_table.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using Arguments = std::vector<std::string>;
+using enum OptionType;
+
+struct Settings {
+  std::string path = "here", format = "NHWC";
+  bool fast = false;
+  int64_t count = 3;
+  double ratio = 0.5;
+  std::vector<double> mean;
+};
+
+std::vector<OptionSpec> Flags(Settings& settings) {
+  return {
+      {.name = "the-path", .type = kText, .help = "where", .field = &settings.path},
+      {.name = "fast", .type = kBool, .help = "hurry", .field = &settings.fast},
+      {.name = "count",
+       .type = kInt,
+       .help = "how many",
+       .range = kCountFrom1,
+       .field = &settings.count},
+      {.name = "ratio",
+       .type = kReal,
+       .help = "of what there is",
+       .range = {.low = 0},
+       .field = &settings.ratio},
+      {.name = "mean", .type = kReals, .help = "per channel", .field = &settings.mean},
+      LikeLauncher("weights-format", &settings.format, "of the file"),
+  };
+}
+
+absl::StatusOr<Action> Parse(const Arguments& arguments, Settings& settings) {
+  return ParseToolFlags(arguments, Flags(settings));
+}
+
+TEST(ToolFlagsTest, AllSpellings) {
+  Settings settings;
+  EXPECT_EQ(Parse({"--the_path=a=b", "--count", "7", "--fast"}, settings).value(), Action::kRun);
+  EXPECT_EQ(settings.path, "a=b");
+  EXPECT_EQ(settings.count, 7);
+  EXPECT_TRUE(settings.fast);
+  ASSERT_TRUE(Parse({"--ratio=2.5e-1", "--mean", "-1,2", "--weights_format=nchw"}, settings).ok());
+  EXPECT_EQ(settings.ratio, 0.25);
+  EXPECT_EQ(settings.mean, (std::vector<double>{-1, 2}));
+  EXPECT_EQ(settings.format, "NCHW");
+  ASSERT_TRUE(Parse({"--fast", "no", "--the-path", "x", "--the-path=y"}, settings).ok());
+  EXPECT_FALSE(settings.fast);
+  EXPECT_EQ(settings.path, "y");
+  ASSERT_TRUE(Parse({"--fast", "--nofast"}, settings).ok());
+  EXPECT_FALSE(settings.fast);
+}
+
+TEST(ToolFlagsTest, WhatIsNotRunSetsNothing) {
+  Settings settings;
+  EXPECT_EQ(Parse({"--count=7", "--help", "--nonsense"}, settings).value(), Action::kHelp);
+  EXPECT_EQ(Parse({"--count=7", "-h"}, settings).value(), Action::kHelp);
+  EXPECT_FALSE(Parse({"--count=7", "--ratio=x"}, settings).ok());
+  EXPECT_EQ(settings.count, 3);
+  std::string model;
+  const OptionSpec flags[] = {LikeLauncher("model", &model)};
+  EXPECT_EQ(ParseToolFlags(Arguments{"--model", "list"}, flags).value(), Action::kListModels);
+  EXPECT_EQ(model, "");
+}
+
+TEST(ToolFlagsTest, MistakesAreUsageErrors) {
+  const auto error = [](const Arguments& arguments) {
+    Settings settings;
+    const absl::Status status = Parse(arguments, settings).status();
+    EXPECT_EQ(ExitCodeOf(status), kExitUsage);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(error({"--cuont=1"}),
+            "--cuont: no such option; did you mean --count? (--help lists all)");
+  EXPECT_EQ(error({"--the_pth=x"}),
+            "--the-pth: no such option; did you mean --the-path? (--help lists all)");
+  EXPECT_EQ(error({"--zebra"}), "--zebra: no such option (--help lists all)");
+  EXPECT_EQ(error({"--count=0"}), "--count=0: must be a whole number >= 1 and <= 1000000000");
+  for (const std::string ratio : {"-0.5", "nan", "inf", "1.x", ""}) {
+    EXPECT_EQ(error({"--ratio=" + ratio}), "--ratio=" + ratio + ": must be a real number >= 0");
+  }
+  EXPECT_EQ(error({"--fast=perhaps"}),
+            "--fast=perhaps: must be true, 1, yes, y, t, on or false, 0, no, n, f, off");
+  EXPECT_EQ(error({"--the-path"}), "--the-path: needs a value: a text");
+  EXPECT_EQ(error({"--the-path", "--fast"}), "--the-path: needs a value: a text");
+  EXPECT_EQ(error({"--weights-format=NWHC"}).substr(0, 50),
+            "--weights-format=NWHC: unknown word \"NWHC\"; must b");
+  EXPECT_EQ(error({"--help=ratio"}), "--help=ratio: has no topics; write --help");
+  for (const std::string argument : {"file", "", "-x", "-"}) {
+    EXPECT_EQ(error({argument}),
+              "argument \"" + argument + "\": is no option; write --name=value (--help lists all)");
+  }
+}
+
+TEST(ToolFlagsTest, OtherArgumentsAreGivenBack) {
+  Settings settings;
+  Arguments others;
+  const Arguments arguments = {"a", "--fast",  "on", "b",  "-",         "--fast",
+                               "c", "--count", "7",  "--", "--count=8", "-h"};
+  ASSERT_TRUE(ParseToolFlags(arguments, Flags(settings), &others).ok());
+  EXPECT_EQ(others, (Arguments{"a", "b", "-", "c", "--count=8", "-h"}));
+  EXPECT_EQ(settings.count, 7);
+  EXPECT_TRUE(settings.fast);
+  EXPECT_EQ(ParseToolFlags(Arguments{"-v"}, Flags(settings), &others).status().message(),
+            "argument \"-v\": is no option; write --name=value, or -- before names that begin "
+            "with - (--help lists all)");
+}
+
+TEST(ToolFlagsTest, HelpNamesEveryFlagAndItsDefault) {
+  Settings settings;
+  const std::vector<OptionSpec> flags = Flags(settings);
+  EXPECT_EQ(ToolHelp("Counts.", std::span(flags).subspan(1)),
+            "Counts.\n\n"
+            "  --fast                             hurry [False]\n"
+            "  --count=N                          how many [3]\n"
+            "  --ratio=X                          of what there is [0.5]\n"
+            "  --mean=X,...                       per channel\n"
+            "  --weights-format=auto|NHWC|NCHW    of the file [NHWC]\n");
+}
+
+}  // namespace
+}  // namespace dtnn
