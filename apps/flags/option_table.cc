@@ -11,7 +11,7 @@ using enum OptionType;
 
 constexpr Range kAny = {};
 // Real numbers beyond this are infinite in float32, or become so soon.
-constexpr double kLargest = 1e30, kSmallest = 1e-30;
+constexpr double kLargest = 1e38, kSmallest = 1e-30;
 constexpr Range kAnyReal = {.low = -kLargest, .high = kLargest};
 constexpr Range kNotZero = {.low = -kLargest, .high = kLargest, .hole = kSmallest};
 constexpr Range kAtLeast0 = {.low = 0, .high = kLargest};
@@ -24,7 +24,6 @@ constexpr Range kInside01 = {.low = 0, .high = 1, .low_open = true, .high_open =
 constexpr Range kAnyCount = {.low = -1e9, .high = 1e9};
 constexpr Range kSamples = {.low = 1, .high = 1e8};
 constexpr Range kRepeats = {.low = 0, .high = 1000};
-constexpr Range kClasses = {.low = 1, .high = 1e7};
 constexpr Range kThreads = {.low = 0, .high = 1024};
 constexpr Range kMegabytes = {.low = 0, .high = 1e6, .low_open = true};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
@@ -179,7 +178,7 @@ constexpr OptionSpec kTable[] = {
     Now("synthetic-input-shape", kDataset, kInts, &O::synthetic_input_shape,
         "channels,height,width of a synthetic sample", kSideRange),
     Now("synthetic-output-shape", kDataset, kInts, &O::synthetic_output_shape,
-        "classes of synthetic data", kClasses),
+        "classes of synthetic data", kCountFrom1),
     Now("synthetic-pattern", kDataset, kWord, &O::synthetic_pattern,
         "what synthetic samples hold; classes: something to learn", "zeros,classes"),
     Now("dataset-percentage", kDataset, kReal, &O::dataset_percentage,

@@ -60,7 +60,7 @@ TEST(ValueTest, RealNumbersAreFiniteAndReadCompletely) {
   EXPECT_EQ(Canonical("steps-per-epoch", "-0"), "0");
   EXPECT_EQ(
       Canonical("learning-rate", "1e400"),
-      "error: too large or too small for a real number; must be a real number > 0 and <= 1e+30");
+      "error: too large or too small for a real number; must be a real number > 0 and <= 1e+38");
   for (const char* text : {"", "nan", "inf", "-inf", "infinity", "1e", "0.1.2", "0x1p3", "1,5"}) {
     EXPECT_TRUE(Fails("learning-rate", text)) << text;
   }
@@ -83,7 +83,7 @@ TEST(ValueTest, SomeRangesHaveAHoleAroundZero) {
     EXPECT_FALSE(Fails("normalize-scale", text)) << text;
   }
   EXPECT_EQ(Canonical("normalize-scale", "0"),
-            "error: must be a real number >= -1e+30 and <= 1e+30, not within 1e-30 of 0");
+            "error: must be a real number >= -1e+38 and <= 1e+38, not within 1e-30 of 0");
   EXPECT_TRUE(Fails("normalize-scale", "-1e-31"));
 }
 
