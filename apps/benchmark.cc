@@ -18,7 +18,6 @@
 #include "apps/name_lists.h"
 #include "apps/paths.h"
 #include "apps/run_program.h"
-#include "apps/thread_waiting.h"
 #include "comm/launch_place.h"
 #include "tensor/status_macros.h"
 
@@ -87,7 +86,6 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments,
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  dtnn::LetWaitingThreadsSleep(argv);
   const dtnn::LaunchPlace place = dtnn::FindLaunchPlace();
   return dtnn::RunProgram(dtnn::kProgram, argc, argv, "smaller numbers need less",
                           [&](const std::vector<std::string>& arguments) {

@@ -1,77 +1,93 @@
 #include "tensor/parallel_for.h"
 
-#include <omp.h>
-
 #include <algorithm>
+#include <cstdlib>
 
-#ifdef __SANITIZE_THREAD__
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-#define DTNN_UNSEEN_BY_TSAN __attribute__((no_sanitize_thread))
-#else
-#define DTNN_UNSEEN_BY_TSAN
-#endif
+#include "tensor/processors.h"
+#include "tensor/thread_team.h"
 
 namespace dtnn {
 namespace {
 
-// GCC's OpenMP runtime is not built for ThreadSanitizer, which therefore knows nothing of the order
-// that the start and the end of a parallel region impose, and must be told: what comes before
-// Release(p) in one thread comes before what follows Acquire(p) in another.
-#ifdef __SANITIZE_THREAD__
-void Acquire(void* place) { __tsan_acquire(place); }
-void Release(void* place) { __tsan_release(place); }
-#else
-void Acquire(void*) {}
-void Release(void*) {}
-#endif
-
-// More than any machine's processors: a slip in OMP_NUM_THREADS must not exhaust the stack, on
-// which OpenMP keeps its list of threads.
+// More than any machine's processors: a slip in OMP_NUM_THREADS must not exhaust memory.
 constexpr int kMaxThreads = 1024;
+// Chunks per thread. One worker without a processor holds up at most one of its own; each costs a
+// call and an atomic addition.
+constexpr int kChunks = 4;
+
+thread_local int threads_set = 0;   // 0: not set
+thread_local bool in_loop = false;  // runs a body beside others
+
+ThreadTeam& Team() {
+  thread_local ThreadTeam team;
+  return team;
+}
+
+// Runs body(thread, share, chunk) on the calling thread's team, with NumThreads() 1 inside.
+void RunOnTeam(int threads, int chunks, absl::FunctionRef<void(int, int, int)> body) {
+  Team().Run(threads, chunks, [&](int thread, int share, int chunk) {
+    in_loop = true;
+    body(thread, share, chunk);
+    in_loop = false;
+  });
+}
+
+// [0, count) in `parts` nearly equal contiguous parts: where part `index` begins.
+int64_t PartBegin(int64_t count, int64_t parts, int64_t index) {
+  return count / parts * index + std::min(count % parts, index);
+}
 
 }  // namespace
 
-int NumThreads() { return omp_in_parallel() ? 1 : std::min(omp_get_max_threads(), kMaxThreads); }
+int DefaultThreads(const char* omp_num_threads, int processors) {
+  const long wanted = omp_num_threads == nullptr ? 0 : std::strtol(omp_num_threads, nullptr, 10);
+  return int(std::clamp<long>(wanted > 0 ? wanted : processors, 1, kMaxThreads));
+}
 
-void SetNumThreads(int threads) { omp_set_num_threads(std::clamp(threads, 1, kMaxThreads)); }
+int NumThreads() {
+  if (in_loop) return 1;
+  if (threads_set > 0) return threads_set;
+  static const int threads = DefaultThreads(std::getenv("OMP_NUM_THREADS"), ProcessorsOf(0));
+  return threads;
+}
 
-DTNN_UNSEEN_BY_TSAN void ParallelThreads(int threads, absl::FunctionRef<void(int)> body) {
-  threads = std::min(threads, NumThreads());
+void SetNumThreads(int threads) { threads_set = std::clamp(threads, 1, kMaxThreads); }
+
+void ParallelForWithScratch(int64_t count, int64_t grain, int threads,
+                            absl::FunctionRef<void(int, int64_t, int64_t)> body) {
+  if (count <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  // A short last grain joins the count of those to share out, but earns no thread of its own.
+  threads = int(std::min<int64_t>(std::min(threads, NumThreads()), count / grain));
   if (threads <= 1) {
-    body(0);
+    body(0, 0, count);
     return;
   }
-  char start, end;  // only their addresses matter
-  Release(&start);
-#pragma omp parallel num_threads(threads)
-  {
-    Acquire(&start);
-    // The team may be smaller than asked for (OMP_THREAD_LIMIT, OMP_DYNAMIC); no part may be lost.
-    for (int t = omp_get_thread_num(); t < threads; t += omp_get_num_threads()) body(t);
-    Release(&end);
-  }
-  Acquire(&end);
+  const int64_t grains = count / grain + (count % grain != 0);
+  const int chunks = int(std::min<int64_t>(kChunks, grains / threads));
+  RunOnTeam(threads, chunks, [&](int thread, int share, int chunk) {
+    const int64_t first = PartBegin(grains, threads, share);
+    const int64_t size = PartBegin(grains, threads, share + 1) - first;
+    const int64_t from = first + PartBegin(size, chunks, chunk);
+    const int64_t to = first + PartBegin(size, chunks, chunk + 1);
+    body(thread, from * grain, to == grains ? count : to * grain);
+  });
 }
 
 void ParallelFor(int64_t begin, int64_t end, int64_t grain,
                  absl::FunctionRef<void(int64_t, int64_t)> body) {
-  const int64_t count = end - begin;
-  if (count <= 0) return;
-  grain = std::max<int64_t>(grain, 1);
-  // A short last grain joins the count of those to share out, but earns no thread of its own.
-  const int threads = int(std::min<int64_t>(NumThreads(), count / grain));
-  if (threads <= 1) {
-    body(begin, end);
+  ParallelForWithScratch(end - begin, grain, NumThreads(), [&](int, int64_t first, int64_t last) {
+    body(begin + first, begin + last);
+  });
+}
+
+void ParallelThreads(int parts, absl::FunctionRef<void(int)> body) {
+  parts = std::min(parts, NumThreads());
+  if (parts <= 1) {
+    body(0);
     return;
   }
-  const int64_t grains = count / grain + (count % grain != 0);
-  const int64_t each = grains / threads, more = grains % threads;
-  ParallelThreads(threads, [&](int thread) {
-    const int64_t first = each * thread + std::min<int64_t>(thread, more);
-    const int64_t last = first + each + (thread < more);
-    body(begin + first * grain, last == grains ? end : begin + last * grain);
-  });
+  RunOnTeam(parts, 1, [&](int, int part, int) { body(part); });
 }
 
 }  // namespace dtnn

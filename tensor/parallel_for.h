@@ -1,11 +1,16 @@
-// The one owner of threads: everything that runs on several cores does so through ParallelFor (or
-// hands the same threads to BLIS).
+// The one owner of threads that compute: everything that runs on several cores does so through
+// these loops.
 //
-// The threads are OpenMP's; OMP_NUM_THREADS is respected. Calls do not nest: inside a body that
-// runs beside others NumThreads() is 1 and a further ParallelFor runs serially, so no library can
-// oversubscribe the machine. (A range too short to share runs on the calling thread alone; its body
-// may use the threads for loops of its own.) Each program thread that calls it (a rank of an
-// in-process communicator) has a setting of its own.
+// Each program thread that calls them (a rank of an in-process communicator, say) has a team of its
+// own and a number of threads of its own. Calls do not nest: inside a body that runs beside others
+// NumThreads() is 1 and a further loop runs serially, so no library can oversubscribe the machine.
+// (A loop too short to share runs on the calling thread alone; its body may use the threads for
+// loops of its own.)
+//
+// Work is divided into a few chunks per thread, and a thread that is done takes chunks of others:
+// on a machine that other programs use too, nobody waits for a thread that has no processor. Which
+// thread runs a chunk, and how many chunks there are, is thus not determined: a body whose result
+// must be may write only to places named by the index.
 
 #ifndef DTNN_TENSOR_PARALLEL_FOR_H_
 #define DTNN_TENSOR_PARALLEL_FOR_H_
@@ -16,22 +21,31 @@
 
 namespace dtnn {
 
-// Threads that the next ParallelFor of this thread may use; at least 1.
+// Threads that the next loop of this thread may use; at least 1. Unless set: DefaultThreads of the
+// environment variable OMP_NUM_THREADS, which other numerical programs follow too, and of the
+// processors that the process may run on.
 int NumThreads();
 // Sets it for the calling thread.
 void SetNumThreads(int threads);
 
-// Splits [begin, end) into at most NumThreads() contiguous ranges, each a multiple of `grain` but
-// for the last, and calls body(range_begin, range_end) on each, one per thread; returns when all
-// are done. A range shorter than two grains runs on the calling thread. The split depends on the
-// number of threads: a body whose result must not may write only to places named by the index.
+// The first number in `omp_num_threads`; `processors` where that is null or no positive number.
+int DefaultThreads(const char* omp_num_threads, int processors);
+
+// Splits [begin, end) into contiguous ranges, each a multiple of `grain` but for the last, calls
+// body(range_begin, range_end) on each, and returns when all are done. A range shorter than two
+// grains runs on the calling thread.
 void ParallelFor(int64_t begin, int64_t end, int64_t grain,
                  absl::FunctionRef<void(int64_t, int64_t)> body);
 
-// Calls body(thread) once for each thread = 0 .. min(threads, NumThreads()) - 1, each on a thread
-// of its own where OpenMP grants as many. For kernels that divide their work themselves and keep
-// scratch memory per thread: they ask NumThreads() first, and no body may wait for another.
-void ParallelThreads(int threads, absl::FunctionRef<void(int)> body);
+// The same for [0, count) on at most `threads` threads, for bodies with scratch memory per thread:
+// body(thread, range_begin, range_end), where calls with the same thread = 0 .. threads - 1 do not
+// overlap.
+void ParallelForWithScratch(int64_t count, int64_t grain, int threads,
+                            absl::FunctionRef<void(int, int64_t, int64_t)> body);
+
+// Calls body(part) once for each part = 0 .. min(parts, NumThreads()) - 1, each on a thread of its
+// own where the machine has one to spare. No body may wait for another.
+void ParallelThreads(int parts, absl::FunctionRef<void(int)> body);
 
 }  // namespace dtnn
 

@@ -11,7 +11,6 @@
 #include "apps/paths.h"
 #include "apps/predict/run.h"
 #include "apps/run_program.h"
-#include "apps/thread_waiting.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -119,6 +118,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  dtnn::LetWaitingThreadsSleep(argv);
   return dtnn::RunProgram("predict", argc, argv, "a smaller --batch-size needs less", dtnn::Run);
 }

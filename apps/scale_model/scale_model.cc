@@ -15,7 +15,6 @@
 #include "apps/ranks/rank_process.h"
 #include "apps/run_program.h"
 #include "apps/scale_model/run.h"
-#include "apps/thread_waiting.h"
 #include "comm/launch_place.h"
 #include "tensor/status_macros.h"
 
@@ -146,7 +145,6 @@ absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& p
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  dtnn::LetWaitingThreadsSleep(argv);
   return dtnn::RunProgram("scale_model", argc, argv, "a smaller --batch-size needs less",
                           [](const std::vector<std::string>& arguments) {
                             return dtnn::Run(arguments, dtnn::FindLaunchPlace());

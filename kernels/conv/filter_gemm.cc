@@ -94,10 +94,8 @@ void FilterGemm<T>::Run(Pixels<const T> x, Pixels<const T> dy, int64_t images, b
                         std::byte* scratch) const {
   const Job job{x, dy, images * gather_.out_pixels(), start, gradient, DivideShared(shared)};
   const int64_t items = parts_ * rows();
-  threads = int(std::min<int64_t>(std::min(threads, NumThreads()), items));
-  ParallelThreads(threads, [&](int thread) {
+  ParallelForWithScratch(items, 1, threads, [&](int thread, int64_t begin, int64_t end) {
     const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
-    const int64_t begin = items * thread / threads, end = items * (thread + 1) / threads;
     for (int64_t item = begin; item < end;) {
       const int64_t first = item % rows(), last = std::min(rows(), first + (end - item));
       SumRows(job, item / rows(), first, last, mine);

@@ -131,10 +131,9 @@ void GatherGemm<T>::Run(Pixels<const T> in, int64_t images, const T* packed,
   const int64_t groups =
       job.tiles >= 2 * threads ? 1 : std::min<int64_t>(panels(), CeilDiv(2 * threads, job.tiles));
   const int64_t items = groups * job.tiles;
-  threads = int(std::min<int64_t>(threads, items));
-  ParallelThreads(threads, [&](int thread) {
+  const int64_t grain = std::clamp<int64_t>(items / threads, 1, block_);
+  ParallelForWithScratch(items, grain, threads, [&](int thread, int64_t begin, int64_t end) {
     const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
-    const int64_t begin = items * thread / threads, end = items * (thread + 1) / threads;
     for (int64_t item = begin; item < end;) {
       const int64_t group = item / job.tiles, first = item % job.tiles;
       const int64_t last = std::min(job.tiles, first + (end - item));

@@ -158,13 +158,11 @@ void Planar<T>::Multiply(ImageBatch<const T> in, int64_t images, const T* packed
                          const T* bias, ImageBatch<const T> addend, bool relu, ImageBatch<T> out,
                          int threads, std::byte* scratch) const {
   const int64_t items = images * strips();
-  threads = int(std::min<int64_t>(std::min(threads, NumThreads()), std::max<int64_t>(items, 1)));
   const bool relu_later = relu && addend.data != nullptr;
-  ParallelThreads(threads, [&](int thread) {
+  ParallelForWithScratch(items, 1, threads, [&](int thread, int64_t begin, int64_t end) {
     const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
     Zero(mine.in, mine.in_size);
-    const int64_t end = items * (thread + 1) / threads;
-    for (int64_t item = items * thread / threads; item < end; ++item) {
+    for (int64_t item = begin; item < end; ++item) {
       const int64_t image = item / strips(), first = item % strips() * strip_;
       const int64_t rows = std::min(strip_, out_height_ - first);
       FillPlanes(in, image, first, rows, mine.in);
@@ -244,12 +242,11 @@ void Planar<T>::Correlate(ImageBatch<const T> x, ImageBatch<const T> dy, int64_t
   const int64_t bias_size = padded_columns_ * kernels_.lanes;
   T* sums = reinterpret_cast<T*>(shared);
   T* bias_sums = sums + kParts * size;
-  threads = std::min({threads, NumThreads(), int(kParts)});
-  ParallelThreads(threads, [&](int thread) {
+  ParallelForWithScratch(kParts, 1, threads, [&](int thread, int64_t begin, int64_t end) {
     const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
     Zero(mine.in, mine.in_size);
     Zero(mine.out, padded_columns_ * out_plane_);
-    for (int64_t part = kParts * thread / threads; part < kParts * (thread + 1) / threads; ++part) {
+    for (int64_t part = begin; part < end; ++part) {
       T* part_sums = sums + part * size;
       T* part_bias = bias_sums + part * bias_size;
       Zero(part_sums, size);

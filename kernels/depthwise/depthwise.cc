@@ -159,11 +159,8 @@ class Depthwise : public Conv2d {
   // Divides [0, units) among the threads that have scratch memory.
   template <typename F>
   void ForEachUnit(int64_t units, const F& body) const {
-    const int64_t threads = std::min<int64_t>(std::min(threads_, NumThreads()), units);
-    ParallelThreads(int(threads), [&](int thread) {
-      for (int64_t unit = thread * units / threads; unit < (thread + 1) * units / threads; ++unit) {
-        body(thread, unit);
-      }
+    ParallelForWithScratch(units, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; ++unit) body(thread, unit);
     });
   }
 
