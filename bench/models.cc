@@ -106,7 +106,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .words = "NHWC,NCHW",
        .field = &options.format},
       {.name = "json",
-       .type = kText,
+       .type = kPath,
        .help = "file to append JSON lines to",
        .field = &options.json},
   };

@@ -30,11 +30,11 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   using enum OptionType;
   const OptionSpec flags[] = {
       {.name = "input",
-       .type = kText,
+       .type = kPath,
        .help = "folder of the TFRecord files or archives",
        .field = &options.input},
       {.name = "output",
-       .type = kText,
+       .type = kPath,
        .help = "folder of the .npz files; made where it is missing",
        .field = &options.output},
       {.name = "part",

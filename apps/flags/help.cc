@@ -47,7 +47,9 @@ std::string Placeholder(const OptionSpec& spec) {
     case OptionType::kReal:
       return "=X";
     case OptionType::kText:
-      return spec.name.find("path") != std::string_view::npos ? "=PATH" : "=NAME";
+      return "=NAME";
+    case OptionType::kPath:
+      return "=PATH";
     case OptionType::kInts:
       return "=N,...";
     case OptionType::kReals:

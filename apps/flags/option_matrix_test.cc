@@ -29,6 +29,7 @@ std::string GoodValue(const OptionSpec& spec) {
     case OptionType::kReals:
       return "0.625";
     case OptionType::kText:
+    case OptionType::kPath:
       return "some/text";
     case OptionType::kMetric:
       return "val_f1_score";
@@ -61,6 +62,9 @@ std::vector<std::string> BadValues(const OptionSpec& spec) {
     case OptionType::kWords:
     case OptionType::kMetric:
       bad = {"nonsense"};
+      break;
+    case OptionType::kPath:
+      bad = {""};
       break;
     case OptionType::kText:
       break;

@@ -41,7 +41,8 @@ enum class OptionType : uint8_t {
   kBool,    // --flag, --noflag, --flag=yes
   kInt,     // 64-bit whole number in `range`
   kReal,    // finite number in `range`
-  kText,    // anything: names, paths
+  kText,    // anything: names
+  kPath,    // of a file or folder: anything but nothing
   kWord,    // one of `words`, any case; those that begin with False,True make it a switch too
   kWords,   // comma list of `words`, any case
   kInts,    // comma list of whole numbers in `range`, at least one

@@ -233,6 +233,10 @@ absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) 
       DTNN_ASSIGN_OR_RETURN(const double value, ParseReal(spec, text));
       return Value(value);
     }
+    case OptionType::kPath:
+      // A shell's variable that is not set, more likely than a wish for none.
+      if (text.empty()) return UsageError("is empty; must be " + DescribeAllowed(spec));
+      [[fallthrough]];
     case OptionType::kText:
       if (text.find('\0') != std::string_view::npos) return UsageError("holds a zero byte");
       return Value(std::string(text));
@@ -284,6 +288,8 @@ std::string DescribeAllowed(const OptionSpec& spec) {
       return "a comma list of real numbers" + bounds();
     case OptionType::kText:
       return "a text";
+    case OptionType::kPath:
+      return absl::StrCat("the name of a file or folder", TakesNone(spec) ? ", or None" : "");
     case OptionType::kWords:
       return "a comma list of: " + words();
     case OptionType::kMetric:

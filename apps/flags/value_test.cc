@@ -139,8 +139,16 @@ TEST(ValueTest, NoneIsForOptionsWhoseDefaultItIs) {
   EXPECT_EQ(Canonical("model", "none"), "None");
   EXPECT_EQ(Canonical("use-mpi-buffers", "None"), "None");
   EXPECT_EQ(Canonical("encryption", ""), "None");
+  EXPECT_EQ(Canonical("checkpoint-dir", "None"), "None");
   EXPECT_TRUE(Fails("num-epochs", "None"));
   EXPECT_TRUE(Fails("batch-size", ""));
+}
+
+TEST(ValueTest, APathIsNotEmpty) {
+  const absl::Status status = ParseValue(*FindOption("checkpoint-dir"), "").status();
+  EXPECT_EQ(std::string(status.message()),
+            "is empty; must be the name of a file or folder, or None");
+  EXPECT_EQ(Canonical("model", ""), "None");
 }
 
 TEST(ValueTest, TextsHoldNoZeroByte) {

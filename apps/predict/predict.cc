@@ -49,7 +49,7 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
        .range = kSideRange,
        .field = &options.input_shape},
       {.name = "class-names",
-       .type = kText,
+       .type = kPath,
        .help = "file of a name per line, or folder of a data set",
        .field = &options.class_names},
       {.name = "crop",

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "apps/flags/option_table.h"
 #include "apps/paths.h"
 
 namespace dtnn {
@@ -21,13 +23,13 @@ void MakeOwn(std::string& path, bool is_file, int rank) {
 
 }  // namespace
 
-std::span<std::string Options::*const> PathOptions() {
-  static constexpr std::string Options::*kPaths[] = {
-      &Options::dataset_path,      &Options::dataset_train_path,
-      &Options::dataset_test_path, &Options::weights_and_bias_filename,
-      &Options::history_file,      &Options::checkpoint_dir,
-      &Options::model_dir};
-  return kPaths;
+std::vector<std::string Options::*> PathOptions() {
+  std::vector<std::string Options::*> paths;
+  for (const OptionSpec& spec : OptionTable()) {
+    if (spec.type != OptionType::kPath) continue;
+    paths.push_back(std::get<std::string Options::*>(spec.field));
+  }
+  return paths;
 }
 
 bool OwnCheckpoints(const Options& options) {
