@@ -25,6 +25,7 @@
 #include "apps/ranks/rank_options.h"
 #include "apps/ranks/rank_report.h"
 #include "apps/ranks/ranks.h"
+#include "apps/run_memory.h"
 #include "apps/stop_on_signal.h"
 #include "apps/verbose.h"
 #include "comm/gather_values.h"
@@ -43,6 +44,7 @@
 #include "models/weights.h"
 #include "models/zoo/zoo.h"
 #include "tensor/array_file.h"
+#include "tensor/available_memory.h"
 #include "tensor/counted.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
@@ -68,6 +70,7 @@ class BenchmarkRun {
 
   absl::Status Run() {
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, Allocate()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, CompareWithRankZero()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, CheckPlace()));
@@ -148,6 +151,28 @@ class BenchmarkRun {
     TellMore(DescribeLoaders(*dataset, loaders_));
     const std::string odd = DescribeLargeBatch(options_, loaders_);
     if (!odd.empty()) Warn(odd);
+    return CheckMemoryOfRun();
+  }
+
+  // Before any rank takes memory that another still counts as left.
+  absl::Status CheckMemoryOfRun() {
+    if (options_.force || !context_->device().is_cpu()) return absl::OkStatus();
+    RunBatches batches;
+    if (loaders_.training != nullptr) batches.training = loaders_.training->max_batch();
+    for (const auto* loader : {&loaders_.validation, &loaders_.test}) {
+      if (*loader == nullptr) continue;
+      batches.testing = std::max(batches.testing, (*loader)->max_batch());
+    }
+    DTNN_ASSIGN_OR_RETURN(
+        const RunMemory memory,
+        MeasureMemory(options_, graph_, *figures_.loss,
+                      options_.evaluate_only ? nullptr : optimizer_.get(), *context_, batches));
+    const int ranks_here = communicator_ == nullptr ? 1 : communicator_->place().node_size;
+    return CheckMemory(memory, FindAvailableMemory(), ranks_here);
+  }
+
+  // What is left to go wrong now is memory.
+  absl::Status Allocate() {
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph_, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,

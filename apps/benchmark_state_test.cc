@@ -18,6 +18,7 @@
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/available_memory.h"
 
 namespace dtnn {
 namespace {
@@ -348,6 +349,37 @@ TEST(BenchmarkStateTest, DryRunsTakeNoMemoryOfTheirOwn) {
   EXPECT_THAT(outcome.text, HasSubstr("**** And for testing or validating on such batches:\n"));
   // The parameters alone would be 548 MB, all together hundreds of GB.
   EXPECT_LT(outcome.peak_bytes, int64_t{400} << 20);
+}
+
+// A run that takes several times what there is, of which a sample takes more than 40 MB.
+std::string RunTooLarge() {
+  const std::string batch = std::to_string(FindAvailableMemory().bytes / 10'000'000);
+  return "--model=vgg16_imagenet --dataset=synthetic --synthetic-input-shape=3,224,224 "
+         "--synthetic-output-shape=1000 --validation-split=0 --synthetic-train-samples=" +
+         batch + " --batch-size=" + batch + " --quiet ";
+}
+
+TEST(BenchmarkStateTest, ARunThatTakesMoreMemoryThanThereIsIsRefused) {
+  const Outcome outcome = Launch(RunTooLarge());
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.text, ContainsRegex("^benchmark: training on batches of [0-9]+ samples takes "
+                                          "[0-9.]+ .Bytes of memory \\(.*\\), but .* has [0-9.]+ "
+                                          ".Bytes left; .*--force"));
+  EXPECT_EQ(Lines(outcome.text).size(), 1u);
+}
+
+TEST(BenchmarkStateTest, ForceTriesItAllTheSame) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the address sanitizer takes more addresses than the limit of this test";
+#endif
+  // The limit lets the system refuse what is too much.
+  const Outcome outcome = testing::Launch(
+      "ulimit -v " + std::to_string(FindAvailableMemory().bytes / 1024) + "; " + kProgram,
+      RunTooLarge() + "--force");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("benchmark: "));
+  EXPECT_THAT(outcome.text, HasSubstr("no memory"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("--force tries")));
 }
 
 TEST(BenchmarkStateTest, DryRunsCountATestingPlanWhereThereIsOne) {

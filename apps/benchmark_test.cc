@@ -111,6 +111,8 @@ TEST(BenchmarkTest, FailuresNameWhatIsWrong) {
       {"--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,65536,65536",
        "batches of shape (64, 65536, 65536, 1): no memory for 1099511627776 bytes"},
       {"--model=simplemlp --dataset=synthetic --synthetic-output-shape=1000000000",
+       "training on batches of 64 samples takes "},
+      {"--model=simplemlp --dataset=synthetic --synthetic-output-shape=1000000000 --force",
        "parameters of the model (513002098688): no memory for 2052008394752 bytes"},
       {"--model=simplemlp --dataset=synthetic --synthetic-input-shape=1,8,8 --learning-rate=1e38",
        "lower the learning rate, now 1e+38"},

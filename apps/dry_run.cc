@@ -7,8 +7,8 @@
 #include "apps/make_dataset.h"
 #include "apps/make_training.h"
 #include "apps/memory_table.h"
+#include "apps/run_memory.h"
 #include "kernels/context.h"
-#include "models/plan.h"
 #include "models/table.h"
 #include "models/zoo/zoo.h"
 #include "tensor/counted.h"
@@ -30,30 +30,27 @@ absl::Status DryRun(const Options& options, std::ostream& out) {
     model.classes = size->outputs;
   }
   DTNN_ASSIGN_OR_RETURN(const Graph graph, BuildModel(options.model, model));
-  DTNN_ASSIGN_OR_RETURN(const PlanMemory memory,
-                        Plan::Measure(graph, dtype, *context,
-                                      {.batch = batch,
-                                       .training = !options.evaluate_only,
-                                       .loss = figures.loss.get(),
-                                       .conv_variant = options.conv_variant}));
+  const bool trains = !options.evaluate_only;
+  const bool tests =
+      !trains || options.evaluate || options.test_as_validation || options.validation_split > 0;
+  DTNN_ASSIGN_OR_RETURN(
+      const RunMemory memory,
+      MeasureMemory(options, graph, *figures.loss, trains ? optimizer.get() : nullptr, *context,
+                    {.training = trains ? batch : 0, .testing = tests ? batch : 0}));
   out << "**** " << graph.name() << " model...\n" << FormatTable(graph, dtype, Device::Cpu());
   if (!options.dataset.empty() && !model.sample) {
     out << "**** The files of --dataset=" << options.dataset
         << " say how large samples are; these are the network's own\n";
   }
   out << absl::StrFormat("**** One sample: %d multiply-adds forward\n", graph.multiply_adds());
-  out << absl::StrFormat("**** Memory for %s batches of %s:\n",
-                         options.evaluate_only ? "testing" : "training on",
+  out << absl::StrFormat("**** Memory for %s batches of %s:\n", trains ? "training on" : "testing",
                          Counted(batch, "sample"));
-  out << FormatMemory(graph, dtype, memory, options.evaluate_only ? nullptr : optimizer.get());
-  const bool validates = options.test_as_validation || options.validation_split > 0;
-  if (options.evaluate_only || !(validates || options.evaluate)) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(
-      const PlanMemory testing,
-      Plan::Measure(
-          graph, dtype, *context,
-          {.batch = batch, .loss = figures.loss.get(), .conv_variant = options.conv_variant}));
-  out << "**** And for testing or validating on such batches:\n" << FormatPlanMemory(testing);
+  out << FormatMemory(graph, dtype, trains ? *memory.training : *memory.testing,
+                      trains ? optimizer.get() : nullptr);
+  if (trains && tests) {
+    out << "**** And for testing or validating on such batches:\n"
+        << FormatPlanMemory(*memory.testing);
+  }
   return absl::OkStatus();
 }
 

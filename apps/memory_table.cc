@@ -22,6 +22,13 @@ std::string Format(const Rows& rows) {
 
 }  // namespace
 
+double ParameterBytes(const Graph& graph, DType dtype, const Optimizer* optimizer) {
+  const double element = double(SizeOf(dtype));
+  const double values = double(graph.num_parameters()) * element;
+  if (optimizer == nullptr) return values;
+  return values + double(graph.num_trainable_parameters()) * element * (1 + optimizer->slots());
+}
+
 std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan,
                          const Optimizer* optimizer) {
   const double element = double(SizeOf(dtype));
@@ -38,7 +45,7 @@ std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan
       {"state of layers", double(plan.state)},
       {"shared by the three above", double(plan.arena)},
       {"workspace", double(plan.workspace)},
-      {"all", values + trainable + slots + double(plan.total())},
+      {"all", ParameterBytes(graph, dtype, optimizer) + double(plan.total())},
   };
   if (optimizer != nullptr)
     rows[2].first = absl::StrCat("optimizer (", std::string(optimizer->name()), ")");

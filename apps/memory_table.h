@@ -13,6 +13,10 @@
 
 namespace dtnn {
 
+// Of the parameters, their gradients, and what the optimizer keeps for them. `optimizer`: null for
+// a run that only tests, which has the parameters alone.
+double ParameterBytes(const Graph& graph, DType dtype, const Optimizer* optimizer);
+
 // `optimizer`: null for a run that only tests.
 std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan,
                          const Optimizer* optimizer);

@@ -338,6 +338,8 @@ constexpr OptionSpec kTable[] = {
 
     Now("dry-run", kOther, kBool, &O::dry_run,
         "print the network, its memory and its work; load no data, compute nothing"),
+    Now("force", kOther, kBool, &O::force,
+        "run even if the network takes more memory than there is"),
     Now("quiet", kOther, kBool, &O::quiet, "print results and warnings only"),
     Now("verbose", kOther, kBool, &O::verbose, "print what was chosen and why"),
     Later("cpu-speed", kOther, kReal, "4e12", "flop/s in the cost model", kPositive),

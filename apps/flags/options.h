@@ -145,6 +145,7 @@ struct Options {
 
   // Output.
   bool dry_run = false;
+  bool force = false;  // although memory does not suffice
   bool quiet = false;
   bool verbose = false;
 
