@@ -103,8 +103,38 @@ class JoinedLayoutTest : public ::testing::TestWithParam<TensorFormat> {
       of.joins_channels = type == "ConcatenationBlock";
       if (of.is_view || of.forward_in_place || type == "AdditionBlock") of.backward_in_place = 0;
     }
-    return MakePlanLayout(graph_, traits, std::vector<uint8_t>(traits.size(), 0),
-                          {.batch = 7, .training = training, .loss_takes_logits = false});
+    const PlanLayout layout =
+        MakePlanLayout(graph_, traits, std::vector<uint8_t>(traits.size(), 0),
+                       {.batch = 7, .training = training, .loss_takes_logits = false});
+    ExpectAliveWhereUsed(layout, traits, training);
+    return layout;
+  }
+  // Every value lives at every moment at which an op reads or writes it, so that nothing else has
+  // its memory then.
+  void ExpectAliveWhereUsed(const PlanLayout& layout, const std::vector<LayerOpTraits>& traits,
+                            bool training) const {
+    const int count = int(graph_.nodes().size());
+    for (int i = 1; i < count; ++i) {
+      const std::vector<int>& inputs = graph_.nodes()[size_t(i)].inputs;
+      ExpectAlive(layout, layout.activation[size_t(i)], i);
+      for (const int input : inputs) ExpectAlive(layout, layout.activation[size_t(input)], i);
+      if (!training || !layout.needs_gradient[size_t(i)]) continue;
+      const LayerOpTraits& of = traits[size_t(i)];
+      const int backward = 2 * count - i;
+      ExpectAlive(layout, layout.gradient[size_t(i)], backward);
+      if (of.backward_reads_output) ExpectAlive(layout, layout.activation[size_t(i)], backward);
+      for (const int input : inputs) {
+        ExpectAlive(layout, layout.gradient[size_t(input)], backward);
+        if (of.backward_reads_input)
+          ExpectAlive(layout, layout.activation[size_t(input)], backward);
+      }
+    }
+  }
+  static void ExpectAlive(const PlanLayout& layout, const PlannedValue& value, int moment) {
+    if (value.buffer < 0) return;  // the batch, or not wanted
+    const PlannedBuffer& buffer = layout.buffers[size_t(value.buffer)];
+    EXPECT_LE(buffer.first, moment) << "buffer " << value.buffer;
+    EXPECT_GE(buffer.last, moment) << "buffer " << value.buffer;
   }
   // Every value is the range of channels from `first` on of the buffer of `whole`, of `channels`.
   static void ExpectPart(const std::vector<PlannedValue>& values, int part, int whole,
@@ -149,6 +179,18 @@ TEST_P(JoinedLayoutTest, ADenseBlockLivesInOneBuffer) {
     EXPECT_EQ(layout.accumulate[size_t(whole)], (std::vector<uint8_t>{0, 0}));
     EXPECT_EQ(layout.accumulate[size_t(whole) - 1], std::vector<uint8_t>{1});
   }
+}
+
+TEST_P(JoinedLayoutTest, AnOutputStaysForItsOwnBackwardPass) {
+  GraphBuilder b("joined", GetParam());
+  b.Input({4, 4, 3}).Conv2d(4, {.padding = 1});         // 1
+  b.Add({Conv(4), [](GraphBuilder& p) { p.Tanh(); }});  // 2; 3; 4
+  const PlanLayout layout = Make(b);
+  // The tanh, which does not run in place, reads y while it writes dx.
+  const PlannedBuffer& y = layout.buffers[size_t(layout.activation[3].buffer)];
+  const PlannedBuffer& dx = layout.buffers[size_t(layout.gradient[1].buffer)];
+  EXPECT_NE(layout.activation[3], layout.activation[1]);
+  EXPECT_TRUE(y.offset + y.bytes <= dx.offset || dx.offset + dx.bytes <= y.offset);
 }
 
 TEST_P(JoinedLayoutTest, TheBatchIsCopied) {

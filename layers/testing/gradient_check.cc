@@ -11,6 +11,10 @@
 namespace dtnn::testing {
 namespace {
 
+// What a plan wants of the gradient of an input.
+enum class Wish : uint8_t { kWrite, kAdd, kNothing };
+constexpr int kWishes = 3;
+
 // One bound layer with all the memory that a plan would give it.
 struct Bench {
   std::unique_ptr<DeviceContext> device;
@@ -36,13 +40,19 @@ struct Bench {
     EXPECT_TRUE(status.ok()) << status;
   }
 
-  void Backward(bool accumulate) {
+  void Backward() { Backward(std::vector<Wish>(dx.size(), Wish::kWrite)); }
+
+  void Backward(const std::vector<Wish>& wishes) {
     const std::unique_ptr<bool[]> flags(new bool[dx.size()]);
-    for (size_t i = 0; i < dx.size(); ++i) flags[i] = accumulate;
+    std::vector<Tensor> wanted = dx;
+    for (size_t i = 0; i < dx.size(); ++i) {
+      flags[i] = wishes[i] == Wish::kAdd;
+      if (wishes[i] == Wish::kNothing) wanted[i] = Tensor();
+    }
     const absl::Status status = op->Backward({.inputs = inputs,
                                               .output = output,
                                               .dy = dy,
-                                              .dx = dx,
+                                              .dx = wanted,
                                               .accumulate = {flags.get(), dx.size()},
                                               .parameters = parameters,
                                               .gradients = gradients,
@@ -126,7 +136,7 @@ std::vector<double> Numeric(Bench& bench, const Tensor& tensor) {
 
 ::testing::AssertionResult CheckNumerically(Bench& bench) {
   bench.Forward();
-  bench.Backward(/*accumulate=*/false);
+  bench.Backward();
   std::vector<std::vector<double>> dx, gradients;
   for (const Tensor& tensor : bench.dx) dx.push_back(Values(tensor));
   for (const Tensor& tensor : bench.gradients) gradients.push_back(Values(tensor));
@@ -138,15 +148,11 @@ std::vector<double> Numeric(Bench& bench, const Tensor& tensor) {
     auto result = Close(gradients[p], Numeric(bench, bench.parameters[i].tensor), 1e-6, 1e-6);
     if (!result) return result << " (gradient of parameter " << p << ")";
   }
-  // A second, accumulating pass must double the gradients of the inputs.
-  bench.Forward();
-  bench.Backward(/*accumulate=*/true);
-  for (size_t i = 0; i < dx.size(); ++i) {
-    for (double& value : dx[i]) value *= 2;
-    auto result = Close(Values(bench.dx[i]), dx[i], 1e-12, 1e-12);
-    if (!result) return result << " (accumulated gradient of input " << i << ")";
-  }
   return ::testing::AssertionSuccess();
+}
+
+void Fill(const Tensor& tensor, const std::vector<double>& values) {
+  std::ranges::copy(values, tensor.data<double>());
 }
 
 // What a pass of forward and backward makes.
@@ -162,19 +168,65 @@ Results ResultsOf(const Bench& bench) {
   return results;
 }
 
-void Fill(const Tensor& tensor, const std::vector<double>& values) {
-  std::ranges::copy(values, tensor.data<double>());
-}
-
 void Spoil(const Tensor& tensor) {
   std::fill_n(tensor.data<double>(), tensor.num_elements(), std::nan(""));
+}
+
+// Writes some of the gradients of the inputs, adds to others, and leaves the rest alone.
+::testing::AssertionResult CheckWishes(Bench& bench, const Results& expected,
+                                       const std::vector<Wish>& wishes) {
+  constexpr double kBefore = 0.375;
+  for (const Tensor& dx : bench.dx)
+    Fill(dx, std::vector<double>(size_t(dx.num_elements()), kBefore));
+  bench.Forward();
+  bench.Backward(wishes);
+  const Results results = ResultsOf(bench);
+  for (size_t i = 0; i < expected.gradients.size(); ++i) {
+    const Wish wish = i < wishes.size() ? wishes[i] : Wish::kWrite;  // of parameters
+    std::vector<double> wanted = expected.gradients[i];
+    for (double& value : wanted) {
+      if (wish == Wish::kAdd) value += kBefore;
+      if (wish == Wish::kNothing) value = kBefore;
+    }
+    auto result = Close(results.gradients[i], wanted, 1e-12, 1e-12);
+    if (!result) return result << " (gradient " << i << ")";
+  }
+  return ::testing::AssertionSuccess();
+}
+
+// All combinations of what can be wanted of the inputs.
+::testing::AssertionResult CheckAllWishes(Bench& bench) {
+  bench.Forward();
+  bench.Backward();
+  const Results expected = ResultsOf(bench);
+  const std::vector<double> dy = Values(bench.dy);
+  std::vector<Wish> wishes(bench.dx.size());
+  for (bool more = true; more;) {
+    const bool nothing = std::ranges::count(wishes, Wish::kNothing) == std::ssize(wishes);
+    if (!nothing || !bench.gradients.empty()) {
+      auto result = CheckWishes(bench, expected, wishes);
+      Fill(bench.dy, dy);  // which the op may have overwritten
+      if (!result) {
+        for (const Wish wish : wishes) {
+          result << (wish == Wish::kWrite ? " written" : wish == Wish::kAdd ? " added" : " none");
+        }
+        return result;
+      }
+    }
+    more = false;  // counts on
+    for (size_t i = 0; i < wishes.size() && !more; ++i) {
+      wishes[i] = Wish((int(wishes[i]) + 1) % kWishes);
+      more = wishes[i] != Wish::kWrite;
+    }
+  }
+  return ::testing::AssertionSuccess();
 }
 
 // A plan shares memory as the traits allow; the results must stay the same, bit for bit.
 ::testing::AssertionResult CheckTraits(Bench& bench) {
   const LayerOpTraits traits = bench.op->traits();
   bench.Forward();
-  bench.Backward(/*accumulate=*/false);
+  bench.Backward();
   const Results expected = ResultsOf(bench);
   std::vector<std::vector<double>> inputs;
   for (const Tensor& input : bench.inputs) inputs.push_back(Values(input));
@@ -189,7 +241,7 @@ void Spoil(const Tensor& tensor) {
   if (!traits.backward_reads_output && !(same_memory && traits.backward_reads_input)) {
     Spoil(bench.output);
   }
-  bench.Backward(/*accumulate=*/false);
+  bench.Backward();
   if (ResultsOf(bench).gradients != expected.gradients) {
     return ::testing::AssertionFailure() << "the backward pass reads what traits do not say";
   }
@@ -206,7 +258,7 @@ void Spoil(const Tensor& tensor) {
   if (const int k = traits.backward_in_place; k >= 0) {
     bench.Forward();
     const Tensor dx = std::exchange(bench.dx[k], bench.dy.Reshaped(bench.dx[k].shape()));
-    bench.Backward(/*accumulate=*/false);
+    bench.Backward();
     const bool same = ResultsOf(bench).gradients == expected.gradients;
     Fill(bench.dy, dy);
     bench.dx[k] = dx;
@@ -222,14 +274,15 @@ void Spoil(const Tensor& tensor) {
   absl::StatusOr<Bench> exact = MakeBench(layer, inputs, format, batch, DType::kFloat64, range);
   if (!exact.ok()) return ::testing::AssertionFailure() << exact.status();
   if (auto result = CheckNumerically(*exact); !result) return result << " in float64";
+  if (auto result = CheckAllWishes(*exact); !result) return result;
   if (auto result = CheckTraits(*exact); !result) return result;
 
   absl::StatusOr<Bench> rounded = MakeBench(layer, inputs, format, batch, DType::kFloat32, range);
   if (!rounded.ok()) return ::testing::AssertionFailure() << rounded.status();
   exact->Forward();
-  exact->Backward(false);
+  exact->Backward();
   rounded->Forward();
-  rounded->Backward(false);
+  rounded->Backward();
   for (size_t i = 0; i < inputs.size(); ++i) {
     auto result = Close(Values(rounded->dx[i]), Values(exact->dx[i]), 1e-4, 1e-4);
     if (!result) return result << " (gradient of input " << i << " in float32)";
