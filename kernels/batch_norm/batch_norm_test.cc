@@ -136,6 +136,24 @@ TEST_P(BatchNormTest, OutliersCostFewDigits) {
   }
 }
 
+// Nor does one element of many, wherever it is.
+TEST_P(BatchNormTest, OneOutlierCostsFewDigits) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const Case c = Image(format, 8, 64, 64, 1);
+    for (const size_t place : {size_t{0}, size_t{12345}, size_t{8 * 64 * 64 - 1}}) {
+      Doubles values = Values(RandomTensor(DType::kFloat64, c.shape, 1));
+      values[place] = 1e5;
+      const Tensor x = TensorOf(GetParam(), c.shape, values);
+      BatchNormBench bench = Make(c);
+      Doubles mean, variance;
+      bench.reference.Statistics(Values(x), mean, variance);
+      ASSERT_TRUE(bench.primitive->Statistics(x, bench.statistics, bench.workspace).ok());
+      const double epsilon = GetParam() == DType::kFloat32 ? Epsilon(GetParam()) : 1e-14;
+      EXPECT_TRUE(Close(Values(bench.statistics.variance), variance, 0, 1000 * epsilon)) << place;
+    }
+  }
+}
+
 TEST_P(BatchNormTest, EqualElementsHaveNoVariance) {
   ForEachSimdTarget([&] {
     for (const Case& c : Cases()) {
@@ -191,6 +209,23 @@ TEST_P(BatchNormTest, InferenceRenewsWhatAVersionMakesOld) {
   EXPECT_EQ(infer_with_beta(2, 2), 2);
   EXPECT_EQ(infer_with_beta(3, 0), 3);
   EXPECT_EQ(infer_with_beta(4, 0), 4) << "0 is no version";
+}
+
+TEST_P(BatchNormTest, InferenceLooksAtTheVersionOfEachParameter) {
+  const Case c = Vectors(1, 1);
+  BatchNormBench bench = Make(c);
+  const Tensor x = TensorOf(GetParam(), c.shape, {1}), y = ZeroTensor(GetParam(), c.shape);
+  ParameterView* const views[] = {&bench.parameters.gamma, &bench.parameters.beta,
+                                  &bench.running.mean, &bench.running.variance};
+  for (ParameterView* const view : views) *view = {TensorOf(GetParam(), {1}, {0.5}), 1};
+  double before = 0;
+  for (ParameterView* const view : views) {
+    ASSERT_TRUE(bench.Infer(x, y).ok());
+    before = Values(y)[0];
+    *view = {TensorOf(GetParam(), {1}, {0.25}), 2};
+    ASSERT_TRUE(bench.Infer(x, y).ok());
+    EXPECT_NE(Values(y)[0], before);
+  }
 }
 
 TEST_P(BatchNormTest, ANegativeRunningVarianceCountsAsZero) {

@@ -6,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/conv/conv2d.h"
+#include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
 #include "tools/testing/count_allocations.h"
 #include "tools/testing/tensors.h"
@@ -61,6 +62,26 @@ TEST(Conv2dCallTest, KeepsAPackedFilterOfTheSameVersion) {
   const std::vector<double> expected = Values(y);
   runner.Forward(x, other, y, {}, 5);
   EXPECT_TRUE(Close(Values(y), expected, 0));
+}
+
+// The last batch of an epoch may have fewer pixels than there are partial sums.
+TEST(Conv2dCallTest, GradientOfFewPixelsOfAPrimitiveForMany) {
+  for (const std::string_view variant : Conv2dVariants()) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      Conv2dSpec spec = Small();
+      spec.format = format;
+      spec.batch = 600, spec.height = spec.width = 2;
+      Conv2dRunner runner(spec, variant);
+      spec.batch = 1;
+      const Tensor x = IntegerTensor(spec.dtype, spec.InputShape(), 1);
+      const Tensor dy = IntegerTensor(spec.dtype, spec.OutputShape(), 2);
+      const Tensor dw = ZeroTensor(spec.dtype, spec.FilterShape());
+      const Tensor dbias = ZeroTensor(spec.dtype, {spec.filters});
+      runner.BackwardFilter(x, dy, dw, dbias);
+      EXPECT_EQ(Values(dw), reference::Conv2dBackwardFilter(spec, Values(x), Values(dy)));
+      EXPECT_EQ(Values(dbias), reference::Conv2dBackwardBias(spec, Values(dy)));
+    }
+  }
 }
 
 TEST(Conv2dCallTest, RefusesOperandsThatDoNotFit) {

@@ -67,6 +67,7 @@ std::vector<Conv2dSpec> NastySpecs() {
       spec(2, 9, 10, 7, 32, 3, 1, 1, 1),
       spec(1, 17, 18, 12, 65, 3, 1, 1, 1),
       spec(2, 30, 31, 2, 12, 3, 1, Pair(1, 0), 1),
+      spec(37, 5, 9, 2, 5, 3, 1, 1, 1),  // several strips in each partial sum
   };
 }
 
@@ -174,11 +175,13 @@ TEST_P(Conv2dTest, EveryEpilogueOnPitchedViews) {
   EpilogueOperands operands;
   operands.bias = Integers({spec_.filters}, 12);
   operands.scale = Integers({spec_.filters}, 13);
-  operands.addend = Pitched(Integers(spec_.OutputShape(), 14), spec_.format);
+  const Tensor addend = Integers(spec_.OutputShape(), 14);
   const std::vector<double> sums = reference::Conv2dForward(spec_, Of(x), Of(w));
   for (int parts = 0; parts < 16; ++parts) {
     spec_.epilogue = {(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0, (parts & 8) != 0};
     SCOPED_TRACE(spec_.ToString());
+    // The pitch of the addend may be another than that of y.
+    operands.addend = spec_.epilogue.scale ? addend : Pitched(addend, spec_.format);
     Conv2dRunner runner(spec_, variant_);
     const Tensor y = Pitched(Zeros(spec_.OutputShape()), spec_.format);
     runner.Forward(x, w, y, operands);
@@ -290,6 +293,39 @@ TEST_P(Conv2dTest, RenewsACachedFilterOnlyWithItsVersion) {
   expect(old_w);
   run(w, 0);
   expect(w);
+}
+
+// NCHW images come in chunks, of which the last is smaller, and a partial sum of the filter's
+// gradient has several blocks of pixels.
+TEST(Conv2dLargeTest, ChunksOfImagesAndBlocksOfPixelsAddUp) {
+  for (const std::string_view variant : Conv2dVariants()) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      Conv2dSpec spec;
+      spec.batch = 3, spec.height = 113, spec.width = 112, spec.channels = 3, spec.filters = 33;
+      spec.kernel = Pair(1, 2), spec.format = format;
+      spec.epilogue = {.bias = true, .add = true, .relu = true};
+      SCOPED_TRACE(spec.ToString());
+      const auto integers = [&](const Shape& shape, uint64_t seed) {
+        return IntegerTensor(spec.dtype, shape, seed, 3);
+      };
+      const auto of = [&](const Tensor& tensor) { return Values(tensor, format); };
+      const Tensor x = integers(spec.InputShape(), 1), w = integers(spec.FilterShape(), 2);
+      const Tensor dy = integers(spec.OutputShape(), 3), bias = integers({spec.filters}, 4);
+      const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+      const Tensor dx = ZeroTensor(spec.dtype, spec.InputShape());
+      const Tensor dw = ZeroTensor(spec.dtype, spec.FilterShape());
+      const Tensor dbias = ZeroTensor(spec.dtype, {spec.filters});
+      Conv2dRunner runner(spec, variant);
+      runner.Forward(x, w, y, {.bias = bias, .addend = dy});
+      const std::vector<double> sums = reference::Conv2dForward(spec, of(x), of(w));
+      EXPECT_TRUE(Close(of(y), reference::ApplyEpilogue(spec, sums, of(bias), {}, of(dy)), 0));
+      runner.BackwardData(dy, w, dx);
+      EXPECT_TRUE(Close(of(dx), reference::Conv2dBackwardData(spec, of(dy), of(w)), 0));
+      runner.BackwardFilter(x, dy, dw, dbias);
+      EXPECT_TRUE(Close(of(dw), reference::Conv2dBackwardFilter(spec, of(x), of(dy)), 0));
+      EXPECT_TRUE(Close(of(dbias), reference::Conv2dBackwardBias(spec, of(dy)), 0));
+    }
+  }
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Parameter>& info) {

@@ -104,21 +104,25 @@ TEST_P(GemmTest, MatchesReferenceForEveryTransposeSizeAndPitch) {
 }
 
 TEST_P(GemmTest, EveryEpilogue) {
-  for (int bits = 0; bits < 32; ++bits) {
-    const bool large = bits & 16;  // on several threads
-    const GemmSpec spec = {.m = large ? 150 : 13,
-                           .n = large ? 90 : 35,
-                           .k = large ? 70 : 6,
-                           .epilogue = {.bias = bool(bits & 1),
-                                        .scale = bool(bits & 2),
-                                        .add = bool(bits & 4),
-                                        .relu = bool(bits & 8)}};
-    SCOPED_TRACE(spec.ToString());
-    for (const bool pitched : {false, true}) {
-      const Problem x = MakeProblem(spec, /*integers=*/true, pitched);
-      const std::vector<double> expected = Expected(spec, x);
-      ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
-      ASSERT_TRUE(testing::Close(Values(x.c), expected, 0));
+  // One thread; several, by rows and by columns; several cache blocks of rows and of columns.
+  const int64_t sizes[][3] = {
+      {13, 35, 6}, {150, 90, 70}, {20, 300, 100}, {600, 40, 5}, {3, 2100, 5}};
+  for (const auto& [m, n, k] : sizes) {
+    for (int bits = 0; bits < 16; ++bits) {
+      const GemmSpec spec = {.m = m,
+                             .n = n,
+                             .k = k,
+                             .epilogue = {.bias = bool(bits & 1),
+                                          .scale = bool(bits & 2),
+                                          .add = bool(bits & 4),
+                                          .relu = bool(bits & 8)}};
+      SCOPED_TRACE(spec.ToString());
+      for (const bool pitched : {false, true}) {
+        const Problem x = MakeProblem(spec, /*integers=*/true, pitched);
+        const std::vector<double> expected = Expected(spec, x);
+        ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+        ASSERT_TRUE(testing::Close(Values(x.c), expected, 0));
+      }
     }
   }
 }

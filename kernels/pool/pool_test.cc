@@ -53,6 +53,7 @@ std::vector<PoolSpec> Specs() {
     specs.push_back(Spec({1, 5, width, 2}, 3, 1, 1));
     specs.push_back(Spec({1, 5, width, 2}, 3, 2, 1));
     specs.push_back(Spec({1, 5, width, 2}, {2, 5}, 2, 0));
+    specs.push_back(Spec({1, 5, width, 2}, {3, 5}, 2, {2, 1}));
   }
   for (const int64_t height : {1, 3, 4, 9}) {  // 3x3 with stride 1: tiles of four rows
     for (const int64_t channels : {1, 3, 16, 17}) {

@@ -45,6 +45,14 @@ TEST_P(SumOfSquaresTest, ExactOnIntegersOfEveryLength) {
   });
 }
 
+TEST_P(SumOfSquaresTest, ASmallerArrayMayFollowALargerOne) {
+  const auto sum = *CreateSumOfSquares(*context_, GetParam());
+  for (const int64_t n : {70001, 3, 0, 16385}) {
+    const Tensor x = IntegerTensor(GetParam(), {n}, 1);
+    EXPECT_EQ(*sum->Run(x), Expected(x)) << n;
+  }
+}
+
 TEST_P(SumOfSquaresTest, InAHostLoopAndOnAGpuTheSame) {
   for (const int64_t n : kSizes) {
     const Tensor x = IntegerTensor(GetParam(), {n}, 1);
