@@ -130,6 +130,11 @@ TEST_P(Conv2dLayerTest, ParametersAreCountedAndInitialisedByFans) {
   EXPECT_EQ(parameters[0].initializer.fan_out, 576);
   EXPECT_EQ(parameters[1].name, "biases");
   EXPECT_EQ(parameters[1].shape, Shape{64});
+  // Every output of a depthwise convolution is a sum over its own channel alone.
+  const Conv2dLayer depthwise(0, {.grouping = ConvGrouping::kDepthwise});
+  const auto initializer = depthwise.Parameters({&input, 1}, GetParam())[0].initializer;
+  EXPECT_EQ(initializer.fan_in, 9);
+  EXPECT_EQ(initializer.fan_out, 9);
 }
 
 TEST_P(Conv2dLayerTest, RefusesWhatDoesNotFit) {

@@ -59,5 +59,34 @@ TEST(DropoutLayerTest, MasksDifferBetweenSamplesAndSteps) {
   }
 }
 
+// Nor does a step draw any number of the one before, however few it draws.
+TEST(DropoutLayerTest, StepsOfAnyNumberOfElementsShareNoNumbers) {
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  const Philox random(1, 2);
+  for (const int64_t features : {1, 2, 3, 5, 63}) {
+    const auto op = *DropoutLayer(0.5).Bind({.device = device.get(),
+                                             .batch = 1,
+                                             .training = true,
+                                             .inputs = {Shape{features}},
+                                             .output = Shape{features},
+                                             .random = random});
+    const std::vector<double> ones(size_t(features), 1);
+    const Tensor x = TensorOf(DType::kFloat32, Shape{1, features}, ones);
+    std::vector<double> numbers, stream;
+    for (int64_t step = 0; step < 50; ++step) {
+      const Tensor y = ZeroTensor(DType::kFloat32, x.shape());
+      ASSERT_TRUE(op->Forward({.inputs = {&x, 1}, .output = y, .step = step}).ok());
+      const std::vector<double> values = Values(y);
+      numbers.insert(numbers.end(), values.begin(), values.end());
+      // A step begins with a block of four numbers of its own.
+      const int64_t begin = step * ((features + 3) / 4 * 4);
+      for (int64_t i = begin; i < begin + features; ++i) {
+        stream.push_back(random.Uniform(uint64_t(i)) < 0.5 ? 0 : 2);
+      }
+    }
+    EXPECT_EQ(numbers, stream) << features;
+  }
+}
+
 }  // namespace
 }  // namespace dtnn
