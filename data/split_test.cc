@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -109,6 +111,22 @@ TEST(TakeFractionTest, BelowOneIsARandomSubsetInOrder) {
   // A sorted data set keeps its classes: of each third about a third. Deviation: 6.8.
   const auto third = std::lower_bound(taken.begin(), taken.end(), 1000) - taken.begin();
   EXPECT_NEAR(double(third), 100, 41);
+}
+
+// With one seed for both, what is used must not be what is held out of as many samples.
+TEST(TakeFractionTest, DoesNotDependOnWhatIsHeldOut) {
+  std::vector<int64_t> tens;
+  for (int64_t i = 0; i < 10000; i += 10) tens.push_back(i);
+  for (const std::span<const int64_t> groups :
+       {std::span<const int64_t>(), std::span<const int64_t>(tens)}) {
+    const std::vector<int64_t> held_out = SplitIndices(10000, 0.2, 7, groups).value().validation;
+    const std::vector<int64_t> taken = TakeFraction(AllIndices(10000), 0.2, 7, groups).value();
+    std::vector<int64_t> both;
+    std::set_intersection(held_out.begin(), held_out.end(), taken.begin(), taken.end(),
+                          std::back_inserter(both));
+    // Each is a fifth. Deviation: 16, of whole groups of ten 51.
+    EXPECT_NEAR(double(both.size()), 400, groups.empty() ? 96 : 306);
+  }
 }
 
 TEST(TakeFractionTest, AboveOneTheListComesAgain) {

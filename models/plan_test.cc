@@ -176,6 +176,10 @@ TEST_P(PlanTest, ReluBeforePoolingHasTheSameGradientAndTakesNoMemory) {
                 p.MaxPool2d({.window = 3, .padding = 1});  // windows that overlap
               },
               GraphBuilder::Identity()});
+    b.Conv2d(3, {.kernel = 1});
+    relu(b);  // of which a pooling is not the only reader
+    b.Concat({[](GraphBuilder& p) { p.MaxPool2d({.window = 3, .padding = 1}); },
+              GraphBuilder::Identity()});
     b.Tanh().Flatten().Fc(4).Softmax();
     return *b.Build();
   };

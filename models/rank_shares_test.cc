@@ -28,6 +28,30 @@ TEST(RankSharesTest, OneRankHasWhatItsLoaderHas) {
   EXPECT_EQ(shares.SamplesBefore(5), 23);
 }
 
+// A resumed epoch begins after the samples that were done before.
+TEST(RankSharesTest, SkippedSamplesCountAsDone) {
+  const auto loader = Make(23, {.batch = 5});
+  ASSERT_TRUE(loader->Skip(8).ok());
+  const RankShares shares = RankShares::Of(*loader, nullptr).value();
+  EXPECT_EQ(shares.steps(), 3);
+  const int64_t before[] = {8, 13, 18, 23};
+  for (int64_t step = 0; step <= 3; ++step) EXPECT_EQ(shares.SamplesBefore(step), before[step]);
+  EXPECT_EQ(shares.total(), 23);
+
+  const absl::Status status = RunRanks(2, [](Communicator& communicator) {
+    const int rank = communicator.rank();
+    const auto own = Make(10 + 10 * rank, {.batch = 4});
+    DTNN_RETURN_IF_ERROR(own->Skip(2 + rank));
+    DTNN_ASSIGN_OR_RETURN(const RankShares both, RankShares::Of(*own, &communicator));
+    EXPECT_EQ(both.SamplesBefore(0), 5);
+    EXPECT_EQ(both.SamplesBefore(1), 13);
+    EXPECT_EQ(both.SamplesBefore(2), 10 + 11);
+    EXPECT_EQ(both.total(), 30);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(RankSharesTest, CommonStepsWeighAllRanksAlike) {
   const absl::Status status = RunRanks(3, [](Communicator& communicator) {
     const auto loader = Make(23, {.batch = 2, .rank = communicator.rank(), .ranks = 3});

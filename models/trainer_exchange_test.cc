@@ -306,6 +306,20 @@ TEST(TrainerExchangeTest, AFailureInTheMiddleLeavesTheLastWholeStep) {
   }
 }
 
+// The gradients of the first and of the third batch are exchanged, and models after them.
+TEST(TrainerExchangeTest, ModelsThatCannotBeSynchronisedHaveTakenTheirStep) {
+  const Variant setup = {.reducer = kModes[0], .whole_steps = true, .model_sync = {.frequency = 2}};
+  FailAt(3, setup, [](Rank& rank, const Track& track) {
+    ASSERT_EQ(track.parameters.size(), 2u);
+    EXPECT_FALSE(Bytes(rank.store->values()) == track.parameters[1]);
+    const absl::StatusOr<TrainingState> state = rank.trainer->StateAlone();
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(state->steps_done, 3);
+    EXPECT_EQ(state->step_in_epoch, 3);
+    EXPECT_EQ(state->figure_samples, 3 * kGlobalBatch / 3);
+  });
+}
+
 // What a checkpoint holds.
 struct Saved {
   TrainingState state;
