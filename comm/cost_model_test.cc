@@ -61,6 +61,18 @@ TEST(AllReduceCostTest, FlatAlgorithmsInNodes) {
   }
 }
 
+// All messages of a step wait for the slowest, whose latency or bandwidth may be a node's.
+TEST(AllReduceCostTest, ARingWaitsForMessagesWithinANodeToo) {
+  Cluster cluster = Flat(4);
+  cluster.ranks_per_node = 2;
+  cluster.node = {.latency = 128, .seconds_per_byte = 0.5};
+  EXPECT_EQ(AllReduceCost(kRing, cluster).Seconds(32), 6 * (128 + 8 * 2) + 3 * 8);
+  cluster.node = {.latency = 8, .seconds_per_byte = 4};
+  EXPECT_EQ(AllReduceCost(kRing, cluster).Seconds(32), 6 * (64 + 8 * 4) + 3 * 8);
+  cluster.ranks_per_node = 1;  // no messages within a node
+  EXPECT_EQ(AllReduceCost(kRing, cluster).Seconds(32), AllReduceCost(kRing, Flat(4)).Seconds(32));
+}
+
 TEST(AllReduceCostTest, HalvingDoublingInNodesOfThree) {
   Cluster cluster = Flat(6);
   cluster.ranks_per_node = 3;
@@ -179,6 +191,14 @@ TEST(PredictStepTest, BucketsHideBehindTheBackwardPassAndTheUpdates) {
   step = PredictStep(Profile(), kLayer, false, [](double) { return 1.0; });
   EXPECT_EQ(step.seconds, 6.25);
   EXPECT_EQ(step.exposed_seconds, 0.75);
+}
+
+TEST(PredictStepTest, ABucketIsUpdatedInItsShareOfTheTime) {
+  // Three layers, then one: ends 4.5 and 10; the first is updated in 0.75, the other in 0.25.
+  const StepPrediction step = PredictStep(Profile(), 3 * kLayer, false,
+                                          [](double bytes) { return bytes > kLayer ? 0.5 : 5.5; });
+  EXPECT_EQ(step.seconds, 10.25);
+  EXPECT_EQ(step.exposed_seconds, 4.75);
 }
 
 TEST(PredictStepTest, OneBucketWaitsForTheLastGradient) {
