@@ -21,6 +21,7 @@
 #include "apps/make_training.h"
 #include "apps/memory_table.h"
 #include "apps/parameter_list.h"
+#include "apps/performance_counter.h"
 #include "apps/progress_callback.h"
 #include "apps/ranks/rank_options.h"
 #include "apps/ranks/rank_report.h"
@@ -84,9 +85,10 @@ class BenchmarkRun {
  private:
   absl::Status Work() {
     if (options_.evaluate || options_.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
-    if (options_.evaluate_only) return absl::OkStatus();
-    DTNN_RETURN_IF_ERROR(Train());
-    return options_.evaluate ? Evaluate() : absl::OkStatus();
+    if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
+    if (options_.evaluate && !options_.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
+    Tell(performance_.Report());
+    return absl::OkStatus();
   }
 
   // What --quiet keeps back.
@@ -343,7 +345,7 @@ class BenchmarkRun {
   absl::Status Evaluate() {
     Tell("**** Evaluating on test dataset...\n");
     const Stopwatch watch;
-    Callback* const callbacks[] = {&progress_};
+    Callback* const callbacks[] = {&performance_, &progress_};
     DTNN_ASSIGN_OR_RETURN(const Averages averages, trainer_->Evaluate(*loaders_.test, callbacks));
     const double seconds = watch.seconds();
     if (options_.evaluate_only) {
@@ -354,7 +356,7 @@ class BenchmarkRun {
   }
 
   absl::Status Train() {
-    std::vector<Callback*> callbacks = {&progress_};
+    std::vector<Callback*> callbacks = {&performance_, &progress_};
     if (history_ != nullptr) callbacks.push_back(history_.get());
     callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
@@ -423,6 +425,7 @@ class BenchmarkRun {
   Figures figures_;
   std::shared_ptr<const Optimizer> optimizer_;
   ProgressCallback progress_;
+  PerformanceCounter performance_;
   std::unique_ptr<DeviceContext> context_;
   Graph graph_;
   Loaders loaders_;

@@ -68,11 +68,26 @@ TEST(BenchmarkTest, TrainsAndEvaluates) {
         Launch(std::string(kSmallRun) + "--num-epochs=2 --batch-size=16 --evaluate " + more);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     size_t at = 0;
-    for (const char* text :
-         {"**** Loading synthetic dataset...", "**** simplecnn model...", "Total parameters",
-          "**** Parameters:", "**** Evaluating on test dataset...", "20/20",
-          "test_acc: ", "**** Training...", "Epoch 1/2: 100%", "40/40",
-          "val_acc: ", "Epoch 2/2: 100%", "**** Done...", "Throughput: ", "Testing: 100%"}) {
+    for (const char* text : {"**** Loading synthetic dataset...",
+                             "**** simplecnn model...",
+                             "Total parameters",
+                             "**** Parameters:",
+                             "**** Evaluating on test dataset...",
+                             "20/20",
+                             "test_acc: ",
+                             "**** Training...",
+                             "Epoch 1/2: 100%",
+                             "40/40",
+                             "val_acc: ",
+                             "Epoch 2/2: 100%",
+                             "**** Done...",
+                             "Throughput: ",
+                             "Testing: 100%",
+                             "| Performance counter training report |",
+                             "Training time (from model): ",
+                             "Training mean memory: ",
+                             "| Performance counter testing report |",
+                             "Testing time (from model): "}) {
       at = outcome.text.find(text, at);
       ASSERT_NE(at, std::string::npos) << text << " is missing or out of order in\n"
                                        << outcome.text;
@@ -92,6 +107,8 @@ TEST(BenchmarkTest, EvaluateOnlyDoesNotTrain) {
   const Outcome outcome = Launch(std::string(kSmallRun) + "--evaluate-only");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_NE(outcome.text.find("Testing throughput: "), std::string::npos);
+  EXPECT_NE(outcome.text.find("counter testing report"), std::string::npos);
+  EXPECT_EQ(outcome.text.find("counter training report"), std::string::npos);
   EXPECT_EQ(outcome.text.find("**** Training"), std::string::npos);
 }
 

@@ -9,13 +9,16 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace dtnn {
 namespace {
 
 constexpr int kUsualLine = 110;
-constexpr int kNarrowestBar = 10;
+constexpr int kCommonTerminal = 80;
+// Of the bar: where nothing limits the line, and where the terminal does.
+constexpr int kNarrowestBar = 10, kSmallestBar = 4;
 constexpr double kSecondsBetweenDraws = 0.1;
 
 double SteadySeconds() {
@@ -59,22 +62,61 @@ void AppendBar(double fraction, int columns, bool unicode, std::string& out) {
   }
 }
 
-// What stands right of the bar.
-void AppendNumbers(const ProgressState& state, std::string& out) {
-  AppendFormat(out, " %lld/%lld [", static_cast<long long>(state.done),
-               static_cast<long long>(state.total));
-  AppendDuration(state.elapsed, out);
-  if (state.done > 0 && state.elapsed > 0) {
-    const double rate = state.done / state.elapsed;
-    out += '<';
-    AppendDuration(std::ceil(std::max<int64_t>(state.total - state.done, 0) / rate), out);
-    AppendFormat(out, ", %.2f samples/s", rate);
-  } else {
-    out += "<?, ? samples/s";
+// What a line holds beside description and metrics.
+struct Parts {
+  bool percentage, bar, times, samples, rate;
+};
+
+// From the widest to the narrowest.
+constexpr Parts kLayouts[] = {
+    {.percentage = true, .bar = true, .times = true, .samples = true, .rate = true},
+    {.percentage = true, .bar = true, .times = true, .samples = true, .rate = false},
+    {.percentage = true, .bar = true, .times = true, .samples = false, .rate = false},
+    {.percentage = true, .bar = true, .times = false, .samples = false, .rate = false},
+    {.percentage = true, .bar = false, .times = false, .samples = false, .rate = false},
+    {.percentage = false, .bar = false, .times = false, .samples = false, .rate = false},
+};
+
+// "500/1000 [00:02<00:02, 250.00 samples/s, cce: 0.5000000]", or what is left of that.
+void AppendNumbers(const ProgressState& state, const Parts& parts, std::string& out) {
+  if (parts.samples) {
+    AppendFormat(out, "%lld/%lld ", static_cast<long long>(state.done),
+                 static_cast<long long>(state.total));
   }
-  if (!state.metrics.empty()) out += ", ";
+  if (parts.percentage) out += '[';
+  const size_t begin = out.size();
+  const double rate = state.done > 0 && state.elapsed > 0 ? state.done / state.elapsed : 0;
+  if (parts.times) {
+    AppendDuration(state.elapsed, out);
+    out += '<';
+    if (rate > 0) {
+      AppendDuration(std::ceil(std::max<int64_t>(state.total - state.done, 0) / rate), out);
+    } else {
+      out += '?';
+    }
+  }
+  if (parts.rate && rate > 0) AppendFormat(out, ", %.2f samples/s", rate);
+  if (parts.rate && rate <= 0) out += ", ? samples/s";
+  if (!state.metrics.empty() && out.size() > begin) out += ", ";
   out += state.metrics;
-  out += ']';
+  if (parts.percentage) out += ']';
+}
+
+double Fraction(const ProgressState& state) {
+  return state.total > 0 ? std::clamp(double(state.done) / double(state.total), 0.0, 1.0) : 1.0;
+}
+
+// The line without its bar, which belongs before the byte that is returned.
+size_t AppendText(const ProgressState& state, const Parts& parts, std::string& line) {
+  line += state.description;
+  line += ": ";
+  if (parts.percentage) AppendFormat(line, "%3d%%", static_cast<int>(Fraction(state) * 100));
+  if (parts.bar) line += '|';
+  const size_t bar = line.size();
+  if (parts.bar) line += '|';
+  if (parts.percentage) line += ' ';
+  AppendNumbers(state, parts, line);
+  return bar;
 }
 
 bool LocaleIsUtf8() {
@@ -87,51 +129,59 @@ bool LocaleIsUtf8() {
   return false;
 }
 
-bool ParentShowsTerminal() {
+// The terminal that the parent process writes to; -1: it writes to none.
+int OpenTerminalOfParent() {
   const std::string path = "/proc/" + std::to_string(getppid()) + "/fd/1";
   const int file = open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-  const bool terminal = isatty(file);
-  if (file >= 0) close(file);
-  return terminal;
+  if (file < 0 || isatty(file)) return file;
+  close(file);
+  return -1;
 }
 
 }  // namespace
 
+int TerminalColumns(int terminal) {
+  winsize size = {};
+  const bool known = ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  // A character in the last column would wrap on some terminals.
+  return std::max((known ? size.ws_col : kCommonTerminal) - 1, 1);
+}
+
 Display DetectDisplay(int file_descriptor, bool relayed) {
   Display display;
-  if (relayed && !ParentShowsTerminal()) return display;
   const char* term = std::getenv("TERM");
   if (!isatty(file_descriptor) || !term || std::string_view(term) == "dumb") return display;
+  display.terminal = relayed ? OpenTerminalOfParent() : file_descriptor;
+  if (display.terminal < 0) return display;
   display.live = true;
   display.unicode = LocaleIsUtf8();
-  winsize size = {};
-  if (ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) {
-    // A character in the last column would wrap on some terminals.
-    display.columns = size.ws_col - 1;
-  }
   return display;
 }
 
-void AppendProgress(const ProgressState& state, const Display& display, std::string& line) {
+void AppendProgress(const ProgressState& state, const Display& display, bool cut,
+                    std::string& line) {
   const size_t begin = line.size();
-  const double fraction =
-      state.total > 0 ? std::clamp(double(state.done) / double(state.total), 0.0, 1.0) : 1.0;
-  line += state.description;
-  AppendFormat(line, ": %3d%%|", static_cast<int>(fraction * 100));
-  const size_t bar = line.size();
-  line += '|';
-  AppendNumbers(state, line);
-
-  // The bar takes the columns that the text leaves. It is appended behind the text, then rotated
-  // to its place.
-  const int text_columns = Columns(std::string_view(line).substr(begin));
-  const int wanted = std::max(kUsualLine - text_columns, kNarrowestBar);
-  const size_t text_end = line.size();
-  const int room =
-      std::clamp(display.columns - text_columns, display.live ? 0 : kNarrowestBar, wanted);
-  AppendBar(fraction, room, display.unicode, line);
-  std::rotate(line.begin() + bar, line.begin() + text_end, line.end());
-  if (display.live) Truncate(line, begin, display.columns);
+  size_t bar = begin;
+  int columns = 0;  // of the text
+  const Parts* parts = kLayouts;
+  for (;; ++parts) {
+    line.resize(begin);
+    bar = AppendText(state, *parts, line);
+    columns = Columns(std::string_view(line).substr(begin));
+    const int needed = columns + (parts->bar ? kSmallestBar : 0);
+    if (!display.live || needed <= display.columns || parts + 1 == std::end(kLayouts)) break;
+  }
+  if (parts->bar) {
+    // The bar takes the columns that the text leaves. It is appended after the text, then rotated
+    // to its place.
+    const int wanted = std::max(kUsualLine - columns, kNarrowestBar);
+    const size_t end = line.size();
+    const int room =
+        std::min(std::max(display.columns - columns, display.live ? 0 : kNarrowestBar), wanted);
+    AppendBar(Fraction(state), room, display.unicode, line);
+    std::rotate(line.begin() + bar, line.begin() + end, line.end());
+  }
+  if (display.live && cut) Truncate(line, begin, display.columns);
 }
 
 std::string FormatDuration(double seconds) {
@@ -156,7 +206,7 @@ ProgressBar::ProgressBar(std::string description, int64_t total, const Display& 
   metrics_.reserve(512);
   line_.reserve(1024);
   start_ = advanced_ = drawn_ = clock_();
-  if (display_.live) Draw([](std::string&) {}, display_);
+  if (display_.live) Draw([](std::string&) {}, /*final=*/false);
 }
 
 ProgressBar::~ProgressBar() {
@@ -168,24 +218,24 @@ void ProgressBar::Advance(int64_t samples, Metrics metrics) {
   advanced_ = clock_();
   if (!display_.live || advanced_ - drawn_ < kSecondsBetweenDraws) return;
   drawn_ = advanced_;
-  Draw(metrics, display_);
+  Draw(metrics, /*final=*/false);
 }
 
 void ProgressBar::Finish(Metrics metrics) {
   if (finished_) return;
   finished_ = true;
-  Display final = display_;
-  final.live = false;
-  Draw(metrics, final);
+  Draw(metrics, /*final=*/true);
   out_ << std::endl;
 }
 
-void ProgressBar::Draw(Metrics metrics, const Display& display) {
+void ProgressBar::Draw(Metrics metrics, bool final) {
+  if (display_.terminal >= 0) display_.columns = TerminalColumns(display_.terminal);
   metrics_.clear();
   metrics(metrics_);
   line_.clear();
   if (display_.live) line_ += '\r';
-  AppendProgress({description_, done_, total_, advanced_ - start_, metrics_}, display, line_);
+  AppendProgress({description_, done_, total_, advanced_ - start_, metrics_}, display_,
+                 /*cut=*/!final, line_);
   if (display_.live) line_ += "\x1b[K";  // what a longer line left there
   out_ << line_ << std::flush;
 }

@@ -2,10 +2,12 @@
 //
 //   Epoch 1/5:  42%|█████▃      | 20160/48000 [00:01<00:02, 13911.20 samples/s, cce: 0.9134411]
 //
-// On a terminal it is redrawn in place, at most ten times a second; elsewhere (a file, a pipe) only
-// the final state is written. The final state is one line, never cut. Redrawing reuses its buffers:
-// no allocation per step. Time counts until the last Advance, so that a validation pass before
-// Finish does not dilute the rate.
+// On a terminal it is redrawn in place, at most ten times a second, in the width that the terminal
+// has then: where that is less than the line needs, the bar shrinks first, then rate, samples,
+// times, bar and percentage go, in this order; losses and metrics stay. Elsewhere (a file, a pipe)
+// only the final state is written, whole. Redrawing reuses its buffers: no allocation per step.
+// Time counts until the last Advance, so that a validation pass before Finish does not dilute the
+// rate.
 
 #ifndef DTNN_APPS_PROGRESS_H_
 #define DTNN_APPS_PROGRESS_H_
@@ -22,15 +24,19 @@ namespace dtnn {
 
 // Where progress is shown.
 struct Display {
-  bool live = false;    // a terminal: redraw, and cut lines at `columns`
+  bool live = false;    // a terminal: redraw, in lines that fit
   int columns = 110;    // there are
   bool unicode = true;  // blocks of eighths in the bar, else '#'
+  int terminal = -1;    // its open file, which is asked for the columns before every drawing
 };
 
-// What is known about an open file: whether it is a terminal, its width, and whether the locale is
-// UTF-8. `relayed`: the parent process, say mpirun, reads a terminal of its own making and copies
-// to its standard output, which must be one too.
+// What is known about an open file: whether it is a terminal, and whether the locale is UTF-8.
+// `relayed`: the parent process, say mpirun, reads a terminal of its own making and copies to its
+// standard output, which must be one too, and whose columns count; it stays open.
 Display DetectDisplay(int file_descriptor, bool relayed = false);
+
+// That a line of `terminal` can fill; those of a common one where the terminal does not know.
+int TerminalColumns(int terminal);
 
 struct ProgressState {
   std::string_view description;
@@ -40,10 +46,11 @@ struct ProgressState {
   std::string_view metrics = {};  // "cce: 0.9134411, acc: 74.20%"
 };
 
-// The line, without line end: 110 columns, or as many as its text and ten columns of bar need.
-// Where the display has fewer the bar is shorter; a live line then loses all of it and the text's
-// end.
-void AppendProgress(const ProgressState& state, const Display& display, std::string& line);
+// The line, without line end: 110 columns, or as many as its text and ten columns of bar need. On a
+// live display it fits into the columns; where the metrics alone do not, they are cut at the end if
+// `cut`, else whole.
+void AppendProgress(const ProgressState& state, const Display& display, bool cut,
+                    std::string& line);
 
 // "03:07", "1:03:07".
 std::string FormatDuration(double seconds);
@@ -68,10 +75,10 @@ class ProgressBar {
   void Finish(Metrics metrics);
 
  private:
-  void Draw(Metrics metrics, const Display& display);
+  void Draw(Metrics metrics, bool final);
 
   const std::string description_;
-  const Display display_;
+  Display display_;
   std::ostream& out_;
   const Clock clock_;
   const int64_t total_;

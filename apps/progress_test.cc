@@ -1,8 +1,14 @@
 #include "apps/progress.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "gtest/gtest.h"
 #include "tools/testing/count_allocations.h"
@@ -12,7 +18,7 @@ namespace {
 
 std::string Line(const ProgressState& state, const Display& display) {
   std::string line;
-  AppendProgress(state, display, line);
+  AppendProgress(state, display, /*cut=*/true, line);
   return line;
 }
 
@@ -31,7 +37,7 @@ TEST(ProgressTest, HoldsAllParts) {
 }
 
 TEST(ProgressTest, FillsExactlyTheColumns) {
-  for (int columns = 66; columns <= 110; ++columns) {
+  for (int columns = 45; columns <= 110; ++columns) {
     for (const int64_t done : {0, 1, 333, 999, 1000}) {
       ProgressState state = kHalf;
       state.done = done;
@@ -64,9 +70,38 @@ TEST(ProgressTest, PercentageReaches100OnlyAtTheEnd) {
   EXPECT_EQ(percentage(2000), "100%");
 }
 
-TEST(ProgressTest, NarrowTerminalsLoseTheBarAndThenTheText) {
-  EXPECT_EQ(Line(kHalf, {.live = true, .columns = 20}), "Epoch 1/5:  50%|| 50");
-  EXPECT_EQ(Line(kHalf, {.live = true, .columns = 1}), "E");
+TEST(ProgressTest, NarrowTerminalsLoseTheBarThenTheTimesAndTheMetricsLast) {
+  const auto line = [](int columns) { return Line(kHalf, {.live = true, .columns = columns}); };
+  EXPECT_EQ(line(78),
+            "Epoch 1/5:  50%|██  | 500/1000 [00:02<00:02, 250.00 samples/s, cce: 0.5000000]");
+  EXPECT_EQ(line(77),
+            "Epoch 1/5:  50%|██████████▄          | 500/1000 [00:02<00:02, cce: 0.5000000]");
+  EXPECT_EQ(line(60), "Epoch 1/5:  50%|██  | 500/1000 [00:02<00:02, cce: 0.5000000]");
+  EXPECT_EQ(line(59), "Epoch 1/5:  50%|██████      | [00:02<00:02, cce: 0.5000000]");
+  EXPECT_EQ(line(51), "Epoch 1/5:  50%|██  | [00:02<00:02, cce: 0.5000000]");
+  EXPECT_EQ(line(50), "Epoch 1/5:  50%|████████        | [cce: 0.5000000]");
+  EXPECT_EQ(line(38), "Epoch 1/5:  50%|██  | [cce: 0.5000000]");
+  EXPECT_EQ(line(37), "Epoch 1/5:  50% [cce: 0.5000000]");
+  EXPECT_EQ(line(32), "Epoch 1/5:  50% [cce: 0.5000000]");
+  EXPECT_EQ(line(31), "Epoch 1/5: cce: 0.5000000");
+  EXPECT_EQ(line(25), "Epoch 1/5: cce: 0.5000000");
+  EXPECT_EQ(line(20), "Epoch 1/5: cce: 0.50");
+  EXPECT_EQ(line(1), "E");
+}
+
+TEST(ProgressTest, NoLineIsLongerThanTheTerminal) {
+  ProgressState state = kHalf;
+  for (const char* metrics : {"", "cce: 0.5000000, acc: 74.20%",
+                              "cce: 0.5, acc: 74.20%, val_cce: 0.4, val_acc: 88.95%"}) {
+    state.metrics = metrics;
+    for (int columns = 1; columns <= 150; ++columns) {
+      const std::string line = Line(state, {.live = true, .columns = columns});
+      EXPECT_LE(Columns(line), size_t(columns)) << line;
+      const bool fits =
+          std::string_view("Epoch 1/5: ").size() + state.metrics.size() <= size_t(columns);
+      EXPECT_EQ(line.find(metrics) != line.npos, fits || state.metrics.empty()) << line;
+    }
+  }
 }
 
 TEST(ProgressTest, LongTextsWidenTheLineAndKeepTenColumnsOfBar) {
@@ -79,6 +114,7 @@ TEST(ProgressTest, LongTextsWidenTheLineAndKeepTenColumnsOfBar) {
   EXPECT_GT(Columns(line), 110u);
   EXPECT_EQ(Line(state, {.live = true, .columns = 200}), line);
   EXPECT_EQ(Columns(Line(state, {.live = true, .columns = 115})), 115u);
+  EXPECT_EQ(Columns(Line(state, {.live = true, .columns = 113})), 113u);
   EXPECT_EQ(Line(state, {.columns = 20}), line);
 }
 
@@ -187,15 +223,17 @@ TEST_F(ProgressBarTest, RedrawingAllocatesNothing) {
   EXPECT_EQ(drawn, 100);
 }
 
-TEST_F(ProgressBarTest, FinalStateIsNeverCut) {
-  ProgressBar bar("Testing", 10, {.live = true, .columns = 20}, out_, [this] { return now_; });
-  now_ += 1;
-  bar.Advance(10, kNone);
-  out_.str("");
-  bar.Finish([](std::string& text) { text += "acc: 12.50%"; });
-  EXPECT_EQ(
-      out_.str(),
-      "\rTesting: 100%|██████████| 10/10 [00:01<00:00, 10.00 samples/s, acc: 12.50%]\x1b[K\n");
+TEST_F(ProgressBarTest, FinalMetricsAreNeverCut) {
+  for (const int columns : {27, 10}) {
+    ProgressBar bar("Testing", 10, {.live = true, .columns = columns}, out_,
+                    [this] { return now_; });
+    now_ += 1;
+    bar.Advance(10, kNone);
+    out_.str("");
+    bar.Finish([](std::string& text) { text += "acc: 12.50%"; });
+    EXPECT_EQ(out_.str(), columns == 27 ? "\rTesting: 100% [acc: 12.50%]\x1b[K\n"
+                                        : "\rTesting: acc: 12.50%\x1b[K\n");
+  }
 }
 
 TEST_F(ProgressBarTest, LiveLineStartsOverAndErasesItsRest) {
@@ -206,6 +244,63 @@ TEST_F(ProgressBarTest, LiveLineStartsOverAndErasesItsRest) {
   const std::string text = out_.str();
   EXPECT_TRUE(text.starts_with("\rT:   0%|"));
   EXPECT_TRUE(text.ends_with("\x1b[K\n"));
+}
+
+// A terminal of the test's own.
+class Terminal {
+ public:
+  Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    if (grantpt(master_) != 0 || unlockpt(master_) != 0) return;
+    terminal_ = open(ptsname(master_), O_RDWR | O_NOCTTY);
+  }
+  ~Terminal() {
+    close(terminal_);
+    close(master_);
+  }
+  int file() const { return terminal_; }
+  void Resize(int columns) const {
+    winsize size = {};
+    size.ws_col = static_cast<unsigned short>(columns);
+    ASSERT_EQ(ioctl(master_, TIOCSWINSZ, &size), 0);
+  }
+
+ private:
+  const int master_;
+  int terminal_ = -1;
+};
+
+TEST_F(ProgressBarTest, FollowsTheSizeOfTheTerminal) {
+  setenv("TERM", "xterm", 1);
+  setenv("LC_ALL", "C.UTF-8", 1);
+  const Terminal terminal;
+  terminal.Resize(120);
+  const Display display = DetectDisplay(terminal.file());
+  ASSERT_TRUE(display.live);
+  ProgressBar bar("Epoch 1/5", 1000, display, out_, [this] { return now_; });
+  const auto metrics = [](std::string& text) { text += "cce: 0.5000000, acc: 74.20%"; };
+  for (const int columns : {120, 100, 80, 60, 45, 40, 200, 80}) {
+    terminal.Resize(columns);
+    out_.str("");
+    now_ += 1;
+    bar.Advance(100, metrics);
+    const std::string line = out_.str().substr(1, out_.str().size() - 4);
+    EXPECT_TRUE(out_.str().starts_with("\r") && out_.str().ends_with("\x1b[K"));
+    EXPECT_LT(Columns(line), size_t(columns)) << line;
+    EXPECT_GE(Columns(line), size_t(std::min(columns, 111) - 10)) << line;
+    EXPECT_NE(line.find("cce: 0.5000000, acc: 74.20%"), line.npos) << line;
+    EXPECT_EQ(line.find("█") != line.npos, columns >= 60) << line;
+  }
+  terminal.Resize(60);
+  out_.str("");
+  bar.Finish(metrics);
+  EXPECT_EQ(Columns(out_.str()), 1 + 59 + 4) << out_.str();
+}
+
+TEST(DisplayTest, TerminalsThatDoNotKnowTheirSizeHaveTheCommonOne) {
+  const Terminal terminal;
+  EXPECT_EQ(TerminalColumns(terminal.file()), 79);
+  terminal.Resize(1);
+  EXPECT_EQ(TerminalColumns(terminal.file()), 1);
 }
 
 TEST(DisplayTest, FilesAreNotLive) {
