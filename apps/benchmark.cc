@@ -2,6 +2,8 @@
 //
 // Here stands only what a program is: flags in, messages out, exit codes.
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -12,6 +14,7 @@
 #include "apps/all_ranks.h"
 #include "apps/dry_run.h"
 #include "apps/exit_code.h"
+#include "apps/flags/environment.h"
 #include "apps/flags/help.h"
 #include "apps/flags/parser.h"
 #include "apps/main_job.h"
@@ -32,6 +35,12 @@ absl::StatusOr<CommandLine> Understand(const std::vector<std::string>& arguments
     DTNN_RETURN_IF_ERROR(CheckModelName(command_line.options.model));
   }
   return command_line;
+}
+
+void Warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::cerr << kProgram << ": warning: " << warning << "\n";
+  }
 }
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {
@@ -57,8 +66,9 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
     case Action::kRun:
       break;
   }
-  for (const std::string& warning : command_line.warnings) {
-    if (place.rank == 0) std::cerr << kProgram << ": warning: " << warning << "\n";
+  if (place.rank == 0) {
+    Warn(command_line.warnings);
+    Warn(EnvironmentWarnings(environ));
   }
   return Train(command_line.options, place);
 }

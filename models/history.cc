@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -55,34 +56,35 @@ std::string Exact(double value) {
   return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
 
-}  // namespace
-
-History::Form History::FormOf(std::string_view path) {
-  return path.ends_with(".csv")     ? Form::kCsv
-         : path.ends_with(".jsonl") ? Form::kJsonLines
-                                    : Form::kText;
+absl::StatusOr<HistoryForm> FormOf(std::string_view path) {
+  if (const std::optional<HistoryForm> form = HistoryFormOf(path)) return *form;
+  return absl::InvalidArgumentError(absl::StrCat(
+      std::string(path), ": unknown ending of a history; expected .csv, .jsonl, .txt or none"));
 }
 
+}  // namespace
+
 // Whether `line` is the first of a history.
-bool History::BeginsHistory(Form form, std::string_view line) {
+bool History::BeginsHistory(HistoryForm form, std::string_view line) {
   switch (form) {
-    case Form::kText:
+    case HistoryForm::kText:
       return IsTextLine(line, 0);
-    case Form::kCsv:
+    case HistoryForm::kCsv:
       return line.starts_with("epoch,");
-    case Form::kJsonLines:
+    case HistoryForm::kJsonLines:
       return line.starts_with("{\"epoch\": 1, ");
   }
   return false;
 }
 
 absl::Status History::Check(std::string_view path) {
+  DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
   DTNN_RETURN_IF_ERROR(AtomicFile::Create(path).status());
   std::ifstream file{std::string(path), std::ios::binary};
   std::string start(kMostOfALine, '\0');
   file.read(start.data(), std::streamsize(start.size()));
   start.resize(size_t(file.gcount()));
-  if (start.empty() || BeginsHistory(FormOf(path), start.substr(0, start.find('\n')))) {
+  if (start.empty() || BeginsHistory(form, start.substr(0, start.find('\n')))) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
@@ -95,7 +97,7 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
                                                          const Trainer& trainer,
                                                          int64_t epochs_done) {
   DTNN_RETURN_IF_ERROR(Check(path));
-  const Form form = FormOf(path);
+  DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
   std::unique_ptr<History> history(new History(path, form, trainer));
   if (epochs_done == 0) return history;
   std::error_code error;
@@ -107,7 +109,7 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const int64_t wanted = epochs_done + (form == Form::kCsv ? 1 : 0);
+  const int64_t wanted = epochs_done + (form == HistoryForm::kCsv ? 1 : 0);
   size_t end = 0;
   for (int64_t line = 0; line < wanted; ++line) {
     end = text.find('\n', end);
@@ -124,18 +126,19 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
 
 std::string History::Line(const Pass& training, const Pass* validation) const {
   Columns columns;
-  if (form_ != Form::kText) columns.emplace_back("learning_rate", trainer_->step_learning_rate());
+  if (form_ != HistoryForm::kText)
+    columns.emplace_back("learning_rate", trainer_->step_learning_rate());
   AddColumns(training, "", columns);
   if (validation != nullptr) AddColumns(*validation, "val_", columns);
   std::string line;
   switch (form_) {
-    case Form::kText: {
+    case HistoryForm::kText: {
       std::vector<double> values;
       for (const auto& [name, value] : columns) values.push_back(value);
       line = TextLine(training.epoch, values);
       break;
     }
-    case Form::kCsv:
+    case HistoryForm::kCsv:
       if (text_.empty()) {
         line = "epoch";
         for (const auto& [name, value] : columns) absl::StrAppend(&line, ",", name);
@@ -144,7 +147,7 @@ std::string History::Line(const Pass& training, const Pass* validation) const {
       absl::StrAppend(&line, training.epoch + 1);
       for (const auto& [name, value] : columns) absl::StrAppend(&line, ",", Exact(value));
       break;
-    case Form::kJsonLines:
+    case HistoryForm::kJsonLines:
       line = absl::StrCat("{\"epoch\": ", training.epoch + 1);
       for (const auto& [name, value] : columns) {
         absl::StrAppend(&line, ", \"", name, "\": ", std::isfinite(value) ? Exact(value) : "null");

@@ -1,7 +1,8 @@
 // The loss and metrics of every epoch, in a file that is whole after every epoch: a crash loses
 // none that ended. The ending of its name says in which form:
 //
-//   (any)    a line per epoch: its number from 0 in 3 columns, then every figure in 20 columns with
+//   none, .txt, .log, .dat
+//            a line per epoch: its number from 0 in 3 columns, then every figure in 20 columns with
 //            4 decimals, those of validation behind those of training
 //   .csv     a line of names, then a line per epoch
 //   .jsonl   an object per line: {"epoch": 1, "learning_rate": 0.01, "loss": ..., "val_loss": ...}
@@ -22,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "models/callback.h"
+#include "models/history_form.h"
 #include "models/trainer.h"
 
 namespace dtnn {
@@ -43,16 +45,14 @@ class History : public Callback {
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
-  enum class Form : uint8_t { kText, kCsv, kJsonLines };
-  static Form FormOf(std::string_view path);
-  static bool BeginsHistory(Form form, std::string_view line);
+  static bool BeginsHistory(HistoryForm form, std::string_view line);
 
-  History(std::string_view path, Form form, const Trainer& trainer)
+  History(std::string_view path, HistoryForm form, const Trainer& trainer)
       : path_(path), form_(form), trainer_(&trainer) {}
   std::string Line(const Pass& training, const Pass* validation) const;
 
   const std::string path_;
-  const Form form_;
+  const HistoryForm form_;
   const Trainer* trainer_;
   std::string text_;  // of the whole file
 };

@@ -162,6 +162,7 @@ TEST_F(HistoryTest, AFolderThatTakesNoFilesIsNamedBeforeTheFirstEpoch) {
 }
 
 TEST_F(HistoryTest, AFolderThatIsMissingIsNamedBeforeTheFirstEpoch) {
+  EXPECT_TRUE(absl::IsInvalidArgument(History::Create(Path("h.json"), *trainer_, 0).status()));
   const absl::Status status = History::Create("/no/such/folder/h.csv", *trainer_, 0).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("/no/such/folder"));

@@ -9,6 +9,7 @@
 #include "apps/exit_code.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
+#include "models/history_form.h"
 #include "optim/scheduler.h"
 #include "tensor/status_macros.h"
 
@@ -103,6 +104,13 @@ void FollowLoss(const GivenOptions& given, Options& options) {
   } else if (Contains(options.schedulers, "model_checkpoint")) {
     options.model_dir = ".";
   }
+}
+
+absl::Status CheckHistoryFile(const Options& options) {
+  if (HistoryFormOf(options.history_file)) return absl::OkStatus();
+  return UsageError(absl::StrCat("--history-file=", OneLine(options.history_file, 80),
+                                 ": unknown ending; must be .csv or .jsonl, or .txt, .log, .dat or "
+                                 "none for columns of text"));
 }
 
 absl::Status CheckTogether(const Options& options) {
@@ -261,6 +269,7 @@ absl::Status ValidateOptions(const GivenOptions& given, Options& options,
   DTNN_RETURN_IF_ERROR(CheckSizes(options));
   DTNN_RETURN_IF_ERROR(CheckTogether(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));
+  DTNN_RETURN_IF_ERROR(CheckHistoryFile(options));
   Warn(given, options, warnings);
   return absl::OkStatus();
 }

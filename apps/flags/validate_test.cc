@@ -107,6 +107,14 @@ TEST(ValidateTest, SomeOptionsExcludeEachOther) {
             "--checkpoint-dir and --evaluate-only: exclude each other; give one of them");
 }
 
+TEST(ValidateTest, TheEndingOfAHistoryIsAKnownOne) {
+  EXPECT_EQ(Error({"--history-file=a/h.json"}),
+            "--history-file=a/h.json: unknown ending; must be .csv or .jsonl, or .txt, .log, .dat "
+            "or none for columns of text");
+  EXPECT_TRUE(Parse({"--history-file=h.CSV"}).ok());
+  EXPECT_TRUE(Parse({"--history-file=h.$rank"}).ok());
+}
+
 TEST(ValidateTest, ASchedulerIsNamedOnce) {
   EXPECT_EQ(Error({"--schedulers=warm_up,cosine,warm_up"}),
             "--schedulers=warm_up,cosine,warm_up: names warm_up twice");

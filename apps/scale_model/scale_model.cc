@@ -1,6 +1,8 @@
 // Predicts how data-parallel training scales: measures a step and the network here, and counts with
 // formulas from there.
 
+#include <unistd.h>
+
 #include <chrono>
 #include <iostream>
 #include <sstream>
@@ -9,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "apps/exit_code.h"
+#include "apps/flags/environment.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/name_lists.h"
@@ -136,9 +139,14 @@ absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& p
     return WithExitCode(absl::Status(answered.status().code(), ""), ExitCodeOf(answered.status()));
   }
   DTNN_RETURN_IF_ERROR(answered.status());
-  if (!*answered) return RunHere(options, place);
-  std::cout << answer.str();
-  return absl::OkStatus();
+  if (*answered) {
+    std::cout << answer.str();
+    return absl::OkStatus();
+  }
+  for (const std::string& warning : EnvironmentWarnings(environ)) {
+    if (place.rank == 0) std::cerr << "scale_model: warning: " << warning << "\n";
+  }
+  return RunHere(options, place);
 }
 
 }  // namespace

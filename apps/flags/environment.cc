@@ -1,0 +1,49 @@
+#include "apps/flags/environment.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "apps/exit_code.h"
+#include "apps/flags/nearest.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::string_view kKnown[] = {"PYMPI_PROTO",    "PYMPI_SSL",  "PYMPI_SSL_KEY",
+                                       "PYMPI_SSL_CERT", "PYMPI_ADDR", "PYMPI_PORT",
+                                       "PYMPI_SIZE",     "PYMPI_RANK"};
+
+}  // namespace
+
+std::vector<std::string> EnvironmentWarnings(const char* const* environment) {
+  std::vector<std::string> unknown, unused;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view variable(*environment);
+    if (!variable.starts_with("PYMPI_")) continue;
+    const std::string_view name = variable.substr(0, variable.find('='));
+    if (std::ranges::find(kKnown, name) != std::end(kKnown)) {
+      unused.emplace_back(name);
+    } else {
+      const std::optional<std::string_view> nearest = NearestName(name, kKnown);
+      unknown.push_back(OneLine(name, 80) +
+                        (nearest ? " (did you mean " + std::string(*nearest) + "?)" : ""));
+    }
+  }
+  std::ranges::sort(unknown);
+  std::ranges::sort(unused);
+  std::vector<std::string> warnings;
+  if (!unknown.empty()) {
+    warnings.push_back(
+        absl::StrCat("environment: no such variables: ", absl::StrJoin(unknown, ", ")));
+  }
+  if (!unused.empty()) {
+    warnings.push_back(absl::StrCat("environment: ", absl::StrJoin(unused, ", "),
+                                    ": not available in this build yet; ranks talk through MPI"));
+  }
+  return warnings;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,18 @@
+// The environment variables that choose how ranks talk to each other, all of which begin with
+// PYMPI_.
+
+#ifndef DTNN_APPS_FLAGS_ENVIRONMENT_H_
+#define DTNN_APPS_FLAGS_ENVIRONMENT_H_
+
+#include <string>
+#include <vector>
+
+namespace dtnn {
+
+// Of `environment`, "NAME=value" each and then null: a line for all variables that there are not,
+// and one for those that this build has no use for yet.
+std::vector<std::string> EnvironmentWarnings(const char* const* environment);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_FLAGS_ENVIRONMENT_H_
