@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "apps/exit_code.h"
+#include "apps/flags/value.h"
 #include "data/normalize.h"
 #include "data/split.h"
 #include "tensor/counted.h"
@@ -86,6 +87,11 @@ class LoaderMaker {
   }
 
   absl::Status MakeTraining(Split split, Loaders& loaders) {
+    if (split.train.empty() && !split.validation.empty()) {
+      return UsageError(absl::StrCat(
+          "--validation-split=", FormatValue(options_.validation_split), ": holds out all ",
+          Counted(int64_t(split.validation.size()), "training sample"), "; give a smaller one"));
+    }
     if (split.train.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("data set ", std::string(dataset_->name()), " has no samples to train on"));

@@ -40,6 +40,13 @@ TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
             "--dataset-percentage=0.001: a fraction of 0.001 leaves none of 40 samples");
 }
 
+TEST_F(LoadersTest, ASplitThatLeavesNothingIsNamed) {
+  options_.validation_split = 0.9999999999999999;
+  EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
+            "--validation-split=0.9999999999999999: holds out all 50 training samples; give a "
+            "smaller one");
+}
+
 TEST_F(LoadersTest, BatchesThatNoStepCanFillAreNamed) {
   const auto odd = [&](int ranks) {
     return DescribeLargeBatch(options_, *MakeLoaders(options_, *MakeDataset(options_), 0, ranks));

@@ -132,7 +132,7 @@ TEST_F(HistoryTest, OverwritesHistoriesAndNothingElse) {
       {"any", "notes of a day\n", false},
       {"any", png, false},
       {"any", std::string(1 << 20, '0'), false},
-      {"weights.npz", std::string("PK\x03\x04", 4) + "0", false},
+      {"weights", std::string("PK\x03\x04", 4) + "0", false},
       {"table.csv", "epoch,learning_rate,mse\n1,0.1,2\n", true},
       {"table.csv", "name,place\n", false},
       {"table.csv", "  0" + column + "\n", false},

@@ -12,9 +12,9 @@
 namespace dtnn {
 namespace {
 
-constexpr std::string_view kKnown[] = {"PYMPI_PROTO",    "PYMPI_SSL",  "PYMPI_SSL_KEY",
-                                       "PYMPI_SSL_CERT", "PYMPI_ADDR", "PYMPI_PORT",
-                                       "PYMPI_SIZE",     "PYMPI_RANK"};
+constexpr std::string_view kPrefix = "PYMPI_";
+constexpr std::string_view kKnown[] = {"PROTO", "SSL",  "SSL_KEY", "SSL_CERT",
+                                       "ADDR",  "PORT", "SIZE",    "RANK"};
 
 }  // namespace
 
@@ -22,14 +22,17 @@ std::vector<std::string> EnvironmentWarnings(const char* const* environment) {
   std::vector<std::string> unknown, unused;
   for (; *environment != nullptr; ++environment) {
     const std::string_view variable(*environment);
-    if (!variable.starts_with("PYMPI_")) continue;
-    const std::string_view name = variable.substr(0, variable.find('='));
+    if (!variable.starts_with(kPrefix)) continue;
+    const std::string_view full = variable.substr(0, variable.find('='));
+    const std::string_view name = full.substr(kPrefix.size());
     if (std::ranges::find(kKnown, name) != std::end(kKnown)) {
-      unused.emplace_back(name);
-    } else {
-      const std::optional<std::string_view> nearest = NearestName(name, kKnown);
-      unknown.push_back(OneLine(name, 80) +
-                        (nearest ? " (did you mean " + std::string(*nearest) + "?)" : ""));
+      unused.emplace_back(full);
+      continue;
+    }
+    unknown.push_back(OneLine(full, 80));
+    if (const std::optional<std::string_view> nearest = NearestName(name, kKnown)) {
+      absl::StrAppend(&unknown.back(), " (did you mean ", std::string(kPrefix),
+                      std::string(*nearest), "?)");
     }
   }
   std::ranges::sort(unknown);
