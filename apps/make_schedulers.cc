@@ -20,21 +20,26 @@
 namespace dtnn {
 namespace {
 
-// Null for a name that is none.
-std::shared_ptr<Scheduler> Make(const std::string& name, const Options& o) {
+// Null for a name that is none. What a scheduler watches and the run does not compute: whatever.
+std::shared_ptr<Scheduler> Make(const std::string& name, const Options& o, const Figures& figures,
+                                int64_t ranks) {
+  const auto better = [&](const std::string& metric) {
+    return figures.FindBetter(metric).value_or(Better::kSmaller);
+  };
   if (name == "warm_up") {
     return std::make_shared<WarmUp>(
         WarmUpOptions{.batches = o.warm_up_batches.value_or(0), .epochs = o.warm_up_epochs});
   }
   if (name == "early_stopping") {
-    return std::make_shared<EarlyStopping>(
-        EarlyStoppingOptions{.metric = o.early_stopping_metric,
-                             .patience = o.early_stopping_patience,
-                             .minimize = o.early_stopping_minimize});
+    return std::make_shared<EarlyStopping>(EarlyStoppingOptions{
+        .metric = o.early_stopping_metric,
+        .better = o.early_stopping_minimize ? Better::kSmaller : Better::kLarger,
+        .patience = o.early_stopping_patience});
   }
   if (name == "reduce_lr_on_plateau") {
     return std::make_shared<ReduceLrOnPlateau>(
         ReduceLrOnPlateauOptions{.metric = o.reduce_lr_on_plateau_metric,
+                                 .better = better(o.reduce_lr_on_plateau_metric),
                                  .factor = o.reduce_lr_on_plateau_factor,
                                  .patience = o.reduce_lr_on_plateau_patience,
                                  .min_lr = o.reduce_lr_on_plateau_min_lr});
@@ -46,51 +51,50 @@ std::shared_ptr<Scheduler> Make(const std::string& name, const Options& o) {
                                     .min_lr = o.reduce_lr_every_nepochs_min_lr});
   }
   if (name == "model_checkpoint") {
-    return std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{
-        .metric = o.model_checkpoint_metric, .save_freq = o.model_checkpoint_save_freq});
+    return std::make_shared<ModelCheckpoint>(
+        ModelCheckpointOptions{.metric = o.model_checkpoint_metric,
+                               .better = better(o.model_checkpoint_metric),
+                               .save_freq = o.model_checkpoint_save_freq});
   }
   if (name == "stop_at_loss") {
-    return std::make_shared<StopAtLoss>(
-        StopAtLossOptions{.metric = o.stop_at_loss_metric, .threshold = o.stop_at_loss_threshold});
+    return std::make_shared<StopAtLoss>(StopAtLossOptions{.metric = o.stop_at_loss_metric,
+                                                          .better = better(o.stop_at_loss_metric),
+                                                          .threshold = o.stop_at_loss_threshold});
   }
   if (name == "cosine") {
     return std::make_shared<Cosine>(
-        CosineOptions{.floor = std::min(1.0, o.cosine_min_lr / o.learning_rate)});
+        CosineOptions{.floor = std::min(1.0, o.cosine_min_lr / InitialLearningRate(o, ranks))});
   }
   if (name == "one_cycle") return std::make_shared<OneCycle>();
   return nullptr;
 }
 
 absl::Status CheckWatched(const Scheduler& scheduler, const Figures& figures, bool has_validation) {
-  std::vector<std::string> names = {std::string(figures.loss->name())};
-  for (const auto& metric : figures.metrics) names.emplace_back(metric->name());
-  std::string_view watched = scheduler.watched();
+  const std::string_view watched = scheduler.watched();
   if (watched.empty()) return absl::OkStatus();
-  if (watched.starts_with("val_")) {
-    if (!has_validation) {
-      return UsageError(absl::StrCat("--schedulers: ", std::string(scheduler.name()), " watches ",
-                                     std::string(watched),
-                                     ", but there are no validation samples: give "
-                                     "--validation-split or --test-as-validation"));
-    }
-    watched.remove_prefix(4);
+  if (watched.starts_with("val_") && !has_validation) {
+    return UsageError(absl::StrCat("--schedulers: ", std::string(scheduler.name()), " watches ",
+                                   std::string(watched),
+                                   ", but there are no validation samples: give "
+                                   "--validation-split or --test-as-validation"));
   }
-  if (std::ranges::find(names, watched) != names.end()) return absl::OkStatus();
+  if (figures.FindBetter(watched)) return absl::OkStatus();
   return UsageError(absl::StrCat("--schedulers: ", std::string(scheduler.name()), " watches ",
                                  std::string(scheduler.watched()),
                                  ", which this run does not compute; there are ",
-                                 absl::StrJoin(names, ", "), "; --metrics adds others"));
+                                 absl::StrJoin(figures.Names(), ", "), "; --metrics adds others"));
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Options& options,
                                                                        const Figures& figures,
-                                                                       bool has_validation) {
+                                                                       bool has_validation,
+                                                                       int64_t ranks) {
   std::vector<std::shared_ptr<Scheduler>> schedulers;
   for (const std::string& name : options.schedulers) {
     if (name == "model_checkpoint" && options.model_dir.empty()) continue;
-    std::shared_ptr<Scheduler> scheduler = Make(name, options);
+    std::shared_ptr<Scheduler> scheduler = Make(name, options, figures, ranks);
     if (scheduler == nullptr) {
       return UsageError(absl::StrCat("--schedulers: there is no scheduler ", name));
     }
@@ -98,6 +102,28 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Opt
     schedulers.push_back(std::move(scheduler));
   }
   return schedulers;
+}
+
+std::vector<std::string> DescribeMinimums(const Options& options, int64_t ranks) {
+  const struct {
+    const char *scheduler, *flag;
+    double minimum;
+    const char* effect;
+  } minimums[] = {
+      {"reduce_lr_on_plateau", "--reduce-lr-on-plateau-min-lr", options.reduce_lr_on_plateau_min_lr,
+       "is never reduced"},
+      {"reduce_lr_every_nepochs", "--reduce-lr-every-nepochs-min-lr",
+       options.reduce_lr_every_nepochs_min_lr, "is never reduced"},
+      {"cosine", "--cosine-min-lr", options.cosine_min_lr, "stays as it is"},
+  };
+  const double rate = InitialLearningRate(options, ranks);
+  std::vector<std::string> lines;
+  for (const auto& [scheduler, flag, minimum, effect] : minimums) {
+    if (minimum <= rate || std::ranges::count(options.schedulers, scheduler) == 0) continue;
+    lines.push_back(absl::StrCat(flag, "=", minimum, ": is above the learning rate, ", rate,
+                                 ", so the rate ", effect));
+  }
+  return lines;
 }
 
 }  // namespace dtnn

@@ -13,6 +13,21 @@ std::string Label(const std::string& text) { return text.substr(0, text.find(':'
 
 }  // namespace
 
+std::vector<std::string> Figures::Names() const {
+  std::vector<std::string> names = {std::string(loss->name())};
+  for (const auto& metric : metrics) names.emplace_back(metric->name());
+  return names;
+}
+
+std::optional<Better> Figures::FindBetter(std::string_view name) const {
+  if (name.starts_with("val_")) name.remove_prefix(4);
+  if (name == loss->name()) return loss->better();
+  for (const auto& metric : metrics) {
+    if (name == metric->name()) return metric->better();
+  }
+  return std::nullopt;
+}
+
 Averages::Averages(const Figures& figures, int64_t outputs) : figures_(figures), begins_{1} {
   for (const auto& metric : figures.metrics) {
     begins_.push_back(begins_.back() + size_t(metric->sums(outputs)));

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "optim/better.h"
 #include "optim/loss.h"
 #include "optim/metric.h"
 #include "tensor/tensor.h"
@@ -22,6 +24,12 @@ namespace dtnn {
 struct Figures {
   std::shared_ptr<const Loss> loss;
   std::vector<std::shared_ptr<const Metric>> metrics;
+
+  // In that order.
+  std::vector<std::string> Names() const;
+  // Which values of a figure are better, by its name, perhaps after "val_"; nullopt for one that is
+  // not computed.
+  std::optional<Better> FindBetter(std::string_view name) const;
 };
 
 class Averages {

@@ -49,5 +49,18 @@ TEST(AveragesTest, MetricsOfOneShortNameGoByTheirFullOnes) {
             "val_cce: 0.0000000, val_f1: 1.0000");
 }
 
+TEST(AveragesTest, FiguresSayWhichValuesAreBetter) {
+  const Figures figures = {std::make_shared<MeanSquaredError>(),
+                           {*MakeMetric("per_class_report"), *MakeMetric("categorical_hinge")}};
+  EXPECT_EQ(figures.Names(),
+            (std::vector<std::string>{"mse", "per_class_report", "categorical_hinge"}));
+  EXPECT_EQ(figures.FindBetter("mse"), Better::kSmaller);
+  EXPECT_EQ(figures.FindBetter("val_mse"), Better::kSmaller);
+  EXPECT_EQ(figures.FindBetter("val_per_class_report"), Better::kLarger);
+  EXPECT_EQ(figures.FindBetter("val_categorical_hinge"), Better::kSmaller);
+  EXPECT_EQ(figures.FindBetter("val_recall"), std::nullopt);
+  EXPECT_EQ(figures.FindBetter("val_val_mse"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -1,5 +1,6 @@
 #include "models/schedule.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -10,18 +11,22 @@ namespace dtnn {
 namespace {
 
 void AddFigures(const Averages& averages, const std::string& prefix, EpochFigures& figures) {
-  const Figures& computed = averages.figures();
-  figures.values[prefix + std::string(computed.loss->name())] = averages.Value(0);
-  for (size_t i = 0; i < computed.metrics.size(); ++i) {
-    figures.values[prefix + std::string(computed.metrics[i]->name())] = averages.Value(1 + i);
-  }
+  const std::vector<std::string> names = averages.figures().Names();
+  for (size_t i = 0; i < names.size(); ++i) figures.values[prefix + names[i]] = averages.Value(i);
 }
 
 }  // namespace
 
 Schedule::Schedule(Trainer& trainer, ParameterStore& store, DeviceContext& context,
                    ScheduleOptions options)
-    : trainer_(&trainer), store_(&store), context_(&context), options_(std::move(options)) {}
+    : trainer_(&trainer), store_(&store), context_(&context), options_(std::move(options)) {
+  std::map<std::string_view, int> of_name;
+  for (const auto& scheduler : options_.schedulers) {
+    const int number = ++of_name[scheduler->name()];
+    owners_.push_back(
+        absl::StrCat(std::string(scheduler->name()), number == 1 ? "" : absl::StrCat("-", number)));
+  }
+}
 
 absl::Status Schedule::OnBatchBegin(const Pass& pass) {
   if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
@@ -38,15 +43,17 @@ absl::Status Schedule::OnEpochEnd(const Pass& training, const Pass* validation) 
   EpochFigures figures{.epoch = training.epoch + 1};
   AddFigures(*training.averages, "", figures);
   if (validation != nullptr) AddFigures(*validation->averages, "val_", figures);
-  for (const auto& scheduler : options_.schedulers) {
-    DTNN_RETURN_IF_ERROR(scheduler->OnEpochEnd(figures, *this));
+  restoring_.clear();
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    acting_ = owners_[i];
+    DTNN_RETURN_IF_ERROR(options_.schedulers[i]->OnEpochEnd(figures, *this));
   }
-  return absl::OkStatus();
+  return restoring_.empty() ? absl::OkStatus() : BringBack(restoring_);
 }
 
 void Schedule::AddTo(TrainingState& state) const {
-  for (const auto& scheduler : options_.schedulers) {
-    state.schedulers[std::string(scheduler->name())] = scheduler->State();
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    state.schedulers[owners_[i]] = options_.schedulers[i]->State();
   }
   state.files = files_;
 }
@@ -58,15 +65,13 @@ absl::Status Schedule::Restore(const TrainingState& state,
     for (const auto& item : list) absl::StrAppend(&text, text.empty() ? "" : ",", name(item));
     return text.empty() ? "none" : text;
   };
-  bool same = state.schedulers.size() == options_.schedulers.size();
-  for (const auto& scheduler : options_.schedulers) {
-    same &= state.schedulers.contains(scheduler->name());
-  }
+  bool same = state.schedulers.size() == owners_.size();
+  for (const std::string& owner : owners_) same &= state.schedulers.contains(owner);
   if (!same) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the run was begun with the schedulers ",
-        names(state.schedulers, [](const auto& item) { return item.first; }), ", not ",
-        names(options_.schedulers, [](const auto& item) { return std::string(item->name()); })));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the run was begun with the schedulers ",
+                     names(state.schedulers, [](const auto& item) { return item.first; }), ", not ",
+                     names(owners_, [](const auto& item) { return item; })));
   }
   for (const auto& [owner, values] : kept) {
     if (values.shape() == store_->all_values().shape() && values.dtype() == store_->dtype()) {
@@ -78,14 +83,14 @@ absl::Status Schedule::Restore(const TrainingState& state,
   }
   TrainingState before;
   AddTo(before);
-  for (const auto& scheduler : options_.schedulers) {
-    const absl::Status status =
-        scheduler->Restore(state.schedulers.find(scheduler->name())->second);
+  const auto restore = [&](size_t i, const TrainingState& from) {
+    return options_.schedulers[i]->Restore(from.schedulers.find(owners_[i])->second);
+  };
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    const absl::Status status = restore(i, state);
     if (status.ok()) continue;
     // A state that a scheduler has given is one that it takes.
-    for (const auto& restored : options_.schedulers) {
-      restored->Restore(before.schedulers.find(restored->name())->second).IgnoreError();
-    }
+    for (size_t back = 0; back <= i; ++back) restore(back, before).IgnoreError();
     return status;
   }
   kept_ = kept;
@@ -97,44 +102,50 @@ void Schedule::Say(std::string_view line) {
   if (options_.say) options_.say(line);
 }
 
-absl::Status Schedule::KeepParameters(std::string_view owner) {
+absl::Status Schedule::KeepParameters() {
   const Tensor& values = store_->all_values();
-  auto found = kept_.find(owner);
+  auto found = kept_.find(acting_);
   if (found == kept_.end()) {
     absl::StatusOr<Tensor> copy =
         Tensor::Allocate(context_->device(), values.dtype(), values.shape());
     if (!copy.ok()) {
       return absl::Status(copy.status().code(),
-                          absl::StrCat(std::string(owner), ": no memory for the best parameters: ",
+                          absl::StrCat(acting_, ": no memory for the best parameters: ",
                                        std::string(copy.status().message())));
     }
-    found = kept_.emplace(std::string(owner), *std::move(copy)).first;
+    found = kept_.emplace(acting_, *std::move(copy)).first;
   }
   return context_->Copy(values, found->second);
 }
 
-absl::Status Schedule::RestoreParameters(std::string_view owner) {
-  const auto found = kept_.find(owner);
-  if (found == kept_.end()) {
+absl::Status Schedule::RestoreParameters() {
+  if (!kept_.contains(acting_)) {
     return absl::FailedPreconditionError(
-        absl::StrCat(std::string(owner), " has kept no parameters to bring back"));
+        absl::StrCat(acting_, " has kept no parameters to bring back"));
   }
-  DTNN_RETURN_IF_ERROR(context_->Copy(found->second, store_->all_values()));
+  if (restoring_.empty()) restoring_ = acting_;
+  return absl::OkStatus();
+}
+
+absl::Status Schedule::BringBack(const std::string& owner) {
+  DTNN_RETURN_IF_ERROR(context_->Copy(kept_.find(owner)->second, store_->all_values()));
   store_->MarkChanged();
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Schedule::SaveParameters(std::string_view owner, int64_t epoch) {
-  const auto found = kept_.find(owner);
+absl::StatusOr<std::string> Schedule::SaveParameters(int64_t epoch) {
+  const auto found = kept_.find(acting_);
   if (found == kept_.end() || !options_.save) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        std::string(owner), found == kept_.end() ? " has kept no parameters to save"
-                                                 : " needs somewhere to save parameters"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(acting_, found == kept_.end() ? " has kept no parameters to save"
+                                                   : " needs somewhere to save parameters"));
   }
-  std::string& previous = files_[std::string(owner)];
+  std::string& mine = files_[acting_];
+  const bool shared = std::ranges::any_of(
+      files_, [&](const auto& file) { return file.first != acting_ && file.second == mine; });
   DTNN_ASSIGN_OR_RETURN(const std::string file,
-                        options_.save(owner, epoch, found->second, previous));
-  previous = std::filesystem::path(file).filename().string();
+                        options_.save(acting_, epoch, found->second, shared ? "" : mine));
+  mine = std::filesystem::path(file).filename().string();
   return file;
 }
 

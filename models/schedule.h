@@ -1,5 +1,9 @@
 // Runs schedulers (optim/scheduler.h) beside a trainer: scales the rate of every step by their
-// factors, shows them the figures of every epoch, and is the host through which they act.
+// factors, shows them the figures of every epoch, and is the host through which they act. What a
+// scheduler asks of the parameters happens when all have seen the epoch.
+//
+// In checkpoints and files a scheduler goes by its name, the second of the same name by
+// "<name>-2", and so on.
 
 #ifndef DTNN_MODELS_SCHEDULE_H_
 #define DTNN_MODELS_SCHEDULE_H_
@@ -29,7 +33,7 @@ struct ScheduleOptions {
   std::function<void(std::string_view line)> say;
   // Writes `values` (as ParameterStore::all_values) of the end of `epoch`, which `owner` kept, and
   // returns the file's name; then deletes `previous`, the name without its folder of what the owner
-  // had written before, if anything. Needed by schedulers that save.
+  // had written before, if anything that nobody else needs. Needed by schedulers that save.
   std::function<absl::StatusOr<std::string>(std::string_view owner, int64_t epoch,
                                             const Tensor& values, const std::string& previous)>
       save;
@@ -56,14 +60,19 @@ class Schedule : public Callback, private SchedulerHost {
   void set_learning_rate(double rate) override { trainer_->set_learning_rate(rate); }
   void Stop() override { trainer_->Stop(); }
   void Say(std::string_view line) override;
-  absl::Status KeepParameters(std::string_view owner) override;
-  absl::Status RestoreParameters(std::string_view owner) override;
-  absl::StatusOr<std::string> SaveParameters(std::string_view owner, int64_t epoch) override;
+  absl::Status KeepParameters() override;
+  absl::Status RestoreParameters() override;
+  absl::StatusOr<std::string> SaveParameters(int64_t epoch) override;
+
+  absl::Status BringBack(const std::string& owner);
 
   Trainer* trainer_;
   ParameterStore* store_;
   DeviceContext* context_;
   ScheduleOptions options_;
+  std::vector<std::string> owners_;  // what each scheduler goes by
+  std::string acting_;               // of the one whose turn it is
+  std::string restoring_;            // whose parameters the epoch ends with; empty: its own
   std::map<std::string, Tensor, std::less<>> kept_;        // by owner
   std::map<std::string, std::string, std::less<>> files_;  // written last, by owner
 };

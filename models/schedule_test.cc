@@ -1,6 +1,7 @@
 #include "models/schedule.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "data/split.h"
@@ -60,7 +61,7 @@ class ScheduleTest : public ::testing::Test {
   absl::Status Train(Schedule& schedule, int64_t epochs, Rates* rates = nullptr) {
     std::vector<Callback*> callbacks = {&schedule};
     if (rates != nullptr) callbacks.push_back(rates);
-    return trainer_->Train(*loader_, loader_.get(), epochs, callbacks);
+    return trainer_->Train(*loader_, loader_.get(), epochs - trainer_->epochs_done(), callbacks);
   }
 
   const Graph graph_ = *BuildModel("simplemlp", {.sample = kSample, .classes = 4});
@@ -95,7 +96,7 @@ TEST_F(ScheduleTest, EarlyStoppingBringsBackTheBestParameters) {
   // "larger is better" of a loss that falls: the first epoch stays the best.
   Schedule schedule(*trainer_, *store_, *device_,
                     {.schedulers = {std::make_shared<EarlyStopping>(
-                         EarlyStoppingOptions{.patience = 2, .minimize = false})},
+                         EarlyStoppingOptions{.better = Better::kLarger, .patience = 2})},
                      .say = say_,
                      .save = nullptr});
   ASSERT_TRUE(Train(schedule, 1).ok());
@@ -143,6 +144,89 @@ TEST_F(ScheduleTest, SavesWhatWasKept) {
   EXPECT_EQ(said_.back(), "LRScheduler ModelCheckpoint: saving model weights and bias in file4");
 }
 
+// Keeps the parameters that every epoch ends with. Stands before the schedule.
+class EpochParameters : public Callback {
+ public:
+  explicit EpochParameters(const ParameterStore& store) : store_(store) {}
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override {
+    of_epoch.push_back(Values(store_.all_values()));
+    return absl::OkStatus();
+  }
+  std::vector<std::vector<double>> of_epoch;
+
+ private:
+  const ParameterStore& store_;
+};
+
+// Early stopping ends with the parameters of the first epoch; the last is the best of the other,
+// whose turn comes after it.
+TEST_F(ScheduleTest, ParametersAreBroughtBackWhenAllSchedulersHaveSeenTheEpoch) {
+  std::vector<std::shared_ptr<Scheduler>> schedulers = {
+      std::make_shared<EarlyStopping>(
+          EarlyStoppingOptions{.better = Better::kLarger, .patience = 2}),
+      std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 1})};
+  std::map<int64_t, std::vector<double>> saved;
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = schedulers,
+                     .say = say_,
+                     .save = [&](std::string_view, int64_t epoch, const Tensor& values,
+                                 const std::string&) -> absl::StatusOr<std::string> {
+                       saved[epoch] = Values(values);
+                       return absl::StrCat("file", epoch);
+                     }});
+  EpochParameters parameters(*store_);
+  Callback* const callbacks[] = {&parameters, &schedule};
+  ASSERT_TRUE(trainer_->Train(*loader_, loader_.get(), 10, callbacks).ok());
+  ASSERT_EQ(parameters.of_epoch.size(), 3u);
+  EXPECT_EQ(Values(store_->all_values()), parameters.of_epoch[0]);
+  for (size_t epoch = 1; epoch <= 3; ++epoch) {
+    EXPECT_EQ(saved.at(int64_t(epoch)), parameters.of_epoch[epoch - 1]) << "epoch " << epoch;
+  }
+}
+
+// One keeps the best epoch, the other the worst.
+TEST_F(ScheduleTest, TwoSchedulersOfAKindAreKeptApart) {
+  struct File {
+    std::string owner;
+    int64_t epoch;
+    std::string previous;
+    bool operator==(const File&) const = default;
+  };
+  std::vector<File> files;
+  const auto make = [&] {
+    const auto checkpoint = [](Better better) {
+      return std::make_shared<ModelCheckpoint>(
+          ModelCheckpointOptions{.better = better, .save_freq = 1});
+    };
+    return Schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {checkpoint(Better::kLarger), checkpoint(Better::kSmaller)},
+                     .say = say_,
+                     .save = [&](std::string_view owner, int64_t epoch, const Tensor&,
+                                 const std::string& previous) -> absl::StatusOr<std::string> {
+                       files.push_back({std::string(owner), epoch, previous});
+                       return absl::StrCat("file", epoch);
+                     }});
+  };
+  Schedule first = make();
+  ASSERT_TRUE(Train(first, 2).ok());
+  // file1 stays while the first needs it.
+  const std::vector<File> expected = {
+      {"model_checkpoint", 1, ""}, {"model_checkpoint-2", 1, ""}, {"model_checkpoint-2", 2, ""}};
+  EXPECT_EQ(files, expected);
+  TrainingState state;
+  first.AddTo(state);
+  ASSERT_EQ(state.schedulers.size(), 2u);
+  EXPECT_GT(state.schedulers["model_checkpoint"][0], state.schedulers["model_checkpoint-2"][0]);
+  EXPECT_EQ(first.kept().size(), 2u);
+  Schedule second = make();
+  ASSERT_TRUE(second.Restore(state, first.kept()).ok());
+  ASSERT_TRUE(Train(second, 3).ok());
+  EXPECT_EQ(files.back(), (File{"model_checkpoint-2", 3, "file2"}));
+  TrainingState later;
+  second.AddTo(later);
+  EXPECT_EQ(later.schedulers["model_checkpoint"], state.schedulers["model_checkpoint"]);
+}
+
 TEST_F(ScheduleTest, AnUnknownFigureIsAnError) {
   Schedule schedule(*trainer_, *store_, *device_,
                     {.schedulers = {std::make_shared<EarlyStopping>(
@@ -156,7 +240,7 @@ TEST_F(ScheduleTest, StateGoesOverToAnotherSchedule) {
   const auto make = [&](int64_t patience) {
     return Schedule(*trainer_, *store_, *device_,
                     {.schedulers = {std::make_shared<EarlyStopping>(
-                         EarlyStoppingOptions{.patience = patience, .minimize = false})},
+                         EarlyStoppingOptions{.better = Better::kLarger, .patience = patience})},
                      .say = say_,
                      .save = nullptr});
   };

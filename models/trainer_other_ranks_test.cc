@@ -39,6 +39,7 @@ constexpr int64_t kSamples = 101, kEpochs = 3;
 class Visits : public Metric {
  public:
   std::string_view name() const override { return "visits"; }
+  Better better() const override { return Better::kLarger; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return false; }
   int64_t sums(int64_t outputs) const override { return outputs; }
@@ -152,7 +153,8 @@ absl::Status RunRank(const Leg& leg, Communicator* communicator, const Saved& fr
   }
   Watcher watcher(*trainer, leg.stop_at, to);
   Callback* const callbacks[] = {&watcher};
-  DTNN_RETURN_IF_ERROR(trainer->Train(*loader, nullptr, kEpochs, callbacks));
+  DTNN_RETURN_IF_ERROR(
+      trainer->Train(*loader, nullptr, kEpochs - trainer->epochs_done(), callbacks));
   DTNN_ASSIGN_OR_RETURN(const TrainingState state, trainer->State());
   DTNN_ASSIGN_OR_RETURN(to.saved.state, EncodeCheckpointInfo({.training = state}));
   if (leg.left >= 0) {

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "optim/better.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -48,6 +49,7 @@ class Loss {
   virtual ~Loss() = default;
   virtual std::string_view name() const = 0;   // "categorical_cross_entropy"
   virtual std::string_view label() const = 0;  // "cce", in progress lines
+  Better better() const { return Better::kSmaller; }
   // The kinds of targets that the loss is defined for.
   virtual bool TakesClasses() const = 0;
   virtual bool TakesValues() const = 0;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "optim/better.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -19,6 +20,7 @@ class Metric {
  public:
   virtual ~Metric() = default;
   virtual std::string_view name() const = 0;  // as --metrics spells it
+  virtual Better better() const = 0;
   // The kinds of targets that it is defined for.
   virtual bool TakesClasses() const = 0;
   virtual bool TakesValues() const = 0;

@@ -34,11 +34,4 @@ absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochFigur
       "\", which is not computed in this run; there are:", known));
 }
 
-bool LargerIsBetter(std::string_view figure) {
-  for (const std::string_view word : {"accuracy", "precision", "recall", "f1"}) {
-    if (figure.find(word) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 }  // namespace dtnn

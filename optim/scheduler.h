@@ -56,15 +56,16 @@ class SchedulerHost {
   // A line for the user, without its end; printed once, not by every rank.
   virtual void Say(std::string_view line) = 0;
 
-  // Parameters with their running statistics, one set per owner (a scheduler's name). A set belongs
-  // to the state of a run: who resumes a scheduler brings back the set that it kept.
-  // Keeps the current parameters, in place of the owner's set before.
-  virtual absl::Status KeepParameters(std::string_view owner) = 0;
-  // Makes the kept set the current parameters.
-  virtual absl::Status RestoreParameters(std::string_view owner) = 0;
-  // Writes the kept set, which is that of `epoch`, to a file, then deletes the one that the owner
-  // had written before. Returns the file's name.
-  virtual absl::StatusOr<std::string> SaveParameters(std::string_view owner, int64_t epoch) = 0;
+  // Parameters with their running statistics, one set for each scheduler. A set belongs to the
+  // state of a run: who resumes a scheduler brings back the set that it kept.
+  // Keeps the current parameters, in place of the set before.
+  virtual absl::Status KeepParameters() = 0;
+  // Makes the kept set the current parameters as soon as all schedulers have seen the epoch, since
+  // others still look at what it came to. Of several that ask, the first gets its own.
+  virtual absl::Status RestoreParameters() = 0;
+  // Writes the kept set, which is that of `epoch`, to a file, then deletes the one that the
+  // scheduler had written before. Returns the file's name.
+  virtual absl::StatusOr<std::string> SaveParameters(int64_t epoch) = 0;
 };
 
 class Scheduler {
@@ -96,8 +97,6 @@ absl::Status CheckState(const Scheduler& scheduler, std::span<const double> stat
 absl::StatusOr<int64_t> EpochsInState(const Scheduler& scheduler, double value);
 // The figure that the scheduler watches; NotFound, naming both, when the epoch has none.
 absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochFigures& figures);
-// True for figures named after an accuracy, precision, recall or F1, with any prefix.
-bool LargerIsBetter(std::string_view figure);
 
 }  // namespace dtnn
 

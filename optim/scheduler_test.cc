@@ -45,15 +45,5 @@ TEST(SchedulerTest, OnlyWholeNumbersAreNumbersOfEpochs) {
   }
 }
 
-TEST(SchedulerTest, DirectionsFollowTheFiguresName) {
-  for (const char* name : {"val_categorical_accuracy", "top5_accuracy", "val_precision", "recall",
-                           "f1_score", "val_f1_score"}) {
-    EXPECT_TRUE(LargerIsBetter(name)) << name;
-  }
-  for (const char* name : {"val_categorical_cross_entropy", "mse", "regression_mae", "val_mae"}) {
-    EXPECT_FALSE(LargerIsBetter(name)) << name;
-  }
-}
-
 }  // namespace
 }  // namespace dtnn

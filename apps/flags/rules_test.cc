@@ -127,9 +127,11 @@ constexpr Case kCases[] = {
     {18, "--learning-rate=inf", kUsage, "--learning-rate=inf: "},
     {18, "--learning-rate=nan", kUsage, "--learning-rate=nan: "},
     {18, "--reduce-lr-on-plateau-min-lr=0.02", kDone,
-     "warning: --reduce-lr-on-plateau-min-lr=0.02: is above --learning-rate=0.01"},
+     "warning: --reduce-lr-on-plateau-min-lr=0.02: is above the learning rate, 0.01, so "},
     {18, "--schedulers=reduce_lr_every_nepochs --reduce-lr-every-nepochs-min-lr=0.02", kDone,
-     "warning: --reduce-lr-every-nepochs-min-lr=0.02: is above --learning-rate=0.01"},
+     "warning: --reduce-lr-every-nepochs-min-lr=0.02: is above the learning rate, 0.01, so "},
+    {18, "--schedulers=cosine --cosine-min-lr=1e6", kDone,
+     "warning: --cosine-min-lr=1e+06: is above the learning rate, 0.01, so the rate stays as it"},
 };
 
 // Values to predict of which one is no probability.

@@ -10,7 +10,8 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "models/history_form.h"
-#include "optim/scheduler.h"
+#include "optim/better.h"
+#include "optim/metrics/metrics.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -87,6 +88,13 @@ absl::Status CheckRequired(const Options& options) {
   return absl::OkStatus();
 }
 
+// Of what a scheduler may watch.
+Better BetterOf(std::string_view figure) {
+  if (figure.starts_with("val_")) figure.remove_prefix(4);
+  const auto metric = MakeMetric(figure);
+  return metric.ok() ? (*metric)->better() : Better::kSmaller;  // a loss
+}
+
 // Schedulers watch the loss unless told otherwise, that of the validation part where there is one.
 void FollowLoss(const GivenOptions& given, Options& options) {
   const bool validates = options.test_as_validation || options.validation_split > 0;
@@ -96,6 +104,9 @@ void FollowLoss(const GivenOptions& given, Options& options) {
   if (!given.contains("model-checkpoint-metric")) options.model_checkpoint_metric = loss;
   if (!validates && !given.contains("stop-at-loss-metric")) {
     options.stop_at_loss_metric = "categorical_accuracy";
+  }
+  if (!given.contains("early-stopping-minimize")) {
+    options.early_stopping_minimize = BetterOf(options.early_stopping_metric) == Better::kSmaller;
   }
   // Only who asks for files gets them.
   if (!options.model_dir.empty()) return;
@@ -246,17 +257,13 @@ void Warn(const GivenOptions& given, const Options& options, std::vector<std::st
         "--schedulers: stop_at_loss without --stop-at-loss-threshold ends a run that watches an "
         "accuracy after its first epoch");
   }
-  if (Contains(options.schedulers, "early_stopping") && options.early_stopping_minimize &&
-      !given.contains("early-stopping-minimize") && LargerIsBetter(options.early_stopping_metric)) {
-    warnings.push_back(absl::StrCat("--early-stopping-metric=", options.early_stopping_metric,
-                                    ": larger is better; add --early-stopping-minimize=False"));
-  }
-  for (const auto& [name, rate] :
-       {std::pair("reduce-lr-on-plateau", options.reduce_lr_on_plateau_min_lr),
-        std::pair("reduce-lr-every-nepochs", options.reduce_lr_every_nepochs_min_lr)}) {
-    if (rate <= options.learning_rate || !given.contains(std::string(name) + "-min-lr")) continue;
-    warnings.push_back(absl::StrCat("--", name, "-min-lr=", rate, ": is above --learning-rate=",
-                                    options.learning_rate, ", so the rate is never reduced"));
+  const bool smaller = BetterOf(options.early_stopping_metric) == Better::kSmaller;
+  if (Contains(options.schedulers, "early_stopping") &&
+      options.early_stopping_minimize != smaller) {
+    warnings.push_back(absl::StrCat(
+        "--early-stopping-minimize=", options.early_stopping_minimize ? "True" : "False", ": but ",
+        smaller ? "smaller" : "larger", " values of ", options.early_stopping_metric,
+        " are better"));
   }
 }
 

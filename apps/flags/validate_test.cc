@@ -126,12 +126,25 @@ TEST(ValidateTest, OptionsOfASchedulerNeedIt) {
   EXPECT_EQ(Parse({"--schedulers=warm_up", "--warm-up-batches=5"})->warnings, Arguments{});
   EXPECT_EQ(Parse({"--schedulers=", "--early-stopping-patience=3"})->warnings.size(), 1u);
   EXPECT_EQ(Parse({"--schedulers=stop_at_loss"})->warnings.size(), 1u);
-  EXPECT_EQ(Parse({"--early-stopping-metric=val_accuracy"})->warnings,
-            Arguments{"--early-stopping-metric=val_categorical_accuracy: larger is better; add "
-                      "--early-stopping-minimize=False"});
-  EXPECT_EQ(Parse({"--reduce-lr-on-plateau-min-lr=0.5"})->warnings,
-            Arguments{"--reduce-lr-on-plateau-min-lr=0.5: is above --learning-rate=0.01, so the "
-                      "rate is never reduced"});
+}
+
+TEST(ValidateTest, EarlyStoppingFollowsItsMetricUnlessToldOtherwise) {
+  const auto minimizes = [](const Arguments& arguments) {
+    return Parse(arguments)->options.early_stopping_minimize;
+  };
+  EXPECT_TRUE(minimizes({}));
+  EXPECT_FALSE(minimizes({"--early-stopping-metric=val_accuracy"}));
+  EXPECT_FALSE(minimizes({"--early-stopping-metric=per_class_report"}));
+  EXPECT_TRUE(minimizes({"--early-stopping-metric=val_categorical_hinge"}));
+  EXPECT_EQ(Parse({"--early-stopping-metric=val_accuracy"})->warnings, Arguments{});
+  EXPECT_TRUE(minimizes({"--early-stopping-metric=val_accuracy", "--early-stopping-minimize"}));
+  EXPECT_EQ(
+      Parse({"--early-stopping-metric=val_accuracy", "--early-stopping-minimize"})->warnings,
+      Arguments{"--early-stopping-minimize=True: but larger values of val_categorical_accuracy are "
+                "better"});
+  EXPECT_EQ(Parse({"--noearly-stopping-minimize"})->warnings,
+            Arguments{"--early-stopping-minimize=False: but smaller values of "
+                      "val_categorical_cross_entropy are better"});
 }
 
 TEST(ValidateTest, OptionsThatBelongToASwitchNeedIt) {

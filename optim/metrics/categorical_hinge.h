@@ -11,6 +11,7 @@ namespace dtnn {
 class CategoricalHinge : public Metric {
  public:
   std::string_view name() const override { return "categorical_hinge"; }
+  Better better() const override { return Better::kSmaller; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return false; }
   void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;

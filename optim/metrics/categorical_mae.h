@@ -10,6 +10,7 @@ namespace dtnn {
 class CategoricalMae : public Metric {
  public:
   std::string_view name() const override { return "categorical_mae"; }
+  Better better() const override { return Better::kSmaller; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return false; }
   void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;

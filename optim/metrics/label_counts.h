@@ -35,6 +35,7 @@ struct LabelCounts {
 // A metric whose sums are four counts per label.
 class LabelMetric : public Metric {
  public:
+  Better better() const override { return Better::kLarger; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return true; }
   int64_t sums(int64_t outputs) const override { return 4 * outputs; }

@@ -1,5 +1,7 @@
 #include "optim/metrics/metrics.h"
 
+#include <map>
+
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -13,6 +15,29 @@ TEST(MetricsTest, EveryNameMakesAMetricOfThatName) {
     EXPECT_EQ((*metric)->name(), name);
     EXPECT_TRUE((*metric)->TakesClasses());
     EXPECT_GE((*metric)->sums(10), 1);
+  }
+}
+
+TEST(MetricsTest, EveryMetricSaysWhichValuesAreBetter) {
+  const std::map<std::string_view, Better> expected = {
+      {"categorical_accuracy", Better::kLarger},
+      {"top5_accuracy", Better::kLarger},
+      {"categorical_hinge", Better::kSmaller},
+      {"categorical_mse", Better::kSmaller},
+      {"categorical_mae", Better::kSmaller},
+      {"regression_mse", Better::kSmaller},
+      {"regression_mae", Better::kSmaller},
+      {"binary_accuracy", Better::kLarger},
+      {"binary_confusion_matrix", Better::kLarger},
+      {"multiclass_confusion_matrix", Better::kLarger},
+      {"precision", Better::kLarger},
+      {"recall", Better::kLarger},
+      {"f1_score", Better::kLarger},
+      {"per_class_report", Better::kLarger},
+  };
+  for (const std::string_view name : MetricNames()) {
+    ASSERT_TRUE(expected.contains(name)) << name;
+    EXPECT_EQ((*MakeMetric(name))->better(), expected.at(name)) << name;
   }
 }
 

@@ -13,6 +13,7 @@ namespace dtnn {
 class MulticlassConfusionMatrix : public Metric {
  public:
   std::string_view name() const override { return "multiclass_confusion_matrix"; }
+  Better better() const override { return Better::kLarger; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return false; }
   int64_t sums(int64_t outputs) const override { return outputs * outputs; }

@@ -10,6 +10,7 @@ namespace dtnn {
 class RegressionMae : public Metric {
  public:
   std::string_view name() const override { return "regression_mae"; }
+  Better better() const override { return Better::kSmaller; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return true; }
   void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;

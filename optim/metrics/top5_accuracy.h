@@ -11,6 +11,7 @@ namespace dtnn {
 class Top5Accuracy : public Metric {
  public:
   std::string_view name() const override { return "top5_accuracy"; }
+  Better better() const override { return Better::kLarger; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return false; }
   void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;

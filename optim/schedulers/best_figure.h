@@ -5,15 +5,17 @@
 
 #include <limits>
 
+#include "optim/better.h"
+
 namespace dtnn {
 
 class BestFigure {
  public:
-  explicit BestFigure(bool larger_is_better) : larger_(larger_is_better) {}
+  explicit BestFigure(Better better) : better_(better) {}
 
   // Takes the value over where it improves, and says whether it did.
   bool Improve(double value) {
-    if (!(larger_ ? value > best_ : value < best_)) return false;
+    if (!IsBetter(better_, value, best_)) return false;
     best_ = value;
     return true;
   }
@@ -22,9 +24,9 @@ class BestFigure {
   void set_value(double value) { best_ = value; }
 
  private:
-  bool larger_;
-  double best_ =
-      larger_ ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  Better better_;
+  double best_ = better_ == Better::kLarger ? -std::numeric_limits<double>::infinity()
+                                            : std::numeric_limits<double>::infinity();
 };
 
 }  // namespace dtnn

@@ -6,17 +6,17 @@
 namespace dtnn {
 
 EarlyStopping::EarlyStopping(const EarlyStoppingOptions& options)
-    : options_(options), best_(/*larger_is_better=*/!options.minimize) {}
+    : options_(options), best_(options.better) {}
 
 absl::Status EarlyStopping::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
   DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));
   if (best_.Improve(value)) {
     best_epoch_ = figures.epoch;
-    return host.KeepParameters(name());
+    return host.KeepParameters();
   }
   const int64_t waited = figures.epoch - best_epoch_;
   if (waited < options_.patience) return absl::OkStatus();
-  if (best_epoch_ > 0) DTNN_RETURN_IF_ERROR(host.RestoreParameters(name()));
+  if (best_epoch_ > 0) DTNN_RETURN_IF_ERROR(host.RestoreParameters());
   host.Say(absl::StrCat("LRScheduler EarlyStopping: metric ", options_.metric,
                         " did not improve for ", waited, " epochs, stop training!"));
   host.Stop();

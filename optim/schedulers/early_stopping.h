@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "optim/better.h"
 #include "optim/scheduler.h"
 #include "optim/schedulers/best_figure.h"
 
@@ -13,8 +14,8 @@ namespace dtnn {
 
 struct EarlyStoppingOptions {
   std::string metric = "val_categorical_cross_entropy";
-  int64_t patience = 10;  // epochs, >= 1
-  bool minimize = true;   // false: larger is better
+  Better better = Better::kSmaller;  // of the metric
+  int64_t patience = 10;             // epochs, >= 1
 };
 
 class EarlyStopping : public Scheduler {

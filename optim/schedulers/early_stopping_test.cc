@@ -38,12 +38,13 @@ TEST(EarlyStoppingTest, AnImprovementInTheLastMomentGoesOn) {
   EarlyStopping scheduler({.patience = 2});
   EXPECT_EQ(EpochsOf(scheduler, host, {.5, .6, .4, .5, .3, .4}), 6);
   EXPECT_FALSE(host.stopped);
-  EXPECT_EQ(host.kept["early_stopping"], 5);
+  EXPECT_EQ(host.kept, 5);
 }
 
 TEST(EarlyStoppingTest, LargerCanBeBetter) {
   RecordingHost host;
-  EarlyStopping scheduler({.metric = "val_categorical_accuracy", .patience = 1, .minimize = false});
+  EarlyStopping scheduler(
+      {.metric = "val_categorical_accuracy", .better = Better::kLarger, .patience = 1});
   EXPECT_EQ(EpochsOf(scheduler, host, {50, 60, 55}), 3);
   EXPECT_EQ(host.restored, 2);
 }
@@ -53,7 +54,7 @@ TEST(EarlyStoppingTest, NanNeverImproves) {
   EarlyStopping scheduler({.patience = 2});
   EXPECT_EQ(EpochsOf(scheduler, host, {kNan, kNan, .1}), 2);
   EXPECT_TRUE(host.stopped);
-  EXPECT_TRUE(host.kept.empty());  // and nothing was brought back
+  EXPECT_EQ(host.kept, 0);  // and nothing was brought back
   EXPECT_EQ(host.restored, 0);
 }
 

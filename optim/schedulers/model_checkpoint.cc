@@ -6,16 +6,16 @@
 namespace dtnn {
 
 ModelCheckpoint::ModelCheckpoint(const ModelCheckpointOptions& options)
-    : options_(options), best_(LargerIsBetter(options.metric)) {}
+    : options_(options), best_(options.better) {}
 
 absl::Status ModelCheckpoint::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
   DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));
   if (best_.Improve(value)) {
     pending_epoch_ = figures.epoch;
-    DTNN_RETURN_IF_ERROR(host.KeepParameters(name()));
+    DTNN_RETURN_IF_ERROR(host.KeepParameters());
   }
   if (pending_epoch_ == 0 || figures.epoch % options_.save_freq != 0) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const std::string file, host.SaveParameters(name(), pending_epoch_));
+  DTNN_ASSIGN_OR_RETURN(const std::string file, host.SaveParameters(pending_epoch_));
   pending_epoch_ = 0;
   host.Say(absl::StrCat("LRScheduler ModelCheckpoint: saving model weights and bias in ", file));
   return absl::OkStatus();

@@ -1,13 +1,13 @@
 // Keeps the best parameters in a file. After every `save_freq`-th epoch those of the best epoch so
 // far are written, unless they are there already; the host then deletes the file before. An
 // improvement between two of these epochs is kept in memory until the next one.
-// The direction follows the figure's name (LargerIsBetter).
 
 #ifndef DTNN_OPTIM_SCHEDULERS_MODEL_CHECKPOINT_H_
 #define DTNN_OPTIM_SCHEDULERS_MODEL_CHECKPOINT_H_
 
 #include <string>
 
+#include "optim/better.h"
 #include "optim/scheduler.h"
 #include "optim/schedulers/best_figure.h"
 
@@ -15,7 +15,8 @@ namespace dtnn {
 
 struct ModelCheckpointOptions {
   std::string metric = "val_categorical_cross_entropy";
-  int64_t save_freq = 2;  // epochs, >= 1
+  Better better = Better::kSmaller;  // of the metric
+  int64_t save_freq = 2;             // epochs, >= 1
 };
 
 class ModelCheckpoint : public Scheduler {

@@ -36,9 +36,10 @@ TEST(ModelCheckpointTest, AnImprovementBetweenMultiplesIsSavedAtTheNext) {
   EXPECT_EQ(host.lines.size(), 1u);
 }
 
-TEST(ModelCheckpointTest, WatchesTheMetricItIsGivenInItsDirection) {
+TEST(ModelCheckpointTest, LargerCanBeBetter) {
   RecordingHost host;
-  ModelCheckpoint scheduler({.metric = "val_categorical_accuracy", .save_freq = 1});
+  ModelCheckpoint scheduler(
+      {.metric = "val_categorical_accuracy", .better = Better::kLarger, .save_freq = 1});
   EXPECT_EQ(scheduler.watched(), "val_categorical_accuracy");
   RunEpochs(scheduler, host, {50, 40, 60});
   EXPECT_EQ(host.saved, (Epochs{1, 3}));

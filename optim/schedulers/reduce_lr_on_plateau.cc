@@ -7,7 +7,7 @@
 namespace dtnn {
 
 ReduceLrOnPlateau::ReduceLrOnPlateau(const ReduceLrOnPlateauOptions& options)
-    : options_(options), best_(LargerIsBetter(options.metric)) {}
+    : options_(options), best_(options.better) {}
 
 absl::Status ReduceLrOnPlateau::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
   DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));

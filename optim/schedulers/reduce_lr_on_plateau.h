@@ -1,12 +1,13 @@
 // Multiplies the learning rate by `factor` whenever a figure has not improved for `patience`
-// epochs. The direction follows the figure's name (LargerIsBetter). A step that would lead below
-// `min_lr` is not taken at all: from 0.01 by halves, a minimum of 0.001 ends at 0.00125.
+// epochs. A step that would lead below `min_lr` is not taken at all: from 0.01 by halves, a minimum
+// of 0.001 ends at 0.00125.
 
 #ifndef DTNN_OPTIM_SCHEDULERS_REDUCE_LR_ON_PLATEAU_H_
 #define DTNN_OPTIM_SCHEDULERS_REDUCE_LR_ON_PLATEAU_H_
 
 #include <string>
 
+#include "optim/better.h"
 #include "optim/scheduler.h"
 #include "optim/schedulers/best_figure.h"
 
@@ -14,9 +15,10 @@ namespace dtnn {
 
 struct ReduceLrOnPlateauOptions {
   std::string metric = "val_categorical_cross_entropy";
-  double factor = 0.1;   // (0, 1)
-  int64_t patience = 5;  // epochs, >= 1
-  double min_lr = 0;     // >= 0
+  Better better = Better::kSmaller;  // of the metric
+  double factor = 0.1;               // (0, 1)
+  int64_t patience = 5;              // epochs, >= 1
+  double min_lr = 0;                 // >= 0
 };
 
 class ReduceLrOnPlateau : public Scheduler {

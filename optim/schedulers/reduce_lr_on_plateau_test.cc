@@ -59,9 +59,9 @@ TEST(ReduceLrOnPlateauTest, ReachesAMinimumThatRoundingFallsShortOf) {
   EXPECT_NEAR(host.rate, 0.07, 1e-16);
 }
 
-TEST(ReduceLrOnPlateauTest, DirectionFollowsTheMetric) {
+TEST(ReduceLrOnPlateauTest, LargerCanBeBetter) {
   RecordingHost host;
-  ReduceLrOnPlateau scheduler({.metric = "val_f1_score", .patience = 1});
+  ReduceLrOnPlateau scheduler({.metric = "val_f1_score", .better = Better::kLarger, .patience = 1});
   RunEpochs(scheduler, host, {.5, .6, .7});
   EXPECT_EQ(host.rate, 0.1);
   RunEpochs(scheduler, host, {.7});

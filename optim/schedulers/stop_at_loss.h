@@ -1,17 +1,19 @@
-// Ends training once a figure is beyond a threshold: above it where larger is better (by the
-// figure's name, LargerIsBetter), below it otherwise.
+// Ends training once a figure is beyond a threshold: above it where larger is better, below it
+// otherwise.
 
 #ifndef DTNN_OPTIM_SCHEDULERS_STOP_AT_LOSS_H_
 #define DTNN_OPTIM_SCHEDULERS_STOP_AT_LOSS_H_
 
 #include <string>
 
+#include "optim/better.h"
 #include "optim/scheduler.h"
 
 namespace dtnn {
 
 struct StopAtLossOptions {
   std::string metric = "val_categorical_accuracy";
+  Better better = Better::kLarger;  // of the metric
   double threshold = 0;
 };
 

@@ -25,7 +25,8 @@ TEST(StopAtLossTest, AccuraciesStopAboveTheThreshold) {
 }
 
 TEST(StopAtLossTest, LossesStopBelowTheThreshold) {
-  const StopAtLoss scheduler({.metric = "categorical_cross_entropy", .threshold = 0.25});
+  const StopAtLoss scheduler(
+      {.metric = "categorical_cross_entropy", .better = Better::kSmaller, .threshold = 0.25});
   EXPECT_FALSE(StopsAt(scheduler, 0.3));
   EXPECT_FALSE(StopsAt(scheduler, 0.25));
   EXPECT_TRUE(StopsAt(scheduler, 0.2));
@@ -34,12 +35,13 @@ TEST(StopAtLossTest, LossesStopBelowTheThreshold) {
 TEST(StopAtLossTest, NanReachesNothing) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(StopsAt(StopAtLoss(), nan));
-  EXPECT_FALSE(StopsAt(StopAtLoss({.metric = "mse", .threshold = 1}), nan));
+  EXPECT_FALSE(
+      StopsAt(StopAtLoss({.metric = "mse", .better = Better::kSmaller, .threshold = 1}), nan));
 }
 
 TEST(StopAtLossTest, SaysWhatItReached) {
   RecordingHost host;
-  StopAtLoss scheduler({.metric = "val_mse", .threshold = 0.5});
+  StopAtLoss scheduler({.metric = "val_mse", .better = Better::kSmaller, .threshold = 0.5});
   ASSERT_EQ(host.EndEpoch(scheduler, 0.1), absl::OkStatus());
   ASSERT_EQ(host.lines.size(), 1u);
   EXPECT_EQ(host.lines[0],

@@ -3,7 +3,6 @@
 #ifndef DTNN_OPTIM_SCHEDULERS_TESTING_RECORDING_HOST_H_
 #define DTNN_OPTIM_SCHEDULERS_TESTING_RECORDING_HOST_H_
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,17 +19,17 @@ class RecordingHost : public SchedulerHost {
   void set_learning_rate(double value) override { rate = value; }
   void Stop() override { stopped = true; }
   void Say(std::string_view line) override { lines.emplace_back(line); }
-  absl::Status KeepParameters(std::string_view owner) override {
+  absl::Status KeepParameters() override {
     if (!failure.ok()) return failure;
-    kept[std::string(owner)] = epoch;
+    kept = epoch;
     return absl::OkStatus();
   }
-  absl::Status RestoreParameters(std::string_view owner) override {
-    restored = kept.at(std::string(owner));
+  absl::Status RestoreParameters() override {
+    restored = kept;
     return absl::OkStatus();
   }
-  absl::StatusOr<std::string> SaveParameters(std::string_view owner, int64_t of_epoch) override {
-    saved.push_back(kept.at(std::string(owner)));
+  absl::StatusOr<std::string> SaveParameters(int64_t of_epoch) override {
+    saved.push_back(kept);
     return "epoch-" + std::to_string(of_epoch) + ".npz";
   }
 
@@ -44,9 +43,9 @@ class RecordingHost : public SchedulerHost {
 
   double rate = 0.1;
   bool stopped = false;
-  int64_t epoch = 0, restored = 0;      // restored: of which epoch
-  std::map<std::string, int64_t> kept;  // owner to epoch
-  std::vector<int64_t> saved;           // epochs that the saved sets are of
+  int64_t epoch = 0;
+  int64_t kept = 0, restored = 0;  // of which epoch; 0: nothing
+  std::vector<int64_t> saved;      // epochs that the saved sets are of
   std::vector<std::string> lines;
   absl::Status failure;
 };
