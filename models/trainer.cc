@@ -228,8 +228,7 @@ absl::Status Trainer::GoOnWithEpoch(Loader& training, const SamplerSettings& now
     if (!found.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("epoch ", epochs_done_ + 1, " was left after ", step_in_epoch_,
-                       " steps with ", Describe(sampler_), "; it cannot go on with ", Describe(now),
-                       ": ", std::string(found.status().message())));
+                       " steps and cannot go on: ", std::string(found.status().message())));
     }
     place = *found;
   }
@@ -276,7 +275,7 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
   if (stopped_) return absl::OkStatus();
   diverged_ = false;
   absl::Status status = BeginEpochs(training);
-  if (status.ok()) status = RunEpochs(training, validation, epochs, callbacks);
+  if (status.ok()) status = RunEpochs(training, validation, epochs_done_ + epochs, callbacks);
   if (status.ok()) {
     // An epoch left in its middle is gone on with as it is.
     status = in_epoch() ? sync_.AverageStatistics(*store_) : sync_.EndTraining(*store_);
@@ -287,8 +286,11 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
 absl::StatusOr<Averages> Trainer::Evaluate(Loader& loader, std::span<Callback* const> callbacks) {
   Pass pass{.kind = Pass::Kind::kTest};
   Averages averages;
-  stopped_ = false;
-  DTNN_RETURN_IF_ERROR(Ended(RunPass(loader, pass, averages, callbacks)));
+  // A run that is to end does so although it is evaluated first.
+  const bool stopped = std::exchange(stopped_, false);
+  const absl::Status status = RunPass(loader, pass, averages, callbacks);
+  stopped_ |= stopped;
+  DTNN_RETURN_IF_ERROR(Ended(status));
   return averages;
 }
 

@@ -72,14 +72,15 @@ class Trainer {
                                                          DeviceContext& context,
                                                          const TrainerOptions& options);
 
-  // Trains until `epochs` epochs are done, those of earlier calls and of a restored run included.
-  // Each is a pass over `training`, followed by one over `validation` where there is one. Nothing
-  // happens after the Restore of a run that a callback had ended with an epoch. OutOfRange where a
-  // loss is no number, on this rank or on another, and for no other reason: diverged().
+  // Trains `epochs` more epochs, one that was left in its middle counted as one of them. Each is a
+  // pass over `training`, followed by one over `validation` where there is one. Nothing happens
+  // after the Restore of a run that a callback had ended with an epoch. OutOfRange where a loss is
+  // NaN or infinite, on this rank or on another, and for no other reason: diverged().
   absl::Status Train(Loader& training, Loader* validation, int64_t epochs,
                      std::span<Callback* const> callbacks);
   // For callbacks: Train returns when all callbacks of the moment have run. From OnBatchEnd, that
-  // leaves the epoch unfinished, to be gone on with by another Train or another process.
+  // leaves the epoch unfinished, to be gone on with by another Train or another process. An
+  // Evaluate in progress ends too, and with it the Train that it is called from.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
@@ -109,7 +110,7 @@ class Trainer {
   // the place where the epochs to come begin. All ranks call it together.
   absl::Status BeginEpochs(Loader& training);
 
-  // One pass in evaluation mode.
+  // One pass in evaluation mode. Callbacks of training may call it.
   absl::StatusOr<Averages> Evaluate(Loader& loader, std::span<Callback* const> callbacks);
 
   // One batch: the body of Train, for benchmarks and loops of one's own. Adds the batch's figures

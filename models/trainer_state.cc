@@ -11,15 +11,6 @@
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-namespace {
-
-std::vector<std::string> FigureNames(const Figures& figures) {
-  std::vector<std::string> names = {std::string(figures.loss->name())};
-  for (const auto& metric : figures.metrics) names.emplace_back(metric->name());
-  return names;
-}
-
-}  // namespace
 
 absl::StatusOr<TrainingState> Trainer::State() { return StateWith(/*all_ranks=*/true); }
 
@@ -54,7 +45,7 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   state.figure_samples = int64_t(sums.back());
   sums.pop_back();
   state.figure_sums = std::move(sums);
-  state.figure_names = FigureNames(options_.figures);
+  state.figure_names = options_.figures.Names();
   return state;
 }
 
@@ -72,7 +63,7 @@ absl::Status Trainer::CheckState(const TrainingState& state) const {
                      " sums for its loss and metrics; this one has ", sums,
                      ": give it the same --loss-func and --metrics"));
   }
-  const std::vector<std::string> names = FigureNames(options_.figures);
+  const std::vector<std::string> names = options_.figures.Names();
   if (!state.figure_names.empty() && state.figure_names != names) {
     return absl::InvalidArgumentError(
         absl::StrCat("the run was left in the middle of an epoch with the loss and metrics ",

@@ -134,6 +134,46 @@ TEST(TrainerTest, ACallbackCanStop) {
   EXPECT_EQ(trainer->steps_done(), 6);
 }
 
+// Wants training to stop, then evaluates.
+class StopAndEvaluate : public Callback {
+ public:
+  StopAndEvaluate(Trainer& trainer, Loader& loader) : trainer_(trainer), loader_(loader) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    return in_epoch && pass.step == 1 ? Act() : absl::OkStatus();
+  }
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override { return Act(); }
+  bool in_epoch = false;
+
+ private:
+  absl::Status Act() {
+    trainer_.Stop();
+    const absl::StatusOr<Averages> averages = trainer_.Evaluate(loader_, {});
+    if (!averages.ok()) return averages.status();
+    EXPECT_EQ(averages->samples(), 40) << "an evaluation of its own is whole";
+    return absl::OkStatus();
+  }
+
+  Trainer& trainer_;
+  Loader& loader_;
+};
+
+TEST(TrainerTest, AnEvaluationInACallbackDoesNotCancelAStop) {
+  const Graph graph = PatternMlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
+  auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
+  auto other = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
+  StopAndEvaluate act(*trainer, *other);
+  Callback* const callbacks[] = {&act};
+  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
+  EXPECT_EQ(trainer->epochs_done(), 1);
+  EXPECT_TRUE(trainer->State()->ended);
+  act.in_epoch = true;
+  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
+  EXPECT_EQ(trainer->State()->step_in_epoch, 1);
+}
+
 // Parameters after one epoch of plain steps in float64.
 std::vector<double> AfterAnEpoch(int64_t batch, int64_t accumulate, double clip_norm,
                                  int64_t* steps = nullptr) {

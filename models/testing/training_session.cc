@@ -66,7 +66,7 @@ TrainingSession::TrainingSession(const Graph& graph, const SessionOptions& optio
 
 absl::Status TrainingSession::Train(int64_t epochs, std::vector<Callback*> callbacks) {
   callbacks.push_back(&record);
-  return trainer->Train(*training, validation.get(), epochs, callbacks);
+  return trainer->Train(*training, validation.get(), epochs - trainer->epochs_done(), callbacks);
 }
 
 void CopyParameters(const TrainingSession& from, TrainingSession& to) {
