@@ -27,6 +27,7 @@ struct Augmentation {
   int64_t crop_size = 16;
 
   bool any() const { return flip > 0 || crop > 0; }
+  friend bool operator==(const Augmentation&, const Augmentation&) = default;
 };
 
 // InvalidArgument for values out of range.

@@ -53,6 +53,8 @@ class Dataset {
   // (targets are 0 .. outputs() - 1), or as many values.
   virtual int64_t outputs() const = 0;
   virtual TargetKind target_kind() const { return TargetKind::kClass; }
+  // Whether there are as many classes as the largest label says: others may have seen more.
+  virtual bool counts_classes() const { return false; }
   // What the outputs mean, one name each; empty where nobody knows.
   virtual std::vector<std::string> class_names() const { return {}; }
   // Samples of a part.

@@ -22,6 +22,7 @@ struct Normalization {
   std::vector<double> scale = {};
 
   bool any() const { return !scale.empty(); }
+  friend bool operator==(const Normalization&, const Normalization&) = default;
 };
 
 // `first`, and then `second`.

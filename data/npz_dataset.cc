@@ -164,11 +164,12 @@ void CopyImage(const From* from, const ImageExtents& extents, TensorFormat forma
 
 class NpzDataset : public Dataset {
  public:
-  NpzDataset(ImageExtents sample, TargetKind kind, int64_t outputs, Tensor x_train, Tensor x_test,
-             Targets train, Targets test)
+  NpzDataset(ImageExtents sample, TargetKind kind, int64_t outputs, bool counted, Tensor x_train,
+             Tensor x_test, Targets train, Targets test)
       : sample_(sample),
         kind_(kind),
         outputs_(outputs),
+        counted_(counted),
         x_train_(std::move(x_train)),
         x_test_(std::move(x_test)),
         train_(std::move(train)),
@@ -178,6 +179,7 @@ class NpzDataset : public Dataset {
   ImageExtents sample() const override { return sample_; }
   int64_t outputs() const override { return outputs_; }
   TargetKind target_kind() const override { return kind_; }
+  bool counts_classes() const override { return counted_; }
   int64_t size(Part part) const override {
     const Tensor& x = part == Part::kTrain ? x_train_ : x_test_;
     return x.empty() ? 0 : x.shape()[0];
@@ -217,6 +219,7 @@ class NpzDataset : public Dataset {
   const ImageExtents sample_;
   const TargetKind kind_;
   const int64_t outputs_;
+  const bool counted_;  // the classes
   const Tensor x_train_, x_test_;
   const Targets train_, test_;
 };
@@ -249,12 +252,14 @@ absl::StatusOr<std::unique_ptr<Dataset>> Make(Arrays train, Arrays test,
   const ImageExtents sample = {.height = x[2], .width = x[3], .channels = x[1]};
   TargetKind kind = TargetKind::kClass;
   int64_t outputs = y.rank() == 2 ? y[1] : 1;
+  bool counted = false;
   Targets of_train, of_test;
   if (y.rank() == 1 && !IsFloating(any.y.dtype())) {
     const int64_t limit = options.classes > 0 ? options.classes : kMaxClasses;
     DTNN_ASSIGN_OR_RETURN(of_train, FromLabels(train, limit));
     DTNN_ASSIGN_OR_RETURN(of_test, FromLabels(test, limit));
     outputs = options.classes;
+    counted = options.classes == 0;
     for (const Targets* targets : {&of_train, &of_test}) {
       for (int32_t label : targets->classes) outputs = std::max<int64_t>(outputs, label + 1);
     }
@@ -266,8 +271,8 @@ absl::StatusOr<std::unique_ptr<Dataset>> Make(Arrays train, Arrays test,
     of_train = FromValues(train.y);
     of_test = FromValues(test.y);
   }
-  return std::make_unique<NpzDataset>(sample, kind, outputs, std::move(train.x), std::move(test.x),
-                                      std::move(of_train), std::move(of_test));
+  return std::make_unique<NpzDataset>(sample, kind, outputs, counted, std::move(train.x),
+                                      std::move(test.x), std::move(of_train), std::move(of_test));
 }
 
 absl::Status CheckOptions(const NpzOptions& options) {

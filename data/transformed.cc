@@ -21,6 +21,7 @@ class Transformed : public Dataset {
   ImageExtents sample() const override { return sample_; }
   int64_t outputs() const override { return dataset_->outputs(); }
   TargetKind target_kind() const override { return dataset_->target_kind(); }
+  bool counts_classes() const override { return dataset_->counts_classes(); }
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
   int64_t size(Part part) const override { return dataset_->size(part); }
   SampleGroups groups(Part part) const override { return dataset_->groups(part); }

@@ -5,8 +5,11 @@
 #ifndef DTNN_OPTIM_OPTIMIZER_H_
 #define DTNN_OPTIM_OPTIMIZER_H_
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -21,6 +24,9 @@ class Optimizer {
   virtual std::string_view name() const = 0;  // as --optimizer spells it
   // Values that the rule keeps per parameter.
   virtual int slots() const = 0;
+  // What its formula is made of, by name: which runs would give the same numbers. A switch is 1 or
+  // 0.
+  virtual std::map<std::string, double, std::less<>> constants() const = 0;
   // `vectors`: where the parameters of rank 1 (biases, beta, gamma) lie in the arena, ascending,
   // for optimizers that spare them from weight decay.
   virtual absl::StatusOr<std::unique_ptr<Update>> Bind(
@@ -31,6 +37,7 @@ class Optimizer {
 class RuleOptimizer : public Optimizer {
  public:
   int slots() const override { return spec_.slots(); }
+  std::map<std::string, double, std::less<>> constants() const override;
   absl::StatusOr<std::unique_ptr<Update>> Bind(DeviceContext& context, DType dtype,
                                                std::span<const ArenaRange> vectors) const override;
 

@@ -2,6 +2,9 @@
 
 #include "optim/optimizer.h"
 
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -33,6 +36,21 @@ std::vector<double> TwoSteps(const Optimizer& optimizer) {
     path.push_back(Values(w)[0]);
   }
   return path;
+}
+
+TEST(OptimizerTest, ConstantsAreThoseOfTheFormula) {
+  using Constants = std::map<std::string, double, std::less<>>;
+  EXPECT_EQ(Sgd({.momentum = 0.5, .nesterov = true}).constants(),
+            (Constants{{"decay", 0}, {"momentum", 0.5}, {"nesterov", 1}}));
+  EXPECT_EQ(
+      Sgd({.decay = 0.1, .decay_vectors = false}).constants(),
+      (Constants{{"decay", 0.1}, {"decay of vectors", 0}, {"momentum", 0.9}, {"nesterov", 0}}));
+  EXPECT_EQ(Rmsprop({.rho = 0.8, .epsilon = 1e-5}).constants(),
+            (Constants{{"decay", 0}, {"epsilon", 1e-5}, {"rho", 0.8}}));
+  const Constants adam = {{"beta1", 0.8}, {"beta2", 0.7}, {"decay", 0}, {"epsilon", 1e-5}};
+  EXPECT_EQ(Adam({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5}).constants(), adam);
+  EXPECT_EQ(Nadam({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5}).constants(), adam);
+  EXPECT_EQ(Adamw({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5}).constants(), adam);
 }
 
 void ExpectPath(const Optimizer& optimizer, double first, double second) {
