@@ -209,14 +209,14 @@ TEST(BenchmarkRanksTest, AFileThatOneRankLacksEndsAll) {
   EXPECT_EQ(Count(outcome.text, "benchmark: rank 0: "), 1) << outcome.text;
 }
 
-// Images whose brightest row tells their class, one file per rank.
-void WriteArchive(const std::string& path, int64_t samples) {
-  const auto part = [](int64_t n, const std::string& name) {
+// Images whose brightest row, which is so bright, tells their class, one file per rank.
+void WriteArchive(const std::string& path, int64_t samples, float bright = 1) {
+  const auto part = [bright](int64_t n, const std::string& name) {
     const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{n, 1, 8, 8}).value();
     const Tensor y = Tensor::Zeros(DType::kFloat32, Shape{n, 3}).value();
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t column = 0; column < 8; ++column) {
-        x.data<float>()[(i * 8 + i % 3) * 8 + column] = 1 + float(i % 5);
+        x.data<float>()[(i * 8 + i % 3) * 8 + column] = bright + float(i % 5);
       }
       y.data<float>()[3 * i + i % 3] = 1;
     }
@@ -260,6 +260,43 @@ TEST(BenchmarkRanksTest, EveryRankMayHaveDataAndFilesOfItsOwn) {
                              FractionBehind("Time per epoch: ", outcome.text);
     EXPECT_NEAR(per_epoch, 40 + 25 + 3, 0.1 * 68) << outcome.text;
   }
+}
+
+// The same flags and the same number of samples, but the files of another host are others.
+TEST(BenchmarkRanksTest, RanksThatShareDataMustHaveTheSame) {
+  const std::string folder = NewFolder("other_data");
+  for (const auto& [rank, bright] : {std::pair("0", 1.0f), std::pair("1", 2.0f)}) {
+    std::filesystem::create_directory(folder + "/" + rank);
+    WriteArchive(folder + "/" + rank + "/data.npz", 40, bright);
+  }
+  const std::vector<std::string> run = {"--model=simplecnn_v1", "--dataset=archive",
+                                        "--dataset-path=data.npz", "--parallel=data", "--quiet"};
+  const Outcome refused = MpiJob(kProgram, run, {.ranks = 2, .folders = folder}).Wait();
+  EXPECT_EQ(RankExitCode(refused, 0), kExitFailed) << refused.text;
+  EXPECT_EQ(RankExitCode(refused, 1), kExitFailed) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("benchmark: rank 1: finds other data than rank 0: the "
+                                      "contents of the samples is "));
+  WriteArchive(folder + "/1/data.npz", 40);
+  const Outcome same = MpiJob(kProgram, run, {.ranks = 2, .folders = folder}).Wait();
+  EXPECT_EQ(same.exit_code, 0) << same.text;
+}
+
+// Labels as whole numbers, which on rank 0 end before those of rank 1.
+TEST(BenchmarkRanksTest, RanksWithLabelsOfTheirOwnAgreeOnTheNumberOfClasses) {
+  const std::string folder = NewFolder("own_labels");
+  for (const int rank : {0, 1}) {
+    const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{20, 1, 8, 8}).value();
+    const Tensor y = Tensor::Zeros(DType::kInt32, Shape{20}).value();
+    for (int32_t i = 0; i < 20; ++i) y.data<int32_t>()[i] = i % (2 + 2 * rank);
+    ASSERT_TRUE(
+        WriteNpz(folder + "/" + std::to_string(rank) + ".npz", {{"x_train", x}, {"y_train", y}})
+            .ok());
+  }
+  const Outcome outcome =
+      RunJob(2, {"--model=simplecnn_v1", "--dataset=archive", "--parallel=data",
+                 "--dataset-path=" + folder + "/$rank.npz", "--noshared-storage"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** Done"));
 }
 
 TEST(BenchmarkRanksTest, RanksGoOnFromTheNewestCheckpointThatAllHave) {

@@ -26,11 +26,14 @@
 #include "apps/ranks/rank_options.h"
 #include "apps/ranks/rank_report.h"
 #include "apps/ranks/ranks.h"
+#include "apps/ranks/same_data.h"
 #include "apps/run_memory.h"
 #include "apps/stop_on_signal.h"
 #include "apps/verbose.h"
 #include "comm/gather_values.h"
 #include "comm/launch_place.h"
+#include "data/dataset.h"
+#include "data/fingerprint.h"
 #include "kernels/context.h"
 #include "kernels/simd_target.h"
 #include "models/averages.h"
@@ -39,6 +42,7 @@
 #include "models/fusion.h"
 #include "models/history.h"
 #include "models/parameter_store.h"
+#include "models/run_settings.h"
 #include "models/schedule.h"
 #include "models/table.h"
 #include "models/trainer.h"
@@ -70,9 +74,10 @@ class BenchmarkRun {
                   out_) {}
 
   absl::Status Run() {
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, LoadData()));
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, CompareWithRankZero()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Allocate()));
-    DTNN_RETURN_IF_ERROR(Agree(communicator_, CompareWithRankZero()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, CheckPlace()));
     absl::Status status = Work();
@@ -111,8 +116,8 @@ class BenchmarkRun {
              << std::flush;
   }
 
-  // Everything that can be wrong with the options, the files or the machine shows here.
-  absl::Status Prepare() {
+  // What can be wrong with the options, the files or the machine shows here and in Prepare.
+  absl::Status LoadData() {
     if (options_.model_sync_min_avail > ranks_) {
       return UsageError(absl::StrCat("--model-sync-min-avail=", options_.model_sync_min_avail,
                                      ": is more than there are ranks, ", ranks_));
@@ -134,23 +139,31 @@ class BenchmarkRun {
       DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(options_.weights_and_bias_filename).status());
     }
     Tell(absl::StrCat("**** Loading ", options_.dataset, " dataset...\n"));
-    DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset, MakeDataset(options_));
-    FollowTargets(*dataset, options_);
+    DTNN_ASSIGN_OR_RETURN(dataset_, MakeDataset(options_));
+    const bool shared = communicator_ != nullptr && options_.shared_storage;
+    if (!shared && options_.checkpoint_dir.empty()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(train_data_, Fingerprint(*dataset_, Part::kTrain));
+    DTNN_ASSIGN_OR_RETURN(test_data_, Fingerprint(*dataset_, Part::kTest));
+    return absl::OkStatus();
+  }
+
+  absl::Status Prepare() {
+    FollowTargets(*dataset_, options_);
     DTNN_ASSIGN_OR_RETURN(figures_, MakeFigures(options_));
-    DTNN_RETURN_IF_ERROR(CheckFigures(figures_, *dataset));
-    if (dataset->outputs() == 1 && dataset->target_kind() == TargetKind::kClass) {
-      return UsageError(absl::StrCat("--dataset: the samples of ", std::string(dataset->name()),
+    DTNN_RETURN_IF_ERROR(CheckFigures(figures_, *dataset_));
+    if (dataset_->outputs() == 1 && dataset_->target_kind() == TargetKind::kClass) {
+      return UsageError(absl::StrCat("--dataset: the samples of ", std::string(dataset_->name()),
                                      " are all of one class: there is nothing to learn"));
     }
     DTNN_ASSIGN_OR_RETURN(
         graph_,
         BuildModel(options_.model, {.format = FormatOf(options_),
-                                    .sample = dataset->sample(),
-                                    .classes = dataset->outputs(),
+                                    .sample = dataset_->sample(),
+                                    .classes = dataset_->outputs(),
                                     .final_activation = figures_.loss->final_activation()}));
-    DTNN_RETURN_IF_ERROR(Introduce(device));
-    DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset, rank_, ranks_));
-    TellMore(DescribeLoaders(*dataset, loaders_));
+    DTNN_RETURN_IF_ERROR(Introduce(context_->device()));
+    DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset_, rank_, ranks_));
+    TellMore(DescribeLoaders(*dataset_, loaders_));
     const std::string odd = DescribeLargeBatch(options_, loaders_);
     if (!odd.empty()) Warn(odd);
     return CheckMemoryOfRun();
@@ -199,21 +212,18 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  // Ranks that share files must have found the same data, and name what they write alike.
+  // Ranks that share files must have found the same data, and name what they write alike; those
+  // with data of their own must have found the same classes.
   absl::Status CompareWithRankZero() {
-    if (communicator_ == nullptr || !options_.shared_storage) return absl::OkStatus();
-    int64_t samples = 0;
-    for (const auto* loader : {&loaders_.training, &loaders_.validation, &loaders_.test}) {
-      if (*loader != nullptr) samples += (*loader)->samples();
+    if (communicator_ == nullptr) return absl::OkStatus();
+    if (!options_.shared_storage) {
+      DTNN_ASSIGN_OR_RETURN(dataset_, AgreeOnClasses(*communicator_, dataset_));
+      return absl::OkStatus();
     }
-    const int64_t mine[] = {samples, kept_models_.date};
-    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
-                          GatherValues<int64_t>(*communicator_, mine));
-    kept_models_.date = all[1];
-    if (all[0] == samples) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("finds ", Counted(samples, "sample"), " where rank 0 finds ", all[0],
-                     "; the same data must be on all ranks, or give --shared-storage=False"));
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> dates,
+                          GatherValues(*communicator_, kept_models_.date));
+    kept_models_.date = dates[0];
+    return CompareData(*communicator_, {train_data_, test_data_});
   }
 
   // From a checkpoint, which all ranks choose together, from a file, or from nothing.
@@ -263,8 +273,10 @@ class BenchmarkRun {
   }
 
   absl::Status MakeSchedule() {
-    DTNN_ASSIGN_OR_RETURN(std::vector<std::shared_ptr<Scheduler>> schedulers,
-                          MakeSchedulers(options_, figures_, loaders_.validation != nullptr));
+    DTNN_ASSIGN_OR_RETURN(
+        std::vector<std::shared_ptr<Scheduler>> schedulers,
+        MakeSchedulers(options_, figures_, loaders_.validation != nullptr, ranks_));
+    for (const std::string& line : DescribeMinimums(options_, ranks_)) Warn(line);
     schedule_.emplace(
         *trainer_, *store_, *context_,
         ScheduleOptions{.schedulers = std::move(schedulers),
@@ -280,12 +292,18 @@ class BenchmarkRun {
 
   void MakeCheckpointer() {
     checkpointer_.emplace(
-        RunParts{.graph = &graph_,
-                 .store = store_.get(),
-                 .context = context_.get(),
-                 .trainer = trainer_.get(),
-                 .schedule = &*schedule_,
-                 .optimizer = options_.optimizer},
+        RunParts{
+            .graph = &graph_,
+            .store = store_.get(),
+            .context = context_.get(),
+            .trainer = trainer_.get(),
+            .schedule = &*schedule_,
+            .optimizer = options_.optimizer,
+            .settings = RunSettings{.data = train_data_,
+                                    .optimizer = optimizer_->constants(),
+                                    .clip_norm = options_.clip_norm,
+                                    .label_smoothing = options_.label_smoothing},
+            .first_rate = [this](int64_t ranks) { return InitialLearningRate(options_, ranks); }},
         CheckpointerOptions{.folder = checkpoint_folder_,
                             .every_epochs = options_.checkpoint_freq,
                             .every_steps = options_.checkpoint_steps,
@@ -301,7 +319,7 @@ class BenchmarkRun {
                         " has no checkpoint to go on from: beginning anew"));
     } else {
       Tell(absl::StrCat("**** Going on from ", path, ", ", Counted(trainer_->steps_done(), "step"),
-                        " done\n"));
+                        " done, learning rate ", trainer_->learning_rate(), "\n"));
     }
     return absl::OkStatus();
   }
@@ -376,7 +394,8 @@ class BenchmarkRun {
     const Stopwatch watch;
     const int64_t before = trainer_->epochs_done();
     DTNN_RETURN_IF_ERROR(trainer_->Train(*loaders_.training, loaders_.validation.get(),
-                                         options_.num_epochs, callbacks));
+                                         std::max<int64_t>(0, options_.num_epochs - before),
+                                         callbacks));
     DTNN_RETURN_IF_ERROR(stop.Finish());
     if (const int signal = stop.signal()) {
       return WithExitCode(
@@ -427,6 +446,8 @@ class BenchmarkRun {
   ProgressCallback progress_;
   PerformanceCounter performance_;
   std::unique_ptr<DeviceContext> context_;
+  std::shared_ptr<const Dataset> dataset_;
+  DataFingerprint train_data_, test_data_;  // where somebody compares them
   Graph graph_;
   Loaders loaders_;
   std::unique_ptr<ParameterStore> store_;

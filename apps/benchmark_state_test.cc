@@ -258,8 +258,10 @@ TEST(BenchmarkStateTest, ARunThatIsRefusedLeavesTheCheckpointsAsTheyWere) {
   const auto before = Files(checkpoints);
   const struct {
     const char *options, *error;
-  } refused[] = {{"--history-file=nowhere/h.csv", "folder nowhere: No such file or directory"},
-                 {"--synthetic-train-samples=60", "some samples would come twice"}};
+  } refused[] = {
+      {"--history-file=nowhere/h.csv", "folder nowhere: No such file or directory"},
+      {"--synthetic-train-samples=60", "the number of samples was 50 and is now 60"},
+      {"--optimizer-momentum=0.5", "the momentum of the optimizer was 0.9 and is now 0.5"}};
   for (const auto& r : refused) {
     const Outcome outcome = Launch(run + "--num-epochs=2 --resume " + r.options);
     EXPECT_EQ(outcome.exit_code, 1) << outcome.text;
@@ -268,7 +270,7 @@ TEST(BenchmarkStateTest, ARunThatIsRefusedLeavesTheCheckpointsAsTheyWere) {
   }
   const Outcome outcome = Launch(run + "--num-epochs=2 --resume");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("checkpoint-4.npz, 4 steps done\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("checkpoint-4.npz, 4 steps done, learning rate 0.01\n"));
   EXPECT_THAT(outcome.text, HasSubstr("is given up, and now " + checkpoints + "/checkpoint-5"));
   EXPECT_TRUE(std::filesystem::exists(checkpoints + "/checkpoint-5.npz.given-up"));
 }
@@ -314,6 +316,60 @@ TEST(BenchmarkStateTest, WhatIsProbablyAMistakeIsWarnedOf) {
   EXPECT_EQ(errors("--quiet --batch-size=41"),
             "benchmark: warning: --batch-size=41: is more than the 40 samples to train on: every "
             "step takes all of them\n");
+}
+
+// An epoch that was begun on one data set does not go on with another of the same form.
+TEST(BenchmarkStateTest, AnEpochGoesOnWithTheSameDataOnly) {
+  const std::string folder = NewFolder("other_data");
+  const auto run = [&](const std::string& data, const std::string& more) {
+    return Launch("--model=simplecnn --dataset=folder --dataset-path=" + folder + "/" + data +
+                  " --batch-size=4 --checkpoint-dir=" + folder + "/checkpoints " + more);
+  };
+  for (const int data : {0, 1}) {
+    for (const char* part : {"/train/cats", "/train/dogs"}) {
+      const std::string images = folder + "/" + std::to_string(data) + part;
+      std::filesystem::create_directories(images);
+      for (int i = 0; i < 10; ++i) {
+        testing::WriteFile(images, std::to_string(i),
+                           testing::EncodePng(8, 8, testing::SmoothPixels(8, 8, 3, i + data)));
+      }
+    }
+  }
+  ASSERT_EQ(run("0", "--checkpoint-steps=2").exit_code, 0);
+  std::filesystem::remove(folder + "/checkpoints/checkpoint-4.npz");  // the end of the epoch
+  const Outcome refused = run("1", "--resume");
+  EXPECT_EQ(refused.exit_code, 1) << refused.text;
+  EXPECT_THAT(refused.text, ContainsRegex("checkpoint-2.npz: epoch 1 was left in its middle and "
+                                          "cannot go on: the contents of the samples was "
+                                          "[0-9a-f]{16} and is now [0-9a-f]{16}; "));
+  // Wherever the same data lie.
+  std::filesystem::rename(folder + "/0", folder + "/2");
+  const Outcome moved = run("2", "--resume");
+  EXPECT_EQ(moved.exit_code, 0) << moved.text;
+  // The next epoch may have other data, which is said.
+  const Outcome next = run("1", "--resume --num-epochs=2");
+  EXPECT_EQ(next.exit_code, 0) << next.text;
+  EXPECT_THAT(next.text,
+              HasSubstr("benchmark: warning: --resume: the contents of the samples was "));
+}
+
+TEST(BenchmarkStateTest, AResumedRunFollowsTheLearningRateItIsGiven) {
+  const std::string folder = NewFolder("rate");
+  const std::string run =
+      std::string(kSmallRun) +
+      "--schedulers=reduce_lr_every_nepochs --reduce-lr-every-nepochs-nepochs=1 "
+      "--reduce-lr-every-nepochs-factor=0.5 --history-file=" +
+      folder + "/h.csv --checkpoint-dir=" + folder + "/checkpoints ";
+  ASSERT_EQ(Launch(run + "--learning-rate=0.5").exit_code, 0);
+  const Outcome resumed = Launch(run + "--learning-rate=0.25 --num-epochs=2 --resume");
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("--resume: the learning rate that the run began with was 0.5 "
+                                      "and is now 0.25: it goes on with 0.125\n"));
+  EXPECT_THAT(resumed.text, HasSubstr("5 steps done, learning rate 0.125\n"));
+  const std::vector<std::string> history = Lines(Contents(folder + "/h.csv"));
+  ASSERT_EQ(history.size(), 3u);
+  EXPECT_EQ(history[1].substr(0, 6), "1,0.5,");
+  EXPECT_EQ(history[2].substr(0, 8), "2,0.125,");
 }
 
 TEST(BenchmarkStateTest, HistoriesHaveThreeForms) {

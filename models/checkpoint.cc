@@ -78,7 +78,8 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
                          .dtype = std::string(Name(store.dtype())),
                          .optimizer = run.optimizer,
                          .slots = int(store.slots().size()),
-                         .training = run.training};
+                         .training = run.training,
+                         .settings = run.settings};
   NamedTensors tensors;
   const auto add = [&](const Tensor& arena, const ArenaKeys& keys) -> absl::Status {
     DTNN_ASSIGN_OR_RETURN(NamedTensors more, NameArena(graph, store, context, arena, keys));
@@ -166,6 +167,7 @@ absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, c
   }
   staged.run_.optimizer = std::move(info.optimizer);
   staged.run_.training = std::move(info.training);
+  staged.run_.settings = std::move(info.settings);
   return staged;
 }
 

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "models/checkpoint_info.h"
 #include "models/graph.h"
 #include "models/parameter_store.h"
+#include "models/run_settings.h"
 #include "models/training_state.h"
 #include "models/weights.h"
 #include "tensor/array_file.h"
@@ -36,6 +38,7 @@ namespace dtnn {
 struct RunState {
   std::string optimizer = {};  // its name
   TrainingState training = {};
+  std::optional<RunSettings> settings = {};  // none in files of older versions
   // By owner, arenas on the store's device, laid out as ParameterStore::all_values (schedule.h).
   std::map<std::string, Tensor, std::less<>> kept = {};
 };

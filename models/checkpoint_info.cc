@@ -14,6 +14,60 @@ namespace {
 
 constexpr int64_t kVersion = 1;
 
+void ToProto(const SampleTreatment& treatment, proto::SampleTreatment* message) {
+  message->set_shuffle(treatment.shuffle);
+  message->set_flip(treatment.augmentation.flip);
+  message->set_crop(treatment.augmentation.crop);
+  message->set_crop_size(treatment.augmentation.crop_size);
+  for (double offset : treatment.normalization.offset) message->add_offset(offset);
+  for (double scale : treatment.normalization.scale) message->add_scale(scale);
+}
+
+SampleTreatment FromProto(const proto::SampleTreatment& message) {
+  return {.shuffle = message.shuffle(),
+          .augmentation = {.flip = message.flip(),
+                           .crop = message.crop(),
+                           .crop_size = message.crop_size()},
+          .normalization = {.offset = {message.offset().begin(), message.offset().end()},
+                            .scale = {message.scale().begin(), message.scale().end()}}};
+}
+
+void ToProto(const RunSettings& settings, proto::RunSettings* message) {
+  const DataFingerprint& print = settings.data;
+  proto::DataFingerprint* data = message->mutable_data();
+  data->set_dataset(print.dataset);
+  data->set_height(print.sample.height);
+  data->set_width(print.sample.width);
+  data->set_channels(print.sample.channels);
+  data->set_outputs(print.outputs);
+  data->set_values(print.targets == TargetKind::kValues);
+  data->set_samples(print.samples);
+  data->set_contents(print.contents);
+  message->set_learning_rate(settings.learning_rate);
+  for (const auto& [name, value] : settings.optimizer)
+    (*message->mutable_optimizer())[name] = value;
+  message->set_clip_norm(settings.clip_norm);
+  message->set_label_smoothing(settings.label_smoothing);
+}
+
+RunSettings FromProto(const proto::RunSettings& message) {
+  const proto::DataFingerprint& data = message.data();
+  RunSettings settings = {
+      .data = {.dataset = data.dataset(),
+               .sample = {.height = data.height(),
+                          .width = data.width(),
+                          .channels = data.channels()},
+               .outputs = data.outputs(),
+               .targets = data.values() ? TargetKind::kValues : TargetKind::kClass,
+               .samples = data.samples(),
+               .contents = data.contents()},
+      .learning_rate = message.learning_rate(),
+      .clip_norm = message.clip_norm(),
+      .label_smoothing = message.label_smoothing()};
+  for (const auto& [name, value] : message.optimizer()) settings.optimizer[name] = value;
+  return settings;
+}
+
 void ToProto(const TrainingState& state, proto::TrainingState* message) {
   message->set_epoch(state.epoch);
   message->set_step_in_epoch(state.step_in_epoch);
@@ -35,7 +89,7 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
   sampler->set_samples(state.sampler.samples);
   sampler->set_steps_per_epoch(state.sampler.steps_per_epoch);
   sampler->set_seed(state.sampler.seed);
-  sampler->set_details(state.sampler.details);
+  if (state.sampler.treatment) ToProto(*state.sampler.treatment, sampler->mutable_treatment());
   sampler->set_own_data(state.sampler.own_data);
   sampler->set_first(state.sampler.first);
 }
@@ -61,9 +115,9 @@ TrainingState FromProto(const proto::TrainingState& message) {
                    .samples = sampler.samples(),
                    .steps_per_epoch = sampler.steps_per_epoch(),
                    .seed = sampler.seed(),
-                   .details = sampler.details(),
                    .own_data = sampler.own_data(),
                    .first = sampler.first()};
+  if (sampler.has_treatment()) state.sampler.treatment = FromProto(sampler.treatment());
   return state;
 }
 
@@ -74,7 +128,10 @@ bool MakesSense(const CheckpointInfo& info) {
                             t.sampler.batch, t.sampler.samples, t.sampler.first};
   return std::ranges::all_of(counts, [](int64_t count) { return count >= 0; }) &&
          t.sampler.ranks > 0 && t.sampler.first <= t.sampler.samples &&
-         std::isfinite(t.learning_rate) && info.slots >= 0 && info.slots <= kMaxCheckpointSlots;
+         std::isfinite(t.learning_rate) &&
+         (!info.settings ||
+          (std::isfinite(info.settings->learning_rate) && info.settings->learning_rate >= 0)) &&
+         info.slots >= 0 && info.slots <= kMaxCheckpointSlots;
 }
 
 }  // namespace
@@ -89,6 +146,7 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
   message.set_slots(info.slots);
   ToProto(info.training, message.mutable_state());
   for (const std::string& owner : info.kept) message.add_kept(owner);
+  if (info.settings) ToProto(*info.settings, message.mutable_settings());
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -121,6 +179,7 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   info.slots = int(std::clamp<int64_t>(message.slots(), -1, kMaxCheckpointSlots + 1));
   info.training = FromProto(message.state());
   info.kept.assign(message.kept().begin(), message.kept().end());
+  if (message.has_settings()) info.settings = FromProto(message.settings());
   if (!MakesSense(info)) return refused("holds counts or a learning rate that no run can have");
   return info;
 }

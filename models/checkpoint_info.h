@@ -4,11 +4,13 @@
 #ifndef DTNN_MODELS_CHECKPOINT_INFO_H_
 #define DTNN_MODELS_CHECKPOINT_INFO_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "models/run_settings.h"
 #include "models/training_state.h"
 
 namespace dtnn {
@@ -21,7 +23,8 @@ struct CheckpointInfo {
   std::string optimizer = {};
   int slots = 0;  // arrays that it keeps per parameter
   TrainingState training = {};
-  std::vector<std::string> kept = {};  // who keeps parameters of their own
+  std::vector<std::string> kept = {};        // who keeps parameters of their own
+  std::optional<RunSettings> settings = {};  // none in files of older versions
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };

@@ -31,14 +31,27 @@ CheckpointInfo Some() {
   info.training.schedulers["warm_up"] = {};
   info.training.schedulers["early_stopping"] = {0.25, std::numeric_limits<double>::infinity()};
   info.training.files["model_checkpoint"] = "model-vgg16-epoch-2.npz";
-  info.training.sampler = {.batch = 64,
-                           .ranks = 4,
-                           .samples = 48000,
-                           .steps_per_epoch = 5,
-                           .seed = 57005,
-                           .details = "shuffled, flip 0.5",
-                           .own_data = true,
-                           .first = 32000};
+  info.training.sampler = {
+      .batch = 64,
+      .ranks = 4,
+      .samples = 48000,
+      .steps_per_epoch = 5,
+      .seed = 57005,
+      .treatment = SampleTreatment{.shuffle = false,
+                                   .augmentation = {.flip = 0.5, .crop = 0.25, .crop_size = 7},
+                                   .normalization = {.offset = {-0.1, -0.2}, .scale = {3}}},
+      .own_data = true,
+      .first = 32000};
+  info.settings = {.data = {.dataset = "archive",
+                            .sample = {3, 4, 5},
+                            .outputs = 7,
+                            .targets = TargetKind::kValues,
+                            .samples = 60000,
+                            .contents = ~uint64_t{1}},
+                   .learning_rate = 0.5,
+                   .optimizer = {{"beta1", 0.9}, {"decay", 0}},
+                   .clip_norm = 2,
+                   .label_smoothing = 0.1};
   return info;
 }
 
@@ -80,6 +93,22 @@ TEST(CheckpointInfoTest, ANewerVersionIsRefusedAndUnknownFieldsAreNot) {
   EXPECT_EQ(*DecodeCheckpointInfo(message.SerializeAsString() + field_100, "x"), Some());
 }
 
+TEST(CheckpointInfoTest, AnOlderVersionSaysNothingOfDataAndSettings) {
+  proto::Checkpoint message;
+  ASSERT_TRUE(message.ParseFromString(*EncodeCheckpointInfo(Some())));
+  message.clear_settings();
+  proto::SamplerSettings* sampler = message.mutable_state()->mutable_sampler();
+  sampler->clear_treatment();
+  const std::string words =
+      "\x32\x08"
+      "shuffled";  // what field 6 held
+  ASSERT_TRUE(sampler->MergeFromString(words));
+  CheckpointInfo expected = Some();
+  expected.settings = std::nullopt;
+  expected.training.sampler.treatment = std::nullopt;
+  EXPECT_EQ(*DecodeCheckpointInfo(message.SerializeAsString(), "x"), expected);
+}
+
 TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
   const std::function<void(CheckpointInfo&)> kBreakages[] = {
       [](CheckpointInfo& i) { i.training.epoch = -1; },
@@ -92,6 +121,10 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
       [](CheckpointInfo& i) { i.training.sampler.first = i.training.sampler.samples + 1; },
       [](CheckpointInfo& i) { i.training.sampler.first = std::numeric_limits<int64_t>::max(); },
       [](CheckpointInfo& i) { i.training.learning_rate = std::numeric_limits<double>::infinity(); },
+      [](CheckpointInfo& i) {
+        i.settings->learning_rate = std::numeric_limits<double>::infinity();
+      },
+      [](CheckpointInfo& i) { i.settings->learning_rate = -1; },
       [](CheckpointInfo& i) { i.slots = -1; },
       [](CheckpointInfo& i) { i.slots = kMaxCheckpointSlots + 1; },
   };

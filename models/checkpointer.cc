@@ -87,6 +87,40 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
   }
 }
 
+absl::Status Checkpointer::CompareSettings(const std::string& path, const RunState& saved) const {
+  if (!run_.settings) return absl::OkStatus();
+  const bool in_epoch = saved.training.in_epoch();
+  if (!saved.settings) {
+    if (in_epoch) {
+      Say({absl::StrCat(path,
+                        ": an older version wrote it, which did not note the data and the "
+                        "settings of the run: whether they are the same is not known")});
+    }
+    return absl::OkStatus();
+  }
+  for (const Difference& d : Differences(*saved.settings, *run_.settings)) {
+    const std::string text = absl::StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
+    if (in_epoch) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": epoch ", saved.training.epoch + 1, " was left in its middle and cannot go on: ",
+          text, "; give what it began with, or go on from a checkpoint of the end of an epoch"));
+    }
+    Say({absl::StrCat("--resume: ", text)});
+  }
+  return absl::OkStatus();
+}
+
+// The run may have begun on another number of ranks, whose rate it keeps.
+void Checkpointer::FollowFirstRate(const RunState& saved) {
+  const double was = saved.settings ? saved.settings->learning_rate : 0;
+  if (!run_.first_rate || was == 0) return;
+  const double now = run_.first_rate(saved.training.sampler.ranks);
+  if (now == was) return;
+  run_.trainer->set_learning_rate(run_.trainer->learning_rate() * now / was);
+  Say({absl::StrCat("--resume: the learning rate that the run began with was ", was, " and is now ",
+                    now, ": it goes on with ", run_.trainer->learning_rate())});
+}
+
 absl::StatusOr<std::string> Checkpointer::Resume() {
   absl::StatusOr<CheckpointFolder::Latest> latest = NewestOfAll();
   if (absl::IsNotFound(latest.status())) {  // at least of those that all ranks have
@@ -98,9 +132,11 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   const RunState& state = latest->checkpoint.run();
   // All that may refuse comes before the first change.
   DTNN_RETURN_IF_ERROR(run_.trainer->CheckState(state.training));
+  DTNN_RETURN_IF_ERROR(CompareSettings(latest->path, state));
   DTNN_RETURN_IF_ERROR(run_.schedule->Restore(state.training, state.kept));
   DTNN_RETURN_IF_ERROR(run_.trainer->Restore(state.training));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
+  FollowFirstRate(state);
   resumed_steps_ = latest->steps;
   return newest_ = latest->path;
 }
@@ -123,7 +159,11 @@ absl::Status Checkpointer::SaveAlone() {
 }
 
 absl::Status Checkpointer::Write(TrainingState training) {
-  RunState state{.optimizer = run_.optimizer, .training = std::move(training)};
+  RunState state{
+      .optimizer = run_.optimizer, .training = std::move(training), .settings = run_.settings};
+  if (state.settings && run_.first_rate) {
+    state.settings->learning_rate = run_.first_rate(state.training.sampler.ranks);
+  }
   run_.schedule->AddTo(state.training);
   state.kept = run_.schedule->kept();
   DTNN_ASSIGN_OR_RETURN(const CheckpointFolder::Saved saved,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@
 #include "models/checkpoint_folder.h"
 #include "models/graph.h"
 #include "models/parameter_store.h"
+#include "models/run_settings.h"
 #include "models/schedule.h"
 #include "models/trainer.h"
 
@@ -27,6 +29,10 @@ struct RunParts {
   Trainer* trainer = nullptr;
   Schedule* schedule = nullptr;
   std::string optimizer;  // its name
+  // Saved, and compared with those of the run that is gone on with; none: neither.
+  std::optional<RunSettings> settings = {};
+  // The rate that a run on so many ranks begins with; null: that of a checkpoint stays as it is.
+  std::function<double(int64_t ranks)> first_rate = {};
 };
 
 struct CheckpointerOptions {
@@ -44,10 +50,12 @@ class Checkpointer : public Callback {
       : run_(run), options_(options), folder_(options.folder) {}
 
   // Goes on from the newest checkpoint and returns its path, or "" where there is none yet. The
-  // trainer must be prepared for training. Nothing changes where the checkpoint does not fit. All
-  // ranks call it together and go on from the same place: where each has a folder of its own, from
-  // the newest that all have, as one may have ended while another saved. FailedPrecondition where
-  // some have none.
+  // trainer must be prepared for training. Nothing changes where the checkpoint does not fit: an
+  // epoch left in its middle goes on with the same data and settings only. Between epochs they may
+  // change, which is said, and the learning rate always: what schedules had made of the rate that
+  // the run began with, they now have made of the one of now. All ranks call it together and go on
+  // from the same place: where each has a folder of its own, from the newest that all have, as one
+  // may have ended while another saved. FailedPrecondition where some have none.
   absl::StatusOr<std::string> Resume();
   // Behind Resume, before the first Save, and as late as possible: a run that is refused leaves the
   // folder as it was. Who writes gives up what is newer than the place that it goes on from
@@ -71,6 +79,8 @@ class Checkpointer : public Callback {
   absl::StatusOr<CheckpointFolder::Latest> NewestHere(int64_t most_steps);
   absl::StatusOr<CheckpointFolder::Latest> NewestOfAll();
   void Say(const std::vector<std::string>& warnings) const;
+  absl::Status CompareSettings(const std::string& path, const RunState& saved) const;
+  void FollowFirstRate(const RunState& saved);
   absl::Status Write(TrainingState training);
 
   const RunParts run_;

@@ -1,6 +1,9 @@
 #include "models/checkpointer.h"
 
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "data/split.h"
@@ -19,6 +22,7 @@ namespace dtnn {
 namespace {
 
 using ::dtnn::testing::Values;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -56,7 +60,9 @@ class Losses : public Callback {
 // A process: everything made anew but for the files.
 struct Process {
   Process(const std::string& folder, int64_t every_steps, const std::string& optimizer = "adam",
-          bool stops_early = true, bool writes = true)
+          bool stops_early = true, bool writes = true,
+          const std::optional<RunSettings>& settings = std::nullopt,
+          std::function<double(int64_t)> first_rate = nullptr)
       : graph(*BuildModel("simplecnn8", {.sample = kSample, .classes = 4})),
         device(*DeviceContext::Create(Device::Cpu())),
         store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)) {
@@ -70,18 +76,20 @@ struct Process {
     ScheduleOptions scheduling = {
         .schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 9}),
                        std::make_shared<EarlyStopping>(
-                           EarlyStoppingOptions{.patience = 3, .minimize = false})},
+                           EarlyStoppingOptions{.better = Better::kLarger, .patience = 3})},
         .say = nullptr,
         .save = nullptr};
     if (!stops_early) scheduling.schedulers.pop_back();
     schedule = std::make_unique<Schedule>(*trainer, *store, *device, scheduling);
     checkpointer = std::make_unique<Checkpointer>(
-        RunParts{&graph, store.get(), device.get(), trainer.get(), schedule.get(), optimizer},
+        RunParts{&graph, store.get(), device.get(), trainer.get(), schedule.get(), optimizer,
+                 settings, std::move(first_rate)},
         CheckpointerOptions{
             .folder = CheckpointFolder(folder),
             .every_epochs = 2,
             .every_steps = every_steps,
             .writes = writes,
+            .say = [this](std::string_view line) { said.emplace_back(line); },
         });
     const Split split = *SplitIndices(60, 0.2, 1);
     const std::shared_ptr<const Dataset> data =
@@ -96,7 +104,7 @@ struct Process {
   absl::Status Train(int64_t ending = -1, bool saves = false) {
     Ending end(*trainer, ending, saves ? checkpointer.get() : nullptr);
     Callback* const callbacks[] = {&losses, schedule.get(), checkpointer.get(), &end};
-    return trainer->Train(*training, validation.get(), 12, callbacks);
+    return trainer->Train(*training, validation.get(), 12 - trainer->epochs_done(), callbacks);
   }
   absl::StatusOr<std::string> Resume() {
     const absl::Status prepared = trainer->PrepareForTraining(training->max_batch());
@@ -116,6 +124,7 @@ struct Process {
   std::unique_ptr<Checkpointer> checkpointer;
   std::unique_ptr<Loader> training, validation;
   Losses losses;
+  std::vector<std::string> said;
 };
 
 std::string Folder(const std::string& name) {
@@ -243,6 +252,102 @@ TEST(CheckpointerTest, AnotherRunIsRefusedAndNothingChanges) {
     EXPECT_EQ(second->trainer->steps_done(), 0);
     EXPECT_EQ(second->trainer->learning_rate(), 0.02);
   }
+}
+
+RunSettings Settings() {
+  return {.data = {.dataset = "synthetic", .samples = 60, .contents = 1},
+          .optimizer = {{"beta1", 0.9}}};
+}
+
+TEST(CheckpointerTest, AnEpochGoesOnWithTheSameDataAndSettingsOnly) {
+  const std::string folder = Folder("settings");
+  Process first(folder, 5, "adam", true, true, Settings());
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(5, true).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  const auto resumed = [&](const RunSettings& settings) {
+    Process second(folder, 5, "adam", true, true, settings);
+    const absl::Status status = second.Resume().status();
+    EXPECT_EQ(second.trainer->steps_done(), status.ok() ? 5 : 0);
+    EXPECT_TRUE(second.said.empty());
+    return status;
+  };
+  EXPECT_TRUE(resumed(Settings()).ok());
+  RunSettings data = Settings(), constants = Settings(), clipped = Settings();
+  data.data.contents = 2;
+  constants.optimizer["beta1"] = 0.5;
+  clipped.clip_norm = 1;
+  const std::pair<RunSettings, const char*> others[] = {
+      {data, "the contents of the samples was 0000000000000001 and is now 0000000000000002; give"},
+      {constants, "the beta1 of the optimizer was 0.9 and is now 0.5; give what it began with"},
+      {clipped, "the norm that gradients are clipped to was 0 and is now 1; "}};
+  for (const auto& [settings, text] : others) {
+    const absl::Status status = resumed(settings);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("checkpoint-5.npz: epoch 1 was left in its middle and cannot go on: "));
+  }
+}
+
+TEST(CheckpointerTest, TheNextEpochMayHaveOtherDataAndSettings) {
+  const std::string folder = Folder("next");
+  Process first(folder, 0, "adam", true, true, Settings());
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(13).ok());  // the checkpoint is of step 12, the end of an epoch
+  first.checkpointer = nullptr;       // leaves the folder to others
+  RunSettings settings = Settings();
+  settings.data.contents = 2;
+  settings.label_smoothing = 0.5;
+  Process second(folder, 0, "adam", true, true, settings);
+  ASSERT_TRUE(second.Resume().ok());
+  EXPECT_THAT(second.said,
+              ElementsAre("--resume: the contents of the samples was 0000000000000001 and is now "
+                          "0000000000000002",
+                          "--resume: the label smoothing was 0 and is now 0.5"));
+}
+
+TEST(CheckpointerTest, ACheckpointOfAnOlderVersionIsTakenWithAWarning) {
+  const std::string folder = Folder("older");
+  Process first(folder, 5);  // which writes none
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(5, true).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  Process second(folder, 5, "adam", true, true, Settings(), [](int64_t) { return 0.7; });
+  ASSERT_TRUE(second.Resume().ok());
+  EXPECT_EQ(second.trainer->learning_rate(), 0.02);
+  ASSERT_EQ(second.said.size(), 1u);
+  EXPECT_THAT(second.said[0], HasSubstr("checkpoint-5.npz: an older version wrote it"));
+}
+
+TEST(CheckpointerTest, TheRateFollowsTheOneThatARunBeginsWith) {
+  const std::string folder = Folder("rate");
+  const auto per_rank = [](double rate) {
+    return [rate](int64_t ranks) { return rate / double(ranks); };
+  };
+  Process first(folder, 5, "adam", true, true, Settings(), per_rank(0.02));
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(5).ok());
+  first.trainer->set_learning_rate(0.01);  // as a schedule does
+  ASSERT_TRUE(first.checkpointer->Save().ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  Process same(folder, 5, "adam", true, true, Settings(), per_rank(0.02));
+  ASSERT_TRUE(same.Resume().ok());
+  EXPECT_EQ(same.trainer->learning_rate(), 0.01);
+  EXPECT_TRUE(same.said.empty());
+  same.checkpointer = nullptr;  // leaves the folder to others
+  Process other(folder, 5, "adam", true, true, Settings(), per_rank(0.04));
+  ASSERT_TRUE(other.Resume().ok());
+  EXPECT_DOUBLE_EQ(other.trainer->learning_rate(), 0.02);
+  EXPECT_THAT(other.said, ElementsAre("--resume: the learning rate that the run began with was "
+                                      "0.02 and is now 0.04: it goes on with 0.02"));
+  // What it saves is of the rate that it was given.
+  ASSERT_TRUE(other.checkpointer->Save().ok());
+  other.checkpointer = nullptr;  // leaves the folder to others
+  Process again(folder, 5, "adam", true, true, Settings(), per_rank(0.04));
+  ASSERT_TRUE(again.Resume().ok());
+  EXPECT_DOUBLE_EQ(again.trainer->learning_rate(), 0.02);
+  EXPECT_TRUE(again.said.empty());
 }
 
 TEST(CheckpointerTest, WithoutACheckpointARunBeginsAnew) {

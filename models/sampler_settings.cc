@@ -1,37 +1,81 @@
 #include "models/sampler_settings.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/epoch_division.h"
+#include "data/fingerprint.h"
 #include "tensor/counted.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
-// Six digits of a number: what a user gave, and statistics that another processor rounds otherwise.
 // Of data of a rank's own, only what does not depend on them: a state knows those of one rank.
-std::string Details(const LoaderOptions& options, bool own_data) {
-  std::string text = options.shuffle ? "shuffled" : "in order";
-  const Augmentation& augmentation = options.augmentation;
-  if (augmentation.flip > 0) absl::StrAppend(&text, ", flip ", augmentation.flip);
-  if (augmentation.crop > 0) {
-    absl::StrAppend(&text, ", crop ", augmentation.crop, " to ", augmentation.crop_size);
-  }
-  if (options.normalization.any() && !own_data) {
-    absl::StrAppend(&text, ", offset ", absl::StrJoin(options.normalization.offset, "/"), " scale ",
-                    absl::StrJoin(options.normalization.scale, "/"));
-  }
-  return text;
+SampleTreatment TreatmentOf(const LoaderOptions& options, bool own_data) {
+  return {.shuffle = options.shuffle,
+          .augmentation = options.augmentation,
+          .normalization = own_data ? Normalization() : options.normalization};
 }
 
 EpochDivision DivisionOf(const SamplerSettings& s, int64_t first) {
   return {.samples = s.samples, .batch = s.batch, .ranks = s.ranks, .first = first};
 }
 
-bool SameOrder(const SamplerSettings& a, const SamplerSettings& b) {
-  return a.samples == b.samples && a.steps_per_epoch == b.steps_per_epoch && a.seed == b.seed &&
-         (a.details == b.details || a.details.empty() || b.details.empty());
+// Statistics that another processor rounds otherwise are the same.
+bool Same(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::ranges::equal(a, b, [](double x, double y) {
+    return std::abs(x - y) <= 1e-6 * std::max(std::abs(x), std::abs(y));
+  });
+}
+
+std::string Text(const std::vector<double>& values) {
+  return values.empty() ? "none" : absl::StrJoin(values, "/");
+}
+
+std::optional<Difference> TreatmentDifference(const SampleTreatment& was,
+                                              const SampleTreatment& now) {
+  std::optional<Difference> difference;
+  const auto compare = [&](const char* what, double a, double b) {
+    if (!difference && a != b) difference = {what, absl::StrCat(a), absl::StrCat(b)};
+  };
+  if (was.shuffle != now.shuffle) {
+    const auto name = [](bool shuffle) { return shuffle ? "shuffled" : "that of the files"; };
+    return Difference{"order of samples", name(was.shuffle), name(now.shuffle)};
+  }
+  compare("probability of a flip", was.augmentation.flip, now.augmentation.flip);
+  compare("probability of a crop", was.augmentation.crop, now.augmentation.crop);
+  if (was.augmentation.crop > 0) {
+    compare("size of crops", double(was.augmentation.crop_size),
+            double(now.augmentation.crop_size));
+  }
+  for (const auto& [what, member] :
+       {std::pair("offset of the normalisation", &Normalization::offset),
+        std::pair("scale of the normalisation", &Normalization::scale)}) {
+    const std::vector<double>&a = was.normalization.*member, &b = now.normalization.*member;
+    if (!difference && !Same(a, b)) difference = {what, Text(a), Text(b)};
+  }
+  return difference;
+}
+
+// The first setting that gives an epoch other samples, another order of them or other values.
+std::optional<Difference> OrderDifference(const SamplerSettings& was, const SamplerSettings& now) {
+  std::optional<Difference> difference;
+  const auto compare = [&](const char* what, auto a, auto b) {
+    if (!difference && a != b) difference = {what, absl::StrCat(a), absl::StrCat(b)};
+  };
+  compare("number of samples", was.samples, now.samples);
+  compare("number of steps per epoch", was.steps_per_epoch, now.steps_per_epoch);
+  compare("seed", was.seed, now.seed);
+  if (!difference && was.treatment && now.treatment) {
+    difference = TreatmentDifference(*was.treatment, *now.treatment);
+  }
+  return difference;
 }
 
 absl::Status Refused(std::string_view why, std::string_view what_to_do) {
@@ -53,18 +97,19 @@ absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& no
     return Refused("each rank has done a part of data of its own, which others cannot go on with",
                    steps);
   }
-  if (!SameOrder(was, now) && was.steps_per_epoch > 0 &&
-      was.steps_per_epoch == now.steps_per_epoch && !same_steps) {
+  const std::optional<Difference> difference = OrderDifference(was, now);
+  if (!difference) return absl::OkStatus();
+  if (was.steps_per_epoch > 0 && was.steps_per_epoch == now.steps_per_epoch && !same_steps) {
     return Refused(
         "with steps per epoch given, the batch size decides which samples it has",
         absl::StrCat("give batches that are ", Counted(DivisionOf(was, 0).step_samples(), "sample"),
                      " over all ranks"));
   }
-  if (!SameOrder(was, now)) {
-    return Refused("some samples would come twice and others not at all, or otherwise than before",
-                   "give the data, seed, order, augmentation and normalisation that it began with");
-  }
-  return absl::OkStatus();
+  return Refused(
+      absl::StrCat(
+          "the ", difference->what, " was ", difference->was, " and is now ", difference->now,
+          ": some samples would come twice and others not at all, or otherwise than before"),
+      "give what it began with");
 }
 
 }  // namespace
@@ -77,7 +122,7 @@ SamplerSettings SettingsOf(const Loader& training, const RankShares& shares) {
           .samples = shares.total(),
           .steps_per_epoch = options.steps_per_epoch,
           .seed = own_data ? 0 : options.seed,
-          .details = Details(options, own_data),
+          .treatment = TreatmentOf(options, own_data),
           .own_data = own_data};
 }
 
@@ -123,8 +168,7 @@ std::string Describe(const SamplerSettings& s) {
   return absl::StrCat(Counted(s.samples, "sample"), ", batches of ", s.batch, " on ",
                       Counted(s.ranks, "rank"), ", ", Counted(s.steps_per_epoch, "step"),
                       " per epoch, ",
-                      s.own_data ? "data of each rank's own" : absl::StrCat("seed ", s.seed),
-                      s.details.empty() ? "" : ", ", s.details);
+                      s.own_data ? "data of each rank's own" : absl::StrCat("seed ", s.seed));
 }
 
 }  // namespace dtnn

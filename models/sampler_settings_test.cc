@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,11 @@ using ::testing::HasSubstr;
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
 SamplerSettings Of(int64_t samples, int64_t batch, int64_t ranks) {
-  return {.batch = batch, .ranks = ranks, .samples = samples, .seed = 7, .details = "shuffled"};
+  return {.batch = batch,
+          .ranks = ranks,
+          .samples = samples,
+          .seed = 7,
+          .treatment = SampleTreatment()};
 }
 
 int64_t DoneAt(const SamplerSettings& s, const EpochPlace& place) {
@@ -95,21 +101,55 @@ TEST(SamplerSettingsTest, StepsCountAsIfAllHadBeenLikeThis) {
   EXPECT_EQ(StepsBeforeFirst(settings), 10);
 }
 
-TEST(SamplerSettingsTest, AnotherOrderIsRefused) {
-  const SamplerSettings was = Of(100, 5, 2);
-  std::vector<SamplerSettings> others(4, was);
-  others[0].samples = 99;
-  others[1].seed = 8;
-  others[2].details = "shuffled, flip 0.5";
-  others[3].steps_per_epoch = 10;
-  for (const SamplerSettings& now : others) {
+TEST(SamplerSettingsTest, WhatDiffersIsNamedWithBothValues) {
+  SamplerSettings was = Of(100, 5, 2);
+  was.treatment->augmentation = {.flip = 0.5, .crop = 0.25, .crop_size = 6};
+  was.treatment->normalization = {.offset = {-0.25}, .scale = {2}};
+  const struct {
+    std::function<void(SamplerSettings&)> change;
+    const char* text;
+  } cases[] = {
+      {[](auto& s) { s.samples = 99; }, "the number of samples was 100 and is now 99: "},
+      {[](auto& s) { s.seed = 8; }, "the seed was 7 and is now 8: "},
+      {[](auto& s) { s.steps_per_epoch = 10; }, "number of steps per epoch was 0 and is now 10: "},
+      {[](auto& s) { s.treatment->shuffle = false; },
+       "the order of samples was shuffled and is now that of the files: "},
+      {[](auto& s) { s.treatment->augmentation.flip = 0; },
+       "the probability of a flip was 0.5 and is now 0: "},
+      {[](auto& s) { s.treatment->augmentation.crop = 1; },
+       "the probability of a crop was 0.25 and is now 1: "},
+      {[](auto& s) { s.treatment->augmentation.crop_size = 7; },
+       "the size of crops was 6 and is now 7: "},
+      {[](auto& s) { s.treatment->normalization.offset = {-0.5}; },
+       "the offset of the normalisation was -0.25 and is now -0.5: "},
+      {[](auto& s) {
+         s.treatment->normalization.offset = {0, 0, 0};
+       },
+       "the offset of the normalisation was -0.25 and is now 0/0/0: "},
+      {[](auto& s) { s.treatment->normalization.scale = {3}; },
+       "the scale of the normalisation was 2 and is now 3: "},
+      {[](auto& s) { s.treatment->normalization = {}; },
+       "the offset of the normalisation was -0.25 and is now none: "},
+  };
+  for (const auto& c : cases) {
+    SamplerSettings now = was;
+    c.change(now);
     const absl::Status status = PlaceToGoOn(was, 2, now).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("give the data, seed, order"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.text));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("; give what it began with, or go on "));
   }
-  SamplerSettings old = was;
-  old.details = "";  // of an older version
-  EXPECT_TRUE(PlaceToGoOn(old, 2, others[2]).ok());
+}
+
+TEST(SamplerSettingsTest, WhatChangesNothingIsTheSame) {
+  SamplerSettings was = Of(100, 5, 2), old = was, rounded = was, small = was;
+  was.treatment->normalization = {.offset = {-0.25}, .scale = {2}};
+  old.treatment = std::nullopt;  // of an older version
+  EXPECT_TRUE(PlaceToGoOn(old, 2, was).ok());
+  rounded.treatment->normalization = {.offset = {-0.25 * (1 + 1e-9)}, .scale = {2}};
+  EXPECT_TRUE(PlaceToGoOn(was, 2, rounded).ok()) << "statistics of another processor";
+  small.treatment->augmentation.crop_size = 3;
+  EXPECT_TRUE(PlaceToGoOn(Of(100, 5, 2), 2, small).ok()) << "nothing is cropped";
 }
 
 TEST(SamplerSettingsTest, StepsPerEpochNeedStepsOfTheSameSize) {
@@ -181,17 +221,20 @@ TEST(SamplerSettingsTest, AreThoseOfTheRun) {
     };
     const int rank = communicator.rank();
     const LoaderOptions common = {.batch = 5, .rank = rank, .ranks = 3, .seed = 9};
-    EXPECT_EQ(settings(100, common),
-              (SamplerSettings{
-                  .batch = 5, .ranks = 3, .samples = 100, .seed = 9, .details = "shuffled"}));
+    EXPECT_EQ(
+        settings(100, common),
+        (SamplerSettings{
+            .batch = 5, .ranks = 3, .samples = 100, .seed = 9, .treatment = SampleTreatment()}));
     LoaderOptions own = {.batch = 5, .shuffle = false, .seed = uint64_t(rank)};
     own.augmentation.flip = 0.25;
     own.normalization = {.offset = {double(rank)}, .scale = {1}};
-    EXPECT_EQ(settings(10 + rank, own), (SamplerSettings{.batch = 5,
-                                                         .ranks = 3,
-                                                         .samples = 33,
-                                                         .details = "in order, flip 0.25",
-                                                         .own_data = true}))
+    EXPECT_EQ(settings(10 + rank, own),
+              (SamplerSettings{
+                  .batch = 5,
+                  .ranks = 3,
+                  .samples = 33,
+                  .treatment = SampleTreatment{.shuffle = false, .augmentation = {.flip = 0.25}},
+                  .own_data = true}))
         << "the same on all ranks";
     return absl::OkStatus();
   });
@@ -200,7 +243,7 @@ TEST(SamplerSettingsTest, AreThoseOfTheRun) {
 
 TEST(SamplerSettingsTest, TheyAreToldInWords) {
   EXPECT_EQ(Describe(Of(100, 5, 2)),
-            "100 samples, batches of 5 on 2 ranks, 0 steps per epoch, seed 7, shuffled");
+            "100 samples, batches of 5 on 2 ranks, 0 steps per epoch, seed 7");
   SamplerSettings own = Of(100, 5, 2);
   own.own_data = true;
   EXPECT_THAT(Describe(own), HasSubstr("data of each rank's own"));

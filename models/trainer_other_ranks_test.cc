@@ -297,10 +297,8 @@ TEST(TrainerOtherRanksTest, WhatCannotGoOnSaysWhatToDo) {
                 "end the epoch on 1 rank, or go on"));
   EXPECT_TRUE(RunLeg({.ranks = 1, .batch = 12}, one).ok());
   const std::string message(RunLeg({.ranks = 2, .seed = 5}, seed).message());
-  EXPECT_THAT(message, HasSubstr("epoch 1 was left after 10 steps with 101 samples, batches of 10 "
-                                 "on 1 rank, "));
-  EXPECT_THAT(message, HasSubstr("; it cannot go on with 101 samples, batches of 12 on 2 ranks"));
-  EXPECT_THAT(message, HasSubstr("give the data, seed, order"));
+  EXPECT_THAT(message, HasSubstr("epoch 1 was left after 10 steps and cannot go on: the seed was 4 "
+                                 "and is now 5: "));
 }
 
 }  // namespace

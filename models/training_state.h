@@ -10,10 +10,23 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/augment.h"
+#include "data/normalize.h"
+
 namespace dtnn {
+
+// What happens to the samples of an epoch.
+struct SampleTreatment {
+  bool shuffle = true;
+  Augmentation augmentation = {};
+  Normalization normalization = {};
+
+  friend bool operator==(const SampleTreatment&, const SampleTreatment&) = default;
+};
 
 // Which samples an epoch consists of, in which order, and how they are divided into steps. What a
 // run that goes on may change of it: sampler_settings.h.
@@ -23,8 +36,7 @@ struct SamplerSettings {
   int64_t samples = 0;  // of an epoch, over all ranks
   int64_t steps_per_epoch = 0;
   uint64_t seed = 0;
-  // Order, augmentation and normalisation in words; empty in files of older versions.
-  std::string details = {};
+  std::optional<SampleTreatment> treatment = {};  // none in files of older versions
   // Each rank has samples of its own: its steps are of its own `batch`.
   bool own_data = false;
   // Samples of the epoch in progress that were done before its first step: in steps of other

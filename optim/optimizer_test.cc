@@ -50,7 +50,7 @@ TEST(OptimizerTest, ConstantsAreThoseOfTheFormula) {
   const Constants adam = {{"beta1", 0.8}, {"beta2", 0.7}, {"decay", 0}, {"epsilon", 1e-5}};
   EXPECT_EQ(Adam({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5}).constants(), adam);
   EXPECT_EQ(Nadam({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5}).constants(), adam);
-  EXPECT_EQ(Adamw({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5}).constants(), adam);
+  EXPECT_EQ(Adamw({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5, .decay = 0}).constants(), adam);
 }
 
 void ExpectPath(const Optimizer& optimizer, double first, double second) {

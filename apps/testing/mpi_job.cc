@@ -48,10 +48,13 @@ MpiJob::MpiJob(const std::string& program, const std::vector<std::string>& argum
   std::vector<std::string> words = {"-c", kMpirun, "mpirun", "-np", std::to_string(options.ranks)};
   if (options.recovery) words.push_back("--enable-recovery");
   // The shell outlives the program and tells how it ended.
+  const std::string enter =
+      options.folders.empty() ? "" : "cd '" + options.folders + "'/$OMPI_COMM_WORLD_RANK; ";
   words.insert(
       words.end(),
       {"/bin/sh", "-c",
-       R"(trap : TERM; "$0" "$@"; echo "rank $OMPI_COMM_WORLD_RANK ended with $?" >&2)", program_});
+       enter + R"(trap : TERM; "$0" "$@"; echo "rank $OMPI_COMM_WORLD_RANK ended with $?" >&2)",
+       program_});
   words.insert(words.end(), arguments.begin(), arguments.end());
   mpirun_.emplace("/bin/sh", words);
 }

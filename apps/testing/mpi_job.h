@@ -16,6 +16,7 @@ namespace dtnn::testing {
 
 struct MpiJobOptions {
   int ranks = 2;
+  std::string folders = {};  // rank r stands in folder r of this one; empty: all where the test is
   // Ranks live on when one has died; otherwise mpirun ends them.
   bool recovery = false;
 };
