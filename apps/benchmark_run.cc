@@ -232,8 +232,9 @@ class BenchmarkRun {
     if (options_.history_file.empty() || options_.evaluate_only || !Writes()) {
       return absl::OkStatus();
     }
-    DTNN_ASSIGN_OR_RETURN(
-        history_, History::Create(options_.history_file, *trainer_, trainer_->epochs_done()));
+    DTNN_ASSIGN_OR_RETURN(history_,
+                          History::Create(options_.history_file, *trainer_, figures_,
+                                          loaders_.validation != nullptr, trainer_->epochs_done()));
     return absl::OkStatus();
   }
 

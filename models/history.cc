@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tensor/atomic_file.h"
 #include "tensor/status_macros.h"
@@ -25,11 +26,9 @@ constexpr size_t kMostOfALine = size_t{1} << 16;
 using Columns = std::vector<std::pair<std::string, double>>;
 
 void AddColumns(const Pass& pass, const std::string& prefix, Columns& columns) {
-  const Figures& figures = pass.averages->figures();
-  columns.emplace_back(prefix + std::string(figures.loss->name()), pass.averages->Value(0));
-  for (size_t i = 0; i < figures.metrics.size(); ++i) {
-    columns.emplace_back(prefix + std::string(figures.metrics[i]->name()),
-                         pass.averages->Value(1 + i));
+  const std::vector<std::string> names = pass.averages->figures().Names();
+  for (size_t i = 0; i < names.size(); ++i) {
+    columns.emplace_back(prefix + names[i], pass.averages->Value(i));
   }
 }
 
@@ -48,6 +47,33 @@ bool IsTextLine(std::string_view line, int64_t epoch) {
     if (!absl::SimpleAtod(words[i], &values.emplace_back())) return false;
   }
   return !values.empty() && TextLine(epoch, values) == line;
+}
+
+constexpr char kOtherColumns[] =
+    "give the metrics and the validation of the run that is gone on with, or another file for the "
+    "history";
+
+// What a line holds.
+std::vector<std::string> ColumnNames(bool rate, const Figures& figures, bool validates) {
+  std::vector<std::string> names = {"epoch"};
+  if (rate) names.emplace_back("learning_rate");
+  for (const std::string& name : figures.Names()) names.push_back(name);
+  if (!validates) return names;
+  for (const std::string& name : figures.Names()) names.push_back("val_" + name);
+  return names;
+}
+
+std::vector<std::string> SplitAt(std::string_view text, const char* separators) {
+  return absl::StrSplit(absl::string_view(text.data(), text.size()), absl::ByAnyChar(separators),
+                        absl::SkipEmpty());
+}
+
+// Of an object on one line whose values are numbers or null.
+std::vector<std::string> KeysOf(std::string_view object) {
+  std::vector<std::string> keys;
+  const std::vector<std::string> parts = SplitAt(object, "\"");
+  for (size_t i = 1; i < parts.size(); i += 2) keys.push_back(parts[i]);
+  return keys;
 }
 
 // The shortest text that reads back as the same number.
@@ -95,6 +121,7 @@ absl::Status History::Check(std::string_view path) {
 
 absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
                                                          const Trainer& trainer,
+                                                         const Figures& figures, bool validates,
                                                          int64_t epochs_done) {
   DTNN_RETURN_IF_ERROR(Check(path));
   DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
@@ -121,7 +148,35 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
     ++end;
   }
   history->text_ = text.substr(0, end);
+  DTNN_RETURN_IF_ERROR(
+      history->CheckColumns(ColumnNames(form != HistoryForm::kText, figures, validates)));
   return history;
+}
+
+// Lines to come must go with those that are kept.
+absl::Status History::CheckColumns(const std::vector<std::string>& expected) const {
+  const std::string_view text = text_;
+  const std::string_view first = text.substr(0, text.find('\n'));
+  const std::string_view last = text.substr(text.rfind('\n', text.size() - 2) + 1);
+  std::vector<std::string> found;
+  switch (form_) {
+    case HistoryForm::kText:  // whose columns have no names
+      found = SplitAt(last, " \n");
+      if (found.size() == expected.size()) return absl::OkStatus();
+      return absl::FailedPreconditionError(
+          absl::StrCat(path_, ": has ", found.size(), " columns, this run writes ", expected.size(),
+                       " (", absl::StrJoin(expected, ","), "); ", kOtherColumns));
+    case HistoryForm::kCsv:
+      found = SplitAt(first, ",");
+      break;
+    case HistoryForm::kJsonLines:
+      found = KeysOf(last);
+      break;
+  }
+  if (found == expected) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path_, ": has the columns ", absl::StrJoin(found, ","), ", this run writes ",
+                   absl::StrJoin(expected, ","), "; ", kOtherColumns));
 }
 
 std::string History::Line(const Pass& training, const Pass* validation) const {

@@ -34,18 +34,21 @@ class History : public Callback {
   // is nothing or a history, of any run. For a run to ask before it loads data.
   static absl::Status Check(std::string_view path);
 
-  // Begins a new file with the first epoch that ends. The lines of the first `epochs_done` epochs
-  // of a file that is there are kept: those of the run that is gone on with; without one it begins
-  // with the next epoch. The trainer must outlive the history. DataLoss where the file has fewer
-  // lines; else as Check.
+  // Of a run with these figures, `validates`: of the validation too. Begins a new file with the
+  // first epoch that ends. The lines of the first `epochs_done` epochs of a file that is there are
+  // kept: those of the run that is gone on with. The trainer must outlive the history. DataLoss
+  // where the file has fewer lines, FailedPrecondition where they have other columns; else as
+  // Check.
   static absl::StatusOr<std::unique_ptr<History>> Create(std::string_view path,
                                                          const Trainer& trainer,
+                                                         const Figures& figures, bool validates,
                                                          int64_t epochs_done);
 
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
   static bool BeginsHistory(HistoryForm form, std::string_view line);
+  absl::Status CheckColumns(const std::vector<std::string>& expected) const;
 
   History(std::string_view path, HistoryForm form, const Trainer& trainer)
       : path_(path), form_(form), trainer_(&trainer) {}
