@@ -2,6 +2,7 @@
 
     dtnn_cc_library, dtnn_cc_binary   C++20 libraries and programs
     dtnn_cc_test                      a GoogleTest test (main included)
+    dtnn_simd_test                    one that runs once for every instruction set of the SIMD kernels
     dtnn_mpi_test                     a GoogleTest test whose processes are ranks under mpirun
     dtnn_cc_benchmark                 a Google Benchmark program that `bazel test` runs once, briefly
     dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
@@ -39,14 +40,24 @@ def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], **kwargs):
 def dtnn_cc_binary(name, copts = [], **kwargs):
     cc_binary(name = name, copts = _copts(copts), **kwargs)
 
-def dtnn_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
+def dtnn_cc_test(
+        name,
+        deps = [],
+        copts = [],
+        size = "small",
+        main = "@com_google_googletest//:gtest_main",
+        **kwargs):
     cc_test(
         name = name,
         size = size,
         copts = _copts(copts),
-        deps = deps + ["@com_google_googletest//:gtest_main"],
+        deps = deps + [main],
         **kwargs
     )
+
+def dtnn_simd_test(name, **kwargs):
+    """Tests of a kernel: the log says which instruction set a failure belongs to."""
+    dtnn_cc_test(name = name, main = "@dtnn//kernels/testing:simd_main", **kwargs)
 
 def dtnn_mpi_test(name, deps = [], copts = [], ranks = [1, 2, 3, 4], size = "medium", mpirun = [], **kwargs):
     """`<name>_<r>` runs the test as r ranks of a real mpirun on this host; `<name>` is all of them.

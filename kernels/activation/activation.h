@@ -9,7 +9,7 @@
 //   arctanh      y = artanh x                   dx = dy * cosh(y)^2, which is dy / (1 - x^2)
 //   log          y = log(sigmoid x)             dx = dy * (1 - e^y), which is dy * (1 - sigmoid x)
 //
-// A NaN stays one. artanh is infinite at 1 and -1 and NaN beyond.
+// A NaN in an operand comes out as NaN. artanh is infinite at 1 and -1 and NaN beyond.
 
 #ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_H_
 #define DTNN_KERNELS_ACTIVATION_ACTIVATION_H_

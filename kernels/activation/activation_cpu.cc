@@ -14,6 +14,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/elementwise/math-inl.h"
+#include "kernels/elementwise/relu-inl.h"
 #include "kernels/elementwise/transform-inl.h"
 
 #ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_CPU_CC_
@@ -40,13 +41,13 @@ namespace {
 struct Relu {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
-    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);  // a NaN stays one, unlike with Max
+    return Rectify(d, x);
   }
 };
 struct ReluGradient {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V y, V dy) const {
-    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), dy);
+    return RectifyGradient(d, y, dy);
   }
 };
 
@@ -86,8 +87,9 @@ struct LeakyRelu {
 struct LeakyReluGradient {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V y, V dy) const {
-    const V leak = hn::Mul(dy, hn::Set(d, hn::TFromD<D>(kLeakySlope)));
-    return hn::IfThenElse(hn::Gt(y, hn::Zero(d)), dy, leak);
+    const V leak = hn::Set(d, hn::TFromD<D>(kLeakySlope));
+    const V slope = hn::IfThenElse(hn::Gt(y, hn::Zero(d)), hn::Set(d, 1), leak);
+    return hn::Mul(dy, hn::IfThenElse(hn::IsNaN(y), y, slope));
   }
 };
 
@@ -101,8 +103,8 @@ struct Relu6 {
 struct Relu6Gradient {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V y, V dy) const {
-    const V below = hn::IfThenElseZero(hn::Lt(y, hn::Set(d, 6)), dy);
-    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), below);
+    const V above = hn::IfThenElseZero(hn::Or(hn::Lt(y, hn::Set(d, 6)), hn::IsNaN(dy)), dy);
+    return hn::IfThenElse(hn::Gt(y, hn::Zero(d)), above, RectifyGradient(d, y, dy));
   }
 };
 

@@ -61,9 +61,10 @@ struct ActivationBackwardBody {
   GridView<T> dx;
 
   DTNN_HOST_DEVICE T Gradient(T value, T dvalue) const {
+    if (std::isnan(value)) return value;
     switch (kind) {
       case ActivationKind::kRelu:
-        return value > 0 ? dvalue : T(0);
+        return value > 0 || std::isnan(dvalue) ? dvalue : T(0);
       case ActivationKind::kSigmoid:
         return dvalue * (value * (1 - value));
       case ActivationKind::kTanh:
@@ -71,7 +72,7 @@ struct ActivationBackwardBody {
       case ActivationKind::kLeakyRelu:
         return value > 0 ? dvalue : dvalue * T(kLeakySlope);
       case ActivationKind::kRelu6:
-        return value > 0 && value < 6 ? dvalue : T(0);
+        return (value > 0 && value < 6) || std::isnan(dvalue) ? dvalue : T(0);
       case ActivationKind::kArctanh: {
         const T e = std::exp(-2 * std::abs(value));
         return dvalue * ((1 + e) * (1 + e) / (4 * e));

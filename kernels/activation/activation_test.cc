@@ -7,7 +7,6 @@
 
 #include "gtest/gtest.h"
 #include "kernels/activation/reference.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
 
@@ -15,8 +14,9 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::TensorOf;
@@ -70,29 +70,23 @@ class ActivationTest : public ::testing::TestWithParam<std::tuple<ActivationKind
 };
 
 TEST_P(ActivationTest, ForwardEqualsReferenceForEveryLength) {
-  ForEachSimdTarget([&] {
-    for (const int64_t n : kLengths) {
-      const Tensor x = Inputs({n}), y = ZeroTensor(dtype(), {n});
-      ASSERT_TRUE(Create()->Forward(x, y).ok());
-      EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 0, tolerance())) << n;
-    }
-  });
+  for (const int64_t n : kLengths) {
+    const Tensor x = Inputs({n}), y = ZeroTensor(dtype(), {n});
+    ASSERT_TRUE(Create()->Forward(x, y).ok());
+    EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 0, tolerance())) << n;
+  }
 }
 
 TEST_P(ActivationTest, BackwardEqualsReferenceForEveryLength) {
-  ForEachSimdTarget([&] {
-    for (const int64_t n : kLengths) {
-      for (const bool accumulate : {false, true}) {
-        const Tensor y = IntegerTensor(dtype(), {n}, 1), dy = IntegerTensor(dtype(), {n}, 2);
-        const Tensor dx = IntegerTensor(dtype(), {n}, 3);
-        const std::vector<double> expected =
-            Gradient(Values(y), Values(dy), Values(dx), accumulate);
-        ASSERT_TRUE(Create()->Backward(y, dy, dx, accumulate).ok());
-        EXPECT_TRUE(Close(Values(dx), expected, 8 * gradient_tolerance(), gradient_tolerance()))
-            << n;
-      }
+  for (const int64_t n : kLengths) {
+    for (const bool accumulate : {false, true}) {
+      const Tensor y = IntegerTensor(dtype(), {n}, 1), dy = IntegerTensor(dtype(), {n}, 2);
+      const Tensor dx = IntegerTensor(dtype(), {n}, 3);
+      const std::vector<double> expected = Gradient(Values(y), Values(dy), Values(dx), accumulate);
+      ASSERT_TRUE(Create()->Backward(y, dy, dx, accumulate).ok());
+      EXPECT_TRUE(Close(Values(dx), expected, 8 * gradient_tolerance(), gradient_tolerance())) << n;
     }
-  });
+  }
 }
 
 TEST_P(ActivationTest, ExtremesAndNaN) {
@@ -102,33 +96,45 @@ TEST_P(ActivationTest, ExtremesAndNaN) {
   if (kind() == ActivationKind::kArctanh) {
     values = {-1 + 0x1p-24, -0.999, -0.6, -1e-3, -0.0, 0.0, 1e-30, 1e-5, 0.3, 0.5, 1 - 0x1p-24};
   }
-  ForEachSimdTarget([&] {
-    const Tensor x = TensorOf(dtype(), {int64_t(values.size())}, values);
-    const Tensor y = ZeroTensor(dtype(), x.shape());
-    ASSERT_TRUE(Create()->Forward(x, y).ok());
-    // Below the smallest normal number a sigmoid may lose digits.
-    EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 1e-37, tolerance()));
+  const Tensor x = TensorOf(dtype(), {int64_t(values.size())}, values);
+  const Tensor y = ZeroTensor(dtype(), x.shape());
+  ASSERT_TRUE(Create()->Forward(x, y).ok());
+  // Below the smallest normal number a sigmoid may lose digits.
+  EXPECT_TRUE(Close(Values(y), Expected(Values(x)), 1e-37, tolerance()));
 
-    const std::vector<double> specials = {infinity, -infinity, 1, -1, 1.5, -7, std::nan("")};
-    const Tensor special = TensorOf(dtype(), {int64_t(specials.size())}, specials);
-    ASSERT_TRUE(Create()->Forward(special, special).ok());
-    for (size_t i = 0; i < specials.size(); ++i) {
-      const double expected = reference::Activate(kind(), specials[i]);
-      const double actual = Values(special)[i];
-      SCOPED_TRACE(specials[i]);
-      if (std::isnan(expected)) {
-        EXPECT_TRUE(std::isnan(actual)) << "a diverged value was hidden";
-      } else if (std::isinf(expected)) {
-        EXPECT_EQ(actual, expected);
-      } else {
-        EXPECT_NEAR(actual, expected, tolerance() * std::abs(expected));
-      }
+  const std::vector<double> specials = {infinity, -infinity, 1, -1, 1.5, -7, std::nan("")};
+  const Tensor special = TensorOf(dtype(), {int64_t(specials.size())}, specials);
+  ASSERT_TRUE(Create()->Forward(special, special).ok());
+  for (size_t i = 0; i < specials.size(); ++i) {
+    const double expected = reference::Activate(kind(), specials[i]);
+    const double actual = Values(special)[i];
+    SCOPED_TRACE(specials[i]);
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(actual)) << "a diverged value was hidden";
+    } else if (std::isinf(expected)) {
+      EXPECT_EQ(actual, expected);
+    } else {
+      EXPECT_NEAR(actual, expected, tolerance() * std::abs(expected));
     }
-  });
+  }
 }
 
-// What the forward pass makes of its extremes has a gradient too, and a NaN has none that is
-// hidden.
+TEST_P(ActivationTest, NaNInAnyOperandOfTheGradientComesOut) {
+  for (const int64_t n : {1, 5, 16, 33}) {
+    for (const double value : {0.0, 0.5}) {  // where gradients are cut off, and where not
+      const Tensor y = TensorOf(dtype(), {n}, std::vector<double>(size_t(n), value));
+      const Tensor nans = NaNTensor(dtype(), {n}), dx = ZeroTensor(dtype(), {n});
+      ASSERT_TRUE(Create()->Backward(y, nans, dx, false).ok());
+      EXPECT_TRUE(KeepsNaN(Values(dx), Values(nans))) << "dy, at " << value;
+      ASSERT_TRUE(Create()->Backward(nans, y, dx, false).ok());
+      EXPECT_TRUE(KeepsNaN(Values(dx), Values(nans))) << "y, with a gradient of " << value;
+      ASSERT_TRUE(Create()->Backward(y, y, nans, true).ok());
+      EXPECT_TRUE(KeepsNaN(Values(nans), Values(NaNTensor(dtype(), {n})))) << "accumulated";
+    }
+  }
+}
+
+// What the forward pass makes of its extremes has a gradient too.
 TEST_P(ActivationTest, GradientsOfExtremes) {
   const double infinity = std::numeric_limits<double>::infinity();
   std::vector<double> y = {0, 0.3, 1};
@@ -137,39 +143,30 @@ TEST_P(ActivationTest, GradientsOfExtremes) {
   if (kind() == ActivationKind::kArctanh) y = {-18, -8, -1e-5, 0, 1e-5, 8, 18};
   if (kind() == ActivationKind::kLog) y = {-infinity, -1e30, -200, -90, -1, -1e-3, -1e-6, -0.0};
   const std::vector<double> ones(y.size(), 1);
-  ForEachSimdTarget([&] {
-    const Tensor dx = ZeroTensor(dtype(), {int64_t(y.size())});
-    const Tensor values = TensorOf(dtype(), dx.shape(), y);
-    ASSERT_TRUE(Create()->Backward(values, TensorOf(dtype(), dx.shape(), ones), dx, false).ok());
-    EXPECT_TRUE(Close(Values(dx), Gradient(Values(values), ones, Values(dx), false),
-                      2 * Epsilon(dtype()) * 1e-6, 60 * Epsilon(dtype())));
-    if (kind() == ActivationKind::kArctanh || kind() == ActivationKind::kLog) {
-      const Tensor nan = TensorOf(dtype(), {1}, {std::nan("")});
-      ASSERT_TRUE(Create()->Backward(nan, TensorOf(dtype(), {1}, {1}), nan, false).ok());
-      EXPECT_TRUE(std::isnan(Values(nan)[0])) << "a diverged value was hidden";
-    }
-  });
+  const Tensor dx = ZeroTensor(dtype(), {int64_t(y.size())});
+  const Tensor values = TensorOf(dtype(), dx.shape(), y);
+  ASSERT_TRUE(Create()->Backward(values, TensorOf(dtype(), dx.shape(), ones), dx, false).ok());
+  EXPECT_TRUE(Close(Values(dx), Gradient(Values(values), ones, Values(dx), false),
+                    2 * Epsilon(dtype()) * 1e-6, 60 * Epsilon(dtype())));
 }
 
 TEST_P(ActivationTest, PitchedViewsInBothFormats) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    ForEachSimdTarget([&] {
-      const Shape shape = {2, 3, 5, 4};
-      const Tensor x = Pitched(RandomTensor(dtype(), shape, 1), format);
-      const Tensor y = Pitched(ZeroTensor(dtype(), shape), format);
-      const Tensor dy = RandomTensor(dtype(), shape, 2);  // dense beside pitched ones
-      const Tensor dx = Pitched(ZeroTensor(dtype(), shape), format);
-      const auto activation = Create(format);
-      ASSERT_TRUE(activation->Forward(x, y).ok());
-      EXPECT_TRUE(Close(Values(y, format), Expected(Values(x, format)), 0, tolerance()));
-      ASSERT_TRUE(activation->Backward(y, dy, dx, false).ok());
-      const std::vector<double> zeros(size_t(shape.NumElements()));
-      EXPECT_TRUE(Close(Values(dx, format), Gradient(Values(y, format), Values(dy), zeros, false),
-                        Epsilon(dtype()), 2 * Epsilon(dtype()) + gradient_tolerance()));
-      // The padding around the view is still NaN.
-      EXPECT_TRUE(
-          std::isnan(dtype() == DType::kFloat32 ? y.data<float>()[-1] : y.data<double>()[-1]));
-    });
+    const Shape shape = {2, 3, 5, 4};
+    const Tensor x = Pitched(RandomTensor(dtype(), shape, 1), format);
+    const Tensor y = Pitched(ZeroTensor(dtype(), shape), format);
+    const Tensor dy = RandomTensor(dtype(), shape, 2);  // dense beside pitched ones
+    const Tensor dx = Pitched(ZeroTensor(dtype(), shape), format);
+    const auto activation = Create(format);
+    ASSERT_TRUE(activation->Forward(x, y).ok());
+    EXPECT_TRUE(Close(Values(y, format), Expected(Values(x, format)), 0, tolerance()));
+    ASSERT_TRUE(activation->Backward(y, dy, dx, false).ok());
+    const std::vector<double> zeros(size_t(shape.NumElements()));
+    EXPECT_TRUE(Close(Values(dx, format), Gradient(Values(y, format), Values(dy), zeros, false),
+                      Epsilon(dtype()), 2 * Epsilon(dtype()) + gradient_tolerance()));
+    // The padding around the view is still NaN.
+    EXPECT_TRUE(
+        std::isnan(dtype() == DType::kFloat32 ? y.data<float>()[-1] : y.data<double>()[-1]));
   }
 }
 

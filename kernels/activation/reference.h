@@ -34,6 +34,7 @@ inline double Activate(ActivationKind kind, double x) {
 
 // The derivative at the point where the activation has the value y.
 inline double ActivationSlope(ActivationKind kind, double y) {
+  if (std::isnan(y)) return y;
   switch (kind) {
     case ActivationKind::kRelu:
       return y > 0 ? 1 : 0;

@@ -5,7 +5,6 @@
 
 #include "gtest/gtest.h"
 #include "kernels/add/reference.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
 
@@ -13,8 +12,9 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::Values;
@@ -43,19 +43,31 @@ class AddTest : public ::testing::TestWithParam<DType> {
 };
 
 TEST_P(AddTest, EqualsReferenceForEveryLengthAndNumberOfInputs) {
-  ForEachSimdTarget([&] {
-    for (const int64_t n : {1, 7, 8, 9, 15, 16, 17, 33, 1023, 1025, 40001}) {
-      for (const size_t count : {1, 2, 3, 4, 9}) {
-        for (const bool accumulate : {false, true}) {
-          const std::vector<Tensor> inputs = Inputs(count, {n});
-          const Tensor y = IntegerTensor(GetParam(), {n}, 99);
-          const Doubles expected = Expected(inputs, Values(y), accumulate);
-          ASSERT_TRUE(Create()->Run(inputs, y, accumulate).ok());
-          EXPECT_EQ(Values(y), expected) << n << " elements, " << count << " inputs";
-        }
+  for (const int64_t n : {1, 7, 8, 9, 15, 16, 17, 33, 1023, 1025, 40001}) {
+    for (const size_t count : {1, 2, 3, 4, 9}) {
+      for (const bool accumulate : {false, true}) {
+        const std::vector<Tensor> inputs = Inputs(count, {n});
+        const Tensor y = IntegerTensor(GetParam(), {n}, 99);
+        const Doubles expected = Expected(inputs, Values(y), accumulate);
+        ASSERT_TRUE(Create()->Run(inputs, y, accumulate).ok());
+        EXPECT_EQ(Values(y), expected) << n << " elements, " << count << " inputs";
       }
     }
-  });
+  }
+}
+
+TEST_P(AddTest, NaNInAnyInputComesOut) {
+  for (const size_t count : {1, 2, 3, 5}) {
+    for (size_t at = 0; at <= count; ++at) {  // the last: what y held
+      std::vector<Tensor> inputs = Inputs(count, {1030});
+      const Tensor nans = NaNTensor(GetParam(), {1030});
+      Tensor y = ZeroTensor(GetParam(), {1030});
+      (at == count ? y : inputs[at]) = nans;
+      const Doubles expected = Values(nans);
+      ASSERT_TRUE(Create()->Run(inputs, y, true).ok());
+      EXPECT_TRUE(KeepsNaN(Values(y), expected)) << at << " of " << count;
+    }
+  }
 }
 
 TEST_P(AddTest, TheSumMayReplaceAnyInput) {
@@ -74,17 +86,15 @@ TEST_P(AddTest, TheSumMayReplaceAnyInput) {
 TEST_P(AddTest, PitchedAndDenseViewsMix) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     for (const size_t count : {1, 2, 4}) {
-      ForEachSimdTarget([&] {
-        const Shape shape = {3, 5, 7, 6};
-        std::vector<Tensor> inputs = Inputs(count, shape);
-        const Doubles expected = Expected(inputs, Doubles(size_t(shape.NumElements())), false);
-        inputs.back() = Pitched(inputs.back(), format);
-        const Tensor dense = ZeroTensor(GetParam(), shape), y = Pitched(dense, format);
-        ASSERT_TRUE(Create(format)->Run(inputs, y, false).ok());
-        EXPECT_EQ(Values(y, format), expected);
-        ASSERT_TRUE(Create(format)->Run(inputs, dense, false).ok());
-        EXPECT_EQ(Values(dense), expected);
-      });
+      const Shape shape = {3, 5, 7, 6};
+      std::vector<Tensor> inputs = Inputs(count, shape);
+      const Doubles expected = Expected(inputs, Doubles(size_t(shape.NumElements())), false);
+      inputs.back() = Pitched(inputs.back(), format);
+      const Tensor dense = ZeroTensor(GetParam(), shape), y = Pitched(dense, format);
+      ASSERT_TRUE(Create(format)->Run(inputs, y, false).ok());
+      EXPECT_EQ(Values(y, format), expected);
+      ASSERT_TRUE(Create(format)->Run(inputs, dense, false).ok());
+      EXPECT_EQ(Values(dense), expected);
     }
   }
 }

@@ -9,7 +9,6 @@
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/batch_norm/reference.h"
 #include "kernels/batch_norm/testing/bench.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -22,8 +21,9 @@ using testing::Cases;
 using testing::Close;
 using testing::Doubles;
 using testing::Epsilon;
-using testing::ForEachSimdTarget;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::TensorOf;
@@ -31,65 +31,83 @@ using testing::Values;
 using testing::Vectors;
 using testing::ZeroTensor;
 
-TEST_P(BatchNormTest, BackwardEqualsReferenceDensePitchedAndInPlace) {
-  ForEachSimdTarget([&] {
-    for (const Case& c : Cases()) {
-      if (c.outer * c.inner < 3) continue;  // two close samples have no sensible bound
-      for (const bool relu : {false, true}) {
-        const Tensor x = Input(c), dy = RandomTensor(GetParam(), c.shape, 2);
+TEST_P(BatchNormTest, NaNInAnyOperandComesOutOfGradients) {
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(c.shape.ToString());
+    const Tensor nans = NaNTensor(GetParam(), c.shape);
+    for (const bool relu : {false, true}) {
+      for (const bool in_x : {false, true}) {
+        const Tensor x = in_x ? nans : Input(c), dy = in_x ? Input(c) : nans;
         BatchNormBench bench = Make(c, relu);
         bench.Forward(x, ZeroTensor(GetParam(), c.shape));
         Doubles dgamma, dbeta, expected;
         bench.reference.Backward(Values(x), Values(dy), dgamma, dbeta, expected);
-        const double bound = 500 * Epsilon(GetParam());
-        const auto check = [&](const Tensor& dx, const char* what) {
-          const double terms = std::sqrt(double(c.outer * c.inner));
-          EXPECT_TRUE(Close(Values(bench.gradients.gamma), dgamma, bound * terms)) << what;
-          EXPECT_TRUE(Close(Values(bench.gradients.beta), dbeta, bound * terms)) << what;
-          EXPECT_TRUE(Close(Values(dx, c.format), expected, bound))
-              << what << c.shape.ToString() << relu;
-        };
-        const Tensor dx = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
-        bench.Backward(Pitched(x, c.format), Pitched(dy, c.format), dx, false);
-        check(dx, "pitched ");
-        const Tensor in_place = TensorOf(GetParam(), c.shape, Values(dy));
-        bench.Backward(x, in_place, in_place, false);
-        check(in_place, "in place ");
-        const Tensor ones = TensorOf(GetParam(), c.shape, Doubles(expected.size(), 1.0));
-        bench.Backward(x, dy, ones, true);
-        for (double& value : expected) value += 1;
-        check(ones, "accumulating ");
+        const Tensor dx = ZeroTensor(GetParam(), c.shape);
+        bench.Backward(x, dy, dx, false);
+        EXPECT_TRUE(KeepsNaN(Values(bench.gradients.gamma), dgamma)) << relu << in_x;
+        EXPECT_TRUE(KeepsNaN(Values(dx), expected)) << relu << in_x;
+        if (!in_x) {
+          EXPECT_TRUE(KeepsNaN(Values(bench.gradients.beta), dbeta)) << relu;
+        }
       }
     }
-  });
+  }
+}
+
+TEST_P(BatchNormTest, BackwardEqualsReferenceDensePitchedAndInPlace) {
+  for (const Case& c : Cases()) {
+    if (c.outer * c.inner < 3) continue;  // two close samples have no sensible bound
+    for (const bool relu : {false, true}) {
+      const Tensor x = Input(c), dy = RandomTensor(GetParam(), c.shape, 2);
+      BatchNormBench bench = Make(c, relu);
+      bench.Forward(x, ZeroTensor(GetParam(), c.shape));
+      Doubles dgamma, dbeta, expected;
+      bench.reference.Backward(Values(x), Values(dy), dgamma, dbeta, expected);
+      const double bound = 500 * Epsilon(GetParam());
+      const auto check = [&](const Tensor& dx, const char* what) {
+        const double terms = std::sqrt(double(c.outer * c.inner));
+        EXPECT_TRUE(Close(Values(bench.gradients.gamma), dgamma, bound * terms)) << what;
+        EXPECT_TRUE(Close(Values(bench.gradients.beta), dbeta, bound * terms)) << what;
+        EXPECT_TRUE(Close(Values(dx, c.format), expected, bound))
+            << what << c.shape.ToString() << relu;
+      };
+      const Tensor dx = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
+      bench.Backward(Pitched(x, c.format), Pitched(dy, c.format), dx, false);
+      check(dx, "pitched ");
+      const Tensor in_place = TensorOf(GetParam(), c.shape, Values(dy));
+      bench.Backward(x, in_place, in_place, false);
+      check(in_place, "in place ");
+      const Tensor ones = TensorOf(GetParam(), c.shape, Doubles(expected.size(), 1.0));
+      bench.Backward(x, dy, ones, true);
+      for (double& value : expected) value += 1;
+      check(ones, "accumulating ");
+    }
+  }
 }
 
 // The mask of a relu must be that of the forward pass, to the bit, wherever an element stands in a
 // vector: with beta = 0 half of the outputs are near 0.
 TEST_P(BatchNormTest, ReluMaskOfBackwardIsThatOfForward) {
-  ForEachSimdTarget([&] {
-    for (const Case& c : Cases()) {
-      BatchNormBench bench = Make(c, /*relu=*/true);
-      bench.parameters.beta.tensor = ZeroTensor(GetParam(), {c.channels});
-      bench.parameters.gamma.tensor =
-          TensorOf(GetParam(), {c.channels}, Doubles(size_t(c.channels), 1));
-      const Tensor x = IntegerTensor(GetParam(), c.shape, 3, 1),
-                   y = ZeroTensor(GetParam(), c.shape);
-      bench.Forward(x, y);
-      // Only one element of dy is not 0: if it counts, dbeta shows it.
-      const Doubles outputs = Values(y);
-      double positive = 0;
-      for (const double output : outputs) positive += output > 0;
-      const Tensor dy = TensorOf(GetParam(), c.shape, Doubles(outputs.size(), 1));
-      ASSERT_TRUE(bench.primitive
-                      ->Gradients(Pitched(x, c.format), dy, bench.statistics, bench.parameters,
-                                  bench.gradients, bench.workspace)
-                      .ok());
-      double counted = 0;
-      for (const double beta : Values(bench.gradients.beta)) counted += beta;
-      EXPECT_EQ(counted, positive) << c.shape.ToString();
-    }
-  });
+  for (const Case& c : Cases()) {
+    BatchNormBench bench = Make(c, /*relu=*/true);
+    bench.parameters.beta.tensor = ZeroTensor(GetParam(), {c.channels});
+    bench.parameters.gamma.tensor =
+        TensorOf(GetParam(), {c.channels}, Doubles(size_t(c.channels), 1));
+    const Tensor x = IntegerTensor(GetParam(), c.shape, 3, 1), y = ZeroTensor(GetParam(), c.shape);
+    bench.Forward(x, y);
+    // Only one element of dy is not 0: if it counts, dbeta shows it.
+    const Doubles outputs = Values(y);
+    double positive = 0;
+    for (const double output : outputs) positive += output > 0;
+    const Tensor dy = TensorOf(GetParam(), c.shape, Doubles(outputs.size(), 1));
+    ASSERT_TRUE(bench.primitive
+                    ->Gradients(Pitched(x, c.format), dy, bench.statistics, bench.parameters,
+                                bench.gradients, bench.workspace)
+                    .ok());
+    double counted = 0;
+    for (const double beta : Values(bench.gradients.beta)) counted += beta;
+    EXPECT_EQ(counted, positive) << c.shape.ToString();
+  }
 }
 
 // Ranks would merge their statistics between the two steps of the forward pass, and add up their

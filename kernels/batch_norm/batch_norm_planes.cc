@@ -19,8 +19,9 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Elements that are summed in the pass's dtype before double takes over.
-constexpr int64_t kChunk = 4096;
+// Elements that are summed in the pass's dtype before double takes over: 64 floats in each lane of
+// each vector of sums, since every addition may round.
+constexpr int64_t kChunk = 64 * 4 * int64_t(hn::MaxLanes(hn::ScalableTag<float>()));
 
 // Adds `count` consecutive elements.
 template <typename T, class Step, class Coefficients>

@@ -6,7 +6,6 @@
 
 #include "gtest/gtest.h"
 #include "kernels/batch_norm/testing/bench.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
 
@@ -20,9 +19,10 @@ using testing::Cases;
 using testing::Close;
 using testing::Doubles;
 using testing::Epsilon;
-using testing::ForEachSimdTarget;
 using testing::Image;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::TensorOf;
@@ -32,44 +32,40 @@ using testing::ZeroTensor;
 
 // Sums of small integers are exact, and so are statistics of channels with a power of two elements.
 TEST_P(BatchNormTest, StatisticsOfIntegersAreExact) {
-  ForEachSimdTarget([&] {
-    for (const Case& c :
-         {Vectors(8, 5), Image(TensorFormat::kNHWC, 2, 4, 8, 3),
-          Image(TensorFormat::kNCHW, 2, 4, 8, 3), Image(TensorFormat::kNHWC, 4, 16, 64, 33),
-          Image(TensorFormat::kNCHW, 4, 16, 64, 33)}) {
-      const Tensor x = IntegerTensor(GetParam(), c.shape, 3);
-      BatchNormBench bench = Make(c);
-      Doubles mean, variance;
-      bench.reference.Statistics(Values(x), mean, variance);
-      for (const Tensor& view : {x, Pitched(x, c.format)}) {
-        ASSERT_TRUE(bench.primitive->Statistics(view, bench.statistics, bench.workspace).ok());
-        EXPECT_TRUE(Close(Values(bench.statistics.mean), mean, 1e-15)) << c.shape.ToString();
-        const double bound = 1e3 * Epsilon(GetParam());
-        EXPECT_TRUE(Close(Values(bench.statistics.variance), variance, bound));
-      }
+  for (const Case& c :
+       {Vectors(8, 5), Image(TensorFormat::kNHWC, 2, 4, 8, 3),
+        Image(TensorFormat::kNCHW, 2, 4, 8, 3), Image(TensorFormat::kNHWC, 4, 16, 64, 33),
+        Image(TensorFormat::kNCHW, 4, 16, 64, 33)}) {
+    const Tensor x = IntegerTensor(GetParam(), c.shape, 3);
+    BatchNormBench bench = Make(c);
+    Doubles mean, variance;
+    bench.reference.Statistics(Values(x), mean, variance);
+    for (const Tensor& view : {x, Pitched(x, c.format)}) {
+      ASSERT_TRUE(bench.primitive->Statistics(view, bench.statistics, bench.workspace).ok());
+      EXPECT_TRUE(Close(Values(bench.statistics.mean), mean, 1e-15)) << c.shape.ToString();
+      const double bound = 1e3 * Epsilon(GetParam());
+      EXPECT_TRUE(Close(Values(bench.statistics.variance), variance, bound));
     }
-  });
+  }
 }
 
 TEST_P(BatchNormTest, ForwardEqualsReferenceDensePitchedAndInPlace) {
-  ForEachSimdTarget([&] {
-    for (const Case& c : Cases()) {
-      for (const bool relu : {false, true}) {
-        const Tensor x = Input(c);
-        BatchNormBench bench = Make(c, relu);
-        Doubles mean, variance;
-        bench.reference.Statistics(Values(x), mean, variance);
-        const Doubles expected = bench.reference.Apply(Values(x), mean, variance);
-        // Two or three samples may lie close together: 1 / deviation is large then.
-        const double bound = 500 * Epsilon(GetParam());
-        const Tensor y = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
-        bench.Forward(Pitched(x, c.format), y);
-        EXPECT_TRUE(Close(Values(y, c.format), expected, bound)) << c.shape.ToString();
-        bench.Forward(x, x);
-        EXPECT_TRUE(Close(Values(x), expected, bound)) << c.shape.ToString() << " in place";
-      }
+  for (const Case& c : Cases()) {
+    for (const bool relu : {false, true}) {
+      const Tensor x = Input(c);
+      BatchNormBench bench = Make(c, relu);
+      Doubles mean, variance;
+      bench.reference.Statistics(Values(x), mean, variance);
+      const Doubles expected = bench.reference.Apply(Values(x), mean, variance);
+      // Two or three samples may lie close together: 1 / deviation is large then.
+      const double bound = 500 * Epsilon(GetParam());
+      const Tensor y = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
+      bench.Forward(Pitched(x, c.format), y);
+      EXPECT_TRUE(Close(Values(y, c.format), expected, bound)) << c.shape.ToString();
+      bench.Forward(x, x);
+      EXPECT_TRUE(Close(Values(x), expected, bound)) << c.shape.ToString() << " in place";
     }
-  });
+  }
 }
 
 TEST_P(BatchNormTest, GoldenValues) {
@@ -93,27 +89,25 @@ TEST_P(BatchNormTest, GoldenValues) {
 
 // float32 numbers near 1e4 lie 1e-3 apart; what is left of the deviation is computed in full.
 TEST_P(BatchNormTest, ALargeMeanCostsNoDigits) {
-  ForEachSimdTarget([&] {
-    for (const Case& c : {Vectors(1000, 3), Image(TensorFormat::kNHWC, 8, 32, 32, 16),
-                          Image(TensorFormat::kNCHW, 8, 32, 32, 16)}) {
-      Doubles values = Values(RandomTensor(DType::kFloat64, c.shape, 1));
-      for (double& value : values) value = 1e4 + 1.7 * value;
-      const Tensor x = TensorOf(GetParam(), c.shape, values), y = ZeroTensor(GetParam(), c.shape);
-      const Tensor dy = RandomTensor(GetParam(), c.shape, 2);
-      BatchNormBench bench = Make(c);
-      Doubles mean, variance, dgamma, dbeta, dx;
-      bench.reference.Statistics(Values(x), mean, variance);
-      bench.reference.Backward(Values(x), Values(dy), dgamma, dbeta, dx);
-      bench.Forward(x, y);
-      const double epsilon = GetParam() == DType::kFloat32 ? Epsilon(GetParam()) : 1e-12;
-      EXPECT_TRUE(Close(Values(bench.statistics.mean), mean, 16 * epsilon));
-      EXPECT_TRUE(Close(Values(bench.statistics.variance), variance, 16 * epsilon));
-      EXPECT_TRUE(Close(Values(y), bench.reference.Apply(Values(x), mean, variance), 16 * epsilon));
-      bench.Backward(x, dy, y, false);
-      EXPECT_TRUE(Close(Values(bench.gradients.gamma), dgamma, 1000 * epsilon));
-      EXPECT_TRUE(Close(Values(y), dx, 16 * epsilon));
-    }
-  });
+  for (const Case& c : {Vectors(1000, 3), Image(TensorFormat::kNHWC, 8, 32, 32, 16),
+                        Image(TensorFormat::kNCHW, 8, 32, 32, 16)}) {
+    Doubles values = Values(RandomTensor(DType::kFloat64, c.shape, 1));
+    for (double& value : values) value = 1e4 + 1.7 * value;
+    const Tensor x = TensorOf(GetParam(), c.shape, values), y = ZeroTensor(GetParam(), c.shape);
+    const Tensor dy = RandomTensor(GetParam(), c.shape, 2);
+    BatchNormBench bench = Make(c);
+    Doubles mean, variance, dgamma, dbeta, dx;
+    bench.reference.Statistics(Values(x), mean, variance);
+    bench.reference.Backward(Values(x), Values(dy), dgamma, dbeta, dx);
+    bench.Forward(x, y);
+    const double epsilon = GetParam() == DType::kFloat32 ? Epsilon(GetParam()) : 1e-12;
+    EXPECT_TRUE(Close(Values(bench.statistics.mean), mean, 16 * epsilon));
+    EXPECT_TRUE(Close(Values(bench.statistics.variance), variance, 16 * epsilon));
+    EXPECT_TRUE(Close(Values(y), bench.reference.Apply(Values(x), mean, variance), 16 * epsilon));
+    bench.Backward(x, dy, y, false);
+    EXPECT_TRUE(Close(Values(bench.gradients.gamma), dgamma, 1000 * epsilon));
+    EXPECT_TRUE(Close(Values(y), dx, 16 * epsilon));
+  }
 }
 
 // Few elements far off, among them perhaps those that the sums start from.
@@ -155,43 +149,39 @@ TEST_P(BatchNormTest, OneOutlierCostsFewDigits) {
 }
 
 TEST_P(BatchNormTest, EqualElementsHaveNoVariance) {
-  ForEachSimdTarget([&] {
-    for (const Case& c : Cases()) {
-      const Tensor x = TensorOf(GetParam(), c.shape, Doubles(size_t(c.shape.NumElements()), 1.375));
-      const Tensor y = ZeroTensor(GetParam(), c.shape);
-      BatchNormBench bench = Make(c);
-      bench.Forward(x, y);
-      EXPECT_EQ(Values(bench.statistics.mean), Doubles(size_t(c.channels), 1.375));
-      EXPECT_EQ(Values(bench.statistics.variance), Doubles(size_t(c.channels), 0));
-      Doubles beta(size_t(x.num_elements()));
-      for (size_t i = 0; i < beta.size(); ++i) {
-        beta[i] = bench.reference.beta[bench.reference.ChannelOf(i)];
-      }
-      EXPECT_EQ(Values(y), beta) << c.shape.ToString();
+  for (const Case& c : Cases()) {
+    const Tensor x = TensorOf(GetParam(), c.shape, Doubles(size_t(c.shape.NumElements()), 1.375));
+    const Tensor y = ZeroTensor(GetParam(), c.shape);
+    BatchNormBench bench = Make(c);
+    bench.Forward(x, y);
+    EXPECT_EQ(Values(bench.statistics.mean), Doubles(size_t(c.channels), 1.375));
+    EXPECT_EQ(Values(bench.statistics.variance), Doubles(size_t(c.channels), 0));
+    Doubles beta(size_t(x.num_elements()));
+    for (size_t i = 0; i < beta.size(); ++i) {
+      beta[i] = bench.reference.beta[bench.reference.ChannelOf(i)];
     }
-  });
+    EXPECT_EQ(Values(y), beta) << c.shape.ToString();
+  }
 }
 
 TEST_P(BatchNormTest, InferenceUsesRunningStatistics) {
-  ForEachSimdTarget([&] {
-    for (const Case& c : Cases()) {
-      for (const bool relu : {false, true}) {
-        const Tensor x = Input(c);
-        BatchNormBench bench = Make(c, relu);
-        bench.running.mean.tensor = RandomTensor(GetParam(), {c.channels}, 5);
-        Doubles variance = Values(RandomTensor(GetParam(), {c.channels}, 6));
-        for (double& value : variance) value += 1.25;
-        bench.running.variance.tensor = TensorOf(GetParam(), {c.channels}, variance);
-        const Doubles expected =
-            bench.reference.Apply(Values(x), Values(bench.running.mean.tensor), variance);
-        const Tensor y = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
-        ASSERT_TRUE(bench.Infer(Pitched(x, c.format), y).ok());
-        EXPECT_TRUE(Close(Values(y, c.format), expected, 30 * Epsilon(GetParam())));
-        ASSERT_TRUE(bench.Infer(x, x).ok());
-        EXPECT_TRUE(Close(Values(x), expected, 30 * Epsilon(GetParam()))) << c.shape.ToString();
-      }
+  for (const Case& c : Cases()) {
+    for (const bool relu : {false, true}) {
+      const Tensor x = Input(c);
+      BatchNormBench bench = Make(c, relu);
+      bench.running.mean.tensor = RandomTensor(GetParam(), {c.channels}, 5);
+      Doubles variance = Values(RandomTensor(GetParam(), {c.channels}, 6));
+      for (double& value : variance) value += 1.25;
+      bench.running.variance.tensor = TensorOf(GetParam(), {c.channels}, variance);
+      const Doubles expected =
+          bench.reference.Apply(Values(x), Values(bench.running.mean.tensor), variance);
+      const Tensor y = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
+      ASSERT_TRUE(bench.Infer(Pitched(x, c.format), y).ok());
+      EXPECT_TRUE(Close(Values(y, c.format), expected, 30 * Epsilon(GetParam())));
+      ASSERT_TRUE(bench.Infer(x, x).ok());
+      EXPECT_TRUE(Close(Values(x), expected, 30 * Epsilon(GetParam()))) << c.shape.ToString();
     }
-  });
+  }
 }
 
 TEST_P(BatchNormTest, InferenceRenewsWhatAVersionMakesOld) {
@@ -250,6 +240,27 @@ TEST_P(BatchNormTest, NaNFillsItsChannelOnly) {
     for (size_t i = 0; i < result.size(); ++i) {
       EXPECT_EQ(std::isnan(result[i]),
                 bench.reference.ChannelOf(i) == bench.reference.ChannelOf(20));
+    }
+  }
+}
+
+TEST_P(BatchNormTest, NaNInAnyParameterOrStatisticComesOut) {
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(c.shape.ToString());
+    for (int operand = 0; operand < 4; ++operand) {
+      BatchNormBench bench = Make(c, /*relu=*/true);
+      const Tensor nans = NaNTensor(GetParam(), {c.channels}), x = Input(c);
+      const Tensor y = ZeroTensor(GetParam(), c.shape);
+      Tensor* const operands[] = {&bench.parameters.gamma.tensor, &bench.parameters.beta.tensor,
+                                  &bench.running.mean.tensor, &bench.running.variance.tensor};
+      *operands[operand] = nans;
+      const Doubles channels = Values(nans);
+      Doubles expected(size_t(y.num_elements()));
+      for (size_t i = 0; i < expected.size(); ++i) {
+        expected[i] = channels[bench.reference.ChannelOf(i)];
+      }
+      ASSERT_TRUE(bench.Infer(x, y).ok());
+      EXPECT_TRUE(KeepsNaN(Values(y), expected)) << operand;
     }
   }
 }

@@ -13,6 +13,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/batch_norm/batch_norm_cpu.h"
+#include "kernels/elementwise/relu-inl.h"
 #include "kernels/elementwise/transform-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,17 +78,15 @@ struct LineOf {
   }
 };
 
-// A NaN stays one, unlike with Max.
 template <bool kRelu, class D, class V>
 HWY_INLINE V Cut(D d, V y) {
-  if constexpr (kRelu) return hn::IfThenZeroElse(hn::Lt(y, hn::Zero(d)), y);
+  if constexpr (kRelu) return Rectify(d, y);
   return y;
 }
 template <bool kRelu, class D, class V>
 HWY_INLINE V CutGradient(D d, const Line<V>& line, V difference, V dy) {
   if constexpr (kRelu) {
-    const V y = hn::MulAdd(line.scale, difference, line.shift);
-    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), dy);
+    return RectifyGradient(d, hn::MulAdd(line.scale, difference, line.shift), dy);
   }
   return dy;
 }

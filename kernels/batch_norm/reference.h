@@ -38,7 +38,7 @@ struct BatchNorm {
 
   double Normalised(size_t i, const Values& x, const Values& mean, const Values& variance) const {
     const size_t c = ChannelOf(i);
-    return (x[i] - mean[c]) / std::sqrt(std::fmax(variance[c], 0) + epsilon);
+    return (x[i] - mean[c]) / std::sqrt((variance[c] < 0 ? 0 : variance[c]) + epsilon);
   }
 
   Values Apply(const Values& x, const Values& mean, const Values& variance) const {
@@ -60,7 +60,7 @@ struct BatchNorm {
     dgamma.assign(size_t(channels), 0);
     dbeta = dgamma;
     dx.resize(size());
-    const auto slope = [&](size_t i) { return relu && !(y[i] > 0) ? 0 : dy[i]; };
+    const auto slope = [&](size_t i) { return relu && y[i] <= 0 ? 0 * dy[i] : dy[i]; };
     for (size_t i = 0; i < size(); ++i) {
       dbeta[ChannelOf(i)] += slope(i);
       dgamma[ChannelOf(i)] += slope(i) * Normalised(i, x, mean, variance);

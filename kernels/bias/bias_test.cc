@@ -5,7 +5,6 @@
 
 #include "gtest/gtest.h"
 #include "kernels/bias/reference.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
 
@@ -13,8 +12,10 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
+using testing::OnesTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::SumTolerance;
@@ -59,41 +60,60 @@ class BiasTest : public ::testing::TestWithParam<DType> {
   std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
 };
 
-TEST_P(BiasTest, ForwardEqualsReferenceDensePitchedAndInPlace) {
-  ForEachSimdTarget([&] {
-    for (const Case& c : Cases()) {
-      const Tensor x = IntegerTensor(GetParam(), c.shape, 1);
-      const Tensor bias = IntegerTensor(GetParam(), {c.channels}, 2);
-      std::vector<double> expected(size_t(x.num_elements()));
+TEST_P(BiasTest, NaNInAnyOperandComesOut) {
+  const std::vector<Case> cases = Cases();
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.shape.ToString());
+    const auto op = Create(c);
+    const Tensor nans = NaNTensor(GetParam(), c.shape), ones = OnesTensor(GetParam(), c.shape);
+    const Tensor bias_nans = NaNTensor(GetParam(), {c.channels});
+    const Tensor bias_ones = OnesTensor(GetParam(), {c.channels});
+    const Tensor y = ZeroTensor(GetParam(), c.shape), dbias = ZeroTensor(GetParam(), {c.channels});
+    std::vector<double> expected(size_t(y.num_elements()));
+    for (const auto& [x, bias] : {std::pair(nans, bias_ones), {ones, bias_nans}}) {
       reference::BiasForward(c.outer, c.channels, c.inner, Values(x).data(), Values(bias).data(),
                              expected.data());
-      const auto op = Create(c);
-      const Tensor y = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
-      ASSERT_TRUE(op->Forward(Pitched(x, c.format), bias, y).ok());
-      EXPECT_TRUE(Close(Values(y, c.format), expected, 0)) << c.shape.ToString();
-      ASSERT_TRUE(op->Forward(x, bias, x).ok());
-      EXPECT_TRUE(Close(Values(x), expected, 0)) << c.shape.ToString();
+      ASSERT_TRUE(op->Forward(x, bias, y).ok());
+      EXPECT_TRUE(KeepsNaN(Values(y), expected));
     }
-  });
+    std::vector<double> sums(size_t(c.channels), 0.0);
+    reference::BiasBackward(c.outer, c.channels, c.inner, Values(nans).data(), sums.data(), false);
+    ASSERT_TRUE(op->Backward(nans, dbias, false).ok());
+    EXPECT_TRUE(KeepsNaN(Values(dbias), sums));
+  }
+}
+
+TEST_P(BiasTest, ForwardEqualsReferenceDensePitchedAndInPlace) {
+  for (const Case& c : Cases()) {
+    const Tensor x = IntegerTensor(GetParam(), c.shape, 1);
+    const Tensor bias = IntegerTensor(GetParam(), {c.channels}, 2);
+    std::vector<double> expected(size_t(x.num_elements()));
+    reference::BiasForward(c.outer, c.channels, c.inner, Values(x).data(), Values(bias).data(),
+                           expected.data());
+    const auto op = Create(c);
+    const Tensor y = Pitched(ZeroTensor(GetParam(), c.shape), c.format);
+    ASSERT_TRUE(op->Forward(Pitched(x, c.format), bias, y).ok());
+    EXPECT_TRUE(Close(Values(y, c.format), expected, 0)) << c.shape.ToString();
+    ASSERT_TRUE(op->Forward(x, bias, x).ok());
+    EXPECT_TRUE(Close(Values(x), expected, 0)) << c.shape.ToString();
+  }
 }
 
 TEST_P(BiasTest, BackwardEqualsReferenceDenseAndPitched) {
-  ForEachSimdTarget([&] {
-    for (const Case& c : Cases()) {
-      const Tensor dy = IntegerTensor(GetParam(), c.shape, 1);
-      for (const bool accumulate : {false, true}) {
-        const Tensor start = IntegerTensor(GetParam(), {c.channels}, 2);
-        std::vector<double> expected = Values(start);
-        reference::BiasBackward(c.outer, c.channels, c.inner, Values(dy).data(), expected.data(),
-                                accumulate);
-        for (const Tensor& view : {dy, Pitched(dy, c.format)}) {
-          const Tensor dbias = IntegerTensor(GetParam(), {c.channels}, 2);
-          ASSERT_TRUE(Create(c)->Backward(view, dbias, accumulate).ok());
-          EXPECT_TRUE(Close(Values(dbias), expected, 0)) << c.shape.ToString();
-        }
+  for (const Case& c : Cases()) {
+    const Tensor dy = IntegerTensor(GetParam(), c.shape, 1);
+    for (const bool accumulate : {false, true}) {
+      const Tensor start = IntegerTensor(GetParam(), {c.channels}, 2);
+      std::vector<double> expected = Values(start);
+      reference::BiasBackward(c.outer, c.channels, c.inner, Values(dy).data(), expected.data(),
+                              accumulate);
+      for (const Tensor& view : {dy, Pitched(dy, c.format)}) {
+        const Tensor dbias = IntegerTensor(GetParam(), {c.channels}, 2);
+        ASSERT_TRUE(Create(c)->Backward(view, dbias, accumulate).ok());
+        EXPECT_TRUE(Close(Values(dbias), expected, 0)) << c.shape.ToString();
       }
     }
-  });
+  }
 }
 
 TEST_P(BiasTest, BackwardOfRandomValuesIsAccurate) {

@@ -6,15 +6,15 @@
 
 #include "gtest/gtest.h"
 #include "kernels/concat/reference.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
 
-using testing::ForEachSimdTarget;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::Values;
 using testing::ZeroTensor;
@@ -50,46 +50,55 @@ class ConcatTest : public ::testing::TestWithParam<DType> {
 const std::vector<std::vector<int64_t>> kChannels = {{1}, {1, 1}, {3, 5, 1}, {8, 16, 17, 40}};
 
 TEST_P(ConcatTest, ForwardEqualsReferenceDenseAndPitched) {
-  ForEachSimdTarget([&] {
-    for (const TensorFormat format : kFormats) {
-      for (const std::vector<int64_t>& channels : kChannels) {
-        std::vector<Tensor> parts = Parts(format, channels);
-        const Doubles expected = Expected(format, channels, parts);
-        int64_t all = 0;
-        for (const int64_t c : channels) all += c;
-        const Tensor y = ZeroTensor(GetParam(), Images(format, all));
-        ASSERT_TRUE(Create(format)->Forward(parts, y).ok());
-        EXPECT_EQ(Values(y), expected);
-        for (Tensor& part : parts) part = Pitched(part, format);
-        const Tensor pitched = Pitched(ZeroTensor(GetParam(), y.shape()), format);
-        ASSERT_TRUE(Create(format)->Forward(parts, pitched).ok());
-        EXPECT_EQ(Values(pitched, format), expected);
-      }
+  for (const TensorFormat format : kFormats) {
+    for (const std::vector<int64_t>& channels : kChannels) {
+      std::vector<Tensor> parts = Parts(format, channels);
+      const Doubles expected = Expected(format, channels, parts);
+      int64_t all = 0;
+      for (const int64_t c : channels) all += c;
+      const Tensor y = ZeroTensor(GetParam(), Images(format, all));
+      ASSERT_TRUE(Create(format)->Forward(parts, y).ok());
+      EXPECT_EQ(Values(y), expected);
+      for (Tensor& part : parts) part = Pitched(part, format);
+      const Tensor pitched = Pitched(ZeroTensor(GetParam(), y.shape()), format);
+      ASSERT_TRUE(Create(format)->Forward(parts, pitched).ok());
+      EXPECT_EQ(Values(pitched, format), expected);
     }
-  });
+  }
+}
+
+TEST_P(ConcatTest, NaNInAnyPartComesOut) {
+  for (const TensorFormat format : kFormats) {
+    const std::vector<int64_t> channels = {3, 16, 17};
+    for (size_t at = 0; at < channels.size(); ++at) {
+      std::vector<Tensor> parts = Parts(format, channels);
+      parts[at] = NaNTensor(GetParam(), parts[at].shape());
+      const Tensor y = ZeroTensor(GetParam(), Images(format, 36));
+      ASSERT_TRUE(Create(format)->Forward(parts, y).ok());
+      EXPECT_TRUE(KeepsNaN(Values(y), Expected(format, channels, parts)));
+    }
+  }
 }
 
 TEST_P(ConcatTest, BackwardSplitsAndAccumulates) {
-  ForEachSimdTarget([&] {
-    for (const TensorFormat format : kFormats) {
-      const std::vector<int64_t> channels = {3, 16, 17};
-      const Tensor dy = IntegerTensor(GetParam(), Images(format, 36), 9);
-      std::vector<Tensor> dx = Parts(format, channels);
-      dx[2] = Pitched(dx[2], format);
-      std::vector<Doubles> expected;
-      int64_t offset = 0;
-      for (size_t i = 0; i < 3; ++i) {
-        expected.push_back(Values(dy.Channels(offset, channels[i], format), format));
-        offset += channels[i];
-        if (i == 0) continue;
-        const Doubles old = Values(dx[i], format);
-        for (size_t k = 0; k < old.size(); ++k) expected[i][k] += old[k];
-      }
-      const bool accumulate[] = {false, true, true};
-      ASSERT_TRUE(Create(format)->Backward(dy, dx, accumulate).ok());
-      for (size_t i = 0; i < 3; ++i) EXPECT_EQ(Values(dx[i], format), expected[i]) << i;
+  for (const TensorFormat format : kFormats) {
+    const std::vector<int64_t> channels = {3, 16, 17};
+    const Tensor dy = IntegerTensor(GetParam(), Images(format, 36), 9);
+    std::vector<Tensor> dx = Parts(format, channels);
+    dx[2] = Pitched(dx[2], format);
+    std::vector<Doubles> expected;
+    int64_t offset = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      expected.push_back(Values(dy.Channels(offset, channels[i], format), format));
+      offset += channels[i];
+      if (i == 0) continue;
+      const Doubles old = Values(dx[i], format);
+      for (size_t k = 0; k < old.size(); ++k) expected[i][k] += old[k];
     }
-  });
+    const bool accumulate[] = {false, true, true};
+    ASSERT_TRUE(Create(format)->Backward(dy, dx, accumulate).ok());
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(Values(dx[i], format), expected[i]) << i;
+  }
 }
 
 TEST_P(ConcatTest, EmptyGradientIsSkipped) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "hwy/highway.h"
 #include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
 #include "tensor/parallel_for.h"
@@ -18,7 +17,11 @@ namespace {
 
 using testing::Close;
 using testing::Conv2dRunner;
+using testing::HasNaN;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
+using testing::OnesTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::SumTolerance;
@@ -101,30 +104,23 @@ class Conv2dTest : public ::testing::TestWithParam<Parameter> {
   int64_t Patch() const { return spec_.channels * spec_.kernel.vertical * spec_.kernel.horizontal; }
 };
 
-TEST_P(Conv2dTest, ExactOnIntegersOnEveryInstructionSet) {
+TEST_P(Conv2dTest, ExactOnIntegers) {
   const Tensor x = Integers(spec_.InputShape(), 1), w = Integers(spec_.FilterShape(), 2);
   const Tensor dy = Integers(spec_.OutputShape(), 3);
   const auto y_expected = reference::Conv2dForward(spec_, Of(x), Of(w));
   const auto dx_expected = reference::Conv2dBackwardData(spec_, Of(dy), Of(w));
   const auto dw_expected = reference::Conv2dBackwardFilter(spec_, Of(x), Of(dy));
   const auto dbias_expected = reference::Conv2dBackwardBias(spec_, Of(dy));
-  const int64_t supported = hwy::SupportedTargets();
-  for (const int64_t target : {HWY_AVX3, HWY_AVX2, HWY_STATIC_TARGET}) {
-    if (target != HWY_STATIC_TARGET && (supported & target) == 0) continue;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::GetChosenTarget().Update(target);
-    Conv2dRunner runner(spec_, variant_);
-    const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
-    const Tensor dw = Zeros(spec_.FilterShape()), dbias = Zeros({spec_.filters});
-    runner.Forward(x, w, y);
-    EXPECT_TRUE(Close(Of(y), y_expected, 0));
-    runner.BackwardData(dy, w, dx);
-    EXPECT_TRUE(Close(Of(dx), dx_expected, 0));
-    runner.BackwardFilter(x, dy, dw, dbias);
-    EXPECT_TRUE(Close(Of(dw), dw_expected, 0));
-    EXPECT_TRUE(Close(Of(dbias), dbias_expected, 0));
-  }
-  hwy::GetChosenTarget().Update(supported);
+  Conv2dRunner runner(spec_, variant_);
+  const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());
+  const Tensor dw = Zeros(spec_.FilterShape()), dbias = Zeros({spec_.filters});
+  runner.Forward(x, w, y);
+  EXPECT_TRUE(Close(Of(y), y_expected, 0));
+  runner.BackwardData(dy, w, dx);
+  EXPECT_TRUE(Close(Of(dx), dx_expected, 0));
+  runner.BackwardFilter(x, dy, dw, dbias);
+  EXPECT_TRUE(Close(Of(dw), dw_expected, 0));
+  EXPECT_TRUE(Close(Of(dbias), dbias_expected, 0));
 }
 
 TEST_P(Conv2dTest, WithinRoundingOnRandomValues) {
@@ -188,6 +184,57 @@ TEST_P(Conv2dTest, EveryEpilogueOnPitchedViews) {
     const std::vector<double> expected = reference::ApplyEpilogue(
         spec_, sums, Of(operands.bias), Of(operands.scale), Of(operands.addend));
     EXPECT_TRUE(Close(Of(y), expected, 0));
+  }
+}
+
+// Of operands of ones, one has NaNs.
+TEST_P(Conv2dTest, NaNInAnyOperandComesOutOfEveryEpilogue) {
+  for (const bool add : {false, true}) {
+    spec_.epilogue = {.bias = true, .scale = true, .add = add, .relu = true};
+    Conv2dRunner runner(spec_, variant_);
+    for (int operand = 0; operand < (add ? 5 : 4); ++operand) {
+      SCOPED_TRACE(operand);
+      const auto make = [&](int number, const Shape& shape) {
+        return number == operand ? NaNTensor(spec_.dtype, shape) : OnesTensor(spec_.dtype, shape);
+      };
+      const Tensor x = make(0, spec_.InputShape()), w = make(1, spec_.FilterShape());
+      EpilogueOperands operands;
+      operands.bias = make(2, {spec_.filters});
+      operands.scale = make(3, {spec_.filters});
+      operands.addend = make(4, spec_.OutputShape());
+      const std::vector<double> expected =
+          reference::ApplyEpilogue(spec_, reference::Conv2dForward(spec_, Of(x), Of(w)),
+                                   Of(operands.bias), Of(operands.scale), Of(operands.addend));
+      // Those of x may lie between the strides, and those of w at taps in the padding.
+      if (operand < 2 && !HasNaN(expected)) continue;
+      const Tensor y = Zeros(spec_.OutputShape());
+      runner.Forward(x, w, y, operands);
+      EXPECT_TRUE(KeepsNaN(Of(y), expected));
+    }
+  }
+}
+
+TEST_P(Conv2dTest, NaNComesOutOfGradients) {
+  Conv2dRunner runner(spec_, variant_);
+  const auto ones = [this](const Shape& shape) { return OnesTensor(spec_.dtype, shape); };
+  const auto nans = [this](const Shape& shape) { return NaNTensor(spec_.dtype, shape); };
+  const Shape in = spec_.InputShape(), out = spec_.OutputShape(), filter = spec_.FilterShape();
+  const Tensor dx = Zeros(in), dw = Zeros(filter), dbias = Zeros({spec_.filters});
+  for (const auto& [dy, w] : {std::pair(nans(out), ones(filter)), {ones(out), nans(filter)}}) {
+    const auto expected = reference::Conv2dBackwardData(spec_, Of(dy), Of(w));
+    if (!HasNaN(expected)) continue;  // those of dy saw nothing but padding
+    runner.BackwardData(dy, w, dx);
+    EXPECT_TRUE(KeepsNaN(Of(dx), expected));
+  }
+  for (const auto& [x, dy] : {std::pair(nans(in), ones(out)), {ones(in), nans(out)}}) {
+    const auto expected = reference::Conv2dBackwardFilter(spec_, Of(x), Of(dy));
+    runner.BackwardFilter(x, dy, dw, dbias);
+    if (HasNaN(expected)) {
+      EXPECT_TRUE(KeepsNaN(Of(dw), expected));
+    }
+    if (HasNaN(Of(dy))) {
+      EXPECT_TRUE(KeepsNaN(Of(dbias), reference::Conv2dBackwardBias(spec_, Of(dy))));
+    }
   }
 }
 

@@ -276,7 +276,7 @@ class I2cConv2d final : public Conv2d {
         for (int64_t f = 0; f < columns; ++f) {
           for (int64_t p = 0; p < size; ++p) {
             const T value = from[p * columns + f] + add[f * pixels + p];
-            to[f * pixels + p] = relu_later && !(value > 0) ? T(0) : value;
+            to[f * pixels + p] = relu_later && value < 0 ? T(0) : value;
           }
         }
       });

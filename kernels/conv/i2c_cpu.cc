@@ -8,11 +8,15 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/conv/transpose-inl.h"
+#include "kernels/elementwise/relu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::i2c {
 namespace HWY_NAMESPACE {
+namespace {
+
 namespace hn = hwy::HWY_NAMESPACE;
+using dtnn::HWY_NAMESPACE::Rectify;
 
 // 12 rows x 2 vectors of sums, 2 of filter and a broadcast fill 32 registers; 6 rows fill 16.
 constexpr int kRows = HWY_MAX_BYTES == 64 ? 12 : 6;
@@ -36,7 +40,7 @@ HWY_INLINE void Write(D d, V sum, const Panel<T>& panel, int64_t at, T* out, con
   if (addend != nullptr) addend += panel.column + at;
   if (at + lanes <= panel.columns) {
     if (addend != nullptr) sum = hn::Add(sum, hn::LoadU(d, addend));
-    if (panel.relu) sum = hn::Max(sum, hn::Zero(d));
+    if (panel.relu) sum = Rectify(d, sum);
     hn::StoreU(sum, d, out);
     return;
   }
@@ -45,7 +49,7 @@ HWY_INLINE void Write(D d, V sum, const Panel<T>& panel, int64_t at, T* out, con
   for (int64_t j = 0; j < panel.columns - at; ++j) {
     T value = values[j];
     if (addend != nullptr) value += addend[j];
-    out[j] = panel.relu && !(value > 0) ? T(0) : value;
+    out[j] = panel.relu && value < 0 ? T(0) : value;
   }
 }
 
@@ -251,15 +255,17 @@ const Kernels<T>* Table() {
 const Kernels<float>* FloatTable() { return Table<float>(); }
 const Kernels<double>* DoubleTable() { return Table<double>(); }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn::i2c
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dtnn::i2c {
-
+namespace {
 HWY_EXPORT(FloatTable);
 HWY_EXPORT(DoubleTable);
+}  // namespace
 
 template <>
 const Kernels<float>& CpuKernels<float>() {

@@ -9,11 +9,15 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/conv/transpose-inl.h"
+#include "kernels/elementwise/relu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::i2c {
 namespace HWY_NAMESPACE {
+namespace {
+
 namespace hn = hwy::HWY_NAMESPACE;
+using dtnn::HWY_NAMESPACE::Rectify;
 
 // Rows x 3 vectors of sums, 3 vectors of pixels and a broadcast: 28 of 32 registers, or all of 16.
 constexpr int kRows = HWY_MAX_BYTES == 64 ? 8 : 4;
@@ -32,10 +36,7 @@ HWY_INLINE void StoreRow(D d, V a, V b, V c, const PlanarProduct<T>& p, int row,
     const V bias = hn::Set(d, p.bias[row]);
     a = hn::Add(a, bias), b = hn::Add(b, bias), c = hn::Add(c, bias);
   }
-  if (p.relu) {
-    const V zero = hn::Zero(d);
-    a = hn::Max(a, zero), b = hn::Max(b, zero), c = hn::Max(c, zero);
-  }
+  if (p.relu) a = Rectify(d, a), b = Rectify(d, b), c = Rectify(d, c);
   T* out = p.out + row * p.out_pitch + q;
   hn::Store(a, d, out);
   hn::Store(b, d, out + lanes);
@@ -187,7 +188,7 @@ HWY_INLINE void BlocksFromPlanes(const T* planes, int64_t plane, int64_t pixels,
     if (addend.data != nullptr) {
       v = hn::Add(v, hn::LoadU(d, addend.data + p * addend.pixel_stride + c));
     }
-    if (relu) v = hn::Max(v, hn::Zero(d));
+    if (relu) v = Rectify(d, v);
     hn::StoreU(v, d, row.data + p * row.pixel_stride + c);
   };
   for (int64_t p = 0; p < pixels; p += 4) {
@@ -256,7 +257,7 @@ void FromPlanes(const T* planes, int64_t plane, int64_t pixels, int64_t channels
       if (addend.data != nullptr) {
         value += addend.data[p * addend.pixel_stride + c * addend.channel_stride];
       }
-      row.data[p * row.pixel_stride + c * row.channel_stride] = relu && !(value > 0) ? T(0) : value;
+      row.data[p * row.pixel_stride + c * row.channel_stride] = relu && value < 0 ? T(0) : value;
     }
   }
 }
@@ -277,15 +278,17 @@ const PlanarKernels<T>* PlanarTable() {
 const PlanarKernels<float>* PlanarFloatTable() { return PlanarTable<float>(); }
 const PlanarKernels<double>* PlanarDoubleTable() { return PlanarTable<double>(); }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn::i2c
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dtnn::i2c {
-
+namespace {
 HWY_EXPORT(PlanarFloatTable);
 HWY_EXPORT(PlanarDoubleTable);
+}  // namespace
 
 template <>
 const PlanarKernels<float>& CpuPlanarKernels<float>() {

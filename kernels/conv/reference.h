@@ -9,7 +9,6 @@
 #ifndef DTNN_KERNELS_CONV_REFERENCE_H_
 #define DTNN_KERNELS_CONV_REFERENCE_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -55,7 +54,8 @@ inline int64_t FilterOf(const Conv2dSpec& s, int64_t i) {
   return i / (s.out_height() * s.out_width()) % s.filters;
 }
 
-// y = relu(scale * sums + bias + addend); the epilogue of the spec says which parts apply.
+// y = relu(scale * sums + bias + addend), in which a NaN stays one; the epilogue of the spec says
+// which parts apply.
 inline std::vector<double> ApplyEpilogue(const Conv2dSpec& s, std::vector<double> y,
                                          const std::vector<double>& bias,
                                          const std::vector<double>& scale,
@@ -65,7 +65,7 @@ inline std::vector<double> ApplyEpilogue(const Conv2dSpec& s, std::vector<double
     if (s.epilogue.scale) y[i] *= scale[f];
     if (s.epilogue.bias) y[i] += bias[f];
     if (s.epilogue.add) y[i] += addend[i];
-    if (s.epilogue.relu) y[i] = std::max(0.0, y[i]);
+    if (s.epilogue.relu && y[i] < 0) y[i] = 0;
   }
   return y;
 }

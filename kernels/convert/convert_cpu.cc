@@ -6,6 +6,8 @@
 
 #include "kernels/convert/convert.h"
 
+// Everything up to HWY_ONCE is compiled once per instruction set.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/convert/convert_cpu.cc"
 #include "hwy/foreach_target.h"

@@ -10,7 +10,6 @@
 #include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
 #include "kernels/depthwise/reference.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/count_allocations.h"
 #include "tools/testing/tensors.h"
@@ -19,8 +18,11 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
+using testing::HasNaN;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
+using testing::OnesTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::SumTolerance;
@@ -108,23 +110,21 @@ class DepthwiseTest : public ::testing::TestWithParam<Parameter> {
   }
 };
 
-TEST_P(DepthwiseTest, ExactOnIntegersOnEveryInstructionSet) {
+TEST_P(DepthwiseTest, ExactOnIntegers) {
   const Tensor x = Integers(in_, 1), w = Integers(filter_, 2), dy = Integers(out_, 3);
   const Doubles y_expected = reference::DepthwiseForward(spec_, Of(x), Of(w));
   const Doubles dx_expected = reference::DepthwiseBackwardData(spec_, Of(dy), Of(w));
   const Doubles dw_expected = reference::DepthwiseBackwardFilter(spec_, Of(x), Of(dy));
   const Doubles dbias_expected = reference::Conv2dBackwardBias(spec_, Of(dy));
-  ForEachSimdTarget([&] {
-    Runner runner(spec_);
-    const Tensor y = Zeros(out_), dx = Zeros(in_), dw = Zeros(filter_), dbias = Zeros(vector_);
-    runner.Forward(x, w, y);
-    EXPECT_TRUE(Close(Of(y), y_expected, 0));
-    runner.BackwardData(dy, w, dx);
-    EXPECT_TRUE(Close(Of(dx), dx_expected, 0));
-    runner.BackwardFilter(x, dy, dw, dbias);
-    EXPECT_TRUE(Close(Of(dw), dw_expected, 0));
-    EXPECT_TRUE(Close(Of(dbias), dbias_expected, 0));
-  });
+  Runner runner(spec_);
+  const Tensor y = Zeros(out_), dx = Zeros(in_), dw = Zeros(filter_), dbias = Zeros(vector_);
+  runner.Forward(x, w, y);
+  EXPECT_TRUE(Close(Of(y), y_expected, 0));
+  runner.BackwardData(dy, w, dx);
+  EXPECT_TRUE(Close(Of(dx), dx_expected, 0));
+  runner.BackwardFilter(x, dy, dw, dbias);
+  EXPECT_TRUE(Close(Of(dw), dw_expected, 0));
+  EXPECT_TRUE(Close(Of(dbias), dbias_expected, 0));
 }
 
 TEST_P(DepthwiseTest, WithinRoundingOnRandomValues) {
@@ -180,6 +180,52 @@ TEST_P(DepthwiseTest, EveryEpilogueOnPitchedViews) {
         Of(y),
         reference::ApplyEpilogue(spec_, sums, Of(operands.bias), Of(operands.scale), Doubles()),
         0));
+  }
+}
+
+// Of operands of ones, one has NaNs.
+TEST_P(DepthwiseTest, NaNInAnyOperandComesOut) {
+  spec_.epilogue = {.bias = true, .scale = true, .relu = true};
+  Runner runner(spec_);
+  for (int operand = 0; operand < 4; ++operand) {
+    SCOPED_TRACE(operand);
+    const auto make = [&](int number, const Shape& shape) {
+      return number == operand ? NaNTensor(spec_.dtype, shape) : OnesTensor(spec_.dtype, shape);
+    };
+    const Tensor x = make(0, in_), w = make(1, filter_), y = Zeros(out_);
+    EpilogueOperands operands;
+    operands.bias = make(2, vector_);
+    operands.scale = make(3, vector_);
+    const Doubles expected =
+        reference::ApplyEpilogue(spec_, reference::DepthwiseForward(spec_, Of(x), Of(w)),
+                                 Of(operands.bias), Of(operands.scale), Doubles());
+    if (operand < 2 && !HasNaN(expected)) continue;  // taps in the padding, or between the strides
+    runner.Forward(x, w, y, operands);
+    EXPECT_TRUE(KeepsNaN(Of(y), expected));
+  }
+}
+
+TEST_P(DepthwiseTest, NaNComesOutOfGradients) {
+  Runner runner(spec_);
+  const auto ones = [this](const Shape& shape) { return OnesTensor(spec_.dtype, shape); };
+  const auto nans = [this](const Shape& shape) { return NaNTensor(spec_.dtype, shape); };
+  const Tensor dx = Zeros(in_), dw = Zeros(filter_), dbias = Zeros(vector_);
+  for (const auto& [dy, w] : {std::pair(nans(out_), ones(filter_)), {ones(out_), nans(filter_)}}) {
+    const Doubles expected = reference::DepthwiseBackwardData(spec_, Of(dy), Of(w));
+    runner.BackwardData(dy, w, dx);
+    if (HasNaN(expected)) {
+      EXPECT_TRUE(KeepsNaN(Of(dx), expected));
+    }
+  }
+  for (const auto& [x, dy] : {std::pair(nans(in_), ones(out_)), {ones(in_), nans(out_)}}) {
+    const Doubles expected = reference::DepthwiseBackwardFilter(spec_, Of(x), Of(dy));
+    runner.BackwardFilter(x, dy, dw, dbias);
+    if (HasNaN(expected)) {
+      EXPECT_TRUE(KeepsNaN(Of(dw), expected));
+    }
+    if (HasNaN(Of(dy))) {
+      EXPECT_TRUE(KeepsNaN(Of(dbias), reference::Conv2dBackwardBias(spec_, Of(dy))));
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/elementwise/relu-inl.h"
 #include "kernels/elementwise/transform-inl.h"
 
 #ifndef DTNN_KERNELS_DEPTHWISE_GATHER_CPU_CC_
@@ -50,13 +51,13 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using dtnn::HWY_NAMESPACE::ForEachVector;
+using dtnn::HWY_NAMESPACE::Rectify;
 
 template <typename T, class Access, class V>
 HWY_INLINE void Finish(const Gather<T>& g, const Access& access, int64_t c, V sum, T* out) {
   if (g.scale != nullptr) sum = hn::Mul(sum, access.Load(g.scale + c));
   if (g.bias != nullptr) sum = hn::Add(sum, access.Load(g.bias + c));
-  // A NaN stays one, unlike with Max.
-  if (g.relu) sum = hn::IfThenZeroElse(hn::Lt(sum, hn::Zero(access.d)), sum);
+  if (g.relu) sum = Rectify(access.d, sum);
   if (g.accumulate) sum = hn::Add(access.Load(out), sum);
   access.Store(sum, out);
 }

@@ -1,5 +1,6 @@
 // Inverted dropout (Srivastava et al., JMLR 15, 2014): each element is kept with probability
-// 1 - rate and then multiplied by 1 / (1 - rate), or else is 0; decided per element of the batch.
+// 1 - rate and then multiplied by 1 / (1 - rate), or else is 0, but for a NaN, which stays one;
+// decided per element of the batch.
 //
 // No mask is stored: element i of the call draws Philox number `offset + i` of the stream, so the
 // backward pass draws the same again, on any number of threads. Elements are numbered densely in

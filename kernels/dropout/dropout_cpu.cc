@@ -112,7 +112,9 @@ void Apply(const DropoutPass& pass, const uint32_t* numbers, int64_t count, cons
     const auto bits = hn::ShiftRight<8>(hn::LoadU(unsigned_integers, numbers + i));
     const auto keep =
         hn::Ge(FromIntegers(d, hn::BitCast(integers, bits)), hn::Set(d, T(pass.threshold)));
-    auto value = hn::IfThenElseZero(keep, hn::Mul(access.Load(x + i), hn::Set(d, T(pass.scale))));
+    const auto in = access.Load(x + i);
+    auto value =
+        hn::IfThenElseZero(hn::Or(keep, hn::IsNaN(in)), hn::Mul(in, hn::Set(d, T(pass.scale))));
     if (pass.accumulate) value = hn::Add(access.Load(y + i), value);
     access.Store(value, y + i);
   });

@@ -4,6 +4,7 @@
 #ifndef DTNN_KERNELS_DROPOUT_DROPOUT_CUDA_H_
 #define DTNN_KERNELS_DROPOUT_DROPOUT_CUDA_H_
 
+#include <cmath>
 #include <memory>
 
 #include "kernels/dropout/dropout.h"
@@ -32,7 +33,7 @@ struct DropoutBody {
     for (int word = 0; word < 4 && block * 4 + word < size; ++word) {
       const GridCell cell = index(block * 4 + word);
       const bool kept = (random.word[word] >> 8) * 0x1p-24 >= rate;  // Philox::ToUnit
-      const T value = kept ? x[cell] * scale : T(0);
+      const T value = kept || std::isnan(x[cell]) ? x[cell] * scale : T(0);
       y[cell] = accumulate ? y[cell] + value : value;
     }
   }

@@ -7,7 +7,6 @@
 
 #include "gtest/gtest.h"
 #include "kernels/dropout/reference.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
 
@@ -15,8 +14,9 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::TensorOf;
 using testing::Values;
@@ -37,34 +37,38 @@ class DropoutTest : public ::testing::TestWithParam<DType> {
 };
 
 TEST_P(DropoutTest, DrawsTheStreamsNumbersForEveryLengthAndOffset) {
-  ForEachSimdTarget([&] {
-    for (const int64_t n : {1, 2, 3, 4, 5, 15, 16, 17, 31, 33, 1023, 1024, 1025, 20003}) {
-      // Offsets across the boundary at which a counter needs its upper half.
-      for (const uint64_t offset : {uint64_t{0}, uint64_t{8}, uint64_t{0x3fffffff0}}) {
-        for (const bool accumulate : {false, true}) {
-          const Tensor x = IntegerTensor(GetParam(), {n}, 1), y = IntegerTensor(GetParam(), {n}, 2);
-          Doubles expected = Values(y);
-          reference::Dropout(.25, kStream, offset, Values(x), expected, accumulate);
-          ASSERT_TRUE(Create(.25)->Run(x, kStream, offset, y, accumulate).ok());
-          EXPECT_TRUE(Close(Values(y), expected, 4 * tolerance(), tolerance())) << n;
-        }
+  for (const int64_t n : {1, 2, 3, 4, 5, 15, 16, 17, 31, 33, 1023, 1024, 1025, 20003}) {
+    // Offsets across the boundary at which a counter needs its upper half.
+    for (const uint64_t offset : {uint64_t{0}, uint64_t{8}, uint64_t{0x3fffffff0}}) {
+      for (const bool accumulate : {false, true}) {
+        const Tensor x = IntegerTensor(GetParam(), {n}, 1), y = IntegerTensor(GetParam(), {n}, 2);
+        Doubles expected = Values(y);
+        reference::Dropout(.25, kStream, offset, Values(x), expected, accumulate);
+        ASSERT_TRUE(Create(.25)->Run(x, kStream, offset, y, accumulate).ok());
+        EXPECT_TRUE(Close(Values(y), expected, 4 * tolerance(), tolerance())) << n;
       }
     }
-  });
+  }
+}
+
+TEST_P(DropoutTest, NaNComesOutWhetherDroppedOrKept) {
+  const Tensor x = NaNTensor(GetParam(), {33}), y = ZeroTensor(GetParam(), {33});
+  for (const double rate : {0.0, .5, 1.0}) {
+    ASSERT_TRUE(Create(rate)->Run(x, kStream, 0, y, false).ok());
+    EXPECT_TRUE(KeepsNaN(Values(y), Values(x))) << rate;
+  }
 }
 
 TEST_P(DropoutTest, PitchedViewsDrawTheNumbersOfDenseOnes) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    ForEachSimdTarget([&] {
-      const Tensor x = IntegerTensor(GetParam(), {3, 7, 9, 11}, 1);
-      Doubles expected(size_t(x.num_elements()));
-      reference::Dropout(.5, kStream, 12, Values(x), expected, false);
-      const Tensor y = Pitched(ZeroTensor(GetParam(), x.shape()), format);
-      ASSERT_TRUE(Create(.5, format)->Run(Pitched(x, format), kStream, 12, y, false).ok());
-      EXPECT_EQ(Values(y, format), expected);
-      ASSERT_TRUE(Create(.5, format)->Run(x, kStream, 12, x, false).ok());
-      EXPECT_EQ(Values(x), expected) << "in place";
-    });
+    const Tensor x = IntegerTensor(GetParam(), {3, 7, 9, 11}, 1);
+    Doubles expected(size_t(x.num_elements()));
+    reference::Dropout(.5, kStream, 12, Values(x), expected, false);
+    const Tensor y = Pitched(ZeroTensor(GetParam(), x.shape()), format);
+    ASSERT_TRUE(Create(.5, format)->Run(Pitched(x, format), kStream, 12, y, false).ok());
+    EXPECT_EQ(Values(y, format), expected);
+    ASSERT_TRUE(Create(.5, format)->Run(x, kStream, 12, x, false).ok());
+    EXPECT_EQ(Values(x), expected) << "in place";
   }
 }
 

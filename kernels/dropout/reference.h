@@ -4,6 +4,7 @@
 #ifndef DTNN_KERNELS_DROPOUT_REFERENCE_H_
 #define DTNN_KERNELS_DROPOUT_REFERENCE_H_
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,7 +17,7 @@ inline void Dropout(double rate, const Philox& stream, uint64_t offset, std::spa
                     std::span<double> y, bool accumulate) {
   for (size_t i = 0; i < x.size(); ++i) {
     const bool kept = stream.Uniform(offset + i) >= rate;
-    y[i] = (accumulate ? y[i] : 0) + (kept ? x[i] * (1 / (1 - rate)) : 0);
+    y[i] = (accumulate ? y[i] : 0) + (kept || std::isnan(x[i]) ? x[i] * (1 / (1 - rate)) : 0);
   }
 }
 

@@ -5,7 +5,7 @@
 //
 //   struct Relu {
 //     template <class D, class V>
-//     HWY_INLINE V operator()(D d, V x) const { return hn::Max(x, hn::Zero(d)); }
+//     HWY_INLINE V operator()(D d, V x) const { return Rectify(d, x); }  // relu-inl.h
 //   };
 //   // In a file's own unnamed namespace: names of one target are shared by all files.
 //   TransformRange<float>(grid, begin, end, Relu(), y, x);    // y = relu(x) on elements [begin,

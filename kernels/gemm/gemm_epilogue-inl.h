@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "kernels/elementwise/relu-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
 #include "kernels/gemm/serial_gemm.h"
 
@@ -28,16 +29,14 @@ HWY_INLINE void ApplyEpilogueToColumns(D d, const SerialEpilogue<T>& epilogue, i
   const auto load = [&](const T* from) HWY_ATTR {
     return kTail ? LoadFirst(d, first, count, from) : hn::LoadU(d, from);
   };
-  const hn::Vec<D> zero = hn::Zero(d);
   const hn::Vec<D> scale = epilogue.scale == nullptr ? hn::Set(d, T(1)) : load(epilogue.scale);
-  const hn::Vec<D> bias = epilogue.bias == nullptr ? zero : load(epilogue.bias);
+  const hn::Vec<D> bias = epilogue.bias == nullptr ? hn::Zero(d) : load(epilogue.bias);
   for (int64_t row = 0; row < rows; ++row, c += c_stride) {
     hn::Vec<D> value = hn::MulAdd(scale, load(c), bias);
     if (epilogue.addend != nullptr) {
       value = hn::Add(value, load(epilogue.addend + row * epilogue.addend_ld));
     }
-    // Unlike with Max, a NaN stays one.
-    if (epilogue.relu) value = hn::IfThenZeroElse(hn::Lt(value, zero), value);
+    if (epilogue.relu) value = Rectify(d, value);
     if (kTail) {
       StoreFirst(d, value, first, count, c);
     } else {

@@ -14,6 +14,8 @@ namespace dtnn {
 namespace {
 
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::Values;
@@ -171,12 +173,21 @@ TEST_P(GemmTest, EmptySumIsZeroOrWhatIsThere) {
   EXPECT_EQ(Values(x.c), before);
 }
 
-TEST_P(GemmTest, NaNGoesThroughRelu) {
-  const GemmSpec spec = {.m = 1, .n = 1, .k = 1, .epilogue = {.relu = true}};
-  const Problem x = MakeProblem(spec, true, false);
-  x.a.data<float>()[0] = std::nanf("");
-  ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
-  EXPECT_TRUE(std::isnan(x.c.data<float>()[0]));
+TEST_P(GemmTest, NaNInAnyOperandComesOutOfEveryEpilogue) {
+  for (const auto& [m, n, k] : {std::tuple(1, 1, 1), {7, 3, 2}, {65, 70, 33}}) {
+    GemmSpec spec = {.m = m, .n = n, .k = k};
+    spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
+    const auto gemm = Make(spec);
+    for (int operand = 0; operand < 5; ++operand) {
+      Problem x = MakeProblem(spec, true, false);
+      Tensor* const operands[] = {&x.a, &x.b, &x.operands.bias, &x.operands.scale,
+                                  &x.operands.addend};
+      *operands[operand] = NaNTensor(spec.dtype, operands[operand]->shape());
+      const std::vector<double> expected = Expected(spec, x);
+      ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+      EXPECT_TRUE(KeepsNaN(Values(x.c), expected)) << spec.ToString() << " operand " << operand;
+    }
+  }
 }
 
 TEST_P(GemmTest, MismatchedShapesAreNamed) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "kernels/gemm/reference.h"
 #include "tensor/parallel_for.h"
 #include "tensor/philox.h"
@@ -97,34 +96,28 @@ using FloatTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(SerialGemmTest, FloatTypes);
 
 TYPED_TEST(SerialGemmTest, MatchesReferenceAroundEveryTileEdge) {
-  testing::ForEachSimdTarget([] {
-    CheckSizes<TypeParam>({1, 2, 5, 6, 7, 13, 14, 15, 31},
-                          {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 49}, {1, 2, 7, 36});
-  });
+  CheckSizes<TypeParam>({1, 2, 5, 6, 7, 13, 14, 15, 31}, {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 49},
+                        {1, 2, 7, 36});
 }
 
 TYPED_TEST(SerialGemmTest, MatchesReferenceAcrossCacheBlocks) {
-  testing::ForEachSimdTarget([] {
-    CheckSizes<TypeParam>({1, 193}, {10, 70}, {256, 531});   // sums
-    CheckSizes<TypeParam>({1}, {127, 128, 300}, {37, 531});  // a single, wide row
-    CheckSizes<TypeParam>({300}, {40}, {17});                // rows
-    CheckSizes<TypeParam>({3, 40}, {2070}, {5});             // columns
-  });
+  CheckSizes<TypeParam>({1, 193}, {10, 70}, {256, 531});   // sums
+  CheckSizes<TypeParam>({1}, {127, 128, 300}, {37, 531});  // a single, wide row
+  CheckSizes<TypeParam>({300}, {40}, {17});                // rows
+  CheckSizes<TypeParam>({3, 40}, {2070}, {5});             // columns
 }
 
 // Rows of A that lie a multiple of 1024 bytes apart are copied. A thread of its own begins without
 // scratch memory, and with little heap behind it: writing past the scratch is a crash.
 TYPED_TEST(SerialGemmTest, MatchesReferenceWhereShortRowsOfAAreCopied) {
   constexpr int64_t kLda = 2048 / sizeof(TypeParam);
-  testing::ForEachSimdTarget([] {
-    for (const int64_t k : {32, 33, 128}) {
-      std::thread([k] {
-        for (const int64_t m : {4, 32, 300}) {
-          Check<TypeParam>({false, true, m, 70, k, kLda - k, false}, /*integers=*/true);
-        }
-      }).join();
-    }
-  });
+  for (const int64_t k : {32, 33, 128}) {
+    std::thread([k] {
+      for (const int64_t m : {4, 32, 300}) {
+        Check<TypeParam>({false, true, m, 70, k, kLda - k, false}, /*integers=*/true);
+      }
+    }).join();
+  }
 }
 
 TYPED_TEST(SerialGemmTest, EmptySumIsZeroAndNothingIsWrittenForEmptyC) {
@@ -153,46 +146,42 @@ TYPED_TEST(SerialGemmTest, SameBitsFromThreadsAtOnce) {
 }
 
 TYPED_TEST(SerialGemmTest, SameBitsHoweverCIsDivided) {
-  testing::ForEachSimdTarget([] {
-    const int64_t m = 61, n = 107, k = 290;
-    const Matrix<TypeParam> a(m, k, 0, 1, false), b(k, n, 0, 2, false);
-    std::vector<TypeParam> whole(size_t(m * n)), parts(size_t(m * n));
-    const auto run = [&](int64_t row, int64_t rows, int64_t column, int64_t columns, TypeParam* c) {
-      SerialGemm<TypeParam>(false, false, rows, columns, k, a.values.data() + row * k, k,
-                            b.values.data() + column, n, false, c + row * n + column, n);
-    };
-    run(0, m, 0, n, whole.data());
-    for (const int64_t row : {int64_t{0}, int64_t{9}}) {
-      for (const int64_t column : {int64_t{0}, int64_t{50}}) {
-        run(row, row == 0 ? 9 : m - 9, column, column == 0 ? 50 : n - 50, parts.data());
-      }
+  const int64_t m = 61, n = 107, k = 290;
+  const Matrix<TypeParam> a(m, k, 0, 1, false), b(k, n, 0, 2, false);
+  std::vector<TypeParam> whole(size_t(m * n)), parts(size_t(m * n));
+  const auto run = [&](int64_t row, int64_t rows, int64_t column, int64_t columns, TypeParam* c) {
+    SerialGemm<TypeParam>(false, false, rows, columns, k, a.values.data() + row * k, k,
+                          b.values.data() + column, n, false, c + row * n + column, n);
+  };
+  run(0, m, 0, n, whole.data());
+  for (const int64_t row : {int64_t{0}, int64_t{9}}) {
+    for (const int64_t column : {int64_t{0}, int64_t{50}}) {
+      run(row, row == 0 ? 9 : m - 9, column, column == 0 ? 50 : n - 50, parts.data());
     }
-    EXPECT_EQ(whole, parts);
-  });
+  }
+  EXPECT_EQ(whole, parts);
 }
 
 TYPED_TEST(SerialGemmTest, EpilogueIsAppliedOnceToTheWholeSum) {
-  testing::ForEachSimdTarget([] {
-    for (const int64_t k : {0, 5, 600}) {  // none, one and several blocks of the sum
-      const int64_t m = 9, n = 37;
-      const Matrix<TypeParam> a(m, k, 0, 1, true), b(k, n, 0, 2, true), addend(m, n, 2, 3, true);
-      const Matrix<TypeParam> scale(1, n, 0, 4, true), bias(1, n, 0, 5, true);
-      std::vector<TypeParam> c(size_t(m * n));
-      const SerialEpilogue<TypeParam> epilogue = {scale.values.data(), bias.values.data(),
-                                                  addend.values.data(), addend.ld, true};
-      SerialGemm<TypeParam>(false, false, m, n, k, a.values.data(), a.ld, b.values.data(), b.ld,
-                            false, c.data(), n, epilogue);
-      for (int64_t i = 0; i < m; ++i) {
-        for (int64_t j = 0; j < n; ++j) {
-          const double sum = reference::GemmElement(false, false, i, j, k, a.values.data(), a.ld,
-                                                    b.values.data(), b.ld);
-          const double expected = double(scale.values[size_t(j)]) * sum + bias.values[size_t(j)] +
-                                  addend.values[size_t(i * addend.ld + j)];
-          ASSERT_EQ(c[size_t(i * n + j)], std::max(0.0, expected)) << i << ", " << j << " k " << k;
-        }
+  for (const int64_t k : {0, 5, 600}) {  // none, one and several blocks of the sum
+    const int64_t m = 9, n = 37;
+    const Matrix<TypeParam> a(m, k, 0, 1, true), b(k, n, 0, 2, true), addend(m, n, 2, 3, true);
+    const Matrix<TypeParam> scale(1, n, 0, 4, true), bias(1, n, 0, 5, true);
+    std::vector<TypeParam> c(size_t(m * n));
+    const SerialEpilogue<TypeParam> epilogue = {scale.values.data(), bias.values.data(),
+                                                addend.values.data(), addend.ld, true};
+    SerialGemm<TypeParam>(false, false, m, n, k, a.values.data(), a.ld, b.values.data(), b.ld,
+                          false, c.data(), n, epilogue);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        const double sum = reference::GemmElement(false, false, i, j, k, a.values.data(), a.ld,
+                                                  b.values.data(), b.ld);
+        const double expected = double(scale.values[size_t(j)]) * sum + bias.values[size_t(j)] +
+                                addend.values[size_t(i * addend.ld + j)];
+        ASSERT_EQ(c[size_t(i * n + j)], std::max(0.0, expected)) << i << ", " << j << " k " << k;
       }
     }
-  });
+  }
 }
 
 TYPED_TEST(SerialGemmTest, RepeatedCallsAllocateNothing) {

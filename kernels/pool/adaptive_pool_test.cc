@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "kernels/pool/adaptive_reference.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
@@ -15,8 +14,9 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::TensorOf;
@@ -70,32 +70,37 @@ class AdaptivePoolTest
 TEST_P(AdaptivePoolTest, ForwardEqualsReferenceDenseAndPitched) {
   const Tensor x = Integers(spec_.InputShape(), 1);
   const Doubles expected = reference::AdaptivePoolForward(spec_, Values(x));
-  ForEachSimdTarget([&] {
-    const Tensor y = Zeros(spec_.OutputShape());
-    ASSERT_TRUE(pool_->Forward(x, y).ok());
-    EXPECT_TRUE(Close(Values(y), expected, Tolerance()));
-    const Tensor pitched = Pitched(Zeros(spec_.OutputShape()), spec_.format);
-    ASSERT_TRUE(pool_->Forward(Pitched(x, spec_.format), pitched).ok());
-    EXPECT_TRUE(Close(Values(pitched, spec_.format), expected, Tolerance()));
-  });
+  const Tensor y = Zeros(spec_.OutputShape());
+  ASSERT_TRUE(pool_->Forward(x, y).ok());
+  EXPECT_TRUE(Close(Values(y), expected, Tolerance()));
+  const Tensor pitched = Pitched(Zeros(spec_.OutputShape()), spec_.format);
+  ASSERT_TRUE(pool_->Forward(Pitched(x, spec_.format), pitched).ok());
+  EXPECT_TRUE(Close(Values(pitched, spec_.format), expected, Tolerance()));
+}
+
+TEST_P(AdaptivePoolTest, NaNComesOutForwardAndBackward) {
+  const Tensor x = NaNTensor(spec_.dtype, spec_.InputShape()), y = Zeros(spec_.OutputShape());
+  ASSERT_TRUE(pool_->Forward(x, y).ok());
+  EXPECT_TRUE(KeepsNaN(Values(y), reference::AdaptivePoolForward(spec_, Values(x))));
+  const Tensor dy = NaNTensor(spec_.dtype, spec_.OutputShape()), dx = Zeros(spec_.InputShape());
+  ASSERT_TRUE(pool_->Backward(dy, dx, false).ok());
+  EXPECT_TRUE(KeepsNaN(Values(dx), reference::AdaptivePoolBackward(spec_, Values(dy))));
 }
 
 TEST_P(AdaptivePoolTest, BackwardEqualsReferenceDenseAndPitched) {
   const Tensor dy = Integers(spec_.OutputShape(), 2);
   const Doubles gradient = reference::AdaptivePoolBackward(spec_, Values(dy));
-  ForEachSimdTarget([&] {
-    for (const bool accumulate : {false, true}) {
-      const Tensor dx = Integers(spec_.InputShape(), 3);
-      const Tensor pitched = Pitched(dx, spec_.format);
-      Doubles expected = gradient;
-      const Doubles before = Values(dx);
-      for (size_t i = 0; i < before.size() && accumulate; ++i) expected[i] += before[i];
-      ASSERT_TRUE(pool_->Backward(dy, dx, accumulate).ok());
-      EXPECT_TRUE(Close(Values(dx), expected, Tolerance(), Tolerance()));
-      ASSERT_TRUE(pool_->Backward(Pitched(dy, spec_.format), pitched, accumulate).ok());
-      EXPECT_TRUE(Close(Values(pitched, spec_.format), expected, Tolerance(), Tolerance()));
-    }
-  });
+  for (const bool accumulate : {false, true}) {
+    const Tensor dx = Integers(spec_.InputShape(), 3);
+    const Tensor pitched = Pitched(dx, spec_.format);
+    Doubles expected = gradient;
+    const Doubles before = Values(dx);
+    for (size_t i = 0; i < before.size() && accumulate; ++i) expected[i] += before[i];
+    ASSERT_TRUE(pool_->Backward(dy, dx, accumulate).ok());
+    EXPECT_TRUE(Close(Values(dx), expected, Tolerance(), Tolerance()));
+    ASSERT_TRUE(pool_->Backward(Pitched(dy, spec_.format), pitched, accumulate).ok());
+    EXPECT_TRUE(Close(Values(pitched, spec_.format), expected, Tolerance(), Tolerance()));
+  }
 }
 
 // <pool(x), dy> = <x, pool'(dy)>.

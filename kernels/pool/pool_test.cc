@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "kernels/pool/reference.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
@@ -14,8 +13,10 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
+using testing::HasNaN;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::TensorOf;
@@ -88,22 +89,20 @@ std::vector<PoolSpec> Specs() {
 
 class PoolTest : public ::testing::TestWithParam<DType> {
  protected:
-  // Calls check for every spec, in both formats and for both kinds, on every instruction set.
+  // Calls check for every spec, in both formats and for both kinds.
   template <typename F>
   void ForEachSpec(F check) {
-    ForEachSimdTarget([&] {
-      for (PoolSpec spec : Specs()) {
-        for (const TensorFormat format : kFormats) {
-          for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
-            spec.kind = kind;
-            spec.format = format;
-            spec.dtype = GetParam();
-            SCOPED_TRACE(spec.ToString());
-            check(spec, *Create(spec));
-          }
+    for (PoolSpec spec : Specs()) {
+      for (const TensorFormat format : kFormats) {
+        for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+          spec.kind = kind;
+          spec.format = format;
+          spec.dtype = GetParam();
+          SCOPED_TRACE(spec.ToString());
+          check(spec, *Create(spec));
         }
       }
-    });
+    }
   }
   std::unique_ptr<Pool> Create(const PoolSpec& spec) {
     auto pool = CreatePool(*context_, spec);
@@ -161,6 +160,28 @@ TEST_P(PoolTest, BackwardEqualsReferenceDenseAndPitched) {
   });
 }
 
+TEST_P(PoolTest, NaNComesOutForwardAndBackward) {
+  ForEachSpec([&](const PoolSpec& spec, Pool& pool) {
+    const Tensor x = NaNTensor(GetParam(), spec.InputShape());
+    Doubles expected(size_t(spec.OutputShape().NumElements()));
+    reference::PoolForward(spec, spec.batch, Values(x).data(), expected.data(), nullptr);
+    const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+    const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
+    ASSERT_TRUE(pool.Forward(x, y, winners).ok());
+    if (HasNaN(expected)) {
+      EXPECT_TRUE(KeepsNaN(Values(y), expected));
+    }
+    const Tensor dy = NaNTensor(GetParam(), spec.OutputShape()), dx = x;
+    const Doubles winner_values = Values(winners);
+    const std::vector<int64_t> number(winner_values.begin(), winner_values.end());
+    Doubles gradient(size_t(spec.InputShape().NumElements()));
+    reference::PoolBackward(spec, spec.batch, Values(dy).data(), number.data(), gradient.data(),
+                            false);
+    ASSERT_TRUE(pool.Backward(dy, winners, dx, false).ok());
+    EXPECT_TRUE(KeepsNaN(Values(dx), gradient));
+  });
+}
+
 TEST_P(PoolTest, PaddingNeverWinsAndIsNotCounted) {
   for (const TensorFormat format : kFormats) {
     PoolSpec spec = Spec({1, 2, 2, 1}, 3, 1, 1);
@@ -178,52 +199,48 @@ TEST_P(PoolTest, PaddingNeverWinsAndIsNotCounted) {
 }
 
 TEST_P(PoolTest, FirstOfEqualElementsWinsAndNaNShows) {
-  ForEachSimdTarget([&] {
-    for (const TensorFormat format : kFormats) {
-      for (const Pair stride : {Pair(2), Pair(1)}) {
-        for (const int64_t channels : {1, 8}) {
-          PoolSpec spec = Spec({1, 2, 2, channels}, 2, stride);
-          spec.format = format;
-          spec.dtype = GetParam();
-          const Tensor x = ZeroTensor(GetParam(), spec.InputShape());
-          const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-          const Tensor winners =
-              TensorOf(DType::kUint8, spec.OutputShape(), Doubles(size_t(channels), 9));
-          ASSERT_TRUE(Create(spec)->Forward(x, y, winners).ok());
-          EXPECT_EQ(Values(winners), Doubles(size_t(channels), 0));
-          const Tensor nan =
-              TensorOf(GetParam(), spec.InputShape(), Doubles(size_t(4 * channels), std::nan("")));
-          ASSERT_TRUE(Create(spec)->Forward(nan, y, winners).ok());
-          for (const double value : Values(y)) EXPECT_TRUE(std::isnan(value));
-        }
+  for (const TensorFormat format : kFormats) {
+    for (const Pair stride : {Pair(2), Pair(1)}) {
+      for (const int64_t channels : {1, 8}) {
+        PoolSpec spec = Spec({1, 2, 2, channels}, 2, stride);
+        spec.format = format;
+        spec.dtype = GetParam();
+        const Tensor x = ZeroTensor(GetParam(), spec.InputShape());
+        const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+        const Tensor winners =
+            TensorOf(DType::kUint8, spec.OutputShape(), Doubles(size_t(channels), 9));
+        ASSERT_TRUE(Create(spec)->Forward(x, y, winners).ok());
+        EXPECT_EQ(Values(winners), Doubles(size_t(channels), 0));
+        const Tensor nan =
+            TensorOf(GetParam(), spec.InputShape(), Doubles(size_t(4 * channels), std::nan("")));
+        ASSERT_TRUE(Create(spec)->Forward(nan, y, winners).ok());
+        for (const double value : Values(y)) EXPECT_TRUE(std::isnan(value));
       }
     }
-  });
+  }
 }
 
 // An image of the smallest numbers has winners inside the image, or gradients would go astray.
 TEST_P(PoolTest, PaddingDoesNotWinAgainstMinusInfinity) {
-  ForEachSimdTarget([&] {
-    for (const TensorFormat format : kFormats) {
-      for (const PoolSpec& shape :
-           {Spec({1, 3, 1, 2}, 3, 1, 1), Spec({1, 3, 3, 9}, 3, 1, 1), Spec({1, 3, 20, 2}, 3, 1, 1),
-            Spec({1, 3, 40, 2}, 3, 2, 1), Spec({1, 3, 4, 2}, 3, 2, 2)}) {
-        PoolSpec spec = shape;
-        spec.format = format;
-        spec.dtype = GetParam();
-        const Doubles lowest(size_t(spec.InputShape().NumElements()), -INFINITY);
-        const Tensor x = TensorOf(GetParam(), spec.InputShape(), lowest);
-        Doubles y_expected(size_t(spec.OutputShape().NumElements()));
-        std::vector<int64_t> number(y_expected.size());
-        reference::PoolForward(spec, 1, lowest.data(), y_expected.data(), number.data());
-        const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-        const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
-        ASSERT_TRUE(Create(spec)->Forward(x, y, winners).ok());
-        EXPECT_EQ(Values(y), y_expected);
-        EXPECT_EQ(Values(winners), Doubles(number.begin(), number.end()));
-      }
+  for (const TensorFormat format : kFormats) {
+    for (const PoolSpec& shape :
+         {Spec({1, 3, 1, 2}, 3, 1, 1), Spec({1, 3, 3, 9}, 3, 1, 1), Spec({1, 3, 20, 2}, 3, 1, 1),
+          Spec({1, 3, 40, 2}, 3, 2, 1), Spec({1, 3, 4, 2}, 3, 2, 2)}) {
+      PoolSpec spec = shape;
+      spec.format = format;
+      spec.dtype = GetParam();
+      const Doubles lowest(size_t(spec.InputShape().NumElements()), -INFINITY);
+      const Tensor x = TensorOf(GetParam(), spec.InputShape(), lowest);
+      Doubles y_expected(size_t(spec.OutputShape().NumElements()));
+      std::vector<int64_t> number(y_expected.size());
+      reference::PoolForward(spec, 1, lowest.data(), y_expected.data(), number.data());
+      const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+      const Tensor winners = ZeroTensor(spec.WinnerDType(), spec.OutputShape());
+      ASSERT_TRUE(Create(spec)->Forward(x, y, winners).ok());
+      EXPECT_EQ(Values(y), y_expected);
+      EXPECT_EQ(Values(winners), Doubles(number.begin(), number.end()));
     }
-  });
+  }
 }
 
 TEST_P(PoolTest, SmallerBatchesRunOnTheSamePrimitive) {

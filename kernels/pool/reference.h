@@ -4,6 +4,7 @@
 #ifndef DTNN_KERNELS_POOL_REFERENCE_H_
 #define DTNN_KERNELS_POOL_REFERENCE_H_
 
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/pool/pool.h"
@@ -63,7 +64,7 @@ inline void PoolForward(const PoolSpec& spec, int64_t batch, const double* x, do
       [&](int64_t in, int64_t number) {
         if (spec.kind == PoolKind::kAverage) {
           y[out] += x[in] / double(size);
-        } else if (first || x[in] > y[out]) {
+        } else if (first || x[in] > y[out] || std::isnan(x[in])) {
           y[out] = x[in];
           if (winners != nullptr) winners[out] = number;
         }

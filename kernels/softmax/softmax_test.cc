@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "kernels/softmax/reference.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
@@ -16,8 +15,10 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
+using testing::OnesTensor;
 using testing::Pitched;
 using testing::RandomTensor;
 using testing::TensorOf;
@@ -73,68 +74,84 @@ class SoftmaxTest : public ::testing::TestWithParam<DType> {
 };
 
 TEST_P(SoftmaxTest, ForwardEqualsReferenceDensePitchedAndInPlace) {
-  ForEachSimdTarget([&] {
-    for (const int64_t columns : kColumns) {
-      for (const int64_t rows : {1, 5}) {
-        const Tensor x = IntegerTensor(GetParam(), {rows, columns}, 1, 20);
-        const Doubles expected = Probabilities(Values(x), rows, columns);
-        const auto softmax = Create(rows, columns);
-        const Tensor y = Pitched(ZeroTensor(GetParam(), x.shape()), kMatrix);
-        ASSERT_TRUE(softmax->Forward(Pitched(x, kMatrix), y).ok());
-        EXPECT_TRUE(Close(Values(y), expected, 0, tolerance())) << columns;
-        ASSERT_TRUE(softmax->Forward(x, x).ok());
-        EXPECT_TRUE(Close(Values(x), expected, 0, tolerance())) << columns;
-      }
+  for (const int64_t columns : kColumns) {
+    for (const int64_t rows : {1, 5}) {
+      const Tensor x = IntegerTensor(GetParam(), {rows, columns}, 1, 20);
+      const Doubles expected = Probabilities(Values(x), rows, columns);
+      const auto softmax = Create(rows, columns);
+      const Tensor y = Pitched(ZeroTensor(GetParam(), x.shape()), kMatrix);
+      ASSERT_TRUE(softmax->Forward(Pitched(x, kMatrix), y).ok());
+      EXPECT_TRUE(Close(Values(y), expected, 0, tolerance())) << columns;
+      ASSERT_TRUE(softmax->Forward(x, x).ok());
+      EXPECT_TRUE(Close(Values(x), expected, 0, tolerance())) << columns;
     }
-  });
+  }
 }
 
 TEST_P(SoftmaxTest, EqualLogitsAreExactAndLargeOnesDoNotOverflow) {
-  ForEachSimdTarget([&] {
-    const Tensor x = TensorOf(GetParam(), {4, 4},
-                              {5, 5, 5, 5,           //
-                               1e30, 0, 0, -1e30,    //
-                               900, 900, 100, -900,  //
-                               -900, -1e30, -1e30, -900});
-    ASSERT_TRUE(Create(4, 4)->Forward(x, x).ok());
-    EXPECT_EQ(Values(x), (Doubles{.25, .25, .25, .25, 1, 0, 0, 0, .5, .5, 0, 0, .5, 0, 0, .5}));
-  });
+  const Tensor x = TensorOf(GetParam(), {4, 4},
+                            {5, 5, 5, 5,           //
+                             1e30, 0, 0, -1e30,    //
+                             900, 900, 100, -900,  //
+                             -900, -1e30, -1e30, -900});
+  ASSERT_TRUE(Create(4, 4)->Forward(x, x).ok());
+  EXPECT_EQ(Values(x), (Doubles{.25, .25, .25, .25, 1, 0, 0, 0, .5, .5, 0, 0, .5, 0, 0, .5}));
 }
 
 TEST_P(SoftmaxTest, NaNFillsItsRowOnly) {
-  ForEachSimdTarget([&] {
-    const Tensor x = TensorOf(GetParam(), {2, 3}, {1, std::nan(""), 2, 7, 7, 7});
-    ASSERT_TRUE(Create(2, 3)->Forward(x, x).ok());
-    const Doubles y = Values(x);
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(y[size_t(i)]));
-    EXPECT_NEAR(y[4], 1.0 / 3, 1e-6);
-  });
+  const Tensor x = TensorOf(GetParam(), {2, 3}, {1, std::nan(""), 2, 7, 7, 7});
+  ASSERT_TRUE(Create(2, 3)->Forward(x, x).ok());
+  const Doubles y = Values(x);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(y[size_t(i)]));
+  EXPECT_NEAR(y[4], 1.0 / 3, 1e-6);
+}
+
+TEST_P(SoftmaxTest, NaNInAnyOperandComesOut) {
+  for (const int64_t columns : kColumns) {
+    const Shape shape = {3, columns};
+    const Tensor nans = NaNTensor(GetParam(), shape), ones = OnesTensor(GetParam(), shape);
+    // The first, the second and the third row have one each.
+    const Doubles all(size_t(3 * columns), std::nan(""));
+    const Tensor y = ZeroTensor(GetParam(), shape);
+    ASSERT_TRUE(Create(3, columns)->Forward(nans, y).ok());
+    EXPECT_TRUE(KeepsNaN(Values(y), all)) << columns;
+    for (const auto& [of_y, dy] : {std::pair(nans, ones), {ones, nans}}) {
+      ASSERT_TRUE(Create(3, columns)->Backward(of_y, dy, y, false).ok());
+      EXPECT_TRUE(KeepsNaN(Values(y), all)) << columns;
+    }
+    for (const double smoothing : {0.0, 0.1}) {
+      const Tensor losses = ZeroTensor(GetParam(), {3}), dx = ZeroTensor(GetParam(), shape);
+      ASSERT_TRUE(CreateFused(3, columns, smoothing)
+                      ->Run(nans, Labels(3, columns), y, losses, dx, 0.5)
+                      .ok());
+      EXPECT_TRUE(KeepsNaN(Values(losses), Doubles(3, std::nan(""))));
+      EXPECT_TRUE(KeepsNaN(Values(dx), all)) << columns;
+    }
+  }
 }
 
 TEST_P(SoftmaxTest, BackwardEqualsReference) {
-  ForEachSimdTarget([&] {
-    for (const int64_t columns : kColumns) {
-      for (const bool accumulate : {false, true}) {
-        // Integers instead of probabilities: the formula is exact on them.
-        const int64_t rows = 3;
-        const Tensor y = IntegerTensor(GetParam(), {rows, columns}, 1);
-        const Tensor dy = IntegerTensor(GetParam(), {rows, columns}, 2);
-        const Tensor dx = IntegerTensor(GetParam(), {rows, columns}, 3);
-        Doubles expected = Values(dx);
-        for (int64_t r = 0; r < rows; ++r) {
-          reference::SoftmaxBackward(Row(Values(y), r, columns), Row(Values(dy), r, columns),
-                                     Row(expected, r, columns), accumulate);
-        }
-        const Tensor pitched = Pitched(dx, kMatrix);
-        const auto softmax = Create(rows, columns);
-        ASSERT_TRUE(softmax->Backward(Pitched(y, kMatrix), dy, pitched, accumulate).ok());
-        EXPECT_TRUE(Close(Values(pitched), expected, 0)) << columns;
-        if (accumulate) continue;
-        ASSERT_TRUE(softmax->Backward(y, dy, dy, false).ok());
-        EXPECT_TRUE(Close(Values(dy), expected, 0)) << columns << " in place";
+  for (const int64_t columns : kColumns) {
+    for (const bool accumulate : {false, true}) {
+      // Integers instead of probabilities: the formula is exact on them.
+      const int64_t rows = 3;
+      const Tensor y = IntegerTensor(GetParam(), {rows, columns}, 1);
+      const Tensor dy = IntegerTensor(GetParam(), {rows, columns}, 2);
+      const Tensor dx = IntegerTensor(GetParam(), {rows, columns}, 3);
+      Doubles expected = Values(dx);
+      for (int64_t r = 0; r < rows; ++r) {
+        reference::SoftmaxBackward(Row(Values(y), r, columns), Row(Values(dy), r, columns),
+                                   Row(expected, r, columns), accumulate);
       }
+      const Tensor pitched = Pitched(dx, kMatrix);
+      const auto softmax = Create(rows, columns);
+      ASSERT_TRUE(softmax->Backward(Pitched(y, kMatrix), dy, pitched, accumulate).ok());
+      EXPECT_TRUE(Close(Values(pitched), expected, 0)) << columns;
+      if (accumulate) continue;
+      ASSERT_TRUE(softmax->Backward(y, dy, dy, false).ok());
+      EXPECT_TRUE(Close(Values(dy), expected, 0)) << columns << " in place";
     }
-  });
+  }
 }
 
 void SoftmaxTest::ExpectCrossEntropyLikeReference(int64_t columns, double smoothing) const {
@@ -170,13 +187,11 @@ void SoftmaxTest::ExpectCrossEntropyLikeReference(int64_t columns, double smooth
 }
 
 TEST_P(SoftmaxTest, CrossEntropyEqualsReference) {
-  ForEachSimdTarget([&] {
-    for (const int64_t columns : kColumns) {
-      for (const double smoothing : {0.0, 0.125}) {
-        ExpectCrossEntropyLikeReference(columns, smoothing);
-      }
+  for (const int64_t columns : kColumns) {
+    for (const double smoothing : {0.0, 0.125}) {
+      ExpectCrossEntropyLikeReference(columns, smoothing);
     }
-  });
+  }
 }
 
 // p = (.7, .2, .1), t' = (.8, .1, .1): 0.8 * -log(.7) + 0.1 * -log(.2) + 0.1 * -log(.1).

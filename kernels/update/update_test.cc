@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/elementwise/simd_targets.h"
 #include "kernels/update/reference.h"
 #include "tensor/parallel_for.h"
 #include "tools/testing/tensors.h"
@@ -15,7 +14,8 @@ namespace dtnn {
 namespace {
 
 using testing::Close;
-using testing::ForEachSimdTarget;
+using testing::KeepsNaN;
+using testing::NaNTensor;
 using testing::RandomTensor;
 using testing::TensorOf;
 using testing::Values;
@@ -56,35 +56,29 @@ class UpdateTest : public ::testing::TestWithParam<DType> {
 };
 
 TEST_P(UpdateTest, GoldenSgd) {
-  ForEachSimdTarget([&] {
-    EXPECT_TRUE(Close(TwoSteps({.momentum = .9}), {.995, .993}, tolerance()));
-    EXPECT_TRUE(Close(TwoSteps({.momentum = .9, .nesterov = true}), {.9905, .9912}, tolerance()));
-    EXPECT_TRUE(Close(TwoSteps({.momentum = .9, .decay = .1}), {.994, .991006}, tolerance()));
-    EXPECT_TRUE(Close(TwoSteps({.momentum = 0}), {.995, .9975}, tolerance()));
-  });
+  EXPECT_TRUE(Close(TwoSteps({.momentum = .9}), {.995, .993}, tolerance()));
+  EXPECT_TRUE(Close(TwoSteps({.momentum = .9, .nesterov = true}), {.9905, .9912}, tolerance()));
+  EXPECT_TRUE(Close(TwoSteps({.momentum = .9, .decay = .1}), {.994, .991006}, tolerance()));
+  EXPECT_TRUE(Close(TwoSteps({.momentum = 0}), {.995, .9975}, tolerance()));
 }
 
 TEST_P(UpdateTest, GoldenAdam) {
-  ForEachSimdTarget([&] {
-    const Doubles steps =
-        TwoSteps({.rule = UpdateRule::kAdam, .beta1 = .99, .beta2 = .999, .epsilon = 1e-7});
-    // The published values have eleven digits.
-    EXPECT_TRUE(Close(steps, {.99000000200, .98688493033}, tolerance() + 5e-12));
-  });
+  const Doubles steps =
+      TwoSteps({.rule = UpdateRule::kAdam, .beta1 = .99, .beta2 = .999, .epsilon = 1e-7});
+  // The published values have eleven digits.
+  EXPECT_TRUE(Close(steps, {.99000000200, .98688493033}, tolerance() + 5e-12));
 }
 
 // Computed from the formulas with forty digits.
 TEST_P(UpdateTest, GoldenRmspropNadamAndAdamw) {
-  ForEachSimdTarget([&] {
-    const UpdateSpec rmsprop = {.rule = UpdateRule::kRmsprop, .rho = .9, .epsilon = 1e-7};
-    EXPECT_TRUE(Close(TwoSteps(rmsprop), {.9683772866436797, .9831214566171569}, tolerance()));
-    UpdateSpec adam = {.rule = UpdateRule::kNadam, .beta1 = .99, .beta2 = .999, .epsilon = 1e-7};
-    EXPECT_TRUE(Close(TwoSteps(adam), {.9800000039999988, .9800635768911261}, tolerance()));
-    adam.rule = UpdateRule::kAdamw;
-    EXPECT_TRUE(Close(TwoSteps(adam), {.99000000200000, .98688493012582}, tolerance() + 1e-14));
-    adam.decay = .1;
-    EXPECT_TRUE(Close(TwoSteps(adam), {.98900000200000, .98489593012382}, tolerance() + 1e-14));
-  });
+  const UpdateSpec rmsprop = {.rule = UpdateRule::kRmsprop, .rho = .9, .epsilon = 1e-7};
+  EXPECT_TRUE(Close(TwoSteps(rmsprop), {.9683772866436797, .9831214566171569}, tolerance()));
+  UpdateSpec adam = {.rule = UpdateRule::kNadam, .beta1 = .99, .beta2 = .999, .epsilon = 1e-7};
+  EXPECT_TRUE(Close(TwoSteps(adam), {.9800000039999988, .9800635768911261}, tolerance()));
+  adam.rule = UpdateRule::kAdamw;
+  EXPECT_TRUE(Close(TwoSteps(adam), {.99000000200000, .98688493012582}, tolerance() + 1e-14));
+  adam.decay = .1;
+  EXPECT_TRUE(Close(TwoSteps(adam), {.98900000200000, .98489593012382}, tolerance() + 1e-14));
 }
 
 // Every rule, with what it can be given.
@@ -102,32 +96,44 @@ const std::vector<UpdateSpec>& Specs() {
 }
 
 TEST_P(UpdateTest, EqualsReferenceForEveryLengthAndRule) {
-  ForEachSimdTarget([&] {
-    for (UpdateSpec spec : Specs()) {
-      for (const int64_t n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 70001}) {
-        spec.without_decay = {{0, n / 4}, {n / 2, n / 2 + 1}};
-        const Tensor w = RandomTensor(GetParam(), {n}, 1);
-        Doubles expected = Values(w), first(static_cast<size_t>(n)), second(first);
-        const std::vector<Tensor> slots = Slots(spec, n);
-        const auto update = Create(spec);
-        for (int64_t step = 1; step <= 3; ++step) {
-          const UpdateStep at = {.learning_rate = .01, .step = step, .gradient_scale = .75};
-          const Tensor g = RandomTensor(GetParam(), {n}, uint64_t(step + 1));
-          const Doubles gradients = Values(g);
-          ASSERT_TRUE(update->Run(w, g, slots, at).ok());
-          for (int64_t i = 0; i < n; ++i) {
-            const bool decays = i >= n / 4 && i != n / 2;
-            const size_t k = size_t(i);
-            reference::UpdateParameter(spec, at, decays, gradients[k], expected[k], first[k],
-                                       second[k]);
-          }
+  for (UpdateSpec spec : Specs()) {
+    for (const int64_t n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 70001}) {
+      spec.without_decay = {{0, n / 4}, {n / 2, n / 2 + 1}};
+      const Tensor w = RandomTensor(GetParam(), {n}, 1);
+      Doubles expected = Values(w), first(static_cast<size_t>(n)), second(first);
+      const std::vector<Tensor> slots = Slots(spec, n);
+      const auto update = Create(spec);
+      for (int64_t step = 1; step <= 3; ++step) {
+        const UpdateStep at = {.learning_rate = .01, .step = step, .gradient_scale = .75};
+        const Tensor g = RandomTensor(GetParam(), {n}, uint64_t(step + 1));
+        const Doubles gradients = Values(g);
+        ASSERT_TRUE(update->Run(w, g, slots, at).ok());
+        for (int64_t i = 0; i < n; ++i) {
+          const bool decays = i >= n / 4 && i != n / 2;
+          const size_t k = size_t(i);
+          reference::UpdateParameter(spec, at, decays, gradients[k], expected[k], first[k],
+                                     second[k]);
         }
-        // Adam's step has the size of the learning rate whatever the gradient, so a sum of moments
-        // that nearly cancels costs relative, not absolute accuracy.
-        EXPECT_TRUE(Close(Values(w), expected, 4 * tolerance())) << int(spec.rule) << " " << n;
       }
+      // Adam's step has the size of the learning rate whatever the gradient, so a sum of moments
+      // that nearly cancels costs relative, not absolute accuracy.
+      EXPECT_TRUE(Close(Values(w), expected, 4 * tolerance())) << int(spec.rule) << " " << n;
     }
-  });
+  }
+}
+
+TEST_P(UpdateTest, NaNInAnyOperandComesOut) {
+  for (const UpdateSpec& spec : Specs()) {
+    for (int operand = 0; operand < 2 + spec.slots(); ++operand) {
+      Tensor w = RandomTensor(GetParam(), {37}, 1), g = RandomTensor(GetParam(), {37}, 2);
+      std::vector<Tensor> slots = Slots(spec, 37);
+      const Tensor nans = NaNTensor(GetParam(), {37});
+      const Doubles expected = Values(nans);
+      (operand == 0 ? w : operand == 1 ? g : slots[size_t(operand - 2)]) = nans;
+      ASSERT_TRUE(Create(spec)->Run(w, g, slots, {.learning_rate = .01}).ok());
+      EXPECT_TRUE(KeepsNaN(Values(w), expected)) << int(spec.rule) << " operand " << operand;
+    }
+  }
 }
 
 // The bits of a parameter depend on nothing but its own values: not on where ranges end.

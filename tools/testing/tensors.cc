@@ -1,5 +1,6 @@
 #include "tools/testing/tensors.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -87,6 +88,19 @@ Tensor TensorOf(DType dtype, const Shape& shape, const std::vector<double>& valu
   return tensor;
 }
 
+Tensor OnesTensor(DType dtype, const Shape& shape) {
+  return TensorOf(dtype, shape, std::vector<double>(size_t(shape.NumElements()), 1));
+}
+
+Tensor NaNTensor(DType dtype, const Shape& shape) {
+  const Tensor tensor = OnesTensor(dtype, shape);
+  const int64_t last = tensor.num_elements() - 1;
+  for (const int64_t i : {int64_t{0}, last / 2, last}) {
+    Set(tensor, i, std::numeric_limits<double>::quiet_NaN());
+  }
+  return tensor;
+}
+
 Tensor Pitched(const Tensor& dense, TensorFormat format) {
   const Shape& shape = dense.shape();
   const bool innermost = shape.rank() == 2 || format == TensorFormat::kNHWC;
@@ -135,6 +149,26 @@ std::vector<double> Values(const Tensor& tensor, TensorFormat format) {
 ::testing::AssertionResult Close(const Tensor& actual, const Tensor& expected, double absolute,
                                  double relative, TensorFormat format) {
   return Close(Values(actual, format), Values(expected, format), absolute, relative);
+}
+
+bool HasNaN(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+::testing::AssertionResult KeepsNaN(const std::vector<double>& actual,
+                                    const std::vector<double>& expected) {
+  if (actual.size() != expected.size()) {
+    return ::testing::AssertionFailure()
+           << actual.size() << " elements, expected " << expected.size();
+  }
+  if (!HasNaN(expected)) return ::testing::AssertionFailure() << "no NaN is expected";
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (std::isnan(expected[i]) && !std::isnan(actual[i])) {
+      return ::testing::AssertionFailure()
+             << "element " << i << " of " << actual.size() << " is " << actual[i] << ", not NaN";
+    }
+  }
+  return ::testing::AssertionSuccess();
 }
 
 double SumTolerance(DType dtype, int64_t terms) {

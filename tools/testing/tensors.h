@@ -20,6 +20,10 @@ Tensor RandomTensor(DType dtype, const Shape& shape, uint64_t seed);
 Tensor ZeroTensor(DType dtype, const Shape& shape);
 Tensor TensorOf(DType dtype, const Shape& shape, const std::vector<double>& values);
 
+Tensor OnesTensor(DType dtype, const Shape& shape);
+// Ones, but for the first, the middle and the last element, which are NaN.
+Tensor NaNTensor(DType dtype, const Shape& shape);
+
 // A pitched image tensor or matrix: the middle channels of a wider one, whose other channels hold
 // NaN, so that reading or writing outside the view shows.
 Tensor Pitched(const Tensor& dense, TensorFormat format);
@@ -34,6 +38,12 @@ std::vector<double> Values(const Tensor& tensor, TensorFormat format = TensorFor
                                  double relative = 0);
 ::testing::AssertionResult Close(const Tensor& actual, const Tensor& expected, double absolute,
                                  double relative = 0, TensorFormat format = TensorFormat::kNHWC);
+
+bool HasNaN(const std::vector<double>& values);
+// Passes when there is a NaN in `expected`, and one in `actual` wherever there is one in
+// `expected`.
+::testing::AssertionResult KeepsNaN(const std::vector<double>& actual,
+                                    const std::vector<double>& expected);
 
 // Bound for the rounding error of a sum of `terms` products of numbers in [-1, 1]:
 // 4 * epsilon(dtype) * (sqrt(terms) + 1), some standard deviations of the random walk of roundings.
