@@ -1,7 +1,9 @@
 #include "models/parameter_arrays.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <span>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -121,6 +123,25 @@ absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, const std::s
     ConvertParameter(array.spec(graph), array.array, layout,
                      store.Slice(arena, int(array.node), int(array.parameter)), graph.format(),
                      origin);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFinite(const std::vector<ParameterArray>& arrays, const std::string& file,
+                         const Graph& graph, const ParameterStore& store, const Tensor& arena) {
+  for (const ParameterArray& array : arrays) {
+    const Tensor slice = store.Slice(arena, int(array.node), int(array.parameter));
+    std::optional<double> found;
+    DispatchFloating(slice.dtype(), [&](auto zero) {
+      const std::span values(slice.data<decltype(zero)>(), size_t(slice.num_elements()));
+      const auto at = std::ranges::find_if(values, [](auto x) { return !std::isfinite(x); });
+      if (at != values.end()) found = double(*at);
+    });
+    if (!found.has_value()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": \"", array.key, "\" of ", LayerOf(graph, array), " holds the value ",
+                     *found, " (as ", std::string(Name(slice.dtype())),
+                     "), expected finite numbers; was it saved after the training had diverged?"));
   }
   return absl::OkStatus();
 }

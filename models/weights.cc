@@ -147,6 +147,7 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
   DTNN_RETURN_IF_ERROR(context.Synchronize());
   DTNN_RETURN_IF_ERROR(PlaceArrays(items, file.file(), graph, store, decision.layout,
                                    decision.reason, staged.values_));
+  DTNN_RETURN_IF_ERROR(CheckFinite(items, file.file(), graph, store, staged.values_));
   return staged;
 }
 

@@ -8,8 +8,8 @@
 // weights_layout.h tells what is converted. Biases of shape (1, C, 1, 1), as the original system's
 // GPU code wrote them, are read; the lists of pickled Python objects of its later versions are not.
 //
-// Loading changes nothing unless all of the file is as it should be. Errors name the file, the key,
-// the layer, what the file has and what the network needs.
+// Loading changes nothing unless all of the file is as it should be, NaN and infinity excluded.
+// Errors name the file, the key, the layer, what the file has and what the network needs.
 
 #ifndef DTNN_MODELS_WEIGHTS_H_
 #define DTNN_MODELS_WEIGHTS_H_

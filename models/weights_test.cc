@@ -1,7 +1,9 @@
 #include "models/weights.h"
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "gmock/gmock.h"
@@ -148,6 +150,27 @@ TEST_F(WeightsTest, EverythingComesBackInBothFileFormatsFormatsAndDTypes) {
       }
     }
   }
+}
+
+TEST_F(WeightsTest, NaNAndInfinityAreRefusedByName) {
+  const Graph graph = Mixture(TensorFormat::kNHWC);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ParameterArray last = ParameterArrays(graph, {}).back();
+  const auto save = [&](double value) {
+    auto saved = Store(graph, 1);
+    const Tensor values = saved->Slice(saved->all_values(), int(last.node), int(last.parameter));
+    values.data<double>()[values.num_elements() - 1] = value;
+    EXPECT_TRUE(SaveWeights(npz_, graph, *saved, *device_).ok());
+  };
+  for (const auto& [value, text] :
+       {std::pair(std::nan(""), "the value nan"), {infinity, "inf"}, {-infinity, "-inf"}}) {
+    save(value);
+    EXPECT_THAT(ErrorOf(graph), AllOf(HasSubstr(npz_ + ": \"" + last.key + "\" of layer "),
+                                      HasSubstr(text), HasSubstr("expected finite numbers")));
+  }
+  save(1e39);  // finite in the file, infinite in the network
+  auto narrow = Store(graph, 2, DType::kFloat32);
+  EXPECT_THAT(std::string(Load(graph, *narrow).status().message()), HasSubstr("inf (as float32)"));
 }
 
 TEST_F(WeightsTest, NewFilesSayWhatTheyAre) {
