@@ -90,8 +90,8 @@ struct CallSignature {
 // One rank's call, checked: what an implementation is asked to carry out.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kBarrier;
-  Tensor input, output;  // the same tensor unless all-gather; empty for a barrier
-  int root = 0;          // of a broadcast; the other rank of a send or a receive
+  Tensor input = {}, output = {};  // the same tensor unless all-gather; empty for a barrier
+  int root = 0;                    // of a broadcast; the other rank of a send or a receive
   ReduceOp op = ReduceOp::kSum;
   bool waits_at_once = false;  // the caller does nothing else before Wait
   std::chrono::milliseconds timeout{0};
@@ -154,10 +154,12 @@ class Communicator {
   // the group is whole.
   virtual std::vector<int> lost() const = 0;
 
-  // Returns when `rank` has destroyed its communicator or is lost, at the latest after the timeout.
-  // For those who must not leave before the one that still writes a file, also when the group is
-  // broken.
-  virtual void AwaitDeparture(int rank, Timeout timeout = {}) = 0;
+  // Returns when `rank` has destroyed its communicator or is lost, at the latest after the timeout:
+  // its farewell, or nothing where it has not left by itself. For those who must not leave before
+  // the one that still writes a file, also when the group is broken.
+  virtual std::optional<int32_t> AwaitDeparture(int rank, Timeout timeout = {}) = 0;
+  // What AwaitDeparture of the others answers once this rank has left; 0 unless it is set.
+  virtual void set_farewell(int32_t word) = 0;
 
  protected:
   // All ranks on one host.

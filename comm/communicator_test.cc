@@ -22,7 +22,8 @@ class Recorder : public Communicator {
       : Communicator(rank, size, options) {}
   void Abort(const absl::Status& why) override { aborted = why; }
   std::vector<int> lost() const override { return {}; }
-  void AwaitDeparture(int, Timeout) override {}
+  std::optional<int32_t> AwaitDeparture(int, Timeout) override { return std::nullopt; }
+  void set_farewell(int32_t) override {}
   std::unique_ptr<Work> Start(const Collective& collective) override {
     started.push_back(collective);
     return std::make_unique<DoneWork>();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -98,7 +99,10 @@ CommunicatorOptions Uninterrupted(CommunicatorOptions options) {
 class Group {
  public:
   Group(int size, const CommunicatorOptions& options)
-      : size_(size), options_(Uninterrupted(options)), left_(size_t(size), false) {}
+      : size_(size),
+        options_(Uninterrupted(options)),
+        left_(size_t(size), false),
+        farewells_(size_t(size), 0) {}
 
   int size() const { return size_; }
 
@@ -106,7 +110,11 @@ class Group {
   std::shared_ptr<Operation> Arrive(int rank, int64_t number, const Collective& call);
   absl::Status Wait(Operation& op, int rank);
   void Leave(int rank);
-  void AwaitDeparture(int rank, std::chrono::milliseconds timeout);
+  std::optional<int32_t> AwaitDeparture(int rank, std::chrono::milliseconds timeout);
+  void SetFarewell(int rank, int32_t word) {
+    std::lock_guard lock(mutex_);
+    farewells_[size_t(rank)] = word;
+  }
 
   void GiveUp(int rank, absl::Status why) {
     std::lock_guard lock(mutex_);
@@ -131,7 +139,8 @@ class Group {
   std::mutex mutex_;
   absl::Status broken_;
   std::vector<int> lost_;
-  std::vector<bool> left_;                                 // ranks that are gone
+  std::vector<bool> left_;  // ranks that are gone
+  std::vector<int32_t> farewells_;
   std::condition_variable departed_;                       // left_ or lost_ changed
   std::map<CallKey, std::shared_ptr<Operation>> pending_;  // ranks are still missing
 };
@@ -259,11 +268,12 @@ void Group::Leave(int rank) {
   }
 }
 
-void Group::AwaitDeparture(int rank, std::chrono::milliseconds timeout) {
+std::optional<int32_t> Group::AwaitDeparture(int rank, std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   departed_.wait_for(
       lock, std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(9999)),
       [&] { return left_[size_t(rank)] || std::count(lost_.begin(), lost_.end(), rank); });
+  return left_[size_t(rank)] ? std::optional(farewells_[size_t(rank)]) : std::nullopt;
 }
 
 class LocalWork : public Work {
@@ -298,9 +308,10 @@ class LocalCommunicator : public Communicator {
                                                                  std::string(why.message()))));
   }
   std::vector<int> lost() const override { return group_->lost(); }
-  void AwaitDeparture(int other, Timeout timeout) override {
-    if (other < 0 || other >= size() || other == rank()) return;
-    group_->AwaitDeparture(other, timeout.value_or(options().timeout));
+  void set_farewell(int32_t word) override { group_->SetFarewell(rank(), word); }
+  std::optional<int32_t> AwaitDeparture(int other, Timeout timeout) override {
+    if (other < 0 || other >= size() || other == rank()) return std::nullopt;
+    return group_->AwaitDeparture(other, timeout.value_or(options().timeout));
   }
 
  protected:

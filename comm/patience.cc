@@ -35,6 +35,8 @@ Patience::Verdict Patience::Ask(Clock::time_point now) {
   return Verdict::kGoOn;
 }
 
+void Patience::GoOn(Clock::time_point now) { give_up_ = now + std::min(options_.grace, kForever); }
+
 Patience::Clock::time_point Patience::NextVerdict() const {
   Clock::time_point next = deadline_;
   if (warn_at_) next = std::min(next, *warn_at_);

@@ -28,6 +28,9 @@ class Patience {
   // again, until the time is out: who knows that the others are alive may go on.
   Verdict Ask(Clock::time_point now);
 
+  // After kInterrupted: the others are alive. It comes again when another `grace` is over.
+  void GoOn(Clock::time_point now);
+
   // When to ask again, should nothing happen before.
   Clock::time_point Next(Clock::time_point now) const;
 

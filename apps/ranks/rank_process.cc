@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "apps/exit_code.h"
@@ -34,8 +35,11 @@ void TakeShareOfThreads(const Communicator& communicator, const RankProcessOptio
 absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& options,
                        std::ostream& out, std::ostream& err,
                        absl::FunctionRef<absl::Status(Communicator&)> work) {
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process,
-                        MpiProcess::Start(options.communicator, options.exit_code_of_loss));
+  absl::StatusOr<std::unique_ptr<MpiProcess>> started = MpiProcess::Start(options.communicator);
+  if (absl::IsDeadlineExceeded(started.status()) || absl::IsUnavailable(started.status())) {
+    Leave(options.when_lost(started.status()), options, out, err);
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, std::move(started));
   if (process->size() != place.ranks) {
     return absl::FailedPreconditionError(
         absl::StrCat("the launcher has started ", place.ranks, " processes, but Open MPI knows ",
@@ -44,7 +48,8 @@ absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& optio
   absl::StatusOr<std::unique_ptr<Communicator>> connected =
       process->Connect(options.communicator, options.mpi);
   if (!connected.ok()) {
-    Leave(WithExitCode(connected.status(), options.exit_code_of_loss), options, out, err);
+    process->Flush();
+    Leave(options.when_lost(connected.status()), options, out, err);
   }
   std::unique_ptr<Communicator> communicator = *std::move(connected);
   TakeShareOfThreads(*communicator, options, err);
@@ -57,7 +62,15 @@ absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& optio
   // one has left: rank 0, which may be writing a file, must be the first.
   if (cancelled && communicator->rank() > 0) communicator->AwaitDeparture(0);
   communicator = nullptr;  // who waits for this rank to leave need wait no longer
-  if (cancelled || !process->finalizable()) Leave(status, options, out, err);
+  if (cancelled || !process->finalizable()) {
+    process->Flush();
+    Leave(status, options, out, err);
+  }
+  const absl::Status finished = process->Finish();
+  if (!finished.ok()) {
+    const absl::Status lost = options.when_lost(finished);
+    Leave(status.ok() ? lost : WithExitCode(lost, exit_code), options, out, err);
+  }
   return status;
 }
 

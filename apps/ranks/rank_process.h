@@ -3,6 +3,7 @@
 #ifndef DTNN_APPS_RANKS_RANK_PROCESS_H_
 #define DTNN_APPS_RANKS_RANK_PROCESS_H_
 
+#include <functional>
 #include <ostream>
 #include <string>
 
@@ -18,7 +19,11 @@ struct RankProcessOptions {
   std::string program = {};  // for messages
   CommunicatorOptions communicator = {};
   MpiOptions mpi = {};
-  int exit_code_of_loss = 1;  // where the others cannot be reached, at the start or at the end
+  // What is reported, and with which exit code, where the others cannot be reached at the start or
+  // at the end, which is the status that it is given.
+  std::function<absl::Status(const absl::Status&)> when_lost = [](const absl::Status& status) {
+    return status;
+  };
 };
 
 // Runs `work` with this rank's communicator and its share of the machine's threads. What it returns

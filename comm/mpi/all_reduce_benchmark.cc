@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <mutex>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -50,10 +49,12 @@ absl::Status Compare(MpiProcess& process, Communicator& communicator, int64_t by
                         Tensor::Zeros(DType::kFloat32, {bytes / int64_t(sizeof(float))}));
   const auto ours = [&] { return communicator.AllReduce(x); };
   const auto plain = [&] {
-    std::lock_guard lock(process.mutex());
-    return MpiStatus(MPI_Allreduce(MPI_IN_PLACE, x.raw_data(), int(x.num_elements()), MPI_FLOAT,
-                                   MPI_SUM, MPI_COMM_WORLD),
-                     "MPI_Allreduce");
+    int code = MPI_SUCCESS;
+    process.Run([&] {
+      code = MPI_Allreduce(MPI_IN_PLACE, x.raw_data(), int(x.num_elements()), MPI_FLOAT, MPI_SUM,
+                           MPI_COMM_WORLD);
+    });
+    return MpiStatus(code, "MPI_Allreduce");
   };
   const int64_t calls = std::clamp<int64_t>(kRoundBytes / bytes, 1, kRoundCalls);
   double best_ours = 1e30, best_plain = 1e30;
@@ -75,8 +76,7 @@ absl::Status Compare(MpiProcess& process, Communicator& communicator, int64_t by
 absl::Status RunAll(int rounds) {
   CommunicatorOptions options;
   options.timeout = std::chrono::minutes(1);
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process,
-                        MpiProcess::Start(options, /*exit_code=*/1));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, MpiProcess::Start(options));
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                         process->Connect(options));
   if (communicator->rank() == 0) {

@@ -1,11 +1,13 @@
-// One rank of mpi_fault_test.sh: exchanges tensors until a rank is lost, on purpose.
+// One rank of mpi_fault_test.sh and mpi_host_fault_test.sh: exchanges tensors until a rank is lost,
+// on purpose.
 //
 //   fault_program FOLDER FAULT PHASE MIB: exchanges tensors of MIB MiB, two at a time; rank 1 does
-//   FAULT (kill, freeze) to itself in PHASE (start: before the group is made; between: between two
-//   calls; during: with calls on their way; interrupted: likewise, and the others, whose timeout is
-//   minutes, are asked to end; end: before MPI_Finalize). Every rank that lives to see it writes
-//   what it saw to FOLDER/rank.<r> and leaves with 75; one that notices nothing leaves with 0.
-//   MPI_Init may take its time.
+//   FAULT (kill, freeze) to itself, or all ranks of rank 0's host do (kill_host; cut_host: after
+//   their link was cut, as if the host had lost its power), in PHASE (start: before the group is
+//   made; between: between two calls; during: with calls on their way; interrupted: likewise, and
+//   the others, whose timeout is minutes, are asked to end; end: before MPI_Finalize). Every rank
+//   that lives to see it writes what it saw to FOLDER/rank.<r> and leaves with 75; one that notices
+//   nothing leaves with 0. MPI_Init may take its time.
 
 #include <signal.h>
 #include <unistd.h>
@@ -33,7 +35,14 @@ struct Plan {
 
 void MaybeFail(const Plan& plan, const char* phase, int rank) {
   if (rank != kVictim || plan.phase != phase) return;
-  raise(plan.fault == "kill" ? SIGKILL : SIGSTOP);
+  if (plan.fault == "kill") raise(SIGKILL);
+  if (plan.fault == "freeze") raise(SIGSTOP);
+}
+
+void MaybeLoseHost(const Plan& plan, const char* phase, const RankPlace& place) {
+  if (place.node != 0 || plan.phase != phase) return;
+  if (plan.fault == "cut_host" && std::system("ip link set eth0 down") != 0) _exit(1);
+  if (plan.fault == "kill_host" || plan.fault == "cut_host") raise(SIGKILL);
 }
 
 std::atomic<bool> interrupted = false;
@@ -44,9 +53,11 @@ absl::Status Exchange(const Plan& plan, Communicator& c) {
   if (!x.ok() || !y.ok()) return absl::ResourceExhaustedError("no memory");
   for (int step = 0; step < kSteps; ++step) {
     if (step == kFaultStep) MaybeFail(plan, "between", c.rank());
+    if (step == kFaultStep) MaybeLoseHost(plan, "between", c.place());
     const std::unique_ptr<Work> first = c.AllReduceAsync(*x);
     const std::unique_ptr<Work> second = c.AllReduceAsync(*y);
     if (step == kFaultStep) MaybeFail(plan, "during", c.rank());
+    if (step == kFaultStep) MaybeLoseHost(plan, "during", c.place());
     if (step == kFaultStep) MaybeFail(plan, "interrupted", c.rank());
     if (step == kFaultStep && plan.phase == "interrupted") interrupted = true;
     for (Work* work : {first.get(), second.get()}) {
@@ -78,8 +89,8 @@ int RunRank(const Plan& plan) {
   options.grace = kTimeout / 2;
   const char* const per_host = std::getenv("DTNN_MPI_RANKS_PER_HOST");
   absl::StatusOr<std::unique_ptr<MpiProcess>> process =
-      MpiProcess::Start(patient, kGaveUp, per_host == nullptr ? 0 : std::atoi(per_host));
-  if (!process.ok()) return 1;
+      MpiProcess::Start(patient, per_host == nullptr ? 0 : std::atoi(per_host));
+  if (!process.ok()) _exit(1);
   const int rank = (*process)->rank();
   std::ofstream(plan.folder + "/pid." + std::to_string(rank)) << getpid() << "\n";
   MaybeFail(plan, "start", rank);
@@ -89,9 +100,15 @@ int RunRank(const Plan& plan) {
   if (c.ok()) c->reset();
   MaybeFail(plan, "end", rank);
   at_end = true;
-  process->reset();  // may end the process
-  if (!status.ok()) _exit(kGaveUp);
-  return 0;
+  if (!(*process)->finalizable()) {
+    (*process)->Flush();
+    _exit(kGaveUp);
+  }
+  if (const absl::Status finished = (*process)->Finish(); !finished.ok()) {
+    std::cerr << finished.message() << std::endl;
+    _exit(kGaveUp);
+  }
+  return status.ok() ? 0 : kGaveUp;
 }
 
 }  // namespace

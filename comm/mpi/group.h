@@ -1,19 +1,18 @@
-// One rank's side of a communicator: its calls on their way, and what it knows of the others.
+// What one rank knows of a communicator: its calls that are not over, and where the others are.
 //
-// A state machine without threads or locks; Engine guards and drives it. A call passes through
-//   kSignature  (checked calls) all ranks' signatures are exchanged and compared,
-//   kTurn       every earlier call of its kind (collectives; messages of one pair) has begun, so
-//               that MPI sees the same order on all ranks,
-//   kTransfer   MPI moves the bytes, in several stages where hierarchy.h has a part in it,
-//   kDone.
-// When the group breaks, calls on their way stay with MPI, which nobody can take them from: their
-// tensors are kept, and MPI may still write to them.
+// Without threads, locks, or MPI: Engine guards it, carrier.h carries the calls out.
+//
+// A rank that waits asks where the others are. Where a message is missing it asks the one that has
+// to send it; where a collective is, it asks the coordinator, the lowest rank that has not left,
+// who asks all and reports: p questions for p ranks that wait, instead of p * p. Only where the
+// coordinator does not answer either does everybody ask everybody.
 
 #ifndef DTNN_COMM_MPI_GROUP_H_
 #define DTNN_COMM_MPI_GROUP_H_
 
-#include <array>
+#include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,134 +21,119 @@
 #include "absl/status/status.h"
 #include "comm/call_key.h"
 #include "comm/communicator.h"
-#include "comm/mpi/call_guard.h"
-#include "comm/mpi/control.h"
-#include "comm/mpi/hierarchy.h"
-#include "comm/mpi/mpi_api.h"
-#include "comm/mpi/mpi_options.h"
-#include "comm/mpi/peer_processes.h"
+#include "comm/mpi/control_message.h"
 #include "comm/patience.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
 
 struct Operation {
-  enum class Step : uint8_t { kSignature, kTurn, kTransfer, kDone };
-
   Collective call;
   CallKey key;
-  Step step = Step::kTurn;
-  absl::Status status;  // when done
-  std::vector<MPI_Request> requests;
-  // Of an all-reduce in stages: the last that was begun (-1: none), and what they share.
-  int stage = -1;
-  Hierarchy::Slices slices;
-  std::vector<CallSignature> signatures;  // by rank; of a message: the sender's, the receiver's
-  Tensor gathered;                        // all ranks' tensors, where we reduce them ourselves
-
-  bool done() const { return step == Step::kDone; }
+  std::string text;  // for messages to people: "collective number 3, barrier"
+  bool done = false;
+  absl::Status failed;  // MPI's word
+  Tensor gathered;      // when done: all ranks' tensors, where we reduce them ourselves
 };
 
 class Group {
  public:
   using Clock = Patience::Clock;
+  using Send = std::function<void(int to, const ControlMessage&)>;
 
-  // The group's alone.
-  struct Comms {
-    MPI_Comm data = MPI_COMM_NULL;
-    MPI_Comm signatures = MPI_COMM_NULL;  // where calls are checked
-    // By stage, where all-reduces go in stages.
-    std::array<MPI_Comm, Hierarchy::kStages> stages = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
-  };
-
-  // `number` is counted alike on all ranks. What is passed by reference outlives it.
-  Group(int32_t number, int rank, int size, const Comms& comms, const CommunicatorOptions& options,
-        const MpiOptions& mpi, ControlChannel& control, CallGuard& guard,
-        const std::vector<ProcessId>& processes);
+  // `number` is counted alike on all ranks. `send` never blocks.
+  Group(int32_t number, int rank, int size, const CommunicatorOptions& options, Send send);
 
   int32_t number() const { return number_; }
   int rank() const { return rank_; }
+  int size() const { return size_; }
   const CommunicatorOptions& options() const { return options_; }
   const absl::Status& broken() const { return broken_; }
+  // The same, without the engine's lock.
+  bool is_broken() const { return is_broken_; }
   const std::vector<int>& lost() const { return lost_; }
+  bool has_left() const { return has_left_; }
+  bool idle() const { return pending_.empty(); }
   bool departed(int rank) const;
-  bool watched() const { return watch_.has_value(); }
-  bool in_flight() const { return broken_.ok() && !operations_.empty(); }
+  std::optional<int32_t> farewell(int rank) const { return peers_[size_t(rank)].farewell; }
+  void set_farewell(int32_t word) { farewell_ = word; }
 
-  std::shared_ptr<Operation> Start(const Collective& call);
-  // Lets MPI move on; true where a call has come further.
-  bool Progress();
-  void Receive(int from, const ControlMessage& message);
-  // Ends the group here and, by a message, elsewhere. Where MPI hangs, nobody can be told, and
-  // those are lost whose processes have ended.
+  // The next call of this rank; a group that is broken, or breaks because of it, has it no more.
+  std::shared_ptr<Operation> Call(const Collective& call, std::string text = "");
+  // It is done, or MPI has failed to: no longer looked after.
+  void End(const Operation& operation);
+
+  void Receive(int from, const ControlMessage& message, Clock::time_point now);
+  // Ends the group here and, by a message, elsewhere.
   void Break(const absl::Status& why, std::vector<int> lost);
-  // Because MPI hangs.
-  void BreakStuck();
   // Says good-bye. No call follows.
   void Leave();
-  // Frees MPI's communicators; not after the group broke.
-  void Free();
 
-  // Asks the ranks that the call needs where they are, once more: those that had not called it.
-  void Query(const Operation& operation, Clock::time_point now, bool once_more);
+  // Asks, once more, who keeps the call waiting. The caller has asked since `since`, and will look
+  // at the answers at `until`.
+  void Ask(const Operation& operation, Clock::time_point now, Clock::time_point since,
+           Clock::time_point until);
+  // Asks one rank, whatever it is needed for.
+  void AskOne(int rank, Clock::time_point now);
+  // It has owed an answer for so long.
+  bool IsSilent(int rank, Clock::time_point now, Clock::duration silent_for) const;
   struct Absence {
     std::vector<int> ranks;
     std::string text;  // "rank 1, which does not answer (dead or frozen)"
   };
-  // Who keeps the call waiting. A question asked before `patience_from` had time to be answered.
-  Absence Missing(const Operation& operation, Clock::time_point patience_from) const;
+  // Who keeps the call waiting, as asked since `since`.
+  Absence Missing(const Operation& operation, Clock::time_point now, Clock::time_point since) const;
   // Those alone who do not answer.
-  Absence Silent(const Operation& operation, Clock::time_point patience_from) const;
+  Absence Silent(const Operation& operation, Clock::time_point now, Clock::time_point since) const;
 
  private:
   // What another rank said last.
   struct Peer {
     int64_t calls = 0, sent = 0, received = 0;  // messages: to and from this rank
     bool left = false;
+    std::optional<int32_t> farewell;
     std::optional<Clock::time_point> asked;  // and has not answered since
   };
+  struct Report {
+    int from = -1;
+    Clock::time_point at;
+    std::vector<int> silent, late;
+  };
+  struct Found {
+    std::vector<int> silent, late;
+  };
 
-  // Where `late` is given: also those who answer, but have not called it, go there.
-  std::vector<int> SilentRanks(const Operation& operation, Clock::time_point patience_from,
-                               std::vector<int>* late) const;
+  int Coordinator() const;
   bool HasCalled(int peer, const CallKey& key) const;
-  // The sum in rank order, computed here, or the arguments of MPI's call.
-  bool gathers(const Operation& operation) const;
-  // Whether the call goes in stages; the same on all ranks.
-  bool staged(const Operation& operation) const;
-  bool checked() const { return signatures_ != MPI_COMM_NULL; }
-  absl::Status BeginSignatures(Operation& operation);
-  absl::Status CompareSignatures(const Operation& operation) const;
-  absl::Status Begin(Operation& operation);
-  void Finish(Operation& operation);
-  bool Advance(Operation& operation);
-  bool HasTurn(const Operation& operation) const;
-  // Every earlier call in stages has begun the operation's next one.
-  bool HasTurnOfStage(const Operation& operation) const;
-  absl::Status BeginStage(Operation& operation);
   void CheckDepartures(const Operation& operation);
+  void QueryAll(Clock::time_point now);
+  // By this rank's own questions: who has owed an answer for so long, and who has not called.
+  Found Look(const CallKey& key, Clock::time_point now, Clock::duration silent_for) const;
+  Found LookOrReport(const Operation& operation, Clock::time_point now,
+                     Clock::time_point since) const;
+  void Answer(int from, const ControlMessage& survey, Clock::time_point now);
   ControlMessage Position(ControlMessage::Kind kind, int to) const;
   // Sends it to all who have not left, with what broke the group, if anything did.
   void Tell(ControlMessage::Kind kind);
   // Ends the group here as it ended for the sender.
   void BreakLike(const ControlMessage& message);
+  void SetBroken(const absl::Status& why, std::vector<int> lost);
 
   const int32_t number_;
   const int rank_, size_;
-  MPI_Comm data_, signatures_;
-  std::optional<Hierarchy> hierarchy_;
   const CommunicatorOptions options_;
-  const MpiOptions mpi_;
-  ControlChannel& control_;
-  CallGuard& guard_;
-  const std::vector<ProcessId>& processes_;            // by rank
-  std::optional<CallGuard::Watch> watch_;              // while the communicator lives
-  std::deque<std::shared_ptr<Operation>> operations_;  // not done, in the order of calls
+  const Send send_;
+  std::deque<std::shared_ptr<Operation>> pending_;  // in the order of calls
   int64_t calls_ = 0;
   std::vector<int64_t> sent_, received_;  // by peer
   std::vector<Peer> peers_;
+  std::optional<Clock::time_point> asked_all_;
+  std::optional<Report> report_;
   absl::Status broken_;
+  std::atomic<bool> is_broken_ = false;
   std::vector<int> lost_;
+  bool has_left_ = false;
+  int32_t farewell_ = 0;
 };
 
 }  // namespace dtnn

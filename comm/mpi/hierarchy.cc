@@ -21,7 +21,7 @@ Hierarchy::Slices Hierarchy::Cut(int elements) const {
   return slices;
 }
 
-absl::Status Hierarchy::Begin(Stage stage, const Collective& call, Slices& slices, CallGuard& guard,
+absl::Status Hierarchy::Begin(Stage stage, const Collective& call, Slices& slices,
                               std::vector<MPI_Request>& requests) const {
   const MPI_Datatype type = MpiTypeOf(call.input.dtype());
   const MPI_Op op = MpiOpOf(call.op);
@@ -31,7 +31,7 @@ absl::Status Hierarchy::Begin(Stage stage, const Collective& call, Slices& slice
   const int begin = slices.begins[size_t(place_)], count = slices.counts[size_t(place_)];
   MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
   const MPI_Comm comm = comms_[stage];
-  const int code = guard.Call([&] {
+  const auto start = [&] {
     switch (stage) {
       case kWithin:
         return MPI_Iallreduce(MPI_IN_PLACE, data, elements, type, op, comm, request);
@@ -45,12 +45,12 @@ absl::Status Hierarchy::Begin(Stage stage, const Collective& call, Slices& slice
         break;
     }
     return MPI_ERR_INTERN;
-  });
-  return MpiStatus(code, "MPI's start of a stage of an all-reduce");
+  };
+  return MpiStatus(start(), "MPI's start of a stage of an all-reduce");
 }
 
-void Hierarchy::Free(CallGuard& guard) {
-  for (MPI_Comm& comm : comms_) guard.Call([&] { return MPI_Comm_free(&comm); });
+void Hierarchy::Free() {
+  for (MPI_Comm& comm : comms_) MPI_Comm_free(&comm);
 }
 
 }  // namespace dtnn

@@ -16,7 +16,6 @@
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
-#include "comm/mpi/call_guard.h"
 #include "comm/mpi/mpi_api.h"
 
 namespace dtnn {
@@ -35,10 +34,10 @@ class Hierarchy {
 
   // Appends what is to be completed before the next stage to `requests`. `call` is an all-reduce of
   // at most MpiOptions::max_count elements. `slices` is the call's own, set by the first stage.
-  absl::Status Begin(Stage stage, const Collective& call, Slices& slices, CallGuard& guard,
+  absl::Status Begin(Stage stage, const Collective& call, Slices& slices,
                      std::vector<MPI_Request>& requests) const;
   // Not after the group broke.
-  void Free(CallGuard& guard);
+  void Free();
 
  private:
   Slices Cut(int elements) const;

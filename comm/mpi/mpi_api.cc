@@ -1,18 +1,14 @@
 #include "comm/mpi/mpi_api.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "comm/mpi/call_guard.h"
 
 namespace dtnn {
 
 absl::Status MpiStatus(int code, const char* call) {
   if (code == MPI_SUCCESS) return absl::OkStatus();
-  if (code == kMpiStuck) {
-    return absl::UnavailableError(absl::StrCat(
-        call, " did not return: MPI hangs, which it does when a rank is gone (dead or frozen)"));
-  }
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0, error_class = code;
   MPI_Error_string(code, text, &length);
@@ -23,6 +19,21 @@ absl::Status MpiStatus(int code, const char* call) {
         message, "; the sizes of ranks' calls differ, which checked calls would name"));
   }
   return absl::UnavailableError(message);
+}
+
+absl::Status TestAll(std::span<MPI_Request> requests, const char* call, bool& all) {
+  std::vector<MPI_Status> statuses(requests.size());
+  int done = 0;
+  int code = MPI_Testall(int(requests.size()), requests.data(), &done, statuses.data());
+  all = code == MPI_SUCCESS && done != 0;
+  if (code == MPI_ERR_IN_STATUS) {
+    for (const MPI_Status& status : statuses) {
+      if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) continue;
+      code = status.MPI_ERROR;
+      break;
+    }
+  }
+  return MpiStatus(code, call);
 }
 
 }  // namespace dtnn

@@ -1,5 +1,6 @@
 #include "comm/mpi/mpi_communicator.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,14 +41,15 @@ class MpiCommunicator : public Communicator {
                                                                   std::string(why.message()))));
   }
   std::vector<int> lost() const override { return engine_.Lost(*group_); }
-  void AwaitDeparture(int other, Timeout timeout) override {
-    if (other < 0 || other >= size() || other == rank()) return;
-    engine_.AwaitDeparture(*group_, other, timeout.value_or(options().timeout));
+  void set_farewell(int32_t word) override { engine_.SetFarewell(*group_, word); }
+  std::optional<int32_t> AwaitDeparture(int other, Timeout timeout) override {
+    if (other < 0 || other >= size() || other == rank()) return std::nullopt;
+    return engine_.AwaitDeparture(*group_, other, timeout.value_or(options().timeout));
   }
 
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
-    return std::make_unique<MpiWork>(engine_, group_, engine_.Start(*group_, call));
+    return std::make_unique<MpiWork>(engine_, group_, engine_.Start(group_, call));
   }
 
  private:

@@ -1,6 +1,9 @@
 // The conformance suite over real MPI, in every way that calls can be carried out.
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,8 @@
 #include "comm/testing/mpi_test.h"
 #include "gtest/gtest.h"
 #include "tensor/status_macros.h"
+#include "tensor/tensor.h"
+#include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
@@ -50,6 +55,55 @@ std::vector<RanksUnderTest> AllWays() {
   chunked.max_count = 1000;
   return {plain, Processes("Checked", true, {}), Processes("Gathered", false, gathered),
           Processes("Chunked", false, chunked)};
+}
+
+// So that the size of gradients' buckets can be chosen freely.
+TEST(MpiCommunicatorTest, SumsThatDoNotGoInStagesHaveTheSameBitsHoweverATensorIsCut) {
+  if (std::getenv("DTNN_MPI_HOSTS") != nullptr) GTEST_SKIP() << "stages begin at a size";
+  absl::StatusOr<std::unique_ptr<Communicator>> c = MpiTestProcess().Connect();
+  ASSERT_TRUE(c.ok()) << c.status();
+  constexpr int64_t kElements = 100003;
+  const Tensor whole = testing::RandomTensor(DType::kFloat32, {kElements}, uint64_t((*c)->rank()));
+  ASSERT_TRUE((*c)->AllReduce(whole).ok());
+  for (const int64_t piece : {1, 16, 5000, 65536}) {
+    const Tensor cut = testing::RandomTensor(DType::kFloat32, {kElements}, uint64_t((*c)->rank()));
+    // The smallest pieces only for a while.
+    const int64_t end = std::min(kElements, 200 * piece);
+    for (int64_t begin = 0; begin < end; begin += piece) {
+      const int64_t count = std::min(piece, end - begin);
+      ASSERT_TRUE((*c)->AllReduce(cut.Samples(begin, count, TensorFormat::kNHWC)).ok());
+    }
+    EXPECT_EQ(std::memcmp(cut.raw_data(), whole.raw_data(), size_t(end) * sizeof(float)), 0)
+        << "pieces of " << piece;
+  }
+}
+
+// Calls that are not checked: MPI's own word, of one request among several.
+TEST(MpiCommunicatorTest, AMessageThatIsTooLongForItsReceiverIsAWrongCall) {
+  const int size = MpiTestProcess().size();
+  if (size == 1) GTEST_SKIP() << "needs a second rank";
+  for (const int64_t elements : {int64_t{8}, int64_t{1} << 20}) {
+    MpiOptions chunked;
+    chunked.max_count = elements / 4;
+    absl::StatusOr<std::unique_ptr<Communicator>> c = MpiTestProcess().Connect({}, chunked);
+    ASSERT_TRUE(c.ok()) << c.status();
+    const int rank = (*c)->rank();
+    const absl::StatusOr<Tensor> x =
+        Tensor::Zeros(DType::kFloat32, {rank == 1 ? elements - 1 : elements});
+    ASSERT_TRUE(x.ok()) << x.status();
+    absl::Status status;
+    if (rank == 0) {
+      // It need not be the sender who finds out.
+      (void)(*c)->Send(*x, 1);
+      status = (*c)->Barrier();
+    } else {
+      if (rank == 1) status = (*c)->Receive(*x, 0);
+      if (status.ok()) status = (*c)->Barrier();
+    }
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_NE(status.message().find("sizes of ranks' calls differ"), status.message().npos)
+        << status;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, CommunicatorConformance, ::testing::ValuesIn(AllWays()),

@@ -1,133 +1,146 @@
 #include "comm/mpi/mpi_process.h"
 
-#include <signal.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "comm/all_reduce_algorithm.h"
 #include "comm/launch_place.h"
 #include "comm/mpi/engine.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_communicator.h"
+#include "comm/mpi/mpi_thread.h"
+#include "comm/mpi/mpi_world.h"
 #include "comm/mpi/peer_processes.h"
-#include "comm/mpi/watchdog.h"
-#include "tensor/processors.h"
+#include "comm/patience.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
-void SetDefault(const char* name, const char* value) { setenv(name, value, /*overwrite=*/0); }
+// How long MPI's thread gets to end when it has nothing left to do.
+constexpr std::chrono::seconds kLastMoment(2);
 
-// Container runtimes may forbid the system call by which Open MPI moves large messages between
-// processes of a host, which it notices only when one fails.
-bool CanReadOtherProcesses() {
-  char from = 'x', to = 0;
-  const iovec local = {&to, 1}, remote = {&from, 1};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
-}
+// A task's end, seen from another thread; both hold it, whoever comes back last.
+class Ending {
+ public:
+  void Set() {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  bool AwaitUntil(Patience::Clock::time_point end) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, end, [this] { return over_; });
+  }
+  void Await() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return over_; });
+  }
 
-// README.md of this folder tells why.
-void SetEnvironment() {
-  SetDefault("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3");
-  if (!CanReadOtherProcesses()) SetDefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
-}
-
-// Open MPI's TCP writes to peers that may have died. Who handles the signal knows better.
-void IgnoreBrokenPipes() {
-  struct sigaction before = {};
-  sigaction(SIGPIPE, nullptr, &before);
-  if (before.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
-}
-
-// Fills `place`, but for rank and size, and says how all ranks are spread.
-absl::StatusOr<Placement> FindPlaces(int ranks_per_host, Engine::Ranks& ranks, RankPlace& place) {
-  DTNN_RETURN_IF_ERROR(MpiStatus(
-      ranks_per_host > 0
-          ? MPI_Comm_split(ranks.world, place.rank / ranks_per_host, place.rank, &ranks.here)
-          : MPI_Comm_split_type(ranks.world, MPI_COMM_TYPE_SHARED, place.rank, MPI_INFO_NULL,
-                                &ranks.here),
-      "finding the ranks of a host"));
-  MPI_Comm_rank(ranks.here, &place.node_rank);
-  MPI_Comm_size(ranks.here, &place.node_size);
-  // A host is known by its first rank.
-  int first = place.rank;
-  std::vector<int> firsts(size_t(place.size));
-  DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Bcast(&first, 1, MPI_INT, 0, ranks.here), "MPI_Bcast"));
-  DTNN_RETURN_IF_ERROR(MpiStatus(
-      MPI_Allgather(&first, 1, MPI_INT, firsts.data(), 1, MPI_INT, ranks.world), "MPI_Allgather"));
-  for (int rank = 0; rank < first; ++rank) place.node += firsts[size_t(rank)] == rank ? 1 : 0;
-  return PlacementOf(firsts);
-}
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+};
 
 }  // namespace
 
+MpiProcess::MpiProcess(const CommunicatorOptions& options)
+    : options_(options), thread_(std::make_unique<MpiThread>()) {}
+
+absl::Status MpiProcess::RunInTime(const std::string& what, std::function<void()> task) {
+  const auto ending = std::make_shared<Ending>();
+  thread_->Post([ending, task = std::move(task)] {
+    task();
+    ending->Set();
+  });
+  using Clock = Patience::Clock;
+  Patience patience(options_, options_.timeout, Clock::now());
+  while (!ending->AwaitUntil(patience.Next(Clock::now()))) {
+    const Clock::time_point now = Clock::now();
+    const Patience::Verdict verdict = patience.Ask(now);
+    if (verdict == Patience::Verdict::kGoOn) continue;
+    const std::string absent = DescribeAbsentRanks(), waited = ToString(patience.Waited(now));
+    if (verdict == Patience::Verdict::kWarn) {
+      options_.warn(absl::StrCat(what, " has waited ", waited, " for the other ranks",
+                                 absent.empty() ? "" : ": ", absent));
+      continue;
+    }
+    stuck_ = true;
+    const std::string text =
+        absl::StrCat(what, " did not return within ", waited, ": ",
+                     absent.empty() ? "another rank is gone or stuck" : absent);
+    return verdict == Patience::Verdict::kTimedOut ? absl::DeadlineExceededError(text)
+                                                   : absl::UnavailableError(text);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const CommunicatorOptions& options,
-                                                              int exit_code, int ranks_per_host) {
+                                                              int ranks_per_host) {
   int started = 0;
   MPI_Initialized(&started);
   if (started != 0) {
     return absl::FailedPreconditionError("MPI was started already; a process does that once");
   }
-  SetEnvironment();
-  IgnoreBrokenPipes();
-  std::unique_ptr<MpiProcess> process(new MpiProcess(options, exit_code));
+  std::unique_ptr<MpiProcess> process(new MpiProcess(options));
   const LaunchPlace launched = FindLaunchPlace();
-  const Watchdog watchdog(
+  const auto world = std::make_shared<std::optional<absl::StatusOr<MpiWorld>>>();
+  DTNN_RETURN_IF_ERROR(process->RunInTime(
       absl::StrCat(launched.launched ? "rank " : "process ",
                    launched.launched ? launched.rank : getpid(), ": the start of MPI"),
-      options, exit_code);
-  int provided = MPI_THREAD_SINGLE;
-  DTNN_RETURN_IF_ERROR(MpiStatus(
-      MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread"));
-  if (provided < MPI_THREAD_SERIALIZED) {
-    return absl::UnimplementedError("this MPI library cannot be called from several threads");
-  }
-  Engine::Ranks ranks = {.world = MPI_COMM_WORLD};
-  MPI_Comm control = MPI_COMM_NULL;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  RankPlace& place = process->place_;
-  MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &place.size);
-  DTNN_ASSIGN_OR_RETURN(const Placement placement, FindPlaces(ranks_per_host, ranks, place));
-  if (StagesPay(placement)) {
-    DTNN_RETURN_IF_ERROR(MpiStatus(
-        MPI_Comm_split(ranks.world, place.node_rank, place.rank, &ranks.across), "MPI_Comm_split"));
-  } else {
-    MPI_Comm_free(&ranks.here);
-  }
-  DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &control), "MPI_Comm_dup"));
-  MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN);
-  std::vector<ProcessId> processes(size_t(place.size));
-  ProcessId mine = ProcessId::Mine();
-  DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, processes.data(),
-                                               sizeof(mine), MPI_BYTE, control),
-                                 "MPI_Allgather"));
-  process->engine_ = std::make_unique<Engine>(ranks, control, place.rank, std::move(processes),
-                                              /*crowded=*/place.node_size > ProcessorsOfLauncher());
+      [world, ranks_per_host] { world->emplace(StartMpi(ranks_per_host)); }));
+  DTNN_RETURN_IF_ERROR((*world)->status());
+  process->place_ = (**world)->place;
+  process->engine_ = std::make_unique<Engine>(*process->thread_, std::move(***world));
   return process;
 }
 
-MpiProcess::MpiProcess(const CommunicatorOptions& options, int exit_code)
-    : options_(options), exit_code_(exit_code) {}
+absl::Status MpiProcess::Finish() {
+  if (std::exchange(finished_, true)) return absl::OkStatus();
+  absl::Status status;
+  if (engine_ != nullptr) {
+    engine_->Flush();
+    if (finalizable()) {
+      status = RunInTime(absl::StrCat("rank ", rank(), ": MPI_Finalize"), [] { MPI_Finalize(); });
+    }
+  }
+  if (!stuck_) stuck_ = !thread_->Stop(MpiThread::Clock::now() + kLastMoment);
+  if (stuck_) (void)engine_.release();  // the thread may come back to it
+  return status;
+}
 
 MpiProcess::~MpiProcess() {
   if (engine_ == nullptr) return;
-  const bool finalize = finalizable();
-  engine_->Stop();
-  if (!finalize || engine_->stuck()) return;
-  const Watchdog watchdog(absl::StrCat("rank ", rank(), ": MPI_Finalize"), options_, exit_code_);
-  MPI_Finalize();
+  const absl::Status status = Finish();
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  std::fflush(stderr);
+  _exit(EXIT_FAILURE);
 }
 
-bool MpiProcess::broken() const { return engine_->broken(); }
+bool MpiProcess::finalizable() const {
+  return !stuck_ && (finalize_always_ || (engine_ != nullptr && !engine_->broken()));
+}
 
-std::mutex& MpiProcess::mutex() { return engine_->mutex(); }
+void MpiProcess::Flush() {
+  if (engine_ != nullptr) engine_->Flush();
+}
+
+void MpiProcess::Run(const std::function<void()>& calls) {
+  const auto ending = std::make_shared<Ending>();
+  thread_->Post([ending, &calls] {
+    calls();
+    ending->Set();
+  });
+  ending->Await();
+}
 
 absl::StatusOr<std::unique_ptr<Communicator>> MpiProcess::Connect(
     const CommunicatorOptions& options, const MpiOptions& mpi) {

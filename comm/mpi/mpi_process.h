@@ -1,14 +1,14 @@
 // This process as a rank of an MPI job: MPI_Init, MPI_Finalize, and communicators over all ranks.
 //
 // One per process, from main's begin to its end; under mpirun it has mpirun's ranks, otherwise it
-// is alone. Starting and ending wait for all ranks; a watchdog ends the process (message on stderr,
-// `exit_code`) where they do not come within the options' timeout.
+// is alone. All MPI calls are made by a thread of their own (mpi_thread.h). Starting and ending
+// wait for all ranks, as long as the options say.
 //
-// Once a communicator broke, MPI_Finalize would wait for ranks that are gone; it is skipped then,
-// and finalizable() is false: such a process leaves by _exit after its last words, because what MPI
-// does at exit() may hang too. mpirun sees a rank that ends without MPI_Finalize and ends the
-// others (SIGTERM, SIGKILL about a second later); who must not be cut off is waited for with
-// Communicator::AwaitDeparture.
+// Once a communicator broke, or the start or the end did not return, MPI_Finalize would wait for
+// ranks that are gone; it is skipped then, and finalizable() is false: such a process leaves by
+// _exit after its last words, because what MPI does at exit() may hang too. mpirun sees a rank that
+// ends without MPI_Finalize and ends the others (SIGTERM, SIGKILL about a second later); who must
+// not be cut off is waited for with Communicator::AwaitDeparture.
 //
 // Communicators: everything communicator.h says, and
 //  - a timeout counts the whole wait, the transfer included;
@@ -23,9 +23,11 @@
 #ifndef DTNN_COMM_MPI_MPI_PROCESS_H_
 #define DTNN_COMM_MPI_MPI_PROCESS_H_
 
+#include <functional>
 #include <memory>
-#include <mutex>
+#include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/mpi/mpi_options.h"
@@ -33,13 +35,16 @@
 namespace dtnn {
 
 class Engine;
+class MpiThread;
 
 class MpiProcess {
  public:
-  // The options' timeout, warning and interruption hold for start and end. `ranks_per_host`: as
-  // many successive ranks as are to count as one host, for tests; 0: those that share memory.
+  // The options' timeout, warning and interruption hold for start and end. After DeadlineExceeded
+  // or Unavailable the process is to leave by _exit. `ranks_per_host`: as many successive ranks as
+  // are to count as one host, for tests; 0: those that share memory.
   static absl::StatusOr<std::unique_ptr<MpiProcess>> Start(const CommunicatorOptions& options,
-                                                           int exit_code, int ranks_per_host = 0);
+                                                           int ranks_per_host = 0);
+  // Finishes; where that fails, says so on stderr and ends the process.
   ~MpiProcess();
 
   int rank() const { return place_.rank; }
@@ -51,22 +56,29 @@ class MpiProcess {
                                                         const MpiOptions& mpi = {});
 
   // False once a communicator broke.
-  bool finalizable() const { return finalize_always_ || !broken(); }
+  bool finalizable() const;
   // For tests that break communicators while all ranks live: MPI_Finalize is called all the same.
   void finalize_always() { finalize_always_ = true; }
 
-  // Held by code that calls MPI itself, during each call.
-  std::mutex& mutex();
+  // Waits for all ranks and for MPI's end, unless it is not finalizable. Nothing else may follow.
+  absl::Status Finish();
+  // Messages on their way have a moment, for a process that leaves without an end in order.
+  void Flush();
+
+  // For code that calls MPI itself: on the thread that does, until it has.
+  void Run(const std::function<void()>& calls);
 
  private:
-  MpiProcess(const CommunicatorOptions& options, int exit_code);
+  explicit MpiProcess(const CommunicatorOptions& options);
 
-  bool broken() const;
+  // The task on MPI's thread. DeadlineExceeded or Unavailable where the options' patience ends
+  // first; "`what` did not return ...".
+  absl::Status RunInTime(const std::string& what, std::function<void()> task);
 
   const CommunicatorOptions options_;
-  const int exit_code_;
   RankPlace place_;
-  bool finalize_always_ = false;
+  bool finalize_always_ = false, finished_ = false, stuck_ = false;
+  std::unique_ptr<MpiThread> thread_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -1,14 +1,10 @@
 #include "comm/mpi/peer_processes.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -21,7 +17,7 @@ namespace dtnn {
 namespace {
 
 // Of /proc/PID/stat, whose second field is a name in parentheses: the fields from the third on.
-constexpr int kState = 0, kStarted = 19;
+constexpr int kState = 0;
 
 std::vector<std::string> FieldsOf(int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -33,10 +29,6 @@ std::vector<std::string> FieldsOf(int64_t pid) {
   std::vector<std::string> fields;
   for (std::string field; rest >> field;) fields.push_back(field);
   return fields;
-}
-
-uint64_t StartOf(const std::vector<std::string>& fields) {
-  return fields.size() > kStarted ? std::strtoull(fields[kStarted].c_str(), nullptr, 10) : 0;
 }
 
 bool HasEnded(const std::vector<std::string>& fields) {
@@ -81,33 +73,6 @@ std::string Sentence(const std::vector<int>& ranks, std::string_view state) {
 }
 
 }  // namespace
-
-ProcessId ProcessId::Mine() {
-  std::string host;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), host);
-  struct stat space = {};
-  stat("/proc/self/ns/pid", &space);
-  const int64_t pid = getpid();
-  return {.host = std::hash<std::string>()(host + " " + std::to_string(space.st_ino)),
-          .pid = pid,
-          .started = StartOf(FieldsOf(pid))};
-}
-
-bool ProcessId::Ended() const {
-  const std::vector<std::string> fields = FieldsOf(pid);
-  return HasEnded(fields) || StartOf(fields) != started;
-}
-
-std::vector<int> EndedRanks(const std::vector<ProcessId>& processes) {
-  const ProcessId mine = ProcessId::Mine();
-  std::vector<int> ended;
-  // Without /proc nothing is known.
-  if (mine.started == 0) return ended;
-  for (size_t rank = 0; rank < processes.size(); ++rank) {
-    if (processes[rank].host == mine.host && processes[rank].Ended()) ended.push_back(int(rank));
-  }
-  return ended;
-}
 
 std::string DescribeAbsentRanks() {
   const char* const job = std::getenv(kJob);

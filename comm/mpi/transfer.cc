@@ -55,7 +55,7 @@ absl::Status MakeBlock(int64_t elements, int64_t max_count, MPI_Datatype base, i
 }
 
 absl::Status BeginAllGather(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
-                            CallGuard& guard, std::vector<MPI_Request>& requests) {
+                            std::vector<MPI_Request>& requests) {
   const int64_t elements = call.input.num_elements();
   const int64_t size = int64_t(SizeOf(call.input.dtype()));
   MPI_Datatype type = MpiTypeOf(call.input.dtype());
@@ -70,8 +70,7 @@ absl::Status BeginAllGather(const Collective& call, int rank, MPI_Comm comm, int
   const void* const input = in_place ? MPI_IN_PLACE : call.input.raw_data();
   void* const output = call.output.raw_data();
   MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
-  const int code = guard.Call(
-      [&] { return MPI_Iallgather(input, count, type, output, count, type, comm, request); });
+  const int code = MPI_Iallgather(input, count, type, output, count, type, comm, request);
   if (large) MPI_Type_free(&type);  // lives on until the transfer is done
   return MpiStatus(code, "MPI_Iallgather");
 }
@@ -97,15 +96,15 @@ int BeginChunk(const Collective& call, std::byte* data, int count, MPI_Datatype 
 }  // namespace
 
 absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
-                           CallGuard& guard, std::vector<MPI_Request>& requests) {
+                           std::vector<MPI_Request>& requests) {
   if (call.kind == CollectiveKind::kBarrier) {
     MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
-    return MpiStatus(guard.Call([&] { return MPI_Ibarrier(comm, request); }), "MPI_Ibarrier");
+    return MpiStatus(MPI_Ibarrier(comm, request), "MPI_Ibarrier");
   }
   const int64_t elements = call.input.num_elements();
   if (elements == 0) return absl::OkStatus();
   if (call.kind == CollectiveKind::kAllGather) {
-    return BeginAllGather(call, rank, comm, max_count, guard, requests);
+    return BeginAllGather(call, rank, comm, max_count, requests);
   }
   const int64_t size = int64_t(SizeOf(call.input.dtype()));
   const MPI_Datatype type = MpiTypeOf(call.input.dtype());
@@ -113,7 +112,7 @@ absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int6
     std::byte* const data = call.output.raw_data() + begin * size;
     const int count = int(std::min(max_count, elements - begin));
     MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
-    const int code = guard.Call([&] { return BeginChunk(call, data, count, type, comm, request); });
+    const int code = BeginChunk(call, data, count, type, comm, request);
     DTNN_RETURN_IF_ERROR(MpiStatus(code, "MPI's start of a transfer"));
   }
   return absl::OkStatus();

@@ -13,7 +13,6 @@
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
-#include "comm/mpi/call_guard.h"
 #include "comm/mpi/mpi_api.h"
 
 namespace dtnn {
@@ -26,7 +25,7 @@ MPI_Op MpiOpOf(ReduceOp op);
 // Appends what is to be completed to `requests`: nothing where there is nothing to transfer.
 // `max_count`: elements per MPI call, at most kMaxMpiCount.
 absl::Status BeginTransfer(const Collective& call, int rank, MPI_Comm comm, int64_t max_count,
-                           CallGuard& guard, std::vector<MPI_Request>& requests);
+                           std::vector<MPI_Request>& requests);
 
 }  // namespace dtnn
 

@@ -16,7 +16,7 @@ int RunAllRanks(int argc, char** argv) {
   options.timeout = std::chrono::minutes(1);
   const char* const per_host = std::getenv("DTNN_MPI_RANKS_PER_HOST");
   absl::StatusOr<std::unique_ptr<MpiProcess>> process =
-      MpiProcess::Start(options, /*exit_code=*/1, per_host == nullptr ? 0 : std::atoi(per_host));
+      MpiProcess::Start(options, per_host == nullptr ? 0 : std::atoi(per_host));
   if (!process.ok()) {
     std::cerr << process.status() << "\n";
     return 1;

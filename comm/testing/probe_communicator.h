@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,10 @@ class ProbeCommunicator : public Communicator {
 
   void Abort(const absl::Status& why) override { inner_.Abort(why); }
   std::vector<int> lost() const override { return inner_.lost(); }
-  void AwaitDeparture(int rank, Timeout timeout) override { inner_.AwaitDeparture(rank, timeout); }
+  std::optional<int32_t> AwaitDeparture(int rank, Timeout timeout) override {
+    return inner_.AwaitDeparture(rank, timeout);
+  }
+  void set_farewell(int32_t word) override { inner_.set_farewell(word); }
 
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
