@@ -9,12 +9,18 @@
 #include "apps/benchmark_run.h"
 #include "apps/exit_code.h"
 #include "apps/interrupt.h"
+#include "apps/ranks/rank_options.h"
 #include "apps/ranks/rank_process.h"
 #include "apps/ranks/ranks.h"
 #include "apps/ranks/same_flags.h"
+#include "models/checkpoint_folder.h"
 
 namespace dtnn {
 namespace {
+
+// How long a rank with wrong flags waits for others to tell the user of it. Where they do not
+// communicate (--parallel=sequential) it tells him itself.
+constexpr double kSecondsForWords = 20;
 
 CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& err) {
   const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
@@ -27,8 +33,10 @@ CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& 
           .interrupted = [] { return Interrupt::Last() != 0; }};
 }
 
-int ExitCodeOfLoss(const Options& options) {
-  return options.checkpoint_dir.empty() ? kExitFailed : kExitPeerLost;
+// Of a rank that was not asked to save: at the start, at the end, or given up by the others.
+int ExitCodeOfLoss(const Options& options, int rank, int ranks) {
+  const std::string folder = OptionsOfRank(options, rank, ranks).checkpoint_dir;
+  return !folder.empty() && CheckpointFolder(folder).HoldsAny() ? kExitPeerLost : kExitFailed;
 }
 
 // The error with the rank that it is of; without a text where another rank tells the user.
@@ -41,14 +49,11 @@ absl::Status InNameOfRank(const Communicator& communicator, const Options& optio
   const bool told = absl::IsAborted(status) ||  // by the rank that could not begin (Agree)
                     (absl::IsCancelled(status) && rank > 0) ||
                     (!lost.empty() && !among_lost && rank != LowestRankLeft(communicator));
-  // Who gave up did so for a reason of its own; who was given up by others did not.
-  const bool peer = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
-  const bool diverged = absl::IsOutOfRange(status);  // and would again (Trainer::diverged)
-  const bool loss = !lost.empty() && (!among_lost || peer) && !diverged;
+  const bool loss = !lost.empty() && IsLossOfPeer(status);
   return WithExitCode(
       absl::Status(status.code(),
                    told ? "" : absl::StrCat("rank ", rank, ": ", std::string(status.message()))),
-      loss ? ExitCodeOfLoss(options) : ExitCodeOf(status));
+      ExitCodeOf(status, loss ? ExitCodeOfLoss(options, rank, communicator.size()) : kExitFailed));
 }
 
 }  // namespace
@@ -67,11 +72,28 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
   const RankProcessOptions rank = {.program = "benchmark",
                                    .communicator = CommunicatorOptionsOf(options, err),
                                    .mpi = {.buffers = options.use_mpi_buffers != "False"},
-                                   .exit_code_of_loss = ExitCodeOfLoss(options)};
+                                   .when_lost = [&](const absl::Status& status) {
+                                     return WithExitCode(
+                                         status, ExitCodeOfLoss(options, place.rank, place.ranks));
+                                   }};
   return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
-    absl::Status status = Agree(&communicator, CompareFlags(communicator, options));
+    absl::Status status = Agree(&communicator, absl::OkStatus());  // TellOnce
+    if (status.ok()) status = Agree(&communicator, CompareFlags(communicator, options));
     if (status.ok()) status = RunBenchmark(options, &communicator, out, err);
     return InNameOfRank(communicator, options, status);
+  });
+}
+
+absl::Status TellOnce(const absl::Status& wrong, const LaunchPlace& place, std::ostream& out,
+                      std::ostream& err) {
+  if (!place.launched || place.ranks == 1) return wrong;
+  Options options;
+  options.comm_timeout = kSecondsForWords;
+  const RankProcessOptions rank = {.program = "benchmark",
+                                   .communicator = CommunicatorOptionsOf(options, err),
+                                   .when_lost = [&](const absl::Status&) { return wrong; }};
+  return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
+    return InNameOfRank(communicator, options, Agree(&communicator, wrong));
   });
 }
 

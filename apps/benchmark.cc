@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "apps/all_ranks.h"
 #include "apps/dry_run.h"
 #include "apps/exit_code.h"
@@ -43,8 +44,24 @@ void Warn(const std::vector<std::string>& warnings) {
   }
 }
 
+// Processes that do not know of each other would all train, into the same files.
+absl::Status CheckLauncher() {
+  const LaunchPlace place = FindUnconnectedPlace();
+  if (!place.launched) return absl::OkStatus();
+  if (place.rank > 0) return WithExitCode(absl::FailedPreconditionError(""), kExitUsage);
+  return UsageError(absl::StrCat(
+      "srun has started ", place.ranks,
+      " processes without MPI, each of which would train alone and write the same files; start "
+      "them with mpirun or srun --mpi=pmix (srun --mpi=list shows what there is), or one process "
+      "with srun --ntasks=1"));
+}
+
 absl::Status Train(const Options& options, const LaunchPlace& place) {
-  if (options.dry_run) return place.rank == 0 ? DryRun(options, std::cout) : absl::OkStatus();
+  if (options.dry_run) {
+    const int ranks = options.parallel == "sequential" ? 1 : place.ranks;
+    return place.rank == 0 ? DryRun(options, ranks, std::cout) : absl::OkStatus();
+  }
+  DTNN_RETURN_IF_ERROR(CheckLauncher());
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
   return RunOnAllRanks(options, place, std::cout, std::cerr);
 }
@@ -85,10 +102,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments,
     }
   }
   const absl::StatusOr<CommandLine> command_line = Understand(arguments);
-  if (!command_line.ok() && place.rank > 0) {  // rank 0 says why
-    return WithExitCode(absl::Status(command_line.status().code(), ""), kExitUsage);
-  }
-  DTNN_RETURN_IF_ERROR(command_line.status());
+  if (!command_line.ok()) return TellOnce(command_line.status(), place, std::cout, std::cerr);
   return Answer(*command_line, place);
 }
 

@@ -112,7 +112,10 @@ TEST_P(BenchmarkFaultsTest, TheOthersEndInTimeAndSaveTheRun) {
     const int code = RankExitCode(outcome, rank);
     // A rank that had nothing more to ask of the lost one may have ended well.
     if (phase == Phase::kEnd && code == kExitDone) continue;
-    EXPECT_EQ(code, kExitPeerLost) << "rank " << rank << ":\n" << outcome.text;
+    // At the start nothing was saved yet.
+    EXPECT_EQ(code, phase == Phase::kStart ? kExitFailed : kExitPeerLost)
+        << "rank " << rank << ":\n"
+        << outcome.text;
   }
   const std::string lost = "[^\n]*ranks? [0-9, ]*" + std::to_string(victim) + "[ ,:]";
   if (phase == Phase::kStart) {
@@ -129,6 +132,22 @@ TEST_P(BenchmarkFaultsTest, TheOthersEndInTimeAndSaveTheRun) {
   const Outcome resumed = MpiJob(kProgram, again, {.ranks = 1}).Wait();
   EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
   EXPECT_THAT(resumed.text, HasSubstr("**** Going on from"));
+}
+
+TEST(BenchmarkFaultsTest, WhereNothingCanBeSavedTryingAgainMakesNoSense) {
+  const std::string folder = NewFolder("no_disk");
+  MpiJob job(kProgram,
+             {"--parallel=data", "--model=simplemlp", "--dataset=synthetic", "--batch-size=1",
+              "--synthetic-train-samples=32", "--validation-split=0",
+              "--schedulers=", "--num-epochs=1000000", "--checkpoint-dir=" + folder,
+              "--checkpoint-freq=1000000", "--comm-timeout=" + std::to_string(kTimeout)},
+             {.ranks = 3, .recovery = true});
+  ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(job.SignalRank(0, SIGKILL));
+  const Outcome outcome = job.Wait();
+  for (const int rank : {1, 2}) EXPECT_EQ(RankExitCode(outcome, rank), kExitFailed) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("the last step cannot be saved: " + folder));
 }
 
 std::string CaseName(const ::testing::TestParamInfo<Case>& info) {

@@ -168,6 +168,55 @@ TEST(BenchmarkRanksTest, WrongUsageIsToldOnce) {
   }
 }
 
+TEST(BenchmarkRanksTest, AWrongFlagOfOneRankIsToldByThatRank) {
+  for (const int odd : {0, 2}) {
+    MpiJob job(kProgram, With(kSmallRun, {"--parallel=data"}),
+               {.ranks = 3, .odd_rank = odd, .odd_argument = "--learning-rat=1"});
+    const Outcome outcome = job.Wait();
+    EXPECT_THAT(outcome.text, HasSubstr("benchmark: rank " + std::to_string(odd) + ": "));
+    EXPECT_THAT(outcome.text, HasSubstr("--learning-rat"));
+    EXPECT_EQ(Count(outcome.text, "benchmark: "), 1) << outcome.text;
+    for (const int rank : {0, 1, 2}) EXPECT_EQ(RankExitCode(outcome, rank), kExitUsage);
+  }
+}
+
+TEST(BenchmarkRanksTest, ADryRunTellsWhatEachRankNeedsAndOnlyOnce) {
+  const auto dry_run = [](int ranks, const std::string& batch) {
+    return RunJob(ranks, {"--dry-run", "--model=simplemlp", "--dataset=mnist", "--parallel=data",
+                          batch, "--comm-bucket-mb=1", "--use-blocking-mpi=False"});
+  };
+  const Outcome four = dry_run(4, "--global-batch-size=64");
+  EXPECT_EQ(four.exit_code, 0) << four.text;
+  EXPECT_EQ(Count(four.text, "**** 4 ranks, 16 samples each and step, 64 of all\n"), 1)
+      << four.text;
+  EXPECT_THAT(four.text, HasSubstr("all-reduces beside the backward pass\n"));
+  const std::string memory = "**** Memory for training on batches of 16 samples";
+  EXPECT_EQ(Count(four.text, memory + ", of each rank:\n"), 1) << four.text;
+  const Outcome one = dry_run(1, "--batch-size=16");
+  // What one rank with as many samples needs, each of the four does.
+  const auto table = [](const Outcome& outcome) {
+    return outcome.text.substr(outcome.text.find('\n', outcome.text.find("**** Memory for")));
+  };
+  EXPECT_THAT(one.text, HasSubstr(memory + ":\n"));
+  EXPECT_THAT(table(four), HasSubstr(table(one).substr(0, table(one).find("rank 0 ended"))));
+}
+
+TEST(BenchmarkRanksTest, ACheckpointThatCannotBeWrittenIsAFailureOnAllRanks) {
+  const std::string folder = NewFolder("deleted");
+  testing::WatchedFolder watched(folder);
+  MpiJob job(kProgram,
+             With(kSmallRun, {"--parallel=data", "--num-epochs=1000000", "--batch-size=4",
+                              "--schedulers=", "--checkpoint-dir=" + folder}),
+             {.ranks = 3, .recovery = true});
+  watched.AwaitFile();
+  std::filesystem::remove_all(folder);
+  const Outcome outcome = job.Wait();
+  for (const int rank : {0, 1, 2}) {
+    EXPECT_EQ(RankExitCode(outcome, rank), kExitFailed) << outcome.text;
+  }
+  EXPECT_THAT(outcome.text, Not(HasSubstr("--resume goes on from"))) << outcome.text;
+}
+
 TEST(BenchmarkRanksTest, ARefusedResumeIsToldOnceAndChangesNothing) {
   const std::string folder = NewFolder("refused");
   const std::vector<std::string> run =

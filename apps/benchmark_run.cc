@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@
 #include "apps/ranks/rank_report.h"
 #include "apps/ranks/ranks.h"
 #include "apps/ranks/same_data.h"
+#include "apps/ranks/save_after_loss.h"
 #include "apps/run_memory.h"
 #include "apps/stop_on_signal.h"
 #include "apps/verbose.h"
@@ -84,7 +87,7 @@ class BenchmarkRun {
     // A signal ends all ranks in good order.
     if (status.ok() || absl::IsCancelled(status) || communicator_ == nullptr) return status;
     communicator_->Abort(status);  // where it was not the communicator that failed
-    return SaveAfterLoss(std::move(status));
+    return SaveWhatIsLeft(std::move(status));
   }
 
  private:
@@ -339,26 +342,32 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  // A rank is gone and this one is not: what all have computed so far must not be lost. The lowest
-  // rank left saves it, and the others stay until it has, since launchers end all processes soon
-  // after the first. What every rank writes for itself it saves itself.
-  absl::Status SaveAfterLoss(absl::Status status) {
+  // A rank is gone and this one is not: what all have computed so far must not be lost. One saves
+  // it, and the others stay until it has, since launchers end all processes soon after the first.
+  // What every rank writes for itself it saves itself. Trying again makes sense where a peer was
+  // lost, not where one gave up, nor where the disk takes nothing.
+  absl::Status SaveWhatIsLeft(absl::Status status) {
     const std::vector<int> lost = communicator_->lost();
-    if (!checkpointer_ || trainer_->diverged() || std::ranges::count(lost, rank_) > 0) {
-      return status;
-    }
-    const int writer = OwnCheckpoints(options_) ? rank_ : LowestRankLeft(*communicator_);
-    if (rank_ != writer) {
-      communicator_->AwaitDeparture(writer);
-      return status;
-    }
+    if (trainer_->diverged()) return WithExitCode(std::move(status), kExitFailed);
+    if (!checkpointer_ || std::ranges::count(lost, rank_) > 0) return status;
+    std::string text(status.message());
+    const auto save = [&] { return SaveAlone(text); };
+    const bool saved = OwnCheckpoints(options_) ? save() : SaveAfterLoss(*communicator_, save);
+    return WithExitCode(absl::Status(status.code(), text),
+                        saved && IsLossOfPeer(status) ? kExitPeerLost : ExitCodeOf(status));
+  }
+
+  // Whether there is something to go on from, and a disk that takes more; `text` says so.
+  bool SaveAlone(std::string& text) {
     tells_of_checkpoints_ = true;  // rank 0 may be the one that is gone
     const absl::Status saved = checkpointer_->SaveAlone();
-    std::string text(status.message());
     if (!saved.ok()) absl::StrAppend(&text, "; the last step cannot be saved: ", saved.message());
     const std::string& newest = checkpointer_->newest();
-    if (!newest.empty()) absl::StrAppend(&text, "; --resume goes on from ", newest);
-    return absl::Status(status.code(), text);
+    std::error_code error;
+    const bool there = !newest.empty() && std::filesystem::exists(newest, error);
+    if (there) absl::StrAppend(&text, "; --resume goes on from ", newest);
+    // A step that was not done as a whole is no fault of the disk.
+    return there && (saved.ok() || absl::IsFailedPrecondition(saved));
   }
 
   absl::Status Evaluate() {

@@ -166,4 +166,18 @@ TEST(BenchmarkTest, AGpuThatIsNotThereIsWrongUsage) {
   EXPECT_EQ(outcome.text.rfind("benchmark: --enable-gpu: ", 0), 0u) << outcome.text;
 }
 
+TEST(BenchmarkTest, ProcessesOfSrunThatCannotFindEachOtherAreRefused) {
+  const auto launch = [](const std::string& rank) {
+    return dtnn::testing::Launch("env SLURM_PROCID=" + rank + " SLURM_NTASKS=2 apps/benchmark",
+                                 "--model=simplemlp --dataset=synthetic --num-epochs=1");
+  };
+  const Outcome first = launch("0"), second = launch("1");
+  EXPECT_EQ(first.exit_code, 2) << first.text;
+  EXPECT_TRUE(first.text.starts_with("benchmark: srun has started 2 processes without MPI"))
+      << first.text;
+  EXPECT_EQ(Lines(first.text), 1) << first.text;
+  EXPECT_EQ(second.exit_code, 2);
+  EXPECT_EQ(second.text, "") << "the first says it for all";
+}
+
 }  // namespace

@@ -2,12 +2,15 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_format.h"
 #include "apps/make_dataset.h"
+#include "apps/make_trainer_options.h"
 #include "apps/make_training.h"
 #include "apps/memory_table.h"
 #include "apps/run_memory.h"
+#include "comm/gradient_reducer.h"
 #include "kernels/context.h"
 #include "models/table.h"
 #include "models/zoo/zoo.h"
@@ -15,14 +18,37 @@
 #include "tensor/status_macros.h"
 
 namespace dtnn {
+namespace {
 
-absl::Status DryRun(const Options& options, std::ostream& out) {
+// What several ranks share and exchange.
+std::string DescribeRanks(const Options& options, int ranks, int64_t batch, const Graph& graph) {
+  std::string text =
+      absl::StrFormat("**** %s, %s each and step, %d of all\n", Counted(ranks, "rank"),
+                      Counted(batch, "sample"), batch * ranks);
+  const int64_t elements = graph.num_trainable_parameters();
+  if (options.evaluate_only || options.model_sync_freq < 0 || elements == 0) return text;
+  const DType dtype = ElementTypeOf(options);
+  const GradientReducerOptions reducer = ReducerOptionsOf(options);
+  const size_t buckets = GradientReducer::Cut(dtype, elements, reducer.bucket_bytes).size();
+  const std::string often = options.model_sync_freq > 1
+                                ? absl::StrFormat("every %d steps", options.model_sync_freq)
+                                : "every step";
+  absl::StrAppendFormat(&text, "**** Gradients, %s: %s per rank, in %s %s the backward pass\n",
+                        often, FormatBytes(double(elements) * double(SizeOf(dtype))),
+                        Counted(int64_t(buckets), "all-reduce"),
+                        reducer.blocking ? "after" : "beside");
+  return text;
+}
+
+}  // namespace
+
+absl::Status DryRun(const Options& options, int ranks, std::ostream& out) {
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
                         DeviceContext::Create(Device::Cpu()));
   DTNN_ASSIGN_OR_RETURN(const Figures figures, MakeFigures(options));
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
-  DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options));
+  DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));
   ModelOptions model{.format = FormatOf(options),
                      .final_activation = figures.loss->final_activation()};
   if (const std::optional<DatasetSize> size = KnownSize(options)) {
@@ -43,8 +69,10 @@ absl::Status DryRun(const Options& options, std::ostream& out) {
         << " say how large samples are; these are the network's own\n";
   }
   out << absl::StrFormat("**** One sample: %d multiply-adds forward\n", graph.multiply_adds());
-  out << absl::StrFormat("**** Memory for %s batches of %s:\n", trains ? "training on" : "testing",
-                         Counted(batch, "sample"));
+  if (ranks > 1) out << DescribeRanks(options, ranks, batch, graph);
+  out << absl::StrFormat("**** Memory for %s batches of %s%s:\n",
+                         trains ? "training on" : "testing", Counted(batch, "sample"),
+                         ranks > 1 ? ", of each rank" : "");
   out << FormatMemory(graph, dtype, trains ? *memory.training : *memory.testing,
                       trains ? optimizer.get() : nullptr);
   if (trains && tests) {

@@ -13,8 +13,9 @@ namespace dtnn {
 // Prints the table of layers, the multiply-adds of a sample, and the memory of each part:
 // parameters, gradients, optimizer, activations, workspace; below it what validation and tests take
 // besides. The network takes its samples from what
-// is known of the data set without its files, otherwise it is as wide as its name says.
-absl::Status DryRun(const Options& options, std::ostream& out);
+// is known of the data set without its files, otherwise it is as wide as its name says. Of several
+// ranks it is what each of them needs, and what they exchange.
+absl::Status DryRun(const Options& options, int ranks, std::ostream& out);
 
 }  // namespace dtnn
 

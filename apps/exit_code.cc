@@ -41,10 +41,10 @@ absl::Status UsageError(std::string_view message) {
                       kExitUsage);
 }
 
-int ExitCodeOf(const absl::Status& status) {
+int ExitCodeOf(const absl::Status& status, int otherwise) {
   if (status.ok()) return kExitDone;
   const auto payload = status.GetPayload(kExitCodeUrl);
-  int exit_code = kExitFailed;
+  int exit_code = otherwise;
   if (payload && !absl::SimpleAtoi(std::string(*payload), &exit_code)) return kExitFailed;
   return exit_code;
 }

@@ -18,8 +18,9 @@ namespace dtnn {
 
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;      // wrong flags: nothing was done
-inline constexpr int kExitPeerLost = 75;  // a rank is gone: --resume goes on without it
+inline constexpr int kExitUsage = 2;  // wrong flags: nothing was done
+// A rank is gone, and a checkpoint is on the disk: --resume goes on without it.
+inline constexpr int kExitPeerLost = 75;
 
 // The convention of shells for a process that signal `number` ended.
 constexpr int ExitCodeOfSignal(int number) { return 128 + number; }
@@ -30,8 +31,8 @@ absl::Status WithExitCode(absl::Status status, int exit_code);
 // InvalidArgument that ends the program with kExitUsage.
 absl::Status UsageError(std::string_view message);
 
-// The code that `status` carries; kExitFailed for other errors; kExitDone when OK.
-int ExitCodeOf(const absl::Status& status);
+// The code that `status` carries; `otherwise` for errors that carry none; kExitDone when OK.
+int ExitCodeOf(const absl::Status& status, int otherwise = kExitFailed);
 
 // `text` fit for the middle of a one-line message: control characters and broken UTF-8 become
 // escapes, and what is longer than `limit` bytes is cut and ends in "...".

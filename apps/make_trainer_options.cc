@@ -8,11 +8,6 @@
 namespace dtnn {
 namespace {
 
-GradientReducerOptions ReducerOptionsOf(const Options& options) {
-  return {.bucket_bytes = int64_t(options.comm_bucket_mb * (1 << 20)),
-          .blocking = options.use_blocking_mpi};
-}
-
 ModelSyncOptions ModelSyncOf(const Options& options) {
   const std::string& alg = options.model_sync_alg;
   return {.frequency = options.model_sync_freq,
@@ -25,6 +20,11 @@ ModelSyncOptions ModelSyncOf(const Options& options) {
 }
 
 }  // namespace
+
+GradientReducerOptions ReducerOptionsOf(const Options& options) {
+  return {.bucket_bytes = int64_t(options.comm_bucket_mb * (1 << 20)),
+          .blocking = options.use_blocking_mpi};
+}
 
 Fusions MakeFusions(const Options& options) {
   return {.conv_bn = options.enable_fused_conv_bn,

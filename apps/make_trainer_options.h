@@ -7,6 +7,7 @@
 
 #include "apps/flags/options.h"
 #include "comm/communicator.h"
+#include "comm/gradient_reducer.h"
 #include "models/averages.h"
 #include "models/fusion.h"
 #include "models/trainer.h"
@@ -15,6 +16,8 @@
 namespace dtnn {
 
 Fusions MakeFusions(const Options& options);
+
+GradientReducerOptions ReducerOptionsOf(const Options& options);
 
 // `communicator`: null for one rank.
 TrainerOptions MakeTrainerOptions(const Options& options, const Figures& figures,

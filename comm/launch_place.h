@@ -21,6 +21,11 @@ struct LaunchPlace {
 // count as unset. `get` answers like getenv(), which is the default.
 LaunchPlace FindLaunchPlace(const std::function<const char*(const char*)>& get = nullptr);
 
+// Where Slurm's srun has started several processes and given them no way to find each other (no
+// PMI, no PMIx), so that each would be alone: this one's place among them. Otherwise like a program
+// of its own. A batch script's own process is none of them.
+LaunchPlace FindUnconnectedPlace(const std::function<const char*(const char*)>& get = nullptr);
+
 }  // namespace dtnn
 
 #endif  // DTNN_COMM_LAUNCH_PLACE_H_

@@ -28,6 +28,37 @@ TEST(LaunchPlaceTest, KnowsTheLaunchers) {
   EXPECT_EQ(Find({{"PMIX_RANK", "2"}, {"SLURM_NTASKS", "12"}}), third);
 }
 
+TEST(LaunchPlaceTest, KnowsWhatSrunStartedWithoutMpi) {
+  const auto find = [](const std::map<std::string, std::string>& environment) {
+    return FindUnconnectedPlace([&](const char* name) {
+      const auto at = environment.find(name);
+      return at == environment.end() ? nullptr : at->second.c_str();
+    });
+  };
+  const LaunchPlace second = {.launched = true, .rank = 1, .ranks = 4};
+  EXPECT_EQ(find({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}), second);
+  std::map<std::string, std::string> srun = {{"SLURM_JOB_ID", "77"},
+                                             {"SLURM_STEP_ID", "0"},
+                                             {"SLURM_PROCID", "1"},
+                                             {"SLURM_NTASKS", "8"},
+                                             {"SLURM_STEP_NUM_TASKS", "4"}};
+  EXPECT_EQ(find(srun), second);
+  EXPECT_FALSE(Find(srun).launched);
+  srun["SLURM_PROCID"] = "0";
+  EXPECT_TRUE(find(srun).launched);
+  for (const char* joined : {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"}) {
+    std::map<std::string, std::string> with_mpi = srun;
+    with_mpi.insert({{joined, "0"}, {"PMI_SIZE", "4"}, {"OMPI_COMM_WORLD_SIZE", "4"}});
+    EXPECT_FALSE(find(with_mpi).launched) << joined;
+  }
+  srun["SLURM_STEP_NUM_TASKS"] = "1";
+  EXPECT_FALSE(find(srun).launched) << "one task of a larger allocation";
+  EXPECT_FALSE(
+      find({{"SLURM_JOB_ID", "77"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}).launched)
+      << "a batch script";
+  EXPECT_FALSE(find({}).launched);
+}
+
 TEST(LaunchPlaceTest, NumbersThatMakeNoSenseCountAsUnset) {
   for (const auto& [rank, ranks] : {std::pair("2", "2"), std::pair("-1", "2"), std::pair("x", "2"),
                                     std::pair("0", ""), std::pair("99999999999", "2")}) {

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensor/array_file.h"
 #include "tensor/atomic_file.h"
 #include "tensor/status_macros.h"
 
@@ -115,6 +116,13 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume) 
     if (IsLeftover(name)) fs::remove(fs::path(folder_) / name, ignored);
   }));
   return warnings;
+}
+
+bool CheckpointFolder::HoldsAny() const {
+  const absl::StatusOr<std::vector<File>> files = List();
+  return files.ok() && std::ranges::any_of(*files, [](const File& file) {
+           return ArrayFileReader::Open(file.path).ok();
+         });
 }
 
 absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& graph,

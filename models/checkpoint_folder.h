@@ -37,6 +37,10 @@ class CheckpointFolder {
   // where another run's checkpoints are. Returns a line where the file system has no locks.
   absl::StatusOr<std::vector<std::string>> Prepare(bool resume);
 
+  // Whether there is a checkpoint that opens: what can be said of any run's folder, for a process's
+  // last word.
+  bool HoldsAny() const;
+
   struct Saved {
     std::string path;
     std::vector<std::string> warnings;  // older checkpoints that could not be deleted

@@ -159,6 +159,18 @@ TEST_F(CheckpointFolderTest, OtherFilesAreLeftAlone) {
   EXPECT_EQ(NewestSteps(folder), 3);
 }
 
+TEST_F(CheckpointFolderTest, WhetherThereIsAnythingToGoOnFromIsKnown) {
+  CheckpointFolder folder(path_.native());
+  EXPECT_FALSE(folder.HoldsAny()) << "there is no folder";
+  ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());
+  EXPECT_FALSE(folder.HoldsAny());
+  const absl::StatusOr<CheckpointFolder::Saved> saved = Save(folder, 3);
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  EXPECT_TRUE(folder.HoldsAny());
+  fs::resize_file(saved->path, 100);
+  EXPECT_FALSE(folder.HoldsAny());
+}
+
 TEST_F(CheckpointFolderTest, AFolderWithoutCheckpointsSaysWhatWasLookedFor) {
   CheckpointFolder folder(path_.string());
   EXPECT_THAT(std::string(Newest(folder).status().message()),

@@ -24,6 +24,10 @@ absl::Status Agree(Communicator* communicator, const absl::Status& mine) {
   return absl::OkStatus();
 }
 
+bool IsLossOfPeer(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
 int LowestRankLeft(const Communicator& communicator) {
   const std::vector<int> lost = communicator.lost();
   int rank = 0;

@@ -13,7 +13,10 @@ namespace dtnn {
 // the same exit code. `communicator` may be null.
 absl::Status Agree(Communicator* communicator, const absl::Status& mine);
 
-// Of a group that broke: who speaks and saves for all that are left. size() where nobody is.
+// Whether an error says that ranks were lost, and not that one gave up for a reason of its own.
+bool IsLossOfPeer(const absl::Status& status);
+
+// Of a group that broke: who speaks for all that are left. size() where nobody is.
 int LowestRankLeft(const Communicator& communicator);
 
 }  // namespace dtnn

@@ -50,11 +50,13 @@ MpiJob::MpiJob(const std::string& program, const std::vector<std::string>& argum
   // The shell outlives the program and tells how it ended.
   const std::string enter =
       options.folders.empty() ? "" : "cd '" + options.folders + "'/$OMPI_COMM_WORLD_RANK; ";
-  words.insert(
-      words.end(),
-      {"/bin/sh", "-c",
-       enter + R"(trap : TERM; "$0" "$@"; echo "rank $OMPI_COMM_WORLD_RANK ended with $?" >&2)",
-       program_});
+  words.insert(words.end(), {"/bin/sh", "-c", enter + R"(trap : TERM
+                odd_rank=$1 odd_argument=$2
+                shift 2
+                [ "$OMPI_COMM_WORLD_RANK" != "$odd_rank" ] || set -- "$@" "$odd_argument"
+                "$0" "$@"
+                echo "rank $OMPI_COMM_WORLD_RANK ended with $?" >&2)",
+                             program_, std::to_string(options.odd_rank), options.odd_argument});
   words.insert(words.end(), arguments.begin(), arguments.end());
   mpirun_.emplace("/bin/sh", words);
 }

@@ -19,6 +19,9 @@ struct MpiJobOptions {
   std::string folders = {};  // rank r stands in folder r of this one; empty: all where the test is
   // Ranks live on when one has died; otherwise mpirun ends them.
   bool recovery = false;
+  // One more argument of one rank.
+  int odd_rank = -1;
+  std::string odd_argument = {};
 };
 
 // Where tests run, in a container as root or not, more ranks than cores; with the settings of
