@@ -1,15 +1,59 @@
 #include "comm/cost_model_measure.h"
 
+#include <chrono>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "comm/local.h"
 #include "gtest/gtest.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
+
+// The first of two ranks, which notes how long its messages are under way, there and back.
+class SlowLink : public Communicator {
+ public:
+  SlowLink() : Communicator(/*rank=*/0, /*size=*/2, {}) {}
+  void Abort(const absl::Status&) override {}
+  std::vector<int> lost() const override { return {}; }
+  void AwaitDeparture(int, Timeout) override {}
+
+  // By the size of the message.
+  std::map<int64_t, std::vector<double>> seconds;
+
+ protected:
+  std::unique_ptr<Work> Start(const Collective& call) override {
+    using Clock = std::chrono::steady_clock;
+    if (call.kind == CollectiveKind::kSend) sent_ = Clock::now();
+    if (call.kind == CollectiveKind::kReceive) {
+      std::chrono::duration<double> passed(0);
+      while (passed < std::chrono::milliseconds(1)) passed = Clock::now() - sent_;
+      seconds[call.output.num_elements()].push_back(passed.count());
+    }
+    return std::make_unique<Done>();
+  }
+
+ private:
+  struct Done : Work {
+    absl::Status Wait() override { return absl::OkStatus(); }
+  };
+  std::chrono::steady_clock::time_point sent_;
+};
+
+TEST(MeasureTest, AMessageTakesHalfOfThereAndBack) {
+  SlowLink slow;
+  const absl::StatusOr<LinkCost> link = MeasureLink(slow, 0, 1);
+  ASSERT_TRUE(link.ok()) << link.status();
+  ASSERT_GT(slow.seconds.size(), 1u);
+  const double shortest = Median(slow.seconds.begin()->second);
+  EXPECT_GE(link->latency, shortest / 2);
+  EXPECT_LT(link->latency, shortest * 3 / 4);
+}
 
 TEST(MeasureTest, AllRanksGetOneAnswer) {
   std::mutex mutex;
