@@ -1,5 +1,6 @@
 #include "models/checkpoint_folder.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,9 +146,13 @@ TEST_F(CheckpointFolderTest, GivenUpAreTheNewerOnly) {
 
 TEST_F(CheckpointFolderTest, OtherFilesAreLeftAlone) {
   fs::create_directories(path_ / "checkpoint-5.npz");  // a folder
-  const std::set<std::string> others = {
-      "notes.txt",        "checkpoint-.npz",   "checkpoint-1.npz.bak",
-      "checkpoint-x.npz", "checkpoint--1.npz", "checkpoint-99999999999999999999.npz"};
+  const std::set<std::string> others = {".checkpoint-7.npz",
+                                        "notes.txt",
+                                        "checkpoint-.npz",
+                                        "checkpoint-1.npz.bak",
+                                        "checkpoint-x.npz",
+                                        "checkpoint--1.npz",
+                                        "checkpoint-99999999999999999999.npz"};
   for (const std::string& name : others) std::ofstream(path_ / name) << "x";
   CheckpointFolder folder(path_.string(), 1);
   ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());
@@ -209,6 +214,29 @@ TEST_F(CheckpointFolderTest, AnotherRunsCheckpointIsNotPassedOver) {
   ASSERT_TRUE(Save(folder, 1).ok());
   EXPECT_EQ(folder.Newest(graph_, *Store(0), *device_, "adam").status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// A file is not damaged because there is no memory for it.
+TEST_F(CheckpointFolderTest, WithoutMemoryNoOlderCheckpointIsTried) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take more addresses than the limit of this test";
+#endif
+  GraphBuilder b("large", TensorFormat::kNHWC);  // 40 MB, which come from the system one by one
+  b.Input({1, 1, 3200}).Flatten().Fc(3200).Softmax();
+  const Graph large = *b.Build();
+  const auto store = *ParameterStore::Create(large, *device_, DType::kFloat32, 1);
+  CheckpointFolder folder(path_.string());
+  ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());
+  ASSERT_TRUE(folder.Save(large, *store, *device_, {.optimizer = "none"}).ok());
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit limit = {rlim_t(pages * getpagesize() + (10 << 20)), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  const absl::Status status = folder.Newest(large, *store, *device_, "none").status();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
 }
 
 TEST_F(CheckpointFolderTest, ANewRunDoesNotWriteBesideAnOlderOne) {

@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -134,6 +136,16 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
     kBreakages[i](info);
     EXPECT_THAT(std::string(StatusOf(info).message()), HasSubstr("that no run can have")) << i;
   }
+}
+
+// Runs that must end in the same bits are compared by their files.
+TEST(CheckpointInfoTest, TheSameStateGivesTheSameBytes) {
+  CheckpointInfo info = Some();
+  for (int i = 0; i < 30; ++i)
+    info.training.schedulers["scheduler" + std::to_string(i)] = {1.0 * i};
+  const std::string once = *EncodeCheckpointInfo(info);
+  std::vector<CheckpointInfo> copies(16, info);  // elsewhere in memory, which orders maps of protos
+  for (const CheckpointInfo& copy : copies) EXPECT_TRUE(*EncodeCheckpointInfo(copy) == once);
 }
 
 }  // namespace

@@ -350,6 +350,30 @@ TEST(CheckpointerTest, TheRateFollowsTheOneThatARunBeginsWith) {
   EXPECT_TRUE(again.said.empty());
 }
 
+// What is newest after every epoch.
+class Newest : public Callback {
+ public:
+  explicit Newest(const Checkpointer& checkpointer) : checkpointer_(checkpointer) {}
+  absl::Status OnEpochEnd(const Pass& /*training*/, const Pass* /*validation*/) override {
+    names.push_back(std::filesystem::path(checkpointer_.newest()).filename());
+    return absl::OkStatus();
+  }
+  std::vector<std::string> names;
+
+ private:
+  const Checkpointer& checkpointer_;
+};
+
+TEST(CheckpointerTest, TheEndOfAnEpochIsNoStepWithinIt) {
+  Process run(Folder("ends"), /*every_steps=*/6);  // the last of every epoch
+  ASSERT_TRUE(run.checkpointer->Begin().ok());
+  ASSERT_EQ(run.training->steps(), 6);
+  Newest newest(*run.checkpointer);
+  Callback* const callbacks[] = {run.schedule.get(), run.checkpointer.get(), &newest};
+  ASSERT_TRUE(run.trainer->Train(*run.training, run.validation.get(), 3, callbacks).ok());
+  EXPECT_EQ(newest.names, (std::vector<std::string>{"", "checkpoint-12.npz", "checkpoint-18.npz"}));
+}
+
 TEST(CheckpointerTest, WithoutACheckpointARunBeginsAnew) {
   Process process(Folder("empty"), 5);
   const absl::StatusOr<std::string> path = process.Resume();

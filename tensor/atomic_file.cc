@@ -188,7 +188,7 @@ absl::Status AtomicFile::Commit() {
   }
   temporary_.clear();
   // Some file systems cannot sync a folder and say EINVAL.
-  if (Fault("fsync folder") || (fsync(folder_) != 0 && errno != EINVAL)) {
+  if ((Fault("fsync folder") || fsync(folder_) != 0) && errno != EINVAL) {
     return Fail("the new file is in place, but writing its folder to the disk", errno);
   }
   status_ = absl::FailedPreconditionError(absl::StrCat(path_, ": is committed already"));

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -93,6 +94,16 @@ TEST_F(FolderLockTest, HoldsWithinAProcessTooAndEndsWithTheObject) {
   moved.reset();
   EXPECT_TRUE(Take().ok());
   EXPECT_EQ(fs::file_size(folder_ / ".lock"), 0u) << "the name of nobody stays";
+}
+
+TEST_F(FolderLockTest, AProgramStartedMeanwhileDoesNotHoldIt) {
+  std::optional<absl::StatusOr<FolderLock>> lock = Take();
+  ASSERT_TRUE((*lock).ok()) << (*lock).status();
+  std::FILE* const other = popen("cat >/dev/null", "w");
+  ASSERT_NE(other, nullptr);
+  lock.reset();
+  EXPECT_TRUE(Take().ok());
+  pclose(other);
 }
 
 TEST_F(FolderLockTest, AFileSystemWithoutLocksIsToldFromAFolderInUse) {
