@@ -29,7 +29,7 @@ class PerformanceCounterTest : public ::testing::Test {
 };
 
 TEST_F(PerformanceCounterTest, TellsTimeThroughputEstimateAndMemory) {
-  RunPass(Pass::Kind::kTraining, {4, 1, 1});     // the last two: 3 s in all
+  RunPass(Pass::Kind::kTraining, {4, 2, 1});     // the last two: 4.5 s in all
   RunPass(Pass::Kind::kValidation, {100, 100});  // no part of it
   RunPass(Pass::Kind::kTraining, {2, 2, 1, 1});  // the last two: 4 s in all
   RunPass(Pass::Kind::kTest, {2.5, 0.5});
@@ -37,11 +37,11 @@ TEST_F(PerformanceCounterTest, TellsTimeThroughputEstimateAndMemory) {
             "+-------------------------------------+\n"
             "| Performance counter training report |\n"
             "+-------------------------------------+\n"
-            "Training time (from model): 12.0000 s\n"
-            "Training time per epoch (from model): 6.0000 s\n"
-            "Training throughput (from model): 5.8333 samples/s\n"
-            "Training time (estimated from the last half of each epoch): 7.0000 s\n"
-            "Training throughput (estimated from the last half of each epoch): 10.0000 samples/s\n"
+            "Training time (from model): 13.0000 s\n"
+            "Training time per epoch (from model): 6.5000 s\n"
+            "Training throughput (from model): 5.3846 samples/s\n"
+            "Training time (estimated from the last half of each epoch): 8.5000 s\n"
+            "Training throughput (estimated from the last half of each epoch): 8.2353 samples/s\n"
             "Training maximum memory: 68.00 MiB\n"
             "Training mean memory: 60.29 MiB\n"
             "+------------------------------------+\n"

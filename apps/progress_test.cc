@@ -130,6 +130,11 @@ TEST(ProgressTest, NothingDoneHasNoRate) {
             "T: 100%|██████████| 0/0 [00:00<?, ? samples/s]");
 }
 
+TEST(ProgressTest, NothingIsLeftOnlyAtTheEnd) {
+  EXPECT_NE(Line({"T", 999, 1000, 2, ""}, {}).find("[00:02<00:01, "), std::string::npos);
+  EXPECT_NE(Line({"T", 1000, 1000, 2, ""}, {}).find("[00:02<00:00, "), std::string::npos);
+}
+
 TEST(ProgressTest, DurationsGrowHours) {
   EXPECT_EQ(FormatDuration(0), "00:00");
   EXPECT_EQ(FormatDuration(59.9), "00:59");

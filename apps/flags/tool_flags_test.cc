@@ -91,7 +91,8 @@ TEST(ToolFlagsTest, MistakesAreUsageErrors) {
   EXPECT_EQ(error({"--fast=perhaps"}),
             "--fast=perhaps: must be true, 1, yes, y, t, on or false, 0, no, n, f, off");
   EXPECT_EQ(error({"--the-path"}), "--the-path: needs a value: the name of a file or folder");
-  EXPECT_EQ(error({"--the-path", "--fast"}), "--the-path: needs a value: the name of a file or folder");
+  EXPECT_EQ(error({"--the-path", "--fast"}),
+            "--the-path: needs a value: the name of a file or folder");
   EXPECT_EQ(error({"--weights-format=NWHC"}).substr(0, 50),
             "--weights-format=NWHC: unknown word \"NWHC\"; must b");
   EXPECT_EQ(error({"--help=ratio"}), "--help=ratio: has no topics; write --help");

@@ -77,6 +77,8 @@ TEST(ValidateTest, SettingsWithoutEffectAreWarnedOf) {
 
 TEST(ValidateTest, SchedulersWatchTheLossUnlessToldOtherwise) {
   EXPECT_EQ(Parse({})->options.early_stopping_metric, "val_categorical_cross_entropy");
+  EXPECT_EQ(Parse({"--test-as-validation", "--validation-split=0"})->options.early_stopping_metric,
+            "val_categorical_cross_entropy");
   const Options regression = Parse({"--loss-func=mse", "--validation-split=0"})->options;
   EXPECT_EQ(regression.early_stopping_metric, "mse");
   EXPECT_EQ(regression.reduce_lr_on_plateau_metric, "mse");
