@@ -197,7 +197,7 @@ TEST(ArchiveReaderTest, WhatIsNoArchiveIsRefused) {
   EXPECT_FALSE(Parse({}).ok());
   EXPECT_EQ(ArchiveReader::Open("/nonexistent/x.tar").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(ArchiveReader::Open(testing::NewFolder("archive")).status().code(),
-            absl::StatusCode::kInvalidArgument);
+            absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

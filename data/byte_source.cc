@@ -1,19 +1,16 @@
 #include "data/byte_source.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tensor/input_file.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -39,25 +36,19 @@ class Memory : public ByteSource {
 
 class File : public ByteSource {
  public:
-  File(int descriptor, uint64_t size) : descriptor_(descriptor), left_(size) {}
-  ~File() override { close(descriptor_); }
+  explicit File(InputFile file) : file_(std::move(file)), left_(uint64_t(file_.size())) {}
 
   absl::StatusOr<size_t> Read(std::span<uint8_t> to) override {
-    size_t done = 0;
-    while (done < to.size()) {
-      const ssize_t count = read(descriptor_, to.data() + done, to.size() - done);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return absl::ErrnoToStatus(errno, "reading failed");
-      if (count == 0) break;
-      done += size_t(count);
-    }
-    left_ -= std::min(left_, uint64_t{done});
-    return done;
+    DTNN_ASSIGN_OR_RETURN(const size_t count, file_.ReadUpTo(at_, std::as_writable_bytes(to)));
+    at_ += int64_t(count);
+    left_ -= std::min(left_, uint64_t{count});
+    return count;
   }
   uint64_t bound() const override { return left_; }
 
  private:
-  const int descriptor_;
+  const InputFile file_;
+  int64_t at_ = 0;
   uint64_t left_;
 };
 
@@ -175,15 +166,8 @@ std::unique_ptr<ByteSource> MemorySource(std::span<const uint8_t> bytes) {
 }
 
 absl::StatusOr<std::unique_ptr<ByteSource>> FileSource(const std::string& path) {
-  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be opened"));
-  struct stat status = {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(descriptor);
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a file"));
-  }
-  return std::make_unique<File>(descriptor, uint64_t(status.st_size));
+  DTNN_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  return std::make_unique<File>(std::move(file));
 }
 
 bool IsGzip(std::span<const uint8_t> bytes) {

@@ -22,7 +22,7 @@ class ByteSource {
   virtual ~ByteSource() = default;
 
   // Fills `to` from its start and returns the bytes written: fewer than asked only at the end of
-  // the data. Errors do not name the source: callers do.
+  // the data. Errors in the data do not name the source: callers do.
   virtual absl::StatusOr<size_t> Read(std::span<uint8_t> to) = 0;
   // No more than this many bytes are still to come; exact() says whether that is also their number.
   virtual uint64_t bound() const = 0;
@@ -35,7 +35,7 @@ class ByteSource {
 // The bytes must outlive the source.
 std::unique_ptr<ByteSource> MemorySource(std::span<const uint8_t> bytes);
 
-// A regular file. NotFound, PermissionDenied, ... with the path in the message.
+// A regular file; errors as of input_file.h.
 absl::StatusOr<std::unique_ptr<ByteSource>> FileSource(const std::string& path);
 
 // Whether the bytes begin with the magic number of gzip.

@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "data/csv.h"
 #include "data/file_list.h"
+#include "data/folder_listing.h"
 #include "data/image_dataset.h"
 #include "data/read_bytes.h"
 #include "data/tar_index.h"
@@ -62,10 +62,13 @@ absl::StatusOr<uint16_t> ParseFindings(std::string_view labels, const CsvReader&
 }
 
 absl::StatusOr<Findings> ReadTable(const fs::path& folder) {
-  std::error_code error;
   fs::path path = folder / "Data_Entry_2017.csv";
-  if (!fs::exists(path, error)) path = folder / "Data_Entry_2017_v2020.csv";
-  if (!fs::exists(path, error)) {
+  DTNN_ASSIGN_OR_RETURN(PathKind kind, LookAt(path.string()));
+  if (kind == PathKind::kNothing) {
+    path = folder / "Data_Entry_2017_v2020.csv";
+    DTNN_ASSIGN_OR_RETURN(kind, LookAt(path.string()));
+  }
+  if (kind == PathKind::kNothing) {
     return absl::NotFoundError(absl::StrCat(folder.string(),
                                             ": the folder holds neither Data_Entry_2017.csv nor "
                                             "Data_Entry_2017_v2020.csv. ",
@@ -101,18 +104,16 @@ struct Images {
   void Add(std::string_view name) { by_name.emplace(name, files.size() - 1); }
 
   absl::Status AddFolder(const fs::path& folder) {
-    std::error_code error;
-    if (!fs::is_directory(folder, error)) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(folder.string()));
+    if (kind != PathKind::kFolder) return absl::OkStatus();
     const int32_t container = files.AddContainer(folder.string());
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-      const std::string name = at->path().filename().string();
+    DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesIn(folder.string()));
+    for (const std::string& name : names) {
       if (!name.ends_with(".png")) continue;
       files.Add(container, name);
       Add(name);
     }
-    if (!error) return absl::OkStatus();
-    return absl::PermissionDeniedError(
-        absl::StrCat(folder.string(), ": cannot be listed: ", error.message()));
+    return absl::OkStatus();
   }
 
   absl::Status AddArchive(const std::string& path) {
@@ -132,13 +133,13 @@ absl::StatusOr<Images> FindImages(const fs::path& folder, std::string& packed) {
   Images images;
   DTNN_RETURN_IF_ERROR(images.AddFolder(folder / "images"));
   DTNN_RETURN_IF_ERROR(images.AddFolder(folder));
-  std::vector<fs::path> more;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename().string().starts_with("images_")) more.push_back(at->path());
-  }
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> more, FoldersIn(folder.string()));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> archives, FilesIn(folder.string()));
+  more.insert(more.end(), archives.begin(), archives.end());
+  std::erase_if(more, [](const std::string& name) { return !name.starts_with("images_"); });
   std::sort(more.begin(), more.end());
-  for (const fs::path& path : more) {
+  for (const std::string& name : more) {
+    const fs::path path = folder / name;
     DTNN_RETURN_IF_ERROR(images.AddFolder(path));
     DTNN_RETURN_IF_ERROR(images.AddFolder(path / "images"));
     if (path.extension() == ".tar") DTNN_RETURN_IF_ERROR(images.AddArchive(path.string()));

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "data/preprocessing.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 
@@ -60,6 +61,10 @@ class Dataset {
   // Samples of a part.
   virtual int64_t size(Part part) const = 0;
   virtual SampleGroups groups(Part) const { return {}; }
+  // How Read makes values of images, for files of weights; what loaders do comes after it.
+  virtual Preprocessing preprocessing() const { return {}; }
+  // What a user should know of the files, a line each: such as those that were skipped.
+  virtual std::vector<std::string> warnings() const { return {}; }
   // Whether Read takes long, as decoding images does, so that several threads should read ahead.
   virtual bool decodes() const { return false; }
 

@@ -1,14 +1,6 @@
 #include "data/file_bytes.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
 
@@ -19,29 +11,9 @@ FileBytes::FileBytes(std::vector<uint8_t> bytes) {
 }
 
 absl::StatusOr<FileBytes> FileBytes::Map(const std::string& path) {
-  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be opened"));
-  struct stat status = {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(descriptor);
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a file"));
-  }
-  FileBytes bytes;
-  bytes.mapped_ = true;
-  const size_t size = size_t(status.st_size);
-  // Private, because some file systems have no other; pages that nobody writes are shared anyway.
-  void* const begin =
-      size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  const int error = errno;
-  close(descriptor);
-  if (begin == MAP_FAILED) {
-    return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot be mapped into memory"));
-  }
-  if (size == 0) return bytes;
-  madvise(begin, size, MADV_WILLNEED);  // no more than a hint
-  bytes.owner_ = std::shared_ptr<void>(begin, [size](void* pages) { munmap(pages, size); });
-  bytes.view_ = {static_cast<const uint8_t*>(begin), size};
+  DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  FileBytes bytes(file, file->bytes());
+  bytes.mapped_ = file.get();
   return bytes;
 }
 

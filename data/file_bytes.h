@@ -5,9 +5,8 @@
 // order; bytes that were unpacked are each process's own.
 //
 // A mapped file must stay as it is. What replaces it as a whole (a rename) is not seen. What is
-// written into it is, later than any check: whatever memory safety depends on, such as a label that
-// is an index, is to be copied before it is checked. Where it is cut short, or its device fails,
-// reading ends the process with SIGBUS.
+// written into it is, and of one that is cut short the missing bytes read as zeros: who has read
+// asks Check() before the bytes are used (mapped_file.h).
 
 #ifndef DTNN_DATA_FILE_BYTES_H_
 #define DTNN_DATA_FILE_BYTES_H_
@@ -20,7 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "data/mapped_file.h"
 
 namespace dtnn {
 
@@ -31,8 +32,7 @@ class FileBytes {
   // Bytes that live as long as `owner`.
   FileBytes(std::shared_ptr<const void> owner, std::span<const uint8_t> view)
       : owner_(std::move(owner)), view_(view) {}
-  // The regular file as a whole, which the system begins to read. NotFound, PermissionDenied, ...
-  // with the path in the message.
+  // The file as a whole, which the system begins to read; errors as of input_file.h.
   static absl::StatusOr<FileBytes> Map(const std::string& path);
 
   std::span<const uint8_t> view() const { return view_; }
@@ -40,14 +40,16 @@ class FileBytes {
   size_t size() const { return view_.size(); }
   bool empty() const { return view_.empty(); }
   // Whether they are a file's own pages.
-  bool mapped() const { return mapped_; }
+  bool mapped() const { return mapped_ != nullptr; }
+  // DataLoss once bytes of a mapped file could not be read, since it was cut or its disk failed.
+  absl::Status Check() const { return mapped() ? mapped_->Check() : absl::OkStatus(); }
   // Those from `offset` on, of the same owner; within size().
   FileBytes From(size_t offset) const;
 
  private:
   std::shared_ptr<const void> owner_;
   std::span<const uint8_t> view_;
-  bool mapped_ = false;
+  const MappedFile* mapped_ = nullptr;  // the owner, where it is one
 };
 
 }  // namespace dtnn

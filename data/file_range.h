@@ -9,21 +9,20 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "data/byte_source.h"
+#include "tensor/input_file.h"
 
 namespace dtnn {
 
 class FileRange : public ByteSource {
  public:
-  // The bytes [offset, offset + size) of a regular file, as far as it has them. NotFound,
-  // PermissionDenied, ... with the path in the message.
+  // The bytes [offset, offset + size) of a regular file, as far as it has them; errors as of
+  // input_file.h.
   static absl::StatusOr<std::unique_ptr<FileRange>> Open(const std::string& path, uint64_t offset,
                                                          uint64_t size);
-  ~FileRange() override;
-  FileRange(const FileRange&) = delete;
-  FileRange& operator=(const FileRange&) = delete;
 
   absl::StatusOr<size_t> Read(std::span<uint8_t> to) override;
   uint64_t bound() const override { return left_; }
@@ -31,10 +30,10 @@ class FileRange : public ByteSource {
   uint64_t Skip(uint64_t count);
 
  private:
-  FileRange(int descriptor, uint64_t begin, uint64_t size)
-      : descriptor_(descriptor), at_(begin), left_(size) {}
+  FileRange(InputFile file, uint64_t begin, uint64_t size)
+      : file_(std::move(file)), at_(begin), left_(size) {}
 
-  const int descriptor_;
+  const InputFile file_;
   uint64_t at_, left_;
 };
 

@@ -51,7 +51,7 @@ TEST(FileRangeTest, SkipsWithinTheRange) {
 TEST(FileRangeTest, OnlyFilesAreOpened) {
   EXPECT_EQ(FileRange::Open("/nonexistent/x", 0, 1).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(FileRange::Open(testing::NewFolder("range"), 0, 1).status().code(),
-            absl::StatusCode::kInvalidArgument);
+            absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/archive_reader.h"
+#include "data/folder_listing.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
@@ -25,19 +25,6 @@ std::string NamesOf(const FileSet& set) {
 }
 
 namespace fs = std::filesystem;
-
-enum class Kind : uint8_t { kNothing, kFile, kFolder };
-
-absl::StatusOr<Kind> LookAt(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return Kind::kNothing;
-  if (error) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path.string(), ": cannot be looked at: ", error.message()));
-  }
-  return fs::is_directory(status) ? Kind::kFolder : Kind::kFile;
-}
 
 // How many of the names to take, given which exist (one at least).
 absl::StatusOr<size_t> Complete(const FileSet& set, const std::string& where,
@@ -66,8 +53,8 @@ absl::StatusOr<LoadedFile> MapWhole(const std::string& path, uint64_t max_bytes)
 absl::StatusOr<std::vector<LoadedFile>> FromFolder(const FileSet& set, const fs::path& folder) {
   std::vector<bool> exists(set.names.size());
   for (size_t i = 0; i < exists.size(); ++i) {
-    DTNN_ASSIGN_OR_RETURN(const Kind kind, LookAt(folder / set.names[i]));
-    exists[i] = kind != Kind::kNothing;
+    DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt((folder / set.names[i]).string()));
+    exists[i] = kind != PathKind::kNothing;
   }
   if (std::find(exists.begin(), exists.end(), true) == exists.end()) {
     return std::vector<LoadedFile>();
@@ -121,9 +108,9 @@ absl::StatusOr<std::vector<LoadedFile>> FromArchive(const FileSet& set, const st
 }  // namespace
 
 absl::StatusOr<std::vector<LoadedFile>> LoadFiles(const FileSet& set, const std::string& path) {
-  DTNN_ASSIGN_OR_RETURN(const Kind kind, LookAt(path));
-  if (kind == Kind::kFile) return FromArchive(set, path);
-  if (kind == Kind::kNothing) {
+  DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
+  if (kind == PathKind::kFile) return FromArchive(set, path);
+  if (kind == PathKind::kNothing) {
     return absl::NotFoundError(absl::StrCat(path, ": there is no such folder or archive; expected ",
                                             set.archive, " or a folder that holds it. ",
                                             set.how_to_get));
@@ -134,8 +121,8 @@ absl::StatusOr<std::vector<LoadedFile>> LoadFiles(const FileSet& set, const std:
     if (!files.empty()) return files;
   }
   const fs::path archive = folder / set.archive;
-  DTNN_ASSIGN_OR_RETURN(const Kind packed, LookAt(archive));
-  if (packed == Kind::kFile) return FromArchive(set, archive.string());
+  DTNN_ASSIGN_OR_RETURN(const PathKind packed, LookAt(archive.string()));
+  if (packed == PathKind::kFile) return FromArchive(set, archive.string());
   return absl::NotFoundError(absl::StrCat(path, ": the folder holds none of ", NamesOf(set),
                                           ", no folder ", set.folder, " with them and no ",
                                           set.archive, ". ", set.how_to_get));

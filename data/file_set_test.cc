@@ -153,8 +153,8 @@ TEST(FileSetTest, AFolderInTheArchivesPlaceIsNoArchive) {
   EXPECT_THAT(Error(Set(), folder), HasSubstr("and no set.tar.gz"));
   std::filesystem::create_directory(folder + "/a");
   for (const char* name : {"b", "c"}) WriteFile(folder, name, {});
-  EXPECT_THAT(Error(Set(), folder, absl::StatusCode::kInvalidArgument),
-              HasSubstr("/a: is not a file"));
+  EXPECT_THAT(Error(Set(), folder, absl::StatusCode::kFailedPrecondition),
+              HasSubstr("/a: is a folder, not a regular file"));
 }
 
 }  // namespace

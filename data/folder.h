@@ -3,8 +3,9 @@
 //   <path>/train/<class>/.../<file>     <path>/test/<class>/.../<file>
 //
 // The classes are the names of the folders in train (in test where there is no train), in byte
-// order. Below a class everything counts, at any depth, but for names that begin with a dot. Files
-// are JPEG or PNG by content; their order is that of class and name. Samples are RGB.
+// order. Below a class all images count, at any depth, but for names that begin with a dot; what is
+// no image is skipped with one warning (image_files.h). Files are JPEG or PNG by content; their
+// order is that of class and name. Samples are RGB.
 //
 // Only names are kept in memory (about 50 bytes per file): the images are read in Read, see
 // image_dataset.h.
@@ -28,8 +29,8 @@ struct FolderOptions {
 };
 
 // Lists the files. NotFound without such folders or images in them; InvalidArgument for a class of
-// the test part that the training part does not have. Images are looked at when they are read: a
-// file that is no image, or of other extents where nothing is resized, is an error then, and named.
+// the test part that the training part does not have. Images are decoded when they are read: one
+// that is damaged, or of other extents where nothing is resized, is an error then, and named.
 absl::StatusOr<std::unique_ptr<Dataset>> OpenFolder(const FolderOptions& options);
 
 }  // namespace dtnn

@@ -150,8 +150,31 @@ TEST(FolderTest, BadFileIsNamedWhenItIsRead) {
               HasSubstr(root + "/train/cat/1.png: is neither a JPEG nor a PNG image"));
   std::filesystem::remove(root + "/train/cat/1.png");
   EXPECT_EQ(ReadOne(*folder, Part::kTrain, {1}).status.code(), absl::StatusCode::kNotFound);
-  Put(root + "/train/Bird/x", {});
-  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/train/Bird/x: is empty"));
+  Put(root + "/train/Bird/a.jpg", {});
+  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/train/Bird/a.jpg: is empty"));
+}
+
+TEST(FolderTest, WhatIsNoImageIsSkippedWithOneWarning) {
+  const std::string root = Root();
+  EXPECT_TRUE(OpenFolder({.train = root, .test = root}).value()->warnings().empty());
+  Put(root + "/train/cat/Thumbs.db", {1, 2, 3});
+  Put(root + "/train/dog/desktop.ini", {});
+  Put(root + "/test/dog/list.txt", {'x'});
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  EXPECT_EQ(folder->warnings(),
+            (std::vector<std::string>{root + "/train/cat/Thumbs.db and 2 other files are no JPEG "
+                                             "or PNG images and are skipped"}));
+  EXPECT_EQ(folder->size(Part::kTrain), 4);
+  EXPECT_EQ(folder->size(Part::kTest), 1);
+  const Sample got = ReadOne(*folder, Part::kTrain, {0, 1, 2, 3});
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_EQ(got.targets.data<int32_t>()[3], 2) << "labels stay with their images";
+}
+
+TEST(FolderTest, ALinkThatLeadsBackEnds) {
+  const std::string root = Root();
+  std::filesystem::create_directory_symlink(root + "/train/cat", root + "/train/cat/more/again");
+  EXPECT_EQ(OpenFolder({.train = root, .test = ""}).value()->size(Part::kTrain), 4);
 }
 
 TEST(FolderTest, PartsMayBeLeftOut) {
@@ -179,7 +202,8 @@ TEST(FolderTest, WhatIsMissingIsSaid) {
   std::filesystem::create_directories(root + "/test");
   EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/test: holds no folders"));
   std::filesystem::create_directories(root + "/test/dog");
-  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/test: its folders hold no files"));
+  EXPECT_THAT(Error({.train = root, .test = root}),
+              HasSubstr("/test: its folders hold no JPEG or PNG images"));
 }
 
 TEST(FolderTest, SeveralThreadsReadTheSame) {

@@ -22,8 +22,12 @@
 
 namespace dtnn {
 
-// Height x width of an image that is decoded unless the caller says otherwise.
+// Height x width of an image that is decoded unless the caller says otherwise. No side is longer
+// than 65536 (image_limits.h): decoding and resizing take memory for whole rows besides.
 inline constexpr int64_t kMaxImagePixels = int64_t{1} << 28;
+
+// Whether the bytes begin as a JPEG or PNG file does; eight are enough.
+bool LooksLikeImage(std::span<const uint8_t> bytes);
 
 struct ImageOptions {
   int channels = 3;  // or 1

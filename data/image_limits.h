@@ -10,10 +10,17 @@
 
 namespace dtnn {
 
+// What a JPEG can have at most, and as far as resize.h goes.
+inline constexpr int64_t kMaxImageSide = int64_t{1} << 16;
+
 // height and width come from a header and fit 32 bits.
 inline absl::Status CheckImageExtents(int64_t height, int64_t width, int64_t max_pixels) {
   if (height < 1 || width < 1) {
     return absl::InvalidArgumentError(absl::StrCat("has no pixels: ", width, " x ", height));
+  }
+  if (height > kMaxImageSide || width > kMaxImageSide) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "promises ", width, " x ", height, " pixels; no side may have more than ", kMaxImageSide));
   }
   if (height > max_pixels / width) {
     return absl::InvalidArgumentError(absl::StrCat("promises ", width, " x ", height,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
@@ -190,16 +191,36 @@ TEST(ImageTest, CutJpegSaysSo) {
               HasSubstr("a file: is damaged or cut short (Premature end of JPEG file)"));
 }
 
-TEST(ImageTest, ExtentsAreCheckedBeforeMemoryIsTaken) {
+// A file whose header promises other extents.
+Bytes PngThatPromises(uint32_t width, uint32_t height) {
   Bytes png = EncodePng(1, 1, SmoothPixels(1, 1, 1), {.color_type = 0});
-  EXPECT_TRUE(Error(png, {.max_pixels = 1}).ok());
-  // IHDR with 100000 x 100000, its checksum corrected.
-  const Bytes extents = {0, 1, 0x86, 0xa0, 0, 1, 0x86, 0xa0};
-  std::copy(extents.begin(), extents.end(), png.begin() + 16);
-  const uint32_t checksum = uint32_t(crc32(0, png.data() + 12, 17));
-  for (int i = 0; i < 4; ++i) png[29 + size_t(i)] = uint8_t(checksum >> (24 - 8 * i));
+  const auto put = [&](size_t at, uint32_t value) {
+    for (size_t i = 0; i < 4; ++i) png[at + i] = uint8_t(value >> (24 - 8 * i));
+  };
+  put(16, width);
+  put(20, height);
+  put(29, uint32_t(crc32(0, png.data() + 12, 17)));
+  return png;
+}
+
+TEST(ImageTest, SidesAreLimited) {
+  for (const auto& [width, height] : {std::pair(65537u, 1u), {1u, 65537u}, {1u << 28, 1u}}) {
+    const Bytes png = PngThatPromises(width, height);
+    for (const absl::Status& status : {Error(png), ReadImageExtents(png, "a file").status()}) {
+      EXPECT_EQ(status.message(), "a file: promises " + std::to_string(width) + " x " +
+                                      std::to_string(height) +
+                                      " pixels; no side may have more than 65536");
+    }
+  }
+  EXPECT_TRUE(ReadImageExtents(PngThatPromises(65536, 1), "a file").ok());
+  EXPECT_TRUE(Error(EncodePng(1, 65536, Bytes(65536), {.color_type = 0})).ok());
+}
+
+TEST(ImageTest, ExtentsAreCheckedBeforeMemoryIsTaken) {
+  EXPECT_TRUE(Error(PngThatPromises(1, 1), {.max_pixels = 1}).ok());
+  const Bytes png = PngThatPromises(60000, 60000);
   EXPECT_EQ(Error(png).message(),
-            "a file: promises 100000 x 100000 pixels, more than the 268435456 that are decoded");
+            "a file: promises 60000 x 60000 pixels, more than the 268435456 that are decoded");
   EXPECT_EQ(Error(png, {.max_pixels = int64_t{1} << 40}).code(), absl::StatusCode::kDataLoss);
 
   Bytes jpeg = testing::FlatJpeg(16, 16, {1, 2, 3});

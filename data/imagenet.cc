@@ -30,6 +30,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> OpenImagenet(const ImagenetOption
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> shards,
                         OpenImagenetNpz({.train = options.train,
                                          .test = options.test,
+                                         .one_place = options.one_place,
                                          .whole = options.whole,
                                          .cache_bytes = options.cache_bytes}));
   return Transform(std::move(shards), options.geometry);

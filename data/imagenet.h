@@ -17,8 +17,9 @@ namespace dtnn {
 
 struct ImagenetOptions {
   std::string train = {}, test = {};  // folders; an empty name leaves the part out
-  Geometry geometry = {};             // the archives need a resize
-  bool whole = false;                 // of .npz files: 227 x 227 instead of the middle 224 x 224
+  bool one_place = false;  // both parts lie in one folder, also where only one of them is opened
+  Geometry geometry = {};  // the archives need a resize
+  bool whole = false;      // of .npz files: 227 x 227 instead of the middle 224 x 224
   int64_t cache_bytes = int64_t{1} << 30;  // for .npz files
 };
 

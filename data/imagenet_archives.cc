@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "data/folder_listing.h"
 #include "data/imagenet_synsets.h"
 #include "data/tar_index.h"
 #include "tensor/status_macros.h"
@@ -24,8 +24,8 @@ constexpr char kHowToGet[] =
 
 absl::StatusOr<std::string> Archive(const std::string& folder, const char* name) {
   const std::string path = (fs::path(folder) / name).string();
-  std::error_code error;
-  if (fs::exists(path, error)) return path;
+  DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
+  if (kind != PathKind::kNothing) return path;
   return absl::NotFoundError(absl::StrCat(path, ": there is no such file. ", kHowToGet));
 }
 

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <filesystem>
 #include <numeric>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "data/folder_listing.h"
 #include "data/shard_cache.h"
 #include "tensor/dtype.h"
 #include "tensor/npz.h"
@@ -32,44 +34,54 @@ constexpr char kHowToGet[] =
     "expected train-*.npz files of x uint8 (n, 3, 227, 227) and y int16 (n, 1); "
     "//apps:convert_imagenet makes them from ImageNet's archives or from TFRecord files";
 
-// The .npz files in `folder` whose names `wanted` accepts, sorted.
+// The .npz files in `folder` whose names `wanted` accepts; none where there is no such folder.
 template <typename Wanted>
-std::vector<std::string> NpzFiles(const fs::path& folder, const Wanted& wanted) {
+absl::StatusOr<std::vector<std::string>> NpzFiles(const fs::path& folder, const Wanted& wanted) {
   std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (name.ends_with(".npz") && !name.starts_with('.') && wanted(name)) {
-      files.push_back(at->path().string());
-    }
+  DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(folder.string()));
+  if (kind != PathKind::kFolder) return files;
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesIn(folder.string()));
+  for (const std::string& name : names) {
+    if (name.ends_with(".npz") && wanted(name)) files.push_back((folder / name).string());
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 
-absl::StatusOr<std::vector<std::string>> FindShards(const fs::path& path, Part part) {
+struct Found {
+  std::vector<std::string> files;
+  bool neutral = false;  // neither their names nor their folder's says of which part they are
+};
+
+absl::StatusOr<Found> FindShards(const fs::path& path, Part part) {
   const auto any = [](const std::string&) { return true; };
   const auto for_training = [](const std::string& name) { return name.starts_with("train-"); };
   const auto for_test = [](const std::string& name) {
     return name.starts_with("test-") || name.starts_with("val-") || name.starts_with("validation-");
   };
-  std::vector<std::string> files;
+  Found found;
   const bool train = part == Part::kTrain;
   for (const char* folder : {"train", "test", "validation", "val"}) {
     const bool belongs = (std::string_view(folder) == "train") == train;
-    if (belongs && files.empty()) files = NpzFiles(path / folder, any);
+    if (!belongs || !found.files.empty()) continue;
+    DTNN_ASSIGN_OR_RETURN(found.files, NpzFiles(path / folder, any));
   }
-  if (files.empty()) {
-    files = train ? NpzFiles(path, for_training) : NpzFiles(path, for_test);
+  if (found.files.empty()) {
+    DTNN_ASSIGN_OR_RETURN(found.files,
+                          train ? NpzFiles(path, for_training) : NpzFiles(path, for_test));
   }
-  if (files.empty()) {
-    files = NpzFiles(path, [&](const std::string& name) {
-      return train ? !for_test(name) : !for_training(name);
-    });
+  if (found.files.empty()) {
+    found.neutral = true;
+    DTNN_ASSIGN_OR_RETURN(found.files, NpzFiles(path, [&](const std::string& name) {
+                            return train ? !for_test(name) : !for_training(name);
+                          }));
   }
-  if (!files.empty()) return files;
-  return absl::NotFoundError(absl::StrCat(path.string(), ": no .npz files of the ",
-                                          std::string(Name(part)), " part; ", kHowToGet));
+  if (!found.files.empty()) return found;
+  const absl::Status folder = CheckFolder(path.string());
+  return absl::NotFoundError(absl::StrCat(
+      folder.ok()
+          ? absl::StrCat(path.string(), ": no .npz files of the ", std::string(Name(part)), " part")
+          : std::string(folder.message()),
+      "; ", kHowToGet));
 }
 
 absl::Status Wrong(const std::string& file, const std::string& what) {
@@ -119,8 +131,8 @@ class Shards {
           return ReadImages(files_[size_t(shard)], count);
         }) {}
 
-  absl::Status Open(const std::string& path, Part part) {
-    DTNN_ASSIGN_OR_RETURN(files_, FindShards(path, part));
+  absl::Status Open(std::vector<std::string> files) {
+    files_ = std::move(files);
     std::vector<absl::StatusOr<std::vector<int16_t>>> labels(files_.size(), std::vector<int16_t>());
     ParallelFor(0, int64_t(files_.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) labels[size_t(i)] = ReadLabels(files_[size_t(i)]);
@@ -178,6 +190,22 @@ void Convert(const uint8_t* from, int64_t side, TensorFormat format, T* to) {
   }
 }
 
+// No file may be of both parts, under whatever names; `unclear`: nor could be told to be of one.
+absl::Status CheckDifferent(const std::string& path, const std::vector<std::string>& train,
+                            const std::vector<std::string>& test, bool unclear) {
+  std::set<fs::path> of_train;
+  std::error_code ignored;
+  for (const std::string& file : train) of_train.insert(fs::weakly_canonical(file, ignored));
+  for (const std::string& file : test) {
+    if (!unclear && !of_train.contains(fs::weakly_canonical(file, ignored))) continue;
+    return Wrong(file, absl::StrCat("would be training data and test data: name the files in ",
+                                    path, " train-*.npz and test-*.npz, put them into folders ",
+                                    "train and test, or give each part a folder of its own "
+                                    "(--dataset-train-path, --dataset-test-path)"));
+  }
+  return absl::OkStatus();
+}
+
 class ImagenetNpz : public Dataset {
  public:
   explicit ImagenetNpz(const ImagenetNpzOptions& options)
@@ -189,8 +217,17 @@ class ImagenetNpz : public Dataset {
     if (options.train.empty() && options.test.empty()) {
       return absl::InvalidArgumentError("imagenet: no path was given");
     }
-    if (!options.train.empty()) DTNN_RETURN_IF_ERROR(train_.Open(options.train, Part::kTrain));
-    if (!options.test.empty()) DTNN_RETURN_IF_ERROR(test_.Open(options.test, Part::kTest));
+    Found train, test;
+    if (!options.train.empty()) {
+      DTNN_ASSIGN_OR_RETURN(train, FindShards(options.train, Part::kTrain));
+    }
+    if (!options.test.empty()) {
+      DTNN_ASSIGN_OR_RETURN(test, FindShards(options.test, Part::kTest));
+      const bool unclear = test.neutral && options.one_place;
+      DTNN_RETURN_IF_ERROR(CheckDifferent(options.test, train.files, test.files, unclear));
+    }
+    if (!options.train.empty()) DTNN_RETURN_IF_ERROR(train_.Open(std::move(train.files)));
+    if (!options.test.empty()) DTNN_RETURN_IF_ERROR(test_.Open(std::move(test.files)));
     return absl::OkStatus();
   }
 
@@ -199,6 +236,11 @@ class ImagenetNpz : public Dataset {
   int64_t outputs() const override { return kImagenetClasses; }
   int64_t size(Part part) const override { return shards(part).size(); }
   SampleGroups groups(Part part) const override { return shards(part).Groups(); }
+  Preprocessing preprocessing() const override {
+    Preprocessing preprocessing = {Preprocessing::Input::kBgr, {.scale = {255}}};
+    for (const double mean : kMeans) preprocessing.normalization.offset.push_back(-mean / 255);
+    return preprocessing;
+  }
   bool decodes() const override { return true; }
 
   // File by file, so that none is decoded twice for one batch.

@@ -166,5 +166,25 @@ TEST(ImagenetNpzTest, WrongFilesAreNamed) {
   EXPECT_THAT(Error({}), HasSubstr("no path was given"));
 }
 
+// Else a network would be tested on what it was trained on.
+TEST(ImagenetNpzTest, FilesThatWouldBeOfBothPartsAreRefused) {
+  const std::string root = testing::NewFolder("imagenet_npz");
+  WriteShard(root + "/a.npz", {1, 2});
+  WriteShard(root + "/b.npz", {3});
+  const std::string both =
+      root + "/a.npz: would be training data and test data: name the files in ";
+  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr(both + root + " train-*.npz"));
+  EXPECT_THAT(Error({.test = root, .one_place = true}), HasSubstr(both)) << "what evaluates later";
+  const std::string link = testing::NewFolder("imagenet_npz_link") + "/link";
+  std::filesystem::create_directory_symlink(root, link);
+  EXPECT_THAT(Error({.train = root, .test = link}), HasSubstr("would be training data and test"));
+  EXPECT_EQ(OpenImagenetNpz({.train = root, .one_place = true}).value()->size(Part::kTrain), 3);
+  EXPECT_EQ(OpenImagenetNpz({.test = root}).value()->size(Part::kTest), 3);
+  WriteShard(root + "/test-1.npz", {4});
+  const auto imagenet = OpenImagenetNpz({.train = root, .test = root, .one_place = true}).value();
+  EXPECT_EQ(imagenet->size(Part::kTrain), 3);
+  EXPECT_EQ(imagenet->size(Part::kTest), 1);
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/file_bytes.h"
+#include "data/folder_listing.h"
 #include "data/idx.h"
 #include "kernels/convert/convert.h"
 #include "tensor/dtype.h"
@@ -51,20 +51,16 @@ absl::StatusOr<std::string> Find(const File& file) {
       names.push_back(absl::StrCat(file.stem, separator, file.ending, packed));
     }
   }
-  std::error_code error;
   for (const std::string& name : names) {
-    const std::filesystem::path path = std::filesystem::path(file.folder) / name;
-    if (std::filesystem::exists(path, error)) return path.string();
-    if (error) {
-      return absl::PermissionDeniedError(
-          absl::StrCat(path.string(), ": cannot be looked at: ", error.message()));
-    }
+    const std::string path = (std::filesystem::path(file.folder) / name).string();
+    DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
+    if (kind != PathKind::kNothing) return path;
   }
-  const bool found = std::filesystem::exists(file.folder, error);
-  if (!found || !std::filesystem::is_directory(file.folder, error)) {
-    return absl::NotFoundError(absl::StrCat(
-        file.folder, found ? ": is not a folder" : ": there is no such folder",
-        "; expected one that holds ", names[0], " and the other files of MNIST. ", kFashionMnist));
+  if (const absl::Status status = CheckFolder(file.folder); !status.ok()) {
+    return absl::Status(
+        status.code(),
+        absl::StrCat(std::string(status.message()), "; expected a folder that holds ", names[0],
+                     " and the other files of MNIST. ", kFashionMnist));
   }
   return absl::NotFoundError(absl::StrCat(file.folder, ": the folder holds none of ",
                                           absl::StrJoin(names, ", "), ". ", kFashionMnist, ". ",
@@ -99,6 +95,7 @@ absl::StatusOr<Samples> Pair(const File& images, const File& labels) {
   if (!labels.array.ok()) return labels.array.status();
   const std::span<const uint8_t> bytes = labels.array->elements.view();
   Samples samples = {images.array->elements, {bytes.begin(), bytes.end()}};
+  DTNN_RETURN_IF_ERROR(labels.array->elements.Check());
   if (samples.size() != images.array->shape[0]) {
     return absl::InvalidArgumentError(
         absl::StrCat(labels.path, ": holds ", samples.size(), " labels but ", images.path,
@@ -142,7 +139,7 @@ class Mnist : public Dataset {
     });
     int32_t* labels = targets.data<int32_t>();
     for (size_t i = 0; i < indices.size(); ++i) labels[i] = classes[indices[i]];
-    return absl::OkStatus();
+    return samples(part).images.Check();
   }
 
  private:

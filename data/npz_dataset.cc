@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "data/image_bytes.h"
+#include "tensor/counted.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 #include "tensor/status_macros.h"
@@ -72,7 +74,8 @@ absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Part p
       !(IsFloating(x.dtype()) || x.dtype() == DType::kUint8)) {
     return absl::InvalidArgumentError(
         absl::StrCat(Described(arrays.x_name, x),
-                     "; expected (samples, channels, height, width) of float64, float32 or uint8"));
+                     "; expected (samples, channels, height, width) or (samples, height, width, "
+                     "channels) of float64, float32 or uint8"));
   }
   const Shape& y = arrays.y.shape();
   if (y.rank() < 1 || y.rank() > 2 || y[0] != arrays.size() || arrays.y.num_elements() == 0) {
@@ -149,6 +152,35 @@ absl::StatusOr<Targets> FromLabels(const Arrays& arrays, int64_t limit) {
                                                  " is ", label, "; expected 0 to ", limit - 1));
 }
 
+// How x is laid out; InvalidArgument where its shape could mean both.
+absl::StatusOr<TensorFormat> FormatOf(const Arrays& arrays) {
+  const auto like_channels = [](int64_t n) { return n == 1 || n == 3 || n == 4; };
+  const Shape& x = arrays.x.shape();
+  if (like_channels(x[1]) || !like_channels(x[3])) return TensorFormat::kNCHW;
+  if (x[1] == x[2]) return TensorFormat::kNHWC;
+  return absl::InvalidArgumentError(absl::StrCat(
+      Described(arrays.x_name, arrays.x), ", which could be ", x[1], " channels of ", x[2], " x ",
+      x[3], " or images of ", x[1], " x ", x[2], " with ", Counted(x[3], "channel"),
+      "; say which with --archive-format=NCHW or --archive-format=NHWC"));
+}
+
+// Images of (height, width, channels) become (channels, height, width), where they are.
+void PutChannelsFirst(const Tensor& images) {
+  const Shape& shape = images.shape();
+  const int64_t pixels = shape[1] * shape[2], channels = shape[3];
+  Visit(images, [&](auto* values) {
+    using T = std::remove_pointer_t<decltype(values)>;
+    std::vector<T> image(size_t(pixels * channels));
+    for (int64_t i = 0; i < shape[0]; ++i) {
+      T* const to = values + i * pixels * channels;
+      std::copy_n(to, image.size(), image.data());
+      for (int64_t p = 0; p < pixels; ++p) {
+        for (int64_t c = 0; c < channels; ++c) to[c * pixels + p] = image[size_t(p * channels + c)];
+      }
+    }
+  });
+}
+
 // Planes of channels to `format`.
 template <typename From, typename T>
 void CopyImage(const From* from, const ImageExtents& extents, TensorFormat format, T* to) {
@@ -180,6 +212,11 @@ class NpzDataset : public Dataset {
   int64_t outputs() const override { return outputs_; }
   TargetKind target_kind() const override { return kind_; }
   bool counts_classes() const override { return counted_; }
+  Preprocessing preprocessing() const override {
+    const Tensor& x = x_train_.empty() ? x_test_ : x_train_;
+    return {x.dtype() == DType::kUint8 ? Preprocessing::Input::kBytes
+                                       : Preprocessing::Input::kValues};
+  }
   int64_t size(Part part) const override {
     const Tensor& x = part == Part::kTrain ? x_train_ : x_test_;
     return x.empty() ? 0 : x.shape()[0];
@@ -248,13 +285,24 @@ absl::StatusOr<std::unique_ptr<Dataset>> Make(Arrays train, Arrays test,
                                               const NpzOptions& options) {
   DTNN_RETURN_IF_ERROR(CheckAlike(train, test));
   const Arrays& any = train.x.empty() ? test : train;
-  const Shape x = any.x.shape(), y = any.y.shape();
-  const ImageExtents sample = {.height = x[2], .width = x[3], .channels = x[1]};
+  TensorFormat format = TensorFormat::kNCHW;
+  if (options.format.has_value()) {
+    format = *options.format;
+  } else {
+    DTNN_ASSIGN_OR_RETURN(format, FormatOf(any));
+  }
+  const Shape y = any.y.shape();
+  const ImageExtents sample = ExtentsOf(any.x.shape().DropFirst(), format);
+  if (format == TensorFormat::kNHWC) {
+    for (const Tensor* x : {&train.x, &test.x}) {
+      if (!x->empty()) PutChannelsFirst(*x);
+    }
+  }
   TargetKind kind = TargetKind::kClass;
   int64_t outputs = y.rank() == 2 ? y[1] : 1;
   bool counted = false;
   Targets of_train, of_test;
-  if (y.rank() == 1 && !IsFloating(any.y.dtype())) {
+  if (outputs == 1 && !IsFloating(any.y.dtype())) {
     const int64_t limit = options.classes > 0 ? options.classes : kMaxClasses;
     DTNN_ASSIGN_OR_RETURN(of_train, FromLabels(train, limit));
     DTNN_ASSIGN_OR_RETURN(of_test, FromLabels(test, limit));

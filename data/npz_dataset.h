@@ -2,10 +2,15 @@
 // other reader knows. `numpy.savez(file, x_train=..., y_train=..., x_test=..., y_test=...)` makes
 // one.
 //
-//   x_train, x_test   (n, channels, height, width) float64, float32 or uint8 (then byte / 255)
-//   y_train, y_test   (n,) integers: classes, from 0
+//   x_train, x_test   (n, channels, height, width), or (n, height, width, channels) as Keras has
+//                     them, float64, float32 or uint8 (then byte / 255)
+//   y_train, y_test   (n,) or (n, 1) integers: classes, from 0
 //                     (n, outputs): where every row of both parts is 1 at one place and 0 at all
-//                     others, classes; else values. (n,) reals: one value each
+//                     others, classes; else values. (n,) or (n, 1) reals: one value each
+//
+// Channels are last where that is the only sense the shape makes: 1, 3 or 4 at the end, something
+// else in front, and as high as wide, such as (n, 32, 32, 3). Where the end looks like channels and
+// the front does not, but images would not be square, NpzOptions has to say.
 //
 // The arrays stay in memory in the type they have.
 
@@ -15,12 +20,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
+#include "tensor/format.h"
 #include "tensor/npz.h"
 
 namespace dtnn {
@@ -37,6 +44,7 @@ struct NpzOptions {
   // A file that holds a share of the data should not decide that.
   int64_t classes = 0;
   int64_t max_bytes = kMaxNpzBytes;
+  std::optional<TensorFormat> format = {};  // of x in the file; nullopt: as its shape says
 };
 
 // NotFound for a missing file or array, InvalidArgument for arrays of another form, which the

@@ -27,12 +27,12 @@ Tensor Array(const Shape& shape, const std::vector<double>& values) {
   return tensor;
 }
 
-// n samples of 2 channels, 2 x 3: value 12 i + e of sample i.
+// n samples of 2 channels, 3 x 2: value 12 i + e of sample i.
 template <typename T>
-Tensor Images(int64_t n) {
-  std::vector<double> values(size_t(n) * 12);
+Tensor Images(int64_t n, const Shape& sample = Shape{2, 3, 2}) {
+  std::vector<double> values(size_t(n * sample.NumElements()));
   for (size_t i = 0; i < values.size(); ++i) values[i] = double(i);
-  return Array<T>(Shape{n, 2, 2, 3}, values);
+  return Array<T>(sample.Prepend(n), values);
 }
 
 std::string Write(const NamedTensors& arrays, const std::string& folder = "npz") {
@@ -93,7 +93,7 @@ TEST(NpzDatasetTest, ImagesOfEveryTypeInBothFormats) {
   const Tensor y = Array<int64_t>(Shape{3}, {0, 1, 2});
   const auto reals = Load({{"x_train", Images<double>(3)}, {"y_train", y}}).value();
   EXPECT_EQ(reals->name(), "archive");
-  EXPECT_EQ(reals->sample(), (ImageExtents{2, 3, 2}));
+  EXPECT_EQ(reals->sample(), (ImageExtents{3, 2, 2}));
   EXPECT_EQ(reals->size(Part::kTrain), 3);
   EXPECT_EQ(reals->size(Part::kTest), 0);
   ExpectSamples<double>(*reals, 1);
@@ -159,6 +159,59 @@ TEST(NpzDatasetTest, RealsAreValuesAndIntegersAreClasses) {
       HasSubstr("y_train: the label of sample 1 is -1"));
 }
 
+TEST(NpzDatasetTest, AColumnOfIntegersIsClasses) {
+  for (const Tensor& y :
+       {Array<uint8_t>(Shape{3, 1}, {4, 0, 2}), Array<int64_t>(Shape{3, 1}, {4, 0, 2})}) {
+    const auto classes = Load({{"x_train", Images<float>(3)}, {"y_train", y}}).value();
+    EXPECT_EQ(classes->target_kind(), TargetKind::kClass);
+    EXPECT_EQ(classes->outputs(), 5);
+    EXPECT_THAT(TargetsOf(*classes, Part::kTrain), ElementsAre(4, 0, 2));
+  }
+}
+
+// What sample `index` holds at (channel 2, row 1, column 3), read in `format`.
+double At213(const Dataset& dataset, int64_t index, TensorFormat format) {
+  const ImageExtents& sample = dataset.sample();
+  const Tensor x = Tensor::Zeros(DType::kFloat64, SampleShape(sample, format).Prepend(1)).value();
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{1}).value();
+  EXPECT_TRUE(dataset.Read(Part::kTrain, std::span(&index, 1), format, x, targets).ok());
+  return format == TensorFormat::kNHWC
+             ? x.data<double>()[(1 * sample.width + 3) * sample.channels + 2]
+             : x.data<double>()[(2 * sample.height + 1) * sample.width + 3];
+}
+
+TEST(NpzDatasetTest, ChannelsMayComeLastAsKerasHasThem) {
+  const Tensor y = Array<int32_t>(Shape{2}, {0, 1});
+  constexpr int64_t kSide = 8, kElements = kSide * kSide * 3, kPlace = (1 * kSide + 3) * 3 + 2;
+  const Shape last = {kSide, kSide, 3};
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const auto reals = Load({{"x_train", Images<float>(2, last)}, {"y_train", y}}).value();
+    EXPECT_EQ(reals->sample(), (ImageExtents{kSide, kSide, 3}));
+    EXPECT_EQ(At213(*reals, 1, format), double(kElements + kPlace));
+    const auto bytes = Load({{"x_train", Images<uint8_t>(2, last)}, {"y_train", y}}).value();
+    EXPECT_DOUBLE_EQ(At213(*bytes, 1, format), double(uint8_t(kElements + kPlace)) / 255);
+  }
+}
+
+TEST(NpzDatasetTest, WhereShapesDoNotTellTheUserMust) {
+  const Tensor y = Array<int32_t>(Shape{2}, {0, 1});
+  const auto sample = [&](const Shape& shape, const NpzOptions& options = {}) {
+    return Load({{"x_train", Images<float>(2, shape)}, {"y_train", y}}, options).value()->sample();
+  };
+  EXPECT_EQ(sample({3, 8, 8}), (ImageExtents{8, 8, 3}));
+  EXPECT_EQ(sample({1, 4, 4}), (ImageExtents{4, 4, 1}));
+  EXPECT_EQ(sample({8, 8, 8}), (ImageExtents{8, 8, 8})) << "as documented";
+  EXPECT_EQ(sample({5, 8, 2}), (ImageExtents{8, 2, 5}));
+  EXPECT_EQ(sample({8, 8, 1}), (ImageExtents{8, 8, 1}));
+  EXPECT_THAT(Error({{"x_train", Images<float>(2, {8, 20, 1})}, {"y_train", y}}),
+              HasSubstr("x_train: is float32 of shape (2, 8, 20, 1), which could be 8 channels of "
+                        "20 x 1 or images of 8 x 20 with 1 channel; say which with "
+                        "--archive-format=NCHW or --archive-format=NHWC"));
+  EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNCHW}), (ImageExtents{20, 1, 8}));
+  EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNHWC}), (ImageExtents{8, 20, 1}));
+  EXPECT_EQ(sample({8, 8, 3}, {.format = TensorFormat::kNCHW}), (ImageExtents{8, 3, 8}));
+}
+
 TEST(NpzDatasetTest, PartsMayComeFromTwoFilesOrBeLeftOut) {
   const std::string train =
       Write({{"x_train", Images<float>(3)}, {"y_train", Array<int32_t>(Shape{3}, {0, 1, 1})}});
@@ -186,7 +239,7 @@ TEST(NpzDatasetTest, FormsAreChecked) {
       Error({{"x_train", Array<float>(Shape{3, 4}, std::vector<double>(12))}, {"y_train", y}}),
       HasSubstr("x_train: is float32 of shape (3, 4); expected (samples, channels, "));
   EXPECT_THAT(Error({{"x_train", Images<int32_t>(3)}, {"y_train", y}}),
-              HasSubstr("x_train: is int32 of shape (3, 2, 2, 3)"));
+              HasSubstr("x_train: is int32 of shape (3, 2, 3, 2)"));
   EXPECT_THAT(Error({{"x_train", Array<float>(Shape{0, 2, 2, 3}, {})},
                      {"y_train", Array<int32_t>(Shape{0}, {})}}),
               HasSubstr("(0, 2, 2, 3)"));

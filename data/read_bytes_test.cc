@@ -29,7 +29,7 @@ TEST(ReadBytesTest, WhatCannotBeReadIsNamed) {
   Bytes bytes;
   EXPECT_EQ(ReadBytes(path, bytes, 4).message(),
             path + ": has 5 bytes, more than the 4 that are read");
-  EXPECT_EQ(ReadBytes(folder, bytes).message(), folder + ": is not a file");
+  EXPECT_EQ(ReadBytes(folder, bytes).message(), folder + ": is a folder, not a regular file");
   const absl::Status missing = ReadBytes(folder + "/none", bytes);
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(missing.message()), HasSubstr(folder + "/none: cannot be opened"));

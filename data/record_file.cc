@@ -29,6 +29,11 @@ struct Records {
   std::vector<float> labels = {};
 
   int64_t size() const { return begins.back(); }
+  // Whether all that was read of the files was there.
+  absl::Status Check() const {
+    for (const LoadedFile& file : files) DTNN_RETURN_IF_ERROR(file.bytes.Check());
+    return absl::OkStatus();
+  }
 };
 
 class RecordDataset : public Dataset {
@@ -65,7 +70,7 @@ class RecordDataset : public Dataset {
         }
       }
     });
-    return absl::OkStatus();
+    return records(part).Check();
   }
 
   absl::Status ReadLabels() {
@@ -87,6 +92,7 @@ class RecordDataset : public Dataset {
           }
         }
       }
+      DTNN_RETURN_IF_ERROR(part->Check());
     }
     return absl::OkStatus();
   }

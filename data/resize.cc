@@ -128,6 +128,11 @@ void Resize(const Source<T>& from, int64_t height, int64_t width, T* to) {
             row.data());
     resize_row(row.data(), across, from.channels, to + y * width * from.channels);
   }
+  // Not for ever in every thread what one image of a million needed.
+  constexpr size_t kKept = size_t{1} << 20;
+  if (row.capacity() > kKept) row = std::vector<S>();
+  if (across.weights.capacity() > kKept) across = {};
+  if (down.weights.capacity() > kKept) down = {};
 }
 
 template <typename T>

@@ -1,5 +1,7 @@
 #include "data/resize.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -138,6 +140,24 @@ TEST(ResizeTest, GeometryIsChecked) {
        {Geometry{.crop = 0}, Geometry{.crop = 1.1}, Geometry{.crop = std::nan("")},
         Geometry{.resize = -1}, Geometry{.resize = 1 << 20}}) {
     EXPECT_EQ(CheckGeometry(geometry).code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+// A very wide or very high sample does not leave its scratch memory with the thread.
+TEST(ResizeTest, OversizedScratchIsFreed) {
+  constexpr int64_t kLong = int64_t{1} << 22;
+  const std::vector<double> from(kLong, 1);
+  std::vector<double> to(4);
+  const auto held = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return int64_t(info.uordblks) + int64_t(info.hblkhd);
+  };
+  for (const ImageExtents& extents : {ImageExtents{1, kLong, 1}, ImageExtents{kLong, 1, 1}}) {
+    const int64_t before = held();
+    ResizeBilinear(from, extents, TensorFormat::kNHWC, CentralCrop(extents, 1), 2, 2,
+                   std::span<double>(to));
+    EXPECT_LT(held() - before, kLong);
+    EXPECT_NEAR(to[3], 1, 1e-9);
   }
 }
 

@@ -25,6 +25,8 @@ class Transformed : public Dataset {
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
   int64_t size(Part part) const override { return dataset_->size(part); }
   SampleGroups groups(Part part) const override { return dataset_->groups(part); }
+  Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
+  std::vector<std::string> warnings() const override { return dataset_->warnings(); }
   bool decodes() const override { return true; }
 
   absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tensor/input_file.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -89,29 +90,21 @@ bool WriteAll(int file, int64_t offset, std::span<const std::byte> bytes) {
   return true;
 }
 
-// Appends what `file` holds from its position on, up to `most` bytes in all.
-bool ReadUpTo(int file, size_t most, size_t expected, std::vector<std::byte>* bytes) {
-  constexpr size_t kMost = size_t{1} << 30;
-  size_t size = 0;
-  bytes->resize(std::min(most, expected));
-  while (true) {
-    if (size == bytes->size()) {  // full: is there more than the file system said?
-      std::byte one;
-      if (size == most) return true;
-      const ssize_t got = read(file, &one, 1);
-      if (got < 0 && errno != EINTR) return false;
-      if (got == 0) return true;
-      if (got < 0) continue;
-      bytes->resize(std::min(most, std::max<size_t>(4096, size + size / 2)));
-      (*bytes)[size++] = one;
+// All that `file` holds, up to `most` bytes.
+absl::StatusOr<std::vector<std::byte>> ReadUpTo(const InputFile& file, size_t most) {
+  std::vector<std::byte> bytes;
+  for (;;) {
+    // One more than there should be: the files of /proc hold more than they say.
+    const size_t size = bytes.size();
+    const size_t room = std::max(size_t(file.size()) + 1, size + std::max<size_t>(4096, size / 2));
+    bytes.resize(std::min(most, room));
+    DTNN_ASSIGN_OR_RETURN(const size_t count,
+                          file.ReadUpTo(int64_t(size), std::span(bytes).subspan(size)));
+    if (size + count < bytes.size() || bytes.size() == most) {
+      bytes.resize(size + count);
+      return bytes;
     }
-    const ssize_t got = read(file, bytes->data() + size, std::min(bytes->size() - size, kMost));
-    if (got < 0 && errno != EINTR) return false;
-    if (got == 0) break;
-    if (got > 0) size += size_t(got);
   }
-  bytes->resize(size);
-  return true;
 }
 
 absl::Status TooLarge(std::string_view path, int64_t max_bytes) {
@@ -202,30 +195,16 @@ absl::Status WriteFileAtomically(std::string_view path, std::span<const std::byt
 }
 
 absl::StatusOr<std::vector<std::byte>> ReadFile(std::string_view path, int64_t max_bytes) {
-  const int file = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return Error(path, "cannot be opened", errno);
-  const auto close_file = [](const int* descriptor) { close(*descriptor); };
-  const std::unique_ptr<const int, decltype(close_file)> closer(&file, close_file);
-
-  struct stat info;
-  if (fstat(file, &info) != 0) return Error(path, "cannot be read", errno);
-  if (S_ISDIR(info.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(path), ": is a folder, not a file"));
-  }
-  // Pipes and the files of /proc have size 0 here.
-  if (info.st_size > max_bytes) return TooLarge(path, max_bytes);
-  std::vector<std::byte> bytes;
+  DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  if (file.size() > max_bytes) return TooLarge(path, max_bytes);
   try {
-    if (!ReadUpTo(file, size_t(max_bytes) + 1, size_t(info.st_size), &bytes)) {
-      return Error(path, "cannot be read", errno);
-    }
+    DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadUpTo(file, size_t(max_bytes) + 1));
+    if (int64_t(bytes.size()) > max_bytes) return TooLarge(path, max_bytes);
+    return bytes;
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(std::string(path), ": no memory for its ", info.st_size, " bytes"));
+        absl::StrCat(std::string(path), ": no memory for its ", file.size(), " bytes"));
   }
-  if (int64_t(bytes.size()) > max_bytes) return TooLarge(path, max_bytes);
-  return bytes;
 }
 
 }  // namespace dtnn

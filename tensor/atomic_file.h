@@ -56,8 +56,8 @@ class AtomicFile {
 // Writes the whole file in one go.
 absl::Status WriteFileAtomically(std::string_view path, std::span<const std::byte> bytes);
 
-// The bytes of a file of at most `max_bytes`; memory is taken only for what is really there.
-// NotFound, PermissionDenied, or FailedPrecondition for a folder and for a larger file.
+// The bytes of a regular file (input_file.h) of at most `max_bytes`; memory is taken only for what
+// is really there. FailedPrecondition for a larger file.
 absl::StatusOr<std::vector<std::byte>> ReadFile(std::string_view path, int64_t max_bytes);
 
 namespace internal {

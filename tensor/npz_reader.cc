@@ -1,12 +1,9 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zip.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "tensor/input_file.h"
 #include "tensor/npy.h"
 #include "tensor/npy_text.h"
 #include "tensor/npz.h"
@@ -75,28 +72,14 @@ absl::Status CheckMember(std::string_view file, std::string_view name, const zip
 void NpzReader::Close::operator()(zip* archive) const { zip_discard(archive); }
 
 absl::StatusOr<NpzReader> NpzReader::Open(std::string_view path, int64_t max_bytes) {
-  const auto failed = [&](int error) {
-    return absl::ErrnoToStatus(error, absl::StrCat(std::string(path), ": cannot be opened"));
-  };
-  const int file = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return failed(errno);
-  struct stat info;
-  absl::Status status;
-  if (fstat(file, &info) != 0) {
-    status = failed(errno);
-  } else if (!S_ISREG(info.st_mode)) {
-    status = absl::FailedPreconditionError(
-        absl::StrCat(std::string(path), ": is a folder or a pipe, not a file"));
-  } else if (info.st_size == 0) {  // which libzip takes for an archive without members
-    status = Refused(path, "is empty, not an .npz file");
-  }
+  DTNN_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  // Which libzip takes for an archive without members.
+  if (file.size() == 0) return Refused(path, "is empty, not an .npz file");
   int code = 0;
-  zip_t* archive = status.ok() ? zip_fdopen(file, ZIP_CHECKCONS, &code) : nullptr;
-  if (archive == nullptr) {
-    close(file);
-    return status.ok() ? OpenError(path, code) : status;
-  }
-  return Check(NpzReader(path, Archive(archive)), info.st_size, max_bytes);
+  zip_t* archive = zip_fdopen(file.descriptor(), ZIP_CHECKCONS, &code);
+  if (archive == nullptr) return OpenError(path, code);
+  file.Release();
+  return Check(NpzReader(path, Archive(archive)), file.size(), max_bytes);
 }
 
 absl::StatusOr<NpzReader> NpzReader::Parse(std::span<const std::byte> bytes, std::string_view name,

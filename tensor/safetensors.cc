@@ -1,12 +1,7 @@
 #include "tensor/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -17,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "tensor/atomic_file.h"
+#include "tensor/input_file.h"
 #include "tensor/npy.h"
 #include "tensor/status_macros.h"
 
@@ -69,48 +65,15 @@ std::string_view TypeName(DType dtype) {
   return std::ranges::find_if(kTypes, [&](const Type& t) { return t.dtype == dtype; })->name;
 }
 
-// Reads exactly the bytes that are there; a file that shrank meanwhile is an error.
-absl::Status ReadAt(int file, std::string_view path, int64_t offset, std::span<std::byte> to) {
-  constexpr size_t kMost = size_t{1} << 30;
-  while (!to.empty()) {
-    const ssize_t got = pread(file, to.data(), std::min(to.size(), kMost), offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat(std::string(path), ": cannot be read"));
-    }
-    if (got == 0) {
-      return absl::DataLossError(
-          absl::StrCat(std::string(path), ": became shorter while it was read"));
-    }
-    to = to.subspan(size_t(got));
-    offset += got;
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(std::string_view path) {
-  const auto failed = [&](int error) {
-    return absl::ErrnoToStatus(error, absl::StrCat(std::string(path), ": cannot be opened"));
+  DTNN_ASSIGN_OR_RETURN(InputFile opened, InputFile::Open(path));
+  const auto file = std::make_shared<const InputFile>(std::move(opened));
+  const auto source = [file](int64_t offset, std::span<std::byte> to) {
+    return file->Read(offset, to);
   };
-  const int file = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return failed(errno);
-  const std::shared_ptr<const int> descriptor(new int(file), [](const int* f) {
-    close(*f);
-    delete f;
-  });
-  struct stat info;
-  if (fstat(file, &info) != 0) return failed(errno);
-  if (!S_ISREG(info.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(path), ": is a folder or a pipe, not a file"));
-  }
-  const auto source = [descriptor, name = std::string(path)](int64_t offset,
-                                                             std::span<std::byte> to) {
-    return ReadAt(*descriptor, name, offset, to);
-  };
-  return Check(SafetensorsReader(path, source), info.st_size);
+  return Check(SafetensorsReader(path, source), file->size());
 }
 
 absl::StatusOr<SafetensorsReader> SafetensorsReader::Parse(std::span<const std::byte> bytes,

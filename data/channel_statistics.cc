@@ -1,0 +1,135 @@
+#include "data/channel_statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include "tensor/parallel_for.h"
+#include "tensor/shape.h"
+#include "tensor/status_macros.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+namespace {
+
+// Of the values of one channel seen so far.
+struct Moments {
+  double count = 0, mean = 0, squares = 0;  // squares: the sum of (x - mean)^2
+
+  void Add(const Moments& other) {
+    const double sum = count + other.count;
+    if (sum == 0) return;
+    const double shift = other.mean - mean;
+    mean += shift * (other.count / sum);
+    squares += other.squares + shift * shift * (count * other.count / sum);
+    count = sum;
+  }
+};
+
+// Several sums side by side, which do not wait for each other.
+template <typename F>
+double SumOf(std::span<const double> values, F term) {
+  std::array<double, 8> sums = {};
+  size_t i = 0;
+  for (; i + 8 <= values.size(); i += 8) {
+    for (size_t j = 0; j < 8; ++j) sums[j] += term(values[i + j]);
+  }
+  for (size_t j = 0; i + j < values.size(); ++j) sums[j] += term(values[i + j]);
+  double sum = 0;
+  for (double part : sums) sum += part;
+  return sum;
+}
+
+Moments MomentsOf(std::span<const double> values) {
+  const double count = double(values.size());
+  const double mean = SumOf(values, [](double value) { return value; }) / count;
+  const double squares =
+      SumOf(values, [mean](double value) { return (value - mean) * (value - mean); });
+  return {count, mean, squares};
+}
+
+// The moments of every channel over the samples `indices`.
+absl::Status AddSamples(const Dataset& dataset, Part part, std::span<const int64_t> indices,
+                        std::vector<Moments>& moments) {
+  const ImageExtents extents = dataset.sample();
+  const size_t pixels = size_t(extents.height * extents.width);
+  DTNN_ASSIGN_OR_RETURN(const Tensor x,
+                        Tensor::Allocate(Device::Cpu(), DType::kFloat64,
+                                         SampleShape(extents, TensorFormat::kNCHW).Prepend(1)));
+  DTNN_ASSIGN_OR_RETURN(const Tensor targets,
+                        Tensor::Allocate(Device::Cpu(), TargetDType(dataset, DType::kFloat64),
+                                         TargetShape(dataset, 1)));
+  for (size_t i = 0; i < indices.size(); ++i) {
+    DTNN_RETURN_IF_ERROR(
+        dataset.Read(part, indices.subspan(i, 1), TensorFormat::kNCHW, x, targets));
+    for (size_t c = 0; c < moments.size(); ++c) {
+      moments[c].Add(MomentsOf({x.data<double>() + c * pixels, pixels}));
+    }
+  }
+  return absl::OkStatus();
+}
+
+ChannelStatistics StatisticsOf(std::span<const Moments> channels) {
+  ChannelStatistics statistics;
+  for (const Moments& channel : channels) {
+    statistics.mean.push_back(channel.mean);
+    statistics.deviation.push_back(std::sqrt(channel.squares / channel.count));
+    statistics.count = channel.count;
+  }
+  return statistics;
+}
+
+}  // namespace
+
+absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& dataset, Part part,
+                                                           std::span<const int64_t> indices) {
+  if (indices.empty()) {
+    return absl::InvalidArgumentError("no samples to compute the mean and the deviation of");
+  }
+  // What is summed together must not depend on the number of threads.
+  constexpr int64_t kChunk = 256;
+  const int64_t count = int64_t(indices.size());
+  const size_t channels = size_t(dataset.sample().channels);
+  std::vector<std::vector<Moments>> chunks((count + kChunk - 1) / kChunk,
+                                           std::vector<Moments>(channels));
+  std::vector<absl::Status> statuses(chunks.size());
+  ParallelFor(0, int64_t(chunks.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i * kChunk;
+      statuses[i] = AddSamples(dataset, part,
+                               indices.subspan(first, std::min(kChunk, count - first)), chunks[i]);
+    }
+  });
+  std::vector<Moments> total(channels);
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    if (!statuses[i].ok()) return statuses[i];
+    for (size_t c = 0; c < channels; ++c) total[c].Add(chunks[i][c]);
+  }
+  return StatisticsOf(total);
+}
+
+ChannelStatistics Merge(std::span<const ChannelStatistics> parts) {
+  std::vector<Moments> total(parts[0].mean.size());
+  for (const ChannelStatistics& part : parts) {
+    for (size_t c = 0; c < total.size(); ++c) {
+      const double deviation = part.deviation[c];
+      total[c].Add({part.count, part.mean[c], deviation * deviation * part.count});
+    }
+  }
+  return StatisticsOf(total);
+}
+
+Normalization Standardization(const ChannelStatistics& statistics) {
+  constexpr double kRounding = 1e-12;
+  Normalization normalization;
+  for (size_t c = 0; c < statistics.mean.size(); ++c) {
+    const double deviation = statistics.deviation[c];
+    normalization.offset.push_back(-statistics.mean[c]);
+    const bool constant = deviation <= kRounding * std::abs(statistics.mean[c]);
+    normalization.scale.push_back(constant ? 1 : 1 / deviation);
+  }
+  return normalization;
+}
+
+}  // namespace dtnn

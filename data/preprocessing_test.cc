@@ -1,0 +1,64 @@
+#include "data/preprocessing.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using Input = Preprocessing::Input;
+
+TEST(PreprocessingTest, ComesBackFromItsText) {
+  for (const Input input : {Input::kBytes, Input::kBgr, Input::kValues}) {
+    for (const Normalization& by :
+         {Normalization{}, Normalization{{-0.45}, {3.75}},
+          Normalization{{-1.0 / 3, 2e-17, 0.1}, {1e300}}, Normalization{{0}, {1, 2, 3}}}) {
+      const Preprocessing preprocessing = {input, by};
+      const Preprocessing back = ParsePreprocessing(ToJson(preprocessing)).value();
+      EXPECT_EQ(back.input, input);
+      EXPECT_EQ(back.normalization.offset, by.offset);
+      EXPECT_EQ(back.normalization.scale, by.scale);
+    }
+  }
+  EXPECT_EQ(ToJson({Input::kBytes, {{-0.45}, {3.75}}}),
+            R"({"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75]})");
+}
+
+TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
+  for (const char* text :
+       {"", "{", "[]", "null", "{}", R"({"x":"byte / 255","channels":"RGB"})",
+        R"({"x":"byte / 255","channels":"HSV","offset":[],"scale":[]})",
+        R"({"x":"byte","channels":"RGB","offset":[],"scale":[]})",
+        R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[]})",
+        R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[0]})",
+        R"({"x":"byte / 255","channels":"RGB","offset":["1"],"scale":[1]})",
+        R"({"x":"byte / 255","channels":"RGB","offset":[1,2],"scale":[1,2,3]})"}) {
+    EXPECT_EQ(ParsePreprocessing(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+  EXPECT_TRUE(
+      ParsePreprocessing(
+          R"({"x":"byte / 255","channels":"BGR","offset":[1],"scale":[2],"more":"of later"})")
+          .ok());
+}
+
+TEST(PreprocessingTest, IsTheSameButForRounding) {
+  const Preprocessing one = {Input::kBytes, {{-0.45}, {3.75}}};
+  const Preprocessing three = {Input::kBytes, {{-0.45, -0.45, -0.45 + 1e-9}, {3.75}}};
+  EXPECT_TRUE(SamePreprocessing(one, three, 3));
+  EXPECT_FALSE(SamePreprocessing(one, {Input::kBytes, {{-0.45, -0.45, -0.46}, {3.75}}}, 3));
+  EXPECT_FALSE(SamePreprocessing(one, {Input::kBytes, {{-0.45}, {3.7}}}, 3));
+  EXPECT_FALSE(SamePreprocessing(one, {Input::kBgr, one.normalization}, 3));
+  EXPECT_FALSE(SamePreprocessing(one, {}, 1));
+  EXPECT_TRUE(SamePreprocessing({}, {Input::kBytes, {{0}, {1}}}, 1));
+}
+
+TEST(PreprocessingTest, IsDescribedForPeople) {
+  EXPECT_EQ(Describe({}), "byte / 255, not normalised");
+  EXPECT_EQ(Describe({Input::kBgr, {{-0.5, -0.25}, {2}}}),
+            "byte / 255 as blue, green, red, offset -0.5/-0.25, scale 2");
+}
+
+}  // namespace
+}  // namespace dtnn
