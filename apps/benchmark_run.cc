@@ -31,12 +31,14 @@
 #include "apps/ranks/same_data.h"
 #include "apps/ranks/save_after_loss.h"
 #include "apps/run_memory.h"
+#include "apps/standardization.h"
 #include "apps/stop_on_signal.h"
 #include "apps/verbose.h"
 #include "comm/gather_values.h"
 #include "comm/launch_place.h"
 #include "data/dataset.h"
 #include "data/fingerprint.h"
+#include "data/preprocessing.h"
 #include "kernels/context.h"
 #include "kernels/simd_target.h"
 #include "models/averages.h"
@@ -80,12 +82,16 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Agree(communicator_, LoadData()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, CompareWithRankZero()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Prepare()));
+    DTNN_RETURN_IF_ERROR(Agree(communicator_, PrepareLoaders()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Allocate()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, Begin()));
     DTNN_RETURN_IF_ERROR(Agree(communicator_, CheckPlace()));
     absl::Status status = Work();
     // A signal ends all ranks in good order.
-    if (status.ok() || absl::IsCancelled(status) || communicator_ == nullptr) return status;
+    if (status.ok() || absl::IsCancelled(status)) return status;
+    // Files of data that are gone may be gone for all ranks, so that none is left to save.
+    if (absl::IsDataLoss(status) && WritesCheckpoints()) status = SaveThen(status);
+    if (communicator_ == nullptr) return status;
     communicator_->Abort(status);  // where it was not the communicator that failed
     return SaveWhatIsLeft(std::move(status));
   }
@@ -119,7 +125,8 @@ class BenchmarkRun {
              << std::flush;
   }
 
-  // What can be wrong with the options, the files or the machine shows here and in Prepare.
+  // What can be wrong with the options, the files or the machine shows here, in Prepare and in
+  // PrepareLoaders, each of which all ranks enter together.
   absl::Status LoadData() {
     if (options_.model_sync_min_avail > ranks_) {
       return UsageError(absl::StrCat("--model-sync-min-avail=", options_.model_sync_min_avail,
@@ -143,6 +150,7 @@ class BenchmarkRun {
     }
     Tell(absl::StrCat("**** Loading ", options_.dataset, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(dataset_, MakeDataset(options_));
+    for (const std::string& warning : dataset_->warnings()) Warn(warning);
     const bool shared = communicator_ != nullptr && options_.shared_storage;
     if (!shared && options_.checkpoint_dir.empty()) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(train_data_, Fingerprint(*dataset_, Part::kTrain));
@@ -164,8 +172,16 @@ class BenchmarkRun {
                                     .sample = dataset_->sample(),
                                     .classes = dataset_->outputs(),
                                     .final_activation = figures_.loss->final_activation()}));
-    DTNN_RETURN_IF_ERROR(Introduce(context_->device()));
-    DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset_, rank_, ranks_));
+    return Introduce(context_->device());
+  }
+
+  absl::Status PrepareLoaders() {
+    DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset_, rank_, ranks_, communicator_));
+    if (loaders_.statistics) {
+      Tell(absl::StrCat("**** Standardising: ", Describe(*loaders_.statistics), "\n"));
+    }
+    kept_models_.tags = Tags();
+    FollowSamples(loaders_);
     TellMore(DescribeLoaders(*dataset_, loaders_));
     const std::string odd = DescribeLargeBatch(options_, loaders_);
     if (!odd.empty()) Warn(odd);
@@ -213,6 +229,24 @@ class BenchmarkRun {
                           checkpoint_folder_.Prepare(options_.resume));
     for (const std::string& warning : warnings) WarnOfCheckpoint(warning);
     return absl::OkStatus();
+  }
+
+  // Of the files that hold parameters, so that who uses them can show images as training did.
+  NamedTexts Tags() const {
+    return {{std::string(kPreprocessingTag), ToJson(loaders_.preprocessing)}};
+  }
+
+  // Where there are too few samples for validation, schedulers watch what there is.
+  void FollowSamples(const Loaders& loaders) {
+    if (loaders.training == nullptr || loaders.validation != nullptr ||
+        options_.validation_split == 0) {
+      return;
+    }
+    if (WatchTraining(options_)) {
+      Warn(absl::StrCat("--validation-split=", options_.validation_split, ": holds out none of ",
+                        Counted(loaders.training->samples(), "sample"),
+                        "; schedulers watch the training metrics instead"));
+    }
   }
 
   // Ranks that share files must have found the same data, and name what they write alike; those
@@ -307,7 +341,8 @@ class BenchmarkRun {
                                     .optimizer = optimizer_->constants(),
                                     .clip_norm = options_.clip_norm,
                                     .label_smoothing = options_.label_smoothing},
-            .first_rate = [this](int64_t ranks) { return InitialLearningRate(options_, ranks); }},
+            .first_rate = [this](int64_t ranks) { return InitialLearningRate(options_, ranks); },
+            .tags = Tags()},
         CheckpointerOptions{.folder = checkpoint_folder_,
                             .every_epochs = options_.checkpoint_freq,
                             .every_steps = options_.checkpoint_steps,
@@ -337,9 +372,31 @@ class BenchmarkRun {
                                       {.format = *ParseWeightsFormat(options_.weights_format),
                                        .partial = options_.weights_partial}));
     for (const std::string& warning : loaded.warnings) Warn(warning);
+    WarnOfPreprocessing(loaded);
     Tell(absl::StrCat("**** Loaded ", Counted(loaded.parameters, "array"), " of weights from ",
                       path, "\n"));
     return absl::OkStatus();
+  }
+
+  // Parameters that were trained on images shown otherwise are far worse here.
+  void WarnOfPreprocessing(const LoadedWeights& loaded) {
+    const std::string& path = options_.weights_and_bias_filename;
+    if (!loaded.preprocessing) return;
+    const absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*loaded.preprocessing);
+    if (!trained.ok())
+      return Warn(absl::StrCat(path, ": ", std::string(trained.status().message())));
+    if (SamePreprocessing(*trained, loaders_.preprocessing, dataset_->sample().channels)) return;
+    Warn(absl::StrCat(path, ": was trained on samples as ", Describe(*trained),
+                      "; this run shows them as ", Describe(loaders_.preprocessing),
+                      " (--normalize, --standardize)"));
+  }
+
+  // What training has done before its data failed is kept.
+  absl::Status SaveThen(const absl::Status& status) {
+    if (!checkpointer_ || trainer_->steps_done() == 0) return status;
+    std::string text(status.message());
+    SaveAlone(text);
+    return absl::Status(status.code(), text);
   }
 
   // A rank is gone and this one is not: what all have computed so far must not be lost. One saves
@@ -351,6 +408,7 @@ class BenchmarkRun {
     if (trainer_->diverged()) return WithExitCode(std::move(status), kExitFailed);
     if (!checkpointer_ || std::ranges::count(lost, rank_) > 0) return status;
     std::string text(status.message());
+    tells_of_checkpoints_ = true;  // rank 0 may be the one that is gone
     const auto save = [&] { return SaveAlone(text); };
     const bool saved = OwnCheckpoints(options_) ? save() : SaveAfterLoss(*communicator_, save);
     return WithExitCode(absl::Status(status.code(), text),
@@ -359,7 +417,6 @@ class BenchmarkRun {
 
   // Whether there is something to go on from, and a disk that takes more; `text` says so.
   bool SaveAlone(std::string& text) {
-    tells_of_checkpoints_ = true;  // rank 0 may be the one that is gone
     const absl::Status saved = checkpointer_->SaveAlone();
     if (!saved.ok()) absl::StrAppend(&text, "; the last step cannot be saved: ", saved.message());
     const std::string& newest = checkpointer_->newest();

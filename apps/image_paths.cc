@@ -1,69 +1,47 @@
 #include "apps/image_paths.h"
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <sstream>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "data/folder_listing.h"
 #include "tensor/atomic_file.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int64_t kMostBytes = int64_t{1} << 26;
-
-bool Hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
-
-absl::Status Unreadable(const std::string& path, const std::error_code& error) {
-  return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be listed: ", error.message()));
-}
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::string> paths) {
+absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::string> paths,
+                                                          SkippedFiles& skipped) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
+    const absl::StatusOr<PathKind> kind = LookAt(path);
+    if (!kind.ok() || *kind != PathKind::kFolder) {
       files.push_back(path);
       continue;
     }
-    const size_t first = files.size();
-    const auto options = fs::directory_options::follow_directory_symlink;
-    fs::recursive_directory_iterator at(path, options, error), end;
-    for (; !error && at != end; at.increment(error)) {
-      std::error_code ignored;
-      if (Hidden(at->path())) {
-        at.disable_recursion_pending();
-      } else if (!at->is_directory(ignored)) {
-        files.push_back(at->path().string());
-      }
+    DTNN_ASSIGN_OR_RETURN(const ImageFiles below, ImageFilesBelow(path));
+    for (const std::string& name : below.images) {
+      files.push_back((std::filesystem::path(path) / name).string());
     }
-    if (error) return Unreadable(path, error);
-    std::sort(files.begin() + ptrdiff_t(first), files.end());
+    skipped.Add(path, below);
   }
   return files;
 }
 
 absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path) {
   std::vector<std::string> names;
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    const fs::path folder = fs::is_directory(path + "/train", error) ? path + "/train" : path;
-    fs::directory_iterator at(folder, error), end;
-    for (; !error && at != end; at.increment(error)) {
-      std::error_code ignored;
-      if (!Hidden(at->path()) && at->is_directory(ignored)) {
-        names.push_back(at->path().filename().string());
-      }
-    }
-    if (error) return Unreadable(folder.string(), error);
-    std::sort(names.begin(), names.end());
+  DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
+  if (kind == PathKind::kFolder) {
+    const std::string train = (std::filesystem::path(path) / "train").string();
+    DTNN_ASSIGN_OR_RETURN(const PathKind inside, LookAt(train));
+    DTNN_ASSIGN_OR_RETURN(names, FoldersIn(inside == PathKind::kFolder ? train : path));
   } else {
     DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
     std::istringstream lines(

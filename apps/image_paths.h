@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/image_files.h"
 
 namespace dtnn {
 
-// In the order given; those of a folder, at any depth, sorted and without hidden ones. What is not
-// there stays, to be named when it is read.
-absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::string> paths);
+// In the order given; those of a folder, at any depth, sorted. What is no image in a folder is
+// counted in `skipped`; what was named itself and is none, or is not there, stays, to be named when
+// it is read.
+absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::string> paths,
+                                                          SkippedFiles& skipped);
 
 // The names of classes: the lines of a file, or the folders in `path`/train or else in `path`,
 // sorted, as data sets of folders number them.

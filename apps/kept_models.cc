@@ -41,7 +41,7 @@ absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, con
   const std::string name = absl::StrCat(stem, epoch, "-", kept.date, ".npz");
   const std::string path = folder / name;
   if (!kept.writes) return path;
-  DTNN_RETURN_IF_ERROR(SaveWeights(path, graph, store, context, values));
+  DTNN_RETURN_IF_ERROR(SaveWeights(path, graph, store, context, values, kept.tags));
   const std::string old = std::filesystem::path(previous).filename().string();
   if (old.starts_with(stem) && old.ends_with(".npz") && old != name) {
     std::error_code ignored;

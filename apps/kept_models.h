@@ -12,6 +12,7 @@
 #include "kernels/context.h"
 #include "models/graph.h"
 #include "models/parameter_store.h"
+#include "tensor/named_tensors.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -25,8 +26,9 @@ int64_t Today();
 
 struct KeptModels {
   std::string folder;
-  int64_t date = 0;    // in names; where ranks share the folder, the same on all
-  bool writes = true;  // false: another rank does, and this one only learns the names
+  int64_t date = 0;      // in names; where ranks share the folder, the same on all
+  bool writes = true;    // false: another rank does, and this one only learns the names
+  NamedTexts tags = {};  // of the files, beside those of weights
 };
 
 // Writes `values`, the parameters of the store as they were after that epoch, then deletes the file

@@ -17,6 +17,7 @@
 #include "data/synthetic.h"
 #include "data/transformed.h"
 #include "data/tsunamis.h"
+#include "tensor/format.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -66,6 +67,7 @@ constexpr Row kRows[] = {
      [](const Options& options, const Paths& paths) -> Made {
        return OpenImagenet({.train = paths.train,
                             .test = paths.test,
+                            .one_place = TrainPath(options) == TestPath(options),
                             .geometry = GeometryOf(options),
                             .whole = IsAlexnet(options)});
      }},
@@ -79,8 +81,10 @@ constexpr Row kRows[] = {
     {"archive",
      {},
      false,
-     [](const Options&, const Paths& paths) -> Made {
-       return LoadNpzDataset({.train = paths.train, .test = paths.test});
+     [](const Options& options, const Paths& paths) -> Made {
+       // nullopt for auto
+       return LoadNpzDataset({.train = paths.train, .test = paths.test},
+                             {.format = ParseTensorFormat(options.archive_format)});
      }},
     {"folder",
      {},

@@ -1,10 +1,21 @@
 #include "apps/make_loaders.h"
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "apps/make_dataset.h"
+#include "comm/local.h"
+#include "data/testing/counting_dataset.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
 namespace {
+
+using testing::CountingDataset;
 
 class LoadersTest : public ::testing::Test {
  protected:
@@ -77,6 +88,67 @@ TEST_F(LoadersTest, BatchesThatNoStepCanFillAreNamed) {
   EXPECT_EQ(odd(3), "");
   options_.evaluate_only = true;
   EXPECT_EQ(odd(3), "");
+}
+
+// The mean and the deviation of all that a loader gives in an epoch.
+std::pair<double, double> MomentsOf(Loader& loader) {
+  std::vector<double> values;
+  loader.StartEpoch(0);
+  for (const Batch* batch = *loader.Next(); batch != nullptr; batch = *loader.Next()) {
+    const float* x = batch->x.data<float>();
+    values.insert(values.end(), x, x + batch->x.num_elements());
+  }
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / double(values.size());
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, std::sqrt(squares / double(values.size()))};
+}
+
+// Samples that are left out, by either flag, have no part in it.
+TEST_F(LoadersTest, TheSamplesThatAreTrainedOnAreStandardised) {
+  options_.standardize = true;
+  for (const double percentage : {0.0, 0.25}) {
+    for (const double split : {0.0, 0.4}) {
+      options_.dataset_percentage = percentage;
+      options_.validation_split = split;
+      const auto dataset = std::make_shared<CountingDataset>(200, ImageExtents{2, 2, 1});
+      const Loaders loaders = *MakeLoaders(options_, dataset);
+      const auto [mean, deviation] = MomentsOf(*loaders.training);
+      EXPECT_NEAR(mean, 0, 1e-5);
+      EXPECT_NEAR(deviation, 1, 1e-5);
+      const Normalization& by = loaders.preprocessing.normalization;
+      EXPECT_DOUBLE_EQ(by.offset[0], -loaders.statistics->mean[0]);
+      EXPECT_DOUBLE_EQ(by.scale[0], 1 / loaders.statistics->deviation[0]);
+    }
+  }
+  options_.dataset_percentage = 2.5;
+  options_.validation_split = 0;
+  const auto dataset = std::make_shared<CountingDataset>(200, ImageExtents{2, 2, 1});
+  EXPECT_EQ(MakeLoaders(options_, dataset)->statistics->count, 200 * 4) << "each once";
+}
+
+TEST_F(LoadersTest, RanksStandardiseAlikeAndOneOfThemReads) {
+  options_.standardize = true;
+  std::vector<double> scales(3);
+  const absl::Status status = RunRanks(3, [&](Communicator& communicator) -> absl::Status {
+    const int rank = communicator.rank();
+    const auto dataset = std::make_shared<CountingDataset>(100);
+    const absl::StatusOr<Loaders> loaders = MakeLoaders(options_, dataset, rank, 3, &communicator);
+    if (!loaders.ok()) return loaders.status();
+    EXPECT_EQ(dataset->reads() > 0, rank == 0) << rank;
+    scales[size_t(rank)] = loaders->training->options().normalization.scale[0];
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(scales, std::vector<double>(3, scales[0]));
+}
+
+TEST_F(LoadersTest, TheFlagsNormalisationFollowsTheDataSetsOwn) {
+  options_.normalize = true;
+  EXPECT_EQ(ToJson(Make().preprocessing),
+            R"({"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75]})");
+  EXPECT_FALSE(Make().statistics.has_value());
 }
 
 TEST_F(LoadersTest, OnlyWhatTheRunNeeds) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -86,6 +87,23 @@ absl::Status CheckWatched(const Scheduler& scheduler, const Figures& figures, bo
 }
 
 }  // namespace
+
+bool WatchTraining(Options& options) {
+  constexpr std::string_view kValidation = "val_";
+  bool changed = false;
+  for (const auto& [scheduler, watched] :
+       {std::pair("early_stopping", &options.early_stopping_metric),
+        std::pair("reduce_lr_on_plateau", &options.reduce_lr_on_plateau_metric),
+        std::pair("model_checkpoint", &options.model_checkpoint_metric),
+        std::pair("stop_at_loss", &options.stop_at_loss_metric)}) {
+    const auto& names = options.schedulers;
+    if (std::find(names.begin(), names.end(), scheduler) == names.end()) continue;
+    if (!watched->starts_with(kValidation)) continue;
+    watched->erase(0, kValidation.size());
+    changed = true;
+  }
+  return changed;
+}
 
 absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Options& options,
                                                                        const Figures& figures,

@@ -27,6 +27,10 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Opt
 // does nothing.
 std::vector<std::string> DescribeMinimums(const Options& options, int64_t ranks);
 
+// For a run without validation samples: has the schedulers watch the training figure where they
+// would watch that of validation. False where none of them does.
+bool WatchTraining(Options& options);
+
 }  // namespace dtnn
 
 #endif  // DTNN_APPS_MAKE_SCHEDULERS_H_

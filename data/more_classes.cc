@@ -16,6 +16,8 @@ class MoreClasses : public Dataset {
   ImageExtents sample() const override { return dataset_->sample(); }
   int64_t outputs() const override { return classes_; }
   bool counts_classes() const override { return dataset_->counts_classes(); }
+  Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
+  std::vector<std::string> warnings() const override { return dataset_->warnings(); }
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
   int64_t size(Part part) const override { return dataset_->size(part); }
   SampleGroups groups(Part part) const override { return dataset_->groups(part); }

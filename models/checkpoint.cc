@@ -106,7 +106,7 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
   }
   DTNN_ASSIGN_OR_RETURN(Tensor state, BytesTensor(bytes));
   tensors.emplace_back(std::string(kStateKey), std::move(state));
-  return WriteArrayFile(path, tensors, WeightTags(graph, store));
+  return WriteArrayFile(path, tensors, WeightTags(graph, store, run.tags));
 }
 
 bool IsCheckpoint(const ArrayFileReader& file) { return file.Contains(kStateKey); }

@@ -30,6 +30,7 @@
 #include "models/training_state.h"
 #include "models/weights.h"
 #include "tensor/array_file.h"
+#include "tensor/named_tensors.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -41,6 +42,7 @@ struct RunState {
   std::optional<RunSettings> settings = {};  // none in files of older versions
   // By owner, arenas on the store's device, laid out as ParameterStore::all_values (schedule.h).
   std::map<std::string, Tensor, std::less<>> kept = {};
+  NamedTexts tags = {};  // further texts of the file; not brought back
 };
 
 // The path must end in ".npz".

@@ -159,8 +159,10 @@ absl::Status Checkpointer::SaveAlone() {
 }
 
 absl::Status Checkpointer::Write(TrainingState training) {
-  RunState state{
-      .optimizer = run_.optimizer, .training = std::move(training), .settings = run_.settings};
+  RunState state{.optimizer = run_.optimizer,
+                 .training = std::move(training),
+                 .settings = run_.settings,
+                 .tags = run_.tags};
   if (state.settings && run_.first_rate) {
     state.settings->learning_rate = run_.first_rate(state.training.sampler.ranks);
   }

@@ -18,6 +18,7 @@
 #include "models/run_settings.h"
 #include "models/schedule.h"
 #include "models/trainer.h"
+#include "tensor/named_tensors.h"
 
 namespace dtnn {
 
@@ -33,6 +34,7 @@ struct RunParts {
   std::optional<RunSettings> settings = {};
   // The rate that a run on so many ranks begins with; null: that of a checkpoint stays as it is.
   std::function<double(int64_t ranks)> first_rate = {};
+  NamedTexts tags = {};  // of every checkpoint, beside those of weights
 };
 
 struct CheckpointerOptions {

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "data/channel_statistics.h"
 #include "data/cifar10.h"
 #include "data/loader.h"
-#include "data/normalize.h"
 #include "data/split.h"
 #include "data/synthetic.h"
 #include "gtest/gtest.h"

@@ -137,6 +137,7 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
     loaded.warnings.push_back(absl::StrCat(file.file(), ": is tagged as of model ",
                                            absl::CHexEscape(*model), ", not of ", graph.name()));
   }
+  DTNN_ASSIGN_OR_RETURN(loaded.preprocessing, file.Text(kPreprocessingTag));
   loaded.parameters = int64_t(items.size());
   loaded.layout = decision.layout;
 
@@ -168,18 +169,20 @@ absl::StatusOr<LoadedWeights> LoadWeights(std::string_view path, const Graph& gr
   return staged.loaded();
 }
 
-NamedTexts WeightTags(const Graph& graph, const ParameterStore& store) {
-  return {{std::string(kFormatTag), std::string(Name(graph.format()))},
-          {std::string(kModelTag), graph.name()},
-          {std::string(kDTypeTag), std::string(Name(store.dtype()))}};
+NamedTexts WeightTags(const Graph& graph, const ParameterStore& store, const NamedTexts& more) {
+  NamedTexts tags = {{std::string(kFormatTag), std::string(Name(graph.format()))},
+                     {std::string(kModelTag), graph.name()},
+                     {std::string(kDTypeTag), std::string(Name(store.dtype()))}};
+  tags.insert(tags.end(), more.begin(), more.end());
+  return tags;
 }
 
 absl::Status SaveWeights(std::string_view path, const Graph& graph, const ParameterStore& store,
-                         DeviceContext& context, const Tensor& values) {
+                         DeviceContext& context, const Tensor& values, const NamedTexts& tags) {
   DTNN_RETURN_IF_ERROR(CheckArrayFileName(path));
   const Tensor& arena = values.empty() ? store.all_values() : values;
   DTNN_ASSIGN_OR_RETURN(const NamedTensors tensors, NameArena(graph, store, context, arena, {}));
-  return WriteArrayFile(path, tensors, WeightTags(graph, store));
+  return WriteArrayFile(path, tensors, WeightTags(graph, store, tags));
 }
 
 }  // namespace dtnn

@@ -3,10 +3,11 @@
 //
 // Files are .npz or .safetensors by the ending of their name, with one array per parameter under
 // the key Graph::WeightKey, "<id>_<Layer>_<parameter>", and the texts __format__ ("NHWC", "NCHW"),
-// __model__ and __dtype__. What others wrote has no such tags: then WeightsFormat says how it is
-// laid out, or its shapes do, or, where those fit both formats, the network's own format is taken.
-// weights_layout.h tells what is converted. Biases of shape (1, C, 1, 1), as the original system's
-// GPU code wrote them, are read; the lists of pickled Python objects of its later versions are not.
+// __model__, __dtype__ and, of who knows it, __preprocessing__ (data/preprocessing.h). What others
+// wrote has no such tags: then WeightsFormat says how it is laid out, or its shapes do, or, where
+// those fit both formats, the network's own format is taken. weights_layout.h tells what is
+// converted. Biases of shape (1, C, 1, 1), as the original system's GPU code wrote them, are read;
+// the lists of pickled Python objects of its later versions are not.
 //
 // Loading changes nothing unless all of the file is as it should be, NaN and infinity excluded.
 // Errors name the file, the key, the layer, what the file has and what the network needs.
@@ -31,6 +32,8 @@
 
 namespace dtnn {
 
+inline constexpr std::string_view kPreprocessingTag = "__preprocessing__";
+
 enum class WeightsFormat : uint8_t { kAuto, kNHWC, kNCHW };  // of a file without tags
 // Any case; nullopt for other words than auto, NHWC and NCHW.
 std::optional<WeightsFormat> ParseWeightsFormat(std::string_view name);
@@ -44,7 +47,8 @@ struct LoadWeightsOptions {
 struct LoadedWeights {
   int64_t parameters = 0;  // arrays
   WeightsLayout layout = WeightsLayout::kNHWC;
-  std::vector<std::string> warnings;  // about the file, each naming it
+  std::optional<std::string> preprocessing;  // that text, as it is
+  std::vector<std::string> warnings;         // about the file, each naming it
 };
 
 absl::StatusOr<LoadedWeights> LoadWeights(std::string_view path, const Graph& graph,
@@ -52,9 +56,10 @@ absl::StatusOr<LoadedWeights> LoadWeights(std::string_view path, const Graph& gr
                                           const LoadWeightsOptions& options = {});
 
 // All of the file or nothing. `values`: others than those of the store, laid out as its
-// all_values().
+// all_values(). `tags`: further texts.
 absl::Status SaveWeights(std::string_view path, const Graph& graph, const ParameterStore& store,
-                         DeviceContext& context, const Tensor& values = {});
+                         DeviceContext& context, const Tensor& values = {},
+                         const NamedTexts& tags = {});
 
 // The same in two steps, for files that hold more than weights. What a file holds, checked and
 // converted, to be put in place when everything else is right too:
@@ -71,8 +76,8 @@ class StagedWeights {
   LoadedWeights loaded_;
 };
 
-// The texts that such a file carries.
-NamedTexts WeightTags(const Graph& graph, const ParameterStore& store);
+// The texts that such a file carries, and `more`.
+NamedTexts WeightTags(const Graph& graph, const ParameterStore& store, const NamedTexts& more = {});
 
 }  // namespace dtnn
 

@@ -178,7 +178,8 @@ TEST_F(WeightsTest, NewFilesSayWhatTheyAre) {
   auto store = Store(graph, 1, DType::kFloat32);
   for (const char* name : {"x.npz", "x.safetensors"}) {
     const std::string path = folder_ / name;
-    ASSERT_TRUE(SaveWeights(path, graph, *store, *device_).ok());
+    ASSERT_TRUE(SaveWeights(path, graph, *store, *device_, {}, {{"__preprocessing__", "x"}}).ok());
+    EXPECT_EQ(LoadWeights(path, graph, *store, *device_)->preprocessing, "x");
     ArrayFileReader file = *ArrayFileReader::Open(path);
     EXPECT_EQ(**file.Text("__format__"), "NCHW");
     EXPECT_EQ(**file.Text("__model__"), "simplecnn8");

@@ -117,7 +117,8 @@ TEST(CheckDatasetTest, EveryBadSampleIsNamed) {
   for (const char* part : {"/train/a", "/test/a"}) {
     std::filesystem::create_directories(root + part);
     for (int i = 0; i < 30; ++i) {
-      WriteFile(root + part, std::to_string(100 + i), testing::FlatJpeg(4 + i, 4, {1, 2, 3}));
+      WriteFile(root + part, std::to_string(100 + i) + ".jpg",
+                testing::FlatJpeg(4 + i, 4, {1, 2, 3}));
     }
   }
   const Outcome good = Check("folder", root, true);
@@ -126,10 +127,12 @@ TEST(CheckDatasetTest, EveryBadSampleIsNamed) {
                                    "  they have several sizes, from 4 x 4 to 33 x 4 (height x "
                                    "width): --transform-resize makes them one\n"
                                    "  all of them can be read\n"));
-  for (int i = 3; i < 28; ++i) WriteFile(root + "/train/a", std::to_string(100 + i), Bytes{1});
+  for (int i = 3; i < 28; ++i) {
+    WriteFile(root + "/train/a", std::to_string(100 + i) + ".jpg", Bytes{1});
+  }
   EXPECT_TRUE(Check("folder", root).status.ok());
   const Outcome outcome = Check("folder", root, true);
-  EXPECT_THAT(outcome.text, HasSubstr("/train/a/103: is neither a JPEG nor a PNG"));
+  EXPECT_THAT(outcome.text, HasSubstr("/train/a/103.jpg: is neither a JPEG nor a PNG"));
   EXPECT_THAT(outcome.text, HasSubstr("  and 5 more\n"));
   EXPECT_THAT(outcome.text, HasSubstr("folder: 25 samples cannot be read"));
 }
@@ -152,6 +155,32 @@ TEST(CheckDatasetTest, OfFoldersTheRealSizesAndEmptyClassesAreNamed) {
                                "  class none has no images\n"));
   EXPECT_THAT(all, HasSubstr("  all are 12 x 30 (height x width)\n  all of them can be read\n"));
   EXPECT_TRUE(Check("folder", root, true).status.ok()) << "all of this is information";
+}
+
+TEST(CheckDatasetTest, FilesThatAreNoImagesAreWarnedOfOnce) {
+  const std::string root = testing::NewFolder("check_no_images");
+  for (const char* part : {"/train/a", "/test/a"}) {
+    std::filesystem::create_directories(root + part);
+    WriteFile(root + part, "1", testing::FlatJpeg(4, 4, {1, 2, 3}));
+    WriteFile(root + part, "Thumbs.db", Bytes{1, 2});
+  }
+  const Outcome outcome = Check("folder", root, true);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("warning: " + root +
+                                      "/train/a/Thumbs.db and 1 other file are "
+                                      "no JPEG or PNG images and are skipped\ntrain part: 1 "));
+}
+
+// Images as //apps:convert_imagenet writes them, under names that say nothing.
+TEST(CheckDatasetTest, ImagenetFilesOfBothPartsAreRefused) {
+  const std::string root = testing::NewFolder("check_imagenet_npz");
+  const Tensor x = Tensor::Zeros(DType::kUint8, Shape{1, 3, 227, 227}).value();
+  const Tensor y = Tensor::Zeros(DType::kInt32, Shape{1, 1}).value();
+  y.data<int32_t>()[0] = 1;
+  ASSERT_TRUE(WriteNpz(root + "/a.npz", {{"x", x}, {"y", y}}).ok());
+  const Outcome outcome = Check("imagenet", root);
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
+  EXPECT_THAT(outcome.text, HasSubstr("/a.npz: would be training data and test data"));
 }
 
 TEST(CheckDatasetTest, ArchivesAreOpened) {

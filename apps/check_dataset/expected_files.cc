@@ -1,5 +1,6 @@
 #include "apps/check_dataset/expected_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "data/archive_reader.h"
 #include "data/byte_source.h"
+#include "data/folder_listing.h"
 #include "data/md5.h"
 #include "tensor/status_macros.h"
 
@@ -159,11 +161,12 @@ FileReport CheckFile(const Expected& expected, const std::vector<fs::path>& fold
   FileReport report = {expected.names[0], FileState::kMissing, ""};
   for (const std::string& name : expected.names) {
     for (const fs::path& folder : folders) {
-      std::error_code error;
-      if (!fs::exists(folder / name, error)) continue;
+      const absl::StatusOr<PathKind> kind = LookAt((folder / name).string());
+      if (kind.ok() && *kind == PathKind::kNothing) continue;
       report.name = name;
       report.state = FileState::kFound;
-      const absl::StatusOr<Digest> digest = DigestOf(folder / name, contents, large_files);
+      const absl::StatusOr<Digest> digest =
+          kind.ok() ? DigestOf(folder / name, contents, large_files) : kind.status();
       if (digest.ok()) {
         Compare(expected, *digest, report);
       } else {
@@ -209,11 +212,9 @@ std::vector<FileReport> CheckMembers(const Set& set, const std::string& path) {
 }
 
 bool HoldsNpz(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == ".npz") return true;
-  }
-  return false;
+  const absl::StatusOr<std::vector<std::string>> names = FilesIn(folder.string());
+  return names.ok() && std::ranges::any_of(
+                           *names, [](const std::string& name) { return name.ends_with(".npz"); });
 }
 
 std::optional<std::string> ArchiveOf(const Set& set, const std::string& path) {

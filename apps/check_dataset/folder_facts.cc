@@ -55,12 +55,13 @@ absl::StatusOr<std::string> DescribeFolder(const std::string& folder,
                                            std::span<const std::string> classes, bool all) {
   std::string text;
   std::vector<std::string> files;
+  SkippedFiles skipped;  // the data set warns of them
   for (const std::string& name : classes) {
     const std::string path = (std::filesystem::path(folder) / name).string();
     std::vector<std::string> of_class;
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) {
-      DTNN_ASSIGN_OR_RETURN(of_class, ExpandImagePaths({&path, 1}));
+      DTNN_ASSIGN_OR_RETURN(of_class, ExpandImagePaths({&path, 1}, skipped));
     }
     if (of_class.empty()) absl::StrAppend(&text, "  class ", OneLine(name), " has no images\n");
     files.insert(files.end(), of_class.begin(), of_class.end());

@@ -119,6 +119,9 @@ std::string Describe(const Opened& opened) {
 absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const Opened opened, Open(options));
   const std::shared_ptr<const Dataset>& dataset = opened.dataset;
+  for (const std::string& warning : dataset->warnings()) {
+    out << "warning: " << OneLine(warning) << "\n";
+  }
   int64_t bad = 0;
   for (const Part part : {Part::kTrain, Part::kTest}) {
     out << Name(part) << " part: " << Counted(dataset->size(part), "sample");

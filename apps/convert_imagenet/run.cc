@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/exit_code.h"
+#include "data/folder_listing.h"
 #include "data/imagenet_archives.h"
 #include "data/imagenet_shard.h"
 #include "data/shuffle.h"
@@ -55,14 +56,16 @@ bool IsRecordFile(const std::string& name, const std::string& part) {
          name.find('.') == std::string::npos;
 }
 
-std::vector<Job> RecordJobs(const ConvertOptions& options, const std::string& part) {
+absl::StatusOr<std::vector<Job>> RecordJobs(const ConvertOptions& options,
+                                            const std::string& part) {
   std::vector<Job> jobs;
   for (const fs::path& folder : {fs::path(options.input), fs::path(options.input) / part}) {
-    std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-      const std::string name = at->path().filename().string();
+    DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(folder.string()));
+    if (kind != PathKind::kFolder) continue;
+    DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesIn(folder.string()));
+    for (const std::string& name : names) {
       if (!IsRecordFile(name, part)) continue;
-      const std::string input = at->path().string();
+      const std::string input = (folder / name).string();
       jobs.push_back({(fs::path(options.output) / (name + ".npz")).string(), 1251,
                       [input](ImagenetShard& shard) { return AddRecords(input, shard); }});
     }
@@ -160,8 +163,8 @@ absl::Status Check(const ConvertOptions& options) {
   if (options.input.empty() || options.output.empty()) {
     return UsageError("--input and --output: both folders are needed (--help says more)");
   }
-  if (!fs::is_directory(options.input, error)) {
-    return UsageError(absl::StrCat("--input=", options.input, ": there is no such folder"));
+  if (const absl::Status status = CheckFolder(options.input); !status.ok()) {
+    return UsageError(absl::StrCat("--input=", std::string(status.message())));
   }
   if (options.part != "all" && options.part != "train" && options.part != "validation") {
     return UsageError(absl::StrCat("--part=", options.part, ": expected all, train or validation"));
@@ -191,7 +194,9 @@ absl::Status ConvertImagenet(const ConvertOptions& options, std::ostream& out) {
                 std::make_move_iterator(more.end()));
   };
   for (const char* part : {"train", "validation"}) {
-    if (wanted(part)) add(RecordJobs(options, part));
+    if (!wanted(part)) continue;
+    DTNN_ASSIGN_OR_RETURN(std::vector<Job> records, RecordJobs(options, part));
+    add(std::move(records));
   }
   ImagenetArchives archives;
   if (jobs.empty()) {

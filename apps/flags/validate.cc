@@ -190,6 +190,7 @@ std::vector<Companion> Companions(const Options& o) {
       {"dataset-path", !synthetic, dataset},
       {"dataset-train-path", !synthetic, dataset},
       {"dataset-test-path", !synthetic, dataset},
+      {"archive-format", o.dataset == "archive", dataset},
       {"synthetic-train-samples", synthetic, dataset},
       {"synthetic-test-samples", synthetic, dataset},
       {"synthetic-input-shape", synthetic, dataset},

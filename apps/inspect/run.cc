@@ -15,6 +15,7 @@
 #include "apps/exit_code.h"
 #include "apps/json_text.h"
 #include "models/checkpoint.h"
+#include "models/weights.h"
 #include "tensor/array_file.h"
 #include "tensor/counted.h"
 #include "tensor/status_macros.h"
@@ -81,7 +82,7 @@ absl::StatusOr<Contents> Read(const std::string& path) {
   if (IsCheckpoint(file)) {
     DTNN_ASSIGN_OR_RETURN(contents.checkpoint, ReadCheckpointInfo(file));
   }
-  constexpr std::string_view kTags[] = {"__model__", "__format__", "__dtype__"};
+  constexpr std::string_view kTags[] = {"__model__", "__format__", "__dtype__", kPreprocessingTag};
   for (const std::string_view tag : kTags) {
     DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> text, file.Text(tag));
     if (text.has_value()) contents.tags.emplace_back(tag, *text);

@@ -1,4 +1,7 @@
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -11,15 +14,21 @@
 #include "apps/exit_code.h"
 #include "apps/predict/run.h"
 #include "apps/testing/process.h"
+#include "data/preprocessing.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/context.h"
+#include "models/parameter_store.h"
+#include "models/weights.h"
+#include "models/zoo/zoo.h"
 
 namespace dtnn {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::WriteFile;
 
 struct Outcome {
@@ -98,6 +107,106 @@ TEST_F(PredictTest, NormalisationsOfBothKindsAgree) {
   EXPECT_EQ(ExitCodeOf(Ask(options, {root_}).status), kExitUsage);
 }
 
+TEST_F(PredictTest, TheFileSaysHowImagesWereNormalised) {
+  PredictOptions options = Options();
+  options.format = "csv";
+  const std::vector<std::string> files = {root_ + "/test/dark/3", root_ + "/test/bright/4"};
+  const Outcome repeated = Ask(options, files);
+  EXPECT_EQ(repeated.errors, "");
+  options.normalize = false;
+  const Outcome applied = Ask(options, files);
+  ASSERT_TRUE(applied.status.ok()) << applied.status;
+  EXPECT_EQ(applied.out, repeated.out);
+  EXPECT_EQ(applied.errors, "");
+  options.mean = {0.5};
+  const Outcome other = Ask(options, files);
+  EXPECT_NE(other.out, repeated.out) << "flags count";
+  EXPECT_THAT(other.errors,
+              HasSubstr("predict: warning: " + weights_ +
+                        ": was trained on images as byte / 255, offset -0.45, scale 3.75; "
+                        "--normalize, --mean and --std say byte / 255, offset -0.5, scale 1"));
+}
+
+// The same parameters in a file with these texts.
+std::string WithTags(const std::string& weights, const std::string& path, const NamedTexts& tags) {
+  const auto context = DeviceContext::Create(Device::Cpu()).value();
+  const Graph graph =
+      BuildModel("simplemlp",
+                 {.format = TensorFormat::kNHWC, .sample = ImageExtents{8, 8, 3}, .classes = 2})
+          .value();
+  const auto store = ParameterStore::Create(graph, *context, DType::kFloat32, 0).value();
+  EXPECT_TRUE(LoadWeights(weights, graph, *store, *context).ok());
+  EXPECT_TRUE(SaveWeights(path, graph, *store, *context, {}, tags).ok());
+  return path;
+}
+
+TEST_F(PredictTest, WhereTheFileDoesNotSayAWarningDoes) {
+  PredictOptions options = Options();
+  options.weights = WithTags(weights_, root_ + "/untold.npz", {});
+  const std::string warning =
+      "predict: warning: " + options.weights + ": does not say how training normalised its images";
+  EXPECT_THAT(Ask(options, {root_ + "/test/dark/3"}).errors, Not(HasSubstr(warning)));
+  options.normalize = false;
+  EXPECT_THAT(Ask(options, {root_ + "/test/dark/3"}).errors, HasSubstr(warning));
+  options.weights = WithTags(weights_, root_ + "/odd.npz", {{"__preprocessing__", "{}"}});
+  const Outcome odd = Ask(options, {root_ + "/test/dark/3"});
+  EXPECT_EQ(ExitCodeOf(odd.status), kExitFailed);
+  EXPECT_THAT(std::string(odd.status.message()), HasSubstr("odd.npz: says of its preprocessing"));
+}
+
+// As ImageNet's .npz files are: colours the other way round, means subtracted, not divided by 255.
+TEST_F(PredictTest, ImagesAreShownInTheOrderOfTraining) {
+  const Preprocessing rgb = {Preprocessing::Input::kBytes, {{-0.25, -0.5, -0.75}, {2, 3, 4}}};
+  Preprocessing bgr = rgb;
+  bgr.input = Preprocessing::Input::kBgr;
+  PredictOptions options = Options();
+  options.format = "csv";
+  options.normalize = false;
+  const auto answer = [&](const Preprocessing& told, std::array<uint8_t, 3> colours) {
+    const std::string folder = testing::NewFolder("predict_bgr");
+    options.weights = WithTags(weights_, folder + "/w.npz", {{"__preprocessing__", ToJson(told)}});
+    testing::Bytes pixels;
+    for (int i = 0; i < 64; ++i) pixels.insert(pixels.end(), colours.begin(), colours.end());
+    const Outcome outcome =
+        Ask(options, {WriteFile(folder, "image", testing::EncodePng(8, 8, pixels))});
+    EXPECT_EQ(outcome.errors, "");
+    return outcome.out.substr(outcome.out.find(",1,"));
+  };
+  EXPECT_EQ(answer(bgr, {200, 100, 20}), answer(rgb, {20, 100, 200}));
+  EXPECT_NE(answer(rgb, {200, 100, 20}), answer(rgb, {20, 100, 200}));
+}
+
+TEST_F(PredictTest, ClassesThatNobodyNamedAreAskedFor) {
+  PredictOptions options = Options();
+  options.class_names = "";
+  const Outcome outcome = Ask(options, {root_ + "/test/dark/3"});
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
+  EXPECT_THAT(std::string(outcome.status.message()),
+              HasSubstr(weights_ + ": does not fit model simplemlp with 10 classes; a network that "
+                                   "was trained on data of one's own needs --class-names"));
+}
+
+TEST_F(PredictTest, OfAFolderOnlyImagesAreAnswered) {
+  const std::string folder = testing::NewFolder("predict_others");
+  WriteFile(folder, "image", testing::FlatJpeg(8, 8, {205, 205, 205}));
+  const std::string other = WriteFile(folder, "Thumbs.db", testing::Bytes{1, 2});
+  std::filesystem::create_directory_symlink(folder, folder + "/again");
+  const Outcome outcome = Ask(Options(), {folder});
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1);
+  EXPECT_EQ(outcome.errors,
+            "predict: warning: " + other + ": is no JPEG or PNG image and is skipped\n");
+  EXPECT_FALSE(Ask(Options(), {other}).status.ok()) << "who names it wants it";
+}
+
+TEST_F(PredictTest, APipeIsNoListOfNames) {
+  PredictOptions options = Options();
+  options.class_names = testing::NewFolder("predict_pipe") + "/names";
+  ASSERT_EQ(mkfifo(options.class_names.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(Ask(options, {root_ + "/test/dark/3"}).status.message()),
+              HasSubstr("/names: is a pipe, not a regular file"));
+}
+
 TEST_F(PredictTest, ABrokenFileIsNamedAndTheOthersAreAnswered) {
   const std::string broken = WriteFile(root_, "broken", testing::Bytes{1, 2, 3});
   const std::vector<std::string> files = {broken, root_ + "/test/dark/1", root_ + "/none",
@@ -170,7 +279,7 @@ TEST_F(PredictTest, TheLossOfTrainingSaysWhatNumbersMean) {
   options.format = "text";
   EXPECT_THAT(Ask(options, files).out, HasSubstr(" %"));
   options.loss_func = "mse";
-  EXPECT_THAT(Ask(options, files).out, ::testing::Not(HasSubstr("%")));
+  EXPECT_THAT(Ask(options, files).out, Not(HasSubstr("%")));
   options.loss_func = "none";
   EXPECT_EQ(ExitCodeOf(Ask(options, files).status), kExitUsage);
 }

@@ -20,7 +20,9 @@
 #include "apps/make_training.h"
 #include "apps/name_lists.h"
 #include "data/image.h"
+#include "data/image_files.h"
 #include "data/normalize.h"
+#include "data/preprocessing.h"
 #include "data/read_bytes.h"
 #include "data/resize.h"
 #include "kernels/context.h"
@@ -95,7 +97,6 @@ class Predictor {
                                                      Counted(sample_.channels, "channel"),
                                                      "; images have 1 or 3"));
     }
-    DTNN_ASSIGN_OR_RETURN(normalization_, MakeNormalization(options_, sample_.channels));
     DTNN_ASSIGN_OR_RETURN(store_,
                           ParameterStore::Create(graph_, *context_, DType::kFloat32, /*seed=*/0));
     const std::optional<WeightsFormat> format = ParseWeightsFormat(options_.weights_format);
@@ -103,9 +104,9 @@ class Predictor {
       return UsageError(absl::StrCat("--weights-format=", options_.weights_format,
                                      ": expected auto, NHWC or NCHW"));
     }
-    DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded, LoadWeights(options_.weights, graph_, *store_,
-                                                                  *context_, {.format = *format}));
-    for (const std::string& warning : loaded.warnings) errors_ << "warning: " << warning << "\n";
+    DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded, Load(*format));
+    for (const std::string& warning : loaded.warnings) Warn(warning);
+    DTNN_ASSIGN_OR_RETURN(preprocessing_, MakePreprocessing(loaded));
     DTNN_ASSIGN_OR_RETURN(plan_,
                           Plan::Compile(graph_, *store_, *context_, {.batch = options_.batch}));
     return absl::OkStatus();
@@ -127,6 +128,55 @@ class Predictor {
   }
 
  private:
+  void Warn(std::string_view line) { errors_ << "predict: warning: " << OneLine(line) << "\n"; }
+
+  absl::StatusOr<LoadedWeights> Load(WeightsFormat format) {
+    absl::StatusOr<LoadedWeights> loaded =
+        LoadWeights(options_.weights, graph_, *store_, *context_, {.format = format});
+    const bool told = !options_.class_names.empty() || !options_.dataset.empty();
+    if (!absl::IsInvalidArgument(loaded.status()) || told) return loaded;
+    return absl::InvalidArgumentError(absl::StrCat(
+        options_.weights, ": does not fit model ", graph_.name(), " with ",
+        Counted(graph_.output_shape().NumElements(), "class", "classes"),
+        "; a network that was trained on data of one's own needs --class-names (the data set's "
+        "folder, or a file of a name per line), and --input-shape where its samples were resized (",
+        std::string(loaded.status().message()), ")"));
+  }
+
+  // What training did with its images, as the file says or, where flags are given, as they say.
+  absl::StatusOr<Preprocessing> MakePreprocessing(const LoadedWeights& loaded) {
+    DTNN_ASSIGN_OR_RETURN(const Normalization asked, MakeNormalization(options_, sample_.channels));
+    if (!loaded.preprocessing) {
+      if (!asked.any()) {
+        Warn(absl::StrCat(options_.weights,
+                          ": does not say how training normalised its images, so they are taken as "
+                          "byte / 255; where it did otherwise, give --normalize, or --mean and "
+                          "--std"));
+      }
+      return Preprocessing{.normalization = asked};
+    }
+    absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*loaded.preprocessing);
+    absl::Status status = trained.status();
+    if (status.ok()) status = CheckNormalization(trained->normalization, sample_.channels);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.weights, ": ", std::string(status.message())));
+    }
+    if (trained->input == Preprocessing::Input::kValues) {
+      Warn(absl::StrCat(options_.weights,
+                        ": was trained on values that were no bytes of images; images are shown to "
+                        "it as byte / 255"));
+    }
+    if (!asked.any()) return trained;
+    const Preprocessing other = {.input = trained->input, .normalization = asked};
+    if (!SamePreprocessing(*trained, other, sample_.channels)) {
+      Warn(absl::StrCat(options_.weights, ": was trained on images as ", Describe(*trained),
+                        "; --normalize, --mean and --std say ", Describe(other),
+                        ", and that is done"));
+    }
+    return other;
+  }
+
   absl::Status MakeGraph() {
     std::string model = options_.model;
     if (model.empty()) {
@@ -187,8 +237,13 @@ class Predictor {
     std::vector<uint8_t> pixels(to.size());
     ResizeBilinear(image.pixels, image.extents, kFormat, CentralCrop(image.extents, options_.crop),
                    sample_.height, sample_.width, std::span<uint8_t>(pixels));
+    if (preprocessing_.input == Preprocessing::Input::kBgr && sample_.channels == 3) {
+      for (size_t at = 0; at < pixels.size(); at += 3) std::swap(pixels[at], pixels[at + 2]);
+    }
     ConvertBytes(pixels, 1.0f / 255, to);
-    if (normalization_.any()) Normalize(normalization_, sample_, kFormat, to);
+    if (preprocessing_.normalization.any()) {
+      Normalize(preprocessing_.normalization, sample_, kFormat, to);
+    }
     return absl::OkStatus();
   }
 
@@ -268,7 +323,7 @@ class Predictor {
   std::unique_ptr<DeviceContext> context_;
   Graph graph_;
   ImageExtents sample_;
-  Normalization normalization_;
+  Preprocessing preprocessing_;
   bool probabilities_ = true;  // else quantities
   std::vector<std::string> class_names_;
   std::unique_ptr<ParameterStore> store_;
@@ -282,8 +337,10 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   if (paths.empty()) return UsageError("which image files or folders? (--help shows all)");
   Predictor predictor(options, out, errors);
   DTNN_RETURN_IF_ERROR(predictor.Prepare());
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files, ExpandImagePaths(paths));
-  if (files.empty()) return absl::NotFoundError("the folders hold no files");
+  SkippedFiles skipped;
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files, ExpandImagePaths(paths, skipped));
+  if (skipped.count > 0) errors << "predict: warning: " << OneLine(skipped.Describe()) << "\n";
+  if (files.empty()) return absl::NotFoundError("the folders hold no JPEG or PNG images");
   DTNN_ASSIGN_OR_RETURN(const int64_t broken, predictor.Answer(files));
   if (broken == 0) return absl::OkStatus();
   return absl::DataLossError(
