@@ -266,6 +266,27 @@ TEST(SamplerTest, SamplesWithinGroupsAreShuffled) {
   EXPECT_EQ(Epoch(in_order, 0), Iota(60));
 }
 
+// Of three groups, two at a time, the last is read alone; where that is the largest, as many
+// samples are shuffled in both reads.
+TEST(SamplerTest, EveryReadOfGroupsIsShuffledByNumbersOfItsOwn) {
+  std::vector<Sampler> ranks = AllRanks(Iota(40), Grouped({0, 10, 20}, 2));
+  int compared = 0;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    const std::vector<int64_t> visited = Epoch(ranks, epoch);
+    const std::vector<int64_t> last(visited.begin() + 20, visited.end());
+    if (*std::min_element(last.begin(), last.end()) < 20) continue;
+    ++compared;
+    for (const int64_t read_first : {0, 10}) {
+      std::vector<int64_t> alike;  // as the first read was shuffled
+      for (int64_t i = 0; i < 20; ++i) {
+        alike.push_back(20 + (visited[size_t(i)] + read_first) % 20);
+      }
+      EXPECT_NE(last, alike);
+    }
+  }
+  EXPECT_GT(compared, 0);
+}
+
 TEST(SamplerTest, GroupedOrderIsTheSameOnAnyNumberOfRanks) {
   SamplerOptions options = Grouped({0, 7, 20}, 2);
   std::vector<Sampler> one = AllRanks(Iota(48, 3), options);
