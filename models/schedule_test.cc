@@ -11,6 +11,7 @@
 #include "models/zoo/zoo.h"
 #include "optim/categorical_accuracy.h"
 #include "optim/categorical_cross_entropy.h"
+#include "optim/schedulers/cosine.h"
 #include "optim/schedulers/early_stopping.h"
 #include "optim/schedulers/model_checkpoint.h"
 #include "optim/schedulers/reduce_lr_every_nepochs.h"
@@ -90,6 +91,16 @@ TEST_F(ScheduleTest, FactorsScaleTheRateThatReductionsLower) {
                                  "0.04000000",
                                  "LRScheduler ReduceLREveryNEpochs: setting learning rate to "
                                  "0.02000000"));
+}
+
+TEST_F(ScheduleTest, FactorsKnowTheLengthOfTheRun) {
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<Cosine>()}, .say = say_, .save = nullptr});
+  Rates rates(*trainer_);
+  ASSERT_TRUE(Train(schedule, 2, &rates).ok());
+  ASSERT_EQ(rates.steps.size(), 8u);
+  EXPECT_NEAR(rates.steps[4], 0.04, 1e-12);  // the middle
+  EXPECT_GT(rates.steps[7], 0);
 }
 
 TEST_F(ScheduleTest, EarlyStoppingBringsBackTheBestParameters) {

@@ -279,22 +279,24 @@ TEST(TrainerExchangeTest, AFailureInTheMiddleLeavesTheLastWholeStep) {
                              .accumulate_steps = accumulate_steps,
                              .reducer = mode,
                              .whole_steps = true};
-      // The third update's exchange, one or several all-reduces into it.
+      // The exchange of a later update, one or several all-reduces into it.
       Rank measure(setup, nullptr);
       const int64_t bytes =
           int64_t(ParameterStore::Measure(measure.graph, DType::kFloat32).gradients);
       const int64_t buckets = (bytes + mode.bucket_bytes - 1) / mode.bucket_bytes;
       ASSERT_TRUE(mode.bucket_bytes > bytes || buckets > 5);
-      for (const int64_t bucket : {int64_t{0}, buckets / 2, buckets - 1}) {
-        FailAt(2 * buckets + bucket, setup, [&](Rank& rank, const Track& track) {
-          const int64_t batches = 2 * accumulate_steps;
+      const std::pair<int64_t, int64_t> places[] = {
+          {1, 0}, {2, 0}, {2, buckets / 2}, {2, buckets - 1}};
+      for (const auto& [updates, bucket] : places) {
+        FailAt(updates * buckets + bucket, setup, [&](Rank& rank, const Track& track) {
+          const int64_t batches = updates * accumulate_steps;
           ASSERT_GE(int64_t(track.parameters.size()), batches);
           const size_t last = size_t(batches - 1);
           EXPECT_TRUE(Bytes(rank.store->values()) == track.parameters[last]);
           EXPECT_TRUE(Bytes(rank.store->statistics()) == track.statistics[last]);
           const absl::StatusOr<TrainingState> state = rank.trainer->StateAlone();
           ASSERT_TRUE(state.ok()) << state.status();
-          EXPECT_EQ(state->steps_done, 2);
+          EXPECT_EQ(state->steps_done, updates);
           EXPECT_EQ(state->step_in_epoch, batches);
           EXPECT_EQ(state->figure_samples, batches * kGlobalBatch / 3);
           double sum = 0;

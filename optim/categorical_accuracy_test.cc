@@ -20,6 +20,14 @@ TEST(CategoricalAccuracyTest, CountsTheArgmax) {
   EXPECT_EQ(accuracy.Value({&sum, 1}, 8), 62.5);
 }
 
+TEST(CategoricalAccuracyTest, RowsMayBeApart) {
+  const Tensor wide = TensorOf(DType::kFloat32, Shape{2, 4}, {.1, .2, .9, .9, .8, .1, .9, .9});
+  double sum = 0;
+  CategoricalAccuracy().Add(wide.Channels(0, 2, TensorFormat::kNHWC),
+                            TensorOf(DType::kInt32, Shape{2}, {1, 0}), {&sum, 1});
+  EXPECT_EQ(sum, 200);
+}
+
 TEST(CategoricalAccuracyTest, PrintsAPercentage) {
   EXPECT_EQ(CategoricalAccuracy().Format("val_", 88.951), "val_acc: 88.95%");
   EXPECT_EQ(CategoricalAccuracy().Format("", 5.0), "acc:  5.00%");
