@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -21,7 +22,8 @@ class SlowLink : public Communicator {
   SlowLink() : Communicator(/*rank=*/0, /*size=*/2, {}) {}
   void Abort(const absl::Status&) override {}
   std::vector<int> lost() const override { return {}; }
-  void AwaitDeparture(int, Timeout) override {}
+  std::optional<int32_t> AwaitDeparture(int, Timeout) override { return std::nullopt; }
+  void set_farewell(int32_t) override {}
 
   // By the size of the message.
   std::map<int64_t, std::vector<double>> seconds;
