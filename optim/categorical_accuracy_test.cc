@@ -21,7 +21,7 @@ TEST(CategoricalAccuracyTest, CountsTheArgmax) {
 }
 
 TEST(CategoricalAccuracyTest, RowsMayBeApart) {
-  const Tensor wide = TensorOf(DType::kFloat32, Shape{2, 4}, {.1, .2, .9, .9, .8, .1, .9, .9});
+  const Tensor wide = TensorOf(DType::kFloat32, Shape{2, 4}, {.1, .2, .3, .9, .8, .1, .3, .9});
   double sum = 0;
   CategoricalAccuracy().Add(wide.Channels(0, 2, TensorFormat::kNHWC),
                             TensorOf(DType::kInt32, Shape{2}, {1, 0}), {&sum, 1});
