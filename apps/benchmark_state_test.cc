@@ -279,7 +279,7 @@ TEST(BenchmarkStateTest, ARunThatIsRefusedLeavesTheCheckpointsAsTheyWere) {
 TEST(BenchmarkStateTest, WhatCannotBeWrittenIsRefusedBeforeDataAreLoaded) {
   const std::string folder = NewFolder("not_written");
   const std::string picture =
-      testing::WriteFile(folder, "picture.png", testing::EncodePng(4, 4, testing::Bytes(48)));
+      testing::WriteFile(folder, "picture", testing::EncodePng(4, 4, testing::Bytes(48)));
   const std::string before = Contents(picture);
   const struct {
     std::string option, error;
