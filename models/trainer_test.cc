@@ -224,6 +224,11 @@ TEST(TrainerTest, ALossThatIsNoNumberInAnEvaluationIsAnError) {
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(std::string(status.message()).substr(0, 27), "the loss is nan in the test");
   EXPECT_FALSE(session.trainer->StateAlone().ok());
+  // With better parameters it is over.
+  session.store->values().data<float>()[0] = 0;
+  session.store->MarkChanged();
+  EXPECT_TRUE(session.Train(1).ok());
+  EXPECT_FALSE(session.trainer->diverged());
 }
 
 TEST(TrainerTest, ADivergedLossStopsTheRun) {
