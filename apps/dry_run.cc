@@ -29,13 +29,17 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
   if (options.evaluate_only || options.model_sync_freq < 0 || elements == 0) return text;
   const DType dtype = ElementTypeOf(options);
   const GradientReducerOptions reducer = ReducerOptionsOf(options);
-  const size_t buckets = GradientReducer::Cut(dtype, elements, reducer.bucket_bytes).size();
   const std::string often = options.model_sync_freq > 1
                                 ? absl::StrFormat("every %d steps", options.model_sync_freq)
                                 : "every step";
+  // A size that is measured is not known yet.
+  const std::string pieces =
+      BucketBytes(options).value_or(0) == 0
+          ? "all-reduces"
+          : Counted(int64_t(GradientReducer::Cut(dtype, elements, reducer.bucket_bytes).size()),
+                    "all-reduce");
   absl::StrAppendFormat(&text, "**** Gradients, %s: %s per rank, in %s %s the backward pass\n",
-                        often, FormatBytes(double(elements) * double(SizeOf(dtype))),
-                        Counted(int64_t(buckets), "all-reduce"),
+                        often, FormatBytes(double(elements) * double(SizeOf(dtype))), pieces,
                         reducer.blocking ? "after" : "beside");
   return text;
 }

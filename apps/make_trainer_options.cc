@@ -22,8 +22,10 @@ ModelSyncOptions ModelSyncOf(const Options& options) {
 }  // namespace
 
 GradientReducerOptions ReducerOptionsOf(const Options& options) {
-  return {.bucket_bytes = int64_t(options.comm_bucket_mb * (1 << 20)),
-          .blocking = options.use_blocking_mpi};
+  GradientReducerOptions reducer = {.blocking = options.use_blocking_mpi};
+  const int64_t bytes = BucketBytes(options).value_or(0);
+  if (bytes > 0) reducer.bucket_bytes = bytes;
+  return reducer;
 }
 
 Fusions MakeFusions(const Options& options) {
@@ -51,6 +53,7 @@ TrainerOptions MakeTrainerOptions(const Options& options, const Figures& figures
           .initial_model_sync = options.initial_model_sync,
           .final_model_sync = options.final_model_sync,
           .reducer = ReducerOptionsOf(options),
+          .choose_buckets = BucketBytes(options).value_or(0) == 0,
           .whole_steps = !options.checkpoint_dir.empty()};
 }
 

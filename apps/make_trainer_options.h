@@ -17,6 +17,7 @@ namespace dtnn {
 
 Fusions MakeFusions(const Options& options);
 
+// Where the size of buckets is measured it is the first.
 GradientReducerOptions ReducerOptionsOf(const Options& options);
 
 // `communicator`: null for one rank.

@@ -17,6 +17,7 @@ TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
   EXPECT_EQ(made.communicator, nullptr);
   EXPECT_EQ(made.model_sync.frequency, 0);
   EXPECT_FALSE(made.whole_steps);
+  EXPECT_TRUE(made.choose_buckets);
 }
 
 TEST(MakeTrainerOptionsTest, RanksSynchroniseAsTheyWereTold) {
@@ -24,7 +25,7 @@ TEST(MakeTrainerOptionsTest, RanksSynchroniseAsTheyWereTold) {
   options.learning_rate = 0.3;
   options.learning_rate_scaling = "multiply";
   options.checkpoint_dir = "x";
-  options.comm_bucket_mb = 0.5;
+  options.comm_bucket_mb = "0.5";
   options.use_blocking_mpi = false;
   options.model_sync_freq = -2;
   options.model_sync_participation = "avail2all";
@@ -45,6 +46,7 @@ TEST(MakeTrainerOptionsTest, RanksSynchroniseAsTheyWereTold) {
     EXPECT_EQ(made.model_sync.min_available, 1);
     EXPECT_FALSE(made.initial_model_sync || made.final_model_sync || made.sync_batch_norm);
     EXPECT_EQ(made.reducer.bucket_bytes, 1 << 19);
+    EXPECT_FALSE(made.choose_buckets);
     EXPECT_FALSE(made.reducer.blocking);
     EXPECT_TRUE(made.whole_steps);
   }

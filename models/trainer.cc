@@ -105,7 +105,8 @@ absl::Status Trainer::PrepareForTraining(int64_t max_batch) {
                                                     {.clip_norm = options_.clip_norm,
                                                      .whole_steps = options_.whole_steps,
                                                      .communicator = options_.communicator,
-                                                     .reducer = options_.reducer}));
+                                                     .reducer = options_.reducer,
+                                                     .choose_buckets = options_.choose_buckets}));
   }
   if (training_batch_ < max_batch) {
     DTNN_ASSIGN_OR_RETURN(training_plan_, Compile(max_batch, /*training=*/true));

@@ -59,6 +59,7 @@ struct TrainerOptions {
   ModelSyncOptions model_sync = {};
   bool initial_model_sync = true, final_model_sync = true;
   GradientReducerOptions reducer = {};  // how gradients are exchanged
+  bool choose_buckets = false;          // in buckets of a size that is measured
   // A step that fails leaves everything as it was behind the update before: parameters, running
   // statistics, figures. StateAlone() can then be saved, for instance when a rank was lost. Updates
   // do not begin before the exchange has ended.

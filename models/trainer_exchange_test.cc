@@ -14,6 +14,7 @@
 #include "data/split.h"
 #include "data/synthetic.h"
 #include "gtest/gtest.h"
+#include "models/bucket_choice.h"
 #include "models/builder.h"
 #include "models/parameter_store.h"
 #include "models/trainer.h"
@@ -54,6 +55,7 @@ struct Variant {
   double clip_norm = 0;
   std::shared_ptr<const Optimizer> optimizer = std::make_shared<Sgd>();
   GradientReducerOptions reducer = {};
+  bool choose_buckets = false;
   bool whole_steps = false;
   bool sync_batch_norm = false;
   ModelSyncOptions model_sync = {};
@@ -78,6 +80,7 @@ struct Rank {
     options.clip_norm = setup.clip_norm;
     options.communicator = communicator;
     options.reducer = setup.reducer;
+    options.choose_buckets = setup.choose_buckets;
     options.whole_steps = setup.whole_steps;
     options.sync_batch_norm = setup.sync_batch_norm;
     options.model_sync = setup.model_sync;
@@ -199,6 +202,20 @@ TEST(TrainerExchangeTest, BucketsAndModesChangeNoBit) {
         }
       }
     }
+  }
+}
+
+TEST(TrainerExchangeTest, BucketsOfAMeasuredSizeChangeNoBit) {
+  for (const int64_t accumulate_steps : {1, 3}) {
+    Variant setup = {.normalized = true,
+                     .accumulate_steps = accumulate_steps,
+                     .reducer = {.blocking = false},
+                     .whole_steps = true};
+    constexpr int64_t kEpochs = 8;  // of two steps at least
+    static_assert(2 * kEpochs > BucketChoice::kWarmUp + BucketChoice::kMeasured);
+    const Record fixed = TrainOn(3, setup, kEpochs);
+    setup.choose_buckets = true;
+    EXPECT_TRUE(TrainOn(3, setup, kEpochs).parameters == fixed.parameters) << accumulate_steps;
   }
 }
 

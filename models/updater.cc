@@ -28,15 +28,15 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
                                                          DeviceContext& context,
                                                          const Optimizer& optimizer,
                                                          const UpdaterOptions& options) {
-  std::unique_ptr<Updater> updater(new Updater(store, options));
+  std::unique_ptr<Updater> updater(new Updater(store, context, optimizer, options));
   const int64_t elements = store.gradients().num_elements();
   if (options.communicator == nullptr) {
-    DTNN_RETURN_IF_ERROR(updater->AddPart(context, optimizer, 0, elements));
+    DTNN_RETURN_IF_ERROR(updater->AddPart(0, elements));
+  } else if (options.choose_buckets) {
+    DTNN_RETURN_IF_ERROR(updater->Cut(BucketChoice::kFirstBytes));
+    updater->choice_.emplace(store.dtype(), elements, options.reducer.blocking);
   } else {
-    updater->reducer_.emplace(*options.communicator, store.dtype(), elements, options.reducer);
-    for (const auto& [begin, end] : updater->reducer_->buckets()) {
-      DTNN_RETURN_IF_ERROR(updater->AddPart(context, optimizer, begin, end));
-    }
+    DTNN_RETURN_IF_ERROR(updater->Cut(options.reducer.bucket_bytes));
   }
   if (options.clip_norm > 0) {
     DTNN_ASSIGN_OR_RETURN(updater->sum_of_squares_, CreateSumOfSquares(context, store.dtype()));
@@ -44,11 +44,21 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
   return updater;
 }
 
-absl::Status Updater::AddPart(DeviceContext& context, const Optimizer& optimizer, int64_t begin,
-                              int64_t end) {
+absl::Status Updater::Cut(int64_t bucket_bytes) {
+  if (reducer_) exposed_before_ += reducer_->exposed_seconds();
+  GradientReducerOptions reducer = options_.reducer;
+  reducer.bucket_bytes = bucket_bytes;
+  reducer_.emplace(*options_.communicator, store_->dtype(), store_->gradients().num_elements(),
+                   reducer);
+  parts_.clear();
+  for (const auto& [begin, end] : reducer_->buckets()) DTNN_RETURN_IF_ERROR(AddPart(begin, end));
+  return absl::OkStatus();
+}
+
+absl::Status Updater::AddPart(int64_t begin, int64_t end) {
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Update> update,
-      optimizer.Bind(context, store_->dtype(), Inside(store_->vectors(), begin, end)));
+      optimizer_->Bind(*context_, store_->dtype(), Inside(store_->vectors(), begin, end)));
   parts_.push_back({.begin = begin, .count = end - begin, .update = std::move(update)});
   return absl::OkStatus();
 }
@@ -56,12 +66,29 @@ absl::Status Updater::AddPart(DeviceContext& context, const Optimizer& optimizer
 absl::Status Updater::Begin(const Tensor& gradients, bool exchange) {
   gradients_ = gradients;
   exchanges_ = exchange && reducer_.has_value();
-  return exchanges_ ? reducer_->Begin(gradients) : absl::OkStatus();
+  if (!exchanges_) return absl::OkStatus();
+  if (choice_ && choice_->complete()) {  // on all ranks
+    DTNN_ASSIGN_OR_RETURN(const int64_t bytes, choice_->Choose(*options_.communicator));
+    choice_.reset();
+    DTNN_RETURN_IF_ERROR(Cut(bytes));
+  }
+  since_begin_.emplace();
+  ready_.clear();
+  update_seconds_ = 0;
+  return reducer_->Begin(gradients);
+}
+
+void Updater::Ready(int64_t from) {
+  if (!exchanges_) return;
+  if (choice_) ready_.push_back({from, since_begin_->seconds()});
+  reducer_->Ready(from);
 }
 
 absl::Status Updater::Finish(const UpdateStep& step) {
   torn_ = false;
+  const double backward_seconds = since_begin_ ? since_begin_->seconds() : 0;
   const absl::Status status = ExchangeAndFollow(step);
+  if (choice_ && exchanges_) choice_->Add(ready_, backward_seconds, update_seconds_);
   if (torn_) store_->MarkChanged();
   if (status.ok()) torn_ = false;
   return status;
@@ -82,6 +109,7 @@ absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
 }
 
 absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
+  const AddTime time(update_seconds_);
   slots_.clear();
   for (const Tensor& slot : store_->slots()) {
     slots_.push_back(Slice(slot, part.begin, part.count));

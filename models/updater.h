@@ -18,11 +18,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/cost_model.h"
 #include "comm/gradient_reducer.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
 #include "kernels/update/update.h"
+#include "models/bucket_choice.h"
 #include "models/parameter_store.h"
 #include "optim/optimizer.h"
+#include "tensor/stopwatch.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -35,11 +38,13 @@ struct UpdaterOptions {
   bool whole_steps = false;
   Communicator* communicator = nullptr;  // null: one rank
   GradientReducerOptions reducer = {};
+  // The size of buckets is not the reducer's option, but measured (bucket_choice.h).
+  bool choose_buckets = false;
 };
 
 class Updater {
  public:
-  // The store, allocated for training, the context and the communicator must outlive the updater.
+  // The store, allocated for training, and everything else must outlive the updater.
   static absl::StatusOr<std::unique_ptr<Updater>> Create(ParameterStore& store,
                                                          DeviceContext& context,
                                                          const Optimizer& optimizer,
@@ -49,15 +54,15 @@ class Updater {
   // there, unless this rank alone takes this update.
   absl::Status Begin(const Tensor& gradients, bool exchange = true);
   // All gradients from element `from` on are final: their exchange may start.
-  void Ready(int64_t from) {
-    if (exchanges_) reducer_->Ready(from);
-  }
+  void Ready(int64_t from);
   absl::Status Finish(const UpdateStep& step);
 
   // Whether the last update ended with an error when some parameters had followed it.
   bool torn() const { return torn_; }
   // What the exchange has cost so far beyond what it hid; slower ranks' delay included.
-  double exchange_seconds() const { return reducer_ ? reducer_->exposed_seconds() : 0; }
+  double exchange_seconds() const {
+    return reducer_ ? exposed_before_ + reducer_->exposed_seconds() : 0;
+  }
   int64_t buckets() const { return int64_t(parts_.size()); }
 
  private:
@@ -67,15 +72,19 @@ class Updater {
     std::unique_ptr<Update> update;
   };
 
-  Updater(ParameterStore& store, const UpdaterOptions& options)
-      : store_(&store), options_(options) {}
-  absl::Status AddPart(DeviceContext& context, const Optimizer& optimizer, int64_t begin,
-                       int64_t end);
+  Updater(ParameterStore& store, DeviceContext& context, const Optimizer& optimizer,
+          const UpdaterOptions& options)
+      : store_(&store), context_(&context), optimizer_(&optimizer), options_(options) {}
+  // Buckets of this size, and a part for each.
+  absl::Status Cut(int64_t bucket_bytes);
+  absl::Status AddPart(int64_t begin, int64_t end);
   absl::Status ExchangeAndFollow(const UpdateStep& step);
   absl::Status Follow(const Part& part, const UpdateStep& step);
   absl::StatusOr<double> ClippedScale(double scale);
 
   ParameterStore* store_;
+  DeviceContext* context_;
+  const Optimizer* optimizer_;
   const UpdaterOptions options_;
   std::vector<Part> parts_;  // in the order of their exchange
   std::unique_ptr<SumOfSquares> sum_of_squares_;
@@ -84,6 +93,12 @@ class Updater {
   std::vector<Tensor> slots_;  // of the part at work
   bool torn_ = false;
   std::optional<GradientReducer> reducer_;
+  double exposed_before_ = 0;  // by reducers before this one
+  // While the size of buckets is to be chosen: of this step, in seconds since its begin.
+  std::optional<BucketChoice> choice_;
+  std::optional<Stopwatch> since_begin_;
+  std::vector<StepProfile::Event> ready_;
+  double update_seconds_ = 0;
 };
 
 }  // namespace dtnn

@@ -25,7 +25,6 @@ constexpr Range kAnyCount = {.low = -1e9, .high = 1e9};
 constexpr Range kSamples = {.low = 1, .high = 1e8};
 constexpr Range kRepeats = {.low = 0, .high = 1000};
 constexpr Range kThreads = {.low = 0, .high = 1024};
-constexpr Range kMegabytes = {.low = 0, .high = 1e6, .low_open = true};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
 constexpr Range kPort = {.low = 1, .high = 65535};
 constexpr Range kLogarithm = {.low = 1, .high = 62};
@@ -314,8 +313,9 @@ constexpr OptionSpec kTable[] = {
         "exchange gradients after the backward pass; False: while it still runs"),
     Now("use-mpi-buffers", kParallel, kWord, &O::use_mpi_buffers,
         "add gradients on their way; False: gather, and add in the order of ranks", "False,True"),
-    Now("comm-bucket-mb", kParallel, kReal, &O::comm_bucket_mb,
-        "size of the pieces in which gradients are exchanged, in units of 2^20 bytes", kMegabytes),
+    Now("comm-bucket-mb", kParallel, kText, &O::comm_bucket_mb,
+        "size of the pieces in which gradients are exchanged, in units of 2^20 bytes; auto: the "
+        "best by what the first steps measure"),
     Now("comm-timeout", kParallel, kReal, &O::comm_timeout,
         "seconds that a process waits for the others before it gives up", kSeconds),
     Now("enable-gpu", kParallel, kBool, &O::enable_gpu, "compute on an NVIDIA GPU"),

@@ -1,5 +1,9 @@
 #include "apps/flags/options.h"
 
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "apps/exit_code.h"
 
@@ -55,6 +59,18 @@ bool ReadsTraining(const Options& options) {
 
 bool ReadsTest(const Options& options) {
   return options.evaluate || options.evaluate_only || options.test_as_validation;
+}
+
+absl::StatusOr<int64_t> BucketBytes(const Options& options) {
+  constexpr double kMost = 1e6;
+  if (absl::EqualsIgnoreCase(options.comm_bucket_mb, "auto")) return 0;
+  double megabytes = 0;
+  if (!absl::SimpleAtod(options.comm_bucket_mb, &megabytes) || !(megabytes > 0) ||
+      megabytes > kMost) {
+    return UsageError(absl::StrCat("--comm-bucket-mb=", options.comm_bucket_mb,
+                                   ": must be auto or a number > 0 and <= ", kMost));
+  }
+  return std::max<int64_t>(1, int64_t(megabytes * (1 << 20)));
 }
 
 }  // namespace dtnn

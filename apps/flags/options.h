@@ -140,8 +140,8 @@ struct Options {
   std::string parallel = "sequential";
   bool use_blocking_mpi = true;  // gradients are reduced behind the backward pass, not beside it
   std::string use_mpi_buffers;   // True or False; empty: True
-  double comm_bucket_mb = 4;     // 2^20 bytes
-  double comm_timeout = 300;     // seconds
+  std::string comm_bucket_mb = "auto";  // 2^20 bytes; see BucketBytes
+  double comm_timeout = 300;            // seconds
   bool enable_gpu = false;
 
   // Output.
@@ -160,6 +160,9 @@ TensorFormat FormatOf(const Options& options);
 // Samples of one rank's step: 64 unless a size was given; a global size is shared out evenly, and
 // one that does not divide by `ranks` is an error.
 absl::StatusOr<int64_t> BatchSizePerRank(const Options& options, int64_t ranks = 1);
+
+// Of --comm-bucket-mb; 0: auto, the size is measured.
+absl::StatusOr<int64_t> BucketBytes(const Options& options);
 
 // The rate that training begins with, before any scheduler.
 double InitialLearningRate(const Options& options, int64_t ranks);

@@ -56,6 +56,7 @@ absl::Status CheckSizes(const Options& options) {
                                    ": exclude each other; give one of them"));
   }
   DTNN_RETURN_IF_ERROR(BatchSizePerRank(options).status());
+  DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
   if (options.synthetic_input_shape.size() != 3) {
     return UsageError(
         absl::StrCat("--synthetic-input-shape=", absl::StrJoin(options.synthetic_input_shape, ","),
