@@ -323,12 +323,27 @@ TEST(TrainerSyncTest, AnUpdateOfSeveralBatchesIsTheMeanOfTheirSamples) {
 }
 
 // Batch normalisation within ranks of their own, and a validation that ranks have unequal parts of.
+// Notes the running statistics after every epoch.
+class StatisticsOfEpochs : public Callback {
+ public:
+  explicit StatisticsOfEpochs(const ParameterStore& store) : store_(store) {}
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override {
+    epochs.push_back(Values(store_.statistics()));
+    return absl::OkStatus();
+  }
+  std::vector<std::vector<double>> epochs;
+
+ private:
+  const ParameterStore& store_;
+};
+
 TEST(TrainerSyncTest, RunningStatisticsAndFiguresAreThoseOfAllRanks) {
   GraphBuilder b("normalised", TensorFormat::kNHWC);
   b.Input(kSample).Flatten().BatchNorm().Fc(3).Softmax();
   const Graph graph = *b.Build();
   for (const int64_t frequency : {-1, 0, 2}) {
     std::vector<std::vector<double>> values(kSizes.size()), figures(kSizes.size());
+    std::vector<std::vector<std::vector<double>>> statistics(kSizes.size());
     const absl::Status status = RunRanks(int(kSizes.size()), [&](Communicator& communicator) {
       SetNumThreads(1);
       const auto device = *DeviceContext::Create(Device::Cpu());
@@ -342,7 +357,10 @@ TEST(TrainerSyncTest, RunningStatisticsAndFiguresAreThoseOfAllRanks) {
                            .model_sync = {.frequency = frequency}}));
       const int rank = communicator.rank();
       const std::unique_ptr<Loader> training = LoaderOf(rank), validation = LoaderOf(2 - rank);
-      DTNN_RETURN_IF_ERROR(trainer->Train(*training, validation.get(), 2, {}));
+      StatisticsOfEpochs watch(*store);
+      Callback* const callbacks[] = {&watch};
+      DTNN_RETURN_IF_ERROR(trainer->Train(*training, validation.get(), 2, callbacks));
+      statistics[size_t(rank)] = watch.epochs;
       values[size_t(rank)] = Values(store->all_values());
       EXPECT_EQ(trainer->epoch_samples(), 36 + 36) << "training and validation, all ranks'";
       DTNN_ASSIGN_OR_RETURN(const Averages averages, trainer->Evaluate(*validation, {}));
@@ -354,6 +372,10 @@ TEST(TrainerSyncTest, RunningStatisticsAndFiguresAreThoseOfAllRanks) {
     for (size_t r = 1; r < kSizes.size(); ++r) {
       EXPECT_EQ(values[r], values[0]) << "frequency " << frequency;
       EXPECT_EQ(figures[r], figures[0]);
+      // Models that are alike but for their statistics validate alike, so after every epoch.
+      if (frequency == 0) {
+        EXPECT_EQ(statistics[r], statistics[0]);
+      }
     }
   }
 }

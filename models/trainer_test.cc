@@ -329,6 +329,21 @@ class VersionLayer : public Layer {
   uint64_t* seed_;
 };
 
+// With parameters that stay as they are and the same batches, nothing else tells epochs apart.
+TEST(TrainerTest, EveryEpochDrawsMasksOfItsOwn) {
+  GraphBuilder b("dropped", TensorFormat::kNHWC);
+  b.Input(kPatternSample).Flatten().Dropout(0.5).Fc(4).Softmax();
+  testing::SessionOptions options;
+  options.training.learning_rate = 0;
+  options.loading.shuffle = false;
+  TrainingSession session(*b.Build(), options);
+  ASSERT_TRUE(session.Train(3).ok());
+  const std::vector<double>& losses = session.record.losses;
+  ASSERT_EQ(losses.size(), 3u);
+  EXPECT_NE(losses[1], losses[0]);
+  EXPECT_NE(losses[2], losses[1]);
+}
+
 TEST(TrainerTest, RanksDrawFromStreamsOfTheirOwn) {
   uint64_t seeds[2] = {0, 0};
   const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
