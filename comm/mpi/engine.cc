@@ -204,19 +204,19 @@ void Engine::FreeIdle() {
   });
 }
 
-void Engine::Finish(Group& group, Operation& operation, const absl::Status& status,
-                    Tensor gathered) {
+void Engine::Finish(Group& group, const std::shared_ptr<Operation>& operation,
+                    const absl::Status& status, Tensor gathered) {
   std::lock_guard lock(mutex_);
   if (!group.broken().ok()) return;
   if (status.ok()) {
-    operation.gathered = std::move(gathered);
-    operation.done = true;
-    group.End(operation);
+    operation->gathered = std::move(gathered);
+    operation->done = true;
+    group.End(*operation);
     if (group.has_left() && group.idle()) groups_.erase(group.number());
   } else if (absl::IsInvalidArgument(status)) {
     group.Break(status, {});
   } else {
-    operation.failed = status;  // who waits for it finds out who is lost
+    group.Fail(operation, status);
   }
   changed_.notify_all();
 }
@@ -240,7 +240,7 @@ bool Engine::Create() {
   if (made.ok() && creation.step < creation.steps.size()) return *made;
   if (made.ok()) carried_.push_back({Carrier(creation.group, creation.comms, creation.mpi)});
   creation.failed = !made.ok();
-  Finish(*all_, *creation.operation, made.status(), Tensor());
+  Finish(*all_, creation.operation, made.status(), Tensor());
   if (made.ok()) creations_.pop_front();
   return true;
 }
@@ -256,7 +256,7 @@ MpiThread::Progress Engine::Progress() {
     in_flight = true;
     moved |= carried.carrier.Progress([&](const std::shared_ptr<Operation>& operation,
                                           const absl::Status& status, Tensor gathered) {
-      Finish(carried.carrier.group(), *operation, status, std::move(gathered));
+      Finish(carried.carrier.group(), operation, status, std::move(gathered));
     });
   }
   FreeIdle();

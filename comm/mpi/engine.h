@@ -80,7 +80,8 @@ class Engine {
   MpiThread::Progress Progress();
   bool Create();
   absl::StatusOr<bool> MakeNext(Creation& creation);
-  void Finish(Group& group, Operation& operation, const absl::Status& status, Tensor gathered);
+  void Finish(Group& group, const std::shared_ptr<Operation>& operation, const absl::Status& status,
+              Tensor gathered);
   void FreeIdle();
 
   MpiThread& thread_;

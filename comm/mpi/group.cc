@@ -53,6 +53,11 @@ void Group::End(const Operation& operation) {
   std::erase_if(pending_, [&](const auto& other) { return other.get() == &operation; });
 }
 
+void Group::Fail(std::shared_ptr<Operation> operation, const absl::Status& why) {
+  operation->failed = why;
+  failed_ = std::move(operation);
+}
+
 bool Group::HasCalled(int peer, const CallKey& key) const {
   const Peer& p = peers_[size_t(peer)];
   return key.number < (!key.is_message() ? p.calls : key.from == peer ? p.sent : p.received);

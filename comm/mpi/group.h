@@ -32,7 +32,7 @@ struct Operation {
   CallKey key;
   std::string text;  // for messages to people: "collective number 3, barrier"
   bool done = false;
-  absl::Status failed;  // MPI's word
+  absl::Status failed;  // MPI's word; see Group::failed
   Tensor gathered;      // when done: all ranks' tensors, where we reduce them ourselves
 };
 
@@ -51,6 +51,9 @@ class Group {
   const absl::Status& broken() const { return broken_; }
   // The same, without the engine's lock.
   bool is_broken() const { return is_broken_; }
+  // The call at which MPI failed; null: none. The transport asks MPI no more after it: this call,
+  // those on their way and those that follow are never done.
+  const Operation* failed() const { return failed_.get(); }
   const std::vector<int>& lost() const { return lost_; }
   bool has_left() const { return has_left_; }
   bool idle() const { return pending_.empty(); }
@@ -60,8 +63,10 @@ class Group {
 
   // The next call of this rank; a group that is broken, or breaks because of it, has it no more.
   std::shared_ptr<Operation> Call(const Collective& call, std::string text = "");
-  // It is done, or MPI has failed to: no longer looked after.
+  // It is done: no longer looked after.
   void End(const Operation& operation);
+  // MPI has failed at the call; whoever waits for any call finds out who is lost.
+  void Fail(std::shared_ptr<Operation> operation, const absl::Status& why);
 
   void Receive(int from, const ControlMessage& message, Clock::time_point now);
   // Ends the group here and, by a message, elsewhere.
@@ -129,6 +134,7 @@ class Group {
   std::vector<Peer> peers_;
   std::optional<Clock::time_point> asked_all_;
   std::optional<Report> report_;
+  std::shared_ptr<const Operation> failed_;
   absl::Status broken_;
   std::atomic<bool> is_broken_ = false;
   std::vector<int> lost_;

@@ -58,12 +58,12 @@ void GroupWait::Judge(Patience::Verdict verdict, Clock::time_point now) {
   if (failed_until_) {
     const bool early = verdict == Patience::Verdict::kGoOn || verdict == Patience::Verdict::kWarn;
     if (early && now < *failed_until_) return;
-    const Group::Absence silent = group_.Silent(operation_, now, asked_since_);
-    return group_.Break(
-        absl::UnavailableError(absl::StrCat(operation_.text, ": rank ", group_.rank(), ": ",
-                                            operation_.failed.message(),
-                                            silent.ranks.empty() ? "" : "; lost: ", silent.text)),
-        silent.ranks);
+    const Operation& failed = Subject();
+    const Group::Absence silent = group_.Silent(failed, now, asked_since_);
+    return group_.Break(absl::UnavailableError(absl::StrCat(
+                            failed.text, ": rank ", group_.rank(), ": ", failed.failed.message(),
+                            silent.ranks.empty() ? "" : "; lost: ", silent.text)),
+                        silent.ranks);
   }
   switch (verdict) {
     case Patience::Verdict::kGoOn:
@@ -92,7 +92,7 @@ void GroupWait::Judge(Patience::Verdict verdict, Clock::time_point now) {
 
 Patience::Clock::time_point GroupWait::Look(Clock::time_point now) {
   HoldIfStopped(now);
-  if (!operation_.failed.ok() && !failed_until_) {
+  if (group_.failed() != nullptr && !failed_until_) {
     failed_until_ = now + lead_;
     asked_for_ = {};
   }
@@ -104,7 +104,7 @@ Patience::Clock::time_point GroupWait::Look(Clock::time_point now) {
     asked_for_ = due;
   }
   if (asked_for_ == due && now >= ask_again_) {
-    group_.Ask(operation_, now, asked_since_, due);
+    group_.Ask(Subject(), now, asked_since_, due);
     ask_again_ = now + std::max<Clock::duration>((due - asked_since_) / kQuestions, kLeastPause);
   }
   planned_ = std::min({due, asked_for_ == due ? ask_again_ : due - lead_, patience_.Next(now)});

@@ -33,6 +33,8 @@ class GroupWait {
   std::string TakeWarning();
 
  private:
+  // Of which the others are asked: where MPI failed, the call at which it did.
+  const Operation& Subject() const { return group_.failed() ? *group_.failed() : operation_; }
   void HoldIfStopped(Clock::time_point now);
   void Judge(Patience::Verdict verdict, Clock::time_point now);
   // When the next verdict is due.

@@ -150,7 +150,7 @@ TEST(GroupWaitTest, AfterAnErrorOfMpiTheLostAreFoundSoon) {
   for (const int rank : {0, 1}) ranks.Kill(rank);
   const auto operation = ranks.Wait(2);
   ranks.Run(milliseconds(50));
-  operation->failed = absl::UnavailableError("the connection was closed");
+  ranks.group(2).Fail(operation, absl::UnavailableError("the connection was closed"));
   ranks.Run(kTimeout / 2 + milliseconds(50));
   EXPECT_EQ(ranks.group(2).broken().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(ranks.group(2).lost(), std::vector<int>({0, 1}));
@@ -159,9 +159,27 @@ TEST(GroupWaitTest, AfterAnErrorOfMpiTheLostAreFoundSoon) {
               HasSubstr("the connection was closed; lost: ranks 0, 1, which do not answer"));
 }
 
+TEST(GroupWaitTest, AnErrorOfMpiEndsTheWaitsForEarlierAndLaterCallsToo) {
+  for (const bool later : {false, true}) {
+    Ranks ranks(4);
+    ranks.Kill(1);
+    if (!later) ranks.Wait(2);
+    // To a rank that no wait for a collective call would ask for otherwise.
+    const auto send = ranks.group(2).Call(
+        {.kind = CollectiveKind::kSend, .root = 1, .timeout = kTimeout}, "message");
+    ranks.Run(milliseconds(50));
+    ranks.group(2).Fail(send, absl::UnavailableError("the connection was closed"));
+    if (later) ranks.Wait(2);
+    ranks.Run(kTimeout / 2 + milliseconds(50));
+    EXPECT_EQ(ranks.group(2).lost(), std::vector<int>{1});
+    EXPECT_THAT(std::string(ranks.group(2).broken().message()),
+                HasSubstr("message: rank 2: the connection was closed; lost: rank 1, which"));
+  }
+}
+
 TEST(GroupWaitTest, AnErrorOfMpiLosesNobodyWhoAnswers) {
   Ranks ranks(4);
-  ranks.Wait(3)->failed = absl::UnavailableError("out of registers");
+  ranks.group(3).Fail(ranks.Wait(3), absl::UnavailableError("out of registers"));
   ranks.Run(kTimeout);
   EXPECT_EQ(ranks.group(3).broken().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(ranks.group(3).lost(), ::testing::IsEmpty());
