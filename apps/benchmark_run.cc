@@ -382,10 +382,12 @@ class BenchmarkRun {
   void WarnOfPreprocessing(const LoadedWeights& loaded) {
     const std::string& path = options_.weights_and_bias_filename;
     if (!loaded.preprocessing) return;
-    const absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*loaded.preprocessing);
+    const int64_t channels = dataset_->sample().channels;
+    const absl::StatusOr<Preprocessing> trained =
+        ParsePreprocessing(*loaded.preprocessing, channels);
     if (!trained.ok())
       return Warn(absl::StrCat(path, ": ", std::string(trained.status().message())));
-    if (SamePreprocessing(*trained, loaders_.preprocessing, dataset_->sample().channels)) return;
+    if (SamePreprocessing(*trained, loaders_.preprocessing, channels)) return;
     Warn(absl::StrCat(path, ": was trained on samples as ", Describe(*trained),
                       "; this run shows them as ", Describe(loaders_.preprocessing),
                       " (--normalize, --standardize)"));

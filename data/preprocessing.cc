@@ -72,7 +72,7 @@ std::string ToJson(const Preprocessing& preprocessing) {
   return object.dump();
 }
 
-absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text) {
+absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text, int64_t channels) {
   const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return Unknown(text);
   for (const Words& words : kWords) {
@@ -83,8 +83,6 @@ absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text) {
         !Read(object, "scale", normalization.scale)) {
       return Unknown(text);
     }
-    const int64_t channels =
-        int64_t(std::max(normalization.offset.size(), normalization.scale.size()));
     DTNN_RETURN_IF_ERROR(CheckNormalization(normalization, channels));
     return preprocessing;
   }

@@ -30,10 +30,12 @@ struct Preprocessing {
 // JSON such as {"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75]}. Numbers come
 // back as they are.
 std::string ToJson(const Preprocessing& preprocessing);
-// InvalidArgument for another text, an input that this version does not know included.
-absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view json);
+// InvalidArgument for another text, an input that this version does not know included, and for a
+// normalisation of another number of channels.
+absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view json, int64_t channels);
 
-// The same for all `channels`, but for rounding: that of sums of float64 in another order.
+// The same for all `channels`, which both fit, but for rounding: that of sums of float64 in another
+// order.
 bool SamePreprocessing(const Preprocessing& a, const Preprocessing& b, int64_t channels);
 
 // For people: "byte / 255, offset -0.45, scale 3.75".

@@ -16,7 +16,7 @@ TEST(PreprocessingTest, ComesBackFromItsText) {
          {Normalization{}, Normalization{{-0.45}, {3.75}},
           Normalization{{-1.0 / 3, 2e-17, 0.1}, {1e300}}, Normalization{{0}, {1, 2, 3}}}) {
       const Preprocessing preprocessing = {input, by};
-      const Preprocessing back = ParsePreprocessing(ToJson(preprocessing)).value();
+      const Preprocessing back = ParsePreprocessing(ToJson(preprocessing), 3).value();
       EXPECT_EQ(back.input, input);
       EXPECT_EQ(back.normalization.offset, by.offset);
       EXPECT_EQ(back.normalization.scale, by.scale);
@@ -27,19 +27,20 @@ TEST(PreprocessingTest, ComesBackFromItsText) {
 }
 
 TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
-  for (const char* text :
-       {"", "{", "[]", "null", "{}", R"({"x":"byte / 255","channels":"RGB"})",
-        R"({"x":"byte / 255","channels":"HSV","offset":[],"scale":[]})",
-        R"({"x":"byte","channels":"RGB","offset":[],"scale":[]})",
-        R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[]})",
-        R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[0]})",
-        R"({"x":"byte / 255","channels":"RGB","offset":["1"],"scale":[1]})",
-        R"({"x":"byte / 255","channels":"RGB","offset":[1,2],"scale":[1,2,3]})"}) {
-    EXPECT_EQ(ParsePreprocessing(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  for (const char* text : {"", "{", "[]", "null", "{}", R"({"x":"byte / 255","channels":"RGB"})",
+                           R"({"x":"byte / 255","channels":"HSV","offset":[],"scale":[]})",
+                           R"({"x":"byte","channels":"RGB","offset":[],"scale":[]})",
+                           R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[]})",
+                           R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[0]})",
+                           R"({"x":"byte / 255","channels":"RGB","offset":["1"],"scale":[1]})",
+                           R"({"x":"byte / 255","channels":"RGB","offset":[1,2],"scale":[1,2,3]})",
+                           R"({"x":"byte / 255","channels":"RGB","offset":[0,0],"scale":[1,1]})"}) {
+    EXPECT_EQ(ParsePreprocessing(text, 3).status().code(), absl::StatusCode::kInvalidArgument)
+        << text;
   }
   EXPECT_TRUE(
       ParsePreprocessing(
-          R"({"x":"byte / 255","channels":"BGR","offset":[1],"scale":[2],"more":"of later"})")
+          R"({"x":"byte / 255","channels":"BGR","offset":[1],"scale":[2],"more":"of later"})", 3)
           .ok());
 }
 

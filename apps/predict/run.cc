@@ -155,12 +155,11 @@ class Predictor {
       }
       return Preprocessing{.normalization = asked};
     }
-    absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*loaded.preprocessing);
-    absl::Status status = trained.status();
-    if (status.ok()) status = CheckNormalization(trained->normalization, sample_.channels);
-    if (!status.ok()) {
+    absl::StatusOr<Preprocessing> trained =
+        ParsePreprocessing(*loaded.preprocessing, sample_.channels);
+    if (!trained.ok()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(options_.weights, ": ", std::string(status.message())));
+          absl::StrCat(options_.weights, ": ", std::string(trained.status().message())));
     }
     if (trained->input == Preprocessing::Input::kValues) {
       Warn(absl::StrCat(options_.weights,
