@@ -56,7 +56,6 @@ PerformanceCounter::Totals* PerformanceCounter::TotalsOf(const Pass& pass) {
 
 absl::Status PerformanceCounter::OnPassBegin(const Pass& pass) {
   seconds_.clear();
-  seconds_.reserve(size_t(std::max<int64_t>(pass.steps - pass.step, 0)));
   done_ = pass.done;
   return absl::OkStatus();
 }

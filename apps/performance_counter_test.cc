@@ -56,6 +56,11 @@ TEST_F(PerformanceCounterTest, TellsTimeThroughputEstimateAndMemory) {
             "Testing mean memory: 71.00 MiB\n");
 }
 
+// --steps-per-epoch is what the user says.
+TEST_F(PerformanceCounterTest, AnEpochsLengthTakesNoMemory) {
+  EXPECT_TRUE(counter_.OnPassBegin({.steps = int64_t{1} << 62}).ok());
+}
+
 TEST_F(PerformanceCounterTest, SamplesOfAnEpochThatWasBegunBeforeDoNotCount) {
   RunPass(Pass::Kind::kTraining, {1, 1}, /*done_before=*/1000);
   EXPECT_NE(counter_.Report().find("Training throughput (from model): 10.0000 samples/s"),
