@@ -101,7 +101,10 @@ absl::StatusOr<ImagenetSynsets> ReadImagenetSynsets(const std::string& folder) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<LoadedFile> files, LoadFiles(kit, folder));
   const std::string_view text(reinterpret_cast<const char*>(files[1].bytes.data()),
                               files[1].bytes.size());
-  return ParseImagenetSynsets(files[0].bytes.view(), text, folder);
+  absl::StatusOr<ImagenetSynsets> synsets =
+      ParseImagenetSynsets(files[0].bytes.view(), text, folder);
+  for (const LoadedFile& file : files) DTNN_RETURN_IF_ERROR(file.bytes.Check());
+  return synsets;
 }
 
 }  // namespace dtnn
