@@ -180,7 +180,7 @@ TEST(BenchmarkDataTest, FilesInFoldersThatAreNoImagesAreWarnedOfOnce) {
       testing::Launch(kProgram, "--model=simplemlp --dataset=folder --dataset-path=" + root);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("benchmark: warning: " + root +
-                                      "/train/a/Thumbs.db and 1 other file are no JPEG or PNG "
+                                      "/train/a/Thumbs.db and 1 other file are not JPEG or PNG "
                                       "images and are skipped\n"));
 }
 

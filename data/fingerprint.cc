@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "data/image_bytes.h"
 #include "tensor/dtype.h"
@@ -76,7 +78,13 @@ absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Part part) {
   ParallelFor(0, chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const std::span<const int64_t> rest = std::span(indices).subspan(size_t(i * kChunk));
-      hashes[size_t(i)] = HashOf(dataset, part, rest.first(std::min(rest.size(), size_t(kChunk))));
+      try {
+        hashes[size_t(i)] =
+            HashOf(dataset, part, rest.first(std::min(rest.size(), size_t(kChunk))));
+      } catch (const std::bad_alloc&) {
+        hashes[size_t(i)] = absl::ResourceExhaustedError(
+            absl::StrCat(std::string(dataset.name()), ": no memory to read its samples"));
+      }
     }
   });
   uint64_t hash = 0;

@@ -1,6 +1,7 @@
 #include "data/fingerprint.h"
 
 #include <functional>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -129,6 +130,21 @@ TEST(FingerprintTest, AnEmptySplitHasOneAndErrorsComeBack) {
   EXPECT_TRUE(Fingerprint(CountingDataset(1), Part::kTest).ok());
   const CountingDataset failing(100, {2, 3, 1}, /*failing=*/70);
   EXPECT_EQ(Fingerprint(failing, Part::kTrain).status().code(), absl::StatusCode::kDataLoss);
+}
+
+class WithoutMemory : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  absl::Status Read(Part /*part*/, std::span<const int64_t> /*indices*/, TensorFormat /*format*/,
+                    const Tensor& /*x*/, const Tensor& /*targets*/) const override {
+    throw std::bad_alloc();
+  }
+};
+
+// An exception must not leave a worker.
+TEST(FingerprintTest, LackOfMemoryIsAnError) {
+  EXPECT_EQ(Fingerprint(WithoutMemory(1000), Part::kTrain).status(),
+            absl::ResourceExhaustedError("counting: no memory to read its samples"));
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST(FolderTest, WhatIsNoImageIsSkippedWithOneWarning) {
   Put(root + "/test/dog/list.txt", {'x'});
   const auto folder = OpenFolder({.train = root, .test = root}).value();
   EXPECT_EQ(folder->warnings(),
-            (std::vector<std::string>{root + "/train/cat/Thumbs.db and 2 other files are no JPEG "
+            (std::vector<std::string>{root + "/train/cat/Thumbs.db and 2 other files are not JPEG "
                                              "or PNG images and are skipped"}));
   EXPECT_EQ(folder->size(Part::kTrain), 4);
   EXPECT_EQ(folder->size(Part::kTest), 1);

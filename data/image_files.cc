@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <new>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "data/folder_listing.h"
@@ -38,11 +41,19 @@ bool IsImageByContent(const std::string& path) {
 absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder) {
   DTNN_ASSIGN_OR_RETURN(std::vector<std::string> files, FilesBelow(folder));
   std::vector<uint8_t> image(files.size());
+  std::atomic<bool> no_memory = false;
   ParallelFor(0, int64_t(files.size()), 1, [&](int64_t begin, int64_t end) {
     for (size_t i = size_t(begin); i < size_t(end); ++i) {
-      image[i] = IsImageByName(files[i]) || IsImageByContent(absl::StrCat(folder, "/", files[i]));
+      try {
+        image[i] = IsImageByName(files[i]) || IsImageByContent(absl::StrCat(folder, "/", files[i]));
+      } catch (const std::bad_alloc&) {
+        no_memory = true;
+      }
     }
   });
+  if (no_memory) {
+    return absl::ResourceExhaustedError(absl::StrCat(folder, ": no memory to look into its files"));
+  }
   ImageFiles found;
   for (size_t i = 0; i < files.size(); ++i) {
     (image[i] != 0 ? found.images : found.others).push_back(std::move(files[i]));
@@ -57,9 +68,9 @@ void SkippedFiles::Add(const std::string& folder, const ImageFiles& files) {
 
 std::string SkippedFiles::Describe() const {
   if (count == 0) return "";
-  if (count == 1) return absl::StrCat(first, ": is no JPEG or PNG image and is skipped");
+  if (count == 1) return absl::StrCat(first, ": is not a JPEG or PNG image and is skipped");
   return absl::StrCat(first, " and ", Counted(count - 1, "other file"),
-                      " are no JPEG or PNG images and are skipped");
+                      " are not JPEG or PNG images and are skipped");
 }
 
 }  // namespace dtnn

@@ -29,7 +29,7 @@ struct SkippedFiles {
   std::string first;  // path
 
   void Add(const std::string& folder, const ImageFiles& files);
-  // "a/Thumbs.db and 2 other files are no JPEG or PNG images and are skipped"; empty without any.
+  // "a/Thumbs.db and 2 other files are not JPEG or PNG images and are skipped"; empty without any.
   std::string Describe() const;
 };
 

@@ -41,9 +41,9 @@ TEST(ImageFilesTest, ManySkippedFilesAreOneLine) {
   skipped.Add("a", {.images = {"1"}, .others = {}});
   EXPECT_EQ(skipped.Describe(), "");
   skipped.Add("b", {.images = {}, .others = {"x"}});
-  EXPECT_EQ(skipped.Describe(), "b/x: is no JPEG or PNG image and is skipped");
+  EXPECT_EQ(skipped.Describe(), "b/x: is not a JPEG or PNG image and is skipped");
   skipped.Add("c", {.images = {}, .others = {"y", "z"}});
-  EXPECT_EQ(skipped.Describe(), "b/x and 2 other files are no JPEG or PNG images and are skipped");
+  EXPECT_EQ(skipped.Describe(), "b/x and 2 other files are not JPEG or PNG images and are skipped");
 }
 
 }  // namespace

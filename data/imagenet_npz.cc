@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <new>
 #include <numeric>
 #include <set>
 #include <system_error>
@@ -135,7 +136,14 @@ class Shards {
     files_ = std::move(files);
     std::vector<absl::StatusOr<std::vector<int16_t>>> labels(files_.size(), std::vector<int16_t>());
     ParallelFor(0, int64_t(files_.size()), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) labels[size_t(i)] = ReadLabels(files_[size_t(i)]);
+      for (size_t i = size_t(begin); i < size_t(end); ++i) {
+        try {
+          labels[i] = ReadLabels(files_[i]);
+        } catch (const std::bad_alloc&) {
+          labels[i] = absl::ResourceExhaustedError(
+              absl::StrCat(files_[i], ": no memory to read its labels"));
+        }
+      }
     });
     for (const auto& of_file : labels) {
       DTNN_RETURN_IF_ERROR(of_file.status());
