@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/operand.h"
+#include "tensor/status_macros.h"
 #ifdef DTNN_WITH_CUDA
 #include "kernels/cuda_context.h"
 #endif
@@ -14,6 +16,10 @@ class CpuContext : public DeviceContext {
  public:
   CpuContext() : DeviceContext(Device::Cpu()) {}
 };
+
+size_t BytesOf(const Tensor& tensor) {
+  return size_t(tensor.num_elements()) * SizeOf(tensor.dtype());
+}
 
 }  // namespace
 
@@ -29,12 +35,23 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> DeviceContext::Create(Device devi
 }
 
 absl::Status DeviceContext::Copy(const Tensor& from, const Tensor& to) {
-  std::memcpy(to.raw_data(), from.raw_data(), size_t(from.num_elements()) * SizeOf(from.dtype()));
+  for (const Tensor* tensor : {&from, &to}) {
+    DTNN_RETURN_IF_ERROR(CheckOperand("copying", tensor == &to ? "the destination" : "the source",
+                                      *tensor, Device::Cpu(), tensor->dtype(), tensor->shape(),
+                                      Pitch::kNone));
+  }
+  if (BytesOf(from) != BytesOf(to)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "copying: ", BytesOf(from), " bytes to a tensor of ", BytesOf(to), "; expected as many"));
+  }
+  std::memcpy(to.raw_data(), from.raw_data(), BytesOf(from));
   return absl::OkStatus();
 }
 
 absl::Status DeviceContext::FillZero(const Tensor& tensor) {
-  std::memset(tensor.raw_data(), 0, size_t(tensor.num_elements()) * SizeOf(tensor.dtype()));
+  DTNN_RETURN_IF_ERROR(CheckOperand("zeroing", "the tensor", tensor, Device::Cpu(), tensor.dtype(),
+                                    tensor.shape(), Pitch::kNone));
+  std::memset(tensor.raw_data(), 0, BytesOf(tensor));
   return absl::OkStatus();
 }
 

@@ -10,12 +10,10 @@
 #define DTNN_KERNELS_CUDA_LAUNCH_H_
 
 #include <cstdint>
-#include <initializer_list>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "tensor/device.h"
-#include "tensor/tensor.h"
 
 #ifdef __CUDACC__
 #define DTNN_HOST_DEVICE __host__ __device__
@@ -46,9 +44,6 @@ struct SingleLane {
 class HostRunner {
  public:
   Device device() const { return Device::Cpu(); }
-  absl::Status CheckOnDevice(std::string_view, std::initializer_list<const Tensor*>) const {
-    return absl::OkStatus();
-  }
   template <class Body>
   absl::Status ForEach(std::string_view, int64_t n, const Body& body) const {
     for (int64_t i = 0; i < n; ++i) body(i);
@@ -107,10 +102,6 @@ class GpuRunner {
 
   Device device() const { return context_->device(); }
   const CudaContext& context() const { return *context_; }
-  absl::Status CheckOnDevice(std::string_view what,
-                             std::initializer_list<const Tensor*> tensors) const {
-    return context_->CheckOnDevice(what, tensors);
-  }
   template <class Body>
   absl::Status ForEach(std::string_view what, int64_t n, const Body& body) const {
     if (n <= 0) return absl::OkStatus();

@@ -214,7 +214,7 @@ class ActivationCpu : public Activation {
   explicit ActivationCpu(const ActivationSpec& spec) : spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands(Name(spec_.kind), spec_.dtype, {&x, &y}));
+    DTNN_RETURN_IF_ERROR(CheckOperands(Name(spec_.kind), Device::Cpu(), spec_.dtype, {&x, &y}));
     ActivationPass pass = PassOver(GridOf(spec_.format, {&x, &y}));
     pass.x = OperandIn(pass.grid, x, spec_.format);
     pass.y = OperandIn(pass.grid, y, spec_.format);
@@ -229,7 +229,8 @@ class ActivationCpu : public Activation {
 
   absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands(Name(spec_.kind), spec_.dtype, {&y, &dy, &dx}));
+    DTNN_RETURN_IF_ERROR(
+        CheckOperands(Name(spec_.kind), Device::Cpu(), spec_.dtype, {&y, &dy, &dx}));
     ActivationPass pass = PassOver(GridOf(spec_.format, {&y, &dy, &dx}));
     pass.y = OperandIn(pass.grid, y, spec_.format);
     pass.dy = OperandIn(pass.grid, dy, spec_.format);

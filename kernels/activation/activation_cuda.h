@@ -95,8 +95,7 @@ class ActivationCuda : public Activation {
   ActivationCuda(const Runner& runner, const ActivationSpec& spec) : runner_(runner), spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands(kName, spec_.dtype, {&x, &y}));
-    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice(kName, {&x, &y}));
+    DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&x, &y}));
     const RowGrid grid = GridOf(spec_.format, {&x, &y});
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(kName, grid.size(),
@@ -108,8 +107,7 @@ class ActivationCuda : public Activation {
 
   absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands(kName, spec_.dtype, {&y, &dy, &dx}));
-    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice(kName, {&y, &dy, &dx}));
+    DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&y, &dy, &dx}));
     const RowGrid grid = GridOf(spec_.format, {&y, &dy, &dx});
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(kName, grid.size(),

@@ -125,7 +125,7 @@ class AddCpu : public Add {
     if (inputs.empty()) return absl::InvalidArgumentError("add: no inputs, expected at least one");
     RowGrid grid = GridOf(spec_.format, {&y});
     for (const Tensor& x : inputs) {
-      DTNN_RETURN_IF_ERROR(CheckOperands("add", spec_.dtype, {&y, &x}));
+      DTNN_RETURN_IF_ERROR(CheckOperands("add", Device::Cpu(), spec_.dtype, {&y, &x}));
       if (!x.dense()) grid = GridOf(spec_.format, {&x});
     }
     const AddPass pass = {.dtype = spec_.dtype,

@@ -45,8 +45,7 @@ class AddCuda : public Add {
     }
     RowGrid grid = GridOf(spec_.format, {&y});
     for (const Tensor& x : inputs) {
-      DTNN_RETURN_IF_ERROR(CheckOperands("add", spec_.dtype, {&y, &x}));
-      DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("add", {&y, &x}));
+      DTNN_RETURN_IF_ERROR(CheckOperands("add", runner_.device(), spec_.dtype, {&y, &x}));
       if (!x.dense()) grid = GridOf(spec_.format, {&x});
     }
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {

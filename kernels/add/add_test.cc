@@ -116,8 +116,10 @@ TEST_P(AddTest, SameBitsOnAnyNumberOfThreads) {
 TEST_P(AddTest, RefusesNoInputsAndOtherShapes) {
   const Tensor y = ZeroTensor(GetParam(), {4}), other[] = {ZeroTensor(GetParam(), {5})};
   EXPECT_EQ(Create()->Run({}, y, false).message(), "add: no inputs, expected at least one");
-  EXPECT_EQ(Create()->Run(other, y, false).message(),
-            "add: operands of shapes (4,) and (5,), expected equal ones");
+  const std::string type(Name(GetParam()));
+  EXPECT_EQ(Create()->Run(other, y, false).message(), "add: an operand has shape (5,) of " + type +
+                                                          " on cpu; expected (4,) of " + type +
+                                                          " on cpu");
 }
 
 INSTANTIATE_TEST_SUITE_P(, AddTest, ::testing::Values(DType::kFloat32, DType::kFloat64),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/operand.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -170,7 +171,7 @@ class BatchNormCpu : public BatchNorm {
   }
 
   absl::Status Check(std::initializer_list<const Tensor*> tensors, Workspace workspace) const {
-    DTNN_RETURN_IF_ERROR(CheckOperands("batch normalisation", spec_.dtype, tensors));
+    DTNN_RETURN_IF_ERROR(CheckOperands("batch normalisation", Device::Cpu(), spec_.dtype, tensors));
     const Shape& shape = (*tensors.begin())->shape();
     const int rank = shape.rank();
     const bool first = ChannelsFirst(**tensors.begin());
@@ -196,13 +197,8 @@ class BatchNormCpu : public BatchNorm {
 
   absl::Status CheckChannels(DType dtype, std::initializer_list<const Tensor*> tensors) const {
     for (const Tensor* tensor : tensors) {
-      if (!tensor->empty() && tensor->dtype() == dtype &&
-          tensor->shape() == Shape{spec_.channels}) {
-        continue;
-      }
-      return absl::InvalidArgumentError(absl::StrCat(
-          "batch normalisation: parameters or statistics of shape ", tensor->shape().ToString(),
-          ", expected (", spec_.channels, ",) of type ", std::string(Name(dtype))));
+      DTNN_RETURN_IF_ERROR(CheckOperand("batch normalisation", "a parameter or statistic", *tensor,
+                                        Device::Cpu(), dtype, Shape{spec_.channels}, Pitch::kNone));
     }
     return absl::OkStatus();
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
+#include "kernels/bias/check.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
@@ -299,8 +299,7 @@ class BiasCpu : public Bias {
   explicit BiasCpu(const BiasSpec& spec) : spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& bias, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("bias", spec_.dtype, {&x, &y}));
-    DTNN_RETURN_IF_ERROR(CheckChannels(x, bias));
+    DTNN_RETURN_IF_ERROR(CheckBias(spec_, Device::Cpu(), x, bias, y));
     if (x.num_elements() == 0) return absl::OkStatus();
     DispatchFloating(spec_.dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -317,8 +316,7 @@ class BiasCpu : public Bias {
   }
 
   absl::Status Backward(const Tensor& dy, const Tensor& dbias, bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("bias", spec_.dtype, {&dy}));
-    DTNN_RETURN_IF_ERROR(CheckChannels(dy, dbias));
+    DTNN_RETURN_IF_ERROR(CheckBias(spec_, Device::Cpu(), dy, dbias, dy));
     DispatchFloating(spec_.dtype, [&](auto zero) {
       using T = decltype(zero);
       T* sums = dbias.data<T>();
@@ -344,23 +342,6 @@ class BiasCpu : public Bias {
   // Planes of one element are rows of channels.
   bool Planes(const Tensor& x) const {
     return ChannelsFirst(x.shape()) && x.shape()[2] * x.shape()[3] > 1;
-  }
-
-  absl::Status CheckChannels(const Tensor& x, const Tensor& bias) const {
-    const Shape& shape = x.shape();
-    const int rank = shape.rank();
-    if (rank != 2 && rank != 4) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("bias: shape ", shape.ToString(), ", expected a matrix or images"));
-    }
-    const int64_t channels = shape[ChannelsFirst(shape) ? 1 : rank - 1];
-    if (channels != spec_.channels || bias.empty() || bias.num_elements() != channels ||
-        bias.dtype() != spec_.dtype) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "bias: shape ", shape.ToString(), " and a bias of shape ", bias.shape().ToString(),
-          ", expected ", spec_.channels, " channels in both and one dtype"));
-    }
-    return absl::OkStatus();
   }
 
   BiasRows RowsIn(const Tensor& x, const Tensor& y) const {

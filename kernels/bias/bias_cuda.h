@@ -7,8 +7,8 @@
 
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/bias/bias.h"
+#include "kernels/bias/check.h"
 #include "kernels/cuda_launch.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/status_macros.h"
@@ -92,9 +92,7 @@ class BiasCuda : public Bias {
   }
 
   absl::Status Forward(const Tensor& x, const Tensor& bias, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("bias", spec_.dtype, {&x, &y}));
-    DTNN_RETURN_IF_ERROR(Check(x, bias));
-    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("bias", {&x, &y}));
+    DTNN_RETURN_IF_ERROR(CheckBias(spec_, runner_.device(), x, bias, y));
     const BiasLayout layout = LayoutOf(x);
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach("bias", x.num_elements(),
@@ -104,8 +102,7 @@ class BiasCuda : public Bias {
   }
 
   absl::Status Backward(const Tensor& dy, const Tensor& dbias, bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("bias", spec_.dtype, {&dy}));
-    DTNN_RETURN_IF_ERROR(Check(dy, dbias));
+    DTNN_RETURN_IF_ERROR(CheckBias(spec_, runner_.device(), dy, dbias, dy));
     const BiasLayout layout = LayoutOf(dy);
     // A part has at least 16 positions; the number of parts depends on nothing but the shape.
     const int64_t wanted = (layout.positions() + 15) / 16;
@@ -135,16 +132,6 @@ class BiasCuda : public Bias {
   static int64_t Pitch(const BiasLayout& layout, const Tensor& x) {
     if (x.dense()) return layout.channels * layout.inner;
     return layout.inner == 1 && x.shape().rank() == 4 ? x.PixelPitch() : x.ImagePitch();
-  }
-  absl::Status Check(const Tensor& x, const Tensor& bias) const {
-    const int rank = x.shape().rank();
-    if ((rank == 2 || rank == 4) && x.shape()[Planes(x) ? 1 : rank - 1] == spec_.channels &&
-        !bias.empty() && bias.num_elements() == spec_.channels && bias.dtype() == spec_.dtype) {
-      return runner_.CheckOnDevice("bias", {&x, &bias});
-    }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "bias: shape ", x.shape().ToString(), " and a bias of shape ", bias.shape().ToString(),
-        ", expected ", spec_.channels, " channels in both and one dtype"));
   }
 
   Runner runner_;

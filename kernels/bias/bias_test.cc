@@ -149,9 +149,11 @@ TEST_P(BiasTest, SameBitsOnAnyNumberOfThreads) {
 TEST_P(BiasTest, RefusesOtherChannels) {
   const auto op = Create({TensorFormat::kNHWC, {}, 1, 8, 1});
   const Tensor x = ZeroTensor(GetParam(), {2, 7}), bias = ZeroTensor(GetParam(), {8});
-  EXPECT_EQ(
-      op->Forward(x, bias, x).message(),
-      "bias: shape (2, 7) and a bias of shape (8,), expected 8 channels in both and one dtype");
+  EXPECT_EQ(op->Forward(x, bias, x).message(),
+            "bias: shape (2, 7), expected a matrix or images of 8 channels");
+  const Tensor y = ZeroTensor(GetParam(), {2, 8});
+  EXPECT_NE(std::string(op->Forward(y, x, y).message()).find("bias: the vector has shape (2, 7)"),
+            std::string::npos);
   EXPECT_FALSE(CreateBias(*context_, {.channels = 0}).ok());
 }
 

@@ -94,7 +94,8 @@ class ConcatCpu : public Concat {
   explicit ConcatCpu(const ConcatSpec& spec) : spec_(spec) {}
 
   absl::Status Forward(std::span<const Tensor> inputs, const Tensor& y) override {
-    for (const Tensor& x : inputs) DTNN_RETURN_IF_ERROR(CheckOperands("concat", spec_.dtype, {&x}));
+    for (const Tensor& x : inputs)
+      DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&x}));
     int64_t skipped = 0;
     DTNN_RETURN_IF_ERROR(Check(y, inputs, skipped));
     Move(y, inputs, skipped, [](const Operand& whole, const Operand& part, size_t) {
@@ -121,7 +122,7 @@ class ConcatCpu : public Concat {
  private:
   // `skipped` becomes the number of channels of the empty part, if there is one.
   absl::Status Check(const Tensor& whole, std::span<const Tensor> parts, int64_t& skipped) const {
-    DTNN_RETURN_IF_ERROR(CheckOperands("concat", spec_.dtype, {&whole}));
+    DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&whole}));
     const int rank = whole.shape().rank();
     if (rank != 2 && rank != 4) {
       return absl::InvalidArgumentError(absl::StrCat("concat: shape ", whole.shape().ToString(),
@@ -134,7 +135,7 @@ class ConcatCpu : public Concat {
         ++empty;
         continue;
       }
-      DTNN_RETURN_IF_ERROR(CheckOperands("concat", spec_.dtype, {&part}));
+      DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&part}));
       if (part.shape().rank() != rank) return DoesNotFit(part, whole);
       if (!SameButChannels(part.shape(), whole.shape())) return DoesNotFit(part, whole);
       channels += RowLayout(part, spec_.format).channels;

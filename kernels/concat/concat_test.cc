@@ -149,7 +149,7 @@ TEST_P(ConcatTest, RefusesWhatDoesNotFit) {
             "concat: the parts have 3 channels and 0 of them are empty, but the whole has 6; "
             "expected the same number, or one empty part that has the rest");
   EXPECT_EQ(concat->Forward(std::vector{a, Tensor()}, y).message(),
-            "concat: an operand has no memory");
+            "concat: an operand is missing");
   const bool accumulate[] = {false, false, false};
   EXPECT_FALSE(concat->Backward(y, std::vector{a, Tensor(), Tensor()}, accumulate).ok());
   EXPECT_FALSE(concat->Backward(y, std::vector{a, a}, accumulate).ok());

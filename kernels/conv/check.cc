@@ -1,75 +1,75 @@
 #include "kernels/conv/check.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/operand.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
-absl::Status CheckTensor(const char* name, const Tensor& tensor, const Shape& shape, DType dtype) {
-  if (tensor.empty()) return absl::InvalidArgumentError(absl::StrCat(name, " is missing"));
-  if (tensor.shape() == shape && tensor.dtype() == dtype) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("convolution: ", name, " has shape ", tensor.shape().ToString(), " of ",
-                   std::string(Name(tensor.dtype())), ", expected ", shape.ToString(), " of ",
-                   std::string(Name(dtype))));
-}
+constexpr const char* kName = "convolution";
 
-// `expected` has the largest batch.
-absl::Status CheckBatch(const char* name, const Tensor& tensor, const Shape& expected) {
-  if (tensor.empty() || tensor.shape().rank() != 4 || tensor.shape()[0] <= expected[0]) {
-    return absl::OkStatus();
+// Images of the spec's input or output, of which a call may bring fewer than the spec says.
+absl::Status CheckImages(const Conv2dSpec& s, Device device, const char* name, const Tensor& images,
+                         const Shape& most, int64_t count) {
+  if (count > most[0]) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kName, ": ", name, " has ", count, " images, made for at most ", most[0]));
   }
-  return absl::InvalidArgumentError(absl::StrCat("convolution: ", name, " has ", tensor.shape()[0],
-                                                 " images, made for at most ", expected[0]));
+  return CheckOperand(kName, name, images, device, s.dtype, most.DropFirst().Prepend(count),
+                      Pitch::kAllowed);
 }
 
-absl::Status CheckImages(const Conv2dSpec& s, const char* x_name, const Tensor& x,
-                         const char* y_name, const Tensor& y) {
-  const Shape in = s.InputShape(), out = s.OutputShape();
-  DTNN_RETURN_IF_ERROR(CheckBatch(x_name, x, in));
-  const int64_t images = x.empty() || x.shape().rank() == 0 ? 0 : x.shape()[0];
-  DTNN_RETURN_IF_ERROR(CheckTensor(x_name, x, in.DropFirst().Prepend(images), s.dtype));
-  return CheckTensor(y_name, y, out.DropFirst().Prepend(images), s.dtype);
+absl::Status CheckBothImages(const Conv2dSpec& s, Device device, const char* x_name,
+                             const Tensor& x, const char* y_name, const Tensor& y) {
+  const int64_t count = x.shape().rank() == 0 ? 0 : x.shape()[0];
+  DTNN_RETURN_IF_ERROR(CheckImages(s, device, x_name, x, s.InputShape(), count));
+  return CheckImages(s, device, y_name, y, s.OutputShape(), count);
+}
+
+absl::Status CheckVector(const Conv2dSpec& s, Device device, const char* name,
+                         const Tensor& vector) {
+  return CheckOperand(kName, name, vector, device, s.dtype, Shape{s.filters}, Pitch::kNone);
 }
 
 }  // namespace
 
-absl::Status CheckConv2dForward(const Conv2dSpec& s, const Tensor& x, const Tensor& filter,
-                                const Tensor& y, const EpilogueOperands& operands) {
-  DTNN_RETURN_IF_ERROR(CheckImages(s, "x", x, "y", y));
-  DTNN_RETURN_IF_ERROR(CheckTensor("the filter", filter, s.FilterShape(), s.dtype));
-  const Shape vector{s.filters};
+absl::Status CheckConv2dForward(const Conv2dSpec& s, Device device, const Shape& filter_shape,
+                                const Tensor& x, const Tensor& filter, const Tensor& y,
+                                const EpilogueOperands& operands) {
+  DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "x", x, "y", y));
+  DTNN_RETURN_IF_ERROR(
+      CheckOperand(kName, "the filter", filter, device, s.dtype, filter_shape, Pitch::kNone));
   if (s.epilogue.scale) {
-    DTNN_RETURN_IF_ERROR(CheckTensor("the epilogue's scale", operands.scale, vector, s.dtype));
+    DTNN_RETURN_IF_ERROR(CheckVector(s, device, "the epilogue's scale", operands.scale));
   }
   if (s.epilogue.bias) {
-    DTNN_RETURN_IF_ERROR(CheckTensor("the epilogue's bias", operands.bias, vector, s.dtype));
+    DTNN_RETURN_IF_ERROR(CheckVector(s, device, "the epilogue's bias", operands.bias));
   }
-  if (s.epilogue.add) {
-    DTNN_RETURN_IF_ERROR(CheckTensor("the epilogue's addend", operands.addend, y.shape(), s.dtype));
-  }
-  return absl::OkStatus();
+  if (!s.epilogue.add) return absl::OkStatus();
+  return CheckOperand(kName, "the epilogue's addend", operands.addend, device, s.dtype, y.shape(),
+                      Pitch::kAllowed);
 }
 
-absl::Status CheckConv2dBackwardData(const Conv2dSpec& s, const Tensor& dy, const Tensor& filter,
-                                     const Tensor& dx) {
-  DTNN_RETURN_IF_ERROR(CheckImages(s, "dx", dx, "dy", dy));
-  return CheckTensor("the filter", filter, s.FilterShape(), s.dtype);
+absl::Status CheckConv2dBackwardData(const Conv2dSpec& s, Device device, const Shape& filter_shape,
+                                     const Tensor& dy, const Tensor& filter, const Tensor& dx) {
+  DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "dx", dx, "dy", dy));
+  return CheckOperand(kName, "the filter", filter, device, s.dtype, filter_shape, Pitch::kNone);
 }
 
-absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, const Tensor& x, const Tensor& dy,
+absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device,
+                                       const Shape& filter_shape, const Tensor& x, const Tensor& dy,
                                        const Tensor& dfilter, const Tensor& dbias) {
-  DTNN_RETURN_IF_ERROR(CheckImages(s, "x", x, "dy", dy));
-  DTNN_RETURN_IF_ERROR(CheckTensor("dfilter", dfilter, s.FilterShape(), s.dtype));
-  if (dbias.empty()) return absl::OkStatus();
-  return CheckTensor("dbias", dbias, Shape{s.filters}, s.dtype);
+  DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "x", x, "dy", dy));
+  DTNN_RETURN_IF_ERROR(
+      CheckOperand(kName, "dfilter", dfilter, device, s.dtype, filter_shape, Pitch::kNone));
+  return dbias.empty() ? absl::OkStatus() : CheckVector(s, device, "dbias", dbias);
 }
 
 absl::Status CheckConv2dWorkspace(Workspace workspace, size_t needed) {
   if (workspace.size() >= needed) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("convolution: the workspace has ", workspace.size(), " bytes, needs ", needed));
+      absl::StrCat(kName, ": the workspace has ", workspace.size(), " bytes, needs ", needed));
 }
 
 }  // namespace dtnn

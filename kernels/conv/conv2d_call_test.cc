@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/conv/check.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
@@ -17,6 +18,7 @@ namespace {
 using testing::Close;
 using testing::Conv2dRunner;
 using testing::IntegerTensor;
+using testing::Pitched;
 using testing::Values;
 using testing::ZeroTensor;
 
@@ -81,6 +83,43 @@ TEST(Conv2dCallTest, GradientOfFewPixelsOfAPrimitiveForMany) {
       EXPECT_EQ(Values(dw), reference::Conv2dBackwardFilter(spec, Values(x), Values(dy)));
       EXPECT_EQ(Values(dbias), reference::Conv2dBackwardBias(spec, Values(dy)));
     }
+  }
+}
+
+// A range of the filters of a wider tensor is no dense filter: its neighbours would be read as its
+// own elements, and overwritten by its gradient.
+TEST(Conv2dCallTest, RefusesFiltersWithAPitch) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    Conv2dSpec spec = Small();
+    spec.format = format;
+    Conv2dRunner runner(spec, "i2c");
+    const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
+    const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+    const Tensor filter = Pitched(ZeroTensor(spec.dtype, spec.FilterShape()), format);
+    for (const absl::Status& status :
+         {runner.conv().Forward(x, {filter, 0}, y, {}, runner.Dirty()),
+          runner.conv().BackwardData(y, {filter, 0}, x, false, runner.Dirty()),
+          runner.conv().BackwardFilter(x, y, filter, Tensor(), false, runner.Dirty())}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(std::string(status.message()).find("pitched; expected"), std::string::npos)
+          << status;
+    }
+  }
+}
+
+TEST(Conv2dCallTest, RefusesOperandsOfAnotherDevice) {
+  const Conv2dSpec spec = Small();
+  const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
+  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+  const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
+  const Shape filter = spec.FilterShape();
+  EXPECT_TRUE(CheckConv2dForward(spec, Device::Cpu(), filter, x, w, y, {}).ok());
+  const Device gpu = Device::Cuda(0);
+  for (const absl::Status& status :
+       {CheckConv2dForward(spec, gpu, filter, x, w, y, {}),
+        CheckConv2dBackwardData(spec, gpu, filter, y, w, x),
+        CheckConv2dBackwardFilter(spec, gpu, filter, x, y, w, Tensor())}) {
+    EXPECT_NE(std::string(status.message()).find("on cuda:0"), std::string::npos) << status;
   }
 }
 

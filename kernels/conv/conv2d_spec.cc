@@ -11,6 +11,10 @@ namespace {
 
 // Large enough for any real tensor, small enough that sums and products of two fields fit 63 bits.
 constexpr int64_t kLargest = int64_t{1} << 30;
+// Bytes of a tensor. Sizes of workspaces, which are small multiples of it, fit 63 bits too.
+constexpr int64_t kMostBytes = int64_t{1} << 40;
+// Variants keep a table of the taps of every position along each axis.
+constexpr int64_t kMostTaps = int64_t{1} << 22;
 
 int64_t OutputExtent(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
                      int64_t dilation) {
@@ -38,12 +42,19 @@ absl::Status CheckOutput(const char* name, int64_t in, int64_t out, int64_t kern
       padding, " is smaller than a kernel of ", kernel, " with dilation ", dilation));
 }
 
+absl::Status CheckTaps(const char* name, int64_t extent, int64_t kernel) {
+  if (extent <= kMostTaps / kernel) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("convolution: ", name, " is ", extent,
+                                                 ", expected at most ", kMostTaps / kernel,
+                                                 " with a kernel of ", kernel));
+}
+
 absl::Status CheckCount(const char* name, std::initializer_list<int64_t> extents) {
   int64_t product = int64_t(sizeof(double));
   for (int64_t extent : extents) {
-    if (__builtin_mul_overflow(product, extent, &product)) {
+    if (__builtin_mul_overflow(product, extent, &product) || product > kMostBytes) {
       return absl::InvalidArgumentError(
-          absl::StrCat("convolution: the ", name, " exceeds the address space"));
+          absl::StrCat("convolution: the ", name, " exceeds ", kMostBytes, " bytes"));
     }
   }
   return absl::OkStatus();
@@ -106,6 +117,10 @@ absl::Status Conv2dSpec::Validate() const {
                                    padding.vertical, dilation.vertical));
   DTNN_RETURN_IF_ERROR(CheckOutput("width", width, out_width(), kernel.horizontal,
                                    padding.horizontal, dilation.horizontal));
+  DTNN_RETURN_IF_ERROR(CheckTaps("height", height, kernel.vertical));
+  DTNN_RETURN_IF_ERROR(CheckTaps("width", width, kernel.horizontal));
+  DTNN_RETURN_IF_ERROR(CheckTaps("output height", out_height(), kernel.vertical));
+  DTNN_RETURN_IF_ERROR(CheckTaps("output width", out_width(), kernel.horizontal));
   DTNN_RETURN_IF_ERROR(CheckCount("input", {batch, height, width, channels}));
   DTNN_RETURN_IF_ERROR(CheckCount("output", {batch, out_height(), out_width(), filters}));
   return CheckCount("filter", {kernel.vertical, kernel.horizontal, channels, filters});

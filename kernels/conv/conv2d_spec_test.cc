@@ -59,8 +59,28 @@ TEST(Conv2dSpecTest, NamesTheFieldThatIsWrong) {
   expect([](auto& s) { s.dtype = DType::kInt32; }, "int32");
   expect([](auto& s) { s.kernel = 12; }, "output height");
   expect([](auto& s) { s.kernel = Pair(1, 12); }, "output width");
-  expect([](auto& s) { s.height = s.width = s.channels = 1 << 28; }, "address space");
+  expect([](auto& s) { s.channels = s.filters = 1 << 20; },
+         "the filter exceeds 1099511627776 bytes");
+  expect([](auto& s) { s.width = 1 << 22; }, "width is 4194304, expected at most 1398101");
   EXPECT_TRUE(Small().Validate().ok());
+}
+
+// No table is built, and no memory is taken, for an output that nobody could hold.
+TEST(CreateConv2dTest, PaddingThatMakesTheOutputHugeIsAStatus) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  for (const Pair padding : {Pair(1 << 28), Pair(1 << 28, 0), Pair(0, 1 << 28), Pair(1 << 21, 0)}) {
+    Conv2dSpec spec;
+    spec.batch = spec.height = spec.width = spec.channels = spec.filters = 1;
+    spec.kernel = 1;
+    spec.padding = padding;
+    for (const std::string_view variant : Conv2dVariants()) {
+      EXPECT_EQ(CreateConv2d(*context, spec, variant).status().code(),
+                absl::StatusCode::kInvalidArgument);
+    }
+    EXPECT_NE(std::string(spec.Validate().message()).find("expected at most 4194304"),
+              std::string::npos)
+        << spec.Validate();
+  }
 }
 
 TEST(CreateConv2dTest, NamesTheVariantsAndTheReason) {

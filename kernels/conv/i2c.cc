@@ -48,7 +48,8 @@ class I2cConv2d final : public Conv2d {
 
   absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                        const EpilogueOperands& operands, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(CheckConv2dForward(spec_, x, filter.tensor, y, operands));
+    DTNN_RETURN_IF_ERROR(CheckConv2dForward(spec_, Device::Cpu(), spec_.FilterShape(), x,
+                                            filter.tensor, y, operands));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const Memory memory = Divide(workspace.data());
     WriteBack<T> write_back;
@@ -71,7 +72,8 @@ class I2cConv2d final : public Conv2d {
 
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, dy, filter.tensor, dx));
+    DTNN_RETURN_IF_ERROR(
+        CheckConv2dBackwardData(spec_, Device::Cpu(), spec_.FilterShape(), dy, filter.tensor, dx));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const FilterStrides s = FilterStrides::Of(spec_);
     const Memory memory = Divide(workspace.data());
@@ -90,7 +92,8 @@ class I2cConv2d final : public Conv2d {
 
   absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
                               const Tensor& dbias, bool accumulate, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, x, dy, dfilter, dbias));
+    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, Device::Cpu(), spec_.FilterShape(), x, dy,
+                                                   dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const Memory memory = Divide(workspace.data());
     T* bias_gradient = dbias.empty() ? nullptr : dbias.data<T>();

@@ -15,6 +15,9 @@ constexpr int64_t kParts = 16;             // partial sums of the filter's gradi
 constexpr int64_t kManyColumns = 16;
 constexpr int64_t kMostDepth = 32;
 constexpr int64_t kNarrow = 8;  // on narrower maps too much is computed between the rows
+// Beyond these, a strip of planes is far from any cache; they also bound the list of offsets.
+constexpr int64_t kMostTerms = 4096;
+constexpr int64_t kMostReach = 64;
 
 int64_t RoundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -28,7 +31,9 @@ void Zero(T* to, int64_t count) {
 
 bool Suits(const Conv2dSpec& s, int64_t depth, int64_t columns, int64_t width) {
   return s.stride == Pair(1) && depth <= kMostDepth && columns < kManyColumns && width >= kNarrow &&
-         (s.kernel.horizontal - 1) * s.dilation.horizontal <= width / 2;
+         (s.kernel.horizontal - 1) * s.dilation.horizontal <= width / 2 &&
+         (s.kernel.vertical - 1) * s.dilation.vertical <= kMostReach &&
+         s.kernel.vertical * s.kernel.horizontal * depth <= kMostTerms;
 }
 
 }  // namespace

@@ -34,13 +34,19 @@ struct Extents {
 template <typename T>
 class Depthwise : public Conv2d {
  public:
-  explicit Depthwise(const Conv2dSpec& s)
+  static absl::StatusOr<std::unique_ptr<Conv2d>> Create(const Conv2dSpec& spec) {
+    DTNN_ASSIGN_OR_RETURN(
+        Tensor packed, Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), DepthwiseFilterShape(spec)));
+    return std::make_unique<Depthwise>(spec, std::move(packed));
+  }
+
+  Depthwise(const Conv2dSpec& s, Tensor packed)
       : spec_(s),
         in_{s.height, s.width},
         out_{s.out_height(), s.out_width()},
         taps_(s.kernel.vertical * s.kernel.horizontal),
         threads_(NumThreads()),
-        packed_(size_t(taps_ * s.channels)) {
+        packed_(std::move(packed)) {
     const auto axes = [&](auto make, Axis& rows, Axis& columns) {
       rows = make(in_.height, out_.height, s.kernel.vertical, s.stride.vertical, s.padding.vertical,
                   s.dilation.vertical);
@@ -53,8 +59,8 @@ class Depthwise : public Conv2d {
 
   absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                        const EpilogueOperands& operands, Workspace workspace) override {
-    DTNN_ASSIGN_OR_RETURN(const Tensor standard, AsStandard(filter.tensor));
-    DTNN_RETURN_IF_ERROR(CheckConv2dForward(spec_, x, standard, y, operands));
+    DTNN_RETURN_IF_ERROR(CheckConv2dForward(spec_, Device::Cpu(), DepthwiseFilterShape(spec_), x,
+                                            filter.tensor, y, operands));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     Pack(filter);
     Gather<T> pass = {.rows = &forward_rows_, .columns = &forward_columns_};
@@ -67,8 +73,8 @@ class Depthwise : public Conv2d {
 
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace workspace) override {
-    DTNN_ASSIGN_OR_RETURN(const Tensor standard, AsStandard(filter.tensor));
-    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, dy, standard, dx));
+    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, Device::Cpu(), DepthwiseFilterShape(spec_),
+                                                 dy, filter.tensor, dx));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     Pack(filter);
     Gather<T> pass = {.rows = &backward_rows_, .columns = &backward_columns_};
@@ -79,8 +85,8 @@ class Depthwise : public Conv2d {
 
   absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
                               const Tensor& dbias, bool accumulate, Workspace workspace) override {
-    DTNN_ASSIGN_OR_RETURN(const Tensor standard, AsStandard(dfilter));
-    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, x, dy, standard, dbias));
+    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(
+        spec_, Device::Cpu(), DepthwiseFilterShape(spec_), x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     T* sums = reinterpret_cast<T*>(workspace.data());
     SumParts(x, dy, sums, workspace);
@@ -100,20 +106,10 @@ class Depthwise : public Conv2d {
   std::string_view variant() const override { return "depthwise"; }
 
  private:
-  // The filter under the shape that the checks of all convolutions know.
-  absl::StatusOr<Tensor> AsStandard(const Tensor& filter) const {
-    if (filter.empty()) return filter;
-    if (filter.shape() == DepthwiseFilterShape(spec_) && filter.dense()) {
-      return filter.Reshaped(spec_.FilterShape());
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("depthwise convolution: the filter has shape ", filter.shape().ToString(),
-                     ", expected ", DepthwiseFilterShape(spec_).ToString(), ", dense"));
-  }
-
   void Pack(const ParameterView& filter) {
     if (filter.version != 0 && filter.version == packed_version_) return;
-    PlanesToPixels(filter.tensor.data<T>(), taps_, spec_.channels, packed_.data(), spec_.channels);
+    PlanesToPixels(filter.tensor.data<T>(), taps_, spec_.channels, packed_.data<T>(),
+                   spec_.channels);
     packed_version_ = filter.version;
   }
 
@@ -166,7 +162,7 @@ class Depthwise : public Conv2d {
 
   void Run(Gather<T>& pass, const Tensor& in, const Extents& in_extents, const Tensor& out,
            const Extents& out_extents, Workspace workspace) {
-    pass.filter = packed_.data();
+    pass.filter = packed_.data<T>();
     pass.filter_pitch = spec_.channels;
     pass.kernel_width = spec_.kernel.horizontal;
     const auto& tiles = pass.columns->tiles;
@@ -240,9 +236,10 @@ class Depthwise : public Conv2d {
     }
   }
 
+  // At least one, whose sums are 0 where there are no images.
   int64_t PartsOf(int64_t images) const {
-    const int64_t parts = images * out_.pixels() / kPixelsPerPart;
-    return std::min(images, std::clamp<int64_t>(parts, 1, kMostParts));
+    const int64_t parts = std::min(images, images * out_.pixels() / kPixelsPerPart);
+    return std::clamp<int64_t>(parts, 1, kMostParts);
   }
   int64_t sums_pitch() const { return RoundUp(spec_.channels, kChannelStep); }
   int64_t PartElements() const { return (taps_ + 1) * sums_pitch(); }
@@ -307,7 +304,7 @@ class Depthwise : public Conv2d {
   const int64_t taps_;
   const int threads_;
   Axis forward_rows_, forward_columns_, backward_rows_, backward_columns_;
-  std::vector<T> packed_;  // the filter as (kh, kw, channels)
+  const Tensor packed_;  // the filter as (kh, kw, channels)
   uint64_t packed_version_ = 0;
 };
 
@@ -334,8 +331,8 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateDepthwise(DeviceContext& context,
   if (context.device().type != DeviceType::kCpu) {
     return NoKernelFor("depthwise convolution", context.device());
   }
-  if (spec.dtype == DType::kFloat32) return std::make_unique<depthwise::Depthwise<float>>(spec);
-  return std::make_unique<depthwise::Depthwise<double>>(spec);
+  return DispatchFloating(
+      spec.dtype, [&](auto zero) { return depthwise::Depthwise<decltype(zero)>::Create(spec); });
 }
 
 }  // namespace dtnn

@@ -344,7 +344,8 @@ TEST(DepthwiseCallTest, RefusesWhatDoesNotFit) {
     return std::string(runner.conv().Forward(from, {filter, 0}, y, {}, workspace).message());
   };
   EXPECT_EQ(message(x, ZeroTensor(spec.dtype, spec.FilterShape()), runner.Dirty()),
-            "depthwise convolution: the filter has shape (1, 3, 3, 5), expected (5, 3, 3), dense");
+            "convolution: the filter has shape (1, 3, 3, 5) of float32 on cpu; expected (5, 3, 3) "
+            "of float32 on cpu");
   EXPECT_NE(message(x, Tensor(), runner.Dirty()).find("the filter is missing"), std::string::npos);
   EXPECT_NE(message(Tensor(), w, runner.Dirty()).find("x is missing"), std::string::npos);
   EXPECT_NE(message(x, w, {}).find("workspace"), std::string::npos);

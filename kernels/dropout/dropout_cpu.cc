@@ -160,7 +160,7 @@ class DropoutCpu : public Dropout {
 
   absl::Status Run(const Tensor& x, const Philox& stream, uint64_t offset, const Tensor& y,
                    bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("dropout", spec_.dtype, {&x, &y}));
+    DTNN_RETURN_IF_ERROR(CheckOperands("dropout", Device::Cpu(), spec_.dtype, {&x, &y}));
     if (offset % 4 != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("dropout: offset is ", offset, ", expected a multiple of 4"));

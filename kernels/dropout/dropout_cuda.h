@@ -46,8 +46,7 @@ class DropoutCuda : public Dropout {
 
   absl::Status Run(const Tensor& x, const Philox& stream, uint64_t offset, const Tensor& y,
                    bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("dropout", spec_.dtype, {&x, &y}));
-    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("dropout", {&x, &y}));
+    DTNN_RETURN_IF_ERROR(CheckOperands("dropout", runner_.device(), spec_.dtype, {&x, &y}));
     if (offset % 4 != 0) {
       return absl::InvalidArgumentError("dropout: the offset must be a multiple of 4");
     }

@@ -3,7 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/operand.h"
 #include "kernels/rows.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
 
@@ -23,24 +25,12 @@ Operand OperandIn(const RowGrid& grid, const Tensor& tensor, TensorFormat format
   return {tensor.raw_data(), tensor.dense() ? grid.columns : RowsOf(tensor, format).pitch};
 }
 
-absl::Status CheckOperands(std::string_view operation, DType dtype,
+absl::Status CheckOperands(std::string_view operation, Device device, DType dtype,
                            std::initializer_list<const Tensor*> tensors) {
   const Shape& shape = (*tensors.begin())->shape();
   for (const Tensor* tensor : tensors) {
-    if (tensor->empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(operation), ": an operand has no memory"));
-    }
-    if (tensor->dtype() != dtype) {
-      return absl::InvalidArgumentError(absl::StrCat(std::string(operation), ": an operand is ",
-                                                     std::string(Name(tensor->dtype())),
-                                                     ", expected ", std::string(Name(dtype))));
-    }
-    if (tensor->shape() != shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(operation), ": operands of shapes ", shape.ToString(), " and ",
-                       tensor->shape().ToString(), ", expected equal ones"));
-    }
+    DTNN_RETURN_IF_ERROR(
+        CheckOperand(operation, "an operand", *tensor, device, dtype, shape, Pitch::kAllowed));
   }
   return absl::OkStatus();
 }

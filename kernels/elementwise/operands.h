@@ -38,9 +38,9 @@ struct Operand {
 RowGrid GridOf(TensorFormat format, std::initializer_list<const Tensor*> tensors);
 Operand OperandIn(const RowGrid& grid, const Tensor& tensor, TensorFormat format);
 
-// InvalidArgument, naming the operation and what differs, unless all tensors have this dtype and
-// the shape of the first.
-absl::Status CheckOperands(std::string_view operation, DType dtype,
+// InvalidArgument, naming the operation and what differs, unless all tensors lie on this device and
+// have this dtype and the shape of the first; a pitch is allowed.
+absl::Status CheckOperands(std::string_view operation, Device device, DType dtype,
                            std::initializer_list<const Tensor*> tensors);
 // InvalidArgument for a spec whose dtype is no floating type.
 absl::Status CheckFloating(std::string_view operation, DType dtype);

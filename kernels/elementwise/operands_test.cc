@@ -35,12 +35,16 @@ TEST(RowGridTest, OnePitchedTensorSplitsTheGridForAll) {
 
 TEST(CheckOperandsTest, ErrorsNameOperationAndDifference) {
   const Tensor x = ZeroTensor(kFloat, {2, 3}), wide = ZeroTensor(kFloat, {2, 4}), none;
-  EXPECT_TRUE(CheckOperands("relu", kFloat, {&x, &x}).ok());
-  EXPECT_EQ(CheckOperands("relu", kFloat, {&x, &wide}).message(),
-            "relu: operands of shapes (2, 3) and (2, 4), expected equal ones");
-  EXPECT_EQ(CheckOperands("relu", DType::kFloat64, {&x}).message(),
-            "relu: an operand is float32, expected float64");
-  EXPECT_EQ(CheckOperands("relu", kFloat, {&x, &none}).message(), "relu: an operand has no memory");
+  const Device cpu = Device::Cpu();
+  EXPECT_TRUE(CheckOperands("relu", cpu, kFloat, {&x, &x}).ok());
+  EXPECT_EQ(CheckOperands("relu", cpu, kFloat, {&x, &wide}).message(),
+            "relu: an operand has shape (2, 4) of float32 on cpu; expected (2, 3) of float32 on "
+            "cpu");
+  EXPECT_EQ(CheckOperands("relu", Device::Cuda(0), DType::kFloat64, {&x}).message(),
+            "relu: an operand has shape (2, 3) of float32 on cpu; expected (2, 3) of float64 on "
+            "cuda:0");
+  EXPECT_EQ(CheckOperands("relu", cpu, kFloat, {&x, &none}).message(),
+            "relu: an operand is missing");
   EXPECT_EQ(CheckFloating("relu", DType::kInt32).message(),
             "relu: dtype int32, expected float32 or float64");
   EXPECT_EQ(NoKernelFor("relu", Device::Cuda(1)).code(), absl::StatusCode::kUnimplemented);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "kernels/gemm/blis_setup.h"
-
 namespace dtnn {
 namespace {
 
@@ -28,7 +26,6 @@ void Run(F* blis_gemm, bool transpose_a, bool transpose_b, int64_t m, int64_t n,
     for (int64_t i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * ldc, n, T(0));
     return;
   }
-  InitBlis();
   rntm_t runtime = OneThread();
   T one = 1, beta = accumulate ? 1 : 0;
   blis_gemm(Trans(transpose_a), Trans(transpose_b), m, n, k, &one, const_cast<T*>(a), lda, 1,

@@ -1,5 +1,5 @@
-// SerialGemm's contract (serial_gemm.h) by BLIS, on up to `threads` OpenMP threads; must be 1
-// inside a ParallelFor. BLIS takes some heap memory at every call.
+// SerialGemm's contract (serial_gemm.h) by BLIS on the calling thread; InitBlis (blis_setup.h)
+// comes first, before threads are started. BLIS takes some heap memory at every call.
 
 #ifndef DTNN_KERNELS_GEMM_BLIS_GEMM_H_
 #define DTNN_KERNELS_GEMM_BLIS_GEMM_H_

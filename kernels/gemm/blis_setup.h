@@ -6,8 +6,8 @@
 // zen3 on AMD and haswell elsewhere. A BLIS_ARCH_TYPE set by the user is left alone.
 //
 // BLIS reads its choice from the environment, once, so InitBlis sets BLIS_ARCH_TYPE: the first call
-// belongs before other threads that might read the environment are started. Every function of
-// kernels/gemm that uses BLIS calls it.
+// belongs before other threads that might read the environment are started, and never into a
+// ParallelFor. What is made to use BLIS calls it when it is made.
 
 #ifndef DTNN_KERNELS_GEMM_BLIS_SETUP_H_
 #define DTNN_KERNELS_GEMM_BLIS_SETUP_H_

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/gemm/gemm_variants.h"
+#include "kernels/operand.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -47,18 +48,6 @@ bool IsMatrix(const Tensor& x, DType dtype, Device device) {
   return !x.empty() && x.shape().rank() == 2 && x.dtype() == dtype && x.device() == device;
 }
 
-absl::Status CheckOperand(const GemmSpec& spec, Device device, const char* name, bool wanted,
-                          const Tensor& x, const Shape& shape) {
-  if (!wanted) return absl::OkStatus();
-  if (!x.empty() && x.dtype() == spec.dtype && x.device() == device && x.shape() == shape) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("gemm ", spec.ToString(), ": the epilogue's ", name, " is ", Describe(x, false),
-                   ", expected ", shape.ToString(), " ", std::string(Name(spec.dtype)), " on ",
-                   device.ToString()));
-}
-
 }  // namespace
 
 std::string GemmSpec::ToString() const {
@@ -86,12 +75,18 @@ absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a,
                                                    " times ", Describe(b, tb),
                                                    " is larger than what it was made for"));
   }
+  const auto check = [&](bool wanted, const char* name, const Tensor& x, const Shape& shape,
+                         Pitch pitch) {
+    if (!wanted) return absl::OkStatus();
+    return CheckOperand("gemm", name, x, device, spec.dtype, shape, pitch);
+  };
   const Shape columns = {sizes->n};
   const Epilogue& epilogue = spec.epilogue;
   DTNN_RETURN_IF_ERROR(
-      CheckOperand(spec, device, "scale", epilogue.scale, operands.scale, columns));
-  DTNN_RETURN_IF_ERROR(CheckOperand(spec, device, "bias", epilogue.bias, operands.bias, columns));
-  return CheckOperand(spec, device, "addend", epilogue.add, operands.addend, c.shape());
+      check(epilogue.scale, "the epilogue's scale", operands.scale, columns, Pitch::kNone));
+  DTNN_RETURN_IF_ERROR(
+      check(epilogue.bias, "the epilogue's bias", operands.bias, columns, Pitch::kNone));
+  return check(epilogue.add, "the epilogue's addend", operands.addend, c.shape(), Pitch::kAllowed);
 }
 
 absl::Status CheckCpu(std::string_view variant, const DeviceContext& context) {

@@ -58,8 +58,10 @@ void Run(benchmark::State& state, const GemmSpec& spec, std::string_view variant
   const Tensor a = *Tensor::Zeros(spec.dtype, spec.transpose_a ? Shape{k, m} : Shape{m, k});
   const Tensor b = *Tensor::Zeros(spec.dtype, spec.transpose_b ? Shape{n, k} : Shape{k, n});
   const Tensor c = *Tensor::Zeros(spec.dtype, {m, n});
+  const auto memory = *Buffer::Allocate(Device::Cpu(), (*gemm)->workspace_bytes());
   for (auto _ : state) {
-    if (!(*gemm)->Run(a, b, c, {}, {}).ok()) state.SkipWithError("failed");
+    if (!(*gemm)->Run(a, b, c, {}, {memory->data(), memory->size()}).ok())
+      state.SkipWithError("failed");
   }
   using benchmark::Counter;
   const double gflop = 2e-9 * double(m) * double(n) * double(k) * double(state.iterations());

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/gemm/blis_gemm.h"
+#include "kernels/gemm/blis_setup.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
@@ -79,6 +80,7 @@ class BlisGemmVariant : public Gemm {
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateBlisGemm(DeviceContext& context, const GemmSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckCpu("blis", context));
+  InitBlis();
   return std::make_unique<BlisGemmVariant>(context.device(), spec);
 }
 

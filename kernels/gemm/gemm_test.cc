@@ -45,6 +45,13 @@ std::vector<std::string_view> CpuVariants() {
 INSTANTIATE_TEST_SUITE_P(Variants, GemmTest, ::testing::ValuesIn(CpuVariants()),
                          [](const auto& info) { return std::string(info.param); });
 
+// With a workspace of its own.
+absl::Status Multiply(Gemm& gemm, const Tensor& a, const Tensor& b, const Tensor& c,
+                      const EpilogueOperands& operands = {}) {
+  const auto workspace = *Buffer::Allocate(Device::Cpu(), gemm.workspace_bytes());
+  return gemm.Run(a, b, c, operands, {workspace->data(), workspace->size()});
+}
+
 struct Problem {
   Tensor a, b, c;
   EpilogueOperands operands;
@@ -97,7 +104,7 @@ TEST_P(GemmTest, MatchesReferenceForEveryTransposeSizeAndPitch) {
       for (const bool integers : {true, false}) {
         const Problem x = MakeProblem(spec, integers, bits & 16);
         const std::vector<double> expected = Expected(spec, x);
-        ASSERT_EQ(gemm->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+        ASSERT_EQ(Multiply(*gemm, x.a, x.b, x.c), absl::OkStatus());
         const double tolerance = integers ? 0 : testing::SumTolerance(spec.dtype, k) * 2;
         ASSERT_TRUE(testing::Close(Values(x.c), expected, tolerance));
       }
@@ -122,7 +129,7 @@ TEST_P(GemmTest, EveryEpilogue) {
       for (const bool pitched : {false, true}) {
         const Problem x = MakeProblem(spec, /*integers=*/true, pitched);
         const std::vector<double> expected = Expected(spec, x);
-        ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+        ASSERT_EQ(Multiply(*Make(spec), x.a, x.b, x.c, x.operands), absl::OkStatus());
         ASSERT_TRUE(testing::Close(Values(x.c), expected, 0));
       }
     }
@@ -141,7 +148,7 @@ TEST_P(GemmTest, SameBitsOnAnyNumberOfThreads) {
       for (const int threads : {1, 2, 3, 4}) {
         SetNumThreads(threads);
         const Problem x = MakeProblem(spec, false, false);
-        ASSERT_EQ(gemm->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+        ASSERT_EQ(Multiply(*gemm, x.a, x.b, x.c), absl::OkStatus());
         if (threads == 1) one = Values(x.c);
         EXPECT_TRUE(one == Values(x.c)) << threads << " threads";
       }
@@ -156,7 +163,7 @@ TEST_P(GemmTest, SmallerBatchRunsOnTheSamePrimitive) {
     spec.m = m;
     const Problem x = MakeProblem(spec, true, false);
     const std::vector<double> expected = Expected(spec, x);
-    ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+    ASSERT_EQ(Multiply(*gemm, x.a, x.b, x.c, x.operands), absl::OkStatus());
     EXPECT_TRUE(testing::Close(Values(x.c), expected, 0)) << m;
   }
 }
@@ -164,12 +171,12 @@ TEST_P(GemmTest, SmallerBatchRunsOnTheSamePrimitive) {
 TEST_P(GemmTest, EmptySumIsZeroOrWhatIsThere) {
   GemmSpec spec = {.m = 3, .n = 5, .k = 0};
   Problem x = MakeProblem(spec, true, false);
-  ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+  ASSERT_EQ(Multiply(*Make(spec), x.a, x.b, x.c), absl::OkStatus());
   EXPECT_EQ(Values(x.c), std::vector<double>(15, 0.0));
   spec.accumulate = true;
   x = MakeProblem(spec, true, false);
   const std::vector<double> before = Values(x.c);
-  ASSERT_EQ(Make(spec)->Run(x.a, x.b, x.c, {}, {}), absl::OkStatus());
+  ASSERT_EQ(Multiply(*Make(spec), x.a, x.b, x.c), absl::OkStatus());
   EXPECT_EQ(Values(x.c), before);
 }
 
@@ -184,7 +191,7 @@ TEST_P(GemmTest, NaNInAnyOperandComesOutOfEveryEpilogue) {
                                   &x.operands.addend};
       *operands[operand] = NaNTensor(spec.dtype, operands[operand]->shape());
       const std::vector<double> expected = Expected(spec, x);
-      ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+      ASSERT_EQ(Multiply(*gemm, x.a, x.b, x.c, x.operands), absl::OkStatus());
       EXPECT_TRUE(KeepsNaN(Values(x.c), expected)) << spec.ToString() << " operand " << operand;
     }
   }
@@ -197,21 +204,21 @@ TEST_P(GemmTest, MismatchedShapesAreNamed) {
                c = *Tensor::Zeros(DType::kFloat32, {4, 3});
   const Tensor b = *Tensor::Zeros(DType::kFloat32, {2, 3}),
                bias = *Tensor::Zeros(DType::kFloat32, {3});
-  EXPECT_EQ(gemm->Run(a, b, c, {.bias = bias}, {}), absl::OkStatus());
+  EXPECT_EQ(Multiply(*gemm, a, b, c, {.bias = bias}), absl::OkStatus());
 
   const Tensor wrong = *Tensor::Zeros(DType::kFloat32, {5, 3});
-  const absl::Status mismatch = gemm->Run(a, wrong, c, {.bias = bias}, {});
+  const absl::Status mismatch = Multiply(*gemm, a, wrong, c, {.bias = bias});
   EXPECT_EQ(mismatch.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(std::string(mismatch.message()).find("(4, 2) float32 times (5, 3) float32"),
             std::string::npos)
       << mismatch;
   const Tensor doubles = *Tensor::Zeros(DType::kFloat64, {2, 3});
-  EXPECT_EQ(gemm->Run(a, doubles, c, {.bias = bias}, {}).code(),
+  EXPECT_EQ(Multiply(*gemm, a, doubles, c, {.bias = bias}).code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(gemm->Run(a, b, c, {}, {}).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(gemm->Run(a, b, c, {.bias = c}, {}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Multiply(*gemm, a, b, c).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Multiply(*gemm, a, b, c, {.bias = c}).code(), absl::StatusCode::kInvalidArgument);
   const Tensor tall = *Tensor::Zeros(DType::kFloat32, {5, 2});
-  EXPECT_EQ(gemm->Run(tall, b, wrong, {.bias = bias}, {}).code(),
+  EXPECT_EQ(Multiply(*gemm, tall, b, wrong, {.bias = bias}).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -240,11 +247,22 @@ TEST(GemmCreateTest, RunsAllocateNothing) {
       .m = 200, .n = 90, .k = 300, .transpose_b = true, .epilogue = {.bias = true}};
   const auto gemm = *CreateGemm(*context, spec);
   const Problem x = MakeProblem(spec, true, false);
+  const auto memory = *Buffer::Allocate(Device::Cpu(), gemm->workspace_bytes());
+  const Workspace workspace = {memory->data(), memory->size()};
   SetNumThreads(2);
-  ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+  ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, workspace), absl::OkStatus());
   const testing::AllocationCounter counter;
-  ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, {}), absl::OkStatus());
+  ASSERT_EQ(gemm->Run(x.a, x.b, x.c, x.operands, workspace), absl::OkStatus());
   EXPECT_EQ(counter.count(), 0);
+}
+
+TEST(GemmCreateTest, RefusesAWorkspaceThatIsTooSmall) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const GemmSpec spec = {.m = 8, .n = 8, .k = 8};
+  const auto gemm = *CreateGemm(*context, spec, "tile");
+  const Problem x = MakeProblem(spec, true, false);
+  EXPECT_NE(std::string(gemm->Run(x.a, x.b, x.c, {}, {}).message()).find("a workspace of 0 bytes"),
+            std::string::npos);
 }
 
 TEST(GemmSpecTest, TokenTellsWhatIsNotDefault) {

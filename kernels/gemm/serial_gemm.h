@@ -10,14 +10,17 @@
 // layers, few filters) are read in place.
 //
 // Any m, n, k >= 0 (k = 0: the sum is empty). C must not overlap A or B; without `accumulate` it is
-// not read. Safe to call from several threads at once; starts none. Packed operands live in memory
-// kept per thread, so that a repeated call allocates nothing. Each element of C is the same chain
-// of operations wherever it lies: C may be divided over threads in any way without changing a bit.
+// not read. Safe to call from several threads at once; starts none. Packed operands live in
+// `scratch`, of SerialGemmScratchBytes, one for each call at a time; nothing is allocated. Each
+// element of C is the same chain of operations wherever it lies: C may be divided over threads in
+// any way without changing a bit.
 
 #ifndef DTNN_KERNELS_GEMM_SERIAL_GEMM_H_
 #define DTNN_KERNELS_GEMM_SERIAL_GEMM_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace dtnn {
 
@@ -38,25 +41,36 @@ struct SerialEpilogue {
   }
 };
 
-// T is float or double.
+// What a product of at most these sizes needs: some megabytes, however large they are. T is float
+// or double.
 template <typename T>
-void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
-                int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc);
+size_t SerialGemmScratchBytes(int64_t m, int64_t n, int64_t k);
+
 template <typename T>
 void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
                 int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc,
-                const SerialEpilogue<T>& epilogue);
+                std::span<std::byte> scratch);
+template <typename T>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
+                int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc,
+                std::span<std::byte> scratch, const SerialEpilogue<T>& epilogue);
+
+template <>
+size_t SerialGemmScratchBytes<float>(int64_t m, int64_t n, int64_t k);
+template <>
+size_t SerialGemmScratchBytes<double>(int64_t m, int64_t n, int64_t k);
 
 extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t,
-                                const float*, int64_t, bool, float*, int64_t);
-extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
-                                const double*, int64_t, bool, double*, int64_t);
+                                const float*, int64_t, bool, float*, int64_t, std::span<std::byte>);
 extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t,
-                                const float*, int64_t, bool, float*, int64_t,
+                                const float*, int64_t, bool, float*, int64_t, std::span<std::byte>,
                                 const SerialEpilogue<float>&);
 extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
                                 const double*, int64_t, bool, double*, int64_t,
-                                const SerialEpilogue<double>&);
+                                std::span<std::byte>);
+extern template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
+                                const double*, int64_t, bool, double*, int64_t,
+                                std::span<std::byte>, const SerialEpilogue<double>&);
 
 }  // namespace dtnn
 

@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/gemm/scratch.h"
 #include "kernels/gemm/serial_gemm.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -31,6 +31,7 @@ struct SerialGemmOperands {
   bool accumulate;
   T* c;
   int64_t ldc;
+  std::span<std::byte> scratch;
   const SerialEpilogue<T>* epilogue;  // or null
 };
 
@@ -124,16 +125,17 @@ class BlockedGemm {
  public:
   explicit BlockedGemm(const SerialGemmOperands<T>& x)
       : x_(x), pack_b_(ShouldPackB()), a_copy_(ChooseCopyOfA()) {
-    const int64_t depth = std::min(x.k, kDepth);
-    const int64_t rows = std::min(x.m, kRows);
-    const int64_t a_elements = a_copy_ == kPanels       ? (rows + kPanelRows) * depth
-                               : a_copy_ == kRowsCopied ? rows * kCopiedRow
-                                                        : 0;
-    const int64_t b_elements = pack_b_ ? depth * (std::min(x.n, kColumns) + kStripColumns) : 0;
-    T* scratch =
-        reinterpret_cast<T*>(ThreadScratch(size_t(a_elements + b_elements + kPad) * sizeof(T)));
-    packed_b_ = scratch;
-    packed_a_ = scratch + b_elements;
+    assert(x.scratch.size() >= ScratchBytes(x.m, x.n, x.k));
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(x.scratch.data());
+    packed_b_ = reinterpret_cast<T*>((begin + kAlignment - 1) / kAlignment * kAlignment);
+    packed_a_ = packed_b_ + PackedB(x.n, x.k);
+  }
+
+  // Whatever is packed, and wherever the scratch begins.
+  static size_t ScratchBytes(int64_t m, int64_t n, int64_t k) {
+    const int64_t rows = std::min(m, kRows), depth = std::min(k, kDepth);
+    const int64_t packed_a = std::max((rows + kPanelRows) * depth, rows * kCopiedRow);
+    return size_t(packed_a + PackedB(n, k) + kPad) * sizeof(T) + kAlignment;
   }
 
   void Run() {
@@ -154,11 +156,16 @@ class BlockedGemm {
   using B = Blocking<T>;
   static constexpr int64_t kDepth = B::kDepth, kRows = B::kRows, kColumns = B::kColumns;
   static constexpr int64_t kStripColumns = B::kStripColumns, kPanelRows = B::kPanelRows;
-  static constexpr int64_t kPad = 64 / sizeof(T);
+  static constexpr size_t kAlignment = 64;
+  static constexpr int64_t kPad = kAlignment / sizeof(T);
   // Stride of copied rows of A, however few elements they hold: not a multiple of the distance at
   // which addresses share a cache set.
   static constexpr int64_t kCopiedRow = kDepth + kPad;
   enum CopyOfA { kInPlace, kRowsCopied, kPanels };
+
+  static int64_t PackedB(int64_t n, int64_t k) {
+    return std::min(k, kDepth) * (std::min(n, kColumns) + kStripColumns);
+  }
 
   // In place, B is read line by line at a distance of ldb: fine when it is small, or not read often
   // enough to pay for the copy.
@@ -246,6 +253,12 @@ void Multiply(const SerialGemmOperands<T>& x) {
 
 void MultiplyF32(const SerialGemmOperands<float>& x) { Multiply(x); }
 void MultiplyF64(const SerialGemmOperands<double>& x) { Multiply(x); }
+size_t ScratchF32(int64_t m, int64_t n, int64_t k) {
+  return BlockedGemm<float>::ScratchBytes(m, n, k);
+}
+size_t ScratchF64(int64_t m, int64_t n, int64_t k) {
+  return BlockedGemm<double>::ScratchBytes(m, n, k);
+}
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -258,35 +271,48 @@ namespace {
 
 HWY_EXPORT(MultiplyF32);
 HWY_EXPORT(MultiplyF64);
+HWY_EXPORT(ScratchF32);
+HWY_EXPORT(ScratchF64);
 
 void Multiply(const SerialGemmOperands<float>& x) { HWY_DYNAMIC_DISPATCH(MultiplyF32)(x); }
 void Multiply(const SerialGemmOperands<double>& x) { HWY_DYNAMIC_DISPATCH(MultiplyF64)(x); }
 
 }  // namespace
 
-template <typename T>
-void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
-                int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc) {
-  Multiply(SerialGemmOperands<T>{transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c,
-                                 ldc, nullptr});
+template <>
+size_t SerialGemmScratchBytes<float>(int64_t m, int64_t n, int64_t k) {
+  return HWY_DYNAMIC_DISPATCH(ScratchF32)(m, n, k);
+}
+template <>
+size_t SerialGemmScratchBytes<double>(int64_t m, int64_t n, int64_t k) {
+  return HWY_DYNAMIC_DISPATCH(ScratchF64)(m, n, k);
 }
 
 template <typename T>
 void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
                 int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc,
-                const SerialEpilogue<T>& epilogue) {
+                std::span<std::byte> scratch) {
   Multiply(SerialGemmOperands<T>{transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c,
-                                 ldc, &epilogue});
+                                 ldc, scratch, nullptr});
+}
+
+template <typename T>
+void SerialGemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const T* a,
+                int64_t lda, const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc,
+                std::span<std::byte> scratch, const SerialEpilogue<T>& epilogue) {
+  Multiply(SerialGemmOperands<T>{transpose_a, transpose_b, m, n, k, a, lda, b, ldb, accumulate, c,
+                                 ldc, scratch, &epilogue});
 }
 
 template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*,
-                         int64_t, bool, float*, int64_t);
-template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
-                         const double*, int64_t, bool, double*, int64_t);
+                         int64_t, bool, float*, int64_t, std::span<std::byte>);
 template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*,
-                         int64_t, bool, float*, int64_t, const SerialEpilogue<float>&);
+                         int64_t, bool, float*, int64_t, std::span<std::byte>,
+                         const SerialEpilogue<float>&);
 template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
-                         const double*, int64_t, bool, double*, int64_t,
+                         const double*, int64_t, bool, double*, int64_t, std::span<std::byte>);
+template void SerialGemm(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t,
+                         const double*, int64_t, bool, double*, int64_t, std::span<std::byte>,
                          const SerialEpilogue<double>&);
 
 }  // namespace dtnn

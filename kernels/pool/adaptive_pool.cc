@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/operand.h"
 #include "kernels/pool/adaptive_pool_cpu.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
@@ -16,16 +17,6 @@ absl::Status CheckExtent(const char* field, int64_t value) {
   if (value >= 1 && value <= kMost) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("adaptive pool: ", field, " is ", value, ", expected 1 to ", kMost));
-}
-
-absl::Status CheckImages(const AdaptivePoolSpec& spec, const char* name, const Tensor& tensor,
-                         const Shape& expected) {
-  if (!tensor.empty() && tensor.shape() == expected && tensor.dtype() == spec.dtype) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(spec.ToString(), ": ", name, " has shape ", tensor.shape().ToString(),
-                   ", expected ", expected.ToString(), " of ", std::string(Name(spec.dtype))));
 }
 
 class AdaptivePoolCpu : public AdaptivePool {
@@ -52,9 +43,12 @@ class AdaptivePoolCpu : public AdaptivePool {
   absl::Status Check(const char* in_name, const Tensor& in, const char* out_name,
                      const Tensor& out) const {
     const int64_t batch = in.shape().rank() == 4 ? std::min(in.shape()[0], spec_.batch) : 0;
-    DTNN_RETURN_IF_ERROR(
-        CheckImages(spec_, in_name, in, spec_.InputShape().DropFirst().Prepend(batch)));
-    return CheckImages(spec_, out_name, out, spec_.OutputShape().DropFirst().Prepend(batch));
+    const auto check = [&](const char* name, const Tensor& tensor, const Shape& shape) {
+      return CheckOperand("adaptive pool", name, tensor, Device::Cpu(), spec_.dtype,
+                          shape.DropFirst().Prepend(batch), Pitch::kAllowed);
+    };
+    DTNN_RETURN_IF_ERROR(check(in_name, in, spec_.InputShape()));
+    return check(out_name, out, spec_.OutputShape());
   }
 
   AdaptivePoolPass PassOver(const Tensor& in, const Tensor& out, bool accumulate) const {

@@ -174,8 +174,8 @@ TEST(AdaptivePoolSpecTest, TokenAndErrors) {
   const auto pool = *CreateAdaptivePool(*context, spec);
   const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
   EXPECT_EQ(pool->Forward(x, x).message(),
-            "adaptive_n2h4w4c3_o2x2_nhwc_f32: y has shape (2, 4, 4, 3), expected (2, 2, 2, 3) of "
-            "float32");
+            "adaptive pool: y has shape (2, 4, 4, 3) of float32 on cpu; expected (2, 2, 2, 3) of "
+            "float32 on cpu");
   EXPECT_FALSE(pool->Forward(Tensor(), x).ok());
 }
 

@@ -1,21 +1,17 @@
 #include "kernels/pool/pool_cpu.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/operand.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
-absl::Status CheckImages(const PoolSpec& spec, const char* name, const Tensor& tensor,
-                         Shape expected, DType dtype, int64_t batch) {
-  expected = expected.DropFirst().Prepend(batch);
-  if (!tensor.empty() && tensor.shape() == expected && tensor.dtype() == dtype) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("pool ", spec.ToString(), ": ", name, " has shape ", tensor.shape().ToString(),
-                   ", expected ", expected.ToString(), " of ", std::string(Name(dtype))));
+absl::Status CheckImages(const char* name, const Tensor& tensor, const Shape& expected, DType dtype,
+                         int64_t batch, Pitch pitch) {
+  return CheckOperand("pool", name, tensor, Device::Cpu(), dtype,
+                      expected.DropFirst().Prepend(batch), pitch);
 }
 
 int64_t GrainOf(int64_t elements) { return std::max<int64_t>(1, kCopyGrain / elements); }
@@ -79,10 +75,13 @@ class PoolCpu : public Pool {
       return absl::InvalidArgumentError(absl::StrCat("pool ", spec.ToString(), ": a batch of ",
                                                      batch, ", expected at most ", spec.batch));
     }
-    DTNN_RETURN_IF_ERROR(CheckImages(spec, in_name, in, spec.InputShape(), dtype_, batch));
-    DTNN_RETURN_IF_ERROR(CheckImages(spec, out_name, out, spec.OutputShape(), dtype_, batch));
+    DTNN_RETURN_IF_ERROR(
+        CheckImages(in_name, in, spec.InputShape(), dtype_, batch, Pitch::kAllowed));
+    DTNN_RETURN_IF_ERROR(
+        CheckImages(out_name, out, spec.OutputShape(), dtype_, batch, Pitch::kAllowed));
     if (pass_.average() || (winners.empty() && !winners_needed)) return absl::OkStatus();
-    return CheckImages(spec, "winners", winners, spec.OutputShape(), spec.WinnerDType(), batch);
+    return CheckImages("winners", winners, spec.OutputShape(), spec.WinnerDType(), batch,
+                       Pitch::kNone);
   }
 
   int64_t Taps() const { return pass_.spec.window.vertical * pass_.spec.window.horizontal; }

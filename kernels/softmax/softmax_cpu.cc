@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/softmax/check.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
@@ -229,19 +229,12 @@ constexpr TensorFormat kMatrix = TensorFormat::kNHWC;  // matrices have no other
 
 int64_t GrainOf(int64_t columns) { return std::max<int64_t>(1, kMathGrain / columns); }
 
-absl::Status CheckColumns(const SoftmaxSpec& spec, const Tensor& x) {
-  if (x.shape().rank() == 2 && x.shape()[1] == spec.columns) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("softmax: shape ", x.shape().ToString(),
-                                                 ", expected rows of ", spec.columns, " columns"));
-}
-
 class SoftmaxCpu : public Softmax {
  public:
   explicit SoftmaxCpu(const SoftmaxSpec& spec) : spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("softmax", spec_.dtype, {&x, &y}));
-    DTNN_RETURN_IF_ERROR(CheckColumns(spec_, x));
+    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, Device::Cpu(), {&x, &y}));
     const RowGrid grid = {x.shape()[0], spec_.columns};
     SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
     pass.x = OperandIn(grid, x, kMatrix);
@@ -254,8 +247,7 @@ class SoftmaxCpu : public Softmax {
 
   absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("softmax", spec_.dtype, {&y, &dy, &dx}));
-    DTNN_RETURN_IF_ERROR(CheckColumns(spec_, y));
+    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, Device::Cpu(), {&y, &dy, &dx}));
     const RowGrid grid = {y.shape()[0], spec_.columns};
     SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
     pass.y = OperandIn(grid, y, kMatrix);
@@ -278,10 +270,7 @@ class SoftmaxCrossEntropyCpu : public SoftmaxCrossEntropy {
 
   absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& y, const Tensor& losses,
                    const Tensor& dx, double gradient_scale) override {
-    DTNN_RETURN_IF_ERROR(
-        CheckOperands("softmax cross entropy", spec_.dtype, {&x, &y, dx.empty() ? &y : &dx}));
-    DTNN_RETURN_IF_ERROR(CheckColumns(spec_, x));
-    DTNN_RETURN_IF_ERROR(CheckPerRow(x, labels, losses));
+    DTNN_RETURN_IF_ERROR(CheckSoftmaxCrossEntropy(spec_, Device::Cpu(), x, labels, y, losses, dx));
     const RowGrid grid = {x.shape()[0], spec_.columns};
     SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
     pass.x = OperandIn(grid, x, kMatrix);
@@ -298,18 +287,6 @@ class SoftmaxCrossEntropyCpu : public SoftmaxCrossEntropy {
   }
 
  private:
-  absl::Status CheckPerRow(const Tensor& x, const Tensor& labels, const Tensor& losses) const {
-    const int64_t rows = x.shape()[0];
-    if (!labels.empty() && labels.dtype() == DType::kInt32 && labels.num_elements() == rows &&
-        !losses.empty() && losses.dtype() == spec_.dtype && losses.num_elements() == rows) {
-      return absl::OkStatus();
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("softmax cross entropy: labels of shape ", labels.shape().ToString(),
-                     " and losses of shape ", losses.shape().ToString(), ", expected ", rows,
-                     " int32 labels and ", rows, " losses of the logits' dtype"));
-  }
-
   SoftmaxSpec spec_;
 };
 

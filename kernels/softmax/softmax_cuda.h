@@ -7,9 +7,9 @@
 #include <cmath>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cuda_launch.h"
 #include "kernels/elementwise/grid_cuda.h"
+#include "kernels/softmax/check.h"
 #include "kernels/softmax/softmax.h"
 #include "tensor/status_macros.h"
 
@@ -119,12 +119,6 @@ struct SoftmaxCrossEntropyBody {
   }
 };
 
-inline absl::Status CheckSoftmaxColumns(const SoftmaxSpec& spec, const Tensor& x) {
-  if (x.shape().rank() == 2 && x.shape()[1] == spec.columns) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("softmax: shape ", x.shape().ToString(),
-                                                 ", expected rows of ", spec.columns, " columns"));
-}
-
 // Matrices have no other format.
 template <typename T>
 GridView<T> RowsIn(const SoftmaxSpec& spec, const Tensor& x) {
@@ -137,9 +131,7 @@ class SoftmaxCuda : public Softmax {
   SoftmaxCuda(const Runner& runner, const SoftmaxSpec& spec) : runner_(runner), spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("softmax", spec_.dtype, {&x, &y}));
-    DTNN_RETURN_IF_ERROR(CheckSoftmaxColumns(spec_, x));
-    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("softmax", {&x, &y}));
+    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&x, &y}));
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEachRow(
           "softmax", x.shape()[0],
@@ -149,9 +141,7 @@ class SoftmaxCuda : public Softmax {
 
   absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("softmax", spec_.dtype, {&y, &dy, &dx}));
-    DTNN_RETURN_IF_ERROR(CheckSoftmaxColumns(spec_, y));
-    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("softmax", {&y, &dy, &dx}));
+    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&y, &dy, &dx}));
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEachRow(
           "softmax", y.shape()[0],
@@ -173,10 +163,8 @@ class SoftmaxCrossEntropyCuda : public SoftmaxCrossEntropy {
 
   absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& y, const Tensor& losses,
                    const Tensor& dx, double gradient_scale) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands(kName, spec_.dtype, {&x, &y, dx.empty() ? &y : &dx}));
-    DTNN_RETURN_IF_ERROR(CheckSoftmaxColumns(spec_, x));
-    DTNN_RETURN_IF_ERROR(CheckPerRow(x, labels, losses));
-    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice(kName, {&x, &labels, &y, &losses, &dx}));
+    DTNN_RETURN_IF_ERROR(
+        CheckSoftmaxCrossEntropy(spec_, runner_.device(), x, labels, y, losses, dx));
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       const GridView<T> gradient = dx.empty() ? GridView<T>{nullptr, 0} : RowsIn<T>(spec_, dx);
       return runner_.ForEachRow(
@@ -190,18 +178,6 @@ class SoftmaxCrossEntropyCuda : public SoftmaxCrossEntropy {
 
  private:
   static constexpr std::string_view kName = "softmax cross entropy";
-
-  absl::Status CheckPerRow(const Tensor& x, const Tensor& labels, const Tensor& losses) const {
-    const int64_t rows = x.shape()[0];
-    if (!labels.empty() && labels.dtype() == DType::kInt32 && labels.num_elements() == rows &&
-        !losses.empty() && losses.dtype() == spec_.dtype && losses.num_elements() == rows) {
-      return absl::OkStatus();
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("softmax cross entropy: labels of shape ", labels.shape().ToString(),
-                     " and losses of shape ", losses.shape().ToString(), ", expected ", rows,
-                     " int32 labels and ", rows, " losses of the logits' dtype"));
-  }
 
   Runner runner_;
   SoftmaxSpec spec_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/elementwise/operands.h"
+#include "kernels/operand.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
@@ -70,8 +71,8 @@ class SumOfSquaresCpu : public SumOfSquares {
   explicit SumOfSquaresCpu(DType dtype) : dtype_(dtype) {}
 
   absl::StatusOr<double> Run(const Tensor& x) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("sum of squares", dtype_, {&x}));
-    if (!x.dense()) return absl::InvalidArgumentError("sum of squares: the array has a pitch");
+    DTNN_RETURN_IF_ERROR(CheckOperand("sum of squares", "the array", x, Device::Cpu(), dtype_,
+                                      x.shape(), Pitch::kNone));
     const int64_t count = x.num_elements(), blocks = (count + kCopyGrain - 1) / kCopyGrain;
     sums_.resize(size_t(blocks));
     ParallelFor(0, blocks, 1, [&](int64_t first, int64_t last) {

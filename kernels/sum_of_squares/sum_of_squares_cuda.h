@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "kernels/cuda_launch.h"
-#include "kernels/elementwise/operands.h"
+#include "kernels/operand.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
 #include "tensor/status_macros.h"
 
@@ -42,9 +42,8 @@ class SumOfSquaresCuda : public SumOfSquares {
       : runner_(runner), context_(&context), dtype_(dtype) {}
 
   absl::StatusOr<double> Run(const Tensor& x) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("sum of squares", dtype_, {&x}));
-    if (!x.dense()) return absl::InvalidArgumentError("sum of squares: the array has a pitch");
-    DTNN_RETURN_IF_ERROR(runner_.CheckOnDevice("sum of squares", {&x}));
+    DTNN_RETURN_IF_ERROR(CheckOperand("sum of squares", "the array", x, runner_.device(), dtype_,
+                                      x.shape(), Pitch::kNone));
     constexpr int64_t kBlock = 4096;
     const int64_t count = x.num_elements(), blocks = (count + kBlock - 1) / kBlock;
     if (blocks == 0) return 0.0;

@@ -89,7 +89,8 @@ TEST_P(SumOfSquaresTest, SameBitsOnAnyNumberOfThreads) {
 TEST_P(SumOfSquaresTest, RefusesAPitchAndOtherTypes) {
   const auto sum = *CreateSumOfSquares(*context_, GetParam());
   const Tensor x = testing::Pitched(RandomTensor(GetParam(), {2, 3}, 1), TensorFormat::kNHWC);
-  EXPECT_EQ(sum->Run(x).status().message(), "sum of squares: the array has a pitch");
+  EXPECT_NE(std::string(sum->Run(x).status().message()).find("on cpu, pitched; expected"),
+            std::string::npos);
   EXPECT_FALSE(sum->Run(TensorOf(DType::kInt32, {1}, {1})).ok());
   EXPECT_FALSE(CreateSumOfSquares(*context_, DType::kInt32).ok());
 }

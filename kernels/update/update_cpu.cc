@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/update/check.h"
 #include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
 
@@ -196,15 +196,7 @@ class UpdateCpu : public Update {
 
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
                    const UpdateStep& step) override {
-    DTNN_RETURN_IF_ERROR(CheckOperands("update", spec_.dtype, {&parameters, &gradients}));
-    for (const Tensor& slot : slots) {
-      DTNN_RETURN_IF_ERROR(CheckOperands("update", spec_.dtype, {&parameters, &slot}));
-    }
-    if (int(slots.size()) != spec_.slots() || step.step < 1 || !parameters.dense()) {
-      return absl::InvalidArgumentError(absl::StrCat("update: ", slots.size(), " slots at step ",
-                                                     step.step, ", expected ", spec_.slots(),
-                                                     " slots, dense arrays and steps from 1"));
-    }
+    DTNN_RETURN_IF_ERROR(CheckUpdate(spec_, Device::Cpu(), parameters, gradients, slots, step));
     const UpdatePass pass = {
         .spec = &spec_,
         .parameters = parameters.raw_data(),

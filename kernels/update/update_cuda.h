@@ -6,9 +6,9 @@
 #include <cmath>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cuda_launch.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/update/check.h"
 #include "kernels/update/update.h"
 #include "tensor/status_macros.h"
 
@@ -118,7 +118,7 @@ class UpdateCuda : public Update {
 
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
                    const UpdateStep& step) override {
-    DTNN_RETURN_IF_ERROR(Check(parameters, gradients, slots, step.step));
+    DTNN_RETURN_IF_ERROR(CheckUpdate(spec_, runner_.device(), parameters, gradients, slots, step));
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       const UpdateArena<T> arena = {
           .rate = T(step.learning_rate),
@@ -156,21 +156,6 @@ class UpdateCuda : public Update {
         "update", n,
         AdamBody<T>{arena, spec_.rule, epsilon, T(spec_.beta1), T(1 - spec_.beta1), T(spec_.beta2),
                     T(1 - spec_.beta2), T(correction1), T(correction2)});
-  }
-  absl::Status Check(const Tensor& parameters, const Tensor& gradients,
-                     std::span<const Tensor> slots, int64_t step) const {
-    DTNN_RETURN_IF_ERROR(CheckOne(parameters, parameters));
-    DTNN_RETURN_IF_ERROR(CheckOne(parameters, gradients));
-    for (const Tensor& slot : slots) DTNN_RETURN_IF_ERROR(CheckOne(parameters, slot));
-    if (int(slots.size()) == spec_.slots() && step >= 1) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("update: ", slots.size(), " slots at step ",
-                                                   step, ", expected ", spec_.slots(),
-                                                   " slots and steps from 1"));
-  }
-  absl::Status CheckOne(const Tensor& parameters, const Tensor& tensor) const {
-    DTNN_RETURN_IF_ERROR(CheckOperands("update", spec_.dtype, {&parameters, &tensor}));
-    if (!tensor.dense()) return absl::InvalidArgumentError("update: an array has a pitch");
-    return runner_.CheckOnDevice("update", {&tensor});
   }
 
   Runner runner_;

@@ -194,9 +194,24 @@ TEST_P(UpdateTest, RefusesMissingSlotsAndStepZero) {
   const Tensor w = ZeroTensor(GetParam(), {4});
   const UpdateSpec adam = {.rule = UpdateRule::kAdam};
   EXPECT_EQ(Create(adam)->Run(w, w, {}, {.learning_rate = .1}).message(),
-            "update: 0 slots at step 1, expected 2 slots, dense arrays and steps from 1");
+            "update: 0 slots at step 1, expected 2 slots and steps from 1");
   EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 4), {.learning_rate = .1, .step = 0}).ok());
   EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 5), {.learning_rate = .1}).ok());
+}
+
+// Views with a pitch would be read and written as if they had none.
+TEST_P(UpdateTest, RefusesPitchedArrays) {
+  const UpdateSpec sgd = {.momentum = .9};
+  const Tensor dense = ZeroTensor(GetParam(), {6});
+  const Tensor pitched = testing::Pitched(ZeroTensor(GetParam(), {2, 3}), TensorFormat::kNHWC);
+  const Tensor matrix = ZeroTensor(GetParam(), {2, 3});
+  const auto refuses = [&](const Tensor& w, const Tensor& g, const Tensor& slot) {
+    return !Create(sgd)->Run(w, g, std::vector{slot}, {.learning_rate = .1}).ok();
+  };
+  EXPECT_FALSE(refuses(dense, dense, dense));
+  EXPECT_TRUE(refuses(matrix, pitched, matrix));
+  EXPECT_TRUE(refuses(pitched, matrix, matrix));
+  EXPECT_TRUE(refuses(matrix, matrix, pitched));
 }
 
 TEST(UpdateSpecTest, RefusesConstantsOutsideTheirRanges) {

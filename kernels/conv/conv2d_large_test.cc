@@ -1,0 +1,92 @@
+// Sizes at which variant i2c divides its work in other ways.
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/conv/conv2d.h"
+#include "kernels/conv/reference.h"
+#include "kernels/conv/testing/conv2d_runner.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::Conv2dRunner;
+using testing::IntegerTensor;
+using testing::Values;
+using testing::ZeroTensor;
+using Doubles = std::vector<double>;
+
+Doubles Plus(Doubles a, const Doubles& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+
+// Five NCHW images, of which two at a time are brought into NHWC order.
+TEST(Conv2dLargeTest, NchwImagesOfSeveralChunks) {
+  Conv2dSpec spec;
+  spec.batch = 5, spec.height = 128, spec.width = 128, spec.channels = 8, spec.filters = 17;
+  spec.kernel = Pair(1, 3), spec.padding = Pair(0, 1);
+  spec.format = TensorFormat::kNCHW;
+  spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
+  Conv2dRunner runner(spec, "i2c");
+  const auto integers = [&](const Shape& shape, uint64_t seed) {
+    return IntegerTensor(spec.dtype, shape, seed, 3);
+  };
+  const Tensor x = integers(spec.InputShape(), 1), w = integers(spec.FilterShape(), 2);
+  const Tensor dy = integers(spec.OutputShape(), 3), dx = integers(spec.InputShape(), 4);
+  const Tensor dw = integers(spec.FilterShape(), 5), dbias = integers({spec.filters}, 6);
+  EpilogueOperands operands;
+  operands.bias = integers({spec.filters}, 7);
+  operands.scale = integers({spec.filters}, 8);
+  operands.addend = integers(spec.OutputShape(), 9);
+  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+  runner.Forward(x, w, y, operands);
+  const Doubles sums = reference::Conv2dForward(spec, Values(x), Values(w));
+  EXPECT_TRUE(Close(Values(y),
+                    reference::ApplyEpilogue(spec, sums, Values(operands.bias),
+                                             Values(operands.scale), Values(operands.addend)),
+                    0));
+  const Doubles dx_expected =
+      Plus(Values(dx), reference::Conv2dBackwardData(spec, Values(dy), Values(w)));
+  runner.BackwardData(dy, w, dx, true);
+  EXPECT_TRUE(Close(Values(dx), dx_expected, 0));
+  const Doubles gradient = reference::Conv2dBackwardFilter(spec, Values(x), Values(dy));
+  const Doubles dw_expected = Plus(Values(dw), gradient);
+  const Doubles dbias_expected =
+      Plus(Values(dbias), reference::Conv2dBackwardBias(spec, Values(dy)));
+  runner.BackwardFilter(x, dy, dw, dbias, true);
+  EXPECT_TRUE(Close(Values(dw), dw_expected, 0));
+  EXPECT_TRUE(Close(Values(dbias), dbias_expected, 0));
+}
+
+// Of a filter that is too large for partial sums, the only sum is the gradient itself (NHWC, whole
+// vectors of filters), or is copied there. More pixels than a block has, and an odd number.
+TEST(Conv2dLargeTest, GradientsOfLargeFilters) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    for (const int64_t filters : {640, 641}) {
+      Conv2dSpec spec;
+      spec.batch = 3, spec.height = 9, spec.width = 11, spec.channels = 1024;
+      spec.filters = filters;
+      spec.kernel = 1;
+      spec.format = format;
+      SCOPED_TRACE(spec.ToString());
+      Conv2dRunner runner(spec, "i2c");
+      const Tensor x = IntegerTensor(spec.dtype, spec.InputShape(), 1, 3);
+      const Tensor dy = IntegerTensor(spec.dtype, spec.OutputShape(), 2, 3);
+      const Tensor dw = IntegerTensor(spec.dtype, spec.FilterShape(), 3, 3);
+      const Tensor dbias = ZeroTensor(spec.dtype, {spec.filters});
+      const Doubles gradient = reference::Conv2dBackwardFilter(spec, Values(x), Values(dy));
+      const Doubles accumulated = Plus(Values(dw), gradient);
+      runner.BackwardFilter(x, dy, dw, dbias, true);
+      EXPECT_TRUE(Close(Values(dw), accumulated, 0));
+      EXPECT_TRUE(Close(Values(dbias), reference::Conv2dBackwardBias(spec, Values(dy)), 0));
+      runner.BackwardFilter(x, dy, dw, Tensor(), false);
+      EXPECT_TRUE(Close(Values(dw), gradient, 0));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

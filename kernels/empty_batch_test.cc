@@ -1,0 +1,186 @@
+// Every primitive that takes a batch takes one without samples: it writes nothing, and gradients of
+// parameters are 0, or what they were.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/activation/activation.h"
+#include "kernels/add/add.h"
+#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/bias/bias.h"
+#include "kernels/concat/concat.h"
+#include "kernels/conv/conv2d.h"
+#include "kernels/conv/testing/conv2d_runner.h"
+#include "kernels/depthwise/depthwise.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/pool/adaptive_pool.h"
+#include "kernels/pool/pool.h"
+#include "kernels/softmax/softmax.h"
+#include "tensor/philox.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Conv2dRunner;
+using testing::OnesTensor;
+using testing::Values;
+using testing::ZeroTensor;
+using Doubles = std::vector<double>;
+
+class EmptyBatchTest : public ::testing::TestWithParam<TensorFormat> {
+ protected:
+  TensorFormat format() const { return GetParam(); }
+  static Tensor Ones(const Shape& shape) { return OnesTensor(DType::kFloat32, shape); }
+  static Tensor Zeros(const Shape& shape) { return ZeroTensor(DType::kFloat32, shape); }
+  // No images of 4 x 4 with as many channels.
+  Tensor Images(int64_t channels) const {
+    return Zeros(SampleShape({4, 4, channels}, format()).Prepend(0));
+  }
+  static void Ok(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
+  Workspace Memory(size_t bytes) {
+    memory_ = *Buffer::Allocate(Device::Cpu(), bytes);
+    return {memory_->data(), bytes};
+  }
+  Conv2dSpec Convolution(int64_t filters) const {
+    Conv2dSpec spec;
+    spec.batch = 3, spec.height = 4, spec.width = 4, spec.channels = 8, spec.filters = filters;
+    spec.padding = 1;
+    spec.format = format();
+    return spec;
+  }
+  void ExpectConvolution(Conv2dRunner& runner, const Conv2dSpec& spec, const Shape& filter) {
+    const Tensor x = Images(spec.channels), y = Images(spec.filters), w = Ones(filter);
+    runner.Forward(x, w, y);
+    runner.BackwardData(y, w, x);
+    const Tensor dw = Ones(filter), dbias = Ones({spec.filters});
+    runner.BackwardFilter(x, y, dw, dbias, /*accumulate=*/true);
+    EXPECT_EQ(Values(dw), Values(Ones(filter)));
+    EXPECT_EQ(Values(dbias), Doubles(size_t(spec.filters), 1));
+    runner.BackwardFilter(x, y, dw, dbias, /*accumulate=*/false);
+    EXPECT_EQ(Values(dw), Values(Zeros(filter)));
+    EXPECT_EQ(Values(dbias), Doubles(size_t(spec.filters), 0));
+  }
+
+  std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
+  std::shared_ptr<Buffer> memory_;
+};
+
+TEST_P(EmptyBatchTest, Convolution) {
+  for (const int64_t filters : {4, 16, 33}) {  // planes, whole vectors, and not
+    const Conv2dSpec spec = Convolution(filters);
+    for (const std::string_view variant : Conv2dVariants()) {
+      Conv2dRunner runner(spec, variant);
+      ExpectConvolution(runner, spec, spec.FilterShape());
+    }
+  }
+}
+
+TEST_P(EmptyBatchTest, DepthwiseConvolution) {
+  Conv2dSpec spec = Convolution(8);
+  spec.groups = 8;
+  Conv2dRunner runner([&](DeviceContext& context) { return CreateDepthwise(context, spec); });
+  ExpectConvolution(runner, spec, DepthwiseFilterShape(spec));
+}
+
+TEST_P(EmptyBatchTest, Pooling) {
+  const Tensor x = Images(3);
+  for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+    for (const int64_t window : {2, 3}) {
+      PoolSpec spec = {.kind = kind, .batch = 2, .height = 4, .width = 4, .channels = 3};
+      spec.window = window;
+      spec.format = format();
+      const auto pool = *CreatePool(*context_, spec);
+      const Tensor y = Zeros(spec.OutputShape().DropFirst().Prepend(0));
+      const Tensor winners = ZeroTensor(spec.WinnerDType(), y.shape());
+      Ok(pool->Forward(x, y, winners));
+      Ok(pool->Backward(y, winners, x, false));
+    }
+  }
+  const AdaptivePoolSpec spec = {.batch = 2,
+                                 .height = 4,
+                                 .width = 4,
+                                 .channels = 3,
+                                 .out_height = 1,
+                                 .out_width = 1,
+                                 .format = format()};
+  const auto pool = *CreateAdaptivePool(*context_, spec);
+  const Tensor y = Zeros(spec.OutputShape().DropFirst().Prepend(0));
+  Ok(pool->Forward(x, y));
+  Ok(pool->Backward(y, x, false));
+}
+
+TEST_P(EmptyBatchTest, BatchNormalisation) {
+  const BatchNormSpec spec = {
+      .batch = 2, .positions = 16, .channels = 3, .format = format(), .relu = true};
+  const auto norm = *CreateBatchNorm(*context_, spec);
+  const Workspace memory = Memory(norm->workspace_bytes());
+  const Tensor x = Images(3), double_ones = OnesTensor(DType::kFloat64, {3});
+  const BatchStatistics statistics = {double_ones, double_ones};
+  const BatchNormParameters parameters = {{Ones({3}), 1}, {Ones({3}), 1}};
+  const RunningStatistics running = {{Ones({3}), 1}, {Ones({3}), 1}};
+  const BatchNormGradients gradients = {Ones({3}), Ones({3})};
+  Ok(norm->Apply(x, statistics, parameters, x, memory));
+  Ok(norm->Infer(x, parameters, running, x, memory));
+  Ok(norm->Gradients(x, x, statistics, parameters, gradients, memory));
+  EXPECT_EQ(Values(gradients.gamma), Doubles(3, 0));
+  EXPECT_EQ(Values(gradients.beta), Doubles(3, 0));
+  Ok(norm->BackwardData(x, x, statistics, parameters, gradients, 7, x, false, memory));
+  EXPECT_FALSE(norm->Statistics(x, statistics, memory).ok()) << "the mean of nothing";
+}
+
+TEST_P(EmptyBatchTest, Elementwise) {
+  const Tensor x = Images(3), y = Images(3);
+  for (const ActivationKind kind : kActivationKinds) {
+    const auto activation = *CreateActivation(*context_, {.kind = kind, .format = format()});
+    Ok(activation->Forward(x, y));
+    Ok(activation->Backward(y, x, x, true));
+  }
+  const std::vector<Tensor> inputs = {x, x, x};
+  Ok((*CreateAdd(*context_, {.format = format()}))->Run(inputs, y, true));
+  const Philox stream(1, StreamId(RandomPurpose::kDropout, 1));
+  Ok((*CreateDropout(*context_, {.format = format()}))->Run(x, stream, 0, y, true));
+}
+
+TEST_P(EmptyBatchTest, BiasAndConcatenation) {
+  const Tensor x = Images(3), dbias = Ones({3});
+  const auto bias = *CreateBias(*context_, {.channels = 3, .format = format()});
+  Ok(bias->Forward(x, dbias, x));
+  Ok(bias->Backward(x, dbias, true));
+  EXPECT_EQ(Values(dbias), Doubles(3, 1));
+  Ok(bias->Backward(x, dbias, false));
+  EXPECT_EQ(Values(dbias), Doubles(3, 0));
+  const auto concat = *CreateConcat(*context_, {.format = format()});
+  const std::vector<Tensor> parts = {x, x};
+  Ok(concat->Forward(parts, Images(6)));
+  Ok(concat->Backward(Images(6), parts, std::array{true, false}));
+}
+
+TEST_P(EmptyBatchTest, Matrices) {
+  const Tensor x = Zeros({0, 5}), y = Zeros({0, 5}), losses = Zeros({0});
+  const auto softmax = *CreateSoftmax(*context_, {.rows = 2, .columns = 5});
+  Ok(softmax->Forward(x, y));
+  Ok(softmax->Backward(y, x, x, true));
+  const auto loss = *CreateSoftmaxCrossEntropy(*context_, {.rows = 2, .columns = 5});
+  Ok(loss->Run(x, ZeroTensor(DType::kInt32, {0}), y, losses, x, 1));
+  for (const std::string_view variant : {"tile", "blis"}) {
+    const auto product = *CreateGemm(*context_, {.m = 2, .n = 4, .k = 5}, variant);
+    Ok(product->Run(x, Ones({5, 4}), Zeros({0, 4}), {}, Memory(product->workspace_bytes())));
+    // The gradient of the weights: a sum over no samples.
+    const GemmSpec spec = {.m = 5, .n = 4, .k = 2, .transpose_a = true};
+    const auto gradient = *CreateGemm(*context_, spec, variant);
+    const Tensor dw = Ones({5, 4});
+    Ok(gradient->Run(x, Zeros({0, 4}), dw, {}, Memory(gradient->workspace_bytes())));
+    EXPECT_EQ(Values(dw), Doubles(20, 0));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, EmptyBatchTest,
+                         ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,46 @@
+// What every implementation of Softmax and SoftmaxCrossEntropy checks before a call.
+
+#ifndef DTNN_KERNELS_SOFTMAX_CHECK_H_
+#define DTNN_KERNELS_SOFTMAX_CHECK_H_
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/operand.h"
+#include "kernels/softmax/softmax.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+// Matrices of one shape, with the columns of the spec.
+inline absl::Status CheckSoftmax(std::string_view operation, const SoftmaxSpec& spec, Device device,
+                                 std::initializer_list<const Tensor*> matrices) {
+  const Shape& shape = (*matrices.begin())->shape();
+  for (const Tensor* matrix : matrices) {
+    DTNN_RETURN_IF_ERROR(
+        CheckOperand(operation, "an operand", *matrix, device, spec.dtype, shape, Pitch::kAllowed));
+  }
+  if (shape.rank() == 2 && shape[1] == spec.columns) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(std::string(operation), ": shape ",
+                                                 shape.ToString(), ", expected rows of ",
+                                                 spec.columns, " columns"));
+}
+
+// `dx` may be empty.
+inline absl::Status CheckSoftmaxCrossEntropy(const SoftmaxSpec& spec, Device device,
+                                             const Tensor& x, const Tensor& labels, const Tensor& y,
+                                             const Tensor& losses, const Tensor& dx) {
+  constexpr std::string_view kName = "softmax cross entropy";
+  DTNN_RETURN_IF_ERROR(CheckSoftmax(kName, spec, device, {&x, &y, dx.empty() ? &y : &dx}));
+  const Shape rows{x.shape()[0]};
+  DTNN_RETURN_IF_ERROR(
+      CheckOperand(kName, "labels", labels, device, DType::kInt32, rows, Pitch::kNone));
+  return CheckOperand(kName, "losses", losses, device, spec.dtype, rows, Pitch::kNone);
+}
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_SOFTMAX_CHECK_H_
