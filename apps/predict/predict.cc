@@ -19,8 +19,8 @@ namespace {
 constexpr char kSummary[] =
     "predict --weights-and-bias-filename=FILE [--model=NAME] IMAGE_OR_FOLDER...\n\n"
     "Says of image files (JPEG, PNG), of which class they are and how likely that is. Images are\n"
-    "normalised as the file of weights says, or as flags say. Exit code 1 when one of the files\n"
-    "cannot be read.";
+    "normalised as the file of weights says, or as flags say. Exit code 1 when a file cannot be\n"
+    "read or has no finite answer.";
 
 std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;

@@ -213,7 +213,7 @@ TEST_F(PredictTest, ABrokenFileIsNamedAndTheOthersAreAnswered) {
                                           root_ + "/test/bright/1", root_ + "/test/dark/2"};
   const Outcome text = Ask(Options(), files);
   EXPECT_EQ(ExitCodeOf(text.status), kExitFailed);
-  EXPECT_EQ(text.status.message(), "2 of 5 files cannot be read");
+  EXPECT_EQ(text.status.message(), "2 of 5 files cannot be answered");
   EXPECT_THAT(text.errors, HasSubstr("predict: " + broken + ": "));
   EXPECT_THAT(text.errors, HasSubstr("predict: " + root_ + "/none: "));
   EXPECT_EQ(std::ranges::count(text.out, '\n'), 3);
@@ -225,6 +225,18 @@ TEST_F(PredictTest, ABrokenFileIsNamedAndTheOthersAreAnswered) {
   EXPECT_THAT(json, HasSubstr("\"error\": "));
   EXPECT_THAT(json, HasSubstr("\"predictions\": [{\"class\": \"bright\", \"index\": 0, "));
   EXPECT_EQ(std::ranges::count(json, '\n'), 7);
+}
+
+TEST_F(PredictTest, AnAnswerThatIsNaNFails) {
+  PredictOptions options = Options();
+  options.normalize = false;
+  options.std = {1e-40};  // more than float32 holds: infinities that cancel each other
+  const std::string file = root_ + "/test/dark/1";
+  const Outcome outcome = Ask(options, {file});
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
+  EXPECT_EQ(outcome.status.message(), "1 of 1 file cannot be answered");
+  EXPECT_THAT(outcome.errors, HasSubstr(file + ": the network's answer is NaN or infinite"));
+  EXPECT_EQ(outcome.out, "");
 }
 
 TEST_F(PredictTest, CsvQuotesNamesThatHoldItsOwnCharacters) {

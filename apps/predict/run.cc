@@ -112,7 +112,7 @@ class Predictor {
     return absl::OkStatus();
   }
 
-  // How many of the files could not be read.
+  // How many of the files could not be read, or have no finite answer.
   absl::StatusOr<int64_t> Answer(std::span<const std::string> files) {
     if (options_.format == "csv") out_ << "file,rank,class,probability\n";
     if (options_.format == "json") out_ << "[";
@@ -262,6 +262,9 @@ class Predictor {
     int64_t broken = 0;
     for (size_t i = 0; i < files.size(); ++i) {
       if (options_.format == "json") out_ << (first && i == 0 ? "\n" : ",\n");
+      const std::span answer(plan_->predictions().data<float>() + int64_t(i) * outputs,
+                             size_t(outputs));
+      if (read[i].ok()) read[i] = CheckFinite(files[i], answer);
       if (!read[i].ok()) {
         ++broken;
         ReportStatus(read[i], "predict", errors_);
@@ -271,10 +274,19 @@ class Predictor {
         }
         continue;
       }
-      Print(files[i],
-            Best({plan_->predictions().data<float>() + int64_t(i) * outputs, size_t(outputs)}));
+      Print(files[i], Best(answer));
     }
     return broken;
+  }
+
+  static absl::Status CheckFinite(const std::string& path, std::span<const float> answer) {
+    if (std::ranges::all_of(answer, [](float x) { return std::isfinite(x); })) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(path,
+                     ": the network's answer is NaN or infinite; are the weights, and --mean, "
+                     "--std or --normalize, those of its training?"));
   }
 
   std::vector<Prediction> Best(std::span<const float> row) const {
@@ -343,7 +355,7 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   DTNN_ASSIGN_OR_RETURN(const int64_t broken, predictor.Answer(files));
   if (broken == 0) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be read"));
+      absl::StrCat(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be answered"));
 }
 
 }  // namespace dtnn

@@ -35,8 +35,9 @@ struct PredictOptions {
   int64_t batch = 32;
 };
 
-// `paths`: image files, and folders of them at any depth. Files that cannot be read are named on
-// `errors`, the others are answered, and the result is not OK.
+// `paths`: image files, and folders of them at any depth. Files that cannot be read,
+// and those whose answer is NaN or infinite, are named on `errors`, the others are answered, and
+// the result is not OK.
 absl::Status Predict(const PredictOptions& options, std::span<const std::string> paths,
                      std::ostream& out, std::ostream& errors);
 
