@@ -33,6 +33,7 @@ TEST(CsvTest, RowsAndFields) {
   EXPECT_EQ(Rows(""), std::vector<Row>{});
   EXPECT_EQ(Rows("a"), (std::vector<Row>{{"a"}}));
   EXPECT_EQ(Rows("a,b\n1,2\n"), (std::vector<Row>{{"a", "b"}, {"1", "2"}}));
+  EXPECT_EQ(Rows("a\r,b\r\n"), (std::vector<Row>{{"a\r", "b"}})) << "only the end of a line";
   EXPECT_EQ(Rows("a,b\r\n1,\r\n\r\n\n,\n"), (std::vector<Row>{{"a", "b"}, {"1", ""}, {"", ""}}));
   EXPECT_EQ(Rows("\xef\xbb\xbf"
                  "a,b,\n1\n2,3"),

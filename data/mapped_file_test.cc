@@ -96,6 +96,20 @@ TEST(MappedFileDeathTest, OtherBusErrorsStillEndTheProcess) {
   EXPECT_EXIT(raise(SIGBUS), ::testing::KilledBySignal(SIGBUS), "");
 }
 
+// Where the file was, somebody else's may be later.
+TEST(MappedFileDeathTest, AMappingThatIsGoneIsNoConcernOfTheLibrary) {
+  const std::string folder = NewFolder("mapped_file");
+  const std::string path = WriteFile(folder, "file", Elements(kPage));
+  void* const place = const_cast<uint8_t*>((*MappedFile::Open(path))->bytes().data());
+  const int descriptor = open(path.c_str(), O_RDONLY);
+  ASSERT_EQ(mmap(place, kPage, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0), place);
+  std::filesystem::resize_file(path, 0);
+  EXPECT_EXIT((void)*static_cast<const volatile uint8_t*>(place), ::testing::KilledBySignal(SIGBUS),
+              "");
+  munmap(place, kPage);
+  close(descriptor);
+}
+
 // Whoever handled the signal before the library did still gets what is not the library's.
 TEST(MappedFileDeathTest, AnEarlierHandlerIsKept) {
   const std::string folder = NewFolder("mapped_file");

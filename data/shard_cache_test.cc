@@ -28,6 +28,21 @@ TEST(ShardCacheTest, KeepsWhatWasUsedLast) {
   EXPECT_EQ(loads, (std::vector<int64_t>{1, 2, 3, 2})) << "3 takes the place of 2, 2 that of 3";
 }
 
+// However many have gone already.
+TEST(ShardCacheTest, NeverKeepsMoreThanTheBudget) {
+  int loads = 0;
+  ShardCache cache(25, [&](int64_t shard) {
+    ++loads;
+    return Ten(shard);
+  });
+  for (int64_t shard = 0; shard < 10; ++shard) ASSERT_TRUE(cache.Get(shard).ok());
+  ASSERT_TRUE(cache.Get(9).ok());
+  ASSERT_TRUE(cache.Get(8).ok());
+  EXPECT_EQ(loads, 10) << "the last two are there";
+  ASSERT_TRUE(cache.Get(7).ok());
+  EXPECT_EQ(loads, 11) << "and no other";
+}
+
 TEST(ShardCacheTest, BudgetBelowOneShardKeepsNone) {
   int loads = 0;
   ShardCache cache(9, [&](int64_t shard) {
