@@ -8,7 +8,7 @@ bazel-bootstrap       | builds everything (Bazel 4.2)
 g++                   | the C++20 compiler
 git                   | sources, and the list of files that CI checks
 pkg-config            | finds the libraries below
-libabsl-dev           | Abseil: statuses, strings, flags
+libabsl-dev           | Abseil: statuses, strings
 libblis-openmp-dev    | BLIS: matrix products
 libhwy-dev            | Highway: SIMD on every x86-64
 librandom123-dev      | Philox random numbers

@@ -20,6 +20,10 @@ _COPTS = ["-std=c++20"]
 # want one say so.
 _NUMERIC_COPTS = ["-ffp-contract=off"]
 
+# Tests spend their time in the libraries that they test, so compiling them quickly is worth more
+# than what the optimiser could gain: a fifth of the time of `bazel build //...`.
+_TEST_COPTS = ["-O1"]
+
 def if_cuda(with_cuda, without = []):
     return select({
         "@dtnn//tools:cuda": with_cuda,
@@ -50,7 +54,7 @@ def dtnn_cc_test(
     cc_test(
         name = name,
         size = size,
-        copts = _copts(copts),
+        copts = _copts(_TEST_COPTS + copts),
         deps = deps + [main],
         **kwargs
     )
