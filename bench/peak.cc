@@ -73,7 +73,7 @@ double Fma(DType dtype, int64_t steps, double* sink) {
 }
 
 // Calls work(thread) on `threads` threads, which start together (they wait for each other, but not
-// for a thread that OpenMP did not grant), and returns the seconds until the last one is done.
+// for one that gets no processor), and returns the seconds until the last one is done.
 template <typename F>
 double Together(int threads, F&& work) {
   std::atomic<int> ready = 0;

@@ -249,7 +249,7 @@ TEST_P(PlanTest, StepsAllocateNothing) {
   PlanSession run(TangledGraph(GetParam(), 0.3), 8, DType::kFloat32);
   const Tensor x = Batch(8, DType::kFloat32), labels = Labels(8);
   const Tensor smaller = Batch(5, DType::kFloat32), fewer = Labels(5);
-  // The first step of a thread may set up what stays (BLIS's buffers, OpenMP's team).
+  // The first step of a thread may set up what stays (BLIS's buffers, the team of threads).
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(run.plan->ForwardBackward(x, labels, 1, i).ok());
   ASSERT_TRUE(run.plan->ForwardBackward(smaller, fewer, 1, 2).ok());
   const dtnn::testing::AllocationCounter counter;

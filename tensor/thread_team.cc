@@ -1,7 +1,7 @@
 #include "tensor/thread_team.h"
 
 #include <chrono>
-#include <system_error>
+#include <exception>
 
 namespace dtnn {
 namespace {
@@ -43,12 +43,13 @@ ThreadTeam::~ThreadTeam() {
 }
 
 void ThreadTeam::StartWorkers(int workers) {
+  if (refused_) return;
   try {
     while (int(workers_.size()) < workers) {
       workers_.emplace_back([this, thread = int(workers_.size()) + 1] { RunWorker(thread); });
     }
-  } catch (const std::system_error&) {
-    // No more threads are to be had: those that run share the chunks.
+  } catch (const std::exception&) {  // system_error or bad_alloc
+    refused_ = true;
   }
 }
 
@@ -60,9 +61,9 @@ void ThreadTeam::Run(int threads, int chunks, absl::FunctionRef<void(int, int, i
   for (int share = 0; share < threads; ++share) {
     shares_[size_t(share)].next.store(0, std::memory_order_relaxed);
   }
+  StartWorkers(threads - 1);
   job_ = {threads, chunks, &body};
   gate_.store(kOpen, std::memory_order_release);
-  StartWorkers(threads - 1);
   jobs_.fetch_add(1, std::memory_order_release);
   jobs_.notify_all();
   TakeChunks(0);

@@ -56,6 +56,7 @@ class ThreadTeam {
   void TakeChunks(int thread);
 
   std::vector<std::thread> workers_;
+  bool refused_ = false;  // the system had no more threads: those that run share the chunks
   std::unique_ptr<Share[]> shares_;
   int capacity_ = 0;  // shares
   Job job_;           // written while nobody is inside
