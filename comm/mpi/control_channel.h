@@ -32,13 +32,15 @@ class ControlChannel {
  public:
   using Clock = std::chrono::steady_clock;
   using Token = std::array<uint64_t, 2>;
-  // On the channel's thread; may send.
+  // On the channel's thread, from Start on; may send.
   using Handler = std::function<void(int from, const ControlMessage&)>;
 
   static Token NewToken();
 
   ControlChannel(ControlSocket socket, int rank, std::vector<ControlAddress> ranks,
                  const Token& token, Handler handler);
+  // Until then what comes waits in the socket.
+  void Start();
   // What has not been heard is lost: Flush first.
   ~ControlChannel();
   ControlChannel(const ControlChannel&) = delete;

@@ -2,7 +2,9 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "gtest/gtest.h"
@@ -48,6 +50,7 @@ struct Rank {
     channel = std::make_unique<ControlChannel>(
         std::move(socket), rank, all, token,
         [this](int from, const ControlMessage& message) { inbox.Add(from, message); });
+    channel->Start();
   }
 
   ControlSocket socket;
@@ -95,6 +98,44 @@ TEST(ControlChannelTest, WhatMustBeHeardIsRepeatedUntilItIs) {
   EXPECT_EQ(b.inbox.Next().second.kind, Kind::kAbort);
   a.channel->Flush(InAMinute());
   EXPECT_LT(ControlChannel::Clock::now(), begin + std::chrono::seconds(30));
+}
+
+TEST(ControlChannelTest, WhatComesBeforeTheStartIsHandledAfterIt) {
+  Rank a, b;
+  const std::vector<ControlAddress> all = {a.address, b.address};
+  const ControlChannel::Token token = ControlChannel::NewToken();
+  ControlChannel waiting(
+      std::move(b.socket), 1, all, token,
+      [&b](int from, const ControlMessage& message) { b.inbox.Add(from, message); });
+  a.Listen(0, all, token);
+  a.channel->Send(1, Message(Kind::kQuery, 7));
+  EXPECT_EQ(b.inbox.size(), 0u);
+  waiting.Start();
+  EXPECT_EQ(b.inbox.Next().second.calls, 7);
+}
+
+// Every message brings the next: the socket is never empty.
+TEST(ControlChannelTest, AFloodKeepsTheChannelNeitherFromRepeatingNorFromItsEnd) {
+  Rank a, b;
+  const std::vector<ControlAddress> all = {a.address, b.address};
+  const ControlChannel::Token token = ControlChannel::NewToken();
+  std::atomic<int> handled{0};
+  ControlChannel* flooded = nullptr;
+  ControlChannel channel(std::move(a.socket), 0, all, token,
+                         [&](int /*from*/, const ControlMessage& message) {
+                           ++handled;
+                           flooded->Send(0, message);
+                         });
+  flooded = &channel;
+  channel.Send(0, Message(Kind::kQuery, 1));
+  channel.Start();
+  while (handled < 1000) std::this_thread::yield();
+  // The first datagram is lost.
+  channel.Send(1, Message(Kind::kAbort, 1));
+  char lost[1];
+  recv(b.socket.descriptor(), lost, sizeof(lost), 0);
+  b.Listen(1, all, token);
+  EXPECT_EQ(b.inbox.Next().second.kind, Kind::kAbort);
 }
 
 TEST(ControlChannelTest, StrangersAreNotHeard) {

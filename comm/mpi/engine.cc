@@ -38,16 +38,19 @@ void Complete(const Group& group, Operation& operation) {
 
 }  // namespace
 
-Engine::Engine(MpiThread& thread, MpiWorld world) : thread_(thread), world_(std::move(world)) {
+Engine::Engine(MpiThread& thread, MpiWorld world)
+    : thread_(thread),
+      world_(std::move(world)),
+      channel_(*std::move(world_.socket), world_.place.rank, world_.addresses, world_.token,
+               [this](int from, const ControlMessage& message) { Receive(from, message); }) {
   const RankPlace& place = world_.place;
   all_ = std::make_shared<Group>(
       0, place.rank, place.size, CommunicatorOptions(),
-      [this](int to, const ControlMessage& message) { channel_->Send(to, message); });
+      [this](int to, const ControlMessage& message) { channel_.Send(to, message); });
   groups_[0] = all_;
-  channel_.emplace(*std::move(world_.socket), place.rank, world_.addresses, world_.token,
-                   [this](int from, const ControlMessage& message) { Receive(from, message); });
   thread_.set_crowded(world_.crowded);
   thread_.set_progress([this] { return Progress(); });
+  channel_.Start();
 }
 
 void Engine::Receive(int from, const ControlMessage& message) {
@@ -60,7 +63,7 @@ void Engine::Receive(int from, const ControlMessage& message) {
     ControlMessage answer;  // not there yet
     answer.kind = ControlMessage::Kind::kAnswer;
     answer.group = message.group;
-    channel_->Send(from, answer);
+    channel_.Send(from, answer);
   }
 }
 
@@ -73,7 +76,7 @@ absl::StatusOr<std::shared_ptr<Group>> Engine::CreateGroup(const CommunicatorOpt
     DTNN_RETURN_IF_ERROR(all_->broken());
     group = std::make_shared<Group>(
         next_group_++, world_.place.rank, world_.place.size, options,
-        [this](int to, const ControlMessage& message) { channel_->Send(to, message); });
+        [this](int to, const ControlMessage& message) { channel_.Send(to, message); });
     groups_[group->number()] = group;
     operation = all_->Call({.timeout = options.timeout}, "the start of communication");
   }
@@ -194,7 +197,7 @@ bool Engine::broken() {
   return broken_;
 }
 
-void Engine::Flush() { channel_->Flush(Clock::now() + kFlush); }
+void Engine::Flush() { channel_.Flush(Clock::now() + kFlush); }
 
 void Engine::FreeIdle() {
   std::erase_if(carried_, [](Carried& carried) {

@@ -94,7 +94,7 @@ class Engine {
   bool broken_ = false;
   std::list<Creation> creations_;  // of MPI's thread, as are:
   std::list<Carried> carried_;
-  std::optional<ControlChannel> channel_;
+  ControlChannel channel_;
 };
 
 }  // namespace dtnn
