@@ -93,7 +93,7 @@ for phase in "${phases[@]}"; do
     [ "$rank" -eq $victim ] || check_survivor "$rank"
   done
   if [ "$fault-$phase" = freeze-end ]; then
-    grep -q "MPI_Finalize did not return" "$folder/log" || fail "no word of the watchdog"
+    grep -q "MPI_Finalize did not return" "$folder/log" || fail "nobody says that it hung"
   fi
   echo "$ranks ranks over $transport, $fault, $phase: passed"
 done
