@@ -1,9 +1,9 @@
 #include "comm/mpi/engine.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
+#include "comm/mpi/departure_wait.h"
 #include "comm/mpi/group_wait.h"
 #include "comm/reduce_in_order.h"
 #include "tensor/status_macros.h"
@@ -15,8 +15,6 @@ using std::chrono::milliseconds;
 
 // What messages on their way get at the end.
 constexpr milliseconds kFlush(200);
-// Who waits for a rank to leave asks it so often, and takes it for lost after such a silence.
-constexpr milliseconds kAskAgain(200), kLongSilence(5000);
 
 // What a caller's own rank does for a call: alone, or the sum of what MPI has gathered.
 void Complete(const Group& group, Operation& operation) {
@@ -147,14 +145,11 @@ absl::Status Engine::AwaitWith(Group& group, Operation& operation,
 }
 
 std::optional<int32_t> Engine::AwaitDeparture(Group& group, int rank, milliseconds timeout) {
-  const milliseconds limit = std::min<milliseconds>(timeout, std::chrono::hours(9999));
-  const Clock::time_point end = Clock::now() + limit;
   std::unique_lock lock(mutex_);
-  while (!group.departed(rank)) {
-    const Clock::time_point now = Clock::now();
-    if (now >= end || group.IsSilent(rank, now, std::min(kLongSilence, limit / 2))) break;
-    group.AskOne(rank, now);
-    changed_.wait_until(lock, std::min(end, now + kAskAgain), [&] { return group.departed(rank); });
+  DepartureWait wait(group, rank, timeout, Clock::now());
+  while (!wait.over()) {
+    const Clock::time_point next = wait.Look(Clock::now());
+    changed_.wait_until(lock, next, [&] { return wait.over(); });
   }
   return group.farewell(rank);
 }
