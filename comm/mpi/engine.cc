@@ -170,8 +170,6 @@ void Engine::Leave(const std::shared_ptr<Group>& group) {
     std::lock_guard lock(mutex_);
     group->Leave();
     broken_ |= !group->broken().ok();
-    // A Work may outlive the communicator.
-    if (group->idle()) groups_.erase(group->number());
   }
   thread_.Post([this, group] {
     for (Carried& carried : carried_) {
@@ -210,7 +208,6 @@ void Engine::Finish(Group& group, const std::shared_ptr<Operation>& operation,
     operation->gathered = std::move(gathered);
     operation->done = true;
     group.End(*operation);
-    if (group.has_left() && group.idle()) groups_.erase(group.number());
   } else if (absl::IsInvalidArgument(status)) {
     group.Break(status, {});
   } else {

@@ -89,7 +89,7 @@ class Engine {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<Group> all_;  // of all ranks: its collectives are the creations of the others
-  std::map<int32_t, std::shared_ptr<Group>> groups_;  // by number
+  std::map<int32_t, std::shared_ptr<Group>> groups_;  // by number; those left still say so
   int32_t next_group_ = 1;
   bool broken_ = false;
   std::list<Creation> creations_;  // of MPI's thread, as are:

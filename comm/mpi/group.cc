@@ -87,6 +87,12 @@ ControlMessage Group::Position(ControlMessage::Kind kind, int to) const {
 }
 
 void Group::Receive(int from, const ControlMessage& message, Clock::time_point now) {
+  if (has_left_) {
+    const bool asks = message.kind == ControlMessage::Kind::kQuery ||
+                      message.kind == ControlMessage::Kind::kSurvey;
+    if (asks) return send_(from, Ending(ControlMessage::Kind::kLeave, from));  // it was lost
+    if (idle()) return;
+  }
   Peer& peer = peers_[size_t(from)];
   switch (message.kind) {
     case ControlMessage::Kind::kQuery:
@@ -134,14 +140,17 @@ void Group::Break(const absl::Status& why, std::vector<int> lost) {
   Tell(ControlMessage::Kind::kAbort);
 }
 
+ControlMessage Group::Ending(ControlMessage::Kind kind, int to) const {
+  ControlMessage message = Position(kind, to);
+  message.status = broken_;
+  message.lost = lost_;
+  message.farewell = farewell_;
+  return message;
+}
+
 void Group::Tell(ControlMessage::Kind kind) {
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_ || peers_[size_t(peer)].left) continue;
-    ControlMessage message = Position(kind, peer);
-    message.status = broken_;
-    message.lost = lost_;
-    message.farewell = farewell_;
-    send_(peer, message);
+    if (peer != rank_ && !peers_[size_t(peer)].left) send_(peer, Ending(kind, peer));
   }
 }
 

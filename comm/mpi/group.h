@@ -55,7 +55,6 @@ class Group {
   // those on their way and those that follow are never done.
   const Operation* failed() const { return failed_.get(); }
   const std::vector<int>& lost() const { return lost_; }
-  bool has_left() const { return has_left_; }
   bool idle() const { return pending_.empty(); }
   bool departed(int rank) const;
   std::optional<int32_t> farewell(int rank) const { return peers_[size_t(rank)].farewell; }
@@ -71,7 +70,7 @@ class Group {
   void Receive(int from, const ControlMessage& message, Clock::time_point now);
   // Ends the group here and, by a message, elsewhere.
   void Break(const absl::Status& why, std::vector<int> lost);
-  // Says good-bye. No call follows.
+  // Says good-bye, and once more to whoever asks. No call follows.
   void Leave();
 
   // Asks, once more, who keeps the call waiting. The caller has asked since `since`, and will look
@@ -118,7 +117,9 @@ class Group {
                      Clock::time_point since) const;
   void Answer(int from, const ControlMessage& survey, Clock::time_point now);
   ControlMessage Position(ControlMessage::Kind kind, int to) const;
-  // Sends it to all who have not left, with what broke the group, if anything did.
+  // With what broke the group, if anything did.
+  ControlMessage Ending(ControlMessage::Kind kind, int to) const;
+  // Sends it to all who have not left.
   void Tell(ControlMessage::Kind kind);
   // Ends the group here as it ended for the sender.
   void BreakLike(const ControlMessage& message);
