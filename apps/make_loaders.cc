@@ -108,13 +108,13 @@ class LoaderMaker {
 
   absl::StatusOr<ChannelStatistics> Statistics(const absl::Status& chosen) {
     return StatisticsOfJob(communicator_, own_data_, dataset_->sample().channels,
-                           [&]() -> absl::StatusOr<ChannelStatistics> {
+                           [&](const Share& share) -> absl::StatusOr<std::vector<Moments>> {
                              DTNN_RETURN_IF_ERROR(chosen);
                              // --dataset-percentage may repeat them.
                              std::vector<int64_t> once = split_.train;
                              std::ranges::sort(once);
                              once.erase(std::unique(once.begin(), once.end()), once.end());
-                             return ComputeChannelStatistics(*dataset_, Part::kTrain, once);
+                             return ComputeMoments(*dataset_, Part::kTrain, once, share);
                            });
   }
 

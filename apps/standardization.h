@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -14,13 +15,14 @@
 
 namespace dtnn {
 
-// All ranks call it together. Where they have samples of their own (`own_data`), each computes
-// those of its samples, and the result is of all of them; else rank 0 reads the samples and tells
-// the others. A rank whose `compute` fails returns that error. The others do not know of it and
-// have to agree before they use the result. `communicator`: null for one rank.
+// All ranks call it together. Where they have samples of their own (`own_data`), each computes the
+// moments of all of them, else those of its share of the samples that all have: none waits for
+// another that reads more. The result is of all samples; of those that all have it does not depend
+// on the number of ranks. A rank whose `compute` fails returns that error. The others do not know
+// of it and have to agree before they use the result. `communicator`: null for one rank.
 absl::StatusOr<ChannelStatistics> StatisticsOfJob(
     Communicator* communicator, bool own_data, int64_t channels,
-    absl::FunctionRef<absl::StatusOr<ChannelStatistics>()> compute);
+    absl::FunctionRef<absl::StatusOr<std::vector<Moments>>(const Share&)> compute);
 
 // "mean 0.2860, deviation 0.3530", several channels as 0.49/0.48/0.45.
 std::string Describe(const ChannelStatistics& statistics);

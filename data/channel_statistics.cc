@@ -13,20 +13,6 @@
 namespace dtnn {
 namespace {
 
-// Of the values of one channel seen so far.
-struct Moments {
-  double count = 0, mean = 0, squares = 0;  // squares: the sum of (x - mean)^2
-
-  void Add(const Moments& other) {
-    const double sum = count + other.count;
-    if (sum == 0) return;
-    const double shift = other.mean - mean;
-    mean += shift * (other.count / sum);
-    squares += other.squares + shift * shift * (count * other.count / sum);
-    count = sum;
-  }
-};
-
 // Several sums side by side, which do not wait for each other.
 template <typename F>
 double SumOf(std::span<const double> values, F term) {
@@ -51,7 +37,7 @@ Moments MomentsOf(std::span<const double> values) {
 
 // The moments of every channel over the samples `indices`.
 absl::Status AddSamples(const Dataset& dataset, Part part, std::span<const int64_t> indices,
-                        std::vector<Moments>& moments) {
+                        std::span<Moments> moments) {
   const ImageExtents extents = dataset.sample();
   const size_t pixels = size_t(extents.height * extents.width);
   DTNN_ASSIGN_OR_RETURN(const Tensor x,
@@ -70,54 +56,61 @@ absl::Status AddSamples(const Dataset& dataset, Part part, std::span<const int64
   return absl::OkStatus();
 }
 
-ChannelStatistics StatisticsOf(std::span<const Moments> channels) {
+}  // namespace
+
+void Moments::Add(const Moments& other) {
+  const double sum = count + other.count;
+  if (sum == 0) return;
+  const double shift = other.mean - mean;
+  mean += shift * (other.count / sum);
+  squares += other.squares + shift * shift * (count * other.count / sum);
+  count = sum;
+}
+
+absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Part part,
+                                                    std::span<const int64_t> indices,
+                                                    const Share& share) {
+  if (indices.empty()) {
+    return absl::InvalidArgumentError("no samples to compute the mean and the deviation of");
+  }
+  // What is summed together must not depend on the number of threads, nor on that of shares.
+  constexpr int64_t kChunk = 256;
+  const int64_t count = int64_t(indices.size()), chunks = (count + kChunk - 1) / kChunk;
+  const int64_t first = chunks * share.index / share.shares;
+  const int64_t last = chunks * (share.index + 1) / share.shares;
+  const size_t channels = size_t(dataset.sample().channels);
+  std::vector<Moments> moments(size_t(last - first) * channels);
+  std::vector<absl::Status> statuses(size_t(last - first));
+  ParallelFor(first, last, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const size_t place = size_t(i - first);
+      const std::span<const int64_t> rest = indices.subspan(size_t(i * kChunk));
+      statuses[place] = AddSamples(dataset, part, rest.first(std::min(rest.size(), size_t(kChunk))),
+                                   std::span(moments).subspan(place * channels, channels));
+    }
+  });
+  for (const absl::Status& status : statuses) DTNN_RETURN_IF_ERROR(status);
+  return moments;
+}
+
+ChannelStatistics StatisticsOf(std::span<const Moments> moments, int64_t channels) {
+  std::vector<Moments> total(static_cast<size_t>(channels));
+  for (size_t i = 0; i < moments.size(); ++i) total[i % total.size()].Add(moments[i]);
   ChannelStatistics statistics;
-  for (const Moments& channel : channels) {
+  for (const Moments& channel : total) {
     statistics.mean.push_back(channel.mean);
-    statistics.deviation.push_back(std::sqrt(channel.squares / channel.count));
+    statistics.deviation.push_back(channel.count > 0 ? std::sqrt(channel.squares / channel.count)
+                                                     : 0);
     statistics.count = channel.count;
   }
   return statistics;
 }
 
-}  // namespace
-
 absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& dataset, Part part,
                                                            std::span<const int64_t> indices) {
-  if (indices.empty()) {
-    return absl::InvalidArgumentError("no samples to compute the mean and the deviation of");
-  }
-  // What is summed together must not depend on the number of threads.
-  constexpr int64_t kChunk = 256;
-  const int64_t count = int64_t(indices.size());
-  const size_t channels = size_t(dataset.sample().channels);
-  std::vector<std::vector<Moments>> chunks((count + kChunk - 1) / kChunk,
-                                           std::vector<Moments>(channels));
-  std::vector<absl::Status> statuses(chunks.size());
-  ParallelFor(0, int64_t(chunks.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i * kChunk;
-      statuses[i] = AddSamples(dataset, part,
-                               indices.subspan(first, std::min(kChunk, count - first)), chunks[i]);
-    }
-  });
-  std::vector<Moments> total(channels);
-  for (size_t i = 0; i < chunks.size(); ++i) {
-    if (!statuses[i].ok()) return statuses[i];
-    for (size_t c = 0; c < channels; ++c) total[c].Add(chunks[i][c]);
-  }
-  return StatisticsOf(total);
-}
-
-ChannelStatistics Merge(std::span<const ChannelStatistics> parts) {
-  std::vector<Moments> total(parts[0].mean.size());
-  for (const ChannelStatistics& part : parts) {
-    for (size_t c = 0; c < total.size(); ++c) {
-      const double deviation = part.deviation[c];
-      total[c].Add({part.count, part.mean[c], deviation * deviation * part.count});
-    }
-  }
-  return StatisticsOf(total);
+  DTNN_ASSIGN_OR_RETURN(const std::vector<Moments> moments,
+                        ComputeMoments(dataset, part, indices, Share()));
+  return StatisticsOf(moments, dataset.sample().channels);
 }
 
 Normalization Standardization(const ChannelStatistics& statistics) {

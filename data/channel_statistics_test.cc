@@ -73,21 +73,25 @@ TEST(ChannelStatisticsTest, StandardizationGivesMean0AndDeviation1) {
   EXPECT_THAT(Standardization({{0.3}, {1e-17}}).scale, ElementsAre(1));
 }
 
-// As ranks do that have samples of their own each.
-TEST(ChannelStatisticsTest, OfPartsAreThoseOfAll) {
-  const CountingDataset dataset(1000, {2, 3, 2});
-  const std::vector<int64_t> all = AllIndices(1000);
-  const auto of = [&](size_t begin, size_t count) {
-    return ComputeChannelStatistics(dataset, Part::kTrain, std::span(all).subspan(begin, count))
-        .value();
-  };
-  const ChannelStatistics parts[] = {of(0, 1), of(1, 699), of(700, 300)};
-  const ChannelStatistics merged = Merge(parts), whole = of(0, 1000);
-  EXPECT_EQ(merged.count, whole.count);
-  EXPECT_EQ(merged.count, 6000);
-  for (size_t c = 0; c < 2; ++c) {
-    EXPECT_NEAR(merged.mean[c], whole.mean[c], 1e-10);
-    EXPECT_NEAR(merged.deviation[c], whole.deviation[c], 1e-10);
+// As ranks do.
+TEST(ChannelStatisticsTest, SharesGiveTheSameBits) {
+  for (const int64_t samples : {1, 1000, 3000}) {
+    const CountingDataset dataset(samples, {2, 3, 2});
+    const std::vector<int64_t> indices = AllIndices(samples);
+    const ChannelStatistics whole =
+        ComputeChannelStatistics(dataset, Part::kTrain, indices).value();
+    EXPECT_EQ(whole.count, 6 * samples);
+    for (const int64_t shares : {1, 2, 3, 5}) {
+      std::vector<Moments> all;
+      for (int64_t i = 0; i < shares; ++i) {
+        const auto part = ComputeMoments(dataset, Part::kTrain, indices, {i, shares}).value();
+        all.insert(all.end(), part.begin(), part.end());
+      }
+      const ChannelStatistics merged = StatisticsOf(all, 2);
+      EXPECT_EQ(merged.count, whole.count);
+      EXPECT_EQ(merged.mean, whole.mean) << shares << " shares of " << samples;
+      EXPECT_EQ(merged.deviation, whole.deviation) << shares << " shares of " << samples;
+    }
   }
 }
 
