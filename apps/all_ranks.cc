@@ -1,6 +1,5 @@
 #include "apps/all_ranks.h"
 
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -13,14 +12,11 @@
 #include "apps/ranks/rank_process.h"
 #include "apps/ranks/ranks.h"
 #include "apps/ranks/same_flags.h"
+#include "apps/ranks/tell_once.h"
 #include "models/checkpoint_folder.h"
 
 namespace dtnn {
 namespace {
-
-// How long a rank with wrong flags waits for others to tell the user of it. Where they do not
-// communicate (--parallel=sequential) it tells him itself.
-constexpr double kSecondsForWords = 20;
 
 CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& err) {
   const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
@@ -37,23 +33,6 @@ CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& 
 int ExitCodeOfLoss(const Options& options, int rank, int ranks) {
   const std::string folder = OptionsOfRank(options, rank, ranks).checkpoint_dir;
   return !folder.empty() && CheckpointFolder(folder).HoldsAny() ? kExitPeerLost : kExitFailed;
-}
-
-// The error with the rank that it is of; without a text where another rank tells the user.
-absl::Status InNameOfRank(const Communicator& communicator, const Options& options,
-                          const absl::Status& status) {
-  if (status.ok()) return status;
-  const int rank = communicator.rank();
-  const std::vector<int> lost = communicator.lost();
-  const bool among_lost = std::ranges::count(lost, rank) > 0;
-  const bool told = absl::IsAborted(status) ||  // by the rank that could not begin (Agree)
-                    (absl::IsCancelled(status) && rank > 0) ||
-                    (!lost.empty() && !among_lost && rank != LowestRankLeft(communicator));
-  const bool loss = !lost.empty() && IsLossOfPeer(status);
-  return WithExitCode(
-      absl::Status(status.code(),
-                   told ? "" : absl::StrCat("rank ", rank, ": ", std::string(status.message()))),
-      ExitCodeOf(status, loss ? ExitCodeOfLoss(options, rank, communicator.size()) : kExitFailed));
 }
 
 }  // namespace
@@ -80,20 +59,8 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
     absl::Status status = Agree(&communicator, absl::OkStatus());  // TellOnce
     if (status.ok()) status = Agree(&communicator, CompareFlags(communicator, options));
     if (status.ok()) status = RunBenchmark(options, &communicator, out, err);
-    return InNameOfRank(communicator, options, status);
-  });
-}
-
-absl::Status TellOnce(const absl::Status& wrong, const LaunchPlace& place, std::ostream& out,
-                      std::ostream& err) {
-  if (!place.launched || place.ranks == 1) return wrong;
-  Options options;
-  options.comm_timeout = kSecondsForWords;
-  const RankProcessOptions rank = {.program = "benchmark",
-                                   .communicator = CommunicatorOptionsOf(options, err),
-                                   .when_lost = [&](const absl::Status&) { return wrong; }};
-  return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
-    return InNameOfRank(communicator, options, Agree(&communicator, wrong));
+    if (status.ok()) return status;
+    return InNameOfRank(communicator, status, ExitCodeOfLoss(options, place.rank, place.ranks));
   });
 }
 

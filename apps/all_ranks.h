@@ -18,12 +18,6 @@ namespace dtnn {
 absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std::ostream& out,
                            std::ostream& err);
 
-// Called by a process whose command line is `wrong`. Of several that a launcher started, which may
-// have command lines of their own, the lowest that is wrong tells the user, for all; it returns its
-// error, the others one without a message.
-absl::Status TellOnce(const absl::Status& wrong, const LaunchPlace& place, std::ostream& out,
-                      std::ostream& err);
-
 }  // namespace dtnn
 
 #endif  // DTNN_APPS_ALL_RANKS_H_

@@ -21,6 +21,7 @@
 #include "apps/main_job.h"
 #include "apps/name_lists.h"
 #include "apps/paths.h"
+#include "apps/ranks/tell_once.h"
 #include "apps/run_program.h"
 #include "comm/launch_place.h"
 #include "tensor/status_macros.h"
@@ -102,7 +103,8 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments,
     }
   }
   const absl::StatusOr<CommandLine> command_line = Understand(arguments);
-  if (!command_line.ok()) return TellOnce(command_line.status(), place, std::cout, std::cerr);
+  if (!command_line.ok())
+    return TellOnce(command_line.status(), place, kProgram, std::cout, std::cerr);
   return Answer(*command_line, place);
 }
 

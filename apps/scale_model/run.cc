@@ -95,7 +95,8 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   if (options.layers) tell(FormatEvents(profile, steps->EventLayers()));
 
   DTNN_ASSIGN_OR_RETURN(const ScaleModelCluster found, MeasureCluster(options, communicator));
-  const ExchangeChoice choice = {.bucket_bytes = int64_t(options.bucket_mb * (1 << 20)),
+  DTNN_ASSIGN_OR_RETURN(const int64_t bucket_bytes, BucketBytes(options.training));
+  const ExchangeChoice choice = {.bucket_bytes = bucket_bytes,
                                  .blocking = options.training.use_blocking_mpi};
   Cluster planned = found.cluster;
   if (options.ranks_per_node > 0) planned.ranks_per_node = options.ranks_per_node;
@@ -111,7 +112,7 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   StepProfile across = profile;
   // What an exchange in shared memory takes says nothing about one over a network.
   if (found.cluster.ranks == found.cluster.ranks_per_node) across.exchange_load = 0;
-  tell(absl::StrCat("**** Predicted, with the exchange ", choice.blocking ? "behind" : "beside",
+  tell(absl::StrCat("**** Predicted, with the exchange ", choice.blocking ? "after" : "beside",
                     " the backward pass\n",
                     FormatScale(across, planned, choice, steps->batch(), options.max_ranks)));
   if (communicator == nullptr) return absl::OkStatus();

@@ -14,9 +14,8 @@
 namespace dtnn {
 
 struct ScaleModelOptions {
-  Options training;
-  double bucket_mb = 0;  // 2^20 bytes; 0: the best of each prediction
-  bool layers = false;   // tell when each layer's gradients are final
+  Options training;     // comm_bucket_mb auto: the best of each prediction
+  bool layers = false;  // tell when each layer's gradients are final
   // Where 0: as measured between these ranks, or assumed where there are none to measure.
   double latency_us = 0, bandwidth_gbit = 0;            // from node to node
   double node_latency_us = 0, node_bandwidth_gbit = 0;  // within one

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "apps/exit_code.h"
 #include "apps/flags/environment.h"
 #include "apps/flags/option_table.h"
+#include "apps/flags/options.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/name_lists.h"
 #include "apps/ranks/rank_process.h"
+#include "apps/ranks/ranks.h"
+#include "apps/ranks/tell_once.h"
 #include "apps/run_program.h"
 #include "apps/scale_model/run.h"
 #include "comm/launch_place.h"
@@ -24,6 +26,7 @@
 namespace dtnn {
 namespace {
 
+constexpr char kProgram[] = "scale_model";
 constexpr char kSummary[] =
     "scale_model [--model=NAME] [...]              predicts from a network as given or assumed\n"
     "mpirun -np RANKS scale_model [...]            measures it, and checks itself on these "
@@ -38,9 +41,11 @@ constexpr Range kRanks = {.low = 0, .high = 1 << 20}, kMaxRanks = {.low = 1, .hi
 absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place) {
   if (!place.launched) return RunScaleModel(options, nullptr, std::cout);
   const RankProcessOptions rank = {
-      .program = "scale_model",
+      .program = kProgram,
       .communicator = {.timeout = std::chrono::milliseconds(int64_t(1000 * options.comm_timeout))}};
   return RunAsRank(place, rank, std::cout, std::cerr, [&](Communicator& communicator) {
+    const absl::Status begun = Agree(&communicator, absl::OkStatus());  // TellOnce
+    if (!begun.ok()) return InNameOfRank(communicator, begun);
     const absl::Status status = RunScaleModel(options, &communicator, std::cout);
     if (!status.ok()) communicator.Abort(status);
     return status;
@@ -82,11 +87,8 @@ std::vector<Section> Sections(ScaleModelOptions& options) {
          .help = "tell when each layer's gradients are final",
          .field = &options.layers}}},
       {"The exchange of gradients:",
-       {{.name = "comm-bucket-mb",
-         .type = kReal,
-         .help = "MiB of gradients per all-reduce; 0: the best",
-         .range = {.low = 0, .high = 1e6},
-         .field = &options.bucket_mb},
+       {LikeLauncher("comm-bucket-mb", &training.comm_bucket_mb,
+                     "MiB of gradients per all-reduce; auto: the best of each prediction"),
         LikeLauncher("use-blocking-mpi", &training.use_blocking_mpi,
                      "exchange gradients after the backward pass"),
         LikeLauncher("comm-timeout", &options.comm_timeout)}},
@@ -125,6 +127,7 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
       break;
   }
   DTNN_RETURN_IF_ERROR(CheckModelName(options.training.model));
+  DTNN_RETURN_IF_ERROR(BucketBytes(options.training).status());
   return false;
 }
 
@@ -135,16 +138,15 @@ absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& p
   options.training.use_blocking_mpi = false;
   std::ostringstream answer;
   const absl::StatusOr<bool> answered = Understand(arguments, options, answer);
-  if (place.rank > 0 && (!answered.ok() || *answered)) {  // rank 0 speaks
-    return WithExitCode(absl::Status(answered.status().code(), ""), ExitCodeOf(answered.status()));
+  if (!answered.ok()) {
+    return TellOnce(answered.status(), place, kProgram, std::cout, std::cerr);
   }
-  DTNN_RETURN_IF_ERROR(answered.status());
   if (*answered) {
-    std::cout << answer.str();
+    if (place.rank == 0) std::cout << answer.str();
     return absl::OkStatus();
   }
   for (const std::string& warning : EnvironmentWarnings(environ)) {
-    if (place.rank == 0) std::cerr << "scale_model: warning: " << warning << "\n";
+    if (place.rank == 0) std::cerr << kProgram << ": warning: " << warning << "\n";
   }
   return RunHere(options, place);
 }
@@ -153,7 +155,7 @@ absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& p
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("scale_model", argc, argv, "a smaller --batch-size needs less",
+  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "a smaller --batch-size needs less",
                           [](const std::vector<std::string>& arguments) {
                             return dtnn::Run(arguments, dtnn::FindLaunchPlace());
                           });

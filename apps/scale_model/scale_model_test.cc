@@ -175,6 +175,7 @@ TEST(ScaleModelTest, MistakesAreUsageErrors) {
   fails("--dataset=mnits", "--dataset=mnits: ");
   fails("--optimizer=foo", "--optimizer=foo: ");
   fails("--batch-size=0", "--batch-size=0: must be a whole number >= 1");
+  fails("--comm-bucket-mb=0", "--comm-bucket-mb=0: must be auto or a number > 0");  // as there
   fails("--latency-us=-1", "--latency-us=-1: must be a real number >= 0");
   fails("--bandwith-gbit=1", "--bandwith-gbit: no such option; did you mean --bandwidth-gbit?");
   // The formulas count messages rank by rank.
@@ -202,6 +203,25 @@ TEST(ScaleModelTest, RanksOfMpirunAreMeasured) {
   const Outcome wrong = MpiJob(kProgram, {"--model=vgg61"}, {.ranks = 2}).Wait();
   for (const int rank : {0, 1}) EXPECT_EQ(RankExitCode(wrong, rank), kExitUsage) << wrong.text;
   EXPECT_EQ(Count(wrong.text, "unknown model"), 1) << wrong.text;
+}
+
+TEST(ScaleModelTest, ARankWithAWrongFlagOfItsOwnTellsTheUser) {
+  const Outcome outcome = MpiJob(kProgram, {"--model=simplemlp", "--batch-size=2", "--steps=1"},
+                                 {.ranks = 2, .odd_rank = 1, .odd_argument = "--steps=0"})
+                              .Wait();
+  for (const int rank : {0, 1}) {
+    EXPECT_EQ(RankExitCode(outcome, rank), kExitUsage) << outcome.text;
+  }
+  EXPECT_EQ(Count(outcome.text, "scale_model: rank 1: --steps=0: "), 1) << outcome.text;
+}
+
+TEST(ScaleModelRunTest, BucketsAreAsForTheLauncher) {
+  ScaleModelOptions options = Small();
+  options.training.comm_bucket_mb = "0.375";
+  std::ostringstream out;
+  const absl::Status status = RunScaleModel(options, nullptr, out);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(out.str(), HasSubstr(" 384 KiB "));
 }
 
 }  // namespace
