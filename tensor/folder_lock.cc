@@ -31,7 +31,7 @@ std::string Holder(int file) {
   char text[HOST_NAME_MAX + 64];
   const ssize_t size = pread(file, text, sizeof(text), 0);
   // It may not have written yet.
-  return size > 0 ? std::string(text, size_t(size)) : "another process";
+  return size > 0 ? std::string(text, size_t(size)) : "another process on some host";
 }
 
 // For messages only: what is locked stays locked where it cannot be written.
@@ -57,8 +57,9 @@ absl::StatusOr<FolderLock> FolderLock::Take(std::string_view folder) {
   const std::string holder = error == EWOULDBLOCK ? Holder(lock.file_) : "";
   close(std::exchange(lock.file_, -1));  // not the destructor, which gives up a lock that is held
   if (!holder.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(folder), ": is in use by ", holder));
+    return absl::FailedPreconditionError(absl::StrCat(std::string(folder), ": is in use by ",
+                                                      holder, " (if that host is gone, delete ",
+                                                      path, ")"));
   }
   return absl::UnimplementedError(
       absl::StrCat(path, ": cannot be locked: ", std::generic_category().message(error)));

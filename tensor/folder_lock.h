@@ -1,8 +1,9 @@
 // One process at a time in a folder: a lock on its file ".lock", which ends with the object or with
-// the process, however that ends. The file stays, since whoever deleted it could delete one that
-// another has just locked.
+// the process, however that ends, while its host lives. The file stays, since whoever deleted it
+// could delete one that another has just locked.
 //
 // The lock is flock's: on network file systems it is kept by the server and holds between hosts.
+// The server may keep that of a host which is gone; whoever knows that it is deletes the file.
 
 #ifndef DTNN_TENSOR_FOLDER_LOCK_H_
 #define DTNN_TENSOR_FOLDER_LOCK_H_
@@ -16,7 +17,8 @@ namespace dtnn {
 class FolderLock {
  public:
   // FailedPrecondition where another process, or another lock of this one, holds it, with the
-  // holder's process id and host. Unimplemented where the file system has no locks.
+  // holder's process id and host, and the file to delete once that host is gone. Unimplemented
+  // where the file system has no locks.
   static absl::StatusOr<FolderLock> Take(std::string_view folder);
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;

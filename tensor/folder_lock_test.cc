@@ -73,7 +73,9 @@ TEST_F(FolderLockTest, WhoComesSecondLearnsWhoHoldsIt) {
   const absl::Status status = Take().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(std::string(status.message()), folder_.string() + ": is in use by process " +
-                                               std::to_string(holder.pid()) + " on host " + host);
+                                               std::to_string(holder.pid()) + " on host " + host +
+                                               " (if that host is gone, delete " +
+                                               folder_.string() + "/.lock)");
 }
 
 TEST_F(FolderLockTest, ADeadProcessHoldsNothing) {
