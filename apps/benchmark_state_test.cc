@@ -288,7 +288,7 @@ TEST(BenchmarkStateTest, WhatCannotBeWrittenIsRefusedBeforeDataAreLoaded) {
       {"--checkpoint-dir=" + picture, picture + ": the folder for checkpoints cannot be made"},
       {"--model-dir=/proc/self", "--model-dir=/proc/self: models cannot be written there: "},
       {"--history-file=/proc/self/h.csv", "/proc/self/h.csv: "},
-      {"--history-file=" + picture, picture + ": is no history, and would be overwritten"},
+      {"--history-file=" + picture, picture + ": is not a history, and would be overwritten"},
   };
   for (const auto& c : cases) {
     const Outcome outcome = Launch(std::string(kSmallRun) + c.option);

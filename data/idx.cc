@@ -68,9 +68,10 @@ absl::StatusOr<Header> ReadHeader(ByteSource& source, uint64_t max_bytes) {
   }
   DTNN_RETURN_IF_ERROR(ReadHeaderBytes(source, magic));
   if (magic[0] != 0 || magic[1] != 0) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "is no IDX file: it begins with bytes %02x %02x %02x %02x, expected 00 00 08 and the rank",
-        magic[0], magic[1], magic[2], magic[3]));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("is not an IDX file: it begins with bytes %02x %02x %02x %02x, expected 00 "
+                        "00 08 and the rank",
+                        magic[0], magic[1], magic[2], magic[3]));
   }
   if (magic[2] != kUnsignedByte) {
     return absl::InvalidArgumentError(absl::StrFormat(

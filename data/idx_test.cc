@@ -101,7 +101,7 @@ TEST(IdxTest, HeaderIsChecked) {
     return Error(bytes);
   };
   EXPECT_THAT(with(0, 1), HasSubstr("begins with bytes 01 00 08 02, expected 00 00 08"));
-  EXPECT_THAT(with(1, 0xff), HasSubstr("is no IDX file"));
+  EXPECT_THAT(with(1, 0xff), HasSubstr("is not an IDX file"));
   EXPECT_THAT(with(2, 0x0d), HasSubstr("elements of IDX type 0d; only unsigned bytes (08)"));
   EXPECT_THAT(with(3, 0), HasSubstr("has rank 0; expected 1 to 4"));
   EXPECT_THAT(with(3, 5), HasSubstr("has rank 5; expected 1 to 4"));

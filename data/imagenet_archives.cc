@@ -43,8 +43,8 @@ absl::StatusOr<std::vector<TarMember>> Members(const std::string& path) {
 // "n01440764" of "n01440764.tar".
 absl::StatusOr<std::string> ClassOf(const std::string& path, const std::string& member) {
   if (member.size() > 4 && member.ends_with(".tar")) return member.substr(0, member.size() - 4);
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": member ", member, " is no archive of a class, expected n01440764.tar"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": member ", member, " is not an archive of a class, expected n01440764.tar"));
 }
 
 absl::Status IndexTraining(const std::string& folder, ImagenetArchives& archives) {

@@ -82,7 +82,7 @@ absl::StatusOr<int64_t> CountImagenetShard(std::string_view path) {
   DTNN_ASSIGN_OR_RETURN(const Tensor y, reader.Read("y"));
   if (!reader.Contains("x") || y.shape().rank() < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(std::string(path), ": is no file of ImageNet's images"));
+        absl::StrCat(std::string(path), ": is not a file of ImageNet's images"));
   }
   return y.shape()[0];
 }

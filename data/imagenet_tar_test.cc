@@ -127,7 +127,7 @@ TEST(ImagenetTarTest, WhatDoesNotBelongTogetherIsRefused) {
               HasSubstr("class n09 is none of the development kit's"));
   WriteFile(root, kImagenetTrainTar, TarBytes({{"image.JPEG", {1}}}));
   EXPECT_THAT(Error({.train = root, .geometry = kResize}),
-              HasSubstr("member image.JPEG is no archive of a class"));
+              HasSubstr("member image.JPEG is not an archive of a class"));
   std::filesystem::remove(root + "/" + kImagenetTrainTar);
   EXPECT_THAT(Error({.train = root, .geometry = kResize}),
               HasSubstr("ILSVRC2012_img_train.tar: there is no such file. The archives"));

@@ -219,7 +219,7 @@ absl::StatusOr<std::vector<std::vector<MatlabValue>>> ParseStructs(
     Array array, std::span<const std::string_view> wanted) {
   if (array.kind != kStruct) {
     return absl::InvalidArgumentError(
-        absl::StrCat("variable \"", std::string(array.name), "\" is no struct array"));
+        absl::StrCat("variable \"", std::string(array.name), "\" is not a struct array"));
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string_view> fields, FieldNames(array.rest));
   std::vector<size_t> columns;  // of `fields`: which of `wanted`, or none
@@ -253,7 +253,7 @@ absl::StatusOr<std::vector<std::vector<MatlabValue>>> ParseStructs(
 absl::StatusOr<std::vector<std::vector<MatlabValue>>> Parse(
     Bytes bytes, std::string_view variable, std::span<const std::string_view> fields) {
   if (bytes.size() < kHeaderSize || bytes[126] != 'I' || bytes[127] != 'M' || bytes[125] != 1) {
-    return absl::InvalidArgumentError("is no MATLAB 5 file of little-endian numbers");
+    return absl::InvalidArgumentError("is not a MATLAB 5 file of little-endian numbers");
   }
   bytes = bytes.subspan(kHeaderSize);
   while (!bytes.empty()) {

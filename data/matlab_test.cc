@@ -37,7 +37,7 @@ TEST(MatlabTest, WhatIsMissingIsNamed) {
   EXPECT_EQ(Error(bytes, "stuff"), "a.mat: holds no variable \"stuff\"");
   constexpr std::string_view kOther[] = {"id", "weight"};
   EXPECT_EQ(Error(bytes, "things", kOther), "a.mat: variable \"things\" has no field \"weight\"");
-  EXPECT_EQ(Error(Bytes(200, 'x')), "a.mat: is no MATLAB 5 file of little-endian numbers");
+  EXPECT_EQ(Error(Bytes(200, 'x')), "a.mat: is not a MATLAB 5 file of little-endian numbers");
 }
 
 TEST(MatlabTest, EveryCutIsRefused) {

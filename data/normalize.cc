@@ -100,7 +100,7 @@ absl::Status CheckNormalization(const Normalization& normalization, int64_t chan
     for (double value : *values) {
       if (!std::isfinite(value)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("normalisation by ", value, ", which is no finite number"));
+            absl::StrCat("normalisation by ", value, ", which is not finite"));
       }
     }
   }

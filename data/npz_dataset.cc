@@ -59,7 +59,7 @@ absl::Status CheckFinite(const std::string& name, const Tensor& array) {
   if (bad == array.num_elements()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, ": sample ",
                                                  bad / (array.num_elements() / array.shape()[0]),
-                                                 " holds a value that is no finite number"));
+                                                 " holds a value that is not finite"));
 }
 
 absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Part part) {

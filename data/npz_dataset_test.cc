@@ -264,9 +264,9 @@ TEST(NpzDatasetTest, ValuesMustBeFinite) {
   bad.data<float>()[13] = NAN;
   const Tensor y = Array<double>(Shape{3}, {0, 1, INFINITY});
   EXPECT_THAT(Error({{"x_train", bad}, {"y_train", Array<int32_t>(Shape{3}, {0, 1, 2})}}),
-              HasSubstr("x_train: sample 1 holds a value that is no finite number"));
+              HasSubstr("x_train: sample 1 holds a value that is not finite"));
   EXPECT_THAT(Error({{"x_train", x}, {"y_train", y}}),
-              HasSubstr("y_train: sample 2 holds a value that is no finite number"));
+              HasSubstr("y_train: sample 2 holds a value that is not finite"));
 }
 
 TEST(NpzDatasetTest, EveryCutIsAnError) {

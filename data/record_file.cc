@@ -88,7 +88,7 @@ class RecordDataset : public Dataset {
           }
           if (format_.kind == TargetKind::kValues && !std::isfinite(label)) {
             return absl::InvalidArgumentError(
-                absl::StrCat(where, ": the value of record ", at, " is no finite number"));
+                absl::StrCat(where, ": the value of record ", at, " is not finite"));
           }
         }
       }

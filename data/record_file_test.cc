@@ -148,8 +148,7 @@ TEST(RecordFileTest, LengthsAndLabelsAreChecked) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const absl::Status status =
       MakeRecordDataset(Values(), {File("nan", {0, 1}, {Real(1), Real(nan)})}, {}).status();
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("nan: the value of record 1 is no finite number"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nan: the value of record 1 is not finite"));
 }
 
 TEST(RecordFileTest, ReadChecksItsArguments) {

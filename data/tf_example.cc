@@ -19,7 +19,7 @@ absl::StatusOr<LabelledImage> ParseImageExample(std::span<const uint8_t> bytes,
   };
   proto::Example example;
   if (bytes.size() > size_t{1} << 30 || !example.ParseFromArray(bytes.data(), int(bytes.size()))) {
-    return wrong("is no tf.train.Example");
+    return wrong("is not a tf.train.Example");
   }
   const auto& features = example.features().feature();
   const auto encoded = features.find(kEncoded), label = features.find(kLabel);

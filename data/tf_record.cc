@@ -50,7 +50,7 @@ absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
   const std::span<const uint8_t> length_bytes = std::span(head).first(kLengthBytes);
   if (LittleEndian(std::span(head).subspan(kLengthBytes)) != MaskedCrc32c(length_bytes)) {
     return damaged(
-        "the checksum of its length is wrong; this is no TFRecord file, or a damaged one");
+        "the checksum of its length is wrong; this is not a TFRecord file, or a damaged one");
   }
   const uint64_t length = LittleEndian(length_bytes);
   if (length > kMaxTfRecordBytes) {

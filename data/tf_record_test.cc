@@ -81,9 +81,10 @@ TEST(TfRecordTest, EveryDamagedBitIsFound) {
 
 TEST(TfRecordTest, LengthsAreLimited) {
   Bytes bytes = TfRecordBytes(Bytes(9));
-  EXPECT_EQ(Error(Bytes(40, 'x')),
-            "a file, record 0: the checksum of its length is wrong; this is no TFRecord file, or a "
-            "damaged one");
+  EXPECT_EQ(
+      Error(Bytes(40, 'x')),
+      "a file, record 0: the checksum of its length is wrong; this is not a TFRecord file, or a "
+      "damaged one");
   EXPECT_EQ(Error(bytes), "no error");
 }
 
@@ -114,7 +115,7 @@ TEST(TfExampleTest, WireFormatIsTensorFlows) {
 
 TEST(TfExampleTest, WhatIsMissingIsNamed) {
   EXPECT_EQ(ParseImageExample(Bytes{0xff, 0xff}, "it").status().message(),
-            "it: is no tf.train.Example");
+            "it: is not a tf.train.Example");
   EXPECT_EQ(ParseImageExample({}, "it").status().message(),
             "it: has no feature \"image/encoded\" of one image");
 }

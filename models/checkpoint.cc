@@ -115,7 +115,7 @@ absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
   if (!IsCheckpoint(file)) {
     return absl::InvalidArgumentError(absl::StrCat(
         file.file(), ": has no ", std::string(kStateKey),
-        ", so it is no checkpoint; weights alone are loaded with --weights-and-bias-filename"));
+        ", so it is not a checkpoint; weights alone are loaded with --weights-and-bias-filename"));
   }
   const std::string name = absl::StrCat(file.file(), "/", std::string(kStateKey));
   if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {

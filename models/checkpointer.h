@@ -30,7 +30,7 @@ struct RunParts {
   Trainer* trainer = nullptr;
   Schedule* schedule = nullptr;
   std::string optimizer;  // its name
-  // Saved, and compared with those of the run that is gone on with; none: neither.
+  // Saved, and compared with those of the run that this one continues; none: neither.
   std::optional<RunSettings> settings = {};
   // The rate that a run on so many ranks begins with; null: that of a checkpoint stays as it is.
   std::function<double(int64_t ranks)> first_rate = {};

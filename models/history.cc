@@ -50,7 +50,8 @@ bool IsTextLine(std::string_view line, int64_t epoch) {
 }
 
 constexpr char kOtherColumns[] =
-    "give the metrics and the validation of the run that is gone on with, or another file for the "
+    "give the metrics and the validation of the run that this one continues, or another file for "
+    "the "
     "history";
 
 // What a line holds.
@@ -113,10 +114,10 @@ absl::Status History::Check(std::string_view path) {
   if (start.empty() || BeginsHistory(form, start.substr(0, start.find('\n')))) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat(std::string(path),
-                   ": is no history, and would be overwritten; give another name for the history, "
-                   "or delete the file"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      std::string(path),
+      ": is not a history, and would be overwritten; give another name for the history, "
+      "or delete the file"));
 }
 
 absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
@@ -132,7 +133,7 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
     return absl::NotFoundError(absl::StrCat(
         std::string(path), ": is gone, or another run's name; expected the lines of the ",
         epochs_done,
-        " epochs that are done. Give the file of the run that is gone on with, or none"));
+        " epochs that are done. Give the file of the run that this one continues, or none"));
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -36,7 +36,7 @@ class History : public Callback {
 
   // Of a run with these figures, `validates`: of the validation too. Begins a new file with the
   // first epoch that ends. The lines of the first `epochs_done` epochs of a file that is there are
-  // kept: those of the run that is gone on with. The trainer must outlive the history. DataLoss
+  // kept: those of the run that this one continues. The trainer must outlive the history. DataLoss
   // where the file has fewer lines, FailedPrecondition where they have other columns; else as
   // Check.
   static absl::StatusOr<std::unique_ptr<History>> Create(std::string_view path,

@@ -152,7 +152,7 @@ TEST_F(HistoryTest, OverwritesHistoriesAndNothingElse) {
       EXPECT_EQ(status.ok(), c.is_history) << status;
       if (c.is_history) continue;
       EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-      EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": is no history"));
+      EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": is not a history"));
     }
     EXPECT_EQ(Content(path), c.content);
   }
@@ -198,7 +198,7 @@ TEST_F(HistoryTest, ARunWithOtherColumnsIsRefused) {
                   "categorical_accuracy,val_categorical_cross_entropy,val_categorical_accuracy, "
                   "this run writes epoch,learning_rate,categorical_cross_entropy,top5_accuracy,"
                   "val_categorical_cross_entropy,val_top5_accuracy; give the metrics and the "
-                  "validation of the run that is gone on with, or another file for the history");
+                  "validation of the run that this one continues, or another file for the history");
     EXPECT_EQ(Content(path), content);
   }
 }

@@ -135,7 +135,7 @@ absl::Status CheckPlace(const SamplerSettings& was, int64_t step) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no epoch can have been left after ", Counted(step, "step"), " behind ",
+      absl::StrCat("an epoch cannot have been left ", Counted(step, "step"), " after its first ",
                    Counted(was.first, "sample"), " with ", Describe(was),
                    ": the state is damaged; go on from another"));
 }

@@ -153,7 +153,8 @@ absl::Status Trainer::EvaluateBatch(const Batch& batch, const Pass& pass, Averag
     return absl::OutOfRangeError(absl::StrCat(
         "the loss is ", loss, " in ",
         pass.kind == Pass::Kind::kValidation ? "validation" : "the test", " after ", steps_done_,
-        " steps: the parameters are no use; lower the learning rate, now ", step_learning_rate()));
+        " steps: the parameters are of no use; lower the learning rate, now ",
+        step_learning_rate()));
   }
   return averages.Add(loss, evaluation_plan_->predictions(), batch.targets);
 }

@@ -25,11 +25,11 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   if (diverged_) {
     return absl::FailedPreconditionError(
         absl::StrCat("training has diverged after ", steps_done_,
-                     " steps: with these parameters the loss is no number again"));
+                     " steps: with these parameters the loss is NaN or infinite again"));
   }
   if (!settled()) {
     return absl::FailedPreconditionError(
-        "the state of a run is complete only behind an update of the parameters");
+        "the state of a run is complete only after an update of the parameters");
   }
   if (all_ranks) DTNN_RETURN_IF_ERROR(sync_.AverageStatistics(*store_));
   TrainingState state{.epoch = epochs_done_,

@@ -125,7 +125,7 @@ class Parser {
  private:
   absl::Status NotAnOption(std::string_view argument) const {
     return UsageError(absl::StrCat(
-        "argument \"", OneLine(argument, kShownBytes), "\": is no option; write --name=value",
+        "argument \"", OneLine(argument, kShownBytes), "\": is not an option; write --name=value",
         takes_others_ ? ", or -- before names that begin with -" : "", " (--help lists all)"));
   }
 

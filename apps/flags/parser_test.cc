@@ -85,7 +85,7 @@ TEST(ParserTest, MisspeltBooleanIsAnError) {
             "--evaluate=ture: must be true, 1, yes, y, t, on or false, 0, no, n, f, off; did you "
             "mean \"true\"?");
   EXPECT_EQ(Error({"--evaluate", "ture"}),
-            "argument \"ture\": is no option; write --name=value (--help lists all)");
+            "argument \"ture\": is not an option; write --name=value (--help lists all)");
 }
 
 TEST(ParserTest, UnknownOptionNamesTheNearest) {

@@ -97,8 +97,8 @@ TEST(ToolFlagsTest, MistakesAreUsageErrors) {
             "--weights-format=NWHC: unknown word \"NWHC\"; must b");
   EXPECT_EQ(error({"--help=ratio"}), "--help=ratio: has no topics; write --help");
   for (const std::string argument : {"file", "", "-x", "-"}) {
-    EXPECT_EQ(error({argument}),
-              "argument \"" + argument + "\": is no option; write --name=value (--help lists all)");
+    EXPECT_EQ(error({argument}), "argument \"" + argument +
+                                     "\": is not an option; write --name=value (--help lists all)");
   }
 }
 
@@ -112,7 +112,7 @@ TEST(ToolFlagsTest, OtherArgumentsAreGivenBack) {
   EXPECT_EQ(settings.count, 7);
   EXPECT_TRUE(settings.fast);
   EXPECT_EQ(ParseToolFlags(Arguments{"-v"}, Flags(settings), &others).status().message(),
-            "argument \"-v\": is no option; write --name=value, or -- before names that begin "
+            "argument \"-v\": is not an option; write --name=value, or -- before names that begin "
             "with - (--help lists all)");
 }
 

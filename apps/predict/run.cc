@@ -162,9 +162,10 @@ class Predictor {
           absl::StrCat(options_.weights, ": ", std::string(trained.status().message())));
     }
     if (trained->input == Preprocessing::Input::kValues) {
-      Warn(absl::StrCat(options_.weights,
-                        ": was trained on values that were no bytes of images; images are shown to "
-                        "it as byte / 255"));
+      Warn(
+          absl::StrCat(options_.weights,
+                       ": was trained on values that were not bytes of images; images are shown to "
+                       "it as byte / 255"));
     }
     if (!asked.any()) return trained;
     const Preprocessing other = {.input = trained->input, .normalization = asked};
@@ -201,9 +202,10 @@ class Predictor {
       data.dataset = options_.dataset;
       const std::optional<DatasetSize> size = KnownSize(data);
       if (!size) {
-        return UsageError(absl::StrCat("--dataset=", options_.dataset,
-                                       ": is no data set of known extents; give --input-shape and "
-                                       "--class-names"));
+        return UsageError(
+            absl::StrCat("--dataset=", options_.dataset,
+                         ": is not a data set of known extents; give --input-shape and "
+                         "--class-names"));
       }
       made.sample = size->sample;
       made.classes = size->outputs;

@@ -24,7 +24,7 @@ int64_t StepsBetweenMeetings(const Options& options);
 
 // `$rank` in every path becomes the number. With --shared-storage=False each of several ranks
 // writes files of its own, perhaps into the same folder: what is written to and does not hold
-// `$rank` gets "-rank<number>" behind its name, before an extension. So do checkpoints of its own.
+// `$rank` gets "-rank<number>" after its name, before an extension. So do checkpoints of its own.
 Options OptionsOfRank(Options options, int rank, int ranks);
 
 }  // namespace dtnn
