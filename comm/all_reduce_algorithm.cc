@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <map>
+#include <string_view>
 
 namespace dtnn {
 
@@ -36,6 +38,11 @@ Placement PlacementOf(std::span<const int> nodes) {
 bool StagesPay(const Placement& placement) {
   const bool near = placement.in_order && std::has_single_bit(uint64_t(placement.ranks_per_node));
   return placement.even && placement.nodes > 1 && placement.ranks_per_node > 1 && !near;
+}
+
+bool OtherMpiAlgorithm() {
+  const char* const set = std::getenv(kMpiAlgorithmVariable);
+  return set != nullptr && std::string_view(set) != kMpiAlgorithm;
 }
 
 AllReduceAlgorithm AllReduceAlgorithmFor(const Placement& placement, int64_t bytes) {

@@ -37,7 +37,15 @@ inline constexpr int64_t kStagedBytes = 64 << 10;
 // algorithm. Elsewhere its large messages cross (2 nodes of 3: three times the bytes).
 bool StagesPay(const Placement& placement);
 
-// What comm/mpi uses.
+// By this variable Open MPI is told how to sum what does not go in stages; comm/mpi sets the value
+// where the user has set none. With it alone the bits of a sum do not depend on how a tensor is
+// cut.
+inline constexpr char kMpiAlgorithmVariable[] = "OMPI_MCA_coll_libnbc_iallreduce_algorithm";
+inline constexpr char kMpiAlgorithm[] = "3";
+// Whether the user has set another one.
+bool OtherMpiAlgorithm();
+
+// What comm/mpi uses, unless the user has set another.
 AllReduceAlgorithm AllReduceAlgorithmFor(const Placement& placement, int64_t bytes);
 
 }  // namespace dtnn

@@ -26,10 +26,13 @@ absl::StatusOr<LinkCost> MeasureCost(Communicator& communicator, int64_t most) {
   return cost;
 }
 
-absl::StatusOr<bool> GoesInStages(Communicator& communicator) {
+// The same on all ranks.
+absl::StatusOr<bool> BitsDependOnSize(Communicator& communicator) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<int> hosts,
                         GatherValues(communicator, communicator.place().node));
-  return StagesPay(PlacementOf(hosts));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int> others,
+                        GatherValues(communicator, int(OtherMpiAlgorithm())));
+  return StagesPay(PlacementOf(hosts)) || std::ranges::count(others, 0) != communicator.size();
 }
 
 }  // namespace
@@ -71,8 +74,8 @@ absl::StatusOr<StepProfile> BucketChoice::Profile(Communicator& communicator) co
 absl::StatusOr<int64_t> BucketChoice::Choose(Communicator& communicator) const {
   const int64_t bytes = elements_ * int64_t(SizeOf(dtype_));
   if (communicator.size() == 1 || bytes < 2 * kShortBytes) return kFirstBytes;
-  DTNN_ASSIGN_OR_RETURN(const bool stages, GoesInStages(communicator));
-  if (stages) return kFirstBytes;
+  DTNN_ASSIGN_OR_RETURN(const bool fixed, BitsDependOnSize(communicator));
+  if (fixed) return kFirstBytes;
   DTNN_ASSIGN_OR_RETURN(const StepProfile profile, Profile(communicator));
   DTNN_ASSIGN_OR_RETURN(const LinkCost cost, MeasureCost(communicator, bytes));
   return BestBucketBytes(profile, blocking_, [&](double n) { return cost.Seconds(n); });

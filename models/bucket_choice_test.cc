@@ -1,8 +1,11 @@
 #include "models/bucket_choice.h"
 
+#include <cstdlib>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "comm/all_reduce_algorithm.h"
 #include "comm/local.h"
 #include "gtest/gtest.h"
 
@@ -54,6 +57,15 @@ TEST(BucketChoiceTest, ARankWithoutSamplesChoosesWithTheOthers) {
 TEST(BucketChoiceTest, SmallGradientsAreNotWorthTheMeasurement) {
   EXPECT_EQ(Choices(1, false, /*elements=*/1000),
             std::vector<int64_t>(3, BucketChoice::kFirstBytes));
+}
+
+TEST(BucketChoiceTest, WhereTheUserHasSetOpenMpisAlgorithmTheSizeStays) {
+  for (const auto& [value, chosen] :
+       {std::pair("2", BucketChoice::kFirstBytes), {kMpiAlgorithm, int64_t{16} << 20}}) {
+    setenv(kMpiAlgorithmVariable, value, /*overwrite=*/1);
+    EXPECT_EQ(Choices(/*backward_seconds=*/1e4), std::vector<int64_t>(3, chosen)) << value;
+  }
+  unsetenv(kMpiAlgorithmVariable);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ bool CanReadOtherProcesses() {
 
 // README.md of this folder tells why.
 void SetEnvironment() {
-  SetDefault("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3");
+  SetDefault(kMpiAlgorithmVariable, kMpiAlgorithm);
   if (!CanReadOtherProcesses()) SetDefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
 }
 
