@@ -6,6 +6,7 @@
 #include "comm/all_reduce_algorithm.h"
 #include "comm/cost_model_measure.h"
 #include "comm/gather_values.h"
+#include "comm/gradient_reducer.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -24,6 +25,13 @@ absl::StatusOr<LinkCost> MeasureCost(Communicator& communicator, int64_t most) {
   cost.seconds_per_byte = std::max(0.0, b - a) / double(longer - kShortBytes);
   cost.latency = std::max(0.0, a - cost.seconds_per_byte * double(kShortBytes));
   return cost;
+}
+
+// Open MPI sums fewer elements than ranks in another way. Only the last bucket can be so short, and
+// in buckets of no size is, unless in those of the smallest.
+bool LastMayBeShort(DType dtype, int64_t elements, int ranks) {
+  const GradientReducer::Bucket last = GradientReducer::Cut(dtype, elements, kShortBytes).back();
+  return last.end - last.begin < ranks;
 }
 
 // The same on all ranks.
@@ -74,6 +82,7 @@ absl::StatusOr<StepProfile> BucketChoice::Profile(Communicator& communicator) co
 absl::StatusOr<int64_t> BucketChoice::Choose(Communicator& communicator) const {
   const int64_t bytes = elements_ * int64_t(SizeOf(dtype_));
   if (communicator.size() == 1 || bytes < 2 * kShortBytes) return kFirstBytes;
+  if (LastMayBeShort(dtype_, elements_, communicator.size())) return kFirstBytes;
   DTNN_ASSIGN_OR_RETURN(const bool fixed, BitsDependOnSize(communicator));
   if (fixed) return kFirstBytes;
   DTNN_ASSIGN_OR_RETURN(const StepProfile profile, Profile(communicator));

@@ -3,9 +3,9 @@
 //
 // The first steps go in buckets of kFirstBytes, and the very first are not looked at: kernels are
 // still being chosen then. Where the bits of a sum depend on its size, because large tensors go in
-// stages or the user has set Open MPI's algorithm (comm/all_reduce_algorithm.h), the choice stays
-// at the first size: a run that is resumed may measure something else, and must go on with the same
-// bits.
+// stages, the user has set Open MPI's algorithm (comm/all_reduce_algorithm.h), or the last bucket
+// may be shorter than there are ranks, the choice stays at the first size: a run that is resumed
+// may measure something else, and must go on with the same bits.
 
 #ifndef DTNN_MODELS_BUCKET_CHOICE_H_
 #define DTNN_MODELS_BUCKET_CHOICE_H_

@@ -14,11 +14,11 @@ namespace {
 
 constexpr int64_t kElements = 4 << 20;  // 16 MiB
 
-// What each of three ranks chooses, after steps in which gradients become final evenly.
+// What each rank chooses, after steps in which gradients become final evenly.
 std::vector<int64_t> Choices(double backward_seconds, bool one_has_no_samples = false,
-                             int64_t elements = kElements) {
-  std::vector<int64_t> choices(3);
-  EXPECT_EQ(absl::OkStatus(), RunRanks(3, [&](Communicator& communicator) {
+                             int64_t elements = kElements, int ranks = 3) {
+  std::vector<int64_t> choices(size_t(ranks), 0);
+  EXPECT_EQ(absl::OkStatus(), RunRanks(ranks, [&](Communicator& communicator) {
               const int rank = communicator.rank();
               BucketChoice choice(DType::kFloat32, elements, /*blocking=*/false);
               for (int step = 0; !choice.complete(); ++step) {
@@ -57,6 +57,16 @@ TEST(BucketChoiceTest, ARankWithoutSamplesChoosesWithTheOthers) {
 TEST(BucketChoiceTest, SmallGradientsAreNotWorthTheMeasurement) {
   EXPECT_EQ(Choices(1, false, /*elements=*/1000),
             std::vector<int64_t>(3, BucketChoice::kFirstBytes));
+}
+
+// The arena ends at its begin with a piece of 16 elements, which 17 ranks would sum differently.
+TEST(BucketChoiceTest, WhereTheLastBucketMayBeShorterThanTheRanksTheSizeStays) {
+  constexpr int64_t kPieces = 2 * (64 << 10) / int64_t(sizeof(float));
+  for (const auto& [ranks, chosen] :
+       {std::pair(17, BucketChoice::kFirstBytes), {16, int64_t{256} << 10}}) {
+    EXPECT_EQ(Choices(/*backward_seconds=*/1e4, false, kPieces + 16, ranks),
+              std::vector<int64_t>(size_t(ranks), chosen));
+  }
 }
 
 TEST(BucketChoiceTest, WhereTheUserHasSetOpenMpisAlgorithmTheSizeStays) {
