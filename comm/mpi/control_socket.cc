@@ -54,6 +54,20 @@ uint64_t NetworkSpace() {
 
 uint32_t LoopbackHost() { return htonl(INADDR_LOOPBACK); }
 
+absl::Status CheckAddresses(std::span<const ControlAddress> ranks) {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].port == 0) {
+      return absl::UnavailableError(absl::StrCat("rank ", rank, " has no socket for the others"));
+    }
+    if (ranks[rank].hosts[0] == 0) {
+      return absl::UnavailableError(
+          absl::StrCat("the host of rank ", rank, " has no IPv4 address for ranks on other hosts, ",
+                       "beside loopback; give one of its network interfaces an IPv4 address"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ControlSocket> ControlSocket::Open(bool loopback_only) {
   ControlSocket made(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (made.descriptor_ < 0) return SystemError("socket");

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace dtnn {
@@ -21,6 +23,9 @@ struct ControlAddress {
 // The same number for processes that reach each other by the loopback address.
 uint64_t NetworkSpace();
 uint32_t LoopbackHost();
+
+// Every rank has a socket, and addresses to reach it by.
+absl::Status CheckAddresses(std::span<const ControlAddress> ranks);
 
 class ControlSocket {
  public:

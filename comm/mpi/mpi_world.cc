@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/all_reduce_algorithm.h"
 #include "tensor/processors.h"
 #include "tensor/status_macros.h"
@@ -79,10 +78,7 @@ absl::Status MeetOthers(MpiWorld& world) {
   const ControlAddress address = socket.ok() ? socket->address() : ControlAddress();
   DTNN_ASSIGN_OR_RETURN(world.addresses, Gather(address, world.world, place.size));
   DTNN_RETURN_IF_ERROR(socket.status());
-  for (size_t rank = 0; rank < spaces.size(); ++rank) {
-    if (world.addresses[rank].port != 0) continue;
-    return absl::UnavailableError(absl::StrCat("rank ", rank, " has no socket for the others"));
-  }
+  DTNN_RETURN_IF_ERROR(CheckAddresses(world.addresses));
   world.socket.emplace(*std::move(socket));
   for (size_t rank = 0; rank < spaces.size(); ++rank) {
     if (spaces[rank] == mine) world.addresses[rank].hosts = {LoopbackHost()};
