@@ -7,12 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "models/parameter_store.h"
-#include "models/trainer.h"
+#include "models/parameters/parameter_store.h"
+#include "models/training/trainer.h"
 #include "models/zoo/zoo.h"
-#include "optim/adam.h"
-#include "optim/categorical_accuracy.h"
-#include "optim/categorical_cross_entropy.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/metrics/categorical_accuracy.h"
+#include "optim/optimizers/adam.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
 

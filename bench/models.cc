@@ -19,15 +19,15 @@
 #include "absl/strings/str_format.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/flags/value.h"
-#include "apps/name_lists.h"
-#include "apps/run_program.h"
+#include "apps/printing/name_lists.h"
+#include "apps/program/run_program.h"
 #include "bench/model_speed.h"
 #include "bench/peak.h"
 #include "kernels/simd_target.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

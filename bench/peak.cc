@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/peak.cc"

@@ -7,7 +7,7 @@
 #include "bench/peak.h"
 #include "kernels/gemm/blis_setup.h"
 #include "kernels/simd_target.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 int main() {
   const int threads = dtnn::NumThreads();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

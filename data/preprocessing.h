@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "data/normalize.h"
+#include "data/transforms/normalize.h"
 
 namespace dtnn {
 

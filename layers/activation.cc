@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "layers/input_check.h"
+#include "layers/base/input_check.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -5,7 +5,7 @@
 #define DTNN_LAYERS_ACTIVATION_H_
 
 #include "kernels/activation/activation.h"
-#include "layers/layer.h"
+#include "layers/base/layer.h"
 
 namespace dtnn {
 

@@ -6,7 +6,7 @@
 
 #include "kernels/pair.h"
 #include "kernels/pool/adaptive_pool.h"
-#include "layers/layer.h"
+#include "layers/base/layer.h"
 
 namespace dtnn {
 

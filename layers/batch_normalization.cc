@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "layers/shared_statistics.h"
+#include "layers/base/shared_statistics.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -9,7 +9,7 @@
 #define DTNN_LAYERS_BATCH_NORMALIZATION_H_
 
 #include "kernels/batch_norm/batch_norm.h"
-#include "layers/layer.h"
+#include "layers/base/layer.h"
 
 namespace dtnn {
 

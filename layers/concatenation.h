@@ -4,7 +4,7 @@
 #ifndef DTNN_LAYERS_CONCATENATION_H_
 #define DTNN_LAYERS_CONCATENATION_H_
 
-#include "layers/layer.h"
+#include "layers/base/layer.h"
 
 namespace dtnn {
 

@@ -7,9 +7,9 @@
 
 #include "kernels/batch_norm/fold.h"
 #include "kernels/depthwise/depthwise.h"
+#include "layers/base/geometry_cell.h"
+#include "layers/base/input_check.h"
 #include "layers/batch_normalization.h"
-#include "layers/geometry_cell.h"
-#include "layers/input_check.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

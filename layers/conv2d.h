@@ -14,7 +14,7 @@
 
 #include "kernels/conv/conv2d.h"
 #include "kernels/pair.h"
-#include "layers/layer.h"
+#include "layers/base/layer.h"
 
 namespace dtnn {
 

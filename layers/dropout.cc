@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/dropout/dropout.h"
-#include "layers/input_check.h"
+#include "layers/base/input_check.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/bias/bias.h"
 #include "kernels/gemm/gemm.h"
-#include "layers/input_check.h"
+#include "layers/base/input_check.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -6,7 +6,7 @@
 #ifndef DTNN_LAYERS_FC_H_
 #define DTNN_LAYERS_FC_H_
 
-#include "layers/layer.h"
+#include "layers/base/layer.h"
 
 namespace dtnn {
 

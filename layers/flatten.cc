@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kernels/add/add.h"
-#include "layers/input_check.h"
+#include "layers/base/input_check.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

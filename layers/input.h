@@ -3,7 +3,7 @@
 #ifndef DTNN_LAYERS_INPUT_H_
 #define DTNN_LAYERS_INPUT_H_
 
-#include "layers/layer.h"
+#include "layers/base/layer.h"
 
 namespace dtnn {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "kernels/activation/activation.h"
-#include "layers/geometry_cell.h"
-#include "layers/input_check.h"
+#include "layers/base/geometry_cell.h"
+#include "layers/base/input_check.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -22,6 +22,49 @@ constexpr Folder kHouse[] = {
     {"data", 2},   {"comm", 2},    {"models", 3}, {"apps", 4},   {"bench", 5},
 };
 
+// The rooms of a folder, lowest first: a room may use those above it in this list. What is not
+// named here, the programs of apps for one, comes last: it may use all others, and none of them
+// uses it.
+constexpr std::string_view kRooms[] = {
+    "tensor",
+    "tensor/threads",
+    "tensor/files",
+
+    "layers/base",
+    "layers",
+
+    "optim/losses",
+    "optim/optimizers",
+    "optim/metrics",
+    "optim/schedulers",
+
+    "data/files",
+    "data/images",
+    "data",
+    "data/formats",
+    "data/transforms",
+    "data/datasets",
+    "data/datasets/imagenet",
+    "data/loading",
+
+    "comm",
+    "comm/mpi",
+    "comm/job",
+
+    "models/graph",
+    "models/parameters",
+    "models/plan",
+    "models/zoo",
+    "models/checkpoint",
+    "models/training",
+    "models/callbacks",
+
+    "apps/flags",
+    "apps/program",
+    "apps/printing",
+    "apps/make",
+};
+
 // Folders with sources of their own that are no part of the house: other workspaces.
 constexpr std::string_view kOutside[] = {"examples", "third_party", "docs"};
 
@@ -62,6 +105,40 @@ std::optional<std::string> Refusal(const Folder& user, const Folder& used, bool 
   }
   return std::string(used.floor == user.floor ? "sideways" : "upwards") + "; " +
          std::string(user.name) + " may use " + (allowed.empty() ? "no other folder" : allowed);
+}
+
+// `folder` itself, or the listed room that it is a part of.
+std::string_view RoomOf(std::string_view folder) {
+  std::string_view found = folder;
+  size_t longest = 0;
+  for (std::string_view room : kRooms) {
+    const bool part =
+        room.find('/') != std::string_view::npos && folder.starts_with(std::string(room) + "/");
+    if ((room == folder || part) && room.size() > longest) {
+      found = room;
+      longest = room.size();
+    }
+  }
+  return found;
+}
+
+// The same for two rooms of one folder of the house.
+std::optional<std::string> RoomRefusal(std::string_view user, std::string_view used, bool in_test) {
+  user = RoomOf(user);
+  used = RoomOf(used);
+  // Helpers of tests are kept from programs by `testonly`.
+  if (user == used || in_test || TopFolder(user) != TopFolder(used) || used.ends_with("/testing")) {
+    return std::nullopt;
+  }
+  const auto floor = [](std::string_view room) { return std::ranges::find(kRooms, room); };
+  if (floor(used) < floor(user)) return std::nullopt;
+  return std::string(floor(used) == floor(user) ? "sideways" : "upwards") + "; the rooms of " +
+         std::string(TopFolder(user)) + " have an order, in tools/layering.cc";
+}
+
+std::string_view ParentFolder(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
 void ForEachLine(std::string_view text, const std::function<void(int, std::string_view)>& visit) {
@@ -161,7 +238,10 @@ std::vector<std::string> CheckSource(std::string_view path, std::string_view tex
     }
     const Folder* used = Find(TopFolder(*included));
     if (used == nullptr) return;
-    if (const auto refusal = Refusal(*user, *used, IsTestSource(path))) {
+    const bool in_test = IsTestSource(path);
+    auto refusal = Refusal(*user, *used, in_test);
+    if (!refusal) refusal = RoomRefusal(ParentFolder(path), ParentFolder(*included), in_test);
+    if (refusal) {
       findings.push_back(At(path, line) + "includes " + std::string(*included) + ": " + *refusal);
     }
   });
@@ -184,7 +264,9 @@ std::vector<std::string> CheckBuildFile(std::string_view path, std::string_view 
     for (std::string_view package : LabelPackages(content)) {
       const Folder* used = Find(TopFolder(package));
       if (used == nullptr) continue;
-      if (const auto refusal = Refusal(*user, *used, in_test)) {
+      auto refusal = Refusal(*user, *used, in_test);
+      if (!refusal) refusal = RoomRefusal(ParentFolder(path), package, in_test);
+      if (refusal) {
         findings.push_back(At(path, line) + "depends on //" + std::string(package) + ": " +
                            *refusal);
       }

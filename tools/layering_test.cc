@@ -26,8 +26,8 @@ TEST(LayeringTest, ThisRepositoryPointsDownwardsOnly) {
 }
 
 TEST(LayeringTest, IncludesMayPointDownwards) {
-  EXPECT_THAT(CheckSource("models/plan.cc",
-                          "#include \"models/plan.h\"\n"
+  EXPECT_THAT(CheckSource("models/plan/plan.cc",
+                          "#include \"models/plan/plan.h\"\n"
                           "#include <vector>\n"
                           "#include \"absl/status/status.h\"\n"
                           "#include \"comm/communicator.h\"\n"
@@ -36,24 +36,43 @@ TEST(LayeringTest, IncludesMayPointDownwards) {
 }
 
 TEST(LayeringTest, AnIncludeUpwardsIsNamedWithFileAndLine) {
-  EXPECT_THAT(CheckSource("kernels/gemm/gemm.cc", "// c\n#include \"layers/layer.h\"\n"),
-              ElementsAre(AllOf(StartsWith("kernels/gemm/gemm.cc:2: includes layers/layer.h"),
+  EXPECT_THAT(CheckSource("kernels/gemm/gemm.cc", "// c\n#include \"layers/base/layer.h\"\n"),
+              ElementsAre(AllOf(StartsWith("kernels/gemm/gemm.cc:2: includes layers/base/layer.h"),
                                 HasSubstr("upwards; kernels may use tensor"))));
-  EXPECT_THAT(CheckSource("tensor/npy.h", "  #  include <kernels/pair.h>"),
+  EXPECT_THAT(CheckSource("tensor/files/npy.h", "  #  include <kernels/pair.h>"),
               ElementsAre(HasSubstr("tensor may use no other folder")));
   EXPECT_THAT(CheckSource("data/x.cu", "#include \"tensor/a.h\"\n\n#include \"apps/b.h\"\n"),
               ElementsAre(StartsWith("data/x.cu:3:")));
 }
 
 TEST(LayeringTest, AnIncludeBetweenSiblingsIsNamed) {
-  EXPECT_THAT(CheckSource("optim/sgd.h", "#include \"data/dataset.h\"\n"),
-              ElementsAre(AllOf(StartsWith("optim/sgd.h:1:"), HasSubstr("sideways"))));
+  EXPECT_THAT(CheckSource("optim/optimizers/sgd.h", "#include \"data/dataset.h\"\n"),
+              ElementsAre(AllOf(StartsWith("optim/optimizers/sgd.h:1:"), HasSubstr("sideways"))));
   EXPECT_THAT(CheckSource("optim/sgd_test.cc", "#include \"data/dataset.h\"\n").size(), 1);
+}
+
+TEST(LayeringTest, RoomsOfAFolderHaveAnOrder) {
+  const char kTrainer[] = "#include \"models/training/trainer.h\"\n";
+  EXPECT_THAT(CheckSource("models/plan/plan.h", kTrainer),
+              ElementsAre(AllOf(StartsWith("models/plan/plan.h:1:"), HasSubstr("upwards"),
+                                HasSubstr("the rooms of models"))));
+  EXPECT_THAT(CheckSource("models/callbacks/history.h", kTrainer), IsEmpty());
+  EXPECT_THAT(CheckSource("models/plan/plan_test.cc", kTrainer), IsEmpty());
+  EXPECT_THAT(CheckBuildFile("models/plan/BUILD.bazel",
+                             "dtnn_cc_library(deps = [\"//models/training:trainer\"])\n"),
+              ElementsAre(HasSubstr("upwards")));
+  // A folder of its own is a room too, and a part of a room belongs to it.
+  EXPECT_EQ(CheckSource("data/dataset.h", "#include \"data/datasets/mnist.h\"\n").size(), 1);
+  EXPECT_THAT(CheckSource("comm/job/ranks.h", "#include \"comm/mpi/control/a.h\"\n"), IsEmpty());
+  // Programs are not named: none uses another.
+  EXPECT_THAT(CheckSource("apps/predict/run.h", "#include \"apps/inspect/run.h\"\n"),
+              ElementsAre(HasSubstr("sideways")));
+  EXPECT_EQ(CheckSource("apps/make/a.h", "#include \"apps/launcher/b.h\"\n").size(), 1);
 }
 
 TEST(LayeringTest, BenchAndToolsServeTestsOnly) {
   for (const char* line : {"#include \"bench/peak.h\"", "#include \"tools/testing/tensors.h\""}) {
-    EXPECT_EQ(CheckSource("apps/benchmark.cc", line).size(), 1) << line;
+    EXPECT_EQ(CheckSource("apps/launcher/benchmark.cc", line).size(), 1) << line;
     EXPECT_THAT(CheckSource("kernels/add/add_test.cc", line), IsEmpty()) << line;
     EXPECT_THAT(CheckSource("kernels/add/add_benchmark.cc", line), IsEmpty()) << line;
     EXPECT_THAT(CheckSource("layers/testing/gradient_check.cc", line), IsEmpty()) << line;
@@ -63,7 +82,7 @@ TEST(LayeringTest, BenchAndToolsServeTestsOnly) {
 }
 
 TEST(LayeringTest, RelativeIncludesAreRefused) {
-  EXPECT_EQ(CheckSource("kernels/add/add.cc", "#include \"../../layers/layer.h\"").size(), 1);
+  EXPECT_EQ(CheckSource("kernels/add/add.cc", "#include \"../../layers/base/layer.h\"").size(), 1);
 }
 
 TEST(LayeringTest, BuildEdgesAreReadLikeIncludes) {
@@ -75,7 +94,7 @@ TEST(LayeringTest, BuildEdgesAreReadLikeIncludes) {
       "    visibility = [\"//models:__subpackages__\"],\n"
       "    # \"//models\" is only talked about\n"
       "    deps = [\"//tensor\", \":loss\", \"@com_google_absl//absl/status\"] + if_cuda([\n"
-      "        \"@dtnn//data:mnist\",\n"
+      "        \"@dtnn//data/datasets:mnist\",\n"
       "        \"//kernels/update\",\n"
       "    ]),\n"
       ")\n";
@@ -103,7 +122,7 @@ TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
     fs::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text;
   };
-  write("tensor/deep/er/a.h", "#include \"models/graph.h\"\n");
+  write("tensor/deep/er/a.h", "#include \"models/graph/graph.h\"\n");
   write("kernels/BUILD.bazel", "dtnn_cc_library(deps = [\"//layers:fc\"])\n");
   write("utils/a.cc", "");
   write("docs/README.md", "#include \"apps/a.h\"\n");

@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "apps/check_dataset/run.h"
 #include "apps/flags/tool_flags.h"
-#include "apps/name_lists.h"
-#include "apps/paths.h"
-#include "apps/run_program.h"
+#include "apps/printing/name_lists.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

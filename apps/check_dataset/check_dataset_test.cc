@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "apps/check_dataset/run.h"
-#include "apps/exit_code.h"
+#include "comm/job/exit_code.h"
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tensor/npz.h"
+#include "tensor/files/npz.h"
 
 namespace dtnn {
 namespace {

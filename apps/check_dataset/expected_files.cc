@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "data/archive_reader.h"
-#include "data/byte_source.h"
-#include "data/folder_listing.h"
-#include "data/md5.h"
+#include "data/files/archive_reader.h"
+#include "data/files/byte_source.h"
+#include "data/files/folder_listing.h"
+#include "data/files/md5.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

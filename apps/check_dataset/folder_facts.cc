@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/exit_code.h"
-#include "apps/image_paths.h"
-#include "data/image.h"
-#include "data/read_bytes.h"
-#include "tensor/parallel_for.h"
+#include "apps/program/image_paths.h"
+#include "comm/job/exit_code.h"
+#include "data/files/read_bytes.h"
+#include "data/images/image.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -1,5 +1,5 @@
-// What is worth knowing of images that are sorted into a folder per class (data/folder.h) before a
-// network is trained on them, although nothing of it is an error.
+// What is worth knowing of images that are sorted into a folder per class (data/datasets/folder.h)
+// before a network is trained on them, although nothing of it is an error.
 
 #ifndef DTNN_APPS_CHECK_DATASET_FOLDER_FACTS_H_
 #define DTNN_APPS_CHECK_DATASET_FOLDER_FACTS_H_

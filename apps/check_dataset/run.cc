@@ -13,16 +13,16 @@
 #include "absl/strings/str_join.h"
 #include "apps/check_dataset/expected_files.h"
 #include "apps/check_dataset/folder_facts.h"
-#include "apps/exit_code.h"
 #include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/options.h"
 #include "apps/flags/value.h"
-#include "apps/make_dataset.h"
+#include "apps/make/make_dataset.h"
+#include "comm/job/exit_code.h"
 #include "data/dataset.h"
 #include "tensor/counted.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

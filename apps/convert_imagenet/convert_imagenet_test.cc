@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "apps/convert_imagenet/run.h"
-#include "apps/exit_code.h"
-#include "data/imagenet_npz.h"
-#include "data/split.h"
+#include "comm/job/exit_code.h"
+#include "data/datasets/imagenet/imagenet_npz.h"
+#include "data/formats/tf_example.h"
+#include "data/formats/tf_record.h"
+#include "data/loading/split.h"
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "data/testing/matlab_files.h"
-#include "data/tf_example.h"
-#include "data/tf_record.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -14,17 +14,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/exit_code.h"
-#include "data/folder_listing.h"
-#include "data/imagenet_archives.h"
-#include "data/imagenet_shard.h"
-#include "data/shuffle.h"
-#include "data/tf_example.h"
-#include "data/tf_record.h"
+#include "comm/job/exit_code.h"
+#include "data/datasets/imagenet/imagenet_archives.h"
+#include "data/datasets/imagenet/imagenet_shard.h"
+#include "data/files/folder_listing.h"
+#include "data/formats/tf_example.h"
+#include "data/formats/tf_record.h"
+#include "data/loading/shuffle.h"
 #include "tensor/counted.h"
-#include "tensor/parallel_for.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -1,5 +1,5 @@
-// ImageNet into .npz files of preprocessed images (data/imagenet_npz.h), from what the input folder
-// holds:
+// ImageNet into .npz files of preprocessed images (data/datasets/imagenet/imagenet_npz.h), from
+// what the input folder holds:
 //
 //   train-00000-of-01024, ..., validation-00000-of-00128, ...   TFRecord files of Examples: one
 //   .npz

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/exit_code.h"
 #include "apps/flags/nearest.h"
+#include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/exit_code.h"
 #include "apps/flags/nearest.h"
+#include "comm/job/exit_code.h"
 
 namespace dtnn {
 namespace {

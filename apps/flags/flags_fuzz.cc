@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "apps/exit_code.h"
 #include "apps/flags/help.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/value.h"
+#include "comm/job/exit_code.h"
 
 namespace dtnn {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/exit_code.h"
 #include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
+#include "comm/job/exit_code.h"
 
 namespace dtnn {
 namespace {

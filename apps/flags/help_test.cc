@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "apps/exit_code.h"
 #include "apps/flags/option_table.h"
+#include "comm/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/exit_code.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/value.h"
+#include "comm/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "apps/exit_code.h"
+#include "comm/job/exit_code.h"
 
 namespace dtnn {
 namespace {

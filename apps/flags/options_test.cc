@@ -1,6 +1,6 @@
 #include "apps/flags/options.h"
 
-#include "apps/exit_code.h"
+#include "comm/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

@@ -7,7 +7,7 @@
 
 #include "apps/testing/process.h"
 #include "gtest/gtest.h"
-#include "tensor/npz.h"
+#include "tensor/files/npz.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {

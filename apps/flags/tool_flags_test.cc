@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "apps/exit_code.h"
 #include "apps/flags/option_table.h"
+#include "comm/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/exit_code.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
-#include "models/history_form.h"
-#include "optim/better.h"
+#include "comm/job/exit_code.h"
+#include "models/callbacks/history_form.h"
+#include "optim/losses/better.h"
 #include "optim/metrics/metrics.h"
 #include "tensor/status_macros.h"
 

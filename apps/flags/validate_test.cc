@@ -1,7 +1,7 @@
 #include "apps/flags/validate.h"
 
-#include "apps/exit_code.h"
 #include "apps/flags/parser.h"
+#include "comm/job/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

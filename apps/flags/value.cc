@@ -14,9 +14,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/exit_code.h"
 #include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
+#include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/inspect/run.h"
-#include "apps/paths.h"
-#include "apps/run_program.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

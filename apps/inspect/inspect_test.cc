@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/exit_code.h"
 #include "apps/inspect/run.h"
+#include "comm/job/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/context.h"
-#include "models/checkpoint.h"
+#include "models/checkpoint/checkpoint.h"
 #include "models/zoo/zoo.h"
-#include "tensor/array_file.h"
+#include "tensor/files/array_file.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

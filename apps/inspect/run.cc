@@ -12,12 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "apps/exit_code.h"
-#include "apps/json_text.h"
-#include "models/checkpoint.h"
-#include "models/weights.h"
-#include "tensor/array_file.h"
+#include "apps/printing/json_text.h"
+#include "comm/job/exit_code.h"
+#include "models/checkpoint/checkpoint.h"
+#include "models/parameters/weights.h"
 #include "tensor/counted.h"
+#include "tensor/files/array_file.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -1,5 +1,6 @@
-// What is in files of weights and checkpoints (models/weights.h, models/checkpoint.h): tags, every
-// array with its shape, dtype and range of values, and of a checkpoint where its run stands.
+// What is in files of weights and checkpoints (models/parameters/weights.h,
+// models/checkpoint/checkpoint.h): tags, every array with its shape, dtype and range of values, and
+// of a checkpoint where its run stands.
 
 #ifndef DTNN_APPS_INSPECT_RUN_H_
 #define DTNN_APPS_INSPECT_RUN_H_

@@ -7,10 +7,10 @@
 #include "absl/status/status.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/tool_flags.h"
-#include "apps/name_lists.h"
-#include "apps/paths.h"
 #include "apps/predict/run.h"
-#include "apps/run_program.h"
+#include "apps/printing/name_lists.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -11,17 +11,17 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/exit_code.h"
 #include "apps/predict/run.h"
 #include "apps/testing/process.h"
+#include "comm/job/exit_code.h"
 #include "data/preprocessing.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/context.h"
-#include "models/parameter_store.h"
-#include "models/weights.h"
+#include "models/parameters/parameter_store.h"
+#include "models/parameters/weights.h"
 #include "models/zoo/zoo.h"
 
 namespace dtnn {

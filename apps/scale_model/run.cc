@@ -12,8 +12,8 @@
 #include "comm/cost_model_measure.h"
 #include "kernels/simd_target.h"
 #include "tensor/counted.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "apps/exit_code.h"
 #include "apps/scale_model/run.h"
 #include "apps/scale_model/steps.h"
 #include "apps/scale_model/table.h"
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
+#include "comm/job/exit_code.h"
 #include "comm/local.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

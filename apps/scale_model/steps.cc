@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/make_dataset.h"
-#include "apps/make_training.h"
+#include "apps/make/make_dataset.h"
+#include "apps/make/make_training.h"
 #include "comm/cost_model_measure.h"
 #include "models/zoo/zoo.h"
 #include "tensor/philox.h"

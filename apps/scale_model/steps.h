@@ -20,12 +20,12 @@
 #include "comm/cost_model.h"
 #include "comm/gradient_reducer.h"
 #include "kernels/context.h"
-#include "models/graph.h"
-#include "models/parameter_store.h"
-#include "models/plan.h"
-#include "models/updater.h"
-#include "optim/loss.h"
-#include "optim/optimizer.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/plan/plan.h"
+#include "models/training/updater.h"
+#include "optim/losses/loss.h"
+#include "optim/optimizers/optimizer.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "comm/mpi/departure_wait.h"
+#include "comm/mpi/control/departure_wait.h"
 #include "comm/mpi/group_wait.h"
 #include "comm/reduce_in_order.h"
 #include "tensor/status_macros.h"

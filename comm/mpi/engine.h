@@ -23,7 +23,7 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/mpi/carrier.h"
-#include "comm/mpi/control_channel.h"
+#include "comm/mpi/control/control_channel.h"
 #include "comm/mpi/group.h"
 #include "comm/mpi/mpi_options.h"
 #include "comm/mpi/mpi_thread.h"

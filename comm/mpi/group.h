@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "comm/call_key.h"
 #include "comm/communicator.h"
-#include "comm/mpi/control_message.h"
+#include "comm/mpi/control/control_message.h"
 #include "comm/patience.h"
 #include "tensor/tensor.h"
 

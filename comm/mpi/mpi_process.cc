@@ -11,12 +11,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "comm/launch_place.h"
+#include "comm/mpi/control/peer_processes.h"
 #include "comm/mpi/engine.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "comm/mpi/mpi_thread.h"
 #include "comm/mpi/mpi_world.h"
-#include "comm/mpi/peer_processes.h"
 #include "comm/patience.h"
 #include "tensor/status_macros.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "comm/all_reduce_algorithm.h"
-#include "tensor/processors.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/processors.h"
 
 namespace dtnn {
 namespace {

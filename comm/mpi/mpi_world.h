@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "comm/mpi/control_channel.h"
-#include "comm/mpi/control_socket.h"
+#include "comm/mpi/control/control_channel.h"
+#include "comm/mpi/control/control_socket.h"
 #include "comm/mpi/mpi_api.h"
 
 namespace dtnn {

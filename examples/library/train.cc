@@ -8,15 +8,15 @@
 #include <memory>
 #include <string>
 
-#include "data/loader.h"
-#include "data/mnist.h"
-#include "data/split.h"
-#include "models/builder.h"
-#include "models/parameter_store.h"
-#include "models/trainer.h"
-#include "optim/adam.h"
-#include "optim/categorical_accuracy.h"
-#include "optim/categorical_cross_entropy.h"
+#include "data/datasets/mnist.h"
+#include "data/loading/loader.h"
+#include "data/loading/split.h"
+#include "models/graph/builder.h"
+#include "models/parameters/parameter_store.h"
+#include "models/training/trainer.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/metrics/categorical_accuracy.h"
+#include "optim/optimizers/adam.h"
 
 using namespace dtnn;  // NOLINT: brevity is the point of this page
 

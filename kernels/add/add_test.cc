@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/add/reference.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

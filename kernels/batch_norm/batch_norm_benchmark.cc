@@ -14,7 +14,7 @@
 #include "benchmark/benchmark.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/elementwise/operands.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

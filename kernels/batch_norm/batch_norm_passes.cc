@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "kernels/batch_norm/batch_norm_cpu.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

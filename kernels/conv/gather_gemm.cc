@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/conv/scratch.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn::i2c {
 namespace {

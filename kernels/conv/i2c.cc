@@ -11,8 +11,8 @@
 #include "kernels/conv/gather_gemm.h"
 #include "kernels/conv/planar.h"
 #include "kernels/conv/scratch.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

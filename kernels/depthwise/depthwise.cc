@@ -8,8 +8,8 @@
 #include "kernels/conv/check.h"
 #include "kernels/depthwise/depthwise_cpu.h"
 #include "kernels/elementwise/operands.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace depthwise {

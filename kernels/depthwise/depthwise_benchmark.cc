@@ -9,7 +9,7 @@
 #include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/depthwise/depthwise.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -10,7 +10,7 @@
 #include "kernels/conv/reference.h"
 #include "kernels/conv/testing/conv2d_runner.h"
 #include "kernels/depthwise/reference.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 #include "tools/testing/count_allocations.h"
 #include "tools/testing/tensors.h"
 

@@ -9,8 +9,8 @@
 #include "kernels/gemm/blis_gemm.h"
 #include "kernels/gemm/blis_setup.h"
 #include "kernels/gemm/gemm_variants.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/serial_gemm.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

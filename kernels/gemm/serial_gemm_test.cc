@@ -9,8 +9,8 @@
 
 #include "gtest/gtest.h"
 #include "kernels/gemm/reference.h"
-#include "tensor/parallel_for.h"
 #include "tensor/philox.h"
+#include "tensor/threads/parallel_for.h"
 #include "tools/testing/count_allocations.h"
 
 namespace dtnn {

@@ -6,8 +6,8 @@
 #include "kernels/elementwise/operands.h"
 #include "kernels/operand.h"
 #include "kernels/pool/adaptive_pool_cpu.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

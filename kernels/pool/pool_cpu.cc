@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/operand.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

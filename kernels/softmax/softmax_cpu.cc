@@ -6,8 +6,8 @@
 
 #include "kernels/elementwise/operands.h"
 #include "kernels/softmax/check.h"
-#include "tensor/parallel_for.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "kernels/cuda_testing.h"
 #include "kernels/sum_of_squares/sum_of_squares_cuda.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

@@ -8,7 +8,7 @@
 #include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/update/update.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "layers/layer.h"
+#include "layers/base/layer.h"
 
 namespace dtnn::testing {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/parameter_store.h"
-#include "models/plan.h"
-#include "optim/categorical_cross_entropy.h"
+#include "models/parameters/parameter_store.h"
+#include "models/plan/plan.h"
+#include "optim/losses/categorical_cross_entropy.h"
 #include "tensor/status_macros.h"
 #include "tools/testing/tensors.h"
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
-#include "models/graph.h"
+#include "models/graph/graph.h"
 
 namespace dtnn::testing {
 

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "layers/activation.h"
-#include "models/builder.h"
+#include "models/graph/builder.h"
 
 namespace dtnn::testing {
 namespace {

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "models/graph.h"
-#include "models/parameter_store.h"
-#include "models/plan.h"
-#include "optim/categorical_cross_entropy.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/plan/plan.h"
+#include "optim/losses/categorical_cross_entropy.h"
 #include "tensor/tensor.h"
 
 namespace dtnn::testing {

@@ -3,13 +3,13 @@
 #include <cstring>
 #include <utility>
 
-#include "data/split.h"
-#include "data/synthetic.h"
+#include "data/datasets/synthetic.h"
+#include "data/loading/split.h"
 #include "gtest/gtest.h"
 #include "models/zoo/zoo.h"
-#include "optim/categorical_accuracy.h"
-#include "optim/categorical_cross_entropy.h"
-#include "optim/sgd.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/metrics/categorical_accuracy.h"
+#include "optim/optimizers/sgd.h"
 #include "tensor/dtype.h"
 
 namespace dtnn::testing {

@@ -10,11 +10,11 @@
 
 #include "absl/status/status.h"
 #include "data/dataset.h"
-#include "data/loader.h"
-#include "models/callback.h"
-#include "models/graph.h"
-#include "models/parameter_store.h"
-#include "models/trainer.h"
+#include "data/loading/loader.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/training/callback.h"
+#include "models/training/trainer.h"
 
 namespace dtnn::testing {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "models/parameters/weights.h"
 #include "models/testing/gradient_check.h"
 #include "models/testing/plan_session.h"
-#include "models/weights.h"
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
 #include "models/zoo/inception.h"
@@ -17,7 +17,7 @@
 #include "models/zoo/resnet.h"
 #include "models/zoo/simple.h"
 #include "models/zoo/vgg.h"
-#include "tensor/parallel_for.h"
+#include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

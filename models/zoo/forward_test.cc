@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "models/parameter_store.h"
-#include "models/plan.h"
+#include "models/parameters/parameter_store.h"
+#include "models/plan/plan.h"
 #include "models/zoo/zoo.h"
-#include "optim/categorical_cross_entropy.h"
+#include "optim/losses/categorical_cross_entropy.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "models/builder.h"
+#include "models/graph/builder.h"
 
 namespace dtnn {
 

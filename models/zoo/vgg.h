@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/builder.h"
+#include "models/graph/builder.h"
 #include "models/zoo/model_info.h"
 
 namespace dtnn {

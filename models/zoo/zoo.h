@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "models/graph.h"
+#include "models/graph/graph.h"
 #include "models/zoo/model_info.h"
-#include "optim/loss.h"
+#include "optim/losses/loss.h"
 #include "tensor/format.h"
 
 namespace dtnn {

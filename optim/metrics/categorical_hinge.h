@@ -4,7 +4,7 @@
 #ifndef DTNN_OPTIM_METRICS_CATEGORICAL_HINGE_H_
 #define DTNN_OPTIM_METRICS_CATEGORICAL_HINGE_H_
 
-#include "optim/metric.h"
+#include "optim/metrics/metric.h"
 
 namespace dtnn {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
-#include "optim/targets.h"
+#include "optim/losses/targets.h"
 
 namespace dtnn {
 

@@ -3,7 +3,7 @@
 #ifndef DTNN_OPTIM_METRICS_CATEGORICAL_MSE_H_
 #define DTNN_OPTIM_METRICS_CATEGORICAL_MSE_H_
 
-#include "optim/metric.h"
+#include "optim/metrics/metric.h"
 
 namespace dtnn {
 

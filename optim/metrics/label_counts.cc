@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "optim/targets.h"
+#include "optim/losses/targets.h"
 
 namespace dtnn {
 

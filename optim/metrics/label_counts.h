@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "optim/metric.h"
+#include "optim/metrics/metric.h"
 
 namespace dtnn {
 

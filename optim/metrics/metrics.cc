@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "optim/categorical_accuracy.h"
 #include "optim/metrics/binary_accuracy.h"
 #include "optim/metrics/binary_confusion_matrix.h"
+#include "optim/metrics/categorical_accuracy.h"
 #include "optim/metrics/categorical_hinge.h"
 #include "optim/metrics/categorical_mae.h"
 #include "optim/metrics/categorical_mse.h"

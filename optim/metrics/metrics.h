@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "optim/metric.h"
+#include "optim/metrics/metric.h"
 
 namespace dtnn {
 

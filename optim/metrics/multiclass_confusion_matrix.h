@@ -6,7 +6,7 @@
 #ifndef DTNN_OPTIM_METRICS_MULTICLASS_CONFUSION_MATRIX_H_
 #define DTNN_OPTIM_METRICS_MULTICLASS_CONFUSION_MATRIX_H_
 
-#include "optim/metric.h"
+#include "optim/metrics/metric.h"
 
 namespace dtnn {
 

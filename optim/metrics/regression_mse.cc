@@ -1,7 +1,7 @@
 #include "optim/metrics/regression_mse.h"
 
 #include "absl/strings/str_format.h"
-#include "optim/targets.h"
+#include "optim/losses/targets.h"
 
 namespace dtnn {
 

@@ -4,7 +4,7 @@
 #ifndef DTNN_OPTIM_METRICS_TOP5_ACCURACY_H_
 #define DTNN_OPTIM_METRICS_TOP5_ACCURACY_H_
 
-#include "optim/metric.h"
+#include "optim/metrics/metric.h"
 
 namespace dtnn {
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "optim/better.h"
+#include "optim/losses/better.h"
 
 namespace dtnn {
 

@@ -5,7 +5,7 @@
 #ifndef DTNN_OPTIM_SCHEDULERS_COSINE_H_
 #define DTNN_OPTIM_SCHEDULERS_COSINE_H_
 
-#include "optim/scheduler.h"
+#include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
 

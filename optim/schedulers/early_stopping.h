@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "optim/better.h"
-#include "optim/scheduler.h"
+#include "optim/losses/better.h"
 #include "optim/schedulers/best_figure.h"
+#include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
 

@@ -6,7 +6,7 @@
 #ifndef DTNN_OPTIM_SCHEDULERS_ONE_CYCLE_H_
 #define DTNN_OPTIM_SCHEDULERS_ONE_CYCLE_H_
 
-#include "optim/scheduler.h"
+#include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
 

@@ -3,7 +3,7 @@
 #ifndef DTNN_OPTIM_SCHEDULERS_REDUCE_LR_H_
 #define DTNN_OPTIM_SCHEDULERS_REDUCE_LR_H_
 
-#include "optim/scheduler.h"
+#include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
 

@@ -4,7 +4,7 @@
 #ifndef DTNN_OPTIM_SCHEDULERS_REDUCE_LR_EVERY_NEPOCHS_H_
 #define DTNN_OPTIM_SCHEDULERS_REDUCE_LR_EVERY_NEPOCHS_H_
 
-#include "optim/scheduler.h"
+#include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
 

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "optim/better.h"
-#include "optim/scheduler.h"
+#include "optim/losses/better.h"
+#include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
 

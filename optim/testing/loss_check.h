@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "optim/loss.h"
+#include "optim/losses/loss.h"
 
 namespace dtnn::testing {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "optim/scheduler.h"
+#include "optim/schedulers/scheduler.h"
 
 namespace dtnn::testing {
 

@@ -1,0 +1,120 @@
+// The launcher: trains or tests a network of the zoo on a data set, as its flags say.
+//
+// Here stands only what a program is: flags in, messages out, exit codes.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "apps/flags/environment.h"
+#include "apps/flags/help.h"
+#include "apps/flags/parser.h"
+#include "apps/launcher/all_ranks.h"
+#include "apps/launcher/dry_run.h"
+#include "apps/launcher/main_job.h"
+#include "apps/printing/name_lists.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
+#include "comm/job/exit_code.h"
+#include "comm/job/tell_once.h"
+#include "comm/launch_place.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kProgram[] = "benchmark";
+
+absl::StatusOr<CommandLine> Understand(const std::vector<std::string>& arguments) {
+  DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
+  if (command_line.action == Action::kRun) {
+    DTNN_RETURN_IF_ERROR(CheckModelName(command_line.options.model));
+  }
+  return command_line;
+}
+
+void Warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::cerr << kProgram << ": warning: " << warning << "\n";
+  }
+}
+
+// Processes that do not know of each other would all train, into the same files.
+absl::Status CheckLauncher() {
+  const LaunchPlace place = FindUnconnectedPlace();
+  if (!place.launched) return absl::OkStatus();
+  if (place.rank > 0) return WithExitCode(absl::FailedPreconditionError(""), kExitUsage);
+  return UsageError(absl::StrCat(
+      "srun has started ", place.ranks,
+      " processes without MPI, each of which would train alone and write the same files; start "
+      "them with mpirun or srun --mpi=pmix (srun --mpi=list shows what there is), or one process "
+      "with srun --ntasks=1"));
+}
+
+absl::Status Train(const Options& options, const LaunchPlace& place) {
+  if (options.dry_run) {
+    const int ranks = options.parallel == "sequential" ? 1 : place.ranks;
+    return place.rank == 0 ? DryRun(options, ranks, std::cout) : absl::OkStatus();
+  }
+  DTNN_RETURN_IF_ERROR(CheckLauncher());
+  DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
+  return RunOnAllRanks(options, place, std::cout, std::cerr);
+}
+
+absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
+  if (command_line.action != Action::kRun && place.rank > 0) return absl::OkStatus();
+  switch (command_line.action) {
+    case Action::kHelp: {
+      DTNN_ASSIGN_OR_RETURN(const std::string help, HelpText(kProgram, command_line.help_topic));
+      std::cout << help;
+      return absl::OkStatus();
+    }
+    case Action::kListModels:
+      ListModels(std::cout);
+      return absl::OkStatus();
+    case Action::kListDatasets:
+      ListDatasets(std::cout);
+      return absl::OkStatus();
+    case Action::kRun:
+      break;
+  }
+  if (place.rank == 0) {
+    Warn(command_line.warnings);
+    Warn(EnvironmentWarnings(environ));
+  }
+  return Train(command_line.options, place);
+}
+
+// `program`: as the user wrote it.
+absl::Status Run(std::string_view program, std::vector<std::string> arguments,
+                 const LaunchPlace& place) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  if (arguments.empty()) {
+    arguments = MainJobArguments();
+    const bool under_bazel = std::getenv("BUILD_WORKING_DIRECTORY") != nullptr;
+    if (place.rank == 0) {
+      std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : program);
+    }
+  }
+  const absl::StatusOr<CommandLine> command_line = Understand(arguments);
+  if (!command_line.ok())
+    return TellOnce(command_line.status(), place, kProgram, std::cout, std::cerr);
+  return Answer(*command_line, place);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  const dtnn::LaunchPlace place = dtnn::FindLaunchPlace();
+  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "smaller numbers need less",
+                          [&](const std::vector<std::string>& arguments) {
+                            return dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, arguments, place);
+                          });
+}

@@ -1,0 +1,89 @@
+#include "apps/launcher/dry_run.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "apps/launcher/run_memory.h"
+#include "apps/make/make_dataset.h"
+#include "apps/make/make_trainer_options.h"
+#include "apps/make/make_training.h"
+#include "apps/printing/memory_table.h"
+#include "comm/gradient_reducer.h"
+#include "kernels/context.h"
+#include "models/graph/table.h"
+#include "models/zoo/zoo.h"
+#include "tensor/counted.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// What several ranks share and exchange.
+std::string DescribeRanks(const Options& options, int ranks, int64_t batch, const Graph& graph) {
+  std::string text =
+      absl::StrFormat("**** %s, %s each and step, %d of all\n", Counted(ranks, "rank"),
+                      Counted(batch, "sample"), batch * ranks);
+  const int64_t elements = graph.num_trainable_parameters();
+  if (options.evaluate_only || options.model_sync_freq < 0 || elements == 0) return text;
+  const DType dtype = ElementTypeOf(options);
+  const GradientReducerOptions reducer = ReducerOptionsOf(options);
+  const std::string often = options.model_sync_freq > 1
+                                ? absl::StrFormat("every %d steps", options.model_sync_freq)
+                                : "every step";
+  // A size that is measured is not known yet.
+  const std::string pieces =
+      BucketBytes(options).value_or(0) == 0
+          ? "all-reduces"
+          : Counted(int64_t(GradientReducer::Cut(dtype, elements, reducer.bucket_bytes).size()),
+                    "all-reduce");
+  absl::StrAppendFormat(&text, "**** Gradients, %s: %s per rank, in %s %s the backward pass\n",
+                        often, FormatBytes(double(elements) * double(SizeOf(dtype))), pieces,
+                        reducer.blocking ? "after" : "beside");
+  return text;
+}
+
+}  // namespace
+
+absl::Status DryRun(const Options& options, int ranks, std::ostream& out) {
+  const DType dtype = ElementTypeOf(options);
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
+                        DeviceContext::Create(Device::Cpu()));
+  DTNN_ASSIGN_OR_RETURN(const Figures figures, MakeFigures(options));
+  DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
+  DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));
+  ModelOptions model{.format = FormatOf(options),
+                     .final_activation = figures.loss->final_activation()};
+  if (const std::optional<DatasetSize> size = KnownSize(options)) {
+    model.sample = size->sample;
+    model.classes = size->outputs;
+  }
+  DTNN_ASSIGN_OR_RETURN(const Graph graph, BuildModel(options.model, model));
+  const bool trains = !options.evaluate_only;
+  const bool tests =
+      !trains || options.evaluate || options.test_as_validation || options.validation_split > 0;
+  DTNN_ASSIGN_OR_RETURN(
+      const RunMemory memory,
+      MeasureMemory(options, graph, *figures.loss, trains ? optimizer.get() : nullptr, *context,
+                    {.training = trains ? batch : 0, .testing = tests ? batch : 0}));
+  out << "**** " << graph.name() << " model...\n" << FormatTable(graph, dtype, Device::Cpu());
+  if (!options.dataset.empty() && !model.sample) {
+    out << "**** The files of --dataset=" << options.dataset
+        << " say how large samples are; these are the network's own\n";
+  }
+  out << absl::StrFormat("**** One sample: %d multiply-adds forward\n", graph.multiply_adds());
+  if (ranks > 1) out << DescribeRanks(options, ranks, batch, graph);
+  out << absl::StrFormat("**** Memory for %s batches of %s%s:\n",
+                         trains ? "training on" : "testing", Counted(batch, "sample"),
+                         ranks > 1 ? ", of each rank" : "");
+  out << FormatMemory(graph, dtype, trains ? *memory.training : *memory.testing,
+                      trains ? optimizer.get() : nullptr);
+  if (trains && tests) {
+    out << "**** And for testing or validating on such batches:\n"
+        << FormatPlanMemory(*memory.testing);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

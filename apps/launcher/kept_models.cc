@@ -1,0 +1,53 @@
+#include "apps/launcher/kept_models.h"
+
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "models/parameters/weights.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+absl::Status MakeModelFolder(const std::string& folder) {
+  if (folder.empty()) return absl::OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(),
+                               absl::StrCat("--model-dir=", folder, ": the folder cannot be made"));
+  }
+  const absl::Status trial =
+      AtomicFile::Create((std::filesystem::path(folder) / "model.npz").string()).status();
+  if (trial.ok()) return trial;
+  return absl::Status(
+      trial.code(),
+      absl::StrCat("--model-dir=", folder, ": models cannot be written there: ", trial.message()));
+}
+
+int64_t Today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm date = {};
+  localtime_r(&now, &date);
+  return (date.tm_year + 1900) * int64_t{10000} + (date.tm_mon + 1) * 100 + date.tm_mday;
+}
+
+absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, const Graph& graph,
+                                      const ParameterStore& store, DeviceContext& context,
+                                      const Tensor& values, const std::string& previous) {
+  const std::filesystem::path folder = kept.folder;
+  const std::string stem = absl::StrCat("model-", graph.name(), "-epoch-");
+  const std::string name = absl::StrCat(stem, epoch, "-", kept.date, ".npz");
+  const std::string path = folder / name;
+  if (!kept.writes) return path;
+  DTNN_RETURN_IF_ERROR(SaveWeights(path, graph, store, context, values, kept.tags));
+  const std::string old = std::filesystem::path(previous).filename().string();
+  if (old.starts_with(stem) && old.ends_with(".npz") && old != name) {
+    std::error_code ignored;
+    std::filesystem::remove(folder / old, ignored);
+  }
+  return path;
+}
+
+}  // namespace dtnn

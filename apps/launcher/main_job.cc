@@ -1,0 +1,41 @@
+#include "apps/launcher/main_job.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace dtnn {
+
+std::vector<std::string> MainJobArguments() {
+  return {"--model=simplecnn",
+          "--dataset=mnist",
+          absl::StrCat("--dataset-path=", kFashionMnistPath),
+          "--num-epochs=5",
+          "--optimizer=adam",
+          "--learning-rate=0.001",
+          "--optimizer-beta1=0.9",
+          "--evaluate"};
+}
+
+std::string MainJobNotice(std::string_view program) {
+  return absl::StrCat("No flags given, so this trains simplecnn on Fashion-MNIST, as if by\n  ",
+                      std::string(program), " ", absl::StrJoin(MainJobArguments(), " "),
+                      "\nCopy that line and change any flag; --help lists all.\n");
+}
+
+absl::Status CheckPackagedData(const Options& options) {
+  const bool packaged =
+      TrainPath(options) == kFashionMnistPath || TestPath(options) == kFashionMnistPath;
+  std::error_code error;
+  if (options.dataset != "mnist" || !packaged ||
+      std::filesystem::is_directory(kFashionMnistPath, error)) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat(
+      kFashionMnistPath, ": Fashion-MNIST is not installed; install it with: sudo apt-get install ",
+      "dataset-fashion-mnist, or name other data with --dataset-path"));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,46 @@
+// The memory of a run, measured on its plans before anything of it is allocated, and whether there
+// is as much: a process that takes more than there is is killed without a word.
+
+#ifndef DTNN_APPS_LAUNCHER_RUN_MEMORY_H_
+#define DTNN_APPS_LAUNCHER_RUN_MEMORY_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/flags/options.h"
+#include "kernels/context.h"
+#include "models/graph/graph.h"
+#include "models/plan/plan_layout.h"
+#include "optim/losses/loss.h"
+#include "optim/optimizers/optimizer.h"
+#include "tensor/available_memory.h"
+
+namespace dtnn {
+
+// Samples per step; 0: the run has no such steps.
+struct RunBatches {
+  int64_t training = 0, testing = 0;
+};
+
+struct RunMemory {
+  RunBatches batches = {};
+  double parameters = 0;  // and their gradients and the optimizer's state
+  std::optional<PlanMemory> training = {}, testing = {};  // plans, which share the parameters
+
+  double all() const;
+};
+
+// `optimizer`: null for a run that only tests.
+absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& graph,
+                                        const Loss& loss, const Optimizer* optimizer,
+                                        DeviceContext& context, const RunBatches& batches);
+
+// ResourceExhausted where the `ranks` of this host, each of which takes as much, do not fit; says
+// what takes how much, and what to do.
+absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& available, int ranks);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_LAUNCHER_RUN_MEMORY_H_

@@ -1,0 +1,79 @@
+#include "apps/launcher/run_memory.h"
+
+#include <memory>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "models/zoo/zoo.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/optimizers/adam.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kMega = int64_t{1} << 20;
+
+class RunMemoryTest : public ::testing::Test {
+ protected:
+  RunMemory Measure(const RunBatches& batches, const Optimizer* optimizer) const {
+    const absl::StatusOr<RunMemory> memory =
+        MeasureMemory(options_, graph_, CategoricalCrossEntropy(), optimizer, *context_, batches);
+    EXPECT_TRUE(memory.ok()) << memory.status();
+    return memory.value_or(RunMemory());
+  }
+
+  const Options options_;
+  const Graph graph_ = *BuildModel("simplecnn", {.sample = ImageExtents{28, 28, 1}, .classes = 10});
+  const std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
+  const Adam adam_;
+};
+
+TEST_F(RunMemoryTest, IsThatOfParametersAndPlans) {
+  const double values = 4.0 * double(graph_.num_parameters());
+  const RunMemory both = Measure({.training = 64, .testing = 100}, &adam_);
+  EXPECT_EQ(both.parameters, 4 * values);  // with gradients and Adam's two
+  ASSERT_TRUE(both.training && both.testing);
+  EXPECT_GT(both.training->total(), 0u);
+  EXPECT_EQ(both.all(),
+            both.parameters + double(both.training->total()) + double(both.testing->total()));
+  const RunMemory testing = Measure({.testing = 100}, nullptr);
+  EXPECT_EQ(testing.parameters, values);
+  EXPECT_FALSE(testing.training);
+  EXPECT_EQ(testing.all(), values + double(both.testing->total()));
+  const RunMemory larger = Measure({.training = 128, .testing = 100}, &adam_);
+  EXPECT_GT(larger.all(), both.all() + 0.5 * double(both.training->total()));
+}
+
+TEST(CheckMemoryTest, WhatFitsPasses) {
+  RunMemory memory{.parameters = 3.0 * kMega};
+  memory.training = PlanMemory{.arena = 4 * kMega, .workspace = 1 * kMega};
+  EXPECT_TRUE(CheckMemory(memory, {.bytes = 8 * kMega}, 1).ok());
+  EXPECT_TRUE(CheckMemory(memory, {}, 64).ok());
+  EXPECT_EQ(CheckMemory(memory, {.bytes = 8 * kMega - 1}, 1).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(CheckMemory(memory, {.bytes = 16 * kMega}, 2).ok());
+  EXPECT_FALSE(CheckMemory(memory, {.bytes = 16 * kMega}, 3).ok());
+}
+
+TEST(CheckMemoryTest, ARefusalSaysWhatTakesHowMuchAndWhatToDo) {
+  RunMemory memory{.batches = {.training = 512, .testing = 100}, .parameters = 3.0 * kMega};
+  memory.training = PlanMemory{.arena = 4 * kMega, .workspace = 1 * kMega};
+  memory.testing = PlanMemory{.arena = 2 * kMega};
+  EXPECT_EQ(std::string(CheckMemory(memory, {.bytes = 5 * kMega}, 1).message()),
+            "training on batches of 512 samples takes 10.0 MBytes of memory (parameters, gradients "
+            "and optimizer 3.0 MBytes, activations and workspace 5.0 MBytes, the same for testing "
+            "2.0 MBytes), but this machine has 5.0 MBytes left; a smaller --batch-size takes less "
+            "(--accumulate-steps makes up for it), --dry-run shows more, --force tries all the "
+            "same");
+  memory.training.reset();
+  EXPECT_EQ(
+      std::string(
+          CheckMemory(memory, {.bytes = 5 * kMega, .of = "the control group /g"}, 2).message()),
+      "testing in batches of 100 samples takes 5.0 MBytes of memory (parameters 3.0 MBytes, "
+      "activations and workspace 2.0 MBytes) on each of 2 ranks of this host, 10.0 MBytes on "
+      "all, but the control group /g has 5.0 MBytes left; a smaller --batch-size takes less, "
+      "--dry-run shows more, --force tries all the same");
+}
+
+}  // namespace
+}  // namespace dtnn

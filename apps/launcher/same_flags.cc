@@ -1,0 +1,40 @@
+#include "apps/launcher/same_flags.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/value.h"
+#include "apps/launcher/rank_options.h"
+#include "comm/gather_values.h"
+#include "comm/job/exit_code.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::Status CompareFlags(Communicator& communicator, const Options& options) {
+  Options compared = options;
+  if (!options.shared_storage) {
+    for (std::string Options::*const path : PathOptions()) compared.*path = "";
+  }
+  std::vector<std::string> flags;
+  std::vector<int64_t> mine;
+  for (const OptionSpec& spec : OptionTable()) {
+    flags.push_back(absl::StrCat("--", std::string(spec.name), "=",
+                                 OneLine(FormatValue(Load(&compared, spec)))));
+    mine.push_back(int64_t(std::hash<std::string>()(flags.back())));
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(communicator, mine));
+  for (size_t i = 0; i < mine.size(); ++i) {
+    if (mine[i] == all[i]) continue;
+    return UsageError(absl::StrCat(flags[i],
+                                   ": is another value on rank 0; all ranks have to be "
+                                   "started with the same flags"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

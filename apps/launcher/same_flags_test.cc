@@ -1,0 +1,48 @@
+#include "apps/launcher/same_flags.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "comm/local.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What each of the ranks says.
+std::vector<std::string> Compare(const std::vector<Options>& options) {
+  std::vector<std::string> answers(options.size());
+  EXPECT_EQ(absl::OkStatus(), RunRanks(int(options.size()), [&](Communicator& communicator) {
+              const size_t rank = size_t(communicator.rank());
+              answers[rank] = std::string(CompareFlags(communicator, options[rank]).message());
+              return absl::OkStatus();
+            }));
+  return answers;
+}
+
+TEST(SameFlagsTest, TheRankThatDiffersNamesTheOption) {
+  Options other;
+  other.learning_rate = 0.5;
+  const std::vector<std::string> answers = Compare({Options(), Options(), other});
+  EXPECT_EQ(answers[0], "");
+  EXPECT_EQ(answers[1], "");
+  EXPECT_THAT(answers[2], HasSubstr("--learning-rate=0.5: "));
+}
+
+TEST(SameFlagsTest, FilesMayDifferWhereEachRankHasItsOwn) {
+  Options one, two;
+  one.dataset_path = "/a";
+  two.dataset_path = "/b";
+  EXPECT_THAT(Compare({one, two})[1], HasSubstr("--dataset-path=/b"));
+  one.shared_storage = two.shared_storage = false;
+  EXPECT_EQ(Compare({one, two})[1], "");
+  two.random_seed += 1;
+  EXPECT_THAT(Compare({one, two})[1], HasSubstr("--random-seed="));
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,67 @@
+#include "apps/launcher/verbose.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "data/loading/loader.h"
+#include "kernels/simd_target.h"
+#include "tensor/counted.h"
+
+namespace dtnn {
+
+std::string DescribeLoaders(const Dataset& dataset, const Loaders& loaders) {
+  const ImageExtents sample = dataset.sample();
+  std::vector<std::string> parts;
+  const Loader* any = nullptr;
+  if (loaders.training != nullptr) {
+    any = loaders.training.get();
+    parts.push_back(
+        absl::StrCat(any->samples(), " to train on in ", Counted(any->steps(), "step")));
+  }
+  if (loaders.validation != nullptr) {
+    parts.push_back(absl::StrCat(loaders.validation->samples(), " to validate on"));
+  }
+  if (loaders.test != nullptr) {
+    any = loaders.test.get();
+    parts.push_back(absl::StrCat(any->samples(), " to test"));
+  }
+  std::string text = absl::StrCat("**** Samples of ", sample.height, "x", sample.width, "x",
+                                  sample.channels, ": ", absl::StrJoin(parts, ", "), "; ",
+                                  dataset.target_kind() == TargetKind::kClass
+                                      ? Counted(dataset.outputs(), "class", "classes")
+                                      : Counted(dataset.outputs(), "value") + " each",
+                                  "\n");
+  if (any == nullptr) return text;
+  const LoaderOptions& options = any->options();
+  absl::StrAppend(&text, "**** Loaders: ", Counted(options.threads, "thread"), ", ",
+                  Counted(options.prefetch, "batch", "batches"), " ahead, of ",
+                  Counted(options.batch, "sample"), "\n");
+  return text;
+}
+
+std::string DescribeKernels(const Graph& graph, const Options& options, Device device) {
+  std::map<std::string, int> layers;
+  for (const Node& node : graph.nodes()) ++layers[std::string(node.layer->type_name())];
+  std::vector<std::string> counts;
+  for (const auto& [type, count] : layers) counts.push_back(absl::StrCat(count, " ", type));
+  return absl::StrCat("**** Kernels: ", options.dtype, ", ", std::string(Name(graph.format())),
+                      device.is_cpu() ? ", " + std::string(SimdTarget()) + ", convolutions by " +
+                                            options.conv_variant
+                                      : std::string(),
+                      "; layers: ", absl::StrJoin(counts, ", "), "\n");
+}
+
+std::string DescribeWaiting(const Loaders& loaders, double seconds) {
+  double waited = 0;
+  for (const Loader* loader : {loaders.training.get(), loaders.validation.get()}) {
+    if (loader != nullptr) waited += loader->seconds_waited();
+  }
+  return absl::StrFormat("**** Waited for data: %.2f s, %.1f %% of the time\n", waited,
+                         seconds > 0 ? std::min(100.0, 100 * waited / seconds) : 0.0);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,184 @@
+#include "apps/make/make_loaders.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/flags/value.h"
+#include "apps/make/standardization.h"
+#include "comm/job/exit_code.h"
+#include "data/loading/split.h"
+#include "data/transforms/normalize.h"
+#include "tensor/counted.h"
+#include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status CheckCrop(const Options& options, const Dataset& dataset) {
+  const ImageExtents sample = dataset.sample();
+  const int64_t side = std::min(sample.height, sample.width);
+  if (!options.augment_crop || options.augment_crop_size <= side) return absl::OkStatus();
+  return UsageError(absl::StrCat("--augment-crop-size=", options.augment_crop_size,
+                                 ": is larger than the samples, ", sample.height, " x ",
+                                 sample.width));
+}
+
+class LoaderMaker {
+ public:
+  LoaderMaker(const Options& options, std::shared_ptr<const Dataset> dataset, int rank, int ranks,
+              Communicator* communicator)
+      : options_(options),
+        dataset_(std::move(dataset)),
+        rank_(rank),
+        ranks_(ranks),
+        own_data_(ranks > 1 && !options.shared_storage),
+        communicator_(communicator) {}
+
+  absl::StatusOr<Loaders> Make() {
+    const absl::Status chosen = Choose();
+    Loaders loaders;
+    if (options_.standardize) {  // whatever became of the samples: other ranks wait for this one
+      DTNN_ASSIGN_OR_RETURN(loaders.statistics, Statistics(chosen));
+      training_.normalization = Standardization(*loaders.statistics);
+    }
+    DTNN_RETURN_IF_ERROR(chosen);
+    evaluation_ = training_;
+    evaluation_.shuffle = false;
+    evaluation_.steps_per_epoch = 0;
+    if (options_.augment_flip) training_.augmentation.flip = options_.augment_flip_prob;
+    if (options_.augment_crop) training_.augmentation.crop = options_.augment_crop_prob;
+    training_.augmentation.crop_size = options_.augment_crop_size;
+
+    loaders.preprocessing = dataset_->preprocessing();
+    loaders.preprocessing.normalization =
+        Then(loaders.preprocessing.normalization, training_.normalization);
+    if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(loaders));
+    if (options_.evaluate || options_.evaluate_only) {
+      DTNN_ASSIGN_OR_RETURN(loaders.test, MakeTest());
+    }
+    return loaders;
+  }
+
+ private:
+  // Decoding takes as long as training; converting bytes does not.
+  int Threads() const {
+    if (options_.loader_threads > 0) return int(options_.loader_threads);
+    return dataset_->decodes() ? NumThreads() : 1;
+  }
+
+  // Which samples of the training part are trained on and validated with, and how they are read.
+  absl::Status Choose() {
+    DTNN_RETURN_IF_ERROR(CheckCrop(options_, *dataset_));
+    DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_, ranks_));
+    training_ = {.batch = batch,
+                 .rank = own_data_ ? 0 : rank_,
+                 .ranks = own_data_ ? 1 : ranks_,
+                 .shuffle = options_.augment_shuffle,
+                 .seed = uint64_t(options_.random_seed) + uint64_t(own_data_ ? rank_ : 0),
+                 .steps_per_epoch = int64_t(std::ceil(options_.steps_per_epoch)),
+                 .format = FormatOf(options_),
+                 .dtype = ElementTypeOf(options_),
+                 .threads = Threads()};
+    if (options_.normalize) {
+      training_.normalization = {.offset = {options_.normalize_offset},
+                                 .scale = {options_.normalize_scale}};
+    }
+    const double held_out = options_.test_as_validation ? 0 : options_.validation_split;
+    DTNN_ASSIGN_OR_RETURN(Split split,
+                          SplitIndices(dataset_->size(Part::kTrain), held_out, training_.seed,
+                                       dataset_->groups(Part::kTrain).begins));
+    if (options_.evaluate_only && !options_.standardize) return absl::OkStatus();
+    if (split.train.empty() && !split.validation.empty()) {
+      return UsageError(absl::StrCat(
+          "--validation-split=", FormatValue(options_.validation_split), ": holds out all ",
+          Counted(int64_t(split.validation.size()), "training sample"), "; give a smaller one"));
+    }
+    if (split.train.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("data set ", std::string(dataset_->name()), " has no samples to train on"));
+    }
+    DTNN_ASSIGN_OR_RETURN(split_.train, Take(Part::kTrain, split.train));
+    DTNN_ASSIGN_OR_RETURN(split_.validation, Take(Part::kTrain, split.validation));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<ChannelStatistics> Statistics(const absl::Status& chosen) {
+    return StatisticsOfJob(communicator_, own_data_, dataset_->sample().channels,
+                           [&](const Share& share) -> absl::StatusOr<std::vector<Moments>> {
+                             DTNN_RETURN_IF_ERROR(chosen);
+                             // --dataset-percentage may repeat them.
+                             std::vector<int64_t> once = split_.train;
+                             std::ranges::sort(once);
+                             once.erase(std::unique(once.begin(), once.end()), once.end());
+                             return ComputeMoments(*dataset_, Part::kTrain, once, share);
+                           });
+  }
+
+  absl::Status MakeTraining(Loaders& loaders) {
+    // Other ranks may have a part of theirs that is not empty.
+    const bool others = own_data_ && options_.validation_split > 0 && !options_.test_as_validation;
+    DTNN_ASSIGN_OR_RETURN(loaders.training, Loader::Create(dataset_, Part::kTrain,
+                                                           std::move(split_.train), training_));
+    if (!split_.validation.empty() || others) {
+      DTNN_ASSIGN_OR_RETURN(
+          loaders.validation,
+          Loader::Create(dataset_, Part::kTrain, std::move(split_.validation), evaluation_));
+    } else if (options_.test_as_validation) {
+      DTNN_ASSIGN_OR_RETURN(loaders.validation, MakeTest());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Loader>> MakeTest() {
+    DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> test,
+                          Take(Part::kTest, AllIndices(dataset_->size(Part::kTest))));
+    return Loader::Create(dataset_, Part::kTest, std::move(test), evaluation_);
+  }
+
+  // What --dataset-percentage takes of some samples of a part.
+  absl::StatusOr<std::vector<int64_t>> Take(Part part, const std::vector<int64_t>& indices) const {
+    absl::StatusOr<std::vector<int64_t>> taken = TakeFraction(
+        indices, options_.dataset_percentage, training_.seed, dataset_->groups(part).begins);
+    if (taken.ok()) return taken;
+    return absl::Status(taken.status().code(),
+                        absl::StrCat("--dataset-percentage=", options_.dataset_percentage, ": ",
+                                     std::string(taken.status().message())));
+  }
+
+  const Options& options_;
+  const std::shared_ptr<const Dataset> dataset_;
+  const int rank_, ranks_;
+  const bool own_data_;  // of every rank
+  Communicator* const communicator_;
+  Split split_;  // less what --dataset-percentage leaves out
+  LoaderOptions training_, evaluation_;
+};
+
+}  // namespace
+
+absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset,
+                                    int rank, int ranks, Communicator* communicator) {
+  return LoaderMaker(options, std::move(dataset), rank, ranks, communicator).Make();
+}
+
+std::string DescribeLargeBatch(const Options& options, const Loaders& loaders) {
+  if (loaders.training == nullptr) return "";
+  const int64_t samples = loaders.training->samples(), batch = loaders.training->options().batch;
+  const int64_t ranks = loaders.training->options().ranks;  // 1: of data of its own
+  const int64_t share = (samples + ranks - 1) / ranks;
+  if (batch <= share) return "";
+  const bool global = options.global_batch_size.has_value();
+  std::string text = global ? absl::StrCat("--global-batch-size=", *options.global_batch_size)
+                            : absl::StrCat("--batch-size=", batch);
+  absl::StrAppend(&text, ": is more than ",
+                  global || ranks == 1 ? "the " : "a rank's share of the ",
+                  Counted(samples, "sample"), " to train on");
+  if (!global && ranks > 1) absl::StrAppend(&text, ", ", share);
+  return text + ": every step takes all of them";
+}
+
+}  // namespace dtnn

@@ -1,0 +1,42 @@
+// Options to the loaders of a run.
+
+#ifndef DTNN_APPS_MAKE_MAKE_LOADERS_H_
+#define DTNN_APPS_MAKE_MAKE_LOADERS_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/options.h"
+#include "comm/communicator.h"
+#include "data/dataset.h"
+#include "data/loading/loader.h"
+#include "data/transforms/channel_statistics.h"
+#include "data/preprocessing.h"
+
+namespace dtnn {
+
+// `validation` is null where nothing is held out.
+struct Loaders {
+  std::unique_ptr<Loader> training, validation, test;
+  // What all of them show of an image, the data set's own part included.
+  Preprocessing preprocessing = {};
+  // Of --standardize: of the samples that are trained on, each once.
+  std::optional<ChannelStatistics> statistics = {};
+};
+
+// Makes only what the run needs: no training data for --evaluate-only, no test without evaluation.
+// Those of one of `ranks` ranks, who call it together where there is a communicator: with
+// --standardize they agree on the statistics, and also where it fails on one.
+absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset,
+                                    int rank = 0, int ranks = 1,
+                                    Communicator* communicator = nullptr);
+
+// One line about a batch size of which no step can have enough samples; empty where there is no
+// such.
+std::string DescribeLargeBatch(const Options& options, const Loaders& loaders);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_MAKE_MAKE_LOADERS_H_

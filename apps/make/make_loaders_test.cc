@@ -1,0 +1,170 @@
+#include "apps/make/make_loaders.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "apps/make/make_dataset.h"
+#include "comm/local.h"
+#include "data/testing/counting_dataset.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using testing::CountingDataset;
+
+class LoadersTest : public ::testing::Test {
+ protected:
+  LoadersTest() {
+    options_.dataset = "synthetic";
+    options_.synthetic_train_samples = 50;
+    options_.synthetic_test_samples = 20;
+    options_.validation_split = 0.2;
+    options_.evaluate = true;
+  }
+  Loaders Make() const { return *MakeLoaders(options_, *MakeDataset(options_)); }
+
+  Options options_;
+};
+
+TEST_F(LoadersTest, ValidationComesFromTheTrainingPart) {
+  const Loaders loaders = Make();
+  EXPECT_EQ(loaders.training->samples(), 40);
+  EXPECT_EQ(loaders.validation->samples(), 10);
+  EXPECT_EQ(loaders.test->samples(), 20);
+}
+
+TEST_F(LoadersTest, TheTestPartAsValidationLeavesAllToTrainOn) {
+  options_.test_as_validation = true;
+  const Loaders loaders = Make();
+  EXPECT_EQ(loaders.training->samples(), 50);
+  EXPECT_EQ(loaders.validation->samples(), 20);
+}
+
+TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
+  options_.dataset_percentage = 0.001;
+  EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
+            "--dataset-percentage=0.001: a fraction of 0.001 leaves none of 40 samples");
+}
+
+TEST_F(LoadersTest, ASplitThatLeavesNothingIsNamed) {
+  options_.validation_split = 0.9999999999999999;
+  EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
+            "--validation-split=0.9999999999999999: holds out all 50 training samples; give a "
+            "smaller one");
+}
+
+TEST_F(LoadersTest, BatchesThatNoStepCanFillAreNamed) {
+  const auto odd = [&](int ranks) {
+    return DescribeLargeBatch(options_, *MakeLoaders(options_, *MakeDataset(options_), 0, ranks));
+  };
+  options_.batch_size = 40;
+  EXPECT_EQ(odd(1), "");
+  EXPECT_EQ(odd(3),
+            "--batch-size=40: is more than a rank's share of the 40 samples to train on, 14: every "
+            "step takes all of them");
+  options_.batch_size = 14;
+  EXPECT_EQ(odd(3), "");
+  options_.batch_size.reset();
+  EXPECT_EQ(odd(1),
+            "--batch-size=64: is more than the 40 samples to train on: every step takes all of "
+            "them");
+  options_.global_batch_size = 42;
+  EXPECT_EQ(odd(3), "");
+  options_.global_batch_size = 45;
+  EXPECT_EQ(odd(3),
+            "--global-batch-size=45: is more than the 40 samples to train on: every step takes all "
+            "of them");
+  // Ranks with data of their own have nothing to share.
+  options_.shared_storage = false;
+  EXPECT_EQ(odd(3), "");
+  // An epoch of as many full steps as asked takes samples again.
+  options_.steps_per_epoch = 2;
+  options_.shared_storage = true;
+  EXPECT_EQ(odd(3), "");
+  options_.evaluate_only = true;
+  EXPECT_EQ(odd(3), "");
+}
+
+// The mean and the deviation of all that a loader gives in an epoch.
+std::pair<double, double> MomentsOf(Loader& loader) {
+  std::vector<double> values;
+  loader.StartEpoch(0);
+  for (const Batch* batch = *loader.Next(); batch != nullptr; batch = *loader.Next()) {
+    const float* x = batch->x.data<float>();
+    values.insert(values.end(), x, x + batch->x.num_elements());
+  }
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / double(values.size());
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, std::sqrt(squares / double(values.size()))};
+}
+
+// Samples that are left out, by either flag, have no part in it.
+TEST_F(LoadersTest, TheSamplesThatAreTrainedOnAreStandardised) {
+  options_.standardize = true;
+  for (const double percentage : {0.0, 0.25}) {
+    for (const double split : {0.0, 0.4}) {
+      options_.dataset_percentage = percentage;
+      options_.validation_split = split;
+      const auto dataset = std::make_shared<CountingDataset>(200, ImageExtents{2, 2, 1});
+      const Loaders loaders = *MakeLoaders(options_, dataset);
+      const auto [mean, deviation] = MomentsOf(*loaders.training);
+      EXPECT_NEAR(mean, 0, 1e-5);
+      EXPECT_NEAR(deviation, 1, 1e-5);
+      const Normalization& by = loaders.preprocessing.normalization;
+      EXPECT_DOUBLE_EQ(by.offset[0], -loaders.statistics->mean[0]);
+      EXPECT_DOUBLE_EQ(by.scale[0], 1 / loaders.statistics->deviation[0]);
+    }
+  }
+  options_.dataset_percentage = 2.5;
+  options_.validation_split = 0;
+  const auto dataset = std::make_shared<CountingDataset>(200, ImageExtents{2, 2, 1});
+  EXPECT_EQ(MakeLoaders(options_, dataset)->statistics->count, 200 * 4) << "each once";
+}
+
+TEST_F(LoadersTest, RanksStandardiseAlikeAndShareTheReading) {
+  options_.standardize = true;
+  options_.validation_split = 0;
+  std::vector<double> scales(3);
+  const absl::Status status = RunRanks(3, [&](Communicator& communicator) -> absl::Status {
+    const int rank = communicator.rank();
+    const auto dataset = std::make_shared<CountingDataset>(3 * 256);
+    const absl::StatusOr<Loaders> loaders = MakeLoaders(options_, dataset, rank, 3, &communicator);
+    if (!loaders.ok()) return loaders.status();
+    EXPECT_EQ(dataset->reads(), 256) << rank;
+    scales[size_t(rank)] = loaders->training->options().normalization.scale[0];
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(scales, std::vector<double>(3, scales[0]));
+}
+
+TEST_F(LoadersTest, TheFlagsNormalisationFollowsTheDataSetsOwn) {
+  options_.normalize = true;
+  EXPECT_EQ(ToJson(Make().preprocessing),
+            R"({"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75]})");
+  EXPECT_FALSE(Make().statistics.has_value());
+}
+
+TEST_F(LoadersTest, OnlyWhatTheRunNeeds) {
+  options_.evaluate = false;
+  options_.validation_split = 0;
+  const Loaders training = Make();
+  EXPECT_EQ(training.training->samples(), 50);
+  EXPECT_EQ(training.validation, nullptr);
+  EXPECT_EQ(training.test, nullptr);
+  options_.evaluate_only = true;
+  const Loaders testing = Make();
+  EXPECT_EQ(testing.training, nullptr);
+  EXPECT_EQ(testing.validation, nullptr);
+  EXPECT_EQ(testing.test->samples(), 20);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,147 @@
+#include "apps/make/make_schedulers.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "comm/job/exit_code.h"
+#include "optim/schedulers/cosine.h"
+#include "optim/schedulers/early_stopping.h"
+#include "optim/schedulers/model_checkpoint.h"
+#include "optim/schedulers/one_cycle.h"
+#include "optim/schedulers/reduce_lr_every_nepochs.h"
+#include "optim/schedulers/reduce_lr_on_plateau.h"
+#include "optim/schedulers/stop_at_loss.h"
+#include "optim/schedulers/warm_up.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// Null for a name that is none. What a scheduler watches and the run does not compute: whatever.
+std::shared_ptr<Scheduler> Make(const std::string& name, const Options& o, const Figures& figures,
+                                int64_t ranks) {
+  const auto better = [&](const std::string& metric) {
+    return figures.FindBetter(metric).value_or(Better::kSmaller);
+  };
+  if (name == "warm_up") {
+    return std::make_shared<WarmUp>(
+        WarmUpOptions{.batches = o.warm_up_batches.value_or(0), .epochs = o.warm_up_epochs});
+  }
+  if (name == "early_stopping") {
+    return std::make_shared<EarlyStopping>(EarlyStoppingOptions{
+        .metric = o.early_stopping_metric,
+        .better = o.early_stopping_minimize ? Better::kSmaller : Better::kLarger,
+        .patience = o.early_stopping_patience});
+  }
+  if (name == "reduce_lr_on_plateau") {
+    return std::make_shared<ReduceLrOnPlateau>(
+        ReduceLrOnPlateauOptions{.metric = o.reduce_lr_on_plateau_metric,
+                                 .better = better(o.reduce_lr_on_plateau_metric),
+                                 .factor = o.reduce_lr_on_plateau_factor,
+                                 .patience = o.reduce_lr_on_plateau_patience,
+                                 .min_lr = o.reduce_lr_on_plateau_min_lr});
+  }
+  if (name == "reduce_lr_every_nepochs") {
+    return std::make_shared<ReduceLrEveryNepochs>(
+        ReduceLrEveryNepochsOptions{.factor = o.reduce_lr_every_nepochs_factor,
+                                    .nepochs = o.reduce_lr_every_nepochs_nepochs,
+                                    .min_lr = o.reduce_lr_every_nepochs_min_lr});
+  }
+  if (name == "model_checkpoint") {
+    return std::make_shared<ModelCheckpoint>(
+        ModelCheckpointOptions{.metric = o.model_checkpoint_metric,
+                               .better = better(o.model_checkpoint_metric),
+                               .save_freq = o.model_checkpoint_save_freq});
+  }
+  if (name == "stop_at_loss") {
+    return std::make_shared<StopAtLoss>(StopAtLossOptions{.metric = o.stop_at_loss_metric,
+                                                          .better = better(o.stop_at_loss_metric),
+                                                          .threshold = o.stop_at_loss_threshold});
+  }
+  if (name == "cosine") {
+    return std::make_shared<Cosine>(
+        CosineOptions{.floor = std::min(1.0, o.cosine_min_lr / InitialLearningRate(o, ranks))});
+  }
+  if (name == "one_cycle") return std::make_shared<OneCycle>();
+  return nullptr;
+}
+
+absl::Status CheckWatched(const Scheduler& scheduler, const Figures& figures, bool has_validation) {
+  const std::string_view watched = scheduler.watched();
+  if (watched.empty()) return absl::OkStatus();
+  if (watched.starts_with("val_") && !has_validation) {
+    return UsageError(absl::StrCat("--schedulers: ", std::string(scheduler.name()), " watches ",
+                                   std::string(watched),
+                                   ", but there are no validation samples: give "
+                                   "--validation-split or --test-as-validation"));
+  }
+  if (figures.FindBetter(watched)) return absl::OkStatus();
+  return UsageError(absl::StrCat("--schedulers: ", std::string(scheduler.name()), " watches ",
+                                 std::string(scheduler.watched()),
+                                 ", which this run does not compute; there are ",
+                                 absl::StrJoin(figures.Names(), ", "), "; --metrics adds others"));
+}
+
+}  // namespace
+
+bool WatchTraining(Options& options) {
+  constexpr std::string_view kValidation = "val_";
+  bool changed = false;
+  for (const auto& [scheduler, watched] :
+       {std::pair("early_stopping", &options.early_stopping_metric),
+        std::pair("reduce_lr_on_plateau", &options.reduce_lr_on_plateau_metric),
+        std::pair("model_checkpoint", &options.model_checkpoint_metric),
+        std::pair("stop_at_loss", &options.stop_at_loss_metric)}) {
+    const auto& names = options.schedulers;
+    if (std::find(names.begin(), names.end(), scheduler) == names.end()) continue;
+    if (!watched->starts_with(kValidation)) continue;
+    watched->erase(0, kValidation.size());
+    changed = true;
+  }
+  return changed;
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Options& options,
+                                                                       const Figures& figures,
+                                                                       bool has_validation,
+                                                                       int64_t ranks) {
+  std::vector<std::shared_ptr<Scheduler>> schedulers;
+  for (const std::string& name : options.schedulers) {
+    if (name == "model_checkpoint" && options.model_dir.empty()) continue;
+    std::shared_ptr<Scheduler> scheduler = Make(name, options, figures, ranks);
+    if (scheduler == nullptr) {
+      return UsageError(absl::StrCat("--schedulers: there is no scheduler ", name));
+    }
+    DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, figures, has_validation));
+    schedulers.push_back(std::move(scheduler));
+  }
+  return schedulers;
+}
+
+std::vector<std::string> DescribeMinimums(const Options& options, int64_t ranks) {
+  const struct {
+    const char *scheduler, *flag;
+    double minimum;
+    const char* effect;
+  } minimums[] = {
+      {"reduce_lr_on_plateau", "--reduce-lr-on-plateau-min-lr", options.reduce_lr_on_plateau_min_lr,
+       "is never reduced"},
+      {"reduce_lr_every_nepochs", "--reduce-lr-every-nepochs-min-lr",
+       options.reduce_lr_every_nepochs_min_lr, "is never reduced"},
+      {"cosine", "--cosine-min-lr", options.cosine_min_lr, "stays as it is"},
+  };
+  const double rate = InitialLearningRate(options, ranks);
+  std::vector<std::string> lines;
+  for (const auto& [scheduler, flag, minimum, effect] : minimums) {
+    if (minimum <= rate || std::ranges::count(options.schedulers, scheduler) == 0) continue;
+    lines.push_back(absl::StrCat(flag, "=", minimum, ": is above the learning rate, ", rate,
+                                 ", so the rate ", effect));
+  }
+  return lines;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,36 @@
+// Options to schedulers.
+
+#ifndef DTNN_APPS_MAKE_MAKE_SCHEDULERS_H_
+#define DTNN_APPS_MAKE_MAKE_SCHEDULERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/options.h"
+#include "models/training/averages.h"
+#include "optim/schedulers/scheduler.h"
+
+namespace dtnn {
+
+// Those of --schedulers, in that order; model_checkpoint only where there is a folder for its
+// files. Rates are those of a run on so many ranks. A usage error for a scheduler that watches a
+// figure which the run does not compute.
+absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Options& options,
+                                                                       const Figures& figures,
+                                                                       bool has_validation,
+                                                                       int64_t ranks);
+
+// A line about each scheduler whose minimum is above the rate that training begins with, so that it
+// does nothing.
+std::vector<std::string> DescribeMinimums(const Options& options, int64_t ranks);
+
+// For a run without validation samples: has the schedulers watch the training figure where they
+// would watch that of validation. False where none of them does.
+bool WatchTraining(Options& options);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_MAKE_MAKE_SCHEDULERS_H_

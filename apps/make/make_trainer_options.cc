@@ -1,0 +1,60 @@
+#include "apps/make/make_trainer_options.h"
+
+#include <algorithm>
+#include <climits>
+#include <string>
+#include <utility>
+
+namespace dtnn {
+namespace {
+
+ModelSyncOptions ModelSyncOf(const Options& options) {
+  const std::string& alg = options.model_sync_alg;
+  return {.frequency = options.model_sync_freq,
+          .weighting = alg == "wavg"      ? RankWeighting::kSamples
+                       : alg == "invwavg" ? RankWeighting::kInverseSamples
+                                          : RankWeighting::kEqual,
+          .participation = options.model_sync_participation == "all" ? Participation::kAll
+                                                                     : Participation::kWithData,
+          .min_available = int(std::min<int64_t>(options.model_sync_min_avail, INT_MAX))};
+}
+
+}  // namespace
+
+GradientReducerOptions ReducerOptionsOf(const Options& options) {
+  GradientReducerOptions reducer = {.blocking = options.use_blocking_mpi};
+  const int64_t bytes = BucketBytes(options).value_or(0);
+  if (bytes > 0) reducer.bucket_bytes = bytes;
+  return reducer;
+}
+
+Fusions MakeFusions(const Options& options) {
+  return {.conv_bn = options.enable_fused_conv_bn,
+          .conv_bn_relu = options.enable_fused_conv_bn_relu,
+          .conv_relu = options.enable_fused_conv_relu,
+          .bn_relu = options.enable_fused_bn_relu};
+}
+
+TrainerOptions MakeTrainerOptions(const Options& options, const Figures& figures,
+                                  std::shared_ptr<const Optimizer> optimizer,
+                                  Communicator* communicator) {
+  const int ranks = communicator == nullptr ? 1 : communicator->size();
+  return {.figures = figures,
+          .optimizer = std::move(optimizer),
+          .learning_rate = InitialLearningRate(options, ranks),
+          .accumulate_steps = options.accumulate_steps,
+          .clip_norm = options.clip_norm,
+          .conv_variant = options.conv_variant,
+          .random_seed = uint64_t(options.random_seed),
+          .fusions = MakeFusions(options),
+          .communicator = communicator,
+          .sync_batch_norm = options.sync_batch_norm,
+          .model_sync = ModelSyncOf(options),
+          .initial_model_sync = options.initial_model_sync,
+          .final_model_sync = options.final_model_sync,
+          .reducer = ReducerOptionsOf(options),
+          .choose_buckets = BucketBytes(options).value_or(0) == 0,
+          .whole_steps = !options.checkpoint_dir.empty()};
+}
+
+}  // namespace dtnn

@@ -1,0 +1,30 @@
+// Options to what the trainer is told.
+
+#ifndef DTNN_APPS_MAKE_MAKE_TRAINER_OPTIONS_H_
+#define DTNN_APPS_MAKE_MAKE_TRAINER_OPTIONS_H_
+
+#include <memory>
+
+#include "apps/flags/options.h"
+#include "comm/communicator.h"
+#include "comm/gradient_reducer.h"
+#include "models/plan/fusion.h"
+#include "models/training/averages.h"
+#include "models/training/trainer.h"
+#include "optim/optimizers/optimizer.h"
+
+namespace dtnn {
+
+Fusions MakeFusions(const Options& options);
+
+// Where the size of buckets is measured it is the first.
+GradientReducerOptions ReducerOptionsOf(const Options& options);
+
+// `communicator`: null for one rank.
+TrainerOptions MakeTrainerOptions(const Options& options, const Figures& figures,
+                                  std::shared_ptr<const Optimizer> optimizer,
+                                  Communicator* communicator);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_MAKE_MAKE_TRAINER_OPTIONS_H_

@@ -1,0 +1,56 @@
+#include "apps/make/make_trainer_options.h"
+
+#include <cstdint>
+
+#include "comm/local.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
+  Options options;
+  options.learning_rate = 0.3;
+  options.learning_rate_scaling = "divide";
+  const TrainerOptions made = MakeTrainerOptions(options, {}, nullptr, nullptr);
+  EXPECT_EQ(made.learning_rate, 0.3);
+  EXPECT_EQ(made.communicator, nullptr);
+  EXPECT_EQ(made.model_sync.frequency, 0);
+  EXPECT_FALSE(made.whole_steps);
+  EXPECT_TRUE(made.choose_buckets);
+}
+
+TEST(MakeTrainerOptionsTest, RanksSynchroniseAsTheyWereTold) {
+  Options options;
+  options.learning_rate = 0.3;
+  options.learning_rate_scaling = "multiply";
+  options.checkpoint_dir = "x";
+  options.comm_bucket_mb = "0.5";
+  options.use_blocking_mpi = false;
+  options.model_sync_freq = -2;
+  options.model_sync_participation = "avail2all";
+  options.model_sync_min_avail = 1;
+  options.initial_model_sync = false;
+  options.final_model_sync = false;
+  const auto ranks = *LocalGroup::Create(2);
+  for (const auto& [word, weighting] :
+       {std::pair("avg", RankWeighting::kEqual), std::pair("wavg", RankWeighting::kSamples),
+        std::pair("invwavg", RankWeighting::kInverseSamples)}) {
+    options.model_sync_alg = word;
+    const TrainerOptions made = MakeTrainerOptions(options, {}, nullptr, ranks[1].get());
+    EXPECT_EQ(made.learning_rate, 0.6);
+    EXPECT_EQ(made.communicator, ranks[1].get());
+    EXPECT_EQ(made.model_sync.frequency, -2);
+    EXPECT_EQ(made.model_sync.weighting, weighting);
+    EXPECT_EQ(made.model_sync.participation, Participation::kWithData);
+    EXPECT_EQ(made.model_sync.min_available, 1);
+    EXPECT_FALSE(made.initial_model_sync || made.final_model_sync || made.sync_batch_norm);
+    EXPECT_EQ(made.reducer.bucket_bytes, 1 << 19);
+    EXPECT_FALSE(made.choose_buckets);
+    EXPECT_FALSE(made.reducer.blocking);
+    EXPECT_TRUE(made.whole_steps);
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

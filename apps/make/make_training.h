@@ -1,0 +1,26 @@
+// Options to what training minimises, how, and what is measured.
+
+#ifndef DTNN_APPS_MAKE_MAKE_TRAINING_H_
+#define DTNN_APPS_MAKE_MAKE_TRAINING_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/options.h"
+#include "data/dataset.h"
+#include "models/training/averages.h"
+#include "optim/optimizers/optimizer.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& options);
+// Unless metrics were asked for, chooses those that suit the data set's targets and the loss.
+void FollowTargets(const Dataset& dataset, Options& options);
+// The loss and the metrics.
+absl::StatusOr<Figures> MakeFigures(const Options& options);
+// A usage error where the loss or a metric is not defined for what the data set's targets are.
+absl::Status CheckFigures(const Figures& figures, const Dataset& dataset);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_MAKE_MAKE_TRAINING_H_

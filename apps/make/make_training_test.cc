@@ -1,0 +1,165 @@
+#include "apps/make/make_training.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/flags/option_table.h"
+#include "apps/flags/value.h"
+#include "comm/job/exit_code.h"
+#include "data/testing/counting_dataset.h"
+#include "gtest/gtest.h"
+#include "optim/optimizers/adam.h"
+#include "optim/optimizers/adamw.h"
+#include "optim/optimizers/nadam.h"
+#include "optim/optimizers/rmsprop.h"
+#include "optim/optimizers/sgd.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::TensorOf;
+using testing::Values;
+using testing::ZeroTensor;
+
+// A parameter's values over three steps.
+std::vector<double> Path(const Optimizer& optimizer) {
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto update = *optimizer.Bind(*device, DType::kFloat64, {});
+  const Tensor w = TensorOf(DType::kFloat64, Shape{1}, {1});
+  std::vector<Tensor> slots(size_t(optimizer.slots()), Tensor());
+  for (Tensor& slot : slots) slot = ZeroTensor(DType::kFloat64, Shape{1});
+  std::vector<double> path;
+  for (double gradient : {0.5, -0.25, 0.125}) {
+    const Tensor g = TensorOf(DType::kFloat64, Shape{1}, {gradient});
+    const UpdateStep step = {.learning_rate = 0.01, .step = int64_t(path.size()) + 1};
+    EXPECT_TRUE(update->Run(w, g, slots, step).ok());
+    path.push_back(Values(w)[0]);
+  }
+  return path;
+}
+
+TEST(MakeTrainingTest, OptionsReachTheOptimizer) {
+  Options options;
+  options.optimizer_beta1 = 0.7;
+  options.optimizer_beta2 = 0.8;
+  options.optimizer_epsilon = 0.1;
+  options.optimizer_decay = 0.2;
+  options.optimizer_momentum = 0.6;
+  options.optimizer_nesterov = true;
+  options.optimizer = "adam";
+  EXPECT_EQ(Path(**MakeOptimizer(options)),
+            Path(Adam({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));
+  options.optimizer = "sgd";
+  EXPECT_EQ(Path(**MakeOptimizer(options)),
+            Path(Sgd({.momentum = 0.6, .nesterov = true, .decay = 0.2})));
+  options.optimizer = "nadam";
+  EXPECT_EQ(Path(**MakeOptimizer(options)),
+            Path(Nadam({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));
+  options.optimizer = "adamw";
+  EXPECT_EQ(Path(**MakeOptimizer(options)),
+            Path(Adamw({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));
+  options.optimizer_rho = 0.3;
+  options.optimizer = "rmsprop";
+  EXPECT_EQ(Path(**MakeOptimizer(options)),
+            Path(Rmsprop({.rho = 0.3, .epsilon = 0.1, .decay = 0.2})));
+}
+
+// The second of two values is a bias; without gradients only the decay moves values.
+TEST(MakeTrainingTest, DecayOfAllOrOfWeightsOnly) {
+  auto device = *DeviceContext::Create(Device::Cpu());
+  const ArenaRange bias[] = {{.begin = 1, .end = 2}};
+  Options options;
+  options.optimizer_decay = 0.5;
+  for (const std::string_view name : SplitList(FindOption("optimizer")->words)) {
+    options.optimizer = name;
+    for (const bool all : {true, false}) {
+      options.optimizer_decay_all = all;
+      const auto optimizer = *MakeOptimizer(options);
+      auto update = *optimizer->Bind(*device, DType::kFloat64, bias);
+      const Tensor w = TensorOf(DType::kFloat64, Shape{2}, {1, 1});
+      const Tensor zero = ZeroTensor(DType::kFloat64, Shape{2});
+      std::vector<Tensor> slots(size_t(optimizer->slots()), Tensor());
+      for (Tensor& slot : slots) slot = ZeroTensor(DType::kFloat64, Shape{2});
+      ASSERT_TRUE(update->Run(w, zero, slots, {.learning_rate = 0.5, .step = 1}).ok());
+      EXPECT_EQ(Values(w), (std::vector<double>{0.75, all ? 0.75 : 1})) << name;
+    }
+  }
+}
+
+TEST(MakeTrainingTest, EveryDocumentedLossOptimizerAndMetricIsMade) {
+  Options options;
+  for (const std::string_view name : SplitList(FindOption("optimizer")->words)) {
+    options.optimizer = name;
+    ASSERT_TRUE(MakeOptimizer(options).ok()) << name;
+    EXPECT_EQ((*MakeOptimizer(options))->name(), name);
+  }
+  options.metrics.clear();
+  for (const std::string_view name : SplitList(FindOption("metrics")->words)) {
+    options.metrics.emplace_back(name);
+  }
+  for (const char* loss : {"categorical_cross_entropy", "binary_cross_entropy", "mse", "mae"}) {
+    options.loss_func = loss;
+    const absl::StatusOr<Figures> figures = MakeFigures(options);
+    ASSERT_TRUE(figures.ok()) << figures.status();
+    EXPECT_EQ(figures->loss->name(), loss);
+    ASSERT_EQ(figures->metrics.size(), options.metrics.size());
+    for (size_t i = 0; i < options.metrics.size(); ++i) {
+      EXPECT_EQ(figures->metrics[i]->name(), options.metrics[i]);
+    }
+  }
+}
+
+// Two labels per sample that do not exclude each other.
+class MultiLabelDataset : public dtnn::testing::CountingDataset {
+ public:
+  MultiLabelDataset() : CountingDataset(2) {}
+  TargetKind target_kind() const override { return TargetKind::kValues; }
+};
+
+TEST(MakeTrainingTest, FiguresMustFitTheTargets) {
+  const dtnn::testing::CountingDataset classes(2);
+  const MultiLabelDataset values;
+  Options options;
+  EXPECT_TRUE(CheckFigures(*MakeFigures(options), classes).ok());
+  const absl::Status loss = CheckFigures(*MakeFigures(options), values);
+  EXPECT_EQ(ExitCodeOf(loss), kExitUsage);
+  EXPECT_EQ(loss.message(),
+            "--loss-func: categorical_cross_entropy does not fit data set counting, whose targets "
+            "are values, several labels or quantities per sample; binary_cross_entropy is for "
+            "labels that are 0 or 1, mse and mae are for quantities");
+  options.loss_func = "binary_cross_entropy";
+  const absl::Status metric = CheckFigures(*MakeFigures(options), values);
+  EXPECT_EQ(std::string(metric.message()).substr(0, 41),
+            "--metrics: categorical_accuracy does not ");
+  options.metrics = {"f1_score", "regression_mse"};
+  EXPECT_TRUE(CheckFigures(*MakeFigures(options), values).ok());
+}
+
+TEST(MakeTrainingTest, MetricsFollowTargetsAndLossUnlessAskedFor) {
+  const dtnn::testing::CountingDataset classes(2);
+  const MultiLabelDataset values;
+  using Names = std::vector<std::string>;
+  const std::pair<std::string, Names> cases[] = {
+      {"binary_cross_entropy", {"binary_accuracy", "f1_score"}},
+      {"mse", {"regression_mae"}},
+      {"mae", {"regression_mse"}}};
+  for (const auto& [loss, metrics] : cases) {
+    Options options;
+    options.loss_func = loss;
+    FollowTargets(classes, options);
+    EXPECT_EQ(options.metrics, Names{"categorical_accuracy"}) << loss;
+    EXPECT_TRUE(CheckFigures(*MakeFigures(options), classes).ok());
+    FollowTargets(values, options);
+    EXPECT_EQ(options.metrics, metrics) << loss;
+    EXPECT_TRUE(CheckFigures(*MakeFigures(options), values).ok());
+    options.metrics = {"recall"};
+    options.metrics_given = true;
+    FollowTargets(values, options);
+    EXPECT_EQ(options.metrics, Names{"recall"}) << loss;
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,18 @@
+// Texts and numbers as JSON (RFC 8259) writes them, for programs that print a little of it.
+
+#ifndef DTNN_APPS_PRINTING_JSON_TEXT_H_
+#define DTNN_APPS_PRINTING_JSON_TEXT_H_
+
+#include <string>
+#include <string_view>
+
+namespace dtnn {
+
+// In quotes; control characters are escaped, and bytes that are no UTF-8 too.
+std::string JsonText(std::string_view text);
+// The shortest text that reads back as the same number; null for NaN and infinities.
+std::string JsonNumber(double value);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PRINTING_JSON_TEXT_H_

@@ -1,0 +1,61 @@
+#include "apps/printing/memory_table.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "models/graph/table.h"
+
+namespace dtnn {
+namespace {
+
+using Rows = std::vector<std::pair<std::string, double>>;
+
+std::string Format(const Rows& rows) {
+  std::string text;
+  for (const auto& [name, bytes] : rows) {
+    absl::StrAppendFormat(&text, "  %-29s: %s\n", name, FormatBytes(bytes));
+  }
+  return text;
+}
+
+}  // namespace
+
+double ParameterBytes(const Graph& graph, DType dtype, const Optimizer* optimizer) {
+  const double element = double(SizeOf(dtype));
+  const double values = double(graph.num_parameters()) * element;
+  if (optimizer == nullptr) return values;
+  return values + double(graph.num_trainable_parameters()) * element * (1 + optimizer->slots());
+}
+
+std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan,
+                         const Optimizer* optimizer) {
+  const double element = double(SizeOf(dtype));
+  const double values = double(graph.num_parameters()) * element;
+  const double trainable =
+      optimizer == nullptr ? 0 : double(graph.num_trainable_parameters()) * element;
+  const double slots = optimizer == nullptr ? 0 : trainable * optimizer->slots();
+  Rows rows = {
+      {"parameters", values},
+      {"gradients of the parameters", trainable},
+      {"optimizer", slots},
+      {"activations", double(plan.activations)},
+      {"gradients of activations", double(plan.gradients)},
+      {"state of layers", double(plan.state)},
+      {"shared by the three above", double(plan.arena)},
+      {"workspace", double(plan.workspace)},
+      {"all", ParameterBytes(graph, dtype, optimizer) + double(plan.total())},
+  };
+  if (optimizer != nullptr)
+    rows[2].first = absl::StrCat("optimizer (", std::string(optimizer->name()), ")");
+  return Format(rows);
+}
+
+std::string FormatPlanMemory(const PlanMemory& plan) {
+  return Format({{"activations", double(plan.activations)},
+                 {"workspace", double(plan.workspace)},
+                 {"all", double(plan.total())}});
+}
+
+}  // namespace dtnn

@@ -1,0 +1,29 @@
+// The memory of a run as lines of a table, "  parameters                   : 1.5 MBytes", for dry
+// runs and verbose ones.
+
+#ifndef DTNN_APPS_PRINTING_MEMORY_TABLE_H_
+#define DTNN_APPS_PRINTING_MEMORY_TABLE_H_
+
+#include <string>
+
+#include "models/graph/graph.h"
+#include "models/plan/plan_layout.h"
+#include "optim/optimizers/optimizer.h"
+#include "tensor/dtype.h"
+
+namespace dtnn {
+
+// Of the parameters, their gradients, and what the optimizer keeps for them. `optimizer`: null for
+// a run that only tests, which has the parameters alone.
+double ParameterBytes(const Graph& graph, DType dtype, const Optimizer* optimizer);
+
+// `optimizer`: null for a run that only tests.
+std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan,
+                         const Optimizer* optimizer);
+
+// Only what a plan for testing takes, beside a training plan that shares the parameters.
+std::string FormatPlanMemory(const PlanMemory& plan);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PRINTING_MEMORY_TABLE_H_

@@ -1,0 +1,23 @@
+// The names that --model and --dataset take: the answers to --model=list and --dataset=list, and to
+// names that there are not. The same in every program.
+
+#ifndef DTNN_APPS_PRINTING_NAME_LISTS_H_
+#define DTNN_APPS_PRINTING_NAME_LISTS_H_
+
+#include <ostream>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+// A line per network of the zoo, with its size.
+void ListModels(std::ostream& out);
+void ListDatasets(std::ostream& out);
+
+// OK for a network of the zoo, else CheckName's usage error (flags/parser.h) over --`flag`.
+absl::Status CheckModelName(std::string_view model, std::string_view flag = "model");
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PRINTING_NAME_LISTS_H_

@@ -1,0 +1,59 @@
+#include "apps/printing/name_lists.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/flags/parser.h"
+#include "comm/job/exit_code.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/zoo/zoo.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::string> Lines(void (*list)(std::ostream& out)) {
+  std::stringstream text;
+  list(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(NameListsTest, EveryNetworkHasALineWithItsSize) {
+  const std::vector<std::string> lines = Lines(ListModels);
+  ASSERT_EQ(lines.size(), ZooModels().size() + 2) << "a head, and a sentence at the end";
+  for (size_t i = 0; i < ZooModels().size(); ++i) {
+    const std::string& line = lines[i + 1];
+    EXPECT_TRUE(line.starts_with(std::string(ZooModels()[i].name) + " ")) << line;
+    EXPECT_TRUE(line.ends_with(ZooModels()[i].note)) << line;
+  }
+  EXPECT_THAT(lines[1], HasSubstr(" (28, 28, 1) "));
+  EXPECT_THAT(lines[1], HasSubstr(" 932362 ")) << "784, three times 512, 10";
+}
+
+TEST(NameListsTest, TheLauncherTakesEveryDataSetThatIsNotMarked) {
+  const std::vector<std::string> lines = Lines(ListDatasets);
+  EXPECT_GT(lines.size(), 5u);
+  for (const std::string& line : lines) {
+    const std::string name = line.substr(0, line.find(' '));
+    const std::vector<std::string> flags = {"--model=vgg16", "--dataset=" + name,
+                                            "--dataset-path=folder"};
+    const absl::StatusOr<CommandLine> command_line = ParseFlags(flags);
+    EXPECT_EQ(command_line.ok(), line == name) << command_line.status();
+  }
+}
+
+TEST(NameListsTest, NetworksOfTheZooAreKnown) {
+  for (const ModelInfo& model : ZooModels()) EXPECT_TRUE(CheckModelName(model.name).ok());
+  const absl::Status unknown = CheckModelName("vgg61");
+  EXPECT_EQ(ExitCodeOf(unknown), kExitUsage);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("--model=vgg61: unknown model"));
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("did you mean"));
+}
+
+}  // namespace
+}  // namespace dtnn

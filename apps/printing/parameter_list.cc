@@ -1,0 +1,45 @@
+#include "apps/printing/parameter_list.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/value.h"
+#include "comm/job/exit_code.h"
+#include "tensor/format.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr size_t kNameColumns = 31;
+
+void AppendLine(std::string name, std::string_view value, std::string& out) {
+  std::ranges::replace(name, '-', '_');
+  name.resize(std::max(name.size(), kNameColumns), ' ');
+  absl::StrAppend(&out, "  ", name, ": ", OneLine(value), "\n");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FormatParameterList(const Options& options, const RunFacts& facts) {
+  Options used = options;
+  DTNN_ASSIGN_OR_RETURN(used.batch_size, BatchSizePerRank(options, facts.mpi_processes));
+  used.tensor_format = Name(FormatOf(options));
+  if (used.dataset_path.empty()) used.dataset_path = TrainPath(options);
+
+  std::string out = "**** Parameters:\n";
+  for (const OptionSpec& spec : OptionTable()) {
+    if (!spec.available()) continue;
+    AppendLine(std::string(spec.name), FormatValue(Load(&used, spec)), out);
+    if (spec.name == "parallel") {
+      AppendLine("mpi-processes", absl::StrCat(facts.mpi_processes), out);
+      AppendLine("threads-per-process", absl::StrCat(facts.threads_per_process), out);
+      AppendLine("gpus-per-node", absl::StrCat(facts.gpus_per_node), out);
+    }
+  }
+  return out;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,33 @@
+// The block that a run prints before it starts: every option with the value in force.
+//
+//   **** Parameters:
+//     model                          : simplecnn
+//     batch_size                     : 64
+//
+// Names are the flags' with underscores, in the order of the option table; values that follow from
+// others (the batch size of a rank, the format that AUTO chose) are printed as they will be used.
+
+#ifndef DTNN_APPS_PRINTING_PARAMETER_LIST_H_
+#define DTNN_APPS_PRINTING_PARAMETER_LIST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "apps/flags/options.h"
+
+namespace dtnn {
+
+// Values that nobody sets.
+struct RunFacts {
+  int64_t mpi_processes = 1;
+  int64_t threads_per_process = 1;
+  int64_t gpus_per_node = 0;
+};
+
+// Ends in a line end. An error only where BatchSizePerRank is one.
+absl::StatusOr<std::string> FormatParameterList(const Options& options, const RunFacts& facts);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PRINTING_PARAMETER_LIST_H_

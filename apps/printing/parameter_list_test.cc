@@ -1,0 +1,66 @@
+#include "apps/printing/parameter_list.h"
+
+#include <sstream>
+
+#include "apps/flags/option_table.h"
+#include "comm/job/exit_code.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+bool HasLine(const std::string& text, const std::string& line) {
+  return text.find("\n" + line + "\n") != text.npos;
+}
+
+TEST(ParameterListTest, LinesHaveTheDocumentedForm) {
+  Options options;
+  options.model = "simplecnn";
+  options.dataset = "mnist";
+  options.metrics = {"a", "b"};
+  const std::string list = FormatParameterList(options, {.threads_per_process = 4}).value();
+  EXPECT_TRUE(list.starts_with("**** Parameters:\n  model                          : simplecnn\n"));
+  EXPECT_TRUE(HasLine(list, "  batch_size                     : 64"));
+  EXPECT_TRUE(HasLine(list, "  global_batch_size              : None"));
+  EXPECT_TRUE(HasLine(list, "  dtype                          : float32"));
+  EXPECT_TRUE(HasLine(list, "  evaluate                       : False"));
+  EXPECT_TRUE(
+      HasLine(list, "  dataset_path                   : " + std::string(kFashionMnistPath)));
+  EXPECT_TRUE(HasLine(list, "  synthetic_input_shape          : 3,32,32"));
+  EXPECT_TRUE(HasLine(list, "  optimizer_epsilon              : 1e-07"));
+  EXPECT_TRUE(HasLine(list, "  metrics                        : a,b"));
+  EXPECT_TRUE(HasLine(list, "  mpi_processes                  : 1"));
+  EXPECT_TRUE(HasLine(list, "  threads_per_process            : 4"));
+}
+
+TEST(ParameterListTest, HoldsEveryOptionThatWorks) {
+  const std::string list = FormatParameterList(Options(), {}).value();
+  int lines = 0;
+  std::istringstream stream(list);
+  for (std::string line; std::getline(stream, line); ++lines) EXPECT_FALSE(line.empty());
+  int available = 0;
+  for (const OptionSpec& spec : OptionTable()) available += spec.available();
+  EXPECT_EQ(lines, 1 + available + 3);
+}
+
+TEST(ParameterListTest, ShowsTheValuesInForce) {
+  Options options;
+  options.global_batch_size = 12;
+  options.tensor_format = "AUTO";
+  options.enable_gpu = true;
+  const std::string list = FormatParameterList(options, {.mpi_processes = 4}).value();
+  EXPECT_TRUE(HasLine(list, "  batch_size                     : 3"));
+  EXPECT_TRUE(HasLine(list, "  global_batch_size              : 12"));
+  EXPECT_TRUE(HasLine(list, "  tensor_format                  : NCHW"));
+  EXPECT_EQ(ExitCodeOf(FormatParameterList(options, {.mpi_processes = 5}).status()), kExitUsage);
+}
+
+TEST(ParameterListTest, ValuesStayOnTheirLine) {
+  Options options;
+  options.dataset_path = "a\nb";
+  EXPECT_TRUE(HasLine(FormatParameterList(options, {}).value(),
+                      "  dataset_path                   : a\\nb"));
+}
+
+}  // namespace
+}  // namespace dtnn

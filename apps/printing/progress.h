@@ -1,0 +1,93 @@
+// The progress line of an epoch or a test:
+//
+//   Epoch 1/5:  42%|█████▃      | 20160/48000 [00:01<00:02, 13911.20 samples/s, cce: 0.9134411]
+//
+// On a terminal it is redrawn in place, at most ten times a second, in the width that the terminal
+// has then: where that is less than the line needs, the bar shrinks first, then rate, samples,
+// times, bar and percentage go, in this order; losses and metrics stay. Elsewhere (a file, a pipe)
+// only the final state is written, whole. Redrawing reuses its buffers: no allocation per step.
+// Time counts until the last Advance, so that a validation pass before Finish does not dilute the
+// rate.
+
+#ifndef DTNN_APPS_PRINTING_PROGRESS_H_
+#define DTNN_APPS_PRINTING_PROGRESS_H_
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "absl/functional/function_ref.h"
+
+namespace dtnn {
+
+// Where progress is shown.
+struct Display {
+  bool live = false;    // a terminal: redraw, in lines that fit
+  int columns = 110;    // there are
+  bool unicode = true;  // blocks of eighths in the bar, else '#'
+  int terminal = -1;    // its open file, which is asked for the columns before every drawing
+};
+
+// What is known about an open file: whether it is a terminal, and whether the locale is UTF-8.
+// `relayed`: the parent process, say mpirun, reads a terminal of its own making and copies to its
+// standard output, which must be one too, and whose columns count; it stays open.
+Display DetectDisplay(int file_descriptor, bool relayed = false);
+
+// That a line of `terminal` can fill; those of a common one where the terminal does not know.
+int TerminalColumns(int terminal);
+
+struct ProgressState {
+  std::string_view description;
+  int64_t done = 0;  // samples
+  int64_t total = 0;
+  double elapsed = 0;             // seconds
+  std::string_view metrics = {};  // "cce: 0.9134411, acc: 74.20%"
+};
+
+// The line, without line end: 110 columns, or as many as its text and ten columns of bar need. On a
+// live display it fits into the columns; where the metrics alone do not, they are cut at the end if
+// `cut`, else whole.
+void AppendProgress(const ProgressState& state, const Display& display, bool cut,
+                    std::string& line);
+
+// "03:07", "1:03:07".
+std::string FormatDuration(double seconds);
+
+// "Epoch  1/50"; epochs count from 1.
+std::string EpochDescription(int64_t epoch, int64_t epochs);
+
+class ProgressBar {
+ public:
+  using Clock = std::function<double()>;                  // seconds, never backwards
+  using Metrics = absl::FunctionRef<void(std::string&)>;  // appends the text of the metrics
+
+  ProgressBar(std::string description, int64_t total, const Display& display, std::ostream& out,
+              Clock clock = nullptr);
+  ~ProgressBar();  // leaves the cursor on a fresh line
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // After a step over `samples`. `metrics` is called only when the line is redrawn.
+  void Advance(int64_t samples, Metrics metrics);
+  // Writes the final state and ends the line.
+  void Finish(Metrics metrics);
+
+ private:
+  void Draw(Metrics metrics, bool final);
+
+  const std::string description_;
+  Display display_;
+  std::ostream& out_;
+  const Clock clock_;
+  const int64_t total_;
+  int64_t done_ = 0;
+  double start_ = 0, advanced_ = 0, drawn_ = 0;
+  bool finished_ = false;
+  std::string metrics_, line_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PRINTING_PROGRESS_H_

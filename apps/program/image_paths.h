@@ -1,0 +1,27 @@
+// The image files that a user named, directly or by the folders that hold them.
+
+#ifndef DTNN_APPS_PROGRAM_IMAGE_PATHS_H_
+#define DTNN_APPS_PROGRAM_IMAGE_PATHS_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "data/images/image_files.h"
+
+namespace dtnn {
+
+// In the order given; those of a folder, at any depth, sorted. What is no image in a folder is
+// counted in `skipped`; what was named itself and is none, or is not there, stays, to be named when
+// it is read.
+absl::StatusOr<std::vector<std::string>> ExpandImagePaths(std::span<const std::string> paths,
+                                                          SkippedFiles& skipped);
+
+// The names of classes: the lines of a file, or the folders in `path`/train or else in `path`,
+// sorted, as data sets of folders number them.
+absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PROGRAM_IMAGE_PATHS_H_

@@ -1,0 +1,46 @@
+#include "apps/program/paths.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "comm/job/exit_code.h"
+
+namespace dtnn {
+
+absl::Status EnterUserDirectory() {
+  const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (!directory || !*directory || chdir(directory) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      OneLine(directory),
+      ": cannot enter this directory, named by BUILD_WORKING_DIRECTORY: ", std::strerror(errno)));
+}
+
+std::string ExpandRank(std::string_view path, int64_t rank) {
+  constexpr std::string_view kBraced = "${rank}", kPlain = "$rank";
+  const std::string number = std::to_string(rank);
+  std::string expanded;
+  while (!path.empty()) {
+    const std::string_view after_plain = path.substr(std::min(kPlain.size(), path.size()));
+    if (path.starts_with(kBraced)) {
+      expanded += number;
+      path.remove_prefix(kBraced.size());
+    } else if (path.starts_with(kPlain) &&
+               (after_plain.empty() ||
+                (!absl::ascii_isalnum(after_plain[0]) && after_plain[0] != '_'))) {
+      expanded += number;
+      path.remove_prefix(kPlain.size());
+    } else {
+      expanded += path[0];
+      path.remove_prefix(1);
+    }
+  }
+  return expanded;
+}
+
+}  // namespace dtnn

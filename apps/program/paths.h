@@ -1,0 +1,24 @@
+// Paths as the user means them: relative to where the user stands, one per rank where asked.
+
+#ifndef DTNN_APPS_PROGRAM_PATHS_H_
+#define DTNN_APPS_PROGRAM_PATHS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+// Makes the user's directory the working directory. `bazel run` starts programs elsewhere, in a
+// tree of its own, and names the user's directory in BUILD_WORKING_DIRECTORY; without that variable
+// nothing happens. Call it first in main, before any file is opened and any thread started.
+absl::Status EnterUserDirectory();
+
+// `$rank` and `${rank}` become the number; "$ranks" and everything else stays. `~` is the shell's.
+std::string ExpandRank(std::string_view path, int64_t rank);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PROGRAM_PATHS_H_

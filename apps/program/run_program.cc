@@ -1,0 +1,46 @@
+#include "apps/program/run_program.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "comm/job/exit_code.h"
+
+namespace dtnn {
+namespace {
+
+// What was started with one of its standard streams closed gets one that fails, as before, but is
+// taken: a file that is opened later must not become the standard output.
+void TakeStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0) {
+      open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+}  // namespace
+
+int RunProgram(std::string_view name, int argc, char** argv, std::string_view advice,
+               absl::FunctionRef<absl::Status(const std::vector<std::string>&)> run) {
+  TakeStandardStreams();
+  std::signal(SIGPIPE, SIG_IGN);
+  absl::Status status;
+  try {
+    status = run({argv + std::min(argc, 1), argv + argc});
+  } catch (const std::bad_alloc&) {  // of the standard library's containers
+    status = absl::ResourceExhaustedError(absl::StrCat("no memory left; ", std::string(advice)));
+  }
+  if (!std::cout.flush() && status.ok()) {
+    status = absl::DataLossError(
+        "the standard output cannot be written; is the disk full, or has its reader ended?");
+  }
+  return ReportStatus(status, name, std::cerr);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,24 @@
+// The main of every program here: arguments in, exit code out.
+
+#ifndef DTNN_APPS_PROGRAM_RUN_PROGRAM_H_
+#define DTNN_APPS_PROGRAM_RUN_PROGRAM_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+// Calls `run` with the arguments behind the program's name. What ends wrong is told on stderr as
+// `name`'s (exit_code.h); so is running out of memory, with `advice` on what needs less of it, and
+// a standard output that did not take everything: a full disk, a reader that has ended (SIGPIPE is
+// ignored), no output at all.
+int RunProgram(std::string_view name, int argc, char** argv, std::string_view advice,
+               absl::FunctionRef<absl::Status(const std::vector<std::string>&)> run);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PROGRAM_RUN_PROGRAM_H_

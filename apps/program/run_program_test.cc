@@ -1,0 +1,75 @@
+#include "apps/program/run_program.h"
+
+#include <iostream>
+#include <new>
+
+#include "comm/job/exit_code.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::GetCapturedStderr;
+
+TEST(RunProgramTest, PassesTheArgumentsBehindTheName) {
+  char name[] = "program", first[] = "--a=1", second[] = "b";
+  char* all[] = {name, first, second, nullptr};
+  EXPECT_EQ(RunProgram("program", 3, all, "",
+                       [](const std::vector<std::string>& arguments) {
+                         EXPECT_THAT(arguments, ElementsAre("--a=1", "b"));
+                         return absl::OkStatus();
+                       }),
+            kExitDone);
+  // Who starts a program may leave out even its name.
+  EXPECT_EQ(RunProgram("program", 0, all + 3, "",
+                       [](const std::vector<std::string>& arguments) {
+                         EXPECT_TRUE(arguments.empty());
+                         return absl::OkStatus();
+                       }),
+            kExitDone);
+}
+
+TEST(RunProgramTest, TellsWhatWentWrong) {
+  char* none[] = {nullptr};
+  CaptureStderr();
+  EXPECT_EQ(RunProgram("program", 0, none, "",
+                       [](const std::vector<std::string>&) { return UsageError("--a: no"); }),
+            kExitUsage);
+  EXPECT_EQ(GetCapturedStderr(), "program: --a: no\n");
+}
+
+TEST(RunProgramTest, OutputThatCannotBeWrittenIsAFailure) {
+  char* none[] = {nullptr};
+  const auto run = [&](const absl::Status& status) {
+    return RunProgram("program", 0, none, "", [&](const std::vector<std::string>&) {
+      std::cout.setstate(std::ios::badbit);
+      return status;
+    });
+  };
+  CaptureStderr();
+  EXPECT_EQ(run(absl::OkStatus()), kExitFailed);
+  EXPECT_EQ(GetCapturedStderr(),
+            "program: the standard output cannot be written; is the disk full, or has its reader "
+            "ended?\n");
+  // Another error is told instead.
+  CaptureStderr();
+  EXPECT_EQ(run(UsageError("--a: no")), kExitUsage);
+  EXPECT_EQ(GetCapturedStderr(), "program: --a: no\n");
+  std::cout.clear();
+}
+
+TEST(RunProgramTest, NoMemoryIsAnErrorOfOneLine) {
+  char* none[] = {nullptr};
+  CaptureStderr();
+  EXPECT_EQ(
+      RunProgram("program", 0, none, "fewer threads need less",
+                 [](const std::vector<std::string>&) -> absl::Status { throw std::bad_alloc(); }),
+      kExitFailed);
+  EXPECT_EQ(GetCapturedStderr(), "program: no memory left; fewer threads need less\n");
+}
+
+}  // namespace
+}  // namespace dtnn

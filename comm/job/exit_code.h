@@ -1,0 +1,47 @@
+// Exit codes of the programs, and how an error reaches the user: one line on stderr,
+// `program: message`.
+//
+// Which code an error deserves is known where it arises, not from its absl code (a corrupt file is
+// InvalidArgument too), so it travels with the status: UsageError and WithExitCode attach it,
+// ExitCodeOf reads it back.
+
+#ifndef DTNN_COMM_JOB_EXIT_CODE_H_
+#define DTNN_COMM_JOB_EXIT_CODE_H_
+
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;  // wrong flags: nothing was done
+// A rank is gone, and a checkpoint is on the disk: --resume goes on without it.
+inline constexpr int kExitPeerLost = 75;
+
+// The convention of shells for a process that signal `number` ended.
+constexpr int ExitCodeOfSignal(int number) { return 128 + number; }
+
+// The same status, carrying an exit code. OK stays OK.
+absl::Status WithExitCode(absl::Status status, int exit_code);
+
+// InvalidArgument that ends the program with kExitUsage.
+absl::Status UsageError(std::string_view message);
+
+// The code that `status` carries; `otherwise` for errors that carry none; kExitDone when OK.
+int ExitCodeOf(const absl::Status& status, int otherwise = kExitFailed);
+
+// `text` fit for the middle of a one-line message: control characters and broken UTF-8 become
+// escapes, and what is longer than `limit` bytes is cut and ends in "...".
+std::string OneLine(std::string_view text, size_t limit = 2000);
+
+// Writes `program: message` as one line unless `status` is OK or has no message (another process
+// has told the user already); returns its exit code.
+int ReportStatus(const absl::Status& status, std::string_view program, std::ostream& out);
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_JOB_EXIT_CODE_H_

@@ -1,0 +1,55 @@
+#include "comm/job/exit_code.h"
+
+#include <sstream>
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+TEST(ExitCodeTest, FollowsTheStatusAndNotItsAbslCode) {
+  EXPECT_EQ(ExitCodeOf(absl::OkStatus()), 0);
+  EXPECT_EQ(ExitCodeOf(UsageError("--model: missing")), 2);
+  EXPECT_EQ(ExitCodeOf(absl::InvalidArgumentError("corrupt file")), 1);
+  EXPECT_EQ(ExitCodeOf(absl::InternalError("bug")), 1);
+  EXPECT_EQ(ExitCodeOf(WithExitCode(absl::UnavailableError("rank 3"), kExitPeerLost)), 75);
+  EXPECT_EQ(ExitCodeOf(WithExitCode(absl::OkStatus(), 7)), 0);
+  EXPECT_EQ(ExitCodeOfSignal(15), 143);
+}
+
+TEST(ExitCodeTest, SurvivesCopies) {
+  const absl::Status original = UsageError("x");
+  const absl::Status copy = original;
+  EXPECT_EQ(ExitCodeOf(copy), 2);
+  EXPECT_TRUE(absl::IsInvalidArgument(copy));
+}
+
+TEST(ReportStatusTest, WritesOneLineNamingTheProgram) {
+  std::ostringstream out;
+  EXPECT_EQ(ReportStatus(UsageError("--a: two\nlines\x1b[31m"), "benchmark", out), 2);
+  EXPECT_EQ(out.str(), "benchmark: --a: two\\nlines\\x1b[31m\n");
+}
+
+TEST(ReportStatusTest, IsSilentAboutSuccess) {
+  std::ostringstream out;
+  EXPECT_EQ(ReportStatus(absl::OkStatus(), "benchmark", out), 0);
+  EXPECT_EQ(out.str(), "");
+}
+
+TEST(OneLineTest, KeepsTextAndEscapesTheRest) {
+  EXPECT_EQ(OneLine("año 数"), "año 数");
+  EXPECT_EQ(OneLine(std::string_view("a\0b\x7f", 4)), "a\\x00b\\x7f");
+  EXPECT_EQ(OneLine("\xff\xc3"), "\\xff\\xc3");  // never in UTF-8, cut sequence
+  EXPECT_EQ(OneLine("\xc2\x9b"
+                    "m"),
+            "\\xc2\\x9bm");                      // a control character of two bytes
+  EXPECT_EQ(OneLine("\xc0\xaf"), "\\xc0\\xaf");  // overlong
+}
+
+TEST(OneLineTest, CutsLongTexts) {
+  EXPECT_EQ(OneLine("abcdef", 6), "abcdef");
+  EXPECT_EQ(OneLine("abcdefg", 6), "abcdef...");
+}
+
+}  // namespace
+}  // namespace dtnn

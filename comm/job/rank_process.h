@@ -1,0 +1,39 @@
+// This process as a rank of those that mpirun started: joins the others, does its work, leaves.
+
+#ifndef DTNN_COMM_JOB_RANK_PROCESS_H_
+#define DTNN_COMM_JOB_RANK_PROCESS_H_
+
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "comm/communicator.h"
+#include "comm/launch_place.h"
+#include "comm/mpi/mpi_options.h"
+
+namespace dtnn {
+
+struct RankProcessOptions {
+  std::string program = {};  // for messages
+  CommunicatorOptions communicator = {};
+  MpiOptions mpi = {};
+  // What is reported, and with which exit code, where the others cannot be reached at the start or
+  // at the end, which is the status that it is given.
+  std::function<absl::Status(const absl::Status&)> when_lost = [](const absl::Status& status) {
+    return status;
+  };
+};
+
+// Runs `work` with this rank's communicator and its share of the machine's threads. What it returns
+// is returned, but for an error's message, which is written to `err` before any rank leaves. Where
+// the ranks broke apart or a signal is the reason (Cancelled), ends the process at once: MPI could
+// not be left in order. FailedPrecondition where the launcher is not Open MPI's.
+absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& options,
+                       std::ostream& out, std::ostream& err,
+                       absl::FunctionRef<absl::Status(Communicator&)> work);
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_JOB_RANK_PROCESS_H_

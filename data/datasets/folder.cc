@@ -1,0 +1,126 @@
+#include "data/datasets/folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "data/datasets/image_dataset.h"
+#include "data/files/folder_listing.h"
+#include "data/files/name_list.h"
+#include "data/files/read_bytes.h"
+#include "data/images/image_files.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kLayout[] = "expected <path>/train/<class>/<image> and <path>/test/<class>/<image>";
+
+absl::StatusOr<std::vector<std::string>> ClassesIn(const std::string& path) {
+  absl::StatusOr<std::vector<std::string>> classes = FoldersIn(path);
+  if (absl::IsNotFound(classes.status())) {
+    return absl::NotFoundError(
+        absl::StrCat(std::string(classes.status().message()), "; ", kLayout));
+  }
+  if (classes.ok() && classes->empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(path, ": holds no folders, hence no classes; ", kLayout));
+  }
+  return classes;
+}
+
+struct Samples {
+  std::string root;
+  NameList names;  // relative to root
+  std::vector<int32_t> labels;
+};
+
+class Folder : public ImageDataset {
+ public:
+  explicit Folder(const Geometry& geometry) : ImageDataset(geometry, 3) {}
+
+  absl::Status Open(const FolderOptions& options);
+
+  std::string_view name() const override { return "folder"; }
+  int64_t outputs() const override { return int64_t(classes_.size()); }
+  std::vector<std::string> class_names() const override { return classes_; }
+  int64_t size(Part part) const override { return samples(part).names.size(); }
+  std::vector<std::string> warnings() const override {
+    if (skipped_.count == 0) return {};
+    return {skipped_.Describe()};
+  }
+
+ protected:
+  absl::Status ReadEncoded(Part part, int64_t index, std::vector<uint8_t>& bytes) const override {
+    return ReadBytes(FileName(part, index), bytes);
+  }
+  std::string FileName(Part part, int64_t index) const override {
+    return absl::StrCat(samples(part).root, "/", std::string(samples(part).names[index]));
+  }
+  void WriteTarget(Part part, int64_t index, int64_t row, const Tensor& targets) const override {
+    targets.data<int32_t>()[row] = samples(part).labels[size_t(index)];
+  }
+
+ private:
+  const Samples& samples(Part part) const { return part == Part::kTrain ? train_ : test_; }
+  absl::Status List(const std::string& root, Samples& samples);
+
+  std::vector<std::string> classes_;
+  Samples train_, test_;
+  SkippedFiles skipped_;
+};
+
+absl::Status Folder::List(const std::string& root, Samples& samples) {
+  samples.root = root;
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, ClassesIn(root));
+  for (const std::string& name : folders) {
+    const std::string folder = absl::StrCat(root, "/", name);
+    const auto at = std::lower_bound(classes_.begin(), classes_.end(), name);
+    if (at == classes_.end() || *at != name) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder, ": is a class that the training part does not have"));
+    }
+    DTNN_ASSIGN_OR_RETURN(const ImageFiles files, ImageFilesBelow(folder));
+    for (const std::string& file : files.images) {
+      samples.names.Add(absl::StrCat(name, "/", file));
+    }
+    samples.labels.resize(size_t(samples.names.size()), int32_t(at - classes_.begin()));
+    skipped_.Add(folder, files);
+  }
+  if (samples.names.size() > 0) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(root, ": its folders hold no JPEG or PNG images; ", kLayout));
+}
+
+absl::Status Folder::Open(const FolderOptions& options) {
+  if (options.train.empty() && options.test.empty()) {
+    return absl::InvalidArgumentError("folder: no path was given");
+  }
+  const fs::path root = options.train.empty() ? options.test : options.train;
+  const std::string train = (root / "train").string();
+  const std::string test = (fs::path(options.test) / "test").string();
+  bool by_test = false;  // where there is no training part to number the classes
+  if (options.train.empty()) {
+    DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(train));
+    by_test = kind == PathKind::kNothing;
+  }
+  DTNN_ASSIGN_OR_RETURN(classes_, ClassesIn(by_test ? test : train));
+  if (!options.train.empty()) DTNN_RETURN_IF_ERROR(List(train, train_));
+  if (!options.test.empty()) DTNN_RETURN_IF_ERROR(List(test, test_));
+  return Init();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Dataset>> OpenFolder(const FolderOptions& options) {
+  auto folder = std::make_unique<Folder>(options.geometry);
+  DTNN_RETURN_IF_ERROR(folder->Open(options));
+  return folder;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,228 @@
+#include "data/datasets/folder.h"
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "data/testing/idx_files.h"
+#include "data/testing/image_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using testing::EncodePng;
+using ::testing::HasSubstr;
+using testing::SmoothPixels;
+using testing::WriteFile;
+using Bytes = std::vector<uint8_t>;
+
+constexpr int kHeight = 4, kWidth = 6;
+
+void Put(const std::string& path, const Bytes& bytes) {
+  const std::filesystem::path at = path;
+  std::filesystem::create_directories(at.parent_path());
+  WriteFile(at.parent_path().string(), at.filename().string(), bytes);
+}
+
+Bytes Picture(int seed, int height = kHeight, int width = kWidth) {
+  return EncodePng(height, width, SmoothPixels(height, width, 3, seed));
+}
+
+// Three classes, two images of them below a further folder, one with the wrong ending.
+std::string Root() {
+  const std::string root = testing::NewFolder("folder");
+  Put(root + "/train/cat/1.png", Picture(1));
+  Put(root + "/train/cat/more/2.jpg", Picture(2));
+  Put(root + "/train/Bird/x", Picture(3));
+  Put(root + "/train/dog/a.png", Picture(4));
+  Put(root + "/train/dog/.hidden", {1, 2, 3});
+  Put(root + "/train/.cache/b.png", {1});
+  Put(root + "/train/notes.txt", {1});
+  Put(root + "/test/dog/t.png", Picture(5));
+  return root;
+}
+
+struct Sample {
+  absl::Status status;
+  Tensor x, targets;
+};
+
+Sample ReadOne(const Dataset& dataset, Part part, std::vector<int64_t> indices,
+               TensorFormat format = TensorFormat::kNHWC, DType dtype = DType::kFloat32) {
+  const int64_t n = int64_t(indices.size());
+  Sample sample = {absl::OkStatus(),
+                   Tensor::Zeros(dtype, SampleShape(dataset.sample(), format).Prepend(n)).value(),
+                   Tensor::Zeros(DType::kInt32, Shape{n}).value()};
+  sample.status = dataset.Read(part, indices, format, sample.x, sample.targets);
+  return sample;
+}
+
+std::string Error(const FolderOptions& options) {
+  const absl::Status status = OpenFolder(options).status();
+  EXPECT_FALSE(status.ok());
+  return std::string(status.message());
+}
+
+TEST(FolderTest, ClassesAreTheSortedNamesOfFolders) {
+  const std::string root = Root();
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  EXPECT_EQ(folder->name(), "folder");
+  EXPECT_EQ(folder->class_names(), (std::vector<std::string>{"Bird", "cat", "dog"}));
+  EXPECT_EQ(folder->outputs(), 3);
+  EXPECT_EQ(folder->size(Part::kTrain), 4);
+  EXPECT_EQ(folder->size(Part::kTest), 1);
+  EXPECT_EQ(folder->sample(), (ImageExtents{kHeight, kWidth, 3}));
+}
+
+TEST(FolderTest, ReadGivesPixelsAndLabelsInBothFormatsAndTypes) {
+  const std::string root = Root();
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  const std::vector<int64_t> indices = {3, 0, 2, 2};
+  const std::vector<int> seeds = {4, 3, 2, 2}, labels = {2, 0, 1, 1};
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const Sample got = ReadOne(*folder, Part::kTrain, indices, format, DType::kFloat64);
+    ASSERT_TRUE(got.status.ok()) << got.status;
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(got.targets.data<int32_t>()[i], labels[i]);
+      const Bytes pixels = SmoothPixels(kHeight, kWidth, 3, seeds[i]);
+      const double* x = got.x.data<double>() + i * pixels.size();
+      for (size_t pixel = 0; pixel < kHeight * kWidth; ++pixel) {
+        for (size_t c = 0; c < 3; ++c) {
+          const size_t at =
+              format == TensorFormat::kNHWC ? 3 * pixel + c : c * kHeight * kWidth + pixel;
+          ASSERT_EQ(x[at], pixels[3 * pixel + c] * (1.0 / 255));
+        }
+      }
+    }
+  }
+  EXPECT_EQ(ReadOne(*folder, Part::kTest, {0}).targets.data<int32_t>()[0], 2);
+}
+
+TEST(FolderTest, CentralCropKeepsTheMiddle) {
+  const std::string root = Root();
+  const auto folder = OpenFolder({.train = root, .test = "", .geometry = {.crop = 0.5}}).value();
+  EXPECT_EQ(folder->sample(), (ImageExtents{2, 2, 3}));
+  const Sample got = ReadOne(*folder, Part::kTrain, {1});
+  const Bytes pixels = SmoothPixels(kHeight, kWidth, 3, 1);
+  for (size_t y = 0; y < 2; ++y) {
+    for (size_t x = 0; x < 2; ++x) {
+      EXPECT_EQ(got.x.data<float>()[(y * 2 + x) * 3],
+                float(pixels[((y + 1) * kWidth + x + 2) * 3]) * (1.0f / 255));
+    }
+  }
+}
+
+// Images of one colour stay so, whatever their extents; JPEG files far larger than needed are
+// decoded in parts of their extents only.
+TEST(FolderTest, ImagesOfDifferentExtentsAreResized) {
+  const std::string root = testing::NewFolder("folder");
+  Put(root + "/train/a/1.png", EncodePng(9, 5, Bytes(9 * 5 * 3, 200)));
+  Put(root + "/train/a/2.jpg", testing::FlatJpeg(40, 300, {10, 100, 200}));
+  const auto folder = OpenFolder({.train = root, .geometry = {.crop = 0.875, .resize = 7}}).value();
+  EXPECT_EQ(folder->sample(), (ImageExtents{7, 7, 3}));
+  const Sample got = ReadOne(*folder, Part::kTrain, {0, 1});
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  for (int64_t i = 0; i < 7 * 7; ++i) {
+    EXPECT_FLOAT_EQ(got.x.data<float>()[3 * i], 200.0f / 255);
+    EXPECT_NEAR(got.x.data<float>()[7 * 7 * 3 + 3 * i + 2], 200.0f / 255, 0.01);
+  }
+  EXPECT_FALSE(OpenFolder({.train = root, .geometry = {.crop = 0}}).ok());
+}
+
+TEST(FolderTest, FirstImageOfOtherExtentsIsNamed) {
+  const std::string root = Root();
+  Put(root + "/train/dog/a.png", Picture(4, 7, 5));
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  EXPECT_TRUE(ReadOne(*folder, Part::kTrain, {0, 1, 2}).status.ok());
+  EXPECT_EQ(std::string(ReadOne(*folder, Part::kTrain, {1, 3}).status.message()),
+            root + "/train/dog/a.png: has 5 x 7 pixels, but the first image, " + root +
+                "/train/Bird/x, has 6 x 4; images of different sizes need --transform-resize");
+}
+
+TEST(FolderTest, BadFileIsNamedWhenItIsRead) {
+  const std::string root = Root();
+  Put(root + "/train/cat/1.png", {'h', 'e', 'l', 'l', 'o'});
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  EXPECT_THAT(std::string(ReadOne(*folder, Part::kTrain, {0, 1}).status.message()),
+              HasSubstr(root + "/train/cat/1.png: is neither a JPEG nor a PNG image"));
+  std::filesystem::remove(root + "/train/cat/1.png");
+  EXPECT_EQ(ReadOne(*folder, Part::kTrain, {1}).status.code(), absl::StatusCode::kNotFound);
+  Put(root + "/train/Bird/a.jpg", {});
+  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/train/Bird/a.jpg: is empty"));
+}
+
+TEST(FolderTest, WhatIsNoImageIsSkippedWithOneWarning) {
+  const std::string root = Root();
+  EXPECT_TRUE(OpenFolder({.train = root, .test = root}).value()->warnings().empty());
+  Put(root + "/train/cat/Thumbs.db", {1, 2, 3});
+  Put(root + "/train/dog/desktop.ini", {});
+  Put(root + "/test/dog/list.txt", {'x'});
+  const auto folder = OpenFolder({.train = root, .test = root}).value();
+  EXPECT_EQ(folder->warnings(),
+            (std::vector<std::string>{root + "/train/cat/Thumbs.db and 2 other files are not JPEG "
+                                             "or PNG images and are skipped"}));
+  EXPECT_EQ(folder->size(Part::kTrain), 4);
+  EXPECT_EQ(folder->size(Part::kTest), 1);
+  const Sample got = ReadOne(*folder, Part::kTrain, {0, 1, 2, 3});
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_EQ(got.targets.data<int32_t>()[3], 2) << "labels stay with their images";
+}
+
+TEST(FolderTest, ALinkThatLeadsBackEnds) {
+  const std::string root = Root();
+  std::filesystem::create_directory_symlink(root + "/train/cat", root + "/train/cat/more/again");
+  EXPECT_EQ(OpenFolder({.train = root, .test = ""}).value()->size(Part::kTrain), 4);
+}
+
+TEST(FolderTest, PartsMayBeLeftOut) {
+  const std::string root = Root();
+  const auto train = OpenFolder({.train = root, .test = ""}).value();
+  EXPECT_EQ(train->size(Part::kTest), 0);
+  const auto test = OpenFolder({.train = "", .test = root}).value();
+  EXPECT_EQ(test->size(Part::kTrain), 0);
+  EXPECT_EQ(test->outputs(), 3) << "classes are numbered as in training";
+  std::filesystem::remove_all(root + "/train");
+  EXPECT_EQ(OpenFolder({.train = "", .test = root}).value()->class_names(),
+            std::vector<std::string>{"dog"});
+}
+
+TEST(FolderTest, WhatIsMissingIsSaid) {
+  const std::string root = Root();
+  EXPECT_THAT(Error({}), HasSubstr("no path was given"));
+  EXPECT_THAT(
+      Error({.train = root + "/no", .test = ""}),
+      HasSubstr(root + "/no/train: there is no such folder; expected <path>/train/<class>"));
+  Put(root + "/test/whale/w.png", Picture(1));
+  EXPECT_EQ(Error({.train = root, .test = root}),
+            root + "/test/whale: is a class that the training part does not have");
+  std::filesystem::remove_all(root + "/test");
+  std::filesystem::create_directories(root + "/test");
+  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/test: holds no folders"));
+  std::filesystem::create_directories(root + "/test/dog");
+  EXPECT_THAT(Error({.train = root, .test = root}),
+              HasSubstr("/test: its folders hold no JPEG or PNG images"));
+}
+
+TEST(FolderTest, SeveralThreadsReadTheSame) {
+  const std::string root = Root();
+  const auto folder = OpenFolder({.train = root, .test = ""}).value();
+  const Sample expected = ReadOne(*folder, Part::kTrain, {0, 1, 2, 3});
+  std::vector<Sample> got(3);
+  std::vector<std::thread> threads;
+  for (Sample& sample : got) {
+    threads.emplace_back([&] { sample = ReadOne(*folder, Part::kTrain, {0, 1, 2, 3}); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Sample& sample : got) {
+    ASSERT_TRUE(sample.status.ok());
+    for (int64_t i = 0; i < expected.x.num_elements(); ++i) {
+      ASSERT_EQ(sample.x.data<float>()[i], expected.x.data<float>()[i]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,65 @@
+// What data sets of image files share: samples that stay on disk as JPEG or PNG until they are
+// read, and are decoded, cropped, resized and converted then.
+//
+// A subclass says where the bytes of a file are and what is to be predicted of it; Read does the
+// rest, on the calling thread, so as many images are decoded at a time as threads call it. Memory
+// is that of the list of files plus one image per thread.
+//
+// All samples have the same extents. With a resize they are those asked for. Without, they are
+// those of the first image (after the crop), and the first other one that is read is an error that
+// names it: opening looks at one file only.
+
+#ifndef DTNN_DATA_DATASETS_IMAGE_DATASET_H_
+#define DTNN_DATA_DATASETS_IMAGE_DATASET_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "data/dataset.h"
+#include "data/images/image.h"
+#include "data/images/resize.h"
+#include "tensor/format.h"
+
+namespace dtnn {
+
+class ImageDataset : public Dataset {
+ public:
+  // `geometry` applies to every image of both parts. `channels`: 1 or 3. `max_pixels` guards
+  // against files that would take all memory.
+  ImageDataset(const Geometry& geometry, int channels, int64_t max_pixels = kMaxImagePixels);
+
+  ImageExtents sample() const override { return sample_; }
+  bool decodes() const override { return true; }
+  // A JPEG that is far larger than the resize needs is decoded at 1/2, 1/4 or 1/8, which still
+  // leaves at least twice the extents that are asked for.
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override;
+
+ protected:
+  // To be called once all else is ready: checks the geometry and, where nothing is resized, reads
+  // the first image.
+  absl::Status Init();
+
+  // The bytes of sample `index`, which is within size(part), into `bytes`; the message of an error
+  // names the file.
+  virtual absl::Status ReadEncoded(Part part, int64_t index, std::vector<uint8_t>& bytes) const = 0;
+  // For messages.
+  virtual std::string FileName(Part part, int64_t index) const = 0;
+  // Writes what is to be predicted of sample `index` to row `row` of `targets`.
+  virtual void WriteTarget(Part part, int64_t index, int64_t row, const Tensor& targets) const = 0;
+
+ private:
+  absl::StatusOr<Image> ReadImage(Part part, int64_t index) const;
+
+  const Geometry geometry_;
+  ImageOptions decoding_;
+  ImageExtents sample_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_DATASETS_IMAGE_DATASET_H_

@@ -1,0 +1,90 @@
+#include "data/datasets/imagenet/imagenet_shard.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "data/datasets/imagenet/imagenet_npz.h"
+#include "data/images/image.h"
+#include "data/images/resize.h"
+#include "tensor/files/npy.h"
+#include "tensor/shape.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kSide = kImagenetShardSide, kPlane = kSide * kSide;
+constexpr int64_t kImageBytes = 3 * kPlane;
+constexpr double kKept = 227.0 / 256;
+constexpr int64_t kMaxImages = 100000;
+
+Window MiddleSquare(const ImageExtents& extents) {
+  const int64_t shorter = std::min(extents.height, extents.width);
+  const int64_t side = std::max<int64_t>(1, std::llround(double(shorter) * kKept));
+  return {(extents.height - side) / 2, (extents.width - side) / 2, side, side};
+}
+
+}  // namespace
+
+absl::StatusOr<ImagenetShard> ImagenetShard::Create(int64_t expected_images) {
+  ImagenetShard shard;
+  DTNN_RETURN_IF_ERROR(shard.MakeRoom(std::clamp<int64_t>(expected_images, 1, kMaxImages)));
+  return shard;
+}
+
+absl::Status ImagenetShard::MakeRoom(int64_t images) {
+  if (images > kMaxImages) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a file of more than ", kMaxImages, " images is not supported"));
+  }
+  DTNN_ASSIGN_OR_RETURN(auto more, Buffer::Allocate(Device::Cpu(), size_t(images * kImageBytes)));
+  if (size() > 0) std::memcpy(more->data(), images_->data(), size_t(size() * kImageBytes));
+  images_ = std::move(more);
+  return absl::OkStatus();
+}
+
+absl::Status ImagenetShard::Add(std::span<const uint8_t> encoded, int64_t label,
+                                std::string_view name) {
+  if (label < 1 || label > kImagenetClasses) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": its class is ", label,
+                                                   ", expected 1 to ", kImagenetClasses));
+  }
+  const int64_t capacity = int64_t(images_->size()) / kImageBytes;
+  if (size() == capacity) DTNN_RETURN_IF_ERROR(MakeRoom(2 * capacity));
+  // A far larger JPEG is decoded in a part of its extents, twice what is needed at least.
+  const ImageOptions options = {.shortest_side = int64_t(2 * kSide / kKept) + 1};
+  DTNN_ASSIGN_OR_RETURN(const Image image, DecodeImage(encoded, name, options));
+  std::vector<uint8_t> pixels(kImageBytes);
+  ResizeBilinear(image.pixels, image.extents, TensorFormat::kNHWC, MiddleSquare(image.extents),
+                 kSide, kSide, std::span<uint8_t>(pixels));
+  uint8_t* to = reinterpret_cast<uint8_t*>(images_->data()) + size() * kImageBytes;
+  for (int64_t pixel = 0; pixel < kPlane; ++pixel) {
+    for (int64_t c = 0; c < 3; ++c) to[c * kPlane + pixel] = pixels[size_t(3 * pixel + c)];
+  }
+  labels_.push_back(int16_t(label));
+  return absl::OkStatus();
+}
+
+absl::Status ImagenetShard::Write(std::string_view path, NpzCompression compression) const {
+  const Tensor x = Tensor::View(images_, 0, DType::kUint8, Shape{size(), 3, kSide, kSide});
+  return WriteNpz(path, {{"x", x}}, compression, {},
+                  {{"y", SerializeNpyInt16(labels_, Shape{size(), 1})}});
+}
+
+absl::StatusOr<int64_t> CountImagenetShard(std::string_view path) {
+  DTNN_ASSIGN_OR_RETURN(NpzReader reader, NpzReader::Open(path));
+  DTNN_ASSIGN_OR_RETURN(const Tensor y, reader.Read("y"));
+  if (!reader.Contains("x") || y.shape().rank() < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(path), ": is not a file of ImageNet's images"));
+  }
+  return y.shape()[0];
+}
+
+}  // namespace dtnn

@@ -1,0 +1,49 @@
+// Writes the .npz files that imagenet_npz.h reads: images of ImageNet, decoded and brought to
+// 227 x 227.
+//
+// Of each image the middle square is taken, whose side is 227/256 of the shorter side, and resized
+// to 227 x 227 (bilinear, antialiased; resize.h): what resizing the shorter side to 256 and
+// cropping the centre gives, without rounding twice.
+
+#ifndef DTNN_DATA_DATASETS_IMAGENET_IMAGENET_SHARD_H_
+#define DTNN_DATA_DATASETS_IMAGENET_IMAGENET_SHARD_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tensor/buffer.h"
+#include "tensor/files/npz.h"
+
+namespace dtnn {
+
+// 155 kB of memory per image.
+class ImagenetShard {
+ public:
+  // Room for this many images at first; it grows by doubling.
+  static absl::StatusOr<ImagenetShard> Create(int64_t expected_images = 1251);
+
+  // Decodes a JPEG or PNG file. `label`: 1 to 1000. Errors begin with `name`.
+  absl::Status Add(std::span<const uint8_t> encoded, int64_t label, std::string_view name);
+  int64_t size() const { return int64_t(labels_.size()); }
+
+  // All of the file or nothing.
+  absl::Status Write(std::string_view path,
+                     NpzCompression compression = NpzCompression::kDeflated) const;
+
+ private:
+  absl::Status MakeRoom(int64_t images);
+
+  std::shared_ptr<Buffer> images_;  // (capacity, 3, 227, 227) bytes
+  std::vector<int16_t> labels_;
+};
+
+// The number of images in such a file, or why it is none. The images themselves are not read.
+absl::StatusOr<int64_t> CountImagenetShard(std::string_view path);
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_DATASETS_IMAGENET_IMAGENET_SHARD_H_

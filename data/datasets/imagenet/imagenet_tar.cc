@@ -1,0 +1,61 @@
+#include "data/datasets/imagenet/imagenet_tar.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "data/datasets/image_dataset.h"
+#include "data/datasets/imagenet/imagenet_archives.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+class ImagenetTar : public ImageDataset {
+ public:
+  ImagenetTar(ImagenetArchives archives, const Geometry& geometry)
+      : ImageDataset(geometry, 3), archives_(std::move(archives)) {}
+
+  using ImageDataset::Init;
+
+  std::string_view name() const override { return "imagenet"; }
+  int64_t outputs() const override { return int64_t(archives_.names.size()); }
+  std::vector<std::string> class_names() const override { return archives_.words; }
+  int64_t size(Part part) const override { return of(part).files.size(); }
+
+ protected:
+  absl::Status ReadEncoded(Part part, int64_t index, std::vector<uint8_t>& bytes) const override {
+    return of(part).files.Read(index, bytes);
+  }
+  std::string FileName(Part part, int64_t index) const override {
+    return of(part).files.Name(index);
+  }
+  void WriteTarget(Part part, int64_t index, int64_t row, const Tensor& targets) const override {
+    targets.data<int32_t>()[row] = of(part).labels[size_t(index)];
+  }
+
+ private:
+  const LabelledFiles& of(Part part) const {
+    return part == Part::kTrain ? archives_.train : archives_.validation;
+  }
+
+  const ImagenetArchives archives_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Dataset>> OpenImagenetTar(const ImagenetTarOptions& options) {
+  if (options.train.empty() && options.test.empty()) {
+    return absl::InvalidArgumentError("imagenet: no path was given");
+  }
+  if (options.geometry.resize == 0) {
+    return absl::InvalidArgumentError(
+        "imagenet: the images in its archives differ in size: set --transform-resize and "
+        "--transform-resize-size (224 for most networks)");
+  }
+  DTNN_ASSIGN_OR_RETURN(ImagenetArchives archives, IndexImagenet(options.train, options.test));
+  auto imagenet = std::make_unique<ImagenetTar>(std::move(archives), options.geometry);
+  DTNN_RETURN_IF_ERROR(imagenet->Init());
+  return imagenet;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,186 @@
+#include "data/datasets/mnist.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "data/files/file_bytes.h"
+#include "data/files/folder_listing.h"
+#include "data/formats/idx.h"
+#include "kernels/convert/convert.h"
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+#include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int kClasses = 10;
+
+constexpr char kFashionMnist[] =
+    "Fashion-MNIST comes with `sudo apt-get install dataset-fashion-mnist` and is then in "
+    "/usr/share/datasets/fashion-mnist";
+constexpr char kMnist[] =
+    "MNIST is found on the web as these files (MD5): "
+    "train-images-idx3-ubyte.gz (f68b3c2dcbeaaa9fbdd348bbdeb94873), "
+    "train-labels-idx1-ubyte.gz (d53e105ee54ea40749a09fcbcd1e9432), "
+    "t10k-images-idx3-ubyte.gz (9fb629c4189551a2d022fa330f9573f3), "
+    "t10k-labels-idx1-ubyte.gz (ec29112dd5afa0611ce80d1b7f02629c)";
+
+// One of the four files.
+struct File {
+  std::string folder;
+  const char* stem;    // "train-images"
+  const char* ending;  // "idx3-ubyte"
+  int rank;
+  std::string path;  // where it was found
+  absl::StatusOr<IdxArray> array = absl::UnknownError("not read");
+};
+
+// The first name that exists.
+absl::StatusOr<std::string> Find(const File& file) {
+  std::vector<std::string> names;
+  for (const char* packed : {"", ".gz"}) {
+    for (const char* separator : {"-", "."}) {
+      names.push_back(absl::StrCat(file.stem, separator, file.ending, packed));
+    }
+  }
+  for (const std::string& name : names) {
+    const std::string path = (std::filesystem::path(file.folder) / name).string();
+    DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
+    if (kind != PathKind::kNothing) return path;
+  }
+  if (const absl::Status status = CheckFolder(file.folder); !status.ok()) {
+    return absl::Status(
+        status.code(),
+        absl::StrCat(std::string(status.message()), "; expected a folder that holds ", names[0],
+                     " and the other files of MNIST. ", kFashionMnist));
+  }
+  return absl::NotFoundError(absl::StrCat(file.folder, ": the folder holds none of ",
+                                          absl::StrJoin(names, ", "), ". ", kFashionMnist, ". ",
+                                          kMnist));
+}
+
+absl::StatusOr<IdxArray> MapArray(File& file) {
+  DTNN_ASSIGN_OR_RETURN(file.path, Find(file));
+  DTNN_ASSIGN_OR_RETURN(IdxArray array, MapIdx(file.path));
+  if (array.shape.rank() != file.rank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path, ": has shape ", array.shape.ToString(), "; expected rank ",
+                     file.rank, ", as in ", file.stem, "-", file.ending));
+  }
+  if (array.elements.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.path, ": has shape ", array.shape.ToString(), ", which holds no samples"));
+  }
+  return array;
+}
+
+struct Samples {
+  FileBytes images = {};  // (n, height, width); empty where the part was left out
+  // A copy: a mapped file may be written to behind the check.
+  std::vector<uint8_t> labels = {};
+
+  int64_t size() const { return int64_t(labels.size()); }
+};
+
+absl::StatusOr<Samples> Pair(const File& images, const File& labels) {
+  if (!images.array.ok()) return images.array.status();
+  if (!labels.array.ok()) return labels.array.status();
+  const std::span<const uint8_t> bytes = labels.array->elements.view();
+  Samples samples = {images.array->elements, {bytes.begin(), bytes.end()}};
+  DTNN_RETURN_IF_ERROR(labels.array->elements.Check());
+  if (samples.size() != images.array->shape[0]) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(labels.path, ": holds ", samples.size(), " labels but ", images.path,
+                     " holds ", images.array->shape[0], " images; do they belong together?"));
+  }
+  const auto wrong =
+      std::ranges::find_if(samples.labels, [](uint8_t label) { return label >= kClasses; });
+  if (wrong != samples.labels.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(labels.path, ": the label of sample ",
+                                                   wrong - samples.labels.begin(), " is ",
+                                                   int{*wrong}, "; expected 0 to ", kClasses - 1));
+  }
+  return samples;
+}
+
+class Mnist : public Dataset {
+ public:
+  Mnist(Samples train, Samples test, ImageExtents sample)
+      : train_(std::move(train)), test_(std::move(test)), sample_(sample) {}
+
+  std::string_view name() const override { return "mnist"; }
+  ImageExtents sample() const override { return sample_; }
+  int64_t outputs() const override { return kClasses; }
+  int64_t size(Part part) const override { return samples(part).size(); }
+
+  // With one channel both formats are the same bytes.
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
+    if (indices.empty()) return absl::OkStatus();
+    const size_t pixels = size_t(sample_.height * sample_.width);
+    const uint8_t* images = samples(part).images.data();
+    const uint8_t* classes = samples(part).labels.data();
+    DispatchFloating(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      T* to = x.data<T>();
+      for (int64_t index : indices) {
+        ConvertBytes({images + size_t(index) * pixels, pixels}, T(1) / 255, {to, pixels});
+        to += pixels;
+      }
+    });
+    int32_t* labels = targets.data<int32_t>();
+    for (size_t i = 0; i < indices.size(); ++i) labels[i] = classes[indices[i]];
+    return samples(part).images.Check();
+  }
+
+ private:
+  const Samples& samples(Part part) const { return part == Part::kTrain ? train_ : test_; }
+
+  const Samples train_, test_;
+  const ImageExtents sample_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Dataset>> LoadMnist(const MnistPaths& paths) {
+  std::vector<File> files;
+  for (bool train : {true, false}) {
+    const std::string& folder = train ? paths.train : paths.test;
+    if (folder.empty()) continue;
+    files.push_back({folder, train ? "train-images" : "t10k-images", "idx3-ubyte", 3, {}});
+    files.push_back({folder, train ? "train-labels" : "t10k-labels", "idx1-ubyte", 1, {}});
+  }
+  if (files.empty()) return absl::InvalidArgumentError("mnist: no folder was given");
+  ParallelFor(0, int64_t(files.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) files[i].array = MapArray(files[i]);
+  });
+
+  Samples train, test;
+  if (!paths.train.empty()) {
+    DTNN_ASSIGN_OR_RETURN(train, Pair(files[0], files[1]));
+  }
+  if (!paths.test.empty()) {
+    DTNN_ASSIGN_OR_RETURN(test, Pair(files[files.size() - 2], files[files.size() - 1]));
+  }
+  const Shape shape = files[0].array->shape;
+  const File& other = files[files.size() - 2];
+  if (other.array->shape.DropFirst() != shape.DropFirst()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(other.path, ": holds images of ", other.array->shape.DropFirst().ToString(),
+                     " but ", files[0].path, " of ", shape.DropFirst().ToString()));
+  }
+  return std::make_unique<Mnist>(
+      std::move(train), std::move(test),
+      ImageExtents{.height = shape[1], .width = shape[2], .channels = 1});
+}
+
+}  // namespace dtnn

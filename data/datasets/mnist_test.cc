@@ -1,0 +1,243 @@
+#include "data/datasets/mnist.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/loading/split.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Bytes;
+using testing::Elements;
+using testing::Gzip;
+using ::testing::HasSubstr;
+using testing::IdxBytes;
+using testing::WriteFile;
+
+constexpr uint32_t kTrain = 7, kTest = 4, kHeight = 3, kWidth = 5;
+
+Bytes Images(uint32_t count, uint32_t height = kHeight, uint32_t width = kWidth) {
+  return IdxBytes({count, height, width}, Elements(count * height * width));
+}
+
+Bytes Labels(uint32_t count) {
+  Bytes labels(count);
+  for (uint32_t i = 0; i < count; ++i) labels[i] = uint8_t(i * 3 % 10);
+  return IdxBytes({count}, labels);
+}
+
+// A folder with the four files.
+std::string Folder() {
+  const std::string folder = testing::NewFolder("mnist");
+  WriteFile(folder, "train-images-idx3-ubyte", Images(kTrain));
+  WriteFile(folder, "train-labels-idx1-ubyte", Labels(kTrain));
+  WriteFile(folder, "t10k-images-idx3-ubyte.gz", Gzip(Images(kTest)));
+  WriteFile(folder, "t10k-labels-idx1-ubyte.gz", Gzip(Labels(kTest)));
+  return folder;
+}
+
+std::string Error(const MnistPaths& paths) {
+  const absl::Status status = LoadMnist(paths).status();
+  EXPECT_FALSE(status.ok());
+  return std::string(status.message());
+}
+
+std::string Error(const std::string& folder) { return Error(MnistPaths{folder, folder}); }
+
+TEST(MnistTest, DescribesItself) {
+  const std::string folder = Folder();
+  for (int threads : {1, 2, 4}) {
+    SetNumThreads(threads);
+    const auto mnist = LoadMnist({folder, folder}).value();
+    EXPECT_EQ(mnist->name(), "mnist");
+    EXPECT_EQ(mnist->sample(), (ImageExtents{kHeight, kWidth, 1}));
+    EXPECT_EQ(mnist->outputs(), 10);
+    EXPECT_EQ(mnist->size(Part::kTrain), kTrain);
+    EXPECT_EQ(mnist->size(Part::kTest), kTest);
+  }
+}
+
+template <typename T>
+void ExpectSamples(const Dataset& mnist, TensorFormat format) {
+  const std::vector<int64_t> indices = {6, 0, 3, 3};
+  const Shape shape = SampleShape(mnist.sample(), format).Prepend(4);
+  const Tensor x = Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), shape).value();
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{4}).value();
+  ASSERT_TRUE(mnist.Read(Part::kTrain, indices, format, x, targets).ok());
+  const Bytes images = Elements(kTrain * kHeight * kWidth);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    EXPECT_EQ(targets.data<int32_t>()[i], indices[i] * 3 % 10);
+    for (size_t pixel = 0; pixel < kHeight * kWidth; ++pixel) {
+      EXPECT_EQ(x.data<T>()[i * kHeight * kWidth + pixel],
+                T(images[indices[i] * kHeight * kWidth + pixel]) * (T(1) / 255));
+    }
+  }
+}
+
+TEST(MnistTest, ReadGivesPixelsAndLabelsByIndex) {
+  const std::string folder = Folder();
+  const auto mnist = LoadMnist({folder, folder}).value();
+  for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    ExpectSamples<float>(*mnist, format);
+    ExpectSamples<double>(*mnist, format);
+  }
+}
+
+TEST(MnistTest, ReadChecksItsArguments) {
+  const std::string folder = Folder();
+  const auto mnist = LoadMnist({folder, folder}).value();
+  const auto read = [&](std::vector<int64_t> indices, const Shape& shape, int64_t targets,
+                        DType dtype = DType::kFloat32) {
+    return mnist->Read(Part::kTest, indices, TensorFormat::kNHWC,
+                       Tensor::Zeros(dtype, shape).value(),
+                       Tensor::Zeros(DType::kInt32, Shape{targets}).value());
+  };
+  const Shape two = {2, kHeight, kWidth, 1};
+  EXPECT_TRUE(read({0, 3}, two, 2).ok());
+  EXPECT_TRUE(read({}, Shape{0, kHeight, kWidth, 1}, 0).ok());
+  EXPECT_EQ(read({0, 4}, two, 2).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(read({-1, 0}, two, 2).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(read({0, 1}, two, 3).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(read({0}, two, 1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(read({0, 1}, Shape{2, 1, kHeight, kWidth}, 2).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(read({0, 1}, two, 2, DType::kUint8).code(), absl::StatusCode::kInvalidArgument);
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{2}).value();
+  const std::vector<int64_t> first = {0, 1};
+  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, Tensor(), targets).ok());
+  const Tensor x = Tensor::Zeros(DType::kFloat32, two).value();
+  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, x, Tensor()).ok());
+  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, x, x).ok());
+}
+
+TEST(MnistTest, PlainComesBeforeGzipAndBothSpellingsAreFound) {
+  const std::string folder = Folder();
+  WriteFile(folder, "train-images-idx3-ubyte.gz", Bytes{1, 2, 3});
+  EXPECT_TRUE(LoadMnist({folder, folder}).ok());
+  for (const char* name : {"t10k-images", "t10k-labels"}) {
+    const std::string ending = name[5] == 'i' ? "idx3-ubyte.gz" : "idx1-ubyte.gz";
+    std::filesystem::rename(folder + "/" + name + "-" + ending, folder + "/" + name + "." + ending);
+  }
+  EXPECT_TRUE(LoadMnist({folder, folder}).ok());
+}
+
+TEST(MnistTest, PartsMayComeFromTwoFoldersOrBeLeftOut) {
+  const std::string train = Folder();
+  const std::string test = testing::NewFolder("mnist_test_part");
+  for (const char* name : {"t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"}) {
+    std::filesystem::rename(train + "/" + name, test + "/" + name);
+  }
+  const auto both = LoadMnist({train, test}).value();
+  EXPECT_EQ(both->size(Part::kTrain), kTrain);
+  EXPECT_EQ(both->size(Part::kTest), kTest);
+  EXPECT_EQ(LoadMnist({train, ""}).value()->size(Part::kTest), 0);
+  const auto only_test = LoadMnist({"", test}).value();
+  EXPECT_EQ(only_test->size(Part::kTrain), 0);
+  EXPECT_EQ(only_test->size(Part::kTest), kTest);
+  EXPECT_FALSE(LoadMnist({"", ""}).ok());
+}
+
+TEST(MnistTest, MissingFileListsTheNamesAndTheWayToGetIt) {
+  const std::string folder = Folder();
+  std::filesystem::remove(folder + "/train-labels-idx1-ubyte");
+  const std::string error = Error(folder);
+  EXPECT_THAT(error, HasSubstr(folder + ": the folder holds none of train-labels-idx1-ubyte, "
+                                        "train-labels.idx1-ubyte, train-labels-idx1-ubyte.gz, "
+                                        "train-labels.idx1-ubyte.gz. "));
+  EXPECT_THAT(error, HasSubstr("sudo apt-get install dataset-fashion-mnist"));
+  EXPECT_THAT(error, HasSubstr("f68b3c2dcbeaaa9fbdd348bbdeb94873"));
+  EXPECT_THAT(Error("/nowhere/at/all"), HasSubstr("/nowhere/at/all: there is no such folder"));
+  EXPECT_THAT(Error(folder + "/train-images-idx3-ubyte"), HasSubstr("is not a folder"));
+}
+
+TEST(MnistTest, FolderThatCannotBeLookedIntoIsNotAnEmptyOne) {
+  const std::string loop = Folder() + "/loop";
+  std::filesystem::create_symlink("loop", loop);  // denied to root as well, unlike permissions
+  EXPECT_THAT(Error(loop), HasSubstr(loop + "/train-images-idx3-ubyte: cannot be looked at: "));
+}
+
+TEST(MnistTest, LabelsAreChecked) {
+  const std::string folder = Folder();
+  Bytes labels = Labels(kTrain);
+  labels[8 + 5] = 10;
+  const std::string path = WriteFile(folder, "train-labels-idx1-ubyte", labels);
+  EXPECT_EQ(Error(folder), path + ": the label of sample 5 is 10; expected 0 to 9");
+}
+
+TEST(MnistTest, LabelsStayWhatWasChecked) {
+  const std::string folder = Folder();
+  const auto mnist = LoadMnist({folder, folder}).value();
+  std::fstream file(folder + "/train-labels-idx1-ubyte",
+                    std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(8);
+  file.write("\xff\xff\xff", 3).flush();
+  ExpectSamples<float>(*mnist, TensorFormat::kNHWC);
+}
+
+TEST(MnistTest, CountsMustAgree) {
+  const std::string folder = Folder();
+  WriteFile(folder, "train-labels-idx1-ubyte", Labels(kTrain - 1));
+  EXPECT_THAT(Error(folder), HasSubstr("holds 6 labels but"));
+  EXPECT_THAT(Error(folder), HasSubstr("holds 7 images"));
+}
+
+TEST(MnistTest, ExtentsMustAgree) {
+  const std::string folder = Folder();
+  WriteFile(folder, "t10k-images-idx3-ubyte", Images(kTest, kWidth, kHeight));
+  EXPECT_THAT(Error(folder), HasSubstr("holds images of (5, 3) but"));
+}
+
+TEST(MnistTest, RankAndEmptinessAreChecked) {
+  const std::string folder = Folder();
+  WriteFile(folder, "train-images-idx3-ubyte", Labels(kTrain));
+  EXPECT_THAT(Error(folder), HasSubstr("has shape (7,); expected rank 3"));
+  WriteFile(folder, "train-images-idx3-ubyte", Images(0));
+  EXPECT_THAT(Error(folder), HasSubstr("which holds no samples"));
+  WriteFile(folder, "train-images-idx3-ubyte", {});
+  EXPECT_THAT(Error(folder), HasSubstr("train-images-idx3-ubyte: is empty"));
+}
+
+TEST(MnistTest, RealFashionMnist) {
+  const std::string folder = "/usr/share/datasets/fashion-mnist";
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << folder << " is missing: sudo apt-get install dataset-fashion-mnist";
+  }
+  const auto mnist = LoadMnist({folder, folder}).value();
+  EXPECT_EQ(mnist->sample(), (ImageExtents{28, 28, 1}));
+  const std::array<int64_t, 2> sizes = {60000, 10000};
+  const std::array<double, 2> means = {72.9404 / 255, 73.1466 / 255};  // published: 0.2860
+  for (Part part : {Part::kTrain, Part::kTest}) {
+    const int64_t size = mnist->size(part);
+    ASSERT_EQ(size, sizes[int(part)]);
+    const Tensor x =
+        Tensor::Allocate(Device::Cpu(), DType::kFloat32, Shape{size, 28, 28, 1}).value();
+    const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{size}).value();
+    ASSERT_TRUE(mnist->Read(part, AllIndices(size), TensorFormat::kNHWC, x, targets).ok());
+    const int32_t* first = targets.data<int32_t>();
+    const std::vector<int32_t> labels(first, first + size);
+    for (int label = 0; label < 10; ++label) {
+      EXPECT_EQ(std::count(labels.begin(), labels.end(), label), size / 10);
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < x.num_elements(); ++i) sum += x.data<float>()[i];
+    EXPECT_NEAR(sum / double(x.num_elements()), means[int(part)], 1e-5);
+    if (part == Part::kTrain) {
+      EXPECT_EQ(std::vector<int32_t>(labels.begin(), labels.begin() + 10),
+                (std::vector<int32_t>{9, 0, 0, 3, 0, 2, 7, 2, 5, 5}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

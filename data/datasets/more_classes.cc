@@ -1,0 +1,49 @@
+#include "data/datasets/more_classes.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+class MoreClasses : public Dataset {
+ public:
+  MoreClasses(std::shared_ptr<const Dataset> dataset, int64_t classes)
+      : dataset_(std::move(dataset)), classes_(classes) {}
+
+  std::string_view name() const override { return dataset_->name(); }
+  ImageExtents sample() const override { return dataset_->sample(); }
+  int64_t outputs() const override { return classes_; }
+  bool counts_classes() const override { return dataset_->counts_classes(); }
+  Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
+  std::vector<std::string> warnings() const override { return dataset_->warnings(); }
+  std::vector<std::string> class_names() const override { return dataset_->class_names(); }
+  int64_t size(Part part) const override { return dataset_->size(part); }
+  SampleGroups groups(Part part) const override { return dataset_->groups(part); }
+  bool decodes() const override { return dataset_->decodes(); }
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    return dataset_->Read(part, indices, format, x, targets);
+  }
+
+ private:
+  const std::shared_ptr<const Dataset> dataset_;
+  const int64_t classes_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> WithClasses(std::shared_ptr<const Dataset> dataset,
+                                                           int64_t classes) {
+  if (classes == dataset->outputs()) return dataset;
+  if (dataset->target_kind() != TargetKind::kClass || classes < dataset->outputs()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(dataset->name()), ": has ", dataset->outputs(), " ",
+                     dataset->target_kind() == TargetKind::kClass ? "classes" : "values per sample",
+                     ", which cannot become ", classes, " classes"));
+  }
+  return std::make_shared<MoreClasses>(std::move(dataset), classes);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,286 @@
+#include "data/datasets/npz_dataset.h"
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+template <typename T>
+Tensor Array(const Shape& shape, const std::vector<double>& values) {
+  const Tensor tensor = Tensor::Zeros(DTypeOf<T>(), shape).value();
+  EXPECT_EQ(tensor.num_elements(), int64_t(values.size()));
+  for (size_t i = 0; i < values.size(); ++i) tensor.data<T>()[i] = T(values[i]);
+  return tensor;
+}
+
+// n samples of 2 channels, 3 x 2: value 12 i + e of sample i.
+template <typename T>
+Tensor Images(int64_t n, const Shape& sample = Shape{2, 3, 2}) {
+  std::vector<double> values(size_t(n * sample.NumElements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = double(i);
+  return Array<T>(sample.Prepend(n), values);
+}
+
+std::string Write(const NamedTensors& arrays, const std::string& folder = "npz") {
+  const std::string path = testing::NewFolder(folder) + "/data.npz";
+  EXPECT_EQ(WriteNpz(path, arrays), absl::OkStatus());
+  return path;
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> Load(const NamedTensors& arrays,
+                                              const NpzOptions& options = {}) {
+  const std::string path = Write(arrays);
+  return LoadNpzDataset({path, path}, options);
+}
+
+std::string Error(const NamedTensors& arrays, const NpzOptions& options = {},
+                  absl::StatusCode code = absl::StatusCode::kInvalidArgument) {
+  const absl::Status status = Load(arrays, options).status();
+  EXPECT_EQ(status.code(), code) << status;
+  return std::string(status.message());
+}
+
+// Reads samples 2 and 0 in both formats; `scale` is what the stored values become.
+template <typename T>
+void ExpectSamples(const Dataset& dataset, double scale) {
+  const std::vector<int64_t> indices = {2, 0};
+  for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const Tensor x =
+        Tensor::Zeros(DTypeOf<T>(), SampleShape(dataset.sample(), format).Prepend(2)).value();
+    const Tensor targets =
+        Tensor::Zeros(TargetDType(dataset, DTypeOf<T>()), TargetShape(dataset, 2)).value();
+    ASSERT_EQ(dataset.Read(Part::kTrain, indices, format, x, targets), absl::OkStatus());
+    for (int64_t n = 0; n < 2; ++n) {
+      for (int64_t e = 0; e < 12; ++e) {
+        const int64_t at = format == TensorFormat::kNHWC ? e % 6 * 2 + e / 6 : e;
+        EXPECT_EQ(x.data<T>()[n * 12 + at], T(12 * indices[n] + e) * T(scale));
+      }
+    }
+  }
+}
+
+std::vector<double> TargetsOf(const Dataset& dataset, Part part) {
+  const int64_t n = dataset.size(part);
+  std::vector<int64_t> all(n);
+  for (int64_t i = 0; i < n; ++i) all[i] = i;
+  const Tensor x =
+      Tensor::Zeros(DType::kFloat64, SampleShape(dataset.sample(), TensorFormat::kNCHW).Prepend(n))
+          .value();
+  const Tensor targets =
+      Tensor::Zeros(TargetDType(dataset, DType::kFloat64), TargetShape(dataset, n)).value();
+  EXPECT_TRUE(dataset.Read(part, all, TensorFormat::kNCHW, x, targets).ok());
+  if (dataset.target_kind() == TargetKind::kClass) {
+    return {targets.data<int32_t>(), targets.data<int32_t>() + targets.num_elements()};
+  }
+  return {targets.data<double>(), targets.data<double>() + targets.num_elements()};
+}
+
+TEST(NpzDatasetTest, ImagesOfEveryTypeInBothFormats) {
+  const Tensor y = Array<int64_t>(Shape{3}, {0, 1, 2});
+  const auto reals = Load({{"x_train", Images<double>(3)}, {"y_train", y}}).value();
+  EXPECT_EQ(reals->name(), "archive");
+  EXPECT_EQ(reals->sample(), (ImageExtents{3, 2, 2}));
+  EXPECT_EQ(reals->size(Part::kTrain), 3);
+  EXPECT_EQ(reals->size(Part::kTest), 0);
+  ExpectSamples<double>(*reals, 1);
+  ExpectSamples<float>(*reals, 1);
+  const auto floats = Load({{"x_train", Images<float>(3)}, {"y_train", y}}).value();
+  ExpectSamples<double>(*floats, 1);
+  ExpectSamples<float>(*floats, 1);
+  const auto bytes = Load({{"x_train", Images<uint8_t>(3)}, {"y_train", y}}).value();
+  ExpectSamples<double>(*bytes, 1.0 / 255);
+  ExpectSamples<float>(*bytes, 1.0f / 255);
+}
+
+TEST(NpzDatasetTest, OneHotRowsAreClasses) {
+  const Tensor train = Array<double>(Shape{3, 4}, {0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0});
+  const auto dataset = Load({{"x_train", Images<float>(3)},
+                             {"y_train", train},
+                             {"x_test", Images<float>(1)},
+                             {"y_test", Array<double>(Shape{1, 4}, {0, 0, 1, 0})}})
+                           .value();
+  EXPECT_EQ(dataset->target_kind(), TargetKind::kClass);
+  EXPECT_EQ(dataset->outputs(), 4);
+  EXPECT_THAT(TargetsOf(*dataset, Part::kTrain), ElementsAre(1, 3, 0));
+  EXPECT_THAT(TargetsOf(*dataset, Part::kTest), ElementsAre(2));
+  // One row of either part that is not makes values of all.
+  for (const std::vector<double>& row :
+       {std::vector<double>{0, 1, 1, 0}, {0, 0, 0, 0}, {0, 0.5, 0, 0}, {0, 0, 1, -1}}) {
+    const auto values = Load({{"x_train", Images<float>(3)},
+                              {"y_train", train},
+                              {"x_test", Images<float>(1)},
+                              {"y_test", Array<double>(Shape{1, 4}, row)}})
+                            .value();
+    EXPECT_EQ(values->target_kind(), TargetKind::kValues);
+    EXPECT_EQ(values->outputs(), 4);
+    EXPECT_EQ(TargetsOf(*values, Part::kTest), row);
+    EXPECT_EQ(TargetsOf(*values, Part::kTrain)[7], 1);
+  }
+}
+
+TEST(NpzDatasetTest, RealsAreValuesAndIntegersAreClasses) {
+  const auto reals =
+      Load({{"x_train", Images<float>(3)}, {"y_train", Array<float>(Shape{3}, {0.5, -1, 2})}})
+          .value();
+  EXPECT_EQ(reals->target_kind(), TargetKind::kValues);
+  EXPECT_EQ(reals->outputs(), 1);
+  EXPECT_THAT(TargetsOf(*reals, Part::kTrain), ElementsAre(0.5, -1, 2));
+  const auto column =
+      Load({{"x_train", Images<float>(2)}, {"y_train", Array<double>(Shape{2, 1}, {1, 1})}})
+          .value();
+  EXPECT_EQ(column->target_kind(), TargetKind::kValues) << "one column is no class";
+  const NamedTensors labels = {{"x_train", Images<float>(3)},
+                               {"y_train", Array<uint8_t>(Shape{3}, {4, 0, 2})},
+                               {"x_test", Images<float>(1)},
+                               {"y_test", Array<uint8_t>(Shape{1}, {6})}};
+  const auto classes = Load(labels).value();
+  EXPECT_EQ(classes->target_kind(), TargetKind::kClass);
+  EXPECT_EQ(classes->outputs(), 7) << "over both parts";
+  EXPECT_THAT(TargetsOf(*classes, Part::kTrain), ElementsAre(4, 0, 2));
+  EXPECT_EQ(Load(labels, {.classes = 10}).value()->outputs(), 10);
+  EXPECT_THAT(Error(labels, {.classes = 5}),
+              HasSubstr("y_test: the label of sample 0 is 6; expected 0 to 4"));
+  EXPECT_THAT(
+      Error({{"x_train", Images<float>(2)}, {"y_train", Array<int32_t>(Shape{2}, {0, -1})}}),
+      HasSubstr("y_train: the label of sample 1 is -1"));
+}
+
+TEST(NpzDatasetTest, AColumnOfIntegersIsClasses) {
+  for (const Tensor& y :
+       {Array<uint8_t>(Shape{3, 1}, {4, 0, 2}), Array<int64_t>(Shape{3, 1}, {4, 0, 2})}) {
+    const auto classes = Load({{"x_train", Images<float>(3)}, {"y_train", y}}).value();
+    EXPECT_EQ(classes->target_kind(), TargetKind::kClass);
+    EXPECT_EQ(classes->outputs(), 5);
+    EXPECT_THAT(TargetsOf(*classes, Part::kTrain), ElementsAre(4, 0, 2));
+  }
+}
+
+// What sample `index` holds at (channel 2, row 1, column 3), read in `format`.
+double At213(const Dataset& dataset, int64_t index, TensorFormat format) {
+  const ImageExtents& sample = dataset.sample();
+  const Tensor x = Tensor::Zeros(DType::kFloat64, SampleShape(sample, format).Prepend(1)).value();
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{1}).value();
+  EXPECT_TRUE(dataset.Read(Part::kTrain, std::span(&index, 1), format, x, targets).ok());
+  return format == TensorFormat::kNHWC
+             ? x.data<double>()[(1 * sample.width + 3) * sample.channels + 2]
+             : x.data<double>()[(2 * sample.height + 1) * sample.width + 3];
+}
+
+TEST(NpzDatasetTest, ChannelsMayComeLastAsKerasHasThem) {
+  const Tensor y = Array<int32_t>(Shape{2}, {0, 1});
+  constexpr int64_t kSide = 8, kElements = kSide * kSide * 3, kPlace = (1 * kSide + 3) * 3 + 2;
+  const Shape last = {kSide, kSide, 3};
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const auto reals = Load({{"x_train", Images<float>(2, last)}, {"y_train", y}}).value();
+    EXPECT_EQ(reals->sample(), (ImageExtents{kSide, kSide, 3}));
+    EXPECT_EQ(At213(*reals, 1, format), double(kElements + kPlace));
+    const auto bytes = Load({{"x_train", Images<uint8_t>(2, last)}, {"y_train", y}}).value();
+    EXPECT_DOUBLE_EQ(At213(*bytes, 1, format), double(uint8_t(kElements + kPlace)) / 255);
+  }
+}
+
+TEST(NpzDatasetTest, WhereShapesDoNotTellTheUserMust) {
+  const Tensor y = Array<int32_t>(Shape{2}, {0, 1});
+  const auto sample = [&](const Shape& shape, const NpzOptions& options = {}) {
+    return Load({{"x_train", Images<float>(2, shape)}, {"y_train", y}}, options).value()->sample();
+  };
+  EXPECT_EQ(sample({3, 8, 8}), (ImageExtents{8, 8, 3}));
+  EXPECT_EQ(sample({1, 4, 4}), (ImageExtents{4, 4, 1}));
+  EXPECT_EQ(sample({8, 8, 8}), (ImageExtents{8, 8, 8})) << "as documented";
+  EXPECT_EQ(sample({5, 8, 2}), (ImageExtents{8, 2, 5}));
+  EXPECT_EQ(sample({8, 8, 1}), (ImageExtents{8, 8, 1}));
+  EXPECT_THAT(Error({{"x_train", Images<float>(2, {8, 20, 1})}, {"y_train", y}}),
+              HasSubstr("x_train: is float32 of shape (2, 8, 20, 1), which could be 8 channels of "
+                        "20 x 1 or images of 8 x 20 with 1 channel; say which with "
+                        "--archive-format=NCHW or --archive-format=NHWC"));
+  EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNCHW}), (ImageExtents{20, 1, 8}));
+  EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNHWC}), (ImageExtents{8, 20, 1}));
+  EXPECT_EQ(sample({8, 8, 3}, {.format = TensorFormat::kNCHW}), (ImageExtents{8, 3, 8}));
+}
+
+TEST(NpzDatasetTest, PartsMayComeFromTwoFilesOrBeLeftOut) {
+  const std::string train =
+      Write({{"x_train", Images<float>(3)}, {"y_train", Array<int32_t>(Shape{3}, {0, 1, 1})}});
+  const std::string test =
+      Write({{"x_test", Images<float>(2)}, {"y_test", Array<int32_t>(Shape{2}, {0, 1})}},
+            "npz_test_part");
+  const auto both = LoadNpzDataset({train, test}).value();
+  EXPECT_EQ(both->size(Part::kTrain), 3);
+  EXPECT_EQ(both->size(Part::kTest), 2);
+  EXPECT_EQ(LoadNpzDataset({train, ""}).value()->size(Part::kTest), 0);
+  EXPECT_EQ(LoadNpzDataset({"", test}).value()->size(Part::kTrain), 0);
+  EXPECT_EQ(LoadNpzDataset({"", ""}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(LoadNpzDataset({test, test}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(LoadNpzDataset({train, train + "x"}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(LoadNpzDataset({"", train}).status().message()), HasSubstr("x_test"));
+}
+
+TEST(NpzDatasetTest, FormsAreChecked) {
+  const Tensor x = Images<float>(3), y = Array<int32_t>(Shape{3}, {0, 1, 2});
+  EXPECT_THAT(Error({{"x_train", x}}, {}, absl::StatusCode::kNotFound), HasSubstr("y_train"));
+  EXPECT_THAT(
+      Error({{"x_train", x}, {"y_train", y}, {"x_test", x}}, {}, absl::StatusCode::kNotFound),
+      HasSubstr("y_test"));
+  EXPECT_THAT(
+      Error({{"x_train", Array<float>(Shape{3, 4}, std::vector<double>(12))}, {"y_train", y}}),
+      HasSubstr("x_train: is float32 of shape (3, 4); expected (samples, channels, "));
+  EXPECT_THAT(Error({{"x_train", Images<int32_t>(3)}, {"y_train", y}}),
+              HasSubstr("x_train: is int32 of shape (3, 2, 3, 2)"));
+  EXPECT_THAT(Error({{"x_train", Array<float>(Shape{0, 2, 2, 3}, {})},
+                     {"y_train", Array<int32_t>(Shape{0}, {})}}),
+              HasSubstr("(0, 2, 2, 3)"));
+  EXPECT_THAT(Error({{"x_train", x}, {"y_train", Array<int32_t>(Shape{2}, {0, 1})}}),
+              HasSubstr("y_train: is int32 of shape (2,); expected (3,) or (3, outputs)"));
+  EXPECT_THAT(Error({{"x_train", x},
+                     {"y_train", y},
+                     {"x_test", Array<float>(Shape{1, 1, 1, 1}, {0})},
+                     {"y_test", Array<int32_t>(Shape{1}, {0})}}),
+              HasSubstr("both parts must have the same form"));
+  EXPECT_THAT(Error({{"x_train", x},
+                     {"y_train", y},
+                     {"x_test", x},
+                     {"y_test", Array<double>(Shape{3}, {0, 0, 0})}}),
+              HasSubstr("both parts must have the same form"));
+  EXPECT_THAT(Error({{"x_train", x}, {"y_train", y}}, {.classes = -1}), HasSubstr("-1"));
+}
+
+TEST(NpzDatasetTest, ValuesMustBeFinite) {
+  const Tensor x = Images<float>(3);
+  const Tensor bad = Images<float>(3);
+  bad.data<float>()[13] = NAN;
+  const Tensor y = Array<double>(Shape{3}, {0, 1, INFINITY});
+  EXPECT_THAT(Error({{"x_train", bad}, {"y_train", Array<int32_t>(Shape{3}, {0, 1, 2})}}),
+              HasSubstr("x_train: sample 1 holds a value that is not finite"));
+  EXPECT_THAT(Error({{"x_train", x}, {"y_train", y}}),
+              HasSubstr("y_train: sample 2 holds a value that is not finite"));
+}
+
+TEST(NpzDatasetTest, EveryCutIsAnError) {
+  const std::string path =
+      Write({{"x_train", Images<uint8_t>(3)}, {"y_train", Array<uint8_t>(Shape{3}, {0, 1, 2})}});
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  EXPECT_TRUE(ParseNpzDataset(bytes, "input").ok());
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(ParseNpzDataset(bytes.first(length), "input").ok()) << length;
+  }
+  EXPECT_FALSE(ParseNpzDataset(bytes, "input", {.max_bytes = 20}).ok());
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,31 @@
+#include "data/datasets/tsunamis.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int kMaxBatches = 99;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Dataset>> LoadTsunamis(const RecordPaths& paths) {
+  RecordSet set;
+  set.format = {.name = "tsunamis",
+                .sample = {.height = 80, .width = 80, .channels = 1},
+                .outputs = 1,
+                .kind = TargetKind::kValues};
+  set.files.folder = "tsunamis-batches-bin";
+  set.files.archive = "tsunamis-binary.tar.gz";
+  set.train_required = 1;
+  set.files.how_to_get =
+      "This data set is not public; records of a value and 80 x 80 bytes in files of these names "
+      "make one, and so does an .npz file (--dataset=archive)";
+  for (int i = 1; i <= kMaxBatches; ++i) {
+    set.train.push_back(absl::StrCat("data_batch_", i, ".bin"));
+  }
+  set.test = {"test_batch.bin"};
+  return LoadRecordSet(set, paths);
+}
+
+}  // namespace dtnn

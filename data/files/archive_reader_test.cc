@@ -1,0 +1,204 @@
+#include "data/files/archive_reader.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/testing/archives.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Bytes;
+using testing::Elements;
+using testing::Gzip;
+using ::testing::HasSubstr;
+using testing::Member;
+using testing::TarBytes;
+using testing::ZipBytes;
+
+using Files = std::vector<std::pair<std::string, Bytes>>;
+
+// Reads every member whole, or skips those whose name begins with '-'.
+absl::StatusOr<Files> Drain(absl::StatusOr<ArchiveReader> archive) {
+  if (!archive.ok()) return archive.status();
+  Files files;
+  for (;;) {
+    const absl::StatusOr<bool> more = archive->Next();
+    if (!more.ok()) {
+      EXPECT_EQ(archive->Next().status(), more.status()) << "an error stays";
+      return more.status();
+    }
+    if (!*more) return files;
+    if (archive->member()[0] == '-') continue;
+    absl::StatusOr<Bytes> bytes = archive->ReadAll();
+    if (!bytes.ok()) return bytes.status();
+    EXPECT_EQ(bytes->size(), archive->size());
+    files.emplace_back(archive->member(), *std::move(bytes));
+  }
+}
+
+absl::StatusOr<Files> Parse(const Bytes& bytes, const ArchiveLimits& limits = {}) {
+  return Drain(ArchiveReader::Parse(bytes, "input", limits));
+}
+
+// The same through a file.
+absl::StatusOr<Files> Open(const Bytes& bytes, const ArchiveLimits& limits = {}) {
+  const std::string path = testing::WriteFile(testing::NewFolder("archive"), "input", bytes);
+  return Drain(ArchiveReader::Open(path, limits));
+}
+
+const std::vector<Member>& Members() {
+  static const std::vector<Member> members = {
+      {"folder/one", Elements(1)},   {"./two", Elements(511)},       {"three", Elements(512)},
+      {"-skipped", Elements(70000)}, {"a//b/./four", Elements(513)}, {"empty", {}},
+      {"large", Elements(3000000)}};
+  return members;
+}
+
+TEST(ArchiveReaderTest, TarPackedTarAndZipGiveTheSameFiles) {
+  const Bytes tar = TarBytes(Members());
+  Files expected;
+  const char* names[] = {"folder/one", "two", "three", "-skipped", "a/b/four", "empty", "large"};
+  for (size_t i = 0; i < Members().size(); ++i) {
+    if (names[i][0] != '-') expected.emplace_back(names[i], Members()[i].bytes);
+  }
+  for (const Bytes& bytes : {tar, Gzip(tar), ZipBytes(Members())}) {
+    EXPECT_EQ(Parse(bytes).value(), expected);
+    EXPECT_EQ(Open(bytes).value(), expected);
+  }
+}
+
+TEST(ArchiveReaderTest, ReadGivesPieces) {
+  for (const Bytes& bytes : {TarBytes(Members()), ZipBytes(Members())}) {
+    ArchiveReader archive = ArchiveReader::Parse(bytes, "input").value();
+    while (archive.Next().value()) {
+      if (archive.member() != "two") continue;
+      Bytes piece(300);
+      EXPECT_EQ(archive.Read(piece).value(), 300u);
+      const Bytes whole = Elements(511);
+      EXPECT_TRUE(std::equal(piece.begin(), piece.end(), whole.begin()));
+      EXPECT_EQ(archive.Read(piece).value(), 211u);
+      EXPECT_EQ(archive.Read(piece).value(), 0u);
+    }
+    EXPECT_FALSE(archive.Next().value()) << "the end stays the end";
+  }
+}
+
+TEST(ArchiveReaderTest, OffsetsLeadToTheBytesOfPlainTars) {
+  const Bytes inner = TarBytes({{"deep", Elements(900)}, {"deeper", Elements(1000)}});
+  const Bytes tar = TarBytes({{"first", Elements(1000)}, {"inner.tar", inner}, {"last", {1, 2}}});
+  const std::string path = testing::WriteFile(testing::NewFolder("archive"), "outer.tar", tar);
+  ArchiveReader archive = ArchiveReader::Open(path).value();
+  while (archive.Next().value()) {
+    const uint64_t begin = archive.offset().value();
+    const Bytes expected(tar.begin() + int64_t(begin),
+                         tar.begin() + int64_t(begin + archive.size()));
+    if (archive.member() == "inner.tar") {
+      ArchiveReader nested = ArchiveReader::OpenRange(path, begin, archive.size()).value();
+      ASSERT_TRUE(nested.Next().value());
+      EXPECT_EQ(nested.offset().value(), begin + 512);
+      ASSERT_TRUE(nested.Next().value());
+      EXPECT_EQ(nested.member(), "deeper");
+      EXPECT_EQ(nested.offset().value(), begin + 512 + 1024 + 512);
+      EXPECT_EQ(nested.ReadAll().value(), Elements(1000));
+      EXPECT_FALSE(nested.Next().value());
+    }
+    EXPECT_EQ(archive.ReadAll().value(), expected);
+  }
+  EXPECT_FALSE(ArchiveReader::Parse(Gzip(tar), "input").value().offset().has_value());
+}
+
+TEST(ArchiveReaderTest, NamesThatLeadOutAreRefused) {
+  for (const char* name : {"/etc/passwd", "../x", "a/../../x", "a/..", "..", "//x"}) {
+    for (const Bytes& bytes :
+         {TarBytes({{"ok", {1}}, {name, {1}}}), ZipBytes({{"ok", {1}}, {name, {1}}})}) {
+      const absl::Status status = Parse(bytes).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(name));
+      EXPECT_THAT(std::string(status.message()), HasSubstr("input"));
+    }
+  }
+  EXPECT_TRUE(Parse(TarBytes({{"..a/b..", {1}}})).ok()) << "dots alone are no way out";
+}
+
+TEST(ArchiveReaderTest, FoldersAndLinksArePassedOver) {
+  const Bytes tar = TarBytes({{"./", {}, '5'},
+                              {"folder/", {}, '5'},
+                              {"soft", {}, '2'},
+                              {"hard", {}, '1'},
+                              {"folder/file", {7}}});
+  EXPECT_EQ(Parse(tar).value(), (Files{{"folder/file", {7}}}));
+}
+
+TEST(ArchiveReaderTest, LimitsHold) {
+  const Bytes zeros(1000000);
+  for (const Bytes& bytes : {Gzip(TarBytes({{"bomb", zeros}})), ZipBytes({{"bomb", zeros}}),
+                             TarBytes({{"bomb", zeros}})}) {
+    for (const ArchiveLimits& limits :
+         {ArchiveLimits{.member_bytes = 999999}, ArchiveLimits{.total_bytes = 999999}}) {
+      const absl::Status status = Open(bytes, limits).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    }
+  }
+  const Bytes three = TarBytes({{"a", {}}, {"b", {}}, {"c", {}}});
+  EXPECT_TRUE(Parse(three, {.members = 3}).ok());
+  EXPECT_EQ(Parse(three, {.members = 2}).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(ArchiveReaderTest, BombsBehindTheEndCountToo) {
+  Bytes tar = TarBytes({{"small", {1}}});
+  tar.resize(50000000);
+  EXPECT_EQ(Parse(Gzip(tar), {.total_bytes = 1000000}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(ArchiveReaderTest, EveryCutIsNoticed) {
+  const std::vector<Member> members = {{"one", Elements(700)}, {"two", Elements(600)}};
+  const Bytes tar = TarBytes(members);
+  const Bytes packed = Gzip(tar), zip = ZipBytes(members);
+  for (size_t length = 0; length < packed.size(); ++length) {
+    EXPECT_FALSE(Parse(Bytes(packed.begin(), packed.begin() + int64_t(length))).ok()) << length;
+  }
+  for (size_t length = 0; length < zip.size(); ++length) {
+    EXPECT_FALSE(Parse(Bytes(zip.begin(), zip.begin() + int64_t(length))).ok()) << length;
+  }
+  // A plain .tar says nothing of its length: a cut between members is an end.
+  const size_t end = 512 + 1024 + 512 + 600;
+  for (size_t length = 0; length < end; ++length) {
+    if (length == 512 + 1024) continue;
+    const absl::Status status = Open(Bytes(tar.begin(), tar.begin() + int64_t(length))).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << length;
+  }
+}
+
+TEST(ArchiveReaderTest, DamageIsNoticed) {
+  Bytes packed = Gzip(TarBytes({{"one", Elements(70000)}}));
+  packed[packed.size() - 6] ^= 1;  // gzip's checksum
+  EXPECT_EQ(Parse(packed).status().code(), absl::StatusCode::kDataLoss);
+  Bytes zip = ZipBytes({{"one", Elements(70000)}});
+  zip[zip.size() / 2] ^= 1;
+  EXPECT_EQ(Parse(zip).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(ArchiveReaderTest, MemoryFollowsTheDataNotThePromise) {
+  const Bytes tar = TarBytes({{"much", Elements(100), '0', int64_t{1} << 32}});
+  const absl::Status status = Parse(tar, {.member_bytes = ~uint64_t{0}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+}
+
+TEST(ArchiveReaderTest, WhatIsNoArchiveIsRefused) {
+  EXPECT_THAT(std::string(Parse(Elements(5000)).status().message()), HasSubstr(".tar.gz"));
+  EXPECT_FALSE(Parse({}).ok());
+  EXPECT_EQ(ArchiveReader::Open("/nonexistent/x.tar").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ArchiveReader::Open(testing::NewFolder("archive")).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace dtnn

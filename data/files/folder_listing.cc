@@ -1,0 +1,105 @@
+#include "data/files/folder_listing.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Entries {
+  std::vector<std::string> folders, files;
+};
+
+absl::StatusOr<Entries> List(const std::string& folder) {
+  DTNN_RETURN_IF_ERROR(CheckFolder(folder));
+  Entries entries;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::string name = at->path().filename().string();
+    if (name.starts_with('.')) continue;
+    std::error_code ignored;  // what cannot be looked at is no folder: reading it will say why
+    (at->is_directory(ignored) ? entries.folders : entries.files).push_back(std::move(name));
+  }
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat(folder, ": cannot be listed"));
+  }
+  std::ranges::sort(entries.folders);
+  std::ranges::sort(entries.files);
+  return entries;
+}
+
+class Walk {
+ public:
+  absl::Status Into(const std::string& folder, const std::string& prefix) {
+    struct stat info = {};
+    if (stat(folder.c_str(), &info) != 0) {
+      return absl::ErrnoToStatus(errno, absl::StrCat(folder, ": cannot be looked at"));
+    }
+    if (!walked_.emplace(info.st_dev, info.st_ino).second) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const Entries entries, List(folder));
+    for (const std::string& name : entries.files) files_.push_back(prefix + name);
+    for (const std::string& name : entries.folders) {
+      DTNN_RETURN_IF_ERROR(Into(absl::StrCat(folder, "/", name), absl::StrCat(prefix, name, "/")));
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<std::string> TakeFiles() {
+    std::ranges::sort(files_);
+    return std::move(files_);
+  }
+
+ private:
+  std::set<std::pair<dev_t, ino_t>> walked_;
+  std::vector<std::string> files_;
+};
+
+}  // namespace
+
+absl::StatusOr<PathKind> LookAt(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return PathKind::kNothing;
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat(path, ": cannot be looked at"));
+  }
+  return fs::is_directory(status) ? PathKind::kFolder : PathKind::kFile;
+}
+
+absl::Status CheckFolder(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
+  if (kind == PathKind::kFolder) return absl::OkStatus();
+  if (kind == PathKind::kFile) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a folder"));
+  }
+  return absl::NotFoundError(absl::StrCat(path, ": there is no such folder"));
+}
+
+absl::StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder) {
+  DTNN_ASSIGN_OR_RETURN(Entries entries, List(folder));
+  return std::move(entries.folders);
+}
+
+absl::StatusOr<std::vector<std::string>> FilesIn(const std::string& folder) {
+  DTNN_ASSIGN_OR_RETURN(Entries entries, List(folder));
+  return std::move(entries.files);
+}
+
+absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder) {
+  Walk walk;
+  DTNN_RETURN_IF_ERROR(walk.Into(folder, ""));
+  return walk.TakeFiles();
+}
+
+}  // namespace dtnn

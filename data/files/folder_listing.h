@@ -1,0 +1,36 @@
+// What folders hold: the one place that looks at paths and lists folders for data sets. Names that
+// begin with a dot are never listed; lists are sorted by byte. Links are followed.
+//
+// That a path is not there is told from that it cannot be looked at: NotFound for the one,
+// PermissionDenied (or what else the system says) for the other. Errors begin with the path.
+
+#ifndef DTNN_DATA_FILES_FOLDER_LISTING_H_
+#define DTNN_DATA_FILES_FOLDER_LISTING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace dtnn {
+
+enum class PathKind : uint8_t { kNothing, kFile, kFolder };
+
+// kFile: anything that is there and no folder.
+absl::StatusOr<PathKind> LookAt(const std::string& path);
+// NotFound or InvalidArgument unless it is a folder.
+absl::Status CheckFolder(const std::string& path);
+
+// The names of the folders in a folder, and of all that is no folder.
+absl::StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder);
+absl::StatusOr<std::vector<std::string>> FilesIn(const std::string& folder);
+
+// All that is no folder at any depth below a folder, as paths relative to it. Every folder counts
+// once, however many links lead to it, so links that lead back end.
+absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder);
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_FILES_FOLDER_LISTING_H_

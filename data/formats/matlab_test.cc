@@ -1,0 +1,63 @@
+#include "data/formats/matlab.h"
+
+#include "data/testing/matlab_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using Bytes = std::vector<uint8_t>;
+using Rows = std::vector<std::vector<MatlabValue>>;
+
+const testing::MatlabStructs kStructs = {
+    "things",
+    {"id", "name", "other"},
+    {{7.0, "first", 0.0}, {1000.0, "", 0.0}, {-2.5, "a, longer text", 1e300}}};
+
+constexpr std::string_view kFields[] = {"name", "id"};
+
+std::string Error(const Bytes& bytes, std::string_view variable = "things",
+                  std::span<const std::string_view> fields = kFields) {
+  return std::string(ReadMatlabStructs(bytes, "a.mat", variable, fields).status().message());
+}
+
+TEST(MatlabTest, NumbersAndTextsOfTheFieldsAsked) {
+  for (const bool compressed : {false, true}) {
+    const auto rows =
+        ReadMatlabStructs(testing::MatlabBytes(kStructs, compressed), "a.mat", "things", kFields);
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    EXPECT_EQ(*rows, (Rows{{"first", 7.0}, {"", 1000.0}, {"a, longer text", -2.5}}));
+  }
+}
+
+TEST(MatlabTest, WhatIsMissingIsNamed) {
+  const Bytes bytes = testing::MatlabBytes(kStructs, true);
+  EXPECT_EQ(Error(bytes, "stuff"), "a.mat: holds no variable \"stuff\"");
+  constexpr std::string_view kOther[] = {"id", "weight"};
+  EXPECT_EQ(Error(bytes, "things", kOther), "a.mat: variable \"things\" has no field \"weight\"");
+  EXPECT_EQ(Error(Bytes(200, 'x')), "a.mat: is not a MATLAB 5 file of little-endian numbers");
+}
+
+TEST(MatlabTest, EveryCutIsRefused) {
+  for (const bool compressed : {false, true}) {
+    const Bytes bytes = testing::MatlabBytes(kStructs, compressed);
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_THAT(Error(Bytes(bytes.begin(), bytes.begin() + long(size))), HasSubstr("a.mat: "))
+          << size;
+    }
+  }
+}
+
+TEST(MatlabTest, ElementsBeyondTheFileAreRefused) {
+  Bytes bytes = testing::MatlabBytes(kStructs, false);
+  const size_t extents = 128 + 8 + 16 + 8;  // behind the tags of array, flags and extents
+  bytes[extents + 3] = 0x7f;
+  EXPECT_THAT(Error(bytes), HasSubstr("a struct array has more elements than fit"));
+  bytes[extents + 3] = 0xff;
+  EXPECT_THAT(Error(bytes), HasSubstr("the extents of an array make no sense"));
+}
+
+}  // namespace
+}  // namespace dtnn

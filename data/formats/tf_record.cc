@@ -1,0 +1,79 @@
+#include "data/formats/tf_record.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "data/files/crc32c.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr size_t kLengthBytes = 8, kChecksumBytes = 4;
+
+uint64_t LittleEndian(std::span<const uint8_t> bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | bytes[i];
+  return value;
+}
+
+// Appends `size` bytes of `value`.
+void Append(std::vector<uint8_t>& bytes, uint64_t value, size_t size) {
+  for (size_t i = 0; i < size; ++i) bytes.push_back(uint8_t(value >> (8 * i)));
+}
+
+}  // namespace
+
+absl::StatusOr<TfRecordReader> TfRecordReader::Open(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> file, FileSource(path));
+  DTNN_ASSIGN_OR_RETURN(file, Unpacked(std::move(file)));
+  return TfRecordReader(std::move(file), path);
+}
+
+std::string TfRecordReader::Place() const { return absl::StrCat(name_, ", record ", count_ - 1); }
+
+absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
+  const auto damaged = [&](const char* what) {
+    return absl::DataLossError(absl::StrCat(Place(), ": ", what));
+  };
+  ++count_;
+  std::array<uint8_t, kLengthBytes + kChecksumBytes> head;
+  DTNN_ASSIGN_OR_RETURN(size_t read, source_->Read(head));
+  if (read == 0) {
+    if (source_->truncated()) return damaged("the file ends too early; is it complete?");
+    return false;
+  }
+  if (read < head.size()) return damaged("the file ends within its length; is it complete?");
+  const std::span<const uint8_t> length_bytes = std::span(head).first(kLengthBytes);
+  if (LittleEndian(std::span(head).subspan(kLengthBytes)) != MaskedCrc32c(length_bytes)) {
+    return damaged(
+        "the checksum of its length is wrong; this is not a TFRecord file, or a damaged one");
+  }
+  const uint64_t length = LittleEndian(length_bytes);
+  if (length > kMaxTfRecordBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        Place(), ": has ", length, " bytes, more than the ", kMaxTfRecordBytes, " that are read"));
+  }
+  if (length > source_->bound()) return damaged("the file ends within it; is it complete?");
+  record.resize(length + kChecksumBytes);
+  DTNN_ASSIGN_OR_RETURN(read, source_->Read(record));
+  if (read < record.size()) return damaged("the file ends within it; is it complete?");
+  const uint64_t checksum = LittleEndian(std::span(record).subspan(length));
+  record.resize(length);
+  if (checksum != MaskedCrc32c(record)) return damaged("its checksum is wrong");
+  return true;
+}
+
+std::vector<uint8_t> TfRecordBytes(std::span<const uint8_t> record) {
+  std::vector<uint8_t> bytes;
+  Append(bytes, record.size(), kLengthBytes);
+  Append(bytes, MaskedCrc32c(bytes), kChecksumBytes);
+  bytes.insert(bytes.end(), record.begin(), record.end());
+  Append(bytes, MaskedCrc32c(record), kChecksumBytes);
+  return bytes;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,124 @@
+#include "data/formats/tf_record.h"
+
+#include "data/formats/tf_example.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Bytes;
+using ::testing::HasSubstr;
+
+TfRecordReader Reader(const Bytes& bytes) { return TfRecordReader(MemorySource(bytes), "a file"); }
+
+// Reads to the end; the message of the error.
+std::string Error(const Bytes& bytes) {
+  TfRecordReader reader = Reader(bytes);
+  Bytes record;
+  for (;;) {
+    const absl::StatusOr<bool> more = reader.Next(record);
+    if (!more.ok()) return std::string(more.status().message());
+    if (!*more) return "no error";
+  }
+}
+
+Bytes Joined(const std::vector<Bytes>& records) {
+  Bytes bytes;
+  for (const Bytes& record : records) {
+    const Bytes framed = TfRecordBytes(record);
+    bytes.insert(bytes.end(), framed.begin(), framed.end());
+  }
+  return bytes;
+}
+
+TEST(TfRecordTest, RecordsComeInOrder) {
+  const std::vector<Bytes> records = {{1, 2, 3}, {}, testing::Elements(1000)};
+  const std::string folder = testing::NewFolder("tf_record");
+  const std::string plain = testing::WriteFile(folder, "plain", Joined(records));
+  const std::string packed = testing::WriteFile(folder, "packed", testing::Gzip(Joined(records)));
+  for (const std::string& path : {plain, packed}) {
+    TfRecordReader reader = TfRecordReader::Open(path).value();
+    Bytes record;
+    for (const Bytes& expected : records) {
+      ASSERT_TRUE(reader.Next(record).value());
+      EXPECT_EQ(record, expected);
+    }
+    EXPECT_EQ(reader.Place(), path + ", record 2");
+    EXPECT_FALSE(reader.Next(record).value());
+  }
+}
+
+// Of the format's definition: length 3 and its masked checksum.
+TEST(TfRecordTest, FramesAreTensorFlows) {
+  const Bytes framed = TfRecordBytes(Bytes{'a', 'b', 'c'});
+  ASSERT_EQ(framed.size(), 8u + 4 + 3 + 4);
+  EXPECT_EQ(Bytes(framed.begin(), framed.begin() + 8), (Bytes{3, 0, 0, 0, 0, 0, 0, 0}));
+  const uint32_t crc = 0x364b3fb7u,  // CRC-32C of "abc"
+      masked = ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(framed[15 + i], uint8_t(masked >> (8 * i)));
+}
+
+TEST(TfRecordTest, EveryCutIsRefused) {
+  const Bytes whole = Joined({{1, 2, 3}, {4, 5}});
+  const size_t first = TfRecordBytes(Bytes{1, 2, 3}).size();
+  for (size_t size = 1; size < whole.size(); ++size) {
+    if (size == first) continue;  // a whole number of records
+    EXPECT_THAT(Error(Bytes(whole.begin(), whole.begin() + long(size))),
+                HasSubstr(size < first ? "a file, record 0: " : "a file, record 1: "));
+  }
+}
+
+TEST(TfRecordTest, EveryDamagedBitIsFound) {
+  const Bytes whole = Joined({{1, 2, 3}});
+  for (size_t at = 0; at < whole.size(); ++at) {
+    Bytes damaged = whole;
+    damaged[at] ^= 4;
+    EXPECT_THAT(Error(damaged), HasSubstr("checksum")) << at;
+  }
+}
+
+TEST(TfRecordTest, LengthsAreLimited) {
+  Bytes bytes = TfRecordBytes(Bytes(9));
+  EXPECT_EQ(
+      Error(Bytes(40, 'x')),
+      "a file, record 0: the checksum of its length is wrong; this is not a TFRecord file, or a "
+      "damaged one");
+  EXPECT_EQ(Error(bytes), "no error");
+}
+
+TEST(TfExampleTest, ImageAndLabel) {
+  const LabelledImage image = {{1, 2, 0, 255}, 417};
+  const LabelledImage parsed = ParseImageExample(ImageExampleBytes(image), "it").value();
+  EXPECT_EQ(parsed.encoded, image.encoded);
+  EXPECT_EQ(parsed.label, 417);
+}
+
+// By hand: field 1 (features) of a map from "image/class/label" to int64_list {5}, not packed.
+TEST(TfExampleTest, WireFormatIsTensorFlows) {
+  const std::string key = "image/class/label";
+  Bytes entry = {0x0a, uint8_t(key.size())};
+  entry.insert(entry.end(), key.begin(), key.end());
+  entry.insert(entry.end(), {0x12, 4, 0x1a, 2, 0x08, 5});
+  Bytes features = {0x0a, uint8_t(entry.size())};
+  features.insert(features.end(), entry.begin(), entry.end());
+  Bytes example = {0x0a, uint8_t(features.size())};
+  example.insert(example.end(), features.begin(), features.end());
+  EXPECT_EQ(ParseImageExample(example, "it").status().message(),
+            "it: has no feature \"image/encoded\" of one image");
+  const Bytes image = ImageExampleBytes({{9}, 5});
+  Bytes both = example;
+  both.insert(both.end(), image.begin(), image.end());  // messages one after the other merge
+  EXPECT_EQ(ParseImageExample(both, "it")->label, 5);
+}
+
+TEST(TfExampleTest, WhatIsMissingIsNamed) {
+  EXPECT_EQ(ParseImageExample(Bytes{0xff, 0xff}, "it").status().message(),
+            "it: is not a tf.train.Example");
+  EXPECT_EQ(ParseImageExample({}, "it").status().message(),
+            "it: has no feature \"image/encoded\" of one image");
+}
+
+}  // namespace
+}  // namespace dtnn

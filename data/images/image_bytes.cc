@@ -1,0 +1,63 @@
+#include "data/images/image_bytes.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+
+#include "kernels/convert/convert.h"
+
+namespace dtnn {
+namespace {
+
+// Pixels at a time: three channels of that many values stay in the first cache.
+constexpr size_t kTile = 512;
+
+// Three tiles, one after the other, to pixels of three channels.
+template <typename T>
+void Interleave3(const T* from, size_t count, T* to) {
+  for (size_t i = 0; i < count; ++i) {
+    to[3 * i] = from[i];
+    to[3 * i + 1] = from[kTile + i];
+    to[3 * i + 2] = from[2 * kTile + i];
+  }
+}
+
+template <typename T>
+void Convert(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
+             std::span<T> to) {
+  constexpr T kScale = T(1) / 255;
+  assert(int64_t(from.size()) == ByteCount(extents) && to.size() == from.size());
+  const size_t channels = size_t(extents.channels);
+  if (format == TensorFormat::kNCHW || channels == 1) {
+    ConvertBytes(from, kScale, to);
+    return;
+  }
+  const size_t pixels = size_t(extents.height * extents.width);
+  alignas(64) std::array<T, 3 * kTile> values;
+  for (size_t begin = 0; begin < pixels; begin += kTile) {
+    const size_t count = std::min(kTile, pixels - begin);
+    for (size_t channel = 0; channel < channels; ++channel) {
+      T* tile = values.data() + (channels == 3 ? channel * kTile : 0);
+      ConvertBytes(from.subspan(channel * pixels + begin, count), kScale, {tile, count});
+      if (channels == 3) continue;
+      T* place = to.data() + begin * channels + channel;
+      for (size_t i = 0; i < count; ++i) place[i * channels] = tile[i];
+    }
+    if (channels == 3) Interleave3(values.data(), count, to.data() + begin * channels);
+  }
+}
+
+}  // namespace
+
+void ConvertImage(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
+                  std::span<float> to) {
+  Convert(from, extents, format, to);
+}
+
+void ConvertImage(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
+                  std::span<double> to) {
+  Convert(from, extents, format, to);
+}
+
+}  // namespace dtnn

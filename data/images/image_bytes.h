@@ -1,0 +1,25 @@
+// An image's bytes, channel by channel (C, H, W), into values byte / 255 in either tensor format.
+
+#ifndef DTNN_DATA_IMAGES_IMAGE_BYTES_H_
+#define DTNN_DATA_IMAGES_IMAGE_BYTES_H_
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/format.h"
+
+namespace dtnn {
+
+constexpr int64_t ByteCount(const ImageExtents& extents) {
+  return extents.channels * extents.height * extents.width;
+}
+
+// Both spans hold ByteCount(extents) elements.
+void ConvertImage(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
+                  std::span<float> to);
+void ConvertImage(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
+                  std::span<double> to);
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_IMAGES_IMAGE_BYTES_H_

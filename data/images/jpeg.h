@@ -1,0 +1,20 @@
+// The JPEG half of image.h, over libjpeg-turbo. Messages do not name the file: image.h does.
+
+#ifndef DTNN_DATA_IMAGES_JPEG_H_
+#define DTNN_DATA_IMAGES_JPEG_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "data/images/image.h"
+
+namespace dtnn {
+
+bool LooksLikeJpeg(std::span<const uint8_t> bytes);
+absl::StatusOr<Image> DecodeJpeg(std::span<const uint8_t> bytes, const ImageOptions& options);
+absl::StatusOr<ImageExtents> ReadJpegExtents(std::span<const uint8_t> bytes, int64_t max_pixels);
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_IMAGES_JPEG_H_

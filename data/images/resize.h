@@ -1,0 +1,53 @@
+// The geometry that all samples of a data set go through before anything else: central crop, then
+// resize. Bytes, float32 or float64, in either tensor format; sources and results are dense.
+//
+// Crop: of each side, round(side * (1 - fraction) / 2) pixels go at either end.
+// Resize: bilinear with half-pixel centres, the middle of output pixel o being (o + 0.5) * from /
+// to in the source. Where an image shrinks, the triangle is widened by the same factor, so that
+// every source pixel counts (no aliasing), as PIL's BILINEAR does. Weights add up to 1 at the edges
+// as well. Bytes are rounded once, at the end. Runs on the calling thread, which keeps the scratch
+// memory, a row of the source and the weights.
+
+#ifndef DTNN_DATA_IMAGES_RESIZE_H_
+#define DTNN_DATA_IMAGES_RESIZE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "tensor/format.h"
+
+namespace dtnn {
+
+// Applied in this order.
+struct Geometry {
+  double crop = 1;     // of each side, this fraction in the middle is kept: (0, 1]
+  int64_t resize = 0;  // to a square of this side; 0: not at all
+};
+
+// InvalidArgument for values out of range.
+absl::Status CheckGeometry(const Geometry& geometry);
+
+// The extents of what comes out of an image of `extents`.
+ImageExtents ExtentsAfter(const Geometry& geometry, const ImageExtents& extents);
+
+struct Window {
+  int64_t top = 0, left = 0, height = 0, width = 0;
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
+// The middle of an image; one pixel remains at least.
+Window CentralCrop(const ImageExtents& extents, double fraction);
+
+// The window of `from`, an image of `extents`, resized to height x width; without a change of size
+// a copy. The window lies within the image and no side is 0.
+void ResizeBilinear(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
+                    const Window& window, int64_t height, int64_t width, std::span<uint8_t> to);
+void ResizeBilinear(std::span<const float> from, const ImageExtents& extents, TensorFormat format,
+                    const Window& window, int64_t height, int64_t width, std::span<float> to);
+void ResizeBilinear(std::span<const double> from, const ImageExtents& extents, TensorFormat format,
+                    const Window& window, int64_t height, int64_t width, std::span<double> to);
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_IMAGES_RESIZE_H_

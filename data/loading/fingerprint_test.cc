@@ -1,0 +1,151 @@
+#include "data/loading/fingerprint.h"
+
+#include <functional>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "data/testing/counting_dataset.h"
+#include "gtest/gtest.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+using testing::CountingDataset;
+
+// One sample is not what it was, or nothing is but what the constructor says.
+class Changed : public CountingDataset {
+ public:
+  Changed(int64_t size, int64_t sample, bool label)
+      : CountingDataset(size), sample_(sample), label_(label) {}
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    const absl::Status status = CountingDataset::Read(part, indices, format, x, targets);
+    for (size_t i = 0; status.ok() && i < indices.size(); ++i) {
+      if (indices[i] != sample_) continue;
+      if (label_) targets.data<int32_t>()[i] ^= 1;
+      if (!label_) x.data<float>()[i * 6 + 5] += 1;
+    }
+    return status;
+  }
+
+ private:
+  const int64_t sample_;
+  const bool label_;
+};
+
+TEST(FingerprintTest, SaysWhatTheSplitIs) {
+  const DataFingerprint print = *Fingerprint(CountingDataset(100), Part::kTrain);
+  EXPECT_EQ(print.dataset, "counting");
+  EXPECT_EQ(print.samples, 100);
+  EXPECT_EQ(print.outputs, 100);
+  EXPECT_EQ(print.sample, (ImageExtents{2, 3, 1}));
+  EXPECT_EQ(print.targets, TargetKind::kClass);
+  EXPECT_EQ(print, *Fingerprint(CountingDataset(100), Part::kTrain));
+  EXPECT_EQ(FirstDifference(print, print), std::nullopt);
+}
+
+TEST(FingerprintTest, EveryValueOfDataInMemoryCounts) {
+  const DataFingerprint print = *Fingerprint(CountingDataset(200), Part::kTrain);
+  for (const int64_t sample : {0, 63, 64, 121, 199}) {
+    for (const bool label : {false, true}) {
+      const DataFingerprint other = *Fingerprint(Changed(200, sample, label), Part::kTrain);
+      const auto difference = FirstDifference(print, other);
+      ASSERT_TRUE(difference.has_value()) << sample << (label ? ", label" : ", value");
+      EXPECT_EQ(difference->what, "contents of the samples");
+      EXPECT_EQ(difference->was.size(), 16u);
+      EXPECT_NE(difference->was, difference->now);
+    }
+  }
+}
+
+TEST(FingerprintTest, DoesNotDependOnThreads) {
+  const int threads = NumThreads();
+  const DataFingerprint many = *Fingerprint(CountingDataset(1000), Part::kTrain);
+  SetNumThreads(1);
+  EXPECT_EQ(*Fingerprint(CountingDataset(1000), Part::kTrain), many);
+  SetNumThreads(threads);
+}
+
+// What is expensive to read is looked at in few places, both ends among them.
+class Expensive : public Changed {
+ public:
+  Expensive(int64_t changed, bool decodes, std::vector<int64_t> groups)
+      : Changed(10000, changed, true), decodes_(decodes), groups_(std::move(groups)) {}
+  bool decodes() const override { return decodes_; }
+  SampleGroups groups(Part) const override { return {.begins = groups_}; }
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    read_.insert(read_.end(), indices.begin(), indices.end());
+    return Changed::Read(part, indices, format, x, targets);
+  }
+  std::vector<int64_t> read() const { return read_; }
+
+ private:
+  const bool decodes_;
+  const std::vector<int64_t> groups_;
+  mutable std::vector<int64_t> read_;
+};
+
+TEST(FingerprintTest, LittleIsReadOfWhatTakesLong) {
+  const Expensive images(-1, true, {}), files(-1, false, {0, 5000, 9000});
+  const DataFingerprint print = *Fingerprint(images, Part::kTrain);
+  EXPECT_EQ(images.read().size(), 32u);
+  EXPECT_TRUE(Fingerprint(files, Part::kTrain).ok());
+  EXPECT_EQ(files.read(), (std::vector<int64_t>{0, 4999, 9999}));
+  for (const int64_t changed : {0, 9999}) {
+    EXPECT_NE(*Fingerprint(Expensive(changed, true, {}), Part::kTrain), print) << changed;
+  }
+}
+
+TEST(FingerprintTest, TheFieldThatDiffersIsNamed) {
+  DataFingerprint was{.dataset = "mnist",
+                      .sample = {28, 28, 1},
+                      .outputs = 10,
+                      .samples = 60000,
+                      .contents = 0xabc};
+  const struct {
+    std::function<void(DataFingerprint&)> change;
+    Difference difference;
+  } cases[] = {
+      {[](auto& f) { f.dataset = "archive"; }, {"data set", "mnist", "archive"}},
+      {[](auto& f) { f.sample.height = 20; }, {"extents of a sample", "28x28x1", "20x28x1"}},
+      {[](auto& f) { f.targets = TargetKind::kValues; }, {"kind of targets", "classes", "values"}},
+      {[](auto& f) { f.outputs = 9; }, {"number of outputs", "10", "9"}},
+      {[](auto& f) { f.samples = 50000; }, {"number of samples", "60000", "50000"}},
+      {[](auto& f) { f.contents = 1; },
+       {"contents of the samples", "0000000000000abc", "0000000000000001"}},
+  };
+  for (const auto& c : cases) {
+    DataFingerprint now = was;
+    c.change(now);
+    EXPECT_EQ(FirstDifference(was, now), c.difference);
+  }
+}
+
+TEST(FingerprintTest, AnEmptySplitHasOneAndErrorsComeBack) {
+  EXPECT_EQ(Fingerprint(CountingDataset(0), Part::kTest)->samples, 0);
+  EXPECT_TRUE(Fingerprint(CountingDataset(1), Part::kTest).ok());
+  const CountingDataset failing(100, {2, 3, 1}, /*failing=*/70);
+  EXPECT_EQ(Fingerprint(failing, Part::kTrain).status().code(), absl::StatusCode::kDataLoss);
+}
+
+class WithoutMemory : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  absl::Status Read(Part /*part*/, std::span<const int64_t> /*indices*/, TensorFormat /*format*/,
+                    const Tensor& /*x*/, const Tensor& /*targets*/) const override {
+    throw std::bad_alloc();
+  }
+};
+
+// An exception must not leave a worker.
+TEST(FingerprintTest, LackOfMemoryIsAnError) {
+  EXPECT_EQ(Fingerprint(WithoutMemory(1000), Part::kTrain).status(),
+            absl::ResourceExhaustedError("counting: no memory to read its samples"));
+}
+
+}  // namespace
+}  // namespace dtnn

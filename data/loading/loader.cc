@@ -1,0 +1,377 @@
+#include "data/loading/loader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "data/loading/sampler.h"
+#include "tensor/shape.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+// The slots form a ring: step s of an epoch is in slot s mod slots. A step is read in pieces,
+// handed out in order; the piece belongs to the thread that reads it, a whole step to the caller
+// once `produced_` is beyond it and until `released_` is. `mutex_` guards the counters that say so,
+// never the samples.
+class Loader::Impl {
+ public:
+  Impl(std::shared_ptr<const Dataset> dataset, Part part, Sampler sampler,
+       const LoaderOptions& options)
+      : dataset_(std::move(dataset)),
+        part_(part),
+        options_(options),
+        sampler_(std::move(sampler)) {}
+
+  ~Impl() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stop_ = true;
+    }
+    work_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  absl::Status Init();
+  absl::Status Skip(int64_t samples);
+  void StartEpoch(int64_t epoch, int64_t first_step);
+  absl::StatusOr<const Batch*> Next();
+  const LoaderOptions& options() const { return options_; }
+  const Sampler& sampler() const { return sampler_; }
+  double seconds_waited() const { return std::chrono::duration<double>(waited_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Slot {
+    Tensor x, targets;             // room for max_batch samples
+    std::vector<int64_t> indices;  // of the samples
+    Batch batch;                   // views of the tensors
+    int64_t step = -1;             // whose samples these are or will be
+    int64_t begin = 0;             // place of the first one in the epoch's order
+    int64_t pieces = 0, given = 0, done = 0;
+    int64_t failed = 0;  // the first piece with an error, `pieces` when there is none
+    absl::Status status;
+  };
+  struct Piece {
+    int64_t step, number;
+  };
+
+  absl::Status AllocateSlots();
+  void Pause(std::unique_lock<std::mutex>& lock);
+  void Prepare(Slot& slot, int64_t step, int64_t pieces) const;
+  absl::Status Read(Slot& slot, int64_t piece) const;
+  template <typename T>
+  void Change(const Tensor& x, int64_t place) const;
+  absl::Status ReadAll(int64_t step);  // without threads
+
+  void Work();
+  bool MayOrder() const { return running_ && order_ == Order::kOld && sampler_.steps() > first_; }
+  bool MayRead() const {
+    return running_ && order_ == Order::kReady && issued_ < sampler_.steps() &&
+           issued_ - released_ < int64_t(slots_.size());
+  }
+  Piece Take();
+  void Finish(const Piece& piece, absl::Status status);
+  Slot& SlotOf(int64_t step) { return slots_[size_t(step) % slots_.size()]; }
+
+  const std::shared_ptr<const Dataset> dataset_;
+  const Part part_;
+  const LoaderOptions options_;
+  Sampler sampler_;  // its order changes only while nothing is read
+  std::vector<Slot> slots_;
+  Clock::duration waited_ = {};
+
+  std::mutex mutex_;
+  std::condition_variable work_;  // threads wait for something to read, or the end
+  std::condition_variable news_;  // the caller waits for a batch, or for the threads to pause
+  bool stop_ = false;
+  bool running_ = false;  // an epoch is under way and has not failed
+  enum class Order : uint8_t { kOld, kChanging, kReady } order_ = Order::kOld;
+  int busy_ = 0;  // threads that read or order
+  int idle_ = 0;  // threads that wait for work
+  int64_t epoch_ = -1;
+  int64_t first_ = 0;     // step that the epoch began at
+  int64_t issued_ = 0;    // steps of the epoch of which all pieces have been handed out,
+  int64_t produced_ = 0;  // have been read,
+  int64_t taken_ = 0;     // given to the caller,
+  int64_t released_ = 0;  // and given back
+  absl::Status status_;   // why the epoch failed
+  std::vector<std::thread> threads_;
+};
+
+absl::Status Loader::Impl::AllocateSlots() {
+  slots_.clear();
+  const int64_t rows = sampler_.max_batch();
+  const Shape sample = SampleShape(dataset_->sample(), options_.format);
+  std::vector<int64_t> extents = {rows};
+  extents.insert(extents.end(), sample.extents().begin(), sample.extents().end());
+  DTNN_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(extents));
+  for (int i = 0; i < options_.prefetch + 1; ++i) {
+    Slot slot;
+    absl::StatusOr<Tensor> x = Tensor::Allocate(Device::Cpu(), options_.dtype, shape);
+    if (!x.ok()) {
+      return absl::Status(x.status().code(), absl::StrCat("batches of shape ", shape.ToString(),
+                                                          ": ", std::string(x.status().message()),
+                                                          "; a smaller batch needs less"));
+    }
+    slot.x = *std::move(x);
+    DTNN_ASSIGN_OR_RETURN(slot.targets,
+                          Tensor::Allocate(Device::Cpu(), TargetDType(*dataset_, options_.dtype),
+                                           TargetShape(*dataset_, rows)));
+    slot.indices.resize(rows);
+    slots_.push_back(std::move(slot));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Loader::Impl::Init() {
+  if (sampler_.steps() == 0) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(AllocateSlots());
+  if (options_.prefetch == 0) return absl::OkStatus();
+  threads_.reserve(options_.threads);
+  for (int i = 0; i < options_.threads; ++i) {
+    try {
+      threads_.emplace_back([this] { Work(); });
+    } catch (const std::system_error& error) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no thread could be started to read ahead: ", error.what()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Until no thread reads any more.
+void Loader::Impl::Pause(std::unique_lock<std::mutex>& lock) {
+  running_ = false;
+  news_.wait(lock, [this] { return busy_ == 0; });
+}
+
+absl::Status Loader::Impl::Skip(int64_t samples) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  Pause(lock);
+  epoch_ = -1;
+  DTNN_RETURN_IF_ERROR(sampler_.Skip(samples));
+  const bool fits = slots_.empty() || sampler_.max_batch() <= slots_[0].x.shape()[0];
+  return fits ? absl::OkStatus() : AllocateSlots();
+}
+
+void Loader::Impl::StartEpoch(int64_t epoch, int64_t first_step) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  Pause(lock);
+  epoch_ = epoch;
+  first_ = std::clamp<int64_t>(first_step, 0, sampler_.steps());
+  issued_ = produced_ = taken_ = released_ = first_;
+  for (Slot& slot : slots_) slot.step = -1;
+  order_ = Order::kOld;
+  status_ = absl::OkStatus();
+  running_ = true;
+  lock.unlock();
+  work_.notify_one();
+}
+
+absl::StatusOr<const Batch*> Loader::Impl::Next() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (epoch_ < 0) return absl::FailedPreconditionError("Loader: Next was called before StartEpoch");
+  released_ = taken_;
+  const bool wake = idle_ > 0 && MayRead();
+  if (taken_ == sampler_.steps()) return nullptr;
+  if (threads_.empty()) {
+    const Clock::time_point start = Clock::now();
+    if (status_.ok()) status_ = ReadAll(taken_);
+    if (status_.ok()) ++produced_;
+    waited_ += Clock::now() - start;
+  } else if (produced_ == taken_ && status_.ok()) {
+    // The threads must begin with what has become free before this one sleeps.
+    if (wake) work_.notify_all();
+    const Clock::time_point start = Clock::now();
+    news_.wait(lock, [this] { return produced_ > taken_ || !status_.ok(); });
+    waited_ += Clock::now() - start;
+  }
+  // Batches read before an error are good: the error takes the place of the one it spoilt.
+  if (produced_ == taken_) return status_;
+  const Batch* batch = &SlotOf(taken_++).batch;
+  lock.unlock();
+  if (wake) work_.notify_all();
+  return batch;
+}
+
+void Loader::Impl::Prepare(Slot& slot, int64_t step, int64_t pieces) const {
+  const Sampler::Slice slice = sampler_.StepSlice(step);
+  slot.batch.x = slot.x.Samples(0, slice.count, options_.format);
+  slot.batch.targets = slot.targets.Samples(0, slice.count, options_.format);
+  slot.batch.count = slice.count;
+  slot.batch.global_count = slice.global_count;
+  slot.step = step;
+  slot.begin = slice.begin;
+  slot.pieces = slot.failed = std::min(pieces, slice.count);
+  slot.given = slot.done = 0;
+  slot.status = absl::OkStatus();
+}
+
+absl::Status Loader::Impl::Read(Slot& slot, int64_t piece) const {
+  const int64_t begin = slot.batch.count * piece / slot.pieces;
+  const int64_t count = slot.batch.count * (piece + 1) / slot.pieces - begin;
+  const std::span<int64_t> indices = std::span(slot.indices).subspan(begin, count);
+  sampler_.Indices({slot.begin + begin, count, slot.batch.global_count}, indices);
+  const Tensor x = slot.batch.x.Samples(begin, count, options_.format);
+  const Tensor targets = slot.batch.targets.Samples(begin, count, options_.format);
+  DTNN_RETURN_IF_ERROR(dataset_->Read(part_, indices, options_.format, x, targets));
+  DispatchFloating(options_.dtype,
+                   [&](auto zero) { Change<decltype(zero)>(x, slot.begin + begin); });
+  return absl::OkStatus();
+}
+
+// Augments and normalises samples, the first of which is at `place` of the epoch's order.
+template <typename T>
+void Loader::Impl::Change(const Tensor& x, int64_t place) const {
+  const ImageExtents extents = dataset_->sample();
+  const size_t elements = size_t(extents.height * extents.width * extents.channels);
+  const std::span<T> values(x.data<T>(), size_t(x.num_elements()));
+  if (options_.augmentation.any()) {
+    for (int64_t i = 0; i < x.shape()[0]; ++i) {
+      Augment(options_.augmentation, options_.seed, epoch_, place + i, extents, options_.format,
+              values.subspan(size_t(i) * elements, elements));
+    }
+  }
+  Normalize(options_.normalization, extents, options_.format, values);
+}
+
+absl::Status Loader::Impl::ReadAll(int64_t step) {
+  if (order_ == Order::kOld) sampler_.StartEpoch(epoch_);
+  order_ = Order::kReady;
+  Prepare(SlotOf(step), step, 1);
+  return Read(SlotOf(step), 0);
+}
+
+// The next piece; MayRead() holds.
+Loader::Impl::Piece Loader::Impl::Take() {
+  // More pieces than threads, as some take longer than others.
+  constexpr int64_t kPiecesPerThread = 4;
+  const int64_t step = issued_;
+  Slot& slot = SlotOf(step);
+  if (slot.step != step) {
+    Prepare(slot, step, options_.threads == 1 ? 1 : options_.threads * kPiecesPerThread);
+  }
+  const Piece piece = {step, slot.given++};
+  if (slot.given == slot.pieces) ++issued_;
+  return piece;
+}
+
+// All pieces of a step are read, also behind one that failed, so that of several errors it is
+// always that of the first sample which is reported.
+void Loader::Impl::Finish(const Piece& piece, absl::Status status) {
+  Slot& slot = SlotOf(piece.step);
+  ++slot.done;
+  if (!status.ok() && piece.number < slot.failed) {
+    slot.failed = piece.number;
+    slot.status = std::move(status);
+  }
+  if (!running_) return;  // StartEpoch waits to begin anew, or an earlier step has failed
+  const int64_t before = produced_;
+  while (running_) {
+    const Slot& next = SlotOf(produced_);
+    if (next.step != produced_ || next.done < next.pieces) break;
+    if (!next.status.ok()) {
+      status_ = next.status;
+      running_ = false;
+    } else {
+      ++produced_;
+    }
+  }
+  if (produced_ != before || !running_) news_.notify_one();
+}
+
+void Loader::Impl::Work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    while (!stop_ && !MayOrder() && !MayRead()) {
+      ++idle_;
+      work_.wait(lock);
+      --idle_;
+    }
+    if (stop_) return;
+    ++busy_;
+    if (MayOrder()) {
+      order_ = Order::kChanging;
+      lock.unlock();
+      sampler_.StartEpoch(epoch_);
+      lock.lock();
+      order_ = Order::kReady;
+      if (idle_ > 0) work_.notify_all();
+    } else {
+      const Piece piece = Take();
+      lock.unlock();
+      absl::Status status = Read(SlotOf(piece.step), piece.number);
+      lock.lock();
+      Finish(piece, std::move(status));
+    }
+    if (--busy_ == 0 && !running_) news_.notify_one();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dataset> dataset,
+                                                       Part part, std::vector<int64_t> indices,
+                                                       const LoaderOptions& options) {
+  if (!IsFloating(options.dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("batches are float32 or float64, not ", std::string(Name(options.dtype))));
+  }
+  if (options.prefetch < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the number of batches read ahead must be 0 or more, not ", options.prefetch));
+  }
+  constexpr int kMaxThreads = 1024;
+  if (options.threads < 1 || options.threads > kMaxThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the number of threads that read ahead must be 1 to ", kMaxThreads, ", not ",
+                     options.threads));
+  }
+  DTNN_RETURN_IF_ERROR(CheckAugmentation(options.augmentation));
+  DTNN_RETURN_IF_ERROR(CheckNormalization(options.normalization, dataset->sample().channels));
+  const int64_t size = dataset->size(part);
+  for (int64_t index : indices) {
+    if (index < 0 || index >= size) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(dataset->name()), ": there is no sample ", index, " among the ",
+                       size, " of the ", std::string(Name(part)), " part"));
+    }
+  }
+  SampleGroups groups = dataset->groups(part);
+  DTNN_ASSIGN_OR_RETURN(
+      Sampler sampler,
+      Sampler::Create(std::move(indices), {.batch = options.batch,
+                                           .rank = options.rank,
+                                           .ranks = options.ranks,
+                                           .shuffle = options.shuffle,
+                                           .seed = options.seed,
+                                           .steps_per_epoch = options.steps_per_epoch,
+                                           .groups = std::move(groups.begins),
+                                           .groups_at_once = groups.at_once}));
+  auto impl = std::make_unique<Impl>(std::move(dataset), part, std::move(sampler), options);
+  DTNN_RETURN_IF_ERROR(impl->Init());
+  return std::unique_ptr<Loader>(new Loader(std::move(impl)));
+}
+
+Loader::Loader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Loader::~Loader() = default;
+
+absl::Status Loader::Skip(int64_t samples) { return impl_->Skip(samples); }
+void Loader::StartEpoch(int64_t epoch, int64_t first_step) { impl_->StartEpoch(epoch, first_step); }
+absl::StatusOr<const Batch*> Loader::Next() { return impl_->Next(); }
+const LoaderOptions& Loader::options() const { return impl_->options(); }
+double Loader::seconds_waited() const { return impl_->seconds_waited(); }
+int64_t Loader::steps() const { return impl_->sampler().steps(); }
+int64_t Loader::samples() const { return impl_->sampler().samples(); }
+int64_t Loader::SamplesBefore(int64_t steps) const { return impl_->sampler().SamplesBefore(steps); }
+int64_t Loader::max_batch() const { return impl_->sampler().max_batch(); }
+
+}  // namespace dtnn

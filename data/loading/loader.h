@@ -1,0 +1,118 @@
+// The batches of one rank, epoch after epoch, prepared ahead by background threads.
+//
+//   DTNN_ASSIGN_OR_RETURN(auto loader, Loader::Create(dataset, part, indices, options));
+//   loader->StartEpoch(epoch);
+//   for (;;) {
+//     DTNN_ASSIGN_OR_RETURN(const Batch* batch, loader->Next());
+//     if (batch == nullptr) break;
+//     ...
+//   }
+//
+// Which samples an epoch holds, in which order, and how steps are divided over the ranks is the
+// business of sampler.h: every rank sees the same number of steps, and an epoch is a pure function
+// of (seed, epoch), so a run resumes at any epoch without replaying those before.
+//
+// What happens to a sample, in this order and never otherwise:
+//
+//   1. central crop, 2. resize    the data set's business, of both parts (transformed.h, or inside
+//                                 data sets of image files)
+//   3. flip, 4. random crop       LoaderOptions::augmentation, for training only (augment.h)
+//   5. y = (x + offset) * scale   LoaderOptions::normalization, the same for all parts
+//                                 (normalize.h)
+//
+// A batch is read in pieces, which the threads share, so that all of them decode the images of the
+// batch that is needed next. Results do not depend on the number of threads nor on timing, nor does
+// the error that is seen when several samples have one.
+//
+// Memory: prefetch + 1 batches, allocated by Create; an epoch allocates nothing. One thread at a
+// time may call the methods of a loader.
+
+#ifndef DTNN_DATA_LOADING_LOADER_H_
+#define DTNN_DATA_LOADING_LOADER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "data/dataset.h"
+#include "data/transforms/augment.h"
+#include "data/transforms/normalize.h"
+#include "tensor/dtype.h"
+#include "tensor/format.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct LoaderOptions {
+  int64_t batch = 64;  // samples per rank in a full step
+  int rank = 0;
+  int ranks = 1;
+  bool shuffle = true;  // a new order every epoch, the same on all ranks
+  uint64_t seed = 0;
+  int64_t steps_per_epoch = 0;  // 0: as many as the samples give
+  TensorFormat format = TensorFormat::kNHWC;
+  DType dtype = DType::kFloat32;
+  int prefetch = 2;  // batches prepared ahead; 0: no thread, Next() reads
+  int threads = 1;   // that prepare them
+  Augmentation augmentation = {};
+  Normalization normalization = {};
+};
+
+struct Batch {
+  Tensor x;                  // (count, sample in the format asked), the dtype asked, host, dense
+  Tensor targets;            // (count,) int32 or (count, outputs), as in dataset.h
+  int64_t count = 0;         // samples of this rank in this step, at least 1
+  int64_t global_count = 0;  // samples of all ranks in this step: what a mean divides by
+};
+
+class Loader {
+ public:
+  // `indices` are the samples of `part` to visit (see split.h), each once per epoch; none at all
+  // makes an epoch of no steps. InvalidArgument for options that make no sense, for fewer samples
+  // than ranks and for an index outside the part; ResourceExhausted without memory for the batches.
+  static absl::StatusOr<std::unique_ptr<Loader>> Create(std::shared_ptr<const Dataset> dataset,
+                                                        Part part, std::vector<int64_t> indices,
+                                                        const LoaderOptions& options);
+  // Ends the background threads, also in the middle of an epoch.
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // Ends the current epoch, and leaves out the first `samples` samples of every epoch from now on;
+  // steps are those of the rest (sampler.h). steps() and max_batch() may change, and memory is
+  // allocated where batches become larger.
+  absl::Status Skip(int64_t samples);
+
+  // Begins epoch `epoch` (from 0) at step `first_step` (at most steps()), leaving the current one
+  // if it has not ended.
+  void StartEpoch(int64_t epoch, int64_t first_step = 0);
+
+  // The next batch, valid until the next call of Next or StartEpoch; nullptr at the end of the
+  // epoch. An error of the data set ends the epoch: the same error comes until StartEpoch.
+  absl::StatusOr<const Batch*> Next();
+
+  // How long calls of Next have waited for data since Create, all of them together. Of a run's time
+  // this is what faster data or more threads could save.
+  double seconds_waited() const;
+
+  const LoaderOptions& options() const;
+  // Steps of an epoch, the same on every rank.
+  int64_t steps() const;
+  // Samples of an epoch over all ranks, skipped ones included.
+  int64_t samples() const;
+  // Samples of an epoch before its step `steps`, over all ranks, skipped ones included.
+  int64_t SamplesBefore(int64_t steps) const;
+  // The largest Batch::count of any rank and step: what a plan must be made for. It is
+  // options.batch or fewer, or one more where the samples left over do not suffice for a step.
+  int64_t max_batch() const;
+
+ private:
+  class Impl;
+  explicit Loader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_LOADING_LOADER_H_

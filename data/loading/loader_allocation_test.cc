@@ -1,0 +1,44 @@
+// An epoch allocates nothing, on the caller's thread and on the one that reads ahead.
+
+#include <cstdint>
+#include <memory>
+
+#include "data/loading/loader.h"
+#include "data/loading/split.h"
+#include "data/testing/counting_dataset.h"
+#include "gtest/gtest.h"
+#include "tools/testing/count_allocations.h"
+
+namespace dtnn {
+namespace {
+
+TEST(LoaderAllocationTest, EpochsAllocateNothing) {
+  for (int prefetch : {0, 2, 3}) {
+    auto loader = Loader::Create(std::make_shared<testing::CountingDataset>(1000), Part::kTrain,
+                                 AllIndices(1000),
+                                 {.batch = 7,
+                                  .prefetch = prefetch,
+                                  .threads = prefetch == 3 ? 3 : 1,
+                                  .augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 1},
+                                  .normalization = {{-0.45}, {3.75}}})
+                      .value();
+    const testing::AllocationCounter counter;
+    for (int64_t epoch : {0, 1, 2}) {
+      int64_t steps = 0;
+      loader->StartEpoch(epoch);
+      while (loader->Next().value() != nullptr) ++steps;
+      EXPECT_EQ(steps, 143);
+    }
+    EXPECT_EQ(counter.count(), 0) << "prefetch " << prefetch;
+  }
+}
+
+TEST(LoaderAllocationTest, TheCounterCounts) {
+  const testing::AllocationCounter counter;
+  auto loader = Loader::Create(std::make_shared<testing::CountingDataset>(10), Part::kTrain,
+                               AllIndices(10), {});
+  EXPECT_GT(counter.count(), 0);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,428 @@
+#include "data/loading/loader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "data/datasets/synthetic.h"
+#include "data/loading/split.h"
+#include "data/testing/counting_dataset.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using testing::CountingDataset;
+
+std::unique_ptr<Loader> Make(int64_t n, const LoaderOptions& options) {
+  return Loader::Create(std::make_shared<CountingDataset>(n), Part::kTrain, AllIndices(n), options)
+      .value();
+}
+
+// The labels of the rest of an epoch, after checking that every batch is what its labels say.
+std::vector<int64_t> Drain(Loader& loader) {
+  std::vector<int64_t> seen;
+  for (;;) {
+    const absl::StatusOr<const Batch*> next = loader.Next();
+    EXPECT_TRUE(next.ok()) << next.status();
+    if (!next.ok() || *next == nullptr) return seen;
+    const Batch& batch = **next;
+    EXPECT_EQ(batch.targets.shape(), Shape{batch.count});
+    EXPECT_EQ(batch.x.shape()[0], batch.count);
+    const int64_t elements = batch.x.shape().DropFirst().NumElements();
+    for (int64_t i = 0; i < batch.count; ++i) {
+      const int32_t label = batch.targets.data<int32_t>()[i];
+      for (int64_t e = 0; e < elements; ++e) {
+        const int64_t at = i * elements + e;
+        EXPECT_EQ(batch.x.dtype() == DType::kFloat32 ? batch.x.data<float>()[at]
+                                                     : batch.x.data<double>()[at],
+                  label);
+      }
+      seen.push_back(label);
+    }
+  }
+}
+
+std::vector<int64_t> Epoch(Loader& loader, int64_t epoch) {
+  loader.StartEpoch(epoch);
+  return Drain(loader);
+}
+
+TEST(LoaderTest, AllRanksTogetherVisitEverySampleOnce) {
+  for (int ranks : {1, 2, 3, 12}) {
+    for (int prefetch : {0, 1, 2, 5}) {
+      std::vector<std::unique_ptr<Loader>> loaders;
+      for (int rank = 0; rank < ranks; ++rank) {
+        loaders.push_back(
+            Make(101, {.batch = 7, .rank = rank, .ranks = ranks, .seed = 3, .prefetch = prefetch}));
+      }
+      for (int64_t epoch : {0, 1, 2}) {
+        std::vector<int64_t> all;
+        for (auto& loader : loaders) {
+          const std::vector<int64_t> seen = Epoch(*loader, epoch);
+          all.insert(all.end(), seen.begin(), seen.end());
+        }
+        std::sort(all.begin(), all.end());
+        EXPECT_EQ(all, AllIndices(101)) << ranks << " ranks, prefetch " << prefetch;
+      }
+    }
+  }
+}
+
+TEST(LoaderTest, PrefetchAndThreadsDoNotChangeTheOrder) {
+  auto synchronous = Make(100, {.batch = 8, .seed = 9, .prefetch = 0});
+  const std::vector<int64_t> expected = Epoch(*synchronous, 4);
+  for (int prefetch : {1, 2, 20}) {
+    for (int threads : {1, 2, 3, 16}) {
+      auto loader = Make(100, {.batch = 8, .seed = 9, .prefetch = prefetch, .threads = threads});
+      EXPECT_NE(Epoch(*loader, 3), expected);
+      EXPECT_EQ(Epoch(*loader, 4), expected);
+    }
+  }
+}
+
+// What a loader gives of a sample of an epoch, by the sample's index.
+using Seen = std::map<int64_t, std::vector<float>>;
+
+void See(Loader& loader, int64_t epoch, Seen& seen, int64_t first_step = 0) {
+  loader.StartEpoch(epoch, first_step);
+  for (;;) {
+    const Batch* batch = loader.Next().value();
+    if (batch == nullptr) return;
+    const int64_t elements = batch->x.shape().DropFirst().NumElements();
+    for (int64_t i = 0; i < batch->count; ++i) {
+      const float* first = batch->x.data<float>() + i * elements;
+      seen[batch->targets.data<int32_t>()[i]].assign(first, first + elements);
+    }
+  }
+}
+
+TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
+  const auto dataset = MakeSynthetic({.train_samples = 90,
+                                      .sample = {.height = 6, .width = 5, .channels = 3},
+                                      .classes = 90,
+                                      .pattern = SyntheticPattern::kClasses})
+                           .value();
+  const std::shared_ptr<const Dataset> shared(dataset.get(), [](const Dataset*) {});
+  LoaderOptions options = {.seed = 4,
+                           .augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 3},
+                           .normalization = {{-0.5, -0.25, 0}, {2, 3, 4}}};
+  std::vector<Seen> expected(2);
+  Seen plain;
+  options.prefetch = 0;
+  auto synchronous = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+  for (int64_t epoch : {0, 1}) See(*synchronous, epoch, expected[epoch]);
+  EXPECT_NE(expected[0], expected[1]) << "every epoch changes samples anew";
+  See(*Loader::Create(shared, Part::kTrain, AllIndices(90), {}).value(), 0, plain);
+  EXPECT_NE(expected[0], plain);
+
+  for (int ranks : {1, 3}) {
+    for (int64_t batch : {1, 7, 64}) {
+      for (int threads : {1, 2, 5}) {
+        std::vector<Seen> seen(2);
+        for (int rank = 0; rank < ranks; ++rank) {
+          options.batch = batch;
+          options.rank = rank;
+          options.ranks = ranks;
+          options.prefetch = 2;
+          options.threads = threads;
+          auto loader = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+          for (int64_t epoch : {1, 0}) See(*loader, epoch, seen[epoch]);
+        }
+        EXPECT_EQ(seen, expected) << ranks << ' ' << batch << ' ' << threads;
+      }
+    }
+  }
+  // Begun in the middle, an epoch goes on as it would have.
+  options = {.batch = 10,
+             .seed = 4,
+             .augmentation = options.augmentation,
+             .normalization = options.normalization};
+  auto resumed = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+  Seen rest;
+  See(*resumed, 1, rest, 5);
+  EXPECT_EQ(rest.size(), 40u);
+  for (const auto& [sample, values] : rest) EXPECT_EQ(values, expected[1][sample]);
+}
+
+TEST(LoaderTest, NormalizationComesLast) {
+  // Everything but one pixel is cropped away; what is left of the sample is its index.
+  auto loader = Make(
+      50, {.batch = 8, .augmentation = {.crop = 1, .crop_size = 1}, .normalization = {{1}, {10}}});
+  Seen seen;
+  See(*loader, 0, seen);
+  for (auto& [sample, values] : seen) {
+    std::sort(values.begin(), values.end());
+    std::vector<float> expected(6, 10);
+    expected.back() = float(10 * (sample + 1));
+    EXPECT_EQ(values, expected);
+  }
+}
+
+TEST(LoaderTest, WaitingIsCounted) {
+  for (int prefetch : {0, 1}) {
+    auto loader = Make(10, {.batch = 1, .prefetch = prefetch});
+    EXPECT_EQ(loader->seconds_waited(), 0);
+    Epoch(*loader, 0);
+    const double once = loader->seconds_waited();
+    EXPECT_GE(once, 0);
+    Epoch(*loader, 1);
+    EXPECT_GE(loader->seconds_waited(), once);
+    if (prefetch == 0) {
+      EXPECT_GT(once, 0) << "without threads all reading is waiting";
+    }
+  }
+}
+
+TEST(LoaderTest, UnshuffledFollowsTheIndices) {
+  const std::vector<int64_t> indices = {5, 3, 9, 0, 1};
+  auto loader = Loader::Create(std::make_shared<CountingDataset>(10), Part::kTest, indices,
+                               {.batch = 2, .shuffle = false})
+                    .value();
+  EXPECT_EQ(loader->steps(), 3);
+  EXPECT_EQ(loader->samples(), 5);
+  EXPECT_EQ(Epoch(*loader, 0), indices);
+  EXPECT_EQ(Epoch(*loader, 1), indices);
+}
+
+TEST(LoaderTest, BatchesHaveTheFormatAndDtypeAskedFor) {
+  const auto dataset = std::make_shared<CountingDataset>(10, ImageExtents{4, 5, 3});
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      auto loader = Loader::Create(dataset, Part::kTrain, AllIndices(10),
+                                   {.batch = 4, .format = format, .dtype = dtype})
+                        .value();
+      loader->StartEpoch(0);
+      const Batch* batch = loader->Next().value();
+      EXPECT_EQ(batch->x.dtype(), dtype);
+      EXPECT_TRUE(batch->x.dense());
+      EXPECT_EQ(batch->x.shape(),
+                format == TensorFormat::kNHWC ? (Shape{4, 4, 5, 3}) : (Shape{4, 3, 4, 5}));
+      EXPECT_EQ(batch->targets.dtype(), DType::kInt32);
+      EXPECT_EQ(Drain(*loader).size(), 6u);
+    }
+  }
+}
+
+TEST(LoaderTest, LastBatchIsPartialAndSaysSo) {
+  auto loader = Make(23, {.batch = 5, .rank = 1, .ranks = 2});
+  EXPECT_EQ(loader->steps(), 3);
+  EXPECT_EQ(loader->max_batch(), 5);
+  loader->StartEpoch(0);
+  for (int64_t count : {5, 5, 1}) {
+    const Batch* batch = loader->Next().value();
+    EXPECT_EQ(batch->count, count);
+    EXPECT_EQ(batch->global_count, count == 5 ? 10 : 3);
+  }
+  EXPECT_EQ(loader->Next().value(), nullptr);
+  EXPECT_EQ(loader->Next().value(), nullptr) << "the end stays the end";
+}
+
+TEST(LoaderTest, BatchGrowsWhereTheRestIsTooSmallForAStep) {
+  auto loader = Make(21, {.batch = 5, .ranks = 2});
+  EXPECT_EQ(loader->max_batch(), 6);
+  EXPECT_EQ(Epoch(*loader, 0).size(), 11u);
+}
+
+TEST(LoaderTest, EpochMayBeLeftAtAnyStep) {
+  for (int prefetch : {0, 1, 3, 4}) {
+    auto loader = Make(40, {.batch = 4, .prefetch = prefetch, .threads = prefetch == 4 ? 3 : 1});
+    const std::vector<int64_t> whole = Epoch(*loader, 1);
+    for (int taken = 0; taken <= 10; ++taken) {
+      loader->StartEpoch(0);
+      for (int i = 0; i < taken; ++i) ASSERT_NE(loader->Next().value(), nullptr);
+      EXPECT_EQ(Epoch(*loader, 1), whole);
+    }
+  }
+}
+
+TEST(LoaderTest, AnEpochMayBeginAtAnyStep) {
+  for (int prefetch : {0, 1, 3, 4}) {
+    auto loader = Make(42, {.batch = 4, .prefetch = prefetch, .threads = prefetch == 4 ? 3 : 1});
+    const std::vector<int64_t> whole = Epoch(*loader, 1);
+    for (int64_t first = 0; first <= loader->steps(); ++first) {
+      loader->StartEpoch(1, first);
+      const auto begin = whole.begin() + std::min<int64_t>(4 * first, 42);
+      EXPECT_EQ(Drain(*loader), std::vector<int64_t>(begin, whole.end())) << first;
+    }
+  }
+}
+
+TEST(LoaderTest, AnEpochMayGoOnWithLargerBatches) {
+  for (int prefetch : {0, 2}) {
+    auto loader =
+        Make(10, {.batch = 2, .rank = 1, .ranks = 3, .shuffle = false, .prefetch = prefetch});
+    ASSERT_EQ(loader->max_batch(), 2);
+    loader->StartEpoch(0);
+    ASSERT_TRUE(loader->Next().ok());  // and leaves the epoch
+    // One step of seven samples: the last one is too few for three ranks.
+    ASSERT_EQ(absl::OkStatus(), loader->Skip(3));
+    EXPECT_EQ(loader->steps(), 1);
+    EXPECT_EQ(loader->max_batch(), 3);
+    EXPECT_FALSE(loader->Next().ok());
+    EXPECT_EQ(Epoch(*loader, 0), (std::vector<int64_t>{6, 7}));
+    ASSERT_EQ(absl::OkStatus(), loader->Skip(0));
+    EXPECT_EQ(loader->steps(), 2);
+  }
+}
+
+TEST(LoaderTest, MayEndAtAnyStep) {
+  for (int taken = 0; taken < 12; ++taken) {
+    for (int threads : {1, 3}) {
+      auto loader = Make(40, {.batch = 4, .prefetch = 2, .threads = threads});
+      loader->StartEpoch(0);
+      for (int i = 0; i < taken; ++i) ASSERT_TRUE(loader->Next().ok());
+    }
+  }
+  Make(40, {.batch = 4});  // without an epoch
+  Make(40, {.batch = 4, .threads = 4});
+}
+
+TEST(LoaderTest, HeldBatchIsNotOverwritten) {
+  auto loader = Make(400, {.batch = 1, .prefetch = 2});
+  loader->StartEpoch(0);
+  const Batch* held = loader->Next().value();
+  const int32_t label = held->targets.data<int32_t>()[0];
+  // The data set is read no further than the slots reach: the batch held and two ahead.
+  auto dataset = std::make_shared<CountingDataset>(400);
+  auto counted =
+      Loader::Create(dataset, Part::kTrain, AllIndices(400), {.batch = 1, .prefetch = 2}).value();
+  counted->StartEpoch(0);
+  for (int64_t taken = 1; taken <= 100; ++taken) {
+    ASSERT_TRUE(counted->Next().ok());
+    EXPECT_LE(dataset->reads(), taken + 2);
+  }
+  EXPECT_EQ(held->targets.data<int32_t>()[0], label);
+}
+
+TEST(LoaderTest, ErrorOfTheDataSetSurfacesAtItsStep) {
+  for (int prefetch : {0, 1, 3, 4}) {
+    const auto dataset = std::make_shared<CountingDataset>(20, ImageExtents{1, 1, 1}, 9);
+    auto loader =
+        Loader::Create(
+            dataset, Part::kTrain, AllIndices(20),
+            {.batch = 2, .shuffle = false, .prefetch = prefetch, .threads = prefetch == 4 ? 3 : 1})
+            .value();
+    for (int round = 0; round < 3; ++round) {
+      loader->StartEpoch(round);
+      for (int i = 0; i < 4; ++i) ASSERT_TRUE(loader->Next().ok()) << "step " << i;
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(loader->Next().status(), absl::DataLossError("the disk is on fire"));
+      }
+    }
+  }
+}
+
+// Fails at every sample of 40 .. 99, and says at which.
+class Failing : public CountingDataset {
+ public:
+  Failing() : CountingDataset(100) {}
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    for (int64_t index : indices) {
+      if (index >= 40) return absl::DataLossError("sample " + std::to_string(index));
+    }
+    return CountingDataset::Read(part, indices, format, x, targets);
+  }
+};
+
+TEST(LoaderTest, OfSeveralErrorsTheFirstSamplesIsSeen) {
+  for (int threads : {1, 2, 8}) {
+    const auto dataset = std::make_shared<Failing>();
+    auto loader = Loader::Create(dataset, Part::kTrain, AllIndices(100),
+                                 {.batch = 32, .shuffle = false, .threads = threads})
+                      .value();
+    for (int64_t epoch = 0; epoch < 20; ++epoch) {
+      loader->StartEpoch(epoch);
+      ASSERT_TRUE(loader->Next().ok());
+      EXPECT_EQ(loader->Next().status(), absl::DataLossError("sample 40"));
+    }
+  }
+}
+
+// Every Read waits until another one is under way.
+class Pairing : public CountingDataset {
+ public:
+  Pairing() : CountingDataset(8) {}
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      paired_ |= ++inside_ > 1;
+      met_.notify_all();
+      if (!met_.wait_for(lock, std::chrono::minutes(1), [this] { return paired_; })) {
+        return absl::DeadlineExceededError("nobody else reads");
+      }
+    }
+    const absl::Status status = CountingDataset::Read(part, indices, format, x, targets);
+    std::unique_lock<std::mutex> lock(mutex_);
+    --inside_;
+    return status;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable met_;
+  mutable int inside_ = 0;
+  mutable bool paired_ = false;
+};
+
+TEST(LoaderTest, OneBatchIsReadByAllThreads) {
+  auto loader = Loader::Create(std::make_shared<Pairing>(), Part::kTrain, AllIndices(8),
+                               {.batch = 8, .threads = 2})
+                    .value();
+  ASSERT_EQ(loader->steps(), 1);
+  EXPECT_EQ(Epoch(*loader, 0).size(), 8u);
+}
+
+TEST(LoaderTest, NoIndicesMakeAnEmptyEpoch) {
+  auto loader = Make(0, {});
+  EXPECT_EQ(loader->steps(), 0);
+  loader->StartEpoch(0);
+  EXPECT_EQ(loader->Next().value(), nullptr);
+}
+
+TEST(LoaderTest, StepsPerEpochIsKept) {
+  auto more = Make(10, {.batch = 4, .steps_per_epoch = 6});
+  EXPECT_EQ(more->steps(), 6);
+  EXPECT_EQ(more->samples(), 24);
+  EXPECT_EQ(Epoch(*more, 0).size(), 24u);
+  auto fewer = Make(100, {.batch = 4, .steps_per_epoch = 6});
+  EXPECT_EQ(Epoch(*fewer, 0).size(), 24u);
+}
+
+TEST(LoaderTest, NextNeedsAnEpoch) {
+  EXPECT_EQ(Make(10, {})->Next().status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(LoaderTest, RefusesNonsense) {
+  const auto code = [](std::vector<int64_t> indices, const LoaderOptions& options) {
+    return Loader::Create(std::make_shared<CountingDataset>(10), Part::kTrain, std::move(indices),
+                          options)
+        .status()
+        .code();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code({0, 10}, {}), kInvalid);
+  EXPECT_EQ(code({-1}, {}), kInvalid);
+  EXPECT_EQ(code({0}, {.batch = 0}), kInvalid);
+  EXPECT_EQ(code({0}, {.ranks = 2}), kInvalid);
+  EXPECT_EQ(code({0}, {.dtype = DType::kInt32}), kInvalid);
+  EXPECT_EQ(code({0}, {.prefetch = -1}), kInvalid);
+  EXPECT_EQ(code({0}, {.threads = 0}), kInvalid);
+  EXPECT_EQ(code({0}, {.threads = 1 << 20}), kInvalid);
+  EXPECT_EQ(code({0}, {.augmentation = {.flip = 2}}), kInvalid);
+  EXPECT_EQ(code({0}, {.normalization = {{1, 2}, {1, 2}}}), kInvalid);
+  const int64_t huge = std::numeric_limits<int64_t>::max() / 2;
+  EXPECT_EQ(code({0}, {.batch = huge, .steps_per_epoch = 1}), kInvalid);
+}
+
+}  // namespace
+}  // namespace dtnn

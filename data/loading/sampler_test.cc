@@ -1,0 +1,306 @@
+#include "data/loading/sampler.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+std::vector<int64_t> Iota(int64_t n, int64_t first = 0) {
+  std::vector<int64_t> values(n);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+std::vector<Sampler> AllRanks(std::vector<int64_t> indices, SamplerOptions options) {
+  std::vector<Sampler> samplers;
+  for (options.rank = 0; options.rank < options.ranks; ++options.rank) {
+    samplers.push_back(Sampler::Create(indices, options).value());
+  }
+  return samplers;
+}
+
+std::vector<int64_t> StepIndices(const Sampler& sampler, int64_t step) {
+  const Sampler::Slice slice = sampler.StepSlice(step);
+  std::vector<int64_t> indices(slice.count);
+  sampler.Indices(slice, indices);
+  return indices;
+}
+
+// What all ranks together visit, in the order of step and rank; checks what holds for every epoch.
+// `skipped`: samples that they leave out.
+std::vector<int64_t> Epoch(std::vector<Sampler>& samplers, int64_t epoch, int64_t skipped = 0) {
+  for (Sampler& sampler : samplers) sampler.StartEpoch(epoch);
+  std::vector<int64_t> visited;
+  int64_t largest = 0;
+  for (int64_t step = 0; step < samplers[0].steps(); ++step) {
+    const int64_t global_count = samplers[0].StepSlice(step).global_count;
+    EXPECT_EQ(samplers[0].SamplesBefore(step), skipped + int64_t(visited.size()));
+    int64_t sum = 0, previous = std::numeric_limits<int64_t>::max();
+    for (Sampler& sampler : samplers) {
+      const Sampler::Slice slice = sampler.StepSlice(step);
+      EXPECT_EQ(slice.global_count, global_count);
+      EXPECT_EQ(slice.begin, skipped + int64_t(visited.size()));
+      EXPECT_GE(slice.count, 1);
+      EXPECT_LE(slice.count, previous) << "a higher rank has more";
+      previous = slice.count;
+      sum += slice.count;
+      largest = std::max(largest, slice.count);
+      for (int64_t index : StepIndices(sampler, step)) visited.push_back(index);
+    }
+    EXPECT_LE(samplers.front().StepSlice(step).count - samplers.back().StepSlice(step).count, 1);
+    EXPECT_EQ(sum, global_count);
+  }
+  for (const Sampler& sampler : samplers) {
+    EXPECT_EQ(sampler.steps(), samplers[0].steps());
+    EXPECT_EQ(sampler.max_batch(), largest);
+    EXPECT_EQ(sampler.samples(), skipped + int64_t(visited.size()));
+    EXPECT_EQ(sampler.SamplesBefore(sampler.steps()), sampler.samples());
+  }
+  return visited;
+}
+
+TEST(SamplerTest, EveryEpochVisitsEverySampleOnce) {
+  for (int ranks : {1, 2, 3, 12}) {
+    for (int64_t batch : {1, 2, 5, 64}) {
+      for (int64_t n : {12, 13, 23, 24, 25, 100, 769, 1000}) {
+        for (bool shuffle : {false, true}) {
+          SCOPED_TRACE(::testing::Message()
+                       << n << " samples, batch " << batch << ", " << ranks << " ranks");
+          std::vector<Sampler> samplers =
+              AllRanks(Iota(n, 7), {.batch = batch, .ranks = ranks, .shuffle = shuffle});
+          for (int64_t epoch : {0, 1}) {
+            std::vector<int64_t> visited = Epoch(samplers, epoch);
+            EXPECT_TRUE(shuffle || visited == Iota(n, 7));
+            std::sort(visited.begin(), visited.end());
+            EXPECT_EQ(visited, Iota(n, 7));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SamplerTest, LastStepIsDividedEvenly) {
+  std::vector<Sampler> samplers = AllRanks(Iota(48000), {.batch = 64, .ranks = 12});
+  EXPECT_EQ(samplers[0].steps(), 63);
+  EXPECT_EQ(samplers[0].max_batch(), 64);
+  for (const Sampler& sampler : samplers) {
+    for (int64_t step = 0; step < 62; ++step) {
+      EXPECT_EQ(sampler.StepSlice(step).count, 64);
+      EXPECT_EQ(sampler.StepSlice(step).global_count, 768);
+    }
+    EXPECT_EQ(sampler.StepSlice(62).count, 32);
+    EXPECT_EQ(sampler.StepSlice(62).global_count, 384);
+  }
+}
+
+TEST(SamplerTest, LowerRanksGetOneMore) {
+  std::vector<Sampler> samplers = AllRanks(Iota(12 + 8), {.batch = 4, .ranks = 3});
+  ASSERT_EQ(samplers[0].steps(), 2);
+  EXPECT_EQ(samplers[0].StepSlice(1).count, 3);
+  EXPECT_EQ(samplers[1].StepSlice(1).count, 3);
+  EXPECT_EQ(samplers[2].StepSlice(1).count, 2);
+}
+
+TEST(SamplerTest, TooFewForAStepJoinTheStepBefore) {
+  std::vector<Sampler> samplers = AllRanks(Iota(24 + 2), {.batch = 4, .ranks = 3});
+  ASSERT_EQ(samplers[0].steps(), 2);
+  EXPECT_EQ(samplers[0].max_batch(), 5);
+  EXPECT_EQ(samplers[0].StepSlice(0).count, 4);
+  EXPECT_EQ(samplers[0].StepSlice(1).count, 5);
+  EXPECT_EQ(samplers[1].StepSlice(1).count, 5);
+  EXPECT_EQ(samplers[2].StepSlice(1).count, 4);
+  EXPECT_EQ(samplers[2].StepSlice(1).global_count, 14);
+}
+
+TEST(SamplerTest, AStepDoesNotDependOnTheNumberOfRanks) {
+  // The same global batch of 12: equal sets of samples in every step.
+  std::vector<Sampler> one = AllRanks(Iota(100), {.batch = 12, .ranks = 1, .seed = 5});
+  std::vector<Sampler> three = AllRanks(Iota(100), {.batch = 4, .ranks = 3, .seed = 5});
+  EXPECT_EQ(Epoch(one, 3), Epoch(three, 3));
+}
+
+TEST(SamplerTest, OrderDependsOnSeedAndEpochOnly) {
+  const SamplerOptions options = {.batch = 10, .seed = 1};
+  std::vector<Sampler> first = AllRanks(Iota(100), options), second = AllRanks(Iota(100), options);
+  const std::vector<int64_t> epoch0 = Epoch(first, 0), epoch1 = Epoch(first, 1);
+  EXPECT_NE(epoch0, epoch1);
+  EXPECT_EQ(Epoch(second, 1), epoch1) << "an epoch depends on those before it";
+  EXPECT_EQ(Epoch(first, 0), epoch0);
+  std::vector<Sampler> other = AllRanks(Iota(100), {.batch = 10, .seed = 2});
+  EXPECT_NE(Epoch(other, 0), epoch0);
+}
+
+TEST(SamplerTest, StepsPerEpochTrims) {
+  std::vector<Sampler> samplers =
+      AllRanks(Iota(100), {.batch = 4, .ranks = 2, .steps_per_epoch = 3});
+  std::vector<int64_t> all;
+  for (int64_t epoch = 0; epoch < 60; ++epoch) {
+    std::vector<int64_t> visited = Epoch(samplers, epoch);
+    ASSERT_EQ(visited.size(), 24u);
+    std::sort(visited.begin(), visited.end());
+    EXPECT_EQ(std::unique(visited.begin(), visited.end()), visited.end());
+    all.insert(all.end(), visited.begin(), visited.end());
+  }
+  // Each epoch draws from the whole data: after 60 of them no sample is left out.
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  EXPECT_EQ(all, Iota(100));
+}
+
+TEST(SamplerTest, StepsPerEpochRepeats) {
+  std::vector<Sampler> samplers =
+      AllRanks(Iota(5), {.batch = 3, .ranks = 2, .shuffle = false, .steps_per_epoch = 2});
+  EXPECT_EQ(Epoch(samplers, 0), (std::vector<int64_t>{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1}));
+  std::vector<Sampler> shuffled = AllRanks(Iota(5), {.batch = 3, .ranks = 2, .steps_per_epoch = 5});
+  std::vector<int64_t> visited = Epoch(shuffled, 4);
+  for (int64_t index = 0; index < 5; ++index) {
+    EXPECT_EQ(std::count(visited.begin(), visited.end(), index), 6);
+  }
+}
+
+TEST(SamplerTest, AnEpochGoesOnWithOtherRanks) {
+  std::vector<Sampler> two = AllRanks(Iota(101), {.batch = 8, .ranks = 2, .seed = 3});
+  const std::vector<int64_t> whole = Epoch(two, 1);
+  for (const int64_t done : {0, 16, 48, 96}) {
+    for (int ranks = 1; ranks <= 4; ++ranks) {
+      for (const int64_t batch : {1, 5, 24}) {
+        std::vector<Sampler> others =
+            AllRanks(Iota(101), {.batch = batch, .ranks = ranks, .seed = 3});
+        for (Sampler& sampler : others) ASSERT_EQ(absl::OkStatus(), sampler.Skip(done));
+        EXPECT_EQ(Epoch(others, 1, done), std::vector<int64_t>(whole.begin() + done, whole.end()))
+            << done << " done, " << ranks << " ranks, batches of " << batch;
+      }
+    }
+  }
+}
+
+TEST(SamplerTest, SkipsOnlyWhatLeavesWholeRanks) {
+  Sampler sampler = *Sampler::Create(Iota(10), {.batch = 2, .rank = 0, .ranks = 3});
+  EXPECT_FALSE(sampler.Skip(-1).ok());
+  EXPECT_FALSE(sampler.Skip(11).ok());
+  EXPECT_FALSE(sampler.Skip(8).ok());
+  EXPECT_EQ(sampler.steps(), 2);
+  EXPECT_EQ(absl::OkStatus(), sampler.Skip(10));
+  EXPECT_EQ(sampler.steps(), 0);
+  EXPECT_EQ(absl::OkStatus(), sampler.Skip(0));
+  EXPECT_EQ(sampler.steps(), 2);
+  Sampler trimmed = *Sampler::Create(Iota(10), {.batch = 2, .steps_per_epoch = 2});
+  EXPECT_FALSE(trimmed.Skip(1).ok());
+  EXPECT_EQ(absl::OkStatus(), trimmed.Skip(0));
+}
+
+TEST(SamplerTest, NoSamplesMakeNoSteps) {
+  for (int64_t steps_per_epoch : {0, 4}) {
+    const Sampler sampler =
+        Sampler::Create({}, {.ranks = 3, .steps_per_epoch = steps_per_epoch}).value();
+    EXPECT_EQ(sampler.steps(), 0);
+    EXPECT_EQ(sampler.samples(), 0);
+    EXPECT_EQ(sampler.max_batch(), 0);
+  }
+}
+
+TEST(SamplerTest, RefusesNonsense) {
+  const auto refused = [](int64_t n, const SamplerOptions& options) {
+    return Sampler::Create(Iota(n), options).status().code() == absl::StatusCode::kInvalidArgument;
+  };
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE(refused(10, {.batch = 0}));
+  EXPECT_TRUE(refused(10, {.batch = -1}));
+  EXPECT_TRUE(refused(10, {.batch = kHuge, .ranks = 2}));
+  EXPECT_TRUE(refused(10, {.batch = 8, .steps_per_epoch = kHuge}));
+  EXPECT_TRUE(refused(10, {.steps_per_epoch = -1}));
+  EXPECT_TRUE(refused(10, {.ranks = 0}));
+  EXPECT_TRUE(refused(10, {.rank = 2, .ranks = 2}));
+  EXPECT_TRUE(refused(10, {.rank = -1, .ranks = 2}));
+  EXPECT_TRUE(refused(10, {.ranks = 11}));
+  EXPECT_FALSE(refused(10, {.ranks = 10}));
+}
+
+SamplerOptions Grouped(std::vector<int64_t> groups, int64_t at_once) {
+  SamplerOptions options;
+  options.batch = 3;
+  options.seed = 7;
+  options.groups = std::move(groups);
+  options.groups_at_once = at_once;
+  return options;
+}
+
+TEST(SamplerTest, GroupsAreVisitedSoManyAtATime) {
+  const std::vector<int64_t> begins = {0, 10, 20, 20, 30};  // the third holds nothing
+  for (const int64_t at_once : {1, 2, 3, 9}) {
+    std::vector<Sampler> ranks = AllRanks(Iota(40), Grouped(begins, at_once));
+    std::set<std::vector<int64_t>> orders;
+    for (int64_t epoch = 0; epoch < 5; ++epoch) {
+      std::vector<int64_t> visited = Epoch(ranks, epoch);
+      orders.insert(visited);
+      for (int64_t begin = 0; begin < 40; begin += 10 * at_once) {
+        const int64_t end = std::min<int64_t>(40, begin + 10 * at_once);
+        std::set<int64_t> groups;
+        for (int64_t i = begin; i < end; ++i) groups.insert(visited[size_t(i)] / 10);
+        EXPECT_EQ(int64_t(groups.size()) * 10, end - begin) << "groups are read as a whole";
+      }
+      std::sort(visited.begin(), visited.end());
+      EXPECT_EQ(visited, Iota(40));
+    }
+    EXPECT_EQ(orders.size(), 5u);
+  }
+}
+
+TEST(SamplerTest, SamplesWithinGroupsAreShuffled) {
+  std::vector<Sampler> ranks = AllRanks(Iota(60), Grouped({0, 30}, 1));
+  const std::vector<int64_t> visited = Epoch(ranks, 0);
+  EXPECT_FALSE(std::is_sorted(visited.begin(), visited.begin() + 30));
+  EXPECT_FALSE(std::is_sorted(visited.begin() + 30, visited.end()));
+  SamplerOptions ordered = Grouped({0, 30}, 1);
+  ordered.shuffle = false;
+  std::vector<Sampler> in_order = AllRanks(Iota(60), ordered);
+  EXPECT_EQ(Epoch(in_order, 0), Iota(60));
+}
+
+// Of three groups, two at a time, the last is read alone; where that is the largest, as many
+// samples are shuffled in both reads.
+TEST(SamplerTest, EveryReadOfGroupsIsShuffledByNumbersOfItsOwn) {
+  std::vector<Sampler> ranks = AllRanks(Iota(40), Grouped({0, 10, 20}, 2));
+  int compared = 0;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    const std::vector<int64_t> visited = Epoch(ranks, epoch);
+    const std::vector<int64_t> last(visited.begin() + 20, visited.end());
+    if (*std::min_element(last.begin(), last.end()) < 20) continue;
+    ++compared;
+    for (const int64_t read_first : {0, 10}) {
+      std::vector<int64_t> alike;  // as the first read was shuffled
+      for (int64_t i = 0; i < 20; ++i) {
+        alike.push_back(20 + (visited[size_t(i)] + read_first) % 20);
+      }
+      EXPECT_NE(last, alike);
+    }
+  }
+  EXPECT_GT(compared, 0);
+}
+
+TEST(SamplerTest, GroupedOrderIsTheSameOnAnyNumberOfRanks) {
+  SamplerOptions options = Grouped({0, 7, 20}, 2);
+  std::vector<Sampler> one = AllRanks(Iota(48, 3), options);
+  options.ranks = 4;
+  options.batch = 5;
+  std::vector<Sampler> four = AllRanks(Iota(48, 3), options);
+  EXPECT_EQ(Epoch(one, 3), Epoch(four, 3));
+}
+
+TEST(SamplerTest, GroupsAreChecked) {
+  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({1, 3}, 1)).ok());
+  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({0, 5, 3}, 1)).ok());
+  EXPECT_FALSE(Sampler::Create(Iota(9), Grouped({0, 5}, 0)).ok());
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,166 @@
+#include "data/loading/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+TEST(SplitIndicesTest, EveryIndexIsInExactlyOnePart) {
+  for (int64_t n : {0, 1, 2, 7, 100, 60000}) {
+    for (double fraction : {0.0, 0.2, 0.5, 0.99}) {
+      const Split split = SplitIndices(n, fraction, 3).value();
+      std::vector<int64_t> all = split.train;
+      all.insert(all.end(), split.validation.begin(), split.validation.end());
+      std::sort(all.begin(), all.end());
+      EXPECT_EQ(all, AllIndices(n)) << n << " " << fraction;
+      EXPECT_TRUE(std::is_sorted(split.train.begin(), split.train.end()));
+      EXPECT_TRUE(std::is_sorted(split.validation.begin(), split.validation.end()));
+    }
+  }
+}
+
+TEST(SplitIndicesTest, HoldsOutTheFractionRoundedDown) {
+  const auto validation = [](int64_t n, double fraction) {
+    return SplitIndices(n, fraction, 0).value().validation.size();
+  };
+  EXPECT_EQ(validation(60000, 0.2), 12000u);
+  EXPECT_EQ(SplitIndices(60000, 0.2, 0).value().train.size(), 48000u);
+  EXPECT_EQ(validation(9, 0.2), 1u);
+  EXPECT_EQ(validation(4, 0.2), 0u);
+  EXPECT_EQ(validation(100, 0.29), 29u);  // 28.999999999999996 in double
+  EXPECT_EQ(validation(10, 0), 0u);
+  EXPECT_EQ(validation(1, 0.999), 0u);
+}
+
+TEST(SplitIndicesTest, IsDeterminedByTheSeed) {
+  EXPECT_EQ(SplitIndices(1000, 0.2, 1).value().validation,
+            SplitIndices(1000, 0.2, 1).value().validation);
+  EXPECT_NE(SplitIndices(1000, 0.2, 1).value().validation,
+            SplitIndices(1000, 0.2, 2).value().validation);
+}
+
+TEST(SplitIndicesTest, IsSpreadOverTheWholeRange) {
+  // A sorted data set keeps its classes: each tenth of the range gives about a tenth.
+  std::vector<int> tenths(10);
+  const Split split = SplitIndices(60000, 0.2, 0).value();
+  for (int64_t index : split.validation) ++tenths[index / 6000];
+  for (int count : tenths) EXPECT_NEAR(count, 1200, 200);  // standard deviation 29
+}
+
+TEST(SplitIndicesTest, RefusesNonsense) {
+  for (double fraction : {-0.1, 1.0, 1.5, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_FALSE(SplitIndices(10, fraction, 0).ok()) << fraction;
+  }
+  EXPECT_FALSE(SplitIndices(-1, 0.2, 0).ok());
+}
+
+TEST(SplitTest, WholeGroupsAreHeldOut) {
+  const std::vector<int64_t> groups = {0, 10, 15, 30};
+  std::set<std::vector<int64_t>> seen;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Split split = SplitIndices(40, 0.25, seed, groups).value();
+    EXPECT_EQ(split.validation.size(), 10u);
+    EXPECT_EQ(split.train.size(), 30u);
+    seen.insert(split.validation);
+    // Touched groups: all but one are held out as a whole.
+    int64_t partly = 0;
+    for (size_t group = 0; group < 4; ++group) {
+      const int64_t begin = groups[group], end = group == 3 ? 40 : groups[group + 1];
+      const auto held = std::count_if(split.validation.begin(), split.validation.end(),
+                                      [&](int64_t i) { return i >= begin && i < end; });
+      if (held > 0 && held < end - begin) ++partly;
+    }
+    EXPECT_LE(partly, 1);
+  }
+  EXPECT_GT(seen.size(), 2u);
+  EXPECT_FALSE(SplitIndices(40, 0.25, 1, std::vector<int64_t>{0, 41}).ok());
+  EXPECT_FALSE(SplitIndices(40, 0.25, 1, std::vector<int64_t>{1, 4}).ok());
+}
+
+TEST(TakeFractionTest, TakesTheFractionRoundedDown) {
+  const auto size = [](int64_t n, double fraction) {
+    return int64_t(TakeFraction(AllIndices(n), fraction, 3).value().size());
+  };
+  EXPECT_EQ(size(100, 0.29), 29);
+  EXPECT_EQ(size(1000, 0.0015), 1);
+  EXPECT_EQ(size(7, 0.5), 3);
+  EXPECT_EQ(size(7, 1), 7);
+  EXPECT_EQ(size(7, 1.5), 10);
+  EXPECT_EQ(size(7, 3), 21);
+  EXPECT_EQ(size(7, 0), 7) << "0 is off";
+  EXPECT_EQ(size(0, 0.5), 0);
+}
+
+TEST(TakeFractionTest, BelowOneIsARandomSubsetInOrder) {
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < 1000; ++i) indices.push_back(3 * i);
+  const std::vector<int64_t> taken = TakeFraction(indices, 0.3, 5).value();
+  EXPECT_TRUE(std::is_sorted(taken.begin(), taken.end()));
+  EXPECT_EQ(std::set<int64_t>(taken.begin(), taken.end()).size(), 300u);
+  EXPECT_TRUE(std::includes(indices.begin(), indices.end(), taken.begin(), taken.end()));
+  EXPECT_EQ(taken, TakeFraction(indices, 0.3, 5).value());
+  EXPECT_NE(taken, TakeFraction(indices, 0.3, 6).value());
+  // A sorted data set keeps its classes: of each third about a third. Deviation: 6.8.
+  const auto third = std::lower_bound(taken.begin(), taken.end(), 1000) - taken.begin();
+  EXPECT_NEAR(double(third), 100, 41);
+}
+
+// With one seed for both, what is used must not be what is held out of as many samples.
+TEST(TakeFractionTest, DoesNotDependOnWhatIsHeldOut) {
+  std::vector<int64_t> tens;
+  for (int64_t i = 0; i < 10000; i += 10) tens.push_back(i);
+  for (const std::span<const int64_t> groups :
+       {std::span<const int64_t>(), std::span<const int64_t>(tens)}) {
+    const std::vector<int64_t> held_out = SplitIndices(10000, 0.2, 7, groups).value().validation;
+    const std::vector<int64_t> taken = TakeFraction(AllIndices(10000), 0.2, 7, groups).value();
+    std::vector<int64_t> both;
+    std::set_intersection(held_out.begin(), held_out.end(), taken.begin(), taken.end(),
+                          std::back_inserter(both));
+    // Each is a fifth. Deviation: 16, of whole groups of ten 51.
+    EXPECT_NEAR(double(both.size()), 400, groups.empty() ? 96 : 306);
+  }
+}
+
+TEST(TakeFractionTest, AboveOneTheListComesAgain) {
+  const std::vector<int64_t> indices = {9, 4, 7, 1};
+  std::vector<int64_t> taken = TakeFraction(indices, 2.5, 0).value();
+  ASSERT_EQ(taken.size(), 10u);
+  EXPECT_TRUE(std::equal(indices.begin(), indices.end(), taken.begin()));
+  EXPECT_TRUE(std::equal(indices.begin(), indices.end(), taken.begin() + 4));
+  EXPECT_NE(taken[8], taken[9]);
+}
+
+TEST(TakeFractionTest, WholeGroupsAreTaken) {
+  // Groups of ten; the list has every second sample.
+  std::vector<int64_t> indices, groups;
+  for (int64_t i = 0; i < 200; i += 2) indices.push_back(i);
+  for (int64_t i = 0; i < 200; i += 10) groups.push_back(i);
+  const std::vector<int64_t> taken = TakeFraction(indices, 0.25, 1, groups).value();
+  EXPECT_EQ(taken.size(), 25u);
+  std::set<int64_t> touched;
+  for (int64_t index : taken) touched.insert(index / 10);
+  EXPECT_EQ(touched.size(), 5u);
+}
+
+TEST(TakeFractionTest, RefusesNonsense) {
+  const auto code = [](int64_t n, double fraction) {
+    return TakeFraction(AllIndices(n), fraction, 0).status().code();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code(10, -0.5), kInvalid);
+  EXPECT_EQ(code(10, std::nan("")), kInvalid);
+  EXPECT_EQ(code(10, std::numeric_limits<double>::infinity()), kInvalid);
+  EXPECT_EQ(code(10, 1e300), kInvalid);
+  EXPECT_EQ(code(10, 0.09), kInvalid) << "nothing would be left";
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,79 @@
+#include "data/transforms/transformed.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+class Transformed : public Dataset {
+ public:
+  Transformed(std::shared_ptr<const Dataset> dataset, const Geometry& geometry)
+      : dataset_(std::move(dataset)),
+        window_(CentralCrop(dataset_->sample(), geometry.crop)),
+        sample_(ExtentsAfter(geometry, dataset_->sample())) {}
+
+  std::string_view name() const override { return dataset_->name(); }
+  ImageExtents sample() const override { return sample_; }
+  int64_t outputs() const override { return dataset_->outputs(); }
+  TargetKind target_kind() const override { return dataset_->target_kind(); }
+  bool counts_classes() const override { return dataset_->counts_classes(); }
+  std::vector<std::string> class_names() const override { return dataset_->class_names(); }
+  int64_t size(Part part) const override { return dataset_->size(part); }
+  SampleGroups groups(Part part) const override { return dataset_->groups(part); }
+  Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
+  std::vector<std::string> warnings() const override { return dataset_->warnings(); }
+  bool decodes() const override { return true; }
+
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
+    DTNN_ASSIGN_OR_RETURN(const Tensor source, Scratch(x.dtype(), format));
+    const size_t from = size_t(source.num_elements());
+    const size_t to = size_t(SampleShape(sample_, format).NumElements());
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const Tensor target = targets.Samples(int64_t(i), 1, format);
+      DTNN_RETURN_IF_ERROR(dataset_->Read(part, indices.subspan(i, 1), format, source, target));
+      DispatchFloating(x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        ResizeBilinear(std::span<const T>(source.data<T>(), from), dataset_->sample(), format,
+                       window_, sample_.height, sample_.width,
+                       std::span<T>(x.data<T>() + i * to, to));
+      });
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Room for one sample as `dataset_` gives it.
+  absl::StatusOr<Tensor> Scratch(DType dtype, TensorFormat format) const {
+    thread_local Tensor scratch;
+    const Shape shape = SampleShape(dataset_->sample(), format).Prepend(1);
+    if (scratch.empty() || scratch.dtype() != dtype || scratch.shape() != shape) {
+      DTNN_ASSIGN_OR_RETURN(scratch, Tensor::Allocate(Device::Cpu(), dtype, shape));
+    }
+    return scratch;
+  }
+
+  const std::shared_ptr<const Dataset> dataset_;
+  const Window window_;
+  const ImageExtents sample_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Transform(std::shared_ptr<const Dataset> dataset,
+                                                         const Geometry& geometry) {
+  DTNN_RETURN_IF_ERROR(CheckGeometry(geometry));
+  if (ExtentsAfter(geometry, dataset->sample()) == dataset->sample() &&
+      ExtentsAfter({geometry.crop, 0}, dataset->sample()) == dataset->sample()) {
+    return dataset;
+  }
+  return std::make_shared<Transformed>(std::move(dataset), geometry);
+}
+
+}  // namespace dtnn

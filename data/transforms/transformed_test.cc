@@ -1,0 +1,118 @@
+#include "data/transforms/transformed.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/loading/split.h"
+#include "data/testing/counting_dataset.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using testing::CountingDataset;
+using ::testing::HasSubstr;
+
+// Sample i at (y, x), channel c: 1000 i + 100 y + 10 x + c. Linear, so that a resize without the
+// edges is linear as well.
+class Ramp : public Dataset {
+ public:
+  std::string_view name() const override { return "ramp"; }
+  ImageExtents sample() const override { return {8, 6, 2}; }
+  int64_t outputs() const override { return 3; }
+  TargetKind target_kind() const override { return TargetKind::kValues; }
+  std::vector<std::string> class_names() const override { return {"a", "b", "c"}; }
+  int64_t size(Part) const override { return 5; }
+  SampleGroups groups(Part) const override { return {{0, 2}, 2}; }
+
+  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+                    const Tensor& x, const Tensor& targets) const override {
+    absl::Status status = CheckRead(*this, part, indices, format, x, targets);
+    if (!status.ok()) return status;
+    for (size_t n = 0; n < indices.size(); ++n) {
+      for (int64_t i = 0; i < 96; ++i) {
+        const bool inner = format == TensorFormat::kNHWC;
+        const int64_t c = inner ? i % 2 : i / 48, pixel = inner ? i / 2 : i % 48;
+        const int64_t value = 1000 * indices[n] + 100 * (pixel / 6) + 10 * (pixel % 6) + c;
+        DispatchFloating(x.dtype(), [&](auto zero) {
+          x.data<decltype(zero)>()[int64_t(n) * 96 + i] = decltype(zero)(value);
+        });
+      }
+      for (int64_t i = 0; i < 3; ++i) {
+        DispatchFloating(x.dtype(), [&](auto zero) {
+          targets.data<decltype(zero)>()[int64_t(n) * 3 + i] = decltype(zero)(indices[n] + i);
+        });
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+TEST(TransformedTest, CropsBothFormats) {
+  const auto cropped = Transform(std::make_shared<Ramp>(), {.crop = 0.5}).value();
+  EXPECT_EQ(cropped->sample(), (ImageExtents{4, 2, 2}));
+  EXPECT_EQ(cropped->name(), "ramp");
+  EXPECT_EQ(cropped->outputs(), 3);
+  EXPECT_EQ(cropped->target_kind(), TargetKind::kValues);
+  EXPECT_THAT(cropped->class_names(), ::testing::ElementsAre("a", "b", "c"));
+  EXPECT_EQ(cropped->size(Part::kTest), 5);
+  EXPECT_THAT(cropped->groups(Part::kTest).begins, ::testing::ElementsAre(0, 2));
+  const std::vector<int64_t> indices = {3, 1};
+  for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    const Tensor x =
+        Tensor::Zeros(DType::kFloat32, SampleShape(cropped->sample(), format).Prepend(2)).value();
+    const Tensor targets = Tensor::Zeros(DType::kFloat32, Shape{2, 3}).value();
+    ASSERT_EQ(cropped->Read(Part::kTrain, indices, format, x, targets), absl::OkStatus());
+    for (int64_t n = 0; n < 2; ++n) {
+      for (int64_t i = 0; i < 16; ++i) {
+        const bool inner = format == TensorFormat::kNHWC;
+        const int64_t c = inner ? i % 2 : i / 8, pixel = inner ? i / 2 : i % 8;
+        EXPECT_EQ(x.data<float>()[n * 16 + i],
+                  float(1000 * indices[n] + 100 * (2 + pixel / 2) + 10 * (2 + pixel % 2) + c));
+      }
+      for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(targets.data<float>()[n * 3 + i], indices[n] + i);
+    }
+  }
+}
+
+TEST(TransformedTest, ResizesWhatTheCropLeft) {
+  const auto resized = Transform(std::make_shared<Ramp>(), {.crop = 0.5, .resize = 2}).value();
+  EXPECT_EQ(resized->sample(), (ImageExtents{2, 2, 2}));
+  const Tensor x = Tensor::Zeros(DType::kFloat64, Shape{1, 2, 2, 2}).value();
+  const Tensor targets = Tensor::Zeros(DType::kFloat64, Shape{1, 3}).value();
+  ASSERT_TRUE(resized->Read(Part::kTrain, AllIndices(1), TensorFormat::kNHWC, x, targets).ok());
+  // Four rows to two: weights 3/7, 3/7, 1/7 of rows 2, 3, 4; the width stays.
+  const double top = (3 * 200 + 3 * 300 + 1 * 400) / 7.0;
+  EXPECT_NEAR(x.data<double>()[0], top + 20, 1e-9);
+  EXPECT_NEAR(x.data<double>()[3], top + 31, 1e-9);
+  EXPECT_NEAR(x.data<double>()[4], 700 - top + 20, 1e-9);
+}
+
+TEST(TransformedTest, NothingToDoIsTheDataSetItself) {
+  const std::shared_ptr<const Dataset> ramp = std::make_shared<Ramp>();
+  EXPECT_EQ(Transform(ramp, {}).value(), ramp);
+  const std::shared_ptr<const Dataset> square =
+      std::make_shared<CountingDataset>(3, ImageExtents{4, 4, 1});
+  EXPECT_EQ(Transform(square, {.resize = 4}).value(), square);
+  EXPECT_NE(Transform(square, {.crop = 0.5, .resize = 4}).value(), square);
+}
+
+TEST(TransformedTest, ErrorsPassThrough) {
+  const auto failing = std::make_shared<CountingDataset>(5, ImageExtents{4, 4, 1}, 3);
+  const auto resized = Transform(failing, {.resize = 2}).value();
+  const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{2, 2, 2, 1}).value();
+  const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{2}).value();
+  const std::vector<int64_t> bad = {0, 3}, outside = {0, 5};
+  EXPECT_THAT(
+      std::string(resized->Read(Part::kTrain, bad, TensorFormat::kNHWC, x, targets).message()),
+      HasSubstr("on fire"));
+  EXPECT_EQ(resized->Read(Part::kTrain, outside, TensorFormat::kNHWC, x, targets).code(),
+            absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(Transform(failing, {.crop = 0}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace dtnn

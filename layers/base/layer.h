@@ -1,0 +1,165 @@
+// A layer in two halves.
+//
+// `Layer` is an immutable description: what it is called, what shape it makes of its inputs'
+// shapes, which parameters it has. It knows no device, no batch and no memory, and may be shared
+// between threads. `LayerOp` is that layer bound to a plan: device, batch, dtype, format and phase;
+// it holds primitives and runs forward and backward on memory that the plan hands it.
+//
+// Shapes here are those of one sample, in the tensor format: (h, w, c) or (c, h, w), or
+// (features,).
+
+#ifndef DTNN_LAYERS_BASE_LAYER_H_
+#define DTNN_LAYERS_BASE_LAYER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "kernels/parameter_view.h"
+#include "kernels/workspace.h"
+#include "layers/base/initializer.h"
+#include "layers/base/rank_exchange.h"
+#include "tensor/format.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// What the tensor format does to a parameter, for files written in the other one. "Features" are
+// the elements of the layer's input where that is a vector: those of a flattened image stand in the
+// image's order, (h, w, c) or (c, h, w).
+enum class ParameterLayout : uint8_t {
+  kFixed,        // nothing
+  kFilter,       // (in, kh, kw, out) in NHWC, (out, in, kh, kw) in NCHW; likewise without kh and kw
+  kFeatures,     // one element per feature
+  kFeatureRows,  // one row per feature, and one column per feature of the output
+};
+
+// One parameter of a layer: the last part of its weight key, "<id>_<Layer>_<name>".
+struct ParameterSpec {
+  std::string name;  // "weights", "biases", ...
+  Shape shape;
+  Initializer initializer;
+  bool trainable = true;
+  ParameterLayout layout = ParameterLayout::kFixed;
+};
+
+class BatchNormalizationLayer;
+
+// What a layer is bound to.
+struct BindContext {
+  DeviceContext* device = nullptr;
+  int64_t batch = 0;  // the most samples that a call will bring
+  DType dtype = DType::kFloat32;
+  TensorFormat format = TensorFormat::kNHWC;
+  bool training = false;
+  std::vector<Shape> inputs;  // per sample
+  Shape output;
+  std::string_view conv_variant = "i2c";
+  bool fuse_relu = false;  // apply a relu in the write-back; only where Layer::CanFuseRelu()
+  // Backward applies the gradient of the relu before it too; only where
+  // Layer::CanApplyReluGradient().
+  bool behind_relu = false;
+  // Apply this layer in the write-back, before the relu; its parameters follow the layer's own in
+  // ForwardArgs. Only where Layer::CanFuseNormalization(), in evaluation, on the CPU.
+  const BatchNormalizationLayer* fuse_normalization = nullptr;
+  Philox random{0, 0};  // the layer's own stream (dropout)
+  // In training, the ranks whose samples belong to the same batch; null: this one alone.
+  RankExchange* ranks = nullptr;
+};
+
+// What a training plan must keep for the backward pass, and where memory may be shared.
+struct LayerOpTraits {
+  bool backward_reads_input = false;
+  bool backward_reads_output = false;
+  bool is_view = false;           // the output is the input's memory under another shape
+  bool forward_in_place = false;  // the output may be the (only) input's memory
+  int backward_in_place = -1;     // the input whose gradient may be dy's memory; -1: none
+  // The output is the inputs, images, side by side along the channels: inputs that are views of the
+  // output, and their gradients that are views of dy, cost nothing.
+  bool joins_channels = false;
+  // Backward takes the gradient behind a fused relu, and applies the relu's own; then nobody reads
+  // the relu's output.
+  bool backward_includes_relu = false;
+  bool changes_parameters = false;  // Forward does, in training (running statistics)
+  // Written by Forward in training, read by Backward; per sample, rank 0: none.
+  DType state_dtype = DType::kUint8;
+  Shape state_shape = {};
+  size_t workspace_bytes = 0;
+};
+
+struct ForwardArgs {
+  std::span<const Tensor> inputs = {};
+  Tensor output = {};
+  std::span<const ParameterView> parameters = {};
+  Tensor state = {};  // (n, state_shape); empty in evaluation
+  Workspace workspace = {};
+  int64_t step = 0;  // training steps done before this one: advances random streams
+};
+
+struct BackwardArgs {
+  std::span<const Tensor> inputs;  // valid where traits say that they are read
+  Tensor output;                   // likewise
+  Tensor dy;                       // nobody else's: may be overwritten
+  // One per input; an empty tensor: not wanted. Written in the order of the inputs: one that stands
+  // twice among them has one gradient, which the first writes and the second adds to.
+  std::span<const Tensor> dx;
+  std::span<const bool> accumulate;  // one per input: add to dx instead of overwriting it
+  std::span<const ParameterView> parameters;
+  std::span<const Tensor> gradients;  // one per trainable parameter, overwritten
+  Tensor state;
+  Workspace workspace;
+  int64_t step = 0;
+};
+
+class LayerOp {
+ public:
+  virtual ~LayerOp() = default;
+  virtual LayerOpTraits traits() const = 0;
+  virtual absl::Status Forward(const ForwardArgs& args) = 0;
+  virtual absl::Status Backward(const BackwardArgs& args) = 0;
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  // "Conv2D": part of weight keys and of the printed table.
+  virtual std::string_view type_name() const = 0;
+  // InvalidArgument where the inputs do not fit; the caller adds which layer it was.
+  virtual absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
+                                            TensorFormat format) const = 0;
+  // For inputs that OutputShape accepted.
+  virtual std::vector<ParameterSpec> Parameters(std::span<const Shape> /*inputs*/,
+                                                TensorFormat /*format*/) const {
+    return {};
+  }
+  virtual absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const = 0;
+  // Multiply-adds of one sample's forward pass, the usual measure of a network's work; 0 for layers
+  // that only move or compare.
+  virtual int64_t MultiplyAdds(std::span<const Shape> /*inputs*/, TensorFormat /*format*/) const {
+    return 0;
+  }
+  // True where an op of this layer can apply a following relu in its write-back.
+  virtual bool CanFuseRelu() const { return false; }
+  // The same for a batch normalisation, in evaluation.
+  virtual bool CanFuseNormalization() const { return false; }
+
+  // True where an op of this layer can tell from its own output what a relu before it let through:
+  // its elements are elements of its input.
+  virtual bool CanApplyReluGradient() const { return false; }
+
+  // Two cells of the printed table: the shape of the weights or of the pooling window, and
+  // settings.
+  virtual std::string WeightsCell(std::span<const Shape> inputs, TensorFormat format) const;
+  virtual std::string SettingsCell() const { return ""; }
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_LAYERS_BASE_LAYER_H_

@@ -1,0 +1,195 @@
+#include "models/callbacks/checkpointer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "comm/communicator.h"
+#include "comm/gather_values.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// Where the checkpoint that a rank would go on from stands: steps of the run, epochs, steps of the
+// epoch behind so many samples.
+using Place = std::array<int64_t, 4>;
+constexpr Place kNone = {-1}, kUnreadable = {-2};
+
+Place PlaceOf(int64_t steps, const TrainingState& state) {
+  return {steps, state.epoch, state.step_in_epoch, state.sampler.first};
+}
+
+struct PlacesOfRanks {
+  bool same = true, same_steps = true;
+  int64_t least_steps = INT64_MAX;
+  int least_rank = 0;  // one that has the least
+};
+
+absl::StatusOr<PlacesOfRanks> Gather(const Place& mine, Communicator& communicator) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(communicator, mine));
+  PlacesOfRanks places;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const int64_t* theirs = all.data() + size_t(rank) * mine.size();
+    places.same &= std::equal(mine.begin(), mine.end(), theirs);
+    places.same_steps &= theirs[0] == mine[0];
+    if (theirs[0] >= places.least_steps) continue;
+    places.least_steps = theirs[0];
+    places.least_rank = rank;
+  }
+  return places;
+}
+
+}  // namespace
+
+void Checkpointer::Say(const std::vector<std::string>& warnings) const {
+  if (!options_.say) return;
+  for (const std::string& warning : warnings) options_.say(warning);
+}
+
+absl::Status Checkpointer::Prepare(bool resume) {
+  if (!options_.writes) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, folder_.Prepare(resume));
+  Say(warnings);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestHere(int64_t most_steps) {
+  DTNN_RETURN_IF_ERROR(Prepare(/*resume=*/true));
+  return folder_.Newest(*run_.graph, *run_.store, *run_.context, run_.optimizer, most_steps);
+}
+
+absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
+  Communicator* const communicator = run_.trainer->communicator();
+  for (int64_t most_steps = INT64_MAX;;) {
+    absl::StatusOr<CheckpointFolder::Latest> latest = NewestHere(most_steps);
+    // The next round looks at older ones only.
+    if (latest.ok()) Say(latest->warnings);
+    if (communicator == nullptr) return latest;
+    const Place place = latest.ok() ? PlaceOf(latest->steps, latest->checkpoint.run().training)
+                        : absl::IsNotFound(latest.status()) ? kNone
+                                                            : kUnreadable;
+    DTNN_ASSIGN_OR_RETURN(const PlacesOfRanks all, Gather(place, *communicator));
+    if (all.same || place == kUnreadable) return latest;
+    if (all.least_steps < 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "--resume: rank ", all.least_rank,
+          all.least_steps == kUnreadable[0] ? " cannot read its checkpoint" : " has no checkpoint",
+          most_steps == INT64_MAX ? std::string()
+                                  : absl::StrCat(" of ", most_steps, " steps or fewer"),
+          ", but others have; bring its checkpoints back, or begin anew in another folder"));
+    }
+    // Where the steps are the same, one had ended the epoch and another had not.
+    most_steps = all.same_steps ? all.least_steps - 1 : all.least_steps;
+  }
+}
+
+absl::Status Checkpointer::CompareSettings(const std::string& path, const RunState& saved) const {
+  if (!run_.settings) return absl::OkStatus();
+  const bool in_epoch = saved.training.in_epoch();
+  if (!saved.settings) {
+    if (in_epoch) {
+      Say({absl::StrCat(path,
+                        ": an older version wrote it, which did not note the data and the "
+                        "settings of the run: whether they are the same is not known")});
+    }
+    return absl::OkStatus();
+  }
+  for (const Difference& d : Differences(*saved.settings, *run_.settings)) {
+    const std::string text = absl::StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
+    if (in_epoch) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": epoch ", saved.training.epoch + 1, " was left in its middle and cannot go on: ",
+          text, "; give what it began with, or go on from a checkpoint of the end of an epoch"));
+    }
+    Say({absl::StrCat("--resume: ", text)});
+  }
+  return absl::OkStatus();
+}
+
+// The run may have begun on another number of ranks, whose rate it keeps.
+void Checkpointer::FollowFirstRate(const RunState& saved) {
+  const double was = saved.settings ? saved.settings->learning_rate : 0;
+  if (!run_.first_rate || was == 0) return;
+  const double now = run_.first_rate(saved.training.sampler.ranks);
+  if (now == was) return;
+  run_.trainer->set_learning_rate(run_.trainer->learning_rate() * now / was);
+  Say({absl::StrCat("--resume: the learning rate that the run began with was ", was, " and is now ",
+                    now, ": it goes on with ", run_.trainer->learning_rate())});
+}
+
+absl::StatusOr<std::string> Checkpointer::Resume() {
+  absl::StatusOr<CheckpointFolder::Latest> latest = NewestOfAll();
+  if (absl::IsNotFound(latest.status())) {  // at least of those that all ranks have
+    resumed_steps_ = -1;
+    return "";
+  }
+  if (!latest.ok()) return latest.status();
+  Say(latest->checkpoint.warnings());
+  const RunState& state = latest->checkpoint.run();
+  // All that may refuse comes before the first change.
+  DTNN_RETURN_IF_ERROR(run_.trainer->CheckState(state.training));
+  DTNN_RETURN_IF_ERROR(CompareSettings(latest->path, state));
+  DTNN_RETURN_IF_ERROR(run_.schedule->Restore(state.training, state.kept));
+  DTNN_RETURN_IF_ERROR(run_.trainer->Restore(state.training));
+  DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
+  FollowFirstRate(state);
+  resumed_steps_ = latest->steps;
+  return newest_ = latest->path;
+}
+
+absl::Status Checkpointer::GiveUpNewer() {
+  if (!options_.writes) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> lines, folder_.GiveUpAfter(resumed_steps_));
+  Say(lines);
+  return absl::OkStatus();
+}
+
+absl::Status Checkpointer::Save() {
+  DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->State());
+  return options_.writes ? Write(std::move(training)) : absl::OkStatus();
+}
+
+absl::Status Checkpointer::SaveAlone() {
+  DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->StateAlone());
+  return Write(std::move(training));
+}
+
+absl::Status Checkpointer::Write(TrainingState training) {
+  RunState state{.optimizer = run_.optimizer,
+                 .training = std::move(training),
+                 .settings = run_.settings,
+                 .tags = run_.tags};
+  if (state.settings && run_.first_rate) {
+    state.settings->learning_rate = run_.first_rate(state.training.sampler.ranks);
+  }
+  run_.schedule->AddTo(state.training);
+  state.kept = run_.schedule->kept();
+  DTNN_ASSIGN_OR_RETURN(const CheckpointFolder::Saved saved,
+                        folder_.Save(*run_.graph, *run_.store, *run_.context, state));
+  Say(saved.warnings);
+  newest_ = saved.path;
+  return absl::OkStatus();
+}
+
+absl::Status Checkpointer::OnBatchEnd(const Pass& pass) {
+  if (pass.kind != Pass::Kind::kTraining || options_.every_steps == 0) return absl::OkStatus();
+  // The end of an epoch has its own turn.
+  due_ |= pass.step % options_.every_steps == 0;
+  if (pass.step == pass.steps) due_ = false;
+  if (!due_ || !run_.trainer->settled()) return absl::OkStatus();
+  due_ = false;
+  return Save();
+}
+
+absl::Status Checkpointer::OnEpochEnd(const Pass& training, const Pass* /*validation*/) {
+  const int64_t done = training.epoch + 1;
+  const bool last = done == training.epochs || run_.trainer->stopped();
+  if (done % options_.every_epochs != 0 && !last) return absl::OkStatus();
+  return Save();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,385 @@
+#include "models/callbacks/checkpointer.h"
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "data/datasets/synthetic.h"
+#include "data/loading/split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/zoo/zoo.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/metrics/categorical_accuracy.h"
+#include "optim/optimizers/adam.h"
+#include "optim/schedulers/early_stopping.h"
+#include "optim/schedulers/warm_up.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Values;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr ImageExtents kSample = {8, 8, 1};
+
+// Stops a run after a number of steps, as a signal would, or dies there: without a last checkpoint.
+class Ending : public Callback {
+ public:
+  Ending(Trainer& trainer, int64_t steps, Checkpointer* last)
+      : trainer_(trainer), steps_(steps), last_(last) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind != Pass::Kind::kTraining || trainer_.steps_done() != steps_) {
+      return absl::OkStatus();
+    }
+    trainer_.Stop();
+    return last_ == nullptr ? absl::OkStatus() : last_->Save();
+  }
+
+ private:
+  Trainer& trainer_;
+  const int64_t steps_;
+  Checkpointer* last_;
+};
+
+class Losses : public Callback {
+ public:
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override {
+    values.push_back(training.averages->Value(0));
+    values.push_back(validation->averages->Value(0));
+    return absl::OkStatus();
+  }
+  std::vector<double> values;
+};
+
+// A process: everything made anew but for the files.
+struct Process {
+  Process(const std::string& folder, int64_t every_steps, const std::string& optimizer = "adam",
+          bool stops_early = true, bool writes = true,
+          const std::optional<RunSettings>& settings = std::nullopt,
+          std::function<double(int64_t)> first_rate = nullptr)
+      : graph(*BuildModel("simplecnn8", {.sample = kSample, .classes = 4})),
+        device(*DeviceContext::Create(Device::Cpu())),
+        store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)) {
+    TrainerOptions options;
+    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
+                       {std::make_shared<CategoricalAccuracy>()}};
+    options.optimizer = std::make_shared<Adam>();
+    options.learning_rate = 0.02;
+    trainer = *Trainer::Create(graph, *store, *device, options);
+    // "Larger is better" of a loss: early stopping ends the run and brings back its best.
+    ScheduleOptions scheduling = {
+        .schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 9}),
+                       std::make_shared<EarlyStopping>(
+                           EarlyStoppingOptions{.better = Better::kLarger, .patience = 3})},
+        .say = nullptr,
+        .save = nullptr};
+    if (!stops_early) scheduling.schedulers.pop_back();
+    schedule = std::make_unique<Schedule>(*trainer, *store, *device, scheduling);
+    checkpointer = std::make_unique<Checkpointer>(
+        RunParts{&graph, store.get(), device.get(), trainer.get(), schedule.get(), optimizer,
+                 settings, std::move(first_rate)},
+        CheckpointerOptions{
+            .folder = CheckpointFolder(folder),
+            .every_epochs = 2,
+            .every_steps = every_steps,
+            .writes = writes,
+            .say = [this](std::string_view line) { said.emplace_back(line); },
+        });
+    const Split split = *SplitIndices(60, 0.2, 1);
+    const std::shared_ptr<const Dataset> data =
+        *MakeSynthetic({.train_samples = 60,
+                        .sample = kSample,
+                        .classes = 4,
+                        .pattern = SyntheticPattern::kClasses});
+    training = *Loader::Create(data, Part::kTrain, split.train, {.batch = 9, .seed = 2});
+    validation = *Loader::Create(data, Part::kTrain, split.validation, {.batch = 5});
+  }
+
+  absl::Status Train(int64_t ending = -1, bool saves = false) {
+    Ending end(*trainer, ending, saves ? checkpointer.get() : nullptr);
+    Callback* const callbacks[] = {&losses, schedule.get(), checkpointer.get(), &end};
+    return trainer->Train(*training, validation.get(), 12 - trainer->epochs_done(), callbacks);
+  }
+  absl::StatusOr<std::string> Resume() {
+    const absl::Status prepared = trainer->PrepareForTraining(training->max_batch());
+    return prepared.ok() ? checkpointer->Resume() : prepared;
+  }
+  absl::StatusOr<std::string> ResumeForGood() {
+    absl::StatusOr<std::string> path = Resume();
+    const absl::Status given_up = path.ok() ? checkpointer->GiveUpNewer() : path.status();
+    return given_up.ok() ? path : given_up;
+  }
+
+  Graph graph;
+  std::unique_ptr<DeviceContext> device;
+  std::unique_ptr<ParameterStore> store;
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Schedule> schedule;
+  std::unique_ptr<Checkpointer> checkpointer;
+  std::unique_ptr<Loader> training, validation;
+  Losses losses;
+  std::vector<std::string> said;
+};
+
+std::string Folder(const std::string& name) {
+  const std::string folder = ::testing::TempDir() + "checkpointer_test_" + name;
+  std::filesystem::remove_all(folder);
+  return folder;
+}
+
+TEST(CheckpointerTest, AResumedRunGivesTheSameBits) {
+  Process whole(Folder("whole"), 0);
+  ASSERT_TRUE(whole.checkpointer->Begin().ok());
+  ASSERT_TRUE(whole.Train().ok());
+  ASSERT_LT(whole.trainer->epochs_done(), 12) << "early stopping must have had its turn";
+  for (const bool saves : {true, false}) {
+    for (const int64_t ending : {1, 5, 6, 7, 13, 20, 24}) {
+      SCOPED_TRACE(absl::StrCat("ended after step ", ending, saves ? ", saved" : ", killed"));
+      const std::string folder = Folder("resumed");
+      Process first(folder, 5), second(folder, 5);
+      ASSERT_TRUE(first.checkpointer->Begin().ok());
+      ASSERT_TRUE(first.Train(ending, saves).ok());
+      first.checkpointer = nullptr;  // leaves the folder to others
+      const absl::StatusOr<std::string> path = second.Resume();
+      ASSERT_TRUE(path.ok()) << path.status();
+      EXPECT_EQ(path->empty(), !saves && ending < 5);
+      if (saves) {
+        EXPECT_EQ(second.trainer->steps_done(), ending);
+      }
+      ASSERT_TRUE(second.Train().ok());
+      // Losses of epochs that the second process saw end.
+      const std::vector<double>& all = whole.losses.values;
+      ASSERT_LE(second.losses.values.size(), all.size());
+      EXPECT_EQ(second.losses.values,
+                std::vector<double>(all.end() - int64_t(second.losses.values.size()), all.end()));
+      EXPECT_EQ(Values(second.store->all_values()), Values(whole.store->all_values()));
+      EXPECT_EQ(second.trainer->steps_done(), whole.trainer->steps_done());
+    }
+  }
+}
+
+// A damaged file must neither stay the newest by its name nor push a good one out of the folder.
+TEST(CheckpointerTest, ARunThatGoesBackGivesUpWhatItHadAfter) {
+  const std::string folder = Folder("back");
+  const auto file = [&](int64_t steps) {
+    return std::filesystem::path(folder) / absl::StrCat("checkpoint-", steps, ".npz");
+  };
+  Process first(folder, 5);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(11, true).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  ASSERT_TRUE(std::filesystem::exists(file(11)));
+  std::filesystem::resize_file(file(11), 100);
+  // Who only reads leaves the files to who writes.
+  Process reader(folder, 5, "adam", true, /*writes=*/false), second(folder, 5);
+  const absl::StatusOr<std::string> read = reader.ResumeForGood();
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(std::filesystem::exists(file(11)));
+  // Nor does a run rename any that may still be refused.
+  ASSERT_TRUE(second.Resume().ok());
+  EXPECT_TRUE(std::filesystem::exists(file(11)));
+  const absl::StatusOr<std::string> path = second.ResumeForGood();
+  ASSERT_TRUE(path.ok()) << path.status();
+  EXPECT_LT(second.trainer->steps_done(), 11);
+  EXPECT_EQ(*path, file(second.trainer->steps_done()));
+  EXPECT_FALSE(std::filesystem::exists(file(11)));
+  EXPECT_TRUE(std::filesystem::exists(file(11).string() + ".given-up"));
+}
+
+TEST(CheckpointerTest, ARunThatASchedulerEndedStaysEnded) {
+  const std::string folder = Folder("ended");
+  Process first(folder, 0), second(folder, 0);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train().ok());
+  ASSERT_LT(first.trainer->epochs_done(), 12) << "early stopping must have had its turn";
+  ASSERT_NE(first.trainer->epochs_done() % 2, 0) << "it must not be an epoch that is saved anyway";
+  first.checkpointer = nullptr;  // leaves the folder to others
+  ASSERT_TRUE(second.Resume().ok());
+  ASSERT_TRUE(second.Train().ok());
+  EXPECT_EQ(second.trainer->epochs_done(), first.trainer->epochs_done());
+  EXPECT_EQ(second.trainer->steps_done(), first.trainer->steps_done());
+  EXPECT_TRUE(second.losses.values.empty());
+  EXPECT_EQ(Values(second.store->all_values()), Values(first.store->all_values()));
+}
+
+TEST(CheckpointerTest, ARunThatBeginsAnewDoesNotOverwriteAnother) {
+  const std::string folder = Folder("taken");
+  Process first(folder, 5);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(6, true).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  const absl::Status status = Process(folder, 5).checkpointer->Begin();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder + "/checkpoint-6.npz: is a"));
+}
+
+TEST(CheckpointerTest, ARunThatWritesHasTheFolderForItself) {
+  const std::string folder = Folder("shared");
+  Process first(folder, 5), second(folder, 5), reader(folder, 5, "adam", true, /*writes=*/false);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(6, true).ok());
+  for (const absl::Status& status : {second.checkpointer->Begin(), second.Resume().status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(folder + ": is in use by process "));
+  }
+  EXPECT_TRUE(reader.Resume().ok()) << "another rank of the first run";
+  first.checkpointer = nullptr;
+  EXPECT_TRUE(second.Resume().ok());
+}
+
+TEST(CheckpointerTest, AnotherRunIsRefusedAndNothingChanges) {
+  const std::string folder = Folder("other");
+  Process first(folder, 5);
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(6, true).ok());
+  first.trainer->set_learning_rate(0.01);
+  ASSERT_TRUE(first.checkpointer->Save().ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  Process optimizer(folder, 5, "sgd"), schedulers(folder, 5, "adam", false);
+  for (Process* second : {&optimizer, &schedulers}) {
+    const std::vector<double> before = Values(second->store->all_values());
+    const absl::Status refused = second->Resume().status();
+    EXPECT_FALSE(refused.ok());
+    EXPECT_THAT(std::string(refused.message()), Not(HasSubstr("in use"))) << "by the first";
+    second->checkpointer = nullptr;
+    EXPECT_EQ(Values(second->store->all_values()), before);
+    EXPECT_EQ(second->trainer->steps_done(), 0);
+    EXPECT_EQ(second->trainer->learning_rate(), 0.02);
+  }
+}
+
+RunSettings Settings() {
+  return {.data = {.dataset = "synthetic", .samples = 60, .contents = 1},
+          .optimizer = {{"beta1", 0.9}}};
+}
+
+TEST(CheckpointerTest, AnEpochGoesOnWithTheSameDataAndSettingsOnly) {
+  const std::string folder = Folder("settings");
+  Process first(folder, 5, "adam", true, true, Settings());
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(5, true).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  const auto resumed = [&](const RunSettings& settings) {
+    Process second(folder, 5, "adam", true, true, settings);
+    const absl::Status status = second.Resume().status();
+    EXPECT_EQ(second.trainer->steps_done(), status.ok() ? 5 : 0);
+    EXPECT_TRUE(second.said.empty());
+    return status;
+  };
+  EXPECT_TRUE(resumed(Settings()).ok());
+  RunSettings data = Settings(), constants = Settings(), clipped = Settings();
+  data.data.contents = 2;
+  constants.optimizer["beta1"] = 0.5;
+  clipped.clip_norm = 1;
+  const std::pair<RunSettings, const char*> others[] = {
+      {data, "the contents of the samples was 0000000000000001 and is now 0000000000000002; give"},
+      {constants, "the beta1 of the optimizer was 0.9 and is now 0.5; give what it began with"},
+      {clipped, "the norm that gradients are clipped to was 0 and is now 1; "}};
+  for (const auto& [settings, text] : others) {
+    const absl::Status status = resumed(settings);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("checkpoint-5.npz: epoch 1 was left in its middle and cannot go on: "));
+  }
+}
+
+TEST(CheckpointerTest, TheNextEpochMayHaveOtherDataAndSettings) {
+  const std::string folder = Folder("next");
+  Process first(folder, 0, "adam", true, true, Settings());
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(13).ok());  // the checkpoint is of step 12, the end of an epoch
+  first.checkpointer = nullptr;       // leaves the folder to others
+  RunSettings settings = Settings();
+  settings.data.contents = 2;
+  settings.label_smoothing = 0.5;
+  Process second(folder, 0, "adam", true, true, settings);
+  ASSERT_TRUE(second.Resume().ok());
+  EXPECT_THAT(second.said,
+              ElementsAre("--resume: the contents of the samples was 0000000000000001 and is now "
+                          "0000000000000002",
+                          "--resume: the label smoothing was 0 and is now 0.5"));
+}
+
+TEST(CheckpointerTest, ACheckpointOfAnOlderVersionIsTakenWithAWarning) {
+  const std::string folder = Folder("older");
+  Process first(folder, 5);  // which writes none
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(5, true).ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  Process second(folder, 5, "adam", true, true, Settings(), [](int64_t) { return 0.7; });
+  ASSERT_TRUE(second.Resume().ok());
+  EXPECT_EQ(second.trainer->learning_rate(), 0.02);
+  ASSERT_EQ(second.said.size(), 1u);
+  EXPECT_THAT(second.said[0], HasSubstr("checkpoint-5.npz: an older version wrote it"));
+}
+
+TEST(CheckpointerTest, TheRateFollowsTheOneThatARunBeginsWith) {
+  const std::string folder = Folder("rate");
+  const auto per_rank = [](double rate) {
+    return [rate](int64_t ranks) { return rate / double(ranks); };
+  };
+  Process first(folder, 5, "adam", true, true, Settings(), per_rank(0.02));
+  ASSERT_TRUE(first.checkpointer->Begin().ok());
+  ASSERT_TRUE(first.Train(5).ok());
+  first.trainer->set_learning_rate(0.01);  // as a schedule does
+  ASSERT_TRUE(first.checkpointer->Save().ok());
+  first.checkpointer = nullptr;  // leaves the folder to others
+  Process same(folder, 5, "adam", true, true, Settings(), per_rank(0.02));
+  ASSERT_TRUE(same.Resume().ok());
+  EXPECT_EQ(same.trainer->learning_rate(), 0.01);
+  EXPECT_TRUE(same.said.empty());
+  same.checkpointer = nullptr;  // leaves the folder to others
+  Process other(folder, 5, "adam", true, true, Settings(), per_rank(0.04));
+  ASSERT_TRUE(other.Resume().ok());
+  EXPECT_DOUBLE_EQ(other.trainer->learning_rate(), 0.02);
+  EXPECT_THAT(other.said, ElementsAre("--resume: the learning rate that the run began with was "
+                                      "0.02 and is now 0.04: it goes on with 0.02"));
+  // What it saves is of the rate that it was given.
+  ASSERT_TRUE(other.checkpointer->Save().ok());
+  other.checkpointer = nullptr;  // leaves the folder to others
+  Process again(folder, 5, "adam", true, true, Settings(), per_rank(0.04));
+  ASSERT_TRUE(again.Resume().ok());
+  EXPECT_DOUBLE_EQ(again.trainer->learning_rate(), 0.02);
+  EXPECT_TRUE(again.said.empty());
+}
+
+// What is newest after every epoch.
+class Newest : public Callback {
+ public:
+  explicit Newest(const Checkpointer& checkpointer) : checkpointer_(checkpointer) {}
+  absl::Status OnEpochEnd(const Pass& /*training*/, const Pass* /*validation*/) override {
+    names.push_back(std::filesystem::path(checkpointer_.newest()).filename());
+    return absl::OkStatus();
+  }
+  std::vector<std::string> names;
+
+ private:
+  const Checkpointer& checkpointer_;
+};
+
+TEST(CheckpointerTest, TheEndOfAnEpochIsNoStepWithinIt) {
+  Process run(Folder("ends"), /*every_steps=*/6);  // the last of every epoch
+  ASSERT_TRUE(run.checkpointer->Begin().ok());
+  ASSERT_EQ(run.training->steps(), 6);
+  Newest newest(*run.checkpointer);
+  Callback* const callbacks[] = {run.schedule.get(), run.checkpointer.get(), &newest};
+  ASSERT_TRUE(run.trainer->Train(*run.training, run.validation.get(), 3, callbacks).ok());
+  EXPECT_EQ(newest.names, (std::vector<std::string>{"", "checkpoint-12.npz", "checkpoint-18.npz"}));
+}
+
+TEST(CheckpointerTest, WithoutACheckpointARunBeginsAnew) {
+  Process process(Folder("empty"), 5);
+  const absl::StatusOr<std::string> path = process.Resume();
+  ASSERT_TRUE(path.ok()) << path.status();
+  EXPECT_EQ(*path, "");
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,222 @@
+#include "models/callbacks/history.h"
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr size_t kMostOfALine = size_t{1} << 16;
+
+using Columns = std::vector<std::pair<std::string, double>>;
+
+void AddColumns(const Pass& pass, const std::string& prefix, Columns& columns) {
+  const std::vector<std::string> names = pass.averages->figures().Names();
+  for (size_t i = 0; i < names.size(); ++i) {
+    columns.emplace_back(prefix + names[i], pass.averages->Value(i));
+  }
+}
+
+std::string TextLine(int64_t epoch, std::span<const double> values) {
+  std::string line = absl::StrFormat("%3d", epoch);
+  for (const double value : values) absl::StrAppendFormat(&line, " %20.4f", value);
+  return line;
+}
+
+// Whether its numbers, written again, give the line.
+bool IsTextLine(std::string_view line, int64_t epoch) {
+  const std::vector<std::string> words =
+      absl::StrSplit(absl::string_view(line.data(), line.size()), ' ', absl::SkipEmpty());
+  std::vector<double> values;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (!absl::SimpleAtod(words[i], &values.emplace_back())) return false;
+  }
+  return !values.empty() && TextLine(epoch, values) == line;
+}
+
+constexpr char kOtherColumns[] =
+    "give the metrics and the validation of the run that this one continues, or another file for "
+    "the "
+    "history";
+
+// What a line holds.
+std::vector<std::string> ColumnNames(bool rate, const Figures& figures, bool validates) {
+  std::vector<std::string> names = {"epoch"};
+  if (rate) names.emplace_back("learning_rate");
+  for (const std::string& name : figures.Names()) names.push_back(name);
+  if (!validates) return names;
+  for (const std::string& name : figures.Names()) names.push_back("val_" + name);
+  return names;
+}
+
+std::vector<std::string> SplitAt(std::string_view text, const char* separators) {
+  return absl::StrSplit(absl::string_view(text.data(), text.size()), absl::ByAnyChar(separators),
+                        absl::SkipEmpty());
+}
+
+// Of an object on one line whose values are numbers or null.
+std::vector<std::string> KeysOf(std::string_view object) {
+  std::vector<std::string> keys;
+  const std::vector<std::string> parts = SplitAt(object, "\"");
+  for (size_t i = 1; i < parts.size(); i += 2) keys.push_back(parts[i]);
+  return keys;
+}
+
+// The shortest text that reads back as the same number.
+std::string Exact(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+absl::StatusOr<HistoryForm> FormOf(std::string_view path) {
+  if (const std::optional<HistoryForm> form = HistoryFormOf(path)) return *form;
+  return absl::InvalidArgumentError(absl::StrCat(
+      std::string(path), ": unknown ending of a history; expected .csv, .jsonl, .txt or none"));
+}
+
+}  // namespace
+
+// Whether `line` is the first of a history.
+bool History::BeginsHistory(HistoryForm form, std::string_view line) {
+  switch (form) {
+    case HistoryForm::kText:
+      return IsTextLine(line, 0);
+    case HistoryForm::kCsv:
+      return line.starts_with("epoch,");
+    case HistoryForm::kJsonLines:
+      return line.starts_with("{\"epoch\": 1, ");
+  }
+  return false;
+}
+
+absl::Status History::Check(std::string_view path) {
+  DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
+  DTNN_RETURN_IF_ERROR(AtomicFile::Create(path).status());
+  std::ifstream file{std::string(path), std::ios::binary};
+  std::string start(kMostOfALine, '\0');
+  file.read(start.data(), std::streamsize(start.size()));
+  start.resize(size_t(file.gcount()));
+  if (start.empty() || BeginsHistory(form, start.substr(0, start.find('\n')))) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      std::string(path),
+      ": is not a history, and would be overwritten; give another name for the history, "
+      "or delete the file"));
+}
+
+absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
+                                                         const Trainer& trainer,
+                                                         const Figures& figures, bool validates,
+                                                         int64_t epochs_done) {
+  DTNN_RETURN_IF_ERROR(Check(path));
+  DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
+  std::unique_ptr<History> history(new History(path, form, trainer));
+  if (epochs_done == 0) return history;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        std::string(path), ": is gone, or another run's name; expected the lines of the ",
+        epochs_done,
+        " epochs that are done. Give the file of the run that this one continues, or none"));
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const int64_t wanted = epochs_done + (form == HistoryForm::kCsv ? 1 : 0);
+  size_t end = 0;
+  for (int64_t line = 0; line < wanted; ++line) {
+    end = text.find('\n', end);
+    if (end == text.npos) {
+      return absl::DataLossError(absl::StrCat(
+          std::string(path), ": has ", line, " lines, but ", wanted,
+          " were expected of the epochs that are done; give another --history-file to begin anew"));
+    }
+    ++end;
+  }
+  history->text_ = text.substr(0, end);
+  DTNN_RETURN_IF_ERROR(
+      history->CheckColumns(ColumnNames(form != HistoryForm::kText, figures, validates)));
+  return history;
+}
+
+// Lines to come must go with those that are kept.
+absl::Status History::CheckColumns(const std::vector<std::string>& expected) const {
+  const std::string_view text = text_;
+  const std::string_view first = text.substr(0, text.find('\n'));
+  const std::string_view last = text.substr(text.rfind('\n', text.size() - 2) + 1);
+  std::vector<std::string> found;
+  switch (form_) {
+    case HistoryForm::kText:  // whose columns have no names
+      found = SplitAt(last, " \n");
+      if (found.size() == expected.size()) return absl::OkStatus();
+      return absl::FailedPreconditionError(
+          absl::StrCat(path_, ": has ", found.size(), " columns, this run writes ", expected.size(),
+                       " (", absl::StrJoin(expected, ","), "); ", kOtherColumns));
+    case HistoryForm::kCsv:
+      found = SplitAt(first, ",");
+      break;
+    case HistoryForm::kJsonLines:
+      found = KeysOf(last);
+      break;
+  }
+  if (found == expected) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path_, ": has the columns ", absl::StrJoin(found, ","), ", this run writes ",
+                   absl::StrJoin(expected, ","), "; ", kOtherColumns));
+}
+
+std::string History::Line(const Pass& training, const Pass* validation) const {
+  Columns columns;
+  if (form_ != HistoryForm::kText)
+    columns.emplace_back("learning_rate", trainer_->step_learning_rate());
+  AddColumns(training, "", columns);
+  if (validation != nullptr) AddColumns(*validation, "val_", columns);
+  std::string line;
+  switch (form_) {
+    case HistoryForm::kText: {
+      std::vector<double> values;
+      for (const auto& [name, value] : columns) values.push_back(value);
+      line = TextLine(training.epoch, values);
+      break;
+    }
+    case HistoryForm::kCsv:
+      if (text_.empty()) {
+        line = "epoch";
+        for (const auto& [name, value] : columns) absl::StrAppend(&line, ",", name);
+        line += "\n";
+      }
+      absl::StrAppend(&line, training.epoch + 1);
+      for (const auto& [name, value] : columns) absl::StrAppend(&line, ",", Exact(value));
+      break;
+    case HistoryForm::kJsonLines:
+      line = absl::StrCat("{\"epoch\": ", training.epoch + 1);
+      for (const auto& [name, value] : columns) {
+        absl::StrAppend(&line, ", \"", name, "\": ", std::isfinite(value) ? Exact(value) : "null");
+      }
+      line += "}";
+      break;
+  }
+  return line + "\n";
+}
+
+absl::Status History::OnEpochEnd(const Pass& training, const Pass* validation) {
+  text_ += Line(training, validation);
+  return WriteFileAtomically(path_, std::as_bytes(std::span(text_)));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,207 @@
+#include "models/callbacks/history.h"
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/zoo/zoo.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/metrics/categorical_accuracy.h"
+#include "optim/metrics/top5_accuracy.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HistoryTest : public ::testing::Test {
+ protected:
+  HistoryTest() {
+    figures_ = {std::make_shared<CategoricalCrossEntropy>(),
+                {std::make_shared<CategoricalAccuracy>()}};
+    trainer_ =
+        *Trainer::Create(graph_, *store_, *device_, {.figures = figures_, .learning_rate = 0.1});
+  }
+
+  std::string Path(const std::string& name) {
+    const std::string path = ::testing::TempDir() + "history_test_" + name;
+    std::filesystem::remove(path);
+    return path;
+  }
+  static std::string Content(const std::string& path) {
+    std::ostringstream content;
+    content << std::ifstream(path).rdbuf();
+    return content.str();
+  }
+
+  // An epoch with this loss and accuracy, one more for validation.
+  absl::Status End(History& history, int64_t epoch, double loss, double accuracy,
+                   bool validated = true) {
+    Averages trained(figures_, 4), validation(figures_, 4);
+    trained.FromDoubles(std::vector<double>{loss * 8, accuracy * 8, 8});
+    validation.FromDoubles(std::vector<double>{loss * 16, accuracy * 4, 8});
+    const Pass pass{.epoch = epoch, .averages = &trained};
+    const Pass second{.kind = Pass::Kind::kValidation, .epoch = epoch, .averages = &validation};
+    return history.OnEpochEnd(pass, validated ? &second : nullptr);
+  }
+
+  const Graph graph_ = *BuildModel("simplemlp", {.sample = ImageExtents{4, 4, 1}, .classes = 4});
+  std::unique_ptr<DeviceContext> device_ = *DeviceContext::Create(Device::Cpu());
+  std::unique_ptr<ParameterStore> store_ =
+      *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  Figures figures_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+TEST_F(HistoryTest, TextHasColumns) {
+  const std::string path = Path("plain");
+  auto history = *History::Create(path, *trainer_, figures_, true, 0);
+  ASSERT_TRUE(End(*history, 0, 1.5, 50).ok());
+  EXPECT_EQ(Content(path),
+            "  0               1.5000              50.0000               3.0000"
+            "              25.0000\n");
+  ASSERT_TRUE(End(*history, 1, 0.25, 75, /*validated=*/false).ok());
+  EXPECT_THAT(Content(path), HasSubstr("\n  1               0.2500              75.0000\n"));
+}
+
+TEST_F(HistoryTest, CsvHasNamesAndAllDigits) {
+  const std::string path = Path("table.csv");
+  auto history = *History::Create(path, *trainer_, figures_, true, 0);
+  ASSERT_TRUE(End(*history, 0, 1.0 / 3, 50).ok());
+  EXPECT_EQ(Content(path),
+            "epoch,learning_rate,categorical_cross_entropy,categorical_accuracy,"
+            "val_categorical_cross_entropy,val_categorical_accuracy\n"
+            "1,0.1,0.3333333333333333,50,0.6666666666666666,25\n");
+}
+
+TEST_F(HistoryTest, JsonLinesHoldAnObjectEach) {
+  const std::string path = Path("lines.jsonl");
+  auto history = *History::Create(path, *trainer_, figures_, true, 0);
+  ASSERT_TRUE(End(*history, 0, 0.5, 50, false).ok());
+  ASSERT_TRUE(End(*history, 1, std::numeric_limits<double>::infinity(), 25, false).ok());
+  EXPECT_EQ(Content(path),
+            "{\"epoch\": 1, \"learning_rate\": 0.1, "
+            "\"categorical_cross_entropy\": 0.5, \"categorical_accuracy\": 50}\n"
+            "{\"epoch\": 2, \"learning_rate\": 0.1, "
+            "\"categorical_cross_entropy\": null, \"categorical_accuracy\": 25}\n");
+}
+
+TEST_F(HistoryTest, AResumedRunKeepsTheEpochsThatAreDone) {
+  for (const char* name : {"resumed", "resumed.csv", "resumed.jsonl"}) {
+    const std::string whole = Path(std::string("whole_") + name), path = Path(name);
+    auto all = *History::Create(whole, *trainer_, figures_, true, 0);
+    auto first = *History::Create(path, *trainer_, figures_, true, 0);
+    for (int epoch = 0; epoch < 3; ++epoch) ASSERT_TRUE(End(*all, epoch, epoch, epoch).ok());
+    for (int epoch = 0; epoch < 2; ++epoch) ASSERT_TRUE(End(*first, epoch, epoch, epoch).ok());
+    // The third line belongs to a run that was killed behind its last checkpoint.
+    ASSERT_TRUE(End(*first, 2, 99, 99).ok());
+    auto second = *History::Create(path, *trainer_, figures_, true, 2);
+    ASSERT_TRUE(End(*second, 2, 2, 2).ok());
+    EXPECT_EQ(Content(path), Content(whole));
+  }
+}
+
+TEST_F(HistoryTest, RefusesToGoOnWithAFileThatIsTooShort) {
+  const std::string path = Path("short.csv");
+  auto history = *History::Create(path, *trainer_, figures_, true, 0);
+  ASSERT_TRUE(End(*history, 0, 1, 1).ok());
+  const absl::Status status = History::Create(path, *trainer_, figures_, true, 2).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": has 2 lines, but 3"));
+  EXPECT_THAT(
+      std::string(
+          History::Create(Path("missing"), *trainer_, figures_, true, 1).status().message()),
+      HasSubstr("missing: is gone, or another run's name; expected the lines of the 1 "));
+}
+
+TEST_F(HistoryTest, OverwritesHistoriesAndNothingElse) {
+  const std::string png = "\x89PNG\r\n\x1a\n";
+  const std::string column = "               1.5000";
+  const struct {
+    const char* name;
+    std::string content;
+    bool is_history;
+  } cases[] = {
+      {"any", "", true},
+      {"any", "  0" + column + column + "\n  1", true},
+      {"any", "  0                  nan\n", true},
+      {"any", "  0 10000000000000000000000.0000\n", true},
+      {"any", "  0\n", false},
+      {"any", "  1" + column + "\n", false},
+      {"any", "0 1.5 2.5\n", false},
+      {"any", "notes of a day\n", false},
+      {"any", png, false},
+      {"any", std::string(1 << 20, '0'), false},
+      {"weights", std::string("PK\x03\x04", 4) + "0", false},
+      {"table.csv", "epoch,learning_rate,mse\n1,0.1,2\n", true},
+      {"table.csv", "name,place\n", false},
+      {"table.csv", "  0" + column + "\n", false},
+      {"lines.jsonl", "{\"epoch\": 1, \"mse\": 0.5}\n", true},
+      {"lines.jsonl", "{\"prompt\": \"a\"}\n", false},
+      {"lines.jsonl", "\n", false},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.name) + ": " + c.content.substr(0, 40));
+    const std::string path = Path(c.name);
+    std::ofstream(path, std::ios::binary) << c.content;
+    for (const absl::Status& status :
+         {History::Check(path), History::Create(path, *trainer_, figures_, true, 0).status()}) {
+      EXPECT_EQ(status.ok(), c.is_history) << status;
+      if (c.is_history) continue;
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": is not a history"));
+    }
+    EXPECT_EQ(Content(path), c.content);
+  }
+}
+
+TEST_F(HistoryTest, AFolderThatTakesNoFilesIsNamedBeforeTheFirstEpoch) {
+  const absl::Status status = History::Check("/proc/h.csv");
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/proc/h.csv: "));
+}
+
+TEST_F(HistoryTest, AFolderThatIsMissingIsNamedBeforeTheFirstEpoch) {
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      History::Create(Path("h.json"), *trainer_, figures_, true, 0).status()));
+  const absl::Status status =
+      History::Create("/no/such/folder/h.csv", *trainer_, figures_, true, 0).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/no/such/folder"));
+}
+
+TEST_F(HistoryTest, ARunWithOtherColumnsIsRefused) {
+  Figures more = figures_, fewer = figures_, others = figures_;
+  more.metrics.push_back(std::make_shared<Top5Accuracy>());
+  fewer.metrics.clear();
+  others.metrics[0] = std::make_shared<Top5Accuracy>();
+  for (const char* name : {"columns", "columns.csv", "columns.jsonl"}) {
+    const std::string path = Path(name);
+    auto first = *History::Create(path, *trainer_, figures_, true, 0);
+    for (int epoch = 0; epoch < 2; ++epoch) ASSERT_TRUE(End(*first, epoch, epoch, epoch).ok());
+    const std::string content = Content(path);
+    const auto status = [&](const Figures& figures, bool validates) {
+      return History::Create(path, *trainer_, figures, validates, 2).status();
+    };
+    EXPECT_TRUE(status(figures_, true).ok()) << name;
+    for (const Figures* figures : {&more, &fewer}) {
+      EXPECT_EQ(status(*figures, true).code(), absl::StatusCode::kFailedPrecondition) << name;
+    }
+    EXPECT_EQ(status(figures_, false).code(), absl::StatusCode::kFailedPrecondition) << name;
+    if (std::string(name) == "columns") continue;  // which does not name them
+    EXPECT_EQ(status(others, true).message(),
+              path +
+                  ": has the columns epoch,learning_rate,categorical_cross_entropy,"
+                  "categorical_accuracy,val_categorical_cross_entropy,val_categorical_accuracy, "
+                  "this run writes epoch,learning_rate,categorical_cross_entropy,top5_accuracy,"
+                  "val_categorical_cross_entropy,val_top5_accuracy; give the metrics and the "
+                  "validation of the run that this one continues, or another file for the history");
+    EXPECT_EQ(Content(path), content);
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,152 @@
+#include "models/callbacks/schedule.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+void AddFigures(const Averages& averages, const std::string& prefix, EpochFigures& figures) {
+  const std::vector<std::string> names = averages.figures().Names();
+  for (size_t i = 0; i < names.size(); ++i) figures.values[prefix + names[i]] = averages.Value(i);
+}
+
+}  // namespace
+
+Schedule::Schedule(Trainer& trainer, ParameterStore& store, DeviceContext& context,
+                   ScheduleOptions options)
+    : trainer_(&trainer), store_(&store), context_(&context), options_(std::move(options)) {
+  std::map<std::string_view, int> of_name;
+  for (const auto& scheduler : options_.schedulers) {
+    const int number = ++of_name[scheduler->name()];
+    owners_.push_back(
+        absl::StrCat(std::string(scheduler->name()), number == 1 ? "" : absl::StrCat("-", number)));
+  }
+}
+
+absl::Status Schedule::OnBatchBegin(const Pass& pass) {
+  if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
+  const ScheduleStep step = {.step = pass.epoch * pass.steps + pass.step,
+                             .steps_per_epoch = pass.steps,
+                             .total_steps = pass.epochs * pass.steps};
+  double factor = 1;
+  for (const auto& scheduler : options_.schedulers) factor *= scheduler->Factor(step);
+  trainer_->set_learning_rate_factor(factor);
+  return absl::OkStatus();
+}
+
+absl::Status Schedule::OnEpochEnd(const Pass& training, const Pass* validation) {
+  EpochFigures figures{.epoch = training.epoch + 1};
+  AddFigures(*training.averages, "", figures);
+  if (validation != nullptr) AddFigures(*validation->averages, "val_", figures);
+  restoring_.clear();
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    acting_ = owners_[i];
+    DTNN_RETURN_IF_ERROR(options_.schedulers[i]->OnEpochEnd(figures, *this));
+  }
+  return restoring_.empty() ? absl::OkStatus() : BringBack(restoring_);
+}
+
+void Schedule::AddTo(TrainingState& state) const {
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    state.schedulers[owners_[i]] = options_.schedulers[i]->State();
+  }
+  state.files = files_;
+}
+
+absl::Status Schedule::Restore(const TrainingState& state,
+                               const std::map<std::string, Tensor, std::less<>>& kept) {
+  const auto names = [](const auto& list, auto name) {
+    std::string text;
+    for (const auto& item : list) absl::StrAppend(&text, text.empty() ? "" : ",", name(item));
+    return text.empty() ? "none" : text;
+  };
+  bool same = state.schedulers.size() == owners_.size();
+  for (const std::string& owner : owners_) same &= state.schedulers.contains(owner);
+  if (!same) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the run was begun with the schedulers ",
+                     names(state.schedulers, [](const auto& item) { return item.first; }), ", not ",
+                     names(owners_, [](const auto& item) { return item; })));
+  }
+  for (const auto& [owner, values] : kept) {
+    if (values.shape() == store_->all_values().shape() && values.dtype() == store_->dtype()) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("the parameters that ", owner, " kept have shape ", values.shape().ToString(),
+                     ", expected ", store_->all_values().shape().ToString()));
+  }
+  TrainingState before;
+  AddTo(before);
+  const auto restore = [&](size_t i, const TrainingState& from) {
+    return options_.schedulers[i]->Restore(from.schedulers.find(owners_[i])->second);
+  };
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    const absl::Status status = restore(i, state);
+    if (status.ok()) continue;
+    // A state that a scheduler has given is one that it takes.
+    for (size_t back = 0; back <= i; ++back) restore(back, before).IgnoreError();
+    return status;
+  }
+  kept_ = kept;
+  files_ = state.files;
+  return absl::OkStatus();
+}
+
+void Schedule::Say(std::string_view line) {
+  if (options_.say) options_.say(line);
+}
+
+absl::Status Schedule::KeepParameters() {
+  const Tensor& values = store_->all_values();
+  auto found = kept_.find(acting_);
+  if (found == kept_.end()) {
+    absl::StatusOr<Tensor> copy =
+        Tensor::Allocate(context_->device(), values.dtype(), values.shape());
+    if (!copy.ok()) {
+      return absl::Status(copy.status().code(),
+                          absl::StrCat(acting_, ": no memory for the best parameters: ",
+                                       std::string(copy.status().message())));
+    }
+    found = kept_.emplace(acting_, *std::move(copy)).first;
+  }
+  return context_->Copy(values, found->second);
+}
+
+absl::Status Schedule::RestoreParameters() {
+  if (!kept_.contains(acting_)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(acting_, " has kept no parameters to bring back"));
+  }
+  if (restoring_.empty()) restoring_ = acting_;
+  return absl::OkStatus();
+}
+
+absl::Status Schedule::BringBack(const std::string& owner) {
+  DTNN_RETURN_IF_ERROR(context_->Copy(kept_.find(owner)->second, store_->all_values()));
+  store_->MarkChanged();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Schedule::SaveParameters(int64_t epoch) {
+  const auto found = kept_.find(acting_);
+  if (found == kept_.end() || !options_.save) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(acting_, found == kept_.end() ? " has kept no parameters to save"
+                                                   : " needs somewhere to save parameters"));
+  }
+  std::string& mine = files_[acting_];
+  const bool shared = std::ranges::any_of(
+      files_, [&](const auto& file) { return file.first != acting_ && file.second == mine; });
+  DTNN_ASSIGN_OR_RETURN(const std::string file,
+                        options_.save(acting_, epoch, found->second, shared ? "" : mine));
+  mine = std::filesystem::path(file).filename().string();
+  return file;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,286 @@
+#include "models/callbacks/schedule.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "data/datasets/synthetic.h"
+#include "data/loading/split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/zoo/zoo.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/metrics/categorical_accuracy.h"
+#include "optim/optimizers/sgd.h"
+#include "optim/schedulers/cosine.h"
+#include "optim/schedulers/early_stopping.h"
+#include "optim/schedulers/model_checkpoint.h"
+#include "optim/schedulers/reduce_lr_every_nepochs.h"
+#include "optim/schedulers/warm_up.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Values;
+using ::testing::ElementsAre;
+
+constexpr ImageExtents kSample = {8, 8, 1};
+
+// Notes the rates of all steps: with plain SGD and a constant gradient they could be read off the
+// parameters, but the trainer tells.
+class Rates : public Callback {
+ public:
+  explicit Rates(const Trainer& trainer) : trainer_(trainer) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind == Pass::Kind::kTraining) steps.push_back(trainer_.step_learning_rate());
+    return absl::OkStatus();
+  }
+  std::vector<double> steps;
+
+ private:
+  const Trainer& trainer_;
+};
+
+class ScheduleTest : public ::testing::Test {
+ protected:
+  ScheduleTest() {
+    TrainerOptions options;
+    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
+                       {std::make_shared<CategoricalAccuracy>()}};
+    options.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
+    options.learning_rate = 0.08;
+    trainer_ = *Trainer::Create(graph_, *store_, *device_, options);
+    const std::shared_ptr<const Dataset> data =
+        *MakeSynthetic({.train_samples = 40,
+                        .sample = kSample,
+                        .classes = 4,
+                        .pattern = SyntheticPattern::kClasses});
+    loader_ = *Loader::Create(data, Part::kTrain, AllIndices(40), {.batch = 10});
+  }
+
+  absl::Status Train(Schedule& schedule, int64_t epochs, Rates* rates = nullptr) {
+    std::vector<Callback*> callbacks = {&schedule};
+    if (rates != nullptr) callbacks.push_back(rates);
+    return trainer_->Train(*loader_, loader_.get(), epochs - trainer_->epochs_done(), callbacks);
+  }
+
+  const Graph graph_ = *BuildModel("simplemlp", {.sample = kSample, .classes = 4});
+  std::unique_ptr<DeviceContext> device_ = *DeviceContext::Create(Device::Cpu());
+  std::unique_ptr<ParameterStore> store_ =
+      *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<Loader> loader_;
+  std::vector<std::string> said_;
+  const std::function<void(std::string_view)> say_ = [this](std::string_view line) {
+    said_.emplace_back(line);
+  };
+};
+
+TEST_F(ScheduleTest, FactorsScaleTheRateThatReductionsLower) {
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<WarmUp>(WarmUpOptions{.batches = 4}),
+                                    std::make_shared<ReduceLrEveryNepochs>(
+                                        ReduceLrEveryNepochsOptions{.factor = 0.5, .nepochs = 1})},
+                     .say = say_,
+                     .save = nullptr});
+  Rates rates(*trainer_);
+  ASSERT_TRUE(Train(schedule, 2, &rates).ok());
+  EXPECT_THAT(rates.steps, ElementsAre(0.02, 0.04, 0.06, 0.08, 0.04, 0.04, 0.04, 0.04));
+  EXPECT_THAT(said_, ElementsAre("LRScheduler ReduceLREveryNEpochs: setting learning rate to "
+                                 "0.04000000",
+                                 "LRScheduler ReduceLREveryNEpochs: setting learning rate to "
+                                 "0.02000000"));
+}
+
+TEST_F(ScheduleTest, FactorsKnowTheLengthOfTheRun) {
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<Cosine>()}, .say = say_, .save = nullptr});
+  Rates rates(*trainer_);
+  ASSERT_TRUE(Train(schedule, 2, &rates).ok());
+  ASSERT_EQ(rates.steps.size(), 8u);
+  EXPECT_NEAR(rates.steps[4], 0.04, 1e-12);  // the middle
+  EXPECT_GT(rates.steps[7], 0);
+}
+
+TEST_F(ScheduleTest, EarlyStoppingBringsBackTheBestParameters) {
+  // "larger is better" of a loss that falls: the first epoch stays the best.
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<EarlyStopping>(
+                         EarlyStoppingOptions{.better = Better::kLarger, .patience = 2})},
+                     .say = say_,
+                     .save = nullptr});
+  ASSERT_TRUE(Train(schedule, 1).ok());
+  const std::vector<double> first = Values(store_->all_values());
+  ASSERT_TRUE(Train(schedule, 9).ok());
+  EXPECT_EQ(trainer_->epochs_done(), 3);
+  EXPECT_EQ(Values(store_->all_values()), first);
+  ASSERT_EQ(said_.size(), 1u);
+  EXPECT_EQ(said_[0],
+            "LRScheduler EarlyStopping: metric val_categorical_cross_entropy did not improve for 2 "
+            "epochs, stop training!");
+}
+
+TEST_F(ScheduleTest, SavesWhatWasKept) {
+  std::vector<int64_t> epochs;
+  std::vector<double> saved;
+  std::vector<std::string> previous_files;
+  const auto save = [&](std::string_view owner, int64_t epoch, const Tensor& values,
+                        const std::string& previous) {
+    EXPECT_EQ(owner, "model_checkpoint");
+    epochs.push_back(epoch);
+    saved = Values(values);
+    previous_files.push_back(previous);
+    return absl::StrCat("file", epoch);
+  };
+  Schedule schedule(
+      *trainer_, *store_, *device_,
+      {.schedulers = {std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 2})},
+       .say = say_,
+       .save = save});
+  ASSERT_TRUE(Train(schedule, 2).ok());
+  // A process that goes on with the run knows the file of the one before.
+  TrainingState state;
+  schedule.AddTo(state);
+  Schedule second(
+      *trainer_, *store_, *device_,
+      {.schedulers = {std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 2})},
+       .say = say_,
+       .save = save});
+  ASSERT_TRUE(second.Restore(state, schedule.kept()).ok());
+  ASSERT_TRUE(Train(second, 4).ok());
+  EXPECT_THAT(epochs, ElementsAre(2, 4));
+  EXPECT_THAT(previous_files, ElementsAre("", "file2"));
+  EXPECT_EQ(saved, Values(store_->all_values()));
+  EXPECT_EQ(said_.back(), "LRScheduler ModelCheckpoint: saving model weights and bias in file4");
+}
+
+// Keeps the parameters that every epoch ends with. Stands before the schedule.
+class EpochParameters : public Callback {
+ public:
+  explicit EpochParameters(const ParameterStore& store) : store_(store) {}
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override {
+    of_epoch.push_back(Values(store_.all_values()));
+    return absl::OkStatus();
+  }
+  std::vector<std::vector<double>> of_epoch;
+
+ private:
+  const ParameterStore& store_;
+};
+
+// Early stopping ends with the parameters of the first epoch; the last is the best of the other,
+// whose turn comes after it.
+TEST_F(ScheduleTest, ParametersAreBroughtBackWhenAllSchedulersHaveSeenTheEpoch) {
+  std::vector<std::shared_ptr<Scheduler>> schedulers = {
+      std::make_shared<EarlyStopping>(
+          EarlyStoppingOptions{.better = Better::kLarger, .patience = 2}),
+      std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{.save_freq = 1})};
+  std::map<int64_t, std::vector<double>> saved;
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = schedulers,
+                     .say = say_,
+                     .save = [&](std::string_view, int64_t epoch, const Tensor& values,
+                                 const std::string&) -> absl::StatusOr<std::string> {
+                       saved[epoch] = Values(values);
+                       return absl::StrCat("file", epoch);
+                     }});
+  EpochParameters parameters(*store_);
+  Callback* const callbacks[] = {&parameters, &schedule};
+  ASSERT_TRUE(trainer_->Train(*loader_, loader_.get(), 10, callbacks).ok());
+  ASSERT_EQ(parameters.of_epoch.size(), 3u);
+  EXPECT_EQ(Values(store_->all_values()), parameters.of_epoch[0]);
+  for (size_t epoch = 1; epoch <= 3; ++epoch) {
+    EXPECT_EQ(saved.at(int64_t(epoch)), parameters.of_epoch[epoch - 1]) << "epoch " << epoch;
+  }
+}
+
+// One keeps the best epoch, the other the worst.
+TEST_F(ScheduleTest, TwoSchedulersOfAKindAreKeptApart) {
+  struct File {
+    std::string owner;
+    int64_t epoch;
+    std::string previous;
+    bool operator==(const File&) const = default;
+  };
+  std::vector<File> files;
+  const auto make = [&] {
+    const auto checkpoint = [](Better better) {
+      return std::make_shared<ModelCheckpoint>(
+          ModelCheckpointOptions{.better = better, .save_freq = 1});
+    };
+    return Schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {checkpoint(Better::kLarger), checkpoint(Better::kSmaller)},
+                     .say = say_,
+                     .save = [&](std::string_view owner, int64_t epoch, const Tensor&,
+                                 const std::string& previous) -> absl::StatusOr<std::string> {
+                       files.push_back({std::string(owner), epoch, previous});
+                       return absl::StrCat("file", epoch);
+                     }});
+  };
+  Schedule first = make();
+  ASSERT_TRUE(Train(first, 2).ok());
+  // file1 stays while the first needs it.
+  const std::vector<File> expected = {
+      {"model_checkpoint", 1, ""}, {"model_checkpoint-2", 1, ""}, {"model_checkpoint-2", 2, ""}};
+  EXPECT_EQ(files, expected);
+  TrainingState state;
+  first.AddTo(state);
+  ASSERT_EQ(state.schedulers.size(), 2u);
+  EXPECT_GT(state.schedulers["model_checkpoint"][0], state.schedulers["model_checkpoint-2"][0]);
+  EXPECT_EQ(first.kept().size(), 2u);
+  Schedule second = make();
+  ASSERT_TRUE(second.Restore(state, first.kept()).ok());
+  ASSERT_TRUE(Train(second, 3).ok());
+  EXPECT_EQ(files.back(), (File{"model_checkpoint-2", 3, "file2"}));
+  TrainingState later;
+  second.AddTo(later);
+  EXPECT_EQ(later.schedulers["model_checkpoint"], state.schedulers["model_checkpoint"]);
+}
+
+TEST_F(ScheduleTest, AnUnknownFigureIsAnError) {
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<EarlyStopping>(
+                         EarlyStoppingOptions{.metric = "val_f1_score"})},
+                     .say = nullptr,
+                     .save = nullptr});
+  EXPECT_EQ(Train(schedule, 2).code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ScheduleTest, StateGoesOverToAnotherSchedule) {
+  const auto make = [&](int64_t patience) {
+    return Schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {std::make_shared<EarlyStopping>(
+                         EarlyStoppingOptions{.better = Better::kLarger, .patience = patience})},
+                     .say = say_,
+                     .save = nullptr});
+  };
+  Schedule first = make(3);
+  ASSERT_TRUE(Train(first, 2).ok());
+  TrainingState state;
+  first.AddTo(state);
+  Schedule second = make(3);
+  ASSERT_TRUE(second.Restore(state, first.kept()).ok());
+  ASSERT_TRUE(Train(second, 20).ok());
+  EXPECT_EQ(trainer_->epochs_done(), 4);
+  Schedule other(*trainer_, *store_, *device_, {});
+  const absl::Status status = other.Restore(state, {});
+  EXPECT_EQ(status.message(), "the run was begun with the schedulers early_stopping, not none");
+}
+
+TEST_F(ScheduleTest, AStateThatOneSchedulerRefusesChangesNone) {
+  const auto early = std::make_shared<EarlyStopping>(EarlyStoppingOptions{});
+  const auto checkpoint = std::make_shared<ModelCheckpoint>(ModelCheckpointOptions{});
+  Schedule schedule(*trainer_, *store_, *device_,
+                    {.schedulers = {early, checkpoint}, .say = nullptr, .save = nullptr});
+  TrainingState state;
+  schedule.AddTo(state);
+  const std::vector<double> before = early->State();
+  state.schedulers["early_stopping"] = {0.5, 2};
+  state.schedulers["model_checkpoint"].push_back(1);
+  EXPECT_FALSE(schedule.Restore(state, {}).ok());
+  EXPECT_EQ(early->State(), before);
+}
+
+}  // namespace
+}  // namespace dtnn

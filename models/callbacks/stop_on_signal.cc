@@ -1,0 +1,49 @@
+#include "models/callbacks/stop_on_signal.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::Status StopOnSignal::Tell() {
+  if (seen_.empty()) {
+    DTNN_ASSIGN_OR_RETURN(seen_, Tensor::Zeros(DType::kInt32, Shape{1}));
+  }
+  seen_.data<int32_t>()[0] = interrupt_.signal();
+  exchange_ = communicator_->AllReduceAsync(seen_, ReduceOp::kMax);
+  return absl::OkStatus();
+}
+
+absl::Status StopOnSignal::Hear() {
+  DTNN_RETURN_IF_ERROR(exchange_->Wait());
+  exchange_ = nullptr;
+  signal_ = std::max(signal_, int(seen_.data<int32_t>()[0]));
+  return absl::OkStatus();
+}
+
+absl::Status StopOnSignal::OnBatchBegin(const Pass& pass) {
+  if (communicator_ == nullptr || pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
+  return steps_ % every_ == 0 ? Tell() : absl::OkStatus();
+}
+
+absl::Status StopOnSignal::OnBatchEnd(const Pass& pass) {
+  if (communicator_ == nullptr) {
+    signal_ = interrupt_.signal();
+  } else if (pass.kind == Pass::Kind::kTraining && ++steps_ % every_ == 0) {
+    DTNN_RETURN_IF_ERROR(Hear());
+  }
+  if (signal_ == 0 || !trainer_.settled()) return absl::OkStatus();
+  trainer_.Stop();
+  return checkpointer_ == nullptr ? absl::OkStatus() : checkpointer_->Save();
+}
+
+absl::Status StopOnSignal::Finish() {
+  if (communicator_ == nullptr || signal_ != 0) return absl::OkStatus();
+  if (exchange_ != nullptr) DTNN_RETURN_IF_ERROR(Hear());
+  DTNN_RETURN_IF_ERROR(Tell());
+  return Hear();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,60 @@
+// Ends training in order after a signal (interrupt.h): after the same step on all ranks, whichever
+// of them the signal reached, with a checkpoint where there are any.
+//
+// Several ranks tell each other in messages of four bytes, one for every `every` steps, which is on
+// its way while they are computed: a signal ends the run within twice as many steps, and ranks wait
+// for one that is so many steps behind.
+
+#ifndef DTNN_MODELS_CALLBACKS_STOP_ON_SIGNAL_H_
+#define DTNN_MODELS_CALLBACKS_STOP_ON_SIGNAL_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "comm/communicator.h"
+#include "comm/job/interrupt.h"
+#include "models/callbacks/checkpointer.h"
+#include "models/training/callback.h"
+#include "models/training/trainer.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+class StopOnSignal : public Callback {
+ public:
+  // `checkpointer` and `communicator` may be null; everything must outlive this.
+  // `every`: how often ranks meet anyway, in steps.
+  StopOnSignal(const Interrupt& interrupt, Trainer& trainer, Checkpointer* checkpointer,
+               Communicator* communicator, int64_t every = 1)
+      : interrupt_(interrupt),
+        trainer_(trainer),
+        checkpointer_(checkpointer),
+        communicator_(communicator),
+        every_(every) {}
+
+  absl::Status OnBatchBegin(const Pass& pass) override;
+  absl::Status OnBatchEnd(const Pass& pass) override;
+  // Behind training, which all ranks have ended: they agree on signals that came since.
+  absl::Status Finish();
+
+  // The signal that ended the run, of any rank; 0: none has.
+  int signal() const { return signal_; }
+
+ private:
+  absl::Status Tell();
+  absl::Status Hear();
+
+  const Interrupt& interrupt_;
+  Trainer& trainer_;
+  Checkpointer* checkpointer_;
+  Communicator* communicator_;
+  const int64_t every_;
+  int64_t steps_ = 0;  // of training, here
+  Tensor seen_;        // the highest signal number among the ranks
+  std::unique_ptr<Work> exchange_;
+  int signal_ = 0;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_CALLBACKS_STOP_ON_SIGNAL_H_

@@ -1,0 +1,182 @@
+#include "models/checkpoint/checkpoint.h"
+
+#include <cstring>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "models/parameters/parameter_arrays.h"
+#include "tensor/dtype.h"
+#include "tensor/format.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::string_view kStateKey = "__state__";
+// What a reader allocates at most: the sums of a confusion matrix over 2800 classes.
+constexpr size_t kMaxStateBytes = size_t{1} << 26;
+
+ArenaKeys SlotKeys(size_t slot) {
+  return {.prefix = absl::StrCat("__slot", slot, "__"), .trainable_only = true};
+}
+
+ArenaKeys KeptKeys(std::string_view owner) {
+  return {.prefix = absl::StrCat("__kept__", std::string(owner), "__")};
+}
+
+absl::Status Differs(const std::string& file, std::string_view what, std::string_view theirs,
+                     std::string_view ours) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      file, ": is a checkpoint of a run with ", std::string(what), " \"",
+      absl::CHexEscape(std::string(theirs)), "\"; this one has \"", std::string(ours), "\""));
+}
+
+// An intact checkpoint must also be one of this run.
+absl::Status CheckSameRun(const std::string& file, const CheckpointInfo& info, const Graph& graph,
+                          const ParameterStore& store, std::string_view optimizer) {
+  if (info.model != graph.name()) return Differs(file, "model", info.model, graph.name());
+  if (info.dtype != Name(store.dtype())) {
+    return Differs(file, "dtype", info.dtype, Name(store.dtype()));
+  }
+  if (info.optimizer != optimizer) return Differs(file, "optimizer", info.optimizer, optimizer);
+  if (info.slots != int(store.slots().size())) {
+    return Differs(file, "slots per parameter", absl::StrCat(info.slots),
+                   absl::StrCat(store.slots().size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> OnDevice(const Tensor& host, DeviceContext& context) {
+  if (context.device().is_cpu()) return host;
+  DTNN_ASSIGN_OR_RETURN(Tensor tensor,
+                        Tensor::Allocate(context.device(), host.dtype(), host.shape()));
+  DTNN_RETURN_IF_ERROR(context.Copy(host, tensor));
+  DTNN_RETURN_IF_ERROR(context.Synchronize());
+  return tensor;
+}
+
+absl::StatusOr<Tensor> BytesTensor(std::string_view bytes) {
+  DTNN_ASSIGN_OR_RETURN(
+      Tensor tensor, Tensor::Allocate(Device::Cpu(), DType::kUint8, Shape{int64_t(bytes.size())}));
+  std::memcpy(tensor.raw_data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+}  // namespace
+
+absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const ParameterStore& store,
+                            DeviceContext& context, const RunState& run) {
+  if (!path.ends_with(".npz")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(path), ": the name of a checkpoint must end in .npz"));
+  }
+  CheckpointInfo info = {.model = graph.name(),
+                         .format = std::string(Name(graph.format())),
+                         .dtype = std::string(Name(store.dtype())),
+                         .optimizer = run.optimizer,
+                         .slots = int(store.slots().size()),
+                         .training = run.training,
+                         .settings = run.settings};
+  NamedTensors tensors;
+  const auto add = [&](const Tensor& arena, const ArenaKeys& keys) -> absl::Status {
+    DTNN_ASSIGN_OR_RETURN(NamedTensors more, NameArena(graph, store, context, arena, keys));
+    for (auto& named : more) tensors.push_back(std::move(named));
+    return absl::OkStatus();
+  };
+  DTNN_RETURN_IF_ERROR(add(store.all_values(), {}));
+  for (size_t i = 0; i < store.slots().size(); ++i) {
+    DTNN_RETURN_IF_ERROR(add(store.slots()[i], SlotKeys(i)));
+  }
+  for (const auto& [owner, arena] : run.kept) {
+    info.kept.push_back(owner);
+    DTNN_RETURN_IF_ERROR(add(arena, KeptKeys(owner)));
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::string bytes, EncodeCheckpointInfo(info));
+  if (bytes.size() > kMaxStateBytes) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        std::string(path), ": the state of the run takes ", bytes.size(),
+        " bytes, of which a file "
+        "holds at most ",
+        kMaxStateBytes,
+        "; the sums of the metrics take the most in the middle "
+        "of an epoch: save at ends of epochs only, or leave multiclass_confusion_matrix out"));
+  }
+  DTNN_ASSIGN_OR_RETURN(Tensor state, BytesTensor(bytes));
+  tensors.emplace_back(std::string(kStateKey), std::move(state));
+  return WriteArrayFile(path, tensors, WeightTags(graph, store, run.tags));
+}
+
+bool IsCheckpoint(const ArrayFileReader& file) { return file.Contains(kStateKey); }
+
+absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
+  if (!IsCheckpoint(file)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.file(), ": has no ", std::string(kStateKey),
+        ", so it is not a checkpoint; weights alone are loaded with --weights-and-bias-filename"));
+  }
+  const std::string name = absl::StrCat(file.file(), "/", std::string(kStateKey));
+  if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": holds ", file.Bytes(kStateKey),
+                                                   " bytes, more than the state of a run has"));
+  }
+  DTNN_ASSIGN_OR_RETURN(const Tensor state, file.Read(kStateKey));
+  if (state.dtype() != DType::kUint8) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": holds ",
+                                                   std::string(Name(state.dtype())),
+                                                   ", not the uint8 of a checkpoint's state"));
+  }
+  const std::string_view bytes(reinterpret_cast<const char*>(state.raw_data()),
+                               size_t(state.num_elements()));
+  return DecodeCheckpointInfo(bytes, name);
+}
+
+absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Open(std::string_view path, const Graph& graph,
+                                                        const ParameterStore& store,
+                                                        DeviceContext& context,
+                                                        std::string_view optimizer) {
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  return Read(file, graph, store, context, optimizer);
+}
+
+absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, const Graph& graph,
+                                                        const ParameterStore& store,
+                                                        DeviceContext& context,
+                                                        std::string_view optimizer) {
+  DTNN_ASSIGN_OR_RETURN(CheckpointInfo info, ReadCheckpointInfo(file));
+  DTNN_RETURN_IF_ERROR(CheckSameRun(file.file(), info, graph, store, optimizer));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> format, file.Text("__format__"));
+  if (!format.has_value() || *format != info.format) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.file(), ": its tag __format__ contradicts its state (\"",
+                     absl::CHexEscape(info.format), "\"), so it is damaged"));
+  }
+  StagedCheckpoint staged;
+  DTNN_ASSIGN_OR_RETURN(staged.weights_, StagedWeights::Read(file, graph, store, context, {}));
+  const WeightsLayout layout = staged.weights_.loaded().layout;
+  for (size_t i = 0; i < store.slots().size(); ++i) {
+    DTNN_ASSIGN_OR_RETURN(Tensor slot, ReadArena(file, graph, store, layout, SlotKeys(i)));
+    staged.slots_.push_back(std::move(slot));
+  }
+  for (const std::string& owner : std::set<std::string>(info.kept.begin(), info.kept.end())) {
+    DTNN_ASSIGN_OR_RETURN(const Tensor arena,
+                          ReadArena(file, graph, store, layout, KeptKeys(owner)));
+    DTNN_ASSIGN_OR_RETURN(staged.run_.kept[owner], OnDevice(arena, context));
+  }
+  staged.run_.optimizer = std::move(info.optimizer);
+  staged.run_.training = std::move(info.training);
+  staged.run_.settings = std::move(info.settings);
+  return staged;
+}
+
+absl::Status StagedCheckpoint::Apply(ParameterStore& store, DeviceContext& context) const {
+  DTNN_RETURN_IF_ERROR(weights_.Apply(store, context));
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    DTNN_RETURN_IF_ERROR(context.Copy(slots_[i], store.slots()[i]));
+  }
+  return context.Synchronize();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,82 @@
+// A run in a file: everything that it takes to go on as if it had never stopped.
+//
+// A checkpoint is a weights file (weights.h), so it can be used as one everywhere, with more in it:
+//   __slot<i>__<key>        the optimizer's slots, one array per trainable parameter
+//   __kept__<owner>__<key>  parameters that a scheduler keeps, such as the best so far
+//   __state__               uint8: a message of checkpoint.proto, with the TrainingState
+// It is written all or nothing (atomic_file.h), and reading it changes nothing unless all of it is
+// as it should be. A checkpoint of the other tensor format is converted, as weights are.
+//
+// Errors name the file and what differs. FailedPrecondition: an intact checkpoint of another run
+// (model, dtype, optimizer); anything else: the file is damaged, or no checkpoint.
+
+#ifndef DTNN_MODELS_CHECKPOINT_CHECKPOINT_H_
+#define DTNN_MODELS_CHECKPOINT_CHECKPOINT_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "models/checkpoint/checkpoint_info.h"
+#include "models/checkpoint/run_settings.h"
+#include "models/checkpoint/training_state.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/parameters/weights.h"
+#include "tensor/files/array_file.h"
+#include "tensor/files/named_tensors.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// What a run consists of besides what its ParameterStore holds.
+struct RunState {
+  std::string optimizer = {};  // its name
+  TrainingState training = {};
+  std::optional<RunSettings> settings = {};  // none in files of older versions
+  // By owner, arenas on the store's device, laid out as ParameterStore::all_values (schedule.h).
+  std::map<std::string, Tensor, std::less<>> kept = {};
+  NamedTexts tags = {};  // further texts of the file; not brought back
+};
+
+// The path must end in ".npz".
+absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const ParameterStore& store,
+                            DeviceContext& context, const RunState& run);
+
+// What a checkpoint says about itself; needs no model. For programs that tell what is in a file.
+absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file);
+// True where the file is more than weights.
+bool IsCheckpoint(const ArrayFileReader& file);
+
+// A checkpoint that was read and checked, to be put in place when everybody else agrees too.
+class StagedCheckpoint {
+ public:
+  // The store must have the optimizer's slots (AllocateForTraining); `optimizer` is its name.
+  static absl::StatusOr<StagedCheckpoint> Open(std::string_view path, const Graph& graph,
+                                               const ParameterStore& store, DeviceContext& context,
+                                               std::string_view optimizer);
+  static absl::StatusOr<StagedCheckpoint> Read(ArrayFileReader& file, const Graph& graph,
+                                               const ParameterStore& store, DeviceContext& context,
+                                               std::string_view optimizer);
+
+  // Its `kept` are on the store's device.
+  const RunState& run() const { return run_; }
+  const std::vector<std::string>& warnings() const { return weights_.loaded().warnings; }
+  // Brings parameters and slots into the store.
+  absl::Status Apply(ParameterStore& store, DeviceContext& context) const;
+
+ private:
+  RunState run_;
+  StagedWeights weights_;
+  std::vector<Tensor> slots_;  // on the host
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_CHECKPOINT_CHECKPOINT_H_

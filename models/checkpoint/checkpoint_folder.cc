@@ -1,0 +1,202 @@
+#include "models/checkpoint/checkpoint_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tensor/files/array_file.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kBegin = "checkpoint-", kEnd = ".npz";
+
+absl::Status Failed(std::string_view path, std::string_view what, const std::error_code& error) {
+  return absl::ErrnoToStatus(error.value(),
+                             absl::StrCat(std::string(path), ": ", std::string(what)));
+}
+
+// The steps of "checkpoint-<steps>.npz"; nothing for other names.
+std::optional<int64_t> StepsOf(std::string_view name) {
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return std::nullopt;
+  name.remove_prefix(kBegin.size());
+  name.remove_suffix(std::min(name.size(), kEnd.size()));
+  int64_t steps;
+  const bool digits = !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+  if (!digits || !absl::SimpleAtoi(std::string(name), &steps)) return std::nullopt;
+  return steps;
+}
+
+// What atomic_file.h calls the file it is writing: ".checkpoint-<steps>.npz.<...>.tmp".
+bool IsLeftover(std::string_view name) {
+  return name.starts_with(".") && name.substr(1).starts_with(kBegin) && name.ends_with(".tmp");
+}
+
+// Calls `visit` with the name of every file in the folder.
+absl::Status ForEachName(const std::string& folder, const std::function<void(std::string)>& visit) {
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  while (!error && entry != fs::directory_iterator()) {
+    std::error_code gone;  // a file that vanished meanwhile is none
+    if (entry->is_regular_file(gone)) visit(entry->path().filename());
+    entry.increment(error);
+  }
+  return error ? Failed(folder, "the folder of checkpoints cannot be read", error)
+               : absl::OkStatus();
+}
+
+}  // namespace
+
+CheckpointFolder::CheckpointFolder(std::string_view folder, int keep)
+    : folder_(folder), keep_(std::max(keep, 1)) {}
+
+std::string CheckpointFolder::PathOf(int64_t steps) const {
+  return fs::path(folder_) / absl::StrCat(std::string(kBegin), steps, std::string(kEnd));
+}
+
+absl::StatusOr<std::vector<CheckpointFolder::File>> CheckpointFolder::List() const {
+  std::vector<File> files;
+  DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
+    const std::optional<int64_t> steps = StepsOf(name);
+    if (steps.has_value()) files.push_back({.steps = *steps, .path = fs::path(folder_) / name});
+  }));
+  std::ranges::sort(files, std::greater<>(),
+                    [](const File& file) { return std::pair(file.steps, file.path); });
+  return files;
+}
+
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock() {
+  if (std::exchange(locked_, true)) return std::vector<std::string>();
+  absl::StatusOr<FolderLock> lock = FolderLock::Take(folder_);
+  if (absl::IsUnimplemented(lock.status())) {
+    return std::vector<std::string>{
+        absl::StrCat(lock.status().message(),
+                     "; see to it that no other run has the same folder for its checkpoints")};
+  }
+  locked_ = lock.ok();
+  if (absl::IsFailedPrecondition(lock.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        lock.status().message(),
+        ", whose checkpoints another run would destroy; end that one, or choose another folder"));
+  }
+  if (!lock.ok()) return lock.status();
+  lock_ = std::make_shared<FolderLock>(*std::move(lock));
+  return std::vector<std::string>();
+}
+
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) return Failed(folder_, "the folder for checkpoints cannot be made", error);
+  if (const absl::Status trial = AtomicFile::Create(PathOf(0)).status(); !trial.ok()) {
+    return absl::Status(
+        trial.code(),
+        absl::StrCat(folder_, ": checkpoints cannot be written there: ", trial.message()));
+  }
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock());
+  DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
+  if (!resume && !files.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(files[0].path,
+                     ": is a checkpoint of an earlier run; go on with it by --resume, "
+                     "or choose another folder"));
+  }
+  DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
+    std::error_code ignored;  // it disturbs nobody but the disk
+    if (IsLeftover(name)) fs::remove(fs::path(folder_) / name, ignored);
+  }));
+  return warnings;
+}
+
+bool CheckpointFolder::HoldsAny() const {
+  const absl::StatusOr<std::vector<File>> files = List();
+  return files.ok() && std::ranges::any_of(*files, [](const File& file) {
+           return ArrayFileReader::Open(file.path).ok();
+         });
+}
+
+absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& graph,
+                                                               const ParameterStore& store,
+                                                               DeviceContext& context,
+                                                               const RunState& run) {
+  const int64_t steps = run.training.steps_done;
+  Saved saved;
+  saved.path = PathOf(steps);
+  DTNN_RETURN_IF_ERROR(SaveCheckpoint(saved.path, graph, store, context, run));
+  // It is on the disk: only now may others go.
+  const absl::StatusOr<std::vector<File>> files = List();
+  if (!files.ok()) {
+    saved.warnings.emplace_back(files.status().message());
+    return saved;
+  }
+  int kept = 0;
+  for (const File& file : *files) {
+    if (file.steps > steps || kept++ < keep_) continue;
+    std::error_code error;
+    fs::remove(file.path, error);
+    if (error) {
+      saved.warnings.push_back(
+          absl::StrCat(file.path, ": an old checkpoint cannot be deleted: ", error.message()));
+    }
+  }
+  return saved;
+}
+
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::GiveUpAfter(int64_t steps) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
+  std::vector<std::string> lines;
+  for (const File& file : files) {
+    if (file.steps <= steps) continue;
+    const std::string name = absl::StrCat(file.path, ".given-up");
+    std::error_code error;
+    fs::rename(file.path, name, error);
+    if (error) {
+      return Failed(file.path, "a checkpoint that is given up cannot be renamed", error);
+    }
+    lines.push_back(absl::StrCat(file.path, ": is given up, and now ", name));
+  }
+  return lines;
+}
+
+absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& graph,
+                                                                  const ParameterStore& store,
+                                                                  DeviceContext& context,
+                                                                  std::string_view optimizer,
+                                                                  int64_t most_steps) const {
+  DTNN_ASSIGN_OR_RETURN(std::vector<File> files, List());
+  std::erase_if(files, [&](const File& file) { return file.steps > most_steps; });
+  std::vector<std::string> damaged;
+  for (const File& file : files) {
+    absl::StatusOr<StagedCheckpoint> checkpoint =
+        StagedCheckpoint::Open(file.path, graph, store, context, optimizer);
+    if (checkpoint.ok()) {
+      for (std::string& reason : damaged) reason += "; the checkpoint before it is tried";
+      return Latest{.path = file.path,
+                    .steps = file.steps,
+                    .checkpoint = *std::move(checkpoint),
+                    .warnings = std::move(damaged)};
+    }
+    const absl::Status& status = checkpoint.status();
+    if (absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status)) return status;
+    damaged.emplace_back(status.message());
+  }
+  if (files.empty()) {
+    return absl::NotFoundError(absl::StrCat(folder_, ": holds no checkpoint (looked for ",
+                                            std::string(kBegin), "<steps>", std::string(kEnd),
+                                            ")"));
+  }
+  return absl::DataLossError(absl::StrCat(folder_, ": no checkpoint of ", files.size(),
+                                          " loads: ", absl::StrJoin(damaged, "; ")));
+}
+
+}  // namespace dtnn

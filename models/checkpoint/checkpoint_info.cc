@@ -1,0 +1,187 @@
+#include "models/checkpoint/checkpoint_info.h"
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "models/checkpoint/checkpoint.pb.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+void ToProto(const SampleTreatment& treatment, proto::SampleTreatment* message) {
+  message->set_shuffle(treatment.shuffle);
+  message->set_flip(treatment.augmentation.flip);
+  message->set_crop(treatment.augmentation.crop);
+  message->set_crop_size(treatment.augmentation.crop_size);
+  for (double offset : treatment.normalization.offset) message->add_offset(offset);
+  for (double scale : treatment.normalization.scale) message->add_scale(scale);
+}
+
+SampleTreatment FromProto(const proto::SampleTreatment& message) {
+  return {.shuffle = message.shuffle(),
+          .augmentation = {.flip = message.flip(),
+                           .crop = message.crop(),
+                           .crop_size = message.crop_size()},
+          .normalization = {.offset = {message.offset().begin(), message.offset().end()},
+                            .scale = {message.scale().begin(), message.scale().end()}}};
+}
+
+void ToProto(const RunSettings& settings, proto::RunSettings* message) {
+  const DataFingerprint& print = settings.data;
+  proto::DataFingerprint* data = message->mutable_data();
+  data->set_dataset(print.dataset);
+  data->set_height(print.sample.height);
+  data->set_width(print.sample.width);
+  data->set_channels(print.sample.channels);
+  data->set_outputs(print.outputs);
+  data->set_values(print.targets == TargetKind::kValues);
+  data->set_samples(print.samples);
+  data->set_contents(print.contents);
+  message->set_learning_rate(settings.learning_rate);
+  for (const auto& [name, value] : settings.optimizer)
+    (*message->mutable_optimizer())[name] = value;
+  message->set_clip_norm(settings.clip_norm);
+  message->set_label_smoothing(settings.label_smoothing);
+}
+
+RunSettings FromProto(const proto::RunSettings& message) {
+  const proto::DataFingerprint& data = message.data();
+  RunSettings settings = {
+      .data = {.dataset = data.dataset(),
+               .sample = {.height = data.height(),
+                          .width = data.width(),
+                          .channels = data.channels()},
+               .outputs = data.outputs(),
+               .targets = data.values() ? TargetKind::kValues : TargetKind::kClass,
+               .samples = data.samples(),
+               .contents = data.contents()},
+      .learning_rate = message.learning_rate(),
+      .clip_norm = message.clip_norm(),
+      .label_smoothing = message.label_smoothing()};
+  for (const auto& [name, value] : message.optimizer()) settings.optimizer[name] = value;
+  return settings;
+}
+
+void ToProto(const TrainingState& state, proto::TrainingState* message) {
+  message->set_epoch(state.epoch);
+  message->set_step_in_epoch(state.step_in_epoch);
+  message->set_steps_done(state.steps_done);
+  message->set_ended(state.ended);
+  message->set_learning_rate(state.learning_rate);
+  message->set_random_seed(state.random_seed);
+  for (double sum : state.figure_sums) message->add_figure_sums(sum);
+  for (const std::string& name : state.figure_names) message->add_figure_names(name);
+  message->set_figure_samples(state.figure_samples);
+  for (const auto& [name, values] : state.schedulers) {
+    proto::SchedulerState& scheduler = (*message->mutable_schedulers())[name];
+    for (double value : values) scheduler.add_values(value);
+  }
+  for (const auto& [name, file] : state.files) (*message->mutable_files())[name] = file;
+  proto::SamplerSettings* sampler = message->mutable_sampler();
+  sampler->set_batch(state.sampler.batch);
+  sampler->set_ranks(state.sampler.ranks);
+  sampler->set_samples(state.sampler.samples);
+  sampler->set_steps_per_epoch(state.sampler.steps_per_epoch);
+  sampler->set_seed(state.sampler.seed);
+  if (state.sampler.treatment) ToProto(*state.sampler.treatment, sampler->mutable_treatment());
+  sampler->set_own_data(state.sampler.own_data);
+  sampler->set_first(state.sampler.first);
+}
+
+TrainingState FromProto(const proto::TrainingState& message) {
+  TrainingState state;
+  state.epoch = message.epoch();
+  state.step_in_epoch = message.step_in_epoch();
+  state.steps_done = message.steps_done();
+  state.ended = message.ended();
+  state.learning_rate = message.learning_rate();
+  state.random_seed = message.random_seed();
+  state.figure_sums.assign(message.figure_sums().begin(), message.figure_sums().end());
+  state.figure_names.assign(message.figure_names().begin(), message.figure_names().end());
+  state.figure_samples = message.figure_samples();
+  for (const auto& [name, scheduler] : message.schedulers()) {
+    state.schedulers[name].assign(scheduler.values().begin(), scheduler.values().end());
+  }
+  for (const auto& [name, file] : message.files()) state.files[name] = file;
+  const proto::SamplerSettings& sampler = message.sampler();
+  state.sampler = {.batch = sampler.batch(),
+                   .ranks = sampler.ranks(),
+                   .samples = sampler.samples(),
+                   .steps_per_epoch = sampler.steps_per_epoch(),
+                   .seed = sampler.seed(),
+                   .own_data = sampler.own_data(),
+                   .first = sampler.first()};
+  if (sampler.has_treatment()) state.sampler.treatment = FromProto(sampler.treatment());
+  return state;
+}
+
+// What no run can be in.
+bool MakesSense(const CheckpointInfo& info) {
+  const TrainingState& t = info.training;
+  const int64_t counts[] = {t.epoch,         t.step_in_epoch,   t.steps_done,   t.figure_samples,
+                            t.sampler.batch, t.sampler.samples, t.sampler.first};
+  return std::ranges::all_of(counts, [](int64_t count) { return count >= 0; }) &&
+         t.sampler.ranks > 0 && t.sampler.first <= t.sampler.samples &&
+         std::isfinite(t.learning_rate) &&
+         (!info.settings ||
+          (std::isfinite(info.settings->learning_rate) && info.settings->learning_rate >= 0)) &&
+         info.slots >= 0 && info.slots <= kMaxCheckpointSlots;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
+  proto::Checkpoint message;
+  message.set_version(kVersion);
+  message.set_model(info.model);
+  message.set_format(info.format);
+  message.set_dtype(info.dtype);
+  message.set_optimizer(info.optimizer);
+  message.set_slots(info.slots);
+  ToProto(info.training, message.mutable_state());
+  for (const std::string& owner : info.kept) message.add_kept(owner);
+  if (info.settings) ToProto(*info.settings, message.mutable_settings());
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);  // the same run gives the same bytes
+    if (!message.SerializeToCodedStream(&coded)) {
+      return absl::InternalError("the state of the run cannot be written");
+    }
+  }
+  return bytes;
+}
+
+absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std::string_view name) {
+  const auto refused = [&](std::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(what)));
+  };
+  proto::Checkpoint message;
+  if (bytes.size() > INT_MAX || !message.ParseFromArray(bytes.data(), int(bytes.size()))) {
+    return refused("is not the state of a run");
+  }
+  if (message.version() < 1 || message.version() > kVersion) {
+    return refused(absl::StrCat("is of version ", message.version(), " of the format; up to ",
+                                kVersion, " are known"));
+  }
+  CheckpointInfo info;
+  info.model = message.model();
+  info.format = message.format();
+  info.dtype = message.dtype();
+  info.optimizer = message.optimizer();
+  info.slots = int(std::clamp<int64_t>(message.slots(), -1, kMaxCheckpointSlots + 1));
+  info.training = FromProto(message.state());
+  info.kept.assign(message.kept().begin(), message.kept().end());
+  if (message.has_settings()) info.settings = FromProto(message.settings());
+  if (!MakesSense(info)) return refused("holds counts or a learning rate that no run can have");
+  return info;
+}
+
+}  // namespace dtnn

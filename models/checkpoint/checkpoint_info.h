@@ -1,0 +1,39 @@
+// What a checkpoint says about itself: which run it is of, and where that stands. As bytes it is a
+// message of checkpoint.proto, equal for equal contents.
+
+#ifndef DTNN_MODELS_CHECKPOINT_CHECKPOINT_INFO_H_
+#define DTNN_MODELS_CHECKPOINT_CHECKPOINT_INFO_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "models/checkpoint/run_settings.h"
+#include "models/checkpoint/training_state.h"
+
+namespace dtnn {
+
+// More than any optimizer has.
+inline constexpr int kMaxCheckpointSlots = 64;
+
+struct CheckpointInfo {
+  std::string model = {}, format = {}, dtype = {};
+  std::string optimizer = {};
+  int slots = 0;  // arrays that it keeps per parameter
+  TrainingState training = {};
+  std::vector<std::string> kept = {};        // who keeps parameters of their own
+  std::optional<RunSettings> settings = {};  // none in files of older versions
+
+  friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
+};
+
+absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info);
+// `name` stands in front of errors. InvalidArgument for bytes that are no such message, for a newer
+// version, and for counts that make no sense.
+absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std::string_view name);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_CHECKPOINT_CHECKPOINT_INFO_H_

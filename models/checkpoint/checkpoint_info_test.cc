@@ -1,0 +1,152 @@
+#include "models/checkpoint/checkpoint_info.h"
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/checkpoint/checkpoint.pb.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+CheckpointInfo Some() {
+  CheckpointInfo info = {.model = "vgg16",
+                         .format = "NHWC",
+                         .dtype = "float32",
+                         .optimizer = "adam",
+                         .slots = 2,
+                         .kept = {"early_stopping", "other"}};
+  info.training = {.epoch = 3,
+                   .step_in_epoch = 17,
+                   .steps_done = int64_t{1} << 40,
+                   .ended = true,
+                   .learning_rate = 0.1,
+                   .random_seed = std::numeric_limits<uint64_t>::max(),
+                   .figure_sums = {1.5, -0.0, 1e300},
+                   .figure_names = {"mse", "mae", "recall"},
+                   .figure_samples = 1088};
+  info.training.schedulers["warm_up"] = {};
+  info.training.schedulers["early_stopping"] = {0.25, std::numeric_limits<double>::infinity()};
+  info.training.files["model_checkpoint"] = "model-vgg16-epoch-2.npz";
+  info.training.sampler = {
+      .batch = 64,
+      .ranks = 4,
+      .samples = 48000,
+      .steps_per_epoch = 5,
+      .seed = 57005,
+      .treatment = SampleTreatment{.shuffle = false,
+                                   .augmentation = {.flip = 0.5, .crop = 0.25, .crop_size = 7},
+                                   .normalization = {.offset = {-0.1, -0.2}, .scale = {3}}},
+      .own_data = true,
+      .first = 32000};
+  info.settings = {.data = {.dataset = "archive",
+                            .sample = {3, 4, 5},
+                            .outputs = 7,
+                            .targets = TargetKind::kValues,
+                            .samples = 60000,
+                            .contents = ~uint64_t{1}},
+                   .learning_rate = 0.5,
+                   .optimizer = {{"beta1", 0.9}, {"decay", 0}},
+                   .clip_norm = 2,
+                   .label_smoothing = 0.1};
+  return info;
+}
+
+absl::Status StatusOf(const CheckpointInfo& info) {
+  return DecodeCheckpointInfo(*EncodeCheckpointInfo(info), "x.npz/__state__").status();
+}
+
+TEST(CheckpointInfoTest, EverythingComesBack) {
+  const CheckpointInfo info = Some();
+  const absl::StatusOr<CheckpointInfo> back =
+      DecodeCheckpointInfo(*EncodeCheckpointInfo(info), "x");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, info);
+  EXPECT_EQ(*EncodeCheckpointInfo(*back), *EncodeCheckpointInfo(info));
+  // A new run, where all counts are 0.
+  CheckpointInfo fresh = {.model = "m", .format = "NCHW", .dtype = "float64", .optimizer = "sgd"};
+  EXPECT_EQ(*DecodeCheckpointInfo(*EncodeCheckpointInfo(fresh), "x"), fresh);
+}
+
+TEST(CheckpointInfoTest, WhatIsNoSuchMessageIsRefusedByName) {
+  const std::string bytes = *EncodeCheckpointInfo(Some());
+  for (const std::string& broken : {std::string("no message"), bytes.substr(0, bytes.size() - 1),
+                                    std::string(3, '\xff'), std::string()}) {
+    const absl::Status status = DecodeCheckpointInfo(broken, "x.npz/__state__").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("x.npz/__state__: is "));
+  }
+}
+
+TEST(CheckpointInfoTest, ANewerVersionIsRefusedAndUnknownFieldsAreNot) {
+  proto::Checkpoint message;
+  ASSERT_TRUE(message.ParseFromString(*EncodeCheckpointInfo(Some())));
+  message.set_version(2);
+  EXPECT_THAT(
+      std::string(DecodeCheckpointInfo(message.SerializeAsString(), "x").status().message()),
+      HasSubstr("is of version 2 of the format; up to 1 are known"));
+  message.set_version(1);
+  const std::string field_100 = "\xa2\x06\x01?";  // as a later writer of version 1 may add
+  EXPECT_EQ(*DecodeCheckpointInfo(message.SerializeAsString() + field_100, "x"), Some());
+}
+
+TEST(CheckpointInfoTest, AnOlderVersionSaysNothingOfDataAndSettings) {
+  proto::Checkpoint message;
+  ASSERT_TRUE(message.ParseFromString(*EncodeCheckpointInfo(Some())));
+  message.clear_settings();
+  proto::SamplerSettings* sampler = message.mutable_state()->mutable_sampler();
+  sampler->clear_treatment();
+  const std::string words =
+      "\x32\x08"
+      "shuffled";  // what field 6 held
+  ASSERT_TRUE(sampler->MergeFromString(words));
+  CheckpointInfo expected = Some();
+  expected.settings = std::nullopt;
+  expected.training.sampler.treatment = std::nullopt;
+  EXPECT_EQ(*DecodeCheckpointInfo(message.SerializeAsString(), "x"), expected);
+}
+
+TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
+  const std::function<void(CheckpointInfo&)> kBreakages[] = {
+      [](CheckpointInfo& i) { i.training.epoch = -1; },
+      [](CheckpointInfo& i) { i.training.step_in_epoch = -1; },
+      [](CheckpointInfo& i) { i.training.steps_done = -1; },
+      [](CheckpointInfo& i) { i.training.figure_samples = -1; },
+      [](CheckpointInfo& i) { i.training.sampler.ranks = 0; },
+      [](CheckpointInfo& i) { i.training.sampler.batch = -1; },
+      [](CheckpointInfo& i) { i.training.sampler.first = -1; },
+      [](CheckpointInfo& i) { i.training.sampler.first = i.training.sampler.samples + 1; },
+      [](CheckpointInfo& i) { i.training.sampler.first = std::numeric_limits<int64_t>::max(); },
+      [](CheckpointInfo& i) { i.training.learning_rate = std::numeric_limits<double>::infinity(); },
+      [](CheckpointInfo& i) {
+        i.settings->learning_rate = std::numeric_limits<double>::infinity();
+      },
+      [](CheckpointInfo& i) { i.settings->learning_rate = -1; },
+      [](CheckpointInfo& i) { i.slots = -1; },
+      [](CheckpointInfo& i) { i.slots = kMaxCheckpointSlots + 1; },
+  };
+  EXPECT_TRUE(StatusOf(Some()).ok());
+  for (size_t i = 0; i < std::size(kBreakages); ++i) {
+    CheckpointInfo info = Some();
+    kBreakages[i](info);
+    EXPECT_THAT(std::string(StatusOf(info).message()), HasSubstr("that no run can have")) << i;
+  }
+}
+
+// Runs that must end in the same bits are compared by their files.
+TEST(CheckpointInfoTest, TheSameStateGivesTheSameBytes) {
+  CheckpointInfo info = Some();
+  for (int i = 0; i < 30; ++i)
+    info.training.schedulers["scheduler" + std::to_string(i)] = {1.0 * i};
+  const std::string once = *EncodeCheckpointInfo(info);
+  std::vector<CheckpointInfo> copies(16, info);  // elsewhere in memory, which orders maps of protos
+  for (const CheckpointInfo& copy : copies) EXPECT_TRUE(*EncodeCheckpointInfo(copy) == once);
+}
+
+}  // namespace
+}  // namespace dtnn

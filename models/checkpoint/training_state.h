@@ -1,0 +1,80 @@
+// Where a training run stands, besides its parameters and its optimizer's slots: what a checkpoint
+// carries so that a resumed run goes on as if it had never stopped.
+//
+// The trainer fills it in after a step and takes it back before the next one. Data order, dropout
+// and augmentation are pure functions of a seed and of counters, so there is no generator to keep.
+
+#ifndef DTNN_MODELS_CHECKPOINT_TRAINING_STATE_H_
+#define DTNN_MODELS_CHECKPOINT_TRAINING_STATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/transforms/augment.h"
+#include "data/transforms/normalize.h"
+
+namespace dtnn {
+
+// What happens to the samples of an epoch.
+struct SampleTreatment {
+  bool shuffle = true;
+  Augmentation augmentation = {};
+  Normalization normalization = {};
+
+  friend bool operator==(const SampleTreatment&, const SampleTreatment&) = default;
+};
+
+// Which samples an epoch consists of, in which order, and how they are divided into steps. What a
+// run that goes on may change of it: sampler_settings.h.
+struct SamplerSettings {
+  int64_t batch = 0;  // samples per rank in a full step
+  int64_t ranks = 1;
+  int64_t samples = 0;  // of an epoch, over all ranks
+  int64_t steps_per_epoch = 0;
+  uint64_t seed = 0;
+  std::optional<SampleTreatment> treatment = {};  // none in files of older versions
+  // Each rank has samples of its own: its steps are of its own `batch`.
+  bool own_data = false;
+  // Samples of the epoch in progress that were done before its first step: in steps of other
+  // batches, or of other ranks.
+  int64_t first = 0;
+
+  friend bool operator==(const SamplerSettings&, const SamplerSettings&) = default;
+};
+
+struct TrainingState {
+  int64_t epoch = 0;          // in progress or next, from 0
+  int64_t step_in_epoch = 0;  // steps of that epoch that are done, behind `sampler.first` samples
+  int64_t steps_done = 0;     // of the whole run
+  bool ended = false;         // a scheduler ended training with the epoch before `epoch`
+  double learning_rate = 0;
+  uint64_t random_seed = 0;
+
+  // The running averages of the epoch in progress, over all ranks: sums of the loss and of every
+  // metric, over how many samples, and their names (none in files of older versions).
+  std::vector<double> figure_sums = {};
+  std::vector<std::string> figure_names = {};
+  int64_t figure_samples = 0;
+
+  // By scheduler, whatever each needs to go on (best value so far, epochs waited, ...).
+  std::map<std::string, std::vector<double>, std::less<>> schedulers = {};
+
+  // By scheduler, the name without its folder of the file that it wrote last, for the next one to
+  // take its place.
+  std::map<std::string, std::string, std::less<>> files = {};
+
+  SamplerSettings sampler = {};
+
+  // Whether `epoch` has begun.
+  bool in_epoch() const { return step_in_epoch > 0 || sampler.first > 0; }
+
+  friend bool operator==(const TrainingState&, const TrainingState&) = default;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_CHECKPOINT_TRAINING_STATE_H_

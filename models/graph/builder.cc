@@ -1,0 +1,171 @@
+#include "models/graph/builder.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "layers/adaptive_average_pool2d.h"
+#include "layers/addition.h"
+#include "layers/concatenation.h"
+#include "layers/dropout.h"
+#include "layers/flatten.h"
+#include "layers/input.h"
+#include "layers/softmax.h"
+
+namespace dtnn {
+namespace {
+
+// Bounds every shape of a graph, so that sums over its nodes cannot overflow.
+absl::Status CheckSize(const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 48;
+  if (Shape::Make(shape.extents()).ok() && shape.NumElements() <= kMost) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a tensor of shape ", shape.ToString(), " has more than 2^48 elements"));
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(std::string name, TensorFormat format) : layout_(&graph_.layout_) {
+  graph_.name_ = std::move(name);
+  graph_.format_ = format;
+}
+
+GraphBuilder& GraphBuilder::Input(const ImageExtents& sample) {
+  if (!graph_.nodes_.empty()) {
+    Fail(0, "Input", absl::InvalidArgumentError("must come first and only once"));
+    return *this;
+  }
+  return Append(std::make_shared<InputLayer>(sample));
+}
+
+GraphBuilder& GraphBuilder::Conv2d(int64_t filters, const Conv2dOptions& options) {
+  return Append(std::make_shared<Conv2dLayer>(filters, options));
+}
+
+GraphBuilder& GraphBuilder::Fc(int64_t outputs, const FcOptions& options) {
+  return Append(std::make_shared<FcLayer>(outputs, options));
+}
+
+GraphBuilder& GraphBuilder::MaxPool2d(const Pool2dOptions& options) {
+  return Append(std::make_shared<Pool2dLayer>(PoolKind::kMax, options));
+}
+
+GraphBuilder& GraphBuilder::AveragePool2d(const Pool2dOptions& options) {
+  return Append(std::make_shared<Pool2dLayer>(PoolKind::kAverage, options));
+}
+
+GraphBuilder& GraphBuilder::AdaptiveAveragePool2d(const Pair& output) {
+  return Append(std::make_shared<AdaptiveAveragePool2dLayer>(output));
+}
+
+GraphBuilder& GraphBuilder::Dropout(double rate) {
+  return Append(std::make_shared<DropoutLayer>(rate));
+}
+
+GraphBuilder& GraphBuilder::Flatten() { return Append(std::make_shared<FlattenLayer>()); }
+
+GraphBuilder& GraphBuilder::BatchNorm(const BatchNormalizationOptions& options) {
+  return Append(std::make_shared<BatchNormalizationLayer>(options));
+}
+
+GraphBuilder& GraphBuilder::Activation(ActivationKind kind) {
+  return Append(std::make_shared<ActivationLayer>(kind));
+}
+
+GraphBuilder& GraphBuilder::Softmax() { return Append(std::make_shared<SoftmaxLayer>()); }
+
+GraphBuilder& GraphBuilder::Add(const std::vector<Path>& paths) {
+  return Append(std::make_shared<AdditionLayer>(), paths);
+}
+
+GraphBuilder& GraphBuilder::Concat(const std::vector<Path>& paths) {
+  return Append(std::make_shared<ConcatenationLayer>(), paths);
+}
+
+GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> layer) {
+  if (!status_.ok()) return *this;
+  if (graph_.nodes_.empty() && layer->type_name() != "Input") {
+    Fail(0, layer->type_name(), absl::InvalidArgumentError("a network begins with Input"));
+    return *this;
+  }
+  std::vector<int> inputs;
+  if (current_ >= 0) inputs.push_back(current_);
+  const int node = AddNode(std::move(layer), next_id_++, inputs);
+  if (node < 0) return *this;
+  current_ = node;
+  layout_->push_back({.node = node, .paths = {}});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> merge,
+                                   const std::vector<Path>& paths) {
+  if (!status_.ok()) return *this;
+  const int id = next_id_++;
+  if (current_ < 0) {
+    Fail(id, merge->type_name(), absl::InvalidArgumentError("a network begins with Input"));
+    return *this;
+  }
+  const int start = current_;
+  LayoutItem item;
+  std::vector<int> ends;
+  std::vector<LayoutItem>* const outer = layout_;
+  for (const Path& path : paths) {
+    std::vector<LayoutItem> rows;
+    current_ = start;
+    layout_ = &rows;
+    path(*this);
+    ends.push_back(current_);
+    item.paths.push_back(std::move(rows));
+  }
+  layout_ = outer;
+  if (!status_.ok()) return *this;
+  item.node = AddNode(std::move(merge), id, ends);
+  if (item.node < 0) return *this;
+  current_ = item.node;
+  layout_->push_back(std::move(item));
+  return *this;
+}
+
+int GraphBuilder::AddNode(std::shared_ptr<const Layer> layer, int id,
+                          const std::vector<int>& inputs) {
+  Node node;
+  node.id = id;
+  node.inputs = inputs;
+  for (int input : inputs) node.input_shapes.push_back(graph_.nodes_[size_t(input)].output);
+  absl::StatusOr<Shape> output = layer->OutputShape(node.input_shapes, graph_.format_);
+  if (!output.ok()) {
+    Fail(id, layer->type_name(), output.status());
+    return -1;
+  }
+  node.output = *output;
+  node.parameters = layer->Parameters(node.input_shapes, graph_.format_);
+  absl::Status sizes = CheckSize(node.output);
+  for (const ParameterSpec& parameter : node.parameters) sizes.Update(CheckSize(parameter.shape));
+  if (!sizes.ok()) {
+    Fail(id, layer->type_name(), sizes);
+    return -1;
+  }
+  node.layer = std::move(layer);
+  graph_.nodes_.push_back(std::move(node));
+  return int(graph_.nodes_.size()) - 1;
+}
+
+void GraphBuilder::Fail(int id, std::string_view type, const absl::Status& status) {
+  if (!status_.ok()) return;
+  status_ = absl::InvalidArgumentError(absl::StrCat("model ", graph_.name_, ", layer ", id, " (",
+                                                    std::string(type),
+                                                    "): ", std::string(status.message())));
+}
+
+Shape GraphBuilder::current() const {
+  return current_ < 0 ? Shape{} : graph_.nodes_[size_t(current_)].output;
+}
+
+absl::StatusOr<Graph> GraphBuilder::Build() {
+  if (!status_.ok()) return status_;
+  if (graph_.nodes_.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("model ", graph_.name_, " has no layers"));
+  }
+  return graph_;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,91 @@
+// The small language in which networks are written:
+//
+//   GraphBuilder b("resnet_head", TensorFormat::kNHWC);
+//   b.Input({32, 32, 3}).Conv2d(16, {.padding = 1}).Relu();
+//   const GraphBuilder::Path conv = [](GraphBuilder& p) { p.Conv2d(16, {.padding = 1}); };
+//   b.Add({conv, GraphBuilder::Identity()}).Relu();
+//   b.Flatten().Fc(10).Softmax();
+//   absl::StatusOr<Graph> graph = b.Build();
+//
+// Each call appends a layer to the current path. The first mistake (a kernel larger than its image,
+// paths that do not match) is kept and returned by Build, naming the layer by id and type.
+
+#ifndef DTNN_MODELS_GRAPH_BUILDER_H_
+#define DTNN_MODELS_GRAPH_BUILDER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "layers/activation.h"
+#include "layers/base/layer.h"
+#include "layers/batch_normalization.h"
+#include "layers/conv2d.h"
+#include "layers/fc.h"
+#include "layers/pool2d.h"
+#include "models/graph/graph.h"
+
+namespace dtnn {
+
+class GraphBuilder {
+ public:
+  // A path of a block: appends layers to the builder it is given; Identity() appends none.
+  using Path = std::function<void(GraphBuilder&)>;
+  static Path Identity() {
+    return [](GraphBuilder&) {};
+  }
+
+  GraphBuilder(std::string name, TensorFormat format);
+  GraphBuilder(const GraphBuilder&) = delete;
+  GraphBuilder& operator=(const GraphBuilder&) = delete;
+
+  // Exactly once, first.
+  GraphBuilder& Input(const ImageExtents& sample);
+  GraphBuilder& Conv2d(int64_t filters, const Conv2dOptions& options = {});
+  GraphBuilder& Fc(int64_t outputs, const FcOptions& options = {});
+  GraphBuilder& MaxPool2d(const Pool2dOptions& options = {});
+  GraphBuilder& AveragePool2d(const Pool2dOptions& options = {});
+  GraphBuilder& AdaptiveAveragePool2d(const Pair& output);
+  GraphBuilder& Dropout(double rate);
+  GraphBuilder& Flatten();
+  GraphBuilder& BatchNorm(const BatchNormalizationOptions& options = {});
+  GraphBuilder& Relu() { return Activation(ActivationKind::kRelu); }
+  GraphBuilder& Sigmoid() { return Activation(ActivationKind::kSigmoid); }
+  GraphBuilder& Tanh() { return Activation(ActivationKind::kTanh); }
+  GraphBuilder& LeakyRelu() { return Activation(ActivationKind::kLeakyRelu); }
+  GraphBuilder& Relu6() { return Activation(ActivationKind::kRelu6); }
+  GraphBuilder& Arctanh() { return Activation(ActivationKind::kArctanh); }
+  GraphBuilder& Log() { return Activation(ActivationKind::kLog); }
+  GraphBuilder& Activation(ActivationKind kind);
+  GraphBuilder& Softmax();
+  GraphBuilder& Add(const std::vector<Path>& paths);
+  GraphBuilder& Concat(const std::vector<Path>& paths);
+  // A layer of the user's own.
+  GraphBuilder& Append(std::shared_ptr<const Layer> layer);
+  // The same for one that makes one value of several paths.
+  GraphBuilder& Append(std::shared_ptr<const Layer> merge, const std::vector<Path>& paths);
+
+  // Shape of one sample where the next layer would be appended.
+  Shape current() const;
+
+  absl::StatusOr<Graph> Build();
+
+ private:
+  // Appends a node at the current place; -1 and a kept error where it does not fit.
+  int AddNode(std::shared_ptr<const Layer> layer, int id, const std::vector<int>& inputs);
+  void Fail(int id, std::string_view type, const absl::Status& status);
+
+  Graph graph_;
+  absl::Status status_;
+  int next_id_ = 0;
+  int current_ = -1;                 // node whose output the next layer takes
+  std::vector<LayoutItem>* layout_;  // rows of the current path
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_GRAPH_BUILDER_H_

@@ -1,0 +1,104 @@
+#include "models/graph/table.h"
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::array<int, 6> kWidths = {7, 26, 9, 15, 19, 37};
+
+// Centred; an odd blank goes to the right.
+std::string Centre(const std::string& text, int width) {
+  const int spare = std::max(0, width - int(text.size()));
+  return std::string(size_t(spare / 2), ' ') + text + std::string(size_t(spare - spare / 2), ' ');
+}
+
+std::string Separator() {
+  std::string line = "+";
+  for (int width : kWidths) line += std::string(size_t(width), '-') + "+";
+  return line + "\n";
+}
+
+std::string Row(const std::array<std::string, 6>& cells) {
+  std::string line = "|";
+  for (size_t i = 0; i < cells.size(); ++i) line += Centre(cells[i], kWidths[i]) + "|";
+  return line + "\n";
+}
+
+class TableMaker {
+ public:
+  TableMaker(const Graph& graph, Device device)
+      : graph_(graph), suffix_(device.is_cpu() ? "CPU" : "GPU") {}
+
+  std::string Rows(const std::vector<LayoutItem>& items, bool top) {
+    std::string text;
+    for (const LayoutItem& item : items) {
+      if (top) text += Separator();
+      text += item.paths.empty() ? LayerRow(item) : BlockRows(item);
+    }
+    return text;
+  }
+
+ private:
+  std::string LayerRow(const LayoutItem& item) {
+    const Node& node = graph_.nodes()[size_t(item.node)];
+    int64_t count = 0;
+    for (const ParameterSpec& parameter : node.parameters) count += parameter.shape.NumElements();
+    return Row({std::to_string(node.id), std::string(node.layer->type_name()) + suffix_,
+                std::to_string(count), node.output.ToString(),
+                node.layer->WeightsCell(node.input_shapes, graph_.format()),
+                node.layer->SettingsCell()});
+  }
+
+  std::string BlockRows(const LayoutItem& item) {
+    const Node& node = graph_.nodes()[size_t(item.node)];
+    std::string name(node.layer->type_name());
+    if (name == "ConcatenationBlock") name = "ConcatBlock";  // so that the suffix fits the column
+    std::string text = Row({std::to_string(node.id),
+                            absl::StrCat(name, suffix_, " (", item.paths.size(), "-path)"), "",
+                            node.output.ToString(), "", ""});
+    for (size_t path = 0; path < item.paths.size(); ++path) {
+      text += Row({absl::StrCat("Path ", path), "", "", "", "", ""});
+      text += Rows(item.paths[path], /*top=*/false);
+    }
+    return text;
+  }
+
+  const Graph& graph_;
+  std::string suffix_;
+};
+
+}  // namespace
+
+std::string FormatBytes(double bytes) {
+  constexpr std::array<const char*, 4> kUnits = {"Bytes", "KBytes", "MBytes", "GBytes"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  std::string number = absl::StrFormat("%.2f", bytes);
+  if (number.back() == '0') number.pop_back();  // 1.50 -> 1.5, 2.00 -> 2.0
+  return absl::StrCat(number, " ", kUnits[unit]);
+}
+
+std::string FormatTable(const Graph& graph, DType dtype, Device device) {
+  std::string text =
+      Separator() +
+      Row({"Layer", "Type", "#Params", "Output shape", "Weights shape", "Parameters"}) +
+      TableMaker(graph, device).Rows(graph.layout(), /*top=*/true) + Separator();
+  const int64_t count = graph.num_parameters();
+  text += absl::StrCat(
+      "|", std::string(size_t(kWidths[0]), ' '), " ", Centre("Total parameters", kWidths[1]), " ",
+      Centre(std::to_string(count), kWidths[2]), " ",
+      Centre(FormatBytes(double(count) * double(SizeOf(dtype))), kWidths[3]), " ",
+      std::string(size_t(kWidths[4]), ' '), " ", std::string(size_t(kWidths[5]), ' '), "|\n");
+  return text + Separator();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,23 @@
+// The printed table of a network: layers with ids, parameter counts, output and weight shapes.
+
+#ifndef DTNN_MODELS_GRAPH_TABLE_H_
+#define DTNN_MODELS_GRAPH_TABLE_H_
+
+#include <string>
+#include <string_view>
+
+#include "models/graph/graph.h"
+#include "tensor/device.h"
+#include "tensor/dtype.h"
+
+namespace dtnn {
+
+// Lines as in README A's newer form; `device` gives the suffix of the type column (Conv2DCPU).
+std::string FormatTable(const Graph& graph, DType dtype, Device device);
+
+// Bytes in the largest fitting unit of 1024^k, at most two decimals: "58.16 MBytes", "1.5 KBytes".
+std::string FormatBytes(double bytes);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_GRAPH_TABLE_H_

@@ -1,0 +1,161 @@
+#include "models/parameters/parameter_arrays.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// "layer 7 (FC)".
+std::string LayerOf(const Graph& graph, const ParameterArray& array) {
+  const Node& node = graph.nodes()[array.node];
+  return absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()), ")");
+}
+
+absl::Status CheckShape(const std::string& file, const Graph& graph, const ParameterArray& array,
+                        WeightsLayout layout, std::string_view reason) {
+  const ParameterSpec& spec = array.spec(graph);
+  const Shape& shape = array.array.shape();
+  if (ShapeFits(shape, spec, graph.format(), layout)) return absl::OkStatus();
+  const std::string where = spec.layout == ParameterLayout::kFilter
+                                ? absl::StrCat(" in a file of layout ", std::string(Name(layout)),
+                                               " (", std::string(reason), ")")
+                                : "";
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": \"", array.key, "\" of ", LayerOf(graph, array), " has shape ",
+                   shape.ToString(), ", but model ", graph.name(), " needs ",
+                   ShapeInFile(spec, graph.format(), layout).ToString(), where));
+}
+
+absl::StatusOr<ImageExtents> OriginFor(const std::string& file, const Graph& graph,
+                                       const ParameterArray& array, WeightsLayout layout,
+                                       const std::vector<std::optional<ImageExtents>>& origins) {
+  if (!NeedsFeatureOrigin(array.spec(graph), graph.format(), layout)) return ImageExtents{};
+  const Node& node = graph.nodes()[array.node];
+  if (node.input_shapes[0].rank() == 3) return ExtentsOf(node.input_shapes[0], graph.format());
+  const std::optional<ImageExtents>& origin = origins[size_t(node.inputs[0])];
+  if (origin.has_value()) return *origin;
+  return absl::UnimplementedError(absl::StrCat(
+      file, ": \"", array.key, "\" cannot be brought from ", std::string(Name(layout)),
+      " into the model's ", std::string(Name(graph.format())), ": ", LayerOf(graph, array),
+      " takes features of several orders in one vector. Run the model in the file's format"));
+}
+
+}  // namespace
+
+std::vector<ParameterArray> ParameterArrays(const Graph& graph, const ArenaKeys& keys) {
+  std::vector<ParameterArray> arrays;
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    for (size_t p = 0; p < node.parameters.size(); ++p) {
+      if (keys.trainable_only && !node.parameters[p].trainable) continue;
+      const std::string key = keys.prefix + Graph::WeightKey(node, node.parameters[p]);
+      arrays.push_back({.node = n, .parameter = p, .key = key});
+    }
+  }
+  return arrays;
+}
+
+std::string ListKeys(const std::vector<std::string>& keys) {
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(keys.size(), 3); ++i) {
+    absl::StrAppend(&text, i == 0 ? "\"" : ", \"", absl::CHexEscape(keys[i]), "\"");
+  }
+  if (keys.size() > 3) absl::StrAppend(&text, " and ", keys.size() - 3, " more");
+  return text;
+}
+
+absl::StatusOr<NamedTensors> NameArena(const Graph& graph, const ParameterStore& store,
+                                       DeviceContext& context, const Tensor& arena,
+                                       const ArenaKeys& keys) {
+  Tensor host = arena;
+  DTNN_RETURN_IF_ERROR(context.Synchronize());
+  if (!arena.buffer()->host_accessible()) {
+    DTNN_ASSIGN_OR_RETURN(host, Tensor::Allocate(Device::Cpu(), arena.dtype(), arena.shape()));
+    DTNN_RETURN_IF_ERROR(context.Copy(arena, host));
+    DTNN_RETURN_IF_ERROR(context.Synchronize());
+  }
+  NamedTensors tensors;
+  for (const ParameterArray& array : ParameterArrays(graph, keys)) {
+    tensors.emplace_back(array.key, store.Slice(host, int(array.node), int(array.parameter)));
+  }
+  return tensors;
+}
+
+absl::Status ReadArrays(ArrayFileReader& file, const Graph& graph,
+                        std::vector<ParameterArray>& arrays) {
+  constexpr int64_t kWidest = 8, kMostHeader = 1 << 17;  // bytes
+  for (ParameterArray& array : arrays) {
+    const Shape& shape = array.spec(graph).shape;
+    const int64_t bytes = file.Bytes(array.key);
+    // An array of another shape that is no larger gets an error that names its shape, later.
+    if (bytes > shape.NumElements() * kWidest + kMostHeader) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file.file(), ": \"", array.key, "\" of ", LayerOf(graph, array), " has ", bytes,
+          " bytes, too many for the ", shape.ToString(), " of model ", graph.name()));
+    }
+    DTNN_ASSIGN_OR_RETURN(array.array, file.Read(array.key));
+  }
+  return absl::OkStatus();
+}
+
+bool ShapeFits(const Shape& shape, const ParameterSpec& parameter, TensorFormat format,
+               WeightsLayout layout) {
+  const Shape& own = parameter.shape;
+  return shape == ShapeInFile(parameter, format, layout) ||
+         (own.rank() == 1 && shape == Shape{1, own[0], 1, 1});
+}
+
+absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, const std::string& file,
+                         const Graph& graph, const ParameterStore& store, WeightsLayout layout,
+                         std::string_view reason, const Tensor& arena) {
+  const std::vector<std::optional<ImageExtents>> origins = FeatureOrigins(graph);
+  for (const ParameterArray& array : arrays) {
+    DTNN_RETURN_IF_ERROR(CheckShape(file, graph, array, layout, reason));
+    DTNN_ASSIGN_OR_RETURN(const ImageExtents origin,
+                          OriginFor(file, graph, array, layout, origins));
+    ConvertParameter(array.spec(graph), array.array, layout,
+                     store.Slice(arena, int(array.node), int(array.parameter)), graph.format(),
+                     origin);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFinite(const std::vector<ParameterArray>& arrays, const std::string& file,
+                         const Graph& graph, const ParameterStore& store, const Tensor& arena) {
+  for (const ParameterArray& array : arrays) {
+    const Tensor slice = store.Slice(arena, int(array.node), int(array.parameter));
+    std::optional<double> found;
+    DispatchFloating(slice.dtype(), [&](auto zero) {
+      const std::span values(slice.data<decltype(zero)>(), size_t(slice.num_elements()));
+      const auto at = std::ranges::find_if(values, [](auto x) { return !std::isfinite(x); });
+      if (at != values.end()) found = double(*at);
+    });
+    if (!found.has_value()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": \"", array.key, "\" of ", LayerOf(graph, array), " holds the value ",
+                     *found, " (as ", std::string(Name(slice.dtype())),
+                     "), expected finite numbers; was it saved after the training had diverged?"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> ReadArena(ArrayFileReader& file, const Graph& graph,
+                                 const ParameterStore& store, WeightsLayout layout,
+                                 const ArenaKeys& keys) {
+  const Shape shape = keys.trainable_only ? store.values().shape() : store.all_values().shape();
+  DTNN_ASSIGN_OR_RETURN(Tensor arena, Tensor::Zeros(store.dtype(), shape));
+  std::vector<ParameterArray> arrays = ParameterArrays(graph, keys);
+  DTNN_RETURN_IF_ERROR(ReadArrays(file, graph, arrays));
+  DTNN_RETURN_IF_ERROR(
+      PlaceArrays(arrays, file.file(), graph, store, layout, "as its tag says", arena));
+  return arena;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,78 @@
+// An arena of a ParameterStore as named arrays of a file, and back: the parameters themselves, an
+// optimizer's slot, or a copy that somebody kept. The key of an array is a prefix and the
+// parameter's Graph::WeightKey.
+
+#ifndef DTNN_MODELS_PARAMETERS_PARAMETER_ARRAYS_H_
+#define DTNN_MODELS_PARAMETERS_PARAMETER_ARRAYS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/parameters/weights_layout.h"
+#include "tensor/files/array_file.h"
+#include "tensor/files/named_tensors.h"
+
+namespace dtnn {
+
+struct ArenaKeys {
+  std::string prefix = {};
+  bool trainable_only = false;  // an arena laid out as ParameterStore::values
+};
+
+// A parameter of the graph and, once it is read, the file's array for it.
+struct ParameterArray {
+  size_t node = 0, parameter = 0;
+  std::string key = {};
+  Tensor array = {};
+
+  const ParameterSpec& spec(const Graph& graph) const {
+    return graph.nodes()[node].parameters[parameter];
+  }
+};
+std::vector<ParameterArray> ParameterArrays(const Graph& graph, const ArenaKeys& keys);
+
+// "\"1_Conv2D_weights\", \"1_Conv2D_biases\" and 5 more".
+std::string ListKeys(const std::vector<std::string>& keys);
+
+// The arrays of an arena, views of it or of a copy on the host.
+absl::StatusOr<NamedTensors> NameArena(const Graph& graph, const ParameterStore& store,
+                                       DeviceContext& context, const Tensor& arena,
+                                       const ArenaKeys& keys);
+
+// Reads the arrays of all keys. One that is larger than any array of its parameter could be is
+// refused before memory is taken for it.
+absl::Status ReadArrays(ArrayFileReader& file, const Graph& graph,
+                        std::vector<ParameterArray>& arrays);
+
+// True where an array of this shape may stand for the parameter in a file of `layout`: its own
+// shape there, or (1, C, 1, 1) for a vector.
+bool ShapeFits(const Shape& shape, const ParameterSpec& parameter, TensorFormat format,
+               WeightsLayout layout);
+
+// Puts arrays into their places of `arena`, which is on the host. InvalidArgument names the file,
+// the key, the layer and both shapes; `reason` tells why the file is taken to be of `layout`.
+absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, const std::string& file,
+                         const Graph& graph, const ParameterStore& store, WeightsLayout layout,
+                         std::string_view reason, const Tensor& arena);
+
+// InvalidArgument that names the file, the key, the layer and the value where one of the arrays'
+// values, in their places of `arena`, is NaN or infinite.
+absl::Status CheckFinite(const std::vector<ParameterArray>& arrays, const std::string& file,
+                         const Graph& graph, const ParameterStore& store, const Tensor& arena);
+
+// A new arena on the host, of the store's dtype: zeros but for the arrays, all of which must be
+// there.
+absl::StatusOr<Tensor> ReadArena(ArrayFileReader& file, const Graph& graph,
+                                 const ParameterStore& store, WeightsLayout layout,
+                                 const ArenaKeys& keys);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_PARAMETERS_PARAMETER_ARRAYS_H_

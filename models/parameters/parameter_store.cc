@@ -1,0 +1,129 @@
+#include "models/parameters/parameter_store.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/philox.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status Refused(std::string_view what, int64_t size, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(std::string(what), " (", size,
+                                                  "): ", std::string(status.message())));
+}
+
+void AppendRange(const ArenaRange& range, std::vector<ArenaRange>& ranges) {
+  if (!ranges.empty() && ranges.back().end == range.begin) {
+    ranges.back().end = range.end;
+  } else {
+    ranges.push_back(range);
+  }
+}
+
+// A new arena of `size` zeros on the device.
+absl::StatusOr<Tensor> ZeroArena(DeviceContext& context, DType dtype, int64_t size,
+                                 std::string_view what) {
+  absl::StatusOr<Tensor> arena = Tensor::Allocate(context.device(), dtype, Shape{size});
+  if (!arena.ok()) return Refused(what, size, arena.status());
+  DTNN_RETURN_IF_ERROR(context.FillZero(*arena));
+  return arena;
+}
+
+}  // namespace
+
+void ParameterStore::PlaceParameters(const Graph& graph) {
+  const std::vector<Node>& nodes = graph.nodes();
+  places_.resize(nodes.size());
+  const int64_t align = int64_t(Buffer::kAlignment / SizeOf(dtype_));
+  for (const bool trainable : {true, false}) {
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      places_[n].resize(nodes[n].parameters.size());
+      for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
+        const ParameterSpec& spec = nodes[n].parameters[p];
+        if (spec.trainable != trainable) continue;
+        places_[n][p] = {size_, spec.shape};
+        const int64_t begin = size_;
+        size_ += (spec.shape.NumElements() + align - 1) / align * align;
+        if (trainable && spec.shape.rank() == 1) AppendRange({begin, size_}, vectors_);
+      }
+    }
+    if (trainable) trainable_size_ = size_;
+  }
+}
+
+ParameterMemory ParameterStore::Measure(const Graph& graph, DType dtype) {
+  ParameterStore store;
+  store.dtype_ = dtype;
+  store.PlaceParameters(graph);
+  return {.values = size_t(store.size_) * SizeOf(dtype),
+          .gradients = size_t(store.trainable_size_) * SizeOf(dtype)};
+}
+
+absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Graph& graph,
+                                                                       DeviceContext& context,
+                                                                       DType dtype, uint64_t seed) {
+  auto store = std::make_unique<ParameterStore>();
+  store->dtype_ = dtype;
+  store->PlaceParameters(graph);
+  const std::vector<Node>& nodes = graph.nodes();
+  // Initial values are drawn on the host: the same for every device.
+  absl::StatusOr<Tensor> drawn = Tensor::Zeros(dtype, Shape{store->size_});
+  if (!drawn.ok()) return Refused("parameters of the model", store->size_, drawn.status());
+  store->values_ = *std::move(drawn);
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
+      const Philox random(seed,
+                          StreamId(RandomPurpose::kInitialize, uint64_t(nodes[n].id) * 16 + p));
+      nodes[n].parameters[p].initializer.Fill(store->Value(int(n), int(p)), random);
+    }
+  }
+  if (!context.device().is_cpu()) {
+    DTNN_ASSIGN_OR_RETURN(Tensor values,
+                          ZeroArena(context, dtype, store->size_, "parameters of the model"));
+    DTNN_RETURN_IF_ERROR(context.Copy(store->values_, values));
+    DTNN_RETURN_IF_ERROR(context.Synchronize());
+    store->values_ = values;
+  }
+  return store;
+}
+
+absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slots) {
+  // Plans that were compiled before hold views of the gradients.
+  if (gradients_.empty()) {
+    DTNN_ASSIGN_OR_RETURN(
+        gradients_, ZeroArena(context, dtype_, trainable_size_, "gradients of the parameters"));
+  }
+  slots_.clear();
+  for (int i = 0; i < slots; ++i) {
+    DTNN_ASSIGN_OR_RETURN(Tensor slot, ZeroArena(context, dtype_, trainable_size_,
+                                                 "the optimizer's values for the parameters"));
+    slots_.push_back(slot);
+  }
+  return absl::OkStatus();
+}
+
+Tensor ParameterStore::Slice(const Tensor& arena, int node, int index) const {
+  const Place& place = places_[size_t(node)][size_t(index)];
+  return Tensor::View(arena.buffer(), size_t(place.offset) * SizeOf(dtype_), dtype_, place.shape);
+}
+
+Tensor ParameterStore::Trainable(const Tensor& arena) const {
+  return Tensor::View(arena.buffer(), 0, dtype_, Shape{trainable_size_});
+}
+
+Tensor ParameterStore::statistics() const {
+  if (size_ == trainable_size_) return Tensor();
+  return Tensor::View(values_.buffer(), size_t(trainable_size_) * SizeOf(dtype_), dtype_,
+                      Shape{size_ - trainable_size_});
+}
+
+size_t ParameterStore::bytes() const {
+  const int64_t training = gradients_.empty() ? 0 : trainable_size_ * int64_t(1 + slots_.size());
+  return size_t(size_ + training) * SizeOf(dtype_);
+}
+
+}  // namespace dtnn

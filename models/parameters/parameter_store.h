@@ -1,0 +1,92 @@
+// All values, gradients and optimizer slots of a network, each in one contiguous arena.
+//
+// A parameter is a slice of the arenas, so an optimizer step is one pass over memory and a gradient
+// exchange a few large messages. Trainable parameters come first, in node order, each aligned to 64
+// bytes (the gaps hold zeros); the others (running statistics) follow. Plans for several batch
+// sizes and phases share one store.
+
+#ifndef DTNN_MODELS_PARAMETERS_PARAMETER_STORE_H_
+#define DTNN_MODELS_PARAMETERS_PARAMETER_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "kernels/update/update.h"
+#include "models/graph/graph.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// Bytes of each arena of a network.
+struct ParameterMemory {
+  size_t values = 0;
+  size_t gradients = 0;  // as many again for every slot of the optimizer
+};
+
+class ParameterStore {
+ public:
+  // What a store would allocate, without allocating it.
+  static ParameterMemory Measure(const Graph& graph, DType dtype);
+  // Allocates the values on the device and fills them from the graph's initialisers and `seed`.
+  static absl::StatusOr<std::unique_ptr<ParameterStore>> Create(const Graph& graph,
+                                                                DeviceContext& context, DType dtype,
+                                                                uint64_t seed);
+
+  // Adds the arenas that training needs; evaluation does without. `slots` arenas of zeros: a later
+  // call, for another optimizer, makes them anew and leaves the gradients where they are.
+  absl::Status AllocateForTraining(DeviceContext& context, int slots);
+  bool has_gradients() const { return !gradients_.empty(); }
+
+  // Parameter `index` of node `node`, as their positions in the graph.
+  Tensor Value(int node, int index) const { return Slice(values_, node, index); }
+  Tensor Gradient(int node, int index) const { return Slice(gradients_, node, index); }
+  // The parameter's place in `arena`, which is laid out like all_values(), or, where the parameter
+  // is trainable, like values(): a slot, or a copy on the host.
+  Tensor Slice(const Tensor& arena, int node, int index) const;
+  // Its first element there.
+  int64_t Offset(int node, int index) const { return places_[size_t(node)][size_t(index)].offset; }
+
+  // The trainable part of the arenas, rank 1, gaps included.
+  Tensor values() const { return values_.empty() ? Tensor() : Trainable(values_); }
+  Tensor gradients() const { return Trainable(gradients_); }
+  const std::vector<Tensor>& slots() const { return slots_; }
+  // Where in those the parameters of rank 1 (biases, beta, gamma) lie, gaps behind them included;
+  // ascending, neighbours merged.
+  const std::vector<ArenaRange>& vectors() const { return vectors_; }
+  // Values with running statistics, for broadcasts and checkpoints.
+  const Tensor& all_values() const { return values_; }
+  // The running statistics alone; empty where there are none.
+  Tensor statistics() const;
+
+  // Raised by whoever changes values, so that primitives renew what they derived from them.
+  uint64_t version() const { return version_; }
+  void MarkChanged() { ++version_; }
+
+  DType dtype() const { return dtype_; }
+  size_t bytes() const;
+
+ private:
+  struct Place {
+    int64_t offset;  // elements
+    Shape shape;
+  };
+
+  void PlaceParameters(const Graph& graph);
+  Tensor Trainable(const Tensor& arena) const;
+
+  std::vector<std::vector<Place>> places_;  // per node, per parameter
+  std::vector<ArenaRange> vectors_;
+  DType dtype_ = DType::kFloat32;
+  int64_t trainable_size_ = 0, size_ = 0;  // elements
+  Tensor values_, gradients_;
+  std::vector<Tensor> slots_;
+  uint64_t version_ = 1;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_PARAMETERS_PARAMETER_STORE_H_

@@ -1,0 +1,94 @@
+#include "models/parameters/parameter_store.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "models/graph/builder.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Values;
+
+Graph SmallGraph() {
+  GraphBuilder b("small", TensorFormat::kNHWC);
+  b.Input({4, 4, 3}).Conv2d(5).Flatten().Fc(7);
+  return *b.Build();
+}
+
+class ParameterStoreTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<DeviceContext> device_ = *DeviceContext::Create(Device::Cpu());
+  const Graph graph_ = SmallGraph();
+};
+
+TEST_F(ParameterStoreTest, ParametersAreAlignedSlicesOfOneArena) {
+  auto store = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  const std::byte* begin = store->all_values().raw_data();
+  const std::byte* end = begin + store->all_values().num_elements() * 4;
+  for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+    for (size_t p = 0; p < graph_.nodes()[n].parameters.size(); ++p) {
+      const Tensor value = store->Value(int(n), int(p));
+      EXPECT_EQ(value.shape(), graph_.nodes()[n].parameters[p].shape);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(value.raw_data()) % 64, 0u);
+      EXPECT_GE(value.raw_data(), begin);
+      EXPECT_LE(value.raw_data() + value.num_elements() * 4, end);
+    }
+  }
+}
+
+TEST_F(ParameterStoreTest, TheSeedDecidesTheValues) {
+  auto first = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  auto second = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  auto other = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 2);
+  EXPECT_EQ(Values(first->all_values()), Values(second->all_values()));
+  EXPECT_NE(Values(first->all_values()), Values(other->all_values()));
+  // Two layers do not draw the same numbers, scaled to their limits.
+  const auto drawn = [&](int node) {
+    std::vector<double> values = Values(first->Value(node, 0));
+    for (double& value : values) {
+      value /= graph_.nodes()[size_t(node)].parameters[0].initializer.Limit();
+    }
+    return values;
+  };
+  const std::vector<double> conv = drawn(1), fc = drawn(3);
+  int equal = 0;
+  for (size_t i = 0; i < 50; ++i) equal += std::abs(conv[i] - fc[i]) < 1e-5;
+  EXPECT_LE(equal, 1);
+}
+
+TEST_F(ParameterStoreTest, TrainingArenasBeginAtZero) {
+  auto store = *ParameterStore::Create(graph_, *device_, DType::kFloat64, 1);
+  EXPECT_FALSE(store->has_gradients());
+  ASSERT_TRUE(store->AllocateForTraining(*device_, 2).ok());
+  EXPECT_TRUE(store->has_gradients());
+  ASSERT_EQ(store->slots().size(), 2u);
+  for (const Tensor& arena : {store->gradients(), store->slots()[0], store->slots()[1]}) {
+    EXPECT_EQ(arena.shape(), store->values().shape());
+    for (double value : Values(arena)) EXPECT_EQ(value, 0);
+  }
+}
+
+TEST_F(ParameterStoreTest, MemoryIsKnownBeforeItIsAllocated) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    const ParameterMemory planned = ParameterStore::Measure(graph_, dtype);
+    auto store = *ParameterStore::Create(graph_, *device_, dtype, 1);
+    EXPECT_EQ(store->bytes(), planned.values);
+    ASSERT_TRUE(store->AllocateForTraining(*device_, 2).ok());
+    EXPECT_EQ(store->bytes(), planned.values + 3 * planned.gradients);
+    EXPECT_EQ(size_t(store->gradients().num_elements()) * SizeOf(dtype), planned.gradients);
+  }
+}
+
+TEST_F(ParameterStoreTest, VectorsAreTheBiasesWithTheirGaps) {
+  auto store = *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
+  const int64_t conv = (3 * 3 * 3 * 5 + 15) / 16 * 16, fc = (2 * 2 * 5 * 7 + 15) / 16 * 16;
+  EXPECT_EQ(store->vectors(),
+            (std::vector<ArenaRange>{{conv, conv + 16}, {conv + 16 + fc, conv + 32 + fc}}));
+  EXPECT_EQ(store->vectors().back().end, store->values().num_elements());
+}
+
+}  // namespace
+}  // namespace dtnn

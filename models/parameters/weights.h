@@ -1,0 +1,84 @@
+// The parameters of a network in a file: saved, and loaded into a network of either tensor format
+// and dtype.
+//
+// Files are .npz or .safetensors by the ending of their name, with one array per parameter under
+// the key Graph::WeightKey, "<id>_<Layer>_<parameter>", and the texts __format__ ("NHWC", "NCHW"),
+// __model__, __dtype__ and, of who knows it, __preprocessing__ (data/preprocessing.h).
+// What others wrote has no such tags: then WeightsFormat says how it is laid out, or its shapes do,
+// or, where those fit both formats, the network's own format is taken. weights_layout.h tells what
+// is converted. Biases of shape (1, C, 1, 1), as the original system's GPU code wrote them, are
+// read; the lists of pickled Python objects of its later versions are not.
+//
+// Loading changes nothing unless all of the file is as it should be, NaN and infinity excluded.
+// Errors name the file, the key, the layer, what the file has and what the network needs.
+
+#ifndef DTNN_MODELS_PARAMETERS_WEIGHTS_H_
+#define DTNN_MODELS_PARAMETERS_WEIGHTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/parameters/weights_layout.h"
+#include "tensor/files/array_file.h"
+#include "tensor/files/named_tensors.h"
+
+namespace dtnn {
+
+inline constexpr std::string_view kPreprocessingTag = "__preprocessing__";
+
+enum class WeightsFormat : uint8_t { kAuto, kNHWC, kNCHW };  // of a file without tags
+// Any case; nullopt for other words than auto, NHWC and NCHW.
+std::optional<WeightsFormat> ParseWeightsFormat(std::string_view name);
+
+struct LoadWeightsOptions {
+  WeightsFormat format = WeightsFormat::kAuto;
+  bool partial = false;  // parameters that the file does not have keep their values
+};
+
+// What was loaded, for those who want to tell.
+struct LoadedWeights {
+  int64_t parameters = 0;  // arrays
+  WeightsLayout layout = WeightsLayout::kNHWC;
+  std::optional<std::string> preprocessing;  // that text, as it is
+  std::vector<std::string> warnings;         // about the file, each naming it
+};
+
+absl::StatusOr<LoadedWeights> LoadWeights(std::string_view path, const Graph& graph,
+                                          ParameterStore& store, DeviceContext& context,
+                                          const LoadWeightsOptions& options = {});
+
+// All of the file or nothing. `values`: others than those of the store, laid out as its
+// all_values(). `tags`: further texts.
+absl::Status SaveWeights(std::string_view path, const Graph& graph, const ParameterStore& store,
+                         DeviceContext& context, const Tensor& values = {},
+                         const NamedTexts& tags = {});
+
+// The same in two steps, for files that hold more than weights. What a file holds, checked and
+// converted, to be put in place when everything else is right too:
+class StagedWeights {
+ public:
+  static absl::StatusOr<StagedWeights> Read(ArrayFileReader& file, const Graph& graph,
+                                            const ParameterStore& store, DeviceContext& context,
+                                            const LoadWeightsOptions& options);
+  absl::Status Apply(ParameterStore& store, DeviceContext& context) const;
+  const LoadedWeights& loaded() const { return loaded_; }
+
+ private:
+  Tensor values_;  // on the host, laid out as ParameterStore::all_values
+  LoadedWeights loaded_;
+};
+
+// The texts that such a file carries, and `more`.
+NamedTexts WeightTags(const Graph& graph, const ParameterStore& store, const NamedTexts& more = {});
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_PARAMETERS_WEIGHTS_H_

@@ -1,0 +1,178 @@
+#include "models/plan/plan.h"
+
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::StatusOr<std::unique_ptr<Plan>> Plan::Compile(const Graph& graph, ParameterStore& store,
+                                                    DeviceContext& context,
+                                                    const PlanOptions& options) {
+  if (options.training && !store.has_gradients()) {
+    return absl::FailedPreconditionError(
+        "a training plan needs gradients: call ParameterStore::AllocateForTraining before");
+  }
+  std::unique_ptr<Plan> plan(new Plan(graph, store.dtype(), context));
+  plan->store_ = &store;
+  DTNN_RETURN_IF_ERROR(plan->Bind(options));
+  DTNN_RETURN_IF_ERROR(plan->Allocate());
+  plan->BindParameters();
+  return plan;
+}
+
+absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, DeviceContext& context,
+                                         const PlanOptions& options) {
+  Plan plan(graph, dtype, context);
+  DTNN_RETURN_IF_ERROR(plan.Bind(options));
+  return plan.memory_;
+}
+
+absl::Status Plan::RunForward(size_t begin, size_t end, int64_t step_number) {
+  const uint64_t version = store_->version();
+  const Workspace workspace(workspace_->data(), memory_.workspace);
+  for (size_t i = begin; i < end; ++i) {
+    Step& step = steps_[i];
+    for (ParameterView& parameter : step.parameters) parameter.version = version;
+    if (!step.runs_forward) continue;
+    const absl::Status status = step.op->Forward(
+        {step.inputs, step.output, step.parameters, step.state, workspace, step_number});
+    if (!status.ok()) return Annotate(step, status);
+  }
+  if (changes_parameters_) store_->MarkChanged();
+  return absl::OkStatus();
+}
+
+absl::Status Plan::CheckTargets(const Tensor& targets) const {
+  const int64_t outputs = graph_.output_shape()[0];
+  if (targets.dtype() == dtype_ && targets.shape() == Shape{n_, outputs}) return absl::OkStatus();
+  if (targets.dtype() != DType::kInt32 || targets.num_elements() != n_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a batch of ", n_, " samples came with targets of shape ",
+                     targets.shape().ToString(), " and type ", std::string(Name(targets.dtype()))));
+  }
+  for (int64_t i = 0; i < n_; ++i) {
+    const int32_t label = targets.data<int32_t>()[i];
+    if (label >= 0 && label < outputs) continue;
+    return absl::InvalidArgumentError(absl::StrCat("sample ", i, " of the batch has label ", label,
+                                                   ", but the network has ", outputs, " classes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale) {
+  DTNN_RETURN_IF_ERROR(CheckTargets(targets));
+  const bool values = targets.dtype() != DType::kInt32;
+  if (values ? !takes_values_ : !takes_classes_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this loss is not defined for targets that are ",
+        values ? "values: it needs classes (mse, mae and binary_cross_entropy take values)"
+               : "classes: it needs values"));
+  }
+  Tensor device_targets = targets;
+  if (!context_->device().is_cpu()) {
+    if (values) return absl::UnimplementedError("losses of values are not available on GPUs");
+    device_targets = device_targets_.Samples(0, n_, graph_.format());
+    DTNN_RETURN_IF_ERROR(context_->Copy(targets, device_targets));
+  }
+  const Step& last = steps_.back();
+  const Tensor& x = loss_takes_logits_ ? last.inputs[0] : last.output;
+  return loss_->Run(x, device_targets, last.output, losses_, dx, gradient_scale);
+}
+
+absl::Status Plan::RunBackward(int64_t step_number, const GradientsReady& ready) {
+  const Workspace workspace(workspace_->data(), memory_.workspace);
+  const size_t end = steps_.size() - (loss_takes_logits_ ? 1 : 0);
+  for (size_t i = end; i-- > 1;) {
+    Step& step = steps_[i];
+    if (!layout_.needs_gradient[i]) continue;
+    if (step.traits.is_view &&
+        layout_.gradient[i] == layout_.gradient[size_t(step.input_nodes[0])]) {
+      continue;
+    }
+    const absl::Status status =
+        step.op->Backward({.inputs = step.inputs,
+                           .output = step.output,
+                           .dy = step.dy,
+                           .dx = step.dx,
+                           .accumulate = {step.accumulate.get(), step.dx.size()},
+                           .parameters = step.parameters,
+                           .gradients = step.gradients,
+                           .state = step.state,
+                           .workspace = workspace,
+                           .step = step_number});
+    if (!status.ok()) return Annotate(step, status);
+    if (ready && !step.gradients.empty()) ready(step.first_gradient);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Plan::FetchResults(bool with_losses) {
+  const Tensor& output = steps_.back().output;
+  if (context_->device().is_cpu()) {
+    predictions_ = output;
+    return absl::OkStatus();
+  }
+  predictions_ = host_predictions_.Samples(0, n_, graph_.format());
+  DTNN_RETURN_IF_ERROR(context_->Copy(output, predictions_));
+  if (with_losses) {
+    DTNN_RETURN_IF_ERROR(context_->Copy(losses_, host_losses_.Samples(0, n_, graph_.format())));
+  }
+  return context_->Synchronize();
+}
+
+absl::Status Plan::Forward(const Tensor& x) {
+  DTNN_RETURN_IF_ERROR(BindBatch(x));
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size(), 0));
+  return FetchResults(/*with_losses=*/false);
+}
+
+absl::Status Plan::Evaluate(const Tensor& x, const Tensor& targets) {
+  if (loss_ == nullptr) return absl::FailedPreconditionError("this plan was made without a loss");
+  DTNN_RETURN_IF_ERROR(BindBatch(x));
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - (loss_takes_logits_ ? 1 : 0), 0));
+  DTNN_RETURN_IF_ERROR(RunLoss(targets, Tensor(), 0));
+  return FetchResults(/*with_losses=*/true);
+}
+
+absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
+                                   int64_t step, const GradientsReady& ready) {
+  if (!training_ || !store_->has_gradients()) {
+    return absl::FailedPreconditionError("this plan or its parameters were not made for training");
+  }
+  const size_t skipped = loss_takes_logits_ ? 1 : 0;
+  DTNN_RETURN_IF_ERROR(BindBatch(x));
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - skipped, step));
+  const Step& last = steps_[steps_.size() - 1 - skipped];
+  DTNN_RETURN_IF_ERROR(RunLoss(targets, last.dy, gradient_scale));
+  DTNN_RETURN_IF_ERROR(RunBackward(step, ready));
+  return FetchResults(/*with_losses=*/true);
+}
+
+double Plan::LossSum() const {
+  const Tensor& losses = context_->device().is_cpu() ? losses_ : host_losses_;
+  double sum = 0;
+  DispatchFloating(dtype_, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < n_; ++i) sum += double(losses.data<T>()[i]);
+  });
+  return sum;
+}
+
+absl::Status Plan::Oversized(const absl::Status& status) const {
+  return absl::Status(
+      status.code(),
+      absl::StrCat("a plan for ", training_ ? "training on" : "evaluating", " batches of ", batch_,
+                   " samples: ", std::string(status.message()), "; a smaller batch needs less"));
+}
+
+std::string Plan::LayerName(const Step& step) const {
+  const Node& node = graph_.nodes()[size_t(step.node)];
+  return absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()), ")");
+}
+
+absl::Status Plan::Annotate(const Step& step, const absl::Status& status) const {
+  return absl::Status(status.code(),
+                      absl::StrCat(LayerName(step), ": ", std::string(status.message())));
+}
+
+}  // namespace dtnn

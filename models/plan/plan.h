@@ -1,0 +1,144 @@
+// A graph compiled for one device, batch size and phase: primitives made, small fusions applied,
+// every buffer placed in one arena. Running it allocates nothing.
+//
+// Plans share the ParameterStore, so a training plan and an evaluation plan see the same
+// parameters. A batch may have any number of samples from 1 to the plan's: the last, smaller batch
+// of an epoch is nothing special. Store and context must outlive the plan. Not for several threads
+// at once.
+
+#ifndef DTNN_MODELS_PLAN_PLAN_H_
+#define DTNN_MODELS_PLAN_PLAN_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "layers/base/layer.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/plan/fusion.h"
+#include "models/plan/plan_layout.h"
+#include "optim/losses/loss.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct PlanOptions {
+  int64_t batch = 1;
+  bool training = false;
+  const Loss* loss = nullptr;  // required for training; evaluation may do without
+  std::string conv_variant = "i2c";
+  uint64_t random_seed = 57005;  // of dropout; differs between ranks
+  Fusions fusions = {};          // of evaluation plans on the CPU
+  // In training, normalises batches with the statistics of these ranks' samples too; null: with
+  // those of its own. Must outlive the plan, and fits memory on the host only.
+  RankExchange* ranks = nullptr;
+};
+
+class Plan {
+ public:
+  static absl::StatusOr<std::unique_ptr<Plan>> Compile(const Graph& graph, ParameterStore& store,
+                                                       DeviceContext& context,
+                                                       const PlanOptions& options);
+  // What the plan would allocate, without allocating it and without parameters.
+  static absl::StatusOr<PlanMemory> Measure(const Graph& graph, DType dtype, DeviceContext& context,
+                                            const PlanOptions& options);
+
+  // `x` is a dense host tensor (n, sample shape) and must live until the call returns; `targets`
+  // are classes or values as the loss takes them (optim/losses/loss.h). InvalidArgument for another
+  // shape or type and for a class that is none. Predictions only; a training plan applies dropout
+  // here too, and renews running statistics:
+  absl::Status Forward(const Tensor& x);
+  // Predictions and losses:
+  absl::Status Evaluate(const Tensor& x, const Tensor& targets);
+  // Told, in the middle of a backward pass, that all elements of ParameterStore::gradients() from
+  // `from` on are final (on a GPU: will be, by what is queued). `from` falls from call to call, to
+  // 0 in the last.
+  using GradientsReady = std::function<void(int64_t from)>;
+  // Predictions, losses and the gradients of all parameters, of gradient_scale * sum of losses.
+  // `step` counts the training steps done before: it advances the random streams of dropout.
+  absl::Status ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
+                               int64_t step, const GradientsReady& ready = nullptr);
+
+  // Runs the forward pass once more, looking at everything as it is written, and says where the
+  // first NaN or infinity stands: "layer 5 (Conv2D): weights hold nan", "layer 6 (Tanh): output of
+  // sample 3 holds inf". Empty where all is finite. For a step that went wrong, with its arguments;
+  // several times slower than it, and running statistics move once more.
+  absl::StatusOr<std::string> FirstNonFinite(const Tensor& x, const Tensor& targets, int64_t step);
+
+  // Of the last call, on the host.
+  const Tensor& predictions() const { return predictions_; }
+  double LossSum() const;
+
+  const PlanMemory& memory() const { return memory_; }
+
+ private:
+  // One node with the views of this plan's memory that its op works on.
+  struct Step {
+    int node = 0;
+    int folded_node = -1;  // the normalisation that the op applies too, with its parameters
+    std::unique_ptr<LayerOp> op;
+    LayerOpTraits traits;
+    bool runs_forward = true;  // false: absorbed by the op before it, or a mere view
+    std::vector<Tensor> inputs, dx, gradients;
+    std::vector<ParameterView> parameters;
+    std::vector<int> input_nodes;
+    int64_t first_gradient = 0;  // its element of the arena
+    std::unique_ptr<bool[]> accumulate;
+    Tensor output, dy, state;
+  };
+
+  Plan(const Graph& graph, DType dtype, DeviceContext& context)
+      : graph_(graph), context_(&context), dtype_(dtype) {}
+
+  absl::Status Bind(const PlanOptions& options);
+  absl::Status BindNode(int index, const Fusion& fusion, bool behind_relu,
+                        const PlanOptions& options);
+  absl::Status BindLoss(const Loss& loss);
+  absl::Status Allocate();
+  Tensor View(int buffer, DType dtype, const Shape& shape) const;
+  Tensor View(const PlannedValue& value, const Shape& sample, int64_t n) const;
+  Tensor Activation(int node, int64_t n) const;
+  const BatchNormalizationLayer* NormalizationAt(int node) const;
+  void BindParameters();
+  absl::Status BindBatch(const Tensor& x);
+  void BindViews(int64_t n);
+  absl::Status RunForward(size_t begin, size_t end, int64_t step);
+  absl::StatusOr<std::string> FirstNonFiniteParameter(const Step& step) const;
+  absl::StatusOr<std::string> FirstNonFiniteSample(const Tensor& value) const;
+  absl::Status CheckTargets(const Tensor& targets) const;
+  absl::Status RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale);
+  absl::Status RunBackward(int64_t step, const GradientsReady& ready);
+  absl::Status FetchResults(bool with_losses);
+  absl::Status Oversized(const absl::Status& status) const;
+  std::string LayerName(const Step& step) const;  // "layer 5 (Conv2D)"
+  absl::Status Annotate(const Step& step, const absl::Status& status) const;
+
+  const Graph graph_;
+  ParameterStore* store_ = nullptr;
+  DeviceContext* context_;
+  const DType dtype_;
+  PlanLayout layout_;
+  PlanMemory memory_;
+  int64_t batch_ = 0;  // the most samples
+  int64_t n_ = 0;      // samples that the views are made for
+  bool training_ = false;
+  bool loss_takes_logits_ = false, takes_classes_ = false, takes_values_ = false;
+  bool changes_parameters_ = false;  // running statistics, in a forward pass of training
+  std::vector<Step> steps_;
+  std::vector<size_t> batch_readers_;  // steps whose views point into the batch
+  std::unique_ptr<LossOp> loss_;
+  std::shared_ptr<Buffer> arena_, workspace_;
+  Tensor x_, device_x_, device_targets_;  // the batch as the ops see it
+  Tensor losses_;
+  Tensor predictions_, host_losses_, host_predictions_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_PLAN_PLAN_H_

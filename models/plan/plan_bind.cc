@@ -1,0 +1,265 @@
+// How a plan comes to be: layers bound, memory placed, and the views of both made for a batch.
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "layers/activation.h"
+#include "layers/batch_normalization.h"
+#include "layers/softmax.h"
+#include "models/plan/plan.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// By type, not by name: a layer of the user's own may be called as it likes.
+FinalActivation KindOf(const Layer& layer) {
+  if (dynamic_cast<const SoftmaxLayer*>(&layer) != nullptr) return FinalActivation::kSoftmax;
+  const auto* activation = dynamic_cast<const ActivationLayer*>(&layer);
+  return activation != nullptr && activation->kind() == ActivationKind::kSigmoid
+             ? FinalActivation::kSigmoid
+             : FinalActivation::kOther;
+}
+
+}  // namespace
+
+// Binds every layer, and lets those that can absorb what follows them (models/plan/fusion.h).
+absl::Status Plan::Bind(const PlanOptions& options) {
+  if (options.batch < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a plan needs a batch of at least 1, not ", options.batch));
+  }
+  if (options.training && options.loss == nullptr) {
+    return absl::InvalidArgumentError("a training plan needs a loss");
+  }
+  batch_ = options.batch;
+  training_ = options.training;
+  const std::vector<Node>& nodes = graph_.nodes();
+  const bool may_fold = !training_ && context_->device().is_cpu();
+  const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
+  std::vector<Fusion> fusions(nodes.size());
+  // Nodes that run in the write-back of one before, and relus of them whose gradient the node
+  // behind applies.
+  std::vector<uint8_t> absorbed(nodes.size(), 0), left_behind(nodes.size(), 0);
+  for (const Fusion& fusion : FindFusions(graph_, may_fold ? options.fusions : Fusions{})) {
+    fusions[size_t(fusion.layer)] = fusion;
+    for (int node : {fusion.normalization, fusion.relu}) {
+      if (node >= 0) absorbed[size_t(node)] = 1;
+    }
+  }
+  std::vector<LayerOpTraits> traits;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    const bool behind_relu = !node.inputs.empty() && left_behind[size_t(node.inputs[0])];
+    DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], behind_relu, options));
+    Step& step = steps_.back();
+    changes_parameters_ |= step.traits.changes_parameters;
+    step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
+    // Where the op before or the one behind takes over the backward pass too, nothing is left of
+    // what was absorbed.
+    if (absorbed[i]) {
+      const bool includes = !training_ || traits[size_t(node.inputs[0])].backward_includes_relu;
+      left_behind[i] = !includes && consumers[i].size() == 1 &&
+                       nodes[size_t(consumers[i][0])].layer->CanApplyReluGradient();
+      if (includes || left_behind[i]) step.traits = {.is_view = true, .backward_in_place = 0};
+    }
+    traits.push_back(step.traits);
+  }
+  if (options.loss != nullptr) DTNN_RETURN_IF_ERROR(BindLoss(*options.loss));
+  layout_ = MakePlanLayout(graph_, traits, absorbed,
+                           {.batch = batch_,
+                            .dtype = dtype_,
+                            .training = training_,
+                            .loss_takes_logits = loss_takes_logits_});
+  memory_ = layout_.memory;
+  for (const LayerOpTraits& op : traits) {
+    memory_.workspace = std::max(memory_.workspace, op.workspace_bytes);
+  }
+  return absl::OkStatus();
+}
+
+// Appends the step of a node, bound.
+absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu,
+                            const PlanOptions& options) {
+  const Node& node = graph_.nodes()[size_t(index)];
+  Step step;
+  step.node = index;
+  step.folded_node = fusion.normalization;
+  step.input_nodes = node.inputs;
+  // Far beyond any machine, and far enough from the end of 64 bits for sums of buffers.
+  constexpr int64_t kMostBytes = int64_t{1} << 52;
+  if (batch_ > kMostBytes / 8 / std::max<int64_t>(1, node.output.NumElements())) {
+    return Annotate(step, Oversized(absl::ResourceExhaustedError("the output exceeds 2^52 bytes")));
+  }
+  absl::StatusOr<std::unique_ptr<LayerOp>> op = node.layer->Bind(
+      {.device = context_,
+       .batch = batch_,
+       .dtype = dtype_,
+       .format = graph_.format(),
+       .training = training_,
+       .inputs = node.input_shapes,
+       .output = node.output,
+       .conv_variant = options.conv_variant,
+       .fuse_relu = fusion.relu >= 0,
+       .behind_relu = behind_relu,
+       .fuse_normalization = NormalizationAt(fusion.normalization),
+       .random = Philox(options.random_seed, StreamId(RandomPurpose::kDropout, uint64_t(node.id))),
+       .ranks = options.ranks});
+  if (!op.ok()) return Annotate(step, op.status());
+  step.op = *std::move(op);
+  step.traits = step.op->traits();
+  steps_.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+absl::Status Plan::BindLoss(const Loss& loss) {
+  takes_classes_ = loss.TakesClasses();
+  takes_values_ = loss.TakesValues();
+  const FinalActivation taken_over = loss.absorbs();
+  loss_takes_logits_ =
+      taken_over != FinalActivation::kOther && taken_over == KindOf(*graph_.nodes().back().layer);
+  if (graph_.output_shape().rank() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the loss needs a network whose output is a vector, not ",
+                     graph_.output_shape().ToString()));
+  }
+  DTNN_ASSIGN_OR_RETURN(loss_, loss.Bind({.device = context_,
+                                          .batch = batch_,
+                                          .outputs = graph_.output_shape()[0],
+                                          .dtype = dtype_,
+                                          .from_logits = loss_takes_logits_}));
+  return absl::OkStatus();
+}
+
+absl::Status Plan::Allocate() {
+  const Device device = context_->device();
+  for (const auto& [buffer, bytes] :
+       {std::pair(&arena_, memory_.arena), std::pair(&workspace_, memory_.workspace)}) {
+    absl::StatusOr<std::shared_ptr<Buffer>> memory = Buffer::Allocate(device, bytes);
+    if (!memory.ok()) return Oversized(memory.status());
+    *buffer = *std::move(memory);
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (layout_.activation[i].buffer == PlanLayout::kBatch) batch_readers_.push_back(i);
+    for (int input : steps_[i].input_nodes) {
+      if (layout_.activation[size_t(input)].buffer == PlanLayout::kBatch) {
+        batch_readers_.push_back(i);
+      }
+    }
+  }
+  if (device.is_cpu()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(device_x_,
+                        Tensor::Allocate(device, dtype_, graph_.input_shape().Prepend(batch_)));
+  DTNN_ASSIGN_OR_RETURN(device_targets_, Tensor::Allocate(device, DType::kInt32, Shape{batch_}));
+  DTNN_ASSIGN_OR_RETURN(host_losses_, Tensor::Zeros(dtype_, Shape{batch_}));
+  DTNN_ASSIGN_OR_RETURN(host_predictions_,
+                        Tensor::Zeros(dtype_, graph_.output_shape().Prepend(batch_)));
+  return absl::OkStatus();
+}
+
+const BatchNormalizationLayer* Plan::NormalizationAt(int node) const {
+  if (node < 0) return nullptr;
+  return dynamic_cast<const BatchNormalizationLayer*>(graph_.nodes()[size_t(node)].layer.get());
+}
+
+void Plan::BindParameters() {
+  [[maybe_unused]] int64_t gradients_end = 0;
+  for (Step& step : steps_) {
+    const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
+    for (size_t p = 0; p < specs.size(); ++p) {
+      step.parameters.push_back({store_->Value(step.node, int(p)), 0});
+      if (!specs[p].trainable || !training_) continue;
+      // The backward pass finishes the arena from its end to its begin.
+      const int64_t begin = store_->Offset(step.node, int(p));
+      assert(begin >= gradients_end);
+      gradients_end = begin + specs[p].shape.NumElements();
+      if (step.gradients.empty()) step.first_gradient = begin;
+      step.gradients.push_back(store_->Gradient(step.node, int(p)));
+    }
+    if (step.folded_node < 0) continue;
+    const size_t folded = graph_.nodes()[size_t(step.folded_node)].parameters.size();
+    for (size_t p = 0; p < folded; ++p) {
+      step.parameters.push_back({store_->Value(step.folded_node, int(p)), 0});
+    }
+  }
+}
+
+Tensor Plan::View(int buffer, DType dtype, const Shape& shape) const {
+  return Tensor::View(arena_, layout_.buffers[size_t(buffer)].offset, dtype, shape);
+}
+
+Tensor Plan::View(const PlannedValue& value, const Shape& sample, int64_t n) const {
+  if (value.dense()) return View(value.buffer, dtype_, sample.Prepend(n));
+  ImageExtents image = ExtentsOf(sample, graph_.format());
+  const int64_t channels = std::exchange(image.channels, value.channels);
+  return View(value.buffer, dtype_, SampleShape(image, graph_.format()).Prepend(n))
+      .Channels(value.first_channel, channels, graph_.format());
+}
+
+Tensor Plan::Activation(int node, int64_t n) const {
+  const Shape& sample = graph_.nodes()[size_t(node)].output;
+  const PlannedValue& value = layout_.activation[size_t(node)];
+  return value.buffer == PlanLayout::kBatch ? x_.Reshaped(sample.Prepend(n))
+                                            : View(value, sample, n);
+}
+
+absl::Status Plan::BindBatch(const Tensor& x) {
+  const Shape& sample = graph_.input_shape();
+  if (x.shape().rank() != sample.rank() + 1 || x.shape().DropFirst() != sample ||
+      x.shape()[0] < 1 || x.shape()[0] > batch_ || x.dtype() != dtype_ || !x.dense()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        x.dense() ? "a batch of shape " : "a pitched batch of shape ", x.shape().ToString(),
+        " and type ", std::string(Name(x.dtype())), " does not fit a plan for up to ", batch_,
+        " samples of shape ", sample.ToString(), " and type ", std::string(Name(dtype_))));
+  }
+  const int64_t n = x.shape()[0];
+  x_ = x;
+  if (!context_->device().is_cpu()) {
+    x_ = device_x_.Samples(0, n, graph_.format());
+    DTNN_RETURN_IF_ERROR(context_->Copy(x, x_));
+  }
+  if (n != n_) {
+    BindViews(n);
+    return absl::OkStatus();
+  }
+  for (size_t index : batch_readers_) {
+    Step& step = steps_[index];
+    for (size_t k = 0; k < step.input_nodes.size(); ++k) {
+      step.inputs[k] = Activation(step.input_nodes[k], n);
+    }
+    step.output = Activation(step.node, n);
+  }
+  return absl::OkStatus();
+}
+
+// Makes the views of all steps for batches of n samples: ranges of the same memory.
+void Plan::BindViews(int64_t n) {
+  n_ = n;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
+    const Node& node = graph_.nodes()[i];
+    const size_t inputs = step.input_nodes.size();
+    step.inputs.resize(inputs);
+    for (size_t k = 0; k < inputs; ++k) step.inputs[k] = Activation(step.input_nodes[k], n);
+    step.output = Activation(int(i), n);
+    if (layout_.state[i] >= 0) {
+      step.state =
+          View(layout_.state[i], step.traits.state_dtype, step.traits.state_shape.Prepend(n));
+    }
+    if (!training_ || layout_.gradient[i].buffer < 0) continue;
+    step.dy = View(layout_.gradient[i], node.output, n);
+    step.dx.resize(inputs);
+    if (step.accumulate == nullptr) step.accumulate.reset(new bool[inputs]());
+    for (size_t k = 0; k < inputs; ++k) {
+      const size_t input = size_t(step.input_nodes[k]);
+      if (!layout_.needs_gradient[input]) continue;
+      step.dx[k] = View(layout_.gradient[input], node.input_shapes[k], n);
+      step.accumulate[k] = layout_.accumulate[i][k] != 0;
+    }
+  }
+  losses_ = View(layout_.losses, dtype_, Shape{n});
+}
+
+}  // namespace dtnn

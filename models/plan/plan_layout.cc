@@ -1,0 +1,302 @@
+#include "models/plan/plan_layout.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace dtnn {
+namespace {
+
+class LayoutMaker {
+ public:
+  LayoutMaker(const Graph& graph, const std::vector<LayerOpTraits>& traits,
+              const std::vector<uint8_t>& absorbed, const PlanLayoutOptions& options)
+      : nodes_(graph.nodes()),
+        traits_(traits),
+        absorbed_(absorbed),
+        options_(options),
+        format_(graph.format()),
+        consumers_(ConsumersOf(graph)),
+        count_(int(nodes_.size())) {}
+
+  PlanLayout Make() {
+    layout_.activation.resize(nodes_.size());
+    layout_.gradient.resize(nodes_.size());
+    layout_.state.assign(nodes_.size(), PlanLayout::kNone);
+    layout_.accumulate.resize(nodes_.size());
+    if (options_.training) FindNeeds();
+    FindLastReads();
+    PlaceActivations();
+    layout_.losses =
+        NewBuffer(kActivation, options_.batch * int64_t(SizeOf(options_.dtype)), count_);
+    Extend(layout_.losses, End());
+    if (options_.training) PlaceGradients();
+    MeasurePeak();
+    layout_.memory.arena = PlaceBuffers(layout_.buffers);
+    return std::move(layout_);
+  }
+
+ private:
+  // Values that share memory as a whole, in the order in which they are written, the first by its
+  // producer. `host`: the slot of which this one is a range of channels.
+  struct Slot {
+    std::vector<int> values;
+    int host = -1;
+    int64_t first_channel = 0;
+    std::vector<int> parts;
+  };
+  static constexpr int kBatchSlot = 0;
+  enum Kind : uint8_t { kActivation, kGradient, kState, kKinds };
+
+  int End() const { return 2 * count_ + 1; }
+  int BackwardMoment(int node) const { return 2 * count_ - node; }
+
+  int NewBuffer(Kind kind, int64_t bytes, int first) {
+    kinds_.push_back(kind);
+    layout_.buffers.push_back({.bytes = size_t(bytes), .first = first, .last = first});
+    return int(layout_.buffers.size()) - 1;
+  }
+  int NewValue(Kind kind, int node, int first) {
+    return NewBuffer(kind,
+                     options_.batch * nodes_[size_t(node)].output.NumElements() *
+                         int64_t(SizeOf(options_.dtype)),
+                     first);
+  }
+  void Extend(int buffer, int moment) {
+    if (buffer < 0) return;
+    PlannedBuffer& planned = layout_.buffers[size_t(buffer)];
+    planned.first = std::min(planned.first, moment);
+    planned.last = std::max(planned.last, moment);
+  }
+
+  const LayerOpTraits& traits(int node) const { return traits_[size_t(node)]; }
+  const Node& node(int index) const { return nodes_[size_t(index)]; }
+
+  int64_t ChannelsOf(int index) const { return ExtentsOf(node(index).output, format_).channels; }
+
+  void Read(int value, int moment) {
+    last_read_[size_t(value)] = std::max(last_read_[size_t(value)], moment);
+  }
+  void FindLastReads() {
+    last_read_.resize(nodes_.size());
+    std::iota(last_read_.begin(), last_read_.end(), 0);
+    const int last = options_.loss_takes_logits ? count_ - 2 : count_ - 1;
+    for (int i = 1; i < count_; ++i) {
+      const bool backward = options_.training && i <= last && layout_.needs_gradient[size_t(i)];
+      if (backward && traits(i).backward_reads_output) Read(i, BackwardMoment(i));
+      for (int input : node(i).inputs) {
+        Read(input, i);
+        if (backward && traits(i).backward_reads_input) Read(input, BackwardMoment(i));
+      }
+    }
+    Read(count_ - 1, End());
+    Read(last, count_);  // the loss reads the last node's output, or the logits before it
+  }
+
+  // May `index` write over its input? Follows views back to whoever produced the content.
+  bool MayOverwriteInput(int index) const {
+    if (!traits(index).forward_in_place || node(index).inputs.size() != 1) return false;
+    if (options_.training && traits(index).backward_reads_input) return false;
+    for (int value = node(index).inputs[0];; value = node(value).inputs[0]) {
+      if (consumers_[size_t(value)].size() != 1 || node(value).inputs.empty()) return false;
+      if (options_.training && traits(value).backward_reads_output) return false;
+      if (!traits(value).is_view) break;
+    }
+    return slot_of_[size_t(node(index).inputs[0])] != kBatchSlot;
+  }
+
+  void AssignSlots() {
+    slot_of_.assign(nodes_.size(), kBatchSlot);
+    slots_.resize(1);
+    for (int i = 1; i < count_; ++i) {
+      if (traits(i).is_view || absorbed_[size_t(i)] || MayOverwriteInput(i)) {
+        slot_of_[size_t(i)] = slot_of_[size_t(node(i).inputs[0])];
+      } else {
+        slot_of_[size_t(i)] = int(slots_.size());
+        slots_.emplace_back();
+      }
+      slots_[size_t(slot_of_[size_t(i)])].values.push_back(i);
+    }
+  }
+
+  // When the last value of a slot, or of a part of it, is read.
+  int LastRead(const Slot& slot) const {
+    int last = 0;
+    for (int value : slot.values) last = std::max(last, last_read_[size_t(value)]);
+    for (int part : slot.parts) last = std::max(last, LastRead(slots_[size_t(part)]));
+    return last;
+  }
+
+  // May `value` live in its place within `whole`, which joins it with others?
+  bool MayBePart(int value, int whole) const {
+    const int index = slot_of_[size_t(value)];
+    const Slot& slot = slots_[size_t(index)];
+    if (index == kBatchSlot || slot.host >= 0) return false;
+    for (int other : slot.values) {  // no view of it under another shape, which would be dense
+      if (node(other).output != node(value).output) return false;
+    }
+    const int last = LastRead(slot);
+    for (int writer : slots_[size_t(slot_of_[size_t(whole)])].values) {
+      if (writer > whole && !traits(writer).is_view && last >= writer) return false;
+    }
+    return true;
+  }
+
+  void JoinSlots() {
+    for (int i = 1; i < count_; ++i) {
+      if (!traits(i).joins_channels) continue;
+      const int host = slot_of_[size_t(i)];
+      int64_t first_channel = 0;
+      for (int input : node(i).inputs) {
+        if (MayBePart(input, i)) {
+          Slot& part = slots_[size_t(slot_of_[size_t(input)])];
+          part.host = host;
+          part.first_channel = first_channel;
+          slots_[size_t(host)].parts.push_back(slot_of_[size_t(input)]);
+        }
+        first_channel += ChannelsOf(input);
+      }
+    }
+  }
+
+  // `count` channels of a value that has `all` of them.
+  static PlannedValue Part(PlannedValue value, int64_t all, int64_t first, int64_t count) {
+    if (count == all) return value;
+    value.first_channel += first;
+    if (value.dense()) value.channels = all;
+    return value;
+  }
+
+  // Hosts are produced after their parts: from the last slot to the first.
+  std::vector<PlannedValue> PlaceSlots() {
+    std::vector<PlannedValue> places(slots_.size());
+    places[kBatchSlot].buffer = PlanLayout::kBatch;
+    for (size_t i = slots_.size(); i-- > 1;) {
+      const Slot& slot = slots_[i];
+      const int producer = slot.values[0];
+      if (slot.host < 0) {
+        places[i].buffer = NewValue(kActivation, producer, producer);
+      } else {
+        const int whole = slots_[size_t(slot.host)].values[0];
+        places[i] = Part(places[size_t(slot.host)], ChannelsOf(whole), slot.first_channel,
+                         ChannelsOf(producer));
+      }
+    }
+    return places;
+  }
+
+  void PlaceActivations() {
+    AssignSlots();
+    JoinSlots();
+    const std::vector<PlannedValue> places = PlaceSlots();
+    for (int i = 0; i < count_; ++i) {
+      layout_.activation[size_t(i)] = places[size_t(slot_of_[size_t(i)])];
+      Extend(layout_.activation[size_t(i)].buffer, i);
+      Extend(layout_.activation[size_t(i)].buffer, last_read_[size_t(i)]);
+      if (options_.training && traits(i).state_shape.rank() > 0) {
+        layout_.state[size_t(i)] = NewBuffer(kState,
+                                             options_.batch * traits(i).state_shape.NumElements() *
+                                                 int64_t(SizeOf(traits(i).state_dtype)),
+                                             i);
+      }
+    }
+  }
+
+  void FindNeeds() {
+    layout_.needs_gradient.assign(nodes_.size(), 0);
+    for (int i = 0; i < count_; ++i) {
+      for (const ParameterSpec& parameter : node(i).parameters) {
+        if (parameter.trainable) layout_.needs_gradient[size_t(i)] = 1;
+      }
+      for (int input : node(i).inputs) {
+        layout_.needs_gradient[size_t(i)] |= layout_.needs_gradient[size_t(input)];
+      }
+    }
+  }
+
+  void PlaceGradients() {
+    int last = count_ - 1;
+    if (options_.loss_takes_logits) last = node(last).inputs[0];
+    layout_.gradient[size_t(last)].buffer = NewValue(kGradient, last, count_);
+    for (int i = last; i > 0; --i) {
+      if (!layout_.needs_gradient[size_t(i)]) continue;
+      Extend(layout_.gradient[size_t(i)].buffer, BackwardMoment(i));
+      Extend(layout_.state[size_t(i)], BackwardMoment(i));
+      PlaceInputGradients(i);
+    }
+  }
+
+  void PlaceInputGradients(int i) {
+    const std::vector<int>& inputs = node(i).inputs;
+    layout_.accumulate[size_t(i)].assign(inputs.size(), 0);
+    int64_t first_channel = 0;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const int input = inputs[k];
+      const int64_t begin = first_channel;
+      if (traits(i).joins_channels) first_channel += ChannelsOf(input);
+      if (!layout_.needs_gradient[size_t(input)]) continue;
+      PlannedValue& gradient = layout_.gradient[size_t(input)];
+      const PlannedValue& dy = layout_.gradient[size_t(i)];
+      if (gradient.buffer != PlanLayout::kNone) {
+        layout_.accumulate[size_t(i)][k] = 1;
+      } else if (traits(i).joins_channels) {
+        // Whoever used the input before adds to this part of dy, which nobody else needs any more.
+        gradient = Part(dy, ChannelsOf(i), begin, ChannelsOf(input));
+      } else if (traits(i).backward_in_place == int(k) && consumers_[size_t(input)].size() == 1 &&
+                 (dy.dense() || node(i).output == node(input).output)) {
+        gradient = dy;
+      } else {
+        gradient.buffer = NewValue(kGradient, input, BackwardMoment(i));
+      }
+      Extend(gradient.buffer, BackwardMoment(i));
+    }
+  }
+
+  void MeasurePeak() {
+    std::vector<std::array<int64_t, kKinds>> changes(size_t(End()) + 2);
+    for (size_t i = 0; i < kinds_.size(); ++i) {
+      const PlannedBuffer& buffer = layout_.buffers[i];
+      changes[size_t(buffer.first)][kinds_[i]] += int64_t(buffer.bytes);
+      changes[size_t(buffer.last) + 1][kinds_[i]] -= int64_t(buffer.bytes);
+    }
+    std::array<int64_t, kKinds> live = {}, most = {};
+    for (const auto& change : changes) {
+      for (size_t k = 0; k < kKinds; ++k) live[k] += change[k];
+      const auto sum = [](const auto& kinds) { return std::reduce(kinds.begin(), kinds.end()); };
+      if (sum(live) > sum(most)) most = live;
+    }
+    layout_.memory.activations = size_t(most[kActivation]);
+    layout_.memory.gradients = size_t(most[kGradient]);
+    layout_.memory.state = size_t(most[kState]);
+  }
+
+  const std::vector<Node>& nodes_;
+  const std::vector<LayerOpTraits>& traits_;
+  const std::vector<uint8_t>& absorbed_;
+  const PlanLayoutOptions options_;
+  const TensorFormat format_;
+  const std::vector<std::vector<int>> consumers_;
+  const int count_;
+  std::vector<int> last_read_;  // per node: the moment at which its output is read last
+  std::vector<int> slot_of_;    // per node
+  std::vector<Slot> slots_;
+  std::vector<Kind> kinds_;  // of layout_.buffers
+  PlanLayout layout_;
+};
+
+}  // namespace
+
+std::vector<std::vector<int>> ConsumersOf(const Graph& graph) {
+  std::vector<std::vector<int>> consumers(graph.nodes().size());
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    for (int input : graph.nodes()[i].inputs) consumers[size_t(input)].push_back(int(i));
+  }
+  return consumers;
+}
+
+PlanLayout MakePlanLayout(const Graph& graph, const std::vector<LayerOpTraits>& traits,
+                          const std::vector<uint8_t>& absorbed, const PlanLayoutOptions& options) {
+  return LayoutMaker(graph, traits, absorbed, options).Make();
+}
+
+}  // namespace dtnn

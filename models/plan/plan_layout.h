@@ -1,0 +1,86 @@
+// Decides which memory every activation, gradient and saved state of a plan lives in.
+//
+// A step has 2N + 2 moments for a graph of N nodes: node i runs forward at moment i, the loss at N,
+// node i backward at 2N - i, and at 2N + 1 the caller reads the predictions. Each value is alive
+// from the moment it is written to the last that reads it; `PlaceBuffers` packs them.
+//
+// Values share one buffer where that is proven safe:
+//   a view (Flatten, Dropout in evaluation) is its input under another shape;
+//   an op that may run in place writes over its input when nobody else reads that input: it has one
+//     consumer, is not the batch itself, and no backward pass needs it;
+//   a relu absorbed by the convolution or matrix product before it never ran at all; where the op
+//     before or behind it applies its gradient too, its output is not kept either;
+//   a gradient may become the gradient of the op's input when that input has one consumer;
+//   an input of a concatenation is written where the concatenation holds it (and likewise what
+//     holds that concatenation), so a dense block lives in one buffer; so are gradients, backwards.
+//     A value that stands in several concatenations, or several times in one, is copied to all but
+//     one of these places; so is the batch, an image that is also seen under another shape, and a
+//     value still to be read when an op writes over the concatenation in place.
+
+#ifndef DTNN_MODELS_PLAN_PLAN_LAYOUT_H_
+#define DTNN_MODELS_PLAN_PLAN_LAYOUT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "layers/base/layer.h"
+#include "models/graph/graph.h"
+#include "models/plan/memory_plan.h"
+
+namespace dtnn {
+
+// Where a value lives: a buffer, or a range of the channels of the images in it.
+struct PlannedValue {
+  int buffer = -1;  // index into PlanLayout::buffers, or kNone or kBatch
+  int64_t first_channel = 0;
+  int64_t channels = 0;  // of the buffer's images; 0: the value is the whole, dense buffer
+
+  bool dense() const { return channels == 0; }
+  friend bool operator==(const PlannedValue&, const PlannedValue&) = default;
+};
+
+// Bytes. Arena and workspace are what a plan allocates; `activations`, `gradients` and `state` are
+// what lives in the arena at the moment when most does.
+struct PlanMemory {
+  size_t activations = 0;  // kept for layers to come and for the backward pass
+  size_t gradients = 0;    // of activations
+  size_t state = 0;        // what layers keep for their own backward pass
+  size_t arena = 0;        // these three, and gaps between them
+  size_t workspace = 0;    // shared by all layers
+
+  size_t total() const { return arena + workspace; }
+};
+
+struct PlanLayout {
+  static constexpr int kNone = -1;   // no such value
+  static constexpr int kBatch = -2;  // the caller's batch, or its copy on the device
+
+  // Per node.
+  std::vector<PlannedValue> activation, gradient;
+  std::vector<int> state;  // indices into `buffers`
+  // Per node and input: add to the input's gradient instead of overwriting it.
+  std::vector<std::vector<uint8_t>> accumulate;
+  // Per node: whether anything before it, or itself, has parameters to train.
+  std::vector<uint8_t> needs_gradient;
+  int losses = kNone;
+  std::vector<PlannedBuffer> buffers;
+  PlanMemory memory;  // without the workspace
+};
+
+struct PlanLayoutOptions {
+  int64_t batch = 0;
+  DType dtype = DType::kFloat32;
+  bool training = false;
+  bool loss_takes_logits = false;  // the last node, a softmax, is left to the loss
+};
+
+// `traits` and `absorbed` (relus applied by the node before) have an entry per node.
+PlanLayout MakePlanLayout(const Graph& graph, const std::vector<LayerOpTraits>& traits,
+                          const std::vector<uint8_t>& absorbed, const PlanLayoutOptions& options);
+
+// The consumers of every node's output, one entry per use.
+std::vector<std::vector<int>> ConsumersOf(const Graph& graph);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_PLAN_PLAN_LAYOUT_H_

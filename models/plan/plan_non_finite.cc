@@ -1,0 +1,87 @@
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/rows.h"
+#include "models/plan/plan.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+struct Finding {
+  int64_t index = 0;  // in the order of a dense tensor
+  double value = 0;
+};
+
+std::optional<Finding> FirstNonFiniteIn(const Tensor& host, TensorFormat format) {
+  std::optional<Finding> found;
+  DispatchFloating(host.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Rows rows = RowsOf(host, format);
+    for (int64_t i = 0; i < rows.rows && !found; ++i) {
+      const T* row = host.data<T>() + i * rows.pitch;
+      for (int64_t j = 0; j < rows.columns && !found; ++j) {
+        if (!std::isfinite(row[j])) found = {i * rows.columns + j, double(row[j])};
+      }
+    }
+  });
+  return found;
+}
+
+// On a GPU, a copy; of parts of a concatenation none: they are found in the whole.
+absl::StatusOr<Tensor> OnHost(DeviceContext& context, const Tensor& tensor) {
+  if (context.device().is_cpu()) return tensor;
+  if (!tensor.dense()) return Tensor();
+  DTNN_ASSIGN_OR_RETURN(Tensor host, Tensor::Zeros(tensor.dtype(), tensor.shape()));
+  DTNN_RETURN_IF_ERROR(context.Copy(tensor, host));
+  DTNN_RETURN_IF_ERROR(context.Synchronize());
+  return host;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Plan::FirstNonFiniteParameter(const Step& step) const {
+  const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
+  for (size_t p = 0; p < specs.size(); ++p) {
+    // In training, the others follow from the batch, after the layer's output.
+    if (training_ && !specs[p].trainable) continue;
+    DTNN_ASSIGN_OR_RETURN(const Tensor host, OnHost(*context_, step.parameters[p].tensor));
+    if (const auto found = FirstNonFiniteIn(host, graph_.format())) {
+      return absl::StrCat(LayerName(step), ": ", specs[p].name, " hold ", found->value);
+    }
+  }
+  return "";
+}
+
+absl::StatusOr<std::string> Plan::FirstNonFiniteSample(const Tensor& value) const {
+  DTNN_ASSIGN_OR_RETURN(const Tensor host, OnHost(*context_, value));
+  if (host.empty()) return "";
+  const auto found = FirstNonFiniteIn(host, graph_.format());
+  if (!found) return "";
+  const int64_t sample_size = host.num_elements() / n_;
+  return absl::StrCat("sample ", found->index / sample_size, " holds ", found->value);
+}
+
+absl::StatusOr<std::string> Plan::FirstNonFinite(const Tensor& x, const Tensor& targets,
+                                                 int64_t step_number) {
+  DTNN_RETURN_IF_ERROR(BindBatch(x));
+  DTNN_ASSIGN_OR_RETURN(const std::string in_batch, FirstNonFiniteSample(x_));
+  if (!in_batch.empty()) return "the batch: " + in_batch;
+  const size_t end = steps_.size() - (loss_takes_logits_ ? 1 : 0);
+  for (size_t i = 1; i < end; ++i) {
+    const Step& step = steps_[i];
+    DTNN_ASSIGN_OR_RETURN(const std::string in_parameter, FirstNonFiniteParameter(step));
+    if (!in_parameter.empty()) return in_parameter;
+    DTNN_RETURN_IF_ERROR(RunForward(i, i + 1, step_number));
+    DTNN_ASSIGN_OR_RETURN(const std::string in_output, FirstNonFiniteSample(step.output));
+    if (!in_output.empty()) return absl::StrCat(LayerName(step), ": output of ", in_output);
+  }
+  if (loss_ == nullptr) return "";
+  DTNN_RETURN_IF_ERROR(RunLoss(targets, Tensor(), 0));
+  DTNN_ASSIGN_OR_RETURN(const std::string in_loss, FirstNonFiniteSample(losses_));
+  return in_loss.empty() ? "" : "the loss of " + in_loss;
+}
+
+}  // namespace dtnn

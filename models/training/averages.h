@@ -1,0 +1,73 @@
+// The loss and the metrics over the samples seen so far: sums and one count, so batches of any
+// size, and the shares of several ranks, combine exactly.
+
+#ifndef DTNN_MODELS_TRAINING_AVERAGES_H_
+#define DTNN_MODELS_TRAINING_AVERAGES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "optim/losses/better.h"
+#include "optim/losses/loss.h"
+#include "optim/metrics/metric.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// Which figures are computed: the loss first, then the metrics in the order given.
+struct Figures {
+  std::shared_ptr<const Loss> loss;
+  std::vector<std::shared_ptr<const Metric>> metrics;
+
+  // In that order.
+  std::vector<std::string> Names() const;
+  // Which values of a figure are better, by its name, perhaps after "val_"; nullopt for one that is
+  // not computed.
+  std::optional<Better> FindBetter(std::string_view name) const;
+};
+
+class Averages {
+ public:
+  Averages() = default;
+  // For a network with `outputs` outputs; shares the figures.
+  Averages(const Figures& figures, int64_t outputs);
+
+  // One batch: the sum of its losses, and its predictions for the metrics. InvalidArgument, and
+  // nothing is added, for a metric that is not defined for such targets.
+  absl::Status Add(double loss_sum, const Tensor& predictions, const Tensor& targets);
+
+  int64_t samples() const { return samples_; }
+  // Figure 0 is the loss, 1 + i metric i. NaN before the first sample.
+  double Value(size_t figure) const;
+  // "val_cce: 0.3921180, val_acc: 88.95%". A metric whose short name another figure has too goes by
+  // its full one.
+  std::string Format(std::string_view prefix) const;
+  // The lines of those metrics that are more than a number.
+  std::string Report(std::string_view prefix) const;
+  const Figures& figures() const { return figures_; }
+
+  // The sums and the count as doubles, to be added up over ranks, and back.
+  std::vector<double> ToDoubles() const;
+  void FromDoubles(std::span<const double> values);
+
+ private:
+  std::span<const double> SumsOf(size_t metric) const {
+    return std::span(sums_).subspan(begins_[metric], begins_[metric + 1] - begins_[metric]);
+  }
+
+  Figures figures_;
+  std::vector<double> sums_;    // of the loss, then of each metric
+  std::vector<size_t> begins_;  // of each metric's sums, and their end
+  std::vector<bool> in_full_;   // whether a metric is printed under its full name
+  int64_t samples_ = 0;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRAINING_AVERAGES_H_

@@ -1,0 +1,66 @@
+#include "models/training/averages.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/losses/mse.h"
+#include "optim/metrics/categorical_accuracy.h"
+#include "optim/metrics/metrics.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
+  Averages averages(
+      {std::make_shared<CategoricalCrossEntropy>(), {std::make_shared<CategoricalAccuracy>()}}, 2);
+  const Tensor predictions = testing::ZeroTensor(DType::kFloat32, Shape{3, 2});
+  EXPECT_EQ(averages.Add(1, predictions, predictions).message(),
+            "metric categorical_accuracy is not defined for targets that are values: it needs "
+            "classes");
+  EXPECT_EQ(averages.samples(), 0);
+}
+
+// The printed forms of figures that are all 0.
+std::string Printed(std::shared_ptr<const Loss> loss, std::initializer_list<const char*> metrics) {
+  Figures figures{std::move(loss), {}};
+  for (const char* name : metrics) figures.metrics.push_back(*MakeMetric(name));
+  Averages averages(figures, 1);
+  const Tensor one = testing::TensorOf(DType::kFloat32, Shape{1, 1}, {1});
+  const Tensor label = testing::ZeroTensor(DType::kInt32, Shape{1});
+  EXPECT_TRUE(averages.Add(0, one, label).ok());
+  return averages.Format("val_");
+}
+
+TEST(AveragesTest, MetricsOfOneShortNameGoByTheirFullOnes) {
+  const auto cce = std::make_shared<CategoricalCrossEntropy>();
+  EXPECT_EQ(Printed(cce, {"categorical_mse", "categorical_accuracy"}),
+            "val_cce: 0.0000000, val_mse: 0.0000000, val_acc: 100.00%");
+  EXPECT_EQ(Printed(cce, {"categorical_mse", "regression_mse", "regression_mae"}),
+            "val_cce: 0.0000000, val_categorical_mse: 0.0000000, val_regression_mse: 0.0000000, "
+            "val_mae: 0.0000000");
+  EXPECT_EQ(Printed(std::make_shared<MeanSquaredError>(), {"regression_mse"}),
+            "val_mse: 0.0000000, val_regression_mse: 0.0000000");
+  // What prints nothing in the line has no name there.
+  EXPECT_EQ(Printed(cce, {"binary_confusion_matrix", "multiclass_confusion_matrix", "f1_score"}),
+            "val_cce: 0.0000000, val_f1: 1.0000");
+}
+
+TEST(AveragesTest, FiguresSayWhichValuesAreBetter) {
+  const Figures figures = {std::make_shared<MeanSquaredError>(),
+                           {*MakeMetric("per_class_report"), *MakeMetric("categorical_hinge")}};
+  EXPECT_EQ(figures.Names(),
+            (std::vector<std::string>{"mse", "per_class_report", "categorical_hinge"}));
+  EXPECT_EQ(figures.FindBetter("mse"), Better::kSmaller);
+  EXPECT_EQ(figures.FindBetter("val_mse"), Better::kSmaller);
+  EXPECT_EQ(figures.FindBetter("val_per_class_report"), Better::kLarger);
+  EXPECT_EQ(figures.FindBetter("val_categorical_hinge"), Better::kSmaller);
+  EXPECT_EQ(figures.FindBetter("val_recall"), std::nullopt);
+  EXPECT_EQ(figures.FindBetter("val_val_mse"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,57 @@
+// How large the buckets are in which a run exchanges its gradients, chosen by the cost model from
+// the run's own first steps and a few all-reduces.
+//
+// The first steps go in buckets of kFirstBytes, and the very first are not looked at: kernels are
+// still being chosen then. Where the bits of a sum depend on its size, because large tensors go in
+// stages, the user has set Open MPI's algorithm (comm/all_reduce_algorithm.h), or the last bucket
+// may be shorter than there are ranks, the choice stays at the first size: a run that is resumed
+// may measure something else, and must go on with the same bits.
+
+#ifndef DTNN_MODELS_TRAINING_BUCKET_CHOICE_H_
+#define DTNN_MODELS_TRAINING_BUCKET_CHOICE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "comm/cost_model.h"
+#include "tensor/dtype.h"
+
+namespace dtnn {
+
+class BucketChoice {
+ public:
+  static constexpr int64_t kFirstBytes = int64_t{4} << 20;
+  // Steps that are not looked at, and those that are.
+  static constexpr int kWarmUp = 3, kMeasured = 5;
+
+  BucketChoice(DType dtype, int64_t elements, bool blocking)
+      : dtype_(dtype), elements_(elements), blocking_(blocking) {}
+
+  // A step: when gradients were final, when the backward pass ended, both in seconds since the
+  // step's begin, and what the optimizer took.
+  void Add(const std::vector<StepProfile::Event>& ready, double backward_seconds,
+           double update_seconds);
+  // All steps have been seen.
+  bool complete() const { return steps_ == kWarmUp + kMeasured; }
+
+  // All ranks call it together, and get the same answer, in bytes: about a tenth of a second on a
+  // network of 1 Gbit/s, nothing for gradients of less than two of the smallest buckets.
+  absl::StatusOr<int64_t> Choose(Communicator& communicator) const;
+
+ private:
+  absl::StatusOr<StepProfile> Profile(Communicator& communicator) const;
+
+  const DType dtype_;
+  const int64_t elements_;
+  const bool blocking_;
+  int steps_ = 0;
+  std::vector<int64_t> from_;               // of a step's events
+  std::vector<std::vector<double>> ready_;  // by event, then by step
+  std::vector<double> backward_, update_;   // by step
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRAINING_BUCKET_CHOICE_H_

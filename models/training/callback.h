@@ -1,0 +1,41 @@
+// What happens around training besides training: progress, histories, schedules, checkpoints. The
+// trainer calls every callback in the order given, on every rank. An error ends the run; a callback
+// that wants it to end without one calls Trainer::Stop.
+
+#ifndef DTNN_MODELS_TRAINING_CALLBACK_H_
+#define DTNN_MODELS_TRAINING_CALLBACK_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "models/training/averages.h"
+
+namespace dtnn {
+
+// A pass over a data set: an epoch of training, or an evaluation.
+struct Pass {
+  enum class Kind : uint8_t { kTraining, kValidation, kTest };
+  Kind kind = Kind::kTraining;
+  int64_t epoch = 0, epochs = 0;       // from 0; of training and its validation
+  int64_t step = 0, steps = 0;         // batches done, and of the whole pass
+  int64_t samples = 0;                 // of the whole pass, over all ranks
+  int64_t done = 0;                    // samples seen so far, over all ranks
+  const Averages* averages = nullptr;  // this rank's during the pass, all ranks' at its end
+};
+
+class Callback {
+ public:
+  virtual ~Callback() = default;
+  virtual absl::Status OnPassBegin(const Pass& /*pass*/) { return absl::OkStatus(); }
+  virtual absl::Status OnBatchBegin(const Pass& /*pass*/) { return absl::OkStatus(); }
+  virtual absl::Status OnBatchEnd(const Pass& /*pass*/) { return absl::OkStatus(); }
+  virtual absl::Status OnPassEnd(const Pass& /*pass*/) { return absl::OkStatus(); }
+  // After validation; `validation` is null without validation data.
+  virtual absl::Status OnEpochEnd(const Pass& /*training*/, const Pass* /*validation*/) {
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRAINING_CALLBACK_H_

@@ -1,0 +1,29 @@
+// Whether the ranks of a run have the data that they should have.
+
+#ifndef DTNN_MODELS_TRAINING_SAME_DATA_H_
+#define DTNN_MODELS_TRAINING_SAME_DATA_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "data/dataset.h"
+#include "data/loading/fingerprint.h"
+
+namespace dtnn {
+
+// For ranks that share their data: `mine` are fingerprints of its splits. InvalidArgument on the
+// ranks that differ from rank 0, naming the first thing that does. All ranks call it together.
+absl::Status CompareData(Communicator& communicator, const std::vector<DataFingerprint>& mine);
+
+// For ranks with data of their own: as many classes as on the rank with the most, where they were
+// counted from the labels that are there. InvalidArgument on the ranks whose samples or targets
+// have another form than those of rank 0. All ranks call it together.
+absl::StatusOr<std::shared_ptr<const Dataset>> AgreeOnClasses(
+    Communicator& communicator, std::shared_ptr<const Dataset> dataset);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRAINING_SAME_DATA_H_

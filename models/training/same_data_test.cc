@@ -1,0 +1,98 @@
+#include "models/training/same_data.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/local.h"
+#include "data/testing/counting_dataset.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What each of the ranks says.
+std::vector<std::string> Compare(const std::vector<std::vector<DataFingerprint>>& splits) {
+  std::vector<std::string> answers(splits.size());
+  EXPECT_EQ(absl::OkStatus(), RunRanks(int(splits.size()), [&](Communicator& communicator) {
+              const size_t rank = size_t(communicator.rank());
+              answers[rank] = std::string(CompareData(communicator, splits[rank]).message());
+              return absl::OkStatus();
+            }));
+  return answers;
+}
+
+TEST(SameDataTest, TheRankThatDiffersNamesWhatDoes) {
+  const DataFingerprint train{.dataset = "mnist",
+                              .sample = {28, 28, 1},
+                              .outputs = 10,
+                              .samples = 60000,
+                              .contents = ~uint64_t{5}};
+  DataFingerprint test = train, fewer = train, others = train;
+  test.samples = 10000;
+  fewer.samples = 50000;
+  others.contents = 3;
+  EXPECT_EQ(Compare({{train, test}, {train, test}, {train, test}}),
+            (std::vector<std::string>{"", "", ""}));
+  const std::vector<std::string> answers =
+      Compare({{train, test}, {fewer, test}, {others, test}, {train, train}, {train, test}});
+  EXPECT_EQ(answers[0], "");
+  EXPECT_EQ(answers[1],
+            "finds other data than rank 0: the number of samples is 50000 where rank 0 finds "
+            "60000; the same data must be on all ranks, or give --shared-storage=False");
+  EXPECT_THAT(answers[2], HasSubstr("the contents of the samples is 0000000000000003 where rank 0 "
+                                    "finds fffffffffffffffa; "));
+  EXPECT_THAT(answers[3], HasSubstr("60000 where rank 0 finds 10000"));
+  EXPECT_EQ(answers[4], "");
+}
+
+class Labelled : public testing::CountingDataset {
+ public:
+  Labelled(int64_t classes, bool counted, ImageExtents sample)
+      : CountingDataset(classes, sample), counted_(counted) {}
+  bool counts_classes() const override { return counted_; }
+
+ private:
+  const bool counted_;
+};
+
+struct Form {
+  int64_t classes = 0;
+  bool counted = true;
+  ImageExtents sample = {2, 3, 1};
+};
+
+// The number of classes that each rank then has, or what it says.
+std::vector<std::string> Agreed(const std::vector<Form>& forms) {
+  std::vector<std::string> answers(forms.size());
+  EXPECT_EQ(
+      absl::OkStatus(), RunRanks(int(forms.size()), [&](Communicator& communicator) {
+        const Form& form = forms[size_t(communicator.rank())];
+        const auto agreed = AgreeOnClasses(
+            communicator, std::make_shared<Labelled>(form.classes, form.counted, form.sample));
+        answers[size_t(communicator.rank())] = agreed.ok() ? std::to_string((*agreed)->outputs())
+                                                           : std::string(agreed.status().message());
+        return absl::OkStatus();
+      }));
+  return answers;
+}
+
+TEST(SameDataTest, RanksWithLabelsOfTheirOwnAgreeOnTheNumberOfClasses) {
+  EXPECT_EQ(Agreed({{7}, {10}, {9}}), (std::vector<std::string>{"10", "10", "10"}));
+}
+
+TEST(SameDataTest, OtherFormsOfDataAreRefused) {
+  const std::vector<std::string> classes = Agreed({{7, false}, {9}});
+  EXPECT_EQ(classes[0], "7");
+  EXPECT_THAT(classes[1], HasSubstr("the number of outputs is 9 where rank 0 finds 7; data of "
+                                    "each rank's own must have the same form on all ranks"));
+  const std::vector<std::string> extents = Agreed({{7}, {7}, {7, true, {2, 2, 1}}});
+  EXPECT_EQ(extents[1], "7");
+  EXPECT_THAT(extents[2], HasSubstr("the extents of a sample is 2x2x1 where rank 0 finds 2x3x1"));
+}
+
+}  // namespace
+}  // namespace dtnn

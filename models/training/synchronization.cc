@@ -1,0 +1,85 @@
+#include "models/training/synchronization.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+Synchronization::Synchronization(Communicator* communicator, const SynchronizationOptions& options)
+    : communicator_(communicator),
+      options_(options),
+      shares_(communicator == nullptr ? 1 : communicator->size()) {}
+
+absl::Status Synchronization::Check() const {
+  const int ranks = shares_.ranks();
+  if (options_.models.min_available <= ranks) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("models are to be synchronised where ", options_.models.min_available,
+                   " ranks have data, but there are only ", ranks, " ranks"));
+}
+
+absl::Status Synchronization::BeginTraining(ParameterStore& store) {
+  if (communicator_ == nullptr || !options_.at_start) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(communicator_->Broadcast(store.all_values(), /*root=*/0));
+  store.MarkChanged();
+  return absl::OkStatus();
+}
+
+void Synchronization::BeginUpdate(int64_t update, int64_t step) {
+  if (communicator_ == nullptr) return;
+  means_of_ranks_ = options_.models.frequency != 0 || shares_.own_data();
+  // While models are alike, their statistics are averaged by themselves.
+  statistics_differ_ = options_.models.frequency == 0 && !options_.common_statistics;
+  if (!means_of_ranks_) {
+    exchanges_ = true;
+    return;
+  }
+  decision_ = DecideSync(options_.models, update, shares_.samples(), shares_.HasData(step));
+  exchanges_ = decision_.gradients;
+  weight_ = exchanges_ ? decision_.gradient_weights[size_t(communicator_->rank())] : 1;
+}
+
+absl::Status Synchronization::EndUpdate(ParameterStore& store) {
+  if (!std::exchange(decision_.models, false)) return absl::OkStatus();
+  return Average(store, store.all_values(), decision_.model_weights[size_t(communicator_->rank())]);
+}
+
+absl::Status Synchronization::AverageStatistics(ParameterStore& store) {
+  const Tensor statistics = store.statistics();
+  if (!std::exchange(statistics_differ_, false) || statistics.empty()) return absl::OkStatus();
+  const std::vector<bool> all(size_t(shares_.ranks()), true);
+  return Average(
+      store, statistics,
+      RankWeights(RankWeighting::kSamples, shares_.samples(), all)[size_t(communicator_->rank())]);
+}
+
+absl::Status Synchronization::EndTraining(ParameterStore& store) {
+  DTNN_RETURN_IF_ERROR(AverageStatistics(store));
+  if (communicator_ == nullptr || !options_.at_end) return absl::OkStatus();
+  const bool alike =
+      options_.at_start && options_.models.frequency == 0 && options_.models.min_available == 0;
+  if (alike) return absl::OkStatus();
+  const std::vector<bool> all(size_t(shares_.ranks()), true);
+  return Average(store, store.all_values(),
+                 RankWeights(options_.models.weighting, shares_.samples(),
+                             all)[size_t(communicator_->rank())]);
+}
+
+// Gives a part of the parameters, on all ranks, the weighted sum of the ranks'.
+absl::Status Synchronization::Average(ParameterStore& store, const Tensor& part, double weight) {
+  if (sums_.empty()) {
+    DTNN_ASSIGN_OR_RETURN(
+        sums_, Tensor::Allocate(Device::Cpu(), store.dtype(), store.all_values().shape()));
+  }
+  const Tensor sum = sums_.Samples(0, part.num_elements(), TensorFormat::kNHWC);
+  DTNN_RETURN_IF_ERROR(WeightedSum(*communicator_, weight, part, sum));
+  std::memcpy(part.raw_data(), sum.raw_data(), size_t(part.num_elements()) * SizeOf(part.dtype()));
+  store.MarkChanged();
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

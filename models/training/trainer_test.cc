@@ -1,0 +1,413 @@
+#include "models/training/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "comm/local.h"
+#include "data/loading/split.h"
+#include "gtest/gtest.h"
+#include "layers/base/layer.h"
+#include "models/graph/builder.h"
+#include "models/parameters/parameter_store.h"
+#include "models/testing/training_session.h"
+#include "models/zoo/zoo.h"
+#include "optim/optimizers/adam.h"
+#include "optim/optimizers/sgd.h"
+#include "tensor/threads/parallel_for.h"
+#include "tools/testing/count_allocations.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Close;
+using ::dtnn::testing::kPatternSample;
+using ::dtnn::testing::PatternMlp;
+using ::dtnn::testing::Patterns;
+using ::dtnn::testing::PatternTraining;
+using ::dtnn::testing::Recorder;
+using ::dtnn::testing::TrainingSession;
+using ::dtnn::testing::Values;
+
+struct Result {
+  Recorder record;
+  std::vector<double> parameters;
+};
+
+// Trains with `global_batch` divided over the ranks of `communicator` (null: one).
+absl::StatusOr<Result> Train(const Graph& graph, int64_t global_batch, int64_t epochs,
+                             Communicator* communicator,
+                             TrainerOptions options = PatternTraining()) {
+  const int ranks = communicator == nullptr ? 1 : communicator->size();
+  const int rank = communicator == nullptr ? 0 : communicator->rank();
+  options.communicator = communicator;
+  auto device = *DeviceContext::Create(Device::Cpu());
+  // Ranks begin with different parameters: the broadcast must make them equal.
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, uint64_t(1 + rank));
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  const Split split = *SplitIndices(130, 0.2, 1);
+  LoaderOptions loading{.batch = global_batch / ranks,
+                        .rank = rank,
+                        .ranks = ranks,
+                        .seed = 2,
+                        .format = graph.format(),
+                        .dtype = DType::kFloat64};
+  auto training = *Loader::Create(Patterns(130), Part::kTrain, split.train, loading);
+  auto validation = *Loader::Create(Patterns(130), Part::kTrain, split.validation, loading);
+  Result result;
+  Callback* const callbacks[] = {&result.record};
+  const absl::Status status = trainer->Train(*training, validation.get(), epochs, callbacks);
+  if (!status.ok()) return status;
+  result.parameters = Values(store->values());
+  return result;
+}
+
+TEST(TrainerTest, LearnsPatterns) {
+  const Result result = *Train(PatternMlp(), 16, 8, nullptr);
+  EXPECT_LT(result.record.losses.back(), result.record.losses.front() / 4);
+  EXPECT_GT(result.record.accuracies.back(), 95);
+  EXPECT_EQ(result.record.samples, std::vector<int64_t>(8, 104));
+  EXPECT_LT(result.record.validation_losses.back(), 0.3);
+}
+
+TEST(TrainerTest, AnyNumberOfRanksLearnsTheSame) {
+  const Result alone = *Train(PatternMlp(), 24, 3, nullptr);
+  for (int ranks : {2, 3, 4}) {
+    std::vector<Result> results(static_cast<size_t>(ranks));
+    const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) {
+      SetNumThreads(1);
+      absl::StatusOr<Result> result = Train(PatternMlp(), 24, 3, &communicator);
+      if (result.ok()) results[size_t(communicator.rank())] = *std::move(result);
+      return result.status();
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    for (const Result& result : results) {
+      EXPECT_TRUE(Close(result.record.losses, alone.record.losses, 1e-9)) << ranks << " ranks";
+      EXPECT_TRUE(Close(result.record.validation_losses, alone.record.validation_losses, 1e-9));
+      EXPECT_EQ(result.parameters, results[0].parameters);
+    }
+  }
+}
+
+TEST(TrainerTest, ARankThatFailsTellsTheOthers) {
+  std::vector<absl::Status> results(2);
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    SetNumThreads(1);
+    const int rank = communicator.rank();
+    const Graph graph = PatternMlp();
+    auto device = *DeviceContext::Create(Device::Cpu());
+    auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+    TrainerOptions options = PatternTraining();
+    options.communicator = &communicator;
+    auto trainer = *Trainer::Create(graph, *store, *device, options);
+    // Rank 1 reads samples of another type than its plan takes.
+    auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40),
+                                  {.batch = 4,
+                                   .rank = rank,
+                                   .ranks = 2,
+                                   .dtype = rank == 0 ? DType::kFloat64 : DType::kFloat32});
+    results[size_t(rank)] = trainer->Train(*loader, nullptr, 1, {});
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(results[1].code(), absl::StatusCode::kInvalidArgument) << results[1];
+  EXPECT_NE(results[0].message().find("rank 1 gave up: a batch of shape"), std::string::npos)
+      << results[0];
+}
+
+TEST(TrainerTest, ACallbackCanStop) {
+  const Graph graph = PatternMlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
+  auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
+  Recorder recorder;
+  recorder.epochs_wanted = 2;
+  recorder.trainer = trainer.get();
+  Callback* const callbacks[] = {&recorder};
+  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
+  EXPECT_EQ(trainer->epochs_done(), 2);
+  EXPECT_EQ(trainer->steps_done(), 6);
+}
+
+// Wants training to stop, then evaluates.
+class StopAndEvaluate : public Callback {
+ public:
+  StopAndEvaluate(Trainer& trainer, Loader& loader) : trainer_(trainer), loader_(loader) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    return in_epoch && pass.step == 1 ? Act() : absl::OkStatus();
+  }
+  absl::Status OnEpochEnd(const Pass&, const Pass*) override { return Act(); }
+  bool in_epoch = false;
+
+ private:
+  absl::Status Act() {
+    trainer_.Stop();
+    const absl::StatusOr<Averages> averages = trainer_.Evaluate(loader_, {});
+    if (!averages.ok()) return averages.status();
+    EXPECT_EQ(averages->samples(), 40) << "an evaluation of its own is whole";
+    return absl::OkStatus();
+  }
+
+  Trainer& trainer_;
+  Loader& loader_;
+};
+
+TEST(TrainerTest, AnEvaluationInACallbackDoesNotCancelAStop) {
+  const Graph graph = PatternMlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
+  auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
+  auto other = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
+  StopAndEvaluate act(*trainer, *other);
+  Callback* const callbacks[] = {&act};
+  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
+  EXPECT_EQ(trainer->epochs_done(), 1);
+  EXPECT_TRUE(trainer->State()->ended);
+  act.in_epoch = true;
+  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
+  EXPECT_EQ(trainer->State()->step_in_epoch, 1);
+}
+
+// Parameters after one epoch of plain steps in float64.
+std::vector<double> AfterAnEpoch(int64_t batch, int64_t accumulate, double clip_norm,
+                                 int64_t* steps = nullptr) {
+  const Graph graph = PatternMlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+  TrainerOptions options = PatternTraining();
+  options.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
+  options.accumulate_steps = accumulate;
+  options.clip_norm = clip_norm;
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  auto loader = *Loader::Create(Patterns(54), Part::kTrain, AllIndices(54),
+                                {.batch = batch, .dtype = DType::kFloat64});
+  EXPECT_TRUE(trainer->Train(*loader, nullptr, 1, {}).ok());
+  if (steps != nullptr) *steps = trainer->steps_done();
+  return Values(store->values());
+}
+
+TEST(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
+  // 54 samples: 3 updates of 16 and one of 6 samples, whose last batch is smaller than the others.
+  int64_t steps = 0;
+  const std::vector<double> small = AfterAnEpoch(4, 4, 0, &steps);
+  EXPECT_EQ(steps, 4);
+  EXPECT_TRUE(Close(small, AfterAnEpoch(16, 1, 0), 1e-12));
+  EXPECT_FALSE(Close(small, AfterAnEpoch(4, 1, 0), 1e-4));
+}
+
+TEST(TrainerTest, ClippingShortensLongGradients) {
+  EXPECT_EQ(AfterAnEpoch(54, 1, 1e9), AfterAnEpoch(54, 1, 0));
+  const std::vector<double> start = AfterAnEpoch(54, 1, 1e-300), clipped = AfterAnEpoch(54, 1, 0.5);
+  const std::vector<double> free = AfterAnEpoch(54, 1, 0);
+  double norm = 0, dot = 0, free_norm = 0;
+  for (size_t i = 0; i < start.size(); ++i) {
+    const double step = clipped[i] - start[i], whole = free[i] - start[i];
+    norm += step * step, dot += step * whole, free_norm += whole * whole;
+  }
+  ASSERT_GT(std::sqrt(free_norm), 0.05 * 0.5) << "the gradient must be longer than the limit";
+  EXPECT_NEAR(std::sqrt(norm), 0.05 * 0.5, 1e-12);
+  EXPECT_NEAR(dot, std::sqrt(norm * free_norm), 1e-12) << "the direction stays";
+  EXPECT_TRUE(Close(AfterAnEpoch(9, 6, 0.5), clipped, 1e-12)) << "of the accumulated gradient";
+}
+
+TEST(TrainerTest, ALossThatIsNoNumberInAnEvaluationIsAnError) {
+  TrainingSession session(PatternMlp());
+  session.store->values().data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+  session.store->MarkChanged();
+  const absl::Status status = session.trainer->Evaluate(*session.validation, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(std::string(status.message()).substr(0, 27), "the loss is nan in the test");
+  EXPECT_FALSE(session.trainer->StateAlone().ok());
+  // With better parameters it is over.
+  session.store->values().data<float>()[0] = 0;
+  session.store->MarkChanged();
+  EXPECT_TRUE(session.Train(1).ok());
+  EXPECT_FALSE(session.trainer->diverged());
+}
+
+TEST(TrainerTest, ADivergedLossStopsTheRun) {
+  TrainerOptions options = PatternTraining();
+  options.learning_rate = 1e30;
+  const absl::Status status = Train(PatternMlp(), 16, 3, nullptr, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_NE(status.message().find("lower the learning rate"), std::string::npos) << status;
+}
+
+TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
+  const Graph graph = PatternMlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
+  auto whole =
+      *Loader::Create(Patterns(40), Part::kTest, AllIndices(40), {.batch = 40, .shuffle = false});
+  auto pieces =
+      *Loader::Create(Patterns(40), Part::kTest, AllIndices(40), {.batch = 7, .shuffle = false});
+  const Averages once = *trainer->Evaluate(*whole, {});
+  const Averages parts = *trainer->Evaluate(*pieces, {});
+  EXPECT_EQ(once.samples(), 40);
+  EXPECT_EQ(parts.samples(), 40);
+  EXPECT_NEAR(once.Value(0), parts.Value(0), 1e-5);
+  EXPECT_EQ(once.Value(1), parts.Value(1));
+  EXPECT_EQ(once.Format("test_").substr(0, 10), "test_cce: ");
+}
+
+TEST(TrainerTest, StepsAllocateNothing) {
+  const Graph graph = *BuildModel("simplecnn8", {});
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  TrainerOptions options = PatternTraining();
+  options.optimizer = std::make_shared<Adam>();
+  options.learning_rate = 1e-3;
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  ASSERT_TRUE(trainer->PrepareForTraining(64).ok());
+  const Batch batch{
+      .x = dtnn::testing::RandomTensor(DType::kFloat32, graph.input_shape().Prepend(64), 1),
+      .targets = dtnn::testing::ZeroTensor(DType::kInt32, Shape{64}),
+      .count = 64,
+      .global_count = 64};
+  Averages averages(options.figures, 10);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->Step(batch, &averages).ok());
+  const dtnn::testing::AllocationCounter counter;
+  bool ok = true;
+  for (int i = 0; i < 5; ++i) ok &= trainer->Step(batch, &averages).ok();
+  EXPECT_EQ(counter.count(), 0);
+  EXPECT_TRUE(ok);
+}
+
+// Passes its input on, and notes which version of its parameters it met in every forward pass, and
+// the seed of its random stream.
+class VersionLayer : public Layer {
+ public:
+  explicit VersionLayer(std::vector<uint64_t>* versions, uint64_t* seed = nullptr)
+      : versions_(versions), seed_(seed) {}
+  std::string_view type_name() const override { return "Version"; }
+  absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs, TensorFormat) const override {
+    return inputs[0];
+  }
+  std::vector<ParameterSpec> Parameters(std::span<const Shape>, TensorFormat) const override {
+    return {{.name = "statistics",
+             .shape = Shape{3},
+             .initializer = {InitializerKind::kOnes},
+             .trainable = false},
+            {.name = "weights", .shape = Shape{5}, .initializer = {InitializerKind::kOnes}}};
+  }
+  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override {
+    if (seed_ != nullptr) *seed_ = context.random.seed();
+    return std::make_unique<Op>(versions_);
+  }
+
+ private:
+  class Op : public LayerOp {
+   public:
+    explicit Op(std::vector<uint64_t>* versions) : versions_(versions) {}
+    LayerOpTraits traits() const override { return {}; }
+    absl::Status Forward(const ForwardArgs& args) override {
+      versions_->push_back(args.parameters[1].version);
+      std::memcpy(args.output.raw_data(), args.inputs[0].raw_data(),
+                  size_t(args.output.num_elements()) * SizeOf(args.output.dtype()));
+      return absl::OkStatus();
+    }
+    absl::Status Backward(const BackwardArgs& args) override {
+      EXPECT_EQ(args.gradients.size(), 1u);  // of the trainable parameter only
+      EXPECT_EQ(args.gradients[0].shape(), Shape{5});
+      EXPECT_TRUE(args.dx[0].empty());
+      std::fill_n(args.gradients[0].data<double>(), 5, 1.0);
+      return absl::OkStatus();
+    }
+
+   private:
+    std::vector<uint64_t>* versions_;
+  };
+
+  std::vector<uint64_t>* versions_;
+  uint64_t* seed_;
+};
+
+// With parameters that stay as they are and the same batches, nothing else tells epochs apart.
+TEST(TrainerTest, EveryEpochDrawsMasksOfItsOwn) {
+  GraphBuilder b("dropped", TensorFormat::kNHWC);
+  b.Input(kPatternSample).Flatten().Dropout(0.5).Fc(4).Softmax();
+  testing::SessionOptions options;
+  options.training.learning_rate = 0;
+  options.loading.shuffle = false;
+  TrainingSession session(*b.Build(), options);
+  ASSERT_TRUE(session.Train(3).ok());
+  const std::vector<double>& losses = session.record.losses;
+  ASSERT_EQ(losses.size(), 3u);
+  EXPECT_NE(losses[1], losses[0]);
+  EXPECT_NE(losses[2], losses[1]);
+}
+
+TEST(TrainerTest, RanksDrawFromStreamsOfTheirOwn) {
+  uint64_t seeds[2] = {0, 0};
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    SetNumThreads(1);
+    std::vector<uint64_t> versions;
+    GraphBuilder b("streams", TensorFormat::kNHWC);
+    b.Input(kPatternSample).Flatten();
+    b.Append(std::make_shared<VersionLayer>(&versions, &seeds[communicator.rank()]));
+    const Graph graph = *b.Fc(4).Softmax().Build();
+    auto device = *DeviceContext::Create(Device::Cpu());
+    auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+    TrainerOptions options = PatternTraining();
+    options.communicator = &communicator;
+    return (*Trainer::Create(graph, *store, *device, options))->PrepareForTraining(2);
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_NE(seeds[0], seeds[1]);
+}
+
+// Adam's first steps have the length of the learning rate whatever the gradient, as long as the
+// step number that corrects its moments is right.
+TEST(TrainerTest, AStepRenewsTheParametersAndOnlyTheTrainable) {
+  std::vector<uint64_t> versions;
+  GraphBuilder b("versions", TensorFormat::kNHWC);
+  b.Input(kPatternSample)
+      .Flatten()
+      .Append(std::make_shared<VersionLayer>(&versions))
+      .Fc(4)
+      .Softmax();
+  const Graph graph = *b.Build();
+  EXPECT_EQ(graph.num_parameters() - graph.num_trainable_parameters(), 3);
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+  TrainerOptions options = PatternTraining();
+  options.optimizer = std::make_shared<Adam>();
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  ASSERT_TRUE(trainer->PrepareForTraining(2).ok());
+  const Batch batch{.x = dtnn::testing::RandomTensor(DType::kFloat64, Shape{2, 8, 8, 1}, 1),
+                    .targets = dtnn::testing::ZeroTensor(DType::kInt32, Shape{2}),
+                    .count = 2,
+                    .global_count = 2};
+  double expected = 1;
+  for (double rate : {0.05, 0.05, 0.01, 0.0, 0.05}) {
+    trainer->set_learning_rate(rate);
+    ASSERT_TRUE(trainer->Step(batch, nullptr).ok());
+    expected -= rate;
+    EXPECT_TRUE(Close(Values(store->Value(2, 1)), std::vector<double>(5, expected), 1e-6));
+    EXPECT_EQ(Values(store->Value(2, 0)), std::vector<double>(3, 1.0));
+  }
+  ASSERT_EQ(versions.size(), 5u);
+  for (size_t i = 1; i < versions.size(); ++i) EXPECT_GT(versions[i], versions[i - 1]);
+}
+
+TEST(TrainerTest, NeedsALossAndAnOptimizer) {
+  const Graph graph = PatternMlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  EXPECT_FALSE(Trainer::Create(graph, *store, *device, {}).ok());
+  TrainerOptions options = PatternTraining();
+  options.optimizer = nullptr;
+  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  EXPECT_FALSE(trainer->PrepareForTraining(4).ok());
+  EXPECT_EQ(trainer->Step({}, nullptr).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,106 @@
+// What follows a backward pass: gradients are summed over the ranks (comm/gradient_reducer.h),
+// clipped, and followed by the parameters.
+//
+// The optimizer works on a bucket as soon as its sum is there. Two cases begin with it only behind
+// the last bucket: clipping, which asks for the norm of all, and `whole_steps`. Parameters have the
+// same bits in all cases, and on all ranks. An update that ends in an error behind its first bucket
+// leaves torn parameters, some of this step and some of the one before.
+
+#ifndef DTNN_MODELS_TRAINING_UPDATER_H_
+#define DTNN_MODELS_TRAINING_UPDATER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "comm/cost_model.h"
+#include "comm/gradient_reducer.h"
+#include "kernels/sum_of_squares/sum_of_squares.h"
+#include "kernels/update/update.h"
+#include "models/parameters/parameter_store.h"
+#include "models/training/bucket_choice.h"
+#include "optim/optimizers/optimizer.h"
+#include "tensor/stopwatch.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct UpdaterOptions {
+  // The gradient is shortened to this Euclidean norm where it is longer; 0: never.
+  double clip_norm = 0;
+  // No parameter changes before all gradients of a step have been exchanged, so that a rank which
+  // loses the others in the middle is left with the parameters of the last complete step.
+  bool whole_steps = false;
+  Communicator* communicator = nullptr;  // null: one rank
+  GradientReducerOptions reducer = {};
+  // The size of buckets is not the reducer's option, but measured (bucket_choice.h).
+  bool choose_buckets = false;
+};
+
+class Updater {
+ public:
+  // The store, allocated for training, and everything else must outlive the updater.
+  static absl::StatusOr<std::unique_ptr<Updater>> Create(ParameterStore& store,
+                                                         DeviceContext& context,
+                                                         const Optimizer& optimizer,
+                                                         const UpdaterOptions& options);
+
+  // An update from `gradients`, laid out as the store's. Finish leaves their sum over the ranks
+  // there, unless this rank alone takes this update.
+  absl::Status Begin(const Tensor& gradients, bool exchange = true);
+  // All gradients from element `from` on are final: their exchange may start.
+  void Ready(int64_t from);
+  absl::Status Finish(const UpdateStep& step);
+
+  // Whether the last update ended with an error when some parameters had followed it.
+  bool torn() const { return torn_; }
+  // What the exchange has cost so far beyond what it hid; slower ranks' delay included.
+  double exchange_seconds() const {
+    return reducer_ ? exposed_before_ + reducer_->exposed_seconds() : 0;
+  }
+  int64_t buckets() const { return int64_t(parts_.size()); }
+
+ private:
+  // A bucket's range of the arenas and the optimizer's pass over it.
+  struct Part {
+    int64_t begin = 0, count = 0;
+    std::unique_ptr<Update> update;
+  };
+
+  Updater(ParameterStore& store, DeviceContext& context, const Optimizer& optimizer,
+          const UpdaterOptions& options)
+      : store_(&store), context_(&context), optimizer_(&optimizer), options_(options) {}
+  // Buckets of this size, and a part for each.
+  absl::Status Cut(int64_t bucket_bytes);
+  absl::Status AddPart(int64_t begin, int64_t end);
+  absl::Status ExchangeAndFollow(const UpdateStep& step);
+  absl::Status Follow(const Part& part, const UpdateStep& step);
+  absl::StatusOr<double> ClippedScale(double scale);
+
+  ParameterStore* store_;
+  DeviceContext* context_;
+  const Optimizer* optimizer_;
+  const UpdaterOptions options_;
+  std::vector<Part> parts_;  // in the order of their exchange
+  std::unique_ptr<SumOfSquares> sum_of_squares_;
+  Tensor gradients_;
+  bool exchanges_ = false;     // in the update in progress
+  std::vector<Tensor> slots_;  // of the part at work
+  bool torn_ = false;
+  std::optional<GradientReducer> reducer_;
+  double exposed_before_ = 0;  // by reducers before this one
+  // While the size of buckets is to be chosen: of this step, in seconds since its begin.
+  std::optional<BucketChoice> choice_;
+  std::optional<Stopwatch> since_begin_;
+  std::vector<StepProfile::Event> ready_;
+  double update_seconds_ = 0;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRAINING_UPDATER_H_

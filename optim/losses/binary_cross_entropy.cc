@@ -1,0 +1,90 @@
+#include "optim/losses/binary_cross_entropy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "optim/losses/targets.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr double kClip = 1e-8;
+
+struct Label {
+  double loss, gradient, probability;
+};
+
+Label OfProbability(double p, double t) {
+  const double clipped = std::clamp(p, kClip, 1 - kClip);  // a NaN passes
+  return {-t * std::log(clipped) - (1 - t) * std::log1p(-clipped),
+          (1 - t) / (1 - clipped) - t / clipped, p};
+}
+
+// -log p and -log(1 - p) are softplus(-x) and softplus(x), softplus(x) = log(1 + e^x); from
+// e^-|x|, which cannot overflow.
+Label OfLogit(double x, double t) {
+  const double least = -std::log1p(-kClip), most = -std::log(kClip);  // the clip
+  const double e = std::exp(-std::abs(x)), log = std::log1p(e);
+  const double if_true = std::clamp(log + std::max(-x, 0.0), least, most);
+  const double if_false = std::clamp(log + std::max(x, 0.0), least, most);
+  const double p = (x < 0 ? e : 1) / (1 + e);
+  return {t * if_true + (1 - t) * if_false, p - t, p};
+}
+
+template <bool kFromLogits>
+class BinaryCrossEntropyOp : public LossOp {
+ public:
+  absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
+                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+    absl::Status status;
+    DispatchFloating(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      const TargetRows<T> rows(targets);
+      status = CheckTargets(rows, x.shape());
+      if (!status.ok()) return;
+      for (int64_t i = 0; i < x.shape()[0]; ++i) {
+        const T* row = x.data<T>() + i * x.RowPitch();
+        T* y = kFromLogits ? probabilities.data<T>() + i * probabilities.RowPitch() : nullptr;
+        T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
+        double sum = 0;
+        for (int64_t j = 0; j < x.shape()[1]; ++j) {
+          const double t = rows.At(i, j), value = double(row[j]);
+          const Label label = kFromLogits ? OfLogit(value, t) : OfProbability(value, t);
+          sum += label.loss;
+          if (y != nullptr) y[j] = T(label.probability);
+          if (gradients != nullptr) gradients[j] = T(gradient_scale * label.gradient);
+        }
+        losses.data<T>()[i] = T(sum);
+      }
+    });
+    return status;
+  }
+
+ private:
+  template <typename T>
+  static absl::Status CheckTargets(const TargetRows<T>& rows, const Shape& shape) {
+    if (rows.are_classes()) return absl::OkStatus();
+    for (int64_t i = 0; i < shape[0]; ++i) {
+      for (int64_t j = 0; j < shape[1]; ++j) {
+        const double t = rows.At(i, j);
+        if (t >= 0 && t <= 1) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat("binary cross entropy: target ", j, " of sample ", i, " of the batch is ",
+                         t, ", expected 0 to 1; is another loss meant, such as mse?"));
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LossOp>> BinaryCrossEntropy::Bind(const LossContext& context) const {
+  DTNN_RETURN_IF_ERROR(CheckOnCpu(*this, context));
+  if (context.from_logits) return std::make_unique<BinaryCrossEntropyOp<true>>();
+  return std::make_unique<BinaryCrossEntropyOp<false>>();
+}
+
+}  // namespace dtnn

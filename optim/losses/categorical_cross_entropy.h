@@ -1,0 +1,37 @@
+// Categorical cross entropy of one class per sample: -log p[label], p clipped to [1e-8, 1 - 1e-8].
+// The gradient is (p - onehot) with respect to logits, and -1 / p[label] at the label's column with
+// respect to probabilities.
+//
+// With label smoothing s over K classes (Szegedy et al., CVPR 2016) the target is not one-hot but
+// t = (1 - s) * onehot + s / K: loss = -sum(t log p), gradients p - t and -t / p. The share s / K
+// of all classes is clipped only where probabilities are given.
+
+#ifndef DTNN_OPTIM_LOSSES_CATEGORICAL_CROSS_ENTROPY_H_
+#define DTNN_OPTIM_LOSSES_CATEGORICAL_CROSS_ENTROPY_H_
+
+#include "optim/losses/loss.h"
+
+namespace dtnn {
+
+struct CategoricalCrossEntropyOptions {
+  double label_smoothing = 0;  // [0, 1)
+};
+
+class CategoricalCrossEntropy : public Loss {
+ public:
+  explicit CategoricalCrossEntropy(const CategoricalCrossEntropyOptions& options = {})
+      : options_(options) {}
+  std::string_view name() const override { return "categorical_cross_entropy"; }
+  std::string_view label() const override { return "cce"; }
+  bool TakesClasses() const override { return true; }
+  bool TakesValues() const override { return false; }
+  FinalActivation absorbs() const override { return FinalActivation::kSoftmax; }
+  absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const override;
+
+ private:
+  CategoricalCrossEntropyOptions options_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_LOSSES_CATEGORICAL_CROSS_ENTROPY_H_

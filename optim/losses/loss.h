@@ -1,0 +1,68 @@
+// What training minimises. A Loss is a description; bound to a device, batch and dtype it computes
+// the loss of every sample and the gradient with respect to the network's output.
+//
+// Targets are one class per sample, int32 (n,), or `outputs` values per sample, (n, outputs) of the
+// network's dtype: several labels that are 0 or 1, or quantities.
+//
+// A loss may take over the activation before it: computed together from the logits, the result is
+// the same in exact arithmetic and keeps the digits that a rounded probability has lost.
+
+#ifndef DTNN_OPTIM_LOSSES_LOSS_H_
+#define DTNN_OPTIM_LOSSES_LOSS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "optim/losses/better.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// The network's last layer, as far as losses are concerned; kOther: none, or another one.
+enum class FinalActivation : uint8_t { kOther, kSoftmax, kSigmoid };
+
+class LossOp {
+ public:
+  virtual ~LossOp() = default;
+  // x: (n, outputs), logits or probabilities as bound. targets: of a kind that the loss takes,
+  // valid classes and shapes (the caller has checked); InvalidArgument for values that the loss is
+  // not defined for. losses: (n,). probabilities: written when
+  // bound to logits (may be x); ignored otherwise. dx: gradient_scale * d(sum of losses)/dx, or
+  // empty when not wanted; may be x.
+  virtual absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
+                           const Tensor& losses, const Tensor& dx, double gradient_scale) = 0;
+};
+
+struct LossContext {
+  DeviceContext* device = nullptr;
+  int64_t batch = 0, outputs = 0;
+  DType dtype = DType::kFloat32;
+  bool from_logits = false;
+};
+
+class Loss {
+ public:
+  virtual ~Loss() = default;
+  virtual std::string_view name() const = 0;   // "categorical_cross_entropy"
+  virtual std::string_view label() const = 0;  // "cce", in progress lines
+  Better better() const { return Better::kSmaller; }
+  // The kinds of targets that the loss is defined for.
+  virtual bool TakesClasses() const = 0;
+  virtual bool TakesValues() const = 0;
+  // The activation that it takes over when bound with from_logits; kOther where there is none.
+  virtual FinalActivation absorbs() const { return FinalActivation::kOther; }
+  // What a network should end in so that its outputs have the range of the targets.
+  virtual FinalActivation final_activation() const { return absorbs(); }
+  virtual absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const = 0;
+};
+
+// For Bind: Unimplemented on other devices than the CPU.
+absl::Status CheckOnCpu(const Loss& loss, const LossContext& context);
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_LOSSES_LOSS_H_

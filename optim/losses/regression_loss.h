@@ -1,0 +1,40 @@
+// What losses of the form mean(term(prediction - target)) over the outputs of a sample share.
+
+#ifndef DTNN_OPTIM_LOSSES_REGRESSION_LOSS_H_
+#define DTNN_OPTIM_LOSSES_REGRESSION_LOSS_H_
+
+#include "optim/losses/loss.h"
+#include "optim/losses/targets.h"
+
+namespace dtnn {
+
+// Term has `static double Value(double error)` and its derivative `static double Slope(double)`.
+template <class Term>
+class RegressionOp : public LossOp {
+ public:
+  absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
+                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+    DispatchFloating(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      const int64_t outputs = x.shape()[1];
+      const TargetRows<T> rows(targets);
+      for (int64_t i = 0; i < x.shape()[0]; ++i) {
+        const T* row = x.data<T>() + i * x.RowPitch();
+        T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
+        double sum = 0;
+        for (int64_t j = 0; j < outputs; ++j) {
+          const double error = double(row[j]) - rows.At(i, j);
+          sum += Term::Value(error);
+          if (gradients == nullptr) continue;
+          gradients[j] = T(gradient_scale * Term::Slope(error) / double(outputs));
+        }
+        losses.data<T>()[i] = T(sum / double(outputs));
+      }
+    });
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_LOSSES_REGRESSION_LOSS_H_

@@ -1,0 +1,56 @@
+// How parameters follow their gradients. An Optimizer is a description (which rule, which
+// constants); bound to a device it is one fused pass over the parameter arena,
+// kernels/update/update.h, where the formulas stand.
+
+#ifndef DTNN_OPTIM_OPTIMIZERS_OPTIMIZER_H_
+#define DTNN_OPTIM_OPTIMIZERS_OPTIMIZER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "kernels/update/update.h"
+
+namespace dtnn {
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  virtual std::string_view name() const = 0;  // as --optimizer spells it
+  // Values that the rule keeps per parameter.
+  virtual int slots() const = 0;
+  // What its formula is made of, by name: which runs would give the same numbers. A switch is 1 or
+  // 0.
+  virtual std::map<std::string, double, std::less<>> constants() const = 0;
+  // `vectors`: where the parameters of rank 1 (biases, beta, gamma) lie in the arena, ascending,
+  // for optimizers that spare them from weight decay.
+  virtual absl::StatusOr<std::unique_ptr<Update>> Bind(
+      DeviceContext& context, DType dtype, std::span<const ArenaRange> vectors) const = 0;
+};
+
+// An optimizer that is one of the rules of kernels/update.
+class RuleOptimizer : public Optimizer {
+ public:
+  int slots() const override { return spec_.slots(); }
+  std::map<std::string, double, std::less<>> constants() const override;
+  absl::StatusOr<std::unique_ptr<Update>> Bind(DeviceContext& context, DType dtype,
+                                               std::span<const ArenaRange> vectors) const override;
+
+ protected:
+  // Without `decay_vectors` the decay leaves parameters of rank 1 alone.
+  RuleOptimizer(const UpdateSpec& spec, bool decay_vectors)
+      : spec_(spec), decay_vectors_(decay_vectors) {}
+
+ private:
+  UpdateSpec spec_;
+  bool decay_vectors_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_OPTIMIZERS_OPTIMIZER_H_

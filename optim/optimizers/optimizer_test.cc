@@ -1,0 +1,100 @@
+// Golden values: two steps from w = 1 with gradients 0.5 and -0.25 at learning rate 0.01.
+
+#include "optim/optimizers/optimizer.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "optim/optimizers/adam.h"
+#include "optim/optimizers/adamw.h"
+#include "optim/optimizers/nadam.h"
+#include "optim/optimizers/rmsprop.h"
+#include "optim/optimizers/sgd.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::TensorOf;
+using ::dtnn::testing::Values;
+using ::dtnn::testing::ZeroTensor;
+
+std::vector<double> TwoSteps(const Optimizer& optimizer) {
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto update = *optimizer.Bind(*device, DType::kFloat64, {});
+  const Tensor w = TensorOf(DType::kFloat64, Shape{1}, {1});
+  std::vector<Tensor> slots(size_t(optimizer.slots()), Tensor());
+  for (Tensor& slot : slots) slot = ZeroTensor(DType::kFloat64, Shape{1});
+  std::vector<double> path;
+  int64_t step = 1;
+  for (double gradient : {0.5, -0.25}) {
+    const Tensor g = TensorOf(DType::kFloat64, Shape{1}, {gradient});
+    EXPECT_TRUE(update->Run(w, g, slots, {.learning_rate = 0.01, .step = step++}).ok());
+    path.push_back(Values(w)[0]);
+  }
+  return path;
+}
+
+TEST(OptimizerTest, ConstantsAreThoseOfTheFormula) {
+  using Constants = std::map<std::string, double, std::less<>>;
+  EXPECT_EQ(Sgd({.momentum = 0.5, .nesterov = true}).constants(),
+            (Constants{{"decay", 0}, {"momentum", 0.5}, {"nesterov", 1}}));
+  EXPECT_EQ(
+      Sgd({.decay = 0.1, .decay_vectors = false}).constants(),
+      (Constants{{"decay", 0.1}, {"decay of vectors", 0}, {"momentum", 0.9}, {"nesterov", 0}}));
+  EXPECT_EQ(Rmsprop({.rho = 0.8, .epsilon = 1e-5}).constants(),
+            (Constants{{"decay", 0}, {"epsilon", 1e-5}, {"rho", 0.8}}));
+  const Constants adam = {{"beta1", 0.8}, {"beta2", 0.7}, {"decay", 0}, {"epsilon", 1e-5}};
+  EXPECT_EQ(Adam({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5}).constants(), adam);
+  EXPECT_EQ(Nadam({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5}).constants(), adam);
+  EXPECT_EQ(Adamw({.beta1 = 0.8, .beta2 = 0.7, .epsilon = 1e-5, .decay = 0}).constants(), adam);
+}
+
+void ExpectPath(const Optimizer& optimizer, double first, double second) {
+  const std::vector<double> path = TwoSteps(optimizer);
+  EXPECT_NEAR(path[0], first, 1e-11) << optimizer.name();
+  EXPECT_NEAR(path[1], second, 1e-11) << optimizer.name();
+}
+
+TEST(OptimizerTest, GoldenPaths) {
+  ExpectPath(Sgd(), 0.995, 0.993);
+  ExpectPath(Sgd({.nesterov = true}), 0.9905, 0.9912);
+  ExpectPath(Sgd({.momentum = 0, .decay = 0.1}), 0.994, 0.995506);
+  ExpectPath(Rmsprop(), 0.96837728664, 0.98312145662);
+  ExpectPath(Adam(), 0.99000000200, 0.98688493033);
+  ExpectPath(Nadam(), 0.98000000400, 0.98006357689);
+  ExpectPath(Adamw({.beta1 = 0.99, .epsilon = 1e-7, .decay = 0}), 0.99000000200, 0.98688493013);
+}
+
+// The third golden row of the formulas: plain momentum 0.9 with decay 0.1.
+TEST(OptimizerTest, DecayIsDecoupledFromMomentum) {
+  ExpectPath(Sgd({.decay = 0.1}), 0.994, 0.991006);
+}
+
+TEST(OptimizerTest, SlotsPerRule) {
+  EXPECT_EQ(Sgd().slots(), 1);
+  EXPECT_EQ(Sgd({.momentum = 0}).slots(), 0);
+  EXPECT_EQ(Rmsprop().slots(), 1);
+  EXPECT_EQ(Adam().slots(), 2);
+  EXPECT_EQ(Nadam().slots(), 2);
+  EXPECT_EQ(Adamw().slots(), 2);
+}
+
+TEST(OptimizerTest, VectorsAreSparedFromDecayWhereAsked) {
+  auto device = *DeviceContext::Create(Device::Cpu());
+  const ArenaRange vectors[] = {{1, 2}};
+  for (const bool decay_vectors : {true, false}) {
+    const Sgd sgd({.momentum = 0, .decay = 0.5, .decay_vectors = decay_vectors});
+    const auto update = *sgd.Bind(*device, DType::kFloat64, vectors);
+    const Tensor w = TensorOf(DType::kFloat64, Shape{3}, {1, 1, 1});
+    const Tensor g = ZeroTensor(DType::kFloat64, Shape{3});
+    ASSERT_TRUE(update->Run(w, g, {}, {.learning_rate = 0.5}).ok());
+    EXPECT_EQ(Values(w), (std::vector<double>{0.75, decay_vectors ? 0.75 : 1, 0.75}));
+  }
+}
+
+}  // namespace
+}  // namespace dtnn

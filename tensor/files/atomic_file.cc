@@ -1,0 +1,210 @@
+#include "tensor/files/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/files/input_file.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+std::atomic<internal::FileFaultHook> fault_hook = nullptr;
+
+// True where a test wants this step to fail; errno is set then.
+bool Fault(std::string_view step) {
+  const internal::FileFaultHook hook = fault_hook.load(std::memory_order_relaxed);
+  const int error = hook == nullptr ? 0 : hook(step);
+  if (error != 0) errno = error;
+  return error != 0;
+}
+
+absl::Status Error(std::string_view path, std::string_view step, int error) {
+  return absl::ErrnoToStatus(error, absl::StrCat(std::string(path), ": ", std::string(step)));
+}
+
+// Where `path` leads to when it is a link; else `path` itself.
+std::string Resolve(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
+                                                         std::free);
+  return real == nullptr ? path : std::string(real.get());
+}
+
+// Creates a file of an unused name beside `target` with at most these permission bits.
+int OpenTemporary(const std::string& target, mode_t mode, std::string* name) {
+  static std::atomic<uint32_t> counter = 0;
+  const size_t slash = target.rfind('/') + 1;  // 0 without one
+  // Cut, so that the longest allowed file name still has a temporary one.
+  const std::string base = target.substr(slash, 200);
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    *name = absl::StrCat(target.substr(0, slash), ".", base, ".", getpid(), "-", counter++, ".tmp");
+    if (Fault("open")) return -1;
+    const int file = open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
+}
+
+// The permission bits of the file to be replaced; nullopt when there is none yet.
+absl::StatusOr<std::optional<mode_t>> ModeOfExisting(const std::string& path,
+                                                     const std::string& target) {
+  struct stat info;
+  if (stat(target.c_str(), &info) != 0) {
+    if (errno == ENOENT) return std::nullopt;
+    return Error(path, "cannot be written", errno);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": cannot be written: it is a ",
+                     S_ISDIR(info.st_mode) ? "folder" : "device or pipe", ", not a regular file"));
+  }
+  // The rename would replace a write-protected file without asking.
+  if (faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
+    return Error(path, "cannot be written", errno);
+  }
+  return info.st_mode & 0777;
+}
+
+bool WriteAll(int file, int64_t offset, std::span<const std::byte> bytes) {
+  constexpr size_t kMost = size_t{1} << 30;  // Linux writes less than 2^31 bytes at once
+  while (!bytes.empty()) {
+    if (Fault("write")) return false;
+    const ssize_t written = pwrite(file, bytes.data(), std::min(bytes.size(), kMost), offset);
+    if (written < 0 && errno != EINTR) return false;
+    if (written <= 0) continue;
+    bytes = bytes.subspan(size_t(written));
+    offset += written;
+  }
+  return true;
+}
+
+// All that `file` holds, up to `most` bytes.
+absl::StatusOr<std::vector<std::byte>> ReadUpTo(const InputFile& file, size_t most) {
+  std::vector<std::byte> bytes;
+  for (;;) {
+    // One more than there should be: the files of /proc hold more than they say.
+    const size_t size = bytes.size();
+    const size_t room = std::max(size_t(file.size()) + 1, size + std::max<size_t>(4096, size / 2));
+    bytes.resize(std::min(most, room));
+    DTNN_ASSIGN_OR_RETURN(const size_t count,
+                          file.ReadUpTo(int64_t(size), std::span(bytes).subspan(size)));
+    if (size + count < bytes.size() || bytes.size() == most) {
+      bytes.resize(size + count);
+      return bytes;
+    }
+  }
+}
+
+absl::Status TooLarge(std::string_view path, int64_t max_bytes) {
+  return absl::FailedPreconditionError(absl::StrCat(std::string(path), ": holds more than the ",
+                                                    max_bytes, " bytes that are read at most"));
+}
+
+}  // namespace
+
+void internal::SetFileFaultHookForTesting(FileFaultHook hook) { fault_hook = hook; }
+
+absl::StatusOr<AtomicFile> AtomicFile::Create(std::string_view path) {
+  AtomicFile result;
+  result.path_ = path;
+  if (path.empty()) return absl::InvalidArgumentError("the name of the file to write is empty");
+  result.target_ = Resolve(result.path_);
+  DTNN_ASSIGN_OR_RETURN(const std::optional<mode_t> mode,
+                        ModeOfExisting(result.path_, result.target_));
+
+  const size_t slash = result.target_.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : result.target_.substr(0, std::max<size_t>(slash, 1));
+  result.folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (result.folder_ < 0) {
+    return Error(path, absl::StrCat("cannot be written: folder ", folder), errno);
+  }
+
+  std::string temporary;
+  result.file_ = OpenTemporary(result.target_, mode.value_or(0666), &temporary);
+  if (result.file_ < 0) return result.Fail("creating a temporary file beside it", errno);
+  result.temporary_ = std::move(temporary);
+  if (mode.has_value() && fchmod(result.file_, *mode) != 0) {
+    return result.Fail("copying the old file's permissions", errno);
+  }
+  return result;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, std::string())),
+      file_(std::exchange(other.file_, -1)),
+      folder_(std::exchange(other.folder_, -1)),
+      size_(other.size_),
+      status_(std::exchange(other.status_, absl::FailedPreconditionError("moved from"))) {}
+
+AtomicFile::~AtomicFile() {
+  if (file_ >= 0) close(file_);
+  if (folder_ >= 0) close(folder_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+absl::Status AtomicFile::Fail(std::string_view step, int error) {
+  status_ = Error(path_, absl::StrCat(std::string(step), " failed"), error);
+  return status_;
+}
+
+absl::Status AtomicFile::Append(std::span<const std::byte> bytes) { return WriteAt(size_, bytes); }
+
+absl::Status AtomicFile::WriteAt(int64_t offset, std::span<const std::byte> bytes) {
+  DTNN_RETURN_IF_ERROR(status_);
+  if (!WriteAll(file_, offset, bytes)) return Fail("writing", errno);
+  size_ = std::max(size_, offset + int64_t(bytes.size()));
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Commit() {
+  DTNN_RETURN_IF_ERROR(status_);
+  if (Fault("fsync") || fsync(file_) != 0) return Fail("writing to the disk", errno);
+  // Network file systems report a full disk here.
+  if (Fault("close") || close(std::exchange(file_, -1)) != 0) return Fail("closing", errno);
+  if (Fault("rename") || rename(temporary_.c_str(), target_.c_str()) != 0) {
+    return Fail("renaming the temporary file", errno);
+  }
+  temporary_.clear();
+  // Some file systems cannot sync a folder and say EINVAL.
+  if ((Fault("fsync folder") || fsync(folder_) != 0) && errno != EINVAL) {
+    return Fail("the new file is in place, but writing its folder to the disk", errno);
+  }
+  status_ = absl::FailedPreconditionError(absl::StrCat(path_, ": is committed already"));
+  return absl::OkStatus();
+}
+
+absl::Status WriteFileAtomically(std::string_view path, std::span<const std::byte> bytes) {
+  DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  DTNN_RETURN_IF_ERROR(file.Append(bytes));
+  return file.Commit();
+}
+
+absl::StatusOr<std::vector<std::byte>> ReadFile(std::string_view path, int64_t max_bytes) {
+  DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  if (file.size() > max_bytes) return TooLarge(path, max_bytes);
+  try {
+    DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadUpTo(file, size_t(max_bytes) + 1));
+    if (int64_t(bytes.size()) > max_bytes) return TooLarge(path, max_bytes);
+    return bytes;
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(std::string(path), ": no memory for its ", file.size(), " bytes"));
+  }
+}
+
+}  // namespace dtnn

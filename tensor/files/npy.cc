@@ -1,0 +1,164 @@
+#include "tensor/files/npy.h"
+
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are copied as they are");
+
+// Distance in the file, in elements, between neighbours along each axis.
+std::array<int64_t, Shape::kMaxRank> FileStrides(const NpyHeader& header) {
+  std::array<int64_t, Shape::kMaxRank> strides = {};
+  const int rank = header.shape.rank();
+  int64_t stride = 1;
+  for (int i = 0; i < rank; ++i) {
+    const int axis = header.fortran_order ? i : rank - 1 - i;
+    strides[axis] = stride;
+    stride *= header.shape[axis];
+  }
+  return strides;
+}
+
+template <typename T>
+T Load(const std::byte* from, bool swap) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  if (!swap) return value;
+  if constexpr (sizeof(T) == 2) return T(__builtin_bswap16(uint16_t(value)));
+  if constexpr (sizeof(T) == 4) return T(__builtin_bswap32(uint32_t(value)));
+  if constexpr (sizeof(T) == 8) return T(__builtin_bswap64(uint64_t(value)));
+  return value;
+}
+
+// Copies the elements (of type From in the file) in row-major order of the shape.
+template <typename From, typename To>
+void Rearrange(const NpyHeader& header, const std::byte* file, To* out) {
+  const int rank = header.shape.rank();
+  const int64_t count = header.shape.NumElements();
+  const std::array<int64_t, Shape::kMaxRank> strides = FileStrides(header);
+  std::array<int64_t, Shape::kMaxRank> index = {};
+  int64_t at = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = To(Load<From>(file + at * int64_t(sizeof(From)), header.big_endian));
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      at += strides[axis];
+      if (++index[axis] < header.shape[axis]) break;
+      at -= index[axis] * strides[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+void Convert(const NpyHeader& header, const std::byte* file, const Tensor& tensor) {
+  std::byte* out = tensor.raw_data();
+  switch (header.item_size) {
+    case 1:
+      return Rearrange<uint8_t>(header, file, reinterpret_cast<uint8_t*>(out));
+    case 2:
+      return Rearrange<int16_t>(header, file, reinterpret_cast<int32_t*>(out));
+    case 4:  // bits, whether of a float or an integer
+      return Rearrange<uint32_t>(header, file, reinterpret_cast<uint32_t*>(out));
+    default:
+      return Rearrange<uint64_t>(header, file, reinterpret_cast<uint64_t*>(out));
+  }
+}
+
+// True where the file holds the tensor's bytes as they are.
+bool SameBytes(const NpyHeader& header) {
+  return header.item_size == SizeOf(header.dtype) && !header.big_endian &&
+         (!header.fortran_order || header.shape.rank() < 2);
+}
+
+absl::StatusOr<Tensor> ReadElements(const NpyHeader& header, NpySource read) {
+  DTNN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(Device::Cpu(), header.dtype, header.shape));
+  const size_t bytes = size_t(header.data_bytes());
+  if (SameBytes(header)) {
+    DTNN_RETURN_IF_ERROR(read({tensor.raw_data(), bytes}));
+    return tensor;
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> file, Buffer::Allocate(Device::Cpu(), bytes));
+  DTNN_RETURN_IF_ERROR(read({file->data(), bytes}));
+  Convert(header, file->data(), tensor);
+  return tensor;
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> ParseNpyFrom(NpySource read, int64_t size, std::string_view name) {
+  DTNN_ASSIGN_OR_RETURN(const NpyHeader header, ReadNpyHeader(read, size, name));
+  absl::StatusOr<Tensor> tensor = ReadElements(header, read);
+  if (absl::IsResourceExhausted(tensor.status())) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(std::string(name), ": ", std::string(tensor.status().message())));
+  }
+  return tensor;
+}
+
+absl::StatusOr<Tensor> ParseNpy(std::span<const std::byte> bytes, std::string_view name) {
+  size_t position = 0;
+  const auto read = [&](std::span<std::byte> to) {
+    if (!to.empty()) std::memcpy(to.data(), bytes.data() + position, to.size());
+    position += to.size();
+    return absl::OkStatus();
+  };
+  return ParseNpyFrom(read, int64_t(bytes.size()), name);
+}
+
+absl::StatusOr<Tensor> ReadNpy(std::string_view path, int64_t max_bytes) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, max_bytes));
+  return ParseNpy(bytes, path);
+}
+
+absl::StatusOr<std::span<const std::byte>> NpyData(const Tensor& tensor) {
+  if (tensor.empty() || !tensor.dense() || !tensor.buffer()->host_accessible()) {
+    return absl::InvalidArgumentError(
+        "only a dense tensor in host memory can be written; copy it into one first");
+  }
+  return std::span<const std::byte>(tensor.raw_data(),
+                                    size_t(tensor.num_elements()) * SizeOf(tensor.dtype()));
+}
+
+absl::StatusOr<std::vector<std::byte>> SerializeNpy(const Tensor& tensor) {
+  DTNN_ASSIGN_OR_RETURN(const std::span<const std::byte> data, NpyData(tensor));
+  const std::string header = NpyHeaderBytes(tensor.dtype(), tensor.shape());
+  const std::span<const std::byte> header_bytes = std::as_bytes(std::span(header));
+  std::vector<std::byte> bytes;
+  bytes.reserve(header.size() + data.size());
+  bytes.insert(bytes.end(), header_bytes.begin(), header_bytes.end());
+  bytes.insert(bytes.end(), data.begin(), data.end());
+  return bytes;
+}
+
+std::string SerializeNpyInt16(std::span<const int16_t> values, const Shape& shape) {
+  assert(int64_t(values.size()) == shape.NumElements());
+  std::string bytes = NpyHeaderBytes("<i2", shape);
+  for (const int16_t value : values) {
+    bytes.push_back(char(value & 0xff));
+    bytes.push_back(char(value >> 8));
+  }
+  return bytes;
+}
+
+absl::Status WriteNpy(std::string_view path, const Tensor& tensor) {
+  const absl::StatusOr<std::span<const std::byte>> data = NpyData(tensor);
+  if (!data.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(path), ": ", std::string(data.status().message())));
+  }
+  DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  DTNN_RETURN_IF_ERROR(file.Append(NpyHeaderBytes(tensor.dtype(), tensor.shape())));
+  DTNN_RETURN_IF_ERROR(file.Append(*data));
+  return file.Commit();
+}
+
+}  // namespace dtnn

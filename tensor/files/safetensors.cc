@@ -1,0 +1,195 @@
+#include "tensor/files/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/files/input_file.h"
+#include "tensor/files/npy.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are copied as they are");
+
+constexpr int64_t kLengthBytes = 8;
+constexpr int64_t kMaxHeader = 100'000'000;  // as the format's own library
+
+std::string Quote(std::string_view text) {
+  return absl::StrCat("\"", absl::CHexEscape(std::string(text.substr(0, 100))), "\"");
+}
+
+float FromFloat16(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const float sign = bits >> 15 != 0 ? -1.0f : 1.0f;
+  if (exponent == 0) return sign * std::ldexp(float(mantissa), -24);
+  if (exponent < 31) return sign * std::ldexp(float(1024 + mantissa), exponent - 25);
+  return sign * (mantissa == 0 ? std::numeric_limits<float>::infinity()
+                               : std::numeric_limits<float>::quiet_NaN());
+}
+
+float FromBfloat16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+
+// Widens `from` (16 bits each) in the second half of a tensor of 32 bits each to fill all of it.
+template <typename To, typename F>
+void Widen(const Tensor& tensor, F&& convert) {
+  To* out = tensor.data<To>();
+  const std::byte* from = tensor.raw_data() + tensor.num_elements() * 2;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, from + 2 * i, sizeof(bits));
+    out[i] = convert(bits);
+  }
+}
+
+struct Type {
+  std::string_view name;
+  DType dtype;  // of the tensor
+  bool same;    // bytes in file and tensor
+};
+constexpr Type kTypes[] = {{"F32", DType::kFloat32, true},  {"F64", DType::kFloat64, true},
+                           {"U8", DType::kUint8, true},     {"I32", DType::kInt32, true},
+                           {"I64", DType::kInt64, true},    {"I16", DType::kInt32, false},
+                           {"F16", DType::kFloat32, false}, {"BF16", DType::kFloat32, false}};
+
+std::string_view TypeName(DType dtype) {
+  return std::ranges::find_if(kTypes, [&](const Type& t) { return t.dtype == dtype; })->name;
+}
+
+}  // namespace
+
+absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(std::string_view path) {
+  DTNN_ASSIGN_OR_RETURN(InputFile opened, InputFile::Open(path));
+  const auto file = std::make_shared<const InputFile>(std::move(opened));
+  const auto source = [file](int64_t offset, std::span<std::byte> to) {
+    return file->Read(offset, to);
+  };
+  return Check(SafetensorsReader(path, source), file->size());
+}
+
+absl::StatusOr<SafetensorsReader> SafetensorsReader::Parse(std::span<const std::byte> bytes,
+                                                           std::string_view name) {
+  const auto source = [bytes](int64_t offset, std::span<std::byte> to) {
+    if (!to.empty()) std::memcpy(to.data(), bytes.data() + offset, to.size());
+    return absl::OkStatus();
+  };
+  return Check(SafetensorsReader(name, source), int64_t(bytes.size()));
+}
+
+absl::StatusOr<SafetensorsReader> SafetensorsReader::Check(SafetensorsReader reader, int64_t size) {
+  const auto refused = [&](std::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(reader.file_, ": ", std::string(what),
+                                                   "; is the .safetensors file complete?"));
+  };
+  if (size < kLengthBytes) return refused(absl::StrCat("has only ", size, " bytes"));
+  uint64_t length = 0;
+  DTNN_RETURN_IF_ERROR(reader.source_(0, std::as_writable_bytes(std::span(&length, 1))));
+  if (length > uint64_t(std::min(kMaxHeader, size - kLengthBytes))) {
+    return refused(absl::StrCat("claims a header of ", length, " bytes in a file of ", size,
+                                " (at most ", kMaxHeader, " are read)"));
+  }
+  std::string json(length, '\0');
+  DTNN_RETURN_IF_ERROR(reader.source_(kLengthBytes, std::as_writable_bytes(std::span(json))));
+  reader.data_begin_ = kLengthBytes + int64_t(length);
+  DTNN_ASSIGN_OR_RETURN(reader.header_,
+                        ParseSafetensorsHeader(json, size - reader.data_begin_, reader.file_));
+  for (size_t i = 0; i < reader.header_.entries.size(); ++i) {
+    const std::string& name = reader.header_.entries[i].name;
+    reader.names_.push_back(name);
+    reader.index_.emplace(name, i);
+  }
+  return reader;
+}
+
+int64_t SafetensorsReader::Bytes(std::string_view name) const {
+  const auto found = index_.find(name);
+  if (found == index_.end()) return 0;
+  const SafetensorsEntry& entry = header_.entries[found->second];
+  return entry.end - entry.begin;
+}
+
+absl::StatusOr<Tensor> SafetensorsReader::Read(std::string_view name) const {
+  const auto found = index_.find(name);
+  if (found == index_.end()) {
+    return absl::NotFoundError(absl::StrCat(file_, ": has no tensor ", Quote(name)));
+  }
+  const SafetensorsEntry& entry = header_.entries[found->second];
+  const std::string where = absl::StrCat(file_, "/", Quote(name));
+  const Type* type = std::ranges::find(kTypes, std::string_view(entry.dtype), &Type::name);
+  if (type == std::end(kTypes)) {
+    return absl::UnimplementedError(absl::StrCat(where, ": dtype ", entry.dtype,
+                                                 " has no tensor here; F64, F32, F16, BF16, U8, "
+                                                 "I16, I32 and I64 have"));
+  }
+  const absl::StatusOr<Shape> shape = Shape::Make(entry.shape);
+  if (!shape.ok()) {
+    return absl::UnimplementedError(
+        absl::StrCat(where, ": ", std::string(shape.status().message())));
+  }
+  absl::StatusOr<Tensor> tensor = Tensor::Allocate(Device::Cpu(), type->dtype, *shape);
+  if (!tensor.ok()) {
+    return absl::Status(tensor.status().code(),
+                        absl::StrCat(where, ": ", std::string(tensor.status().message())));
+  }
+  const size_t bytes = size_t(entry.end - entry.begin);
+  std::byte* to = tensor->raw_data() + (type->same ? 0 : bytes);
+  DTNN_RETURN_IF_ERROR(source_(data_begin_ + entry.begin, {to, bytes}));
+  if (entry.dtype == "I16") Widen<int32_t>(*tensor, [](uint16_t bits) { return int16_t(bits); });
+  if (entry.dtype == "F16") Widen<float>(*tensor, FromFloat16);
+  if (entry.dtype == "BF16") Widen<float>(*tensor, FromBfloat16);
+  return tensor;
+}
+
+absl::Status WriteSafetensors(std::string_view path, const NamedTensors& tensors,
+                              const NamedTexts& metadata) {
+  std::vector<const std::pair<std::string, Tensor>*> order;
+  for (const auto& named : tensors) {
+    if (const auto data = NpyData(named.second); !data.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": tensor ",
+                                                     Quote(named.first), ": ",
+                                                     std::string(data.status().message())));
+    }
+    order.push_back(&named);
+  }
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [](const auto* named) { return SizeOf(named->second.dtype()); });
+  SafetensorsHeader header{.entries = {}, .metadata = metadata};
+  int64_t end = 0;
+  for (const auto* named : order) {
+    const Tensor& tensor = named->second;
+    const std::span<const int64_t> extents = tensor.shape().extents();
+    const int64_t begin = end;
+    end += int64_t(NpyData(tensor)->size());
+    header.entries.push_back({.name = named->first,
+                              .dtype = std::string(TypeName(tensor.dtype())),
+                              .shape = {extents.begin(), extents.end()},
+                              .begin = begin,
+                              .end = end});
+  }
+  std::string json = FormatSafetensorsHeader(header);
+  json.append((8 - json.size() % 8) % 8, ' ');
+  // Finds names that stand twice, that are no UTF-8, and a header that is too long.
+  if (int64_t(json.size()) > kMaxHeader) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": a header of ", json.size(),
+                                                   " bytes is more than can be read again"));
+  }
+  DTNN_RETURN_IF_ERROR(ParseSafetensorsHeader(json, end, path).status());
+
+  DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  const uint64_t length = json.size();
+  DTNN_RETURN_IF_ERROR(file.Append(std::as_bytes(std::span(&length, 1))));
+  DTNN_RETURN_IF_ERROR(file.Append(json));
+  for (const auto* named : order) DTNN_RETURN_IF_ERROR(file.Append(*NpyData(named->second)));
+  return file.Commit();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,246 @@
+#include "tensor/files/safetensors_header.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::string_view kMetadata = "__metadata__";
+
+// Printable and short, as it comes from the file.
+std::string Quote(std::string_view text) {
+  return absl::StrCat("\"", absl::CHexEscape(std::string(text.substr(0, 100))), "\"");
+}
+
+// Receives the pieces of the JSON text as they come, so that no tree is built and nothing recurs.
+// A member function that returns false ends the parse; `error` then says why.
+class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool start_object(std::size_t) override {
+    if (depth_ == 0) return Enter();
+    if (depth_ > 1 || array_ != nullptr) return Fail("an object where none belongs");
+    if (key_ == kMetadata) {
+      in_metadata_ = true;
+    } else {
+      header.entries.push_back({.name = key_, .dtype = {}, .shape = {}});
+      fields_.clear();
+      offsets_.clear();
+    }
+    return Enter();
+  }
+
+  bool end_object() override {
+    --depth_;
+    if (depth_ != 1 || std::exchange(in_metadata_, false)) return true;
+    SafetensorsEntry& entry = header.entries.back();
+    if (fields_.size() != 3) {
+      return Fail("no dtype, shape and data_offsets for tensor " + Quote(entry.name));
+    }
+    if (offsets_.size() != 2) {
+      return Fail("data_offsets that are no pair for tensor " + Quote(entry.name));
+    }
+    entry.begin = offsets_[0];
+    entry.end = offsets_[1];
+    return true;
+  }
+
+  bool key(std::string& name) override {
+    std::set<std::string, std::less<>>& seen = depth_ == 1    ? names_
+                                               : in_metadata_ ? metadata_keys_
+                                                              : fields_;
+    if (!seen.insert(name).second) return Fail("the key " + Quote(name) + " twice");
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool string(std::string& text) override {
+    if (depth_ == 2 && in_metadata_) {
+      header.metadata.emplace_back(key_, std::move(text));
+      return true;
+    }
+    if (depth_ != 2 || array_ != nullptr || key_ != "dtype") return Misplaced("a text");
+    header.entries.back().dtype = std::move(text);
+    return true;
+  }
+
+  bool start_array(std::size_t) override {
+    const bool known = key_ == "shape" || key_ == "data_offsets";
+    if (depth_ != 2 || in_metadata_ || array_ != nullptr || !known) return Misplaced("a list");
+    array_ = key_ == "shape" ? &header.entries.back().shape : &offsets_;
+    return true;
+  }
+
+  bool end_array() override {
+    array_ = nullptr;
+    return true;
+  }
+
+  bool number_unsigned(uint64_t value) override {
+    if (array_ == nullptr) return Misplaced("a number");
+    if (value > uint64_t{INT64_MAX}) return Fail("a number beyond 63 bits");
+    array_->push_back(int64_t(value));
+    return true;
+  }
+
+  bool null() override { return Misplaced("null"); }
+  bool boolean(bool) override { return Misplaced("true or false"); }
+  bool number_integer(int64_t) override { return Misplaced("a negative number"); }
+  bool number_float(double, const std::string&) override {
+    return Misplaced("a number that is not whole or too large");
+  }
+  bool binary(nlohmann::json::binary_t&) override { return Misplaced("binary data"); }
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    return Fail(absl::StrCat("no valid JSON at byte ", position));
+  }
+
+  SafetensorsHeader header;
+  std::string error;
+
+ private:
+  bool Enter() {
+    ++depth_;
+    return true;
+  }
+  bool Fail(std::string what) {
+    if (error.empty()) error = std::move(what);
+    return false;
+  }
+  bool Misplaced(std::string_view what) {
+    return Fail(absl::StrCat(std::string(what), " where it does not belong",
+                             key_.empty() ? "" : ", behind the key " + Quote(key_)));
+  }
+
+  int depth_ = 0;
+  bool in_metadata_ = false;
+  std::string key_;
+  std::vector<int64_t>* array_ = nullptr;  // the list that is being read
+  std::vector<int64_t> offsets_;
+  std::set<std::string, std::less<>> names_, metadata_keys_, fields_;
+};
+
+// Bytes of one element; 0 for an unknown type.
+int64_t ElementSize(std::string_view dtype) {
+  static constexpr std::pair<std::string_view, int64_t> kSizes[] = {
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+      {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
+      {"U32", 4},  {"F32", 4}, {"I64", 8}, {"U64", 8},     {"F64", 8}};
+  for (const auto& [name, size] : kSizes) {
+    if (name == dtype) return size;
+  }
+  return 0;
+}
+
+absl::Status CheckEntry(const SafetensorsEntry& entry, int64_t data_bytes, std::string_view file) {
+  const auto refused = [&](std::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(file), ": tensor ", Quote(entry.name), " ", std::string(what)));
+  };
+  if (entry.begin > entry.end || entry.end > data_bytes) {
+    return refused(absl::StrCat("lies in bytes ", entry.begin, " to ", entry.end, " of ",
+                                data_bytes, "; is the file complete?"));
+  }
+  int64_t bytes = ElementSize(entry.dtype);
+  if (bytes == 0) return refused(absl::StrCat("is of the unknown dtype ", Quote(entry.dtype)));
+  for (int64_t extent : entry.shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) {
+      return refused("has a shape of more bytes than 63 bits can count");
+    }
+  }
+  if (bytes != entry.end - entry.begin) {
+    return refused(absl::StrCat("of ", bytes, " bytes by its shape and dtype (", entry.dtype,
+                                ") has ", entry.end - entry.begin, " in the file"));
+  }
+  return absl::OkStatus();
+}
+
+std::string JsonText(std::string_view text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') quoted.push_back('\\');
+    if (uint8_t(c) < 0x20) {
+      absl::StrAppend(&quoted, "\\u", absl::Hex(uint8_t(c), absl::kZeroPad4));
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + "\"";
+}
+
+void AppendList(const std::vector<int64_t>& values, std::string* json) {
+  *json += "[";
+  for (size_t i = 0; i < values.size(); ++i) absl::StrAppend(json, i == 0 ? "" : ",", values[i]);
+  *json += "]";
+}
+
+}  // namespace
+
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, int64_t data_bytes,
+                                                         std::string_view file) {
+  const auto refused = [&](std::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        std::string(file), ": its header holds ", std::string(what), ", so it is no .safetensors"));
+  };
+  if (!json.starts_with('{')) return refused("no JSON object");
+  HeaderBuilder builder;
+  if (!nlohmann::json::sax_parse(json.begin(), json.end(), &builder)) return refused(builder.error);
+  SafetensorsHeader header = std::move(builder.header);
+
+  for (const SafetensorsEntry& entry : header.entries) {
+    DTNN_RETURN_IF_ERROR(CheckEntry(entry, data_bytes, file));
+  }
+  std::ranges::stable_sort(header.entries, {}, [](const SafetensorsEntry& entry) {
+    return std::pair(entry.begin, entry.end);
+  });
+  int64_t end = 0;
+  for (const SafetensorsEntry& entry : header.entries) {
+    if (entry.begin != end) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          std::string(file), ": tensor ", Quote(entry.name), " begins at byte ", entry.begin,
+          entry.begin < end ? ", inside the tensor before it" : ", behind bytes of no tensor"));
+    }
+    end = entry.end;
+  }
+  if (end != data_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(file), ": ", data_bytes - end, " bytes follow the last tensor"));
+  }
+  return header;
+}
+
+std::string FormatSafetensorsHeader(const SafetensorsHeader& header) {
+  std::string json = "{";
+  std::string_view comma = "";
+  if (!header.metadata.empty()) {
+    absl::StrAppend(&json, JsonText(kMetadata), ":");
+    std::string_view separator = "{";
+    for (const auto& [name, text] : header.metadata) {
+      json += separator;
+      absl::StrAppend(&json, JsonText(name), ":", JsonText(text));
+      separator = ",";
+    }
+    json += "}";
+    comma = ",";
+  }
+  for (const SafetensorsEntry& entry : header.entries) {
+    json += comma;
+    absl::StrAppend(&json, JsonText(entry.name), ":{\"dtype\":", JsonText(entry.dtype),
+                    ",\"shape\":");
+    AppendList(entry.shape, &json);
+    json += ",\"data_offsets\":";
+    AppendList({entry.begin, entry.end}, &json);
+    json += "}";
+    comma = ",";
+  }
+  return json + "}";
+}
+
+}  // namespace dtnn

@@ -1,0 +1,30 @@
+#include "tensor/threads/processors.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace dtnn {
+
+int ProcessorsOf(pid_t process) {
+  constexpr int kMost = 1 << 20;
+  // The system refuses sets that are smaller than its own.
+  for (int size = 1024; size <= kMost; size *= 2) {
+    cpu_set_t* const set = CPU_ALLOC(size_t(size));
+    if (set == nullptr) return 1;
+    const size_t bytes = CPU_ALLOC_SIZE(size_t(size));
+    CPU_ZERO_S(bytes, set);
+    const bool told = sched_getaffinity(process, bytes, set) == 0;
+    const bool too_small = !told && errno == EINVAL;
+    const int count = told ? CPU_COUNT_S(bytes, set) : 1;
+    CPU_FREE(set);
+    if (!too_small) return std::max(1, count);
+  }
+  return 1;
+}
+
+int ProcessorsOfLauncher() { return std::max(ProcessorsOf(0), ProcessorsOf(getppid())); }
+
+}  // namespace dtnn

@@ -1,0 +1,21 @@
+// How many processors this process and the one that launched it may run on, however many there are.
+//
+// A launcher like mpirun may bind each process that it starts to some of its own processors: then
+// the two differ, and the launcher's are what all its processes on this machine have together.
+
+#ifndef DTNN_TENSOR_THREADS_PROCESSORS_H_
+#define DTNN_TENSOR_THREADS_PROCESSORS_H_
+
+#include <sys/types.h>
+
+namespace dtnn {
+
+// At least 1, also where the system does not tell. `process` 0: this one.
+int ProcessorsOf(pid_t process);
+
+// Those of the parent process, if it has more than this one, else this one's.
+int ProcessorsOfLauncher();
+
+}  // namespace dtnn
+
+#endif  // DTNN_TENSOR_THREADS_PROCESSORS_H_

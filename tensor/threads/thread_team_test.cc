@@ -1,0 +1,93 @@
+#include "tensor/threads/thread_team.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+TEST(ThreadTeamTest, RunsEveryChunkOfEveryShareOnce) {
+  ThreadTeam team;
+  for (int threads : {1, 2, 5, 3}) {  // growing, then fewer than there are
+    for (int chunks : {1, 2, 7}) {
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        std::vector<std::atomic<int>> calls(size_t(threads * chunks));
+        team.Run(threads, chunks, [&](int thread, int share, int chunk) {
+          EXPECT_LT(thread, threads);
+          ++calls[size_t(share * chunks + chunk)];
+        });
+        for (const auto& count : calls) ASSERT_EQ(count, 1) << threads << " x " << chunks;
+      }
+    }
+  }
+}
+
+// What a job writes without synchronisation of its own is there when Run returns, and what its
+// caller wrote before is there in the job.
+TEST(ThreadTeamTest, JobsFollowOneAnother) {
+  ThreadTeam team;
+  std::vector<int64_t> sums(4, 0);
+  for (int64_t step = 1; step <= 2000; ++step) {
+    const int64_t before = sums[0];
+    team.Run(4, 1, [&](int, int share, int) { sums[size_t(share)] = before + step; });
+  }
+  for (int64_t sum : sums) EXPECT_EQ(sum, 2000 * 2001 / 2);
+}
+
+// A thread that is held up keeps one chunk; all others are done meanwhile.
+TEST(ThreadTeamTest, NobodyWaitsForChunksThatAreNotBegun) {
+  ThreadTeam team;
+  constexpr int kChunks = 8;
+  std::atomic<int> done{0};
+  team.Run(2, kChunks, [&](int thread, int, int) {
+    while (thread == 1 && done < 2 * kChunks - 1) std::this_thread::yield();
+    ++done;
+  });
+  EXPECT_EQ(done, 2 * kChunks);
+}
+
+TEST(ThreadTeamTest, WorkersSleepWhenThereIsNothingToDo) {
+  ThreadTeam team;
+  team.Run(4, 1, [](int, int, int) {});
+  rusage before, after;
+  ASSERT_EQ(getrusage(RUSAGE_SELF, &before), 0);
+  usleep(300000);  // the span over which the processor's time is taken
+  ASSERT_EQ(getrusage(RUSAGE_SELF, &after), 0);
+  const auto used = [](const rusage& u) {
+    return double(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * double(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+  };
+  EXPECT_LT(used(after) - used(before), 0.1);
+}
+
+TEST(ThreadTeamTest, GoesOnWithoutTheWorkersThatTheSystemRefuses) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a sanitizer cannot live without address space";
+#endif
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // No address space for a thread's stack.
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = size_t{1} << 20;
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    ThreadTeam team;
+    std::atomic<int> done{0};
+    team.Run(8, 4, [&](int, int, int) { ++done; });
+    _exit(done == 32 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace dtnn
