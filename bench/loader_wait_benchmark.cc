@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<Loader>> MakeLoader(int prefetch) {
   const Folder folder;
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset,
                         LoadCifar10({.train = folder.path().string(), .test = ""}));
-  return Loader::Create(std::move(dataset), Part::kTrain, AllIndices(kSamples),
+  return Loader::Create(std::move(dataset), Split::kTrain, AllIndices(kSamples),
                         {.batch = kBatch,
                          .prefetch = prefetch,
                          .augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 24},
@@ -80,7 +80,7 @@ absl::Status Run(benchmark::State& state, const std::string& model, int prefetch
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ParameterStore> store,
                         ParameterStore::Create(graph, *device, DType::kFloat32, 1));
   TrainerOptions options;
-  options.figures = {std::make_shared<CategoricalCrossEntropy>(), {}};
+  options.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}};
   options.optimizer = std::make_shared<Adam>(AdamOptions{});
   options.learning_rate = 1e-3;
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,

@@ -86,15 +86,15 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ParameterStore> store,
                         ParameterStore::Create(graph, *device, DType::kFloat32, 1));
   TrainerOptions training;
-  training.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                      {std::make_shared<CategoricalAccuracy>()}};
+  training.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                         {std::make_shared<CategoricalAccuracy>()}};
   training.optimizer = std::make_shared<Adam>(AdamOptions{.beta1 = 0.9});
   training.learning_rate = 1e-3;
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Trainer> trainer,
                         Trainer::Create(graph, *store, *device, training));
   DTNN_RETURN_IF_ERROR(trainer->PrepareForTraining(options.batch));
   ModelSpeed speed;
-  Averages averages(training.figures, graph.output_shape()[0]);
+  MetricAverages averages(training.metric_set, graph.output_shape()[0]);
   DTNN_ASSIGN_OR_RETURN(speed.train_samples_per_second, Rate(options.batch, options.seconds, [&] {
                           return trainer->Step(batch, &averages);
                         }));

@@ -1,5 +1,5 @@
-// A collection of images and what is to be predicted of them, with a training and a test part, read
-// by index in any order.
+// A collection of images and what is to be predicted of them, with a training and a test split,
+// read by index in any order.
 //
 // One Dataset serves all loaders of a process (training, validation, test, each with its own list
 // of indices), so it is immutable once made and Read may be called from several threads. An
@@ -27,13 +27,13 @@
 
 namespace dtnn {
 
-enum class Part : uint8_t { kTrain, kTest };
+enum class Split : uint8_t { kTrain, kTest };
 
 // "train" or "test".
-constexpr std::string_view Name(Part part) { return part == Part::kTrain ? "train" : "test"; }
+constexpr std::string_view Name(Split split) { return split == Split::kTrain ? "train" : "test"; }
 
 // Samples that are cheap to read together, because they lie in one compressed file: group g is
-// [begins[g], begins[g + 1]), the last one reaches to the end of the part. A sampler shuffles the
+// [begins[g], begins[g + 1]), the last one reaches to the end of the split. A sampler shuffles the
 // groups, then the samples of `at_once` groups among each other, as many as memory holds.
 struct SampleGroups {
   std::vector<int64_t> begins;  // ascending from 0; empty where any order costs the same
@@ -58,9 +58,9 @@ class Dataset {
   virtual bool counts_classes() const { return false; }
   // What the outputs mean, one name each; empty where nobody knows.
   virtual std::vector<std::string> class_names() const { return {}; }
-  // Samples of a part.
-  virtual int64_t size(Part part) const = 0;
-  virtual SampleGroups groups(Part) const { return {}; }
+  // Samples of a split.
+  virtual int64_t size(Split split) const = 0;
+  virtual SampleGroups groups(Split) const { return {}; }
   // How Read makes values of images, for files of weights; what loaders do comes after it.
   virtual Preprocessing preprocessing() const { return {}; }
   // What a user should know of the files, a line each: such as those that were skipped.
@@ -71,9 +71,9 @@ class Dataset {
   // Sample indices[i] becomes row i of `x` and what is to be predicted of it row i of `targets`. x
   // is dense, on the host, float32 or float64, (indices.size(), sample in `format`); pixels become
   // byte / 255. targets: int32 (indices.size(),) or x's dtype (indices.size(), outputs()), by
-  // target_kind(). Indices may repeat. OutOfRange for an index outside the part, InvalidArgument
+  // target_kind(). Indices may repeat. OutOfRange for an index outside the split, InvalidArgument
   // for tensors of another shape. Data that are in memory are read without allocating.
-  virtual absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  virtual absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                             const Tensor& x, const Tensor& targets) const = 0;
 };
 
@@ -82,7 +82,7 @@ Shape TargetShape(const Dataset& dataset, int64_t n);
 DType TargetDType(const Dataset& dataset, DType dtype);
 
 // InvalidArgument or OutOfRange unless the arguments of Read fit `dataset`: for implementations.
-absl::Status CheckRead(const Dataset& dataset, Part part, std::span<const int64_t> indices,
+absl::Status CheckRead(const Dataset& dataset, Split split, std::span<const int64_t> indices,
                        TensorFormat format, const Tensor& x, const Tensor& targets);
 
 }  // namespace dtnn

@@ -49,7 +49,7 @@ TEST(CheckDatasetTest, OtherFilesInTheFormOfMnistAreFine) {
   EXPECT_THAT(outcome.text, HasSubstr("train-images-idx3-ubyte          found: none of the known "
                                       "files: 28 bytes, MD5 "));
   EXPECT_THAT(outcome.text, HasSubstr("t10k-images.idx3-ubyte.gz        found"));
-  EXPECT_THAT(outcome.text, HasSubstr("train part: 3 samples of 1 x 2 x 2 (channels, height, "
+  EXPECT_THAT(outcome.text, HasSubstr("train split: 3 samples of 1 x 2 x 2 (channels, height, "
                                       "width), 10 classes\n  all of them can be read\n"));
 }
 
@@ -123,7 +123,7 @@ TEST(CheckDatasetTest, EveryBadSampleIsNamed) {
   }
   const Outcome good = Check("folder", root, true);
   EXPECT_TRUE(good.status.ok()) << good.text;
-  EXPECT_THAT(good.text, HasSubstr("train part: 30 samples, images of 3 channels, 1 class\n"
+  EXPECT_THAT(good.text, HasSubstr("train split: 30 samples, images of 3 channels, 1 class\n"
                                    "  they have several sizes, from 4 x 4 to 33 x 4 (height x "
                                    "width): --transform-resize makes them one\n"
                                    "  all of them can be read\n"));
@@ -147,10 +147,10 @@ TEST(CheckDatasetTest, OfFoldersTheRealSizesAndEmptyClassesAreNamed) {
     }
   }
   const std::string facts = Check("folder", root).text, all = Check("folder", root, true).text;
-  EXPECT_THAT(facts, HasSubstr("train part: 4 samples, images of 3 channels, 3 classes\n"
+  EXPECT_THAT(facts, HasSubstr("train split: 4 samples, images of 3 channels, 3 classes\n"
                                "  class none has no images\n"
                                "  the first is 12 x 30 (height x width); --read looks at all\n"
-                               "test part: 2 samples, images of 3 channels, 3 classes\n"
+                               "test split: 2 samples, images of 3 channels, 3 classes\n"
                                "  class b has no images\n"
                                "  class none has no images\n"));
   EXPECT_THAT(all, HasSubstr("  all are 12 x 30 (height x width)\n  all of them can be read\n"));
@@ -188,7 +188,7 @@ TEST(CheckDatasetTest, ArchivesAreOpened) {
   const Tensor x = Tensor::Zeros(DType::kUint8, Shape{2, 1, 3, 3}).value();
   const Tensor y = Tensor::Zeros(DType::kInt32, Shape{2}).value();
   ASSERT_TRUE(WriteNpz(path, {{"x_train", x}, {"y_train", y}}).ok());
-  EXPECT_THAT(Check("archive", path, true).text, HasSubstr("train part: 2 samples of 1 x 3 x 3"));
+  EXPECT_THAT(Check("archive", path, true).text, HasSubstr("train split: 2 samples of 1 x 3 x 3"));
   EXPECT_FALSE(Check("archive", path + "x").status.ok());
 }
 

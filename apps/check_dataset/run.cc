@@ -80,7 +80,7 @@ int64_t PrintFiles(const FilesReport& report, std::ostream& out) {
 }
 
 // Samples that cannot be read, the first of which are printed.
-int64_t ReadAll(const Dataset& dataset, Part part, std::ostream& out) {
+int64_t ReadAll(const Dataset& dataset, Split split, std::ostream& out) {
   constexpr int64_t kShown = 20;
   std::mutex mutex;
   int64_t bad = 0;
@@ -97,12 +97,12 @@ int64_t ReadAll(const Dataset& dataset, Part part, std::ostream& out) {
                                            TargetShape(dataset, 1)));
     for (int64_t i = begin; i < end; ++i) {
       const absl::Status status =
-          dataset.Read(part, std::span(&i, 1), TensorFormat::kNHWC, x, targets);
+          dataset.Read(split, std::span(&i, 1), TensorFormat::kNHWC, x, targets);
       if (!status.ok()) report(status);
     }
     return absl::OkStatus();
   };
-  ParallelFor(0, dataset.size(part), 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(0, dataset.size(split), 1, [&](int64_t begin, int64_t end) {
     if (const absl::Status status = read(begin, end); !status.ok()) report(status);
   });
   if (bad > kShown) out << "  and " << bad - kShown << " more\n";
@@ -123,9 +123,9 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
     out << "warning: " << OneLine(warning) << "\n";
   }
   int64_t bad = 0;
-  for (const Part part : {Part::kTrain, Part::kTest}) {
-    out << Name(part) << " part: " << Counted(dataset->size(part), "sample");
-    if (dataset->size(part) > 0) {
+  for (const Split split : {Split::kTrain, Split::kTest}) {
+    out << Name(split) << " split: " << Counted(dataset->size(split), "sample");
+    if (dataset->size(split) > 0) {
       out << Describe(opened) << ", "
           << (dataset->target_kind() == TargetKind::kClass
                   ? Counted(dataset->outputs(), "class", "classes")
@@ -134,12 +134,12 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
     out << "\n";
     if (options.dataset == "folder") {
       DTNN_ASSIGN_OR_RETURN(const std::string facts,
-                            DescribeFolder(options.path + "/" + std::string(Name(part)),
+                            DescribeFolder(options.path + "/" + std::string(Name(split)),
                                            dataset->class_names(), options.read));
       out << facts;
     }
     if (!options.read) continue;
-    const int64_t of_part = ReadAll(*dataset, part, out);
+    const int64_t of_part = ReadAll(*dataset, split, out);
     if (of_part == 0) out << "  all of them can be read\n";
     bad += of_part;
   }

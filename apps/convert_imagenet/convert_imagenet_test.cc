@@ -65,14 +65,14 @@ std::string Error(const ConvertOptions& options) {
 }
 
 // Labels from 1; checks that the images are those of the labels.
-std::vector<int> Labels(const std::string& folder, Part part, int64_t scale = 1) {
-  const bool train = part == Part::kTrain;
+std::vector<int> Labels(const std::string& folder, Split split, int64_t scale = 1) {
+  const bool train = split == Split::kTrain;
   const auto imagenet =
       OpenImagenetNpz({.train = train ? folder : "", .test = train ? "" : folder}).value();
-  const int64_t n = imagenet->size(part);
+  const int64_t n = imagenet->size(split);
   const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{n, 224, 224, 3}).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{n}).value();
-  const absl::Status status = imagenet->Read(part, AllIndices(n), TensorFormat::kNHWC, x, targets);
+  const absl::Status status = imagenet->Read(split, AllIndices(n), TensorFormat::kNHWC, x, targets);
   EXPECT_TRUE(status.ok()) << status;
   std::vector<int> labels;
   for (int64_t i = 0; i < n; ++i) {
@@ -91,8 +91,8 @@ TEST(ConvertImagenetTest, RecordFilesBecomeNpzFilesOfTheSameName) {
     EXPECT_THAT(log, HasSubstr("train-00000-of-00002.npz: 2 images ("));
     EXPECT_THAT(log, HasSubstr("3 files with 4 images written to " + output +
                                ", 0 files were there already\n"));
-    EXPECT_THAT(Labels(output, Part::kTrain), ElementsAre(7, 100, 30));
-    EXPECT_THAT(Labels(output, Part::kTest), ElementsAre(50));
+    EXPECT_THAT(Labels(output, Split::kTrain), ElementsAre(7, 100, 30));
+    EXPECT_THAT(Labels(output, Split::kTest), ElementsAre(50));
   }
 }
 
@@ -104,7 +104,7 @@ TEST(ConvertImagenetTest, GoesOnWhereItWasStopped) {
   EXPECT_THAT(
       Converted({.input = input, .output = output}),
       HasSubstr("2 files with 3 images written to " + output + ", 1 file was there already\n"));
-  EXPECT_THAT(Labels(output, Part::kTrain), ElementsAre(7, 100, 30));
+  EXPECT_THAT(Labels(output, Split::kTrain), ElementsAre(7, 100, 30));
 }
 
 TEST(ConvertImagenetTest, PartsAreChosen) {
@@ -148,10 +148,10 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
             Bytes{'1', '\n', '1', '\n'});
   Converted({.input = input, .output = output, .train_files = 2, .validation_files = 1});
   EXPECT_TRUE(std::filesystem::exists(output + "/train-00001-of-00002.npz"));
-  const std::vector<int> labels = Labels(output, Part::kTrain, 60);
+  const std::vector<int> labels = Labels(output, Split::kTrain, 60);
   EXPECT_THAT(labels, UnorderedElementsAre(1, 1, 1, 2, 2, 2, 2));
   EXPECT_FALSE(std::is_sorted(labels.begin(), labels.end()));
-  EXPECT_THAT(Labels(output, Part::kTest, 60), ElementsAre(2, 2));
+  EXPECT_THAT(Labels(output, Split::kTest, 60), ElementsAre(2, 2));
 }
 
 TEST(ConvertImagenetTest, WrongUseIsSaid) {

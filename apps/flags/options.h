@@ -167,7 +167,7 @@ absl::StatusOr<int64_t> BucketBytes(const Options& options);
 // The rate that training begins with, before any scheduler.
 double InitialLearningRate(const Options& options, int64_t ranks);
 
-// Where the training and the test part are read from. For mnist without any path: Fashion-MNIST as
+// Where the training and the test split are read from. For mnist without any path: Fashion-MNIST as
 // Debian installs it.
 std::string TrainPath(const Options& options);
 std::string TestPath(const Options& options);

@@ -96,7 +96,7 @@ Better BetterOf(std::string_view figure) {
   return metric.ok() ? (*metric)->better() : Better::kSmaller;  // a loss
 }
 
-// Schedulers watch the loss unless told otherwise, that of the validation part where there is one.
+// Schedulers watch the loss unless told otherwise, that of the validation split where there is one.
 void FollowLoss(const GivenOptions& given, Options& options) {
   const bool validates = options.test_as_validation || options.validation_split > 0;
   const std::string loss = absl::StrCat(validates ? "val_" : "", options.loss_func);

@@ -278,7 +278,7 @@ void WriteArchive(const std::string& path, int64_t samples, float bright = 1) {
 
 TEST(BenchmarkRanksTest, EveryRankMayHaveDataAndFilesOfItsOwn) {
   const std::string folder = NewFolder("own");
-  constexpr int64_t kSamples[] = {40, 25, 3};  // too few for a validation part on rank 2
+  constexpr int64_t kSamples[] = {40, 25, 3};  // too few for a validation split on rank 2
   for (int rank = 0; rank < 3; ++rank) {
     WriteArchive(folder + "/" + std::to_string(rank) + ".npz", kSamples[rank]);
   }
@@ -299,7 +299,7 @@ TEST(BenchmarkRanksTest, EveryRankMayHaveDataAndFilesOfItsOwn) {
            {"--model-sync-freq=-1", "--model-sync-alg=invwavg", "--initial-model-sync=False"}}) {
     const Outcome outcome = RunJob(3, With(run, sync));
     ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
-    // Figures are those of all ranks' samples together.
+    // MetricSet are those of all ranks' samples together.
     const std::string history = Contents(folder + "/h-rank0.csv");
     EXPECT_EQ(Contents(folder + "/h-rank1.csv"), history);
     EXPECT_EQ(Contents(folder + "/h-rank2.csv"), history);

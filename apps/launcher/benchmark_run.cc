@@ -49,7 +49,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
 #include "models/plan/fusion.h"
-#include "models/training/averages.h"
+#include "models/training/metric_averages.h"
 #include "models/training/same_data.h"
 #include "models/training/trainer.h"
 #include "models/zoo/zoo.h"
@@ -153,15 +153,15 @@ class BenchmarkRun {
     for (const std::string& warning : dataset_->warnings()) Warn(warning);
     const bool shared = communicator_ != nullptr && options_.shared_storage;
     if (!shared && options_.checkpoint_dir.empty()) return absl::OkStatus();
-    DTNN_ASSIGN_OR_RETURN(train_data_, Fingerprint(*dataset_, Part::kTrain));
-    DTNN_ASSIGN_OR_RETURN(test_data_, Fingerprint(*dataset_, Part::kTest));
+    DTNN_ASSIGN_OR_RETURN(train_data_, Fingerprint(*dataset_, Split::kTrain));
+    DTNN_ASSIGN_OR_RETURN(test_data_, Fingerprint(*dataset_, Split::kTest));
     return absl::OkStatus();
   }
 
   absl::Status Prepare() {
     FollowTargets(*dataset_, options_);
-    DTNN_ASSIGN_OR_RETURN(figures_, MakeFigures(options_));
-    DTNN_RETURN_IF_ERROR(CheckFigures(figures_, *dataset_));
+    DTNN_ASSIGN_OR_RETURN(metric_set_, MakeMetricSet(options_));
+    DTNN_RETURN_IF_ERROR(CheckFigures(metric_set_, *dataset_));
     if (dataset_->outputs() == 1 && dataset_->target_kind() == TargetKind::kClass) {
       return UsageError(absl::StrCat("--dataset: the samples of ", std::string(dataset_->name()),
                                      " are all of one class: there is nothing to learn"));
@@ -171,7 +171,7 @@ class BenchmarkRun {
         BuildModel(options_.model, {.format = FormatOf(options_),
                                     .sample = dataset_->sample(),
                                     .classes = dataset_->outputs(),
-                                    .final_activation = figures_.loss->final_activation()}));
+                                    .final_activation = metric_set_.loss->final_activation()}));
     return Introduce(context_->device());
   }
 
@@ -199,7 +199,7 @@ class BenchmarkRun {
     }
     DTNN_ASSIGN_OR_RETURN(
         const RunMemory memory,
-        MeasureMemory(options_, graph_, *figures_.loss,
+        MeasureMemory(options_, graph_, *metric_set_.loss,
                       options_.evaluate_only ? nullptr : optimizer_.get(), *context_, batches));
     const int ranks_here = communicator_ == nullptr ? 1 : communicator_->place().node_size;
     return CheckMemory(memory, FindAvailableMemory(), ranks_here);
@@ -210,7 +210,7 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph_, *context_, ElementTypeOf(options_),
                                                          uint64_t(options_.random_seed)));
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(graph_, *store_, *context_,
-                                                    MakeTrainerOptions(options_, figures_,
+                                                    MakeTrainerOptions(options_, metric_set_,
                                                                        optimizer_, communicator_)));
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!options_.checkpoint_dir.empty()) MakeCheckpointer();
@@ -270,7 +270,7 @@ class BenchmarkRun {
       return absl::OkStatus();
     }
     DTNN_ASSIGN_OR_RETURN(history_,
-                          History::Create(options_.history_file, *trainer_, figures_,
+                          History::Create(options_.history_file, *trainer_, metric_set_,
                                           loaders_.validation != nullptr, trainer_->epochs_done()));
     return absl::OkStatus();
   }
@@ -313,7 +313,7 @@ class BenchmarkRun {
   absl::Status MakeSchedule() {
     DTNN_ASSIGN_OR_RETURN(
         std::vector<std::shared_ptr<Scheduler>> schedulers,
-        MakeSchedulers(options_, figures_, loaders_.validation != nullptr, ranks_));
+        MakeSchedulers(options_, metric_set_, loaders_.validation != nullptr, ranks_));
     for (const std::string& line : DescribeMinimums(options_, ranks_)) Warn(line);
     schedule_.emplace(
         *trainer_, *store_, *context_,
@@ -433,7 +433,8 @@ class BenchmarkRun {
     Tell("**** Evaluating on test dataset...\n");
     const Stopwatch watch;
     Callback* const callbacks[] = {&performance_, &progress_};
-    DTNN_ASSIGN_OR_RETURN(const Averages averages, trainer_->Evaluate(*loaders_.test, callbacks));
+    DTNN_ASSIGN_OR_RETURN(const MetricAverages averages,
+                          trainer_->Evaluate(*loaders_.test, callbacks));
     const double seconds = watch.seconds();
     if (options_.evaluate_only) {
       out_ << absl::StrFormat("Testing time: %5.4f s\nTesting throughput: %5.4f samples/s\n",
@@ -510,7 +511,7 @@ class BenchmarkRun {
   std::ostream &out_, &err_, &own_err_;  // the first two: of rank 0
   bool tells_of_checkpoints_;
   KeptModels kept_models_ = {.folder = options_.model_dir, .date = Today(), .writes = Writes()};
-  Figures figures_;
+  MetricSet metric_set_;
   std::shared_ptr<const Optimizer> optimizer_;
   ProgressCallback progress_;
   PerformanceCounter performance_;

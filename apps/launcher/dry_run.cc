@@ -50,11 +50,11 @@ absl::Status DryRun(const Options& options, int ranks, std::ostream& out) {
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
                         DeviceContext::Create(Device::Cpu()));
-  DTNN_ASSIGN_OR_RETURN(const Figures figures, MakeFigures(options));
+  DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));
   ModelOptions model{.format = FormatOf(options),
-                     .final_activation = figures.loss->final_activation()};
+                     .final_activation = metric_set.loss->final_activation()};
   if (const std::optional<DatasetSize> size = KnownSize(options)) {
     model.sample = size->sample;
     model.classes = size->outputs;
@@ -65,7 +65,7 @@ absl::Status DryRun(const Options& options, int ranks, std::ostream& out) {
       !trains || options.evaluate || options.test_as_validation || options.validation_split > 0;
   DTNN_ASSIGN_OR_RETURN(
       const RunMemory memory,
-      MeasureMemory(options, graph, *figures.loss, trains ? optimizer.get() : nullptr, *context,
+      MeasureMemory(options, graph, *metric_set.loss, trains ? optimizer.get() : nullptr, *context,
                     {.training = trains ? batch : 0, .testing = tests ? batch : 0}));
   out << "**** " << graph.name() << " model...\n" << FormatTable(graph, dtype, Device::Cpu());
   if (!options.dataset.empty() && !model.sample) {

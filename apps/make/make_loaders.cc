@@ -70,7 +70,7 @@ class LoaderMaker {
     return dataset_->decodes() ? NumThreads() : 1;
   }
 
-  // Which samples of the training part are trained on and validated with, and how they are read.
+  // Which samples of the training split are trained on and validated with, and how they are read.
   absl::Status Choose() {
     DTNN_RETURN_IF_ERROR(CheckCrop(options_, *dataset_));
     DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_, ranks_));
@@ -88,21 +88,21 @@ class LoaderMaker {
                                  .scale = {options_.normalize_scale}};
     }
     const double held_out = options_.test_as_validation ? 0 : options_.validation_split;
-    DTNN_ASSIGN_OR_RETURN(Split split,
-                          SplitIndices(dataset_->size(Part::kTrain), held_out, training_.seed,
-                                       dataset_->groups(Part::kTrain).begins));
+    DTNN_ASSIGN_OR_RETURN(TrainValidation divided,
+                          SplitIndices(dataset_->size(Split::kTrain), held_out, training_.seed,
+                                       dataset_->groups(Split::kTrain).begins));
     if (options_.evaluate_only && !options_.standardize) return absl::OkStatus();
-    if (split.train.empty() && !split.validation.empty()) {
+    if (divided.train.empty() && !divided.validation.empty()) {
       return UsageError(absl::StrCat(
           "--validation-split=", FormatValue(options_.validation_split), ": holds out all ",
-          Counted(int64_t(split.validation.size()), "training sample"), "; give a smaller one"));
+          Counted(int64_t(divided.validation.size()), "training sample"), "; give a smaller one"));
     }
-    if (split.train.empty()) {
+    if (divided.train.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("data set ", std::string(dataset_->name()), " has no samples to train on"));
     }
-    DTNN_ASSIGN_OR_RETURN(split_.train, Take(Part::kTrain, split.train));
-    DTNN_ASSIGN_OR_RETURN(split_.validation, Take(Part::kTrain, split.validation));
+    DTNN_ASSIGN_OR_RETURN(divided_.train, Take(Split::kTrain, divided.train));
+    DTNN_ASSIGN_OR_RETURN(divided_.validation, Take(Split::kTrain, divided.validation));
     return absl::OkStatus();
   }
 
@@ -111,22 +111,22 @@ class LoaderMaker {
                            [&](const Share& share) -> absl::StatusOr<std::vector<Moments>> {
                              DTNN_RETURN_IF_ERROR(chosen);
                              // --dataset-percentage may repeat them.
-                             std::vector<int64_t> once = split_.train;
+                             std::vector<int64_t> once = divided_.train;
                              std::ranges::sort(once);
                              once.erase(std::unique(once.begin(), once.end()), once.end());
-                             return ComputeMoments(*dataset_, Part::kTrain, once, share);
+                             return ComputeMoments(*dataset_, Split::kTrain, once, share);
                            });
   }
 
   absl::Status MakeTraining(Loaders& loaders) {
     // Other ranks may have a part of theirs that is not empty.
     const bool others = own_data_ && options_.validation_split > 0 && !options_.test_as_validation;
-    DTNN_ASSIGN_OR_RETURN(loaders.training, Loader::Create(dataset_, Part::kTrain,
-                                                           std::move(split_.train), training_));
-    if (!split_.validation.empty() || others) {
+    DTNN_ASSIGN_OR_RETURN(loaders.training, Loader::Create(dataset_, Split::kTrain,
+                                                           std::move(divided_.train), training_));
+    if (!divided_.validation.empty() || others) {
       DTNN_ASSIGN_OR_RETURN(
           loaders.validation,
-          Loader::Create(dataset_, Part::kTrain, std::move(split_.validation), evaluation_));
+          Loader::Create(dataset_, Split::kTrain, std::move(divided_.validation), evaluation_));
     } else if (options_.test_as_validation) {
       DTNN_ASSIGN_OR_RETURN(loaders.validation, MakeTest());
     }
@@ -135,14 +135,15 @@ class LoaderMaker {
 
   absl::StatusOr<std::unique_ptr<Loader>> MakeTest() {
     DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> test,
-                          Take(Part::kTest, AllIndices(dataset_->size(Part::kTest))));
-    return Loader::Create(dataset_, Part::kTest, std::move(test), evaluation_);
+                          Take(Split::kTest, AllIndices(dataset_->size(Split::kTest))));
+    return Loader::Create(dataset_, Split::kTest, std::move(test), evaluation_);
   }
 
-  // What --dataset-percentage takes of some samples of a part.
-  absl::StatusOr<std::vector<int64_t>> Take(Part part, const std::vector<int64_t>& indices) const {
+  // What --dataset-percentage takes of some samples of a split.
+  absl::StatusOr<std::vector<int64_t>> Take(Split split,
+                                            const std::vector<int64_t>& indices) const {
     absl::StatusOr<std::vector<int64_t>> taken = TakeFraction(
-        indices, options_.dataset_percentage, training_.seed, dataset_->groups(part).begins);
+        indices, options_.dataset_percentage, training_.seed, dataset_->groups(split).begins);
     if (taken.ok()) return taken;
     return absl::Status(taken.status().code(),
                         absl::StrCat("--dataset-percentage=", options_.dataset_percentage, ": ",
@@ -154,7 +155,7 @@ class LoaderMaker {
   const int rank_, ranks_;
   const bool own_data_;  // of every rank
   Communicator* const communicator_;
-  Split split_;  // less what --dataset-percentage leaves out
+  TrainValidation divided_;  // less what --dataset-percentage leaves out
   LoaderOptions training_, evaluation_;
 };
 

@@ -12,8 +12,8 @@
 #include "comm/communicator.h"
 #include "data/dataset.h"
 #include "data/loading/loader.h"
-#include "data/transforms/channel_statistics.h"
 #include "data/preprocessing.h"
+#include "data/transforms/channel_statistics.h"
 
 namespace dtnn {
 

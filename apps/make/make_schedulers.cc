@@ -22,10 +22,10 @@ namespace dtnn {
 namespace {
 
 // Null for a name that is none. What a scheduler watches and the run does not compute: whatever.
-std::shared_ptr<Scheduler> Make(const std::string& name, const Options& o, const Figures& figures,
-                                int64_t ranks) {
+std::shared_ptr<Scheduler> Make(const std::string& name, const Options& o,
+                                const MetricSet& metric_set, int64_t ranks) {
   const auto better = [&](const std::string& metric) {
-    return figures.FindBetter(metric).value_or(Better::kSmaller);
+    return metric_set.FindBetter(metric).value_or(Better::kSmaller);
   };
   if (name == "warm_up") {
     return std::make_shared<WarmUp>(
@@ -70,7 +70,8 @@ std::shared_ptr<Scheduler> Make(const std::string& name, const Options& o, const
   return nullptr;
 }
 
-absl::Status CheckWatched(const Scheduler& scheduler, const Figures& figures, bool has_validation) {
+absl::Status CheckWatched(const Scheduler& scheduler, const MetricSet& metric_set,
+                          bool has_validation) {
   const std::string_view watched = scheduler.watched();
   if (watched.empty()) return absl::OkStatus();
   if (watched.starts_with("val_") && !has_validation) {
@@ -79,11 +80,11 @@ absl::Status CheckWatched(const Scheduler& scheduler, const Figures& figures, bo
                                    ", but there are no validation samples: give "
                                    "--validation-split or --test-as-validation"));
   }
-  if (figures.FindBetter(watched)) return absl::OkStatus();
-  return UsageError(absl::StrCat("--schedulers: ", std::string(scheduler.name()), " watches ",
-                                 std::string(scheduler.watched()),
-                                 ", which this run does not compute; there are ",
-                                 absl::StrJoin(figures.Names(), ", "), "; --metrics adds others"));
+  if (metric_set.FindBetter(watched)) return absl::OkStatus();
+  return UsageError(absl::StrCat(
+      "--schedulers: ", std::string(scheduler.name()), " watches ",
+      std::string(scheduler.watched()), ", which this run does not compute; there are ",
+      absl::StrJoin(metric_set.Names(), ", "), "; --metrics adds others"));
 }
 
 }  // namespace
@@ -106,17 +107,17 @@ bool WatchTraining(Options& options) {
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Options& options,
-                                                                       const Figures& figures,
+                                                                       const MetricSet& metric_set,
                                                                        bool has_validation,
                                                                        int64_t ranks) {
   std::vector<std::shared_ptr<Scheduler>> schedulers;
   for (const std::string& name : options.schedulers) {
     if (name == "model_checkpoint" && options.model_dir.empty()) continue;
-    std::shared_ptr<Scheduler> scheduler = Make(name, options, figures, ranks);
+    std::shared_ptr<Scheduler> scheduler = Make(name, options, metric_set, ranks);
     if (scheduler == nullptr) {
       return UsageError(absl::StrCat("--schedulers: there is no scheduler ", name));
     }
-    DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, figures, has_validation));
+    DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, metric_set, has_validation));
     schedulers.push_back(std::move(scheduler));
   }
   return schedulers;

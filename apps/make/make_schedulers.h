@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
-#include "models/training/averages.h"
+#include "models/training/metric_averages.h"
 #include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
@@ -19,7 +19,7 @@ namespace dtnn {
 // files. Rates are those of a run on so many ranks. A usage error for a scheduler that watches a
 // figure which the run does not compute.
 absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Options& options,
-                                                                       const Figures& figures,
+                                                                       const MetricSet& metric_set,
                                                                        bool has_validation,
                                                                        int64_t ranks);
 

@@ -17,14 +17,15 @@ using ::dtnn::testing::RecordingHost;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Figures WithMetrics(const std::vector<std::string>& names) {
-  Figures figures = {std::make_shared<CategoricalCrossEntropy>(), {}};
-  for (const std::string& name : names) figures.metrics.push_back(*MakeMetric(name));
-  return figures;
+MetricSet WithMetrics(const std::vector<std::string>& names) {
+  MetricSet metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}};
+  for (const std::string& name : names) metric_set.metrics.push_back(*MakeMetric(name));
+  return metric_set;
 }
 
-std::shared_ptr<Scheduler> Only(const Options& options, const Figures& figures, int64_t ranks = 1) {
-  const auto made = MakeSchedulers(options, figures, /*has_validation=*/true, ranks);
+std::shared_ptr<Scheduler> Only(const Options& options, const MetricSet& metric_set,
+                                int64_t ranks = 1) {
+  const auto made = MakeSchedulers(options, metric_set, /*has_validation=*/true, ranks);
   EXPECT_TRUE(made.ok()) << made.status();
   return made->at(0);
 }

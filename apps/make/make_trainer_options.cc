@@ -35,11 +35,11 @@ Fusions MakeFusions(const Options& options) {
           .bn_relu = options.enable_fused_bn_relu};
 }
 
-TrainerOptions MakeTrainerOptions(const Options& options, const Figures& figures,
+TrainerOptions MakeTrainerOptions(const Options& options, const MetricSet& metric_set,
                                   std::shared_ptr<const Optimizer> optimizer,
                                   Communicator* communicator) {
   const int ranks = communicator == nullptr ? 1 : communicator->size();
-  return {.figures = figures,
+  return {.metric_set = metric_set,
           .optimizer = std::move(optimizer),
           .learning_rate = InitialLearningRate(options, ranks),
           .accumulate_steps = options.accumulate_steps,

@@ -9,7 +9,7 @@
 #include "comm/communicator.h"
 #include "comm/gradient_reducer.h"
 #include "models/plan/fusion.h"
-#include "models/training/averages.h"
+#include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
 #include "optim/optimizers/optimizer.h"
 
@@ -21,7 +21,7 @@ Fusions MakeFusions(const Options& options);
 GradientReducerOptions ReducerOptionsOf(const Options& options);
 
 // `communicator`: null for one rank.
-TrainerOptions MakeTrainerOptions(const Options& options, const Figures& figures,
+TrainerOptions MakeTrainerOptions(const Options& options, const MetricSet& metric_set,
                                   std::shared_ptr<const Optimizer> optimizer,
                                   Communicator* communicator);
 

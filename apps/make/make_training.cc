@@ -71,10 +71,10 @@ void FollowTargets(const Dataset& dataset, Options& options) {
   }
 }
 
-absl::StatusOr<Figures> MakeFigures(const Options& options) {
-  Figures figures;
-  figures.loss = MakeLoss(options);
-  if (figures.loss == nullptr) {
+absl::StatusOr<MetricSet> MakeMetricSet(const Options& options) {
+  MetricSet metric_set;
+  metric_set.loss = MakeLoss(options);
+  if (metric_set.loss == nullptr) {
     return UsageError(absl::StrCat("--loss-func: there is no loss ", options.loss_func));
   }
   for (const std::string& name : options.metrics) {
@@ -82,12 +82,12 @@ absl::StatusOr<Figures> MakeFigures(const Options& options) {
     if (!metric.ok()) {
       return UsageError(absl::StrCat("--metrics: ", std::string(metric.status().message())));
     }
-    figures.metrics.push_back(*std::move(metric));
+    metric_set.metrics.push_back(*std::move(metric));
   }
-  return figures;
+  return metric_set;
 }
 
-absl::Status CheckFigures(const Figures& figures, const Dataset& dataset) {
+absl::Status CheckFigures(const MetricSet& metric_set, const Dataset& dataset) {
   const bool classes = dataset.target_kind() == TargetKind::kClass;
   const auto refuse = [&](std::string_view flag, std::string_view name, const char* advice) {
     const std::string_view kind =
@@ -99,12 +99,12 @@ absl::Status CheckFigures(const Figures& figures, const Dataset& dataset) {
   const auto fits = [&](const auto& figure) {
     return classes ? figure.TakesClasses() : figure.TakesValues();
   };
-  if (!fits(*figures.loss)) {
-    return refuse("loss-func", figures.loss->name(),
+  if (!fits(*metric_set.loss)) {
+    return refuse("loss-func", metric_set.loss->name(),
                   "; binary_cross_entropy is for labels that are 0 or 1, mse and mae are for "
                   "quantities");
   }
-  for (const auto& metric : figures.metrics) {
+  for (const auto& metric : metric_set.metrics) {
     if (!fits(*metric)) return refuse("metrics", metric->name(), "");
   }
   return absl::OkStatus();

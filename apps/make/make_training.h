@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
 #include "data/dataset.h"
-#include "models/training/averages.h"
+#include "models/training/metric_averages.h"
 #include "optim/optimizers/optimizer.h"
 
 namespace dtnn {
@@ -17,9 +17,9 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& op
 // Unless metrics were asked for, chooses those that suit the data set's targets and the loss.
 void FollowTargets(const Dataset& dataset, Options& options);
 // The loss and the metrics.
-absl::StatusOr<Figures> MakeFigures(const Options& options);
+absl::StatusOr<MetricSet> MakeMetricSet(const Options& options);
 // A usage error where the loss or a metric is not defined for what the data set's targets are.
-absl::Status CheckFigures(const Figures& figures, const Dataset& dataset);
+absl::Status CheckFigures(const MetricSet& metric_set, const Dataset& dataset);
 
 }  // namespace dtnn
 

@@ -101,12 +101,12 @@ TEST(MakeTrainingTest, EveryDocumentedLossOptimizerAndMetricIsMade) {
   }
   for (const char* loss : {"categorical_cross_entropy", "binary_cross_entropy", "mse", "mae"}) {
     options.loss_func = loss;
-    const absl::StatusOr<Figures> figures = MakeFigures(options);
-    ASSERT_TRUE(figures.ok()) << figures.status();
-    EXPECT_EQ(figures->loss->name(), loss);
-    ASSERT_EQ(figures->metrics.size(), options.metrics.size());
+    const absl::StatusOr<MetricSet> metric_set = MakeMetricSet(options);
+    ASSERT_TRUE(metric_set.ok()) << metric_set.status();
+    EXPECT_EQ(metric_set->loss->name(), loss);
+    ASSERT_EQ(metric_set->metrics.size(), options.metrics.size());
     for (size_t i = 0; i < options.metrics.size(); ++i) {
-      EXPECT_EQ(figures->metrics[i]->name(), options.metrics[i]);
+      EXPECT_EQ(metric_set->metrics[i]->name(), options.metrics[i]);
     }
   }
 }
@@ -122,19 +122,19 @@ TEST(MakeTrainingTest, FiguresMustFitTheTargets) {
   const dtnn::testing::CountingDataset classes(2);
   const MultiLabelDataset values;
   Options options;
-  EXPECT_TRUE(CheckFigures(*MakeFigures(options), classes).ok());
-  const absl::Status loss = CheckFigures(*MakeFigures(options), values);
+  EXPECT_TRUE(CheckFigures(*MakeMetricSet(options), classes).ok());
+  const absl::Status loss = CheckFigures(*MakeMetricSet(options), values);
   EXPECT_EQ(ExitCodeOf(loss), kExitUsage);
   EXPECT_EQ(loss.message(),
             "--loss-func: categorical_cross_entropy does not fit data set counting, whose targets "
             "are values, several labels or quantities per sample; binary_cross_entropy is for "
             "labels that are 0 or 1, mse and mae are for quantities");
   options.loss_func = "binary_cross_entropy";
-  const absl::Status metric = CheckFigures(*MakeFigures(options), values);
+  const absl::Status metric = CheckFigures(*MakeMetricSet(options), values);
   EXPECT_EQ(std::string(metric.message()).substr(0, 41),
             "--metrics: categorical_accuracy does not ");
   options.metrics = {"f1_score", "regression_mse"};
-  EXPECT_TRUE(CheckFigures(*MakeFigures(options), values).ok());
+  EXPECT_TRUE(CheckFigures(*MakeMetricSet(options), values).ok());
 }
 
 TEST(MakeTrainingTest, MetricsFollowTargetsAndLossUnlessAskedFor) {
@@ -150,10 +150,10 @@ TEST(MakeTrainingTest, MetricsFollowTargetsAndLossUnlessAskedFor) {
     options.loss_func = loss;
     FollowTargets(classes, options);
     EXPECT_EQ(options.metrics, Names{"categorical_accuracy"}) << loss;
-    EXPECT_TRUE(CheckFigures(*MakeFigures(options), classes).ok());
+    EXPECT_TRUE(CheckFigures(*MakeMetricSet(options), classes).ok());
     FollowTargets(values, options);
     EXPECT_EQ(options.metrics, metrics) << loss;
-    EXPECT_TRUE(CheckFigures(*MakeFigures(options), values).ok());
+    EXPECT_TRUE(CheckFigures(*MakeMetricSet(options), values).ok());
     options.metrics = {"recall"};
     options.metrics_given = true;
     FollowTargets(values, options);

@@ -32,13 +32,13 @@ TEST(StandardizationTest, OfCommonDataEachRankReadsItsShare) {
   constexpr int64_t kSamples = 1000;  // four chunks
   const std::vector<int64_t> indices = AllIndices(kSamples);
   const CountingDataset dataset(kSamples, {2, 3, 2});
-  const ChannelStatistics alone = *ComputeChannelStatistics(dataset, Part::kTrain, indices);
+  const ChannelStatistics alone = *ComputeChannelStatistics(dataset, Split::kTrain, indices);
   for (const int count : {2, 3, 5}) {
     std::atomic<int64_t> reads = 0, most = 0;
     const absl::Status status = RunRanks(count, [&](Communicator& ranks) {
       const CountingDataset own(kSamples, {2, 3, 2});
       const auto statistics = StatisticsOfJob(&ranks, false, 2, [&](const Share& share) {
-        return ComputeMoments(own, Part::kTrain, indices, share);
+        return ComputeMoments(own, Split::kTrain, indices, share);
       });
       reads += own.reads();
       if (own.reads() == kSamples) ++most;

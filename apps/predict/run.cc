@@ -193,8 +193,8 @@ class Predictor {
     Options training;
     training.loss_func = options_.loss_func;
     training.metrics.clear();
-    DTNN_ASSIGN_OR_RETURN(const Figures figures, MakeFigures(training));
-    ModelOptions made{.format = kFormat, .final_activation = figures.loss->final_activation()};
+    DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(training));
+    ModelOptions made{.format = kFormat, .final_activation = metric_set.loss->final_activation()};
     probabilities_ = made.final_activation != FinalActivation::kOther;
     if (!options_.dataset.empty()) {
       Options data;

@@ -18,11 +18,11 @@ using ::testing::HasSubstr;
 class ProgressCallbackTest : public ::testing::Test {
  protected:
   // Two samples, one of them right.
-  Averages Some(const std::vector<const char*>& metrics) {
-    Figures figures;
-    figures.loss = std::make_shared<CategoricalCrossEntropy>();
-    for (const char* name : metrics) figures.metrics.push_back(*MakeMetric(name));
-    Averages averages(figures, 2);
+  MetricAverages Some(const std::vector<const char*>& metrics) {
+    MetricSet metric_set;
+    metric_set.loss = std::make_shared<CategoricalCrossEntropy>();
+    for (const char* name : metrics) metric_set.metrics.push_back(*MakeMetric(name));
+    MetricAverages averages(metric_set, 2);
     EXPECT_TRUE(averages
                     .Add(1.5, TensorOf(DType::kFloat32, Shape{2, 2}, {0.9, 0.1, 0.8, 0.2}),
                          TensorOf(DType::kInt32, Shape{2}, {0, 1}))
@@ -35,7 +35,7 @@ class ProgressCallbackTest : public ::testing::Test {
 };
 
 TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
-  const Averages trained = Some({"categorical_accuracy", "multiclass_confusion_matrix"});
+  const MetricAverages trained = Some({"categorical_accuracy", "multiclass_confusion_matrix"});
   const Pass pass{.samples = 2, .done = 2, .averages = &trained};
   ASSERT_TRUE(progress_.OnPassBegin(pass).ok());
   ASSERT_TRUE(progress_.OnBatchEnd(pass).ok());
@@ -48,7 +48,7 @@ TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
 }
 
 TEST_F(ProgressCallbackTest, AndBelowATest) {
-  const Averages tested = Some({"multiclass_confusion_matrix"});
+  const MetricAverages tested = Some({"multiclass_confusion_matrix"});
   const Pass pass{.kind = Pass::Kind::kTest, .samples = 2, .done = 2, .averages = &tested};
   ASSERT_TRUE(progress_.OnPassBegin(pass).ok());
   ASSERT_TRUE(progress_.OnPassEnd(pass).ok());
@@ -56,7 +56,7 @@ TEST_F(ProgressCallbackTest, AndBelowATest) {
 }
 
 TEST_F(ProgressCallbackTest, FiguresThatAreNumbersStandInTheLineAlone) {
-  const Averages tested = Some({"categorical_accuracy"});
+  const MetricAverages tested = Some({"categorical_accuracy"});
   const Pass pass{.kind = Pass::Kind::kTest, .samples = 2, .done = 2, .averages = &tested};
   ASSERT_TRUE(progress_.OnPassBegin(pass).ok());
   ASSERT_TRUE(progress_.OnPassEnd(pass).ok());

@@ -53,8 +53,8 @@ absl::Status Meet(Communicator* communicator) {
 
 absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(const Options& options) {
   std::unique_ptr<ScaleModelSteps> steps(new ScaleModelSteps);
-  DTNN_ASSIGN_OR_RETURN(const Figures figures, MakeFigures(options));
-  steps->loss_ = figures.loss;
+  DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
+  steps->loss_ = metric_set.loss;
   DTNN_ASSIGN_OR_RETURN(steps->optimizer_, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(steps->batch_, BatchSizePerRank(options));
   DTNN_ASSIGN_OR_RETURN(steps->graph_, MakeGraph(options, *steps->loss_));

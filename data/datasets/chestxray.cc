@@ -222,17 +222,17 @@ class ChestXray : public ImageDataset {
   std::vector<std::string> class_names() const override {
     return {kFindings.begin(), kFindings.end()};
   }
-  int64_t size(Part part) const override { return int64_t(samples(part).places.size()); }
+  int64_t size(Split split) const override { return int64_t(samples(split).places.size()); }
 
  protected:
-  absl::Status ReadEncoded(Part part, int64_t index, std::vector<uint8_t>& bytes) const override {
-    return samples(part).images.files.Read(samples(part).places[size_t(index)], bytes);
+  absl::Status ReadEncoded(Split split, int64_t index, std::vector<uint8_t>& bytes) const override {
+    return samples(split).images.files.Read(samples(split).places[size_t(index)], bytes);
   }
-  std::string FileName(Part part, int64_t index) const override {
-    return samples(part).images.files.Name(samples(part).places[size_t(index)]);
+  std::string FileName(Split split, int64_t index) const override {
+    return samples(split).images.files.Name(samples(split).places[size_t(index)]);
   }
-  void WriteTarget(Part part, int64_t index, int64_t row, const Tensor& targets) const override {
-    const uint16_t bits = samples(part).findings[size_t(index)];
+  void WriteTarget(Split split, int64_t index, int64_t row, const Tensor& targets) const override {
+    const uint16_t bits = samples(split).findings[size_t(index)];
     DispatchFloating(targets.dtype(), [&](auto zero) {
       using T = decltype(zero);
       T* to = targets.data<T>() + row * outputs();
@@ -241,7 +241,7 @@ class ChestXray : public ImageDataset {
   }
 
  private:
-  const Samples& samples(Part part) const { return part == Part::kTrain ? train_ : test_; }
+  const Samples& samples(Split split) const { return split == Split::kTrain ? train_ : test_; }
 
   Samples train_, test_;
 };

@@ -65,7 +65,7 @@ void ExpectSamples(const Dataset& dataset) {
   const Tensor x = Tensor::Zeros(DType::kFloat64, Shape{3, kSide, kSide, 1}).value();
   const Tensor targets = Tensor::Zeros(DType::kFloat64, Shape{3, 15}).value();
   const absl::Status status =
-      dataset.Read(Part::kTrain, std::vector<int64_t>{0, 1, 2}, TensorFormat::kNHWC, x, targets);
+      dataset.Read(Split::kTrain, std::vector<int64_t>{0, 1, 2}, TensorFormat::kNHWC, x, targets);
   ASSERT_TRUE(status.ok()) << status;
   const std::vector<std::vector<int>> findings = {{10}, {0, 12, 14}, {1, 7}};
   const std::vector<int> seeds = {1, 3, 2};
@@ -86,8 +86,8 @@ TEST(ChestXrayTest, DescribesItself) {
   const std::string root = Root();
   const auto dataset = OpenChestXray({.train = root, .test = root}).value();
   EXPECT_EQ(dataset->name(), "chestxray");
-  EXPECT_EQ(dataset->size(Part::kTrain), 3);
-  EXPECT_EQ(dataset->size(Part::kTest), 1);
+  EXPECT_EQ(dataset->size(Split::kTrain), 3);
+  EXPECT_EQ(dataset->size(Split::kTest), 1);
   EXPECT_EQ(dataset->sample(), (ImageExtents{kSide, kSide, 1}));
   EXPECT_EQ(dataset->outputs(), 15);
   EXPECT_EQ(dataset->target_kind(), TargetKind::kValues);

@@ -51,11 +51,11 @@ std::string Archive() {
   return WriteFile(NewFolder("cifar10"), "cifar-10-binary.tar.gz", Gzip(TarBytes(Members())));
 }
 
-std::vector<int32_t> Labels(const Dataset& dataset, Part part) {
-  const int64_t n = dataset.size(part);
+std::vector<int32_t> Labels(const Dataset& dataset, Split split) {
+  const int64_t n = dataset.size(split);
   const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{n, 32, 32, 3}).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{n}).value();
-  EXPECT_TRUE(dataset.Read(part, AllIndices(n), TensorFormat::kNHWC, x, targets).ok());
+  EXPECT_TRUE(dataset.Read(split, AllIndices(n), TensorFormat::kNHWC, x, targets).ok());
   for (int64_t i = 0; i < x.num_elements(); ++i) {
     EXPECT_EQ(x.data<float>()[i], float(10 * (i % 3 + 1)) * (1.0f / 255));
   }
@@ -69,8 +69,8 @@ TEST(Cifar10Test, BatchesAreReadInOrder) {
   EXPECT_EQ(dataset->sample(), (ImageExtents{32, 32, 3}));
   EXPECT_EQ(dataset->outputs(), 10);
   EXPECT_EQ(dataset->class_names()[9], "truck");
-  EXPECT_EQ(Labels(*dataset, Part::kTrain), (std::vector<int32_t>{1, 2, 2, 3, 3, 4, 4, 5, 5, 6}));
-  EXPECT_EQ(Labels(*dataset, Part::kTest), (std::vector<int32_t>{7, 8, 9}));
+  EXPECT_EQ(Labels(*dataset, Split::kTrain), (std::vector<int32_t>{1, 2, 2, 3, 3, 4, 4, 5, 5, 6}));
+  EXPECT_EQ(Labels(*dataset, Split::kTest), (std::vector<int32_t>{7, 8, 9}));
 }
 
 TEST(Cifar10Test, PartsMayComeFromTwoPlacesOrBeLeftOut) {
@@ -78,10 +78,10 @@ TEST(Cifar10Test, PartsMayComeFromTwoPlacesOrBeLeftOut) {
   const std::string folder = NewFolder("cifar10_test_part");
   WriteFile(folder, "test_batch.bin", Batch(4, 0));
   const auto both = LoadCifar10({archive, folder}).value();
-  EXPECT_EQ(both->size(Part::kTrain), 10);
-  EXPECT_EQ(both->size(Part::kTest), 4);
-  EXPECT_EQ(LoadCifar10({archive, ""}).value()->size(Part::kTest), 0);
-  EXPECT_EQ(LoadCifar10({"", folder}).value()->size(Part::kTrain), 0);
+  EXPECT_EQ(both->size(Split::kTrain), 10);
+  EXPECT_EQ(both->size(Split::kTest), 4);
+  EXPECT_EQ(LoadCifar10({archive, ""}).value()->size(Split::kTest), 0);
+  EXPECT_EQ(LoadCifar10({"", folder}).value()->size(Split::kTrain), 0);
   EXPECT_EQ(LoadCifar10({"", ""}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -116,21 +116,21 @@ TEST(Cifar10Test, RealData) {
   const std::array<std::vector<int32_t>, 2> first = {
       std::vector<int32_t>{6, 9, 9, 4, 1, 1, 2, 7, 8, 3},
       std::vector<int32_t>{3, 8, 8, 0, 6, 6, 1, 6, 3, 1}};
-  for (Part part : {Part::kTrain, Part::kTest}) {
-    const int64_t n = part == Part::kTrain ? 50000 : 10000;
-    ASSERT_EQ(dataset->size(part), n);
+  for (Split split : {Split::kTrain, Split::kTest}) {
+    const int64_t n = split == Split::kTrain ? 50000 : 10000;
+    ASSERT_EQ(dataset->size(split), n);
     const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{1000, 3, 32, 32}).value();
     const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{1000}).value();
     std::array<int64_t, 10> histogram = {};
     const std::vector<int64_t> all = AllIndices(n);
     for (int64_t begin = 0; begin < n; begin += 1000) {
       ASSERT_TRUE(
-          dataset->Read(part, std::span(all).subspan(begin, 1000), TensorFormat::kNCHW, x, targets)
+          dataset->Read(split, std::span(all).subspan(begin, 1000), TensorFormat::kNCHW, x, targets)
               .ok());
       const int32_t* labels = targets.data<int32_t>();
       for (int i = 0; i < 1000; ++i) ++histogram[labels[i]];
       if (begin == 0) {
-        EXPECT_EQ(std::vector<int32_t>(labels, labels + 10), first[part == Part::kTest]);
+        EXPECT_EQ(std::vector<int32_t>(labels, labels + 10), first[split == Split::kTest]);
       }
     }
     for (int64_t count : histogram) EXPECT_EQ(count, n / 10);

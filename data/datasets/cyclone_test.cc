@@ -45,11 +45,11 @@ TEST(CycloneTest, FiveChannelsAndTwoClasses) {
   EXPECT_EQ(dataset->name(), "cyclone");
   EXPECT_EQ(dataset->sample(), (ImageExtents{40, 40, 5}));
   EXPECT_EQ(dataset->outputs(), 2);
-  ASSERT_EQ(dataset->size(Part::kTrain), 5);
-  EXPECT_EQ(dataset->size(Part::kTest), 1);
+  ASSERT_EQ(dataset->size(Split::kTrain), 5);
+  EXPECT_EQ(dataset->size(Split::kTest), 1);
   const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{5, 5, 40, 40}).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{5}).value();
-  ASSERT_TRUE(dataset->Read(Part::kTrain, AllIndices(5), TensorFormat::kNCHW, x, targets).ok());
+  ASSERT_TRUE(dataset->Read(Split::kTrain, AllIndices(5), TensorFormat::kNCHW, x, targets).ok());
   const Bytes pixels = Elements(kPixels);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(targets.data<int32_t>()[i], (i + 1) % 2);

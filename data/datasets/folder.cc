@@ -49,25 +49,25 @@ class Folder : public ImageDataset {
   std::string_view name() const override { return "folder"; }
   int64_t outputs() const override { return int64_t(classes_.size()); }
   std::vector<std::string> class_names() const override { return classes_; }
-  int64_t size(Part part) const override { return samples(part).names.size(); }
+  int64_t size(Split split) const override { return samples(split).names.size(); }
   std::vector<std::string> warnings() const override {
     if (skipped_.count == 0) return {};
     return {skipped_.Describe()};
   }
 
  protected:
-  absl::Status ReadEncoded(Part part, int64_t index, std::vector<uint8_t>& bytes) const override {
-    return ReadBytes(FileName(part, index), bytes);
+  absl::Status ReadEncoded(Split split, int64_t index, std::vector<uint8_t>& bytes) const override {
+    return ReadBytes(FileName(split, index), bytes);
   }
-  std::string FileName(Part part, int64_t index) const override {
-    return absl::StrCat(samples(part).root, "/", std::string(samples(part).names[index]));
+  std::string FileName(Split split, int64_t index) const override {
+    return absl::StrCat(samples(split).root, "/", std::string(samples(split).names[index]));
   }
-  void WriteTarget(Part part, int64_t index, int64_t row, const Tensor& targets) const override {
-    targets.data<int32_t>()[row] = samples(part).labels[size_t(index)];
+  void WriteTarget(Split split, int64_t index, int64_t row, const Tensor& targets) const override {
+    targets.data<int32_t>()[row] = samples(split).labels[size_t(index)];
   }
 
  private:
-  const Samples& samples(Part part) const { return part == Part::kTrain ? train_ : test_; }
+  const Samples& samples(Split split) const { return split == Split::kTrain ? train_ : test_; }
   absl::Status List(const std::string& root, Samples& samples);
 
   std::vector<std::string> classes_;
@@ -83,7 +83,7 @@ absl::Status Folder::List(const std::string& root, Samples& samples) {
     const auto at = std::lower_bound(classes_.begin(), classes_.end(), name);
     if (at == classes_.end() || *at != name) {
       return absl::InvalidArgumentError(
-          absl::StrCat(folder, ": is a class that the training part does not have"));
+          absl::StrCat(folder, ": is a class that the training split does not have"));
     }
     DTNN_ASSIGN_OR_RETURN(const ImageFiles files, ImageFilesBelow(folder));
     for (const std::string& file : files.images) {
@@ -104,7 +104,7 @@ absl::Status Folder::Open(const FolderOptions& options) {
   const fs::path root = options.train.empty() ? options.test : options.train;
   const std::string train = (root / "train").string();
   const std::string test = (fs::path(options.test) / "test").string();
-  bool by_test = false;  // where there is no training part to number the classes
+  bool by_test = false;  // where there is no training split to number the classes
   if (options.train.empty()) {
     DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(train));
     by_test = kind == PathKind::kNothing;

@@ -29,7 +29,7 @@ struct FolderOptions {
 };
 
 // Lists the files. NotFound without such folders or images in them; InvalidArgument for a class of
-// the test part that the training part does not have. Images are decoded when they are read: one
+// the test split that the training split does not have. Images are decoded when they are read: one
 // that is damaged, or of other extents where nothing is resized, is an error then, and named.
 absl::StatusOr<std::unique_ptr<Dataset>> OpenFolder(const FolderOptions& options);
 

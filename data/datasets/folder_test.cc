@@ -50,13 +50,13 @@ struct Sample {
   Tensor x, targets;
 };
 
-Sample ReadOne(const Dataset& dataset, Part part, std::vector<int64_t> indices,
+Sample ReadOne(const Dataset& dataset, Split split, std::vector<int64_t> indices,
                TensorFormat format = TensorFormat::kNHWC, DType dtype = DType::kFloat32) {
   const int64_t n = int64_t(indices.size());
   Sample sample = {absl::OkStatus(),
                    Tensor::Zeros(dtype, SampleShape(dataset.sample(), format).Prepend(n)).value(),
                    Tensor::Zeros(DType::kInt32, Shape{n}).value()};
-  sample.status = dataset.Read(part, indices, format, sample.x, sample.targets);
+  sample.status = dataset.Read(split, indices, format, sample.x, sample.targets);
   return sample;
 }
 
@@ -72,8 +72,8 @@ TEST(FolderTest, ClassesAreTheSortedNamesOfFolders) {
   EXPECT_EQ(folder->name(), "folder");
   EXPECT_EQ(folder->class_names(), (std::vector<std::string>{"Bird", "cat", "dog"}));
   EXPECT_EQ(folder->outputs(), 3);
-  EXPECT_EQ(folder->size(Part::kTrain), 4);
-  EXPECT_EQ(folder->size(Part::kTest), 1);
+  EXPECT_EQ(folder->size(Split::kTrain), 4);
+  EXPECT_EQ(folder->size(Split::kTest), 1);
   EXPECT_EQ(folder->sample(), (ImageExtents{kHeight, kWidth, 3}));
 }
 
@@ -83,7 +83,7 @@ TEST(FolderTest, ReadGivesPixelsAndLabelsInBothFormatsAndTypes) {
   const std::vector<int64_t> indices = {3, 0, 2, 2};
   const std::vector<int> seeds = {4, 3, 2, 2}, labels = {2, 0, 1, 1};
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    const Sample got = ReadOne(*folder, Part::kTrain, indices, format, DType::kFloat64);
+    const Sample got = ReadOne(*folder, Split::kTrain, indices, format, DType::kFloat64);
     ASSERT_TRUE(got.status.ok()) << got.status;
     for (size_t i = 0; i < 4; ++i) {
       EXPECT_EQ(got.targets.data<int32_t>()[i], labels[i]);
@@ -98,14 +98,14 @@ TEST(FolderTest, ReadGivesPixelsAndLabelsInBothFormatsAndTypes) {
       }
     }
   }
-  EXPECT_EQ(ReadOne(*folder, Part::kTest, {0}).targets.data<int32_t>()[0], 2);
+  EXPECT_EQ(ReadOne(*folder, Split::kTest, {0}).targets.data<int32_t>()[0], 2);
 }
 
 TEST(FolderTest, CentralCropKeepsTheMiddle) {
   const std::string root = Root();
   const auto folder = OpenFolder({.train = root, .test = "", .geometry = {.crop = 0.5}}).value();
   EXPECT_EQ(folder->sample(), (ImageExtents{2, 2, 3}));
-  const Sample got = ReadOne(*folder, Part::kTrain, {1});
+  const Sample got = ReadOne(*folder, Split::kTrain, {1});
   const Bytes pixels = SmoothPixels(kHeight, kWidth, 3, 1);
   for (size_t y = 0; y < 2; ++y) {
     for (size_t x = 0; x < 2; ++x) {
@@ -123,7 +123,7 @@ TEST(FolderTest, ImagesOfDifferentExtentsAreResized) {
   Put(root + "/train/a/2.jpg", testing::FlatJpeg(40, 300, {10, 100, 200}));
   const auto folder = OpenFolder({.train = root, .geometry = {.crop = 0.875, .resize = 7}}).value();
   EXPECT_EQ(folder->sample(), (ImageExtents{7, 7, 3}));
-  const Sample got = ReadOne(*folder, Part::kTrain, {0, 1});
+  const Sample got = ReadOne(*folder, Split::kTrain, {0, 1});
   ASSERT_TRUE(got.status.ok()) << got.status;
   for (int64_t i = 0; i < 7 * 7; ++i) {
     EXPECT_FLOAT_EQ(got.x.data<float>()[3 * i], 200.0f / 255);
@@ -136,8 +136,8 @@ TEST(FolderTest, FirstImageOfOtherExtentsIsNamed) {
   const std::string root = Root();
   Put(root + "/train/dog/a.png", Picture(4, 7, 5));
   const auto folder = OpenFolder({.train = root, .test = root}).value();
-  EXPECT_TRUE(ReadOne(*folder, Part::kTrain, {0, 1, 2}).status.ok());
-  EXPECT_EQ(std::string(ReadOne(*folder, Part::kTrain, {1, 3}).status.message()),
+  EXPECT_TRUE(ReadOne(*folder, Split::kTrain, {0, 1, 2}).status.ok());
+  EXPECT_EQ(std::string(ReadOne(*folder, Split::kTrain, {1, 3}).status.message()),
             root + "/train/dog/a.png: has 5 x 7 pixels, but the first image, " + root +
                 "/train/Bird/x, has 6 x 4; images of different sizes need --transform-resize");
 }
@@ -146,10 +146,10 @@ TEST(FolderTest, BadFileIsNamedWhenItIsRead) {
   const std::string root = Root();
   Put(root + "/train/cat/1.png", {'h', 'e', 'l', 'l', 'o'});
   const auto folder = OpenFolder({.train = root, .test = root}).value();
-  EXPECT_THAT(std::string(ReadOne(*folder, Part::kTrain, {0, 1}).status.message()),
+  EXPECT_THAT(std::string(ReadOne(*folder, Split::kTrain, {0, 1}).status.message()),
               HasSubstr(root + "/train/cat/1.png: is neither a JPEG nor a PNG image"));
   std::filesystem::remove(root + "/train/cat/1.png");
-  EXPECT_EQ(ReadOne(*folder, Part::kTrain, {1}).status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ReadOne(*folder, Split::kTrain, {1}).status.code(), absl::StatusCode::kNotFound);
   Put(root + "/train/Bird/a.jpg", {});
   EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/train/Bird/a.jpg: is empty"));
 }
@@ -164,9 +164,9 @@ TEST(FolderTest, WhatIsNoImageIsSkippedWithOneWarning) {
   EXPECT_EQ(folder->warnings(),
             (std::vector<std::string>{root + "/train/cat/Thumbs.db and 2 other files are not JPEG "
                                              "or PNG images and are skipped"}));
-  EXPECT_EQ(folder->size(Part::kTrain), 4);
-  EXPECT_EQ(folder->size(Part::kTest), 1);
-  const Sample got = ReadOne(*folder, Part::kTrain, {0, 1, 2, 3});
+  EXPECT_EQ(folder->size(Split::kTrain), 4);
+  EXPECT_EQ(folder->size(Split::kTest), 1);
+  const Sample got = ReadOne(*folder, Split::kTrain, {0, 1, 2, 3});
   ASSERT_TRUE(got.status.ok()) << got.status;
   EXPECT_EQ(got.targets.data<int32_t>()[3], 2) << "labels stay with their images";
 }
@@ -174,15 +174,15 @@ TEST(FolderTest, WhatIsNoImageIsSkippedWithOneWarning) {
 TEST(FolderTest, ALinkThatLeadsBackEnds) {
   const std::string root = Root();
   std::filesystem::create_directory_symlink(root + "/train/cat", root + "/train/cat/more/again");
-  EXPECT_EQ(OpenFolder({.train = root, .test = ""}).value()->size(Part::kTrain), 4);
+  EXPECT_EQ(OpenFolder({.train = root, .test = ""}).value()->size(Split::kTrain), 4);
 }
 
 TEST(FolderTest, PartsMayBeLeftOut) {
   const std::string root = Root();
   const auto train = OpenFolder({.train = root, .test = ""}).value();
-  EXPECT_EQ(train->size(Part::kTest), 0);
+  EXPECT_EQ(train->size(Split::kTest), 0);
   const auto test = OpenFolder({.train = "", .test = root}).value();
-  EXPECT_EQ(test->size(Part::kTrain), 0);
+  EXPECT_EQ(test->size(Split::kTrain), 0);
   EXPECT_EQ(test->outputs(), 3) << "classes are numbered as in training";
   std::filesystem::remove_all(root + "/train");
   EXPECT_EQ(OpenFolder({.train = "", .test = root}).value()->class_names(),
@@ -197,7 +197,7 @@ TEST(FolderTest, WhatIsMissingIsSaid) {
       HasSubstr(root + "/no/train: there is no such folder; expected <path>/train/<class>"));
   Put(root + "/test/whale/w.png", Picture(1));
   EXPECT_EQ(Error({.train = root, .test = root}),
-            root + "/test/whale: is a class that the training part does not have");
+            root + "/test/whale: is a class that the training split does not have");
   std::filesystem::remove_all(root + "/test");
   std::filesystem::create_directories(root + "/test");
   EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/test: holds no folders"));
@@ -209,11 +209,11 @@ TEST(FolderTest, WhatIsMissingIsSaid) {
 TEST(FolderTest, SeveralThreadsReadTheSame) {
   const std::string root = Root();
   const auto folder = OpenFolder({.train = root, .test = ""}).value();
-  const Sample expected = ReadOne(*folder, Part::kTrain, {0, 1, 2, 3});
+  const Sample expected = ReadOne(*folder, Split::kTrain, {0, 1, 2, 3});
   std::vector<Sample> got(3);
   std::vector<std::thread> threads;
   for (Sample& sample : got) {
-    threads.emplace_back([&] { sample = ReadOne(*folder, Part::kTrain, {0, 1, 2, 3}); });
+    threads.emplace_back([&] { sample = ReadOne(*folder, Split::kTrain, {0, 1, 2, 3}); });
   }
   for (std::thread& thread : threads) thread.join();
   for (const Sample& sample : got) {

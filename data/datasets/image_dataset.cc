@@ -59,17 +59,17 @@ absl::Status ImageDataset::Init() {
     sample_ = {geometry_.resize, geometry_.resize, decoding_.channels};
     return absl::OkStatus();
   }
-  const Part part = size(Part::kTrain) > 0 ? Part::kTrain : Part::kTest;
-  DTNN_ASSIGN_OR_RETURN(const Image first, ReadImage(part, 0));
+  const Split split = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
+  DTNN_ASSIGN_OR_RETURN(const Image first, ReadImage(split, 0));
   sample_ = first.extents;
   return absl::OkStatus();
 }
 
-absl::StatusOr<Image> ImageDataset::ReadImage(Part part, int64_t index) const {
-  const std::string name = FileName(part, index);
+absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const {
+  const std::string name = FileName(split, index);
   try {
     std::vector<uint8_t> bytes;
-    DTNN_RETURN_IF_ERROR(ReadEncoded(part, index, bytes));
+    DTNN_RETURN_IF_ERROR(ReadEncoded(split, index, bytes));
     DTNN_ASSIGN_OR_RETURN(Image image, DecodeImage(bytes, name, decoding_));
     return Transformed(std::move(image), geometry_);
   } catch (const std::bad_alloc&) {
@@ -77,18 +77,18 @@ absl::StatusOr<Image> ImageDataset::ReadImage(Part part, int64_t index) const {
   }
 }
 
-absl::Status ImageDataset::Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                                 const Tensor& x, const Tensor& targets) const {
-  DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
+  DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
   const int64_t elements = SampleShape(sample_, format).NumElements();
   std::vector<uint8_t> planes;
   for (int64_t row = 0; row < int64_t(indices.size()); ++row) {
     const int64_t index = indices[size_t(row)];
-    DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(part, index));
+    DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(split, index));
     if (image.extents != sample_) {
-      const Part first = size(Part::kTrain) > 0 ? Part::kTrain : Part::kTest;
+      const Split first = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
       return absl::InvalidArgumentError(
-          absl::StrCat(FileName(part, index), ": has ", Sides(image.extents),
+          absl::StrCat(FileName(split, index), ": has ", Sides(image.extents),
                        " pixels, but the first image, ", FileName(first, 0), ", has ",
                        Sides(sample_), "; images of different sizes need --transform-resize"));
     }
@@ -96,7 +96,7 @@ absl::Status ImageDataset::Read(Part part, std::span<const int64_t> indices, Ten
       using T = decltype(zero);
       Convert(image, format, planes, x.data<T>() + row * elements);
     });
-    WriteTarget(part, index, row, targets);
+    WriteTarget(split, index, row, targets);
   }
   return absl::OkStatus();
 }

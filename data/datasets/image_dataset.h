@@ -36,7 +36,7 @@ class ImageDataset : public Dataset {
   bool decodes() const override { return true; }
   // A JPEG that is far larger than the resize needs is decoded at 1/2, 1/4 or 1/8, which still
   // leaves at least twice the extents that are asked for.
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override;
 
  protected:
@@ -44,16 +44,18 @@ class ImageDataset : public Dataset {
   // the first image.
   absl::Status Init();
 
-  // The bytes of sample `index`, which is within size(part), into `bytes`; the message of an error
+  // The bytes of sample `index`, which is within size(split), into `bytes`; the message of an error
   // names the file.
-  virtual absl::Status ReadEncoded(Part part, int64_t index, std::vector<uint8_t>& bytes) const = 0;
+  virtual absl::Status ReadEncoded(Split split, int64_t index,
+                                   std::vector<uint8_t>& bytes) const = 0;
   // For messages.
-  virtual std::string FileName(Part part, int64_t index) const = 0;
+  virtual std::string FileName(Split split, int64_t index) const = 0;
   // Writes what is to be predicted of sample `index` to row `row` of `targets`.
-  virtual void WriteTarget(Part part, int64_t index, int64_t row, const Tensor& targets) const = 0;
+  virtual void WriteTarget(Split split, int64_t index, int64_t row,
+                           const Tensor& targets) const = 0;
 
  private:
-  absl::StatusOr<Image> ReadImage(Part part, int64_t index) const;
+  absl::StatusOr<Image> ReadImage(Split split, int64_t index) const;
 
   const Geometry geometry_;
   ImageOptions decoding_;

@@ -83,7 +83,7 @@ absl::StatusOr<IdxArray> MapArray(File& file) {
 }
 
 struct Samples {
-  FileBytes images = {};  // (n, height, width); empty where the part was left out
+  FileBytes images = {};  // (n, height, width); empty where the split was left out
   // A copy: a mapped file may be written to behind the check.
   std::vector<uint8_t> labels = {};
 
@@ -119,16 +119,16 @@ class Mnist : public Dataset {
   std::string_view name() const override { return "mnist"; }
   ImageExtents sample() const override { return sample_; }
   int64_t outputs() const override { return kClasses; }
-  int64_t size(Part part) const override { return samples(part).size(); }
+  int64_t size(Split split) const override { return samples(split).size(); }
 
   // With one channel both formats are the same bytes.
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
     if (indices.empty()) return absl::OkStatus();
     const size_t pixels = size_t(sample_.height * sample_.width);
-    const uint8_t* images = samples(part).images.data();
-    const uint8_t* classes = samples(part).labels.data();
+    const uint8_t* images = samples(split).images.data();
+    const uint8_t* classes = samples(split).labels.data();
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       T* to = x.data<T>();
@@ -139,11 +139,11 @@ class Mnist : public Dataset {
     });
     int32_t* labels = targets.data<int32_t>();
     for (size_t i = 0; i < indices.size(); ++i) labels[i] = classes[indices[i]];
-    return samples(part).images.Check();
+    return samples(split).images.Check();
   }
 
  private:
-  const Samples& samples(Part part) const { return part == Part::kTrain ? train_ : test_; }
+  const Samples& samples(Split split) const { return split == Split::kTrain ? train_ : test_; }
 
   const Samples train_, test_;
   const ImageExtents sample_;

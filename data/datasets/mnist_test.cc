@@ -63,8 +63,8 @@ TEST(MnistTest, DescribesItself) {
     EXPECT_EQ(mnist->name(), "mnist");
     EXPECT_EQ(mnist->sample(), (ImageExtents{kHeight, kWidth, 1}));
     EXPECT_EQ(mnist->outputs(), 10);
-    EXPECT_EQ(mnist->size(Part::kTrain), kTrain);
-    EXPECT_EQ(mnist->size(Part::kTest), kTest);
+    EXPECT_EQ(mnist->size(Split::kTrain), kTrain);
+    EXPECT_EQ(mnist->size(Split::kTest), kTest);
   }
 }
 
@@ -74,7 +74,7 @@ void ExpectSamples(const Dataset& mnist, TensorFormat format) {
   const Shape shape = SampleShape(mnist.sample(), format).Prepend(4);
   const Tensor x = Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), shape).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{4}).value();
-  ASSERT_TRUE(mnist.Read(Part::kTrain, indices, format, x, targets).ok());
+  ASSERT_TRUE(mnist.Read(Split::kTrain, indices, format, x, targets).ok());
   const Bytes images = Elements(kTrain * kHeight * kWidth);
   for (size_t i = 0; i < indices.size(); ++i) {
     EXPECT_EQ(targets.data<int32_t>()[i], indices[i] * 3 % 10);
@@ -99,7 +99,7 @@ TEST(MnistTest, ReadChecksItsArguments) {
   const auto mnist = LoadMnist({folder, folder}).value();
   const auto read = [&](std::vector<int64_t> indices, const Shape& shape, int64_t targets,
                         DType dtype = DType::kFloat32) {
-    return mnist->Read(Part::kTest, indices, TensorFormat::kNHWC,
+    return mnist->Read(Split::kTest, indices, TensorFormat::kNHWC,
                        Tensor::Zeros(dtype, shape).value(),
                        Tensor::Zeros(DType::kInt32, Shape{targets}).value());
   };
@@ -115,10 +115,10 @@ TEST(MnistTest, ReadChecksItsArguments) {
   EXPECT_EQ(read({0, 1}, two, 2, DType::kUint8).code(), absl::StatusCode::kInvalidArgument);
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{2}).value();
   const std::vector<int64_t> first = {0, 1};
-  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, Tensor(), targets).ok());
+  EXPECT_FALSE(mnist->Read(Split::kTest, first, TensorFormat::kNHWC, Tensor(), targets).ok());
   const Tensor x = Tensor::Zeros(DType::kFloat32, two).value();
-  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, x, Tensor()).ok());
-  EXPECT_FALSE(mnist->Read(Part::kTest, first, TensorFormat::kNHWC, x, x).ok());
+  EXPECT_FALSE(mnist->Read(Split::kTest, first, TensorFormat::kNHWC, x, Tensor()).ok());
+  EXPECT_FALSE(mnist->Read(Split::kTest, first, TensorFormat::kNHWC, x, x).ok());
 }
 
 TEST(MnistTest, PlainComesBeforeGzipAndBothSpellingsAreFound) {
@@ -139,12 +139,12 @@ TEST(MnistTest, PartsMayComeFromTwoFoldersOrBeLeftOut) {
     std::filesystem::rename(train + "/" + name, test + "/" + name);
   }
   const auto both = LoadMnist({train, test}).value();
-  EXPECT_EQ(both->size(Part::kTrain), kTrain);
-  EXPECT_EQ(both->size(Part::kTest), kTest);
-  EXPECT_EQ(LoadMnist({train, ""}).value()->size(Part::kTest), 0);
+  EXPECT_EQ(both->size(Split::kTrain), kTrain);
+  EXPECT_EQ(both->size(Split::kTest), kTest);
+  EXPECT_EQ(LoadMnist({train, ""}).value()->size(Split::kTest), 0);
   const auto only_test = LoadMnist({"", test}).value();
-  EXPECT_EQ(only_test->size(Part::kTrain), 0);
-  EXPECT_EQ(only_test->size(Part::kTest), kTest);
+  EXPECT_EQ(only_test->size(Split::kTrain), 0);
+  EXPECT_EQ(only_test->size(Split::kTest), kTest);
   EXPECT_FALSE(LoadMnist({"", ""}).ok());
 }
 
@@ -217,13 +217,13 @@ TEST(MnistTest, RealFashionMnist) {
   EXPECT_EQ(mnist->sample(), (ImageExtents{28, 28, 1}));
   const std::array<int64_t, 2> sizes = {60000, 10000};
   const std::array<double, 2> means = {72.9404 / 255, 73.1466 / 255};  // published: 0.2860
-  for (Part part : {Part::kTrain, Part::kTest}) {
-    const int64_t size = mnist->size(part);
-    ASSERT_EQ(size, sizes[int(part)]);
+  for (Split split : {Split::kTrain, Split::kTest}) {
+    const int64_t size = mnist->size(split);
+    ASSERT_EQ(size, sizes[int(split)]);
     const Tensor x =
         Tensor::Allocate(Device::Cpu(), DType::kFloat32, Shape{size, 28, 28, 1}).value();
     const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{size}).value();
-    ASSERT_TRUE(mnist->Read(part, AllIndices(size), TensorFormat::kNHWC, x, targets).ok());
+    ASSERT_TRUE(mnist->Read(split, AllIndices(size), TensorFormat::kNHWC, x, targets).ok());
     const int32_t* first = targets.data<int32_t>();
     const std::vector<int32_t> labels(first, first + size);
     for (int label = 0; label < 10; ++label) {
@@ -231,8 +231,8 @@ TEST(MnistTest, RealFashionMnist) {
     }
     double sum = 0;
     for (int64_t i = 0; i < x.num_elements(); ++i) sum += x.data<float>()[i];
-    EXPECT_NEAR(sum / double(x.num_elements()), means[int(part)], 1e-5);
-    if (part == Part::kTrain) {
+    EXPECT_NEAR(sum / double(x.num_elements()), means[int(split)], 1e-5);
+    if (split == Split::kTrain) {
       EXPECT_EQ(std::vector<int32_t>(labels.begin(), labels.begin() + 10),
                 (std::vector<int32_t>{9, 0, 0, 3, 0, 2, 7, 2, 5, 5}));
     }

@@ -19,12 +19,12 @@ class MoreClasses : public Dataset {
   Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
   std::vector<std::string> warnings() const override { return dataset_->warnings(); }
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
-  int64_t size(Part part) const override { return dataset_->size(part); }
-  SampleGroups groups(Part part) const override { return dataset_->groups(part); }
+  int64_t size(Split split) const override { return dataset_->size(split); }
+  SampleGroups groups(Split split) const override { return dataset_->groups(split); }
   bool decodes() const override { return dataset_->decodes(); }
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    return dataset_->Read(part, indices, format, x, targets);
+    return dataset_->Read(split, indices, format, x, targets);
   }
 
  private:

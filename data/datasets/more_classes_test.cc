@@ -15,11 +15,11 @@ TEST(MoreClassesTest, NothingElseChanges) {
   EXPECT_EQ(more->outputs(), 10);
   EXPECT_EQ(more->name(), "counting");
   EXPECT_EQ(more->sample(), dataset->sample());
-  EXPECT_EQ(more->size(Part::kTrain), 7);
+  EXPECT_EQ(more->size(Split::kTrain), 7);
   const Tensor x = *Tensor::Zeros(DType::kFloat32, Shape{1, 2, 3, 1});
   const Tensor targets = *Tensor::Zeros(DType::kInt32, Shape{1});
   const int64_t index[] = {6};
-  ASSERT_TRUE(more->Read(Part::kTrain, index, TensorFormat::kNHWC, x, targets).ok());
+  ASSERT_TRUE(more->Read(Split::kTrain, index, TensorFormat::kNHWC, x, targets).ok());
   EXPECT_EQ(targets.data<int32_t>()[0], 6);
   EXPECT_EQ(x.data<float>()[5], 6);
   EXPECT_EQ(*WithClasses(dataset, 7), dataset);

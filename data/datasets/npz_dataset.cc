@@ -19,10 +19,10 @@ namespace {
 
 constexpr int64_t kMaxClasses = int64_t{1} << 24;
 
-// One part, as the file has it.
+// One split, as the file has it.
 struct Arrays {
   std::string x_name, y_name;  // "<file>: x_train"
-  Tensor x, y;                 // empty where the part was left out
+  Tensor x, y;                 // empty where the split was left out
 
   int64_t size() const { return x.empty() ? 0 : x.shape()[0]; }
 };
@@ -62,9 +62,9 @@ absl::Status CheckFinite(const std::string& name, const Tensor& array) {
                                                  " holds a value that is not finite"));
 }
 
-absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Part part) {
+absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Split split) {
   Arrays arrays;
-  const std::string ending = absl::StrCat("_", std::string(Name(part)));
+  const std::string ending = absl::StrCat("_", std::string(Name(split)));
   arrays.x_name = absl::StrCat(std::string(file), ": x", ending);
   arrays.y_name = absl::StrCat(std::string(file), ": y", ending);
   DTNN_ASSIGN_OR_RETURN(arrays.x, reader.Read("x" + ending));
@@ -88,10 +88,10 @@ absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Part p
   return arrays;
 }
 
-// The test part may be missing from a file that holds the training part.
+// The test split may be missing from a file that holds the training split.
 absl::StatusOr<Arrays> ReadTestPart(NpzReader& reader, std::string_view file, bool required) {
   if (!required && !reader.Contains("x_test") && !reader.Contains("y_test")) return Arrays();
-  return ReadPart(reader, file, Part::kTest);
+  return ReadPart(reader, file, Split::kTest);
 }
 
 bool IsOneHot(const Tensor& y) {
@@ -109,7 +109,7 @@ bool IsOneHot(const Tensor& y) {
   return one_hot;
 }
 
-// What is to be predicted of a part, in the form that a batch has it.
+// What is to be predicted of a split, in the form that a batch has it.
 struct Targets {
   std::vector<int32_t> classes;
   std::vector<double> values;
@@ -217,16 +217,16 @@ class NpzDataset : public Dataset {
     return {x.dtype() == DType::kUint8 ? Preprocessing::Input::kBytes
                                        : Preprocessing::Input::kValues};
   }
-  int64_t size(Part part) const override {
-    const Tensor& x = part == Part::kTrain ? x_train_ : x_test_;
+  int64_t size(Split split) const override {
+    const Tensor& x = split == Split::kTrain ? x_train_ : x_test_;
     return x.empty() ? 0 : x.shape()[0];
   }
 
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
-    const Tensor& source = part == Part::kTrain ? x_train_ : x_test_;
-    const Targets& known = part == Part::kTrain ? train_ : test_;
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
+    const Tensor& source = split == Split::kTrain ? x_train_ : x_test_;
+    const Targets& known = split == Split::kTrain ? train_ : test_;
     const int64_t elements = ByteCount(sample_);
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
@@ -340,7 +340,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadNpzDataset(const NpzPaths& paths,
   Arrays train, test;
   if (!paths.train.empty()) {
     DTNN_ASSIGN_OR_RETURN(NpzReader reader, NpzReader::Open(paths.train, options.max_bytes));
-    DTNN_ASSIGN_OR_RETURN(train, ReadPart(reader, paths.train, Part::kTrain));
+    DTNN_ASSIGN_OR_RETURN(train, ReadPart(reader, paths.train, Split::kTrain));
     if (paths.test == paths.train) {
       DTNN_ASSIGN_OR_RETURN(test, ReadTestPart(reader, paths.test, false));
     }
@@ -357,7 +357,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> ParseNpzDataset(std::span<const std::by
                                                          const NpzOptions& options) {
   DTNN_RETURN_IF_ERROR(CheckOptions(options));
   DTNN_ASSIGN_OR_RETURN(NpzReader reader, NpzReader::Parse(bytes, name, options.max_bytes));
-  DTNN_ASSIGN_OR_RETURN(Arrays train, ReadPart(reader, name, Part::kTrain));
+  DTNN_ASSIGN_OR_RETURN(Arrays train, ReadPart(reader, name, Split::kTrain));
   DTNN_ASSIGN_OR_RETURN(Arrays test, ReadTestPart(reader, name, false));
   return Make(std::move(train), std::move(test), options);
 }

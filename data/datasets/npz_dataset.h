@@ -33,7 +33,7 @@
 namespace dtnn {
 
 // The files of the two parts, usually the same one. An empty name leaves the part out: its size is
-// 0. So is that of the test part where both names are the same and the file holds neither of its
+// 0. So is that of the test split where both names are the same and the file holds neither of its
 // arrays.
 struct NpzPaths {
   std::string train, test;

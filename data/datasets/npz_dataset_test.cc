@@ -63,7 +63,7 @@ void ExpectSamples(const Dataset& dataset, double scale) {
         Tensor::Zeros(DTypeOf<T>(), SampleShape(dataset.sample(), format).Prepend(2)).value();
     const Tensor targets =
         Tensor::Zeros(TargetDType(dataset, DTypeOf<T>()), TargetShape(dataset, 2)).value();
-    ASSERT_EQ(dataset.Read(Part::kTrain, indices, format, x, targets), absl::OkStatus());
+    ASSERT_EQ(dataset.Read(Split::kTrain, indices, format, x, targets), absl::OkStatus());
     for (int64_t n = 0; n < 2; ++n) {
       for (int64_t e = 0; e < 12; ++e) {
         const int64_t at = format == TensorFormat::kNHWC ? e % 6 * 2 + e / 6 : e;
@@ -73,8 +73,8 @@ void ExpectSamples(const Dataset& dataset, double scale) {
   }
 }
 
-std::vector<double> TargetsOf(const Dataset& dataset, Part part) {
-  const int64_t n = dataset.size(part);
+std::vector<double> TargetsOf(const Dataset& dataset, Split split) {
+  const int64_t n = dataset.size(split);
   std::vector<int64_t> all(n);
   for (int64_t i = 0; i < n; ++i) all[i] = i;
   const Tensor x =
@@ -82,7 +82,7 @@ std::vector<double> TargetsOf(const Dataset& dataset, Part part) {
           .value();
   const Tensor targets =
       Tensor::Zeros(TargetDType(dataset, DType::kFloat64), TargetShape(dataset, n)).value();
-  EXPECT_TRUE(dataset.Read(part, all, TensorFormat::kNCHW, x, targets).ok());
+  EXPECT_TRUE(dataset.Read(split, all, TensorFormat::kNCHW, x, targets).ok());
   if (dataset.target_kind() == TargetKind::kClass) {
     return {targets.data<int32_t>(), targets.data<int32_t>() + targets.num_elements()};
   }
@@ -94,8 +94,8 @@ TEST(NpzDatasetTest, ImagesOfEveryTypeInBothFormats) {
   const auto reals = Load({{"x_train", Images<double>(3)}, {"y_train", y}}).value();
   EXPECT_EQ(reals->name(), "archive");
   EXPECT_EQ(reals->sample(), (ImageExtents{3, 2, 2}));
-  EXPECT_EQ(reals->size(Part::kTrain), 3);
-  EXPECT_EQ(reals->size(Part::kTest), 0);
+  EXPECT_EQ(reals->size(Split::kTrain), 3);
+  EXPECT_EQ(reals->size(Split::kTest), 0);
   ExpectSamples<double>(*reals, 1);
   ExpectSamples<float>(*reals, 1);
   const auto floats = Load({{"x_train", Images<float>(3)}, {"y_train", y}}).value();
@@ -115,9 +115,9 @@ TEST(NpzDatasetTest, OneHotRowsAreClasses) {
                            .value();
   EXPECT_EQ(dataset->target_kind(), TargetKind::kClass);
   EXPECT_EQ(dataset->outputs(), 4);
-  EXPECT_THAT(TargetsOf(*dataset, Part::kTrain), ElementsAre(1, 3, 0));
-  EXPECT_THAT(TargetsOf(*dataset, Part::kTest), ElementsAre(2));
-  // One row of either part that is not makes values of all.
+  EXPECT_THAT(TargetsOf(*dataset, Split::kTrain), ElementsAre(1, 3, 0));
+  EXPECT_THAT(TargetsOf(*dataset, Split::kTest), ElementsAre(2));
+  // One row of either split that is not makes values of all.
   for (const std::vector<double>& row :
        {std::vector<double>{0, 1, 1, 0}, {0, 0, 0, 0}, {0, 0.5, 0, 0}, {0, 0, 1, -1}}) {
     const auto values = Load({{"x_train", Images<float>(3)},
@@ -127,8 +127,8 @@ TEST(NpzDatasetTest, OneHotRowsAreClasses) {
                             .value();
     EXPECT_EQ(values->target_kind(), TargetKind::kValues);
     EXPECT_EQ(values->outputs(), 4);
-    EXPECT_EQ(TargetsOf(*values, Part::kTest), row);
-    EXPECT_EQ(TargetsOf(*values, Part::kTrain)[7], 1);
+    EXPECT_EQ(TargetsOf(*values, Split::kTest), row);
+    EXPECT_EQ(TargetsOf(*values, Split::kTrain)[7], 1);
   }
 }
 
@@ -138,7 +138,7 @@ TEST(NpzDatasetTest, RealsAreValuesAndIntegersAreClasses) {
           .value();
   EXPECT_EQ(reals->target_kind(), TargetKind::kValues);
   EXPECT_EQ(reals->outputs(), 1);
-  EXPECT_THAT(TargetsOf(*reals, Part::kTrain), ElementsAre(0.5, -1, 2));
+  EXPECT_THAT(TargetsOf(*reals, Split::kTrain), ElementsAre(0.5, -1, 2));
   const auto column =
       Load({{"x_train", Images<float>(2)}, {"y_train", Array<double>(Shape{2, 1}, {1, 1})}})
           .value();
@@ -150,7 +150,7 @@ TEST(NpzDatasetTest, RealsAreValuesAndIntegersAreClasses) {
   const auto classes = Load(labels).value();
   EXPECT_EQ(classes->target_kind(), TargetKind::kClass);
   EXPECT_EQ(classes->outputs(), 7) << "over both parts";
-  EXPECT_THAT(TargetsOf(*classes, Part::kTrain), ElementsAre(4, 0, 2));
+  EXPECT_THAT(TargetsOf(*classes, Split::kTrain), ElementsAre(4, 0, 2));
   EXPECT_EQ(Load(labels, {.classes = 10}).value()->outputs(), 10);
   EXPECT_THAT(Error(labels, {.classes = 5}),
               HasSubstr("y_test: the label of sample 0 is 6; expected 0 to 4"));
@@ -165,7 +165,7 @@ TEST(NpzDatasetTest, AColumnOfIntegersIsClasses) {
     const auto classes = Load({{"x_train", Images<float>(3)}, {"y_train", y}}).value();
     EXPECT_EQ(classes->target_kind(), TargetKind::kClass);
     EXPECT_EQ(classes->outputs(), 5);
-    EXPECT_THAT(TargetsOf(*classes, Part::kTrain), ElementsAre(4, 0, 2));
+    EXPECT_THAT(TargetsOf(*classes, Split::kTrain), ElementsAre(4, 0, 2));
   }
 }
 
@@ -174,7 +174,7 @@ double At213(const Dataset& dataset, int64_t index, TensorFormat format) {
   const ImageExtents& sample = dataset.sample();
   const Tensor x = Tensor::Zeros(DType::kFloat64, SampleShape(sample, format).Prepend(1)).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{1}).value();
-  EXPECT_TRUE(dataset.Read(Part::kTrain, std::span(&index, 1), format, x, targets).ok());
+  EXPECT_TRUE(dataset.Read(Split::kTrain, std::span(&index, 1), format, x, targets).ok());
   return format == TensorFormat::kNHWC
              ? x.data<double>()[(1 * sample.width + 3) * sample.channels + 2]
              : x.data<double>()[(2 * sample.height + 1) * sample.width + 3];
@@ -219,10 +219,10 @@ TEST(NpzDatasetTest, PartsMayComeFromTwoFilesOrBeLeftOut) {
       Write({{"x_test", Images<float>(2)}, {"y_test", Array<int32_t>(Shape{2}, {0, 1})}},
             "npz_test_part");
   const auto both = LoadNpzDataset({train, test}).value();
-  EXPECT_EQ(both->size(Part::kTrain), 3);
-  EXPECT_EQ(both->size(Part::kTest), 2);
-  EXPECT_EQ(LoadNpzDataset({train, ""}).value()->size(Part::kTest), 0);
-  EXPECT_EQ(LoadNpzDataset({"", test}).value()->size(Part::kTrain), 0);
+  EXPECT_EQ(both->size(Split::kTrain), 3);
+  EXPECT_EQ(both->size(Split::kTest), 2);
+  EXPECT_EQ(LoadNpzDataset({train, ""}).value()->size(Split::kTest), 0);
+  EXPECT_EQ(LoadNpzDataset({"", test}).value()->size(Split::kTrain), 0);
   EXPECT_EQ(LoadNpzDataset({"", ""}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(LoadNpzDataset({test, test}).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(LoadNpzDataset({train, train + "x"}).status().code(), absl::StatusCode::kNotFound);

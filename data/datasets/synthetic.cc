@@ -37,9 +37,9 @@ class RandomBytes {
 uint64_t PictureStream(int64_t label) {
   return StreamId(RandomPurpose::kSynthetic, uint64_t(label));
 }
-uint64_t NoiseStream(Part part, int64_t index) {
+uint64_t NoiseStream(Split split, int64_t index) {
   return StreamId(RandomPurpose::kSynthetic,
-                  (part == Part::kTrain ? uint64_t{1} : uint64_t{2}) << 54 | uint64_t(index));
+                  (split == Split::kTrain ? uint64_t{1} : uint64_t{2}) << 54 | uint64_t(index));
 }
 
 class Synthetic : public Dataset {
@@ -49,13 +49,13 @@ class Synthetic : public Dataset {
   std::string_view name() const override { return "synthetic"; }
   ImageExtents sample() const override { return options_.sample; }
   int64_t outputs() const override { return options_.classes; }
-  int64_t size(Part part) const override {
-    return part == Part::kTrain ? options_.train_samples : options_.test_samples;
+  int64_t size(Split split) const override {
+    return split == Split::kTrain ? options_.train_samples : options_.test_samples;
   }
 
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
     int32_t* labels = targets.data<int32_t>();
     const int64_t elements = SampleShape(options_.sample, format).NumElements();
     DispatchFloating(x.dtype(), [&](auto zero) {
@@ -69,7 +69,7 @@ class Synthetic : public Dataset {
       for (size_t i = 0; i < indices.size(); ++i, to += elements) {
         labels[i] = int32_t(indices[i] % options_.classes);
         Draw(RandomBytes(options_.seed, PictureStream(labels[i])),
-             RandomBytes(options_.seed, NoiseStream(part, indices[i])), format, to);
+             RandomBytes(options_.seed, NoiseStream(split, indices[i])), format, to);
       }
     });
     return absl::OkStatus();

@@ -30,13 +30,13 @@ struct Samples {
 };
 
 template <typename T = float>
-Samples Read(const Dataset& dataset, Part part, const std::vector<int64_t>& indices,
+Samples Read(const Dataset& dataset, Split split, const std::vector<int64_t>& indices,
              TensorFormat format = TensorFormat::kNHWC) {
   const Shape shape = SampleShape(dataset.sample(), format).Prepend(int64_t(indices.size()));
   const Tensor x = Tensor::Allocate(Device::Cpu(), DTypeOf<T>(), shape).value();
   Samples samples;
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{int64_t(indices.size())}).value();
-  EXPECT_TRUE(dataset.Read(part, indices, format, x, targets).ok());
+  EXPECT_TRUE(dataset.Read(split, indices, format, x, targets).ok());
   const int32_t* labels = targets.data<int32_t>();
   samples.labels.assign(labels, labels + indices.size());
   samples.x.assign(x.data<T>(), x.data<T>() + x.num_elements());
@@ -46,30 +46,30 @@ Samples Read(const Dataset& dataset, Part part, const std::vector<int64_t>& indi
 TEST(SyntheticTest, DefaultIsZeros) {
   const auto dataset = MakeSynthetic({}).value();
   EXPECT_EQ(dataset->name(), "synthetic");
-  EXPECT_EQ(dataset->size(Part::kTrain), 1000);
-  EXPECT_EQ(dataset->size(Part::kTest), 100);
+  EXPECT_EQ(dataset->size(Split::kTrain), 1000);
+  EXPECT_EQ(dataset->size(Split::kTest), 100);
   EXPECT_EQ(dataset->sample(), (ImageExtents{32, 32, 3}));
   EXPECT_EQ(dataset->outputs(), 10);
-  const Samples samples = Read(*dataset, Part::kTrain, {0, 999, 5});
+  const Samples samples = Read(*dataset, Split::kTrain, {0, 999, 5});
   EXPECT_EQ(samples.x, std::vector<double>(3 * 32 * 32 * 3));
   EXPECT_EQ(samples.labels, std::vector<int32_t>(3));
 }
 
 TEST(SyntheticTest, ASampleDependsOnItsIndexOnly) {
-  const Samples alone = Read(*Classes(), Part::kTrain, {42});
-  const Samples among = Read(*Classes(), Part::kTrain, {3, 99, 42});
+  const Samples alone = Read(*Classes(), Split::kTrain, {42});
+  const Samples among = Read(*Classes(), Split::kTrain, {3, 99, 42});
   const size_t elements = alone.x.size();
   EXPECT_EQ(std::vector<double>(among.x.begin() + 2 * elements, among.x.end()), alone.x);
-  EXPECT_NE(Read(*Classes(), Part::kTrain, {47}).x, alone.x) << "another sample of the class";
-  EXPECT_NE(Read(*Classes(), Part::kTest, {42}).x, alone.x);
-  EXPECT_NE(Read(*Classes(2), Part::kTrain, {42}).x, alone.x);
+  EXPECT_NE(Read(*Classes(), Split::kTrain, {47}).x, alone.x) << "another sample of the class";
+  EXPECT_NE(Read(*Classes(), Split::kTest, {42}).x, alone.x);
+  EXPECT_NE(Read(*Classes(2), Split::kTrain, {42}).x, alone.x);
 }
 
 TEST(SyntheticTest, FormatsAndTypesHoldTheSameValues) {
   const auto dataset = Classes();
-  const Samples nhwc = Read(*dataset, Part::kTrain, {7}, TensorFormat::kNHWC);
-  const Samples nchw = Read(*dataset, Part::kTrain, {7}, TensorFormat::kNCHW);
-  const Samples wide = Read<double>(*dataset, Part::kTrain, {7}, TensorFormat::kNHWC);
+  const Samples nhwc = Read(*dataset, Split::kTrain, {7}, TensorFormat::kNHWC);
+  const Samples nchw = Read(*dataset, Split::kTrain, {7}, TensorFormat::kNCHW);
+  const Samples wide = Read<double>(*dataset, Split::kTrain, {7}, TensorFormat::kNHWC);
   for (int64_t h = 0; h < 9; ++h) {
     for (int64_t w = 0; w < 7; ++w) {
       for (int64_t c = 0; c < 3; ++c) {
@@ -82,7 +82,7 @@ TEST(SyntheticTest, FormatsAndTypesHoldTheSameValues) {
 }
 
 TEST(SyntheticTest, ValuesAreBytesOver255) {
-  for (double value : Read<double>(*Classes(), Part::kTrain, AllIndices(100)).x) {
+  for (double value : Read<double>(*Classes(), Split::kTrain, AllIndices(100)).x) {
     ASSERT_GE(value, 0);
     ASSERT_LE(value, 1);
     ASSERT_NEAR(value * 255, std::round(value * 255), 1e-9);
@@ -91,22 +91,22 @@ TEST(SyntheticTest, ValuesAreBytesOver255) {
 
 TEST(SyntheticTest, ClassesAreBalanced) {
   std::vector<int> counts(5);
-  for (int32_t label : Read(*Classes(), Part::kTrain, AllIndices(100)).labels) ++counts[label];
+  for (int32_t label : Read(*Classes(), Split::kTrain, AllIndices(100)).labels) ++counts[label];
   EXPECT_EQ(counts, std::vector<int>(5, 20));
 }
 
 TEST(SyntheticTest, ClassesAreLearnable) {
-  // Class means of the training part classify the whole test part.
+  // Class means of the training split classify the whole test split.
   const auto dataset = Classes();
   const size_t elements = 9 * 7 * 3;
-  const Samples train = Read(*dataset, Part::kTrain, AllIndices(100));
+  const Samples train = Read(*dataset, Split::kTrain, AllIndices(100));
   std::vector<std::vector<double>> means(5, std::vector<double>(elements));
   for (size_t i = 0; i < 100; ++i) {
     for (size_t e = 0; e < elements; ++e) {
       means[train.labels[i]][e] += train.x[i * elements + e] / 20;
     }
   }
-  const Samples test = Read(*dataset, Part::kTest, AllIndices(50));
+  const Samples test = Read(*dataset, Split::kTest, AllIndices(50));
   for (size_t i = 0; i < 50; ++i) {
     int32_t nearest = -1;
     double least = std::numeric_limits<double>::max();

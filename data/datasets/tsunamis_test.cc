@@ -39,10 +39,10 @@ TEST(TsunamisTest, OneRealOutput) {
   EXPECT_EQ(dataset->sample(), (ImageExtents{80, 80, 1}));
   EXPECT_EQ(dataset->outputs(), 1);
   EXPECT_EQ(dataset->target_kind(), TargetKind::kValues);
-  ASSERT_EQ(dataset->size(Part::kTrain), 2);
+  ASSERT_EQ(dataset->size(Split::kTrain), 2);
   const Tensor x = Tensor::Zeros(DType::kFloat64, Shape{2, 80, 80, 1}).value();
   const Tensor targets = Tensor::Zeros(DType::kFloat64, Shape{2, 1}).value();
-  ASSERT_TRUE(dataset->Read(Part::kTrain, AllIndices(2), TensorFormat::kNHWC, x, targets).ok());
+  ASSERT_TRUE(dataset->Read(Split::kTrain, AllIndices(2), TensorFormat::kNHWC, x, targets).ok());
   EXPECT_EQ(targets.data<double>()[0], 0.5);
   EXPECT_EQ(targets.data<double>()[1], -3.25);
   EXPECT_EQ(x.data<double>()[6399], 0.2);
@@ -55,8 +55,8 @@ TEST(TsunamisTest, AnyNumberOfTrainingFilesButOneAtLeast) {
   EXPECT_THAT(error, HasSubstr("missing: data_batch_1.bin. "));
   for (int i = 1; i <= 11; ++i) {
     WriteFile(folder, "data_batch_" + std::to_string(i) + ".bin", Record(float(i)));
-    EXPECT_EQ(LoadTsunamis({folder, folder}).value()->size(Part::kTrain), i);
-    EXPECT_EQ(LoadTsunamis({folder, ""}).value()->size(Part::kTrain), i);
+    EXPECT_EQ(LoadTsunamis({folder, folder}).value()->size(Split::kTrain), i);
+    EXPECT_EQ(LoadTsunamis({folder, ""}).value()->size(Split::kTrain), i);
   }
   std::filesystem::remove(folder + "/data_batch_4.bin");
   EXPECT_THAT(std::string(LoadTsunamis({folder, folder}).status().message()),

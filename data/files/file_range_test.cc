@@ -22,16 +22,16 @@ Bytes Rest(FileRange& range, size_t room = 2000) {
   return bytes;
 }
 
-Bytes Part(int64_t begin, int64_t end) {
+Bytes Split(int64_t begin, int64_t end) {
   const Bytes all = testing::Elements(1000);
   return Bytes(all.begin() + begin, all.begin() + end);
 }
 
 TEST(FileRangeTest, GivesTheBytesOfTheRangeOnly) {
   const std::string path = File();
-  EXPECT_EQ(Rest(*FileRange::Open(path, 0, 1000).value()), Part(0, 1000));
-  EXPECT_EQ(Rest(*FileRange::Open(path, 100, 50).value()), Part(100, 150));
-  EXPECT_EQ(Rest(*FileRange::Open(path, 990, ~uint64_t{0}).value()), Part(990, 1000));
+  EXPECT_EQ(Rest(*FileRange::Open(path, 0, 1000).value()), Split(0, 1000));
+  EXPECT_EQ(Rest(*FileRange::Open(path, 100, 50).value()), Split(100, 150));
+  EXPECT_EQ(Rest(*FileRange::Open(path, 990, ~uint64_t{0}).value()), Split(990, 1000));
   EXPECT_EQ(Rest(*FileRange::Open(path, 1000, 1).value()), Bytes());
   EXPECT_EQ(Rest(*FileRange::Open(path, ~uint64_t{0}, ~uint64_t{0}).value()), Bytes());
 }
@@ -39,9 +39,9 @@ TEST(FileRangeTest, GivesTheBytesOfTheRangeOnly) {
 TEST(FileRangeTest, SkipsWithinTheRange) {
   const auto range = FileRange::Open(File(), 10, 100).value();
   EXPECT_EQ(range->bound(), 100u);
-  EXPECT_EQ(Rest(*range, 5), Part(10, 15));
+  EXPECT_EQ(Rest(*range, 5), Split(10, 15));
   EXPECT_EQ(range->Skip(20), 20u);
-  EXPECT_EQ(Rest(*range, 5), Part(35, 40));
+  EXPECT_EQ(Rest(*range, 5), Split(35, 40));
   EXPECT_EQ(range->bound(), 70u);
   EXPECT_EQ(range->Skip(~uint64_t{0}), 70u);
   EXPECT_EQ(range->bound(), 0u);

@@ -21,7 +21,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "labels are read in place");
 
-// The records of one part, file after file.
+// The records of one split, file after file.
 struct Records {
   std::vector<LoadedFile> files;
   std::vector<int64_t> begins = {0};  // of each file among the records, and their number
@@ -49,20 +49,20 @@ class RecordDataset : public Dataset {
   int64_t outputs() const override { return format_.outputs; }
   TargetKind target_kind() const override { return format_.kind; }
   std::vector<std::string> class_names() const override { return format_.class_names; }
-  int64_t size(Part part) const override { return records(part).size(); }
+  int64_t size(Split split) const override { return records(split).size(); }
 
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
     const size_t pixels = size_t(ByteCount(format_.sample));
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       T* to = x.data<T>();
       for (size_t i = 0; i < indices.size(); ++i) {
-        const uint8_t* record = Record(records(part), indices[i]);
+        const uint8_t* record = Record(records(split), indices[i]);
         ConvertImage({record + label_bytes_, pixels}, format_.sample, format, {to, pixels});
         to += pixels;
-        const float label = records(part).labels[size_t(indices[i])];
+        const float label = records(split).labels[size_t(indices[i])];
         if (format_.kind == TargetKind::kValues) {
           targets.data<T>()[i] = T(label);
         } else {
@@ -70,17 +70,17 @@ class RecordDataset : public Dataset {
         }
       }
     });
-    return records(part).Check();
+    return records(split).Check();
   }
 
   absl::Status ReadLabels() {
-    for (Records* part : {&train_, &test_}) {
-      part->labels.reserve(size_t(part->size()));
-      for (size_t file = 0; file < part->files.size(); ++file) {
-        for (int64_t i = part->begins[file]; i < part->begins[file + 1]; ++i) {
-          const float label = part->labels.emplace_back(Label(Record(*part, i)));
-          const std::string& where = part->files[file].where;
-          const int64_t at = i - part->begins[file];
+    for (Records* split : {&train_, &test_}) {
+      split->labels.reserve(size_t(split->size()));
+      for (size_t file = 0; file < split->files.size(); ++file) {
+        for (int64_t i = split->begins[file]; i < split->begins[file + 1]; ++i) {
+          const float label = split->labels.emplace_back(Label(Record(*split, i)));
+          const std::string& where = split->files[file].where;
+          const int64_t at = i - split->begins[file];
           if (format_.kind == TargetKind::kClass && int64_t(label) >= format_.outputs) {
             return absl::InvalidArgumentError(absl::StrCat(where, ": the label of record ", at,
                                                            " is ", label, "; expected 0 to ",
@@ -92,13 +92,13 @@ class RecordDataset : public Dataset {
           }
         }
       }
-      DTNN_RETURN_IF_ERROR(part->Check());
+      DTNN_RETURN_IF_ERROR(split->Check());
     }
     return absl::OkStatus();
   }
 
  private:
-  const Records& records(Part part) const { return part == Part::kTrain ? train_ : test_; }
+  const Records& records(Split split) const { return split == Split::kTrain ? train_ : test_; }
 
   const uint8_t* Record(const Records& records, int64_t index) const {
     const auto next = std::upper_bound(records.begins.begin(), records.begins.end(), index);

@@ -23,14 +23,14 @@ void MakeAndRead(TargetKind kind, const std::vector<LoadedFile>& files) {
                                           .kind = kind},
                                          files, {});
   if (!dataset.ok()) return;
-  const int64_t n = (*dataset)->size(Part::kTrain);
+  const int64_t n = (*dataset)->size(Split::kTrain);
   for (int64_t i : {int64_t{0}, n - 1}) {
     if (n == 0) break;
     const Tensor x = *Tensor::Zeros(DType::kFloat32, Shape{1, 2, 1, 3});
     const Tensor targets =
         *Tensor::Zeros(TargetDType(**dataset, DType::kFloat32), TargetShape(**dataset, 1));
     const std::vector<int64_t> index = {i};
-    if (!(*dataset)->Read(Part::kTrain, index, TensorFormat::kNHWC, x, targets).ok()) std::abort();
+    if (!(*dataset)->Read(Split::kTrain, index, TensorFormat::kNHWC, x, targets).ok()) std::abort();
     if (kind == TargetKind::kClass && targets.data<int32_t>()[0] >= outputs) std::abort();
   }
 }

@@ -52,14 +52,14 @@ Bytes Real(float value) {
 }
 
 template <typename T>
-void ExpectSamples(const Dataset& dataset, Part part, const std::vector<int64_t>& indices,
+void ExpectSamples(const Dataset& dataset, Split split, const std::vector<int64_t>& indices,
                    const std::vector<int>& numbers, const std::vector<double>& labels) {
   const int64_t n = int64_t(indices.size());
   for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     const Tensor x = Tensor::Zeros(DTypeOf<T>(), SampleShape(kSample, format).Prepend(n)).value();
     const Tensor targets =
         Tensor::Zeros(TargetDType(dataset, DTypeOf<T>()), TargetShape(dataset, n)).value();
-    ASSERT_EQ(dataset.Read(part, indices, format, x, targets), absl::OkStatus());
+    ASSERT_EQ(dataset.Read(split, indices, format, x, targets), absl::OkStatus());
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t p = 0; p < kPixels; ++p) {
         const int64_t channel = p / 6, pixel = p % 6;
@@ -81,22 +81,22 @@ TEST(RecordFileTest, FilesFollowEachOther) {
                                           File("c", {3, 4, 5}, {{2}, {1}, {0}})},
                                          {File("d", {6}, {{2}})})
                            .value();
-  EXPECT_EQ(dataset->size(Part::kTrain), 6);
-  EXPECT_EQ(dataset->size(Part::kTest), 1);
+  EXPECT_EQ(dataset->size(Split::kTrain), 6);
+  EXPECT_EQ(dataset->size(Split::kTest), 1);
   EXPECT_EQ(dataset->outputs(), 4);
   EXPECT_EQ(dataset->target_kind(), TargetKind::kClass);
   const std::vector<int64_t> indices = {5, 0, 2, 2, 3, 1, 4};
   const std::vector<int> numbers = {5, 0, 2, 2, 3, 1, 4};
   const std::vector<double> labels = {0, 3, 1, 1, 2, 0, 1};
-  ExpectSamples<float>(*dataset, Part::kTrain, indices, numbers, labels);
-  ExpectSamples<double>(*dataset, Part::kTrain, indices, numbers, labels);
-  ExpectSamples<float>(*dataset, Part::kTest, {0}, {6}, {2});
+  ExpectSamples<float>(*dataset, Split::kTrain, indices, numbers, labels);
+  ExpectSamples<double>(*dataset, Split::kTrain, indices, numbers, labels);
+  ExpectSamples<float>(*dataset, Split::kTest, {0}, {6}, {2});
 }
 
 TEST(RecordFileTest, APartMayBeMissing) {
   const auto dataset = MakeRecordDataset(Classes(), {}, {File("d", {6}, {{2}})}).value();
-  EXPECT_EQ(dataset->size(Part::kTrain), 0);
-  EXPECT_EQ(dataset->size(Part::kTest), 1);
+  EXPECT_EQ(dataset->size(Split::kTrain), 0);
+  EXPECT_EQ(dataset->size(Split::kTest), 1);
 }
 
 // As when a mapped file is written to.
@@ -109,7 +109,7 @@ TEST(RecordFileTest, LabelsStayWhatWasChecked) {
         MakeRecordDataset(real ? Values() : Classes(), {{"a", FileBytes(bytes, *bytes)}}, {})
             .value();
     std::fill_n(bytes->begin(), label.size(), uint8_t{255});
-    ExpectSamples<float>(*dataset, Part::kTrain, {0, 1}, {0, 1}, {3, 3});
+    ExpectSamples<float>(*dataset, Split::kTrain, {0, 1}, {0, 1}, {3, 3});
   }
 }
 
@@ -118,12 +118,12 @@ TEST(RecordFileTest, ValuesAreBytesOrReals) {
       MakeRecordDataset(Values(), {File("a", {0, 1}, {{200}, {7}})}, {File("b", {2}, {{9}})})
           .value();
   EXPECT_EQ(bytes->target_kind(), TargetKind::kValues);
-  ExpectSamples<float>(*bytes, Part::kTrain, {1, 0}, {1, 0}, {7, 200});
+  ExpectSamples<float>(*bytes, Split::kTrain, {1, 0}, {1, 0}, {7, 200});
   const auto reals = MakeRecordDataset(Values(), {File("a", {0, 1}, {Real(-1.5f), Real(1e6f)})},
                                        {File("b", {2}, {Real(0.25f)})})
                          .value();
-  ExpectSamples<float>(*reals, Part::kTrain, {1, 0}, {1, 0}, {1e6, -1.5});
-  ExpectSamples<double>(*reals, Part::kTest, {0}, {2}, {0.25});
+  ExpectSamples<float>(*reals, Split::kTrain, {1, 0}, {1, 0}, {1e6, -1.5});
+  ExpectSamples<double>(*reals, Split::kTest, {0}, {2}, {0.25});
 }
 
 TEST(RecordFileTest, LengthsAndLabelsAreChecked) {
@@ -157,11 +157,11 @@ TEST(RecordFileTest, ReadChecksItsArguments) {
       Tensor::Zeros(DType::kFloat32, SampleShape(kSample, TensorFormat::kNHWC).Prepend(1)).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{1}).value();
   const std::vector<int64_t> outside = {1}, inside = {0};
-  EXPECT_EQ(dataset->Read(Part::kTrain, outside, TensorFormat::kNHWC, x, targets).code(),
+  EXPECT_EQ(dataset->Read(Split::kTrain, outside, TensorFormat::kNHWC, x, targets).code(),
             absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(dataset->Read(Part::kTest, inside, TensorFormat::kNHWC, x, targets).code(),
+  EXPECT_EQ(dataset->Read(Split::kTest, inside, TensorFormat::kNHWC, x, targets).code(),
             absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(dataset->Read(Part::kTrain, inside, TensorFormat::kNHWC, x, x).code(),
+  EXPECT_EQ(dataset->Read(Split::kTrain, inside, TensorFormat::kNHWC, x, x).code(),
             absl::StatusCode::kInvalidArgument);
 }
 

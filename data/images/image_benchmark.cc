@@ -58,7 +58,7 @@ void BM_ReadFolder(benchmark::State& state) {
         Tensor::Allocate(Device::Cpu(), DType::kFloat32, Shape{1, 224, 224, 3}).value();
     const Tensor targets = Tensor::Allocate(Device::Cpu(), DType::kInt32, Shape{1}).value();
     for (int64_t i = begin; i < end; ++i) {
-      if (!folder->Read(Part::kTrain, std::span(&i, 1), TensorFormat::kNHWC, x, targets).ok()) {
+      if (!folder->Read(Split::kTrain, std::span(&i, 1), TensorFormat::kNHWC, x, targets).ok()) {
         std::abort();
       }
     }

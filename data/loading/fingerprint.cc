@@ -45,12 +45,12 @@ uint64_t HashOf(const Tensor& dense) {
 }
 
 // The samples that are looked at, the first and the last among them.
-std::vector<int64_t> Chosen(const Dataset& dataset, Part part) {
-  const int64_t size = dataset.size(part);
+std::vector<int64_t> Chosen(const Dataset& dataset, Split split) {
+  const int64_t size = dataset.size(split);
   const int64_t values = std::max<int64_t>(1, ByteCount(dataset.sample()));
-  const int64_t most = !dataset.groups(part).begins.empty() ? kGroups
-                       : dataset.decodes()                  ? kDecoded
-                                                            : kMaxValues / values;
+  const int64_t most = !dataset.groups(split).begins.empty() ? kGroups
+                       : dataset.decodes()                   ? kDecoded
+                                                             : kMaxValues / values;
   const int64_t count = std::min(size, std::max<int64_t>(most, 2));
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < count; ++i) {
@@ -59,7 +59,7 @@ std::vector<int64_t> Chosen(const Dataset& dataset, Part part) {
   return indices;
 }
 
-absl::StatusOr<uint64_t> HashOf(const Dataset& dataset, Part part,
+absl::StatusOr<uint64_t> HashOf(const Dataset& dataset, Split split,
                                 std::span<const int64_t> indices) {
   const int64_t count = int64_t(indices.size());
   const Shape shape = SampleShape(dataset.sample(), TensorFormat::kNHWC).Prepend(count);
@@ -67,12 +67,12 @@ absl::StatusOr<uint64_t> HashOf(const Dataset& dataset, Part part,
   DTNN_ASSIGN_OR_RETURN(const Tensor targets,
                         Tensor::Allocate(Device::Cpu(), TargetDType(dataset, DType::kFloat32),
                                          TargetShape(dataset, count)));
-  DTNN_RETURN_IF_ERROR(dataset.Read(part, indices, TensorFormat::kNHWC, x, targets));
+  DTNN_RETURN_IF_ERROR(dataset.Read(split, indices, TensorFormat::kNHWC, x, targets));
   return Mix(HashOf(x), HashOf(targets));
 }
 
-absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Part part) {
-  const std::vector<int64_t> indices = Chosen(dataset, part);
+absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Split split) {
+  const std::vector<int64_t> indices = Chosen(dataset, split);
   const int64_t chunks = (int64_t(indices.size()) + kChunk - 1) / kChunk;
   std::vector<absl::StatusOr<uint64_t>> hashes(size_t(chunks), uint64_t{0});
   ParallelFor(0, chunks, 1, [&](int64_t begin, int64_t end) {
@@ -80,7 +80,7 @@ absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Part part) {
       const std::span<const int64_t> rest = std::span(indices).subspan(size_t(i * kChunk));
       try {
         hashes[size_t(i)] =
-            HashOf(dataset, part, rest.first(std::min(rest.size(), size_t(kChunk))));
+            HashOf(dataset, split, rest.first(std::min(rest.size(), size_t(kChunk))));
       } catch (const std::bad_alloc&) {
         hashes[size_t(i)] = absl::ResourceExhaustedError(
             absl::StrCat(std::string(dataset.name()), ": no memory to read its samples"));
@@ -108,13 +108,13 @@ std::string Text(const ImageExtents& sample) {
 
 }  // namespace
 
-absl::StatusOr<DataFingerprint> Fingerprint(const Dataset& dataset, Part part) {
-  DTNN_ASSIGN_OR_RETURN(const uint64_t contents, Contents(dataset, part));
+absl::StatusOr<DataFingerprint> Fingerprint(const Dataset& dataset, Split split) {
+  DTNN_ASSIGN_OR_RETURN(const uint64_t contents, Contents(dataset, split));
   return DataFingerprint{.dataset = std::string(dataset.name()),
                          .sample = dataset.sample(),
                          .outputs = dataset.outputs(),
                          .targets = dataset.target_kind(),
-                         .samples = dataset.size(part),
+                         .samples = dataset.size(split),
                          .contents = contents};
 }
 

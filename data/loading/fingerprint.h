@@ -32,7 +32,7 @@ struct DataFingerprint {
 };
 
 // The same on any number of threads and on any processor. Errors are the data set's.
-absl::StatusOr<DataFingerprint> Fingerprint(const Dataset& dataset, Part part);
+absl::StatusOr<DataFingerprint> Fingerprint(const Dataset& dataset, Split split);
 
 // A setting that is not what it was, for messages.
 struct Difference {

@@ -20,9 +20,9 @@ class Changed : public CountingDataset {
  public:
   Changed(int64_t size, int64_t sample, bool label)
       : CountingDataset(size), sample_(sample), label_(label) {}
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    const absl::Status status = CountingDataset::Read(part, indices, format, x, targets);
+    const absl::Status status = CountingDataset::Read(split, indices, format, x, targets);
     for (size_t i = 0; status.ok() && i < indices.size(); ++i) {
       if (indices[i] != sample_) continue;
       if (label_) targets.data<int32_t>()[i] ^= 1;
@@ -37,21 +37,21 @@ class Changed : public CountingDataset {
 };
 
 TEST(FingerprintTest, SaysWhatTheSplitIs) {
-  const DataFingerprint print = *Fingerprint(CountingDataset(100), Part::kTrain);
+  const DataFingerprint print = *Fingerprint(CountingDataset(100), Split::kTrain);
   EXPECT_EQ(print.dataset, "counting");
   EXPECT_EQ(print.samples, 100);
   EXPECT_EQ(print.outputs, 100);
   EXPECT_EQ(print.sample, (ImageExtents{2, 3, 1}));
   EXPECT_EQ(print.targets, TargetKind::kClass);
-  EXPECT_EQ(print, *Fingerprint(CountingDataset(100), Part::kTrain));
+  EXPECT_EQ(print, *Fingerprint(CountingDataset(100), Split::kTrain));
   EXPECT_EQ(FirstDifference(print, print), std::nullopt);
 }
 
 TEST(FingerprintTest, EveryValueOfDataInMemoryCounts) {
-  const DataFingerprint print = *Fingerprint(CountingDataset(200), Part::kTrain);
+  const DataFingerprint print = *Fingerprint(CountingDataset(200), Split::kTrain);
   for (const int64_t sample : {0, 63, 64, 121, 199}) {
     for (const bool label : {false, true}) {
-      const DataFingerprint other = *Fingerprint(Changed(200, sample, label), Part::kTrain);
+      const DataFingerprint other = *Fingerprint(Changed(200, sample, label), Split::kTrain);
       const auto difference = FirstDifference(print, other);
       ASSERT_TRUE(difference.has_value()) << sample << (label ? ", label" : ", value");
       EXPECT_EQ(difference->what, "contents of the samples");
@@ -63,9 +63,9 @@ TEST(FingerprintTest, EveryValueOfDataInMemoryCounts) {
 
 TEST(FingerprintTest, DoesNotDependOnThreads) {
   const int threads = NumThreads();
-  const DataFingerprint many = *Fingerprint(CountingDataset(1000), Part::kTrain);
+  const DataFingerprint many = *Fingerprint(CountingDataset(1000), Split::kTrain);
   SetNumThreads(1);
-  EXPECT_EQ(*Fingerprint(CountingDataset(1000), Part::kTrain), many);
+  EXPECT_EQ(*Fingerprint(CountingDataset(1000), Split::kTrain), many);
   SetNumThreads(threads);
 }
 
@@ -75,11 +75,11 @@ class Expensive : public Changed {
   Expensive(int64_t changed, bool decodes, std::vector<int64_t> groups)
       : Changed(10000, changed, true), decodes_(decodes), groups_(std::move(groups)) {}
   bool decodes() const override { return decodes_; }
-  SampleGroups groups(Part) const override { return {.begins = groups_}; }
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  SampleGroups groups(Split) const override { return {.begins = groups_}; }
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
     read_.insert(read_.end(), indices.begin(), indices.end());
-    return Changed::Read(part, indices, format, x, targets);
+    return Changed::Read(split, indices, format, x, targets);
   }
   std::vector<int64_t> read() const { return read_; }
 
@@ -91,12 +91,12 @@ class Expensive : public Changed {
 
 TEST(FingerprintTest, LittleIsReadOfWhatTakesLong) {
   const Expensive images(-1, true, {}), files(-1, false, {0, 5000, 9000});
-  const DataFingerprint print = *Fingerprint(images, Part::kTrain);
+  const DataFingerprint print = *Fingerprint(images, Split::kTrain);
   EXPECT_EQ(images.read().size(), 32u);
-  EXPECT_TRUE(Fingerprint(files, Part::kTrain).ok());
+  EXPECT_TRUE(Fingerprint(files, Split::kTrain).ok());
   EXPECT_EQ(files.read(), (std::vector<int64_t>{0, 4999, 9999}));
   for (const int64_t changed : {0, 9999}) {
-    EXPECT_NE(*Fingerprint(Expensive(changed, true, {}), Part::kTrain), print) << changed;
+    EXPECT_NE(*Fingerprint(Expensive(changed, true, {}), Split::kTrain), print) << changed;
   }
 }
 
@@ -126,16 +126,16 @@ TEST(FingerprintTest, TheFieldThatDiffersIsNamed) {
 }
 
 TEST(FingerprintTest, AnEmptySplitHasOneAndErrorsComeBack) {
-  EXPECT_EQ(Fingerprint(CountingDataset(0), Part::kTest)->samples, 0);
-  EXPECT_TRUE(Fingerprint(CountingDataset(1), Part::kTest).ok());
+  EXPECT_EQ(Fingerprint(CountingDataset(0), Split::kTest)->samples, 0);
+  EXPECT_TRUE(Fingerprint(CountingDataset(1), Split::kTest).ok());
   const CountingDataset failing(100, {2, 3, 1}, /*failing=*/70);
-  EXPECT_EQ(Fingerprint(failing, Part::kTrain).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Fingerprint(failing, Split::kTrain).status().code(), absl::StatusCode::kDataLoss);
 }
 
 class WithoutMemory : public CountingDataset {
  public:
   using CountingDataset::CountingDataset;
-  absl::Status Read(Part /*part*/, std::span<const int64_t> /*indices*/, TensorFormat /*format*/,
+  absl::Status Read(Split /*split*/, std::span<const int64_t> /*indices*/, TensorFormat /*format*/,
                     const Tensor& /*x*/, const Tensor& /*targets*/) const override {
     throw std::bad_alloc();
   }
@@ -143,7 +143,7 @@ class WithoutMemory : public CountingDataset {
 
 // An exception must not leave a worker.
 TEST(FingerprintTest, LackOfMemoryIsAnError) {
-  EXPECT_EQ(Fingerprint(WithoutMemory(1000), Part::kTrain).status(),
+  EXPECT_EQ(Fingerprint(WithoutMemory(1000), Split::kTrain).status(),
             absl::ResourceExhaustedError("counting: no memory to read its samples"));
 }
 

@@ -24,10 +24,10 @@ namespace dtnn {
 // never the samples.
 class Loader::Impl {
  public:
-  Impl(std::shared_ptr<const Dataset> dataset, Part part, Sampler sampler,
+  Impl(std::shared_ptr<const Dataset> dataset, Split split, Sampler sampler,
        const LoaderOptions& options)
       : dataset_(std::move(dataset)),
-        part_(part),
+        part_(split),
         options_(options),
         sampler_(std::move(sampler)) {}
 
@@ -84,7 +84,7 @@ class Loader::Impl {
   Slot& SlotOf(int64_t step) { return slots_[size_t(step) % slots_.size()]; }
 
   const std::shared_ptr<const Dataset> dataset_;
-  const Part part_;
+  const Split part_;
   const LoaderOptions options_;
   Sampler sampler_;  // its order changes only while nothing is read
   std::vector<Slot> slots_;
@@ -319,7 +319,7 @@ void Loader::Impl::Work() {
 }
 
 absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dataset> dataset,
-                                                       Part part, std::vector<int64_t> indices,
+                                                       Split split, std::vector<int64_t> indices,
                                                        const LoaderOptions& options) {
   if (!IsFloating(options.dtype)) {
     return absl::InvalidArgumentError(
@@ -337,15 +337,15 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
   }
   DTNN_RETURN_IF_ERROR(CheckAugmentation(options.augmentation));
   DTNN_RETURN_IF_ERROR(CheckNormalization(options.normalization, dataset->sample().channels));
-  const int64_t size = dataset->size(part);
+  const int64_t size = dataset->size(split);
   for (int64_t index : indices) {
     if (index < 0 || index >= size) {
       return absl::InvalidArgumentError(
           absl::StrCat(std::string(dataset->name()), ": there is no sample ", index, " among the ",
-                       size, " of the ", std::string(Name(part)), " part"));
+                       size, " of the ", std::string(Name(split)), " split"));
     }
   }
-  SampleGroups groups = dataset->groups(part);
+  SampleGroups groups = dataset->groups(split);
   DTNN_ASSIGN_OR_RETURN(
       Sampler sampler,
       Sampler::Create(std::move(indices), {.batch = options.batch,
@@ -356,7 +356,7 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
                                            .steps_per_epoch = options.steps_per_epoch,
                                            .groups = std::move(groups.begins),
                                            .groups_at_once = groups.at_once}));
-  auto impl = std::make_unique<Impl>(std::move(dataset), part, std::move(sampler), options);
+  auto impl = std::make_unique<Impl>(std::move(dataset), split, std::move(sampler), options);
   DTNN_RETURN_IF_ERROR(impl->Init());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }

@@ -1,6 +1,6 @@
 // The batches of one rank, epoch after epoch, prepared ahead by background threads.
 //
-//   DTNN_ASSIGN_OR_RETURN(auto loader, Loader::Create(dataset, part, indices, options));
+//   DTNN_ASSIGN_OR_RETURN(auto loader, Loader::Create(dataset, split, indices, options));
 //   loader->StartEpoch(epoch);
 //   for (;;) {
 //     DTNN_ASSIGN_OR_RETURN(const Batch* batch, loader->Next());
@@ -68,11 +68,12 @@ struct Batch {
 
 class Loader {
  public:
-  // `indices` are the samples of `part` to visit (see split.h), each once per epoch; none at all
+  // `indices` are the samples of `split` to visit (see split.h), each once per epoch; none at all
   // makes an epoch of no steps. InvalidArgument for options that make no sense, for fewer samples
-  // than ranks and for an index outside the part; ResourceExhausted without memory for the batches.
+  // than ranks and for an index outside the split; ResourceExhausted without memory for the
+  // batches.
   static absl::StatusOr<std::unique_ptr<Loader>> Create(std::shared_ptr<const Dataset> dataset,
-                                                        Part part, std::vector<int64_t> indices,
+                                                        Split split, std::vector<int64_t> indices,
                                                         const LoaderOptions& options);
   // Ends the background threads, also in the middle of an epoch.
   ~Loader();

@@ -14,7 +14,7 @@ namespace {
 
 TEST(LoaderAllocationTest, EpochsAllocateNothing) {
   for (int prefetch : {0, 2, 3}) {
-    auto loader = Loader::Create(std::make_shared<testing::CountingDataset>(1000), Part::kTrain,
+    auto loader = Loader::Create(std::make_shared<testing::CountingDataset>(1000), Split::kTrain,
                                  AllIndices(1000),
                                  {.batch = 7,
                                   .prefetch = prefetch,
@@ -35,7 +35,7 @@ TEST(LoaderAllocationTest, EpochsAllocateNothing) {
 
 TEST(LoaderAllocationTest, TheCounterCounts) {
   const testing::AllocationCounter counter;
-  auto loader = Loader::Create(std::make_shared<testing::CountingDataset>(10), Part::kTrain,
+  auto loader = Loader::Create(std::make_shared<testing::CountingDataset>(10), Split::kTrain,
                                AllIndices(10), {});
   EXPECT_GT(counter.count(), 0);
 }

@@ -63,7 +63,7 @@ std::unique_ptr<Loader> Make(int prefetch, int threads, int64_t changes, bool ma
   LoaderOptions options = {.batch = kBatch, .prefetch = prefetch, .threads = threads};
   if (changes > 0) options.augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 24};
   if (changes > 1) options.normalization = {{-0.49, -0.48, -0.45}, {4.05, 4.11, 3.82}};
-  return Loader::Create(Images(mapped), Part::kTrain, AllIndices(kSamples), options).value();
+  return Loader::Create(Images(mapped), Split::kTrain, AllIndices(kSamples), options).value();
 }
 
 void BM_Loader(benchmark::State& state) {

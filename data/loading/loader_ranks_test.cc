@@ -20,7 +20,7 @@ std::vector<std::unique_ptr<Loader>> MakeRanks(int64_t n, const std::vector<int6
   const auto dataset = std::make_shared<CountingDataset>(n, ImageExtents{1, 1, 1});
   std::vector<std::unique_ptr<Loader>> loaders;
   for (options.rank = 0; options.rank < options.ranks; ++options.rank) {
-    loaders.push_back(Loader::Create(dataset, Part::kTrain, indices, options).value());
+    loaders.push_back(Loader::Create(dataset, Split::kTrain, indices, options).value());
   }
   return loaders;
 }
@@ -83,11 +83,11 @@ TEST(LoaderRanksTest, TrainingAndValidationTogetherAreTheWholeSet) {
   for (const int64_t n : {31, 100, 257}) {
     for (const double held_out : {0.1, 0.29, 0.5}) {
       for (const int ranks : {1, 2, 3}) {
-        const Split split = SplitIndices(n, held_out, 9).value();
+        const TrainValidation divided = SplitIndices(n, held_out, 9).value();
         std::vector<int64_t> all =
-            Visit(MakeRanks(n, split.train, {.batch = 4, .ranks = ranks}), 0);
+            Visit(MakeRanks(n, divided.train, {.batch = 4, .ranks = ranks}), 0);
         const std::vector<int64_t> validation = Visit(
-            MakeRanks(n, split.validation, {.batch = 4, .ranks = ranks, .shuffle = false}), 0);
+            MakeRanks(n, divided.validation, {.batch = 4, .ranks = ranks, .shuffle = false}), 0);
         all.insert(all.end(), validation.begin(), validation.end());
         std::sort(all.begin(), all.end());
         EXPECT_EQ(all, AllIndices(n)) << held_out << " of " << n << " on " << ranks << " ranks";

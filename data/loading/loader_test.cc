@@ -22,7 +22,7 @@ namespace {
 using testing::CountingDataset;
 
 std::unique_ptr<Loader> Make(int64_t n, const LoaderOptions& options) {
-  return Loader::Create(std::make_shared<CountingDataset>(n), Part::kTrain, AllIndices(n), options)
+  return Loader::Create(std::make_shared<CountingDataset>(n), Split::kTrain, AllIndices(n), options)
       .value();
 }
 
@@ -117,10 +117,10 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
   std::vector<Seen> expected(2);
   Seen plain;
   options.prefetch = 0;
-  auto synchronous = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+  auto synchronous = Loader::Create(shared, Split::kTrain, AllIndices(90), options).value();
   for (int64_t epoch : {0, 1}) See(*synchronous, epoch, expected[epoch]);
   EXPECT_NE(expected[0], expected[1]) << "every epoch changes samples anew";
-  See(*Loader::Create(shared, Part::kTrain, AllIndices(90), {}).value(), 0, plain);
+  See(*Loader::Create(shared, Split::kTrain, AllIndices(90), {}).value(), 0, plain);
   EXPECT_NE(expected[0], plain);
 
   for (int ranks : {1, 3}) {
@@ -133,7 +133,7 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
           options.ranks = ranks;
           options.prefetch = 2;
           options.threads = threads;
-          auto loader = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+          auto loader = Loader::Create(shared, Split::kTrain, AllIndices(90), options).value();
           for (int64_t epoch : {1, 0}) See(*loader, epoch, seen[epoch]);
         }
         EXPECT_EQ(seen, expected) << ranks << ' ' << batch << ' ' << threads;
@@ -145,7 +145,7 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
              .seed = 4,
              .augmentation = options.augmentation,
              .normalization = options.normalization};
-  auto resumed = Loader::Create(shared, Part::kTrain, AllIndices(90), options).value();
+  auto resumed = Loader::Create(shared, Split::kTrain, AllIndices(90), options).value();
   Seen rest;
   See(*resumed, 1, rest, 5);
   EXPECT_EQ(rest.size(), 40u);
@@ -183,7 +183,7 @@ TEST(LoaderTest, WaitingIsCounted) {
 
 TEST(LoaderTest, UnshuffledFollowsTheIndices) {
   const std::vector<int64_t> indices = {5, 3, 9, 0, 1};
-  auto loader = Loader::Create(std::make_shared<CountingDataset>(10), Part::kTest, indices,
+  auto loader = Loader::Create(std::make_shared<CountingDataset>(10), Split::kTest, indices,
                                {.batch = 2, .shuffle = false})
                     .value();
   EXPECT_EQ(loader->steps(), 3);
@@ -196,7 +196,7 @@ TEST(LoaderTest, BatchesHaveTheFormatAndDtypeAskedFor) {
   const auto dataset = std::make_shared<CountingDataset>(10, ImageExtents{4, 5, 3});
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-      auto loader = Loader::Create(dataset, Part::kTrain, AllIndices(10),
+      auto loader = Loader::Create(dataset, Split::kTrain, AllIndices(10),
                                    {.batch = 4, .format = format, .dtype = dtype})
                         .value();
       loader->StartEpoch(0);
@@ -293,7 +293,7 @@ TEST(LoaderTest, HeldBatchIsNotOverwritten) {
   // The data set is read no further than the slots reach: the batch held and two ahead.
   auto dataset = std::make_shared<CountingDataset>(400);
   auto counted =
-      Loader::Create(dataset, Part::kTrain, AllIndices(400), {.batch = 1, .prefetch = 2}).value();
+      Loader::Create(dataset, Split::kTrain, AllIndices(400), {.batch = 1, .prefetch = 2}).value();
   counted->StartEpoch(0);
   for (int64_t taken = 1; taken <= 100; ++taken) {
     ASSERT_TRUE(counted->Next().ok());
@@ -307,7 +307,7 @@ TEST(LoaderTest, ErrorOfTheDataSetSurfacesAtItsStep) {
     const auto dataset = std::make_shared<CountingDataset>(20, ImageExtents{1, 1, 1}, 9);
     auto loader =
         Loader::Create(
-            dataset, Part::kTrain, AllIndices(20),
+            dataset, Split::kTrain, AllIndices(20),
             {.batch = 2, .shuffle = false, .prefetch = prefetch, .threads = prefetch == 4 ? 3 : 1})
             .value();
     for (int round = 0; round < 3; ++round) {
@@ -324,19 +324,19 @@ TEST(LoaderTest, ErrorOfTheDataSetSurfacesAtItsStep) {
 class Failing : public CountingDataset {
  public:
   Failing() : CountingDataset(100) {}
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
     for (int64_t index : indices) {
       if (index >= 40) return absl::DataLossError("sample " + std::to_string(index));
     }
-    return CountingDataset::Read(part, indices, format, x, targets);
+    return CountingDataset::Read(split, indices, format, x, targets);
   }
 };
 
 TEST(LoaderTest, OfSeveralErrorsTheFirstSamplesIsSeen) {
   for (int threads : {1, 2, 8}) {
     const auto dataset = std::make_shared<Failing>();
-    auto loader = Loader::Create(dataset, Part::kTrain, AllIndices(100),
+    auto loader = Loader::Create(dataset, Split::kTrain, AllIndices(100),
                                  {.batch = 32, .shuffle = false, .threads = threads})
                       .value();
     for (int64_t epoch = 0; epoch < 20; ++epoch) {
@@ -351,7 +351,7 @@ TEST(LoaderTest, OfSeveralErrorsTheFirstSamplesIsSeen) {
 class Pairing : public CountingDataset {
  public:
   Pairing() : CountingDataset(8) {}
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -361,7 +361,7 @@ class Pairing : public CountingDataset {
         return absl::DeadlineExceededError("nobody else reads");
       }
     }
-    const absl::Status status = CountingDataset::Read(part, indices, format, x, targets);
+    const absl::Status status = CountingDataset::Read(split, indices, format, x, targets);
     std::unique_lock<std::mutex> lock(mutex_);
     --inside_;
     return status;
@@ -375,7 +375,7 @@ class Pairing : public CountingDataset {
 };
 
 TEST(LoaderTest, OneBatchIsReadByAllThreads) {
-  auto loader = Loader::Create(std::make_shared<Pairing>(), Part::kTrain, AllIndices(8),
+  auto loader = Loader::Create(std::make_shared<Pairing>(), Split::kTrain, AllIndices(8),
                                {.batch = 8, .threads = 2})
                     .value();
   ASSERT_EQ(loader->steps(), 1);
@@ -404,7 +404,7 @@ TEST(LoaderTest, NextNeedsAnEpoch) {
 
 TEST(LoaderTest, RefusesNonsense) {
   const auto code = [](std::vector<int64_t> indices, const LoaderOptions& options) {
-    return Loader::Create(std::make_shared<CountingDataset>(10), Part::kTrain, std::move(indices),
+    return Loader::Create(std::make_shared<CountingDataset>(10), Split::kTrain, std::move(indices),
                           options)
         .status()
         .code();

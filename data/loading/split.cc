@@ -53,8 +53,8 @@ std::vector<int64_t> PlacesOf(std::span<const int64_t> groups,
 
 }  // namespace
 
-absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed,
-                                   std::span<const int64_t> groups) {
+absl::StatusOr<TrainValidation> SplitIndices(int64_t n, double fraction, uint64_t seed,
+                                             std::span<const int64_t> groups) {
   if (n < 0 || n > int64_t{1} << 32) {
     return absl::InvalidArgumentError(
         absl::StrCat("a data set of ", n, " samples cannot be split: expected 0 to 2^32"));
@@ -72,12 +72,12 @@ absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed,
   const Philox random(seed, StreamId(RandomPurpose::kSplit));
   std::vector<int64_t> order = groups.empty() ? AllIndices(n) : ShuffledGroups(n, groups, random);
   if (held_out > 0 && groups.empty()) Shuffle(random, order);
-  Split split;
-  split.validation.assign(order.begin(), order.begin() + held_out);
-  split.train.assign(order.begin() + held_out, order.end());
-  std::sort(split.validation.begin(), split.validation.end());
-  std::sort(split.train.begin(), split.train.end());
-  return split;
+  TrainValidation divided;
+  divided.validation.assign(order.begin(), order.begin() + held_out);
+  divided.train.assign(order.begin() + held_out, order.end());
+  std::sort(divided.validation.begin(), divided.validation.end());
+  std::sort(divided.train.begin(), divided.train.end());
+  return divided;
 }
 
 absl::StatusOr<std::vector<int64_t>> TakeFraction(const std::vector<int64_t>& indices,

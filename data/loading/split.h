@@ -1,4 +1,4 @@
-// Which samples of the training part are held out for validation (`--validation-split`).
+// Which samples of the training split are held out for validation (`--validation-split`).
 //
 // The subset is random (data sets are often sorted), fixed for a seed (the same in every epoch, on
 // every rank and after a restart) and disjoint from what remains for training.
@@ -15,7 +15,7 @@
 namespace dtnn {
 
 // Both ascending, so that unshuffled reading goes forward through a file.
-struct Split {
+struct TrainValidation {
   std::vector<int64_t> train, validation;
 };
 
@@ -24,8 +24,8 @@ struct Split {
 // 0 <= fraction < 1 and 0 <= n <= 2^32. Where samples come in groups that are cheap to read
 // together (`groups`: the first sample of each, ascending from 0; see dataset.h), validation gets
 // whole groups, in random order, and of the last one the first samples.
-absl::StatusOr<Split> SplitIndices(int64_t n, double fraction, uint64_t seed,
-                                   std::span<const int64_t> groups = {});
+absl::StatusOr<TrainValidation> SplitIndices(int64_t n, double fraction, uint64_t seed,
+                                             std::span<const int64_t> groups = {});
 
 // The samples of a list that are used (`--dataset-percentage`): floor(n * fraction) of them, with
 // the same rounding. Below 1 they are a random subset, fixed for a seed; above, the whole list

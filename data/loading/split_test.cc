@@ -16,13 +16,13 @@ namespace {
 TEST(SplitIndicesTest, EveryIndexIsInExactlyOnePart) {
   for (int64_t n : {0, 1, 2, 7, 100, 60000}) {
     for (double fraction : {0.0, 0.2, 0.5, 0.99}) {
-      const Split split = SplitIndices(n, fraction, 3).value();
-      std::vector<int64_t> all = split.train;
-      all.insert(all.end(), split.validation.begin(), split.validation.end());
+      const TrainValidation divided = SplitIndices(n, fraction, 3).value();
+      std::vector<int64_t> all = divided.train;
+      all.insert(all.end(), divided.validation.begin(), divided.validation.end());
       std::sort(all.begin(), all.end());
       EXPECT_EQ(all, AllIndices(n)) << n << " " << fraction;
-      EXPECT_TRUE(std::is_sorted(split.train.begin(), split.train.end()));
-      EXPECT_TRUE(std::is_sorted(split.validation.begin(), split.validation.end()));
+      EXPECT_TRUE(std::is_sorted(divided.train.begin(), divided.train.end()));
+      EXPECT_TRUE(std::is_sorted(divided.validation.begin(), divided.validation.end()));
     }
   }
 }
@@ -50,8 +50,8 @@ TEST(SplitIndicesTest, IsDeterminedByTheSeed) {
 TEST(SplitIndicesTest, IsSpreadOverTheWholeRange) {
   // A sorted data set keeps its classes: each tenth of the range gives about a tenth.
   std::vector<int> tenths(10);
-  const Split split = SplitIndices(60000, 0.2, 0).value();
-  for (int64_t index : split.validation) ++tenths[index / 6000];
+  const TrainValidation divided = SplitIndices(60000, 0.2, 0).value();
+  for (int64_t index : divided.validation) ++tenths[index / 6000];
   for (int count : tenths) EXPECT_NEAR(count, 1200, 200);  // standard deviation 29
 }
 
@@ -66,15 +66,15 @@ TEST(SplitTest, WholeGroupsAreHeldOut) {
   const std::vector<int64_t> groups = {0, 10, 15, 30};
   std::set<std::vector<int64_t>> seen;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const Split split = SplitIndices(40, 0.25, seed, groups).value();
-    EXPECT_EQ(split.validation.size(), 10u);
-    EXPECT_EQ(split.train.size(), 30u);
-    seen.insert(split.validation);
+    const TrainValidation divided = SplitIndices(40, 0.25, seed, groups).value();
+    EXPECT_EQ(divided.validation.size(), 10u);
+    EXPECT_EQ(divided.train.size(), 30u);
+    seen.insert(divided.validation);
     // Touched groups: all but one are held out as a whole.
     int64_t partly = 0;
     for (size_t group = 0; group < 4; ++group) {
       const int64_t begin = groups[group], end = group == 3 ? 40 : groups[group + 1];
-      const auto held = std::count_if(split.validation.begin(), split.validation.end(),
+      const auto held = std::count_if(divided.validation.begin(), divided.validation.end(),
                                       [&](int64_t i) { return i >= begin && i < end; });
       if (held > 0 && held < end - begin) ++partly;
     }

@@ -21,11 +21,11 @@ class CountingDataset : public Dataset {
   std::string_view name() const override { return "counting"; }
   ImageExtents sample() const override { return sample_; }
   int64_t outputs() const override { return size_; }
-  int64_t size(Part) const override { return size_; }
+  int64_t size(Split) const override { return size_; }
 
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    absl::Status status = CheckRead(*this, part, indices, format, x, targets);
+    absl::Status status = CheckRead(*this, split, indices, format, x, targets);
     if (!status.ok()) return status;
     ++reads_;
     const int64_t elements = sample_.height * sample_.width * sample_.channels;

@@ -23,7 +23,7 @@ double SumOf(std::span<const double> values, F term) {
   }
   for (size_t j = 0; i + j < values.size(); ++j) sums[j] += term(values[i + j]);
   double sum = 0;
-  for (double part : sums) sum += part;
+  for (double split : sums) sum += split;
   return sum;
 }
 
@@ -36,7 +36,7 @@ Moments MomentsOf(std::span<const double> values) {
 }
 
 // The moments of every channel over the samples `indices`.
-absl::Status AddSamples(const Dataset& dataset, Part part, std::span<const int64_t> indices,
+absl::Status AddSamples(const Dataset& dataset, Split split, std::span<const int64_t> indices,
                         std::span<Moments> moments) {
   const ImageExtents extents = dataset.sample();
   const size_t pixels = size_t(extents.height * extents.width);
@@ -48,7 +48,7 @@ absl::Status AddSamples(const Dataset& dataset, Part part, std::span<const int64
                                          TargetShape(dataset, 1)));
   for (size_t i = 0; i < indices.size(); ++i) {
     DTNN_RETURN_IF_ERROR(
-        dataset.Read(part, indices.subspan(i, 1), TensorFormat::kNCHW, x, targets));
+        dataset.Read(split, indices.subspan(i, 1), TensorFormat::kNCHW, x, targets));
     for (size_t c = 0; c < moments.size(); ++c) {
       moments[c].Add(MomentsOf({x.data<double>() + c * pixels, pixels}));
     }
@@ -67,7 +67,7 @@ void Moments::Add(const Moments& other) {
   count = sum;
 }
 
-absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Part part,
+absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Split split,
                                                     std::span<const int64_t> indices,
                                                     const Share& share) {
   if (indices.empty()) {
@@ -85,8 +85,9 @@ absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Part
     for (int64_t i = begin; i < end; ++i) {
       const size_t place = size_t(i - first);
       const std::span<const int64_t> rest = indices.subspan(size_t(i * kChunk));
-      statuses[place] = AddSamples(dataset, part, rest.first(std::min(rest.size(), size_t(kChunk))),
-                                   std::span(moments).subspan(place * channels, channels));
+      statuses[place] =
+          AddSamples(dataset, split, rest.first(std::min(rest.size(), size_t(kChunk))),
+                     std::span(moments).subspan(place * channels, channels));
     }
   });
   for (const absl::Status& status : statuses) DTNN_RETURN_IF_ERROR(status);
@@ -106,10 +107,10 @@ ChannelStatistics StatisticsOf(std::span<const Moments> moments, int64_t channel
   return statistics;
 }
 
-absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& dataset, Part part,
+absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& dataset, Split split,
                                                            std::span<const int64_t> indices) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<Moments> moments,
-                        ComputeMoments(dataset, part, indices, Share()));
+                        ComputeMoments(dataset, split, indices, Share()));
   return StatisticsOf(moments, dataset.sample().channels);
 }
 

@@ -37,7 +37,7 @@ struct Share {
 // Reads every sample of the share once, with all threads: the moments of every channel for each 256
 // samples, [chunk][channel]. The shares, one after the other, give what the whole gives.
 // InvalidArgument without samples in any share; errors of the data set.
-absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Part part,
+absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Split split,
                                                     std::span<const int64_t> indices,
                                                     const Share& share);
 
@@ -45,7 +45,7 @@ absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Part
 ChannelStatistics StatisticsOf(std::span<const Moments> moments, int64_t channels);
 
 // Of all samples: the result depends neither on the number of threads nor on that of shares.
-absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& dataset, Part part,
+absl::StatusOr<ChannelStatistics> ComputeChannelStatistics(const Dataset& dataset, Split split,
                                                            std::span<const int64_t> indices);
 
 // Offset -mean, scale 1 / deviation; a channel that is constant keeps its scale.

@@ -24,7 +24,7 @@ TEST(ChannelStatisticsTest, OfNumbersThatAreKnown) {
   for (int64_t n : {1, 2, 255, 256, 257, 3000}) {
     const CountingDataset dataset(n, {2, 3, 4});
     const ChannelStatistics statistics =
-        ComputeChannelStatistics(dataset, Part::kTrain, AllIndices(n)).value();
+        ComputeChannelStatistics(dataset, Split::kTrain, AllIndices(n)).value();
     ASSERT_EQ(statistics.mean.size(), 4u);
     for (int c = 0; c < 4; ++c) {
       EXPECT_NEAR(statistics.mean[c], double(n - 1) / 2, 1e-12 * double(n));
@@ -37,7 +37,7 @@ TEST(ChannelStatisticsTest, AreOfTheIndicesOnly) {
   const CountingDataset dataset(100);
   const std::vector<int64_t> indices = {3, 5};
   const ChannelStatistics statistics =
-      ComputeChannelStatistics(dataset, Part::kTest, indices).value();
+      ComputeChannelStatistics(dataset, Split::kTest, indices).value();
   EXPECT_THAT(statistics.mean, ElementsAre(4));
   EXPECT_THAT(statistics.deviation, ElementsAre(1));
 }
@@ -48,7 +48,7 @@ TEST(ChannelStatisticsTest, DoNotDependOnTheThreads) {
   for (int threads : {1, 2, 4}) {
     SetNumThreads(threads);
     all.push_back(
-        ComputeChannelStatistics(CountingDataset(5000), Part::kTrain, AllIndices(5000)).value());
+        ComputeChannelStatistics(CountingDataset(5000), Split::kTrain, AllIndices(5000)).value());
   }
   SetNumThreads(before);
   for (const ChannelStatistics& statistics : all) {
@@ -59,9 +59,9 @@ TEST(ChannelStatisticsTest, DoNotDependOnTheThreads) {
 
 TEST(ChannelStatisticsTest, PassErrorsOn) {
   const CountingDataset failing(1000, {1, 1, 1}, 700);
-  EXPECT_EQ(ComputeChannelStatistics(failing, Part::kTrain, AllIndices(1000)).status().code(),
+  EXPECT_EQ(ComputeChannelStatistics(failing, Split::kTrain, AllIndices(1000)).status().code(),
             absl::StatusCode::kDataLoss);
-  EXPECT_EQ(ComputeChannelStatistics(failing, Part::kTrain, {}).status().code(),
+  EXPECT_EQ(ComputeChannelStatistics(failing, Split::kTrain, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -79,13 +79,13 @@ TEST(ChannelStatisticsTest, SharesGiveTheSameBits) {
     const CountingDataset dataset(samples, {2, 3, 2});
     const std::vector<int64_t> indices = AllIndices(samples);
     const ChannelStatistics whole =
-        ComputeChannelStatistics(dataset, Part::kTrain, indices).value();
+        ComputeChannelStatistics(dataset, Split::kTrain, indices).value();
     EXPECT_EQ(whole.count, 6 * samples);
     for (const int64_t shares : {1, 2, 3, 5}) {
       std::vector<Moments> all;
       for (int64_t i = 0; i < shares; ++i) {
-        const auto part = ComputeMoments(dataset, Part::kTrain, indices, {i, shares}).value();
-        all.insert(all.end(), part.begin(), part.end());
+        const auto split = ComputeMoments(dataset, Split::kTrain, indices, {i, shares}).value();
+        all.insert(all.end(), split.begin(), split.end());
       }
       const ChannelStatistics merged = StatisticsOf(all, 2);
       EXPECT_EQ(merged.count, whole.count);
@@ -103,7 +103,7 @@ TEST(ChannelStatisticsTest, RealCifar10) {
   }
   const auto dataset = LoadCifar10({path, ""}).value();
   const ChannelStatistics statistics =
-      ComputeChannelStatistics(*dataset, Part::kTrain, AllIndices(50000)).value();
+      ComputeChannelStatistics(*dataset, Split::kTrain, AllIndices(50000)).value();
   const double mean[] = {0.49139968, 0.48215841, 0.44653091};
   const double deviation[] = {0.24703223, 0.24348513, 0.26158784};
   for (int c = 0; c < 3; ++c) {

@@ -23,21 +23,21 @@ class Transformed : public Dataset {
   TargetKind target_kind() const override { return dataset_->target_kind(); }
   bool counts_classes() const override { return dataset_->counts_classes(); }
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
-  int64_t size(Part part) const override { return dataset_->size(part); }
-  SampleGroups groups(Part part) const override { return dataset_->groups(part); }
+  int64_t size(Split split) const override { return dataset_->size(split); }
+  SampleGroups groups(Split split) const override { return dataset_->groups(split); }
   Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
   std::vector<std::string> warnings() const override { return dataset_->warnings(); }
   bool decodes() const override { return true; }
 
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
     DTNN_ASSIGN_OR_RETURN(const Tensor source, Scratch(x.dtype(), format));
     const size_t from = size_t(source.num_elements());
     const size_t to = size_t(SampleShape(sample_, format).NumElements());
     for (size_t i = 0; i < indices.size(); ++i) {
       const Tensor target = targets.Samples(int64_t(i), 1, format);
-      DTNN_RETURN_IF_ERROR(dataset_->Read(part, indices.subspan(i, 1), format, source, target));
+      DTNN_RETURN_IF_ERROR(dataset_->Read(split, indices.subspan(i, 1), format, source, target));
       DispatchFloating(x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         ResizeBilinear(std::span<const T>(source.data<T>(), from), dataset_->sample(), format,

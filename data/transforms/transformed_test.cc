@@ -25,12 +25,12 @@ class Ramp : public Dataset {
   int64_t outputs() const override { return 3; }
   TargetKind target_kind() const override { return TargetKind::kValues; }
   std::vector<std::string> class_names() const override { return {"a", "b", "c"}; }
-  int64_t size(Part) const override { return 5; }
-  SampleGroups groups(Part) const override { return {{0, 2}, 2}; }
+  int64_t size(Split) const override { return 5; }
+  SampleGroups groups(Split) const override { return {{0, 2}, 2}; }
 
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    absl::Status status = CheckRead(*this, part, indices, format, x, targets);
+    absl::Status status = CheckRead(*this, split, indices, format, x, targets);
     if (!status.ok()) return status;
     for (size_t n = 0; n < indices.size(); ++n) {
       for (int64_t i = 0; i < 96; ++i) {
@@ -58,14 +58,14 @@ TEST(TransformedTest, CropsBothFormats) {
   EXPECT_EQ(cropped->outputs(), 3);
   EXPECT_EQ(cropped->target_kind(), TargetKind::kValues);
   EXPECT_THAT(cropped->class_names(), ::testing::ElementsAre("a", "b", "c"));
-  EXPECT_EQ(cropped->size(Part::kTest), 5);
-  EXPECT_THAT(cropped->groups(Part::kTest).begins, ::testing::ElementsAre(0, 2));
+  EXPECT_EQ(cropped->size(Split::kTest), 5);
+  EXPECT_THAT(cropped->groups(Split::kTest).begins, ::testing::ElementsAre(0, 2));
   const std::vector<int64_t> indices = {3, 1};
   for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     const Tensor x =
         Tensor::Zeros(DType::kFloat32, SampleShape(cropped->sample(), format).Prepend(2)).value();
     const Tensor targets = Tensor::Zeros(DType::kFloat32, Shape{2, 3}).value();
-    ASSERT_EQ(cropped->Read(Part::kTrain, indices, format, x, targets), absl::OkStatus());
+    ASSERT_EQ(cropped->Read(Split::kTrain, indices, format, x, targets), absl::OkStatus());
     for (int64_t n = 0; n < 2; ++n) {
       for (int64_t i = 0; i < 16; ++i) {
         const bool inner = format == TensorFormat::kNHWC;
@@ -83,7 +83,7 @@ TEST(TransformedTest, ResizesWhatTheCropLeft) {
   EXPECT_EQ(resized->sample(), (ImageExtents{2, 2, 2}));
   const Tensor x = Tensor::Zeros(DType::kFloat64, Shape{1, 2, 2, 2}).value();
   const Tensor targets = Tensor::Zeros(DType::kFloat64, Shape{1, 3}).value();
-  ASSERT_TRUE(resized->Read(Part::kTrain, AllIndices(1), TensorFormat::kNHWC, x, targets).ok());
+  ASSERT_TRUE(resized->Read(Split::kTrain, AllIndices(1), TensorFormat::kNHWC, x, targets).ok());
   // Four rows to two: weights 3/7, 3/7, 1/7 of rows 2, 3, 4; the width stays.
   const double top = (3 * 200 + 3 * 300 + 1 * 400) / 7.0;
   EXPECT_NEAR(x.data<double>()[0], top + 20, 1e-9);
@@ -107,9 +107,9 @@ TEST(TransformedTest, ErrorsPassThrough) {
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{2}).value();
   const std::vector<int64_t> bad = {0, 3}, outside = {0, 5};
   EXPECT_THAT(
-      std::string(resized->Read(Part::kTrain, bad, TensorFormat::kNHWC, x, targets).message()),
+      std::string(resized->Read(Split::kTrain, bad, TensorFormat::kNHWC, x, targets).message()),
       HasSubstr("on fire"));
-  EXPECT_EQ(resized->Read(Part::kTrain, outside, TensorFormat::kNHWC, x, targets).code(),
+  EXPECT_EQ(resized->Read(Split::kTrain, outside, TensorFormat::kNHWC, x, targets).code(),
             absl::StatusCode::kOutOfRange);
   EXPECT_EQ(Transform(failing, {.crop = 0}).status().code(), absl::StatusCode::kInvalidArgument);
 }

@@ -39,14 +39,16 @@ int main(int argc, char** argv) {
   net.Input(images->sample()).Conv2d(8, {.padding = 1}).Relu().MaxPool2d({.stride = 2});
   Graph graph = Must(net.Flatten().Fc(images->outputs()).Softmax().Build());
   auto store = Must(ParameterStore::Create(graph, *cpu, DType::kFloat32, /*seed=*/1));
-  Figures figures = {std::make_shared<CategoricalCrossEntropy>(),
-                     {std::make_shared<CategoricalAccuracy>()}};
+  MetricSet metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                          {std::make_shared<CategoricalAccuracy>()}};
   auto trainer = Must(Trainer::Create(
       graph, *store, *cpu,
-      {.figures = figures, .optimizer = std::make_shared<Adam>(), .learning_rate = 0.001}));
-  auto training = Must(Loader::Create(images, Part::kTrain, AllIndices(images->size(Part::kTrain)),
-                                      {.batch = 64, .steps_per_epoch = steps}));
-  auto test = Must(Loader::Create(images, Part::kTest, AllIndices(images->size(Part::kTest)), {}));
+      {.metric_set = metric_set, .optimizer = std::make_shared<Adam>(), .learning_rate = 0.001}));
+  auto training =
+      Must(Loader::Create(images, Split::kTrain, AllIndices(images->size(Split::kTrain)),
+                          {.batch = 64, .steps_per_epoch = steps}));
+  auto test =
+      Must(Loader::Create(images, Split::kTest, AllIndices(images->size(Split::kTest)), {}));
   absl::Status trained = trainer->Train(*training, /*validation=*/nullptr, /*epochs=*/1, {});
   std::printf("%s, test accuracy %.1f %%\n", trained.ToString().c_str(),
               Must(trainer->Evaluate(*test, {})).Value(1));

@@ -67,8 +67,8 @@ struct Process {
         device(*DeviceContext::Create(Device::Cpu())),
         store(*ParameterStore::Create(graph, *device, DType::kFloat32, 1)) {
     TrainerOptions options;
-    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                       {std::make_shared<CategoricalAccuracy>()}};
+    options.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                          {std::make_shared<CategoricalAccuracy>()}};
     options.optimizer = std::make_shared<Adam>();
     options.learning_rate = 0.02;
     trainer = *Trainer::Create(graph, *store, *device, options);
@@ -91,14 +91,14 @@ struct Process {
             .writes = writes,
             .say = [this](std::string_view line) { said.emplace_back(line); },
         });
-    const Split split = *SplitIndices(60, 0.2, 1);
+    const TrainValidation divided = *SplitIndices(60, 0.2, 1);
     const std::shared_ptr<const Dataset> data =
         *MakeSynthetic({.train_samples = 60,
                         .sample = kSample,
                         .classes = 4,
                         .pattern = SyntheticPattern::kClasses});
-    training = *Loader::Create(data, Part::kTrain, split.train, {.batch = 9, .seed = 2});
-    validation = *Loader::Create(data, Part::kTrain, split.validation, {.batch = 5});
+    training = *Loader::Create(data, Split::kTrain, divided.train, {.batch = 9, .seed = 2});
+    validation = *Loader::Create(data, Split::kTrain, divided.validation, {.batch = 5});
   }
 
   absl::Status Train(int64_t ending = -1, bool saves = false) {

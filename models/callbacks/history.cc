@@ -26,7 +26,7 @@ constexpr size_t kMostOfALine = size_t{1} << 16;
 using Columns = std::vector<std::pair<std::string, double>>;
 
 void AddColumns(const Pass& pass, const std::string& prefix, Columns& columns) {
-  const std::vector<std::string> names = pass.averages->figures().Names();
+  const std::vector<std::string> names = pass.averages->metric_set().Names();
   for (size_t i = 0; i < names.size(); ++i) {
     columns.emplace_back(prefix + names[i], pass.averages->Value(i));
   }
@@ -55,12 +55,12 @@ constexpr char kOtherColumns[] =
     "history";
 
 // What a line holds.
-std::vector<std::string> ColumnNames(bool rate, const Figures& figures, bool validates) {
+std::vector<std::string> ColumnNames(bool rate, const MetricSet& metric_set, bool validates) {
   std::vector<std::string> names = {"epoch"};
   if (rate) names.emplace_back("learning_rate");
-  for (const std::string& name : figures.Names()) names.push_back(name);
+  for (const std::string& name : metric_set.Names()) names.push_back(name);
   if (!validates) return names;
-  for (const std::string& name : figures.Names()) names.push_back("val_" + name);
+  for (const std::string& name : metric_set.Names()) names.push_back("val_" + name);
   return names;
 }
 
@@ -122,8 +122,8 @@ absl::Status History::Check(std::string_view path) {
 
 absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
                                                          const Trainer& trainer,
-                                                         const Figures& figures, bool validates,
-                                                         int64_t epochs_done) {
+                                                         const MetricSet& metric_set,
+                                                         bool validates, int64_t epochs_done) {
   DTNN_RETURN_IF_ERROR(Check(path));
   DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
   std::unique_ptr<History> history(new History(path, form, trainer));
@@ -150,7 +150,7 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
   }
   history->text_ = text.substr(0, end);
   DTNN_RETURN_IF_ERROR(
-      history->CheckColumns(ColumnNames(form != HistoryForm::kText, figures, validates)));
+      history->CheckColumns(ColumnNames(form != HistoryForm::kText, metric_set, validates)));
   return history;
 }
 

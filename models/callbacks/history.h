@@ -41,8 +41,8 @@ class History : public Callback {
   // Check.
   static absl::StatusOr<std::unique_ptr<History>> Create(std::string_view path,
                                                          const Trainer& trainer,
-                                                         const Figures& figures, bool validates,
-                                                         int64_t epochs_done);
+                                                         const MetricSet& metric_set,
+                                                         bool validates, int64_t epochs_done);
 
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 

@@ -20,10 +20,10 @@ using ::testing::HasSubstr;
 class HistoryTest : public ::testing::Test {
  protected:
   HistoryTest() {
-    figures_ = {std::make_shared<CategoricalCrossEntropy>(),
-                {std::make_shared<CategoricalAccuracy>()}};
-    trainer_ =
-        *Trainer::Create(graph_, *store_, *device_, {.figures = figures_, .learning_rate = 0.1});
+    metric_set_ = {std::make_shared<CategoricalCrossEntropy>(),
+                   {std::make_shared<CategoricalAccuracy>()}};
+    trainer_ = *Trainer::Create(graph_, *store_, *device_,
+                                {.metric_set = metric_set_, .learning_rate = 0.1});
   }
 
   std::string Path(const std::string& name) {
@@ -40,7 +40,7 @@ class HistoryTest : public ::testing::Test {
   // An epoch with this loss and accuracy, one more for validation.
   absl::Status End(History& history, int64_t epoch, double loss, double accuracy,
                    bool validated = true) {
-    Averages trained(figures_, 4), validation(figures_, 4);
+    MetricAverages trained(metric_set_, 4), validation(metric_set_, 4);
     trained.FromDoubles(std::vector<double>{loss * 8, accuracy * 8, 8});
     validation.FromDoubles(std::vector<double>{loss * 16, accuracy * 4, 8});
     const Pass pass{.epoch = epoch, .averages = &trained};
@@ -52,13 +52,13 @@ class HistoryTest : public ::testing::Test {
   std::unique_ptr<DeviceContext> device_ = *DeviceContext::Create(Device::Cpu());
   std::unique_ptr<ParameterStore> store_ =
       *ParameterStore::Create(graph_, *device_, DType::kFloat32, 1);
-  Figures figures_;
+  MetricSet metric_set_;
   std::unique_ptr<Trainer> trainer_;
 };
 
 TEST_F(HistoryTest, TextHasColumns) {
   const std::string path = Path("plain");
-  auto history = *History::Create(path, *trainer_, figures_, true, 0);
+  auto history = *History::Create(path, *trainer_, metric_set_, true, 0);
   ASSERT_TRUE(End(*history, 0, 1.5, 50).ok());
   EXPECT_EQ(Content(path),
             "  0               1.5000              50.0000               3.0000"
@@ -69,7 +69,7 @@ TEST_F(HistoryTest, TextHasColumns) {
 
 TEST_F(HistoryTest, CsvHasNamesAndAllDigits) {
   const std::string path = Path("table.csv");
-  auto history = *History::Create(path, *trainer_, figures_, true, 0);
+  auto history = *History::Create(path, *trainer_, metric_set_, true, 0);
   ASSERT_TRUE(End(*history, 0, 1.0 / 3, 50).ok());
   EXPECT_EQ(Content(path),
             "epoch,learning_rate,categorical_cross_entropy,categorical_accuracy,"
@@ -79,7 +79,7 @@ TEST_F(HistoryTest, CsvHasNamesAndAllDigits) {
 
 TEST_F(HistoryTest, JsonLinesHoldAnObjectEach) {
   const std::string path = Path("lines.jsonl");
-  auto history = *History::Create(path, *trainer_, figures_, true, 0);
+  auto history = *History::Create(path, *trainer_, metric_set_, true, 0);
   ASSERT_TRUE(End(*history, 0, 0.5, 50, false).ok());
   ASSERT_TRUE(End(*history, 1, std::numeric_limits<double>::infinity(), 25, false).ok());
   EXPECT_EQ(Content(path),
@@ -92,13 +92,13 @@ TEST_F(HistoryTest, JsonLinesHoldAnObjectEach) {
 TEST_F(HistoryTest, AResumedRunKeepsTheEpochsThatAreDone) {
   for (const char* name : {"resumed", "resumed.csv", "resumed.jsonl"}) {
     const std::string whole = Path(std::string("whole_") + name), path = Path(name);
-    auto all = *History::Create(whole, *trainer_, figures_, true, 0);
-    auto first = *History::Create(path, *trainer_, figures_, true, 0);
+    auto all = *History::Create(whole, *trainer_, metric_set_, true, 0);
+    auto first = *History::Create(path, *trainer_, metric_set_, true, 0);
     for (int epoch = 0; epoch < 3; ++epoch) ASSERT_TRUE(End(*all, epoch, epoch, epoch).ok());
     for (int epoch = 0; epoch < 2; ++epoch) ASSERT_TRUE(End(*first, epoch, epoch, epoch).ok());
     // The third line belongs to a run that was killed behind its last checkpoint.
     ASSERT_TRUE(End(*first, 2, 99, 99).ok());
-    auto second = *History::Create(path, *trainer_, figures_, true, 2);
+    auto second = *History::Create(path, *trainer_, metric_set_, true, 2);
     ASSERT_TRUE(End(*second, 2, 2, 2).ok());
     EXPECT_EQ(Content(path), Content(whole));
   }
@@ -106,14 +106,14 @@ TEST_F(HistoryTest, AResumedRunKeepsTheEpochsThatAreDone) {
 
 TEST_F(HistoryTest, RefusesToGoOnWithAFileThatIsTooShort) {
   const std::string path = Path("short.csv");
-  auto history = *History::Create(path, *trainer_, figures_, true, 0);
+  auto history = *History::Create(path, *trainer_, metric_set_, true, 0);
   ASSERT_TRUE(End(*history, 0, 1, 1).ok());
-  const absl::Status status = History::Create(path, *trainer_, figures_, true, 2).status();
+  const absl::Status status = History::Create(path, *trainer_, metric_set_, true, 2).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": has 2 lines, but 3"));
   EXPECT_THAT(
       std::string(
-          History::Create(Path("missing"), *trainer_, figures_, true, 1).status().message()),
+          History::Create(Path("missing"), *trainer_, metric_set_, true, 1).status().message()),
       HasSubstr("missing: is gone, or another run's name; expected the lines of the 1 "));
 }
 
@@ -148,7 +148,7 @@ TEST_F(HistoryTest, OverwritesHistoriesAndNothingElse) {
     const std::string path = Path(c.name);
     std::ofstream(path, std::ios::binary) << c.content;
     for (const absl::Status& status :
-         {History::Check(path), History::Create(path, *trainer_, figures_, true, 0).status()}) {
+         {History::Check(path), History::Create(path, *trainer_, metric_set_, true, 0).status()}) {
       EXPECT_EQ(status.ok(), c.is_history) << status;
       if (c.is_history) continue;
       EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -166,31 +166,31 @@ TEST_F(HistoryTest, AFolderThatTakesNoFilesIsNamedBeforeTheFirstEpoch) {
 
 TEST_F(HistoryTest, AFolderThatIsMissingIsNamedBeforeTheFirstEpoch) {
   EXPECT_TRUE(absl::IsInvalidArgument(
-      History::Create(Path("h.json"), *trainer_, figures_, true, 0).status()));
+      History::Create(Path("h.json"), *trainer_, metric_set_, true, 0).status()));
   const absl::Status status =
-      History::Create("/no/such/folder/h.csv", *trainer_, figures_, true, 0).status();
+      History::Create("/no/such/folder/h.csv", *trainer_, metric_set_, true, 0).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("/no/such/folder"));
 }
 
 TEST_F(HistoryTest, ARunWithOtherColumnsIsRefused) {
-  Figures more = figures_, fewer = figures_, others = figures_;
+  MetricSet more = metric_set_, fewer = metric_set_, others = metric_set_;
   more.metrics.push_back(std::make_shared<Top5Accuracy>());
   fewer.metrics.clear();
   others.metrics[0] = std::make_shared<Top5Accuracy>();
   for (const char* name : {"columns", "columns.csv", "columns.jsonl"}) {
     const std::string path = Path(name);
-    auto first = *History::Create(path, *trainer_, figures_, true, 0);
+    auto first = *History::Create(path, *trainer_, metric_set_, true, 0);
     for (int epoch = 0; epoch < 2; ++epoch) ASSERT_TRUE(End(*first, epoch, epoch, epoch).ok());
     const std::string content = Content(path);
-    const auto status = [&](const Figures& figures, bool validates) {
-      return History::Create(path, *trainer_, figures, validates, 2).status();
+    const auto status = [&](const MetricSet& metric_set, bool validates) {
+      return History::Create(path, *trainer_, metric_set, validates, 2).status();
     };
-    EXPECT_TRUE(status(figures_, true).ok()) << name;
-    for (const Figures* figures : {&more, &fewer}) {
-      EXPECT_EQ(status(*figures, true).code(), absl::StatusCode::kFailedPrecondition) << name;
+    EXPECT_TRUE(status(metric_set_, true).ok()) << name;
+    for (const MetricSet* metric_set : {&more, &fewer}) {
+      EXPECT_EQ(status(*metric_set, true).code(), absl::StatusCode::kFailedPrecondition) << name;
     }
-    EXPECT_EQ(status(figures_, false).code(), absl::StatusCode::kFailedPrecondition) << name;
+    EXPECT_EQ(status(metric_set_, false).code(), absl::StatusCode::kFailedPrecondition) << name;
     if (std::string(name) == "columns") continue;  // which does not name them
     EXPECT_EQ(status(others, true).message(),
               path +

@@ -10,9 +10,9 @@
 namespace dtnn {
 namespace {
 
-void AddFigures(const Averages& averages, const std::string& prefix, EpochFigures& figures) {
-  const std::vector<std::string> names = averages.figures().Names();
-  for (size_t i = 0; i < names.size(); ++i) figures.values[prefix + names[i]] = averages.Value(i);
+void AddMetrics(const MetricAverages& averages, const std::string& prefix, EpochMetrics& metrics) {
+  const std::vector<std::string> names = averages.metric_set().Names();
+  for (size_t i = 0; i < names.size(); ++i) metrics.values[prefix + names[i]] = averages.Value(i);
 }
 
 }  // namespace
@@ -40,13 +40,13 @@ absl::Status Schedule::OnBatchBegin(const Pass& pass) {
 }
 
 absl::Status Schedule::OnEpochEnd(const Pass& training, const Pass* validation) {
-  EpochFigures figures{.epoch = training.epoch + 1};
-  AddFigures(*training.averages, "", figures);
-  if (validation != nullptr) AddFigures(*validation->averages, "val_", figures);
+  EpochMetrics metrics{.epoch = training.epoch + 1};
+  AddMetrics(*training.averages, "", metrics);
+  if (validation != nullptr) AddMetrics(*validation->averages, "val_", metrics);
   restoring_.clear();
   for (size_t i = 0; i < owners_.size(); ++i) {
     acting_ = owners_[i];
-    DTNN_RETURN_IF_ERROR(options_.schedulers[i]->OnEpochEnd(figures, *this));
+    DTNN_RETURN_IF_ERROR(options_.schedulers[i]->OnEpochEnd(metrics, *this));
   }
   return restoring_.empty() ? absl::OkStatus() : BringBack(restoring_);
 }

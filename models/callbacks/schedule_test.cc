@@ -46,8 +46,8 @@ class ScheduleTest : public ::testing::Test {
  protected:
   ScheduleTest() {
     TrainerOptions options;
-    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                       {std::make_shared<CategoricalAccuracy>()}};
+    options.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                          {std::make_shared<CategoricalAccuracy>()}};
     options.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
     options.learning_rate = 0.08;
     trainer_ = *Trainer::Create(graph_, *store_, *device_, options);
@@ -56,7 +56,7 @@ class ScheduleTest : public ::testing::Test {
                         .sample = kSample,
                         .classes = 4,
                         .pattern = SyntheticPattern::kClasses});
-    loader_ = *Loader::Create(data, Part::kTrain, AllIndices(40), {.batch = 10});
+    loader_ = *Loader::Create(data, Split::kTrain, AllIndices(40), {.batch = 10});
   }
 
   absl::Status Train(Schedule& schedule, int64_t epochs, Rates* rates = nullptr) {

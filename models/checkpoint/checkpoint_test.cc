@@ -320,7 +320,7 @@ struct Session {
     device = *DeviceContext::Create(Device::Cpu());
     store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
     TrainerOptions options;
-    options.figures = {std::make_shared<CategoricalCrossEntropy>(), {}};
+    options.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}};
     options.optimizer = std::make_shared<Adam>();
     options.learning_rate = 0.01;
     trainer = *Trainer::Create(graph, *store, *device, options);
@@ -329,7 +329,7 @@ struct Session {
                         .sample = {8, 8, 1},
                         .classes = 4,
                         .pattern = SyntheticPattern::kClasses});
-    loader = *Loader::Create(data, Part::kTrain, AllIndices(50), {.batch = 8});
+    loader = *Loader::Create(data, Split::kTrain, AllIndices(50), {.batch = 8});
   }
   std::unique_ptr<DeviceContext> device;
   std::unique_ptr<ParameterStore> store;

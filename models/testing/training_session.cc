@@ -29,8 +29,8 @@ Graph PatternMlp(TensorFormat format) {
 
 TrainerOptions PatternTraining() {
   TrainerOptions options;
-  options.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                     {std::make_shared<CategoricalAccuracy>()}};
+  options.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                        {std::make_shared<CategoricalAccuracy>()}};
   options.optimizer = std::make_shared<Sgd>();
   options.learning_rate = 0.05;
   return options;
@@ -55,12 +55,12 @@ TrainingSession::TrainingSession(const Graph& graph, const SessionOptions& optio
     : device(*DeviceContext::Create(Device::Cpu())),
       store(*ParameterStore::Create(graph, *device, options.dtype, 1)),
       trainer(*Trainer::Create(graph, *store, *device, options.training)) {
-  const Split split = *SplitIndices(options.samples, options.validation_split, 1);
+  const TrainValidation divided = *SplitIndices(options.samples, options.validation_split, 1);
   LoaderOptions loading = options.loading;
   loading.dtype = options.dtype;
-  training = *Loader::Create(Patterns(options.samples), Part::kTrain, split.train, loading);
-  if (split.validation.empty()) return;
-  validation = *Loader::Create(Patterns(options.samples), Part::kTrain, split.validation,
+  training = *Loader::Create(Patterns(options.samples), Split::kTrain, divided.train, loading);
+  if (divided.validation.empty()) return;
+  validation = *Loader::Create(Patterns(options.samples), Split::kTrain, divided.validation,
                                {.batch = 5, .dtype = options.dtype});
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "models/training/averages.h"
+#include "models/training/metric_averages.h"
 
 namespace dtnn {
 
@@ -16,11 +16,11 @@ namespace dtnn {
 struct Pass {
   enum class Kind : uint8_t { kTraining, kValidation, kTest };
   Kind kind = Kind::kTraining;
-  int64_t epoch = 0, epochs = 0;       // from 0; of training and its validation
-  int64_t step = 0, steps = 0;         // batches done, and of the whole pass
-  int64_t samples = 0;                 // of the whole pass, over all ranks
-  int64_t done = 0;                    // samples seen so far, over all ranks
-  const Averages* averages = nullptr;  // this rank's during the pass, all ranks' at its end
+  int64_t epoch = 0, epochs = 0;             // from 0; of training and its validation
+  int64_t step = 0, steps = 0;               // batches done, and of the whole pass
+  int64_t samples = 0;                       // of the whole pass, over all ranks
+  int64_t done = 0;                          // samples seen so far, over all ranks
+  const MetricAverages* averages = nullptr;  // this rank's during the pass, all ranks' at its end
 };
 
 class Callback {

@@ -54,25 +54,25 @@ TEST_P(Cifar10TrainingTest, TheLossFalls) {
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
   TrainerOptions options;
-  options.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                     {std::make_shared<CategoricalAccuracy>()}};
+  options.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                        {std::make_shared<CategoricalAccuracy>()}};
   options.optimizer = std::make_shared<Adam>(AdamOptions{.beta1 = 0.9});
   options.learning_rate = learning_rate;
   auto trainer = *Trainer::Create(graph, *store, *device, options);
   const std::vector<int64_t> indices =
-      AllIndices(std::min<int64_t>(1000, data->size(Part::kTrain)));
+      AllIndices(std::min<int64_t>(1000, data->size(Split::kTrain)));
   auto loader = *Loader::Create(
-      data, Part::kTrain, indices,
+      data, Split::kTrain, indices,
       {.batch = batch_size,
        .seed = 1,
        .steps_per_epoch = steps,
-       .normalization = Standardization(*ComputeChannelStatistics(*data, Part::kTrain, indices))});
+       .normalization = Standardization(*ComputeChannelStatistics(*data, Split::kTrain, indices))});
   ASSERT_TRUE(trainer->PrepareForTraining(loader->max_batch()).ok());
   std::vector<double> losses;
   loader->StartEpoch(0);
   for (int64_t step = 0; step < steps; ++step) {
     const Batch* batch = *loader->Next();
-    Averages averages(options.figures, 10);
+    MetricAverages averages(options.metric_set, 10);
     const absl::Status status = trainer->Step(*batch, &averages);
     ASSERT_TRUE(status.ok()) << status;
     losses.push_back(averages.Value(0));

@@ -13,7 +13,7 @@ namespace dtnn {
 namespace {
 
 std::unique_ptr<Loader> Make(int64_t n, const LoaderOptions& options) {
-  return Loader::Create(std::make_shared<testing::CountingDataset>(n), Part::kTrain, AllIndices(n),
+  return Loader::Create(std::make_shared<testing::CountingDataset>(n), Split::kTrain, AllIndices(n),
                         options)
       .value();
 }

@@ -216,7 +216,7 @@ TEST(SamplerSettingsTest, AreThoseOfTheRun) {
   const absl::Status status = RunRanks(3, [](Communicator& communicator) -> absl::Status {
     const auto settings = [&](int64_t samples, const LoaderOptions& options) {
       const auto loader = *Loader::Create(std::make_shared<testing::CountingDataset>(samples),
-                                          Part::kTrain, AllIndices(samples), options);
+                                          Split::kTrain, AllIndices(samples), options);
       return SettingsOf(*loader, *RankShares::Of(*loader, &communicator));
     };
     const int rank = communicator.rank();

@@ -79,14 +79,14 @@ TEST(SyncBatchNormTest, GradientsOfRanksAddUpToThoseOfTheWholeBatch) {
       const absl::Status status = RunRanks(int(ends.size()), [&](Communicator& communicator) {
         SetNumThreads(1);
         CommunicatorExchange exchange(communicator);
-        RankPlan part(graph, &exchange);
+        RankPlan split(graph, &exchange);
         const size_t rank = size_t(communicator.rank());
-        DTNN_RETURN_IF_ERROR(part.Run(graph, rank == 0 ? 0 : ends[rank - 1], ends[rank]));
-        const Tensor loss = TensorOf(DType::kFloat64, {1}, {part.plan->LossSum()});
-        DTNN_RETURN_IF_ERROR(communicator.AllReduce(part.store->gradients()));
+        DTNN_RETURN_IF_ERROR(split.Run(graph, rank == 0 ? 0 : ends[rank - 1], ends[rank]));
+        const Tensor loss = TensorOf(DType::kFloat64, {1}, {split.plan->LossSum()});
+        DTNN_RETURN_IF_ERROR(communicator.AllReduce(split.store->gradients()));
         DTNN_RETURN_IF_ERROR(communicator.AllReduce(loss));
-        EXPECT_TRUE(Close(part.store->gradients(), whole.store->gradients(), 1e-12));
-        EXPECT_TRUE(Close(part.store->statistics(), whole.store->statistics(), 1e-12));
+        EXPECT_TRUE(Close(split.store->gradients(), whole.store->gradients(), 1e-12));
+        EXPECT_TRUE(Close(split.store->statistics(), whole.store->statistics(), 1e-12));
         EXPECT_NEAR(Values(loss)[0], whole.plan->LossSum(), 1e-12);
         return absl::OkStatus();
       });
@@ -102,7 +102,7 @@ struct Session {
         device(*DeviceContext::Create(Device::Cpu())),
         store(*ParameterStore::Create(graph, *device, dtype, 1)) {
     trainer = *Trainer::Create(graph, *store, *device,
-                               {.figures = {std::make_shared<CategoricalCrossEntropy>(), {}},
+                               {.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}},
                                 .optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0.9}),
                                 .learning_rate = 0.003,
                                 .communicator = &communicator,
@@ -111,7 +111,7 @@ struct Session {
                            .sample = kImage,
                            .classes = 4,
                            .pattern = SyntheticPattern::kClasses});
-    loader = *Loader::Create(data, Part::kTrain, AllIndices(43),
+    loader = *Loader::Create(data, Split::kTrain, AllIndices(43),
                              {.batch = 12 / communicator.size(),
                               .rank = communicator.rank(),
                               .ranks = communicator.size(),
@@ -198,7 +198,7 @@ TEST(SyncBatchNormTest, WithoutItRunningStatisticsAreTheMeanOfTheRanks) {
       SetNumThreads(1);
       Session run(graph, communicator, false, DType::kFloat64);
       DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Loader> loader,
-                            Loader::Create(run.data, Part::kTrain, AllIndices(36),
+                            Loader::Create(run.data, Split::kTrain, AllIndices(36),
                                            {.batch = 12 / ranks,
                                             .rank = communicator.rank(),
                                             .ranks = ranks,

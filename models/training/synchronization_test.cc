@@ -37,7 +37,7 @@ bool AllAre(const Tensor& tensor, double value) {
 
 RankShares SharesOf(const std::vector<int64_t>& sizes, Communicator& communicator) {
   const int64_t n = sizes[size_t(communicator.rank())];
-  const auto loader = *Loader::Create(std::make_shared<testing::CountingDataset>(n), Part::kTrain,
+  const auto loader = *Loader::Create(std::make_shared<testing::CountingDataset>(n), Split::kTrain,
                                       AllIndices(n), {.batch = 10});
   return *RankShares::Of(*loader, &communicator);
 }

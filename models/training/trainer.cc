@@ -55,7 +55,7 @@ Trainer::Trainer(const Graph& graph, ParameterStore& store, DeviceContext& conte
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const Graph& graph, ParameterStore& store,
                                                          DeviceContext& context,
                                                          const TrainerOptions& options) {
-  if (options.figures.loss == nullptr) {
+  if (options.metric_set.loss == nullptr) {
     return absl::InvalidArgumentError("a trainer needs a loss");
   }
   if (options.accumulate_steps < 1 || !(options.clip_norm >= 0)) {
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Plan>> Trainer::Compile(int64_t batch, bool train
   return Plan::Compile(graph_, *store_, *context_,
                        {.batch = batch,
                         .training = training,
-                        .loss = options_.figures.loss.get(),
+                        .loss = options_.metric_set.loss.get(),
                         .conv_variant = options_.conv_variant,
                         .random_seed = options_.random_seed + uint64_t(rank),
                         .fusions = options_.fusions,
@@ -145,7 +145,8 @@ absl::Status Trainer::Ended(absl::Status status) {
   return status;
 }
 
-absl::Status Trainer::EvaluateBatch(const Batch& batch, const Pass& pass, Averages& averages) {
+absl::Status Trainer::EvaluateBatch(const Batch& batch, const Pass& pass,
+                                    MetricAverages& averages) {
   DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch.x, batch.targets));
   const double loss = evaluation_plan_->LossSum();
   if (!std::isfinite(loss)) {
@@ -161,7 +162,7 @@ absl::Status Trainer::EvaluateBatch(const Batch& batch, const Pass& pass, Averag
 
 // One pass over the loader, training or evaluating by the kind of the pass. Leaves `averages` with
 // all ranks' figures, unless stopped before the end.
-absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
+absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averages,
                               std::span<Callback* const> callbacks) {
   const bool training = pass.kind == Pass::Kind::kTraining;
   const int64_t max_batch = std::max<int64_t>(1, loader.max_batch());
@@ -171,7 +172,7 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, Averages& averages,
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(loader, options_.communicator));
   if (training) sync_.set_shares(shares);
   if (!training || !in_epoch()) {
-    averages = Averages(options_.figures, graph_.output_shape()[0]);
+    averages = MetricAverages(options_.metric_set, graph_.output_shape()[0]);
     if (training) trained_by_all_ = false;
   }
   int64_t step = training ? step_in_epoch_ : 0;
@@ -252,7 +253,7 @@ absl::Status Trainer::EndEpoch(Loader& training) {
 absl::Status Trainer::RunEpochs(Loader& training, Loader* validation, int64_t epochs,
                                 std::span<Callback* const> callbacks) {
   while (epochs_done_ < epochs) {
-    Averages validated;
+    MetricAverages validated;
     Pass pass{.kind = Pass::Kind::kTraining, .epoch = epochs_done_, .epochs = epochs};
     DTNN_RETURN_IF_ERROR(RunPass(training, pass, trained_, callbacks));
     if (stopped_) break;
@@ -285,9 +286,10 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
   return Ended(std::move(status));
 }
 
-absl::StatusOr<Averages> Trainer::Evaluate(Loader& loader, std::span<Callback* const> callbacks) {
+absl::StatusOr<MetricAverages> Trainer::Evaluate(Loader& loader,
+                                                 std::span<Callback* const> callbacks) {
   Pass pass{.kind = Pass::Kind::kTest};
-  Averages averages;
+  MetricAverages averages;
   // A run that is to end does so although it is evaluated first.
   const bool stopped = std::exchange(stopped_, false);
   const absl::Status status = RunPass(loader, pass, averages, callbacks);

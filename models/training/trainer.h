@@ -28,9 +28,9 @@
 #include "models/parameters/parameter_store.h"
 #include "models/plan/fusion.h"
 #include "models/plan/plan.h"
-#include "models/training/averages.h"
 #include "models/training/callback.h"
 #include "models/training/communicator_exchange.h"
+#include "models/training/metric_averages.h"
 #include "models/training/synchronization.h"
 #include "models/training/updater.h"
 #include "optim/optimizers/optimizer.h"
@@ -38,7 +38,7 @@
 namespace dtnn {
 
 struct TrainerOptions {
-  Figures figures;                                  // the loss is required
+  MetricSet metric_set;                             // the loss is required
   std::shared_ptr<const Optimizer> optimizer = {};  // required to train
   double learning_rate = 0.01;
   // Batches whose gradients make one update: the gradient is the mean over the samples of all. An
@@ -112,13 +112,13 @@ class Trainer {
   absl::Status BeginEpochs(Loader& training);
 
   // One pass in evaluation mode. Callbacks of training may call it.
-  absl::StatusOr<Averages> Evaluate(Loader& loader, std::span<Callback* const> callbacks);
+  absl::StatusOr<MetricAverages> Evaluate(Loader& loader, std::span<Callback* const> callbacks);
 
   // One batch: the body of Train, for benchmarks and loops of one's own. Adds the batch's figures
   // to `averages` where it is not null. Every accumulate_steps-th call updates the parameters, and
   // one with `last`. A batch without samples is the part of a rank whose data have come to their
   // end. PrepareForTraining comes first.
-  absl::Status Step(const Batch& batch, Averages* averages, bool last = false);
+  absl::Status Step(const Batch& batch, MetricAverages* averages, bool last = false);
   // Whether all gradients are in the parameters: only then State() is complete.
   bool settled() const { return pending_batches_ == 0; }
   absl::Status PrepareForTraining(int64_t max_batch);
@@ -152,11 +152,11 @@ class Trainer {
           const TrainerOptions& options);
 
   absl::Status PrepareForEvaluation(int64_t max_batch);
-  absl::Status RunPass(Loader& loader, Pass& pass, Averages& averages,
+  absl::Status RunPass(Loader& loader, Pass& pass, MetricAverages& averages,
                        std::span<Callback* const> callbacks);
   absl::Status RunEpochs(Loader& training, Loader* validation, int64_t epochs,
                          std::span<Callback* const> callbacks);
-  absl::Status EvaluateBatch(const Batch& batch, const Pass& pass, Averages& averages);
+  absl::Status EvaluateBatch(const Batch& batch, const Pass& pass, MetricAverages& averages);
   absl::Status GoOnWithEpoch(Loader& training, const SamplerSettings& now);
   absl::Status EndEpoch(Loader& training);
   absl::Status Diverged(const Batch& batch, double loss);
@@ -186,7 +186,7 @@ class Trainer {
   int64_t first_samples_ = 0;
   int64_t pending_samples_ = 0;  // of all of them
   int64_t step_in_epoch_ = 0;    // batches done of the epoch in progress, behind sampler_.first
-  Averages trained_;             // of what is done of that epoch
+  MetricAverages trained_;       // of what is done of that epoch
   bool trained_by_all_ = false;  // all ranks' figures; else of this rank
   // Of the last Train, or of the run that was restored; the training loader leaves out `first`.
   SamplerSettings sampler_;
@@ -204,7 +204,7 @@ class Trainer {
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;
   // With whole_steps, what a failure goes back to. Step and figures: where batches may wait.
   int64_t settled_step_ = 0;
-  Averages settled_figures_;
+  MetricAverages settled_figures_;
   Tensor settled_statistics_;  // on the host; empty where there are none
 };
 

@@ -72,8 +72,8 @@ struct Rank {
             communicator == nullptr ? 1 : uint64_t(1 + communicator->rank()))) {
     SetNumThreads(1);
     TrainerOptions options;
-    options.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                       {std::make_shared<CategoricalAccuracy>()}};
+    options.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                          {std::make_shared<CategoricalAccuracy>()}};
     options.optimizer = setup.optimizer;
     options.learning_rate = 0.01;
     options.accumulate_steps = setup.accumulate_steps;
@@ -91,7 +91,7 @@ struct Rank {
                                              .sample = kSample,
                                              .classes = 4,
                                              .pattern = SyntheticPattern::kClasses}),
-                             Part::kTrain, AllIndices(kSamples),
+                             Split::kTrain, AllIndices(kSamples),
                              {.batch = kGlobalBatch / ranks,
                               .rank = communicator == nullptr ? 0 : communicator->rank(),
                               .ranks = ranks});

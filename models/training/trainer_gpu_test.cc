@@ -32,8 +32,8 @@ std::vector<double> Losses(DeviceContext& device, std::shared_ptr<const Optimize
   const Graph graph = *BuildModel("simplemlp", {.sample = kSample, .classes = 4});
   auto store = *ParameterStore::Create(graph, device, dtype, 1);
   TrainerOptions options;
-  options.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                     {std::make_shared<CategoricalAccuracy>()}};
+  options.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                        {std::make_shared<CategoricalAccuracy>()}};
   options.optimizer = std::move(optimizer);
   options.learning_rate = 0.01;
   auto trainer = *Trainer::Create(graph, *store, device, options);
@@ -43,7 +43,7 @@ std::vector<double> Losses(DeviceContext& device, std::shared_ptr<const Optimize
                                                            .pattern = SyntheticPattern::kClasses});
   // 100 samples in steps of 16: the last step is smaller.
   auto loader =
-      *Loader::Create(dataset, Part::kTrain, AllIndices(100), {.batch = 16, .dtype = dtype});
+      *Loader::Create(dataset, Split::kTrain, AllIndices(100), {.batch = 16, .dtype = dtype});
   LossRecorder recorder;
   Callback* const callbacks[] = {&recorder};
   const absl::Status status = trainer->Train(*loader, nullptr, 4, callbacks);

@@ -109,7 +109,7 @@ std::unique_ptr<Loader> LoaderOf(const Leg& leg, int rank) {
     const auto begin = [&](int64_t r) { return kSamples * r * r / leg.ranks / leg.ranks; };
     indices = {indices.begin() + begin(rank), indices.begin() + begin(rank + 1)};
   }
-  return *Loader::Create(std::make_shared<CountingDataset>(kSamples), Part::kTrain, indices,
+  return *Loader::Create(std::make_shared<CountingDataset>(kSamples), Split::kTrain, indices,
                          {.batch = leg.batch,
                           .rank = leg.own_data ? 0 : rank,
                           .ranks = leg.own_data ? 1 : leg.ranks,
@@ -134,8 +134,8 @@ absl::Status RunRank(const Leg& leg, Communicator* communicator, const Saved& fr
   const auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
   DTNN_ASSIGN_OR_RETURN(const auto trainer,
                         Trainer::Create(graph, *store, *device,
-                                        {.figures = {std::make_shared<CategoricalCrossEntropy>(),
-                                                     {std::make_shared<Visits>()}},
+                                        {.metric_set = {std::make_shared<CategoricalCrossEntropy>(),
+                                                        {std::make_shared<Visits>()}},
                                          .optimizer = std::make_shared<Sgd>(),
                                          .learning_rate = 0.1,
                                          .accumulate_steps = leg.accumulate,

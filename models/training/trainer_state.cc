@@ -45,7 +45,7 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   state.figure_samples = int64_t(sums.back());
   sums.pop_back();
   state.figure_sums = std::move(sums);
-  state.figure_names = options_.figures.Names();
+  state.figure_names = options_.metric_set.Names();
   return state;
 }
 
@@ -56,14 +56,15 @@ absl::Status Trainer::CheckState(const TrainingState& state) const {
                      options_.random_seed));
   }
   if (!state.in_epoch()) return absl::OkStatus();
-  const size_t sums = Averages(options_.figures, graph_.output_shape()[0]).ToDoubles().size() - 1;
+  const size_t sums =
+      MetricAverages(options_.metric_set, graph_.output_shape()[0]).ToDoubles().size() - 1;
   if (state.figure_sums.size() != sums) {
     return absl::InvalidArgumentError(
         absl::StrCat("the run was left in the middle of an epoch with ", state.figure_sums.size(),
                      " sums for its loss and metrics; this one has ", sums,
                      ": give it the same --loss-func and --metrics"));
   }
-  const std::vector<std::string> names = options_.figures.Names();
+  const std::vector<std::string> names = options_.metric_set.Names();
   if (!state.figure_names.empty() && state.figure_names != names) {
     return absl::InvalidArgumentError(
         absl::StrCat("the run was left in the middle of an epoch with the loss and metrics ",
@@ -85,7 +86,7 @@ absl::Status Trainer::Restore(const TrainingState& state) {
   sampler_ = state.sampler;
   if (!in_epoch()) return absl::OkStatus();
   // The sums are all ranks': one of them takes them over.
-  trained_ = Averages(options_.figures, graph_.output_shape()[0]);
+  trained_ = MetricAverages(options_.metric_set, graph_.output_shape()[0]);
   trained_by_all_ = false;
   if (options_.communicator != nullptr && options_.communicator->rank() > 0)
     return absl::OkStatus();

@@ -11,7 +11,7 @@
 
 namespace dtnn {
 
-absl::Status Trainer::Step(const Batch& batch, Averages* averages, bool last) {
+absl::Status Trainer::Step(const Batch& batch, MetricAverages* averages, bool last) {
   if (training_plan_ == nullptr) {
     return absl::FailedPreconditionError("Trainer::Step was called before PrepareForTraining");
   }

@@ -50,7 +50,7 @@ std::unique_ptr<Loader> LoaderOf(int rank) {
                                                               .classes = 3,
                                                               .pattern = SyntheticPattern::kClasses,
                                                               .seed = uint64_t(rank)});
-  return *Loader::Create(data, Part::kTrain, AllIndices(kSizes[size_t(rank)]),
+  return *Loader::Create(data, Split::kTrain, AllIndices(kSizes[size_t(rank)]),
                          {.batch = kBatch, .seed = uint64_t(rank), .dtype = DType::kFloat64});
 }
 
@@ -231,7 +231,7 @@ Outcome Train(const Case& c, const Graph& graph) {
     DTNN_ASSIGN_OR_RETURN(
         const auto trainer,
         Trainer::Create(graph, *store, *device,
-                        {.figures = {std::make_shared<CategoricalCrossEntropy>(), {}},
+                        {.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}},
                          .optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0}),
                          .learning_rate = kRate,
                          .accumulate_steps = c.accumulate_steps,
@@ -342,7 +342,7 @@ TEST(TrainerSyncTest, RunningStatisticsAndFiguresAreThoseOfAllRanks) {
   b.Input(kSample).Flatten().BatchNorm().Fc(3).Softmax();
   const Graph graph = *b.Build();
   for (const int64_t frequency : {-1, 0, 2}) {
-    std::vector<std::vector<double>> values(kSizes.size()), figures(kSizes.size());
+    std::vector<std::vector<double>> values(kSizes.size()), metric_set(kSizes.size());
     std::vector<std::vector<std::vector<double>>> statistics(kSizes.size());
     const absl::Status status = RunRanks(int(kSizes.size()), [&](Communicator& communicator) {
       SetNumThreads(1);
@@ -351,7 +351,7 @@ TEST(TrainerSyncTest, RunningStatisticsAndFiguresAreThoseOfAllRanks) {
       DTNN_ASSIGN_OR_RETURN(
           const auto trainer,
           Trainer::Create(graph, *store, *device,
-                          {.figures = {std::make_shared<CategoricalCrossEntropy>(), {}},
+                          {.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}},
                            .optimizer = std::make_shared<Sgd>(SgdOptions{}),
                            .communicator = &communicator,
                            .model_sync = {.frequency = frequency}}));
@@ -363,15 +363,15 @@ TEST(TrainerSyncTest, RunningStatisticsAndFiguresAreThoseOfAllRanks) {
       statistics[size_t(rank)] = watch.epochs;
       values[size_t(rank)] = Values(store->all_values());
       EXPECT_EQ(trainer->epoch_samples(), 36 + 36) << "training and validation, all ranks'";
-      DTNN_ASSIGN_OR_RETURN(const Averages averages, trainer->Evaluate(*validation, {}));
+      DTNN_ASSIGN_OR_RETURN(const MetricAverages averages, trainer->Evaluate(*validation, {}));
       EXPECT_EQ(averages.samples(), 36);
-      figures[size_t(rank)] = averages.ToDoubles();
+      metric_set[size_t(rank)] = averages.ToDoubles();
       return absl::OkStatus();
     });
     EXPECT_TRUE(status.ok()) << status;
     for (size_t r = 1; r < kSizes.size(); ++r) {
       EXPECT_EQ(values[r], values[0]) << "frequency " << frequency;
-      EXPECT_EQ(figures[r], figures[0]);
+      EXPECT_EQ(metric_set[r], metric_set[0]);
       // Models that are alike but for their statistics validate alike, so after every epoch.
       if (frequency == 0) {
         EXPECT_EQ(statistics[r], statistics[0]);
@@ -389,7 +389,7 @@ TEST(TrainerSyncTest, RefusesWhatCannotBe) {
       DTNN_ASSIGN_OR_RETURN(
           const auto trainer,
           Trainer::Create(graph, *store, *device,
-                          {.figures = {std::make_shared<CategoricalCrossEntropy>(), {}},
+                          {.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}},
                            .optimizer = std::make_shared<Sgd>(SgdOptions{}),
                            .communicator = &communicator,
                            .sync_batch_norm = sync_batch_norm,

@@ -49,15 +49,15 @@ absl::StatusOr<Result> Train(const Graph& graph, int64_t global_batch, int64_t e
   // Ranks begin with different parameters: the broadcast must make them equal.
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, uint64_t(1 + rank));
   auto trainer = *Trainer::Create(graph, *store, *device, options);
-  const Split split = *SplitIndices(130, 0.2, 1);
+  const TrainValidation divided = *SplitIndices(130, 0.2, 1);
   LoaderOptions loading{.batch = global_batch / ranks,
                         .rank = rank,
                         .ranks = ranks,
                         .seed = 2,
                         .format = graph.format(),
                         .dtype = DType::kFloat64};
-  auto training = *Loader::Create(Patterns(130), Part::kTrain, split.train, loading);
-  auto validation = *Loader::Create(Patterns(130), Part::kTrain, split.validation, loading);
+  auto training = *Loader::Create(Patterns(130), Split::kTrain, divided.train, loading);
+  auto validation = *Loader::Create(Patterns(130), Split::kTrain, divided.validation, loading);
   Result result;
   Callback* const callbacks[] = {&result.record};
   const absl::Status status = trainer->Train(*training, validation.get(), epochs, callbacks);
@@ -105,7 +105,7 @@ TEST(TrainerTest, ARankThatFailsTellsTheOthers) {
     options.communicator = &communicator;
     auto trainer = *Trainer::Create(graph, *store, *device, options);
     // Rank 1 reads samples of another type than its plan takes.
-    auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40),
+    auto loader = *Loader::Create(Patterns(40), Split::kTrain, AllIndices(40),
                                   {.batch = 4,
                                    .rank = rank,
                                    .ranks = 2,
@@ -124,7 +124,7 @@ TEST(TrainerTest, ACallbackCanStop) {
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
   auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
-  auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
+  auto loader = *Loader::Create(Patterns(40), Split::kTrain, AllIndices(40), {.batch = 16});
   Recorder recorder;
   recorder.epochs_wanted = 2;
   recorder.trainer = trainer.get();
@@ -147,7 +147,7 @@ class StopAndEvaluate : public Callback {
  private:
   absl::Status Act() {
     trainer_.Stop();
-    const absl::StatusOr<Averages> averages = trainer_.Evaluate(loader_, {});
+    const absl::StatusOr<MetricAverages> averages = trainer_.Evaluate(loader_, {});
     if (!averages.ok()) return averages.status();
     EXPECT_EQ(averages->samples(), 40) << "an evaluation of its own is whole";
     return absl::OkStatus();
@@ -162,8 +162,8 @@ TEST(TrainerTest, AnEvaluationInACallbackDoesNotCancelAStop) {
   auto device = *DeviceContext::Create(Device::Cpu());
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
   auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
-  auto loader = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
-  auto other = *Loader::Create(Patterns(40), Part::kTrain, AllIndices(40), {.batch = 16});
+  auto loader = *Loader::Create(Patterns(40), Split::kTrain, AllIndices(40), {.batch = 16});
+  auto other = *Loader::Create(Patterns(40), Split::kTrain, AllIndices(40), {.batch = 16});
   StopAndEvaluate act(*trainer, *other);
   Callback* const callbacks[] = {&act};
   ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
@@ -185,7 +185,7 @@ std::vector<double> AfterAnEpoch(int64_t batch, int64_t accumulate, double clip_
   options.accumulate_steps = accumulate;
   options.clip_norm = clip_norm;
   auto trainer = *Trainer::Create(graph, *store, *device, options);
-  auto loader = *Loader::Create(Patterns(54), Part::kTrain, AllIndices(54),
+  auto loader = *Loader::Create(Patterns(54), Split::kTrain, AllIndices(54),
                                 {.batch = batch, .dtype = DType::kFloat64});
   EXPECT_TRUE(trainer->Train(*loader, nullptr, 1, {}).ok());
   if (steps != nullptr) *steps = trainer->steps_done();
@@ -245,11 +245,11 @@ TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
   auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
   auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
   auto whole =
-      *Loader::Create(Patterns(40), Part::kTest, AllIndices(40), {.batch = 40, .shuffle = false});
+      *Loader::Create(Patterns(40), Split::kTest, AllIndices(40), {.batch = 40, .shuffle = false});
   auto pieces =
-      *Loader::Create(Patterns(40), Part::kTest, AllIndices(40), {.batch = 7, .shuffle = false});
-  const Averages once = *trainer->Evaluate(*whole, {});
-  const Averages parts = *trainer->Evaluate(*pieces, {});
+      *Loader::Create(Patterns(40), Split::kTest, AllIndices(40), {.batch = 7, .shuffle = false});
+  const MetricAverages once = *trainer->Evaluate(*whole, {});
+  const MetricAverages parts = *trainer->Evaluate(*pieces, {});
   EXPECT_EQ(once.samples(), 40);
   EXPECT_EQ(parts.samples(), 40);
   EXPECT_NEAR(once.Value(0), parts.Value(0), 1e-5);
@@ -271,7 +271,7 @@ TEST(TrainerTest, StepsAllocateNothing) {
       .targets = dtnn::testing::ZeroTensor(DType::kInt32, Shape{64}),
       .count = 64,
       .global_count = 64};
-  Averages averages(options.figures, 10);
+  MetricAverages averages(options.metric_set, 10);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->Step(batch, &averages).ok());
   const dtnn::testing::AllocationCounter counter;
   bool ok = true;

@@ -84,7 +84,7 @@ absl::StatusOr<Answers> Evaluate(const Oracle& oracle, const Graph& graph, Param
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Plan> plan,
                         Plan::Compile(graph, store, device, {.batch = kBatch, .loss = &loss}));
   Answers answers;
-  const int64_t samples = dataset.size(Part::kTest);
+  const int64_t samples = dataset.size(Split::kTest);
   EXPECT_EQ(samples % kBatch, 0);
   int64_t correct = 0;
   const Tensor x = testing::ZeroTensor(DType::kFloat32, graph.input_shape().Prepend(kBatch));
@@ -92,7 +92,7 @@ absl::StatusOr<Answers> Evaluate(const Oracle& oracle, const Graph& graph, Param
   std::vector<int64_t> indices(kBatch);
   for (int64_t begin = 0; begin < samples; begin += kBatch) {
     std::iota(indices.begin(), indices.end(), begin);
-    DTNN_RETURN_IF_ERROR(dataset.Read(Part::kTest, indices, graph.format(), x, labels));
+    DTNN_RETURN_IF_ERROR(dataset.Read(Split::kTest, indices, graph.format(), x, labels));
     Standardize(oracle, graph.format(), x);
     DTNN_RETURN_IF_ERROR(plan->Evaluate(x, labels));
     answers.loss += plan->LossSum() / double(samples);

@@ -8,13 +8,13 @@ namespace dtnn {
 EarlyStopping::EarlyStopping(const EarlyStoppingOptions& options)
     : options_(options), best_(options.better) {}
 
-absl::Status EarlyStopping::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
-  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));
+absl::Status EarlyStopping::OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) {
+  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, metrics));
   if (best_.Improve(value)) {
-    best_epoch_ = figures.epoch;
+    best_epoch_ = metrics.epoch;
     return host.KeepParameters();
   }
-  const int64_t waited = figures.epoch - best_epoch_;
+  const int64_t waited = metrics.epoch - best_epoch_;
   if (waited < options_.patience) return absl::OkStatus();
   if (best_epoch_ > 0) DTNN_RETURN_IF_ERROR(host.RestoreParameters());
   host.Say(absl::StrCat("LRScheduler EarlyStopping: metric ", options_.metric,

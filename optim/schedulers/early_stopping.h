@@ -23,7 +23,7 @@ class EarlyStopping : public Scheduler {
   explicit EarlyStopping(const EarlyStoppingOptions& options = {});
   std::string_view name() const override { return "early_stopping"; }
   std::string_view watched() const override { return options_.metric; }
-  absl::Status OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) override;
+  absl::Status OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) override;
   std::vector<double> State() const override;
   absl::Status Restore(std::span<const double> state) override;
 

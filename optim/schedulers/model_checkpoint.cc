@@ -8,13 +8,13 @@ namespace dtnn {
 ModelCheckpoint::ModelCheckpoint(const ModelCheckpointOptions& options)
     : options_(options), best_(options.better) {}
 
-absl::Status ModelCheckpoint::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
-  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));
+absl::Status ModelCheckpoint::OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) {
+  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, metrics));
   if (best_.Improve(value)) {
-    pending_epoch_ = figures.epoch;
+    pending_epoch_ = metrics.epoch;
     DTNN_RETURN_IF_ERROR(host.KeepParameters());
   }
-  if (pending_epoch_ == 0 || figures.epoch % options_.save_freq != 0) return absl::OkStatus();
+  if (pending_epoch_ == 0 || metrics.epoch % options_.save_freq != 0) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const std::string file, host.SaveParameters(pending_epoch_));
   pending_epoch_ = 0;
   host.Say(absl::StrCat("LRScheduler ModelCheckpoint: saving model weights and bias in ", file));

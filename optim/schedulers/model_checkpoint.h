@@ -24,7 +24,7 @@ class ModelCheckpoint : public Scheduler {
   explicit ModelCheckpoint(const ModelCheckpointOptions& options = {});
   std::string_view name() const override { return "model_checkpoint"; }
   std::string_view watched() const override { return options_.metric; }
-  absl::Status OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) override;
+  absl::Status OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) override;
   std::vector<double> State() const override;
   absl::Status Restore(std::span<const double> state) override;
 

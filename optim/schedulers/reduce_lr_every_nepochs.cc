@@ -5,8 +5,8 @@
 
 namespace dtnn {
 
-absl::Status ReduceLrEveryNepochs::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
-  if (figures.epoch % options_.nepochs != 0) return absl::OkStatus();
+absl::Status ReduceLrEveryNepochs::OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) {
+  if (metrics.epoch % options_.nepochs != 0) return absl::OkStatus();
   if (!ReduceLearningRate(host, options_.factor, options_.min_lr)) return absl::OkStatus();
   host.Say(absl::StrFormat("LRScheduler ReduceLREveryNEpochs: setting learning rate to %.8f",
                            host.learning_rate()));

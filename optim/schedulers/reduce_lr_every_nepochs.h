@@ -19,7 +19,7 @@ class ReduceLrEveryNepochs : public Scheduler {
   explicit ReduceLrEveryNepochs(const ReduceLrEveryNepochsOptions& options = {})
       : options_(options) {}
   std::string_view name() const override { return "reduce_lr_every_nepochs"; }
-  absl::Status OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) override;
+  absl::Status OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) override;
 
  private:
   ReduceLrEveryNepochsOptions options_;

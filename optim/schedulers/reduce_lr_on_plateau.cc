@@ -9,16 +9,16 @@ namespace dtnn {
 ReduceLrOnPlateau::ReduceLrOnPlateau(const ReduceLrOnPlateauOptions& options)
     : options_(options), best_(options.better) {}
 
-absl::Status ReduceLrOnPlateau::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
-  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));
+absl::Status ReduceLrOnPlateau::OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) {
+  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, metrics));
   if (best_.Improve(value)) {
-    since_ = figures.epoch;
+    since_ = metrics.epoch;
     return absl::OkStatus();
   }
-  const int64_t waited = figures.epoch - since_;
+  const int64_t waited = metrics.epoch - since_;
   if (waited < options_.patience) return absl::OkStatus();
   if (!ReduceLearningRate(host, options_.factor, options_.min_lr)) return absl::OkStatus();
-  since_ = figures.epoch;
+  since_ = metrics.epoch;
   host.Say(absl::StrFormat(
       "LRScheduler ReduceLROnPlateau: metric %s did not improve for %d epochs, setting learning "
       "rate to %.8f",

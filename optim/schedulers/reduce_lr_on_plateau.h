@@ -26,7 +26,7 @@ class ReduceLrOnPlateau : public Scheduler {
   explicit ReduceLrOnPlateau(const ReduceLrOnPlateauOptions& options = {});
   std::string_view name() const override { return "reduce_lr_on_plateau"; }
   std::string_view watched() const override { return options_.metric; }
-  absl::Status OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) override;
+  absl::Status OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) override;
   std::vector<double> State() const override;
   absl::Status Restore(std::span<const double> state) override;
 

@@ -25,10 +25,10 @@ absl::StatusOr<int64_t> EpochsInState(const Scheduler& scheduler, double value) 
                    " where a number of epochs was expected; is the file damaged?"));
 }
 
-absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochFigures& figures) {
-  if (const std::optional<double> value = figures.Find(scheduler.watched())) return *value;
+absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochMetrics& metrics) {
+  if (const std::optional<double> value = metrics.Find(scheduler.watched())) return *value;
   std::string known;
-  for (const auto& [name, value] : figures.values) absl::StrAppend(&known, " ", name);
+  for (const auto& [name, value] : metrics.values) absl::StrAppend(&known, " ", name);
   return absl::NotFoundError(absl::StrCat(
       "scheduler ", std::string(scheduler.name()), " watches \"", std::string(scheduler.watched()),
       "\", which is not computed in this run; there are:", known));

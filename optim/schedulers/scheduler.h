@@ -32,10 +32,10 @@ struct ScheduleStep {
 };
 
 // What an epoch came to, over all ranks.
-struct EpochFigures {
+struct EpochMetrics {
   int64_t epoch = 0;  // finished epochs, from 1
-  // By name: those of the loss and the metrics for the training part, with "val_" before them for
-  // the validation part.
+  // By name: those of the loss and the metrics for the training split, with "val_" before them for
+  // the validation split.
   std::map<std::string, double, std::less<>> values = {};
 
   std::optional<double> Find(std::string_view name) const {
@@ -79,7 +79,7 @@ class Scheduler {
   // What the learning rate of that step is multiplied by.
   virtual double Factor(const ScheduleStep& /*step*/) const { return 1; }
   // After training and validation of an epoch. NotFound where the watched figure is missing.
-  virtual absl::Status OnEpochEnd(const EpochFigures& /*figures*/, SchedulerHost& /*host*/) {
+  virtual absl::Status OnEpochEnd(const EpochMetrics& /*metrics*/, SchedulerHost& /*host*/) {
     return absl::OkStatus();
   }
 
@@ -96,7 +96,7 @@ absl::Status CheckState(const Scheduler& scheduler, std::span<const double> stat
 // A value of the state that is a number of epochs; InvalidArgument where it can be none.
 absl::StatusOr<int64_t> EpochsInState(const Scheduler& scheduler, double value);
 // The figure that the scheduler watches; NotFound, naming both, when the epoch has none.
-absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochFigures& figures);
+absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochMetrics& metrics);
 
 }  // namespace dtnn
 

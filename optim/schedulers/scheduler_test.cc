@@ -14,10 +14,10 @@ class Watcher : public Scheduler {
 };
 
 TEST(SchedulerTest, FiguresAreFoundByTheirWholeName) {
-  const EpochFigures figures = {.epoch = 1, .values = {{"mse", 2}, {"val_mse", 3}}};
-  EXPECT_EQ(figures.Find("val_mse"), 3);
-  EXPECT_EQ(figures.Find("val"), std::nullopt);
-  EXPECT_EQ(*WatchedValue(Watcher(), figures), 3);
+  const EpochMetrics metrics = {.epoch = 1, .values = {{"mse", 2}, {"val_mse", 3}}};
+  EXPECT_EQ(metrics.Find("val_mse"), 3);
+  EXPECT_EQ(metrics.Find("val"), std::nullopt);
+  EXPECT_EQ(*WatchedValue(Watcher(), metrics), 3);
 }
 
 TEST(SchedulerTest, AMissingFigureIsNamedWithThoseThatThereAre) {

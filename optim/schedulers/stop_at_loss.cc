@@ -5,8 +5,8 @@
 
 namespace dtnn {
 
-absl::Status StopAtLoss::OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) {
-  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, figures));
+absl::Status StopAtLoss::OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) {
+  DTNN_ASSIGN_OR_RETURN(const double value, WatchedValue(*this, metrics));
   if (!IsBetter(options_.better, value, options_.threshold)) return absl::OkStatus();
   host.Say(absl::StrFormat(
       "LRScheduler StopAtLoss: metric %s reached threshold value %f, stop training!",

@@ -22,7 +22,7 @@ class StopAtLoss : public Scheduler {
   explicit StopAtLoss(const StopAtLossOptions& options = {}) : options_(options) {}
   std::string_view name() const override { return "stop_at_loss"; }
   std::string_view watched() const override { return options_.metric; }
-  absl::Status OnEpochEnd(const EpochFigures& figures, SchedulerHost& host) override;
+  absl::Status OnEpochEnd(const EpochMetrics& metrics, SchedulerHost& host) override;
 
  private:
   StopAtLossOptions options_;

@@ -28,7 +28,7 @@ struct ImagenetArchives {
 };
 
 // `train`, `validation`: the folders of the parts; an empty name leaves the part out. The
-// validation part needs the development kit. Errors as in imagenet_tar.h.
+// validation split needs the development kit. Errors as in imagenet_tar.h.
 absl::StatusOr<ImagenetArchives> IndexImagenet(const std::string& train,
                                                const std::string& validation);
 

@@ -50,17 +50,17 @@ absl::StatusOr<std::vector<std::string>> NpzFiles(const fs::path& folder, const 
 
 struct Found {
   std::vector<std::string> files;
-  bool neutral = false;  // neither their names nor their folder's says of which part they are
+  bool neutral = false;  // neither their names nor their folder's says of which split they are
 };
 
-absl::StatusOr<Found> FindShards(const fs::path& path, Part part) {
+absl::StatusOr<Found> FindShards(const fs::path& path, Split split) {
   const auto any = [](const std::string&) { return true; };
   const auto for_training = [](const std::string& name) { return name.starts_with("train-"); };
   const auto for_test = [](const std::string& name) {
     return name.starts_with("test-") || name.starts_with("val-") || name.starts_with("validation-");
   };
   Found found;
-  const bool train = part == Part::kTrain;
+  const bool train = split == Split::kTrain;
   for (const char* folder : {"train", "test", "validation", "val"}) {
     const bool belongs = (std::string_view(folder) == "train") == train;
     if (!belongs || !found.files.empty()) continue;
@@ -78,11 +78,11 @@ absl::StatusOr<Found> FindShards(const fs::path& path, Part part) {
   }
   if (!found.files.empty()) return found;
   const absl::Status folder = CheckFolder(path.string());
-  return absl::NotFoundError(absl::StrCat(
-      folder.ok()
-          ? absl::StrCat(path.string(), ": no .npz files of the ", std::string(Name(part)), " part")
-          : std::string(folder.message()),
-      "; ", kHowToGet));
+  return absl::NotFoundError(
+      absl::StrCat(folder.ok() ? absl::StrCat(path.string(), ": no .npz files of the ",
+                                              std::string(Name(split)), " split")
+                               : std::string(folder.message()),
+                   "; ", kHowToGet));
 }
 
 absl::Status Wrong(const std::string& file, const std::string& what) {
@@ -123,7 +123,7 @@ absl::StatusOr<Tensor> ReadImages(const std::string& file, int64_t count) {
   return x;
 }
 
-// The files of a part.
+// The files of a split.
 class Shards {
  public:
   explicit Shards(int64_t cache_bytes)
@@ -208,7 +208,7 @@ absl::Status CheckDifferent(const std::string& path, const std::vector<std::stri
     if (!unclear && !of_train.contains(fs::weakly_canonical(file, ignored))) continue;
     return Wrong(file, absl::StrCat("would be training data and test data: name the files in ",
                                     path, " train-*.npz and test-*.npz, put them into folders ",
-                                    "train and test, or give each part a folder of its own "
+                                    "train and test, or give each split a folder of its own "
                                     "(--dataset-train-path, --dataset-test-path)"));
   }
   return absl::OkStatus();
@@ -227,10 +227,10 @@ class ImagenetNpz : public Dataset {
     }
     Found train, test;
     if (!options.train.empty()) {
-      DTNN_ASSIGN_OR_RETURN(train, FindShards(options.train, Part::kTrain));
+      DTNN_ASSIGN_OR_RETURN(train, FindShards(options.train, Split::kTrain));
     }
     if (!options.test.empty()) {
-      DTNN_ASSIGN_OR_RETURN(test, FindShards(options.test, Part::kTest));
+      DTNN_ASSIGN_OR_RETURN(test, FindShards(options.test, Split::kTest));
       const bool unclear = test.neutral && options.one_place;
       DTNN_RETURN_IF_ERROR(CheckDifferent(options.test, train.files, test.files, unclear));
     }
@@ -242,8 +242,8 @@ class ImagenetNpz : public Dataset {
   std::string_view name() const override { return "imagenet"; }
   ImageExtents sample() const override { return {side_, side_, 3}; }
   int64_t outputs() const override { return kImagenetClasses; }
-  int64_t size(Part part) const override { return shards(part).size(); }
-  SampleGroups groups(Part part) const override { return shards(part).Groups(); }
+  int64_t size(Split split) const override { return shards(split).size(); }
+  SampleGroups groups(Split split) const override { return shards(split).Groups(); }
   Preprocessing preprocessing() const override {
     Preprocessing preprocessing = {Preprocessing::Input::kBgr, {.scale = {255}}};
     for (const double mean : kMeans) preprocessing.normalization.offset.push_back(-mean / 255);
@@ -252,10 +252,10 @@ class ImagenetNpz : public Dataset {
   bool decodes() const override { return true; }
 
   // File by file, so that none is decoded twice for one batch.
-  absl::Status Read(Part part, std::span<const int64_t> indices, TensorFormat format,
+  absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,
                     const Tensor& x, const Tensor& targets) const override {
-    DTNN_RETURN_IF_ERROR(CheckRead(*this, part, indices, format, x, targets));
-    const Shards& shards = this->shards(part);
+    DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
+    const Shards& shards = this->shards(split);
     std::vector<int64_t> rows(indices.size());
     std::iota(rows.begin(), rows.end(), 0);
     std::sort(rows.begin(), rows.end(),
@@ -280,7 +280,7 @@ class ImagenetNpz : public Dataset {
   }
 
  private:
-  const Shards& shards(Part part) const { return part == Part::kTrain ? train_ : test_; }
+  const Shards& shards(Split split) const { return split == Split::kTrain ? train_ : test_; }
 
   const int64_t side_;
   Shards train_, test_;

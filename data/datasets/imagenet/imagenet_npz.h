@@ -3,8 +3,8 @@
 //
 //   x  uint8 (n, 3, 227, 227), red, green, blue      y  int16 (n, 1), classes 1 to 1000
 //
-// Files may differ in n. For a path P, the training part is all of P/train/*.npz, else of
-// P/train-*.npz, else of P/*.npz; the test part all of P/test/*.npz, P/validation/*.npz,
+// Files may differ in n. For a path P, the training split is all of P/train/*.npz, else of
+// P/train-*.npz, else of P/*.npz; the test split all of P/test/*.npz, P/validation/*.npz,
 // P/val/*.npz, else of P/test-*.npz, P/validation-*.npz, else of P/*.npz that is not named train-*;
 // sorted by name. A file that would be of both parts is refused.
 //

@@ -67,7 +67,7 @@ Batch4 ReadAt(const Dataset& dataset, std::vector<int64_t> indices, TensorFormat
   Batch4 batch = {absl::OkStatus(),
                   Tensor::Zeros(dtype, SampleShape(dataset.sample(), format).Prepend(n)).value(),
                   Tensor::Zeros(DType::kInt32, Shape{n}).value()};
-  batch.status = dataset.Read(Part::kTrain, indices, format, batch.x, batch.targets);
+  batch.status = dataset.Read(Split::kTrain, indices, format, batch.x, batch.targets);
   return batch;
 }
 
@@ -97,13 +97,13 @@ TEST(ImagenetNpzTest, DescribesItself) {
   const std::string root = Root();
   const auto imagenet = OpenImagenetNpz({.train = root, .test = root}).value();
   EXPECT_EQ(imagenet->name(), "imagenet");
-  EXPECT_EQ(imagenet->size(Part::kTrain), 6);
-  EXPECT_EQ(imagenet->size(Part::kTest), 1);
+  EXPECT_EQ(imagenet->size(Split::kTrain), 6);
+  EXPECT_EQ(imagenet->size(Split::kTest), 1);
   EXPECT_EQ(imagenet->outputs(), 1000);
   EXPECT_EQ(imagenet->sample(), (ImageExtents{224, 224, 3}));
-  EXPECT_EQ(imagenet->groups(Part::kTrain).begins, (std::vector<int64_t>{0, 2, 3, 3}));
+  EXPECT_EQ(imagenet->groups(Split::kTrain).begins, (std::vector<int64_t>{0, 2, 3, 3}));
   EXPECT_TRUE(
-      OpenImagenetNpz({.train = "", .test = root}).value()->groups(Part::kTrain).begins.empty());
+      OpenImagenetNpz({.train = "", .test = root}).value()->groups(Split::kTrain).begins.empty());
 }
 
 TEST(ImagenetNpzTest, ImagesAreCroppedReversedAndCentred) {
@@ -125,11 +125,11 @@ TEST(ImagenetNpzTest, PartsMayHaveFoldersOfTheirOwn) {
   WriteShard(root + "/train/a.npz", {1});
   WriteShard(root + "/val/c.npz", {3});
   const auto both = OpenImagenetNpz({.train = root, .test = root}).value();
-  EXPECT_EQ(both->size(Part::kTest), 1);
+  EXPECT_EQ(both->size(Split::kTest), 1);
   EXPECT_EQ(ReadAt(*both, {0}, TensorFormat::kNHWC).targets.data<int32_t>()[0], 0) << "sorted";
   const auto direct = OpenImagenetNpz({.train = root + "/train", .test = root + "/val"}).value();
-  EXPECT_EQ(direct->size(Part::kTrain), 2);
-  EXPECT_EQ(direct->size(Part::kTest), 1);
+  EXPECT_EQ(direct->size(Split::kTrain), 2);
+  EXPECT_EQ(direct->size(Split::kTest), 1);
 }
 
 // Three files fit the budget, one of which is the next: the epoch reads two at a time.
@@ -137,9 +137,9 @@ TEST(ImagenetNpzTest, LoaderVisitsEverySampleOnceInsideTheBudget) {
   const std::string root = Root();
   const std::shared_ptr<Dataset> imagenet =
       OpenImagenetNpz({.train = root, .cache_bytes = 3 * 3 * 3 * kPlane}).value();
-  EXPECT_EQ(imagenet->groups(Part::kTrain).at_once, 2);
+  EXPECT_EQ(imagenet->groups(Split::kTrain).at_once, 2);
   const auto loader =
-      Loader::Create(imagenet, Part::kTrain, AllIndices(6), {.batch = 2, .seed = 3}).value();
+      Loader::Create(imagenet, Split::kTrain, AllIndices(6), {.batch = 2, .seed = 3}).value();
   loader->StartEpoch(1);
   std::vector<int32_t> labels;
   while (const Batch* batch = loader->Next().value()) {
@@ -178,12 +178,12 @@ TEST(ImagenetNpzTest, FilesThatWouldBeOfBothPartsAreRefused) {
   const std::string link = testing::NewFolder("imagenet_npz_link") + "/link";
   std::filesystem::create_directory_symlink(root, link);
   EXPECT_THAT(Error({.train = root, .test = link}), HasSubstr("would be training data and test"));
-  EXPECT_EQ(OpenImagenetNpz({.train = root, .one_place = true}).value()->size(Part::kTrain), 3);
-  EXPECT_EQ(OpenImagenetNpz({.test = root}).value()->size(Part::kTest), 3);
+  EXPECT_EQ(OpenImagenetNpz({.train = root, .one_place = true}).value()->size(Split::kTrain), 3);
+  EXPECT_EQ(OpenImagenetNpz({.test = root}).value()->size(Split::kTest), 3);
   WriteShard(root + "/test-1.npz", {4});
   const auto imagenet = OpenImagenetNpz({.train = root, .test = root, .one_place = true}).value();
-  EXPECT_EQ(imagenet->size(Part::kTrain), 3);
-  EXPECT_EQ(imagenet->size(Part::kTest), 1);
+  EXPECT_EQ(imagenet->size(Split::kTrain), 3);
+  EXPECT_EQ(imagenet->size(Split::kTest), 1);
 }
 
 }  // namespace

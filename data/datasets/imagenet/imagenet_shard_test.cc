@@ -40,11 +40,11 @@ TEST(ImagenetShardTest, WritesWhatTheReaderReads) {
   EXPECT_EQ(CountImagenetShard(path).value(), 3);
 
   const auto imagenet = OpenImagenetNpz({.train = folder, .whole = true}).value();
-  ASSERT_EQ(imagenet->size(Part::kTrain), 3);
+  ASSERT_EQ(imagenet->size(Split::kTrain), 3);
   const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{3, 227, 227, 3}).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{3}).value();
   ASSERT_TRUE(
-      imagenet->Read(Part::kTrain, std::vector<int64_t>{0, 1, 2}, TensorFormat::kNHWC, x, targets)
+      imagenet->Read(Split::kTrain, std::vector<int64_t>{0, 1, 2}, TensorFormat::kNHWC, x, targets)
           .ok());
   const std::vector<int32_t> labels = {0, 999, 6};
   for (int64_t i = 0; i < 3; ++i) {

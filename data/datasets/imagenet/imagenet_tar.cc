@@ -20,22 +20,22 @@ class ImagenetTar : public ImageDataset {
   std::string_view name() const override { return "imagenet"; }
   int64_t outputs() const override { return int64_t(archives_.names.size()); }
   std::vector<std::string> class_names() const override { return archives_.words; }
-  int64_t size(Part part) const override { return of(part).files.size(); }
+  int64_t size(Split split) const override { return of(split).files.size(); }
 
  protected:
-  absl::Status ReadEncoded(Part part, int64_t index, std::vector<uint8_t>& bytes) const override {
-    return of(part).files.Read(index, bytes);
+  absl::Status ReadEncoded(Split split, int64_t index, std::vector<uint8_t>& bytes) const override {
+    return of(split).files.Read(index, bytes);
   }
-  std::string FileName(Part part, int64_t index) const override {
-    return of(part).files.Name(index);
+  std::string FileName(Split split, int64_t index) const override {
+    return of(split).files.Name(index);
   }
-  void WriteTarget(Part part, int64_t index, int64_t row, const Tensor& targets) const override {
-    targets.data<int32_t>()[row] = of(part).labels[size_t(index)];
+  void WriteTarget(Split split, int64_t index, int64_t row, const Tensor& targets) const override {
+    targets.data<int32_t>()[row] = of(split).labels[size_t(index)];
   }
 
  private:
-  const LabelledFiles& of(Part part) const {
-    return part == Part::kTrain ? archives_.train : archives_.validation;
+  const LabelledFiles& of(Split split) const {
+    return split == Split::kTrain ? archives_.train : archives_.validation;
   }
 
   const ImagenetArchives archives_;

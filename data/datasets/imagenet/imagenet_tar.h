@@ -5,10 +5,10 @@
 //   P/ILSVRC2012_devkit_t12.tar.gz  names and numbers of the classes, and the classes of the
 //                                   validation images (imagenet_synsets.h); also unpacked
 //
-// The test part are the validation images: the challenge's own test images have no public labels.
+// The test split are the validation images: the challenge's own test images have no public labels.
 // Nothing is unpacked to disk: opening finds where each image lies (a header per image, so minutes
 // for the whole training archive on a hard disk, seconds on a solid-state one, and 70 MB of
-// memory), Read reads it there. Without the kit the training part alone can be used.
+// memory), Read reads it there. Without the kit the training split alone can be used.
 //
 // Images differ in size, so they are resized. Samples are RGB; classes are numbered from 0 in the
 // order of their names.

@@ -60,14 +60,14 @@ std::string Error(const ImagenetTarOptions& options) {
 }
 
 // Classes from 1 times ten are the red of each image.
-void ExpectReds(const Dataset& dataset, Part part, const std::vector<int>& classes) {
-  const int64_t n = dataset.size(part);
+void ExpectReds(const Dataset& dataset, Split split, const std::vector<int>& classes) {
+  const int64_t n = dataset.size(split);
   ASSERT_EQ(size_t(n), classes.size());
   const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{n, 4, 4, 3}).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{n}).value();
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < n; ++i) indices.push_back(i);
-  const absl::Status status = dataset.Read(part, indices, TensorFormat::kNHWC, x, targets);
+  const absl::Status status = dataset.Read(split, indices, TensorFormat::kNHWC, x, targets);
   ASSERT_TRUE(status.ok()) << status;
   for (int64_t i = 0; i < n; ++i) {
     EXPECT_EQ(targets.data<int32_t>()[i], classes[size_t(i)] - 1);
@@ -84,8 +84,8 @@ TEST(ImagenetTarTest, ClassesAreInTheOrderOfTheirNames) {
   EXPECT_EQ(imagenet->outputs(), 3);
   EXPECT_EQ(imagenet->sample(), (ImageExtents{4, 4, 3}));
   EXPECT_EQ(imagenet->class_names(), (std::vector<std::string>{"one", "two, second", "three"}));
-  ExpectReds(*imagenet, Part::kTrain, {1, 3, 3});
-  ExpectReds(*imagenet, Part::kTest, {2, 3});
+  ExpectReds(*imagenet, Split::kTrain, {1, 3, 3});
+  ExpectReds(*imagenet, Split::kTest, {2, 3});
 }
 
 TEST(ImagenetTarTest, TrainingNeedsNoKit) {
@@ -93,7 +93,7 @@ TEST(ImagenetTarTest, TrainingNeedsNoKit) {
   std::filesystem::remove(root + "/ILSVRC2012_devkit_t12.tar.gz");
   const auto train = OpenImagenet({.train = root, .geometry = kResize}).value();
   EXPECT_EQ(train->class_names(), (std::vector<std::string>{"n01", "n03"}));
-  EXPECT_EQ(train->size(Part::kTrain), 3);
+  EXPECT_EQ(train->size(Split::kTrain), 3);
 }
 
 TEST(ImagenetTarTest, KitMayBeUnpacked) {
@@ -106,7 +106,7 @@ TEST(ImagenetTarTest, KitMayBeUnpacked) {
   const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{2, 4, 4, 3}).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{2}).value();
   ASSERT_TRUE(
-      imagenet->Read(Part::kTest, std::vector<int64_t>{0, 1}, TensorFormat::kNHWC, x, targets)
+      imagenet->Read(Split::kTest, std::vector<int64_t>{0, 1}, TensorFormat::kNHWC, x, targets)
           .ok());
   EXPECT_EQ(targets.data<int32_t>()[0], 0);
   EXPECT_EQ(targets.data<int32_t>()[1], 2);
@@ -144,7 +144,7 @@ TEST(ImagenetTarTest, BadImageIsNamedByArchiveAndMember) {
   const Tensor x = Tensor::Zeros(DType::kFloat32, Shape{1, 4, 4, 3}).value();
   const Tensor targets = Tensor::Zeros(DType::kInt32, Shape{1}).value();
   const absl::Status status =
-      imagenet->Read(Part::kTest, std::vector<int64_t>{0}, TensorFormat::kNHWC, x, targets);
+      imagenet->Read(Split::kTest, std::vector<int64_t>{0}, TensorFormat::kNHWC, x, targets);
   EXPECT_EQ(std::string(status.message()),
             root +
                 "/ILSVRC2012_img_val.tar: ILSVRC2012_val_00000001.JPEG: is neither a JPEG nor a "
@@ -172,7 +172,7 @@ TEST(ImagenetTest, FilesOfPreprocessedImagesAreUsedElse) {
   EXPECT_EQ(imagenet->sample(), (ImageExtents{224, 224, 3}));
   const auto small = OpenImagenet({.train = root, .geometry = {.resize = 32}}).value();
   EXPECT_EQ(small->sample(), (ImageExtents{32, 32, 3}));
-  EXPECT_EQ(small->groups(Part::kTrain).begins, std::vector<int64_t>{0});
+  EXPECT_EQ(small->groups(Split::kTrain).begins, std::vector<int64_t>{0});
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ class RecordingHost : public SchedulerHost {
   // Ends the next epoch with this value of the figure that the scheduler watches.
   absl::Status EndEpoch(Scheduler& scheduler, double value) {
     ++epoch;
-    EpochFigures figures = {.epoch = epoch};
-    if (!scheduler.watched().empty()) figures.values.emplace(scheduler.watched(), value);
-    return scheduler.OnEpochEnd(figures, *this);
+    EpochMetrics metrics = {.epoch = epoch};
+    if (!scheduler.watched().empty()) metrics.values.emplace(scheduler.watched(), value);
+    return scheduler.OnEpochEnd(metrics, *this);
   }
 
   double rate = 0.1;

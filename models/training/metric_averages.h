@@ -1,8 +1,8 @@
 // The loss and the metrics over the samples seen so far: sums and one count, so batches of any
 // size, and the shares of several ranks, combine exactly.
 
-#ifndef DTNN_MODELS_TRAINING_AVERAGES_H_
-#define DTNN_MODELS_TRAINING_AVERAGES_H_
+#ifndef DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
+#define DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +21,7 @@
 namespace dtnn {
 
 // Which figures are computed: the loss first, then the metrics in the order given.
-struct Figures {
+struct MetricSet {
   std::shared_ptr<const Loss> loss;
   std::vector<std::shared_ptr<const Metric>> metrics;
 
@@ -32,11 +32,11 @@ struct Figures {
   std::optional<Better> FindBetter(std::string_view name) const;
 };
 
-class Averages {
+class MetricAverages {
  public:
-  Averages() = default;
+  MetricAverages() = default;
   // For a network with `outputs` outputs; shares the figures.
-  Averages(const Figures& figures, int64_t outputs);
+  MetricAverages(const MetricSet& metric_set, int64_t outputs);
 
   // One batch: the sum of its losses, and its predictions for the metrics. InvalidArgument, and
   // nothing is added, for a metric that is not defined for such targets.
@@ -50,7 +50,7 @@ class Averages {
   std::string Format(std::string_view prefix) const;
   // The lines of those metrics that are more than a number.
   std::string Report(std::string_view prefix) const;
-  const Figures& figures() const { return figures_; }
+  const MetricSet& metric_set() const { return metric_set_; }
 
   // The sums and the count as doubles, to be added up over ranks, and back.
   std::vector<double> ToDoubles() const;
@@ -61,7 +61,7 @@ class Averages {
     return std::span(sums_).subspan(begins_[metric], begins_[metric + 1] - begins_[metric]);
   }
 
-  Figures figures_;
+  MetricSet metric_set_;
   std::vector<double> sums_;    // of the loss, then of each metric
   std::vector<size_t> begins_;  // of each metric's sums, and their end
   std::vector<bool> in_full_;   // whether a metric is printed under its full name
@@ -70,4 +70,4 @@ class Averages {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_AVERAGES_H_
+#endif  // DTNN_MODELS_TRAINING_METRIC_AVERAGES_H_

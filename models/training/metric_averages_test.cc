@@ -1,4 +1,4 @@
-#include "models/training/averages.h"
+#include "models/training/metric_averages.h"
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ namespace dtnn {
 namespace {
 
 TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
-  Averages averages(
+  MetricAverages averages(
       {std::make_shared<CategoricalCrossEntropy>(), {std::make_shared<CategoricalAccuracy>()}}, 2);
   const Tensor predictions = testing::ZeroTensor(DType::kFloat32, Shape{3, 2});
   EXPECT_EQ(averages.Add(1, predictions, predictions).message(),
@@ -26,9 +26,9 @@ TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
 
 // The printed forms of figures that are all 0.
 std::string Printed(std::shared_ptr<const Loss> loss, std::initializer_list<const char*> metrics) {
-  Figures figures{std::move(loss), {}};
-  for (const char* name : metrics) figures.metrics.push_back(*MakeMetric(name));
-  Averages averages(figures, 1);
+  MetricSet metric_set{std::move(loss), {}};
+  for (const char* name : metrics) metric_set.metrics.push_back(*MakeMetric(name));
+  MetricAverages averages(metric_set, 1);
   const Tensor one = testing::TensorOf(DType::kFloat32, Shape{1, 1}, {1});
   const Tensor label = testing::ZeroTensor(DType::kInt32, Shape{1});
   EXPECT_TRUE(averages.Add(0, one, label).ok());
@@ -50,16 +50,17 @@ TEST(AveragesTest, MetricsOfOneShortNameGoByTheirFullOnes) {
 }
 
 TEST(AveragesTest, FiguresSayWhichValuesAreBetter) {
-  const Figures figures = {std::make_shared<MeanSquaredError>(),
-                           {*MakeMetric("per_class_report"), *MakeMetric("categorical_hinge")}};
-  EXPECT_EQ(figures.Names(),
+  const MetricSet metric_set = {
+      std::make_shared<MeanSquaredError>(),
+      {*MakeMetric("per_class_report"), *MakeMetric("categorical_hinge")}};
+  EXPECT_EQ(metric_set.Names(),
             (std::vector<std::string>{"mse", "per_class_report", "categorical_hinge"}));
-  EXPECT_EQ(figures.FindBetter("mse"), Better::kSmaller);
-  EXPECT_EQ(figures.FindBetter("val_mse"), Better::kSmaller);
-  EXPECT_EQ(figures.FindBetter("val_per_class_report"), Better::kLarger);
-  EXPECT_EQ(figures.FindBetter("val_categorical_hinge"), Better::kSmaller);
-  EXPECT_EQ(figures.FindBetter("val_recall"), std::nullopt);
-  EXPECT_EQ(figures.FindBetter("val_val_mse"), std::nullopt);
+  EXPECT_EQ(metric_set.FindBetter("mse"), Better::kSmaller);
+  EXPECT_EQ(metric_set.FindBetter("val_mse"), Better::kSmaller);
+  EXPECT_EQ(metric_set.FindBetter("val_per_class_report"), Better::kLarger);
+  EXPECT_EQ(metric_set.FindBetter("val_categorical_hinge"), Better::kSmaller);
+  EXPECT_EQ(metric_set.FindBetter("val_recall"), std::nullopt);
+  EXPECT_EQ(metric_set.FindBetter("val_val_mse"), std::nullopt);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "models/training/averages.h"
+#include "models/training/metric_averages.h"
 
 #include <algorithm>
 
@@ -13,13 +13,13 @@ std::string Label(const std::string& text) { return text.substr(0, text.find(':'
 
 }  // namespace
 
-std::vector<std::string> Figures::Names() const {
+std::vector<std::string> MetricSet::Names() const {
   std::vector<std::string> names = {std::string(loss->name())};
   for (const auto& metric : metrics) names.emplace_back(metric->name());
   return names;
 }
 
-std::optional<Better> Figures::FindBetter(std::string_view name) const {
+std::optional<Better> MetricSet::FindBetter(std::string_view name) const {
   if (name.starts_with("val_")) name.remove_prefix(4);
   if (name == loss->name()) return loss->better();
   for (const auto& metric : metrics) {
@@ -28,45 +28,47 @@ std::optional<Better> Figures::FindBetter(std::string_view name) const {
   return std::nullopt;
 }
 
-Averages::Averages(const Figures& figures, int64_t outputs) : figures_(figures), begins_{1} {
-  for (const auto& metric : figures.metrics) {
+MetricAverages::MetricAverages(const MetricSet& metric_set, int64_t outputs)
+    : metric_set_(metric_set), begins_{1} {
+  for (const auto& metric : metric_set.metrics) {
     begins_.push_back(begins_.back() + size_t(metric->sums(outputs)));
   }
   sums_.assign(begins_.back(), 0.0);
-  std::vector<std::string> labels = {std::string(figures.loss->label())};
-  for (const auto& metric : figures.metrics) labels.push_back(Label(metric->Format("", 0)));
+  std::vector<std::string> labels = {std::string(metric_set.loss->label())};
+  for (const auto& metric : metric_set.metrics) labels.push_back(Label(metric->Format("", 0)));
   for (size_t i = 1; i < labels.size(); ++i) {
     in_full_.push_back(std::ranges::count(labels, labels[i]) > 1);
   }
 }
 
-absl::Status Averages::Add(double loss_sum, const Tensor& predictions, const Tensor& targets) {
+absl::Status MetricAverages::Add(double loss_sum, const Tensor& predictions,
+                                 const Tensor& targets) {
   const bool classes = targets.dtype() == DType::kInt32;
-  for (const auto& metric : figures_.metrics) {
+  for (const auto& metric : metric_set_.metrics) {
     if (classes ? metric->TakesClasses() : metric->TakesValues()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "metric ", std::string(metric->name()), " is not defined for targets that are ",
         classes ? "classes: it needs values" : "values: it needs classes"));
   }
   sums_[0] += loss_sum;
-  for (size_t i = 0; i < figures_.metrics.size(); ++i) {
-    figures_.metrics[i]->Add(predictions, targets,
-                             std::span(sums_).subspan(begins_[i], begins_[i + 1] - begins_[i]));
+  for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
+    metric_set_.metrics[i]->Add(predictions, targets,
+                                std::span(sums_).subspan(begins_[i], begins_[i + 1] - begins_[i]));
   }
   samples_ += predictions.shape()[0];
   return absl::OkStatus();
 }
 
-double Averages::Value(size_t figure) const {
+double MetricAverages::Value(size_t figure) const {
   if (figure == 0) return sums_[0] / double(samples_);
-  return figures_.metrics[figure - 1]->Value(SumsOf(figure - 1), samples_);
+  return metric_set_.metrics[figure - 1]->Value(SumsOf(figure - 1), samples_);
 }
 
-std::string Averages::Format(std::string_view prefix) const {
+std::string MetricAverages::Format(std::string_view prefix) const {
   std::string text = absl::StrFormat("%s%s: %.7f", std::string(prefix),
-                                     std::string(figures_.loss->label()), Value(0));
-  for (size_t i = 0; i < figures_.metrics.size(); ++i) {
-    const Metric& metric = *figures_.metrics[i];
+                                     std::string(metric_set_.loss->label()), Value(0));
+  for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
+    const Metric& metric = *metric_set_.metrics[i];
     const std::string figure = metric.Format(prefix, Value(1 + i));
     if (figure.empty()) continue;
     text += ", ";
@@ -80,21 +82,21 @@ std::string Averages::Format(std::string_view prefix) const {
   return text;
 }
 
-std::string Averages::Report(std::string_view prefix) const {
+std::string MetricAverages::Report(std::string_view prefix) const {
   std::string text;
-  for (size_t i = 0; i < figures_.metrics.size(); ++i) {
-    text += figures_.metrics[i]->Report(prefix, SumsOf(i));
+  for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
+    text += metric_set_.metrics[i]->Report(prefix, SumsOf(i));
   }
   return text;
 }
 
-std::vector<double> Averages::ToDoubles() const {
+std::vector<double> MetricAverages::ToDoubles() const {
   std::vector<double> values = sums_;
   values.push_back(double(samples_));
   return values;
 }
 
-void Averages::FromDoubles(std::span<const double> values) {
+void MetricAverages::FromDoubles(std::span<const double> values) {
   sums_.assign(values.begin(), values.end() - 1);
   samples_ = int64_t(values.back());
 }
