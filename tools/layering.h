@@ -8,9 +8,9 @@
 //   bench                             may use everything; only tests and benchmarks may use it
 //   tools                             may use kernels and tensor; only tests may use it
 //
-// The rooms of a folder (models/graph, models/plan, ...) have an order of their own, in
-// layering.cc. Both kinds of edges are read: `#include` in C++ and CUDA sources, and labels in
-// BUILD files. A finding reads "file:line: what points where, and what is allowed".
+// The rooms of a folder (models/graph, models/plan, ...) have an order of their own, in layering.cc.
+// Both kinds of edges are read: `#include` in C++ and CUDA sources, and labels in BUILD files.
+// A finding reads "file:line: what points where, and what is allowed".
 
 #ifndef DTNN_TOOLS_LAYERING_H_
 #define DTNN_TOOLS_LAYERING_H_

@@ -23,7 +23,7 @@ double SumOf(std::span<const double> values, F term) {
   }
   for (size_t j = 0; i + j < values.size(); ++j) sums[j] += term(values[i + j]);
   double sum = 0;
-  for (double split : sums) sum += split;
+  for (double part : sums) sum += part;
   return sum;
 }
 

@@ -27,8 +27,8 @@ HWY_INLINE auto Of(const Whole<D>&, Other other) {
   return Whole<Other>{other};
 }
 template <class D, class Other>
-HWY_INLINE auto Of(const Split<D>& split, Other other) {
-  return Split<Other>{other, split.lanes};
+HWY_INLINE auto Of(const Part<D>& part, Other other) {
+  return Part<Other>{other, part.lanes};
 }
 
 // T as double.

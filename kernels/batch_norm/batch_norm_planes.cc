@@ -46,7 +46,7 @@ HWY_INLINE void SumRun(const Step& step, const Coefficients& c, const T* x, cons
   if (vectors > 2) step.Add(whole, c, x + 2 * lanes, dy + 2 * lanes, d1, d2);
   if (rest > 0) {
     const int64_t at = vectors * lanes;
-    step.Add(Split<decltype(d)>{d, size_t(rest)}, c, x + at, dy + at, a1, a2);
+    step.Add(Part<decltype(d)>{d, size_t(rest)}, c, x + at, dy + at, a1, a2);
   }
   hn::Store(hn::Add(hn::Add(a1, b1), hn::Add(c1, d1)), d, sum1);
   hn::Store(hn::Add(hn::Add(a2, b2), hn::Add(c2, d2)), d, sum2);

@@ -35,8 +35,8 @@ HWY_INLINE hn::Vec<D> Keep(const Whole<D>&, hn::Vec<D> v) {
   return v;
 }
 template <class D>
-HWY_INLINE hn::Vec<D> Keep(const Split<D>& split, hn::Vec<D> v) {
-  return hn::IfThenElseZero(hn::FirstN(split.d, split.lanes), v);
+HWY_INLINE hn::Vec<D> Keep(const Part<D>& part, hn::Vec<D> v) {
+  return hn::IfThenElseZero(hn::FirstN(part.d, part.lanes), v);
 }
 
 // x, dy and out point at the first element of the vector.

@@ -20,7 +20,7 @@
 #define DTNN_KERNELS_CONCAT_CONCAT_CPU_CC_
 namespace dtnn {
 
-// Rows of one split, copied or added to where they belong.
+// Rows of one part, copied or added to where they belong.
 struct RowMove {
   DType dtype = DType::kFloat32;
   int64_t columns = 0;
@@ -98,8 +98,8 @@ class ConcatCpu : public Concat {
       DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&x}));
     int64_t skipped = 0;
     DTNN_RETURN_IF_ERROR(Check(y, inputs, skipped));
-    Move(y, inputs, skipped, [](const Operand& whole, const Operand& split, size_t) {
-      return RowMove{.from = split, .to = whole};
+    Move(y, inputs, skipped, [](const Operand& whole, const Operand& part, size_t) {
+      return RowMove{.from = part, .to = whole};
     });
     return absl::OkStatus();
   }
@@ -113,14 +113,14 @@ class ConcatCpu : public Concat {
     }
     int64_t skipped = 0;
     DTNN_RETURN_IF_ERROR(Check(dy, dx, skipped));
-    Move(dy, dx, skipped, [&](const Operand& whole, const Operand& split, size_t i) {
-      return RowMove{.from = whole, .to = split, .add = accumulate[i]};
+    Move(dy, dx, skipped, [&](const Operand& whole, const Operand& part, size_t i) {
+      return RowMove{.from = whole, .to = part, .add = accumulate[i]};
     });
     return absl::OkStatus();
   }
 
  private:
-  // `skipped` becomes the number of channels of the empty split, if there is one.
+  // `skipped` becomes the number of channels of the empty part, if there is one.
   absl::Status Check(const Tensor& whole, std::span<const Tensor> parts, int64_t& skipped) const {
     DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&whole}));
     const int rank = whole.shape().rank();
@@ -130,15 +130,15 @@ class ConcatCpu : public Concat {
     }
     const RowLayout layout(whole, spec_.format);
     int64_t channels = 0, empty = 0;
-    for (const Tensor& split : parts) {
-      if (split.empty()) {
+    for (const Tensor& part : parts) {
+      if (part.empty()) {
         ++empty;
         continue;
       }
-      DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&split}));
-      if (split.shape().rank() != rank) return DoesNotFit(split, whole);
-      if (!SameButChannels(split.shape(), whole.shape())) return DoesNotFit(split, whole);
-      channels += RowLayout(split, spec_.format).channels;
+      DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&part}));
+      if (part.shape().rank() != rank) return DoesNotFit(part, whole);
+      if (!SameButChannels(part.shape(), whole.shape())) return DoesNotFit(part, whole);
+      channels += RowLayout(part, spec_.format).channels;
     }
     skipped = layout.channels - channels;
     const bool fits = empty == 0 ? skipped == 0 : empty == 1 && skipped > 0;
@@ -146,7 +146,7 @@ class ConcatCpu : public Concat {
     return absl::InvalidArgumentError(
         absl::StrCat("concat: the parts have ", channels, " channels and ", empty,
                      " of them are empty, but the whole has ", layout.channels,
-                     "; expected the same number, or one empty split that has the rest"));
+                     "; expected the same number, or one empty part that has the rest"));
   }
 
   bool SameButChannels(const Shape& a, const Shape& b) const {
@@ -158,13 +158,13 @@ class ConcatCpu : public Concat {
     return true;
   }
 
-  static absl::Status DoesNotFit(const Tensor& split, const Tensor& whole) {
+  static absl::Status DoesNotFit(const Tensor& part, const Tensor& whole) {
     return absl::InvalidArgumentError(
-        absl::StrCat("concat: a part of shape ", split.shape().ToString(), " does not fit in ",
+        absl::StrCat("concat: a part of shape ", part.shape().ToString(), " does not fit in ",
                      whole.shape().ToString(), "; only the channels may differ"));
   }
 
-  // Split by split for a block of rows that stays in cache, so that memory is passed over once even
+  // Part by part for a block of rows that stays in cache, so that memory is passed over once even
   // where the parts of a row are narrower than a cache line.
   template <class MakeMove>
   void Move(const Tensor& whole, std::span<const Tensor> parts, int64_t skipped,
@@ -174,19 +174,19 @@ class ConcatCpu : public Concat {
     const int64_t row_size = layout.channels * layout.inner;
     const Operand all = OperandIn({layout.rows, row_size}, whole, spec_.format);
     const int64_t block = std::max<int64_t>(1, kCopyGrain / row_size);
-    // Calls run(move) for every split that is not where it belongs already.
+    // Calls run(move) for every part that is not where it belongs already.
     const auto for_each_move = [&](auto&& run) {
       int64_t offset = 0;  // elements from the beginning of a row
       for (size_t i = 0; i < parts.size(); ++i) {
-        const Tensor& split = parts[i];
-        const int64_t columns = split.empty()
+        const Tensor& part = parts[i];
+        const int64_t columns = part.empty()
                                     ? skipped * layout.inner
-                                    : RowLayout(split, spec_.format).channels * layout.inner;
+                                    : RowLayout(part, spec_.format).channels * layout.inner;
         const Operand range = {static_cast<char*>(all.data) + size_t(offset) * SizeOf(spec_.dtype),
                                all.pitch};
         offset += columns;
-        if (split.empty()) continue;
-        const Operand own = OperandIn({layout.rows, columns}, split, spec_.format);
+        if (part.empty()) continue;
+        const Operand own = OperandIn({layout.rows, columns}, part, spec_.format);
         RowMove move = make_move(range, own, i);
         if (!move.add && own.data == range.data && own.pitch == range.pitch) continue;
         move.dtype = spec_.dtype;

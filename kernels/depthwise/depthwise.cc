@@ -127,7 +127,7 @@ class Depthwise : public Conv2d {
   }
   // `count` images from `first` on, and the channels from `channel` on.
   template <typename E>
-  static Block<E> Split(const Block<E>& block, int64_t first, int64_t channel) {
+  static Block<E> Part(const Block<E>& block, int64_t first, int64_t channel) {
     return {block.data + first * block.image + channel, block.image, block.row, block.pixel};
   }
   template <typename E>
@@ -189,8 +189,8 @@ class Depthwise : public Conv2d {
         Gather<T> pass = all;
         pass.images = std::min(together, images - first);
         pass.channels = all.filter_pitch;
-        pass.in = Split(in, first, 0);
-        pass.out = Split(out, first, 0);
+        pass.in = Part(in, first, 0);
+        pass.out = Part(out, first, 0);
         GatherRows(pass, row, row + count);
         begin += count;
       }
@@ -247,26 +247,26 @@ class Depthwise : public Conv2d {
     return size_t(RoundUp(PartsOf(spec_.batch) * PartElements() * int64_t(sizeof(T)), 64));
   }
 
-  // Fills the sums of every split: (taps + 1, channels) each.
+  // Fills the sums of every part: (taps + 1, channels) each.
   void SumParts(const Tensor& x, const Tensor& dy, T* sums, Workspace workspace) const {
     const int64_t images = x.shape()[0], parts = PartsOf(images);
     const int64_t together = out_.width <= kTile ? kTile : 1;  // of transposed images
     const int64_t channels = HasPixels() ? kFilterChannels : BlockChannels(together);
     const int64_t blocks = (spec_.channels + channels - 1) / channels;
     ForEachUnit(parts * blocks, [&](int thread, int64_t unit) {
-      const int64_t split = unit / blocks, c = unit % blocks * channels;
-      const int64_t first = split * images / parts, end = (split + 1) * images / parts;
+      const int64_t part = unit / blocks, c = unit % blocks * channels;
+      const int64_t first = part * images / parts, end = (part + 1) * images / parts;
       FilterSums<T> pass = {.spec = &spec_};
       pass.channels = std::min(channels, spec_.channels - c);
-      pass.sums = sums + split * PartElements() + c;
+      pass.sums = sums + part * PartElements() + c;
       pass.sums_pitch = sums_pitch();
       for (int64_t t = 0; t <= taps_; ++t) {
         std::fill_n(pass.sums + t * pass.sums_pitch, pass.channels, T(0));
       }
       if (HasPixels()) {
         pass.images = end - first;
-        pass.x = Split(PixelsOf<const T>(x, in_), first, c);
-        pass.dy = Split(PixelsOf<const T>(dy, out_), first, c);
+        pass.x = Part(PixelsOf<const T>(x, in_), first, c);
+        pass.dy = Part(PixelsOf<const T>(dy, out_), first, c);
         AddFilterSums(pass);
         return;
       }
@@ -291,8 +291,8 @@ class Depthwise : public Conv2d {
     ParallelFor(0, lines, kCopyGrain / (parts * kChannelStep), [&](int64_t begin, int64_t end) {
       for (int64_t line = begin; line < end; ++line) {
         T* to = sums + line * kChannelStep;
-        for (int64_t split = 1; split < parts; ++split) {
-          const T* from = to + split * PartElements();
+        for (int64_t part = 1; part < parts; ++part) {
+          const T* from = to + part * PartElements();
           for (int64_t i = 0; i < kChannelStep; ++i) to[i] += from[i];
         }
       }

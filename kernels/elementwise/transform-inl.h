@@ -73,7 +73,7 @@ struct Whole {
 };
 
 template <class D>
-struct Split {
+struct Part {
   D d;
   size_t lanes;
   using T = hn::TFromD<D>;
@@ -88,7 +88,7 @@ HWY_INLINE void ForEachVectorOf(D d, int64_t count, const Body& body) {
   const int64_t lanes = int64_t(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) body(Whole<D>{d}, i);
-  if (i < count) body(Split<D>{d, size_t(count - i)}, i);
+  if (i < count) body(Part<D>{d, size_t(count - i)}, i);
 }
 template <typename T, class Body>
 HWY_INLINE void ForEachVector(int64_t count, const Body& body) {

@@ -1,6 +1,6 @@
 // 2x2 windows with stride 2 and no padding. A row of outputs comes from two rows of inputs, in
 // which horizontal neighbours are single elements (NCHW, or one channel) or pixels of half a vector
-// (NHWC with few channels): `Pairs` says how to split them. Wider pixels go one by one. Included
+// (NHWC with few channels): `Pairs` says how to part them. Wider pixels go one by one. Included
 // once per target.
 
 #if defined(DTNN_KERNELS_POOL_POOL_2X2_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 // The elements of `lo` and `hi`, in this order, are pairs of single elements ...
 struct ElementPairs {
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE static void TrainValidation(D d, V lo, V hi, V& even, V& odd) {
+  HWY_INLINE static void Split(D d, V lo, V hi, V& even, V& odd) {
 #if HWY_TARGET == HWY_SCALAR
     (void)d;
     even = lo;
@@ -47,7 +47,7 @@ struct ElementPairs {
 // ... or each of them is a pair of half vectors.
 struct HalfPairs {
   template <class D, class V = hn::Vec<D>>
-  HWY_INLINE static void TrainValidation(D d, V lo, V hi, V& even, V& odd) {
+  HWY_INLINE static void Split(D d, V lo, V hi, V& even, V& odd) {
     even = hn::ConcatLowerLower(d, hi, lo);
     odd = hn::ConcatUpperUpper(d, hi, lo);
   }
@@ -65,15 +65,15 @@ using HalfPairs = ElementPairs;  // never run: a vector of one element holds no 
 template <class Pairs, class D, class V = hn::Vec<D>>
 HWY_INLINE void LoadPairs(const Whole<D>& whole, const hn::TFromD<D>* from, V& even, V& odd) {
   const D d = whole.d;
-  Pairs::TrainValidation(d, hn::LoadU(d, from), hn::LoadU(d, from + hn::Lanes(d)), even, odd);
+  Pairs::Split(d, hn::LoadU(d, from), hn::LoadU(d, from + hn::Lanes(d)), even, odd);
 }
 template <class Pairs, class D, class V = hn::Vec<D>>
-HWY_INLINE void LoadPairs(const Split<D>& split, const hn::TFromD<D>* from, V& even, V& odd) {
-  const D d = split.d;
-  const size_t low = std::min(hn::Lanes(d), 2 * split.lanes), high = 2 * split.lanes - low;
+HWY_INLINE void LoadPairs(const Part<D>& part, const hn::TFromD<D>* from, V& even, V& odd) {
+  const D d = part.d;
+  const size_t low = std::min(hn::Lanes(d), 2 * part.lanes), high = 2 * part.lanes - low;
   const V hi = high > 0 ? LoadFirst(d, from + low, high) : hn::Zero(d);
   const V lo = low == hn::Lanes(d) ? hn::LoadU(d, from) : LoadFirst(d, from, low);
-  Pairs::TrainValidation(d, lo, hi, even, odd);
+  Pairs::Split(d, lo, hi, even, odd);
 }
 
 template <class Pairs, class D, class V = hn::Vec<D>>
@@ -86,18 +86,17 @@ HWY_INLINE void StorePairs(const Whole<D>& whole, V even, V odd, bool accumulate
   Pairs::Join(d, hn::Add(old_even, even), hn::Add(old_odd, odd), to);
 }
 template <class Pairs, class D, class V = hn::Vec<D>>
-HWY_INLINE void StorePairs(const Split<D>& split, V even, V odd, bool accumulate,
-                           hn::TFromD<D>* to) {
-  const D d = split.d;
+HWY_INLINE void StorePairs(const Part<D>& part, V even, V odd, bool accumulate, hn::TFromD<D>* to) {
+  const D d = part.d;
   HWY_ALIGN hn::TFromD<D> pairs[2 * HWY_MAX_BYTES / sizeof(hn::TFromD<D>)];
   if (accumulate) {
     V old_even, old_odd;
-    LoadPairs<Pairs>(split, to, old_even, old_odd);
+    LoadPairs<Pairs>(part, to, old_even, old_odd);
     even = hn::Add(old_even, even);
     odd = hn::Add(old_odd, odd);
   }
   Pairs::Join(d, even, odd, pairs);
-  const size_t low = std::min(hn::Lanes(d), 2 * split.lanes), high = 2 * split.lanes - low;
+  const size_t low = std::min(hn::Lanes(d), 2 * part.lanes), high = 2 * part.lanes - low;
   if (low == hn::Lanes(d)) {
     hn::StoreU(hn::LoadU(d, pairs), d, to);
   } else {
@@ -163,11 +162,11 @@ template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void Forward2x2Narrow(D d, const Rows2x2& shape, const T* x, T* y, uint8_t* winners) {
   using V = hn::Vec<D>;
   const size_t count = size_t(shape.count);
-  const Split<D> both{d, 2 * count};
+  const Part<D> both{d, 2 * count};
   const V first = hn::IfThenElseZero(hn::FirstN(d, count), hn::Set(d, T(1)));
   const auto outputs = hn::Gt(hn::ConcatLowerLower(d, first, first), hn::Zero(d));
   const auto load = [&](const T* from, V& even, V& odd) HWY_ATTR {
-    ElementPairs::TrainValidation(d, both.Load(from), both.Load(from + 2 * shape.pitch), even, odd);
+    ElementPairs::Split(d, both.Load(from), both.Load(from + 2 * shape.pitch), even, odd);
   };
   int64_t row = 0;
   for (; row + 2 <= shape.rows; row += 2, x += 4 * shape.pitch) {

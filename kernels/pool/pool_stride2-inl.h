@@ -42,8 +42,8 @@ class ThreeColumns {
     const V ones = hn::Set(d, T(1)), zeros = hn::Zero(d);
     V unused, left, middle, right;
     const auto ones_in = [&](auto mask) HWY_ATTR { return hn::IfThenElse(mask, ones, zeros); };
-    ElementPairs::TrainValidation(d, ones_in(low_), ones_in(high_), left, middle);
-    ElementPairs::TrainValidation(d, ones_in(low2_), ones_in(high2_), right, unused);
+    ElementPairs::Split(d, ones_in(low_), ones_in(high_), left, middle);
+    ElementPairs::Split(d, ones_in(low2_), ones_in(high2_), right, unused);
     left_ = hn::Gt(left, zeros);
     middle_ = hn::Gt(middle, zeros);
     right_ = hn::Gt(right, zeros);
@@ -79,10 +79,9 @@ class ThreeColumns {
   HWY_INLINE void Load(const T* x, V& left, V& middle, V& right) const {
     const size_t lanes = hn::Lanes(d_);
     V unused;
-    ElementPairs::TrainValidation(d_, LoadWhere(low_, d_, x), LoadWhere(high_, d_, x + lanes), left,
-                                  middle);
-    ElementPairs::TrainValidation(d_, LoadWhere(low2_, d_, x + 2),
-                                  LoadWhere(high2_, d_, x + 2 + lanes), right, unused);
+    ElementPairs::Split(d_, LoadWhere(low_, d_, x), LoadWhere(high_, d_, x + lanes), left, middle);
+    ElementPairs::Split(d_, LoadWhere(low2_, d_, x + 2), LoadWhere(high2_, d_, x + 2 + lanes),
+                        right, unused);
   }
   HWY_INLINE static void Consider(hn::Mask<D> inside, V v, V number, V& best, V& best_number) {
     const auto better = hn::And(inside, hn::Or(hn::Gt(v, best), hn::IsNaN(v)));

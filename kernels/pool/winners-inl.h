@@ -50,9 +50,9 @@ HWY_INLINE Integers<D> LoadIntegers(const Whole<D>&, const uint8_t* from) {
 #if HWY_TARGET <= HWY_AVX3
 // Bytes have masks of their own.
 template <class D, typename W>
-HWY_INLINE void StoreIntegers(const Split<D>& split, Integers<D> v, W* to) {
+HWY_INLINE void StoreIntegers(const Part<D>& part, Integers<D> v, W* to) {
   const hn::Rebind<W, D> d;
-  const auto first = hn::FirstN(d, split.lanes);
+  const auto first = hn::FirstN(d, part.lanes);
   if constexpr (sizeof(W) == 1) {
     hn::BlendedStore(hn::DemoteTo(d, v), first, d, to);
   } else {
@@ -60,9 +60,9 @@ HWY_INLINE void StoreIntegers(const Split<D>& split, Integers<D> v, W* to) {
   }
 }
 template <class D, typename W>
-HWY_INLINE Integers<D> LoadIntegers(const Split<D>& split, const W* from) {
+HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
   const hn::Rebind<W, D> d;
-  const auto v = hn::MaskedLoad(hn::FirstN(d, split.lanes), d, from);
+  const auto v = hn::MaskedLoad(hn::FirstN(d, part.lanes), d, from);
   if constexpr (sizeof(W) == 1) {
     return hn::PromoteTo(hn::Rebind<int32_t, D>(), v);
   } else {
@@ -85,16 +85,16 @@ HWY_INLINE void CopyFew(const W* from, size_t count, W* to) {
 }
 
 template <class D, typename W>
-HWY_INLINE void StoreIntegers(const Split<D>& split, Integers<D> v, W* to) {
+HWY_INLINE void StoreIntegers(const Part<D>& part, Integers<D> v, W* to) {
   HWY_ALIGN W lanes[HWY_MAX_BYTES / 4];
-  StoreIntegers(Whole<D>{split.d}, v, lanes);
-  CopyFew(lanes, split.lanes, to);
+  StoreIntegers(Whole<D>{part.d}, v, lanes);
+  CopyFew(lanes, part.lanes, to);
 }
 template <class D, typename W>
-HWY_INLINE Integers<D> LoadIntegers(const Split<D>& split, const W* from) {
+HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
   HWY_ALIGN W lanes[HWY_MAX_BYTES / 4] = {};
-  CopyFew(from, split.lanes, lanes);
-  return LoadIntegers(Whole<D>{split.d}, lanes);
+  CopyFew(from, part.lanes, lanes);
+  return LoadIntegers(Whole<D>{part.d}, lanes);
 }
 #endif
 

@@ -8,7 +8,7 @@
 namespace dtnn {
 namespace {
 
-Tensor Split(const Tensor& whole, int64_t begin, int64_t count) {
+Tensor Part(const Tensor& whole, int64_t begin, int64_t count) {
   const size_t offset = size_t(whole.raw_data() - whole.buffer()->data());
   return Tensor::View(whole.buffer(), offset + size_t(begin) * SizeOf(whole.dtype()), whole.dtype(),
                       Shape{count});
@@ -27,14 +27,14 @@ absl::StatusOr<std::unique_ptr<SharedStatistics>> SharedStatistics::Create(RankE
   DTNN_ASSIGN_OR_RETURN(shared->moments_,
                         Tensor::Zeros(DType::kFloat64, Shape{ranks.ranks() * (1 + 2 * channels)}));
   DTNN_ASSIGN_OR_RETURN(shared->sums_, Tensor::Zeros(dtype, Shape{2 * channels}));
-  shared->sum_views_ = {.gamma = Split(shared->sums_, 0, channels),
-                        .beta = Split(shared->sums_, channels, channels)};
+  shared->sum_views_ = {.gamma = Part(shared->sums_, 0, channels),
+                        .beta = Part(shared->sums_, channels, channels)};
   return shared;
 }
 
 absl::Status SharedStatistics::Combine(int64_t count, const BatchStatistics& statistics) {
   const int64_t size = 1 + 2 * channels_;
-  const Tensor mine = Split(moments_, ranks_->rank() * size, size);
+  const Tensor mine = Part(moments_, ranks_->rank() * size, size);
   double* const means = statistics.mean.data<double>();
   double* const variances = statistics.variance.data<double>();
   mine.data<double>()[0] = double(count);

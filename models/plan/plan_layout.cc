@@ -123,7 +123,7 @@ class LayoutMaker {
   int LastRead(const Slot& slot) const {
     int last = 0;
     for (int value : slot.values) last = std::max(last, last_read_[size_t(value)]);
-    for (int split : slot.parts) last = std::max(last, LastRead(slots_[size_t(split)]));
+    for (int part : slot.parts) last = std::max(last, LastRead(slots_[size_t(part)]));
     return last;
   }
 
@@ -149,9 +149,9 @@ class LayoutMaker {
       int64_t first_channel = 0;
       for (int input : node(i).inputs) {
         if (MayBePart(input, i)) {
-          Slot& split = slots_[size_t(slot_of_[size_t(input)])];
-          split.host = host;
-          split.first_channel = first_channel;
+          Slot& part = slots_[size_t(slot_of_[size_t(input)])];
+          part.host = host;
+          part.first_channel = first_channel;
           slots_[size_t(host)].parts.push_back(slot_of_[size_t(input)]);
         }
         first_channel += ChannelsOf(input);
@@ -160,7 +160,7 @@ class LayoutMaker {
   }
 
   // `count` channels of a value that has `all` of them.
-  static PlannedValue Split(PlannedValue value, int64_t all, int64_t first, int64_t count) {
+  static PlannedValue Part(PlannedValue value, int64_t all, int64_t first, int64_t count) {
     if (count == all) return value;
     value.first_channel += first;
     if (value.dense()) value.channels = all;
@@ -178,8 +178,8 @@ class LayoutMaker {
         places[i].buffer = NewValue(kActivation, producer, producer);
       } else {
         const int whole = slots_[size_t(slot.host)].values[0];
-        places[i] = Split(places[size_t(slot.host)], ChannelsOf(whole), slot.first_channel,
-                          ChannelsOf(producer));
+        places[i] = Part(places[size_t(slot.host)], ChannelsOf(whole), slot.first_channel,
+                         ChannelsOf(producer));
       }
     }
     return places;
@@ -241,7 +241,7 @@ class LayoutMaker {
         layout_.accumulate[size_t(i)][k] = 1;
       } else if (traits(i).joins_channels) {
         // Whoever used the input before adds to this part of dy, which nobody else needs any more.
-        gradient = Split(dy, ChannelsOf(i), begin, ChannelsOf(input));
+        gradient = Part(dy, ChannelsOf(i), begin, ChannelsOf(input));
       } else if (traits(i).backward_in_place == int(k) && consumers_[size_t(input)].size() == 1 &&
                  (dy.dense() || node(i).output == node(input).output)) {
         gradient = dy;

@@ -39,14 +39,14 @@ absl::StatusOr<RankShares> RankShares::Of(const Loader& loader, Communicator* co
 
 int64_t RankShares::steps() const {
   int64_t steps = 0;
-  for (const Split& split : parts_) steps = std::max(steps, split.steps);
+  for (const Part& part : parts_) steps = std::max(steps, part.steps);
   return steps;
 }
 
 int64_t RankShares::SamplesBefore(int64_t steps) const {
   int64_t samples = 0;
-  for (const Split& split : parts_) {
-    samples += steps < split.steps ? split.skipped + steps * split.batch : split.samples;
+  for (const Part& part : parts_) {
+    samples += steps < part.steps ? part.skipped + steps * part.batch : part.samples;
   }
   return samples;
 }

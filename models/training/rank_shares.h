@@ -39,7 +39,7 @@ class RankShares {
   std::vector<bool> HasData(int64_t step) const;
 
  private:
-  struct Split {
+  struct Part {
     int64_t samples = 0, steps = 0;
     int64_t batch = 0;    // samples of a full step
     int64_t skipped = 0;  // before the first step
@@ -47,7 +47,7 @@ class RankShares {
 
   bool own_data_ = false;
   std::vector<int64_t> samples_;
-  std::vector<Split> parts_;  // one per rank, or one for all
+  std::vector<Part> parts_;  // one per rank, or one for all
 };
 
 }  // namespace dtnn

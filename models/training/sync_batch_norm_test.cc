@@ -79,14 +79,14 @@ TEST(SyncBatchNormTest, GradientsOfRanksAddUpToThoseOfTheWholeBatch) {
       const absl::Status status = RunRanks(int(ends.size()), [&](Communicator& communicator) {
         SetNumThreads(1);
         CommunicatorExchange exchange(communicator);
-        RankPlan split(graph, &exchange);
+        RankPlan part(graph, &exchange);
         const size_t rank = size_t(communicator.rank());
-        DTNN_RETURN_IF_ERROR(split.Run(graph, rank == 0 ? 0 : ends[rank - 1], ends[rank]));
-        const Tensor loss = TensorOf(DType::kFloat64, {1}, {split.plan->LossSum()});
-        DTNN_RETURN_IF_ERROR(communicator.AllReduce(split.store->gradients()));
+        DTNN_RETURN_IF_ERROR(part.Run(graph, rank == 0 ? 0 : ends[rank - 1], ends[rank]));
+        const Tensor loss = TensorOf(DType::kFloat64, {1}, {part.plan->LossSum()});
+        DTNN_RETURN_IF_ERROR(communicator.AllReduce(part.store->gradients()));
         DTNN_RETURN_IF_ERROR(communicator.AllReduce(loss));
-        EXPECT_TRUE(Close(split.store->gradients(), whole.store->gradients(), 1e-12));
-        EXPECT_TRUE(Close(split.store->statistics(), whole.store->statistics(), 1e-12));
+        EXPECT_TRUE(Close(part.store->gradients(), whole.store->gradients(), 1e-12));
+        EXPECT_TRUE(Close(part.store->statistics(), whole.store->statistics(), 1e-12));
         EXPECT_NEAR(Values(loss)[0], whole.plan->LossSum(), 1e-12);
         return absl::OkStatus();
       });

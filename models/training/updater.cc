@@ -104,19 +104,19 @@ absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
   if (!at_the_end) return absl::OkStatus();
   UpdateStep scaled = step;
   DTNN_ASSIGN_OR_RETURN(scaled.gradient_scale, ClippedScale(step.gradient_scale));
-  for (const Split& split : parts_) DTNN_RETURN_IF_ERROR(Follow(split, scaled));
+  for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part, scaled));
   return absl::OkStatus();
 }
 
-absl::Status Updater::Follow(const Split& split, const UpdateStep& step) {
+absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
   const AddTime time(update_seconds_);
   slots_.clear();
   for (const Tensor& slot : store_->slots()) {
-    slots_.push_back(Slice(slot, split.begin, split.count));
+    slots_.push_back(Slice(slot, part.begin, part.count));
   }
   torn_ = true;
-  return split.update->Run(Slice(store_->values(), split.begin, split.count),
-                           Slice(gradients_, split.begin, split.count), slots_, step);
+  return part.update->Run(Slice(store_->values(), part.begin, part.count),
+                          Slice(gradients_, part.begin, part.count), slots_, step);
 }
 
 absl::StatusOr<double> Updater::ClippedScale(double scale) {

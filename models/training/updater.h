@@ -67,7 +67,7 @@ class Updater {
 
  private:
   // A bucket's range of the arenas and the optimizer's pass over it.
-  struct Split {
+  struct Part {
     int64_t begin = 0, count = 0;
     std::unique_ptr<Update> update;
   };
@@ -75,22 +75,22 @@ class Updater {
   Updater(ParameterStore& store, DeviceContext& context, const Optimizer& optimizer,
           const UpdaterOptions& options)
       : store_(&store), context_(&context), optimizer_(&optimizer), options_(options) {}
-  // Buckets of this size, and a split for each.
+  // Buckets of this size, and a part for each.
   absl::Status Cut(int64_t bucket_bytes);
   absl::Status AddPart(int64_t begin, int64_t end);
   absl::Status ExchangeAndFollow(const UpdateStep& step);
-  absl::Status Follow(const Split& split, const UpdateStep& step);
+  absl::Status Follow(const Part& part, const UpdateStep& step);
   absl::StatusOr<double> ClippedScale(double scale);
 
   ParameterStore* store_;
   DeviceContext* context_;
   const Optimizer* optimizer_;
   const UpdaterOptions options_;
-  std::vector<Split> parts_;  // in the order of their exchange
+  std::vector<Part> parts_;  // in the order of their exchange
   std::unique_ptr<SumOfSquares> sum_of_squares_;
   Tensor gradients_;
   bool exchanges_ = false;     // in the update in progress
-  std::vector<Tensor> slots_;  // of the split at work
+  std::vector<Tensor> slots_;  // of the part at work
   bool torn_ = false;
   std::optional<GradientReducer> reducer_;
   double exposed_before_ = 0;  // by reducers before this one
