@@ -16,6 +16,8 @@
 #include "data/datasets/cifar10.h"
 #include "data/loading/loader.h"
 #include "data/loading/split.h"
+#include "data/transforms/crop.h"
+#include "data/transforms/flip.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/trainer.h"
 #include "models/zoo/zoo.h"
@@ -67,7 +69,7 @@ absl::StatusOr<std::unique_ptr<Loader>> MakeLoader(int prefetch) {
   return Loader::Create(std::move(dataset), Split::kTrain, AllIndices(kSamples),
                         {.batch = kBatch,
                          .prefetch = prefetch,
-                         .augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 24},
+                         .transforms = {Flip(), Crop({.size = 24})},
                          .normalization = {{-0.49, -0.48, -0.45}, {4.05, 4.11, 3.82}}});
 }
 

@@ -20,6 +20,7 @@ std::string GoodValue(const OptionSpec& spec) {
   if (spec.name == "loss-func") return "categorical_accuracy,categorical_cross_entropy";
   if (spec.name == "synthetic-input-shape") return "1,28,27";
   if (spec.name == "comm-bucket-mb") return "0.625";
+  if (spec.name == "augment") return "flip:0.25,cutout:4:zero";
   switch (spec.type) {
     case OptionType::kBool:
       return DefaultText(spec) == "True" ? "False" : "True";
@@ -45,6 +46,7 @@ std::string GoodValue(const OptionSpec& spec) {
 // Values that `spec` must refuse; none for texts, which take everything.
 std::vector<std::string> BadValues(const OptionSpec& spec) {
   if (spec.name == "comm-bucket-mb") return {"0", "-1", "0,5", "nan", "inf", "1e7", "best", ""};
+  if (spec.name == "augment") return {"flop", "flip:2", "flip:", "pad_crop:4:4", "flip:1:1"};
   std::vector<std::string> bad;
   switch (spec.type) {
     case OptionType::kBool:

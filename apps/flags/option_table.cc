@@ -192,6 +192,10 @@ constexpr OptionSpec kTable[] = {
         "fraction of the training data held out for validation", kBelow1),
     Now("augment-shuffle", kDataset, kBool, &O::augment_shuffle,
         "shuffle the training data in every epoch"),
+    Listed(Action::kListTransforms,
+           Now("augment", kDataset, kText, &O::augment,
+               "random changes to training images, in order, such as flip,pad_crop:4,cutout:8; "
+               "list explains them")),
     Now("augment-flip", kDataset, kBool, &O::augment_flip, "mirror training images left to right"),
     Now("augment-flip-prob", kDataset, kReal, &O::augment_flip_prob, "how likely each is mirrored",
         kFactor),

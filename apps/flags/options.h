@@ -71,6 +71,7 @@ struct Options {
   bool test_as_validation = false;
   double validation_split = 0.2;
   bool augment_shuffle = true;
+  std::string augment;  // list of transforms (transform_list.h)
   bool augment_flip = false;
   double augment_flip_prob = 0.5;
   bool augment_crop = false;

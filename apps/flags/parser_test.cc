@@ -142,6 +142,7 @@ TEST(ParserTest, HelpAndListsNeedNothingElse) {
   EXPECT_EQ(action({"--num-epochs=2", "--help"}), Action::kHelp);
   EXPECT_EQ(action({"--model=list"}), Action::kListModels);
   EXPECT_EQ(action({"--dataset", "list"}), Action::kListDatasets);
+  EXPECT_EQ(action({"--augment=list"}), Action::kListTransforms);
   EXPECT_EQ(ParseFlags(Arguments{"--help=optimizer"})->help_topic, "optimizer");
   EXPECT_FALSE(ParseFlags(Arguments{"--bad", "--help"}).ok());
 }

@@ -76,6 +76,16 @@ constexpr Case kCases[] = {
     {6, "--augment-crop --augment-crop-size=9 --transform-resize --transform-resize-size=9", kDone,
      "**** Done"},
 
+    {6, "--augment=pad_crop:2,flip,cutout:3,rotate,color_jitter,resized_crop,crop:3", kDone,
+     "**** Done"},
+    {6, "--augment=flip,pad_crop:8", kUsage,
+     "--augment=flip:0.5,pad_crop:8:zero: pad_crop: a padding of 8 pixels could leave nothing of "
+     "the samples, 8 x 8"},
+    {6, "--augment=cutout --augment-crop", kUsage,
+     "--augment=cutout: excludes --augment-flip and --augment-crop; write flip:0.5 or crop:16:0.5 "
+     "into the list"},
+    {6, "--augment=flop", kUsage, "--augment=flop: unknown transform \"flop\"; must be one of: "},
+
     {7, "--evaluate-only --schedulers=early_stopping", kDone,
      "warning: --evaluate-only: tests a network with random weights"},
     {8, "--metrics=precision,recall,f1_score", kDone, "**** Done"},

@@ -9,6 +9,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
+#include "data/transforms/transform_list.h"
 #include "models/callbacks/history_form.h"
 #include "optim/losses/better.h"
 #include "optim/metrics/metrics.h"
@@ -118,6 +119,26 @@ void FollowLoss(const GivenOptions& given, Options& options) {
   }
 }
 
+// --augment with all parameters written out, so that a run's list of options says what it does.
+absl::Status SpellTransforms(Options& options) {
+  if (options.augment.empty()) return absl::OkStatus();
+  const auto transforms = ParseTransforms(options.augment);
+  const std::string flag = absl::StrCat("--augment=", OneLine(options.augment, 200), ": ");
+  if (!transforms.ok()) {
+    return UsageError(absl::StrCat(flag, std::string(transforms.status().message()),
+                                   " (--augment=list explains them)"));
+  }
+  for (const bool older : {options.augment_flip, options.augment_crop}) {
+    if (!older) continue;
+    return UsageError(absl::StrCat(flag, "excludes --augment-flip and --augment-crop; write flip:",
+                                   FormatValue(options.augment_flip_prob),
+                                   " or crop:", options.augment_crop_size, ":",
+                                   FormatValue(options.augment_crop_prob), " into the list"));
+  }
+  options.augment = absl::StrJoin(ToStrings(*transforms), ",");
+  return absl::OkStatus();
+}
+
 absl::Status CheckHistoryFile(const Options& options) {
   if (HistoryFormOf(options.history_file)) return absl::OkStatus();
   return UsageError(absl::StrCat("--history-file=", OneLine(options.history_file, 80),
@@ -197,6 +218,7 @@ std::vector<Companion> Companions(const Options& o) {
       {"synthetic-input-shape", synthetic, dataset},
       {"synthetic-output-shape", synthetic, dataset},
       {"synthetic-pattern", synthetic || o.use_synthetic_data, dataset},
+      {"augment", !o.evaluate_only, "with --evaluate-only"},
       {"augment-flip-prob", o.augment_flip, "without --augment-flip"},
       {"augment-crop-size", o.augment_crop, "without --augment-crop"},
       {"augment-crop-prob", o.augment_crop, "without --augment-crop"},
@@ -279,6 +301,7 @@ absl::Status ValidateOptions(const GivenOptions& given, Options& options,
   DTNN_RETURN_IF_ERROR(CheckTogether(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));
   DTNN_RETURN_IF_ERROR(CheckHistoryFile(options));
+  DTNN_RETURN_IF_ERROR(SpellTransforms(options));
   Warn(given, options, warnings);
   return absl::OkStatus();
 }

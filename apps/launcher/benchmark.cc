@@ -81,6 +81,9 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
     case Action::kListDatasets:
       ListDatasets(std::cout);
       return absl::OkStatus();
+    case Action::kListTransforms:
+      ListTransforms(std::cout);
+      return absl::OkStatus();
     case Action::kRun:
       break;
   }

@@ -68,7 +68,7 @@ class StoppedRunTest : public ::testing::Test {
             "--synthetic-train-samples=8000",
             "--batch-size=16",
             "--num-epochs=2",
-            "--augment-flip",
+            "--augment=pad_crop:2,flip,cutout:5,rotate",
             "--standardize",
             "--schedulers=warm_up,early_stopping,reduce_lr_on_plateau,model_checkpoint",
             "--warm-up-batches=500",

@@ -10,7 +10,10 @@
 #include "apps/make/standardization.h"
 #include "comm/job/exit_code.h"
 #include "data/loading/split.h"
+#include "data/transforms/crop.h"
+#include "data/transforms/flip.h"
 #include "data/transforms/normalize.h"
+#include "data/transforms/transform_list.h"
 #include "tensor/counted.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
@@ -25,6 +28,25 @@ absl::Status CheckCrop(const Options& options, const Dataset& dataset) {
   return UsageError(absl::StrCat("--augment-crop-size=", options.augment_crop_size,
                                  ": is larger than the samples, ", sample.height, " x ",
                                  sample.width));
+}
+
+// The list of --augment, or what the two flags stand for that are older than it.
+absl::StatusOr<TransformList> MakeTransforms(const Options& options, const Dataset& dataset) {
+  DTNN_RETURN_IF_ERROR(CheckCrop(options, dataset));
+  DTNN_ASSIGN_OR_RETURN(TransformList transforms, ParseTransforms(options.augment));
+  const absl::Status fits = CheckTransforms(transforms, dataset.sample(), dataset.preprocessing());
+  if (!fits.ok()) {
+    return UsageError(
+        absl::StrCat("--augment=", options.augment, ": ", std::string(fits.message())));
+  }
+  if (options.augment_flip) {
+    transforms.push_back(Flip({.probability = options.augment_flip_prob}));
+  }
+  if (options.augment_crop) {
+    transforms.push_back(
+        Crop({.size = options.augment_crop_size, .probability = options.augment_crop_prob}));
+  }
+  return transforms;
 }
 
 class LoaderMaker {
@@ -49,9 +71,7 @@ class LoaderMaker {
     evaluation_ = training_;
     evaluation_.shuffle = false;
     evaluation_.steps_per_epoch = 0;
-    if (options_.augment_flip) training_.augmentation.flip = options_.augment_flip_prob;
-    if (options_.augment_crop) training_.augmentation.crop = options_.augment_crop_prob;
-    training_.augmentation.crop_size = options_.augment_crop_size;
+    training_.transforms = std::move(transforms_);
 
     loaders.preprocessing = dataset_->preprocessing();
     loaders.preprocessing.normalization =
@@ -72,7 +92,7 @@ class LoaderMaker {
 
   // Which samples of the training split are trained on and validated with, and how they are read.
   absl::Status Choose() {
-    DTNN_RETURN_IF_ERROR(CheckCrop(options_, *dataset_));
+    DTNN_ASSIGN_OR_RETURN(transforms_, MakeTransforms(options_, *dataset_));
     DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options_, ranks_));
     training_ = {.batch = batch,
                  .rank = own_data_ ? 0 : rank_,
@@ -155,7 +175,8 @@ class LoaderMaker {
   const int rank_, ranks_;
   const bool own_data_;  // of every rank
   Communicator* const communicator_;
-  TrainValidation divided_;  // less what --dataset-percentage leaves out
+  TrainValidation divided_;   // less what --dataset-percentage leaves out
+  TransformList transforms_;  // of training samples
   LoaderOptions training_, evaluation_;
 };
 

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/make/make_dataset.h"
 #include "comm/local.h"
 #include "data/testing/counting_dataset.h"
+#include "data/transforms/transform.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -88,6 +90,31 @@ TEST_F(LoadersTest, BatchesThatNoStepCanFillAreNamed) {
   EXPECT_EQ(odd(3), "");
   options_.evaluate_only = true;
   EXPECT_EQ(odd(3), "");
+}
+
+TEST_F(LoadersTest, OnlyTrainingSamplesAreTransformed) {
+  options_.augment = "flip,cutout:3";
+  const Loaders loaders = Make();
+  EXPECT_EQ(ToStrings(loaders.training->options().transforms),
+            (std::vector<std::string>{"flip:0.5", "cutout:3:mean"}));
+  EXPECT_TRUE(loaders.validation->options().transforms.empty());
+  EXPECT_TRUE(loaders.test->options().transforms.empty());
+}
+
+TEST_F(LoadersTest, TheOlderFlagsMeanTransforms) {
+  options_.augment_flip = true;
+  EXPECT_EQ(ToStrings(Make().training->options().transforms), std::vector<std::string>{"flip:0.5"});
+  options_.augment_flip_prob = 0.25;
+  options_.augment_crop = true;
+  EXPECT_EQ(ToStrings(Make().training->options().transforms),
+            (std::vector<std::string>{"flip:0.25", "crop:16:0.5"}));
+}
+
+TEST_F(LoadersTest, TransformsMustFitTheSamples) {
+  options_.augment = "pad_crop:40";
+  EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
+            "--augment=pad_crop:40: pad_crop: a padding of 40 pixels could leave nothing of the "
+            "samples, 32 x 32");
 }
 
 // The mean and the deviation of all that a loader gives in an epoch.

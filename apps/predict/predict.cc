@@ -108,6 +108,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     case Action::kListDatasets:
       ListDatasets(std::cout);
       return absl::OkStatus();
+    case Action::kListTransforms:  // which no option of this program asks for
     case Action::kRun:
       break;
   }

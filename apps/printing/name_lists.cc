@@ -1,11 +1,15 @@
 #include "apps/printing/name_lists.h"
 
+#include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
 #include "apps/flags/value.h"
+#include "data/transforms/transform_list.h"
 #include "models/zoo/zoo.h"
 
 namespace dtnn {
@@ -27,6 +31,30 @@ void ListDatasets(std::ostream& out) {
   for (const std::string_view name : SplitList(spec.words)) out << name << "\n";
   for (const std::string_view name : SplitList(spec.missing_words)) {
     out << name << " (not available in this build yet)\n";
+  }
+}
+
+void ListTransforms(std::ostream& out) {
+  out << "A list such as flip,pad_crop:4,cutout:8:zero is applied in order, to training images "
+         "only.\nAfter a name come its parameters, separated by colons; the last ones may be left "
+         "out.\n";
+  for (const TransformKind* kind : TransformKinds()) {
+    out << "\n" << kind->name;
+    for (const TransformParameter& parameter : kind->parameters) {
+      out << ":" << absl::AsciiStrToUpper(std::string(parameter.name));
+    }
+    out << "\n  " << kind->effect << "\n";
+    for (const TransformParameter& parameter : kind->parameters) {
+      const std::string range =
+          parameter.words.empty()
+              ? absl::StrFormat("%g to %g; default %g", parameter.low, parameter.high,
+                                parameter.standard)
+              : absl::StrReplaceAll(std::string(parameter.words), {{",", " or "}}) + "; default " +
+                    std::string(SplitList(parameter.words)[0]);
+      out << absl::StrFormat("    %-12s %s (%s)\n",
+                             absl::AsciiStrToUpper(std::string(parameter.name)),
+                             std::string(parameter.meaning), range);
+    }
   }
 }
 

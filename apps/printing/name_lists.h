@@ -1,5 +1,5 @@
-// The names that --model and --dataset take: the answers to --model=list and --dataset=list, and to
-// names that there are not. The same in every program.
+// The names that --model, --dataset and --augment take: the answers to --model=list and so on, and
+// to names that there are not. The same in every program.
 
 #ifndef DTNN_APPS_PRINTING_NAME_LISTS_H_
 #define DTNN_APPS_PRINTING_NAME_LISTS_H_
@@ -14,6 +14,8 @@ namespace dtnn {
 // A line per network of the zoo, with its size.
 void ListModels(std::ostream& out);
 void ListDatasets(std::ostream& out);
+// What each does, and its parameters.
+void ListTransforms(std::ostream& out);
 
 // OK for a network of the zoo, else CheckName's usage error (flags/parser.h) over --`flag`.
 absl::Status CheckModelName(std::string_view model, std::string_view flag = "model");

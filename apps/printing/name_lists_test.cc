@@ -47,6 +47,16 @@ TEST(NameListsTest, TheLauncherTakesEveryDataSetThatIsNotMarked) {
   }
 }
 
+TEST(NameListsTest, TransformsAreExplained) {
+  const std::vector<std::string> lines = Lines(ListTransforms);
+  EXPECT_THAT(lines, testing::Contains("pad_crop:PADDING:FILL"));
+  EXPECT_THAT(lines,
+              testing::Contains("    PADDING      pixels that are added on each side (1 to 65536; "
+                                "default 4)"));
+  EXPECT_THAT(lines, testing::Contains("    FILL         what they are: 0, or the mirrored image "
+                                       "(zero or reflect; default zero)"));
+}
+
 TEST(NameListsTest, NetworksOfTheZooAreKnown) {
   for (const ModelInfo& model : ZooModels()) EXPECT_TRUE(CheckModelName(model.name).ok());
   const absl::Status unknown = CheckModelName("vgg61");

@@ -123,6 +123,7 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
     case Action::kListDatasets:
       ListDatasets(out);
       return true;
+    case Action::kListTransforms:  // which no option of this program asks for
     case Action::kRun:
       break;
   }

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "data/loading/sampler.h"
+#include "data/preprocessing.h"
 #include "tensor/shape.h"
 #include "tensor/status_macros.h"
 
@@ -29,6 +30,7 @@ class Loader::Impl {
       : dataset_(std::move(dataset)),
         part_(split),
         options_(options),
+        input_(dataset_->preprocessing().input),
         sampler_(std::move(sampler)) {}
 
   ~Impl() {
@@ -68,12 +70,12 @@ class Loader::Impl {
   absl::Status AllocateSlots();
   void Pause(std::unique_lock<std::mutex>& lock);
   void Prepare(Slot& slot, int64_t step, int64_t pieces) const;
-  absl::Status Read(Slot& slot, int64_t piece) const;
+  absl::Status Read(Slot& slot, int64_t piece, const Tensor& scratch) const;
   template <typename T>
-  void Change(const Tensor& x, int64_t place) const;
+  void Change(const Tensor& x, int64_t place, const Tensor& scratch) const;
   absl::Status ReadAll(int64_t step);  // without threads
 
-  void Work();
+  void Work(const Tensor& scratch);
   bool MayOrder() const { return running_ && order_ == Order::kOld && sampler_.steps() > first_; }
   bool MayRead() const {
     return running_ && order_ == Order::kReady && issued_ < sampler_.steps() &&
@@ -86,8 +88,10 @@ class Loader::Impl {
   const std::shared_ptr<const Dataset> dataset_;
   const Split part_;
   const LoaderOptions options_;
+  const Preprocessing::Input input_;
   Sampler sampler_;  // its order changes only while nothing is read
   std::vector<Slot> slots_;
+  std::vector<Tensor> scratch_;  // a sample for every thread, or none where nothing needs it
   Clock::duration waited_ = {};
 
   std::mutex mutex_;
@@ -136,11 +140,19 @@ absl::Status Loader::Impl::AllocateSlots() {
 absl::Status Loader::Impl::Init() {
   if (sampler_.steps() == 0) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(AllocateSlots());
-  if (options_.prefetch == 0) return absl::OkStatus();
+  const bool synchronous = options_.prefetch == 0;
+  scratch_.resize(size_t(synchronous ? 1 : options_.threads));
+  for (Tensor& scratch : scratch_) {
+    if (options_.transforms.empty()) break;
+    DTNN_ASSIGN_OR_RETURN(scratch,
+                          Tensor::Allocate(Device::Cpu(), options_.dtype,
+                                           SampleShape(dataset_->sample(), options_.format)));
+  }
+  if (synchronous) return absl::OkStatus();
   threads_.reserve(options_.threads);
-  for (int i = 0; i < options_.threads; ++i) {
+  for (const Tensor& scratch : scratch_) {
     try {
-      threads_.emplace_back([this] { Work(); });
+      threads_.emplace_back([this, &scratch] { Work(scratch); });
     } catch (const std::system_error& error) {
       return absl::ResourceExhaustedError(
           absl::StrCat("no thread could be started to read ahead: ", error.what()));
@@ -217,7 +229,7 @@ void Loader::Impl::Prepare(Slot& slot, int64_t step, int64_t pieces) const {
   slot.status = absl::OkStatus();
 }
 
-absl::Status Loader::Impl::Read(Slot& slot, int64_t piece) const {
+absl::Status Loader::Impl::Read(Slot& slot, int64_t piece, const Tensor& scratch) const {
   const int64_t begin = slot.batch.count * piece / slot.pieces;
   const int64_t count = slot.batch.count * (piece + 1) / slot.pieces - begin;
   const std::span<int64_t> indices = std::span(slot.indices).subspan(begin, count);
@@ -226,30 +238,32 @@ absl::Status Loader::Impl::Read(Slot& slot, int64_t piece) const {
   const Tensor targets = slot.batch.targets.Samples(begin, count, options_.format);
   DTNN_RETURN_IF_ERROR(dataset_->Read(part_, indices, options_.format, x, targets));
   DispatchFloating(options_.dtype,
-                   [&](auto zero) { Change<decltype(zero)>(x, slot.begin + begin); });
+                   [&](auto zero) { Change<decltype(zero)>(x, slot.begin + begin, scratch); });
   return absl::OkStatus();
 }
 
-// Augments and normalises samples, the first of which is at `place` of the epoch's order.
+// Transforms and normalises samples, the first of which is at `place` of the epoch's order.
 template <typename T>
-void Loader::Impl::Change(const Tensor& x, int64_t place) const {
-  const ImageExtents extents = dataset_->sample();
-  const size_t elements = size_t(extents.height * extents.width * extents.channels);
-  const std::span<T> values(x.data<T>(), size_t(x.num_elements()));
-  if (options_.augmentation.any()) {
-    for (int64_t i = 0; i < x.shape()[0]; ++i) {
-      Augment(options_.augmentation, options_.seed, epoch_, place + i, extents, options_.format,
-              values.subspan(size_t(i) * elements, elements));
+void Loader::Impl::Change(const Tensor& x, int64_t place, const Tensor& scratch) const {
+  if (!options_.transforms.empty()) {
+    SampleImage<T> image = {.values = x.data<T>(),
+                            .scratch = scratch.data<T>(),
+                            .extents = dataset_->sample(),
+                            .format = options_.format,
+                            .input = input_};
+    for (int64_t i = 0; i < x.shape()[0]; ++i, image.values += image.size()) {
+      ApplyTransforms(options_.transforms, options_.seed, epoch_, place + i, image);
     }
   }
-  Normalize(options_.normalization, extents, options_.format, values);
+  Normalize(options_.normalization, dataset_->sample(), options_.format,
+            std::span<T>(x.data<T>(), size_t(x.num_elements())));
 }
 
 absl::Status Loader::Impl::ReadAll(int64_t step) {
   if (order_ == Order::kOld) sampler_.StartEpoch(epoch_);
   order_ = Order::kReady;
   Prepare(SlotOf(step), step, 1);
-  return Read(SlotOf(step), 0);
+  return Read(SlotOf(step), 0, scratch_[0]);
 }
 
 // The next piece; MayRead() holds.
@@ -290,7 +304,7 @@ void Loader::Impl::Finish(const Piece& piece, absl::Status status) {
   if (produced_ != before || !running_) news_.notify_one();
 }
 
-void Loader::Impl::Work() {
+void Loader::Impl::Work(const Tensor& scratch) {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     while (!stop_ && !MayOrder() && !MayRead()) {
@@ -310,7 +324,7 @@ void Loader::Impl::Work() {
     } else {
       const Piece piece = Take();
       lock.unlock();
-      absl::Status status = Read(SlotOf(piece.step), piece.number);
+      absl::Status status = Read(SlotOf(piece.step), piece.number, scratch);
       lock.lock();
       Finish(piece, std::move(status));
     }
@@ -335,7 +349,8 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
         absl::StrCat("the number of threads that read ahead must be 1 to ", kMaxThreads, ", not ",
                      options.threads));
   }
-  DTNN_RETURN_IF_ERROR(CheckAugmentation(options.augmentation));
+  DTNN_RETURN_IF_ERROR(
+      CheckTransforms(options.transforms, dataset->sample(), dataset->preprocessing()));
   DTNN_RETURN_IF_ERROR(CheckNormalization(options.normalization, dataset->sample().channels));
   const int64_t size = dataset->size(split);
   for (int64_t index : indices) {

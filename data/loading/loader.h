@@ -16,8 +16,9 @@
 //
 //   1. central crop, 2. resize    the data set's business, of both parts (transformed.h, or inside
 //                                 data sets of image files)
-//   3. flip, 4. random crop       LoaderOptions::augmentation, for training only (augment.h)
-//   5. y = (x + offset) * scale   LoaderOptions::normalization, the same for all parts
+//   3. random changes             LoaderOptions::transforms, one after the other, for training only
+//                                 (transform.h)
+//   4. y = (x + offset) * scale   LoaderOptions::normalization, the same for all parts
 //                                 (normalize.h)
 //
 // A batch is read in pieces, which the threads share, so that all of them decode the images of the
@@ -36,8 +37,8 @@
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
-#include "data/transforms/augment.h"
 #include "data/transforms/normalize.h"
+#include "data/transforms/transform.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
@@ -55,7 +56,7 @@ struct LoaderOptions {
   DType dtype = DType::kFloat32;
   int prefetch = 2;  // batches prepared ahead; 0: no thread, Next() reads
   int threads = 1;   // that prepare them
-  Augmentation augmentation = {};
+  TransformList transforms = {};
   Normalization normalization = {};
 };
 

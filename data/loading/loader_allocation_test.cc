@@ -6,6 +6,7 @@
 #include "data/loading/loader.h"
 #include "data/loading/split.h"
 #include "data/testing/counting_dataset.h"
+#include "data/testing/every_transform.h"
 #include "gtest/gtest.h"
 #include "tools/testing/count_allocations.h"
 
@@ -14,12 +15,12 @@ namespace {
 
 TEST(LoaderAllocationTest, EpochsAllocateNothing) {
   for (int prefetch : {0, 2, 3}) {
-    auto loader = Loader::Create(std::make_shared<testing::CountingDataset>(1000), Split::kTrain,
-                                 AllIndices(1000),
+    const auto images = std::make_shared<testing::CountingDataset>(1000, ImageExtents{7, 9, 3});
+    auto loader = Loader::Create(images, Split::kTrain, AllIndices(1000),
                                  {.batch = 7,
                                   .prefetch = prefetch,
                                   .threads = prefetch == 3 ? 3 : 1,
-                                  .augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 1},
+                                  .transforms = testing::EveryTransform(),
                                   .normalization = {{-0.45}, {3.75}}})
                       .value();
     const testing::AllocationCounter counter;

@@ -5,7 +5,8 @@
 //
 //   BM_Loader/<prefetch>/<threads>/<changes>/<mapped> as fast as it goes, from memory or a file
 //   BM_LoaderWait/<threads>/<changes>/<consumed>      beside a step; consumed: samples/s
-//   changes: 0 none, 1 flip and crop, 2 flip, crop and standardisation
+//   changes: 0 none, 1 flip and crop, 2 flip, crop and standardisation, 3 padded crop, flip, cutout
+//   and standardisation
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +24,10 @@
 #include "data/formats/record_file.h"
 #include "data/loading/loader.h"
 #include "data/loading/split.h"
+#include "data/transforms/crop.h"
+#include "data/transforms/cutout.h"
+#include "data/transforms/flip.h"
+#include "data/transforms/pad_crop.h"
 
 namespace dtnn {
 namespace {
@@ -61,7 +66,8 @@ std::shared_ptr<const Dataset> Images(bool mapped) {
 
 std::unique_ptr<Loader> Make(int prefetch, int threads, int64_t changes, bool mapped) {
   LoaderOptions options = {.batch = kBatch, .prefetch = prefetch, .threads = threads};
-  if (changes > 0) options.augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 24};
+  if (changes > 0) options.transforms = {Flip(), Crop({.size = 24})};
+  if (changes > 2) options.transforms = {PadCrop(), Flip(), Cutout()};
   if (changes > 1) options.normalization = {{-0.49, -0.48, -0.45}, {4.05, 4.11, 3.82}};
   return Loader::Create(Images(mapped), Split::kTrain, AllIndices(kSamples), options).value();
 }
@@ -83,6 +89,7 @@ BENCHMARK(BM_Loader)
     ->Args({0, 1, 0, 1})
     ->Args({0, 1, 1, 0})
     ->Args({0, 1, 2, 0})
+    ->Args({0, 1, 3, 0})
     ->Args({2, 1, 0, 0})
     ->Args({2, 1, 0, 1})
     ->Args({2, 1, 2, 0})

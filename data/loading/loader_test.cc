@@ -14,6 +14,9 @@
 #include "data/datasets/synthetic.h"
 #include "data/loading/split.h"
 #include "data/testing/counting_dataset.h"
+#include "data/testing/every_transform.h"
+#include "data/transforms/crop.h"
+#include "data/transforms/flip.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -111,9 +114,10 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
                                       .pattern = SyntheticPattern::kClasses})
                            .value();
   const std::shared_ptr<const Dataset> shared(dataset.get(), [](const Dataset*) {});
-  LoaderOptions options = {.seed = 4,
-                           .augmentation = {.flip = 0.5, .crop = 0.5, .crop_size = 3},
-                           .normalization = {{-0.5, -0.25, 0}, {2, 3, 4}}};
+  TransformList transforms = testing::EveryTransform();
+  transforms.push_back(Flip());  // a second one
+  LoaderOptions options = {
+      .seed = 4, .transforms = transforms, .normalization = {{-0.5, -0.25, 0}, {2, 3, 4}}};
   std::vector<Seen> expected(2);
   Seen plain;
   options.prefetch = 0;
@@ -141,10 +145,8 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
     }
   }
   // Begun in the middle, an epoch goes on as it would have.
-  options = {.batch = 10,
-             .seed = 4,
-             .augmentation = options.augmentation,
-             .normalization = options.normalization};
+  options = {
+      .batch = 10, .seed = 4, .transforms = transforms, .normalization = options.normalization};
   auto resumed = Loader::Create(shared, Split::kTrain, AllIndices(90), options).value();
   Seen rest;
   See(*resumed, 1, rest, 5);
@@ -154,8 +156,9 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
 
 TEST(LoaderTest, NormalizationComesLast) {
   // Everything but one pixel is cropped away; what is left of the sample is its index.
-  auto loader = Make(
-      50, {.batch = 8, .augmentation = {.crop = 1, .crop_size = 1}, .normalization = {{1}, {10}}});
+  auto loader = Make(50, {.batch = 8,
+                          .transforms = {Crop({.size = 1, .probability = 1})},
+                          .normalization = {{1}, {10}}});
   Seen seen;
   See(*loader, 0, seen);
   for (auto& [sample, values] : seen) {
@@ -418,7 +421,8 @@ TEST(LoaderTest, RefusesNonsense) {
   EXPECT_EQ(code({0}, {.prefetch = -1}), kInvalid);
   EXPECT_EQ(code({0}, {.threads = 0}), kInvalid);
   EXPECT_EQ(code({0}, {.threads = 1 << 20}), kInvalid);
-  EXPECT_EQ(code({0}, {.augmentation = {.flip = 2}}), kInvalid);
+  EXPECT_EQ(code({0}, {.transforms = {Flip({.probability = 2})}}), kInvalid);
+  EXPECT_EQ(code({0}, {.transforms = {Crop({.size = 3})}}), kInvalid);
   EXPECT_EQ(code({0}, {.normalization = {{1, 2}, {1, 2}}}), kInvalid);
   const int64_t huge = std::numeric_limits<int64_t>::max() / 2;
   EXPECT_EQ(code({0}, {.batch = huge, .steps_per_epoch = 1}), kInvalid);

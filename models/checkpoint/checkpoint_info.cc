@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "data/transforms/crop.h"
+#include "data/transforms/flip.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "models/checkpoint/checkpoint.pb.h"
@@ -16,18 +18,26 @@ constexpr int64_t kVersion = 1;
 
 void ToProto(const SampleTreatment& treatment, proto::SampleTreatment* message) {
   message->set_shuffle(treatment.shuffle);
-  message->set_flip(treatment.augmentation.flip);
-  message->set_crop(treatment.augmentation.crop);
-  message->set_crop_size(treatment.augmentation.crop_size);
+  for (const std::string& transform : treatment.transforms) message->add_transforms(transform);
   for (double offset : treatment.normalization.offset) message->add_offset(offset);
   for (double scale : treatment.normalization.scale) message->add_scale(scale);
 }
 
+// The transforms, also of a message that has them as numbers.
+std::vector<std::string> TransformsOf(const proto::SampleTreatment& message) {
+  TransformList old;
+  if (message.flip() > 0) old.push_back(Flip({.probability = message.flip()}));
+  if (message.crop() > 0) {
+    old.push_back(Crop({.size = message.crop_size(), .probability = message.crop()}));
+  }
+  std::vector<std::string> texts = ToStrings(old);
+  texts.insert(texts.end(), message.transforms().begin(), message.transforms().end());
+  return texts;
+}
+
 SampleTreatment FromProto(const proto::SampleTreatment& message) {
   return {.shuffle = message.shuffle(),
-          .augmentation = {.flip = message.flip(),
-                           .crop = message.crop(),
-                           .crop_size = message.crop_size()},
+          .transforms = TransformsOf(message),
           .normalization = {.offset = {message.offset().begin(), message.offset().end()},
                             .scale = {message.scale().begin(), message.scale().end()}}};
 }

@@ -40,7 +40,7 @@ CheckpointInfo Some() {
       .steps_per_epoch = 5,
       .seed = 57005,
       .treatment = SampleTreatment{.shuffle = false,
-                                   .augmentation = {.flip = 0.5, .crop = 0.25, .crop_size = 7},
+                                   .transforms = {"flip:0.5", "cutout:8:mean"},
                                    .normalization = {.offset = {-0.1, -0.2}, .scale = {3}}},
       .own_data = true,
       .first = 32000};
@@ -109,6 +109,23 @@ TEST(CheckpointInfoTest, AnOlderVersionSaysNothingOfDataAndSettings) {
   expected.settings = std::nullopt;
   expected.training.sampler.treatment = std::nullopt;
   EXPECT_EQ(*DecodeCheckpointInfo(message.SerializeAsString(), "x"), expected);
+}
+
+TEST(CheckpointInfoTest, AnOlderVersionKnewTwoTransformsByTheirNumbers) {
+  proto::Checkpoint message;
+  ASSERT_TRUE(message.ParseFromString(*EncodeCheckpointInfo(Some())));
+  proto::SampleTreatment* treatment =
+      message.mutable_state()->mutable_sampler()->mutable_treatment();
+  treatment->clear_transforms();
+  const auto transforms = [&] {
+    return DecodeCheckpointInfo(message.SerializeAsString(), "x")
+        ->training.sampler.treatment->transforms;
+  };
+  treatment->set_crop_size(7);
+  EXPECT_EQ(transforms(), std::vector<std::string>{}) << "nothing was cropped";
+  treatment->set_flip(0.5);
+  treatment->set_crop(0.25);
+  EXPECT_EQ(transforms(), (std::vector<std::string>{"flip:0.5", "crop:7:0.25"}));
 }
 
 TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "data/transforms/augment.h"
 #include "data/transforms/normalize.h"
 
 namespace dtnn {
@@ -22,7 +21,7 @@ namespace dtnn {
 // What happens to the samples of an epoch.
 struct SampleTreatment {
   bool shuffle = true;
-  Augmentation augmentation = {};
+  std::vector<std::string> transforms = {};  // as ToStrings gives them (transform.h)
   Normalization normalization = {};
 
   friend bool operator==(const SampleTreatment&, const SampleTreatment&) = default;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "data/loading/epoch_division.h"
 #include "data/loading/fingerprint.h"
+#include "data/transforms/transform.h"
 #include "tensor/counted.h"
 #include "tensor/status_macros.h"
 
@@ -19,7 +20,7 @@ namespace {
 // Of data of a rank's own, only what does not depend on them: a state knows those of one rank.
 SampleTreatment TreatmentOf(const LoaderOptions& options, bool own_data) {
   return {.shuffle = options.shuffle,
-          .augmentation = options.augmentation,
+          .transforms = ToStrings(options.transforms),
           .normalization = own_data ? Normalization() : options.normalization};
 }
 
@@ -40,20 +41,17 @@ std::string Text(const std::vector<double>& values) {
 
 std::optional<Difference> TreatmentDifference(const SampleTreatment& was,
                                               const SampleTreatment& now) {
-  std::optional<Difference> difference;
-  const auto compare = [&](const char* what, double a, double b) {
-    if (!difference && a != b) difference = {what, absl::StrCat(a), absl::StrCat(b)};
-  };
   if (was.shuffle != now.shuffle) {
     const auto name = [](bool shuffle) { return shuffle ? "shuffled" : "that of the files"; };
     return Difference{"order of samples", name(was.shuffle), name(now.shuffle)};
   }
-  compare("probability of a flip", was.augmentation.flip, now.augmentation.flip);
-  compare("probability of a crop", was.augmentation.crop, now.augmentation.crop);
-  if (was.augmentation.crop > 0) {
-    compare("size of crops", double(was.augmentation.crop_size),
-            double(now.augmentation.crop_size));
+  if (was.transforms != now.transforms) {
+    const auto text = [](const std::vector<std::string>& transforms) {
+      return transforms.empty() ? "none" : absl::StrJoin(transforms, ",");
+    };
+    return Difference{"list of transforms", text(was.transforms), text(now.transforms)};
   }
+  std::optional<Difference> difference;
   for (const auto& [what, member] :
        {std::pair("offset of the normalisation", &Normalization::offset),
         std::pair("scale of the normalisation", &Normalization::scale)}) {

@@ -13,6 +13,7 @@
 #include "data/loading/epoch_division.h"
 #include "data/loading/split.h"
 #include "data/testing/counting_dataset.h"
+#include "data/transforms/flip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -103,7 +104,7 @@ TEST(SamplerSettingsTest, StepsCountAsIfAllHadBeenLikeThis) {
 
 TEST(SamplerSettingsTest, WhatDiffersIsNamedWithBothValues) {
   SamplerSettings was = Of(100, 5, 2);
-  was.treatment->augmentation = {.flip = 0.5, .crop = 0.25, .crop_size = 6};
+  was.treatment->transforms = {"flip:0.5", "crop:6:0.25"};
   was.treatment->normalization = {.offset = {-0.25}, .scale = {2}};
   const struct {
     std::function<void(SamplerSettings&)> change;
@@ -114,12 +115,10 @@ TEST(SamplerSettingsTest, WhatDiffersIsNamedWithBothValues) {
       {[](auto& s) { s.steps_per_epoch = 10; }, "number of steps per epoch was 0 and is now 10: "},
       {[](auto& s) { s.treatment->shuffle = false; },
        "the order of samples was shuffled and is now that of the files: "},
-      {[](auto& s) { s.treatment->augmentation.flip = 0; },
-       "the probability of a flip was 0.5 and is now 0: "},
-      {[](auto& s) { s.treatment->augmentation.crop = 1; },
-       "the probability of a crop was 0.25 and is now 1: "},
-      {[](auto& s) { s.treatment->augmentation.crop_size = 7; },
-       "the size of crops was 6 and is now 7: "},
+      {[](auto& s) { s.treatment->transforms = {}; },
+       "the list of transforms was flip:0.5,crop:6:0.25 and is now none: "},
+      {[](auto& s) { s.treatment->transforms[1] = "crop:7:0.25"; },
+       "the list of transforms was flip:0.5,crop:6:0.25 and is now flip:0.5,crop:7:0.25: "},
       {[](auto& s) { s.treatment->normalization.offset = {-0.5}; },
        "the offset of the normalisation was -0.25 and is now -0.5: "},
       {[](auto& s) {
@@ -142,14 +141,12 @@ TEST(SamplerSettingsTest, WhatDiffersIsNamedWithBothValues) {
 }
 
 TEST(SamplerSettingsTest, WhatChangesNothingIsTheSame) {
-  SamplerSettings was = Of(100, 5, 2), old = was, rounded = was, small = was;
+  SamplerSettings was = Of(100, 5, 2), old = was, rounded = was;
   was.treatment->normalization = {.offset = {-0.25}, .scale = {2}};
   old.treatment = std::nullopt;  // of an older version
   EXPECT_TRUE(PlaceToGoOn(old, 2, was).ok());
   rounded.treatment->normalization = {.offset = {-0.25 * (1 + 1e-9)}, .scale = {2}};
   EXPECT_TRUE(PlaceToGoOn(was, 2, rounded).ok()) << "statistics of another processor";
-  small.treatment->augmentation.crop_size = 3;
-  EXPECT_TRUE(PlaceToGoOn(Of(100, 5, 2), 2, small).ok()) << "nothing is cropped";
 }
 
 TEST(SamplerSettingsTest, StepsPerEpochNeedStepsOfTheSameSize) {
@@ -226,14 +223,14 @@ TEST(SamplerSettingsTest, AreThoseOfTheRun) {
         (SamplerSettings{
             .batch = 5, .ranks = 3, .samples = 100, .seed = 9, .treatment = SampleTreatment()}));
     LoaderOptions own = {.batch = 5, .shuffle = false, .seed = uint64_t(rank)};
-    own.augmentation.flip = 0.25;
+    own.transforms = {Flip({.probability = 0.25})};
     own.normalization = {.offset = {double(rank)}, .scale = {1}};
     EXPECT_EQ(settings(10 + rank, own),
               (SamplerSettings{
                   .batch = 5,
                   .ranks = 3,
                   .samples = 33,
-                  .treatment = SampleTreatment{.shuffle = false, .augmentation = {.flip = 0.25}},
+                  .treatment = SampleTreatment{.shuffle = false, .transforms = {"flip:0.25"}},
                   .own_data = true}))
         << "the same on all ranks";
     return absl::OkStatus();

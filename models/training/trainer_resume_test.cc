@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/transforms/flip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/testing/training_session.h"
@@ -162,9 +163,8 @@ TEST(TrainerResumeTest, AnEpochGoesOnOnlyAsItBegan) {
   const std::pair<std::string, std::function<void(SessionOptions&)>> changes[] = {
       {"seed was 2 and is now 3", [](SessionOptions& o) { o.loading.seed = 3; }},
       {"is now that of the files", [](SessionOptions& o) { o.loading.shuffle = false; }},
-      {"flip was 0 and is now 0.5", [](SessionOptions& o) { o.loading.augmentation.flip = 0.5; }},
-      {"crop was 0 and is now 0.25",
-       [](SessionOptions& o) { o.loading.augmentation = {.crop = 0.25, .crop_size = 6}; }},
+      {"list of transforms was none and is now flip:0.5",
+       [](SessionOptions& o) { o.loading.transforms = {Flip()}; }},
       {"offset of the normalisation was none and is now -0.5",
        [](SessionOptions& o) { o.loading.normalization = {.offset = {-0.5}, .scale = {2}}; }},
   };
@@ -227,7 +227,7 @@ TEST(TrainerResumeTest, AStateOfAnOlderVersionIsTakenByItsCounts) {
   TrainingState state = LeftAfter(2);
   state.sampler.treatment = std::nullopt;
   SessionOptions options;
-  options.loading.augmentation.flip = 0.5;
+  options.loading.transforms = {Flip()};
   TrainingSession session(PatternMlp(), options);
   ASSERT_TRUE(session.trainer->Restore(state).ok());
   EXPECT_TRUE(session.Train(2).ok());

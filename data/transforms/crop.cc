@@ -1,0 +1,108 @@
+#include "data/transforms/crop.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "absl/strings/str_cat.h"
+#include "data/transforms/image_layout.h"
+
+namespace dtnn {
+namespace {
+
+constexpr TransformParameter kParameters[] = {{.name = "size",
+                                               .meaning = "side of the window in pixels",
+                                               .standard = 16,
+                                               .low = 1,
+                                               .high = 65536,
+                                               .whole = true},
+                                              {.name = "probability",
+                                               .meaning = "how likely each image is cropped",
+                                               .standard = 0.5,
+                                               .low = 0,
+                                               .high = 1}};
+
+class CropTransform final : public TransformOf<CropTransform> {
+ public:
+  explicit CropTransform(const CropOptions& options)
+      : TransformOf(CropKind(), {double(options.size), options.probability}), options_(options) {}
+
+  absl::Status Fits(const ImageExtents& extents, const Preprocessing&) const override {
+    if (options_.size <= std::min(extents.height, extents.width)) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("crop: a window of ", options_.size,
+                                                   " pixels is larger than the samples, ",
+                                                   extents.height, " x ", extents.width));
+  }
+
+  template <typename T>
+  void Run(const SampleImage<T>& image, const SampleRandom& random) const {
+    if (!(random.Uniform(1) < options_.probability)) return;
+    // Uniform over the places at which a window fits.
+    const auto draw = [&](int i, int64_t side) {
+      return random.Below(i, side - options_.size + 1);
+    };
+    const ImageExtents& extents = image.extents;
+    MoveWindow({.size = options_.size,
+                .top = draw(4, extents.height),
+                .left = draw(5, extents.width),
+                .to_top = draw(6, extents.height),
+                .to_left = draw(7, extents.width)},
+               image);
+  }
+
+ private:
+  const CropOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Transform> Crop(const CropOptions& options) {
+  return std::make_shared<CropTransform>(options);
+}
+
+const TransformKind& CropKind() {
+  static constexpr TransformKind kKind = {
+      .name = "crop",
+      .effect = "keeps a random window, at a random place; the rest becomes 0",
+      .stream = 0,  // shared with flip, which takes other numbers of it
+      .parameters = kParameters,
+      .make = [](std::span<const double> values) {
+        return Crop({.size = int64_t(values[0]), .probability = values[1]});
+      }};
+  return kKind;
+}
+
+template <typename T>
+void MoveWindow(const CropMove& move, const SampleImage<T>& image) {
+  const ImageExtents& extents = image.extents;
+  assert(move.top >= 0 && move.top + move.size <= extents.height);
+  assert(move.to_left >= 0 && move.to_left + move.size <= extents.width);
+  if (move.size == extents.height && move.size == extents.width) return;
+  const ImageRows rows(extents, image.format);
+  const int64_t pitch = rows.pitch();
+  const int64_t length = move.size * rows.pixel;
+  const int64_t before = move.to_left * rows.pixel, after = pitch - before - length;
+  for (int64_t plane = 0; plane < rows.planes; ++plane) {
+    T* first = image.values + plane * rows.height * pitch;
+    // Rows are moved in the order in which none is overwritten before it has been.
+    for (int64_t i = 0; i < move.size; ++i) {
+      const int64_t y = move.to_top <= move.top ? i : move.size - 1 - i;
+      const T* from = first + (move.top + y) * pitch + move.left * rows.pixel;
+      T* row = first + (move.to_top + y) * pitch;
+      T* to = row + before;
+      if (to <= from) {
+        std::copy(from, from + length, to);
+      } else {
+        std::copy_backward(from, from + length, to + length);
+      }
+      std::fill_n(row, before, T(0));
+      std::fill_n(to + length, after, T(0));
+    }
+    std::fill_n(first, move.to_top * pitch, T(0));
+    std::fill(first + (move.to_top + move.size) * pitch, first + rows.height * pitch, T(0));
+  }
+}
+
+template void MoveWindow(const CropMove&, const SampleImage<float>&);
+template void MoveWindow(const CropMove&, const SampleImage<double>&);
+
+}  // namespace dtnn

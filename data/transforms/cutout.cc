@@ -1,0 +1,70 @@
+#include "data/transforms/cutout.h"
+
+#include <algorithm>
+
+#include "data/transforms/channel_mean.h"
+#include "data/transforms/image_layout.h"
+
+namespace dtnn {
+namespace {
+
+constexpr TransformParameter kParameters[] = {
+    {.name = "size",
+     .meaning = "side of the square in pixels",
+     .standard = 8,
+     .low = 1,
+     .high = 65536,
+     .whole = true},
+    {.name = "fill",
+     .meaning = "what it becomes: the image's mean colour, or 0",
+     .low = 0,
+     .high = 1,
+     .whole = true,
+     .words = "mean,zero"}};
+
+class CutoutTransform final : public TransformOf<CutoutTransform> {
+ public:
+  explicit CutoutTransform(const CutoutOptions& options)
+      : TransformOf(CutoutKind(), {double(options.size), double(options.fill)}),
+        options_(options) {}
+
+  template <typename T>
+  void Run(const SampleImage<T>& image, const SampleRandom& random) const {
+    const int64_t height = image.extents.height, width = image.extents.width;
+    const int64_t top = random.Below(0, height) - options_.size / 2;
+    const int64_t left = random.Below(1, width) - options_.size / 2;
+    const int64_t bottom = std::min(top + options_.size, height);
+    const int64_t right = std::min(left + options_.size, width);
+    const ImageStrides strides(image.extents, image.format);
+    for (int64_t c = 0; c < image.extents.channels; ++c) {
+      const T fill = options_.fill == CutoutFill::kMean ? T(ChannelMean(image, c)) : T(0);
+      for (int64_t y = std::max<int64_t>(top, 0); y < bottom; ++y) {
+        T* row = image.values + c * strides.channel + y * strides.row;
+        for (int64_t x = std::max<int64_t>(left, 0); x < right; ++x) row[x * strides.column] = fill;
+      }
+    }
+  }
+
+ private:
+  const CutoutOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Transform> Cutout(const CutoutOptions& options) {
+  return std::make_shared<CutoutTransform>(options);
+}
+
+const TransformKind& CutoutKind() {
+  static constexpr TransformKind kKind = {
+      .name = "cutout",
+      .effect = "fills a square at a random place",
+      .stream = 3,
+      .parameters = kParameters,
+      .make = [](std::span<const double> values) {
+        return Cutout({.size = int64_t(values[0]), .fill = CutoutFill(int(values[1]))});
+      }};
+  return kKind;
+}
+
+}  // namespace dtnn

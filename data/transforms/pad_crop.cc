@@ -1,0 +1,109 @@
+#include "data/transforms/pad_crop.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "data/transforms/image_layout.h"
+
+namespace dtnn {
+namespace {
+
+constexpr TransformParameter kParameters[] = {{.name = "padding",
+                                               .meaning = "pixels that are added on each side",
+                                               .standard = 4,
+                                               .low = 1,
+                                               .high = 65536,
+                                               .whole = true},
+                                              {.name = "fill",
+                                               .meaning = "what they are: 0, or the mirrored image",
+                                               .low = 0,
+                                               .high = 1,
+                                               .whole = true,
+                                               .words = "zero,reflect"}};
+
+class PadCropTransform final : public TransformOf<PadCropTransform> {
+ public:
+  explicit PadCropTransform(const PadCropOptions& options)
+      : TransformOf(PadCropKind(), {double(options.padding), double(options.fill)}),
+        options_(options) {}
+
+  absl::Status Fits(const ImageExtents& extents, const Preprocessing&) const override {
+    if (options_.padding < std::min(extents.height, extents.width)) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("pad_crop: a padding of ", options_.padding,
+                                                   " pixels could leave nothing of the samples, ",
+                                                   extents.height, " x ", extents.width));
+  }
+
+  template <typename T>
+  void Run(const SampleImage<T>& image, const SampleRandom& random) const {
+    const auto draw = [&](int i) {
+      return random.Below(i, 2 * options_.padding + 1) - options_.padding;
+    };
+    Shift(draw(0), draw(1), options_.fill, image);
+  }
+
+ private:
+  const PadCropOptions options_;
+};
+
+// The place in 0 .. side - 1 that shows at `i`, of which fewer than `side` places are outside.
+int64_t Reflected(int64_t i, int64_t side) {
+  if (i < 0) return -i;
+  return i < side ? i : 2 * (side - 1) - i;
+}
+
+}  // namespace
+
+std::shared_ptr<const Transform> PadCrop(const PadCropOptions& options) {
+  return std::make_shared<PadCropTransform>(options);
+}
+
+const TransformKind& PadCropKind() {
+  static constexpr TransformKind kKind = {
+      .name = "pad_crop",
+      .effect = "pads images and keeps a random window of the old size",
+      .stream = 2,
+      .parameters = kParameters,
+      .make = [](std::span<const double> values) {
+        return PadCrop({.padding = int64_t(values[0]), .fill = PadFill(int(values[1]))});
+      }};
+  return kKind;
+}
+
+template <typename T>
+void Shift(int64_t down, int64_t across, PadFill fill, const SampleImage<T>& image) {
+  if (down == 0 && across == 0) return;
+  const ImageRows rows(image.extents, image.format);
+  const int64_t pitch = rows.pitch(), pixel = rows.pixel, width = rows.width;
+  std::copy_n(image.values, image.size(), image.scratch);
+  // Columns [begin, end) of the result are columns of the image.
+  const int64_t begin = std::max<int64_t>(0, -across), end = std::min(width, width - across);
+  for (int64_t plane = 0; plane < rows.planes; ++plane) {
+    const T* from = image.scratch + plane * rows.height * pitch;
+    T* to = image.values + plane * rows.height * pitch;
+    for (int64_t y = 0; y < rows.height; ++y, to += pitch) {
+      const bool inside = y + down >= 0 && y + down < rows.height;
+      if (fill == PadFill::kZero && !inside) {
+        std::fill_n(to, pitch, T(0));
+        continue;
+      }
+      const T* row = from + Reflected(y + down, rows.height) * pitch;
+      std::copy(row + (begin + across) * pixel, row + (end + across) * pixel, to + begin * pixel);
+      if (fill == PadFill::kZero) {
+        std::fill_n(to, begin * pixel, T(0));
+        std::fill(to + end * pixel, to + pitch, T(0));
+        continue;
+      }
+      const auto reflect = [&](int64_t x) {
+        std::copy_n(row + Reflected(x + across, width) * pixel, pixel, to + x * pixel);
+      };
+      for (int64_t x = 0; x < begin; ++x) reflect(x);
+      for (int64_t x = end; x < width; ++x) reflect(x);
+    }
+  }
+}
+
+template void Shift(int64_t, int64_t, PadFill, const SampleImage<float>&);
+template void Shift(int64_t, int64_t, PadFill, const SampleImage<double>&);
+
+}  // namespace dtnn
