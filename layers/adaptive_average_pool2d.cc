@@ -27,6 +27,14 @@ class AdaptiveAveragePool2dOp : public LayerOp {
 
 }  // namespace
 
+std::shared_ptr<const Layer> AdaptiveAveragePool2dLayer::FromAttributes(AttributeReader& read) {
+  return std::make_shared<AdaptiveAveragePool2dLayer>(read.TwoInts("output"));
+}
+
+Attributes AdaptiveAveragePool2dLayer::attributes() const {
+  return {{"output", PairAttribute(output_)}};
+}
+
 AdaptivePoolSpec AdaptiveAveragePool2dLayer::Spec(const Shape& input, TensorFormat format) const {
   const ImageExtents image = ExtentsOf(input, format);
   AdaptivePoolSpec spec;

@@ -13,8 +13,10 @@ namespace dtnn {
 class AdaptiveAveragePool2dLayer : public Layer {
  public:
   explicit AdaptiveAveragePool2dLayer(const Pair& output) : output_(output) {}
+  static std::shared_ptr<const Layer> FromAttributes(AttributeReader& read);
 
   std::string_view type_name() const override { return "AdaptiveAveragePool2D"; }
+  Attributes attributes() const override;
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;

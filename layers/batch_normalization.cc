@@ -80,6 +80,17 @@ RunningStatistics BatchNormalizationLayer::RunningOf(std::span<const ParameterVi
   return {.mean = parameters[kRunningMean], .variance = parameters[kRunningVar]};
 }
 
+std::shared_ptr<const Layer> BatchNormalizationLayer::FromAttributes(AttributeReader& read) {
+  BatchNormalizationOptions options;
+  options.momentum = read.Real("momentum");
+  options.epsilon = read.Real("epsilon");
+  return std::make_shared<BatchNormalizationLayer>(options);
+}
+
+Attributes BatchNormalizationLayer::attributes() const {
+  return {{"momentum", options_.momentum}, {"epsilon", options_.epsilon}};
+}
+
 absl::StatusOr<Shape> BatchNormalizationLayer::OutputShape(std::span<const Shape> inputs,
                                                            TensorFormat /*format*/) const {
   if (inputs.size() != 1 || (inputs[0].rank() != 1 && inputs[0].rank() != 3)) {

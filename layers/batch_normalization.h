@@ -25,8 +25,10 @@ class BatchNormalizationLayer : public Layer {
 
   // The positions of its parameters.
   enum Parameter : uint8_t { kBeta, kGamma, kRunningVar, kRunningMean };
+  static std::shared_ptr<const Layer> FromAttributes(AttributeReader& read);
 
   std::string_view type_name() const override { return "BatchNormalization"; }
+  Attributes attributes() const override;
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,

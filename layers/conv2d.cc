@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "kernels/batch_norm/fold.h"
@@ -14,6 +16,26 @@
 
 namespace dtnn {
 namespace {
+
+constexpr std::pair<ConvGrouping, std::string_view> kGroupings[] = {
+    {ConvGrouping::kStandard, "standard"},
+    {ConvGrouping::kDepthwise, "depthwise"},
+    {ConvGrouping::kPointwise, "pointwise"},
+};
+
+std::string Name(ConvGrouping grouping) {
+  for (const auto& [value, name] : kGroupings) {
+    if (value == grouping) return std::string(name);
+  }
+  return "unknown";
+}
+
+std::optional<ConvGrouping> ParseConvGrouping(std::string_view name) {
+  for (const auto& [value, word] : kGroupings) {
+    if (word == name) return value;
+  }
+  return std::nullopt;
+}
 
 // A normalisation behind a convolution as a scale and a shift of the sums, renewed when a parameter
 // of either changes.
@@ -95,6 +117,30 @@ class Conv2dOp : public LayerOp {
 };
 
 }  // namespace
+
+std::shared_ptr<const Layer> Conv2dLayer::FromAttributes(AttributeReader& read) {
+  const int64_t filters = read.Int("filters");
+  Conv2dOptions options;
+  options.kernel = read.TwoInts("kernel");
+  options.stride = read.TwoInts("stride");
+  options.padding = read.TwoInts("padding");
+  options.dilation = read.TwoInts("dilation");
+  options.bias = read.Switch("bias");
+  options.grouping = read.Word("grouping", ParseConvGrouping);
+  options.initializer = read.Word("initializer", ParseInitializerKind);
+  return std::make_shared<Conv2dLayer>(filters, options);
+}
+
+Attributes Conv2dLayer::attributes() const {
+  return {{"filters", filters_},
+          {"kernel", PairAttribute(options_.kernel)},
+          {"stride", PairAttribute(options_.stride)},
+          {"padding", PairAttribute(options_.padding)},
+          {"dilation", PairAttribute(options_.dilation)},
+          {"bias", int64_t{options_.bias}},
+          {"grouping", Name(options_.grouping)},
+          {"initializer", std::string(dtnn::Name(options_.initializer))}};
+}
 
 int64_t Conv2dLayer::Filters(const Shape& input, TensorFormat format) const {
   if (options_.grouping == ConvGrouping::kDepthwise) return ExtentsOf(input, format).channels;

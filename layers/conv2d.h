@@ -31,8 +31,10 @@ class Conv2dLayer : public Layer {
  public:
   Conv2dLayer(int64_t filters, const Conv2dOptions& options)
       : filters_(filters), options_(options) {}
+  static std::shared_ptr<const Layer> FromAttributes(AttributeReader& read);
 
   std::string_view type_name() const override { return "Conv2D"; }
+  Attributes attributes() const override;
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,

@@ -45,6 +45,12 @@ class EvaluationOp : public LayerOp {
 
 }  // namespace
 
+std::shared_ptr<const Layer> DropoutLayer::FromAttributes(AttributeReader& read) {
+  return std::make_shared<DropoutLayer>(read.Real("rate"));
+}
+
+Attributes DropoutLayer::attributes() const { return {{"rate", rate_}}; }
+
 absl::StatusOr<Shape> DropoutLayer::OutputShape(std::span<const Shape> inputs,
                                                 TensorFormat /*format*/) const {
   DTNN_RETURN_IF_ERROR(ExpectOneInput(inputs));

@@ -11,8 +11,10 @@ namespace dtnn {
 class DropoutLayer : public Layer {
  public:
   explicit DropoutLayer(double rate) : rate_(rate) {}
+  static std::shared_ptr<const Layer> FromAttributes(AttributeReader& read);
 
   std::string_view type_name() const override { return "Dropout"; }
+  Attributes attributes() const override;
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;

@@ -69,6 +69,13 @@ class FcOp : public LayerOp {
 
 }  // namespace
 
+Attributes FcLayer::attributes() const {
+  return {{"outputs", outputs_},
+          {"bias", int64_t{options_.bias}},
+          {"initializer", std::string(Name(options_.initializer))},
+          {"image", int64_t{0}}};  // whether its input is one (image_fc.h)
+}
+
 absl::StatusOr<Shape> FcLayer::OutputShape(std::span<const Shape> inputs,
                                            TensorFormat /*format*/) const {
   DTNN_RETURN_IF_ERROR(ExpectOneVector(inputs));

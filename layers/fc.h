@@ -19,8 +19,18 @@ class FcLayer : public Layer {
  public:
   explicit FcLayer(int64_t outputs, const FcOptions& options = {})
       : outputs_(outputs), options_(options) {}
+  // L: this one, or a kind of it.
+  template <typename L>
+  static std::shared_ptr<const Layer> FromAttributes(AttributeReader& read) {
+    const int64_t outputs = read.Int("outputs");
+    FcOptions options;
+    options.bias = read.Switch("bias");
+    options.initializer = read.Word("initializer", ParseInitializerKind);
+    return std::make_shared<L>(outputs, options);
+  }
 
   std::string_view type_name() const override { return "FC"; }
+  Attributes attributes() const override;
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,

@@ -14,6 +14,18 @@ class InputOp : public LayerOp {
 
 }  // namespace
 
+std::shared_ptr<const Layer> InputLayer::FromAttributes(AttributeReader& read) {
+  ImageExtents sample;
+  sample.height = read.Int("height");
+  sample.width = read.Int("width");
+  sample.channels = read.Int("channels");
+  return std::make_shared<InputLayer>(sample);
+}
+
+Attributes InputLayer::attributes() const {
+  return {{"height", sample_.height}, {"width", sample_.width}, {"channels", sample_.channels}};
+}
+
 absl::StatusOr<Shape> InputLayer::OutputShape(std::span<const Shape> inputs,
                                               TensorFormat format) const {
   if (!inputs.empty()) return absl::InvalidArgumentError("must come first and only once");

@@ -10,8 +10,10 @@ namespace dtnn {
 class InputLayer : public Layer {
  public:
   explicit InputLayer(const ImageExtents& sample) : sample_(sample) {}
+  static std::shared_ptr<const Layer> FromAttributes(AttributeReader& read);
 
   std::string_view type_name() const override { return "Input"; }
+  Attributes attributes() const override;
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   // An input is filled by the plan: there is nothing to run.

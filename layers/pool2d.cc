@@ -44,6 +44,22 @@ class Pool2dOp : public LayerOp {
 
 }  // namespace
 
+std::shared_ptr<const Layer> Pool2dLayer::FromAttributes(PoolKind kind, AttributeReader& read) {
+  Pool2dOptions options;
+  options.window = read.TwoInts("window");
+  options.stride = read.TwoInts("stride");
+  options.padding = read.TwoInts("padding");
+  options.dilation = read.TwoInts("dilation");
+  return std::make_shared<Pool2dLayer>(kind, options);
+}
+
+Attributes Pool2dLayer::attributes() const {
+  return {{"window", PairAttribute(options_.window)},
+          {"stride", PairAttribute(options_.stride)},
+          {"padding", PairAttribute(options_.padding)},
+          {"dilation", PairAttribute(options_.dilation)}};
+}
+
 PoolSpec Pool2dLayer::Spec(const Shape& input, TensorFormat format) const {
   const ImageExtents image = ExtentsOf(input, format);
   PoolSpec spec;

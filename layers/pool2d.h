@@ -17,10 +17,12 @@ struct Pool2dOptions {
 class Pool2dLayer : public Layer {
  public:
   Pool2dLayer(PoolKind kind, const Pool2dOptions& options) : kind_(kind), options_(options) {}
+  static std::shared_ptr<const Layer> FromAttributes(PoolKind kind, AttributeReader& read);
 
   std::string_view type_name() const override {
     return kind_ == PoolKind::kMax ? "MaxPool2D" : "AveragePool2D";
   }
+  Attributes attributes() const override;
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;

@@ -57,6 +57,7 @@ absl::Status PoolSpec::Validate() const {
     const int64_t reach = of(dilation) * (of(window) - 1);  // of the dilated window, less one
     DTNN_RETURN_IF_ERROR(CheckRange("padding", of(padding), 0, reach));
     const int64_t outputs = vertical ? out_height() : out_width();
+    if (outputs > kMost) return CheckRange("output", outputs, 1, kMost);
     if (outputs < 1) {
       return absl::InvalidArgumentError(absl::StrCat(
           "pool: the window reaches over ", reach + 1, " elements, but the ",

@@ -336,6 +336,9 @@ TEST(PoolSpecTest, ErrorsNameTheField) {
   EXPECT_EQ(error(Spec({1, 1, 9, 1}, 2, 1, 3, 4)),
             "pool: with padding 3 and dilation 4 a window lies in the padding alone; expected each "
             "to hold an element of the image");
+  const int64_t side = 1 << 16;  // windows that mostly lie in the padding
+  EXPECT_EQ(error(Spec({1, side, side, 1}, 4096, 1, 4095 * side, side)),
+            "pool: output is 268435456, expected 1 to 16777216");
   PoolSpec huge = Spec({1 << 24, 1 << 24, 1 << 24, 1 << 24}, 2, 2);
   EXPECT_NE(error(huge), "");
 }

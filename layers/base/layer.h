@@ -23,6 +23,7 @@
 #include "kernels/context.h"
 #include "kernels/parameter_view.h"
 #include "kernels/workspace.h"
+#include "layers/base/attributes.h"
 #include "layers/base/initializer.h"
 #include "layers/base/rank_exchange.h"
 #include "tensor/format.h"
@@ -131,6 +132,9 @@ class Layer {
 
   // "Conv2D": part of weight keys and of the printed table.
   virtual std::string_view type_name() const = 0;
+  // What it was made with, so that a file can hold it; the layer table makes the same layer of them
+  // (layers/layer_table.h).
+  virtual Attributes attributes() const { return {}; }
   // InvalidArgument where the inputs do not fit; the caller adds which layer it was.
   virtual absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                             TensorFormat format) const = 0;

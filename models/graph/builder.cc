@@ -12,18 +12,6 @@
 #include "layers/softmax.h"
 
 namespace dtnn {
-namespace {
-
-// Bounds every shape of a graph, so that sums over its nodes cannot overflow.
-absl::Status CheckSize(const Shape& shape) {
-  constexpr int64_t kMost = int64_t{1} << 48;
-  if (Shape::Make(shape.extents()).ok() && shape.NumElements() <= kMost) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a tensor of shape ", shape.ToString(), " has more than 2^48 elements"));
-}
-
-}  // namespace
-
 GraphBuilder::GraphBuilder(std::string name, TensorFormat format) : layout_(&graph_.layout_) {
   graph_.name_ = std::move(name);
   graph_.format_ = format;
@@ -127,26 +115,11 @@ GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> merge,
 
 int GraphBuilder::AddNode(std::shared_ptr<const Layer> layer, int id,
                           const std::vector<int>& inputs) {
-  Node node;
-  node.id = id;
-  node.inputs = inputs;
-  for (int input : inputs) node.input_shapes.push_back(graph_.nodes_[size_t(input)].output);
-  absl::StatusOr<Shape> output = layer->OutputShape(node.input_shapes, graph_.format_);
-  if (!output.ok()) {
-    Fail(id, layer->type_name(), output.status());
-    return -1;
-  }
-  node.output = *output;
-  node.parameters = layer->Parameters(node.input_shapes, graph_.format_);
-  absl::Status sizes = CheckSize(node.output);
-  for (const ParameterSpec& parameter : node.parameters) sizes.Update(CheckSize(parameter.shape));
-  if (!sizes.ok()) {
-    Fail(id, layer->type_name(), sizes);
-    return -1;
-  }
-  node.layer = std::move(layer);
-  graph_.nodes_.push_back(std::move(node));
-  return int(graph_.nodes_.size()) - 1;
+  const std::string type(layer->type_name());
+  const absl::StatusOr<int> node = graph_.AddNode(std::move(layer), id, /*name=*/"", inputs);
+  if (node.ok()) return *node;
+  Fail(id, type, node.status());
+  return -1;
 }
 
 void GraphBuilder::Fail(int id, std::string_view type, const absl::Status& status) {

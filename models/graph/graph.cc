@@ -1,6 +1,47 @@
 #include "models/graph/graph.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/status_macros.h"
+
 namespace dtnn {
+namespace {
+
+// Bounds the sum over all tensors of a graph, so that no other sum over its nodes can overflow.
+constexpr int64_t kMostElements = int64_t{1} << 48;
+
+absl::Status Count(const Shape& shape, int64_t& elements) {
+  const bool possible = Shape::Make(shape.extents()).ok();
+  if (!possible || shape.NumElements() > kMostElements) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a tensor of shape ", shape.ToString(), " has more than 2^48 elements"));
+  }
+  elements += shape.NumElements();
+  if (elements <= kMostElements) return absl::OkStatus();
+  return absl::InvalidArgumentError("with it, the network has more than 2^48 elements");
+}
+
+}  // namespace
+
+absl::StatusOr<int> Graph::AddNode(std::shared_ptr<const Layer> layer, int id, std::string name,
+                                   std::vector<int> inputs) {
+  Node node;
+  node.id = id;
+  node.name = std::move(name);
+  if (node.name.empty()) node.name = absl::StrCat(id, "_", std::string(layer->type_name()));
+  node.inputs = std::move(inputs);
+  for (const int input : node.inputs) node.input_shapes.push_back(nodes_[size_t(input)].output);
+  DTNN_ASSIGN_OR_RETURN(node.output, layer->OutputShape(node.input_shapes, format_));
+  DTNN_RETURN_IF_ERROR(Count(node.output, elements_));
+  node.parameters = layer->Parameters(node.input_shapes, format_);
+  for (const ParameterSpec& parameter : node.parameters) {
+    DTNN_RETURN_IF_ERROR(Count(parameter.shape, elements_));
+  }
+  node.layer = std::move(layer);
+  nodes_.push_back(std::move(node));
+  return int(nodes_.size()) - 1;
+}
 
 int64_t Graph::num_parameters() const {
   int64_t count = 0;
@@ -27,8 +68,7 @@ int64_t Graph::multiply_adds() const {
 }
 
 std::string Graph::WeightKey(const Node& node, const ParameterSpec& parameter) {
-  return std::to_string(node.id) + "_" + std::string(node.layer->type_name()) + "_" +
-         parameter.name;
+  return node.name + "_" + parameter.name;
 }
 
 }  // namespace dtnn

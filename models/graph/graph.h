@@ -1,17 +1,21 @@
-// A network as a directed acyclic graph of layers; immutable once built (see builder.h).
+// A network as a directed acyclic graph of layers; immutable once built: in the small language of
+// builder.h, from a message (network.h), or from nodes.
 //
 // Nodes stand in execution order: every node after its inputs. Their ids are another order, that of
-// the printed table, on which weight keys depend: the input is 0; a block takes an id, then the
-// layers of its first path, then of its second, ..., then whatever follows the block.
+// the printed table: the input is 0; a block takes an id, then the layers of its first path, then
+// of its second, ..., then whatever follows the block. A node's name is unique in its graph, and
+// its parameters have their names in files from it; unless told otherwise it is "<id>_<type>".
 
 #ifndef DTNN_MODELS_GRAPH_GRAPH_H_
 #define DTNN_MODELS_GRAPH_GRAPH_H_
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "layers/base/layer.h"
 #include "tensor/format.h"
 #include "tensor/shape.h"
@@ -21,6 +25,7 @@ namespace dtnn {
 struct Node {
   std::shared_ptr<const Layer> layer;
   int id = 0;
+  std::string name;                 // "5_FC"
   std::vector<int> inputs;          // indices into Graph::nodes()
   std::vector<Shape> input_shapes;  // per sample
   Shape output;                     // per sample
@@ -33,8 +38,31 @@ struct LayoutItem {
   std::vector<std::vector<LayoutItem>> paths;
 };
 
+// What a node of Graph::FromNodes is made of.
+struct NodeSpec {
+  std::shared_ptr<const Layer> layer = nullptr;
+  std::vector<std::string> inputs = {};  // names of nodes that stand before it
+  std::string name = {};                 // empty: "<id>_<type>"
+  int id = -1;                           // -1: its place among the nodes
+  // The node in whose row of the table it stands, as a part of that input's path; empty: none.
+  std::string block = {};
+  int path = 0;
+};
+
 class Graph {
  public:
+  // The most nodes that FromNodes takes, and inputs of a node.
+  static constexpr int kMostNodes = 1 << 16, kMostInputs = 1 << 12;
+
+  // Nodes in execution order; the first is the input, the last the output, and every other one is
+  // the input of a later one. InvalidArgument names the node and says what is wrong with it: an
+  // input that is not before it (so there are no cycles), a name or an id that another has, shapes
+  // that do not fit, a network of more than 2^48 elements.
+  static absl::StatusOr<Graph> FromNodes(std::string name, TensorFormat format,
+                                         std::span<const NodeSpec> nodes);
+  // What FromNodes makes this graph of.
+  std::vector<NodeSpec> ToNodes() const;
+
   const std::string& name() const { return name_; }
   TensorFormat format() const { return format_; }
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -54,10 +82,16 @@ class Graph {
 
  private:
   friend class GraphBuilder;
+
+  // Appends a node, if its shapes fit: its index. Messages do not name the node.
+  absl::StatusOr<int> AddNode(std::shared_ptr<const Layer> layer, int id, std::string name,
+                              std::vector<int> inputs);
+
   std::string name_;
   TensorFormat format_ = TensorFormat::kNHWC;
   std::vector<Node> nodes_;
   std::vector<LayoutItem> layout_;
+  int64_t elements_ = 0;  // of all outputs and parameters
 };
 
 }  // namespace dtnn

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "models/zoo/image_fc.h"
+#include "layers/image_fc.h"
 
 namespace dtnn {
 

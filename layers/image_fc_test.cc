@@ -1,4 +1,4 @@
-#include "models/zoo/image_fc.h"
+#include "layers/image_fc.h"
 
 #include "gtest/gtest.h"
 #include "layers/testing/gradient_check.h"

@@ -3,8 +3,8 @@
 //
 // The image must be dense: the output of a layer, not one path of a concatenation.
 
-#ifndef DTNN_MODELS_ZOO_IMAGE_FC_H_
-#define DTNN_MODELS_ZOO_IMAGE_FC_H_
+#ifndef DTNN_LAYERS_IMAGE_FC_H_
+#define DTNN_LAYERS_IMAGE_FC_H_
 
 #include "layers/fc.h"
 
@@ -14,6 +14,7 @@ class ImageFcLayer : public FcLayer {
  public:
   using FcLayer::FcLayer;
 
+  Attributes attributes() const override;
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,
@@ -24,4 +25,4 @@ class ImageFcLayer : public FcLayer {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_ZOO_IMAGE_FC_H_
+#endif  // DTNN_LAYERS_IMAGE_FC_H_

@@ -1,4 +1,4 @@
-#include "models/zoo/image_fc.h"
+#include "layers/image_fc.h"
 
 #include <utility>
 
@@ -42,6 +42,14 @@ class ImageFcOp : public LayerOp {
 };
 
 }  // namespace
+
+Attributes ImageFcLayer::attributes() const {
+  Attributes attributes = FcLayer::attributes();
+  for (auto& [name, value] : attributes) {
+    if (name == "image") value = int64_t{1};
+  }
+  return attributes;
+}
 
 absl::StatusOr<Shape> ImageFcLayer::OutputShape(std::span<const Shape> inputs,
                                                 TensorFormat format) const {

@@ -1,0 +1,115 @@
+#include "layers/base/attributes.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace dtnn {
+namespace {
+
+// For messages, however long the value is.
+std::string Shown(const Attribute& value) {
+  constexpr size_t kMost = 60;
+  std::string text;
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    text = absl::StrCat(*integer);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    text = absl::StrCat(*real);
+  } else if (const auto* word = std::get_if<std::string>(&value)) {
+    text = absl::StrCat("\"", absl::CHexEscape(word->substr(0, kMost)), "\"");
+  } else {
+    const auto& list = std::get<std::vector<int64_t>>(value);
+    const std::vector<int64_t> begin(list.begin(), list.begin() + std::min(list.size(), size_t{8}));
+    text = absl::StrCat("[", absl::StrJoin(begin, ", "), list.size() > 8 ? ", ..." : "", "]");
+  }
+  return text;
+}
+
+}  // namespace
+
+Attribute PairAttribute(const Pair& pair) {
+  return std::vector<int64_t>{pair.vertical, pair.horizontal};
+}
+
+AttributeReader::AttributeReader(const Attributes& attributes) : attributes_(attributes) {
+  std::set<std::string_view> seen;
+  for (const auto& [name, value] : attributes) {
+    if (!seen.insert(name).second) Fail(name, "is given twice");
+  }
+}
+
+const Attribute* AttributeReader::Find(std::string_view name) {
+  known_.emplace(name);
+  for (const auto& [key, value] : attributes_) {
+    if (key == name) return &value;
+  }
+  Fail(name, "is missing");
+  return nullptr;
+}
+
+int64_t AttributeReader::Int(std::string_view name) {
+  const Attribute* value = Find(name);
+  if (value == nullptr) return 0;
+  if (const auto* integer = std::get_if<int64_t>(value)) return *integer;
+  Refuse(name, *value, "a whole number");
+  return 0;
+}
+
+double AttributeReader::Real(std::string_view name) {
+  const Attribute* value = Find(name);
+  if (value == nullptr) return 0;
+  if (const auto* real = std::get_if<double>(value)) return *real;
+  if (const auto* integer = std::get_if<int64_t>(value)) return double(*integer);
+  Refuse(name, *value, "a number");
+  return 0;
+}
+
+bool AttributeReader::Switch(std::string_view name) {
+  const Attribute* value = Find(name);
+  if (value == nullptr) return false;
+  const auto* integer = std::get_if<int64_t>(value);
+  if (integer == nullptr || *integer < 0 || *integer > 1) Refuse(name, *value, "0 or 1");
+  return integer != nullptr && *integer == 1;
+}
+
+Pair AttributeReader::TwoInts(std::string_view name) {
+  const Attribute* value = Find(name);
+  if (value == nullptr) return 0;
+  const auto* list = std::get_if<std::vector<int64_t>>(value);
+  if (list != nullptr && list->size() == 2) return {(*list)[0], (*list)[1]};
+  Refuse(name, *value, "two whole numbers, vertical and horizontal");
+  return 0;
+}
+
+std::string AttributeReader::Text(std::string_view name) {
+  const Attribute* value = Find(name);
+  if (value == nullptr) return "";
+  if (const auto* text = std::get_if<std::string>(value)) return *text;
+  Refuse(name, *value, "a text");
+  return "";
+}
+
+void AttributeReader::RefuseWord(std::string_view name, std::string_view text) {
+  Fail(name, absl::StrCat("is ", Shown(std::string(text)), ", a word that this version does not ",
+                          "know"));
+}
+
+void AttributeReader::Refuse(std::string_view name, const Attribute& value,
+                             std::string_view expected) {
+  Fail(name, absl::StrCat("is ", Shown(value), "; expected ", std::string(expected)));
+}
+
+void AttributeReader::Fail(std::string_view name, std::string_view mistake) {
+  if (!status_.ok()) return;
+  status_ = absl::InvalidArgumentError(
+      absl::StrCat("attribute ", Shown(std::string(name)), " ", std::string(mistake)));
+}
+
+absl::Status AttributeReader::Done() {
+  for (const auto& [name, value] : attributes_) {
+    if (!known_.contains(name)) Fail(name, "is not one that this layer has");
+  }
+  return status_;
+}
+
+}  // namespace dtnn

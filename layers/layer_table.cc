@@ -1,0 +1,90 @@
+#include "layers/layer_table.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "layers/activation.h"
+#include "layers/adaptive_average_pool2d.h"
+#include "layers/addition.h"
+#include "layers/batch_normalization.h"
+#include "layers/concatenation.h"
+#include "layers/conv2d.h"
+#include "layers/dropout.h"
+#include "layers/fc.h"
+#include "layers/flatten.h"
+#include "layers/image_fc.h"
+#include "layers/input.h"
+#include "layers/pool2d.h"
+#include "layers/softmax.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+template <typename L>
+std::shared_ptr<const Layer> WithoutAttributes(AttributeReader&) {
+  return std::make_shared<L>();
+}
+
+template <ActivationKind kKind>
+std::shared_ptr<const Layer> MakeActivation(AttributeReader&) {
+  return std::make_shared<ActivationLayer>(kKind);
+}
+
+template <PoolKind kKind>
+std::shared_ptr<const Layer> MakePool(AttributeReader& read) {
+  return Pool2dLayer::FromAttributes(kKind, read);
+}
+
+std::shared_ptr<const Layer> MakeFc(AttributeReader& read) {
+  return read.Switch("image") ? FcLayer::FromAttributes<ImageFcLayer>(read)
+                              : FcLayer::FromAttributes<FcLayer>(read);
+}
+
+LayerTable MakeTable() {
+  return {
+      {"Input", InputLayer::FromAttributes},
+      {"Conv2D", Conv2dLayer::FromAttributes},
+      {"FC", MakeFc},
+      {"MaxPool2D", MakePool<PoolKind::kMax>},
+      {"AveragePool2D", MakePool<PoolKind::kAverage>},
+      {"AdaptiveAveragePool2D", AdaptiveAveragePool2dLayer::FromAttributes},
+      {"BatchNormalization", BatchNormalizationLayer::FromAttributes},
+      {"Dropout", DropoutLayer::FromAttributes},
+      {"Flatten", WithoutAttributes<FlattenLayer>},
+      {"Softmax", WithoutAttributes<SoftmaxLayer>},
+      {"AdditionBlock", WithoutAttributes<AdditionLayer>},
+      {"ConcatenationBlock", WithoutAttributes<ConcatenationLayer>},
+      {"Relu", MakeActivation<ActivationKind::kRelu>},
+      {"Sigmoid", MakeActivation<ActivationKind::kSigmoid>},
+      {"Tanh", MakeActivation<ActivationKind::kTanh>},
+      {"LeakyRelu", MakeActivation<ActivationKind::kLeakyRelu>},
+      {"Relu6", MakeActivation<ActivationKind::kRelu6>},
+      {"Arctanh", MakeActivation<ActivationKind::kArctanh>},
+      {"Log", MakeActivation<ActivationKind::kLog>},
+  };
+}
+
+}  // namespace
+
+const LayerTable& BuiltInLayers() {
+  static const LayerTable& table = *new LayerTable(MakeTable());
+  return table;
+}
+
+absl::StatusOr<std::shared_ptr<const Layer>> MakeLayer(std::string_view type,
+                                                       const Attributes& attributes,
+                                                       const LayerTable& table) {
+  const auto found = table.find(type);
+  if (found == table.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has type \"", absl::CHexEscape(std::string(type.substr(0, 60))),
+                     "\", which is none of the layers that this program knows"));
+  }
+  AttributeReader read(attributes);
+  std::shared_ptr<const Layer> layer = found->second(read);
+  DTNN_RETURN_IF_ERROR(read.Done());
+  return layer;
+}
+
+}  // namespace dtnn

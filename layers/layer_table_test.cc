@@ -1,0 +1,88 @@
+#include "layers/layer_table.h"
+
+#include <set>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "layers/activation.h"
+#include "layers/adaptive_average_pool2d.h"
+#include "layers/batch_normalization.h"
+#include "layers/conv2d.h"
+#include "layers/dropout.h"
+#include "layers/fc.h"
+#include "layers/image_fc.h"
+#include "layers/input.h"
+#include "layers/pool2d.h"
+
+namespace dtnn {
+namespace {
+
+using Layers = std::vector<std::shared_ptr<const Layer>>;
+
+// Nothing is as it would be by default.
+Layers Unusual() {
+  const Conv2dOptions conv = {.kernel = {1, 2},
+                              .stride = {3, 4},
+                              .padding = {5, 6},
+                              .dilation = {7, 8},
+                              .bias = false,
+                              .grouping = ConvGrouping::kDepthwise,
+                              .initializer = InitializerKind::kHeNormal};
+  const Pool2dOptions pool = {
+      .window = {0, 3}, .stride = {2, 4}, .padding = {5, 1}, .dilation = {2, 3}};
+  return {
+      std::make_shared<InputLayer>(ImageExtents{4, 5, 6}),
+      std::make_shared<Conv2dLayer>(9, conv),
+      std::make_shared<Conv2dLayer>(9, Conv2dOptions{.grouping = ConvGrouping::kPointwise}),
+      std::make_shared<FcLayer>(7, FcOptions{.bias = false, .initializer = InitializerKind::kOnes}),
+      std::make_shared<ImageFcLayer>(7),
+      std::make_shared<Pool2dLayer>(PoolKind::kMax, pool),
+      std::make_shared<Pool2dLayer>(PoolKind::kAverage, pool),
+      std::make_shared<AdaptiveAveragePool2dLayer>(Pair(2, 3)),
+      std::make_shared<BatchNormalizationLayer>(
+          BatchNormalizationOptions{.momentum = 0.1, .epsilon = 1.0 / 3}),
+      std::make_shared<DropoutLayer>(0.1)};
+}
+
+TEST(LayerTableTest, AttributesMakeTheSameLayer) {
+  for (const auto& layer : Unusual()) {
+    const auto made = MakeLayer(layer->type_name(), layer->attributes());
+    ASSERT_TRUE(made.ok()) << layer->type_name() << ": " << made.status();
+    EXPECT_EQ((*made)->type_name(), layer->type_name());
+    EXPECT_EQ((*made)->attributes(), layer->attributes()) << layer->type_name();
+    EXPECT_EQ(typeid(**made), typeid(*layer));
+  }
+}
+
+TEST(LayerTableTest, EveryTypeIsItsOwn) {
+  std::set<std::string> with_attributes;
+  for (const auto& layer : Unusual()) with_attributes.emplace(layer->type_name());
+  for (const auto& [type, factory] : BuiltInLayers()) {
+    if (with_attributes.contains(type)) continue;
+    const auto made = MakeLayer(type, {});
+    ASSERT_TRUE(made.ok()) << type << ": " << made.status();
+    EXPECT_EQ((*made)->type_name(), type);
+  }
+}
+
+TEST(LayerTableTest, WhatIsNotKnownIsNamed) {
+  EXPECT_EQ(MakeLayer("Conv9D", {}).status().message(),
+            "has type \"Conv9D\", which is none of the layers that this program knows");
+  EXPECT_EQ(MakeLayer("FC", {{"outputs", int64_t{3}}, {"bias", int64_t{1}}}).status().message(),
+            "attribute \"image\" is missing");
+  EXPECT_EQ(MakeLayer("Relu", {{"slope", 0.1}}).status().message(),
+            "attribute \"slope\" is not one that this layer has");
+}
+
+TEST(LayerTableTest, TakesLayersOfOnesOwn) {
+  LayerTable table = BuiltInLayers();
+  table.emplace("Mine", [](AttributeReader& read) -> std::shared_ptr<const Layer> {
+    return std::make_shared<DropoutLayer>(read.Real("rate") / 2);
+  });
+  const auto made = MakeLayer("Mine", {{"rate", 0.5}}, table);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ((*made)->attributes(), (Attributes{{"rate", 0.25}}));
+}
+
+}  // namespace
+}  // namespace dtnn

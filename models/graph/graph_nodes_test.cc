@@ -1,0 +1,133 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "layers/activation.h"
+#include "layers/addition.h"
+#include "layers/fc.h"
+#include "layers/flatten.h"
+#include "layers/input.h"
+#include "models/graph/builder.h"
+#include "models/graph/graph.h"
+
+namespace dtnn {
+namespace {
+
+std::vector<NodeSpec> Residual() {
+  const auto relu = std::make_shared<ActivationLayer>(ActivationKind::kRelu);
+  return {{.layer = std::make_shared<InputLayer>(ImageExtents{2, 2, 1}), .name = "image"},
+          {.layer = std::make_shared<FlattenLayer>(), .inputs = {"image"}},
+          {.layer = std::make_shared<FcLayer>(4), .inputs = {"1_Flatten"}, .name = "body"},
+          {.layer = relu, .inputs = {"body"}},
+          {.layer = std::make_shared<AdditionLayer>(), .inputs = {"3_Relu", "1_Flatten"}},
+          {.layer = std::make_shared<FcLayer>(3), .inputs = {"4_AdditionBlock"}, .name = "head"}};
+}
+
+absl::StatusOr<Graph> Made(const std::vector<NodeSpec>& nodes) {
+  return Graph::FromNodes("net", TensorFormat::kNHWC, nodes);
+}
+
+TEST(GraphNodesTest, NamesBecomeKeysAndShapesFollow) {
+  const absl::StatusOr<Graph> graph = Made(Residual());
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->output_shape(), Shape{3});
+  EXPECT_EQ(graph->num_parameters(), 4 * 4 + 4 + 4 * 3 + 3);
+  const Node& head = graph->nodes().back();
+  EXPECT_EQ(head.id, 5);
+  EXPECT_EQ(Graph::WeightKey(head, head.parameters[0]), "head_weights");
+  EXPECT_EQ(graph->nodes()[4].inputs, (std::vector<int>{3, 1}));
+  EXPECT_EQ(graph->layout().size(), 6);
+}
+
+TEST(GraphNodesTest, ComesBackFromItsNodes) {
+  GraphBuilder b("blocks", TensorFormat::kNCHW);
+  b.Input({4, 4, 3}).Conv2d(4, {.padding = 1});
+  const GraphBuilder::Path inner = [](GraphBuilder& p) { p.Conv2d(4, {.padding = 1}).Relu(); };
+  b.Add({[&](GraphBuilder& p) {
+           p.Relu().Concat({inner, GraphBuilder::Identity()}).Conv2d(4, {.kernel = 1});
+         },
+         GraphBuilder::Identity()});
+  b.Flatten().Fc(2);
+  const Graph graph = *b.Build();
+  const absl::StatusOr<Graph> back =
+      Graph::FromNodes(graph.name(), graph.format(), graph.ToNodes());
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(back->nodes().size(), graph.nodes().size());
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    EXPECT_EQ(back->nodes()[i].id, graph.nodes()[i].id);
+    EXPECT_EQ(back->nodes()[i].name, graph.nodes()[i].name);
+    EXPECT_EQ(back->nodes()[i].inputs, graph.nodes()[i].inputs);
+    EXPECT_EQ(back->nodes()[i].output, graph.nodes()[i].output);
+  }
+  const LayoutItem& block = back->layout()[2];
+  ASSERT_EQ(block.paths.size(), 2);
+  EXPECT_EQ(block.paths[0].size(), 3);
+  EXPECT_EQ(block.paths[0][1].paths[0].size(), 2) << "a block in a block";
+  EXPECT_TRUE(block.paths[1].empty());
+}
+
+TEST(GraphNodesTest, WhatIsWrongIsNamed) {
+  const auto mistake = [](void (*change)(std::vector<NodeSpec>&)) {
+    std::vector<NodeSpec> nodes = Residual();
+    change(nodes);
+    return std::string(Made(nodes).status().message());
+  };
+  using Nodes = std::vector<NodeSpec>;
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes.clear(); }),
+            "network \"net\": has 0 nodes, expected 1 to 65536");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[2].inputs = {"none"}; }),
+            "network \"net\", node \"body\": its input \"none\" is not the name of a node that "
+            "stands before it");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[2].inputs = {"head"}; }),
+            "network \"net\", node \"body\": its input \"head\" is not the name of a node that "
+            "stands before it")
+      << "a cycle";
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].name = "body"; }),
+            "network \"net\", node \"body\": another node has the same name");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].id = 4; }),
+            "network \"net\", node \"head\": another node has its id, 4");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].id = 6; }),
+            "network \"net\", node \"head\": its id is 6; those of 6 nodes are 0 to 5");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].inputs = {}; }),
+            "network \"net\", node \"head\": it has no input");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].layer = nodes[0].layer; }),
+            "network \"net\", node \"head\": Input must come first, and once");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[0].layer = nodes[1].layer; }),
+            "network \"net\", node \"image\": a network begins with Input");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].inputs = {"3_Relu"}; }),
+            "network \"net\", node \"4_AdditionBlock\": no other node takes its output");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[2].layer = std::make_shared<FcLayer>(5); }),
+            "network \"net\", node \"4_AdditionBlock\": adds paths of equal shapes, but has (5,) "
+            "and (4,)");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].inputs.assign(5000, "body"); }),
+            "network \"net\", node \"head\": it has 5000 inputs, more than 4096");
+  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[3].block = "head"; }),
+            "network \"net\", node \"3_Relu\": its block \"head\" is not the name of a node with a "
+            "smaller id");
+  EXPECT_EQ(mistake([](Nodes& nodes) {
+              nodes[5].block = "4_AdditionBlock";
+              nodes[5].path = 2;
+            }),
+            "network \"net\", node \"head\": its path is 2, but its block \"4_AdditionBlock\" has "
+            "2");
+  for (const char* name : {"__head", "a b", "\n"}) {
+    std::vector<NodeSpec> nodes = Residual();
+    nodes[5].name = name;
+    EXPECT_NE(Made(nodes).status().message().find("its name must have"), std::string::npos) << name;
+  }
+}
+
+// Each tensor alone would be possible.
+TEST(GraphNodesTest, TheSumOfAllSizesIsBounded) {
+  std::vector<NodeSpec> nodes = {
+      {.layer = std::make_shared<InputLayer>(ImageExtents{1 << 16, 1 << 16, 1 << 15})},
+      {.layer = std::make_shared<ActivationLayer>(ActivationKind::kRelu), .inputs = {"0_Input"}}};
+  EXPECT_TRUE(Made(nodes).ok());
+  nodes.push_back({.layer = nodes[1].layer, .inputs = {"1_Relu"}});
+  EXPECT_EQ(Made(nodes).status().message(),
+            "network \"net\", node \"2_Relu\": with it, the network has more than 2^48 elements");
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,52 @@
+#include "models/graph/proto_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/text_format.h"
+
+namespace dtnn {
+namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 23;
+constexpr int kMostDepth = 16;
+
+// Keeps the first mistake.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    if (text_.empty())
+      text_ = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
+std::string ProtoText(const google::protobuf::Message& message) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseShortRepeatedPrimitives(true);
+  std::string text;
+  printer.PrintToString(message, &text);
+  return text;
+}
+
+absl::Status ParseProtoText(std::string_view text, google::protobuf::Message& message) {
+  if (text.size() > kMostBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "is a text of ", text.size(), " bytes, of which at most ", kMostBytes, " are read"));
+  }
+  google::protobuf::TextFormat::Parser parser;
+  FirstError error;
+  parser.RecordErrorsTo(&error);
+  parser.SetRecursionLimit(kMostDepth);
+  google::protobuf::io::ArrayInputStream stream(text.data(), int(text.size()));
+  if (parser.Parse(&stream, &message)) return absl::OkStatus();
+  return absl::InvalidArgumentError(error.text().empty() ? "is no message" : error.text());
+}
+
+}  // namespace dtnn
