@@ -51,6 +51,8 @@ Engine::Engine(MpiThread& thread, MpiWorld world)
   channel_.Start();
 }
 
+std::vector<int> Engine::Greet(milliseconds limit) { return channel_.Greet(Clock::now() + limit); }
+
 void Engine::Receive(int from, const ControlMessage& message) {
   std::lock_guard lock(mutex_);
   const auto group = groups_.find(message.group);

@@ -37,6 +37,9 @@ class Engine {
   // The thread has ended, or the engine lives for ever.
   Engine(MpiThread& thread, MpiWorld world);
 
+  // The ranks that datagrams from here do not reach and come back from within `limit`.
+  std::vector<int> Greet(std::chrono::milliseconds limit);
+  const MpiWorld& world() const { return world_; }
   // All ranks call it together. Waits for them, as the options say.
   absl::StatusOr<std::shared_ptr<Group>> CreateGroup(const CommunicatorOptions& options,
                                                      const MpiOptions& mpi);

@@ -23,6 +23,11 @@
 namespace dtnn {
 namespace {
 
+// How long ranks wait for an answer to a hello: first, and once all are known to be alive, since
+// one that was only slow to start is not out of reach.
+constexpr std::chrono::milliseconds kHelloTimes[] = {std::chrono::seconds(2),
+                                                     std::chrono::seconds(5)};
+
 // How long MPI's thread gets to end when it has nothing left to do.
 constexpr std::chrono::seconds kLastMoment(2);
 
@@ -99,7 +104,28 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   DTNN_RETURN_IF_ERROR((*world)->status());
   process->place_ = (**world)->place;
   process->engine_ = std::make_unique<Engine>(*process->thread_, std::move(***world));
+  DTNN_RETURN_IF_ERROR(process->CheckDatagrams());
   return process;
+}
+
+absl::Status MpiProcess::CheckDatagrams() {
+  absl::Status checked;
+  for (const std::chrono::milliseconds limit : kHelloTimes) {
+    DatagramReport mine;
+    const std::vector<int> silent = engine_->Greet(limit);
+    if (!silent.empty()) mine.unreached = silent.front();
+    gethostname(mine.host, sizeof(mine.host) - 1);
+    const auto reports =
+        std::make_shared<absl::StatusOr<std::vector<DatagramReport>>>(absl::UnknownError(""));
+    DTNN_RETURN_IF_ERROR(RunInTime(absl::StrCat("rank ", rank(), ": the start of MPI"),
+                                   [reports, mine, engine = engine_.get()] {
+                                     *reports = GatherReports(engine->world(), mine);
+                                   }));
+    DTNN_RETURN_IF_ERROR(reports->status());
+    checked = CheckReports(**reports);
+    if (checked.ok()) break;
+  }
+  return checked;
 }
 
 absl::Status MpiProcess::Finish() {

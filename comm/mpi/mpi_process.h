@@ -74,6 +74,8 @@ class MpiProcess {
   // The task on MPI's thread. DeadlineExceeded or Unavailable where the options' patience ends
   // first; "`what` did not return ...".
   absl::Status RunInTime(const std::string& what, std::function<void()> task);
+  // Unavailable, on all ranks alike, unless datagrams reach every rank from every other.
+  absl::Status CheckDatagrams();
 
   const CommunicatorOptions options_;
   RankPlace place_;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "comm/all_reduce_algorithm.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/processors.h"
@@ -89,6 +90,24 @@ absl::Status MeetOthers(MpiWorld& world) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<DatagramReport>> GatherReports(const MpiWorld& world,
+                                                          const DatagramReport& mine) {
+  return Gather(mine, world.world, world.place.size);
+}
+
+absl::Status CheckReports(const std::vector<DatagramReport>& reports) {
+  const auto found = std::ranges::find_if(
+      reports, [](const DatagramReport& report) { return report.unreached >= 0; });
+  if (found == reports.end()) return absl::OkStatus();
+  const auto called = [&](int rank) {
+    return absl::StrCat("rank ", rank, " on ", reports[size_t(rank)].host);
+  };
+  return absl::UnavailableError(absl::StrCat(
+      called(int(found - reports.begin())), " does not reach ", called(found->unreached),
+      " by UDP, although MPI does: ranks also tell each other by UDP datagrams who is lost, so let "
+      "the hosts' firewalls pass them between all hosts of the job"));
+}
 
 absl::StatusOr<MpiWorld> StartMpi(int ranks_per_host) {
   SetEnvironment();

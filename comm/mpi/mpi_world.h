@@ -26,6 +26,17 @@ struct MpiWorld {
   ControlChannel::Token token = {};
 };
 
+// What every rank tells the others about its datagrams.
+struct DatagramReport {
+  int unreached = -1;  // the first rank that has not answered, if there is one
+  char host[64] = {};  // this rank's
+};
+// On MPI's thread, by all ranks together: every rank's.
+absl::StatusOr<std::vector<DatagramReport>> GatherReports(const MpiWorld& world,
+                                                          const DatagramReport& mine);
+// OK, or which rank does not reach which other, on which hosts.
+absl::Status CheckReports(const std::vector<DatagramReport>& reports);
+
 // Waits for all ranks, as long as they take. `ranks_per_host`: see MpiProcess::Start.
 absl::StatusOr<MpiWorld> StartMpi(int ranks_per_host);
 

@@ -19,6 +19,7 @@ usage: netns_run.sh [OPTION...] [--] PROGRAM [ARGUMENT...]
   --ranks-per-host=N   of each; ranks are numbered host by host (1)
   --rate=RATE          of what a host sends, as tc writes it: 1gbit, 100mbit (not limited)
   --delay=TIME         from host to host, one way: 1ms, 50us (none)
+  --no-udp             UDP does not leave a host, as with many a firewall
   --mpirun=ARGUMENT    one more argument of mpirun; may be repeated
   --check              only say whether it can work here
 
@@ -54,6 +55,7 @@ hosts=2
 ranks_per_host=1
 rate=
 delay=0
+udp=true
 check_only=false
 mpirun_arguments=()
 arguments=("$@")
@@ -64,6 +66,7 @@ while [ $# -gt 0 ]; do
     --rate=*) rate=${1#*=} ;;
     --delay=*) delay=$(microseconds "${1#*=}") ;;
     --mpirun=*) mpirun_arguments+=("${1#*=}") ;;
+    --no-udp) udp=false ;;
     --check) check_only=true ;;
     -h | --help) usage && exit 0 ;;
     --) shift && break ;;
@@ -155,6 +158,7 @@ for ((host = 1; host <= hosts; ++host)); do
   ip -n "$name" link set eth0 gso_max_size 16384 2>/dev/null || true
   ip -n "$name" addr add "10.77.0.$host/24" dev eth0
   ip -n "$name" link set eth0 up
+  $udp || ip -n "$name" rule add ipproto udp blackhole
   if [ -n "$rate" ]; then
     tc -n "$name" qdisc replace dev eth0 root tbf rate "$rate" burst 20kb limit 4mb ||
       usage_error "--rate=$rate: tc refuses it"

@@ -27,7 +27,8 @@ struct Envelope {
 };
 
 bool MustBeHeard(ControlMessage::Kind kind) {
-  return kind == ControlMessage::Kind::kAbort || kind == ControlMessage::Kind::kLeave;
+  return kind == ControlMessage::Kind::kAbort || kind == ControlMessage::Kind::kLeave ||
+         kind == ControlMessage::Kind::kHello;
 }
 
 }  // namespace
@@ -96,16 +97,40 @@ void ControlChannel::Write(int to, const std::string& bytes) {
 void ControlChannel::Send(int to, ControlMessage message) {
   std::lock_guard lock(mutex_);
   if (!MustBeHeard(message.kind)) return Write(to, Frame(to, message));
+  SendUntil(Clock::now() + kRepeatFor, to, std::move(message));
+}
+
+void ControlChannel::SendUntil(Clock::time_point end, int to, ControlMessage message) {
   message.number = ++last_number_;
   const Clock::time_point now = Clock::now();
-  unheard_.push_back({.to = to,
+  unheard_.push_back({.kind = message.kind,
+                      .to = to,
                       .number = message.number,
                       .bytes = Frame(to, message),
                       .next = now + kRepeatFirst,
-                      .end = now + kRepeatFor,
+                      .end = end,
                       .pause = kRepeatFirst});
   Write(to, unheard_.back().bytes);
   if (unheard_.size() == 1) eventfd_write(wake_, 1);
+}
+
+std::vector<int> ControlChannel::Greet(Clock::time_point end) {
+  std::unique_lock lock(mutex_);
+  ControlMessage hello;
+  hello.kind = ControlMessage::Kind::kHello;
+  for (int rank = 0; rank < int(peers_.size()); ++rank) {
+    if (rank != rank_) SendUntil(Clock::time_point::max(), rank, hello);
+  }
+  const auto is_hello = [](const Unheard& message) {
+    return message.kind == ControlMessage::Kind::kHello;
+  };
+  heard_.wait_until(lock, end, [&] { return std::ranges::none_of(unheard_, is_hello); });
+  std::vector<int> silent;
+  for (const Unheard& message : unheard_) {
+    if (is_hello(message)) silent.push_back(message.to);
+  }
+  std::erase_if(unheard_, is_hello);
+  return silent;
 }
 
 void ControlChannel::Flush(Clock::time_point end) {
@@ -156,7 +181,7 @@ bool ControlChannel::ReceiveOne() {
       std::erase_if(unheard_, [&](const Unheard& unheard) {
         return unheard.to == envelope.from && unheard.number == message->number;
       });
-      if (unheard_.empty()) heard_.notify_all();
+      heard_.notify_all();
       return true;
     }
     if (MustBeHeard(message->kind)) {
@@ -166,7 +191,7 @@ bool ControlChannel::ReceiveOne() {
       Write(envelope.from, Frame(envelope.from, heard));
     }
   }
-  handler_(envelope.from, *message);
+  if (message->kind != ControlMessage::Kind::kHello) handler_(envelope.from, *message);
   return true;
 }
 

@@ -48,6 +48,8 @@ class ControlChannel {
 
   // By any thread; never blocks.
   void Send(int to, ControlMessage message);
+  // The ranks that have not answered a hello by `end`, in order.
+  std::vector<int> Greet(Clock::time_point end);
   // Returns when all that had to be heard has been, at the latest at `end`.
   void Flush(Clock::time_point end);
 
@@ -57,6 +59,7 @@ class ControlChannel {
     std::optional<sockaddr_in> from;     // where its last datagram came from
   };
   struct Unheard {
+    ControlMessage::Kind kind;
     int to;
     uint32_t number;
     std::string bytes;
@@ -69,6 +72,8 @@ class ControlChannel {
   int Repeat(Clock::time_point now);
   bool ReceiveOne();
   void Write(int to, const std::string& bytes);
+  // Until it is heard, or `end`.
+  void SendUntil(Clock::time_point end, int to, ControlMessage message);
   std::string Frame(int to, const ControlMessage& message) const;
 
   const ControlSocket socket_;

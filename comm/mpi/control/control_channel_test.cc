@@ -66,6 +66,21 @@ ControlMessage Message(Kind kind, int64_t calls) {
   return message;
 }
 
+TEST(ControlChannelTest, AHelloTellsWhoIsNotReached) {
+  Rank a, b, deaf;
+  const std::vector<ControlAddress> all = {a.address, b.address, deaf.address};
+  const ControlChannel::Token token = ControlChannel::NewToken();
+  a.Listen(0, all, token);
+  b.Listen(1, all, token);
+  const auto soon = [] { return ControlChannel::Clock::now() + std::chrono::milliseconds(300); };
+  EXPECT_EQ(a.channel->Greet(soon()), std::vector<int>{2});
+  EXPECT_EQ(a.channel->Greet(soon()), std::vector<int>{2}) << "what went before must not count";
+  deaf.Listen(2, all, token);
+  EXPECT_TRUE(a.channel->Greet(InAMinute()).empty());
+  EXPECT_TRUE(deaf.channel->Greet(InAMinute()).empty());
+  EXPECT_EQ(b.inbox.size() + deaf.inbox.size(), 0) << "a hello is for channels only";
+}
+
 TEST(ControlChannelTest, MessagesArriveAndAreAnswered) {
   Rank a, b;
   const std::vector<ControlAddress> all = {a.address, b.address};

@@ -68,7 +68,7 @@ std::optional<ControlMessage> Decode(std::string_view bytes, int ranks) {
   if (bytes.size() > MaxControlBytes(ranks) ||
       bytes.size() !=
           sizeof(header) + size_t(header.lost) + size_t(header.late) + size_t(header.text) ||
-      header.kind < ControlMessage::Kind::kQuery || header.kind > ControlMessage::Kind::kHeard) {
+      header.kind < ControlMessage::Kind::kQuery || header.kind > ControlMessage::Kind::kHello) {
     return std::nullopt;
   }
   ControlMessage message;

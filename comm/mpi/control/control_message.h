@@ -23,6 +23,7 @@ struct ControlMessage {
     kAbort,   // the group is broken: `status`, `lost`
     kLeave,   // the sender's communicator is no more; `status`, `lost` where it was broken before
     kHeard,   // message number `number` has come
+    kHello,   // do datagrams reach you? Being heard is the answer
   };
   Kind kind = Kind::kQuery;
   int32_t group = 0;  // the number of the group, counted alike by all ranks

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Two hosts between which MPI's TCP passes, but no UDP: every rank refuses, and one can read why.
+# mpi_no_udp_test.sh NETNS_RUN PROGRAM
+set -euo pipefail
+
+netns_run=$1 program=$2
+code=0
+reason=$("$netns_run" --check 2>&1) || code=$?
+if [ $code -eq 77 ]; then
+  echo "SKIPPED: $reason"
+  exit 0
+fi
+
+. tools/testing/mpi_environment.sh
+code=0
+output=$(timeout --kill-after=10 60 "$netns_run" --hosts=2 --no-udp --mpirun=-x \
+  --mpirun=DTNN_MPI_RANKS=2 -- "$PWD/$program" 2>&1) || code=$?
+expected="rank 0 on host1 does not reach rank 1 on host2 by UDP, although MPI does"
+if [ $code -eq 0 ] || [ $code -eq 124 ] || [[ $output != *"$expected"* ]]; then
+  echo "left with $code; expected an error that holds \"$expected\":"
+  echo "$output"
+  exit 1
+fi
