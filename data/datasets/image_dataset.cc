@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/convert/convert.h"
+#include "data/images/image_bytes.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 #include "tensor/status_macros.h"
@@ -16,24 +16,6 @@ namespace {
 
 std::string Sides(const ImageExtents& extents) {
   return absl::StrCat(extents.width, " x ", extents.height);
-}
-
-// (height, width, channels) bytes to values byte / 255; `planes` is scratch memory.
-template <typename T>
-void Convert(const Image& image, TensorFormat format, std::vector<uint8_t>& planes, T* to) {
-  const size_t channels = size_t(image.extents.channels), count = image.pixels.size();
-  if (format == TensorFormat::kNHWC || channels == 1) {
-    ConvertBytes(image.pixels, T(1) / 255, {to, count});
-    return;
-  }
-  planes.resize(count);
-  const size_t pixels = count / channels;
-  for (size_t pixel = 0; pixel < pixels; ++pixel) {
-    for (size_t c = 0; c < channels; ++c) {
-      planes[c * pixels + pixel] = image.pixels[pixel * channels + c];
-    }
-  }
-  ConvertBytes(planes, T(1) / 255, {to, count});
 }
 
 Image Transformed(Image image, const Geometry& geometry) {
@@ -81,7 +63,6 @@ absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, T
                                 const Tensor& x, const Tensor& targets) const {
   DTNN_RETURN_IF_ERROR(CheckRead(*this, split, indices, format, x, targets));
   const int64_t elements = SampleShape(sample_, format).NumElements();
-  std::vector<uint8_t> planes;
   for (int64_t row = 0; row < int64_t(indices.size()); ++row) {
     const int64_t index = indices[size_t(row)];
     DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(split, index));
@@ -94,7 +75,8 @@ absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, T
     }
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      Convert(image, format, planes, x.data<T>() + row * elements);
+      ConvertImage(image.pixels, TensorFormat::kNHWC, image.extents, format,
+                   std::span(x.data<T>() + row * elements, size_t(elements)));
     });
     WriteTarget(split, index, row, targets);
   }

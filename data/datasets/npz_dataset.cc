@@ -235,7 +235,8 @@ class NpzDataset : public Dataset {
         T* to = x.data<T>() + int64_t(i) * elements;
         if (source.dtype() == DType::kUint8) {
           const uint8_t* from = source.data<uint8_t>() + index * elements;
-          ConvertImage({from, size_t(elements)}, sample_, format, std::span(to, size_t(elements)));
+          ConvertImage({from, size_t(elements)}, TensorFormat::kNCHW, sample_, format,
+                       std::span(to, size_t(elements)));
         } else {
           DispatchFloating(source.dtype(), [&](auto from) {
             CopyImage(source.data<decltype(from)>() + index * elements, sample_, format, to);

@@ -60,7 +60,8 @@ class RecordDataset : public Dataset {
       T* to = x.data<T>();
       for (size_t i = 0; i < indices.size(); ++i) {
         const uint8_t* record = Record(records(split), indices[i]);
-        ConvertImage({record + label_bytes_, pixels}, format_.sample, format, {to, pixels});
+        ConvertImage({record + label_bytes_, pixels}, TensorFormat::kNCHW, format_.sample, format,
+                     {to, pixels});
         to += pixels;
         const float label = records(split).labels[size_t(indices[i])];
         if (format_.kind == TargetKind::kValues) {

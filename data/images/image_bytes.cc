@@ -23,23 +23,31 @@ void Interleave3(const T* from, size_t count, T* to) {
   }
 }
 
+// Pixels of several channels to channels.
 template <typename T>
-void Convert(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
-             std::span<T> to) {
-  constexpr T kScale = T(1) / 255;
-  assert(int64_t(from.size()) == ByteCount(extents) && to.size() == from.size());
-  const size_t channels = size_t(extents.channels);
-  if (format == TensorFormat::kNCHW || channels == 1) {
-    ConvertBytes(from, kScale, to);
-    return;
+void Separate(std::span<const uint8_t> from, size_t channels, T scale, std::span<T> to) {
+  const size_t pixels = from.size() / channels;
+  std::array<uint8_t, kTile> tile;
+  for (size_t begin = 0; begin < pixels; begin += kTile) {
+    const size_t count = std::min(kTile, pixels - begin);
+    for (size_t channel = 0; channel < channels; ++channel) {
+      const uint8_t* place = from.data() + begin * channels + channel;
+      for (size_t i = 0; i < count; ++i) tile[i] = place[i * channels];
+      ConvertBytes({tile.data(), count}, scale, to.subspan(channel * pixels + begin, count));
+    }
   }
-  const size_t pixels = size_t(extents.height * extents.width);
+}
+
+// Channels to pixels of several channels.
+template <typename T>
+void Interleave(std::span<const uint8_t> from, size_t channels, T scale, std::span<T> to) {
+  const size_t pixels = from.size() / channels;
   alignas(64) std::array<T, 3 * kTile> values;
   for (size_t begin = 0; begin < pixels; begin += kTile) {
     const size_t count = std::min(kTile, pixels - begin);
     for (size_t channel = 0; channel < channels; ++channel) {
       T* tile = values.data() + (channels == 3 ? channel * kTile : 0);
-      ConvertBytes(from.subspan(channel * pixels + begin, count), kScale, {tile, count});
+      ConvertBytes(from.subspan(channel * pixels + begin, count), scale, {tile, count});
       if (channels == 3) continue;
       T* place = to.data() + begin * channels + channel;
       for (size_t i = 0; i < count; ++i) place[i * channels] = tile[i];
@@ -48,16 +56,31 @@ void Convert(std::span<const uint8_t> from, const ImageExtents& extents, TensorF
   }
 }
 
-}  // namespace
-
-void ConvertImage(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
-                  std::span<float> to) {
-  Convert(from, extents, format, to);
+template <typename T>
+void Convert(std::span<const uint8_t> from, TensorFormat from_format, const ImageExtents& extents,
+             TensorFormat format, std::span<T> to) {
+  constexpr T kScale = T(1) / 255;
+  assert(int64_t(from.size()) == ByteCount(extents) && to.size() == from.size());
+  const size_t channels = size_t(extents.channels);
+  if (format == from_format || channels == 1) {
+    ConvertBytes(from, kScale, to);
+  } else if (format == TensorFormat::kNCHW) {
+    Separate(from, channels, kScale, to);
+  } else {
+    Interleave(from, channels, kScale, to);
+  }
 }
 
-void ConvertImage(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
-                  std::span<double> to) {
-  Convert(from, extents, format, to);
+}  // namespace
+
+void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
+                  const ImageExtents& extents, TensorFormat format, std::span<float> to) {
+  Convert(from, from_format, extents, format, to);
+}
+
+void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
+                  const ImageExtents& extents, TensorFormat format, std::span<double> to) {
+  Convert(from, from_format, extents, format, to);
 }
 
 }  // namespace dtnn

@@ -1,4 +1,4 @@
-// An image's bytes, channel by channel (C, H, W), into values byte / 255 in either tensor format.
+// An image's bytes, in either format, into values byte / 255, in either format. Allocates nothing.
 
 #ifndef DTNN_DATA_IMAGES_IMAGE_BYTES_H_
 #define DTNN_DATA_IMAGES_IMAGE_BYTES_H_
@@ -15,10 +15,10 @@ constexpr int64_t ByteCount(const ImageExtents& extents) {
 }
 
 // Both spans hold ByteCount(extents) elements.
-void ConvertImage(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
-                  std::span<float> to);
-void ConvertImage(std::span<const uint8_t> from, const ImageExtents& extents, TensorFormat format,
-                  std::span<double> to);
+void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
+                  const ImageExtents& extents, TensorFormat format, std::span<float> to);
+void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
+                  const ImageExtents& extents, TensorFormat format, std::span<double> to);
 
 }  // namespace dtnn
 

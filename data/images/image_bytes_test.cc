@@ -12,15 +12,19 @@ template <typename T>
 void ExpectEveryPixelInItsPlace(const ImageExtents& extents) {
   std::vector<uint8_t> bytes(ByteCount(extents));
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = uint8_t(i * 37 + i / 256);
-  for (TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    std::vector<T> values(bytes.size(), T(-1));
-    ConvertImage(bytes, extents, format, values);
-    const int64_t pixels = extents.height * extents.width;
-    for (int64_t c = 0; c < extents.channels; ++c) {
-      for (int64_t p = 0; p < pixels; ++p) {
-        const int64_t at =
-            format == TensorFormat::kNHWC ? p * extents.channels + c : c * pixels + p;
-        ASSERT_EQ(values[at], T(bytes[c * pixels + p]) * (T(1) / 255)) << c << ' ' << p;
+  const int64_t pixels = extents.height * extents.width;
+  const auto at = [&](TensorFormat format, int64_t c, int64_t p) {
+    return size_t(format == TensorFormat::kNHWC ? p * extents.channels + c : c * pixels + p);
+  };
+  constexpr TensorFormat kFormats[] = {TensorFormat::kNHWC, TensorFormat::kNCHW};
+  for (TensorFormat from : kFormats) {
+    for (TensorFormat to : kFormats) {
+      std::vector<T> values(bytes.size(), T(-1));
+      ConvertImage(bytes, from, extents, to, values);
+      for (int64_t c = 0; c < extents.channels; ++c) {
+        for (int64_t p = 0; p < pixels; ++p) {
+          ASSERT_EQ(values[at(to, c, p)], T(bytes[at(from, c, p)]) * (T(1) / 255)) << c << ' ' << p;
+        }
       }
     }
   }
