@@ -50,7 +50,8 @@ struct Conv2dSpec {
   Shape FilterShape() const;
   double Flops() const;  // of one direction
 
-  // InvalidArgument naming the offending field: sizes < 1, output < 1, groups that do not divide.
+  // InvalidArgument naming the offending field: sizes < 1 or > 2^30, output < 1, groups that do not
+  // divide; a padded height or width times that of the kernel > 2^22, a tensor > 2^40 bytes.
   absl::Status Validate() const;
   // One token: "n64h32w32c64_k64r3s3p1x1_nhwc_f32" plus what is not 1: "u2x2" stride, "d2x2", "g4".
   std::string ToString() const;
