@@ -22,48 +22,50 @@ constexpr Folder kHouse[] = {
     {"data", 2},   {"comm", 2},    {"models", 3}, {"apps", 4},   {"bench", 5},
 };
 
-// The rooms of a folder, lowest first: a room may use those above it in this list. What is not
-// named here, the programs of apps for one, comes last: it may use all others, and none of them
-// uses it.
-constexpr std::string_view kRooms[] = {
-    "tensor",
-    "tensor/threads",
-    "tensor/files",
+// The rooms of folders that have an order among them: a room may use those on lower floors and its
+// own. Rooms that are not named, the programs of apps for one, use all that are named, not each
+// other, and no named room uses them.
+constexpr Folder kRooms[] = {
+    {"tensor", 0},
+    {"tensor/threads", 1},
+    {"tensor/files", 2},
 
-    "layers/base",
-    "layers",
+    {"layers/base", 0},
+    {"layers", 1},
 
-    "optim/losses",
-    "optim/optimizers",
-    "optim/metrics",
-    "optim/schedulers",
+    {"optim/losses", 0},
+    {"optim/optimizers", 0},
+    {"optim/metrics", 1},
+    {"optim/schedulers", 2},
 
-    "data/files",
-    "data/images",
-    "data",
-    "data/formats",
-    "data/transforms",
-    "data/datasets",
-    "data/datasets/imagenet",
-    "data/loading",
+    {"data/files", 0},
+    {"data/images", 1},
+    {"data", 2},
+    {"data/transforms", 2},
+    {"data/formats", 3},
+    {"data/datasets", 4},
+    {"data/datasets/imagenet", 5},
+    {"data/loading", 6},
 
-    "comm",
-    "comm/mpi",
-    "comm/job",
+    {"comm", 0},
+    {"comm/mpi", 1},
+    {"comm/job", 2},
 
-    "models/graph",
-    "models/parameters",
-    "models/plan",
-    "models/zoo",
-    "models/checkpoint",
-    "models/training",
-    "models/callbacks",
+    {"models/graph", 0},
+    {"models/parameters", 1},
+    {"models/plan", 2},
+    {"models/zoo", 2},
+    {"models/checkpoint", 3},
+    {"models/training", 4},
+    {"models/callbacks", 5},
 
-    "apps/flags",
-    "apps/program",
-    "apps/printing",
-    "apps/make",
+    {"apps/flags", 0},
+    {"apps/program", 1},
+    {"apps/printing", 2},
+    {"apps/make", 3},
+    {"apps", 5},
 };
+constexpr int kUnnamedRoom = 4;
 
 // Folders with sources of their own that are no part of the house: other workspaces.
 constexpr std::string_view kOutside[] = {"examples", "third_party", "docs"};
@@ -107,32 +109,36 @@ std::optional<std::string> Refusal(const Folder& user, const Folder& used, bool 
          std::string(user.name) + " may use " + (allowed.empty() ? "no other folder" : allowed);
 }
 
-// `folder` itself, or the listed room that it is a part of.
-std::string_view RoomOf(std::string_view folder) {
-  std::string_view found = folder;
+// The named room that `folder` is or is a part of; else itself.
+Folder RoomOf(std::string_view folder) {
+  Folder found = {folder, kUnnamedRoom};
   size_t longest = 0;
-  for (std::string_view room : kRooms) {
-    const bool part =
-        room.find('/') != std::string_view::npos && folder.starts_with(std::string(room) + "/");
-    if ((room == folder || part) && room.size() > longest) {
+  for (const Folder& room : kRooms) {
+    const bool part = room.name.find('/') != std::string_view::npos &&
+                      folder.starts_with(std::string(room.name) + "/");
+    if ((room.name == folder || part) && room.name.size() > longest) {
       found = room;
-      longest = room.size();
+      longest = room.name.size();
     }
   }
   return found;
 }
 
-// The same for two rooms of one folder of the house.
+bool HasRooms(std::string_view folder) {
+  return std::ranges::any_of(
+      kRooms, [&](const Folder& room) { return TopFolder(room.name) == TopFolder(folder); });
+}
+
+// The same as Refusal for two rooms of one folder of the house.
 std::optional<std::string> RoomRefusal(std::string_view user, std::string_view used, bool in_test) {
-  user = RoomOf(user);
-  used = RoomOf(used);
-  // Helpers of tests are kept from programs by `testonly`.
-  if (user == used || in_test || TopFolder(user) != TopFolder(used) || used.ends_with("/testing")) {
+  if (in_test || TopFolder(user) != TopFolder(used) || !HasRooms(user) ||
+      used.ends_with("/testing")) {
     return std::nullopt;
   }
-  const auto floor = [](std::string_view room) { return std::ranges::find(kRooms, room); };
-  if (floor(used) < floor(user)) return std::nullopt;
-  return std::string(floor(used) == floor(user) ? "sideways" : "upwards") + "; the rooms of " +
+  const Folder from = RoomOf(user), to = RoomOf(used);
+  const bool equals = from.floor == to.floor && from.floor != kUnnamedRoom;
+  if (from.name == to.name || to.floor < from.floor || equals) return std::nullopt;
+  return std::string(to.floor == from.floor ? "sideways" : "upwards") + "; the rooms of " +
          std::string(TopFolder(user)) + " have an order, in tools/layering.cc";
 }
 

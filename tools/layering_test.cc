@@ -67,6 +67,10 @@ TEST(LayeringTest, RoomsOfAFolderHaveAnOrder) {
   // Programs are not named: none uses another.
   EXPECT_THAT(CheckSource("apps/predict/run.h", "#include \"apps/inspect/run.h\"\n"),
               ElementsAre(HasSubstr("sideways")));
+  EXPECT_THAT(CheckBuildFile("apps/BUILD.bazel", "alias(actual = \"//apps/predict\")\n"),
+              IsEmpty());
+  // Folders without an order.
+  EXPECT_THAT(CheckSource("kernels/conv/a.h", "#include \"kernels/gemm/b.h\"\n"), IsEmpty());
   EXPECT_EQ(CheckSource("apps/make/a.h", "#include \"apps/launcher/b.h\"\n").size(), 1);
 }
 
@@ -99,7 +103,7 @@ TEST(LayeringTest, BuildEdgesAreReadLikeIncludes) {
       "    ]),\n"
       ")\n";
   EXPECT_THAT(CheckBuildFile("optim/BUILD.bazel", kBuild),
-              ElementsAre(StartsWith("optim/BUILD.bazel:8: depends on //data: sideways")));
+              ElementsAre(StartsWith("optim/BUILD.bazel:8: depends on //data/datasets: sideways")));
   EXPECT_EQ(CheckBuildFile("kernels/update/BUILD.bazel", "x(deps = [\"//layers\", \"//models:a\"])")
                 .size(),
             2);
