@@ -15,13 +15,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/datasets/mnist.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"
 
 namespace dtnn {
-
-// Where Debian's package dataset-fashion-mnist puts its files.
-inline constexpr char kFashionMnistPath[] = "/usr/share/datasets/fashion-mnist";
 
 struct Options {
   // Model and run.

@@ -1,26 +1,18 @@
-// Options to a data set. One table holds what the launcher knows of each; a new data set is one row
-// and a word of --dataset.
+// Options to a data set (data/loading/open_dataset.h).
 
 #ifndef DTNN_APPS_MAKE_MAKE_DATASET_H_
 #define DTNN_APPS_MAKE_MAKE_DATASET_H_
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
 #include "data/dataset.h"
+#include "data/loading/open_dataset.h"
 
 namespace dtnn {
 
-// What is known of a data set without its files: how many samples, of which extents, and what a
-// network for them gives.
-struct DatasetSize {
-  int64_t train = 0, test = 0;
-  ImageExtents sample = {};
-  int64_t outputs = 0;
-};
 // After cropping and resizing; nullopt where the files decide.
 std::optional<DatasetSize> KnownSize(const Options& options);
 

@@ -1,64 +1,29 @@
 #include "apps/make/make_training.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "comm/job/exit_code.h"
-#include "optim/losses/binary_cross_entropy.h"
-#include "optim/losses/categorical_cross_entropy.h"
-#include "optim/losses/mae.h"
-#include "optim/losses/mse.h"
+#include "optim/losses/losses.h"
 #include "optim/metrics/metrics.h"
-#include "optim/optimizers/adam.h"
-#include "optim/optimizers/adamw.h"
-#include "optim/optimizers/nadam.h"
-#include "optim/optimizers/rmsprop.h"
-#include "optim/optimizers/sgd.h"
+#include "optim/optimizers/optimizers.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-namespace {
-
-// The constants that adam, nadam and adamw share.
-template <typename AdamLike, typename AdamLikeOptions>
-std::shared_ptr<const Optimizer> MakeAdam(const Options& o) {
-  return std::make_shared<AdamLike>(AdamLikeOptions{.beta1 = o.optimizer_beta1,
-                                                    .beta2 = o.optimizer_beta2,
-                                                    .epsilon = o.optimizer_epsilon,
-                                                    .decay = o.optimizer_decay,
-                                                    .decay_vectors = o.optimizer_decay_all});
-}
-
-std::shared_ptr<const Loss> MakeLoss(const Options& options) {
-  if (options.loss_func == "categorical_cross_entropy") {
-    return std::make_shared<CategoricalCrossEntropy>(
-        CategoricalCrossEntropyOptions{.label_smoothing = options.label_smoothing});
-  }
-  if (options.loss_func == "binary_cross_entropy") return std::make_shared<BinaryCrossEntropy>();
-  if (options.loss_func == "mse") return std::make_shared<MeanSquaredError>();
-  if (options.loss_func == "mae") return std::make_shared<MeanAbsoluteError>();
-  return nullptr;
-}
-
-}  // namespace
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& o) {
-  if (o.optimizer == "sgd") {
-    return std::make_shared<Sgd>(SgdOptions{.momentum = o.optimizer_momentum,
-                                            .nesterov = o.optimizer_nesterov,
-                                            .decay = o.optimizer_decay,
-                                            .decay_vectors = o.optimizer_decay_all});
-  }
-  if (o.optimizer == "rmsprop") {
-    return std::make_shared<Rmsprop>(RmspropOptions{.rho = o.optimizer_rho,
-                                                    .epsilon = o.optimizer_epsilon,
-                                                    .decay = o.optimizer_decay,
-                                                    .decay_vectors = o.optimizer_decay_all});
-  }
-  if (o.optimizer == "adam") return MakeAdam<Adam, AdamOptions>(o);
-  if (o.optimizer == "nadam") return MakeAdam<Nadam, NadamOptions>(o);
-  if (o.optimizer == "adamw") return MakeAdam<Adamw, AdamwOptions>(o);
-  return UsageError(absl::StrCat("--optimizer: there is no optimizer ", o.optimizer));
+  absl::StatusOr<std::shared_ptr<const Optimizer>> optimizer =
+      MakeOptimizer(o.optimizer, {.momentum = o.optimizer_momentum,
+                                  .beta1 = o.optimizer_beta1,
+                                  .beta2 = o.optimizer_beta2,
+                                  .rho = o.optimizer_rho,
+                                  .epsilon = o.optimizer_epsilon,
+                                  .decay = o.optimizer_decay,
+                                  .nesterov = o.optimizer_nesterov,
+                                  .decay_vectors = o.optimizer_decay_all});
+  if (optimizer.ok()) return optimizer;
+  return UsageError(absl::StrCat("--optimizer: ", std::string(optimizer.status().message())));
 }
 
 void FollowTargets(const Dataset& dataset, Options& options) {
@@ -73,10 +38,12 @@ void FollowTargets(const Dataset& dataset, Options& options) {
 
 absl::StatusOr<MetricSet> MakeMetricSet(const Options& options) {
   MetricSet metric_set;
-  metric_set.loss = MakeLoss(options);
-  if (metric_set.loss == nullptr) {
-    return UsageError(absl::StrCat("--loss-func: there is no loss ", options.loss_func));
+  absl::StatusOr<std::shared_ptr<const Loss>> loss =
+      MakeLoss(options.loss_func, {.label_smoothing = options.label_smoothing});
+  if (!loss.ok()) {
+    return UsageError(absl::StrCat("--loss-func: ", std::string(loss.status().message())));
   }
+  metric_set.loss = *std::move(loss);
   for (const std::string& name : options.metrics) {
     absl::StatusOr<std::shared_ptr<const Metric>> metric = MakeMetric(name);
     if (!metric.ok()) {

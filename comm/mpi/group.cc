@@ -106,6 +106,7 @@ void Group::Receive(int from, const ControlMessage& message, Clock::time_point n
     case ControlMessage::Kind::kAbort:
       return BreakLike(message);
     case ControlMessage::Kind::kHeard:
+    case ControlMessage::Kind::kHello:
       return;
     case ControlMessage::Kind::kLeave:
       peer.left = true;

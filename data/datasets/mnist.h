@@ -18,6 +18,9 @@
 
 namespace dtnn {
 
+// Where Debian's package dataset-fashion-mnist puts its files.
+inline constexpr char kFashionMnistPath[] = "/usr/share/datasets/fashion-mnist";
+
 // Folders of the two parts, usually the same one. An empty name leaves the part out: its size is 0
 // (a program that only evaluates starts sooner).
 struct MnistPaths {

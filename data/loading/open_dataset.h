@@ -1,0 +1,54 @@
+// All data sets by name. One table holds what is known of each; a new data set is one row there.
+
+#ifndef DTNN_DATA_LOADING_OPEN_DATASET_H_
+#define DTNN_DATA_LOADING_OPEN_DATASET_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "data/dataset.h"
+#include "data/datasets/synthetic.h"
+#include "data/images/resize.h"
+#include "tensor/format.h"
+
+namespace dtnn {
+
+struct OpenDatasetOptions {
+  // A file or folder; each data set's header says which files it looks for there. Empty for mnist:
+  // kFashionMnistPath.
+  std::string path = {};
+  std::string train_path = {}, test_path = {};  // of one split, in place of `path`
+  bool train = true, test = true;               // which splits are read
+  // Central crop and resize. Images of different sizes need a resize.
+  Geometry geometry = {};
+  bool imagenet_whole =
+      false;  // of imagenet's .npz files: 227 x 227 instead of the middle 224 x 224
+  // Of archive: the order of the axes; nullopt: found from their extents.
+  std::optional<TensorFormat> archive_format = {};
+  SyntheticOptions synthetic = {};  // of synthetic
+};
+
+// What is known of a data set without its files: how many samples, of which extents, and what a
+// network for them gives.
+struct DatasetSize {
+  int64_t train = 0, test = 0;
+  ImageExtents sample = {};
+  int64_t outputs = 0;
+};
+
+// In the order in which they are documented.
+std::vector<std::string_view> DatasetNames();
+// After crop and resize; nullopt where the files decide, and for an unknown name.
+std::optional<DatasetSize> KnownSize(std::string_view name, const OpenDatasetOptions& options = {});
+// NotFound, listing the names, for an unknown one; else errors as in the data set's own header.
+absl::StatusOr<std::shared_ptr<const Dataset>> OpenDataset(std::string_view name,
+                                                           const OpenDatasetOptions& options = {});
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_LOADING_OPEN_DATASET_H_

@@ -1,0 +1,67 @@
+#include "optim/optimizers/optimizers.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "optim/optimizers/adam.h"
+#include "optim/optimizers/adamw.h"
+#include "optim/optimizers/nadam.h"
+#include "optim/optimizers/rmsprop.h"
+#include "optim/optimizers/sgd.h"
+
+namespace dtnn {
+namespace {
+
+// Sets those constants of `options` that it has and that are given.
+template <class Options>
+Options With(const OptimizerConstants& given) {
+  Options options;
+  const auto set = [](auto& field, const auto& value) { field = value.value_or(field); };
+  set(options.decay, given.decay);
+  set(options.decay_vectors, given.decay_vectors);
+  if constexpr (requires { options.momentum; }) set(options.momentum, given.momentum);
+  if constexpr (requires { options.nesterov; }) set(options.nesterov, given.nesterov);
+  if constexpr (requires { options.rho; }) set(options.rho, given.rho);
+  if constexpr (requires { options.epsilon; }) set(options.epsilon, given.epsilon);
+  if constexpr (requires { options.beta1; }) {
+    set(options.beta1, given.beta1);
+    set(options.beta2, given.beta2);
+  }
+  return options;
+}
+
+template <class O, class Options>
+std::shared_ptr<const Optimizer> Make(const OptimizerConstants& constants) {
+  return std::make_shared<O>(With<Options>(constants));
+}
+
+constexpr struct {
+  std::string_view name;
+  std::shared_ptr<const Optimizer> (*make)(const OptimizerConstants& constants);
+} kOptimizers[] = {
+    {"sgd", Make<Sgd, SgdOptions>},       {"rmsprop", Make<Rmsprop, RmspropOptions>},
+    {"adam", Make<Adam, AdamOptions>},    {"nadam", Make<Nadam, NadamOptions>},
+    {"adamw", Make<Adamw, AdamwOptions>},
+};
+
+}  // namespace
+
+std::vector<std::string_view> OptimizerNames() {
+  std::vector<std::string_view> names;
+  for (const auto& entry : kOptimizers) names.push_back(entry.name);
+  return names;
+}
+
+absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(
+    std::string_view name, const OptimizerConstants& constants) {
+  for (const auto& entry : kOptimizers) {
+    if (entry.name == name) return entry.make(constants);
+  }
+  const std::vector<std::string_view> names = OptimizerNames();
+  return absl::NotFoundError(
+      absl::StrCat("there is no optimizer ", std::string(name), "; there are ",
+                   absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", ")));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,31 @@
+// All optimizers by the names that --optimizer knows.
+
+#ifndef DTNN_OPTIM_OPTIMIZERS_OPTIMIZERS_H_
+#define DTNN_OPTIM_OPTIMIZERS_OPTIMIZERS_H_
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optim/optimizers/optimizer.h"
+
+namespace dtnn {
+
+// The constants of all of them. What is not set keeps the optimizer's own default; what an
+// optimizer does not have is ignored.
+struct OptimizerConstants {
+  std::optional<double> momentum = {}, beta1 = {}, beta2 = {}, rho = {}, epsilon = {}, decay = {};
+  std::optional<bool> nesterov = {}, decay_vectors = {};
+};
+
+// In the order in which they are documented.
+std::vector<std::string_view> OptimizerNames();
+// NotFound, listing the names, for another one.
+absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(
+    std::string_view name, const OptimizerConstants& constants = {});
+
+}  // namespace dtnn
+
+#endif  // DTNN_OPTIM_OPTIMIZERS_OPTIMIZERS_H_
