@@ -26,6 +26,7 @@ constexpr Range kSamples = {.low = 1, .high = 1e8};
 constexpr Range kRepeats = {.low = 0, .high = 1000};
 constexpr Range kThreads = {.low = 0, .high = 1024};
 constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
+constexpr Range kMixup = {.low = 0, .high = 2};
 constexpr Range kPort = {.low = 1, .high = 65535};
 constexpr Range kLogarithm = {.low = 1, .high = 62};
 
@@ -196,6 +197,10 @@ constexpr OptionSpec kTable[] = {
            Now("augment", kDataset, kText, &O::augment,
                "random changes to training images, in order, such as flip,pad_crop:4,cutout:8; "
                "list explains them")),
+    Now("mixup", kDataset, kReal, &O::mixup,
+        "mix each training image and its target with another's, by a share of the distribution "
+        "Beta(X, X); 0: off",
+        kMixup),
     Now("augment-flip", kDataset, kBool, &O::augment_flip, "mirror training images left to right"),
     Now("augment-flip-prob", kDataset, kReal, &O::augment_flip_prob, "how likely each is mirrored",
         kFactor),

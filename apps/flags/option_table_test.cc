@@ -75,7 +75,7 @@ constexpr std::string_view kDocumentedDefaults =
 constexpr std::string_view kNewerDefaults =
     "weights-format=auto weights-partial=False checkpoint-dir=None checkpoint-freq=1 "
     "checkpoint-steps=0 resume=False sync-batch-norm=False synthetic-pattern=zeros "
-    "augment=None standardize=False loader-threads=0 optimizer-decay-all=True clip-norm=0 "
+    "augment=None mixup=0 standardize=False loader-threads=0 optimizer-decay-all=True clip-norm=0 "
     "accumulate-steps=1 "
     "label-smoothing=0 model-dir=None cosine-min-lr=0 comm-timeout=300 force=False quiet=False "
     "verbose=False ";
@@ -97,7 +97,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 21);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 22);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

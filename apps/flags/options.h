@@ -70,6 +70,7 @@ struct Options {
   double validation_split = 0.2;
   bool augment_shuffle = true;
   std::string augment;  // list of transforms (transform_list.h)
+  double mixup = 0;     // alpha; 0: off
   bool augment_flip = false;
   double augment_flip_prob = 0.5;
   bool augment_crop = false;

@@ -84,6 +84,10 @@ constexpr Case kCases[] = {
     {6, "--augment=cutout --augment-crop", kUsage,
      "--augment=cutout: excludes --augment-flip and --augment-crop; write flip:0.5 or crop:16:0.5 "
      "into the list"},
+    {6, "--mixup=0.2 --label-smoothing=0.1 --augment=flip", kDone, "**** Done"},
+    {6, "--mixup=0.2 --loss-func=mse", kDone, "**** Done"},
+    {6, "--mixup=2.5", kUsage, "--mixup=2.5: must be a real number >= 0 and <= 2"},
+    {6, "--mixup=0.2 --enable-gpu", kUsage, "--mixup and --enable-gpu: exclude each other"},
     {6, "--augment=flop", kUsage, "--augment=flop: unknown transform \"flop\"; must be one of: "},
 
     {7, "--evaluate-only --schedulers=early_stopping", kDone,

@@ -158,6 +158,7 @@ absl::Status CheckTogether(const Options& options) {
         "--schedulers: cosine and one_cycle both lead the rate through the whole run; give one of "
         "them");
   }
+  if (options.mixup > 0 && options.enable_gpu) return exclude("mixup", "enable-gpu");
   for (const std::string& path :
        {options.dataset_path, options.dataset_train_path, options.dataset_test_path}) {
     if (options.parallel == "data" && options.shared_storage && path.find("$rank") != path.npos) {
@@ -219,6 +220,7 @@ std::vector<Companion> Companions(const Options& o) {
       {"synthetic-output-shape", synthetic, dataset},
       {"synthetic-pattern", synthetic || o.use_synthetic_data, dataset},
       {"augment", !o.evaluate_only, "with --evaluate-only"},
+      {"mixup", !o.evaluate_only, "with --evaluate-only"},
       {"augment-flip-prob", o.augment_flip, "without --augment-flip"},
       {"augment-crop-size", o.augment_crop, "without --augment-crop"},
       {"augment-crop-prob", o.augment_crop, "without --augment-crop"},

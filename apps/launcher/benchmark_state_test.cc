@@ -69,6 +69,7 @@ class StoppedRunTest : public ::testing::Test {
             "--batch-size=16",
             "--num-epochs=2",
             "--augment=pad_crop:2,flip,cutout:5,rotate",
+            "--mixup=0.3",
             "--standardize",
             "--schedulers=warm_up,early_stopping,reduce_lr_on_plateau,model_checkpoint",
             "--warm-up-batches=500",

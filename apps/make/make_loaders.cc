@@ -34,6 +34,10 @@ absl::Status CheckCrop(const Options& options, const Dataset& dataset) {
 absl::StatusOr<TransformList> MakeTransforms(const Options& options, const Dataset& dataset) {
   DTNN_RETURN_IF_ERROR(CheckCrop(options, dataset));
   DTNN_ASSIGN_OR_RETURN(TransformList transforms, ParseTransforms(options.augment));
+  if (options.mixup > 0 && dataset.target_kind() != TargetKind::kClass) {
+    return UsageError(absl::StrCat("--mixup=", options.mixup, ": needs one class per sample, but ",
+                                   std::string(dataset.name()), " has values"));
+  }
   const absl::Status fits = CheckTransforms(transforms, dataset.sample(), dataset.preprocessing());
   if (!fits.ok()) {
     return UsageError(
@@ -72,6 +76,7 @@ class LoaderMaker {
     evaluation_.shuffle = false;
     evaluation_.steps_per_epoch = 0;
     training_.transforms = std::move(transforms_);
+    training_.mixup = options_.mixup;
 
     loaders.preprocessing = dataset_->preprocessing();
     loaders.preprocessing.normalization =

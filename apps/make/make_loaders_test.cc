@@ -94,11 +94,15 @@ TEST_F(LoadersTest, BatchesThatNoStepCanFillAreNamed) {
 
 TEST_F(LoadersTest, OnlyTrainingSamplesAreTransformed) {
   options_.augment = "flip,cutout:3";
+  options_.mixup = 0.5;
   const Loaders loaders = Make();
   EXPECT_EQ(ToStrings(loaders.training->options().transforms),
             (std::vector<std::string>{"flip:0.5", "cutout:3:mean"}));
   EXPECT_TRUE(loaders.validation->options().transforms.empty());
   EXPECT_TRUE(loaders.test->options().transforms.empty());
+  EXPECT_EQ(loaders.training->options().mixup, 0.5);
+  EXPECT_EQ(loaders.validation->options().mixup, 0);
+  EXPECT_EQ(loaders.test->options().mixup, 0);
 }
 
 TEST_F(LoadersTest, TheOlderFlagsMeanTransforms) {

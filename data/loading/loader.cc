@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "data/loading/sampler.h"
 #include "data/preprocessing.h"
+#include "data/transforms/mixup.h"
 #include "tensor/shape.h"
 #include "tensor/status_macros.h"
 
@@ -54,7 +55,7 @@ class Loader::Impl {
   using Clock = std::chrono::steady_clock;
 
   struct Slot {
-    Tensor x, targets;             // room for max_batch samples
+    Tensor x, targets, mixed;      // room for max_batch samples; mixed: only with mixup
     std::vector<int64_t> indices;  // of the samples
     Batch batch;                   // views of the tensors
     int64_t step = -1;             // whose samples these are or will be
@@ -63,19 +64,28 @@ class Loader::Impl {
     int64_t failed = 0;  // the first piece with an error, `pieces` when there is none
     absl::Status status;
   };
+  // What a thread needs besides.
+  struct Scratch {
+    Tensor sample;             // for transforms
+    Tensor next, next_target;  // for mixup: the sample after a piece
+  };
   struct Piece {
     int64_t step, number;
   };
 
   absl::Status AllocateSlots();
+  absl::Status AllocateScratch();
   void Pause(std::unique_lock<std::mutex>& lock);
   void Prepare(Slot& slot, int64_t step, int64_t pieces) const;
-  absl::Status Read(Slot& slot, int64_t piece, const Tensor& scratch) const;
+  absl::Status Read(Slot& slot, int64_t piece, const Scratch& scratch) const;
+  void Change(const Tensor& x, int64_t place, const Scratch& scratch) const;
   template <typename T>
-  void Change(const Tensor& x, int64_t place, const Tensor& scratch) const;
+  void ChangeValues(const Tensor& x, int64_t place, const Scratch& scratch) const;
+  absl::Status MixPiece(const Slot& slot, int64_t begin, int64_t count,
+                        const Scratch& scratch) const;
   absl::Status ReadAll(int64_t step);  // without threads
 
-  void Work(const Tensor& scratch);
+  void Work(const Scratch& scratch);
   bool MayOrder() const { return running_ && order_ == Order::kOld && sampler_.steps() > first_; }
   bool MayRead() const {
     return running_ && order_ == Order::kReady && issued_ < sampler_.steps() &&
@@ -91,7 +101,7 @@ class Loader::Impl {
   const Preprocessing::Input input_;
   Sampler sampler_;  // its order changes only while nothing is read
   std::vector<Slot> slots_;
-  std::vector<Tensor> scratch_;  // a sample for every thread, or none where nothing needs it
+  std::vector<Scratch> scratch_;  // of every thread
   Clock::duration waited_ = {};
 
   std::mutex mutex_;
@@ -131,8 +141,29 @@ absl::Status Loader::Impl::AllocateSlots() {
     DTNN_ASSIGN_OR_RETURN(slot.targets,
                           Tensor::Allocate(Device::Cpu(), TargetDType(*dataset_, options_.dtype),
                                            TargetShape(*dataset_, rows)));
+    if (options_.mixup > 0) {
+      DTNN_ASSIGN_OR_RETURN(slot.mixed, Tensor::Allocate(Device::Cpu(), options_.dtype,
+                                                         Shape{rows, dataset_->outputs()}));
+    }
     slot.indices.resize(rows);
     slots_.push_back(std::move(slot));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Loader::Impl::AllocateScratch() {
+  scratch_.resize(options_.prefetch == 0 ? 1 : size_t(options_.threads));
+  const Shape sample = SampleShape(dataset_->sample(), options_.format);
+  const DType dtype = options_.dtype;
+  for (Scratch& scratch : scratch_) {
+    if (!options_.transforms.empty()) {
+      DTNN_ASSIGN_OR_RETURN(scratch.sample, Tensor::Allocate(Device::Cpu(), dtype, sample));
+    }
+    if (options_.mixup == 0) continue;
+    DTNN_ASSIGN_OR_RETURN(scratch.next, Tensor::Allocate(Device::Cpu(), dtype, sample.Prepend(1)));
+    DTNN_ASSIGN_OR_RETURN(
+        scratch.next_target,
+        Tensor::Allocate(Device::Cpu(), TargetDType(*dataset_, dtype), TargetShape(*dataset_, 1)));
   }
   return absl::OkStatus();
 }
@@ -140,17 +171,10 @@ absl::Status Loader::Impl::AllocateSlots() {
 absl::Status Loader::Impl::Init() {
   if (sampler_.steps() == 0) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(AllocateSlots());
-  const bool synchronous = options_.prefetch == 0;
-  scratch_.resize(size_t(synchronous ? 1 : options_.threads));
-  for (Tensor& scratch : scratch_) {
-    if (options_.transforms.empty()) break;
-    DTNN_ASSIGN_OR_RETURN(scratch,
-                          Tensor::Allocate(Device::Cpu(), options_.dtype,
-                                           SampleShape(dataset_->sample(), options_.format)));
-  }
-  if (synchronous) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(AllocateScratch());
+  if (options_.prefetch == 0) return absl::OkStatus();
   threads_.reserve(options_.threads);
-  for (const Tensor& scratch : scratch_) {
+  for (const Scratch& scratch : scratch_) {
     try {
       threads_.emplace_back([this, &scratch] { Work(scratch); });
     } catch (const std::system_error& error) {
@@ -220,6 +244,9 @@ void Loader::Impl::Prepare(Slot& slot, int64_t step, int64_t pieces) const {
   const Sampler::Slice slice = sampler_.StepSlice(step);
   slot.batch.x = slot.x.Samples(0, slice.count, options_.format);
   slot.batch.targets = slot.targets.Samples(0, slice.count, options_.format);
+  if (options_.mixup > 0) {
+    slot.batch.mixed_targets = slot.mixed.Samples(0, slice.count, options_.format);
+  }
   slot.batch.count = slice.count;
   slot.batch.global_count = slice.global_count;
   slot.step = step;
@@ -229,7 +256,7 @@ void Loader::Impl::Prepare(Slot& slot, int64_t step, int64_t pieces) const {
   slot.status = absl::OkStatus();
 }
 
-absl::Status Loader::Impl::Read(Slot& slot, int64_t piece, const Tensor& scratch) const {
+absl::Status Loader::Impl::Read(Slot& slot, int64_t piece, const Scratch& scratch) const {
   const int64_t begin = slot.batch.count * piece / slot.pieces;
   const int64_t count = slot.batch.count * (piece + 1) / slot.pieces - begin;
   const std::span<int64_t> indices = std::span(slot.indices).subspan(begin, count);
@@ -237,17 +264,59 @@ absl::Status Loader::Impl::Read(Slot& slot, int64_t piece, const Tensor& scratch
   const Tensor x = slot.batch.x.Samples(begin, count, options_.format);
   const Tensor targets = slot.batch.targets.Samples(begin, count, options_.format);
   DTNN_RETURN_IF_ERROR(dataset_->Read(part_, indices, options_.format, x, targets));
+  Change(x, slot.begin + begin, scratch);
+  return options_.mixup > 0 ? MixPiece(slot, begin, count, scratch) : absl::OkStatus();
+}
+
+// Mixes each sample with the next one. The one after the last is of another piece, which may be
+// another rank's, so it is read here as well.
+absl::Status Loader::Impl::MixPiece(const Slot& slot, int64_t begin, int64_t count,
+                                    const Scratch& scratch) const {
+  const int64_t place = slot.begin + begin, outputs = dataset_->outputs();
+  const int64_t next = (place + count) % sampler_.samples();
+  int64_t index = 0;
+  sampler_.Indices({next, 1, 1}, {&index, 1});
+  DTNN_RETURN_IF_ERROR(
+      dataset_->Read(part_, {&index, 1}, options_.format, scratch.next, scratch.next_target));
+  Change(scratch.next, next, scratch);
+  const int32_t* labels = slot.batch.targets.data<int32_t>() + begin;
+  return DispatchFloating(options_.dtype, [&](auto zero) -> absl::Status {
+    using T = decltype(zero);
+    const size_t size = size_t(scratch.next.num_elements());
+    T* x = slot.batch.x.data<T>() + size_t(begin) * size;
+    T* mixed = slot.batch.mixed_targets.data<T>() + begin * outputs;
+    std::fill_n(mixed, count * outputs, T(0));
+    for (int64_t i = 0; i < count; ++i, x += size, mixed += outputs) {
+      const bool last = i + 1 == count;
+      const int32_t own = labels[i];
+      const int32_t other = last ? scratch.next_target.data<int32_t>()[0] : labels[i + 1];
+      for (const int32_t label : {own, other}) {
+        if (label >= 0 && label < outputs) continue;
+        return absl::InvalidArgumentError(absl::StrCat(std::string(dataset_->name()),
+                                                       ": a sample has label ", label,
+                                                       ", but there are ", outputs, " classes"));
+      }
+      const double share = MixupShare(options_.mixup, options_.seed, epoch_, place + i);
+      Mix(share, std::span<T>(x, size),
+          std::span<const T>(last ? scratch.next.data<T>() : x + size, size));
+      mixed[own] += T(share);
+      mixed[other] += T(1 - share);
+    }
+    return absl::OkStatus();
+  });
+}
+
+void Loader::Impl::Change(const Tensor& x, int64_t place, const Scratch& scratch) const {
   DispatchFloating(options_.dtype,
-                   [&](auto zero) { Change<decltype(zero)>(x, slot.begin + begin, scratch); });
-  return absl::OkStatus();
+                   [&](auto zero) { ChangeValues<decltype(zero)>(x, place, scratch); });
 }
 
 // Transforms and normalises samples, the first of which is at `place` of the epoch's order.
 template <typename T>
-void Loader::Impl::Change(const Tensor& x, int64_t place, const Tensor& scratch) const {
+void Loader::Impl::ChangeValues(const Tensor& x, int64_t place, const Scratch& scratch) const {
   if (!options_.transforms.empty()) {
     SampleImage<T> image = {.values = x.data<T>(),
-                            .scratch = scratch.data<T>(),
+                            .scratch = scratch.sample.data<T>(),
                             .extents = dataset_->sample(),
                             .format = options_.format,
                             .input = input_};
@@ -304,7 +373,7 @@ void Loader::Impl::Finish(const Piece& piece, absl::Status status) {
   if (produced_ != before || !running_) news_.notify_one();
 }
 
-void Loader::Impl::Work(const Tensor& scratch) {
+void Loader::Impl::Work(const Scratch& scratch) {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     while (!stop_ && !MayOrder() && !MayRead()) {
@@ -351,6 +420,11 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
   }
   DTNN_RETURN_IF_ERROR(
       CheckTransforms(options.transforms, dataset->sample(), dataset->preprocessing()));
+  DTNN_RETURN_IF_ERROR(CheckMixup(options.mixup));
+  if (options.mixup > 0 && dataset->target_kind() != TargetKind::kClass) {
+    return absl::InvalidArgumentError(absl::StrCat("mixup: needs one class per sample, but ",
+                                                   std::string(dataset->name()), " has values"));
+  }
   DTNN_RETURN_IF_ERROR(CheckNormalization(options.normalization, dataset->sample().channels));
   const int64_t size = dataset->size(split);
   for (int64_t index : indices) {

@@ -20,6 +20,8 @@
 //                                 (transform.h)
 //   4. y = (x + offset) * scale   LoaderOptions::normalization, the same for all parts
 //                                 (normalize.h)
+//   5. mixup                      LoaderOptions::mixup, for training only, with the sample after it
+//                                 in the epoch's order, of whatever batch and rank (mixup.h)
 //
 // A batch is read in pieces, which the threads share, so that all of them decode the images of the
 // batch that is needed next. Results do not depend on the number of threads nor on timing, nor does
@@ -58,11 +60,15 @@ struct LoaderOptions {
   int threads = 1;   // that prepare them
   TransformList transforms = {};
   Normalization normalization = {};
+  double mixup = 0;  // alpha; 0: off. Only where there is one class per sample
 };
 
 struct Batch {
-  Tensor x;                  // (count, sample in the format asked), the dtype asked, host, dense
-  Tensor targets;            // (count,) int32 or (count, outputs), as in dataset.h
+  Tensor x;        // (count, sample in the format asked), the dtype asked, host, dense
+  Tensor targets;  // (count,) int32 or (count, outputs), as in dataset.h
+  // With mixup, what a loss compares with: (count, outputs) probabilities, of x's dtype. Metrics go
+  // by `targets`, the class that has the larger share. Else empty.
+  Tensor mixed_targets = {};
   int64_t count = 0;         // samples of this rank in this step, at least 1
   int64_t global_count = 0;  // samples of all ranks in this step: what a mean divides by
 };

@@ -21,7 +21,8 @@ TEST(LoaderAllocationTest, EpochsAllocateNothing) {
                                   .prefetch = prefetch,
                                   .threads = prefetch == 3 ? 3 : 1,
                                   .transforms = testing::EveryTransform(),
-                                  .normalization = {{-0.45}, {3.75}}})
+                                  .normalization = {{-0.45}, {3.75}},
+                                  .mixup = 0.3})
                       .value();
     const testing::AllocationCounter counter;
     for (int64_t epoch : {0, 1, 2}) {

@@ -17,6 +17,7 @@
 #include "data/testing/every_transform.h"
 #include "data/transforms/crop.h"
 #include "data/transforms/flip.h"
+#include "data/transforms/mixup.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
@@ -167,6 +168,59 @@ TEST(LoaderTest, NormalizationComesLast) {
     expected.back() = float(10 * (sample + 1));
     EXPECT_EQ(values, expected);
   }
+}
+
+// By the sample's index: its values, and its row of targets.
+void SeeMixed(Loader& loader, int64_t epoch, Seen& seen, int64_t first_step = 0) {
+  loader.StartEpoch(epoch, first_step);
+  while (const Batch* batch = loader.Next().value()) {
+    const int64_t outputs = batch->mixed_targets.shape()[1];
+    ASSERT_EQ(batch->mixed_targets.shape(), (Shape{batch->count, outputs}));
+    for (int64_t i = 0; i < batch->count; ++i) {
+      std::vector<float>& both = seen[batch->targets.data<int32_t>()[i]];
+      const float* row = batch->mixed_targets.data<float>() + i * outputs;
+      both.assign(row, row + outputs);
+      both.push_back(batch->x.data<float>()[6 * i]);
+    }
+  }
+}
+
+TEST(LoaderTest, MixupMixesEachSampleWithTheNextOne) {
+  LoaderOptions options = {.batch = 7, .seed = 5, .mixup = 0.6};
+  auto loader = Make(50, options);
+  const std::vector<int64_t> order = Epoch(*Make(50, {.batch = 7, .seed = 5}), 3);
+  Seen expected;
+  SeeMixed(*loader, 3, expected);
+  for (size_t p = 0; p < 50; ++p) {
+    const int64_t own = order[p], next = order[(p + 1) % 50];
+    const std::vector<float>& seen = expected[own];
+    const double share = seen[size_t(own)];
+    EXPECT_EQ(share, float(MixupShare(0.6, 5, 3, int64_t(p))));
+    EXPECT_NEAR(seen[size_t(next)], 1 - share, 1e-6);
+    EXPECT_NEAR(seen.back(), share * double(own) + (1 - share) * double(next), 1e-4);
+    for (size_t k = 0; k < 50; ++k) {
+      if (int64_t(k) != own && int64_t(k) != next) {
+        ASSERT_EQ(seen[k], 0);
+      }
+    }
+  }
+  for (int ranks : {1, 3}) {
+    for (int64_t batch : {1, 8, 64}) {
+      for (int threads : {1, 3}) {
+        Seen seen;
+        for (int rank = 0; rank < ranks; ++rank) {
+          options = {.batch = batch, .rank = rank, .ranks = ranks, .seed = 5, .threads = threads};
+          options.mixup = 0.6;
+          SeeMixed(*Make(50, options), 3, seen);
+        }
+        EXPECT_EQ(seen, expected) << ranks << ' ' << batch << ' ' << threads;
+      }
+    }
+  }
+  Seen rest;
+  SeeMixed(*loader, 3, rest, 4);
+  EXPECT_EQ(rest.size(), 22u);
+  for (const auto& [sample, values] : rest) EXPECT_EQ(values, expected[sample]);
 }
 
 TEST(LoaderTest, WaitingIsCounted) {
@@ -424,6 +478,7 @@ TEST(LoaderTest, RefusesNonsense) {
   EXPECT_EQ(code({0}, {.transforms = {Flip({.probability = 2})}}), kInvalid);
   EXPECT_EQ(code({0}, {.transforms = {Crop({.size = 3})}}), kInvalid);
   EXPECT_EQ(code({0}, {.normalization = {{1, 2}, {1, 2}}}), kInvalid);
+  EXPECT_EQ(code({0}, {.mixup = 3}), kInvalid);
   const int64_t huge = std::numeric_limits<int64_t>::max() / 2;
   EXPECT_EQ(code({0}, {.batch = huge, .steps_per_epoch = 1}), kInvalid);
 }

@@ -62,7 +62,7 @@ absl::Status Plan::CheckTargets(const Tensor& targets) const {
 absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale) {
   DTNN_RETURN_IF_ERROR(CheckTargets(targets));
   const bool values = targets.dtype() != DType::kInt32;
-  if (values ? !takes_values_ : !takes_classes_) {
+  if (values ? !takes_rows_ : !takes_classes_) {
     return absl::InvalidArgumentError(absl::StrCat(
         "this loss is not defined for targets that are ",
         values ? "values: it needs classes (mse, mae and binary_cross_entropy take values)"

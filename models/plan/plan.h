@@ -128,7 +128,7 @@ class Plan {
   int64_t batch_ = 0;  // the most samples
   int64_t n_ = 0;      // samples that the views are made for
   bool training_ = false;
-  bool loss_takes_logits_ = false, takes_classes_ = false, takes_values_ = false;
+  bool loss_takes_logits_ = false, takes_classes_ = false, takes_rows_ = false;
   bool changes_parameters_ = false;  // running statistics, in a forward pass of training
   std::vector<Step> steps_;
   std::vector<size_t> batch_readers_;  // steps whose views point into the batch

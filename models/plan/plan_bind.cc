@@ -116,7 +116,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu,
 
 absl::Status Plan::BindLoss(const Loss& loss) {
   takes_classes_ = loss.TakesClasses();
-  takes_values_ = loss.TakesValues();
+  takes_rows_ = loss.TakesDistributions();
   const FinalActivation taken_over = loss.absorbs();
   loss_takes_logits_ =
       taken_over != FinalActivation::kOther && taken_over == KindOf(*graph_.nodes().back().layer);

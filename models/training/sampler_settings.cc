@@ -19,8 +19,10 @@ namespace {
 
 // Of data of a rank's own, only what does not depend on them: a state knows those of one rank.
 SampleTreatment TreatmentOf(const LoaderOptions& options, bool own_data) {
+  std::vector<std::string> transforms = ToStrings(options.transforms);
+  if (options.mixup > 0) transforms.push_back(absl::StrCat("mixup:", options.mixup));
   return {.shuffle = options.shuffle,
-          .transforms = ToStrings(options.transforms),
+          .transforms = std::move(transforms),
           .normalization = own_data ? Normalization() : options.normalization};
 }
 

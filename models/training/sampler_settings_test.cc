@@ -224,14 +224,16 @@ TEST(SamplerSettingsTest, AreThoseOfTheRun) {
             .batch = 5, .ranks = 3, .samples = 100, .seed = 9, .treatment = SampleTreatment()}));
     LoaderOptions own = {.batch = 5, .shuffle = false, .seed = uint64_t(rank)};
     own.transforms = {Flip({.probability = 0.25})};
+    own.mixup = 0.5;
     own.normalization = {.offset = {double(rank)}, .scale = {1}};
-    EXPECT_EQ(settings(10 + rank, own),
-              (SamplerSettings{
-                  .batch = 5,
-                  .ranks = 3,
-                  .samples = 33,
-                  .treatment = SampleTreatment{.shuffle = false, .transforms = {"flip:0.25"}},
-                  .own_data = true}))
+    EXPECT_EQ(
+        settings(10 + rank, own),
+        (SamplerSettings{.batch = 5,
+                         .ranks = 3,
+                         .samples = 33,
+                         .treatment = SampleTreatment{.shuffle = false,
+                                                      .transforms = {"flip:0.25", "mixup:0.5"}},
+                         .own_data = true}))
         << "the same on all ranks";
     return absl::OkStatus();
   });

@@ -10,6 +10,13 @@
 #include "tensor/status_macros.h"
 
 namespace dtnn {
+namespace {
+
+const Tensor& LossTargets(const Batch& batch) {
+  return batch.mixed_targets.empty() ? batch.targets : batch.mixed_targets;
+}
+
+}  // namespace
 
 absl::Status Trainer::Step(const Batch& batch, MetricAverages* averages, bool last) {
   if (training_plan_ == nullptr) {
@@ -50,8 +57,9 @@ absl::Status Trainer::RunStep(const Batch& batch, bool watched, bool last) {
   if (batch.count == 0) {
     DTNN_RETURN_IF_ERROR(context_->FillZero(store_->gradients()));
   } else {
-    DTNN_RETURN_IF_ERROR(training_plan_->ForwardBackward(
-        batch.x, batch.targets, sync_.weight() / double(first_samples_), batches_done_, ready));
+    DTNN_RETURN_IF_ERROR(training_plan_->ForwardBackward(batch.x, LossTargets(batch),
+                                                         sync_.weight() / double(first_samples_),
+                                                         batches_done_, ready));
     const double loss = watched ? training_plan_->LossSum() : 0;
     if (!std::isfinite(loss)) return Diverged(batch, loss);
   }
@@ -124,7 +132,7 @@ absl::Status Trainer::Diverged(const Batch& batch, double loss) {
   diverged_ = true;
   if (exchange_) exchange_->Leave();  // the others may not look for anything
   DTNN_ASSIGN_OR_RETURN(const std::string where,
-                        training_plan_->FirstNonFinite(batch.x, batch.targets, batches_done_));
+                        training_plan_->FirstNonFinite(batch.x, LossTargets(batch), batches_done_));
   return absl::OutOfRangeError(
       absl::StrCat("the loss is ", loss, " after ", steps_done_, " steps: training has diverged (",
                    where.empty() ? "all values before the loss are finite" : where,

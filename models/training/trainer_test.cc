@@ -397,6 +397,39 @@ TEST(TrainerTest, AStepRenewsTheParametersAndOnlyTheTrainable) {
   for (size_t i = 1; i < versions.size(); ++i) EXPECT_GT(versions[i], versions[i - 1]);
 }
 
+// What a step with these targets makes of the parameters, and the two metrics that it measures.
+std::pair<std::vector<double>, std::vector<double>> AfterAStep(const std::vector<double>& classes,
+                                                               const std::vector<double>& mixed) {
+  const Graph graph = PatternMlp();
+  auto device = *DeviceContext::Create(Device::Cpu());
+  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
+  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
+  EXPECT_TRUE(trainer->PrepareForTraining(2).ok());
+  Batch batch{.x = dtnn::testing::RandomTensor(DType::kFloat64, Shape{2, 8, 8, 1}, 1),
+              .targets = dtnn::testing::TensorOf(DType::kInt32, Shape{2}, classes),
+              .count = 2,
+              .global_count = 2};
+  if (!mixed.empty()) {
+    batch.mixed_targets = dtnn::testing::TensorOf(DType::kFloat64, Shape{2, 4}, mixed);
+  }
+  MetricAverages averages(PatternTraining().metric_set, 4);
+  EXPECT_TRUE(trainer->Step(batch, &averages).ok());
+  return {Values(store->values()), {averages.Value(0), averages.Value(1)}};
+}
+
+TEST(TrainerTest, MixedTargetsAreTheLosssAndClassesTheMetrics) {
+  const auto [parameters, metrics] = AfterAStep({1, 2}, {});
+  const auto [same, same_metrics] = AfterAStep({1, 2}, {0, 1, 0, 0, 0, 0, 1, 0});
+  EXPECT_TRUE(Close(same, parameters, 1e-12));
+  EXPECT_TRUE(Close(same_metrics, metrics, 1e-9));
+  const auto [other, other_metrics] = AfterAStep({3, 3}, {});
+  EXPECT_FALSE(Close(other, parameters, 1e-6));
+  const auto [mixed, mixed_metrics] = AfterAStep({3, 3}, {0, 1, 0, 0, 0, 0, 1, 0});
+  EXPECT_TRUE(Close(mixed, parameters, 1e-12));
+  EXPECT_NEAR(mixed_metrics[0], metrics[0], 1e-9);
+  EXPECT_EQ(mixed_metrics[1], other_metrics[1]);
+}
+
 TEST(TrainerTest, NeedsALossAndAnOptimizer) {
   const Graph graph = PatternMlp();
   auto device = *DeviceContext::Create(Device::Cpu());

@@ -3,25 +3,92 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/softmax/softmax.h"
+#include "optim/losses/targets.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
+constexpr double kLeast = 1e-8, kMost = 1 - 1e-8;  // of a probability in a logarithm
+
+// Of targets that are not classes: whether each row holds probabilities.
+template <typename T>
+absl::Status CheckDistributions(const Tensor& targets) {
+  constexpr double kRounding = 1e-3;
+  const TargetRows<T> rows(targets);
+  if (rows.are_classes()) return absl::OkStatus();
+  for (int64_t i = 0; i < targets.shape()[0]; ++i) {
+    double sum = 0, least = 0;
+    for (int64_t j = 0; j < targets.shape()[1]; ++j) {
+      sum += rows.At(i, j);
+      least = std::min(least, rows.At(i, j));
+    }
+    if (least >= 0 && std::abs(sum - 1) <= kRounding) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the targets of sample ", i, " of the batch are no probabilities: they sum to ", sum,
+        " and the smallest is ", least,
+        "; categorical_cross_entropy needs a "
+        "class per sample, or probabilities that sum to 1"));
+  }
+  return absl::OkStatus();
+}
+
 class LogitsOp : public LossOp {
  public:
-  explicit LogitsOp(std::unique_ptr<SoftmaxCrossEntropy> fused) : fused_(std::move(fused)) {}
+  LogitsOp(std::unique_ptr<SoftmaxCrossEntropy> fused, double smoothing, int64_t classes)
+      : fused_(std::move(fused)), smoothing_(smoothing), logits_(size_t(classes)) {}
 
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
-    return fused_->Run(x, targets, probabilities, losses, dx, gradient_scale);
+    if (targets.dtype() == DType::kInt32) {
+      return fused_->Run(x, targets, probabilities, losses, dx, gradient_scale);
+    }
+    return DispatchFloating(x.dtype(), [&](auto zero) {
+      return RunDistributions<decltype(zero)>(x, targets, probabilities, losses, dx,
+                                              gradient_scale);
+    });
   }
 
  private:
+  // As the fused kernel does, for targets that are rows: a handful of values per sample.
+  template <typename T>
+  absl::Status RunDistributions(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
+                                const Tensor& losses, const Tensor& dx, double gradient_scale) {
+    DTNN_RETURN_IF_ERROR(CheckDistributions<T>(targets));
+    const TargetRows<T> rows(targets);
+    const int64_t classes = int64_t(logits_.size());
+    const double everywhere = smoothing_ / double(classes);
+    for (int64_t i = 0; i < x.shape()[0]; ++i) {
+      const T* row = x.data<T>() + i * x.RowPitch();
+      std::copy_n(row, classes, logits_.begin());  // results may overwrite them
+      const double largest = *std::ranges::max_element(logits_);
+      double sum = 0;
+      for (const double logit : logits_) sum += std::exp(logit - largest);
+      const double log_sum = largest + std::log(sum);
+      double loss = 0;
+      for (int64_t j = 0; j < classes; ++j) {
+        const double log_p = logits_[size_t(j)] - log_sum, p = std::exp(log_p);
+        const double share = (1 - smoothing_) * rows.At(i, j);
+        if (share > 0) {
+          loss -= share * std::clamp(log_p, std::log(kLeast), std::log(kMost));
+        }
+        loss -= everywhere == 0 ? 0 : everywhere * log_p;
+        probabilities.data<T>()[i * probabilities.RowPitch() + j] = T(p);
+        if (dx.empty()) continue;
+        dx.data<T>()[i * dx.RowPitch() + j] = T((p - share - everywhere) * gradient_scale);
+      }
+      losses.data<T>()[i] = T(loss);
+    }
+    return absl::OkStatus();
+  }
+
   std::unique_ptr<SoftmaxCrossEntropy> fused_;
+  const double smoothing_;
+  std::vector<double> logits_;  // of a row
 };
 
 // For networks that end in something else than a softmax: a handful of values per sample.
@@ -31,26 +98,27 @@ class ProbabilitiesOp : public LossOp {
 
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
-    DispatchFloating(x.dtype(), [&](auto zero) {
+    return DispatchFloating(x.dtype(), [&](auto zero) -> absl::Status {
       using T = decltype(zero);
+      DTNN_RETURN_IF_ERROR(CheckDistributions<T>(targets));
+      const TargetRows<T> rows(targets);
       const int64_t classes = x.shape()[1];
       const double everywhere = smoothing_ / double(classes);
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
-        const int32_t label = targets.data<int32_t>()[i];
         const T* row = x.data<T>() + i * x.RowPitch();
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
         double sum = 0;
         for (int64_t j = 0; j < classes; ++j) {
-          const double target = (j == label ? 1 - smoothing_ : 0) + everywhere;
-          const T p = std::clamp(row[j], T(1e-8), T(1 - 1e-8));
+          const double target = (1 - smoothing_) * rows.At(i, j) + everywhere;
+          const T p = std::clamp(row[j], T(kLeast), T(kMost));
           if (target != 0) sum -= target * double(std::log(p));
           if (gradients == nullptr) continue;
           gradients[j] = target == 0 ? T(0) : T(-gradient_scale * target / double(p));
         }
         losses.data<T>()[i] = T(sum);
       }
+      return absl::OkStatus();
     });
-    return absl::OkStatus();
   }
 
  private:
@@ -73,7 +141,7 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
                                                     .columns = context.outputs,
                                                     .dtype = context.dtype,
                                                     .label_smoothing = smoothing}));
-    return std::make_unique<LogitsOp>(std::move(fused));
+    return std::make_unique<LogitsOp>(std::move(fused), smoothing, context.outputs);
   }
   DTNN_RETURN_IF_ERROR(CheckOnCpu(*this, context));
   return std::make_unique<ProbabilitiesOp>(smoothing);

@@ -5,6 +5,10 @@
 // With label smoothing s over K classes (Szegedy et al., CVPR 2016) the target is not one-hot but
 // t = (1 - s) * onehot + s / K: loss = -sum(t log p), gradients p - t and -t / p. The share s / K
 // of all classes is clipped only where probabilities are given.
+//
+// Targets may also be rows of probabilities q, of the dtype of the predictions, that sum to 1
+// (mixup): loss = -sum(q log p), linear in q, with q in place of onehot above. Rows that are no
+// probabilities are InvalidArgument.
 
 #ifndef DTNN_OPTIM_LOSSES_CATEGORICAL_CROSS_ENTROPY_H_
 #define DTNN_OPTIM_LOSSES_CATEGORICAL_CROSS_ENTROPY_H_
@@ -25,6 +29,7 @@ class CategoricalCrossEntropy : public Loss {
   std::string_view label() const override { return "cce"; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return false; }
+  bool TakesDistributions() const override { return true; }
   FinalActivation absorbs() const override { return FinalActivation::kSoftmax; }
   absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const override;
 

@@ -53,6 +53,9 @@ class Loss {
   // The kinds of targets that the loss is defined for.
   virtual bool TakesClasses() const = 0;
   virtual bool TakesValues() const = 0;
+  // Whether it takes rows of probabilities, one per class, in place of classes (mixup): any that
+  // takes values does.
+  virtual bool TakesDistributions() const { return TakesValues(); }
   // The activation that it takes over when bound with from_logits; kOther where there is none.
   virtual FinalActivation absorbs() const { return FinalActivation::kOther; }
   // What a network should end in so that its outputs have the range of the targets.

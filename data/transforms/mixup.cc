@@ -1,0 +1,46 @@
+#include "data/transforms/mixup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+constexpr double kMostAlpha = 2;
+constexpr uint16_t kStream = 99;  // no transform's
+
+template <typename T>
+void MixValues(double share, std::span<T> a, std::span<const T> b) {
+  const T s = T(share), rest = T(1 - share);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = s * a[i] + rest * b[i];
+}
+
+}  // namespace
+
+absl::Status CheckMixup(double alpha) {
+  if (alpha >= 0 && alpha <= kMostAlpha) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("mixup: alpha must be a number from 0 to ", kMostAlpha, ", not ", alpha));
+}
+
+// By Joehnk ("Erzeugung von betaverteilten und gammaverteilten Zufallszahlen", 1964): with
+// x = u^(1/alpha) and y = v^(1/alpha), x / (x + y) is Beta where x + y <= 1. In logarithms, since
+// small alphas take both below what numbers can hold.
+double MixupShare(double alpha, uint64_t seed, int64_t epoch, int64_t place) {
+  const SampleRandom random(seed, epoch, place, kStream);
+  for (int i = 0;; i += 2) {
+    const double x = std::log(1 - random.Uniform(i)) / alpha;
+    const double y = std::log(1 - random.Uniform(i + 1)) / alpha;
+    if (std::exp(x) + std::exp(y) > 1) continue;
+    return 1 / (1 + std::exp(-std::abs(x - y)));
+  }
+}
+
+void Mix(double share, std::span<float> a, std::span<const float> b) { MixValues(share, a, b); }
+
+void Mix(double share, std::span<double> a, std::span<const double> b) { MixValues(share, a, b); }
+
+}  // namespace dtnn
