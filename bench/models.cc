@@ -87,17 +87,19 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const OptionSpec flags[] = {
       {.name = "models",
        .type = kText,
-       .help = "networks, by comma; list shows all",
+       .help = "networks to measure, separated by commas; --models=list shows all",
        .field = &options.models,
        .on_list = Action::kListModels},
       {.name = "batch",
        .type = kInt,
        .help = "samples per step",
+       .unit = "samples",
        .range = {.low = 1, .high = 1e6},
        .field = &options.batch},
       {.name = "seconds",
        .type = kReal,
-       .help = "measured time per phase",
+       .help = "how long training and inference are measured, each",
+       .unit = "seconds",
        .range = {.low = 0, .high = 1e6},
        .field = &options.seconds},
       {.name = "format",
@@ -107,18 +109,18 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.format},
       {.name = "json",
        .type = kPath,
-       .help = "file to append JSON lines to",
+       .help = "append a JSON line per network to this file",
        .field = &options.json},
   };
-  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags));
-  if (action == Action::kHelp) {
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
+  if (request.action == Action::kHelp) {
     std::cout << ToolHelp(
-        "models [--models=NAME,...]\n\nMeasures how fast networks train and "
-        "answer, on random data.",
-        flags);
+        "models [--models=NAME,...]\n\nMeasures how fast networks train "
+        "and predict, on random data.",
+        flags, request.help_topic);
   }
-  if (action == Action::kListModels) ListModels(std::cout);
-  if (action != Action::kRun) return absl::OkStatus();
+  if (request.action == Action::kListModels) ListModels(std::cout);
+  if (request.action != Action::kRun) return absl::OkStatus();
   const std::vector<std::string_view> models = SplitList(options.models);
   for (const std::string_view model : models) {
     DTNN_RETURN_IF_ERROR(CheckModelName(model, "models"));

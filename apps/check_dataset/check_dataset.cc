@@ -17,25 +17,28 @@ namespace {
 
 constexpr char kSummary[] =
     "check_dataset --dataset=NAME --dataset-path=PATH\n\n"
-    "Says of each file of a data set whether it is there and right, and where to get it. "
-    "Downloads\n"
+    "Tells whether each file of a data set is there and right, and where to get it. Downloads\n"
     "nothing. Exit code 1 when something is missing or wrong.";
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   CheckOptions options;
   const OptionSpec flags[] = {
-      LikeLauncher("dataset", &options.dataset, "the data set; list shows all"),
-      LikeLauncher("dataset-path", &options.path, "where its files are, as the launcher takes it"),
+      LikeLauncher("dataset", &options.dataset,
+                   "data set whose files are checked; --dataset=list shows all"),
+      LikeLauncher("dataset-path", &options.path,
+                   "folder or archive of its files, as benchmark takes it"),
       {.name = "read",
        .type = OptionType::kBool,
-       .help = "read every sample, and the checksums of files above 1 GiB",
+       .help = "also read every sample, and check the checksums of files above 1 GiB",
        .field = &options.read},
   };
-  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags));
-  if (action == Action::kHelp) std::cout << ToolHelp(kSummary, flags);
-  if (action == Action::kListDatasets) ListDatasets(std::cout);
-  if (action != Action::kRun) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+  }
+  if (request.action == Action::kListDatasets) ListDatasets(std::cout);
+  if (request.action != Action::kRun) return absl::OkStatus();
   return CheckDataset(options, std::cout);
 }
 

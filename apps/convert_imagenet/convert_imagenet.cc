@@ -16,11 +16,10 @@ namespace {
 
 constexpr char kSummary[] =
     "convert_imagenet --input=FOLDER --output=FOLDER\n\n"
-    "Brings ImageNet's images to 227 x 227 and writes them as .npz files for --dataset=imagenet.\n"
+    "Resizes ImageNet's images to 227 x 227 and writes them as .npz files for --dataset=imagenet.\n"
     "The input is TFRecord files (train-00000-of-01024, ...) or the original archives\n"
-    "(ILSVRC2012_img_train.tar, ...). Run it again to go on after a stop. OMP_NUM_THREADS files "
-    "are\n"
-    "made at a time, 200 MB of memory each.";
+    "(ILSVRC2012_img_train.tar, ...). Run it again to continue after a stop. It writes\n"
+    "OMP_NUM_THREADS files at a time, with 200 MB of memory each.";
 
 constexpr Range kFiles = {.low = 1, .high = 99999};  // the names have five digits
 
@@ -31,35 +30,37 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const OptionSpec flags[] = {
       {.name = "input",
        .type = kPath,
-       .help = "folder of the TFRecord files or archives",
+       .help = "folder with the TFRecord files or archives",
        .field = &options.input},
       {.name = "output",
        .type = kPath,
-       .help = "folder of the .npz files; made where it is missing",
+       .help = "folder for the .npz files; created if it is missing",
        .field = &options.output},
       {.name = "part",
        .type = kWord,
-       .help = "what to convert",
+       .help = "split to convert",
        .words = "all,train,validation",
        .field = &options.part},
       {.name = "train-files",
        .type = kInt,
-       .help = "files to divide the training archive into",
+       .help = "number of files that the training archive becomes",
+       .unit = "files",
        .range = kFiles,
        .field = &options.train_files},
       {.name = "validation-files",
        .type = kInt,
-       .help = "the same of the validation archive",
+       .help = "number of files that the validation archive becomes",
+       .unit = "files",
        .range = kFiles,
        .field = &options.validation_files},
       {.name = "stored",
        .type = kBool,
-       .help = "do not compress: faster, and a third more room",
+       .help = "do not compress: faster, but takes a third more disk space",
        .field = &options.stored},
   };
-  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags));
-  if (action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags);
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
     return absl::OkStatus();
   }
   return ConvertImagenet(options, std::cout);

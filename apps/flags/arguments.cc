@@ -43,15 +43,16 @@ class Names {
 
   absl::StatusOr<Spelling> Resolve(const std::string& name) const {
     if (std::optional<Spelling> spelling = Find(name)) return *std::move(spelling);
-    if (name.starts_with("no")) {
-      const size_t prefix = name.starts_with("no-") ? 3 : 2;
-      std::optional<Spelling> spelling = Find(std::string_view(name).substr(prefix));
-      if (spelling && IsBoolean(*spelling)) {
-        spelling->negated = true;
-        return *std::move(spelling);
-      }
-    }
     return Unknown(name);
+  }
+
+  std::optional<Spelling> Find(std::string_view name) const {
+    if (std::optional<Spelling> spelling = FindExact(name)) return spelling;
+    if (!name.starts_with("no")) return std::nullopt;
+    std::optional<Spelling> spelling = FindExact(name.substr(name.starts_with("no-") ? 3 : 2));
+    if (!spelling || !IsBoolean(*spelling)) return std::nullopt;
+    spelling->negated = true;
+    return spelling;
   }
 
  private:
@@ -60,7 +61,7 @@ class Names {
     return it == syntax_.options.end() ? nullptr : &*it;
   }
 
-  std::optional<Spelling> Find(std::string_view name) const {
+  std::optional<Spelling> FindExact(std::string_view name) const {
     if (const OptionSpec* spec = FindSpec(name)) return Spelling{std::string(name), spec};
     const auto alias = std::ranges::find(syntax_.aliases, name, &OptionAlias::old_name);
     if (alias == syntax_.aliases.end()) return std::nullopt;
@@ -81,7 +82,7 @@ class Names {
     return UsageError(absl::StrCat(
         "--", OneLine(name, kShownBytes), ": no such option",
         nearest ? absl::StrCat("; did you mean --", std::string(*nearest), "?") : std::string(),
-        " (--help lists all)"));
+        " (--help=all lists them)"));
   }
 
   const Syntax& syntax_;
@@ -126,7 +127,7 @@ class Parser {
   absl::Status NotAnOption(std::string_view argument) const {
     return UsageError(absl::StrCat(
         "argument \"", OneLine(argument, kShownBytes), "\": is not an option; write --name=value",
-        takes_others_ ? ", or -- before names that begin with -" : "", " (--help lists all)"));
+        takes_others_ ? ", or -- before names that begin with -" : "", " (--help=all lists them)"));
   }
 
   absl::Status Take(const std::string& argument) {
@@ -230,6 +231,13 @@ class Parser {
 absl::StatusOr<Arguments> ParseArguments(std::span<const std::string> arguments,
                                          const Syntax& syntax) {
   return Parser(arguments, syntax).Run();
+}
+
+const OptionSpec* FindSpelling(std::string_view name, const Syntax& syntax) {
+  std::string dashed(name);
+  std::ranges::replace(dashed, '_', '-');
+  const std::optional<Spelling> spelling = Names(syntax).Find(dashed);
+  return spelling ? spelling->spec : nullptr;
 }
 
 }  // namespace dtnn

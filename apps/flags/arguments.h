@@ -3,7 +3,7 @@
 //
 //   --name=value, --name value     dashes and underscores in names are the same
 //   --flag, --noflag               booleans; `--flag no` too, when the next argument is such a word
-//   -h, --help, --help=TOPIC       and `list` for options that can list their values
+//   -h, --help, --help=WORD        and `list` for options that can list their values
 //   --                             what follows are no options
 //
 // The last of several equal spellings wins; an old spelling that contradicts a new one is an error,
@@ -41,7 +41,7 @@ struct Setting {
 
 struct Arguments {
   Action action = Action::kRun;
-  std::string help_topic;           // of --help=TOPIC
+  std::string help_topic;           // of --help=WORD: a topic, an option or all
   std::vector<Setting> settings;    // of kRun, as are the others; in the order of first mention
   std::vector<std::string> others;  // what is no option
 };
@@ -49,6 +49,10 @@ struct Arguments {
 // `arguments` without the program's name.
 absl::StatusOr<Arguments> ParseArguments(std::span<const std::string> arguments,
                                          const Syntax& syntax);
+
+// The option that `name` is a spelling of, an earlier one or --noflag too; underscores mean dashes.
+// Null for other names.
+const OptionSpec* FindSpelling(std::string_view name, const Syntax& syntax);
 
 }  // namespace dtnn
 

@@ -2,20 +2,33 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/nearest.h"
+#include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
 constexpr size_t kColumns = 100;
-constexpr size_t kHelpColumn = 37;
+constexpr size_t kHelpColumn = 37;   // of lists
+constexpr size_t kValueColumn = 12;  // of an option at length
+
+constexpr std::string_view kMainOptions[] = {"model",          "dataset",   "num-epochs",
+                                             "batch-size",     "optimizer", "learning-rate",
+                                             "checkpoint-dir", "parallel"};
+
+Syntax LauncherSyntax() {
+  return {.options = OptionTable(), .aliases = AliasTable(), .computed = ComputedValueTable()};
+}
 
 // Appends the words of `text` to `out`, which stands at column `column` of a line; further lines
 // are indented by `indent`.
@@ -38,23 +51,32 @@ void Wrap(std::string_view text, size_t column, size_t indent, std::string& out)
   out += '\n';
 }
 
-std::string Placeholder(const OptionSpec& spec) {
+// "SECONDS", "MiB".
+std::string UnitName(const OptionSpec& spec, std::string_view otherwise) {
+  const std::string unit(spec.unit.empty() ? otherwise : spec.unit);
+  const bool lower = std::ranges::none_of(unit, absl::ascii_isupper);
+  return lower ? absl::AsciiStrToUpper(unit) : unit;
+}
+
+// What stands after the name: "=SECONDS". `shortened`: without the words that it takes.
+std::string Placeholder(const OptionSpec& spec, bool shortened = false) {
   switch (spec.type) {
     case OptionType::kBool:
       return "";
     case OptionType::kInt:
-      return "=N";
+      return "=" + UnitName(spec, "N");
     case OptionType::kReal:
-      return "=X";
+      return "=" + UnitName(spec, "X");
     case OptionType::kText:
-      return "=NAME";
+      return "=" + UnitName(spec, "NAME");
     case OptionType::kPath:
       return "=PATH";
     case OptionType::kInts:
-      return "=N,...";
+      return "=" + UnitName(spec, "N,...");
     case OptionType::kReals:
-      return "=X,...";
+      return "=" + UnitName(spec, "X,...");
     case OptionType::kWord: {
+      if (shortened) return "=NAME";
       std::string words(spec.words);
       std::ranges::replace(words, ',', '|');
       return "=" + words;
@@ -67,9 +89,9 @@ std::string Placeholder(const OptionSpec& spec) {
   return "";
 }
 
-void AppendOption(const OptionSpec& spec, std::string& out) {
+void AppendOption(const OptionSpec& spec, bool shortened, std::string& out) {
   const size_t start = out.size();
-  absl::StrAppend(&out, "  --", std::string(spec.name), Placeholder(spec));
+  absl::StrAppend(&out, "  --", std::string(spec.name), Placeholder(spec, shortened));
   const size_t width = out.size() - start;
   if (width + 2 > kHelpColumn) {
     out.append("\n").append(kHelpColumn, ' ');
@@ -88,19 +110,16 @@ void AppendOption(const OptionSpec& spec, std::string& out) {
   Wrap(text, kHelpColumn, kHelpColumn, out);
 }
 
-void AppendAvailable(std::optional<OptionGroup> only, std::string& out) {
-  for (int g = 0; g < kOptionGroups; ++g) {
-    const OptionGroup group = static_cast<OptionGroup>(g);
-    if (only && group != *only) continue;
-    bool first = true;
-    for (const OptionSpec& spec : OptionTable()) {
-      if (spec.group != group || !spec.available()) continue;
-      if (first)
-        absl::StrAppend(&out, "\n", std::string(Title(group)), " (", std::string(Name(group)),
-                        ")\n");
-      first = false;
-      AppendOption(spec, out);
+void AppendGroup(OptionGroup group, std::string& out) {
+  bool first = true;
+  for (const OptionSpec& spec : OptionTable()) {
+    if (spec.group != group || !spec.available()) continue;
+    if (first) {
+      absl::StrAppend(&out, out.empty() ? "" : "\n", std::string(Title(group)), " (",
+                      std::string(Name(group)), ")\n");
     }
+    first = false;
+    AppendOption(spec, /*shortened=*/false, out);
   }
 }
 
@@ -112,60 +131,233 @@ void AppendMissing(std::optional<OptionGroup> only, std::string& out) {
     }
   }
   if (names.empty()) return;
-  out += "\nKnown, but not available in this build yet (defaults are taken):\n  ";
+  absl::StrAppend(&out, out.empty() ? "" : "\n",
+                  "Known, but not available in this build yet; only their defaults are taken:\n  ");
   Wrap(absl::StrJoin(names, " "), 2, 2, out);
 }
 
-absl::StatusOr<OptionGroup> FindTopic(std::string_view topic) {
-  std::vector<std::string_view> names;
-  for (int g = 0; g < kOptionGroups; ++g) {
-    names.push_back(Name(static_cast<OptionGroup>(g)));
-    if (topic == names.back()) return static_cast<OptionGroup>(g);
+// One line of an option at length.
+void AppendFact(std::string_view label, std::string_view text, std::string& out) {
+  const size_t start = out.size();
+  absl::StrAppend(&out, "  ", std::string(label));
+  out.append(kValueColumn - std::min(out.size() - start, kValueColumn), ' ');
+  Wrap(text, kValueColumn, kValueColumn, out);
+}
+
+// The lines "word: meaning" as two columns.
+void AppendMeanings(const OptionSpec& spec, std::string& out) {
+  std::vector<std::pair<std::string_view, std::string_view>> lines;
+  size_t width = 0;
+  for (std::string_view rest = spec.meanings; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const size_t colon = line.find(": ");
+    lines.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+    width = std::max(width, colon);
   }
-  std::string all;
-  for (const std::string_view name : names)
-    absl::StrAppend(&all, all.empty() ? "" : ", ", std::string(name));
-  return UsageError(absl::StrCat("--help=", OneLine(topic, 80), ": no such topic; must be one of: ",
-                                 all, DidYouMean(topic, names)));
+  const std::vector<std::string_view> missing = SplitList(spec.missing_words);
+  for (const auto& [word, meaning] : lines) {
+    out.append(kValueColumn + 2, ' ').append(word).append(width + 2 - word.size(), ' ');
+    const bool later = std::ranges::count(missing, word) > 0;
+    const size_t column = kValueColumn + 4 + width;
+    Wrap(absl::StrCat(std::string(meaning), later ? " (not available in this build yet)" : ""),
+         column, column, out);
+  }
+}
+
+std::string Takes(const OptionSpec& spec) {
+  const std::string name(spec.name);
+  if (spec.on_list != Action::kRun && spec.words.empty()) {
+    return absl::StrCat("what --", name, "=list shows");
+  }
+  switch (spec.type) {
+    case OptionType::kBool:
+      return absl::StrCat("True or False; --", name, " means True, --no", name, " means False");
+    case OptionType::kWords:
+      return "one or more of these, separated by commas:";
+    case OptionType::kMetric:
+      return "one of these, with val_ before it where the validation split is meant:";
+    default:
+      return spec.meanings.empty() ? DescribeAllowed(spec) : "one of:";
+  }
+}
+
+std::string Example(const OptionSpec& spec) {
+  const std::string name(spec.name), by_default = DefaultText(spec);
+  if (!spec.example.empty()) return absl::StrCat("--", name, "=", std::string(spec.example));
+  if (spec.type == OptionType::kBool) return (by_default == "True" ? "--no" : "--") + name;
+  for (const std::string_view word : SplitList(spec.words)) {
+    if (word != by_default) return absl::StrCat("--", name, "=", std::string(word));
+  }
+  return spec.words.empty() ? "" : absl::StrCat("--", name, "=", by_default);
+}
+
+// "--a, --b".
+std::string JoinOptions(const std::vector<std::string_view>& names) {
+  return absl::StrJoin(
+      names, ", ", [](std::string* out, std::string_view name) { out->append("--").append(name); });
+}
+
+// Earlier spellings: "--momentum", "--non-blocking-mpi (the opposite)".
+std::string OldSpellings(const OptionSpec& option, const Syntax& syntax) {
+  std::string text;
+  for (const OptionAlias& alias : syntax.aliases) {
+    if (alias.name != option.name) continue;
+    absl::StrAppend(&text, text.empty() ? "" : ", ", "--", std::string(alias.old_name));
+    if (alias.kind == AliasKind::kInvert) text += " (the opposite)";
+    if (alias.kind == AliasKind::kWhenTrue) {
+      absl::StrAppend(&text, " (means --", std::string(alias.name), "=", std::string(alias.value),
+                      ")");
+    }
+  }
+  return text;
+}
+
+std::string Page(std::string_view program) {
+  const std::string name(program);
+  std::string out = absl::StrCat(
+      "Trains and tests neural networks.\n  ", name,
+      "                                                    train simplecnn on Fashion-MNIST\n  ",
+      name, " --model=NAME --dataset=NAME --dataset-path=PATH    a run of your own\n\n");
+  for (const std::string_view option : kMainOptions) {
+    AppendOption(*FindOption(option), /*shortened=*/true, out);
+  }
+  std::vector<std::string_view> topics;
+  for (int g = 0; g < kOptionGroups; ++g) {
+    const OptionGroup group = static_cast<OptionGroup>(g);
+    const auto works = [&](const OptionSpec& spec) {
+      return spec.group == group && spec.available();
+    };
+    if (std::ranges::any_of(OptionTable(), works)) topics.push_back(Name(group));
+  }
+  std::string more =
+      "--help=OPTION explains an option, --help=all lists all options, --help=TOPIC those of: ";
+  absl::StrAppend(&more,
+                  absl::StrJoin(topics, ", ", [](auto* text, auto topic) { text->append(topic); }));
+  out += "\n";
+  Wrap(more, 0, 2, out);
+  return out;
+}
+
+std::string Everything() {
+  std::string out =
+      "Write --name=value or --name value. Switches: --name or --noname. Dashes and underscores\n"
+      "in names are the same. Defaults stand in brackets. The environment variable\n"
+      "OMP_NUM_THREADS sets the number of threads.\n";
+  for (int g = 0; g < kOptionGroups; ++g) AppendGroup(static_cast<OptionGroup>(g), out);
+  AppendMissing(std::nullopt, out);
+  out += "\n--help=OPTION explains an option.\n";
+  return out;
+}
+
+// What a word of --help=WORD that means nothing may have been meant for.
+std::string Suggestions(std::string_view word, std::span<const std::string_view> known) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string_view> names;
+  if (const auto nearest = NearestName(word, known)) names.push_back(*nearest);
+  for (const std::string_view name : known) {
+    if (names.size() == kShown) break;
+    const bool holds = word.size() >= 2 && name.find(word) != name.npos;
+    if (holds && std::ranges::count(names, name) == 0) names.push_back(name);
+  }
+  if (names.empty()) return "";
+  std::string text = "; did you mean ";
+  for (size_t i = 0; i < names.size(); ++i) {
+    absl::StrAppend(&text,
+                    i == 0                 ? ""
+                    : i + 1 < names.size() ? ", "
+                                           : " or ",
+                    std::string(names[i]));
+  }
+  return text + "?";
+}
+
+std::optional<OptionGroup> FindGroup(std::string_view topic) {
+  for (int g = 0; g < kOptionGroups; ++g) {
+    if (topic == Name(static_cast<OptionGroup>(g))) return static_cast<OptionGroup>(g);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::string DescribeOptions(std::span<const OptionSpec> options) {
   std::string text;
-  for (const OptionSpec& spec : options) AppendOption(spec, text);
+  for (const OptionSpec& spec : options) AppendOption(spec, /*shortened=*/false, text);
   return text;
 }
 
-absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view topic) {
-  std::optional<OptionGroup> only;
-  std::string out;
-  if (!topic.empty()) {
-    const absl::StatusOr<OptionGroup> group = FindTopic(topic);
-    if (!group.ok()) return group.status();
-    only = *group;
-  } else {
-    const std::string name(program);
-    out = absl::StrCat(
-        "Trains or tests a neural network.\n\n"
-        "  ",
-        name,
-        "                                 the main job, with defaults it prints\n"
-        "  ",
-        name,
-        " --model=NAME --dataset=NAME ... a run of your own\n"
-        "  ",
-        name,
-        " --model=list | --dataset=list   what there is\n"
-        "  ",
-        name,
-        " --help | --help=TOPIC           this text, or one topic of it\n\n"
-        "Write --name=value or --name value; booleans --name, --noname or --name=yes. Dashes and\n"
-        "underscores are the same. Defaults stand in brackets. OMP_NUM_THREADS sets the "
-        "threads.\n");
+std::string DescribeOption(const OptionSpec& option, const Syntax& syntax) {
+  std::string out =
+      absl::StrCat("--", std::string(option.name), Placeholder(option, /*shortened=*/true), "\n  ");
+  std::string_view help = option.help;
+  if (help.ends_with("; of:")) help.remove_suffix(5);
+  Wrap(help, 2, 2, out);
+  out += "\n";
+  AppendFact("takes", Takes(option), out);
+  AppendMeanings(option, out);
+  if (!option.unit.empty() && option.on_list == Action::kRun) {
+    AppendFact("unit", option.unit, out);
   }
-  AppendAvailable(only, out);
-  AppendMissing(only, out);
+  const std::string by_default = DefaultText(option);
+  AppendFact("default", by_default.empty() ? "empty" : by_default, out);
+  if (const std::string needs = DescribeNeeds(option); !needs.empty()) {
+    AppendFact("needs", needs + "; without it this option has no effect", out);
+  }
+  std::vector<std::string_view> users;
+  for (const OptionSpec& other : syntax.options) {
+    if (NeedsOption(other, option.name)) users.push_back(other.name);
+  }
+  if (!users.empty()) AppendFact("with it", JoinOptions(users), out);
+  if (const std::string old = OldSpellings(option, syntax); !old.empty()) {
+    AppendFact("also", old, out);
+  }
+  if (!option.available()) {
+    AppendFact("", "not available in this build yet, which takes only the default", out);
+  } else if (const std::string example = Example(option); !example.empty()) {
+    AppendFact("example", example, out);
+  }
+  return out;
+}
+
+absl::StatusOr<const OptionSpec*> FindHelp(std::string_view word, const Syntax& syntax,
+                                           std::span<const std::string_view> topics) {
+  std::string name(word.substr(std::min(word.find_first_not_of('-'), word.size())));
+  std::ranges::replace(name, '_', '-');
+  if (const OptionSpec* option = FindSpelling(name, syntax)) return option;
+  const std::string shown = absl::StrCat("--help=", OneLine(word, 80), ": ");
+  const auto computed = std::ranges::find(syntax.computed, name, &ComputedValue::name);
+  if (computed != syntax.computed.end()) {
+    return UsageError(absl::StrCat(shown, "cannot be set; ", std::string(computed->advice)));
+  }
+  std::vector<std::string_view> known(topics.begin(), topics.end());
+  for (const OptionSpec& spec : syntax.options) known.push_back(spec.name);
+  for (const OptionAlias& alias : syntax.aliases) known.push_back(alias.old_name);
+  return UsageError(absl::StrCat(shown, "no such ", topics.empty() ? "" : "topic or ", "option",
+                                 Suggestions(name, known), " (--help=all lists all options)"));
+}
+
+absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view topic) {
+  if (topic.empty()) return Page(program);
+  if (topic == "all") return Everything();
+  std::vector<std::string_view> topics;
+  for (int g = 0; g < kOptionGroups; ++g) topics.push_back(Name(static_cast<OptionGroup>(g)));
+  const std::optional<OptionGroup> group = FindGroup(topic);
+  const Syntax syntax = LauncherSyntax();
+  std::string out;
+  if (!group || FindOption(topic) != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(const OptionSpec* option, FindHelp(topic, syntax, topics));
+    out = DescribeOption(*option, syntax);
+    if (!group) {
+      const std::string name(Name(option->group));
+      AppendFact("topic", absl::StrCat(name, "; --help=", name, " lists its options"), out);
+    }
+  }
+  if (group) {
+    AppendGroup(*group, out);
+    AppendMissing(group, out);
+    out += "\n--help=OPTION explains an option.\n";
+  }
   return out;
 }
 

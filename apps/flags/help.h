@@ -1,4 +1,6 @@
-// The text of --help: the options by topic, those that work first, at most 100 columns wide.
+// The text of --help. Alone it is one page: what the program is, the main options, where to read
+// on. --help=all lists all options, those that work first; --help=TOPIC those of one group;
+// --help=OPTION tells everything about one. At most 100 columns wide.
 
 #ifndef DTNN_APPS_FLAGS_HELP_H_
 #define DTNN_APPS_FLAGS_HELP_H_
@@ -8,6 +10,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "apps/flags/arguments.h"
 #include "apps/flags/option_spec.h"
 
 namespace dtnn {
@@ -15,7 +18,17 @@ namespace dtnn {
 // A line per option, or more: name, what it takes, what it means, default.
 std::string DescribeOptions(std::span<const OptionSpec> options);
 
-// `topic`: empty for everything, or the Name of one OptionGroup. Other topics are usage errors.
+// Everything about one option of `syntax`: what each word means, range, unit, default, what it
+// needs, what needs it, earlier spellings, an example.
+std::string DescribeOption(const OptionSpec& option, const Syntax& syntax);
+
+// The option that --help=`word` asks for. Usage errors for other words: they name those that are
+// like it, of the options and of `topics`.
+absl::StatusOr<const OptionSpec*> FindHelp(std::string_view word, const Syntax& syntax,
+                                           std::span<const std::string_view> topics = {});
+
+// Of the launcher. `topic`: empty for the page, "all", the Name of an OptionGroup, or an option;
+// where an option is called like its group, both. Other words are usage errors.
 absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view topic);
 
 }  // namespace dtnn

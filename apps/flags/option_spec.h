@@ -77,12 +77,31 @@ struct OptionSpec {
   OptionGroup group = {};      // of the launcher's
   OptionType type = {};
   std::string_view help = {};  // one line; after a colon at its end --help lists the words
+  std::string_view unit = {};  // of numbers: "seconds", which --help shows as --name=SECONDS
   Range range = {};
   std::string_view words = {};          // comma list of the words that work in this build
   std::string_view missing_words = {};  // comma list of known words that do not yet
   OptionField field = {};
   std::string_view documented_default = {};  // only where `field` is empty
   Action on_list = Action::kRun;             // what --name=list asks for
+  std::string_view meanings = {};            // of all those words: a line "word: meaning" each
+  std::string_view needs = {};               // what it has no effect without (option_needs.h)
+  std::string_view example = {};             // a value for --help=NAME; switches, words: may lack
+
+  // The same option with one thing more, for rows of tables.
+  constexpr OptionSpec Unit(std::string_view text) const { return With(&OptionSpec::unit, text); }
+  constexpr OptionSpec Means(std::string_view text) const {
+    return With(&OptionSpec::meanings, text);
+  }
+  constexpr OptionSpec Needs(std::string_view text) const { return With(&OptionSpec::needs, text); }
+  constexpr OptionSpec Example(std::string_view text) const {
+    return With(&OptionSpec::example, text);
+  }
+  constexpr OptionSpec With(std::string_view OptionSpec::*member, std::string_view text) const {
+    OptionSpec spec = *this;
+    spec.*member = text;
+    return spec;
+  }
 
   bool available() const { return !std::holds_alternative<std::monostate>(field); }
   // --flag alone means True, --noflag False.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "apps/flags/word_meanings.h"
+
 namespace dtnn {
 namespace {
 
@@ -109,301 +111,495 @@ using O = Options;
 
 constexpr OptionSpec kTable[] = {
     Listed(Action::kListModels,
-           Now("model", kModel, kText, &O::model, "network to build; list shows all")),
+           Now("model", kModel, kText, &O::model, "network to build; --model=list shows all")
+               .Example("resnet20_cifar10")),
     Now("batch-size", kModel, kInt, &O::batch_size,
-        "samples per step and rank; 64 if no size is given", kSamples),
+        "samples per step and rank; 64 if no batch size is given", kSamples)
+        .Unit("samples")
+        .Example("128"),
     Now("global-batch-size", kModel, kInt, &O::global_batch_size,
-        "samples per step over all ranks, in place of --batch-size", kSamples),
-    Now("dtype", kModel, kWord, &O::dtype, "type of parameters and activations", "float32,float64"),
-    Now("num-epochs", kModel, kInt, &O::num_epochs, "passes over the training data", kCountFrom0),
+        "samples per step over all ranks, instead of --batch-size", kSamples)
+        .Unit("samples")
+        .Example("256"),
+    Now("dtype", kModel, kWord, &O::dtype, "number type of parameters and activations",
+        "float32,float64")
+        .Means(meanings::kDtype),
+    Now("num-epochs", kModel, kInt, &O::num_epochs, "passes over the training data", kCountFrom0)
+        .Unit("epochs")
+        .Example("10")
+        .Needs("!evaluate-only"),
     Now("steps-per-epoch", kModel, kReal, &O::steps_per_epoch,
-        "train on this many batches per epoch; 0: on all", kCountFrom0),
-    Now("evaluate", kModel, kBool, &O::evaluate, "test before and after training"),
-    Now("evaluate-only", kModel, kBool, &O::evaluate_only, "test and do not train"),
+        "train on only this many batches per epoch; 0: on all data", kCountFrom0)
+        .Unit("batches")
+        .Example("100")
+        .Needs("!evaluate-only"),
+    Now("evaluate", kModel, kBool, &O::evaluate,
+        "evaluate on the test split before and after training"),
+    Now("evaluate-only", kModel, kBool, &O::evaluate_only,
+        "evaluate on the test split and do not train"),
     Now("weights-and-bias-filename", kModel, kPath, &O::weights_and_bias_filename,
-        "weights to start from: .npz or .safetensors, or a checkpoint"),
+        "start from the weights in this file: .npz, .safetensors or a checkpoint")
+        .Example("run1/checkpoint-2250.npz"),
     Now("weights-format", kModel, kWord, &O::weights_format,
-        "layout of such a file that does not tell; auto: by its shapes", "auto,NHWC,NCHW"),
+        "layout of a weights file that does not state it", "auto,NHWC,NCHW")
+        .Means(meanings::kWeightsFormat)
+        .Needs("weights-and-bias-filename"),
     Now("weights-partial", kModel, kBool, &O::weights_partial,
-        "accept a file that lacks some of the weights"),
+        "accept a weights file that lacks some of the weights")
+        .Needs("weights-and-bias-filename"),
     Now("history-file", kModel, kPath, &O::history_file,
-        "loss and metrics of every epoch, as text, .csv or .jsonl"),
+        "write loss and metrics of every epoch to this file: text, .csv or .jsonl")
+        .Example("history.csv"),
     Now("checkpoint-dir", kModel, kPath, &O::checkpoint_dir,
-        "folder for the state of the run, to --resume from"),
-    Now("checkpoint-freq", kModel, kInt, &O::checkpoint_freq, "epochs between checkpoints",
-        kCountFrom1),
+        "save the state of the run in this folder, for --resume")
+        .Example("run1"),
+    Now("checkpoint-freq", kModel, kInt, &O::checkpoint_freq,
+        "epochs from one checkpoint to the next", kCountFrom1)
+        .Unit("epochs")
+        .Example("5")
+        .Needs("checkpoint-dir"),
     Now("checkpoint-steps", kModel, kInt, &O::checkpoint_steps,
-        "batches between checkpoints within an epoch; 0: none", kCountFrom0),
+        "within an epoch, batches from one checkpoint to the next; 0: none", kCountFrom0)
+        .Unit("batches")
+        .Example("500")
+        .Needs("checkpoint-dir"),
     Now("resume", kModel, kBool, &O::resume,
-        "go on from the newest checkpoint, if there is one; --learning-rate may be another"),
-    Now("tensor-format", kModel, kWord, &O::tensor_format,
-        "order of image axes; AUTO: NCHW on a GPU, else NHWC", "NHWC,NCHW,AUTO"),
-    Now("random-seed", kModel, kInt, &O::random_seed, "seed of everything random", kAny),
+        "continue from the newest checkpoint in --checkpoint-dir, if there is one"),
+    Now("tensor-format", kModel, kWord, &O::tensor_format, "order of image axes in memory",
+        "NHWC,NCHW,AUTO")
+        .Means(meanings::kTensorFormat),
+    Now("random-seed", kModel, kInt, &O::random_seed,
+        "seed of all random numbers; the same seed gives the same run", kAny)
+        .Unit("seed")
+        .Example("1"),
 
     Now("shared-storage", kSynchronisation, kBool, &O::shared_storage,
-        "ranks share the data and rank 0 writes; False: each has data and files of its own"),
+        "ranks share one data set, and rank 0 writes files; False: each rank has its own data and "
+        "files")
+        .Needs("parallel=data"),
     Now("model-sync-freq", kSynchronisation, kInt, &O::model_sync_freq,
-        "batches between averages of the models; 0: gradients of every batch; negative: never",
-        kAnyCount),
+        "batches between averages of the ranks' models; 0: sum gradients in every batch; negative: "
+        "never average",
+        kAnyCount)
+        .Unit("batches")
+        .Example("10")
+        .Needs("parallel=data"),
     Now("model-sync-alg", kSynchronisation, kWord, &O::model_sync_alg,
-        "a rank's weight: equal, by its samples, or against them", "avg,wavg,invwavg"),
+        "how much each rank counts in an average of models", "avg,wavg,invwavg")
+        .Means(meanings::kModelSyncAlg)
+        .Needs("parallel=data"),
     Now("model-sync-participation", kSynchronisation, kWord, &O::model_sync_participation,
-        "whose models are averaged: of all ranks, or of those with data left", "all,avail2all"),
+        "ranks whose models are averaged", "all,avail2all")
+        .Means(meanings::kModelSyncParticipation)
+        .Needs("parallel=data"),
     Now("model-sync-min-avail", kSynchronisation, kInt, &O::model_sync_min_avail,
-        "ranks that must still have data for a synchronisation", kCountFrom0),
+        "skip an average of models when fewer ranks than this still have data", kCountFrom0)
+        .Unit("ranks")
+        .Example("2")
+        .Needs("parallel=data"),
     Now("initial-model-sync", kSynchronisation, kBool, &O::initial_model_sync,
-        "begin with rank 0's parameters on all ranks"),
+        "all ranks start from the parameters of rank 0")
+        .Needs("parallel=data"),
     Now("final-model-sync", kSynchronisation, kBool, &O::final_model_sync,
-        "average the models after training"),
+        "average the models of the ranks after training")
+        .Needs("parallel=data"),
     Now("sync-batch-norm", kSynchronisation, kBool, &O::sync_batch_norm,
-        "batch normalisation over the samples of all ranks"),
+        "normalise batches over the samples of all ranks, not of each rank alone")
+        .Needs("parallel=data"),
 
     Listed(Action::kListDatasets,
            Now("dataset", kDataset, kWord, &O::dataset,
-               "source of the samples; synthetic: zeros, to time training; list shows all",
-               "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,archive,folder,synthetic")),
+               "data to train and test on; --dataset=list shows all",
+               "mnist,cifar10,imagenet,chestxray,cyclone,tsunamis,archive,folder,synthetic")
+               .Means(meanings::kDataset)),
     Now("dataset-path", kDataset, kPath, &O::dataset_path,
-        "folder or archive of the data; for mnist without one: Debian's Fashion-MNIST"),
+        "folder or archive of the data set; mnist without it: Debian's Fashion-MNIST")
+        .Example("/data/cifar-10-binary.tar.gz")
+        .Needs("!dataset=synthetic"),
     Now("dataset-train-path", kDataset, kPath, &O::dataset_train_path,
-        "folder of the training split, in place of --dataset-path"),
+        "folder of the training split, instead of --dataset-path")
+        .Example("/data/train")
+        .Needs("!dataset=synthetic"),
     Now("dataset-test-path", kDataset, kPath, &O::dataset_test_path,
-        "folder of the test split, in place of --dataset-path"),
+        "folder of the test split, instead of --dataset-path")
+        .Example("/data/test")
+        .Needs("!dataset=synthetic"),
     Now("archive-format", kDataset, kWord, &O::archive_format,
-        "where an archive's images have their channels; auto: as their shape says",
-        "auto,NCHW,NHWC"),
+        "order of the image axes in --dataset=archive", "auto,NCHW,NHWC")
+        .Means(meanings::kArchiveFormat)
+        .Needs("dataset=archive"),
     Now("dataset-lang", kDataset, kText, &O::dataset_lang,
-        "language of a text data set (image data ignores it)"),
+        "language of a text data set; data sets of images ignore it")
+        .Example("fr"),
     Now("dataset-lang2", kDataset, kText, &O::dataset_lang2,
-        "second language of a text data set (image data ignores it)"),
+        "second language of a text data set; data sets of images ignore it")
+        .Example("fr"),
     Now("synthetic-train-samples", kDataset, kInt, &O::synthetic_train_samples,
-        "training samples of synthetic data", kSamples),
+        "number of training samples of --dataset=synthetic", kSamples)
+        .Unit("samples")
+        .Example("50000")
+        .Needs("dataset=synthetic"),
     Now("synthetic-test-samples", kDataset, kInt, &O::synthetic_test_samples,
-        "test samples of synthetic data", kSamples),
+        "number of test samples of --dataset=synthetic", kSamples)
+        .Unit("samples")
+        .Example("10000")
+        .Needs("dataset=synthetic"),
     Now("synthetic-input-shape", kDataset, kInts, &O::synthetic_input_shape,
-        "channels,height,width of a synthetic sample", kSideRange),
+        "size of a sample of --dataset=synthetic", kSideRange)
+        .Unit("channels,height,width")
+        .Example("1,28,28")
+        .Needs("dataset=synthetic"),
     Now("synthetic-output-shape", kDataset, kInts, &O::synthetic_output_shape,
-        "classes of synthetic data", kCountFrom1),
-    Now("synthetic-pattern", kDataset, kWord, &O::synthetic_pattern,
-        "what synthetic samples hold; classes: something to learn", "zeros,classes"),
+        "number of classes of --dataset=synthetic", kCountFrom1)
+        .Unit("classes")
+        .Example("100")
+        .Needs("dataset=synthetic"),
+    Now("synthetic-pattern", kDataset, kWord, &O::synthetic_pattern, "contents of made-up samples",
+        "zeros,classes")
+        .Means(meanings::kSyntheticPattern)
+        .Needs("dataset=synthetic|use-synthetic-data"),
     Now("dataset-percentage", kDataset, kReal, &O::dataset_percentage,
-        "fraction of the data to use; above 1: repeat it; 0: off", kRepeats),
+        "share of the data to use; 0.1: a tenth; 2: all data twice; 0: all data once", kRepeats)
+        .Unit("share")
+        .Example("0.1"),
     Now("test-as-validation", kDataset, kBool, &O::test_as_validation,
-        "validate on the test split and train on all training data"),
+        "validate on the test split, and train on all training data"),
     Now("validation-split", kDataset, kReal, &O::validation_split,
-        "fraction of the training data held out for validation", kBelow1),
+        "share of the training data that is held out for validation", kBelow1)
+        .Unit("share")
+        .Example("0.1")
+        .Needs("!evaluate-only !test-as-validation"),
     Now("augment-shuffle", kDataset, kBool, &O::augment_shuffle,
         "shuffle the training data in every epoch"),
     Listed(Action::kListTransforms,
            Now("augment", kDataset, kText, &O::augment,
-               "random changes to training images, in order, such as flip,pad_crop:4,cutout:8; "
-               "list explains them")),
+               "random changes to training images, in this order; --augment=list explains them")
+               .Unit("transform,...")
+               .Example("flip,pad_crop:4,cutout:8")
+               .Needs("!evaluate-only")),
     Now("mixup", kDataset, kReal, &O::mixup,
-        "mix each training image and its target with another's, by a share of the distribution "
-        "Beta(X, X); 0: off",
-        kMixup),
-    Now("augment-flip", kDataset, kBool, &O::augment_flip, "mirror training images left to right"),
-    Now("augment-flip-prob", kDataset, kReal, &O::augment_flip_prob, "how likely each is mirrored",
-        kFactor),
+        "mix each training image and its target with another; their shares are drawn from the "
+        "distribution Beta(ALPHA, ALPHA); 0: off",
+        kMixup)
+        .Unit("alpha")
+        .Example("0.2")
+        .Needs("!evaluate-only"),
+    Now("augment-flip", kDataset, kBool, &O::augment_flip,
+        "mirror training images left to right, at random"),
+    Now("augment-flip-prob", kDataset, kReal, &O::augment_flip_prob,
+        "probability with which --augment-flip mirrors an image", kFactor)
+        .Unit("probability")
+        .Example("0.25")
+        .Needs("augment-flip"),
     Now("augment-crop", kDataset, kBool, &O::augment_crop,
-        "keep a random window of training images, at a random place"),
-    Now("augment-crop-size", kDataset, kInt, &O::augment_crop_size, "its side in pixels",
-        kSideRange),
-    Now("augment-crop-prob", kDataset, kReal, &O::augment_crop_prob, "how likely each is cropped",
-        kFactor),
-    Now("transform-crop", kDataset, kBool, &O::transform_crop, "keep the centre of every image"),
+        "keep a random window of training images, moved to a random place"),
+    Now("augment-crop-size", kDataset, kInt, &O::augment_crop_size,
+        "side of the window that --augment-crop keeps", kSideRange)
+        .Unit("pixels")
+        .Example("24")
+        .Needs("augment-crop"),
+    Now("augment-crop-prob", kDataset, kReal, &O::augment_crop_prob,
+        "probability with which --augment-crop crops an image", kFactor)
+        .Unit("probability")
+        .Example("0.25")
+        .Needs("augment-crop"),
+    Now("transform-crop", kDataset, kBool, &O::transform_crop,
+        "keep only the centre of every image"),
     Now("transform-crop-perc", kDataset, kReal, &O::transform_crop_perc,
-        "fraction of each side kept", kFactor),
+        "share of each side that --transform-crop keeps", kFactor)
+        .Unit("share")
+        .Example("0.75")
+        .Needs("transform-crop"),
     Now("transform-resize", kDataset, kBool, &O::transform_resize,
         "resize every image to a square"),
-    Now("transform-resize-size", kDataset, kInt, &O::transform_resize_size, "its side in pixels",
-        kSideRange),
-    Now("normalize", kDataset, kBool, &O::normalize, "(x + offset) * scale on every sample"),
-    Now("normalize-offset", kDataset, kReal, &O::normalize_offset, "that offset", kAnyReal),
-    Now("normalize-scale", kDataset, kReal, &O::normalize_scale, "that scale", kNotZero),
+    Now("transform-resize-size", kDataset, kInt, &O::transform_resize_size,
+        "side of the square of --transform-resize", kSideRange)
+        .Unit("pixels")
+        .Example("224")
+        .Needs("transform-resize"),
+    Now("normalize", kDataset, kBool, &O::normalize,
+        "(x + --normalize-offset) * --normalize-scale for every value x of a sample"),
+    Now("normalize-offset", kDataset, kReal, &O::normalize_offset,
+        "number that --normalize adds to every value; pixels are 0 to 1", kAnyReal)
+        .Unit("value")
+        .Example("-0.5")
+        .Needs("normalize"),
+    Now("normalize-scale", kDataset, kReal, &O::normalize_scale,
+        "number that --normalize then multiplies every value by", kNotZero)
+        .Unit("factor")
+        .Example("2")
+        .Needs("normalize"),
     Now("standardize", kDataset, kBool, &O::standardize,
-        "(x - mean) / deviation, per channel, of the samples that are trained on"),
+        "(x - mean) / deviation for every value x, by the training data's mean and deviation of "
+        "its channel"),
     Now("use-synthetic-data", kDataset, kBool, &O::use_synthetic_data,
-        "zeros in the data set's shape; reads no file"),
+        "made-up samples in the shape of --dataset; reads no file"),
     Now("loader-threads", kDataset, kInt, &O::loader_threads,
-        "threads that read ahead; 0: as many as the data set needs", kThreads),
+        "threads that read samples ahead; 0: as many as the data set needs", kThreads)
+        .Unit("threads")
+        .Example("2"),
 
-    LaterSwitch("enable-best-of", kOptimisation, "time the variants at run time, keep the best"),
+    LaterSwitch("enable-best-of", kOptimisation,
+                "time the variants of an operation while running, keep the fastest"),
     Now("enable-memory-cache", kOptimisation, kBool, &O::enable_memory_cache,
-        "keep scratch memory between steps; the plan always does, whatever is set"),
+        "keep scratch memory between steps; it is always kept, whatever is set"),
     Now("enable-fused-bn-relu", kOptimisation, kBool, &O::enable_fused_bn_relu,
-        "when testing, fuse batch normalisation and relu"),
+        "in evaluation, compute batch normalisation and relu in one pass"),
     Now("enable-fused-conv-relu", kOptimisation, kBool, &O::enable_fused_conv_relu,
-        "when testing, fuse convolution and relu"),
+        "in evaluation, compute convolution and relu in one pass"),
     Now("enable-fused-conv-bn", kOptimisation, kBool, &O::enable_fused_conv_bn,
-        "when testing, fuse convolution and batch normalisation"),
+        "in evaluation, compute convolution and batch normalisation in one pass"),
     Now("enable-fused-conv-bn-relu", kOptimisation, kBool, &O::enable_fused_conv_bn_relu,
-        "when testing, fuse all three"),
+        "in evaluation, compute convolution, batch normalisation and relu in one pass"),
 
-    Now("conv-variant", kConvolution, kWord, &O::conv_variant, "convolution algorithm on CPUs",
-        "i2c", "gemm,winograd,direct"),
-    Later("conv-direct-method", kConvolution, kText, "", "kernel of the direct variant"),
+    Now("conv-variant", kConvolution, kWord, &O::conv_variant, "algorithm of convolutions on CPUs",
+        "i2c", "gemm,winograd,direct")
+        .Means(meanings::kConvVariant),
+    Later("conv-direct-method", kConvolution, kText, "", "kernel of --conv-variant=direct"),
     Later("conv-direct-methods-for-best-of", kConvolution, kText, "",
-          "direct kernels that --enable-best-of tries as well"),
+          "direct kernels that --enable-best-of also tries"),
 
-    Now("optimizer", kOptimizer, kWord, &O::optimizer, "update rule",
-        "sgd,rmsprop,adam,nadam,adamw"),
-    Now("learning-rate", kOptimizer, kReal, &O::learning_rate, "step size", kPositive),
+    Now("optimizer", kOptimizer, kWord, &O::optimizer, "rule that updates the parameters",
+        "sgd,rmsprop,adam,nadam,adamw")
+        .Means(meanings::kOptimizer),
+    Now("learning-rate", kOptimizer, kReal, &O::learning_rate, "step size of the optimizer",
+        kPositive)
+        .Unit("rate")
+        .Example("0.001"),
     Now("learning-rate-scaling", kOptimizer, kWord, &O::learning_rate_scaling,
-        "divide (True) or multiply the rate by the number of ranks", "False,True,divide,multiply"),
-    Now("optimizer-momentum", kOptimizer, kReal, &O::optimizer_momentum, "momentum of sgd",
-        kBelow1),
-    Now("optimizer-decay", kOptimizer, kReal, &O::optimizer_decay, "weight decay", kAtLeast0),
+        "divide or multiply the learning rate by the number of ranks; True: divide",
+        "False,True,divide,multiply")
+        .Means(meanings::kLearningRateScaling),
+    Now("optimizer-momentum", kOptimizer, kReal, &O::optimizer_momentum,
+        "sgd: share of the last step that is repeated", kBelow1)
+        .Unit("share")
+        .Example("0.95")
+        .Needs("optimizer=sgd"),
+    Now("optimizer-decay", kOptimizer, kReal, &O::optimizer_decay,
+        "weight decay: share of each weight, times the rate, that a step takes off", kAtLeast0)
+        .Unit("share")
+        .Example("0.0005"),
     Now("optimizer-decay-all", kOptimizer, kBool, &O::optimizer_decay_all,
-        "decay biases and batch normalisations too, not only weights"),
+        "decay biases and batch normalisation parameters too, not only weights")
+        .Needs("optimizer-decay"),
     Now("optimizer-nesterov", kOptimizer, kBool, &O::optimizer_nesterov,
-        "Nesterov's momentum in sgd"),
+        "sgd: Nesterov's form of momentum")
+        .Needs("optimizer=sgd"),
     Now("optimizer-beta1", kOptimizer, kReal, &O::optimizer_beta1,
-        "first decay rate of adam, adamw and nadam", kBelow1),
+        "adam, nadam, adamw: share of the running mean of gradients that a step keeps", kBelow1)
+        .Unit("share")
+        .Example("0.9")
+        .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-beta2", kOptimizer, kReal, &O::optimizer_beta2,
-        "second decay rate of adam, adamw and nadam", kBelow1),
+        "adam, nadam, adamw: share of the running mean of squares that a step keeps", kBelow1)
+        .Unit("share")
+        .Example("0.99")
+        .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-epsilon", kOptimizer, kReal, &O::optimizer_epsilon,
-        "what keeps adam, adamw, nadam and rmsprop from dividing by zero", kDivisor),
-    Now("optimizer-rho", kOptimizer, kReal, &O::optimizer_rho, "decay rate of rmsprop", kBelow1),
+        "rmsprop, adam, nadam, adamw: number that prevents a division by zero", kDivisor)
+        .Unit("value")
+        .Example("1e-8")
+        .Needs("optimizer=rmsprop,adam,nadam,adamw"),
+    Now("optimizer-rho", kOptimizer, kReal, &O::optimizer_rho,
+        "rmsprop: share of the running mean of squares that a step keeps", kBelow1)
+        .Unit("share")
+        .Example("0.99")
+        .Needs("optimizer=rmsprop"),
     Now("clip-norm", kOptimizer, kReal, &O::clip_norm,
-        "largest Euclidean norm of the gradient; longer ones are shortened; 0: off", kAtLeast0),
+        "largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off",
+        kAtLeast0)
+        .Unit("norm")
+        .Example("1"),
     Now("accumulate-steps", kOptimizer, kInt, &O::accumulate_steps,
-        "batches whose gradients make one update", kCountFrom1),
+        "batches whose gradients are added up for one update", kCountFrom1)
+        .Unit("batches")
+        .Example("4"),
     Now("loss-func", kOptimizer, kWords, &O::loss_func,
         "loss to minimise: categorical_cross_entropy, binary_cross_entropy, mse or mae; metrics "
-        "may stand beside it",
-        kLossesAndMetrics),
+        "may be listed after it",
+        kLossesAndMetrics)
+        .Means(meanings::kLossesAndMetrics)
+        .Example("binary_cross_entropy"),
     Now("label-smoothing", kOptimizer, kReal, &O::label_smoothing,
-        "share of the target that categorical_cross_entropy spreads over all classes", kBelow1),
+        "share of the target that categorical_cross_entropy spreads over all classes", kBelow1)
+        .Unit("share")
+        .Example("0.1")
+        .Needs("loss-func=categorical_cross_entropy"),
     Now("metrics", kOptimizer, kWords, &O::metrics,
-        "what is measured besides; without: as targets and loss suggest; of:", kMetrics),
+        "what is measured beside the loss; if not given, what suits the data; of:", kMetrics)
+        .Means(meanings::kMetrics)
+        .Example("categorical_accuracy,f1_score"),
 
-    Now("schedulers", kSchedulers, kWords, &O::schedulers, "run in the order given; of:",
+    Now("schedulers", kSchedulers, kWords, &O::schedulers,
+        "what changes the learning rate, ends the run or saves, in the order given; of:",
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
-        "stop_at_loss,cosine,one_cycle"),
+        "stop_at_loss,cosine,one_cycle")
+        .Means(meanings::kSchedulers)
+        .Example("warm_up,cosine"),
     Now("model-dir", kSchedulers, kPath, &O::model_dir,
-        "folder for what model_checkpoint saves; without: the current one if --schedulers asks"),
+        "folder for the parameters that the scheduler model_checkpoint saves; if not given, the "
+        "current one if --schedulers names it, else none")
+        .Example("best"),
     Now("warm-up-batches", kSchedulers, kInt, &O::warm_up_batches,
-        "batches of warm-up, instead of epochs", kCountFrom1),
-    Now("warm-up-epochs", kSchedulers, kInt, &O::warm_up_epochs, "epochs of warm-up", kCountFrom0),
-    Now("early-stopping-metric", kSchedulers, kMetric, &O::early_stopping_metric, "what is watched",
-        kWatched),
+        "warm_up: batches until the full learning rate, instead of --warm-up-epochs", kCountFrom1)
+        .Unit("batches")
+        .Example("500")
+        .Needs("schedulers=warm_up"),
+    Now("warm-up-epochs", kSchedulers, kInt, &O::warm_up_epochs,
+        "warm_up: epochs until the full learning rate", kCountFrom0)
+        .Unit("epochs")
+        .Example("1")
+        .Needs("schedulers=warm_up"),
+    Now("early-stopping-metric", kSchedulers, kMetric, &O::early_stopping_metric,
+        "early_stopping: metric that must improve", kWatched)
+        .Means(meanings::kLossesAndMetrics)
+        .Example("val_categorical_accuracy")
+        .Needs("schedulers=early_stopping"),
     Now("early-stopping-patience", kSchedulers, kInt, &O::early_stopping_patience,
-        "epochs without improvement before the end", kCountFrom1),
+        "early_stopping: epochs without improvement that end the run", kCountFrom1)
+        .Unit("epochs")
+        .Example("5")
+        .Needs("schedulers=early_stopping"),
     Now("early-stopping-minimize", kSchedulers, kBool, &O::early_stopping_minimize,
-        "smaller is better; without it, what the metric says"),
+        "early_stopping: smaller is better; if not given, as the metric says")
+        .Needs("schedulers=early_stopping"),
     Now("reduce-lr-on-plateau-metric", kSchedulers, kMetric, &O::reduce_lr_on_plateau_metric,
-        "what is watched", kWatched),
+        "reduce_lr_on_plateau: metric that must improve", kWatched)
+        .Means(meanings::kLossesAndMetrics)
+        .Example("val_categorical_accuracy")
+        .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-factor", kSchedulers, kReal, &O::reduce_lr_on_plateau_factor,
-        "what the rate is multiplied by", kInside01),
+        "reduce_lr_on_plateau: number that the learning rate is multiplied by", kInside01)
+        .Unit("factor")
+        .Example("0.5")
+        .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-patience", kSchedulers, kInt, &O::reduce_lr_on_plateau_patience,
-        "epochs without improvement before that", kCountFrom1),
+        "reduce_lr_on_plateau: epochs without improvement before a reduction", kCountFrom1)
+        .Unit("epochs")
+        .Example("3")
+        .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-min-lr", kSchedulers, kReal, &O::reduce_lr_on_plateau_min_lr,
-        "rate that is not gone below", kAtLeast0),
+        "reduce_lr_on_plateau: learning rate below which nothing is reduced", kAtLeast0)
+        .Unit("rate")
+        .Example("0.0001")
+        .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-every-nepochs-factor", kSchedulers, kReal, &O::reduce_lr_every_nepochs_factor,
-        "what the rate is multiplied by", kInside01),
+        "reduce_lr_every_nepochs: number that the learning rate is multiplied by", kInside01)
+        .Unit("factor")
+        .Example("0.5")
+        .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("reduce-lr-every-nepochs-nepochs", kSchedulers, kInt, &O::reduce_lr_every_nepochs_nepochs,
-        "epochs between reductions", kCountFrom1),
+        "reduce_lr_every_nepochs: epochs from one reduction to the next", kCountFrom1)
+        .Unit("epochs")
+        .Example("30")
+        .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("reduce-lr-every-nepochs-min-lr", kSchedulers, kReal, &O::reduce_lr_every_nepochs_min_lr,
-        "rate that is not gone below", kAtLeast0),
-    Now("stop-at-loss-metric", kSchedulers, kMetric, &O::stop_at_loss_metric, "what is watched",
-        kWatched),
+        "reduce_lr_every_nepochs: learning rate below which nothing is reduced", kAtLeast0)
+        .Unit("rate")
+        .Example("0.0001")
+        .Needs("schedulers=reduce_lr_every_nepochs"),
+    Now("stop-at-loss-metric", kSchedulers, kMetric, &O::stop_at_loss_metric,
+        "stop_at_loss: metric that is compared with the threshold", kWatched)
+        .Means(meanings::kLossesAndMetrics)
+        .Example("val_categorical_cross_entropy")
+        .Needs("schedulers=stop_at_loss"),
     Now("stop-at-loss-threshold", kSchedulers, kReal, &O::stop_at_loss_threshold,
-        "value that ends the run", kAnyReal),
+        "stop_at_loss: value of the metric, in the metric's unit, that ends the run", kAnyReal)
+        .Unit("value")
+        .Example("99")
+        .Needs("schedulers=stop_at_loss"),
     Now("model-checkpoint-metric", kSchedulers, kMetric, &O::model_checkpoint_metric,
-        "what is watched", kWatched),
+        "model_checkpoint: metric that decides which parameters are the best", kWatched)
+        .Means(meanings::kLossesAndMetrics)
+        .Example("val_categorical_accuracy")
+        .Needs("schedulers=model_checkpoint"),
     Now("model-checkpoint-save-freq", kSchedulers, kInt, &O::model_checkpoint_save_freq,
-        "epochs between files", kCountFrom1),
-    Now("cosine-min-lr", kSchedulers, kReal, &O::cosine_min_lr, "rate at the end of cosine",
-        kAtLeast0),
+        "model_checkpoint: epochs from one save to the next", kCountFrom1)
+        .Unit("epochs")
+        .Example("5")
+        .Needs("schedulers=model_checkpoint"),
+    Now("cosine-min-lr", kSchedulers, kReal, &O::cosine_min_lr,
+        "cosine: learning rate at the end of the run", kAtLeast0)
+        .Unit("rate")
+        .Example("0.0001")
+        .Needs("schedulers=cosine"),
 
-    Now("parallel", kParallel, kWord, &O::parallel, "how processes share the work",
-        "sequential,data"),
+    Now("parallel", kParallel, kWord, &O::parallel, "data: the processes of mpirun train one model",
+        "sequential,data")
+        .Means(meanings::kParallel),
     Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,
-        "exchange gradients after the backward pass; False: while it still runs"),
+        "exchange gradients after the backward pass; False: during it, which is faster")
+        .Needs("parallel=data"),
     Now("use-mpi-buffers", kParallel, kWord, &O::use_mpi_buffers,
-        "add gradients on their way; False: gather, and add in the order of ranks", "False,True"),
+        "MPI adds the gradients; False: each rank adds them in the order of ranks; None: True",
+        "False,True")
+        .Means(meanings::kUseMpiBuffers)
+        .Needs("parallel=data"),
     Now("comm-bucket-mb", kParallel, kText, &O::comm_bucket_mb,
-        "size of the pieces in which gradients are exchanged, in units of 2^20 bytes; auto: the "
-        "best by what the first steps measure"),
+        "gradients that are exchanged at once; auto: what the first steps show to be best")
+        .Unit("MiB")
+        .Means(meanings::kCommBucket)
+        .Example("16")
+        .Needs("parallel=data"),
     Now("comm-timeout", kParallel, kReal, &O::comm_timeout,
-        "seconds that a process waits for the others before it gives up", kSeconds),
+        "how long a rank waits for the others before it gives up", kSeconds)
+        .Unit("seconds")
+        .Example("60")
+        .Needs("parallel=data"),
     Now("enable-gpu", kParallel, kBool, &O::enable_gpu, "compute on an NVIDIA GPU"),
-    LaterSwitch("enable-gpudirect", kParallel, "hand GPU memory to MPI"),
-    LaterSwitch("enable-nccl", kParallel, "reduce with NCCL"),
+    LaterSwitch("enable-gpudirect", kParallel, "let MPI read and write GPU memory"),
+    LaterSwitch("enable-nccl", kParallel, "sum gradients with NCCL"),
     Later("enable-cudnn-auto-conv-alg", kParallel, kBool, "True",
-          "let cuDNN choose its algorithms"),
+          "let cuDNN choose its convolution algorithms"),
 
     Later("encryption", kEncryption, kWord, "None", "library that encrypts what ranks send",
-          "tenseal,openfhe"),
+          "tenseal,openfhe")
+        .Means(meanings::kEncryption),
     Later("encryption-poly-degree", kEncryption, kInt, "13",
-          "base-2 logarithm of the ring dimension", kLogarithm),
+          "base-2 logarithm of the ring dimension", kLogarithm)
+        .Unit("log2"),
     Later("encryption-global-scale", kEncryption, kInt, "40", "base-2 logarithm of the scale",
-          kLogarithm),
-    Later("encryption-security-level", kEncryption, kWord, "128",
-          "bits of security; 0: not enforced", "0,128,192,256"),
+          kLogarithm)
+        .Unit("log2"),
+    Later("encryption-security-level", kEncryption, kWord, "128", "bits of security",
+          "0,128,192,256")
+        .Means(meanings::kSecurityLevel),
 
-    LaterSwitch("tracing", kTracing, "record a trace"),
+    LaterSwitch("tracing", kTracing, "record a trace of the run"),
     Later("tracer-output", kTracing, kText, "", "file of the trace"),
     Later("tracer-pmlib-server", kTracing, kText, "127.0.0.1", "host of the power meter"),
-    Later("tracer-pmlib-port", kTracing, kInt, "6526", "its port", kPort),
-    Later("tracer-pmlib-device", kTracing, kText, "", "its device"),
+    Later("tracer-pmlib-port", kTracing, kInt, "6526", "TCP port of the power meter", kPort)
+        .Unit("port"),
+    Later("tracer-pmlib-device", kTracing, kText, "", "device of the power meter"),
     LaterSwitch("profile", kTracing, "print where the time went"),
 
     Now("dry-run", kOther, kBool, &O::dry_run,
         "print the network, its memory and its work; load no data, compute nothing"),
     Now("force", kOther, kBool, &O::force,
-        "run even if the network takes more memory than there is"),
+        "run even if the network needs more memory than is free"),
     Now("quiet", kOther, kBool, &O::quiet, "print results and warnings only"),
-    Now("verbose", kOther, kBool, &O::verbose, "print what was chosen and why"),
-    Later("cpu-speed", kOther, kReal, "4e12", "flop/s in the cost model", kPositive),
-    Later("memory-bw", kOther, kReal, "50e9", "bytes/s of memory in the cost model", kPositive),
-    Later("network-bw", kOther, kReal, "1e9", "bytes/s of the network in the cost model",
-          kPositive),
-    Later("network-lat", kOther, kReal, "0.5e-6", "seconds per message in the cost model",
-          kAtLeast0),
-    Later("network-alg", kOther, kWord, "vdg", "all-reduce in the cost model", "vdg,bta"),
-    Later("optimizer-tau", kOther, kInt, "64", "threshold period of oktopk", kCountFrom1),
-    Later("optimizer-tau-prime", kOther, kInt, "32", "boundary period of oktopk", kCountFrom1),
-    Later("optimizer-density", kOther, kReal, "0.01", "share of gradients oktopk sends", kFactor),
-};
-
-using enum AliasKind;
-
-constexpr OptionAlias kAliases[] = {
-    {"flip-images", "augment-flip"},
-    {"flip-images-prob", "augment-flip-prob"},
-    {"crop-images", "augment-crop"},
-    {"crop-images-size", "augment-crop-size"},
-    {"crop-images-prob", "augment-crop-prob"},
-    {"lr-schedulers", "schedulers"},
-    {"momentum", "optimizer-momentum"},
-    {"decay", "optimizer-decay"},
-    {"nesterov", "optimizer-nesterov"},
-    {"beta1", "optimizer-beta1"},
-    {"beta2", "optimizer-beta2"},
-    {"epsilon", "optimizer-epsilon"},
-    {"rho", "optimizer-rho"},
-    {"decay-rate", "optimizer-rho"},
-    {"non-blocking-mpi", "use-blocking-mpi", kInvert},
-    {"blocking-mpi", "use-blocking-mpi"},
-    {"enable-conv-gemm", "conv-variant", kWhenTrue, "gemm"},
-    {"enable-conv-winograd", "conv-variant", kWhenTrue, "winograd"},
-    {"enable-conv-i2c", "conv-variant", kWhenTrue, "i2c"},
-    {"enable-conv-direct", "conv-variant", kWhenTrue, "direct"},
-    {"model-sync-algo", "model-sync-alg"},
-    {"model-state-filename", "weights-and-bias-filename"},
-    {"parallel-data", "parallel", kWhenTrue, "data"},
-};
-
-constexpr WordAlias kWordAliases[] = {{"accuracy", "categorical_accuracy"}};
-
-constexpr ComputedValue kComputedValues[] = {
-    {"mpi-processes", "it is the number of processes that mpirun starts"},
-    {"threads-per-process", "set the environment variable OMP_NUM_THREADS"},
-    {"gpus-per-node", "it is the number of GPUs found"},
-    {"mpi-protocol", "set the environment variable PYMPI_PROTO"},
-    {"mpi-server", "set the environment variable PYMPI_ADDR"},
-    {"mpi-port", "set the environment variable PYMPI_PORT"},
+    Now("verbose", kOther, kBool, &O::verbose, "also print what was chosen and why"),
+    Later("cpu-speed", kOther, kReal, "4e12", "speed of a processor in the cost model", kPositive)
+        .Unit("FLOP/s"),
+    Later("memory-bw", kOther, kReal, "50e9", "bandwidth of memory in the cost model", kPositive)
+        .Unit("bytes/s"),
+    Later("network-bw", kOther, kReal, "1e9", "bandwidth of the network in the cost model",
+          kPositive)
+        .Unit("bytes/s"),
+    Later("network-lat", kOther, kReal, "0.5e-6", "latency of a message in the cost model",
+          kAtLeast0)
+        .Unit("seconds"),
+    Later("network-alg", kOther, kWord, "vdg", "all-reduce in the cost model", "vdg,bta")
+        .Means(meanings::kNetworkAlg),
+    Later("optimizer-tau", kOther, kInt, "64", "oktopk: steps from one threshold to the next",
+          kCountFrom1)
+        .Unit("steps"),
+    Later("optimizer-tau-prime", kOther, kInt, "32",
+          "oktopk: steps from one set of boundaries to the next", kCountFrom1)
+        .Unit("steps"),
+    Later("optimizer-density", kOther, kReal, "0.01", "oktopk: share of the gradients that is sent",
+          kFactor)
+        .Unit("share"),
 };
 
 struct GroupText {
@@ -434,17 +630,6 @@ const OptionSpec* FindOption(std::string_view name) {
   const auto it = std::ranges::find(kTable, name, &OptionSpec::name);
   return it == std::end(kTable) ? nullptr : it;
 }
-
-std::span<const OptionAlias> AliasTable() { return kAliases; }
-
-const OptionAlias* FindAlias(std::string_view old_name) {
-  const auto it = std::ranges::find(kAliases, old_name, &OptionAlias::old_name);
-  return it == std::end(kAliases) ? nullptr : it;
-}
-
-std::span<const WordAlias> WordAliasTable() { return kWordAliases; }
-
-std::span<const ComputedValue> ComputedValueTable() { return kComputedValues; }
 
 std::string_view LossWords() { return kLosses; }
 

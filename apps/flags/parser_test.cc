@@ -77,7 +77,7 @@ TEST(ParserTest, NegationIsForBooleansAndTakesNoValue) {
   EXPECT_EQ(Error({"--noevaluate=true"}),
             "--noevaluate=true: takes no value; write --evaluate or --noevaluate");
   EXPECT_EQ(Error({"--nonum-epochs"}),
-            "--nonum-epochs: no such option; did you mean --num-epochs? (--help lists all)");
+            "--nonum-epochs: no such option; did you mean --num-epochs? (--help=all lists them)");
 }
 
 TEST(ParserTest, MisspeltBooleanIsAnError) {
@@ -85,20 +85,20 @@ TEST(ParserTest, MisspeltBooleanIsAnError) {
             "--evaluate=ture: must be true, 1, yes, y, t, on or false, 0, no, n, f, off; did you "
             "mean \"true\"?");
   EXPECT_EQ(Error({"--evaluate", "ture"}),
-            "argument \"ture\": is not an option; write --name=value (--help lists all)");
+            "argument \"ture\": is not an option; write --name=value (--help=all lists them)");
 }
 
 TEST(ParserTest, UnknownOptionNamesTheNearest) {
   EXPECT_EQ(Error({"--nume-pochs=3"}),
-            "--nume-pochs: no such option; did you mean --num-epochs? (--help lists all)");
+            "--nume-pochs: no such option; did you mean --num-epochs? (--help=all lists them)");
   EXPECT_EQ(Error({"--momentun=3"}),
-            "--momentun: no such option; did you mean --momentum? (--help lists all)");
-  EXPECT_EQ(Error({"--xyzzy"}), "--xyzzy: no such option (--help lists all)");
+            "--momentun: no such option; did you mean --momentum? (--help=all lists them)");
+  EXPECT_EQ(Error({"--xyzzy"}), "--xyzzy: no such option (--help=all lists them)");
 }
 
 TEST(ParserTest, AbbreviationsAreSuggestedButNotAccepted) {
   EXPECT_EQ(Error({"--num=3"}),
-            "--num: no such option; did you mean --num-epochs? (--help lists all)");
+            "--num: no such option; did you mean --num-epochs? (--help=all lists them)");
 }
 
 TEST(ParserTest, ComputedValuesSayWhatToDo) {
@@ -116,7 +116,7 @@ TEST(ParserTest, MissingValue) {
 TEST(ParserTest, NoPositionalArguments) {
   for (const Arguments& arguments :
        std::initializer_list<Arguments>{{"x"}, {"-x"}, {"--", "--evaluate"}, {""}, {"-"}}) {
-    EXPECT_TRUE(Error(arguments).ends_with("(--help lists all)")) << arguments.back();
+    EXPECT_TRUE(Error(arguments).ends_with("(--help=all lists them)")) << arguments.back();
   }
   EXPECT_TRUE(Parse({"--"}).ok());
 }

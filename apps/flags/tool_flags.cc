@@ -15,27 +15,32 @@ namespace dtnn {
 OptionSpec LikeLauncher(std::string_view name, OptionField field, std::string_view help) {
   OptionSpec spec = *FindOption(name);
   spec.field = field;
+  spec.needs = {};
   if (!help.empty()) spec.help = help;
   return spec;
 }
 
-absl::StatusOr<Action> ParseToolFlags(std::span<const std::string> arguments,
-                                      std::span<const OptionSpec> flags,
-                                      std::vector<std::string>* others) {
-  DTNN_ASSIGN_OR_RETURN(
-      Arguments parsed,
-      ParseArguments(arguments, {.options = flags, .takes_others = others != nullptr}));
-  if (!parsed.help_topic.empty()) {
-    return UsageError(
-        absl::StrCat("--help=", OneLine(parsed.help_topic, 80), ": has no topics; write --help"));
+absl::StatusOr<ToolRequest> ParseToolFlags(std::span<const std::string> arguments,
+                                           std::span<const OptionSpec> flags,
+                                           std::vector<std::string>* others) {
+  const Syntax syntax = {.options = flags, .takes_others = others != nullptr};
+  DTNN_ASSIGN_OR_RETURN(Arguments parsed, ParseArguments(arguments, syntax));
+  ToolRequest request = {.action = parsed.action, .help_topic = {}};
+  if (!parsed.help_topic.empty() && parsed.help_topic != "all") {
+    DTNN_ASSIGN_OR_RETURN(const OptionSpec* option, FindHelp(parsed.help_topic, syntax));
+    request.help_topic = std::string(option->name);
   }
-  if (parsed.action != Action::kRun) return parsed.action;
+  if (parsed.action != Action::kRun) return request;
   for (const Setting& setting : parsed.settings) Store(setting.value, *setting.spec, nullptr);
   if (others != nullptr) *others = std::move(parsed.others);
-  return Action::kRun;
+  return request;
 }
 
-std::string ToolHelp(std::string_view summary, std::span<const OptionSpec> flags) {
+std::string ToolHelp(std::string_view summary, std::span<const OptionSpec> flags,
+                     std::string_view help_topic) {
+  const Syntax syntax = {.options = flags};
+  const OptionSpec* option = FindSpelling(help_topic, syntax);
+  if (option != nullptr) return DescribeOption(*option, syntax);
   return absl::StrCat(std::string(summary), "\n\n", DescribeOptions(flags));
 }
 

@@ -5,7 +5,9 @@
 //       LikeLauncher("dataset", &options.dataset),
 //       {.name = "top", .type = OptionType::kInt, .help = "how many", .range = kCountFrom1,
 //        .field = &options.top}};
-//   DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags, &files));
+//   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
+//   if (request.action == Action::kHelp) std::cout << ToolHelp(kSummary, flags,
+//   request.help_topic);
 
 #ifndef DTNN_APPS_FLAGS_TOOL_FLAGS_H_
 #define DTNN_APPS_FLAGS_TOOL_FLAGS_H_
@@ -21,17 +23,24 @@
 namespace dtnn {
 
 // The launcher's option of that name, which takes the same values, bound to a variable; with a help
-// of its own unless that is empty.
+// of its own unless that is empty. What it needs in the launcher it does not need here.
 OptionSpec LikeLauncher(std::string_view name, OptionField field, std::string_view help = {});
 
-// What was asked for; the variables are set where that is a run. `arguments` without the program's
-// name. What is no option goes to `others`, such as the files to work on; null: a usage error.
-absl::StatusOr<Action> ParseToolFlags(std::span<const std::string> arguments,
-                                      std::span<const OptionSpec> flags,
-                                      std::vector<std::string>* others = nullptr);
+// What was asked for.
+struct ToolRequest {
+  Action action = Action::kRun;
+  std::string help_topic;  // of kHelp: an option, or empty for all of them
+};
 
-// `summary`, then the options with their defaults.
-std::string ToolHelp(std::string_view summary, std::span<const OptionSpec> flags);
+// The variables are set where a run was asked for. `arguments` without the program's name. What is
+// no option goes to `others`, such as the files to work on; null: a usage error.
+absl::StatusOr<ToolRequest> ParseToolFlags(std::span<const std::string> arguments,
+                                           std::span<const OptionSpec> flags,
+                                           std::vector<std::string>* others = nullptr);
+
+// `summary`, then the options with their defaults; or, with a topic, all about that option.
+std::string ToolHelp(std::string_view summary, std::span<const OptionSpec> flags,
+                     std::string_view help_topic = {});
 
 }  // namespace dtnn
 

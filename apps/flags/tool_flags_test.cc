@@ -31,7 +31,8 @@ std::vector<OptionSpec> Flags(Settings& settings) {
        .field = &settings.count},
       {.name = "ratio",
        .type = kReal,
-       .help = "of what there is",
+       .help = "share to use",
+       .unit = "share",
        .range = {.low = 0},
        .field = &settings.ratio},
       {.name = "mean", .type = kReals, .help = "per channel", .field = &settings.mean},
@@ -40,7 +41,9 @@ std::vector<OptionSpec> Flags(Settings& settings) {
 }
 
 absl::StatusOr<Action> Parse(const Arguments& arguments, Settings& settings) {
-  return ParseToolFlags(arguments, Flags(settings));
+  const absl::StatusOr<ToolRequest> request = ParseToolFlags(arguments, Flags(settings));
+  if (!request.ok()) return request.status();
+  return request->action;
 }
 
 TEST(ToolFlagsTest, AllSpellings) {
@@ -68,7 +71,7 @@ TEST(ToolFlagsTest, WhatIsNotRunSetsNothing) {
   EXPECT_EQ(settings.count, 3);
   std::string model;
   const OptionSpec flags[] = {LikeLauncher("model", &model)};
-  EXPECT_EQ(ParseToolFlags(Arguments{"--model", "list"}, flags).value(), Action::kListModels);
+  EXPECT_EQ(ParseToolFlags(Arguments{"--model", "list"}, flags)->action, Action::kListModels);
   EXPECT_EQ(model, "");
 }
 
@@ -80,10 +83,10 @@ TEST(ToolFlagsTest, MistakesAreUsageErrors) {
     return std::string(status.message());
   };
   EXPECT_EQ(error({"--cuont=1"}),
-            "--cuont: no such option; did you mean --count? (--help lists all)");
+            "--cuont: no such option; did you mean --count? (--help=all lists them)");
   EXPECT_EQ(error({"--the_pth=x"}),
-            "--the-pth: no such option; did you mean --the-path? (--help lists all)");
-  EXPECT_EQ(error({"--zebra"}), "--zebra: no such option (--help lists all)");
+            "--the-pth: no such option; did you mean --the-path? (--help=all lists them)");
+  EXPECT_EQ(error({"--zebra"}), "--zebra: no such option (--help=all lists them)");
   EXPECT_EQ(error({"--count=0"}), "--count=0: must be a whole number >= 1 and <= 1000000000");
   for (const std::string ratio : {"-0.5", "nan", "inf", "1.x", ""}) {
     EXPECT_EQ(error({"--ratio=" + ratio}), "--ratio=" + ratio + ": must be a real number >= 0");
@@ -95,10 +98,12 @@ TEST(ToolFlagsTest, MistakesAreUsageErrors) {
             "--the-path: needs a value: the name of a file or folder");
   EXPECT_EQ(error({"--weights-format=NWHC"}).substr(0, 50),
             "--weights-format=NWHC: unknown word \"NWHC\"; must b");
-  EXPECT_EQ(error({"--help=ratio"}), "--help=ratio: has no topics; write --help");
+  EXPECT_EQ(error({"--help=ratoi"}),
+            "--help=ratoi: no such option; did you mean ratio? (--help=all lists all options)");
   for (const std::string argument : {"file", "", "-x", "-"}) {
-    EXPECT_EQ(error({argument}), "argument \"" + argument +
-                                     "\": is not an option; write --name=value (--help lists all)");
+    EXPECT_EQ(error({argument}),
+              "argument \"" + argument +
+                  "\": is not an option; write --name=value (--help=all lists them)");
   }
 }
 
@@ -113,7 +118,7 @@ TEST(ToolFlagsTest, OtherArgumentsAreGivenBack) {
   EXPECT_TRUE(settings.fast);
   EXPECT_EQ(ParseToolFlags(Arguments{"-v"}, Flags(settings), &others).status().message(),
             "argument \"-v\": is not an option; write --name=value, or -- before names that begin "
-            "with - (--help lists all)");
+            "with - (--help=all lists them)");
 }
 
 TEST(ToolFlagsTest, HelpNamesEveryFlagAndItsDefault) {
@@ -123,9 +128,31 @@ TEST(ToolFlagsTest, HelpNamesEveryFlagAndItsDefault) {
             "Counts.\n\n"
             "  --fast                             hurry [False]\n"
             "  --count=N                          how many [3]\n"
-            "  --ratio=X                          of what there is [0.5]\n"
+            "  --ratio=SHARE                      share to use [0.5]\n"
             "  --mean=X,...                       per channel\n"
             "  --weights-format=auto|NHWC|NCHW    of the file [NHWC]\n");
+}
+
+TEST(ToolFlagsTest, HelpOfAnOptionTellsAllAboutIt) {
+  Settings settings;
+  const std::vector<OptionSpec> flags = Flags(settings);
+  const auto help = [&](const std::string& word) {
+    const absl::StatusOr<ToolRequest> request = ParseToolFlags(Arguments{"--help=" + word}, flags);
+    EXPECT_TRUE(request.ok()) << request.status();
+    EXPECT_EQ(request->action, Action::kHelp);
+    return ToolHelp("Counts.", flags, request->help_topic);
+  };
+  EXPECT_EQ(help("ratio"),
+            "--ratio=SHARE\n"
+            "  share to use\n"
+            "\n"
+            "  takes     a real number >= 0\n"
+            "  unit      share\n"
+            "  default   0.5\n");
+  EXPECT_EQ(help("the_path"), help("--the-path"));
+  EXPECT_EQ(help("weights-format").find("needs"), std::string::npos)
+      << "of an option that this tool does not have";
+  EXPECT_EQ(help("all"), ToolHelp("Counts.", flags));
 }
 
 }  // namespace

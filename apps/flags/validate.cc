@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
@@ -183,100 +184,17 @@ absl::Status CheckTogether(const Options& options) {
   return absl::OkStatus();
 }
 
-// Options that mean nothing unless another setting stands beside them.
-struct Companion {
-  std::string_view name;
-  bool useful;
-  std::string because;  // "with --optimizer=sgd"
-};
-
-std::vector<Companion> Companions(const Options& o) {
-  const std::string optimizer = "with --optimizer=" + o.optimizer;
-  const std::string dataset = "with --dataset=" + o.dataset;
-  const bool sgd = o.optimizer == "sgd", rmsprop = o.optimizer == "rmsprop";
-  const std::string parallel = "with --parallel=" + o.parallel;
-  const bool synthetic = o.dataset == "synthetic", data_parallel = o.parallel == "data";
-  std::vector<Companion> list = {
-      {"num-epochs", !o.evaluate_only, "with --evaluate-only"},
-      {"steps-per-epoch", !o.evaluate_only, "with --evaluate-only"},
-      {"validation-split", !o.evaluate_only, "with --evaluate-only"},
-      {"validation-split", !o.test_as_validation, "with --test-as-validation"},
-      {"optimizer-momentum", sgd, optimizer},
-      {"optimizer-nesterov", sgd, optimizer},
-      {"optimizer-beta1", !sgd && !rmsprop, optimizer},
-      {"optimizer-beta2", !sgd && !rmsprop, optimizer},
-      {"optimizer-epsilon", !sgd, optimizer},
-      {"optimizer-rho", rmsprop, optimizer},
-      {"optimizer-decay-all", o.optimizer_decay > 0, "without --optimizer-decay"},
-      {"label-smoothing", o.loss_func == "categorical_cross_entropy",
-       "with --loss-func=" + o.loss_func},
-      {"dataset-path", !synthetic, dataset},
-      {"dataset-train-path", !synthetic, dataset},
-      {"dataset-test-path", !synthetic, dataset},
-      {"archive-format", o.dataset == "archive", dataset},
-      {"synthetic-train-samples", synthetic, dataset},
-      {"synthetic-test-samples", synthetic, dataset},
-      {"synthetic-input-shape", synthetic, dataset},
-      {"synthetic-output-shape", synthetic, dataset},
-      {"synthetic-pattern", synthetic || o.use_synthetic_data, dataset},
-      {"augment", !o.evaluate_only, "with --evaluate-only"},
-      {"mixup", !o.evaluate_only, "with --evaluate-only"},
-      {"augment-flip-prob", o.augment_flip, "without --augment-flip"},
-      {"augment-crop-size", o.augment_crop, "without --augment-crop"},
-      {"augment-crop-prob", o.augment_crop, "without --augment-crop"},
-      {"transform-crop-perc", o.transform_crop, "without --transform-crop"},
-      {"transform-resize-size", o.transform_resize, "without --transform-resize"},
-      {"normalize-offset", o.normalize, "without --normalize"},
-      {"normalize-scale", o.normalize, "without --normalize"},
-      {"weights-format", !o.weights_and_bias_filename.empty(),
-       "without --weights-and-bias-filename"},
-      {"weights-partial", !o.weights_and_bias_filename.empty(),
-       "without --weights-and-bias-filename"},
-      {"checkpoint-freq", !o.checkpoint_dir.empty(), "without --checkpoint-dir"},
-      {"checkpoint-steps", !o.checkpoint_dir.empty(), "without --checkpoint-dir"},
-      {"shared-storage", data_parallel, parallel},
-      {"model-sync-freq", data_parallel, parallel},
-      {"model-sync-alg", data_parallel, parallel},
-      {"model-sync-participation", data_parallel, parallel},
-      {"model-sync-min-avail", data_parallel, parallel},
-      {"initial-model-sync", data_parallel, parallel},
-      {"final-model-sync", data_parallel, parallel},
-      {"sync-batch-norm", data_parallel, parallel},
-      {"use-blocking-mpi", data_parallel, parallel},
-      {"use-mpi-buffers", data_parallel, parallel},
-      {"comm-bucket-mb", data_parallel, parallel},
-      {"comm-timeout", data_parallel, parallel},
-  };
-  // "early-stopping-patience" belongs to early_stopping, and so on.
-  constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
-      {"warm-up-", "warm_up"},
-      {"early-stopping-", "early_stopping"},
-      {"reduce-lr-on-plateau-", "reduce_lr_on_plateau"},
-      {"reduce-lr-every-nepochs-", "reduce_lr_every_nepochs"},
-      {"stop-at-loss-", "stop_at_loss"},
-      {"model-checkpoint-", "model_checkpoint"},
-      {"cosine-", "cosine"},
-  };
-  for (const OptionSpec& spec : OptionTable()) {
-    for (const auto& [prefix, scheduler] : kPrefixes) {
-      if (!spec.name.starts_with(prefix)) continue;
-      list.push_back({spec.name, Contains(o.schedulers, scheduler),
-                      absl::StrCat("without ", std::string(scheduler), " in --schedulers")});
-    }
-  }
-  return list;
-}
-
 void Warn(const GivenOptions& given, const Options& options, std::vector<std::string>& warnings) {
   if (options.evaluate_only && options.weights_and_bias_filename.empty()) {
     warnings.push_back(
         "--evaluate-only: tests a network with random weights; --weights-and-bias-filename loads "
         "others");
   }
-  for (const Companion& companion : Companions(options)) {
-    if (companion.useful || !given.contains(companion.name)) continue;
-    warnings.push_back(
-        absl::StrCat("--", std::string(companion.name), " has no effect ", companion.because));
+  for (const OptionSpec& spec : OptionTable()) {
+    if (!given.contains(spec.name)) continue;
+    for (const std::string& reason : UnmetNeeds(spec, options)) {
+      warnings.push_back(absl::StrCat("--", std::string(spec.name), " has no effect ", reason));
+    }
   }
   if (Contains(options.schedulers, "stop_at_loss") && !given.contains("stop-at-loss-threshold")) {
     warnings.push_back(

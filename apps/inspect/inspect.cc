@@ -16,21 +16,23 @@ namespace {
 
 constexpr char kSummary[] =
     "inspect [--format=json] FILE...\n\n"
-    "Tells what is in files of weights (.npz, .safetensors) and in checkpoints. Exit code 1 when\n"
-    "one of them cannot be read.";
+    "Prints what is in weights files (.npz, .safetensors) and checkpoints. Exit code 1 when one "
+    "of\n"
+    "them cannot be read.";
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   std::string format = "text";
   std::vector<std::string> files;
-  const OptionSpec flags[] = {{.name = "format",
-                               .type = OptionType::kWord,
-                               .help = "of the answer; json: one object per line and file",
-                               .words = "text,json",
-                               .field = &format}};
-  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags, &files));
-  if (action == Action::kHelp) {
-    std::cout << ToolHelp(kSummary, flags);
+  const OptionSpec flags[] = {
+      {.name = "format",
+       .type = OptionType::kWord,
+       .help = "format of the output; json: one object per file, a line each",
+       .words = "text,json",
+       .field = &format}};
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &files));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
     return absl::OkStatus();
   }
   return InspectFiles(files, format, std::cout, std::cerr);

@@ -18,7 +18,8 @@ Outcome Launch(const std::string& arguments) {
 int Lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 TEST(BenchmarkTest, HelpAndListsEndWell) {
-  for (const char* arguments : {"--help", "-h", "--help=dataset"}) {
+  for (const char* arguments :
+       {"--help", "-h", "--help=all", "--help=dataset", "--help=dataset_path"}) {
     const Outcome outcome = Launch(arguments);
     EXPECT_EQ(outcome.exit_code, 0) << arguments;
     EXPECT_NE(outcome.text.find("--dataset-path"), std::string::npos) << arguments;

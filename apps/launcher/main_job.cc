@@ -22,7 +22,7 @@ std::vector<std::string> MainJobArguments() {
 std::string MainJobNotice(std::string_view program) {
   return absl::StrCat("No flags given, so this trains simplecnn on Fashion-MNIST, as if by\n  ",
                       std::string(program), " ", absl::StrJoin(MainJobArguments(), " "),
-                      "\nCopy that line and change any flag; --help lists all.\n");
+                      "\nCopy that line and change any flag; --help=all lists them.\n");
 }
 
 absl::Status CheckPackagedData(const Options& options) {

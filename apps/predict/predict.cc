@@ -18,9 +18,10 @@ namespace {
 
 constexpr char kSummary[] =
     "predict --weights-and-bias-filename=FILE [--model=NAME] IMAGE_OR_FOLDER...\n\n"
-    "Says of image files (JPEG, PNG), of which class they are and how likely that is. Images are\n"
-    "normalised as the file of weights says, or as flags say. Exit code 1 when a file cannot be\n"
-    "read or has no finite answer.";
+    "Predicts the class of image files (JPEG, PNG), with its probability. Images are normalised "
+    "as\n"
+    "the weights file says, or as options say. Exit code 1 when a file cannot be read or its\n"
+    "answer is NaN or infinite.";
 
 std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;
@@ -30,65 +31,73 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
   constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
   return {
       LikeLauncher("weights-and-bias-filename", &options.weights,
-                   ".npz or .safetensors, or a checkpoint"),
+                   "weights of the network: .npz, .safetensors or a checkpoint"),
       LikeLauncher("model", &options.model,
-                   "its network; without: as the file says; list shows "
-                   "all"),
+                   "network; if not given, as the weights file says; --model=list shows all"),
       LikeLauncher("weights-format", &options.weights_format,
-                   "layout of a file that does not tell"),
+                   "layout of a weights file that does not state it"),
       {.name = "loss-func",
        .type = kWord,
-       .help = "of training: binary_cross_entropy where labels mix",
+       .help = "loss that the network was trained with; decides how it ends",
        .words = LossWords(),
        .field = &options.loss_func},
       LikeLauncher("dataset", &options.dataset,
-                   "data set whose samples and classes the network has"),
+                   "data set that the network was trained on: its image size and classes"),
       {.name = "input-shape",
        .type = kInts,
-       .help = "samples as channels,height,width",
+       .help = "size of the network's input",
+       .unit = "channels,height,width",
        .range = kSideRange,
        .field = &options.input_shape},
       {.name = "class-names",
        .type = kPath,
-       .help = "file of a name per line, or folder of a data set",
+       .help = "file with a class name per line, or the folder of --dataset=folder",
        .field = &options.class_names},
       {.name = "crop",
        .type = kReal,
-       .help = "keep this fraction of each side, in the middle",
+       .help = "share of each side that is kept, in the middle of the image",
+       .unit = "share",
        .range = kFraction,
        .field = &options.crop},
-      LikeLauncher("normalize", &options.normalize, "(x + offset) * scale on every image"),
+      LikeLauncher("normalize", &options.normalize,
+                   "(x + --normalize-offset) * --normalize-scale for every value x of an image"),
       {.name = "normalize-offset",
        .type = kReals,
-       .help = "that offset: a number, or one per channel",
+       .help = "what --normalize adds: one value for all channels, or one for each",
+       .unit = "value,...",
        .range = kNumber,
        .field = &options.normalize_offset},
       {.name = "normalize-scale",
        .type = kReals,
-       .help = "that scale, likewise",
+       .help = "what --normalize then multiplies by: one factor, or one per channel",
+       .unit = "factor,...",
        .range = kScale,
        .field = &options.normalize_scale},
       {.name = "mean",
        .type = kReals,
-       .help = "of the training data, in 0 to 1: a number, or one per channel",
+       .help = "mean of the training data, pixels being 0 to 1: one, or one per channel",
+       .unit = "value,...",
        .range = kNumber,
        .field = &options.mean},
       {.name = "std",
        .type = kReals,
-       .help = "its standard deviation, likewise",
+       .help = "standard deviation of the training data: one, or one per channel",
+       .unit = "value,...",
        .range = kDeviation,
        .field = &options.std},
       {.name = "format",
        .type = kWord,
-       .help = "of the answers",
+       .help = "format of the output",
        .words = "text,csv,json",
        .field = &options.format},
       {.name = "top",
        .type = kInt,
-       .help = "how many classes per file",
+       .help = "most probable classes that are printed per file",
+       .unit = "classes",
        .range = kCountFrom1,
        .field = &options.top},
-      LikeLauncher("batch-size", &options.batch, "images at a time"),
+      LikeLauncher("batch-size", &options.batch,
+                   "images that are computed at once; more is faster and needs more memory"),
   };
 }
 
@@ -97,10 +106,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   PredictOptions options;
   std::vector<std::string> paths;
   const std::vector<OptionSpec> flags = Flags(options);
-  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags, &paths));
-  switch (action) {
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &paths));
+  switch (request.action) {
     case Action::kHelp:
-      std::cout << ToolHelp(kSummary, flags);
+      std::cout << ToolHelp(kSummary, flags, request.help_topic);
       return absl::OkStatus();
     case Action::kListModels:
       ListModels(std::cout);

@@ -28,11 +28,12 @@ namespace {
 
 constexpr char kProgram[] = "scale_model";
 constexpr char kSummary[] =
-    "scale_model [--model=NAME] [...]              predicts from a network as given or assumed\n"
-    "mpirun -np RANKS scale_model [...]            measures it, and checks itself on these "
-    "ranks\n\n"
-    "Measures a training step here, and predicts steps of 1, 2, 4, ... ranks with each algorithm\n"
-    "for the all-reduce of the gradients: docs/scale-model.md.\n";
+    "scale_model [--model=NAME] [...]      predicts for a network that is given or assumed\n"
+    "mpirun -np RANKS scale_model [...]    measures the network, and checks itself on these ranks\n"
+    "\n"
+    "Measures a training step here, and predicts the time of a step on 1, 2, 4, ... ranks, for "
+    "each\n"
+    "algorithm of the all-reduce of gradients: docs/scale-model.md.\n";
 
 // The formulas count messages rank by rank.
 constexpr Range kRanks = {.low = 0, .high = 1 << 20}, kMaxRanks = {.low = 1, .high = 1 << 20};
@@ -61,44 +62,53 @@ struct Section {
 std::vector<Section> Sections(ScaleModelOptions& options) {
   using enum OptionType;
   Options& training = options.training;
-  const auto cost = [](std::string_view name, double* field, std::string_view help) {
+  const auto cost = [](std::string_view name, double* field, std::string_view unit,
+                       std::string_view help) {
     return OptionSpec{.name = name,
                       .type = kReal,
                       .help = help,
+                      .unit = unit,
                       .range = {.low = 0, .high = 1e9},
                       .field = field};
   };
-  const auto count = [](std::string_view name, int64_t* field, std::string_view help,
-                        const Range& range) {
-    return OptionSpec{.name = name, .type = kInt, .help = help, .range = range, .field = field};
+  const auto count = [](std::string_view name, int64_t* field, std::string_view unit,
+                        std::string_view help, const Range& range) {
+    return OptionSpec{
+        .name = name, .type = kInt, .help = help, .unit = unit, .range = range, .field = field};
   };
   return {
       {"The step:",
        {LikeLauncher("model", &training.model),
-        LikeLauncher("dataset", &training.dataset,
-                     "whose samples it gets, made up; without: its own"),
-        LikeLauncher("batch-size", &training.batch_size, "samples per rank and step"),
+        LikeLauncher(
+            "dataset", &training.dataset,
+            "samples are made up in the shape of this data set; if not given, of the model's"),
+        LikeLauncher("batch-size", &training.batch_size, "samples per step and rank"),
         LikeLauncher("dtype", &training.dtype),
         LikeLauncher("optimizer", &training.optimizer),
         LikeLauncher("conv-variant", &training.conv_variant),
-        count("steps", &options.steps, "that are timed", kCountFrom1),
+        count("steps", &options.steps, "steps", "training steps that are timed", kCountFrom1),
         {.name = "layers",
          .type = kBool,
-         .help = "tell when each layer's gradients are final",
+         .help = "print when the gradients of each layer are final",
          .field = &options.layers}}},
       {"The exchange of gradients:",
        {LikeLauncher("comm-bucket-mb", &training.comm_bucket_mb,
-                     "MiB of gradients per all-reduce; auto: the best of each prediction"),
+                     "gradients per all-reduce; auto: the best size for each prediction"),
         LikeLauncher("use-blocking-mpi", &training.use_blocking_mpi,
-                     "exchange gradients after the backward pass"),
+                     "exchange gradients after the backward pass; False: during it"),
         LikeLauncher("comm-timeout", &options.comm_timeout)}},
-      {"The cluster; 0: as measured here, or, where nothing can be, assumed:",
-       {cost("latency-us", &options.latency_us, "from node to node"),
-        cost("bandwidth-gbit", &options.bandwidth_gbit, "likewise, Gbit/s"),
-        cost("node-latency-us", &options.node_latency_us, "within a node"),
-        cost("node-bandwidth-gbit", &options.node_bandwidth_gbit, "likewise"),
-        count("ranks-per-node", &options.ranks_per_node, "of the ranks predicted", kRanks),
-        count("max-ranks", &options.max_ranks, "of the predictions", kMaxRanks)}},
+      {"The cluster; 0: as measured here, or assumed where it cannot be measured:",
+       {cost("latency-us", &options.latency_us, "microseconds",
+             "latency of a message between nodes"),
+        cost("bandwidth-gbit", &options.bandwidth_gbit, "Gbit/s", "bandwidth between nodes"),
+        cost("node-latency-us", &options.node_latency_us, "microseconds",
+             "latency of a message within a node"),
+        cost("node-bandwidth-gbit", &options.node_bandwidth_gbit, "Gbit/s",
+             "bandwidth within a node"),
+        count("ranks-per-node", &options.ranks_per_node, "ranks",
+              "ranks on each node of the predicted cluster", kRanks),
+        count("max-ranks", &options.max_ranks, "ranks", "largest number of ranks to predict",
+              kMaxRanks)}},
   };
 }
 
@@ -110,9 +120,13 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
   for (const Section& section : sections) {
     flags.insert(flags.end(), section.flags.begin(), section.flags.end());
   }
-  DTNN_ASSIGN_OR_RETURN(const Action action, ParseToolFlags(arguments, flags));
-  switch (action) {
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
+  switch (request.action) {
     case Action::kHelp:
+      if (!request.help_topic.empty()) {
+        out << ToolHelp(kSummary, flags, request.help_topic);
+        return true;
+      }
       out << kSummary;
       for (const Section& section : sections)
         out << ToolHelp("\n" + section.heading, section.flags);

@@ -183,7 +183,9 @@ TEST(ScaleModelTest, MistakesAreUsageErrors) {
         "--max-ranks=1000000000: must be a whole number >= 1 and <= 1048576");
   const Outcome help = Launch(kProgram, "--help");
   EXPECT_EQ(help.exit_code, kExitDone);
-  EXPECT_THAT(help.text, HasSubstr("--max-ranks=N                      of the predictions [4096]"));
+  EXPECT_THAT(
+      help.text,
+      HasSubstr("--max-ranks=RANKS                  largest number of ranks to predict [4096]"));
 }
 
 TEST(ScaleModelTest, ListsAreThoseOfTheLauncher) {

@@ -1,0 +1,125 @@
+#include "apps/flags/option_needs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "apps/flags/option_table.h"
+#include "apps/flags/value.h"
+
+namespace dtnn {
+namespace {
+
+// One alternative of a condition.
+struct Setting {
+  bool negated = false;
+  std::string_view option;
+  std::vector<std::string_view> words;
+};
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+std::vector<Setting> Alternatives(std::string_view condition) {
+  std::vector<Setting> settings;
+  for (std::string_view text : Split(condition, '|')) {
+    Setting& setting = settings.emplace_back();
+    setting.negated = text.starts_with('!');
+    if (setting.negated) text.remove_prefix(1);
+    const size_t equals = std::min(text.find('='), text.size());
+    setting.option = text.substr(0, equals);
+    if (equals < text.size()) setting.words = SplitList(text.substr(equals + 1));
+  }
+  return settings;
+}
+
+bool IsSet(const Value& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
+  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number != 0;
+  if (const double* number = std::get_if<double>(&value)) return *number != 0;
+  return !std::holds_alternative<std::monostate>(value);
+}
+
+bool IsMet(const Setting& setting, const Options& options) {
+  const Value value = Load(&options, *FindOption(setting.option));
+  bool met = IsSet(value);
+  if (!setting.words.empty()) {
+    const std::string text = FormatValue(value);
+    const std::vector<std::string_view> given = SplitList(text);
+    met = std::ranges::find_first_of(setting.words, given) != setting.words.end();
+  }
+  return met != setting.negated;
+}
+
+std::string Join(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    absl::StrAppend(&text,
+                    i == 0                 ? ""
+                    : i + 1 < words.size() ? ", "
+                                           : " or ",
+                    std::string(words[i]));
+  }
+  return text;
+}
+
+std::string WhyUnmet(const Setting& setting, const Options& options) {
+  const OptionSpec& spec = *FindOption(setting.option);
+  const std::string option = absl::StrCat("--", std::string(setting.option));
+  if (setting.words.empty()) return (setting.negated ? "with " : "without ") + option;
+  const Value value = Load(&options, spec);
+  if (std::holds_alternative<std::vector<std::string>>(value) && !setting.negated) {
+    return absl::StrCat("without ", Join(setting.words), " in ", option);
+  }
+  return absl::StrCat("with ", option, "=", FormatValue(value));
+}
+
+std::string Describe(const Setting& setting) {
+  const std::string option =
+      absl::StrCat(setting.negated ? "no --" : "--", std::string(setting.option));
+  return setting.words.empty() ? option : absl::StrCat(option, "=", Join(setting.words));
+}
+
+}  // namespace
+
+std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& options) {
+  std::vector<std::string> reasons;
+  for (const std::string_view condition : Split(spec.needs, ' ')) {
+    const std::vector<Setting> settings = Alternatives(condition);
+    const auto met = [&](const Setting& setting) { return IsMet(setting, options); };
+    if (std::ranges::none_of(settings, met)) reasons.push_back(WhyUnmet(settings[0], options));
+  }
+  return reasons;
+}
+
+std::string DescribeNeeds(const OptionSpec& spec) {
+  std::string text;
+  for (const std::string_view condition : Split(spec.needs, ' ')) {
+    std::string alternatives;
+    for (const Setting& setting : Alternatives(condition)) {
+      absl::StrAppend(&alternatives, alternatives.empty() ? "" : " or ", Describe(setting));
+    }
+    absl::StrAppend(&text, text.empty() ? "" : "; ", alternatives);
+  }
+  return text;
+}
+
+bool NeedsOption(const OptionSpec& spec, std::string_view option) {
+  for (const std::string_view condition : Split(spec.needs, ' ')) {
+    for (const Setting& setting : Alternatives(condition)) {
+      if (setting.option == option && !setting.negated) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace dtnn

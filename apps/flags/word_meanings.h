@@ -1,0 +1,138 @@
+// What the words mean that the launcher's options take: a line "word: meaning" each, as
+// OptionSpec::meanings holds them and --help=NAME prints them.
+
+#ifndef DTNN_APPS_FLAGS_WORD_MEANINGS_H_
+#define DTNN_APPS_FLAGS_WORD_MEANINGS_H_
+
+#include <string_view>
+
+namespace dtnn::meanings {
+
+inline constexpr std::string_view kDtype =
+    "float32: 4 bytes per number\n"
+    "float64: 8 bytes per number; slower, for checks\n";
+
+inline constexpr std::string_view kWeightsFormat =
+    "auto: as the file or the shapes in it say\n"
+    "NHWC: channels last\n"
+    "NCHW: channels first\n";
+
+inline constexpr std::string_view kTensorFormat =
+    "NHWC: channels last\n"
+    "NCHW: channels first\n"
+    "AUTO: NCHW on a GPU, NHWC on a CPU\n";
+
+inline constexpr std::string_view kModelSyncAlg =
+    "avg: all ranks count equally\n"
+    "wavg: the more samples a rank has, the more it counts\n"
+    "invwavg: the more samples a rank has, the less it counts\n";
+
+inline constexpr std::string_view kModelSyncParticipation =
+    "all: all ranks\n"
+    "avail2all: only ranks that still have data in this epoch; all ranks get the result\n";
+
+inline constexpr std::string_view kDataset =
+    "mnist: MNIST or Fashion-MNIST, 28x28 grey images, 10 classes\n"
+    "cifar10: CIFAR-10, 32x32 colour images, 10 classes\n"
+    "imagenet: ImageNet, 1000 classes, as archives or as preprocessed .npz files\n"
+    "chestxray: NIH ChestX-ray, 1024x1024 grey images, 15 labels that may occur together\n"
+    "cyclone: cyclones, 40x40 images of 5 channels, 2 classes\n"
+    "tsunamis: tsunamis, 80x80 images, one value to predict\n"
+    "archive: your own arrays in one .npz file: x_train, y_train, x_test, y_test\n"
+    "folder: your own JPEG and PNG files, a folder per class in train/ and test/\n"
+    "synthetic: made-up samples, no files: for timing and for trying things\n";
+
+inline constexpr std::string_view kArchiveFormat =
+    "auto: as the shape of the images says\n"
+    "NCHW: channels before height and width\n"
+    "NHWC: channels after height and width\n";
+
+inline constexpr std::string_view kSyntheticPattern =
+    "zeros: all zeros with label 0, to measure speed\n"
+    "classes: a random picture per class plus noise, which a network can learn\n";
+
+inline constexpr std::string_view kConvVariant =
+    "i2c: matrix products over patches that are gathered as they are read\n"
+    "gemm: im2col and a matrix product\n"
+    "winograd: Winograd's minimal filtering\n"
+    "direct: direct loops over the filter\n";
+
+inline constexpr std::string_view kOptimizer =
+    "sgd: gradient descent with momentum (--optimizer-momentum)\n"
+    "rmsprop: steps divided by a running root mean square of the gradient\n"
+    "adam: running means of the gradient and of its square\n"
+    "nadam: adam with Nesterov's momentum\n"
+    "adamw: adam with decoupled weight decay, in the form its authors published\n";
+
+inline constexpr std::string_view kLearningRateScaling =
+    "False: as given\n"
+    "True: divide by the number of ranks\n"
+    "divide: divide by the number of ranks\n"
+    "multiply: multiply by the number of ranks\n";
+
+#define DTNN_LOSS_MEANINGS                                                             \
+  "categorical_cross_entropy: one class per sample\n"                                  \
+  "binary_cross_entropy: labels that are not mutually exclusive, each true or false\n" \
+  "mse: values to predict: mean squared error\n"                                       \
+  "mae: values to predict: mean absolute error\n"
+#define DTNN_METRIC_MEANINGS                                                                 \
+  "categorical_accuracy: percentage of samples whose largest prediction is their class\n"    \
+  "top5_accuracy: percentage of samples whose class is among the five largest predictions\n" \
+  "categorical_hinge: mean hinge loss between the class and the best other class\n"          \
+  "categorical_mse: mean of (1 - p)^2, p the predicted probability of the class\n"           \
+  "categorical_mae: mean of |1 - p|, p the predicted probability of the class\n"             \
+  "regression_mse: mean squared error over all outputs\n"                                    \
+  "regression_mae: mean absolute error over all outputs\n"                                   \
+  "binary_accuracy: percentage of labels that are predicted right, each by itself\n"         \
+  "binary_confusion_matrix: true and false positives and negatives of every label\n"         \
+  "multiclass_confusion_matrix: how often each class was predicted as each other\n"          \
+  "precision: TP / (TP + FP), averaged over the labels\n"                                    \
+  "recall: TP / (TP + FN), averaged over the labels\n"                                       \
+  "f1_score: harmonic mean of precision and recall, averaged over the labels\n"              \
+  "per_class_report: table of precision, recall and F1 score of every class\n"
+inline constexpr std::string_view kMetrics = DTNN_METRIC_MEANINGS;
+inline constexpr std::string_view kLosses = DTNN_LOSS_MEANINGS;
+inline constexpr std::string_view kLossesAndMetrics = DTNN_LOSS_MEANINGS DTNN_METRIC_MEANINGS;
+#undef DTNN_LOSS_MEANINGS
+#undef DTNN_METRIC_MEANINGS
+
+inline constexpr std::string_view kSchedulers =
+    "warm_up: the rate rises linearly to its full value at the start of the run\n"
+    "early_stopping: ends the run when a metric has stopped improving, and restores the best "
+    "parameters\n"
+    "reduce_lr_on_plateau: multiplies the rate by a factor when a metric has stopped improving\n"
+    "reduce_lr_every_nepochs: multiplies the rate by a factor every n epochs\n"
+    "model_checkpoint: saves the best parameters in --model-dir\n"
+    "stop_at_loss: ends the run when a metric passes a threshold\n"
+    "cosine: the rate falls along half a cosine over the whole run\n"
+    "one_cycle: the rate rises over the first 30 % of the run, then falls close to 0\n";
+
+inline constexpr std::string_view kParallel =
+    "sequential: one process trains alone\n"
+    "data: all processes of mpirun train one model, each on its share of every step's samples\n";
+
+inline constexpr std::string_view kUseMpiBuffers =
+    "False: gather the gradients of all ranks and add them in the order of ranks\n"
+    "True: let MPI add them while it transfers them\n";
+
+inline constexpr std::string_view kCommBucket =
+    "auto: what the first steps show to be best\n"
+    "N: a real number > 0, of MiB\n";
+
+inline constexpr std::string_view kEncryption =
+    "tenseal: the TenSEAL library\n"
+    "openfhe: the OpenFHE library\n";
+
+inline constexpr std::string_view kSecurityLevel =
+    "0: not enforced\n"
+    "128: 128 bits\n"
+    "192: 192 bits\n"
+    "256: 256 bits\n";
+
+inline constexpr std::string_view kNetworkAlg =
+    "vdg: van de Geijn's: reduce-scatter, then all-gather\n"
+    "bta: binomial tree\n";
+
+}  // namespace dtnn::meanings
+
+#endif  // DTNN_APPS_FLAGS_WORD_MEANINGS_H_
