@@ -4,6 +4,7 @@
     dtnn_cc_test                      a GoogleTest test (main included)
     dtnn_simd_test                    one that runs once for every instruction set of the SIMD kernels
     dtnn_mpi_test                     a GoogleTest test whose processes are ranks under mpirun
+    dtnn_sh_test, dtnn_sh_binary      a test, a program that is a shell script
     dtnn_cc_benchmark                 a Google Benchmark program that `bazel test` runs once, briefly
     dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
     dtnn_proto_library                the C++ code of a .proto file
@@ -63,6 +64,13 @@ def dtnn_simd_test(name, **kwargs):
     """Tests of a kernel: the log says which instruction set a failure belongs to."""
     dtnn_cc_test(name = name, main = "@dtnn//kernels/testing:simd_main", **kwargs)
 
+# Newer releases of Bazel have these two in @rules_shell, and nowhere else.
+def dtnn_sh_test(name, **kwargs):
+    native.sh_test(name = name, **kwargs)
+
+def dtnn_sh_binary(name, **kwargs):
+    native.sh_binary(name = name, **kwargs)
+
 def dtnn_mpi_test(name, deps = [], copts = [], ranks = [1, 2, 3, 4], size = "medium", mpirun = [], **kwargs):
     """`<name>_<r>` runs the test as r ranks of a real mpirun on this host; `<name>` is all of them.
 
@@ -77,7 +85,7 @@ def dtnn_mpi_test(name, deps = [], copts = [], ranks = [1, 2, 3, 4], size = "med
         **kwargs
     )
     for count in ranks:
-        native.sh_test(
+        dtnn_sh_test(
             name = "%s_%d" % (name, count),
             size = size,
             srcs = ["@dtnn//tools/testing:mpi_test.sh"],

@@ -67,8 +67,18 @@ constexpr Folder kRooms[] = {
 };
 constexpr int kUnnamedRoom = 4;
 
-// Folders with sources of their own that are no part of the house: other workspaces.
+// Folders whose sources are no part of the house: they may use all of it.
 constexpr std::string_view kOutside[] = {"examples", "third_party", "docs"};
+
+// Folders whose BUILD files use Bazel's own rules: repositories of libraries of the system, and
+// another workspace.
+constexpr std::string_view kOwnRules[] = {"third_party", "examples/embed"};
+
+constexpr std::string_view kRulesFile = "//tools:dtnn.bzl";
+
+// What Bazel's own rules that compile or run something begin with.
+constexpr std::string_view kNativeRules[] = {"cc_",    "sh_",     "py_",      "java_",
+                                             "proto_", "native.", "genrule(", "test_suite("};
 
 std::string_view TopFolder(std::string_view path) { return path.substr(0, path.find('/')); }
 
@@ -210,6 +220,19 @@ void Append(std::vector<std::string> from, std::vector<std::string>& to) {
   std::ranges::move(from, std::back_inserter(to));
 }
 
+// The second rule, on a BUILD file or on all those in a folder.
+void CheckRulesBelow(const fs::path& root, const fs::directory_entry& entry,
+                     std::vector<std::string>& findings) {
+  const auto check = [&](const fs::directory_entry& file) {
+    if (!file.is_regular_file() || !IsBuildFile(file.path())) return;
+    const std::string path = file.path().lexically_relative(root).generic_string();
+    Append(CheckRules(path, ReadFile(file.path())), findings);
+  };
+  check(entry);
+  if (!entry.is_directory()) return;
+  for (const auto& below : fs::recursive_directory_iterator(entry.path())) check(below);
+}
+
 void CheckFolder(const fs::path& root, const fs::path& folder, int& files_read,
                  std::vector<std::string>& findings) {
   const bool known = Find(folder.filename().string()) != nullptr;
@@ -281,14 +304,41 @@ std::vector<std::string> CheckBuildFile(std::string_view path, std::string_view 
   return findings;
 }
 
+std::vector<std::string> CheckRules(std::string_view path, std::string_view text) {
+  std::vector<std::string> findings;
+  const auto above = [&](std::string_view folder) {
+    return path.starts_with(std::string(folder) + "/");
+  };
+  if (std::ranges::any_of(kOwnRules, above)) return findings;
+  ForEachLine(text, [&](int line, std::string_view content) {
+    content = TrimLeft(content);
+    if (content.starts_with("load(\"")) {
+      const std::string_view file = content.substr(6, content.find('"', 6) - 6);
+      if (file != kRulesFile) {
+        findings.push_back(At(path, line) + "loads " + std::string(file) + ": load " +
+                           std::string(kRulesFile) + " only");
+      }
+    }
+    const size_t open = content.find('(');
+    if (open == std::string_view::npos) return;
+    const auto begins = [&](std::string_view rule) { return content.starts_with(rule); };
+    if (std::ranges::any_of(kNativeRules, begins)) {
+      findings.push_back(At(path, line) + "uses " + std::string(content.substr(0, open)) +
+                         ": a rule of Bazel's own; load one from " + std::string(kRulesFile));
+    }
+  });
+  return findings;
+}
+
 std::vector<std::string> CheckTree(const fs::path& root, int* files_read) {
   std::vector<std::string> findings;
   int count = 0;
   for (const auto& entry : fs::directory_iterator(root)) {
     const std::string name = entry.path().filename().string();
     // Bazel's own links (bazel-bin, ...) and hidden folders are not part of the sources.
-    if (entry.is_symlink() || !entry.is_directory() || name.starts_with('.')) continue;
-    if (std::ranges::find(kOutside, name) != std::end(kOutside)) continue;
+    if (entry.is_symlink() || name.starts_with('.')) continue;
+    CheckRulesBelow(root, entry, findings);
+    if (!entry.is_directory() || std::ranges::find(kOutside, name) != std::end(kOutside)) continue;
     CheckFolder(root, entry.path(), count, findings);
   }
   if (files_read != nullptr) *files_read = count;

@@ -1,4 +1,4 @@
-// The one rule of the repository's structure, as code: dependencies point downwards only.
+// The rules of the repository's structure, as code. The first: dependencies point downwards only.
 //
 //   apps                              may use everything below
 //   models
@@ -8,9 +8,13 @@
 //   bench                             may use everything; only tests and benchmarks may use it
 //   tools                             may use kernels and tensor; only tests may use it
 //
-// The rooms of a folder (models/graph, models/plan, ...) have an order of their own, in layering.cc.
-// Both kinds of edges are read: `#include` in C++ and CUDA sources, and labels in BUILD files.
-// A finding reads "file:line: what points where, and what is allowed".
+// The rooms of a folder (models/graph, models/plan, ...) have an order of their own, in
+// layering.cc. Both kinds of edges are read: `#include` in C++ and CUDA sources, and labels in
+// BUILD files. A finding reads "file:line: what points where, and what is allowed".
+//
+// The second: rules that compile or run something come from tools/dtnn.bzl, so that one file knows
+// Bazel's own. Those that only name files or settings (alias, filegroup, exports_files,
+// config_setting) are used as they are.
 
 #ifndef DTNN_TOOLS_LAYERING_H_
 #define DTNN_TOOLS_LAYERING_H_
@@ -26,8 +30,12 @@ namespace dtnn::layering {
 std::vector<std::string> CheckSource(std::string_view path, std::string_view text);
 std::vector<std::string> CheckBuildFile(std::string_view path, std::string_view text);
 
+// Bazel's own rules, and rules loaded from elsewhere, in a BUILD file.
+std::vector<std::string> CheckRules(std::string_view path, std::string_view text);
+
 // Checks every source and BUILD file below `root`, and that no top-level folder with sources exists
-// that the rule does not know.  `files_read` (may be null) receives the number of files checked.
+// that the first rule does not know. `files_read` (may be null) receives the number of files that
+// the first rule was checked on.
 std::vector<std::string> CheckTree(const std::filesystem::path& root, int* files_read);
 
 }  // namespace dtnn::layering

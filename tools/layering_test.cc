@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-TEST(LayeringTest, ThisRepositoryPointsDownwardsOnly) {
+TEST(LayeringTest, ThisRepositoryKeepsItsRules) {
   // The runfile is a link to the real file, so this finds every source, also the newest.
   const fs::path root =
       fs::canonical(fs::path(std::getenv("TEST_SRCDIR")) / "dtnn" / "WORKSPACE").parent_path();
@@ -119,6 +119,31 @@ TEST(LayeringTest, OnlyTestRulesMayDependOnTools) {
       1);
 }
 
+TEST(LayeringTest, RulesComeFromOneFile) {
+  EXPECT_THAT(CheckRules("apps/BUILD.bazel",
+                         "load(\"//tools:dtnn.bzl\", \"dtnn_sh_test\")\n"
+                         "# sh_test( in a comment\n"
+                         "alias(name = \"a\", actual = \"b\")\n"
+                         "dtnn_sh_test(\n"
+                         "    name = \"cc_test(\",\n"
+                         ")\n"),
+              IsEmpty());
+  EXPECT_THAT(CheckRules("apps/BUILD.bazel",
+                         "load(\"@rules_cc//cc:defs.bzl\", \"cc_test\")\n"
+                         "[\n"
+                         "    sh_test(\n"
+                         "    )\n"
+                         "]\n"
+                         "cc_library(name = \"a\")\n"
+                         "native.alias(name = \"a\")\n"),
+              ElementsAre(HasSubstr("apps/BUILD.bazel:1: loads @rules_cc//cc:defs.bzl"),
+                          StartsWith("apps/BUILD.bazel:3: uses sh_test: "),
+                          StartsWith("apps/BUILD.bazel:6: uses cc_library: "),
+                          StartsWith("apps/BUILD.bazel:7: uses native.alias: ")));
+  EXPECT_THAT(CheckRules("examples/embed/BUILD.bazel", "cc_binary(name = \"a\")\n"), IsEmpty());
+  EXPECT_EQ(CheckRules("examples/library/BUILD.bazel", "cc_binary(name = \"a\")\n").size(), 1);
+}
+
 TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
   const fs::path root = fs::path(::testing::TempDir()) / "layering_tree";
   fs::remove_all(root);
@@ -131,9 +156,14 @@ TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
   write("utils/a.cc", "");
   write("docs/README.md", "#include \"apps/a.h\"\n");
   write(".git/a.cc", "");
+  write("BUILD.bazel", "sh_test(name = \"a\")\n");
+  write("examples/a/b/BUILD.bazel", "cc_binary(name = \"a\")\n");
+  write("third_party/BUILD.bazel", "cc_library(name = \"a\")\n");
   int files_read = 0;
   EXPECT_THAT(CheckTree(root, &files_read),
-              ElementsAre(StartsWith("kernels/BUILD.bazel:1:"), StartsWith("tensor/deep/er/a.h:1:"),
+              ElementsAre(StartsWith("BUILD.bazel:1: uses sh_test"),
+                          StartsWith("examples/a/b/BUILD.bazel:1: uses cc_binary"),
+                          StartsWith("kernels/BUILD.bazel:1:"), StartsWith("tensor/deep/er/a.h:1:"),
                           StartsWith("utils/a.cc: no floor of the house")));
   EXPECT_EQ(files_read, 2);
 }
