@@ -168,7 +168,7 @@ TEST(CheckDatasetTest, FilesThatAreNoImagesAreWarnedOfOnce) {
   EXPECT_TRUE(outcome.status.ok()) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("warning: " + root +
                                       "/train/a/Thumbs.db and 1 other file are "
-                                      "not JPEG or PNG images and are skipped\ntrain part: 1 "));
+                                      "not JPEG or PNG images and are skipped\ntrain split: 1 "));
 }
 
 // Images as //apps:convert_imagenet writes them, under names that say nothing.
