@@ -19,7 +19,7 @@ struct Setting {
   std::vector<std::string_view> words;
 };
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
+std::vector<std::string_view> Parts(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
     const size_t end = std::min(text.find(separator), text.size());
@@ -31,7 +31,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 
 std::vector<Setting> Alternatives(std::string_view condition) {
   std::vector<Setting> settings;
-  for (std::string_view text : Split(condition, '|')) {
+  for (std::string_view text : Parts(condition, '|')) {
     Setting& setting = settings.emplace_back();
     setting.negated = text.starts_with('!');
     if (setting.negated) text.remove_prefix(1);
@@ -93,7 +93,7 @@ std::string Describe(const Setting& setting) {
 
 std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& options) {
   std::vector<std::string> reasons;
-  for (const std::string_view condition : Split(spec.needs, ' ')) {
+  for (const std::string_view condition : Parts(spec.needs, ' ')) {
     const std::vector<Setting> settings = Alternatives(condition);
     const auto met = [&](const Setting& setting) { return IsMet(setting, options); };
     if (std::ranges::none_of(settings, met)) reasons.push_back(WhyUnmet(settings[0], options));
@@ -103,7 +103,7 @@ std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& optio
 
 std::string DescribeNeeds(const OptionSpec& spec) {
   std::string text;
-  for (const std::string_view condition : Split(spec.needs, ' ')) {
+  for (const std::string_view condition : Parts(spec.needs, ' ')) {
     std::string alternatives;
     for (const Setting& setting : Alternatives(condition)) {
       absl::StrAppend(&alternatives, alternatives.empty() ? "" : " or ", Describe(setting));
@@ -114,7 +114,7 @@ std::string DescribeNeeds(const OptionSpec& spec) {
 }
 
 bool NeedsOption(const OptionSpec& spec, std::string_view option) {
-  for (const std::string_view condition : Split(spec.needs, ' ')) {
+  for (const std::string_view condition : Parts(spec.needs, ' ')) {
     for (const Setting& setting : Alternatives(condition)) {
       if (setting.option == option && !setting.negated) return true;
     }
