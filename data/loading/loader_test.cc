@@ -117,8 +117,10 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
   const std::shared_ptr<const Dataset> shared(dataset.get(), [](const Dataset*) {});
   TransformList transforms = testing::EveryTransform();
   transforms.push_back(Flip());  // a second one
-  LoaderOptions options = {
-      .seed = 4, .transforms = transforms, .normalization = {{-0.5, -0.25, 0}, {2, 3, 4}}};
+  LoaderOptions options = {.seed = 4,
+                           .transforms = transforms,
+                           .normalization = {{-0.5, -0.25, 0}, {2, 3, 4}},
+                           .mixup = 0.4};
   std::vector<Seen> expected(2);
   Seen plain;
   options.prefetch = 0;
@@ -146,8 +148,11 @@ TEST(LoaderTest, SamplesDoNotDependOnBatchRanksOrThreads) {
     }
   }
   // Begun in the middle, an epoch goes on as it would have.
-  options = {
-      .batch = 10, .seed = 4, .transforms = transforms, .normalization = options.normalization};
+  options = {.batch = 10,
+             .seed = 4,
+             .transforms = transforms,
+             .normalization = options.normalization,
+             .mixup = 0.4};
   auto resumed = Loader::Create(shared, Split::kTrain, AllIndices(90), options).value();
   Seen rest;
   See(*resumed, 1, rest, 5);
