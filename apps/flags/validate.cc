@@ -126,7 +126,7 @@ absl::Status SpellTransforms(Options& options) {
   const auto transforms = ParseTransforms(options.augment);
   const std::string flag = absl::StrCat("--augment=", OneLine(options.augment, 200), ": ");
   if (!transforms.ok()) {
-    return UsageError(absl::StrCat(flag, std::string(transforms.status().message()),
+    return UsageError(absl::StrCat(flag, OneLine(std::string(transforms.status().message()), 500),
                                    " (--augment=list explains them)"));
   }
   for (const bool older : {options.augment_flip, options.augment_crop}) {
