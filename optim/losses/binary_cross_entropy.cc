@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/activation/activation.h"
 #include "optim/losses/targets.h"
 #include "tensor/status_macros.h"
 
@@ -13,13 +14,13 @@ namespace {
 constexpr double kClip = 1e-8;
 
 struct Label {
-  double loss, gradient, probability;
+  double loss, gradient;
 };
 
 Label OfProbability(double p, double t) {
   const double clipped = std::clamp(p, kClip, 1 - kClip);  // a NaN passes
   return {-t * std::log(clipped) - (1 - t) * std::log1p(-clipped),
-          (1 - t) / (1 - clipped) - t / clipped, p};
+          (1 - t) / (1 - clipped) - t / clipped};
 }
 
 // -log p and -log(1 - p) are softplus(-x) and softplus(x), softplus(x) = log(1 + e^x); from
@@ -30,15 +31,33 @@ Label OfLogit(double x, double t) {
   const double if_true = std::clamp(log + std::max(-x, 0.0), least, most);
   const double if_false = std::clamp(log + std::max(x, 0.0), least, most);
   const double p = (x < 0 ? e : 1) / (1 + e);
-  return {t * if_true + (1 - t) * if_false, p - t, p};
+  return {t * if_true + (1 - t) * if_false, p - t};
 }
 
 template <bool kFromLogits>
 class BinaryCrossEntropyOp : public LossOp {
  public:
+  static absl::StatusOr<std::unique_ptr<LossOp>> Create(const LossContext& context) {
+    auto op = std::make_unique<BinaryCrossEntropyOp>();
+    if (!kFromLogits) return op;
+    // Probabilities are those of the layer that the loss takes over, bit for bit.
+    DTNN_ASSIGN_OR_RETURN(
+        op->sigmoid_, CreateActivation(*context.device,
+                                       {.kind = ActivationKind::kSigmoid, .dtype = context.dtype}));
+    DTNN_ASSIGN_OR_RETURN(
+        op->probabilities_,
+        Tensor::Allocate(Device::Cpu(), context.dtype, Shape{context.batch, context.outputs}));
+    return op;
+  }
+
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
     absl::Status status;
+    Tensor sigmoid;  // beside x, which may be `probabilities` or `dx`
+    if (kFromLogits) {
+      sigmoid = probabilities_.Samples(0, x.shape()[0], TensorFormat::kNHWC);
+      DTNN_RETURN_IF_ERROR(sigmoid_->Forward(x, sigmoid));
+    }
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const TargetRows<T> rows(targets);
@@ -46,17 +65,18 @@ class BinaryCrossEntropyOp : public LossOp {
       if (!status.ok()) return;
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
         const T* row = x.data<T>() + i * x.RowPitch();
-        T* y = kFromLogits ? probabilities.data<T>() + i * probabilities.RowPitch() : nullptr;
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
         double sum = 0;
         for (int64_t j = 0; j < x.shape()[1]; ++j) {
           const double t = rows.At(i, j), value = double(row[j]);
           const Label label = kFromLogits ? OfLogit(value, t) : OfProbability(value, t);
           sum += label.loss;
-          if (y != nullptr) y[j] = T(label.probability);
           if (gradients != nullptr) gradients[j] = T(gradient_scale * label.gradient);
         }
         losses.data<T>()[i] = T(sum);
+        if (!kFromLogits) continue;
+        std::copy_n(sigmoid.data<T>() + i * x.shape()[1], x.shape()[1],
+                    probabilities.data<T>() + i * probabilities.RowPitch());
       }
     });
     return status;
@@ -77,14 +97,17 @@ class BinaryCrossEntropyOp : public LossOp {
     }
     return absl::OkStatus();
   }
+
+  std::unique_ptr<Activation> sigmoid_;
+  Tensor probabilities_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LossOp>> BinaryCrossEntropy::Bind(const LossContext& context) const {
   DTNN_RETURN_IF_ERROR(CheckOnCpu(*this, context));
-  if (context.from_logits) return std::make_unique<BinaryCrossEntropyOp<true>>();
-  return std::make_unique<BinaryCrossEntropyOp<false>>();
+  if (context.from_logits) return BinaryCrossEntropyOp<true>::Create(context);
+  return BinaryCrossEntropyOp<false>::Create(context);
 }
 
 }  // namespace dtnn
