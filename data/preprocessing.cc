@@ -23,7 +23,8 @@ struct Words {
 };
 constexpr Words kWords[] = {{Input::kBytes, "byte / 255", "RGB"},
                             {Input::kBgr, "byte / 255", "BGR"},
-                            {Input::kValues, "as in the data", ""}};
+                            {Input::kValues, "as in the data", ""},
+                            {Input::kBgrBytes, "byte", "BGR"}};
 
 const Words& WordsOf(Input input) {
   for (const Words& words : kWords) {
@@ -60,7 +61,57 @@ double At(const std::vector<double>& values, int64_t channel, double none) {
   return values.size() == 1 ? values[0] : values[size_t(channel)];
 }
 
+nlohmann::ordered_json Written(const ImageGeometry& image) {
+  return {{"crop", image.geometry.crop},
+          {"resize", image.geometry.resize},
+          {"of", image.of_values ? "values" : "bytes"}};
+}
+
+std::optional<ImageGeometry> ReadGeometry(const json& object) {
+  const auto crop = object.find("crop"), resize = object.find("resize"), of = object.find("of");
+  const auto missing = object.end();
+  if (crop == missing || resize == missing || of == missing || !crop->is_number() ||
+      !resize->is_number_integer() || !of->is_string()) {
+    return std::nullopt;
+  }
+  const ImageGeometry image = {
+      .geometry = {.crop = crop->get<double>(), .resize = resize->get<int64_t>()},
+      .of_values = *of == "values"};
+  if (!CheckGeometry(image.geometry).ok() || !(image.of_values || *of == "bytes")) {
+    return std::nullopt;
+  }
+  return image;
+}
+
+// Both normalisations as one of byte / 255, unless x are values of the data.
+Normalization Whole(const Preprocessing& preprocessing) {
+  Normalization whole = Then(preprocessing.normalization, preprocessing.then);
+  if (preprocessing.input != Input::kBgrBytes) return whole;
+  return Then({.offset = {0}, .scale = {255}}, whole);
+}
+
+std::string Describe(const ImageGeometry& image) {
+  const auto& [crop, resize] = image.geometry;
+  std::string text;
+  if (crop != 1) absl::StrAppend(&text, ", ", 100 * crop, " % of each side");
+  if (resize > 0) absl::StrAppend(&text, ", resized to ", resize, " x ", resize);
+  return text;
+}
+
+std::string Describe(const Normalization& normalization) {
+  return absl::StrCat(", offset ", absl::StrJoin(normalization.offset, "/"), ", scale ",
+                      absl::StrJoin(normalization.scale, "/"));
+}
+
 }  // namespace
+
+void AddNormalization(const Normalization& by, Preprocessing& preprocessing) {
+  if (!preprocessing.normalization.any()) {
+    preprocessing.normalization = by;
+  } else {
+    preprocessing.then = Then(preprocessing.then, by);
+  }
+}
 
 std::string ToJson(const Preprocessing& preprocessing) {
   const Words& words = WordsOf(preprocessing.input);
@@ -69,6 +120,10 @@ std::string ToJson(const Preprocessing& preprocessing) {
   object["channels"] = words.channels;
   object["offset"] = preprocessing.normalization.offset;
   object["scale"] = preprocessing.normalization.scale;
+  if (preprocessing.then.any()) {
+    object["then"] = {{"offset", preprocessing.then.offset}, {"scale", preprocessing.then.scale}};
+  }
+  if (preprocessing.geometry) object["geometry"] = Written(*preprocessing.geometry);
   return object.dump();
 }
 
@@ -84,6 +139,18 @@ absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view text, int64_t 
       return Unknown(text);
     }
     DTNN_RETURN_IF_ERROR(CheckNormalization(normalization, channels));
+    const auto then = object.find("then"), geometry = object.find("geometry");
+    if (then != object.end()) {
+      if (!then->is_object() || !Read(*then, "offset", preprocessing.then.offset) ||
+          !Read(*then, "scale", preprocessing.then.scale)) {
+        return Unknown(text);
+      }
+      DTNN_RETURN_IF_ERROR(CheckNormalization(preprocessing.then, channels));
+    }
+    if (geometry != object.end()) {
+      if (geometry->is_object()) preprocessing.geometry = ReadGeometry(*geometry);
+      if (!preprocessing.geometry) return Unknown(text);
+    }
     return preprocessing;
   }
   return Unknown(text);
@@ -94,22 +161,27 @@ bool SamePreprocessing(const Preprocessing& a, const Preprocessing& b, int64_t c
   const auto close = [](double x, double y) {
     return std::abs(x - y) <= kRounding * std::max({1.0, std::abs(x), std::abs(y)});
   };
+  const Normalization of_a = Whole(a), of_b = Whole(b);
   for (int64_t c = 0; c < channels; ++c) {
-    if (!close(At(a.normalization.offset, c, 0), At(b.normalization.offset, c, 0)) ||
-        !close(At(a.normalization.scale, c, 1), At(b.normalization.scale, c, 1))) {
+    if (!close(At(of_a.offset, c, 0), At(of_b.offset, c, 0)) ||
+        !close(At(of_a.scale, c, 1), At(of_b.scale, c, 1))) {
       return false;
     }
   }
-  return a.input == b.input;
+  if (a.geometry && b.geometry && *a.geometry != *b.geometry) return false;
+  const auto order = [](Input input) { return input == Input::kBgrBytes ? Input::kBgr : input; };
+  return order(a.input) == order(b.input);
 }
 
 std::string Describe(const Preprocessing& preprocessing) {
   std::string text = WordsOf(preprocessing.input).x;
-  if (preprocessing.input == Input::kBgr) absl::StrAppend(&text, " as blue, green, red");
+  const Input input = preprocessing.input;
+  if (input == Input::kBgr || input == Input::kBgrBytes) text += " as blue, green, red";
   const Normalization& normalization = preprocessing.normalization;
-  if (!normalization.any()) return text + ", not normalised";
-  return absl::StrCat(text, ", offset ", absl::StrJoin(normalization.offset, "/"), ", scale ",
-                      absl::StrJoin(normalization.scale, "/"));
+  text += normalization.any() ? Describe(normalization) : ", not normalised";
+  if (preprocessing.then.any()) text += ", then" + Describe(preprocessing.then).substr(1);
+  if (preprocessing.geometry) text += Describe(*preprocessing.geometry);
+  return text;
 }
 
 }  // namespace dtnn

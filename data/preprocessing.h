@@ -1,44 +1,64 @@
 // What a network was shown of an image, told in a few words that a file of weights can carry, so
-// that who uses the network shows it the same.
+// that who uses the network shows it the same (models/serving/image_input.h does).
 //
-//   value = (x + offset) * scale, per channel
+//   1. geometry: the middle of the image, resized
+//   2. x         bytes, or bytes / 255, in an order of colours
+//   3. value = ((x + offset) * scale + then's offset) * then's scale, per channel
 //
-// Crops and resizes are not told.
+// Numbers are those that training used, and steps are in its order, so that results are its own bit
+// for bit.
 
 #ifndef DTNN_DATA_PREPROCESSING_H_
 #define DTNN_DATA_PREPROCESSING_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "data/images/resize.h"
 #include "data/transforms/normalize.h"
 
 namespace dtnn {
 
+// An image is cropped and resized. Where it still is larger than the network's input, that is its
+// middle; a row or column that cannot be shared out evenly goes at the end.
+struct ImageGeometry {
+  Geometry geometry = {};
+  bool of_values = false;  // x is resized, not the bytes, which would be rounded
+  friend bool operator==(const ImageGeometry&, const ImageGeometry&) = default;
+};
+
 struct Preprocessing {
   enum class Input : uint8_t {
-    kBytes,   // x is byte / 255, of the colours red, green, blue, or of any channels there are
-    kBgr,     // x is byte / 255 of the colours blue, green, red
-    kValues,  // x is what the data hold: no image's bytes
+    kBytes,     // x is byte / 255, of the colours red, green, blue, or of any channels there are
+    kBgr,       // x is byte / 255 of the colours blue, green, red
+    kValues,    // x is what the data hold: no image's bytes
+    kBgrBytes,  // x is the byte itself, of the colours blue, green, red
   };
   Input input = Input::kBytes;
   Normalization normalization = {};
+  Normalization then = {};  // of who trained, where the data set has one of its own
+  // Nothing: not told, as by files of older versions.
+  std::optional<ImageGeometry> geometry = {};
 };
 
-// JSON such as {"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75]}. Numbers come
-// back as they are.
+// `by` after all that `preprocessing` does.
+void AddNormalization(const Normalization& by, Preprocessing& preprocessing);
+
+// JSON such as {"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75],
+// "geometry":{"crop":0.875,"resize":224,"of":"bytes"}}. Numbers come back as they are.
 std::string ToJson(const Preprocessing& preprocessing);
 // InvalidArgument for another text, an input that this version does not know included, and for a
 // normalisation of another number of channels.
 absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view json, int64_t channels);
 
 // The same for all `channels`, which both fit, but for rounding: that of sums of float64 in another
-// order.
+// order. Geometries count where both tell one.
 bool SamePreprocessing(const Preprocessing& a, const Preprocessing& b, int64_t channels);
 
-// For people: "byte / 255, offset -0.45, scale 3.75".
+// For people: "byte / 255, offset -0.45, scale 3.75, 87.5 % of each side, resized to 224 x 224".
 std::string Describe(const Preprocessing& preprocessing);
 
 }  // namespace dtnn

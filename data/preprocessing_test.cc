@@ -11,7 +11,7 @@ namespace {
 using Input = Preprocessing::Input;
 
 TEST(PreprocessingTest, ComesBackFromItsText) {
-  for (const Input input : {Input::kBytes, Input::kBgr, Input::kValues}) {
+  for (const Input input : {Input::kBytes, Input::kBgr, Input::kValues, Input::kBgrBytes}) {
     for (const Normalization& by :
          {Normalization{}, Normalization{{-0.45}, {3.75}},
           Normalization{{-1.0 / 3, 2e-17, 0.1}, {1e300}}, Normalization{{0}, {1, 2, 3}}}) {
@@ -26,10 +26,34 @@ TEST(PreprocessingTest, ComesBackFromItsText) {
             R"({"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75]})");
 }
 
+TEST(PreprocessingTest, GeometryAndASecondNormalisationComeBackToo) {
+  for (const bool of_values : {false, true}) {
+    Preprocessing told = {.geometry = ImageGeometry{{.crop = 0.1 + 0.2, .resize = 65}, of_values}};
+    AddNormalization({{-0.5}, {1.0 / 3}}, told);
+    EXPECT_FALSE(told.then.any());
+    AddNormalization({{1, 2, 3}, {0.1}}, told);
+    const Preprocessing back = ParsePreprocessing(ToJson(told), 3).value();
+    EXPECT_EQ(back.geometry, told.geometry);
+    EXPECT_EQ(back.normalization, told.normalization);
+    EXPECT_EQ(back.then, told.then);
+  }
+  EXPECT_EQ(ParsePreprocessing(ToJson({}), 3)->geometry, std::nullopt) << "not told";
+}
+
 TEST(PreprocessingTest, WhatIsNotUnderstoodIsRefused) {
   for (const char* text : {"", "{", "[]", "null", "{}", R"({"x":"byte / 255","channels":"RGB"})",
                            R"({"x":"byte / 255","channels":"HSV","offset":[],"scale":[]})",
                            R"({"x":"byte","channels":"RGB","offset":[],"scale":[]})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"then":1})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"then":
+                               {"offset":[1],"scale":[0]}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":{}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":0,"resize":0,"of":"bytes"}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":1e30,"of":"bytes"}})",
+                           R"({"x":"byte","channels":"BGR","offset":[],"scale":[],"geometry":
+                               {"crop":1,"resize":8,"of":"words"}})",
                            R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[]})",
                            R"({"x":"byte / 255","channels":"RGB","offset":[1],"scale":[0]})",
                            R"({"x":"byte / 255","channels":"RGB","offset":["1"],"scale":[1]})",
@@ -53,12 +77,29 @@ TEST(PreprocessingTest, IsTheSameButForRounding) {
   EXPECT_FALSE(SamePreprocessing(one, {Input::kBgr, one.normalization}, 3));
   EXPECT_FALSE(SamePreprocessing(one, {}, 1));
   EXPECT_TRUE(SamePreprocessing({}, {Input::kBytes, {{0}, {1}}}, 1));
+  // As older versions told of ImageNet's archives, and as this one does.
+  EXPECT_TRUE(SamePreprocessing({Input::kBgr, {{-103.939 / 255}, {255}}},
+                                {Input::kBgrBytes, {{-103.939}, {1}}}, 3));
+  EXPECT_FALSE(SamePreprocessing({Input::kBgr, {}}, {Input::kBgrBytes, {}}, 3));
+  EXPECT_TRUE(
+      SamePreprocessing({Input::kBytes, {{1}, {2}}, {{3}, {4}}}, {Input::kBytes, {{2.5}, {8}}}, 3));
+  const auto resized = [](int64_t side) {
+    return Preprocessing{.geometry = ImageGeometry{{.resize = side}}};
+  };
+  EXPECT_TRUE(SamePreprocessing(resized(8), {}, 3)) << "one does not tell";
+  EXPECT_FALSE(SamePreprocessing(resized(8), resized(9), 3));
 }
 
 TEST(PreprocessingTest, IsDescribedForPeople) {
   EXPECT_EQ(Describe({}), "byte / 255, not normalised");
   EXPECT_EQ(Describe({Input::kBgr, {{-0.5, -0.25}, {2}}}),
             "byte / 255 as blue, green, red, offset -0.5/-0.25, scale 2");
+  EXPECT_EQ(Describe({Input::kBgrBytes,
+                      {{-1}, {1}},
+                      {{0}, {3}},
+                      ImageGeometry{{.crop = 0.875, .resize = 24}}}),
+            "byte as blue, green, red, offset -1, scale 1, then offset 0, scale 3, 87.5 % of each "
+            "side, resized to 24 x 24");
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ constexpr Folder kRooms[] = {
     {"models/plan", 2},
     {"models/zoo", 2},
     {"models/checkpoint", 3},
+    {"models/serving", 3},
     {"models/training", 4},
     {"models/callbacks", 5},
 

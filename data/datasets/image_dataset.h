@@ -34,6 +34,9 @@ class ImageDataset : public Dataset {
 
   ImageExtents sample() const override { return sample_; }
   bool decodes() const override { return true; }
+  Preprocessing preprocessing() const override {
+    return {.geometry = ImageGeometry{geometry_, /*of_values=*/false}};
+  }
   // A JPEG that is far larger than the resize needs is decoded at 1/2, 1/4 or 1/8, which still
   // leaves at least twice the extents that are asked for.
   absl::Status Read(Split split, std::span<const int64_t> indices, TensorFormat format,

@@ -23,6 +23,7 @@ namespace dtnn {
 struct Geometry {
   double crop = 1;     // of each side, this fraction in the middle is kept: (0, 1]
   int64_t resize = 0;  // to a square of this side; 0: not at all
+  friend bool operator==(const Geometry&, const Geometry&) = default;
 };
 
 // InvalidArgument for values out of range.

@@ -15,7 +15,8 @@ class Transformed : public Dataset {
   Transformed(std::shared_ptr<const Dataset> dataset, const Geometry& geometry)
       : dataset_(std::move(dataset)),
         window_(CentralCrop(dataset_->sample(), geometry.crop)),
-        sample_(ExtentsAfter(geometry, dataset_->sample())) {}
+        sample_(ExtentsAfter(geometry, dataset_->sample())),
+        geometry_(geometry) {}
 
   std::string_view name() const override { return dataset_->name(); }
   ImageExtents sample() const override { return sample_; }
@@ -25,7 +26,11 @@ class Transformed : public Dataset {
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
   int64_t size(Split split) const override { return dataset_->size(split); }
   SampleGroups groups(Split split) const override { return dataset_->groups(split); }
-  Preprocessing preprocessing() const override { return dataset_->preprocessing(); }
+  Preprocessing preprocessing() const override {
+    Preprocessing preprocessing = dataset_->preprocessing();
+    preprocessing.geometry = {geometry_, /*of_values=*/true};
+    return preprocessing;
+  }
   std::vector<std::string> warnings() const override { return dataset_->warnings(); }
   bool decodes() const override { return true; }
 
@@ -62,6 +67,7 @@ class Transformed : public Dataset {
   const std::shared_ptr<const Dataset> dataset_;
   const Window window_;
   const ImageExtents sample_;
+  const Geometry geometry_;
 };
 
 }  // namespace

@@ -162,7 +162,7 @@ absl::Status Checkpointer::Write(TrainingState training) {
   RunState state{.optimizer = run_.optimizer,
                  .training = std::move(training),
                  .settings = run_.settings,
-                 .tags = run_.tags};
+                 .tags = run_.tags ? run_.tags() : NamedTexts()};
   if (state.settings && run_.first_rate) {
     state.settings->learning_rate = run_.first_rate(state.training.sampler.ranks);
   }

@@ -34,7 +34,8 @@ struct RunParts {
   std::optional<RunSettings> settings = {};
   // The rate that a run on so many ranks begins with; null: that of a checkpoint stays as it is.
   std::function<double(int64_t ranks)> first_rate = {};
-  NamedTexts tags = {};  // of every checkpoint, beside those of weights
+  // Of a checkpoint of now, beside those of weights; null: none.
+  std::function<NamedTexts()> tags = {};
 };
 
 struct CheckpointerOptions {

@@ -23,6 +23,7 @@ struct Fusions {
   bool conv_bn_relu = false;
   bool conv_relu = false;
   bool bn_relu = false;
+  friend bool operator==(const Fusions&, const Fusions&) = default;
 };
 
 // Indices of nodes; each but the first is the only reader of the one before.

@@ -245,8 +245,10 @@ class ImagenetNpz : public Dataset {
   int64_t size(Split split) const override { return shards(split).size(); }
   SampleGroups groups(Split split) const override { return shards(split).Groups(); }
   Preprocessing preprocessing() const override {
-    Preprocessing preprocessing = {Preprocessing::Input::kBgr, {.scale = {255}}};
-    for (const double mean : kMeans) preprocessing.normalization.offset.push_back(-mean / 255);
+    Preprocessing preprocessing = {.input = Preprocessing::Input::kBgrBytes,
+                                   .normalization = {.scale = {1}},
+                                   .geometry = ImageGeometry{{.resize = kSide}}};
+    for (const double mean : kMeans) preprocessing.normalization.offset.push_back(-mean);
     return preprocessing;
   }
   bool decodes() const override { return true; }

@@ -1,0 +1,155 @@
+#include "models/serving/image_input.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "data/files/read_bytes.h"
+#include "data/images/resize.h"
+#include "data/transforms/normalize.h"
+#include "kernels/convert/convert.h"
+#include "tensor/counted.h"
+#include "tensor/dtype.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+using Input = Preprocessing::Input;
+
+ImageGeometry GeometryOf(const Preprocessing& preprocessing) {
+  return preprocessing.geometry.value_or(ImageGeometry{});
+}
+
+// The middle of an image of `extents` that is as large as `sample`.
+Window Middle(const ImageExtents& extents, const ImageExtents& sample) {
+  return {.top = (extents.height - sample.height) / 2,
+          .left = (extents.width - sample.width) / 2,
+          .height = sample.height,
+          .width = sample.width};
+}
+
+// Crops and resizes elements of an image of `extents` to those of `sample`.
+template <typename T>
+std::vector<T> Place(std::span<const T> from, const ImageExtents& extents, TensorFormat format,
+                     const Geometry& geometry, const ImageExtents& sample) {
+  const auto elements = [](const ImageExtents& e) {
+    return size_t(e.height * e.width * e.channels);
+  };
+  const Window window = CentralCrop(extents, geometry.crop);
+  std::vector<T> to(elements(sample));
+  const ImageExtents square = {geometry.resize, geometry.resize, sample.channels};
+  if (square.height < sample.height || square.width < sample.width) {
+    ResizeBilinear(from, extents, format, window, sample.height, sample.width, std::span<T>(to));
+    return to;
+  }
+  std::vector<T> resized(elements(square));
+  ResizeBilinear(from, extents, format, window, square.height, square.width, std::span<T>(resized));
+  if (square == sample) return resized;
+  ResizeBilinear(std::span<const T>(resized), square, format, Middle(square, sample), sample.height,
+                 sample.width, std::span<T>(to));
+  return to;
+}
+
+// (height, width, channels) bytes as values in `format`, times `scale`.
+template <typename T>
+void ToValues(std::span<const uint8_t> pixels, int64_t channels, TensorFormat format, T scale,
+              std::span<T> to) {
+  if (format == TensorFormat::kNHWC || channels == 1) {
+    ConvertBytes(pixels, scale, to);
+    return;
+  }
+  std::vector<uint8_t> planes(pixels.size());
+  const size_t depth = size_t(channels), count = pixels.size() / depth;
+  for (size_t pixel = 0; pixel < count; ++pixel) {
+    for (size_t c = 0; c < depth; ++c) planes[c * count + pixel] = pixels[pixel * depth + c];
+  }
+  ConvertBytes(planes, scale, to);
+}
+
+}  // namespace
+
+absl::StatusOr<ImageInput> ImageInput::Create(const Preprocessing& preprocessing,
+                                              const ImageExtents& sample, TensorFormat format) {
+  if (sample.channels != 1 && sample.channels != 3) {
+    return absl::InvalidArgumentError(absl::StrCat("the network takes samples of ",
+                                                   Counted(sample.channels, "channel"),
+                                                   "; images have 1 or 3"));
+  }
+  for (const Normalization& by : {preprocessing.normalization, preprocessing.then}) {
+    DTNN_RETURN_IF_ERROR(CheckNormalization(by, sample.channels));
+  }
+  DTNN_RETURN_IF_ERROR(CheckGeometry(GeometryOf(preprocessing).geometry));
+  return ImageInput(preprocessing, sample, format);
+}
+
+template <typename T>
+void ImageInput::Write(const Image& image, T* to) const {
+  const ImageGeometry shown = GeometryOf(preprocessing_);
+  const bool bytes = preprocessing_.input == Input::kBgrBytes;
+  const T scale = bytes ? T(1) : T(1) / 255;
+  std::vector<uint8_t> pixels = image.pixels;
+  const bool bgr = preprocessing_.input == Input::kBgr || bytes;
+  if (bgr && sample_.channels == 3) {
+    for (size_t at = 0; at < pixels.size(); at += 3) std::swap(pixels[at], pixels[at + 2]);
+  }
+  const std::span<T> values(to, size_t(sample_.height * sample_.width * sample_.channels));
+  if (shown.of_values) {
+    std::vector<T> whole(pixels.size());
+    ToValues(std::span<const uint8_t>(pixels), sample_.channels, format_, scale,
+             std::span<T>(whole));
+    std::ranges::copy(
+        Place(std::span<const T>(whole), image.extents, format_, shown.geometry, sample_), to);
+  } else {
+    const std::vector<uint8_t> placed = Place(std::span<const uint8_t>(pixels), image.extents,
+                                              TensorFormat::kNHWC, shown.geometry, sample_);
+    ToValues(std::span<const uint8_t>(placed), sample_.channels, format_, scale, values);
+  }
+  Normalize(preprocessing_.normalization, sample_, format_, values);
+  Normalize(preprocessing_.then, sample_, format_, values);
+}
+
+absl::Status ImageInput::Convert(const Image& image, const Tensor& x, int64_t row) const {
+  if (image.extents.channels != sample_.channels) {
+    return absl::InvalidArgumentError(absl::StrCat("an image of ",
+                                                   Counted(image.extents.channels, "channel"),
+                                                   ", but the network takes ", sample_.channels));
+  }
+  try {
+    DispatchFloating(x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      Write(image, x.data<T>() + row * sample_.height * sample_.width * sample_.channels);
+    });
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory to resize the image");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ImageInput::Read(const std::string& path, const Tensor& x, int64_t row) const {
+  const Geometry geometry = GeometryOf(preprocessing_).geometry;
+  // As in training, where images are resized there.
+  const int64_t side =
+      geometry.resize > 0 ? geometry.resize : std::max(sample_.height, sample_.width);
+  const int64_t shortest_side = int64_t(std::ceil(2.0 * double(side) / geometry.crop));
+  absl::Status status;
+  try {
+    std::vector<uint8_t> bytes;
+    DTNN_RETURN_IF_ERROR(ReadBytes(path, bytes));
+    DTNN_ASSIGN_OR_RETURN(const Image image, DecodeImage(bytes, path,
+                                                         {.channels = int(sample_.channels),
+                                                          .shortest_side = shortest_side}));
+    status = Convert(image, x, row);
+  } catch (const std::bad_alloc&) {
+    status = absl::ResourceExhaustedError("no memory to read it");
+  }
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", std::string(status.message())));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,47 @@
+// Images as a network takes them: decoded, cropped, resized, converted and normalised as in
+// training, number for number.
+
+#ifndef DTNN_MODELS_SERVING_IMAGE_INPUT_H_
+#define DTNN_MODELS_SERVING_IMAGE_INPUT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "data/images/image.h"
+#include "data/preprocessing.h"
+#include "tensor/format.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+class ImageInput {
+ public:
+  // For samples of `sample`. InvalidArgument where they have other than 1 or 3 channels, as images
+  // have, or where the normalisation has another number. A preprocessing that does not tell its
+  // geometry, or whose images have another size than the samples, is followed by a resize to them.
+  static absl::StatusOr<ImageInput> Create(const Preprocessing& preprocessing,
+                                           const ImageExtents& sample, TensorFormat format);
+
+  // The file at `path`, or an image with as many channels as the samples, becomes sample `row` of
+  // `x`, (n, sample) of a floating dtype, dense and on the host. From several threads at once.
+  // Messages name the file.
+  absl::Status Read(const std::string& path, const Tensor& x, int64_t row) const;
+  absl::Status Convert(const Image& image, const Tensor& x, int64_t row) const;
+
+ private:
+  ImageInput(const Preprocessing& preprocessing, const ImageExtents& sample, TensorFormat format)
+      : preprocessing_(preprocessing), sample_(sample), format_(format) {}
+
+  template <typename T>
+  void Write(const Image& image, T* to) const;
+
+  Preprocessing preprocessing_;
+  ImageExtents sample_;
+  TensorFormat format_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_SERVING_IMAGE_INPUT_H_

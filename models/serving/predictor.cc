@@ -1,0 +1,183 @@
+#include "models/serving/predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "models/parameters/parameter_arrays.h"
+#include "tensor/available_memory.h"
+#include "tensor/dtype.h"
+#include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+// No array is smaller: a parameter takes as many bytes in a file as it has elements, or more.
+absl::Status CheckHoldsParameters(const ArrayFileReader& file, const Graph& graph) {
+  for (const ParameterArray& array : ParameterArrays(graph, {})) {
+    const Shape& shape = array.spec(graph).shape;
+    if (!file.Contains(array.key)) {
+      return absl::NotFoundError(absl::StrCat(file.file(), ": has no \"", array.key,
+                                              "\", which model ", graph.name(), " needs"));
+    }
+    if (file.Bytes(array.key) >= shape.NumElements()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.file(), ": \"", array.key, "\" has ", file.Bytes(array.key),
+                     " bytes, too few for the ", shape.ToString(), " of model ", graph.name()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Load(std::string_view path,
+                                                           const PredictorOptions& options,
+                                                           const LayerTable& layers) {
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModel(file, layers));
+  return Create(std::move(model), file, options);
+}
+
+absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(SavedModel model,
+                                                             ArrayFileReader& file,
+                                                             const PredictorOptions& options) {
+  std::unique_ptr<Predictor> predictor(new Predictor(std::move(model)));
+  DTNN_RETURN_IF_ERROR(predictor->Prepare(file, options));
+  return predictor;
+}
+
+absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& options) {
+  const Graph& graph = model_.graph;
+  batch_ = options.batch;
+  if (batch_ < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("batches of ", batch_, " samples; expected 1 ", "or more"));
+  }
+  if (model_.preprocessing.input == Preprocessing::Input::kValues) {
+    warnings_.push_back(absl::StrCat(file.file(),
+                                     ": was trained on values that were not bytes of images; "
+                                     "images are shown to it as byte / 255"));
+  }
+  images_ = ImageInput::Create(model_.preprocessing, ExtentsOf(graph.input_shape(), graph.format()),
+                               graph.format());
+  DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
+  const PlanOptions plan = {.batch = batch_,
+                            .conv_variant = model_.description.conv_variant,
+                            .fusions = model_.description.fusions};
+  DTNN_RETURN_IF_ERROR(CheckHoldsParameters(file, graph));
+  DTNN_RETURN_IF_ERROR(CheckMemory(file, plan));
+  DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(graph, *context_, model_.dtype, /*seed=*/0));
+  DTNN_ASSIGN_OR_RETURN(
+      const StagedWeights staged,
+      StagedWeights::Read(file, graph, *store_, *context_, {.format = options.weights_format}));
+  DTNN_RETURN_IF_ERROR(staged.Apply(*store_, *context_));
+  const std::vector<std::string>& loaded = staged.loaded().warnings;
+  warnings_.insert(warnings_.end(), loaded.begin(), loaded.end());
+  DTNN_ASSIGN_OR_RETURN(plan_, Plan::Compile(graph, *store_, *context_, plan));
+  return absl::OkStatus();
+}
+
+absl::Status Predictor::CheckMemory(ArrayFileReader& file, const PlanOptions& options) const {
+  const Graph& graph = model_.graph;
+  DTNN_ASSIGN_OR_RETURN(const PlanMemory plan,
+                        Plan::Measure(graph, model_.dtype, *context_, options));
+  // Loading keeps what it reads beside what it replaces.
+  const size_t values = ParameterStore::Measure(graph, model_.dtype).values;
+  const double needed = double(plan.total()) + 2 * double(values);
+  const AvailableMemory available = FindAvailableMemory();
+  if (needed <= double(available.bytes)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(file.file(), ": model ", graph.name(), " needs ", int64_t(needed / 1e6),
+                   " MB for batches of ", options.batch, " samples, but ", available.of, " has ",
+                   int64_t(double(available.bytes) / 1e6), " MB left"));
+}
+
+bool Predictor::gives_probabilities() const {
+  const std::string_view last = model_.graph.nodes().back().layer->type_name();
+  return last == "Softmax" || last == "Sigmoid";
+}
+
+std::string Predictor::ClassName(int64_t index) const {
+  const std::vector<std::string>& names = model_.description.class_names;
+  return names.empty() ? absl::StrCat(index) : names[size_t(index)];
+}
+
+absl::StatusOr<Tensor> Predictor::NewSamples(int64_t n) const {
+  return Tensor::Zeros(model_.dtype, model_.graph.input_shape().Prepend(n));
+}
+
+absl::StatusOr<const ImageInput*> Predictor::images() const {
+  DTNN_RETURN_IF_ERROR(images_.status());
+  return &*images_;
+}
+
+absl::StatusOr<Tensor> Predictor::Predict(const Tensor& x) {
+  const Graph& graph = model_.graph;
+  const int64_t n = x.empty() || x.shape().rank() == 0 ? 0 : x.shape()[0];
+  if (n < 1 || x.dtype() != model_.dtype || x.shape() != graph.input_shape().Prepend(n)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model ", graph.name(), " takes one or more samples, (n, ...) of ",
+        graph.input_shape().ToString(), " and ", std::string(Name(model_.dtype)),
+        x.empty()
+            ? "; there are none"
+            : absl::StrCat(", not ", x.shape().ToString(), " of ", std::string(Name(x.dtype())))));
+  }
+  const size_t bytes = size_t(graph.output_shape().NumElements()) * SizeOf(model_.dtype);
+  DTNN_ASSIGN_OR_RETURN(Tensor outputs, Tensor::Allocate(Device::Cpu(), model_.dtype,
+                                                         graph.output_shape().Prepend(n)));
+  for (int64_t begin = 0; begin < n; begin += batch_) {
+    const int64_t count = std::min(batch_, n - begin);
+    DTNN_RETURN_IF_ERROR(plan_->Forward(x.Samples(begin, count, graph.format())));
+    std::memcpy(outputs.raw_data() + size_t(begin) * bytes, plan_->predictions().raw_data(),
+                size_t(count) * bytes);
+  }
+  return outputs;
+}
+
+Classification Predictor::ClassificationOf(const std::string& file, const Tensor& outputs,
+                                           int64_t row) const {
+  Classification answer = {.file = file};
+  DispatchFloating(outputs.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t count = model_.graph.output_shape().NumElements();
+    const T* values = outputs.data<T>() + row * count;
+    answer.outputs.assign(values, values + count);
+  });
+  const auto best = std::ranges::max_element(answer.outputs);
+  answer.index = best - answer.outputs.begin();
+  answer.name = ClassName(answer.index);
+  answer.probability = *best;
+  return answer;
+}
+
+absl::StatusOr<std::vector<Classification>> Predictor::Classify(
+    const std::vector<std::string>& files) {
+  std::vector<Classification> answers;
+  DTNN_ASSIGN_OR_RETURN(const ImageInput* const input, images());
+  for (size_t begin = 0; begin < files.size(); begin += size_t(batch_)) {
+    const int64_t n = std::min(batch_, int64_t(files.size() - begin));
+    const auto batch = std::span(files).subspan(begin, size_t(n));
+    DTNN_ASSIGN_OR_RETURN(const Tensor x, NewSamples(n));
+    std::vector<absl::Status> read(batch.size());
+    ParallelFor(0, n, 1, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) read[size_t(i)] = input->Read(batch[size_t(i)], x, i);
+    });
+    for (const absl::Status& status : read) DTNN_RETURN_IF_ERROR(status);
+    DTNN_ASSIGN_OR_RETURN(const Tensor outputs, Predict(x));
+    for (int64_t i = 0; i < n; ++i) {
+      answers.push_back(ClassificationOf(batch[size_t(i)], outputs, i));
+      if (std::ranges::all_of(answers.back().outputs, [](double y) { return std::isfinite(y); })) {
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat(batch[size_t(i)], ": the network's answer is NaN or infinite"));
+    }
+  }
+  return answers;
+}
+
+}  // namespace dtnn

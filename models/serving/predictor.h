@@ -1,0 +1,97 @@
+// A trained network that answers: a model in a file (saved_model.h), loaded.
+//
+//   auto predictor = Predictor::Load("mine.safetensors");
+//   auto answers = (*predictor)->Classify({"shoe.png"});
+//   (*answers)[0].name, (*answers)[0].probability
+//
+// Answers are those of training's own evaluation, bit for bit: the same network, parameters,
+// element type, preprocessing and way of computing. What a file asks for is compared with what the
+// file holds and with the memory that is left before it is taken. On processors only, and not for
+// two threads at once.
+
+#ifndef DTNN_MODELS_SERVING_PREDICTOR_H_
+#define DTNN_MODELS_SERVING_PREDICTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "layers/layer_table.h"
+#include "models/parameters/parameter_store.h"
+#include "models/parameters/weights.h"
+#include "models/plan/plan.h"
+#include "models/serving/image_input.h"
+#include "models/serving/saved_model.h"
+#include "tensor/files/array_file.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+struct PredictorOptions {
+  int64_t batch = 32;  // the most samples at a time; memory grows with it, answers stay the same
+  WeightsFormat weights_format = WeightsFormat::kAuto;  // of a file that does not tell
+};
+
+struct Classification {
+  std::string file = {};
+  int64_t index = 0;                 // of the likeliest class
+  std::string name = {};             // its name; its index where nobody named it
+  double probability = 0;            // or what else the network's last layer gives
+  std::vector<double> outputs = {};  // of all classes
+};
+
+class Predictor {
+ public:
+  // Of a file that says all. `layers`: those that its network may have.
+  static absl::StatusOr<std::unique_ptr<Predictor>> Load(
+      std::string_view path, const PredictorOptions& options = {},
+      const LayerTable& layers = BuiltInLayers());
+  // Of a model that the caller knows, with the parameters that `file` holds.
+  static absl::StatusOr<std::unique_ptr<Predictor>> Create(SavedModel model, ArrayFileReader& file,
+                                                           const PredictorOptions& options = {});
+
+  const SavedModel& model() const { return model_; }
+  // What a user should know of the file, a line each, naming it.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  // Whether outputs are probabilities: the last layer is a softmax or a sigmoid.
+  bool gives_probabilities() const;
+  // The name of class `index`; its number where nobody named it.
+  std::string ClassName(int64_t index) const;
+
+  // One answer per file (JPEG, PNG), in their order. The first file that cannot be read, or whose
+  // answer is not finite, is an error that names it.
+  absl::StatusOr<std::vector<Classification>> Classify(const std::vector<std::string>& files);
+
+  // What Classify is made of. `x`: any number of samples as the network takes them, (n, sample) in
+  // its format and element type. Result: (n, outputs).
+  absl::StatusOr<Tensor> Predict(const Tensor& x);
+  // Room for n samples.
+  absl::StatusOr<Tensor> NewSamples(int64_t n) const;
+  // Turns images into samples. InvalidArgument for a network that does not take images.
+  absl::StatusOr<const ImageInput*> images() const;
+
+ private:
+  explicit Predictor(SavedModel model) : model_(std::move(model)) {}
+
+  absl::Status Prepare(ArrayFileReader& file, const PredictorOptions& options);
+  absl::Status CheckMemory(ArrayFileReader& file, const PlanOptions& options) const;
+  Classification ClassificationOf(const std::string& file, const Tensor& outputs,
+                                  int64_t row) const;
+
+  SavedModel model_;
+  std::vector<std::string> warnings_;
+  absl::StatusOr<ImageInput> images_ = absl::FailedPreconditionError("not prepared");
+  std::unique_ptr<DeviceContext> context_;
+  std::unique_ptr<ParameterStore> store_;
+  std::unique_ptr<Plan> plan_;
+  int64_t batch_ = 0;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_SERVING_PREDICTOR_H_

@@ -1,0 +1,153 @@
+#include "models/serving/saved_model.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "models/graph/network.h"
+#include "models/graph/proto_text.h"
+#include "models/parameters/weights.h"
+#include "models/serving/saved_model.pb.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+constexpr std::pair<std::string_view, bool Fusions::*> kFusions[] = {
+    {"conv_bn", &Fusions::conv_bn},
+    {"conv_bn_relu", &Fusions::conv_bn_relu},
+    {"conv_relu", &Fusions::conv_relu},
+    {"bn_relu", &Fusions::bn_relu},
+};
+
+proto::ModelDescription ToProto(const ModelDescription& description) {
+  proto::ModelDescription message;
+  message.set_version(kVersion);
+  for (const std::string& name : description.class_names) message.add_class_name(name);
+  message.set_loss(description.loss);
+  message.set_conv_variant(description.conv_variant);
+  for (const auto& [name, fusion] : kFusions) {
+    if (description.fusions.*fusion) message.add_fusion(std::string(name));
+  }
+  const TrainingRecord& record = description.training;
+  proto::TrainingRecord& training = *message.mutable_training();
+  training.set_dataset(record.dataset);
+  training.set_epochs(record.epochs);
+  training.set_optimizer(record.optimizer);
+  training.set_learning_rate(record.learning_rate);
+  for (const auto& [name, value] : record.metrics) {
+    proto::Metric& metric = *training.add_metric();
+    metric.set_name(name);
+    metric.set_value(value);
+  }
+  return message;
+}
+
+absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& message) {
+  if (message.version() != kVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("is of version ", message.version(),
+                                                   ", which this program does not read; it reads ",
+                                                   kVersion));
+  }
+  ModelDescription description;
+  description.class_names = {message.class_name().begin(), message.class_name().end()};
+  description.loss = message.loss();
+  description.conv_variant = message.conv_variant();
+  for (const std::string& name : message.fusion()) {
+    const auto* found =
+        std::ranges::find(kFusions, name, [](const auto& row) { return row.first; });
+    if (found == std::end(kFusions)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("names the unknown fusion \"", absl::CHexEscape(name.substr(0, 60)), "\""));
+    }
+    description.fusions.*found->second = true;
+  }
+  TrainingRecord& record = description.training;
+  record.dataset = message.training().dataset();
+  record.epochs = message.training().epochs();
+  record.optimizer = message.training().optimizer();
+  record.learning_rate = message.training().learning_rate();
+  for (const proto::Metric& metric : message.training().metric()) {
+    record.metrics.emplace_back(metric.name(), metric.value());
+  }
+  return description;
+}
+
+absl::Status InText(const ArrayFileReader& file, std::string_view tag, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(file.file(), ", text \"", std::string(tag),
+                                                  "\": ", std::string(status.message())));
+}
+
+absl::StatusOr<std::string> TextOf(ArrayFileReader& file, std::string_view tag) {
+  DTNN_ASSIGN_OR_RETURN(std::optional<std::string> text, file.Text(tag));
+  if (text.has_value()) return *std::move(text);
+  return absl::FailedPreconditionError(
+      absl::StrCat(file.file(), ": has no text \"", std::string(tag),
+                   "\": it holds parameters only, so their network must be named"));
+}
+
+absl::StatusOr<ModelDescription> ReadDescription(ArrayFileReader& file, int64_t outputs) {
+  DTNN_ASSIGN_OR_RETURN(const std::string text, TextOf(file, kDescriptionTag));
+  proto::ModelDescription message;
+  DTNN_RETURN_IF_ERROR(ParseProtoText(text, message));
+  DTNN_ASSIGN_OR_RETURN(ModelDescription description, FromProto(message));
+  const size_t names = description.class_names.size();
+  if (names > 0 && int64_t(names) != outputs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("names ", names, " classes, but the network has ", outputs, " outputs"));
+  }
+  return description;
+}
+
+}  // namespace
+
+NamedTexts ModelTags(const SavedModel& model) {
+  return {{std::string(kPreprocessingTag), ToJson(model.preprocessing)},
+          {std::string(kNetworkTag), NetworkText(model.graph)},
+          {std::string(kDescriptionTag), ProtoText(ToProto(model.description))}};
+}
+
+absl::Status SaveModel(std::string_view path, const SavedModel& model, const ParameterStore& store,
+                       DeviceContext& context, const Tensor& values) {
+  return SaveWeights(path, model.graph, store, context, values, ModelTags(model));
+}
+
+absl::StatusOr<bool> HoldsModel(ArrayFileReader& file) {
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> network, file.Text(kNetworkTag));
+  return network.has_value();
+}
+
+absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file, const LayerTable& table) {
+  SavedModel model;
+  DTNN_ASSIGN_OR_RETURN(const std::string network, TextOf(file, kNetworkTag));
+  absl::StatusOr<Graph> graph = ParseNetwork(network, table);
+  if (!graph.ok()) return InText(file, kNetworkTag, graph.status());
+  model.graph = *std::move(graph);
+
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> dtype, file.Text("__dtype__"));
+  if (dtype == Name(DType::kFloat64)) {
+    model.dtype = DType::kFloat64;
+  } else if (dtype.has_value() && dtype != Name(DType::kFloat32)) {
+    return InText(file, "__dtype__", absl::InvalidArgumentError("is neither float32 nor float64"));
+  }
+
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> shown, file.Text(kPreprocessingTag));
+  if (shown.has_value()) {
+    const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
+    absl::StatusOr<Preprocessing> preprocessing = ParsePreprocessing(*shown, sample.channels);
+    if (!preprocessing.ok()) return InText(file, kPreprocessingTag, preprocessing.status());
+    model.preprocessing = *std::move(preprocessing);
+  }
+
+  absl::StatusOr<ModelDescription> description =
+      ReadDescription(file, model.graph.output_shape().NumElements());
+  if (!description.ok()) return InText(file, kDescriptionTag, description.status());
+  model.description = *std::move(description);
+  return model;
+}
+
+}  // namespace dtnn

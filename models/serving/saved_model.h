@@ -1,0 +1,82 @@
+// A model in a file, with all that it takes to use it: a file of weights (models/parameters/
+// weights.h) whose texts hold, besides the usual ones,
+//
+//   __network__         the network (models/graph/network.h)
+//   __preprocessing__   what it was shown of an image (data/preprocessing.h)
+//   __description__     the names of its classes, its loss, how it was trained (saved_model.proto)
+//
+// The first and the last are in protobuf's text format. Files are not trusted: messages name the
+// file, the text and what is wrong with it.
+
+#ifndef DTNN_MODELS_SERVING_SAVED_MODEL_H_
+#define DTNN_MODELS_SERVING_SAVED_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "data/preprocessing.h"
+#include "kernels/context.h"
+#include "layers/layer_table.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/plan/fusion.h"
+#include "tensor/dtype.h"
+#include "tensor/files/array_file.h"
+#include "tensor/files/named_tensors.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+inline constexpr std::string_view kNetworkTag = "__network__";
+inline constexpr std::string_view kDescriptionTag = "__description__";
+
+struct TrainingRecord {
+  std::string dataset = {};
+  int64_t epochs = 0;
+  std::string optimizer = {};
+  double learning_rate = 0;                                  // that it began with
+  std::vector<std::pair<std::string, double>> metrics = {};  // of the last epoch, by name
+  friend bool operator==(const TrainingRecord&, const TrainingRecord&) = default;
+};
+
+struct ModelDescription {
+  std::vector<std::string> class_names = {};  // one per output; empty where nobody knows
+  std::string loss = {};
+  // How training evaluated it: with others, sums are rounded in other places.
+  std::string conv_variant = "i2c";
+  Fusions fusions = {};
+  TrainingRecord training = {};
+  friend bool operator==(const ModelDescription&, const ModelDescription&) = default;
+};
+
+struct SavedModel {
+  Graph graph;
+  DType dtype = DType::kFloat32;
+  Preprocessing preprocessing = {};
+  ModelDescription description = {};
+};
+
+// The texts above, for whoever writes a file of weights. `dtype` does not count: such files say it.
+NamedTexts ModelTags(const SavedModel& model);
+
+// Writes the parameters of `store`, or `values`, laid out as its all_values(), with those texts.
+// All of the file or nothing.
+absl::Status SaveModel(std::string_view path, const SavedModel& model, const ParameterStore& store,
+                       DeviceContext& context, const Tensor& values = {});
+
+// Whether the file says of which network it is. Errors are those of a damaged file.
+absl::StatusOr<bool> HoldsModel(ArrayFileReader& file);
+
+// All but the parameters. FailedPrecondition for a file without a network, InvalidArgument for
+// texts that are not as they should be. `table`: the layers that the network may have.
+absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file,
+                                     const LayerTable& table = BuiltInLayers());
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_SERVING_SAVED_MODEL_H_
