@@ -147,6 +147,9 @@ constexpr OptionSpec kTable[] = {
     Now("weights-partial", kModel, kBool, &O::weights_partial,
         "accept a weights file that lacks some of the weights")
         .Needs("weights-and-bias-filename"),
+    Now("save-model", kModel, kPath, &O::save_model,
+        "write the trained model to this file, with all that predict needs: .safetensors or .npz")
+        .Example("mine.safetensors"),
     Now("history-file", kModel, kPath, &O::history_file,
         "write loss and metrics of every epoch to this file: text, .csv or .jsonl")
         .Example("history.csv"),

@@ -73,7 +73,9 @@ absl::Status CheckSizes(const Options& options) {
 }
 
 absl::Status CheckRequired(const Options& options) {
-  if (options.model.empty()) {
+  // A file of a model says which network it is.
+  const bool file_may_say = !options.weights_and_bias_filename.empty() && !options.dry_run;
+  if (options.model.empty() && !file_may_say) {
     return UsageError(
         "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
   }

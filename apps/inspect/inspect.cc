@@ -16,8 +16,8 @@ namespace {
 
 constexpr char kSummary[] =
     "inspect [--format=json] FILE...\n\n"
-    "Prints what is in weights files (.npz, .safetensors) and checkpoints. Exit code 1 when one "
-    "of\n"
+    "Prints what is in files of models and weights (.npz, .safetensors) and in checkpoints: the\n"
+    "network, its preprocessing, classes and training, and every array. Exit code 1 when one of\n"
     "them cannot be read.";
 
 absl::Status Run(const std::vector<std::string>& arguments) {

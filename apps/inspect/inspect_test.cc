@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "kernels/context.h"
 #include "models/checkpoint/checkpoint.h"
+#include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
 #include "tools/testing/tensors.h"
@@ -18,6 +19,7 @@ namespace dtnn {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::TensorOf;
 
 struct Outcome {
@@ -74,6 +76,39 @@ TEST(InspectTest, CheckpointsSayWhereTheirRunStands) {
   EXPECT_THAT(json.out, HasSubstr("\"checkpoint\": {\"epoch\": 4, \"step_in_epoch\": 7, "
                                   "\"steps_done\": 47, \"learning_rate\": 0.125, "));
   EXPECT_THAT(json.out, HasSubstr("\"schedulers\": {\"early_stopping\": [0.5, 2]}}"));
+}
+
+TEST(InspectTest, ModelsSayWhatTheyAre) {
+  auto context = *DeviceContext::Create(Device::Cpu());
+  SavedModel model = {
+      .graph = *BuildModel("simplemlp", {.sample = ImageExtents{2, 2, 1}, .classes = 2})};
+  model.preprocessing.normalization = {{-0.5}, {2}};
+  model.description = {.class_names = {"bright", "dark"},
+                       .loss = "categorical_cross_entropy",
+                       .training = {.dataset = "folder",
+                                    .epochs = 3,
+                                    .optimizer = "adam",
+                                    .learning_rate = 0.25,
+                                    .metrics = {{"val_categorical_accuracy", 0.5}}}};
+  auto store = *ParameterStore::Create(model.graph, *context, DType::kFloat32, 1);
+  const std::string path = Path("model.safetensors");
+  ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
+  const Outcome text = Inspect({path});
+  ASSERT_TRUE(text.status.ok()) << text.errors;
+  for (const char* line :
+       {"  |   1   |        FlattenCPU        |",
+        "  preprocessing: byte / 255, offset -0.5, scale 2\n", "  classes: bright, dark\n",
+        "  training: 3 epochs on folder, loss categorical_cross_entropy, optimizer adam, learning "
+        "rate 0.25\n  val_categorical_accuracy: 0.5\n"}) {
+    EXPECT_THAT(text.out, HasSubstr(line));
+  }
+  EXPECT_THAT(text.out, Not(HasSubstr("node {")));
+  const Outcome json = Inspect({path}, "json");
+  EXPECT_THAT(json.out,
+              HasSubstr("\"classes\": [\"bright\", \"dark\"], \"loss\": "
+                        "\"categorical_cross_entropy\", \"training\": {\"dataset\": \"folder\", "
+                        "\"epochs\": 3, \"optimizer\": \"adam\", \"learning_rate\": 0.25, "
+                        "\"metrics\": {\"val_categorical_accuracy\": 0.5}}}"));
 }
 
 TEST(InspectTest, BrokenFilesAreNamedAndTheOthersShown) {

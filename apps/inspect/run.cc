@@ -12,10 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "apps/printing/json_text.h"
 #include "comm/job/exit_code.h"
 #include "models/checkpoint/checkpoint.h"
+#include "models/graph/table.h"
 #include "models/parameters/weights.h"
+#include "models/serving/saved_model.h"
 #include "tensor/counted.h"
 #include "tensor/files/array_file.h"
 #include "tensor/status_macros.h"
@@ -33,6 +36,7 @@ struct Contents {
   std::vector<std::pair<std::string, std::string>> tags;
   std::vector<Array> arrays;
   std::optional<CheckpointInfo> checkpoint;
+  std::optional<SavedModel> model;
 };
 
 template <typename T>
@@ -82,8 +86,13 @@ absl::StatusOr<Contents> Read(const std::string& path) {
   if (IsCheckpoint(file)) {
     DTNN_ASSIGN_OR_RETURN(contents.checkpoint, ReadCheckpointInfo(file));
   }
-  constexpr std::string_view kTags[] = {"__model__", "__format__", "__dtype__", kPreprocessingTag};
-  for (const std::string_view tag : kTags) {
+  DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
+  if (holds_model) {
+    DTNN_ASSIGN_OR_RETURN(contents.model, ReadModel(file));
+  }
+  constexpr std::string_view kTags[] = {"__model__",       "__format__", "__dtype__",
+                                        kPreprocessingTag, kNetworkTag,  kDescriptionTag};
+  for (const std::string_view tag : std::span(kTags).first(4)) {  // `model` tells the others
     DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> text, file.Text(tag));
     if (text.has_value()) contents.tags.emplace_back(tag, *text);
   }
@@ -95,11 +104,53 @@ absl::StatusOr<Contents> Read(const std::string& path) {
   return contents;
 }
 
+// What a model says of itself besides its parameters, for people.
+std::string ModelText(const SavedModel& model) {
+  const ModelDescription& description = model.description;
+  std::string text = "  network:\n";
+  const std::string table = FormatTable(model.graph, model.dtype, Device::Cpu());
+  for (const absl::string_view line : absl::StrSplit(table, '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&text, "  ", line, "\n");
+  }
+  absl::StrAppend(&text, "  preprocessing: ", Describe(model.preprocessing), "\n");
+  if (!description.class_names.empty()) {
+    absl::StrAppend(&text, "  classes: ", OneLine(absl::StrJoin(description.class_names, ", ")),
+                    "\n");
+  }
+  const TrainingRecord& training = description.training;
+  absl::StrAppend(&text, "  training: ", Counted(training.epochs, "epoch"), " on ",
+                  OneLine(training.dataset), ", loss ", OneLine(description.loss), ", optimizer ",
+                  OneLine(training.optimizer), ", learning rate ",
+                  JsonNumber(training.learning_rate), "\n");
+  for (const auto& [name, value] : training.metrics) {
+    absl::StrAppend(&text, "  ", OneLine(name), ": ", JsonNumber(value), "\n");
+  }
+  return text;
+}
+
+std::string ModelJson(const SavedModel& model) {
+  const ModelDescription& description = model.description;
+  std::vector<std::string> classes, metrics;
+  for (const std::string& name : description.class_names) classes.push_back(JsonText(name));
+  for (const auto& [name, value] : description.training.metrics) {
+    metrics.push_back(absl::StrCat(JsonText(name), ": ", JsonNumber(value)));
+  }
+  return absl::StrCat("{\"name\": ", JsonText(model.graph.name()),
+                      ", \"parameters\": ", model.graph.num_parameters(), ", \"classes\": [",
+                      absl::StrJoin(classes, ", "), "], \"loss\": ", JsonText(description.loss),
+                      ", \"training\": {\"dataset\": ", JsonText(description.training.dataset),
+                      ", \"epochs\": ", description.training.epochs,
+                      ", \"optimizer\": ", JsonText(description.training.optimizer),
+                      ", \"learning_rate\": ", JsonNumber(description.training.learning_rate),
+                      ", \"metrics\": {", absl::StrJoin(metrics, ", "), "}}}");
+}
+
 std::string Text(const Contents& contents) {
   std::string text;
   for (const auto& [tag, value] : contents.tags) {
     absl::StrAppend(&text, "  ", tag, ": ", OneLine(value), "\n");
   }
+  if (contents.model.has_value()) text += ModelText(*contents.model);
   if (contents.checkpoint.has_value()) {
     const TrainingState& run = contents.checkpoint->training;
     absl::StrAppend(&text, "  checkpoint: epoch ", run.epoch + 1, ", ",
@@ -154,6 +205,9 @@ std::string Json(const std::string& path, const Contents& contents) {
                     ", \"random_seed\": ", run.random_seed,
                     ", \"optimizer\": ", JsonText(contents.checkpoint->optimizer),
                     ", \"schedulers\": {", absl::StrJoin(schedulers, ", "), "}}");
+  }
+  if (contents.model.has_value()) {
+    absl::StrAppend(&json, ", \"model\": ", ModelJson(*contents.model));
   }
   return absl::StrCat(json, ", \"arrays\": [", absl::StrJoin(arrays, ", "), "]}\n");
 }

@@ -1,6 +1,7 @@
-// What is in files of weights and checkpoints (models/parameters/weights.h,
-// models/checkpoint/checkpoint.h): tags, every array with its shape, dtype and range of values, and
-// of a checkpoint where its run stands.
+// What is in files of models, weights and checkpoints (models/serving/saved_model.h,
+// models/parameters/weights.h, models/checkpoint/checkpoint.h): tags, the network and how it was
+// trained, every array with its shape, dtype and range of values, and of a checkpoint where its run
+// stands.
 
 #ifndef DTNN_APPS_INSPECT_RUN_H_
 #define DTNN_APPS_INSPECT_RUN_H_

@@ -33,7 +33,7 @@ constexpr char kProgram[] = "benchmark";
 
 absl::StatusOr<CommandLine> Understand(const std::vector<std::string>& arguments) {
   DTNN_ASSIGN_OR_RETURN(CommandLine command_line, ParseFlags(arguments));
-  if (command_line.action == Action::kRun) {
+  if (command_line.action == Action::kRun && !command_line.options.model.empty()) {
     DTNN_RETURN_IF_ERROR(CheckModelName(command_line.options.model));
   }
   return command_line;

@@ -140,6 +140,45 @@ TEST(BenchmarkDataTest, FilesSayWhatTheNetworkWasShown) {
   }
 }
 
+// The lines of an evaluation that tell its metrics.
+std::string Tested(const std::string& text) {
+  const size_t at = text.rfind("test_cce");
+  return at == std::string::npos ? "none" : text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(BenchmarkDataTest, AModelsFileIsAllThatEvaluationNeeds) {
+  const std::string data = WriteImages(100), folder = NewFolder("model_file");
+  const std::string file = folder + "/m.safetensors";
+  const std::string where = "--dataset=mnist --dataset-path=" + data;
+  const Outcome trained = testing::Launch(
+      kProgram,
+      "--model=simplecnn --evaluate --standardize --transform-resize "
+      "--transform-resize-size=20 --dtype=float64 --tensor-format=NCHW --save-model=" +
+          file + " " + where);
+  ASSERT_EQ(trained.exit_code, 0) << trained.text;
+  EXPECT_THAT(trained.text, HasSubstr("**** Saved the model as " + file + "\n"));
+  const Outcome tested = testing::Launch(
+      kProgram, "--evaluate-only --weights-and-bias-filename=" + file + " " + where);
+  EXPECT_EQ(tested.exit_code, 0) << tested.text;
+  EXPECT_EQ(Tested(tested.text), Tested(trained.text));
+  EXPECT_THAT(tested.text, Not(HasSubstr("warning")));
+
+  const Outcome other =
+      testing::Launch(kProgram, "--dataset=synthetic --weights-and-bias-filename=" + file);
+  EXPECT_EQ(other.exit_code, kExitFailed);
+  EXPECT_THAT(other.text, HasSubstr(file + ": its network takes samples of 20x20x1"));
+}
+
+TEST(BenchmarkDataTest, AModelThatCannotBeSavedShowsBeforeTraining) {
+  for (const char* file : {"model.txt", "/none/model.npz"}) {
+    const Outcome outcome = testing::Launch(
+        kProgram, std::string("--model=simplemlp --dataset=synthetic --save-model=") + file);
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_THAT(outcome.text, HasSubstr("--save-model"));
+    EXPECT_THAT(outcome.text, Not(HasSubstr("Training")));
+  }
+}
+
 // x (n, height, width, 3) and y (n, 1), as keras.datasets gives them.
 TEST(BenchmarkDataTest, AnArchiveInKerasLayoutIsImagesAndClasses) {
   constexpr int64_t kSamples = 20;

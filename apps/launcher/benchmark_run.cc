@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/launcher/kept_models.h"
+#include "apps/launcher/last_metrics.h"
+#include "apps/launcher/model_file.h"
 #include "apps/launcher/rank_options.h"
 #include "apps/launcher/run_memory.h"
 #include "apps/launcher/verbose.h"
@@ -49,6 +51,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
 #include "models/plan/fusion.h"
+#include "models/serving/saved_model.h"
 #include "models/training/metric_averages.h"
 #include "models/training/same_data.h"
 #include "models/training/trainer.h"
@@ -100,6 +103,7 @@ class BenchmarkRun {
   absl::Status Work() {
     if (options_.evaluate || options_.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
+    DTNN_RETURN_IF_ERROR(SaveTrained());
     if (options_.evaluate && !options_.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
     Tell(performance_.Report());
     return absl::OkStatus();
@@ -148,6 +152,10 @@ class BenchmarkRun {
     if (!options_.weights_and_bias_filename.empty()) {  // before the data are read
       DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(options_.weights_and_bias_filename).status());
     }
+    if (options_.model.empty()) {
+      DTNN_ASSIGN_OR_RETURN(begun_with_, ReadModelToRun(options_.weights_and_bias_filename));
+      FollowModel(*begun_with_, options_);
+    }
     Tell(absl::StrCat("**** Loading ", options_.dataset, " dataset...\n"));
     DTNN_ASSIGN_OR_RETURN(dataset_, MakeDataset(options_));
     for (const std::string& warning : dataset_->warnings()) Warn(warning);
@@ -166,6 +174,11 @@ class BenchmarkRun {
       return UsageError(absl::StrCat("--dataset: the samples of ", std::string(dataset_->name()),
                                      " are all of one class: there is nothing to learn"));
     }
+    if (begun_with_) {
+      DTNN_ASSIGN_OR_RETURN(graph_, NetworkFor(*begun_with_, options_.weights_and_bias_filename,
+                                               options_, *dataset_));
+      return Introduce(context_->device());
+    }
     DTNN_ASSIGN_OR_RETURN(
         graph_,
         BuildModel(options_.model, {.format = FormatOf(options_),
@@ -176,11 +189,13 @@ class BenchmarkRun {
   }
 
   absl::Status PrepareLoaders() {
-    DTNN_ASSIGN_OR_RETURN(loaders_, MakeLoaders(options_, dataset_, rank_, ranks_, communicator_));
+    std::optional<Normalization> normalization;
+    if (begun_with_) normalization = NormalizationFor(*begun_with_, options_, *dataset_);
+    DTNN_ASSIGN_OR_RETURN(
+        loaders_, MakeLoaders(options_, dataset_, rank_, ranks_, communicator_, normalization));
     if (loaders_.statistics) {
       Tell(absl::StrCat("**** Standardising: ", Describe(*loaders_.statistics), "\n"));
     }
-    kept_models_.tags = Tags();
     FollowSamples(loaders_);
     TellMore(DescribeLoaders(*dataset_, loaders_));
     const std::string odd = DescribeLargeBatch(options_, loaders_);
@@ -219,6 +234,7 @@ class BenchmarkRun {
 
   // What the run will write to must take it: a run of hours must not find out at its end.
   absl::Status PrepareOutput() {
+    if (Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(options_.save_model));
     if (options_.evaluate_only) return absl::OkStatus();
     if (Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(options_.model_dir));
     if (Writes() && !options_.history_file.empty()) {
@@ -231,9 +247,15 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  // Of the files that hold parameters, so that who uses them can show images as training did.
-  NamedTexts Tags() const {
-    return {{std::string(kPreprocessingTag), ToJson(loaders_.preprocessing)}};
+  // What files of the model say besides its parameters, after so many epochs.
+  SavedModel Saved(int64_t epochs) const {
+    ModelDescription description = DescribeModel(options_, *dataset_);
+    description.training.epochs = epochs;
+    description.training.metrics = last_metrics_.values();
+    return {.graph = graph_,
+            .dtype = ElementTypeOf(options_),
+            .preprocessing = loaders_.preprocessing,
+            .description = std::move(description)};
   }
 
   // Where there are too few samples for validation, schedulers watch what there is.
@@ -322,8 +344,10 @@ class BenchmarkRun {
                         .save =
                             [this](std::string_view, int64_t epoch, const Tensor& values,
                                    const std::string& previous) {
-                              return KeepModel(kept_models_, epoch, graph_, *store_, *context_,
-                                               values, previous);
+                              KeptModels kept = kept_models_;
+                              kept.tags = ModelTags(Saved(epoch));
+                              return KeepModel(kept, epoch, graph_, *store_, *context_, values,
+                                               previous);
                             }});
     return absl::OkStatus();
   }
@@ -342,7 +366,7 @@ class BenchmarkRun {
                                     .clip_norm = options_.clip_norm,
                                     .label_smoothing = options_.label_smoothing},
             .first_rate = [this](int64_t ranks) { return InitialLearningRate(options_, ranks); },
-            .tags = Tags()},
+            .tags = [this] { return ModelTags(Saved(trainer_->epochs_done())); }},
         CheckpointerOptions{.folder = checkpoint_folder_,
                             .every_epochs = options_.checkpoint_freq,
                             .every_steps = options_.checkpoint_steps,
@@ -390,7 +414,7 @@ class BenchmarkRun {
     if (SamePreprocessing(*trained, loaders_.preprocessing, channels)) return;
     Warn(absl::StrCat(path, ": was trained on samples as ", Describe(*trained),
                       "; this run shows them as ", Describe(loaders_.preprocessing),
-                      " (--normalize, --standardize)"));
+                      " (--normalize, --standardize, --transform-crop, --transform-resize)"));
   }
 
   // What training has done before its data failed is kept.
@@ -443,8 +467,16 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
+  absl::Status SaveTrained() {
+    if (options_.save_model.empty() || !Writes()) return absl::OkStatus();
+    const int64_t epochs = trainer_->epochs_done();
+    DTNN_RETURN_IF_ERROR(SaveModel(options_.save_model, Saved(epochs), *store_, *context_));
+    Tell(absl::StrCat("**** Saved the model as ", options_.save_model, "\n"));
+    return absl::OkStatus();
+  }
+
   absl::Status Train() {
-    std::vector<Callback*> callbacks = {&performance_, &progress_};
+    std::vector<Callback*> callbacks = {&performance_, &progress_, &last_metrics_};
     if (history_ != nullptr) callbacks.push_back(history_.get());
     callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
@@ -515,9 +547,11 @@ class BenchmarkRun {
   std::shared_ptr<const Optimizer> optimizer_;
   ProgressCallback progress_;
   PerformanceCounter performance_;
+  LastMetrics last_metrics_;
   std::unique_ptr<DeviceContext> context_;
   std::shared_ptr<const Dataset> dataset_;
   DataFingerprint train_data_, test_data_;  // where somebody compares them
+  std::optional<SavedModel> begun_with_;    // where its file says which network it is
   Graph graph_;
   Loaders loaders_;
   std::unique_ptr<ParameterStore> store_;

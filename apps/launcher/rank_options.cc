@@ -48,6 +48,7 @@ Options OptionsOfRank(Options options, int rank, int ranks) {
   }
   if (ranks > 1 && !options.shared_storage) {
     MakeOwn(options.history_file, /*is_file=*/true, rank);
+    MakeOwn(options.save_model, /*is_file=*/true, rank);
     MakeOwn(options.model_dir, /*is_file=*/false, rank);
   }
   for (std::string Options::*const path : PathOptions()) {

@@ -56,13 +56,14 @@ absl::StatusOr<TransformList> MakeTransforms(const Options& options, const Datas
 class LoaderMaker {
  public:
   LoaderMaker(const Options& options, std::shared_ptr<const Dataset> dataset, int rank, int ranks,
-              Communicator* communicator)
+              Communicator* communicator, const std::optional<Normalization>& normalization)
       : options_(options),
         dataset_(std::move(dataset)),
         rank_(rank),
         ranks_(ranks),
         own_data_(ranks > 1 && !options.shared_storage),
-        communicator_(communicator) {}
+        communicator_(communicator),
+        normalization_(normalization) {}
 
   absl::StatusOr<Loaders> Make() {
     const absl::Status chosen = Choose();
@@ -79,8 +80,8 @@ class LoaderMaker {
     training_.mixup = options_.mixup;
 
     loaders.preprocessing = dataset_->preprocessing();
-    loaders.preprocessing.normalization =
-        Then(loaders.preprocessing.normalization, training_.normalization);
+    if (!loaders.preprocessing.geometry) loaders.preprocessing.geometry = ImageGeometry{};
+    AddNormalization(training_.normalization, loaders.preprocessing);
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(loaders));
     if (options_.evaluate || options_.evaluate_only) {
       DTNN_ASSIGN_OR_RETURN(loaders.test, MakeTest());
@@ -112,6 +113,7 @@ class LoaderMaker {
       training_.normalization = {.offset = {options_.normalize_offset},
                                  .scale = {options_.normalize_scale}};
     }
+    if (normalization_) training_.normalization = *normalization_;
     const double held_out = options_.test_as_validation ? 0 : options_.validation_split;
     DTNN_ASSIGN_OR_RETURN(TrainValidation divided,
                           SplitIndices(dataset_->size(Split::kTrain), held_out, training_.seed,
@@ -180,6 +182,7 @@ class LoaderMaker {
   const int rank_, ranks_;
   const bool own_data_;  // of every rank
   Communicator* const communicator_;
+  const std::optional<Normalization> normalization_;
   TrainValidation divided_;   // less what --dataset-percentage leaves out
   TransformList transforms_;  // of training samples
   LoaderOptions training_, evaluation_;
@@ -188,8 +191,9 @@ class LoaderMaker {
 }  // namespace
 
 absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset,
-                                    int rank, int ranks, Communicator* communicator) {
-  return LoaderMaker(options, std::move(dataset), rank, ranks, communicator).Make();
+                                    int rank, int ranks, Communicator* communicator,
+                                    const std::optional<Normalization>& normalization) {
+  return LoaderMaker(options, std::move(dataset), rank, ranks, communicator, normalization).Make();
 }
 
 std::string DescribeLargeBatch(const Options& options, const Loaders& loaders) {

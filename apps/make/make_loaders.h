@@ -14,6 +14,7 @@
 #include "data/loading/loader.h"
 #include "data/preprocessing.h"
 #include "data/transforms/channel_statistics.h"
+#include "data/transforms/normalize.h"
 
 namespace dtnn {
 
@@ -28,10 +29,12 @@ struct Loaders {
 
 // Makes only what the run needs: no training data for --evaluate-only, no test without evaluation.
 // Those of one of `ranks` ranks, who call it together where there is a communicator: with
-// --standardize they agree on the statistics, and also where it fails on one.
+// --standardize they agree on the statistics, and also where it fails on one. `normalization`: that
+// of a model that was trained before, in place of --normalize.
 absl::StatusOr<Loaders> MakeLoaders(const Options& options, std::shared_ptr<const Dataset> dataset,
                                     int rank = 0, int ranks = 1,
-                                    Communicator* communicator = nullptr);
+                                    Communicator* communicator = nullptr,
+                                    const std::optional<Normalization>& normalization = {});
 
 // One line about a batch size of which no step can have enough samples; empty where there is no
 // such.

@@ -179,7 +179,8 @@ TEST_F(LoadersTest, RanksStandardiseAlikeAndShareTheReading) {
 TEST_F(LoadersTest, TheFlagsNormalisationFollowsTheDataSetsOwn) {
   options_.normalize = true;
   EXPECT_EQ(ToJson(Make().preprocessing),
-            R"({"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75]})");
+            R"({"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75],)"
+            R"("geometry":{"crop":1.0,"resize":0,"of":"bytes"}})");
   EXPECT_FALSE(Make().statistics.has_value());
 }
 

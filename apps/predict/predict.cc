@@ -17,11 +17,12 @@ namespace dtnn {
 namespace {
 
 constexpr char kSummary[] =
+    "predict --model-file=FILE IMAGE_OR_FOLDER...\n"
     "predict --weights-and-bias-filename=FILE [--model=NAME] IMAGE_OR_FOLDER...\n\n"
-    "Predicts the class of image files (JPEG, PNG), with its probability. Images are normalised "
-    "as\n"
-    "the weights file says, or as options say. Exit code 1 when a file cannot be read or its\n"
-    "answer is NaN or infinite.";
+    "Predicts the class of image files (JPEG, PNG), with its probability. A file that training\n"
+    "saved (--save-model, --model-dir, --checkpoint-dir) holds all that is needed. For files of\n"
+    "weights alone, such as those of older versions, options state the rest. Exit code 1 when a\n"
+    "file cannot be read or its answer is NaN or infinite.";
 
 std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;
@@ -30,10 +31,15 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
   constexpr Range kScale = {.low = -1e30, .high = 1e30, .hole = 1e-30};
   constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
   return {
+      {.name = "model-file",
+       .type = kPath,
+       .help = "model that training saved: network, weights, preprocessing and classes",
+       .field = &options.model_file},
       LikeLauncher("weights-and-bias-filename", &options.weights,
                    "weights of the network: .npz, .safetensors or a checkpoint"),
       LikeLauncher("model", &options.model,
-                   "network; if not given, as the weights file says; --model=list shows all"),
+                   "network of the weights; if not given, as the file says; --model=list shows "
+                   "all"),
       LikeLauncher("weights-format", &options.weights_format,
                    "layout of a weights file that does not state it"),
       {.name = "loss-func",
@@ -55,7 +61,7 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
        .field = &options.class_names},
       {.name = "crop",
        .type = kReal,
-       .help = "share of each side that is kept, in the middle of the image",
+       .help = "share of each side that is kept, in the middle of the image; 1: as in training",
        .unit = "share",
        .range = kFraction,
        .field = &options.crop},

@@ -23,6 +23,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
 #include "models/zoo/zoo.h"
+#include "tensor/files/array_file.h"
 
 namespace dtnn {
 namespace {
@@ -60,12 +61,13 @@ class PredictTest : public ::testing::Test {
       }
     }
     weights_ = root_ + "/checkpoints/checkpoint-80.npz";
+    model_ = root_ + "/model.safetensors";
     const testing::Outcome trained = testing::Launch(
         "apps/benchmark",
         "--model=simplemlp --dataset=folder --dataset-path=" + root_ +
             " --transform-resize --transform-resize-size=8 --batch-size=4 --num-epochs=20 "
-            "--schedulers= --normalize --checkpoint-dir=" +
-            root_ + "/checkpoints");
+            "--schedulers= --normalize --save-model=" +
+            model_ + " --checkpoint-dir=" + root_ + "/checkpoints");
     ASSERT_EQ(trained.exit_code, 0) << trained.text;
     ASSERT_TRUE(std::filesystem::exists(weights_)) << trained.text;
   }
@@ -76,7 +78,7 @@ class PredictTest : public ::testing::Test {
             .normalize = true,
             .batch = 3};
   }
-  static inline std::string root_, weights_;
+  static inline std::string root_, weights_, model_;
 };
 
 TEST_F(PredictTest, TellsTheClassesOfAFolder) {
@@ -89,6 +91,51 @@ TEST_F(PredictTest, TellsTheClassesOfAFolder) {
     EXPECT_THAT(line, HasSubstr("/test/" + name + "/" + std::to_string(count % 10) + ": " + name));
   }
   EXPECT_EQ(count, 20);
+}
+
+// Network, classes, geometry and normalisation.
+TEST_F(PredictTest, AModelsFileSaysAll) {
+  PredictOptions flags = Options();
+  flags.format = "csv";
+  flags.top = 2;
+  const Outcome expected = Ask(flags, {root_ + "/test"});
+  for (const std::string& file : {model_, weights_}) {
+    PredictOptions options = {.format = "csv", .top = 2};
+    (file == model_ ? options.model_file : options.weights) = file;
+    const Outcome outcome = Ask(options, {root_ + "/test"});
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_EQ(outcome.out, expected.out);
+    EXPECT_EQ(outcome.errors, "");
+  }
+  const testing::Outcome program =
+      testing::Launch("apps/predict/predict", root_ + "/test/dark/3 --model-file=" + model_);
+  EXPECT_EQ(program.exit_code, kExitDone);
+  EXPECT_THAT(program.text, HasSubstr("/test/dark/3: dark "));
+}
+
+TEST_F(PredictTest, FlagsAddToAModelsFile) {
+  const std::vector<std::string> files = {root_ + "/test/dark/3"};
+  const std::string names = WriteFile(root_, "names", Text("shining\ndull\n"));
+  const Outcome renamed = Ask({.model_file = model_, .class_names = names}, files);
+  EXPECT_THAT(renamed.out, HasSubstr("/test/dark/3: dull "));
+  const std::string three = WriteFile(root_, "three", Text("a\nb\nc\n"));
+  const Outcome wrong = Ask({.model_file = model_, .class_names = three}, files);
+  EXPECT_EQ(ExitCodeOf(wrong.status), kExitUsage);
+  EXPECT_THAT(std::string(wrong.status.message()),
+              HasSubstr(three + " names 3 classes, but the network has 2"));
+  const Outcome other = Ask({.model_file = model_, .mean = {0.5}}, files);
+  EXPECT_THAT(other.errors, HasSubstr(model_ + ": was trained on images as byte / 255, offset"));
+  EXPECT_EQ(ExitCodeOf(Ask({.model_file = model_, .weights = weights_}, files).status), kExitUsage);
+}
+
+TEST_F(PredictTest, AFileOfParametersAloneNeedsTheirNetwork) {
+  const std::string path = root_ + "/alone.npz";
+  ASSERT_TRUE(WriteArrayFile(path, {}, {}).ok());
+  const Outcome outcome = Ask({.model_file = path}, {root_ + "/test/dark/3"});
+  EXPECT_EQ(ExitCodeOf(outcome.status), kExitUsage);
+  EXPECT_EQ(
+      outcome.status.message(),
+      "--model: missing, and " + path + " holds parameters only and does not say of which network");
 }
 
 TEST_F(PredictTest, NormalisationsOfBothKindsAgree) {
@@ -123,8 +170,9 @@ TEST_F(PredictTest, TheFileSaysHowImagesWereNormalised) {
   EXPECT_NE(other.out, repeated.out) << "flags count";
   EXPECT_THAT(other.errors,
               HasSubstr("predict: warning: " + weights_ +
-                        ": was trained on images as byte / 255, offset -0.45, scale 3.75; "
-                        "--normalize, --mean and --std say byte / 255, offset -0.5, scale 1"));
+                        ": was trained on images as byte / 255, offset -0.45, scale 3.75, resized "
+                        "to 8 x 8; --normalize, --mean and --std say byte / 255, offset -0.5, "
+                        "scale 1"));
 }
 
 // The same parameters in a file with these texts.

@@ -19,27 +19,21 @@
 #include "apps/printing/name_lists.h"
 #include "apps/program/image_paths.h"
 #include "comm/job/exit_code.h"
-#include "data/files/read_bytes.h"
-#include "data/images/image.h"
 #include "data/images/image_files.h"
-#include "data/images/resize.h"
 #include "data/preprocessing.h"
 #include "data/transforms/normalize.h"
-#include "kernels/context.h"
-#include "kernels/convert/convert.h"
-#include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
-#include "models/plan/plan.h"
+#include "models/serving/predictor.h"
+#include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/counted.h"
+#include "tensor/dtype.h"
 #include "tensor/files/array_file.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
-
-constexpr TensorFormat kFormat = TensorFormat::kNHWC;
 
 // (x + offset) * scale, by --normalize or by --mean and --std.
 absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, int64_t channels) {
@@ -80,36 +74,37 @@ std::string CsvText(const std::string& text) {
   return quoted + "\"";
 }
 
-class Predictor {
+// Whether flags say of which network the parameters are, so that the file need not.
+bool NamesNetwork(const PredictOptions& options) {
+  return !options.model.empty() || !options.dataset.empty() || !options.input_shape.empty() ||
+         options.loss_func != PredictOptions().loss_func;
+}
+
+class Answerer {
  public:
-  Predictor(const PredictOptions& options, std::ostream& out, std::ostream& errors)
-      : options_(options), out_(out), errors_(errors) {}
+  Answerer(const PredictOptions& options, std::ostream& out, std::ostream& errors)
+      : options_(options),
+        path_(options.model_file.empty() ? options.weights : options.model_file),
+        out_(out),
+        errors_(errors) {}
 
   absl::Status Prepare() {
-    if (options_.weights.empty()) {
-      return UsageError("--weights-and-bias-filename: missing; which weights?");
+    if (path_.empty()) return UsageError("--model-file: missing; which model?");
+    if (!options_.model_file.empty() && !options_.weights.empty()) {
+      return UsageError(
+          "--model-file and --weights-and-bias-filename: exclude each other; give one of them");
     }
-    DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
-    DTNN_RETURN_IF_ERROR(MakeGraph());
-    sample_ = ExtentsOf(graph_.input_shape(), kFormat);
-    if (sample_.channels != 1 && sample_.channels != 3) {
-      return absl::InvalidArgumentError(absl::StrCat("model ", graph_.name(), " takes samples of ",
-                                                     Counted(sample_.channels, "channel"),
-                                                     "; images have 1 or 3"));
-    }
-    DTNN_ASSIGN_OR_RETURN(store_,
-                          ParameterStore::Create(graph_, *context_, DType::kFloat32, /*seed=*/0));
     const std::optional<WeightsFormat> format = ParseWeightsFormat(options_.weights_format);
     if (!format) {
       return UsageError(absl::StrCat("--weights-format=", options_.weights_format,
                                      ": expected auto, NHWC or NCHW"));
     }
-    DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded, Load(*format));
-    for (const std::string& warning : loaded.warnings) Warn(warning);
-    DTNN_ASSIGN_OR_RETURN(preprocessing_, MakePreprocessing(loaded));
-    DTNN_ASSIGN_OR_RETURN(plan_,
-                          Plan::Compile(graph_, *store_, *context_, {.batch = options_.batch}));
-    return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path_));
+    DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(file));
+    predictor_ = Load(std::move(model), file, {.batch = options_.batch, .weights_format = *format});
+    DTNN_RETURN_IF_ERROR(predictor_.status());
+    for (const std::string& warning : (*predictor_)->warnings()) Warn(warning);
+    return (*predictor_)->images().status();
   }
 
   // How many of the files could not be read, or have no finite answer.
@@ -130,72 +125,113 @@ class Predictor {
  private:
   void Warn(std::string_view line) { errors_ << "predict: warning: " << OneLine(line) << "\n"; }
 
-  absl::StatusOr<LoadedWeights> Load(WeightsFormat format) {
-    absl::StatusOr<LoadedWeights> loaded =
-        LoadWeights(options_.weights, graph_, *store_, *context_, {.format = format});
+  // The file's model, or the one that flags name; where both speak, flags count.
+  absl::StatusOr<SavedModel> MakeModel(ArrayFileReader& file) {
+    SavedModel model;
+    DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
+    const bool from_file = holds_model && !NamesNetwork(options_);
+    if (from_file) {
+      DTNN_ASSIGN_OR_RETURN(model, ReadModel(file));
+    } else {
+      DTNN_RETURN_IF_ERROR(NameNetwork(file, model));
+    }
+    if (from_file && !options_.class_names.empty()) {
+      DTNN_ASSIGN_OR_RETURN(model.description.class_names, ReadClassNames(options_.class_names));
+      const int64_t names = int64_t(model.description.class_names.size());
+      const int64_t outputs = model.graph.output_shape().NumElements();
+      if (names != outputs) {
+        return UsageError(absl::StrCat("--class-names: ", options_.class_names, " names ",
+                                       Counted(names, "class", "classes"), ", but the network has ",
+                                       outputs));
+      }
+    }
+    DTNN_ASSIGN_OR_RETURN(model.preprocessing, MakePreprocessing(file, model.graph));
+    return model;
+  }
+
+  absl::StatusOr<std::unique_ptr<Predictor>> Load(SavedModel model, ArrayFileReader& file,
+                                                  const PredictorOptions& options) {
+    const std::string name = model.graph.name();
+    const int64_t outputs = model.graph.output_shape().NumElements();
+    auto predictor = Predictor::Create(std::move(model), file, options);
     const bool told = !options_.class_names.empty() || !options_.dataset.empty();
-    if (!absl::IsInvalidArgument(loaded.status()) || told) return loaded;
+    if (!absl::IsInvalidArgument(predictor.status()) || told) return predictor;
     return absl::InvalidArgumentError(absl::StrCat(
-        options_.weights, ": does not fit model ", graph_.name(), " with ",
-        Counted(graph_.output_shape().NumElements(), "class", "classes"),
+        path_, ": does not fit model ", name, " with ", Counted(outputs, "class", "classes"),
         "; a network that was trained on data of one's own needs --class-names (the data set's "
         "folder, or a file of a name per line), and --input-shape where its samples were resized (",
-        std::string(loaded.status().message()), ")"));
+        std::string(predictor.status().message()), ")"));
   }
 
   // What training did with its images, as the file says or, where flags are given, as they say.
-  absl::StatusOr<Preprocessing> MakePreprocessing(const LoadedWeights& loaded) {
-    DTNN_ASSIGN_OR_RETURN(const Normalization asked, MakeNormalization(options_, sample_.channels));
-    if (!loaded.preprocessing) {
-      if (!asked.any()) {
-        Warn(absl::StrCat(options_.weights,
-                          ": does not say how training normalised its images, so they are taken as "
-                          "byte / 255; where it did otherwise, give --normalize, or --mean and "
-                          "--std"));
+  absl::StatusOr<Preprocessing> MakePreprocessing(ArrayFileReader& file, const Graph& graph) {
+    const int64_t channels = ExtentsOf(graph.input_shape(), graph.format()).channels;
+    DTNN_ASSIGN_OR_RETURN(const Normalization asked, MakeNormalization(options_, channels));
+    DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> told, file.Text(kPreprocessingTag));
+    Preprocessing result = {.normalization = asked};
+    if (told) {
+      absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*told, channels);
+      if (!trained.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path_, ": ", std::string(trained.status().message())));
       }
-      return Preprocessing{.normalization = asked};
+      result = *trained;
+      if (asked.any()) WarnOfOthers(*trained, asked, channels, result);
+    } else if (!asked.any()) {
+      Warn(absl::StrCat(path_,
+                        ": does not say how training normalised its images, so they are taken as "
+                        "byte / 255; where it did otherwise, give --normalize, or --mean and "
+                        "--std"));
     }
-    absl::StatusOr<Preprocessing> trained =
-        ParsePreprocessing(*loaded.preprocessing, sample_.channels);
-    if (!trained.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(options_.weights, ": ", std::string(trained.status().message())));
+    if (options_.crop != 1) {
+      if (!result.geometry) result.geometry = ImageGeometry{};
+      result.geometry->geometry.crop = options_.crop;
     }
-    if (trained->input == Preprocessing::Input::kValues) {
-      Warn(
-          absl::StrCat(options_.weights,
-                       ": was trained on values that were not bytes of images; images are shown to "
-                       "it as byte / 255"));
-    }
-    if (!asked.any()) return trained;
-    const Preprocessing other = {.input = trained->input, .normalization = asked};
-    if (!SamePreprocessing(*trained, other, sample_.channels)) {
-      Warn(absl::StrCat(options_.weights, ": was trained on images as ", Describe(*trained),
-                        "; --normalize, --mean and --std say ", Describe(other),
-                        ", and that is done"));
-    }
-    return other;
+    return result;
   }
 
-  absl::Status MakeGraph() {
-    std::string model = options_.model;
-    if (model.empty()) {
-      DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(options_.weights));
+  // Flags say how images are normalised.
+  void WarnOfOthers(const Preprocessing& trained, const Normalization& asked, int64_t channels,
+                    Preprocessing& result) {
+    using Input = Preprocessing::Input;
+    if (result.input == Input::kBgrBytes) result.input = Input::kBgr;  // flags mean byte / 255
+    result.normalization = asked;
+    result.then = {};
+    if (SamePreprocessing(trained, result, channels)) return;
+    Warn(absl::StrCat(path_, ": was trained on images as ", Describe(trained),
+                      "; --normalize, --mean and --std say ", Describe(result),
+                      ", and that is done"));
+  }
+
+  // The network of the zoo that flags name, or the file.
+  absl::Status NameNetwork(ArrayFileReader& file, SavedModel& model) const {
+    std::string name = options_.model;
+    if (name.empty()) {
       DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> tag, file.Text("__model__"));
       if (!tag) {
-        return UsageError(absl::StrCat("--model: missing, and ", options_.weights,
-                                       " does not say of which network it is"));
+        return UsageError(absl::StrCat("--model: missing, and ", path_,
+                                       " holds parameters only and does not say of which network"));
       }
-      model = *tag;
+      name = *tag;
     } else {
-      DTNN_RETURN_IF_ERROR(CheckModelName(model));
+      DTNN_RETURN_IF_ERROR(CheckModelName(name));
     }
     Options training;
     training.loss_func = options_.loss_func;
     training.metrics.clear();
     DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(training));
-    ModelOptions made{.format = kFormat, .final_activation = metric_set.loss->final_activation()};
-    probabilities_ = made.final_activation != FinalActivation::kOther;
+    ModelOptions made{.format = TensorFormat::kNHWC,
+                      .final_activation = metric_set.loss->final_activation()};
+    DTNN_RETURN_IF_ERROR(ChooseSamples(name, made));
+    if (!options_.class_names.empty()) {
+      DTNN_ASSIGN_OR_RETURN(model.description.class_names, ReadClassNames(options_.class_names));
+      made.classes = int64_t(model.description.class_names.size());
+    }
+    DTNN_ASSIGN_OR_RETURN(model.graph, BuildModel(name, made));
+    return absl::OkStatus();
+  }
+
+  absl::Status ChooseSamples(const std::string& model, ModelOptions& made) const {
     if (!options_.dataset.empty()) {
       Options data;
       data.model = model;
@@ -210,62 +246,32 @@ class Predictor {
       made.sample = size->sample;
       made.classes = size->outputs;
     }
-    if (!options_.input_shape.empty()) {
-      const std::vector<int64_t>& shape = options_.input_shape;
-      if (shape.size() != 3) {
-        return UsageError(absl::StrCat("--input-shape=", absl::StrJoin(shape, ","),
-                                       ": must be three whole numbers: channels,height,width"));
-      }
-      made.sample = ImageExtents{.height = shape[1], .width = shape[2], .channels = shape[0]};
+    if (options_.input_shape.empty()) return absl::OkStatus();
+    const std::vector<int64_t>& shape = options_.input_shape;
+    if (shape.size() != 3) {
+      return UsageError(absl::StrCat("--input-shape=", absl::StrJoin(shape, ","),
+                                     ": must be three whole numbers: channels,height,width"));
     }
-    if (!options_.class_names.empty()) {
-      DTNN_ASSIGN_OR_RETURN(class_names_, ReadClassNames(options_.class_names));
-      made.classes = int64_t(class_names_.size());
-    }
-    DTNN_ASSIGN_OR_RETURN(graph_, BuildModel(model, made));
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadImage(const std::string& path, std::span<float> to) const {
-    std::vector<uint8_t> bytes;
-    DTNN_RETURN_IF_ERROR(ReadBytes(path, bytes));
-    const int64_t side = std::max(sample_.height, sample_.width);
-    DTNN_ASSIGN_OR_RETURN(
-        const Image image,
-        DecodeImage(bytes, path,
-                    {.channels = int(sample_.channels),
-                     .shortest_side = int64_t(std::ceil(2.0 * double(side) / options_.crop))}));
-    std::vector<uint8_t> pixels(to.size());
-    ResizeBilinear(image.pixels, image.extents, kFormat, CentralCrop(image.extents, options_.crop),
-                   sample_.height, sample_.width, std::span<uint8_t>(pixels));
-    if (preprocessing_.input == Preprocessing::Input::kBgr && sample_.channels == 3) {
-      for (size_t at = 0; at < pixels.size(); at += 3) std::swap(pixels[at], pixels[at + 2]);
-    }
-    ConvertBytes(pixels, 1.0f / 255, to);
-    if (preprocessing_.normalization.any()) {
-      Normalize(preprocessing_.normalization, sample_, kFormat, to);
-    }
+    made.sample = ImageExtents{.height = shape[1], .width = shape[2], .channels = shape[0]};
     return absl::OkStatus();
   }
 
   absl::StatusOr<int64_t> AnswerBatch(std::span<const std::string> files, bool first) {
     const int64_t n = int64_t(files.size());
-    const size_t elements = size_t(graph_.input_shape().NumElements());
-    DTNN_ASSIGN_OR_RETURN(const Tensor x,
-                          Tensor::Zeros(DType::kFloat32, graph_.input_shape().Prepend(n)));
+    Predictor& predictor = **predictor_;
+    DTNN_ASSIGN_OR_RETURN(const ImageInput* const images, predictor.images());
+    DTNN_ASSIGN_OR_RETURN(const Tensor x, predictor.NewSamples(n));
     std::vector<absl::Status> read(files.size());
     ParallelFor(0, n, 1, [&](int64_t begin, int64_t end) {
-      for (size_t i = size_t(begin); i < size_t(end); ++i) {
-        read[i] = ReadImage(files[i], {x.data<float>() + i * elements, elements});
+      for (int64_t i = begin; i < end; ++i) {
+        read[size_t(i)] = images->Read(files[size_t(i)], x, i);
       }
     });
-    DTNN_RETURN_IF_ERROR(plan_->Forward(x));
-    const int64_t outputs = graph_.output_shape().NumElements();
+    DTNN_ASSIGN_OR_RETURN(const Tensor outputs, predictor.Predict(x));
     int64_t broken = 0;
     for (size_t i = 0; i < files.size(); ++i) {
       if (options_.format == "json") out_ << (first && i == 0 ? "\n" : ",\n");
-      const std::span answer(plan_->predictions().data<float>() + int64_t(i) * outputs,
-                             size_t(outputs));
+      const std::vector<double> answer = RowOf(outputs, int64_t(i));
       if (read[i].ok()) read[i] = CheckFinite(files[i], answer);
       if (!read[i].ok()) {
         ++broken;
@@ -281,8 +287,18 @@ class Predictor {
     return broken;
   }
 
-  static absl::Status CheckFinite(const std::string& path, std::span<const float> answer) {
-    if (std::ranges::all_of(answer, [](float x) { return std::isfinite(x); })) {
+  static std::vector<double> RowOf(const Tensor& outputs, int64_t row) {
+    std::vector<double> values;
+    DispatchFloating(outputs.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      const int64_t count = outputs.num_elements() / outputs.shape()[0];
+      values.assign(outputs.data<T>() + row * count, outputs.data<T>() + (row + 1) * count);
+    });
+    return values;
+  }
+
+  static absl::Status CheckFinite(const std::string& path, std::span<const double> answer) {
+    if (std::ranges::all_of(answer, [](double x) { return std::isfinite(x); })) {
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
@@ -291,16 +307,14 @@ class Predictor {
                      "--std or --normalize, those of its training?"));
   }
 
-  std::vector<Prediction> Best(std::span<const float> row) const {
+  std::vector<Prediction> Best(std::span<const double> row) const {
     std::vector<size_t> order(row.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, [&](size_t a, size_t b) { return row[a] > row[b]; });
     order.resize(std::min(order.size(), size_t(options_.top)));
     std::vector<Prediction> best;
     for (const size_t index : order) {
-      best.push_back({int64_t(index),
-                      class_names_.empty() ? absl::StrCat(index) : class_names_[index],
-                      double(row[index])});
+      best.push_back({int64_t(index), (*predictor_)->ClassName(int64_t(index)), row[index]});
     }
     return best;
   }
@@ -318,7 +332,7 @@ class Predictor {
             ", \"probability\": ", JsonNumber(prediction.probability), "}"));
       } else {
         items.push_back(
-            probabilities_
+            (*predictor_)->gives_probabilities()
                 ? absl::StrFormat("%s %.2f %%", prediction.name, 100 * prediction.probability)
                 : absl::StrFormat("%s %.6g", prediction.name, prediction.probability));
       }
@@ -332,15 +346,9 @@ class Predictor {
   }
 
   const PredictOptions& options_;
+  const std::string path_;
   std::ostream &out_, &errors_;
-  std::unique_ptr<DeviceContext> context_;
-  Graph graph_;
-  ImageExtents sample_;
-  Preprocessing preprocessing_;
-  bool probabilities_ = true;  // else quantities
-  std::vector<std::string> class_names_;
-  std::unique_ptr<ParameterStore> store_;
-  std::unique_ptr<Plan> plan_;
+  absl::StatusOr<std::unique_ptr<Predictor>> predictor_ = absl::FailedPreconditionError("");
 };
 
 }  // namespace
@@ -348,13 +356,13 @@ class Predictor {
 absl::Status Predict(const PredictOptions& options, std::span<const std::string> paths,
                      std::ostream& out, std::ostream& errors) {
   if (paths.empty()) return UsageError("which image files or folders? (--help shows all)");
-  Predictor predictor(options, out, errors);
-  DTNN_RETURN_IF_ERROR(predictor.Prepare());
+  Answerer answerer(options, out, errors);
+  DTNN_RETURN_IF_ERROR(answerer.Prepare());
   SkippedFiles skipped;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files, ExpandImagePaths(paths, skipped));
   if (skipped.count > 0) errors << "predict: warning: " << OneLine(skipped.Describe()) << "\n";
   if (files.empty()) return absl::NotFoundError("the folders hold no JPEG or PNG images");
-  DTNN_ASSIGN_OR_RETURN(const int64_t broken, predictor.Answer(files));
+  DTNN_ASSIGN_OR_RETURN(const int64_t broken, answerer.Answer(files));
   if (broken == 0) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be answered"));

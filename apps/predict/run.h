@@ -15,8 +15,11 @@
 namespace dtnn {
 
 struct PredictOptions {
-  std::string weights = {};  // a file of weights or a checkpoint
-  std::string model = {};    // empty: as the file says
+  std::string model_file = {};  // says all: network, parameters, preprocessing, classes
+  // Instead: a file of parameters, such as a checkpoint. Where it holds a network too, and none of
+  // `model`, `loss_func`, `dataset` and `input_shape` names one, that is the network.
+  std::string weights = {};
+  std::string model = {};  // empty: as the file says
   std::string weights_format = "auto";
   // Of training: what a network of a name that adapts ends in, and with it what the numbers mean.
   std::string loss_func = "categorical_cross_entropy";
@@ -25,7 +28,8 @@ struct PredictOptions {
   std::string dataset = {};
   std::vector<int64_t> input_shape = {};
   std::string class_names = {};  // a file of a name per line, or the folder of a data set
-  double crop = 1;               // of each side, this fraction in the middle is kept
+  // Of each side, this fraction in the middle is kept; 1: as much as in training.
+  double crop = 1;
   bool normalize = false;
   // One number, or one per channel.
   std::vector<double> normalize_offset = {-0.45}, normalize_scale = {3.75};

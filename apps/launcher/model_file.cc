@@ -1,0 +1,101 @@
+#include "apps/launcher/model_file.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/make/make_trainer_options.h"
+#include "comm/job/exit_code.h"
+#include "data/preprocessing.h"
+#include "tensor/files/array_file.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/format.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+std::string Text(const ImageExtents& e) {
+  return absl::StrCat(e.height, "x", e.width, "x", e.channels);
+}
+
+}  // namespace
+
+absl::Status CheckModelFile(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  const absl::Status named = CheckArrayFileName(path);
+  if (!named.ok()) return UsageError(absl::StrCat("--save-model=", std::string(named.message())));
+  const absl::Status trial = AtomicFile::Create(path).status();
+  if (trial.ok()) return trial;
+  return absl::Status(trial.code(), absl::StrCat("--save-model: ", std::string(trial.message())));
+}
+
+ModelDescription DescribeModel(const Options& options, const Dataset& dataset) {
+  std::vector<std::string> names = dataset.class_names();
+  // Ranks with data of their own may have seen classes that this one has no names of.
+  if (int64_t(names.size()) != dataset.outputs()) names.clear();
+  return {.class_names = std::move(names),
+          .loss = options.loss_func,
+          .conv_variant = options.conv_variant,
+          .fusions = MakeFusions(options),
+          .training = {.dataset = std::string(dataset.name()),
+                       .optimizer = options.optimizer,
+                       .learning_rate = options.learning_rate}};
+}
+
+absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
+  if (holds_model) return ReadModel(file);
+  return UsageError(absl::StrCat("--model: missing, and ", path,
+                                 " holds parameters only: name their network, such as "
+                                 "--model=simplecnn (--model=list shows all)"));
+}
+
+void FollowModel(const SavedModel& model, Options& options) {
+  const Options defaults;
+  options.model = model.graph.name();
+  if (options.dtype == defaults.dtype) options.dtype = std::string(Name(model.dtype));
+  if (options.tensor_format == defaults.tensor_format) {
+    options.tensor_format = std::string(Name(model.graph.format()));
+  }
+  if (options.evaluate_only && options.loss_func == defaults.loss_func &&
+      !model.description.loss.empty()) {
+    options.loss_func = model.description.loss;
+  }
+  if (options.transform_crop || options.transform_resize || !model.preprocessing.geometry) return;
+  const Geometry& geometry = model.preprocessing.geometry->geometry;
+  const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
+  // Images that are larger than the samples are of a data set that cuts its own.
+  const bool own = geometry.resize > 0 && geometry.resize != std::max(sample.height, sample.width);
+  if (own) return;
+  options.transform_crop = geometry.crop < 1;
+  if (options.transform_crop) options.transform_crop_perc = geometry.crop;
+  options.transform_resize = geometry.resize > 0;
+  if (options.transform_resize) options.transform_resize_size = geometry.resize;
+}
+
+absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const std::string& path,
+                                 const Options& options, const Dataset& dataset) {
+  const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
+  const int64_t outputs = model.graph.output_shape().NumElements();
+  if (sample != dataset.sample() || outputs != dataset.outputs()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": its network takes samples of ", Text(sample), " (height x width x channels) and ",
+        "has ", outputs, " outputs, but data set ", std::string(dataset.name()), " has ",
+        Text(dataset.sample()), " and ", dataset.outputs(),
+        "; --model names a network that adapts, --weights-partial leaves out what does not fit"));
+  }
+  if (FormatOf(options) == model.graph.format()) return model.graph;
+  return Graph::FromNodes(model.graph.name(), FormatOf(options), model.graph.ToNodes());
+}
+
+std::optional<Normalization> NormalizationFor(const SavedModel& model, const Options& options,
+                                              const Dataset& dataset) {
+  if (options.normalize || options.standardize) return std::nullopt;
+  const Preprocessing& trained = model.preprocessing;
+  return dataset.preprocessing().normalization.any() ? trained.then : trained.normalization;
+}
+
+}  // namespace dtnn

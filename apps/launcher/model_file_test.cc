@@ -1,0 +1,110 @@
+#include "apps/launcher/model_file.h"
+
+#include <memory>
+#include <string>
+
+#include "comm/job/exit_code.h"
+#include "data/testing/counting_dataset.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/parameters/weights.h"
+#include "models/zoo/zoo.h"
+
+namespace dtnn {
+namespace {
+
+using testing::CountingDataset;
+using ::testing::HasSubstr;
+
+SavedModel Trained() {
+  SavedModel model = {.graph = *BuildModel("simplemlp", {.format = TensorFormat::kNCHW,
+                                                         .sample = ImageExtents{8, 8, 1},
+                                                         .classes = 6}),
+                      .dtype = DType::kFloat64};
+  model.preprocessing.normalization = {{-1}, {2}};
+  model.preprocessing.geometry = ImageGeometry{{.crop = 0.75, .resize = 8}};
+  model.description.loss = "mse";
+  return model;
+}
+
+TEST(ModelFileTest, OptionsFollowTheModelWhereTheyHaveTheirDefaults) {
+  Options options;
+  options.evaluate_only = true;
+  FollowModel(Trained(), options);
+  EXPECT_EQ(options.model, "simplemlp");
+  EXPECT_EQ(options.dtype, "float64");
+  EXPECT_EQ(options.tensor_format, "NCHW");
+  EXPECT_EQ(options.loss_func, "mse");
+  EXPECT_TRUE(options.transform_crop);
+  EXPECT_EQ(options.transform_crop_perc, 0.75);
+  EXPECT_TRUE(options.transform_resize);
+  EXPECT_EQ(options.transform_resize_size, 8);
+
+  Options given;
+  given.transform_resize = true;
+  given.transform_resize_size = 9;
+  given.tensor_format = "AUTO";
+  FollowModel(Trained(), given);
+  EXPECT_EQ(given.transform_resize_size, 9);
+  EXPECT_FALSE(given.transform_crop);
+  EXPECT_EQ(given.tensor_format, "AUTO");
+  EXPECT_EQ(given.loss_func, Options().loss_func) << "training minimises what it is told to";
+}
+
+// As ImageNet's archives do, which hold 227 x 227 pixels.
+TEST(ModelFileTest, ADataSetThatCutsItsOwnImagesIsLeftAlone) {
+  SavedModel model = Trained();
+  model.preprocessing.geometry = ImageGeometry{{.resize = 11}};
+  Options options;
+  FollowModel(model, options);
+  EXPECT_FALSE(options.transform_resize);
+}
+
+TEST(ModelFileTest, LoadersNormaliseAsInTraining) {
+  const SavedModel model = Trained();
+  const CountingDataset dataset(6, {8, 8, 1});
+  Options options;
+  EXPECT_EQ(NormalizationFor(model, options, dataset), model.preprocessing.normalization);
+  options.standardize = true;
+  EXPECT_EQ(NormalizationFor(model, options, dataset), std::nullopt);
+}
+
+TEST(ModelFileTest, TheNetworkMustFitTheData) {
+  Options options;
+  options.tensor_format = "NHWC";
+  const absl::StatusOr<Graph> graph =
+      NetworkFor(Trained(), "m.npz", options, CountingDataset(6, {8, 8, 1}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->format(), TensorFormat::kNHWC);
+  EXPECT_EQ(graph->input_shape(), (Shape{8, 8, 1}));
+  EXPECT_THAT(std::string(NetworkFor(Trained(), "m.npz", options, CountingDataset(7, {8, 8, 1}))
+                              .status()
+                              .message()),
+              HasSubstr("m.npz: its network takes samples of 8x8x1 (height x width x channels) and "
+                        "has 6 outputs, but data set counting has 8x8x1 and 7"));
+}
+
+TEST(ModelFileTest, ParametersAloneNeedTheNameOfTheirNetwork) {
+  const std::string path = testing::NewFolder("model_file") + "/w.npz";
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  const SavedModel model = Trained();
+  const auto store = *ParameterStore::Create(model.graph, *device, model.dtype, 1);
+  ASSERT_TRUE(SaveWeights(path, model.graph, *store, *device).ok());
+  const absl::Status status = ReadModelToRun(path).status();
+  EXPECT_EQ(ExitCodeOf(status), kExitUsage);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("--model: missing, and " + path + " holds parameters only"));
+  ASSERT_TRUE(SaveModel(path, model, *store, *device).ok());
+  EXPECT_EQ(ReadModelToRun(path)->graph.name(), "simplemlp");
+}
+
+TEST(ModelFileTest, WhatCannotBeWrittenShowsBeforeTraining) {
+  EXPECT_TRUE(CheckModelFile("").ok());
+  EXPECT_EQ(ExitCodeOf(CheckModelFile("model.txt")), kExitUsage);
+  EXPECT_EQ(ExitCodeOf(CheckModelFile("/none/model.npz")), kExitFailed);
+  EXPECT_TRUE(CheckModelFile(testing::NewFolder("model_file") + "/m.safetensors").ok());
+}
+
+}  // namespace
+}  // namespace dtnn
