@@ -19,7 +19,7 @@
 #include "data/transforms/crop.h"
 #include "data/transforms/flip.h"
 #include "models/parameters/parameter_store.h"
-#include "models/training/trainer.h"
+#include "models/training/step_engine.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/adam.h"
@@ -85,9 +85,9 @@ absl::Status Run(benchmark::State& state, const std::string& model, int prefetch
   options.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}};
   options.optimizer = std::make_shared<Adam>(AdamOptions{});
   options.learning_rate = 1e-3;
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
-                        Trainer::Create(graph, *store, *device, options));
-  DTNN_RETURN_IF_ERROR(trainer->PrepareForTraining(loader->max_batch()));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<StepEngine> engine,
+                        StepEngine::Create(graph, *store, *device, options));
+  DTNN_RETURN_IF_ERROR(engine->PrepareForTraining(loader->max_batch()));
   int64_t epoch = 0;
   double waited = 0;
   for (auto _ : state) {
@@ -96,7 +96,7 @@ absl::Status Run(benchmark::State& state, const std::string& model, int prefetch
     for (;;) {
       DTNN_ASSIGN_OR_RETURN(const Batch* batch, loader->Next());
       if (batch == nullptr) break;
-      DTNN_RETURN_IF_ERROR(trainer->Step(*batch, nullptr));
+      DTNN_RETURN_IF_ERROR(engine->Step(*batch, nullptr));
     }
     waited += loader->seconds_waited() - before;
   }

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "models/parameters/parameter_store.h"
-#include "models/training/trainer.h"
+#include "models/plan/plan.h"
+#include "models/training/step_engine.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"
@@ -90,16 +91,16 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
                          {std::make_shared<CategoricalAccuracy>()}};
   training.optimizer = std::make_shared<Adam>(AdamOptions{.beta1 = 0.9});
   training.learning_rate = 1e-3;
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Trainer> trainer,
-                        Trainer::Create(graph, *store, *device, training));
-  DTNN_RETURN_IF_ERROR(trainer->PrepareForTraining(options.batch));
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<StepEngine> engine,
+                        StepEngine::Create(graph, *store, *device, training));
+  DTNN_RETURN_IF_ERROR(engine->PrepareForTraining(options.batch));
   ModelSpeed speed;
-  MetricAverages averages(training.metric_set, graph.output_shape()[0]);
+  MetricAverages averages = engine->NewAverages();
   DTNN_ASSIGN_OR_RETURN(speed.train_samples_per_second, Rate(options.batch, options.seconds, [&] {
-                          return trainer->Step(batch, &averages);
+                          return engine->Step(batch, &averages);
                         }));
   speed.memory_peak_bytes = PeakMemory();
-  speed.memory_planned_bytes = double(store->bytes() + trainer->training_memory()->total());
+  speed.memory_planned_bytes = double(store->bytes() + engine->training_memory()->total());
 
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Plan> plan,

@@ -488,7 +488,7 @@ class BenchmarkRun {
     if (options_.verbose) {
       DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(loaders_.training->max_batch()));
       TellMore("**** Memory of training:\n" + FormatMemory(graph_, store_->dtype(),
-                                                           *trainer_->training_memory(),
+                                                           *trainer_->engine().training_memory(),
                                                            optimizer_.get()));
     }
     if (options_.resume) DTNN_RETURN_IF_ERROR(checkpointer->GiveUpNewer());
@@ -514,8 +514,8 @@ class BenchmarkRun {
     Report(seconds, trainer_->epochs_done() - before);
     if (communicator_ != nullptr) {
       DTNN_ASSIGN_OR_RETURN(const std::string exposure,
-                            DescribeExposure(*communicator_, trainer_->waited_seconds(),
-                                             trainer_->training_seconds()));
+                            DescribeExposure(*communicator_, trainer_->totals().waited_seconds,
+                                             trainer_->totals().training_seconds));
       out_ << exposure;
     }
     TellMore(DescribeWaiting(loaders_, seconds));
@@ -524,7 +524,9 @@ class BenchmarkRun {
 
   void Report(double seconds, int64_t epochs) {
     // The original's measure: validation samples count as well.
-    const double rate = double(trainer_->epoch_samples() * epochs) / seconds;
+    const PassTotals& totals = trainer_->totals();
+    const int64_t epoch_samples = totals.training_samples + totals.validation_samples;
+    const double rate = double(epoch_samples * epochs) / seconds;
     out_ << absl::StrFormat("**** Done...\nTime: %.2f s\nThroughput: %.2f samples/s\n", seconds,
                             rate);
     if (epochs > 0) {

@@ -10,7 +10,7 @@
 #include "comm/gradient_reducer.h"
 #include "models/plan/fusion.h"
 #include "models/training/metric_averages.h"
-#include "models/training/trainer.h"
+#include "models/training/trainer_options.h"
 #include "optim/optimizers/optimizer.h"
 
 namespace dtnn {

@@ -63,7 +63,7 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestHere(int64_t most_s
 }
 
 absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
-  Communicator* const communicator = run_.trainer->communicator();
+  Communicator* const communicator = run_.trainer->engine().options().communicator;
   for (int64_t most_steps = INT64_MAX;;) {
     absl::StatusOr<CheckpointFolder::Latest> latest = NewestHere(most_steps);
     // The next round looks at older ones only.
@@ -180,7 +180,7 @@ absl::Status Checkpointer::OnBatchEnd(const Pass& pass) {
   // The end of an epoch has its own turn.
   due_ |= pass.step % options_.every_steps == 0;
   if (pass.step == pass.steps) due_ = false;
-  if (!due_ || !run_.trainer->settled()) return absl::OkStatus();
+  if (!due_ || !run_.trainer->engine().settled()) return absl::OkStatus();
   due_ = false;
   return Save();
 }

@@ -66,7 +66,8 @@ class Checkpointer : public Callback {
   absl::Status GiveUpNewer();
   // For a run that begins anew: refused where another run's checkpoints are.
   absl::Status Begin() { return Prepare(/*resume=*/false); }
-  // The state of this moment: between two updates (Trainer::settled). All ranks call it together.
+  // The state of this moment: between two updates (StepEngine::settled). All ranks call it
+  // together.
   absl::Status Save();
   // What a rank that was left alone still knows (Trainer::StateAlone). Writes whatever the options
   // say.

@@ -183,7 +183,7 @@ absl::Status History::CheckColumns(const std::vector<std::string>& expected) con
 std::string History::Line(const Pass& training, const Pass* validation) const {
   Columns columns;
   if (form_ != HistoryForm::kText)
-    columns.emplace_back("learning_rate", trainer_->step_learning_rate());
+    columns.emplace_back("learning_rate", trainer_->engine().learning_rate());
   AddColumns(training, "", columns);
   if (validation != nullptr) AddColumns(*validation, "val_", columns);
   std::string line;

@@ -33,7 +33,7 @@ class Rates : public Callback {
  public:
   explicit Rates(const Trainer& trainer) : trainer_(trainer) {}
   absl::Status OnBatchEnd(const Pass& pass) override {
-    if (pass.kind == Pass::Kind::kTraining) steps.push_back(trainer_.step_learning_rate());
+    if (pass.kind == Pass::Kind::kTraining) steps.push_back(trainer_.engine().learning_rate());
     return absl::OkStatus();
   }
   std::vector<double> steps;

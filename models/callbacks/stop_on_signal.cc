@@ -34,7 +34,7 @@ absl::Status StopOnSignal::OnBatchEnd(const Pass& pass) {
   } else if (pass.kind == Pass::Kind::kTraining && ++steps_ % every_ == 0) {
     DTNN_RETURN_IF_ERROR(Hear());
   }
-  if (signal_ == 0 || !trainer_.settled()) return absl::OkStatus();
+  if (signal_ == 0 || !trainer_.engine().settled()) return absl::OkStatus();
   trainer_.Stop();
   return checkpointer_ == nullptr ? absl::OkStatus() : checkpointer_->Save();
 }

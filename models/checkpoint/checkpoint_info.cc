@@ -85,9 +85,9 @@ void ToProto(const TrainingState& state, proto::TrainingState* message) {
   message->set_ended(state.ended);
   message->set_learning_rate(state.learning_rate);
   message->set_random_seed(state.random_seed);
-  for (double sum : state.figure_sums) message->add_figure_sums(sum);
-  for (const std::string& name : state.figure_names) message->add_figure_names(name);
-  message->set_figure_samples(state.figure_samples);
+  for (double sum : state.metrics.sums) message->add_metric_sums(sum);
+  for (const std::string& name : state.metrics.names) message->add_metric_names(name);
+  message->set_metric_samples(state.metrics.samples);
   for (const auto& [name, values] : state.schedulers) {
     proto::SchedulerState& scheduler = (*message->mutable_schedulers())[name];
     for (double value : values) scheduler.add_values(value);
@@ -112,9 +112,9 @@ TrainingState FromProto(const proto::TrainingState& message) {
   state.ended = message.ended();
   state.learning_rate = message.learning_rate();
   state.random_seed = message.random_seed();
-  state.figure_sums.assign(message.figure_sums().begin(), message.figure_sums().end());
-  state.figure_names.assign(message.figure_names().begin(), message.figure_names().end());
-  state.figure_samples = message.figure_samples();
+  state.metrics.sums.assign(message.metric_sums().begin(), message.metric_sums().end());
+  state.metrics.names.assign(message.metric_names().begin(), message.metric_names().end());
+  state.metrics.samples = message.metric_samples();
   for (const auto& [name, scheduler] : message.schedulers()) {
     state.schedulers[name].assign(scheduler.values().begin(), scheduler.values().end());
   }
@@ -134,7 +134,7 @@ TrainingState FromProto(const proto::TrainingState& message) {
 // What no run can be in.
 bool MakesSense(const CheckpointInfo& info) {
   const TrainingState& t = info.training;
-  const int64_t counts[] = {t.epoch,         t.step_in_epoch,   t.steps_done,   t.figure_samples,
+  const int64_t counts[] = {t.epoch,         t.step_in_epoch,   t.steps_done,   t.metrics.samples,
                             t.sampler.batch, t.sampler.samples, t.sampler.first};
   return std::ranges::all_of(counts, [](int64_t count) { return count >= 0; }) &&
          t.sampler.ranks > 0 && t.sampler.first <= t.sampler.samples &&

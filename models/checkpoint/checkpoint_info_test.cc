@@ -21,15 +21,14 @@ CheckpointInfo Some() {
                          .optimizer = "adam",
                          .slots = 2,
                          .kept = {"early_stopping", "other"}};
-  info.training = {.epoch = 3,
-                   .step_in_epoch = 17,
-                   .steps_done = int64_t{1} << 40,
-                   .ended = true,
-                   .learning_rate = 0.1,
-                   .random_seed = std::numeric_limits<uint64_t>::max(),
-                   .figure_sums = {1.5, -0.0, 1e300},
-                   .figure_names = {"mse", "mae", "recall"},
-                   .figure_samples = 1088};
+  info.training = {
+      .epoch = 3,
+      .step_in_epoch = 17,
+      .steps_done = int64_t{1} << 40,
+      .ended = true,
+      .learning_rate = 0.1,
+      .random_seed = std::numeric_limits<uint64_t>::max(),
+      .metrics = {.names = {"mse", "mae", "recall"}, .sums = {1.5, -0.0, 1e300}, .samples = 1088}};
   info.training.schedulers["warm_up"] = {};
   info.training.schedulers["early_stopping"] = {0.25, std::numeric_limits<double>::infinity()};
   info.training.files["model_checkpoint"] = "model-vgg16-epoch-2.npz";
@@ -133,7 +132,7 @@ TEST(CheckpointInfoTest, CountsThatNoRunCanHaveAreRefused) {
       [](CheckpointInfo& i) { i.training.epoch = -1; },
       [](CheckpointInfo& i) { i.training.step_in_epoch = -1; },
       [](CheckpointInfo& i) { i.training.steps_done = -1; },
-      [](CheckpointInfo& i) { i.training.figure_samples = -1; },
+      [](CheckpointInfo& i) { i.training.metrics.samples = -1; },
       [](CheckpointInfo& i) { i.training.sampler.ranks = 0; },
       [](CheckpointInfo& i) { i.training.sampler.batch = -1; },
       [](CheckpointInfo& i) { i.training.sampler.first = -1; },

@@ -181,11 +181,11 @@ TEST_F(CheckpointTest, AStateThatNoReaderTakesIsNotWritten) {
   const Graph graph = Net();
   const auto store = Store(graph, 1);
   RunState run = Run(*store);
-  run.training.figure_sums.assign(1500 * 1500, 1);  // a confusion matrix
+  run.training.metrics.sums.assign(1500 * 1500, 1);  // a confusion matrix
   ASSERT_TRUE(SaveCheckpoint(path_, graph, *store, *device_, run).ok());
   EXPECT_EQ(Open(graph, *store)->run().training, run.training);
   fs::remove(path_);
-  run.training.figure_sums.assign(3000 * 3000, 1);
+  run.training.metrics.sums.assign(3000 * 3000, 1);
   const absl::Status status = SaveCheckpoint(path_, graph, *store, *device_, run);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),

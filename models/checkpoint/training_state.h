@@ -1,8 +1,9 @@
-// Where a training run stands, besides its parameters and its optimizer's slots: what a checkpoint
-// carries so that a resumed run goes on as if it had never stopped.
+// Where a training run stands, besides its parameters and its optimizer's state: what the trainer
+// counts while it runs, and what a checkpoint carries so that a resumed run goes on as if it had
+// never stopped.
 //
-// The trainer fills it in after a step and takes it back before the next one. Data order, dropout
-// and augmentation are pure functions of a seed and of counters, so there is no generator to keep.
+// Data order, dropout and augmentation are pure functions of a seed and of counters, so there is no
+// generator to keep.
 
 #ifndef DTNN_MODELS_CHECKPOINT_TRAINING_STATE_H_
 #define DTNN_MODELS_CHECKPOINT_TRAINING_STATE_H_
@@ -45,6 +46,15 @@ struct SamplerSettings {
   friend bool operator==(const SamplerSettings&, const SamplerSettings&) = default;
 };
 
+// The loss and every metric, summed over so many samples.
+struct MetricSums {
+  std::vector<std::string> names = {};  // none in files of older versions
+  std::vector<double> sums = {};
+  int64_t samples = 0;
+
+  friend bool operator==(const MetricSums&, const MetricSums&) = default;
+};
+
 struct TrainingState {
   int64_t epoch = 0;          // in progress or next, from 0
   int64_t step_in_epoch = 0;  // steps of that epoch that are done, behind `sampler.first` samples
@@ -53,11 +63,7 @@ struct TrainingState {
   double learning_rate = 0;
   uint64_t random_seed = 0;
 
-  // The running averages of the epoch in progress, over all ranks: sums of the loss and of every
-  // metric, over how many samples, and their names (none in files of older versions).
-  std::vector<double> figure_sums = {};
-  std::vector<std::string> figure_names = {};
-  int64_t figure_samples = 0;
+  MetricSums metrics = {};  // of what is done of the epoch in progress, over all ranks
 
   // By scheduler, whatever each needs to go on (best value so far, epochs waited, ...).
   std::map<std::string, std::vector<double>, std::less<>> schedulers = {};

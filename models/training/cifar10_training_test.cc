@@ -12,7 +12,7 @@
 #include "data/transforms/channel_statistics.h"
 #include "gtest/gtest.h"
 #include "models/parameters/parameter_store.h"
-#include "models/training/trainer.h"
+#include "models/training/step_engine.h"
 #include "models/zoo/zoo.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"
@@ -58,7 +58,7 @@ TEST_P(Cifar10TrainingTest, TheLossFalls) {
                         {std::make_shared<CategoricalAccuracy>()}};
   options.optimizer = std::make_shared<Adam>(AdamOptions{.beta1 = 0.9});
   options.learning_rate = learning_rate;
-  auto trainer = *Trainer::Create(graph, *store, *device, options);
+  auto engine = *StepEngine::Create(graph, *store, *device, options);
   const std::vector<int64_t> indices =
       AllIndices(std::min<int64_t>(1000, data->size(Split::kTrain)));
   auto loader = *Loader::Create(
@@ -67,13 +67,13 @@ TEST_P(Cifar10TrainingTest, TheLossFalls) {
        .seed = 1,
        .steps_per_epoch = steps,
        .normalization = Standardization(*ComputeChannelStatistics(*data, Split::kTrain, indices))});
-  ASSERT_TRUE(trainer->PrepareForTraining(loader->max_batch()).ok());
+  ASSERT_TRUE(engine->PrepareForTraining(loader->max_batch()).ok());
   std::vector<double> losses;
   loader->StartEpoch(0);
   for (int64_t step = 0; step < steps; ++step) {
     const Batch* batch = *loader->Next();
-    MetricAverages averages(options.metric_set, 10);
-    const absl::Status status = trainer->Step(*batch, &averages);
+    MetricAverages averages = engine->NewAverages();
+    const absl::Status status = engine->Step(*batch, &averages);
     ASSERT_TRUE(status.ok()) << status;
     losses.push_back(averages.Value(0));
   }

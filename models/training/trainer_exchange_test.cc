@@ -135,7 +135,7 @@ Record TrainOn(int ranks, const Variant& setup, int64_t epochs) {
     Callback* const callbacks[] = {&track};
     const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, epochs, callbacks);
     runs[size_t(communicator.rank())] = {track.losses, track.parameters};
-    EXPECT_GT(rank.trainer->waited_seconds(), 0);
+    EXPECT_GT(rank.trainer->totals().waited_seconds, 0);
     return trained;
   });
   EXPECT_TRUE(status.ok()) << status;
@@ -231,7 +231,7 @@ struct ReadClocks : public Callback {
     return absl::OkStatus();
   }
   std::pair<double, double> Now() const {
-    return {trainer.training_seconds(), trainer.waited_seconds()};
+    return {trainer.totals().training_seconds, trainer.totals().waited_seconds};
   }
 
   const Trainer& trainer;
@@ -250,13 +250,13 @@ TEST(TrainerExchangeTest, EveryWaitOfATrainingPassIsOnTheClockAndNoOther) {
     const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
       Rank rank(setup, &communicator), validating(setup, &communicator);
       EXPECT_TRUE(rank.trainer->PrepareForTraining(rank.loader->max_batch()).ok());
-      EXPECT_EQ(rank.trainer->training_seconds(), 0);
+      EXPECT_EQ(rank.trainer->totals().training_seconds, 0);
       const double before = communicator.waited_seconds();
       const absl::Status trained = rank.trainer->Train(*rank.loader, nullptr, 2, {});
-      const double waited = rank.trainer->waited_seconds();
+      const double waited = rank.trainer->totals().waited_seconds;
       EXPECT_GT(waited, 0);
       EXPECT_NEAR(waited, communicator.waited_seconds() - before, 1e-9);
-      EXPECT_GT(rank.trainer->training_seconds(), waited);
+      EXPECT_GT(rank.trainer->totals().training_seconds, waited);
       // The figures of validation are summed over the ranks, but not on this clock.
       ReadClocks clocks(*rank.trainer);
       Callback* const callbacks[] = {&clocks};
@@ -315,10 +315,10 @@ TEST(TrainerExchangeTest, AFailureInTheMiddleLeavesTheLastWholeStep) {
           ASSERT_TRUE(state.ok()) << state.status();
           EXPECT_EQ(state->steps_done, updates);
           EXPECT_EQ(state->step_in_epoch, batches);
-          EXPECT_EQ(state->figure_samples, batches * kGlobalBatch / 3);
+          EXPECT_EQ(state->metrics.samples, batches * kGlobalBatch / 3);
           double sum = 0;
           for (int64_t i = 0; i < batches; ++i) sum += track.losses[size_t(i)];
-          EXPECT_NEAR(state->figure_sums[0], sum, 1e-9);
+          EXPECT_NEAR(state->metrics.sums[0], sum, 1e-9);
         });
       }
     }
@@ -335,7 +335,7 @@ TEST(TrainerExchangeTest, ModelsThatCannotBeSynchronisedHaveTakenTheirStep) {
     ASSERT_TRUE(state.ok()) << state.status();
     EXPECT_EQ(state->steps_done, 3);
     EXPECT_EQ(state->step_in_epoch, 3);
-    EXPECT_EQ(state->figure_samples, 3 * kGlobalBatch / 3);
+    EXPECT_EQ(state->metrics.samples, 3 * kGlobalBatch / 3);
   });
 }
 

@@ -57,7 +57,7 @@ TEST(TrainerRanksTest, ARestoredRunHasTheFiguresOfAllRanks) {
       EXPECT_TRUE(whole.Train(3, {&all}).ok());
       EXPECT_TRUE(first.Train(3, {&begin}).ok());
       const TrainingState state = *first.trainer->State();
-      EXPECT_EQ(state.figure_samples, stop_at == 4 ? 27 : 16) << "not of all ranks";
+      EXPECT_EQ(state.metrics.samples, stop_at == 4 ? 27 : 16) << "not of all ranks";
       EXPECT_EQ(state.learning_rate, 0.01);
       EXPECT_TRUE(second.trainer->PrepareForTraining(second.training->max_batch()).ok());
       CopyParameters(first, second);
@@ -74,6 +74,48 @@ TEST(TrainerRanksTest, ARestoredRunHasTheFiguresOfAllRanks) {
     });
     EXPECT_TRUE(status.ok()) << status;
   }
+}
+
+// Stops a run in its first validation.
+class StopInValidation : public Callback {
+ public:
+  explicit StopInValidation(Trainer& trainer) : trainer_(trainer) {}
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    if (pass.kind == Pass::Kind::kValidation && pass.epoch == 0) trainer_.Stop();
+    return absl::OkStatus();
+  }
+
+ private:
+  Trainer& trainer_;
+};
+
+// The metrics of its training are of all ranks already: nothing may add them up once more.
+TEST(TrainerRanksTest, AnEpochLeftInItsValidationCountsEverySampleOnce) {
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    SetNumThreads(1);
+    SessionOptions options = RankOf(communicator);
+    options.validation_split = 0.4;
+    TrainingSession whole(PatternMlp(), options), first(PatternMlp(), options);
+    TrainingSession second(PatternMlp(), options);
+    EXPECT_TRUE(whole.Train(2).ok());
+    StopInValidation stop(*first.trainer);
+    EXPECT_TRUE(first.Train(2, {&stop}).ok());
+    EXPECT_EQ(first.trainer->epochs_done(), 0);
+    EXPECT_TRUE(first.record.losses.empty());
+    const TrainingState state = *first.trainer->State();
+    EXPECT_EQ(state.metrics.samples, whole.record.samples[0]);
+    EXPECT_TRUE(second.trainer->PrepareForTraining(second.training->max_batch()).ok());
+    CopyParameters(first, second);
+    EXPECT_TRUE(second.trainer->Restore(state).ok());
+    for (TrainingSession* session : {&first, &second}) {
+      EXPECT_TRUE(session->Train(2).ok());
+      EXPECT_EQ(session->record.samples, whole.record.samples);
+      EXPECT_EQ(session->record.losses, whole.record.losses);
+      EXPECT_EQ(session->record.validation_losses, whole.record.validation_losses);
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 }  // namespace

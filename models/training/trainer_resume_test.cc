@@ -108,16 +108,16 @@ TEST(TrainerResumeTest, TrainCountsFromWhereItStands) {
 TEST(TrainerResumeTest, RestoreRefusesAnotherRun) {
   TrainingSession session(PatternMlp());
   TrainingState state{
-      .step_in_epoch = 2, .random_seed = PatternTraining().random_seed, .figure_sums = {1}};
+      .step_in_epoch = 2, .random_seed = PatternTraining().random_seed, .metrics = {.sums = {1}}};
   EXPECT_FALSE(session.trainer->Restore(state).ok()) << "one metric is missing";
-  state.figure_sums = {1, 2};
+  state.metrics = {.sums = {1, 2}};
   state.random_seed = 1;
   EXPECT_FALSE(session.trainer->Restore(state).ok()) << "another seed";
   state.random_seed = PatternTraining().random_seed;
-  state.figure_names = {"mse", "categorical_accuracy"};
+  state.metrics.names = {"mse", "categorical_accuracy"};
   EXPECT_THAT(std::string(session.trainer->Restore(state).message()),
               HasSubstr("give it the same --loss-func and --metrics"));
-  state.figure_names = {"categorical_cross_entropy", "categorical_accuracy"};
+  state.metrics.names = {"categorical_cross_entropy", "categorical_accuracy"};
   EXPECT_FALSE(session.trainer->Restore(state).ok()) << "steps of no samples";
   state.sampler = {.batch = 9, .samples = 48, .seed = 3};
   ASSERT_TRUE(session.trainer->Restore(state).ok());
@@ -127,7 +127,7 @@ TEST(TrainerResumeTest, RestoreRefusesAnotherRun) {
 
 TEST(TrainerResumeTest, RestoreRefusesAPlaceThatNoEpochHas) {
   TrainingSession session(PatternMlp());
-  TrainingState state{.random_seed = PatternTraining().random_seed, .figure_sums = {1, 2}};
+  TrainingState state{.random_seed = PatternTraining().random_seed, .metrics = {.sums = {1, 2}}};
   state.sampler = {.batch = 9, .samples = 48, .seed = 2};
   const auto restored = [&](int64_t first, int64_t step) {
     state.sampler.first = first;

@@ -1,8 +1,6 @@
 #include "models/training/trainer.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -10,15 +8,11 @@
 #include "comm/local.h"
 #include "data/loading/split.h"
 #include "gtest/gtest.h"
-#include "layers/base/layer.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/testing/training_session.h"
-#include "models/zoo/zoo.h"
-#include "optim/optimizers/adam.h"
 #include "optim/optimizers/sgd.h"
 #include "tensor/threads/parallel_for.h"
-#include "tools/testing/count_allocations.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -257,78 +251,6 @@ TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
   EXPECT_EQ(once.Format("test_").substr(0, 10), "test_cce: ");
 }
 
-TEST(TrainerTest, StepsAllocateNothing) {
-  const Graph graph = *BuildModel("simplecnn8", {});
-  auto device = *DeviceContext::Create(Device::Cpu());
-  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  TrainerOptions options = PatternTraining();
-  options.optimizer = std::make_shared<Adam>();
-  options.learning_rate = 1e-3;
-  auto trainer = *Trainer::Create(graph, *store, *device, options);
-  ASSERT_TRUE(trainer->PrepareForTraining(64).ok());
-  const Batch batch{
-      .x = dtnn::testing::RandomTensor(DType::kFloat32, graph.input_shape().Prepend(64), 1),
-      .targets = dtnn::testing::ZeroTensor(DType::kInt32, Shape{64}),
-      .count = 64,
-      .global_count = 64};
-  MetricAverages averages(options.metric_set, 10);
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->Step(batch, &averages).ok());
-  const dtnn::testing::AllocationCounter counter;
-  bool ok = true;
-  for (int i = 0; i < 5; ++i) ok &= trainer->Step(batch, &averages).ok();
-  EXPECT_EQ(counter.count(), 0);
-  EXPECT_TRUE(ok);
-}
-
-// Passes its input on, and notes which version of its parameters it met in every forward pass, and
-// the seed of its random stream.
-class VersionLayer : public Layer {
- public:
-  explicit VersionLayer(std::vector<uint64_t>* versions, uint64_t* seed = nullptr)
-      : versions_(versions), seed_(seed) {}
-  std::string_view type_name() const override { return "Version"; }
-  absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs, TensorFormat) const override {
-    return inputs[0];
-  }
-  std::vector<ParameterSpec> Parameters(std::span<const Shape>, TensorFormat) const override {
-    return {{.name = "statistics",
-             .shape = Shape{3},
-             .initializer = {InitializerKind::kOnes},
-             .trainable = false},
-            {.name = "weights", .shape = Shape{5}, .initializer = {InitializerKind::kOnes}}};
-  }
-  absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override {
-    if (seed_ != nullptr) *seed_ = context.random.seed();
-    return std::make_unique<Op>(versions_);
-  }
-
- private:
-  class Op : public LayerOp {
-   public:
-    explicit Op(std::vector<uint64_t>* versions) : versions_(versions) {}
-    LayerOpTraits traits() const override { return {}; }
-    absl::Status Forward(const ForwardArgs& args) override {
-      versions_->push_back(args.parameters[1].version);
-      std::memcpy(args.output.raw_data(), args.inputs[0].raw_data(),
-                  size_t(args.output.num_elements()) * SizeOf(args.output.dtype()));
-      return absl::OkStatus();
-    }
-    absl::Status Backward(const BackwardArgs& args) override {
-      EXPECT_EQ(args.gradients.size(), 1u);  // of the trainable parameter only
-      EXPECT_EQ(args.gradients[0].shape(), Shape{5});
-      EXPECT_TRUE(args.dx[0].empty());
-      std::fill_n(args.gradients[0].data<double>(), 5, 1.0);
-      return absl::OkStatus();
-    }
-
-   private:
-    std::vector<uint64_t>* versions_;
-  };
-
-  std::vector<uint64_t>* versions_;
-  uint64_t* seed_;
-};
-
 // With parameters that stay as they are and the same batches, nothing else tells epochs apart.
 TEST(TrainerTest, EveryEpochDrawsMasksOfItsOwn) {
   GraphBuilder b("dropped", TensorFormat::kNHWC);
@@ -342,104 +264,6 @@ TEST(TrainerTest, EveryEpochDrawsMasksOfItsOwn) {
   ASSERT_EQ(losses.size(), 3u);
   EXPECT_NE(losses[1], losses[0]);
   EXPECT_NE(losses[2], losses[1]);
-}
-
-TEST(TrainerTest, RanksDrawFromStreamsOfTheirOwn) {
-  uint64_t seeds[2] = {0, 0};
-  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
-    SetNumThreads(1);
-    std::vector<uint64_t> versions;
-    GraphBuilder b("streams", TensorFormat::kNHWC);
-    b.Input(kPatternSample).Flatten();
-    b.Append(std::make_shared<VersionLayer>(&versions, &seeds[communicator.rank()]));
-    const Graph graph = *b.Fc(4).Softmax().Build();
-    auto device = *DeviceContext::Create(Device::Cpu());
-    auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
-    TrainerOptions options = PatternTraining();
-    options.communicator = &communicator;
-    return (*Trainer::Create(graph, *store, *device, options))->PrepareForTraining(2);
-  });
-  EXPECT_TRUE(status.ok()) << status;
-  EXPECT_NE(seeds[0], seeds[1]);
-}
-
-// Adam's first steps have the length of the learning rate whatever the gradient, as long as the
-// step number that corrects its moments is right.
-TEST(TrainerTest, AStepRenewsTheParametersAndOnlyTheTrainable) {
-  std::vector<uint64_t> versions;
-  GraphBuilder b("versions", TensorFormat::kNHWC);
-  b.Input(kPatternSample)
-      .Flatten()
-      .Append(std::make_shared<VersionLayer>(&versions))
-      .Fc(4)
-      .Softmax();
-  const Graph graph = *b.Build();
-  EXPECT_EQ(graph.num_parameters() - graph.num_trainable_parameters(), 3);
-  auto device = *DeviceContext::Create(Device::Cpu());
-  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
-  TrainerOptions options = PatternTraining();
-  options.optimizer = std::make_shared<Adam>();
-  auto trainer = *Trainer::Create(graph, *store, *device, options);
-  ASSERT_TRUE(trainer->PrepareForTraining(2).ok());
-  const Batch batch{.x = dtnn::testing::RandomTensor(DType::kFloat64, Shape{2, 8, 8, 1}, 1),
-                    .targets = dtnn::testing::ZeroTensor(DType::kInt32, Shape{2}),
-                    .count = 2,
-                    .global_count = 2};
-  double expected = 1;
-  for (double rate : {0.05, 0.05, 0.01, 0.0, 0.05}) {
-    trainer->set_learning_rate(rate);
-    ASSERT_TRUE(trainer->Step(batch, nullptr).ok());
-    expected -= rate;
-    EXPECT_TRUE(Close(Values(store->Value(2, 1)), std::vector<double>(5, expected), 1e-6));
-    EXPECT_EQ(Values(store->Value(2, 0)), std::vector<double>(3, 1.0));
-  }
-  ASSERT_EQ(versions.size(), 5u);
-  for (size_t i = 1; i < versions.size(); ++i) EXPECT_GT(versions[i], versions[i - 1]);
-}
-
-// What a step with these targets makes of the parameters, and the two metrics that it measures.
-std::pair<std::vector<double>, std::vector<double>> AfterAStep(const std::vector<double>& classes,
-                                                               const std::vector<double>& mixed) {
-  const Graph graph = PatternMlp();
-  auto device = *DeviceContext::Create(Device::Cpu());
-  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
-  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
-  EXPECT_TRUE(trainer->PrepareForTraining(2).ok());
-  Batch batch{.x = dtnn::testing::RandomTensor(DType::kFloat64, Shape{2, 8, 8, 1}, 1),
-              .targets = dtnn::testing::TensorOf(DType::kInt32, Shape{2}, classes),
-              .count = 2,
-              .global_count = 2};
-  if (!mixed.empty()) {
-    batch.mixed_targets = dtnn::testing::TensorOf(DType::kFloat64, Shape{2, 4}, mixed);
-  }
-  MetricAverages averages(PatternTraining().metric_set, 4);
-  EXPECT_TRUE(trainer->Step(batch, &averages).ok());
-  return {Values(store->values()), {averages.Value(0), averages.Value(1)}};
-}
-
-TEST(TrainerTest, MixedTargetsAreTheLosssAndClassesTheMetrics) {
-  const auto [parameters, metrics] = AfterAStep({1, 2}, {});
-  const auto [same, same_metrics] = AfterAStep({1, 2}, {0, 1, 0, 0, 0, 0, 1, 0});
-  EXPECT_TRUE(Close(same, parameters, 1e-12));
-  EXPECT_TRUE(Close(same_metrics, metrics, 1e-9));
-  const auto [other, other_metrics] = AfterAStep({3, 3}, {});
-  EXPECT_FALSE(Close(other, parameters, 1e-6));
-  const auto [mixed, mixed_metrics] = AfterAStep({3, 3}, {0, 1, 0, 0, 0, 0, 1, 0});
-  EXPECT_TRUE(Close(mixed, parameters, 1e-12));
-  EXPECT_NEAR(mixed_metrics[0], metrics[0], 1e-9);
-  EXPECT_EQ(mixed_metrics[1], other_metrics[1]);
-}
-
-TEST(TrainerTest, NeedsALossAndAnOptimizer) {
-  const Graph graph = PatternMlp();
-  auto device = *DeviceContext::Create(Device::Cpu());
-  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  EXPECT_FALSE(Trainer::Create(graph, *store, *device, {}).ok());
-  TrainerOptions options = PatternTraining();
-  options.optimizer = nullptr;
-  auto trainer = *Trainer::Create(graph, *store, *device, options);
-  EXPECT_FALSE(trainer->PrepareForTraining(4).ok());
-  EXPECT_EQ(trainer->Step({}, nullptr).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

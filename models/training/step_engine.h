@@ -1,0 +1,133 @@
+// Training step by step: forward and backward pass over a batch, the exchange of gradients, the
+// update of the parameters; and the evaluation of a batch. Knows neither loaders nor epochs: what
+// loops of one's own, benchmarks and the Trainer are built on.
+//
+// Every rank takes its share of each step's samples; gradients are scaled by one over the samples
+// of the whole step and summed over the ranks, so the result is the mean over all samples whatever
+// the shares; the exchange hides behind the backward pass unless it blocks. Parameters are
+// broadcast from rank 0 before the first step; running statistics are tracked by each rank on its
+// samples until AverageStatistics.
+
+#ifndef DTNN_MODELS_TRAINING_STEP_ENGINE_H_
+#define DTNN_MODELS_TRAINING_STEP_ENGINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "data/loading/loader.h"
+#include "kernels/add/add.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/plan/plan.h"
+#include "models/training/communicator_exchange.h"
+#include "models/training/metric_averages.h"
+#include "models/training/rank_shares.h"
+#include "models/training/synchronization.h"
+#include "models/training/trainer_options.h"
+#include "models/training/updater.h"
+
+namespace dtnn {
+
+class StepEngine {
+ public:
+  // The store and the context must outlive the engine.
+  static absl::StatusOr<std::unique_ptr<StepEngine>> Create(const Graph& graph,
+                                                            ParameterStore& store,
+                                                            DeviceContext& context,
+                                                            const TrainerOptions& options);
+
+  // Before the first Step, or Evaluate, and before one with a larger batch. All ranks call the
+  // first together.
+  absl::Status PrepareForTraining(int64_t max_batch);
+  absl::Status PrepareForEvaluation(int64_t max_batch);
+
+  // Trains on one batch. Every accumulate_steps-th call updates the parameters, and one with
+  // `last`. Adds the batch's loss and metrics to `averages` where it is not null: the same ones for
+  // all batches of an update. A batch without samples is the part of a rank whose data have come to
+  // their end. OutOfRange where `averages` are given and the loss is NaN or infinite, on this rank
+  // or on another, and for no other reason: training has diverged.
+  absl::Status Step(const Batch& batch, MetricAverages* averages, bool last = false);
+  // Adds the loss and metrics of a batch in evaluation mode. OutOfRange where the loss is NaN or
+  // infinite; `data` names what the batch is of.
+  absl::Status Evaluate(const Batch& batch, std::string_view data, MetricAverages& averages);
+  // Of no sample yet.
+  MetricAverages NewAverages() const {
+    return MetricAverages(options_.metric_set, graph_.output_shape()[0]);
+  }
+
+  // Of the next update.
+  double learning_rate() const { return learning_rate_; }
+  void set_learning_rate(double rate) { learning_rate_ = rate; }
+
+  // Updates of the parameters so far, on whichever rank had data. Those of a run that goes on are
+  // set; gradients that wait for an update are dropped.
+  int64_t steps_done() const { return steps_done_; }
+  void set_steps_done(int64_t steps);
+  // Begins a pass over the data of which ranks have `shares`, `step` steps of it done already.
+  // Dropout draws by the number that a batch has in the run: `first_batch` for the pass's first.
+  void BeginPass(const RankShares& shares, int64_t step, int64_t first_batch);
+  // Batches done of the pass. A failure with whole_steps takes back those without an update.
+  int64_t step() const { return step_; }
+
+  // Whether all gradients are in the parameters, and whether an update has failed in its middle:
+  // the parameters are then of no step.
+  bool settled() const { return pending_batches_ == 0; }
+  bool torn() const { return updater_ != nullptr && updater_->torn(); }
+
+  // What ranks have in common after a pass, and before they save: running statistics. After the
+  // last pass of all, their models too (synchronization.h). All ranks call them together.
+  absl::Status AverageStatistics() { return sync_.AverageStatistics(*store_); }
+  absl::Status EndTraining() { return sync_.EndTraining(*store_); }
+
+  const TrainerOptions& options() const { return options_; }
+  // Null before PrepareForTraining.
+  const PlanMemory* training_memory() const {
+    return training_plan_ == nullptr ? nullptr : &training_plan_->memory();
+  }
+
+ private:
+  StepEngine(const Graph& graph, ParameterStore& store, DeviceContext& context,
+             const TrainerOptions& options);
+
+  absl::StatusOr<std::unique_ptr<Plan>> Compile(int64_t batch, bool training);
+  absl::Status AllocateForTraining();
+  int64_t SamplesOf(const Batch& batch) const;
+  absl::Status RunStep(const Batch& batch, bool watched, bool last);
+  absl::Status Accumulate();
+  absl::Status Update();
+  absl::Status Diverged(const Batch& batch, double loss);
+  absl::Status Remember(const MetricAverages* averages);
+  absl::Status Undo(MetricAverages* averages);
+
+  const Graph graph_;
+  ParameterStore* store_;
+  DeviceContext* context_;
+  const TrainerOptions options_;
+  double learning_rate_;
+  int64_t steps_done_ = 0;
+  int64_t step_ = 0, first_batch_ = 0;
+  int64_t pending_batches_ = 0;  // whose gradients wait for an update
+  int64_t pending_samples_ = 0;  // of all of them
+  // Of the first of them: what scaled the gradients. Over all ranks, or, where gradients are means
+  // of ranks, of this one.
+  int64_t first_samples_ = 0;
+  int64_t training_batch_ = 0, evaluation_batch_ = 0;
+  std::unique_ptr<Add> add_;
+  Tensor accumulated_;                            // gradients of the batches that wait
+  std::optional<CommunicatorExchange> exchange_;  // of synchronised batch normalisation
+  Synchronization sync_;
+  std::unique_ptr<Updater> updater_;
+  std::unique_ptr<Plan> training_plan_, evaluation_plan_;
+  // With whole_steps, what a failure goes back to. Step and averages: where batches may wait.
+  int64_t settled_step_ = 0;
+  MetricAverages settled_averages_;
+  Tensor settled_statistics_;  // on the host; empty where there are none
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRAINING_STEP_ENGINE_H_

@@ -1,0 +1,50 @@
+// How a network is trained: what a StepEngine, and a Trainer around one, are made with.
+
+#ifndef DTNN_MODELS_TRAINING_TRAINER_OPTIONS_H_
+#define DTNN_MODELS_TRAINING_TRAINER_OPTIONS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "comm/communicator.h"
+#include "comm/gradient_reducer.h"
+#include "comm/model_sync.h"
+#include "models/plan/fusion.h"
+#include "models/training/metric_averages.h"
+#include "optim/optimizers/optimizer.h"
+
+namespace dtnn {
+
+struct TrainerOptions {
+  MetricSet metric_set;                             // the loss is required
+  std::shared_ptr<const Optimizer> optimizer = {};  // required to train
+  double learning_rate = 0.01;
+  // Batches whose gradients make one update: the gradient is the mean over the samples of all. An
+  // epoch's last update takes the batches that are left.
+  int64_t accumulate_steps = 1;
+  // The gradient is shortened to this Euclidean norm where it is longer; 0: never.
+  double clip_norm = 0;
+  std::string conv_variant = "i2c";
+  uint64_t random_seed = 57005;          // dropout uses random_seed + rank
+  Fusions fusions = {};                  // of evaluation
+  Communicator* communicator = nullptr;  // null: one rank; must outlive what is made with it
+  // Batch normalisation sees the samples of all ranks in a training step; else each rank normalises
+  // its own with their statistics, and running statistics are averaged over the ranks.
+  bool sync_batch_norm = false;
+  // With their defaults, and common data, models are alike on all ranks
+  // (models/training/synchronization.h). Loaders made for one rank while there are several: each
+  // rank trains and evaluates on data of its own, in as many steps as the rank with the most.
+  ModelSyncOptions model_sync = {};
+  bool initial_model_sync = true, final_model_sync = true;
+  GradientReducerOptions reducer = {};  // how gradients are exchanged
+  bool choose_buckets = false;          // in buckets of a size that is measured
+  // A step that fails leaves everything as it was after the update before: parameters, running
+  // statistics, metrics, counts. It can then be saved, for instance when a rank was lost. Updates
+  // do not begin before the exchange has ended.
+  bool whole_steps = false;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRAINING_TRAINER_OPTIONS_H_
