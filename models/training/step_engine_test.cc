@@ -322,3 +322,6 @@ TEST(StepEngineTest, NeedsALossAndAnOptimizer) {
   MetricAverages averages = engine->NewAverages();
   EXPECT_EQ(engine->Evaluate({}, "", averages).code(), absl::StatusCode::kFailedPrecondition);
 }
+
+}  // namespace
+}  // namespace dtnn
