@@ -15,7 +15,7 @@ namespace dtnn {
 namespace {
 
 // Where the checkpoint that a rank would go on from stands: steps of the run, epochs, steps of the
-// epoch behind so many samples.
+// epoch, and the samples of it before them.
 using Place = std::array<int64_t, 4>;
 constexpr Place kNone = {-1}, kUnreadable = {-2};
 

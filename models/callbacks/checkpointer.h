@@ -46,7 +46,7 @@ struct CheckpointerOptions {
   std::function<void(std::string_view line)> say = {};  // warnings; null: nobody listens
 };
 
-// Stands behind the schedule among the callbacks, whose state it saves.
+// Comes after the schedule among the callbacks, whose state it saves.
 class Checkpointer : public Callback {
  public:
   Checkpointer(const RunParts& run, const CheckpointerOptions& options)
@@ -60,7 +60,7 @@ class Checkpointer : public Callback {
   // from the same place: where each has a folder of its own, from the newest that all have, as one
   // may have ended while another saved. FailedPrecondition where some have none.
   absl::StatusOr<std::string> Resume();
-  // Behind Resume, before the first Save, and as late as possible: a run that is refused leaves the
+  // After Resume, before the first Save, and as late as possible: a run that is refused leaves the
   // folder as it was. Who writes gives up what is newer than the place that it goes on from
   // (CheckpointFolder::GiveUpAfter).
   absl::Status GiveUpNewer();

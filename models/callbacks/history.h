@@ -2,8 +2,8 @@
 // none that ended. The ending of its name says in which form:
 //
 //   none, .txt, .log, .dat
-//            a line per epoch: its number from 0 in 3 columns, then every figure in 20 columns with
-//            4 decimals, those of validation behind those of training
+//            a line per epoch: its number from 0 in 3 columns, then every metric in 20 columns with
+//            4 decimals, those of training before those of validation
 //   .csv     a line of names, then a line per epoch
 //   .jsonl   an object per line: {"epoch": 1, "learning_rate": 0.01, "loss": ..., "val_loss": ...}
 //
@@ -34,7 +34,7 @@ class History : public Callback {
   // is nothing or a history, of any run. For a run to ask before it loads data.
   static absl::Status Check(std::string_view path);
 
-  // Of a run with these figures, `validates`: of the validation too. Begins a new file with the
+  // Of a run with these metrics, `validates`: of the validation too. Begins a new file with the
   // first epoch that ends. The lines of the first `epochs_done` epochs of a file that is there are
   // kept: those of the run that this one continues. The trainer must outlive the history. DataLoss
   // where the file has fewer lines, FailedPrecondition where they have other columns; else as

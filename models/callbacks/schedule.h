@@ -1,5 +1,5 @@
 // Runs schedulers (optim/schedulers/scheduler.h) beside a trainer: scales the rate of every step by
-// their factors, shows them the figures of every epoch, and is the host through which they act.
+// their factors, shows them the metrics of every epoch, and is the host through which they act.
 // What a scheduler asks of the parameters happens when all have seen the epoch.
 //
 // In checkpoints and files a scheduler goes by its name, the second of the same name by

@@ -34,7 +34,7 @@ class StopOnSignal : public Callback {
 
   absl::Status OnBatchBegin(const Pass& pass) override;
   absl::Status OnBatchEnd(const Pass& pass) override;
-  // Behind training, which all ranks have ended: they agree on signals that came since.
+  // After training, which all ranks have ended: they agree on signals that came since.
   absl::Status Finish();
 
   // The signal that ended the run, of any rank; 0: none has.

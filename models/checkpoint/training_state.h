@@ -57,7 +57,7 @@ struct MetricSums {
 
 struct TrainingState {
   int64_t epoch = 0;          // in progress or next, from 0
-  int64_t step_in_epoch = 0;  // steps of that epoch that are done, behind `sampler.first` samples
+  int64_t step_in_epoch = 0;  // steps of that epoch that are done, after `sampler.first` samples
   int64_t steps_done = 0;     // of the whole run
   bool ended = false;         // a scheduler ended training with the epoch before `epoch`
   double learning_rate = 0;

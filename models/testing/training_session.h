@@ -26,7 +26,7 @@ Graph PatternMlp(TensorFormat format = TensorFormat::kNHWC);
 // Cross entropy, accuracy, SGD.
 TrainerOptions PatternTraining();
 
-// Keeps the figures of every epoch.
+// Keeps the metrics of every epoch.
 class Recorder : public Callback {
  public:
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
@@ -49,7 +49,7 @@ struct SessionOptions {
 // One rank's part of a run.
 struct TrainingSession {
   explicit TrainingSession(const Graph& graph, const SessionOptions& options = {});
-  // Until `epochs` are done. `record` stands behind the callbacks.
+  // Until `epochs` are done. `record` comes after the callbacks.
   absl::Status Train(int64_t epochs, std::vector<Callback*> callbacks = {});
 
   std::unique_ptr<DeviceContext> device;

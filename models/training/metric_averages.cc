@@ -8,7 +8,7 @@
 namespace dtnn {
 namespace {
 
-// "mse" of "mse: 0.5000000"; empty for figures that are more than a number.
+// "mse" of "mse: 0.5000000"; empty for metrics that are more than a number.
 std::string Label(const std::string& text) { return text.substr(0, text.find(':')); }
 
 }  // namespace
@@ -59,9 +59,9 @@ absl::Status MetricAverages::Add(double loss_sum, const Tensor& predictions,
   return absl::OkStatus();
 }
 
-double MetricAverages::Value(size_t figure) const {
-  if (figure == 0) return sums_[0] / double(samples_);
-  return metric_set_.metrics[figure - 1]->Value(SumsOf(figure - 1), samples_);
+double MetricAverages::Value(size_t index) const {
+  if (index == 0) return sums_[0] / double(samples_);
+  return metric_set_.metrics[index - 1]->Value(SumsOf(index - 1), samples_);
 }
 
 std::string MetricAverages::Format(std::string_view prefix) const {
@@ -69,14 +69,14 @@ std::string MetricAverages::Format(std::string_view prefix) const {
                                      std::string(metric_set_.loss->label()), Value(0));
   for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
     const Metric& metric = *metric_set_.metrics[i];
-    const std::string figure = metric.Format(prefix, Value(1 + i));
-    if (figure.empty()) continue;
+    const std::string value = metric.Format(prefix, Value(1 + i));
+    if (value.empty()) continue;
     text += ", ";
     if (in_full_[i]) {
       absl::StrAppend(&text, std::string(prefix), std::string(metric.name()),
-                      figure.substr(figure.find(':')));
+                      value.substr(value.find(':')));
     } else {
-      text += figure;
+      text += value;
     }
   }
   return text;

@@ -20,22 +20,22 @@
 
 namespace dtnn {
 
-// Which figures are computed: the loss first, then the metrics in the order given.
+// What is computed: the loss first, then the metrics in the order given.
 struct MetricSet {
   std::shared_ptr<const Loss> loss;
   std::vector<std::shared_ptr<const Metric>> metrics;
 
   // In that order.
   std::vector<std::string> Names() const;
-  // Which values of a figure are better, by its name, perhaps after "val_"; nullopt for one that is
-  // not computed.
+  // Which values of the loss or a metric are better, by its name, perhaps after "val_"; nullopt for
+  // one that is not computed.
   std::optional<Better> FindBetter(std::string_view name) const;
 };
 
 class MetricAverages {
  public:
   MetricAverages() = default;
-  // For a network with `outputs` outputs; shares the figures.
+  // For a network with `outputs` outputs; shares the loss and the metrics.
   MetricAverages(const MetricSet& metric_set, int64_t outputs);
 
   // One batch: the sum of its losses, and its predictions for the metrics. InvalidArgument, and
@@ -43,9 +43,9 @@ class MetricAverages {
   absl::Status Add(double loss_sum, const Tensor& predictions, const Tensor& targets);
 
   int64_t samples() const { return samples_; }
-  // Figure 0 is the loss, 1 + i metric i. NaN before the first sample.
-  double Value(size_t figure) const;
-  // "val_cce: 0.3921180, val_acc: 88.95%". A metric whose short name another figure has too goes by
+  // Index 0 is the loss, 1 + i metric i. NaN before the first sample.
+  double Value(size_t index) const;
+  // "val_cce: 0.3921180, val_acc: 88.95%". A metric whose short name another has too goes by
   // its full one.
   std::string Format(std::string_view prefix) const;
   // The lines of those metrics that are more than a number.

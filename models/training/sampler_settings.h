@@ -2,7 +2,7 @@
 //
 // The order of its samples, and what happens to each on its way, must be as they were, or some
 // would be visited twice and others not at all. How many samples make a step or an update may
-// change: the epoch goes on behind the samples that are done, whatever steps those were done in, so
+// change: the epoch goes on after the samples that are done, whatever steps those were done in, so
 // each is visited once. Where ranks have data of their own there is no common order that other
 // ranks could go on with. The next epoch may change anything.
 
@@ -23,7 +23,7 @@ namespace dtnn {
 // Of whole epochs of `training`, of which the ranks have `shares`.
 SamplerSettings SettingsOf(const Loader& training, const RankShares& shares);
 
-// A place in an epoch: behind the samples left out, and so many steps of the rest.
+// A place in an epoch: so many steps after its first samples, which are skipped.
 struct EpochPlace {
   int64_t first = 0;
   int64_t step = 0;
@@ -37,7 +37,7 @@ absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
 // InvalidArgument where no epoch can have been left after `step` steps with `was`.
 absl::Status CheckPlace(const SamplerSettings& was, int64_t step);
 
-// The steps that a whole epoch has more than what is left behind `settings.first`: those that would
+// The steps that a whole epoch has more than what is left after `settings.first`: those that would
 // have led there.
 int64_t StepsBeforeFirst(const SamplerSettings& settings);
 

@@ -46,7 +46,7 @@ SessionOptions RankOf(Communicator& communicator) {
   return options;
 }
 
-TEST(TrainerRanksTest, ARestoredRunHasTheFiguresOfAllRanks) {
+TEST(TrainerRanksTest, ARestoredRunHasTheMetricsOfAllRanks) {
   for (const int64_t stop_at : {2, 4, 6}) {  // of 4 steps per epoch
     const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
       SetNumThreads(1);

@@ -1,9 +1,9 @@
 // What follows a backward pass: gradients are summed over the ranks (comm/gradient_reducer.h),
 // clipped, and followed by the parameters.
 //
-// The optimizer works on a bucket as soon as its sum is there. Two cases begin with it only behind
+// The optimizer works on a bucket as soon as its sum is there. Two cases begin with it only after
 // the last bucket: clipping, which asks for the norm of all, and `whole_steps`. Parameters have the
-// same bits in all cases, and on all ranks. An update that ends in an error behind its first bucket
+// same bits in all cases, and on all ranks. An update that ends in an error after its first bucket
 // leaves torn parameters, some of this step and some of the one before.
 
 #ifndef DTNN_MODELS_TRAINING_UPDATER_H_
