@@ -6,14 +6,11 @@
 #include <functional>
 #include <memory>
 
-#include "data/datasets/synthetic.h"
-#include "data/loading/split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/graph/builder.h"
-#include "models/training/trainer.h"
+#include "models/testing/training_session.h"
 #include "models/zoo/zoo.h"
-#include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/adam.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/npz.h"
@@ -24,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::dtnn::testing::RandomTensor;
+using ::dtnn::testing::SessionOptions;
+using ::dtnn::testing::TrainingSession;
 using ::dtnn::testing::Values;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -315,27 +314,12 @@ TEST_F(CheckpointTest, SeedsOfTheFuzzerLoadOrSayWhatIsWrong) {
 
 // The whole way, as a program goes it: train, save in the middle of an epoch, begin anew, load, go
 // on; the numbers are those of a run that never stopped.
-struct Session {
-  explicit Session(const Graph& graph) {
-    device = *DeviceContext::Create(Device::Cpu());
-    store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-    TrainerOptions options;
-    options.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}};
-    options.optimizer = std::make_shared<Adam>();
-    options.learning_rate = 0.01;
-    trainer = *Trainer::Create(graph, *store, *device, options);
-    const std::shared_ptr<const Dataset> data =
-        *MakeSynthetic({.train_samples = 50,
-                        .sample = {8, 8, 1},
-                        .classes = 4,
-                        .pattern = SyntheticPattern::kClasses});
-    loader = *Loader::Create(data, Split::kTrain, AllIndices(50), {.batch = 8});
-  }
-  std::unique_ptr<DeviceContext> device;
-  std::unique_ptr<ParameterStore> store;
-  std::unique_ptr<Trainer> trainer;
-  std::unique_ptr<Loader> loader;
-};
+SessionOptions SessionOf() {
+  SessionOptions options{.samples = 50, .validation_split = 0, .loading = {.batch = 8}};
+  options.training.optimizer = std::make_shared<Adam>();
+  options.training.learning_rate = 0.01;
+  return options;
+}
 
 class StopAt : public Callback {
  public:
@@ -352,28 +336,26 @@ class StopAt : public Callback {
 
 TEST_F(CheckpointTest, ARunThatGoesOnFromAFileEndsWithTheSameBits) {
   const Graph graph = *BuildModel("simplecnn8", {.sample = ImageExtents{8, 8, 1}, .classes = 4});
-  Session whole(graph);
-  ASSERT_TRUE(whole.trainer->Train(*whole.loader, nullptr, 3, {}).ok());
+  TrainingSession whole(graph, SessionOf());
+  ASSERT_TRUE(whole.Train(3).ok());
   for (const int64_t steps : {1, 9, 12}) {
     {
-      Session first(graph);
+      TrainingSession first(graph, SessionOf());
       StopAt stop(*first.trainer, steps);
-      Callback* const callbacks[] = {&stop};
-      ASSERT_TRUE(first.trainer->Train(*first.loader, nullptr, 3, callbacks).ok());
+      ASSERT_TRUE(first.Train(3, {&stop}).ok());
       ASSERT_TRUE(SaveCheckpoint(path_, graph, *first.store, *first.device,
                                  {.optimizer = "adam", .training = *first.trainer->State()})
                       .ok());
     }
-    Session second(graph);
-    ASSERT_TRUE(second.trainer->PrepareForTraining(second.loader->max_batch()).ok());
+    TrainingSession second(graph, SessionOf());
+    ASSERT_TRUE(second.trainer->PrepareForTraining(second.training->max_batch()).ok());
     const absl::StatusOr<StagedCheckpoint> checkpoint =
         StagedCheckpoint::Open(path_, graph, *second.store, *second.device, "adam");
     ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
     ASSERT_TRUE(second.trainer->Restore(checkpoint->run().training).ok());
     ASSERT_TRUE(checkpoint->Apply(*second.store, *second.device).ok());
     EXPECT_EQ(second.trainer->steps_done(), steps);
-    ASSERT_TRUE(
-        second.trainer->Train(*second.loader, nullptr, 3 - second.trainer->epochs_done(), {}).ok());
+    ASSERT_TRUE(second.Train(3).ok());
     EXPECT_EQ(AllValues(*second.store), AllValues(*whole.store)) << steps;
   }
 }

@@ -24,6 +24,7 @@ using ::dtnn::testing::PatternMlp;
 using ::dtnn::testing::Patterns;
 using ::dtnn::testing::PatternTraining;
 using ::dtnn::testing::Recorder;
+using ::dtnn::testing::SessionOptions;
 using ::dtnn::testing::TrainingSession;
 using ::dtnn::testing::Values;
 
@@ -113,19 +114,17 @@ TEST(TrainerTest, ARankThatFailsTellsTheOthers) {
       << results[0];
 }
 
+SessionOptions InStepsOf16() {
+  return {.samples = 40, .validation_split = 0, .loading = {.batch = 16}};
+}
+
 TEST(TrainerTest, ACallbackCanStop) {
-  const Graph graph = PatternMlp();
-  auto device = *DeviceContext::Create(Device::Cpu());
-  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
-  auto loader = *Loader::Create(Patterns(40), Split::kTrain, AllIndices(40), {.batch = 16});
-  Recorder recorder;
-  recorder.epochs_wanted = 2;
-  recorder.trainer = trainer.get();
-  Callback* const callbacks[] = {&recorder};
-  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
-  EXPECT_EQ(trainer->epochs_done(), 2);
-  EXPECT_EQ(trainer->steps_done(), 6);
+  TrainingSession session(PatternMlp(), InStepsOf16());
+  session.record.epochs_wanted = 2;
+  session.record.trainer = session.trainer.get();
+  ASSERT_TRUE(session.Train(10).ok());
+  EXPECT_EQ(session.trainer->epochs_done(), 2);
+  EXPECT_EQ(session.trainer->steps_done(), 6);
 }
 
 // Wants training to stop, then evaluates.
@@ -152,38 +151,28 @@ class StopAndEvaluate : public Callback {
 };
 
 TEST(TrainerTest, AnEvaluationInACallbackDoesNotCancelAStop) {
-  const Graph graph = PatternMlp();
-  auto device = *DeviceContext::Create(Device::Cpu());
-  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
-  auto loader = *Loader::Create(Patterns(40), Split::kTrain, AllIndices(40), {.batch = 16});
-  auto other = *Loader::Create(Patterns(40), Split::kTrain, AllIndices(40), {.batch = 16});
-  StopAndEvaluate act(*trainer, *other);
-  Callback* const callbacks[] = {&act};
-  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
-  EXPECT_EQ(trainer->epochs_done(), 1);
-  EXPECT_TRUE(trainer->State()->ended);
+  TrainingSession session(PatternMlp(), InStepsOf16()), other(PatternMlp(), InStepsOf16());
+  StopAndEvaluate act(*session.trainer, *other.training);
+  ASSERT_TRUE(session.Train(10, {&act}).ok());
+  EXPECT_EQ(session.trainer->epochs_done(), 1);
+  EXPECT_TRUE(session.trainer->State()->ended);
   act.in_epoch = true;
-  ASSERT_TRUE(trainer->Train(*loader, nullptr, 10, callbacks).ok());
-  EXPECT_EQ(trainer->State()->step_in_epoch, 1);
+  ASSERT_TRUE(session.Train(10, {&act}).ok());
+  EXPECT_EQ(session.trainer->State()->step_in_epoch, 1);
 }
 
 // Parameters after one epoch of plain steps in float64.
 std::vector<double> AfterAnEpoch(int64_t batch, int64_t accumulate, double clip_norm,
                                  int64_t* steps = nullptr) {
-  const Graph graph = PatternMlp();
-  auto device = *DeviceContext::Create(Device::Cpu());
-  auto store = *ParameterStore::Create(graph, *device, DType::kFloat64, 1);
-  TrainerOptions options = PatternTraining();
-  options.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
-  options.accumulate_steps = accumulate;
-  options.clip_norm = clip_norm;
-  auto trainer = *Trainer::Create(graph, *store, *device, options);
-  auto loader = *Loader::Create(Patterns(54), Split::kTrain, AllIndices(54),
-                                {.batch = batch, .dtype = DType::kFloat64});
-  EXPECT_TRUE(trainer->Train(*loader, nullptr, 1, {}).ok());
-  if (steps != nullptr) *steps = trainer->steps_done();
-  return Values(store->values());
+  SessionOptions options{
+      .dtype = DType::kFloat64, .samples = 54, .validation_split = 0, .loading = {.batch = batch}};
+  options.training.optimizer = std::make_shared<Sgd>(SgdOptions{.momentum = 0});
+  options.training.accumulate_steps = accumulate;
+  options.training.clip_norm = clip_norm;
+  TrainingSession session(PatternMlp(), options);
+  EXPECT_TRUE(session.Train(1).ok());
+  if (steps != nullptr) *steps = session.trainer->steps_done();
+  return Values(session.store->values());
 }
 
 TEST(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
@@ -234,16 +223,13 @@ TEST(TrainerTest, ADivergedLossStopsTheRun) {
 }
 
 TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
-  const Graph graph = PatternMlp();
-  auto device = *DeviceContext::Create(Device::Cpu());
-  auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  auto trainer = *Trainer::Create(graph, *store, *device, PatternTraining());
+  TrainingSession session(PatternMlp());
   auto whole =
       *Loader::Create(Patterns(40), Split::kTest, AllIndices(40), {.batch = 40, .shuffle = false});
   auto pieces =
       *Loader::Create(Patterns(40), Split::kTest, AllIndices(40), {.batch = 7, .shuffle = false});
-  const MetricAverages once = *trainer->Evaluate(*whole, {});
-  const MetricAverages parts = *trainer->Evaluate(*pieces, {});
+  const MetricAverages once = *session.trainer->Evaluate(*whole, {});
+  const MetricAverages parts = *session.trainer->Evaluate(*pieces, {});
   EXPECT_EQ(once.samples(), 40);
   EXPECT_EQ(parts.samples(), 40);
   EXPECT_NEAR(once.Value(0), parts.Value(0), 1e-5);
@@ -255,7 +241,7 @@ TEST(TrainerTest, EvaluationCountsEverySampleOnce) {
 TEST(TrainerTest, EveryEpochDrawsMasksOfItsOwn) {
   GraphBuilder b("dropped", TensorFormat::kNHWC);
   b.Input(kPatternSample).Flatten().Dropout(0.5).Fc(4).Softmax();
-  testing::SessionOptions options;
+  SessionOptions options;
   options.training.learning_rate = 0;
   options.loading.shuffle = false;
   TrainingSession session(*b.Build(), options);
