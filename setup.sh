@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that DTNN needs. Safe to run again; `./setup.sh --help` says more.
+# Installs the packages that DTNN needs, on Debian and Ubuntu. Safe to run again; `./setup.sh --help`
+# says more.
 set -euo pipefail
 
 # package | what it is for
 REQUIRED='
-bazel-bootstrap       | builds everything (Bazel 4.2)
+bazel-bootstrap       | builds everything (Bazel)
 g++                   | the C++20 compiler
 git                   | sources, and the list of files that CI checks
 pkg-config            | finds the libraries below
@@ -14,33 +15,36 @@ libhwy-dev            | Highway: SIMD on every x86-64
 librandom123-dev      | Philox random numbers
 libarchive-dev        | data sets in .tar, .tar.gz and .zip
 libzip-dev            | .npz files
-libjpeg62-turbo-dev   | JPEG images
+libjpeg-dev           | JPEG images
 libpng-dev            | PNG images
 nlohmann-json3-dev    | JSON: .safetensors files
 libprotobuf-dev       | Protocol Buffers: checkpoints
 libopenmpi-dev        | Open MPI: several processes, also on several machines
 openmpi-bin           | its mpirun
 libssl-dev            | checksums of data sets
-protobuf-compiler     | their compiler
+protobuf-compiler     | compiler of Protocol Buffers
 zlib1g-dev            | .gz data sets
 libgtest-dev          | GoogleTest
 libgmock-dev          | GoogleTest matchers
 libbenchmark-dev      | Google Benchmark
 dataset-fashion-mnist | the images of the main job (60000 + 10000, 30 MB)
 '
+# CLANG_RUNTIME stands for the package of clang's run-time libraries, whose name holds a version.
 DEVELOPMENT='
 clang-format          | the formatting check
 iproute2              | tests on several hosts made of network namespaces (else skipped)
 clang                 | fuzzing (--config=fuzz)
-libclang-rt-14-dev    | fuzzing: libFuzzer and the sanitizers of clang
+CLANG_RUNTIME         | fuzzing: libFuzzer and the sanitizers of clang
 '
 
 usage() {
   cat <<'END'
 usage: ./setup.sh [--check] [--dev]
 
-Installs the Debian packages that building, testing and running DTNN needs. What is installed
-already is left alone; when nothing is missing, nothing is run.
+Installs the packages that building, testing and running DTNN needs, on Debian 12 and later and
+Ubuntu 22.04 and later. What is installed already is left alone; when nothing is missing, nothing is
+run. What cannot be found or installed is listed at the end, with what to do instead. A bazel and,
+where CC names one, a compiler that are here already are taken as they are.
 
   --check   only report; exit 1 when something is missing
   --dev     also the tools of a contributor: clang-format, clang with libFuzzer, iproute2
@@ -56,17 +60,62 @@ fail() {
 }
 
 names() { sed -n 's/^\([^ |]*\) *|.*/\1/p' <<<"$1"; }
+purpose() { sed -n "s/^$1 *| *//p" <<<"$REQUIRED$DEVELOPMENT"; }
 
 is_installed() {
   [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Not Debian, or not one that has our packages: say what would be needed, and stop.
-require_debian() {
-  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null && return
-  echo "setup.sh: this system has no apt-get: only Debian 12 and its relatives are set up by script." >&2
+# Whether the package lists of this system hold a version of the package.
+is_known() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+
+# Whether there already is what the package would bring, from elsewhere.
+is_replaced() {
+  case $1 in
+    bazel-bootstrap) command -v bazel >/dev/null ;;
+    g++) [ -n "${CC:-}" ] && command -v "${CC%% *}" >/dev/null ;;
+    *) false ;;
+  esac
+}
+
+# The package with the run-time libraries of the clang that this system installs: one of their own,
+# or, in older releases, the one with clang's headers.
+clang_runtime() {
+  local version name
+  version=$(apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p')
+  if [ -z "$version" ]; then
+    echo libclang-rt-dev
+    return
+  fi
+  for name in "libclang-rt-$version-dev" "libclang-common-$version-dev"; do
+    is_known "$name" && break
+  done
+  echo "$name"
+}
+
+# What to do about a package that this system does not have.
+advice() {
+  case $1 in
+    bazel-bootstrap)
+      echo "install Bazel 4.2 to 6 (https://bazel.build/install), so that 'bazel' is found"
+      ;;
+    dataset-fashion-mnist)
+      echo "not needed to build; name other data with --dataset-path (docs/data-sets.md)"
+      ;;
+    clang | libclang-rt-* | libclang-common-* | CLANG_RUNTIME) echo "only --config=fuzz needs it" ;;
+    clang-format) echo "only the formatting check needs it" ;;
+    iproute2) echo "without it, tests on several hosts are skipped" ;;
+    *) echo "build it from its sources and install it" ;;
+  esac
+}
+
+require_apt() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null &&
+    command -v apt-cache >/dev/null && return
+  echo "setup.sh: this system has no apt-get: only Debian, Ubuntu and their relatives are set up by" \
+    "script." >&2
   echo "Please install the equivalents of these Debian packages yourself:" >&2
-  echo "$1" | sed '/^$/d; s/^/  /' >&2
+  sed '/^$/d; s/^/  /; s/CLANG_RUNTIME/(by version) /' <<<"$1" >&2
   echo "(any Bazel from 4.2 to 6 that reads a WORKSPACE file will do)" >&2
   exit 1
 }
@@ -81,13 +130,51 @@ as_root() {
   fi
 }
 
+apt_install() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@" \
+    </dev/null
+}
+
+# All at once; where that fails, one by one, so that one that cannot be had stops none of the others.
 install_packages() {
-  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
-  echo "setup.sh: running apt-get update"
-  as_root "${apt[@]}" update >/dev/null || fail "apt-get update failed (see above)"
+  local package
   echo "setup.sh: running apt-get install --no-install-recommends $*"
-  as_root "${apt[@]}" install --no-install-recommends "$@" </dev/null ||
-    fail "apt-get install failed (see above)"
+  apt_install "$@" && return
+  echo "setup.sh: that failed; trying each package alone"
+  for package in "$@"; do
+    apt_install "$package" || true
+  done
+}
+
+missing() {
+  local package
+  for package in $(names "$1"); do
+    if [ "$package" = CLANG_RUNTIME ]; then package=$(clang_runtime); fi
+    is_installed "$package" || is_replaced "$package" || echo "$package"
+  done
+}
+
+# Lists packages that could not be had: what each is for, why it is missing, what to do without.
+report() {
+  local package what why
+  for package in "$@"; do
+    what=$(purpose "$package")
+    why="could not be installed (see above)"
+    is_known "$package" || why="this system's package lists do not have it"
+    echo "  $package (${what:-$(purpose CLANG_RUNTIME)}): $why; $(advice "$package")" >&2
+  done
+}
+
+install_missing() {
+  local package known=()
+  echo "setup.sh: running apt-get update"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y update >/dev/null ||
+    echo "setup.sh: apt-get update failed (see above); going by the package lists of before" >&2
+  # Anew, since a name depends on the lists.
+  for package in $(missing "$wanted"); do
+    if is_known "$package"; then known+=("$package"); fi
+  done
+  if [ ${#known[@]} -gt 0 ]; then install_packages "${known[@]}"; fi
 }
 
 check_only=false
@@ -101,23 +188,23 @@ for argument in "$@"; do
   esac
 done
 
-require_debian "$wanted"
-missing=()
-for package in $(names "$wanted"); do
-  is_installed "$package" || missing+=("$package")
-done
-
-if [ ${#missing[@]} -eq 0 ]; then
+require_apt "$wanted"
+mapfile -t absent < <(missing "$wanted")
+before=${#absent[@]}
+if [ "$before" -eq 0 ]; then
   echo "setup.sh: all $(names "$wanted" | wc -l) packages are installed"
   exit 0
 fi
 if $check_only; then
-  echo "setup.sh: missing: ${missing[*]}"
-  echo "install them with: ./setup.sh, or: sudo apt-get install --no-install-recommends ${missing[*]}"
+  echo "setup.sh: missing: ${absent[*]}"
+  echo "install them with: ./setup.sh, or: sudo apt-get install --no-install-recommends ${absent[*]}"
   exit 1
 fi
-install_packages "${missing[@]}"
-for package in "${missing[@]}"; do
-  is_installed "$package" || fail "$package is still not installed after apt-get install"
-done
-echo "setup.sh: installed ${#missing[@]} packages; everything is there"
+install_missing
+mapfile -t absent < <(missing "$wanted")
+if [ ${#absent[@]} -gt 0 ]; then
+  echo "setup.sh: installed $((before - ${#absent[@]})) of $before packages; still missing:" >&2
+  report "${absent[@]}"
+  exit 1
+fi
+echo "setup.sh: installed $before packages; everything is there"

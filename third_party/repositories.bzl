@@ -56,7 +56,7 @@ _SYSTEM_LIBRARIES = {
         targets = {":archive": "libarchive"},
     ),
     "libjpeg_turbo": struct(
-        package = "libjpeg62-turbo-dev",
+        package = "libjpeg-dev",
         header = "jpeglib.h",
         targets = {":jpeg": "libjpeg"},
     ),

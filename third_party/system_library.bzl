@@ -4,6 +4,10 @@ def _run(ctx, command):
     result = ctx.execute(command)
     return result.stdout.strip() if result.return_code == 0 else None
 
+# As Bazel's own toolchain chooses it.
+def _compiler(ctx):
+    return ctx.os.environ.get("CC") or "gcc"
+
 def _missing(ctx, what):
     fail("\n\n%s is not installed (%s). Install it with\n\n    sudo apt-get install %s\n\nor install everything with ./setup.sh\n" %
          (ctx.name, what, ctx.attr.package))
@@ -12,7 +16,7 @@ def _link_flags(ctx, target, source):
     if not source:
         return []
     if source.startswith("-"):
-        arch = _run(ctx, ["gcc", "-print-multiarch"]) or "x86_64-linux-gnu"
+        arch = _run(ctx, _compiler(ctx).split(" ") + ["-print-multiarch"]) or "x86_64-linux-gnu"
         return source.replace("{lib}", "/usr/lib/" + arch).split(" ")
     flags = _run(ctx, ["pkg-config", "--libs", source])
     if flags == None:
@@ -43,7 +47,7 @@ def _system_library_repository_impl(ctx):
         fail("\n\npkg-config is not installed. Install it with\n\n    sudo apt-get install pkg-config\n")
     module = [source for source in ctx.attr.targets.values() if source and not source.startswith("-")][:1]
     cflags = (_run(ctx, ["pkg-config", "--cflags"] + module) or "") if module else ""
-    probe = ctx.execute(["sh", "-c", "echo '#include <%s>' | gcc -std=c++20 %s -xc++ -M - >/dev/null" % (ctx.attr.header, cflags)])
+    probe = ctx.execute(["sh", "-c", "echo '#include <%s>' | %s -std=c++20 %s -xc++ -M - >/dev/null" % (ctx.attr.header, _compiler(ctx), cflags)])
     if probe.return_code != 0:
         _missing(ctx, "no header <%s>" % ctx.attr.header)
     folders = {"": []}
@@ -81,5 +85,5 @@ system_library_repository = repository_rule(
         "programs": attr.string_list(doc = "programs of the package that actions run, each a target of its name"),
     },
     local = True,
-    environ = ["PKG_CONFIG_PATH"],
+    environ = ["CC", "PKG_CONFIG_PATH"],
 )
