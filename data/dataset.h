@@ -7,7 +7,7 @@
 // converts them on their way into a batch.
 //
 // What is to be predicted, the targets, is one class per sample, int32 (n,), or several values per
-// sample (labels that exclude each other not, measured quantities), (n, outputs) of the samples'
+// sample (labels that are not mutually exclusive, measured quantities), (n, outputs) of the samples'
 // dtype. An implementation that streams from disk reads inside Read, which loaders call from
 // background threads.
 

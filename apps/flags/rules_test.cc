@@ -30,7 +30,8 @@ constexpr char kRun[] =
     "--batch-size=4 ";
 
 constexpr Case kCases[] = {
-    {1, "--global-batch-size=8", kUsage, "--batch-size=4 and --global-batch-size=8: exclude each"},
+    {1, "--global-batch-size=8", kUsage,
+     "--batch-size=4 and --global-batch-size=8: cannot be used together"},
     {1, "--batch-size=0", kUsage, "--batch-size=0: "},
     {1, "--batch-size=None --global-batch-size=0", kUsage, "--global-batch-size=0: "},
     {1, "--batch-size=None --global-batch-size=1", kDone, "**** Done"},
@@ -82,12 +83,13 @@ constexpr Case kCases[] = {
      "--augment=flip:0.5,pad_crop:8:zero: pad_crop: a padding of 8 pixels could leave nothing of "
      "the samples, 8 x 8"},
     {6, "--augment=cutout --augment-crop", kUsage,
-     "--augment=cutout: excludes --augment-flip and --augment-crop; write flip:0.5 or crop:16:0.5 "
+     "--augment=cutout: cannot be used with --augment-flip or --augment-crop; write flip:0.5 or "
+     "crop:16:0.5 "
      "into the list"},
     {6, "--mixup=0.2 --label-smoothing=0.1 --augment=flip", kDone, "**** Done"},
     {6, "--mixup=0.2 --loss-func=mse", kDone, "**** Done"},
     {6, "--mixup=2.5", kUsage, "--mixup=2.5: must be a real number >= 0 and <= 2"},
-    {6, "--mixup=0.2 --enable-gpu", kUsage, "--mixup and --enable-gpu: exclude each other"},
+    {6, "--mixup=0.2 --enable-gpu", kUsage, "--mixup and --enable-gpu: cannot be used together"},
     {6, "--augment=flop", kUsage, "--augment=flop: unknown transform \"flop\"; must be one of: "},
 
     {7, "--evaluate-only --schedulers=early_stopping", kDone,
@@ -134,7 +136,7 @@ constexpr Case kCases[] = {
     {17, "--early-stopping-metric=speed", kUsage, "--early-stopping-metric=speed: "},
 
     {18, "--schedulers=one_cycle,cosine", kUsage,
-     "--schedulers: cosine and one_cycle both lead the rate"},
+     "--schedulers: cosine and one_cycle both set the rate"},
     {18, "--schedulers=warm_up,cosine", kDone, "**** Done"},
     {18, "--learning-rate=0", kUsage, "--learning-rate=0: "},
     {18, "--learning-rate=-1", kUsage, "--learning-rate=-1: "},

@@ -55,7 +55,7 @@ absl::Status CheckSizes(const Options& options) {
   if (options.batch_size && options.global_batch_size) {
     return UsageError(absl::StrCat("--batch-size=", *options.batch_size,
                                    " and --global-batch-size=", *options.global_batch_size,
-                                   ": exclude each other; give one of them"));
+                                   ": cannot be used together; give one of them"));
   }
   DTNN_RETURN_IF_ERROR(BatchSizePerRank(options).status());
   DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
@@ -133,10 +133,10 @@ absl::Status SpellTransforms(Options& options) {
   }
   for (const bool older : {options.augment_flip, options.augment_crop}) {
     if (!older) continue;
-    return UsageError(absl::StrCat(flag, "excludes --augment-flip and --augment-crop; write flip:",
-                                   FormatValue(options.augment_flip_prob),
-                                   " or crop:", options.augment_crop_size, ":",
-                                   FormatValue(options.augment_crop_prob), " into the list"));
+    return UsageError(
+        absl::StrCat(flag, "cannot be used with --augment-flip or --augment-crop; write flip:",
+                     FormatValue(options.augment_flip_prob), " or crop:", options.augment_crop_size,
+                     ":", FormatValue(options.augment_crop_prob), " into the list"));
   }
   options.augment = absl::StrJoin(ToStrings(*transforms), ",");
   return absl::OkStatus();
@@ -152,13 +152,13 @@ absl::Status CheckHistoryFile(const Options& options) {
 absl::Status CheckTogether(const Options& options) {
   const auto exclude = [](std::string_view one, std::string_view other) {
     return UsageError(absl::StrCat("--", std::string(one), " and --", std::string(other),
-                                   ": exclude each other; give one of them"));
+                                   ": cannot be used together; give one of them"));
   };
   if (options.normalize && options.standardize) return exclude("normalize", "standardize");
   if (options.quiet && options.verbose) return exclude("quiet", "verbose");
   if (Contains(options.schedulers, "cosine") && Contains(options.schedulers, "one_cycle")) {
     return UsageError(
-        "--schedulers: cosine and one_cycle both lead the rate through the whole run; give one of "
+        "--schedulers: cosine and one_cycle both set the rate of the whole run; give one of "
         "them");
   }
   if (options.mixup > 0 && options.enable_gpu) return exclude("mixup", "enable-gpu");

@@ -31,7 +31,7 @@ TEST(ValidateTest, ModelAndDatasetAreRequired) {
 
 TEST(ValidateTest, BatchSizesExcludeEachOther) {
   EXPECT_EQ(Error({"--batch-size=64", "--global-batch-size=128"}),
-            "--batch-size=64 and --global-batch-size=128: exclude each other; give one of them");
+            "--batch-size=64 and --global-batch-size=128: cannot be used together; give one of them");
   EXPECT_TRUE(Parse({"--batch-size=64", "--global-batch-size=None"}).ok());
 }
 
@@ -99,14 +99,14 @@ TEST(ValidateTest, OnlyWhoAsksForFilesGetsThem) {
 
 TEST(ValidateTest, SomeOptionsExcludeEachOther) {
   EXPECT_EQ(Error({"--normalize", "--standardize"}),
-            "--normalize and --standardize: exclude each other; give one of them");
+            "--normalize and --standardize: cannot be used together; give one of them");
   EXPECT_EQ(Error({"--quiet", "--verbose"}),
-            "--quiet and --verbose: exclude each other; give one of them");
+            "--quiet and --verbose: cannot be used together; give one of them");
   EXPECT_EQ(Error({"--resume"}), "--resume: needs --checkpoint-dir, the folder of the checkpoints");
   EXPECT_EQ(Error({"--resume", "--checkpoint-dir=x", "--weights-and-bias-filename=y"}),
-            "--resume and --weights-and-bias-filename: exclude each other; give one of them");
+            "--resume and --weights-and-bias-filename: cannot be used together; give one of them");
   EXPECT_EQ(Error({"--evaluate-only", "--checkpoint-dir=x"}),
-            "--checkpoint-dir and --evaluate-only: exclude each other; give one of them");
+            "--checkpoint-dir and --evaluate-only: cannot be used together; give one of them");
 }
 
 TEST(ValidateTest, TheEndingOfAHistoryIsAKnownOne) {

@@ -189,7 +189,7 @@ TEST(BenchmarkRanksTest, ADryRunTellsWhatEachRankNeedsAndOnlyOnce) {
   EXPECT_EQ(four.exit_code, 0) << four.text;
   EXPECT_EQ(Count(four.text, "**** 4 ranks, 16 samples each and step, 64 of all\n"), 1)
       << four.text;
-  EXPECT_THAT(four.text, HasSubstr("all-reduces beside the backward pass\n"));
+  EXPECT_THAT(four.text, HasSubstr("all-reduces during the backward pass\n"));
   const std::string memory = "**** Memory for training on batches of 16 samples";
   EXPECT_EQ(Count(four.text, memory + ", of each rank:\n"), 1) << four.text;
   const Outcome one = dry_run(1, "--batch-size=16");

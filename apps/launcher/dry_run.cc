@@ -40,7 +40,7 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
                     "all-reduce");
   absl::StrAppendFormat(&text, "**** Gradients, %s: %s per rank, in %s %s the backward pass\n",
                         often, FormatBytes(double(elements) * double(SizeOf(dtype))), pieces,
-                        reducer.blocking ? "after" : "beside");
+                        reducer.blocking ? "after" : "during");
   return text;
 }
 

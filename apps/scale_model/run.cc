@@ -106,13 +106,13 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
     DTNN_ASSIGN_OR_RETURN(profile.exchange_load,
                           steps->ExchangeLoad(*communicator, elements, options.steps));
     tell(absl::StrFormat(
-        "  an exchange beside the backward pass takes %.0f%% of its processor time\n",
+        "  an exchange during the backward pass takes %.0f%% of its processor time\n",
         100 * profile.exchange_load));
   }
   StepProfile across = profile;
   // What an exchange in shared memory takes says nothing about one over a network.
   if (found.cluster.ranks == found.cluster.ranks_per_node) across.exchange_load = 0;
-  tell(absl::StrCat("**** Predicted, with the exchange ", choice.blocking ? "after" : "beside",
+  tell(absl::StrCat("**** Predicted, with the exchange ", choice.blocking ? "after" : "during",
                     " the backward pass\n",
                     FormatScale(across, planned, choice, steps->batch(), options.max_ranks)));
   if (communicator == nullptr) return absl::OkStatus();

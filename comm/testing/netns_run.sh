@@ -137,7 +137,7 @@ done
 
 if [ "$delay" -gt 0 ]; then
   relay=${DTNN_DELAY_RELAY:-$(dirname "$0")/delay_relay}
-  [ -x "$relay" ] || usage_error "$relay: is needed for --delay, but is no program"
+  [ -x "$relay" ] || usage_error "$relay: is needed for --delay, but is not a program"
   mkfifo $folder/ready
   "$relay" "$delay" "${names[@]}" >$folder/ready &
   read -r ready <$folder/ready || true

@@ -36,7 +36,7 @@ absl::Status CheckConstants(const UpdateSpec& spec) {
     if (range.begin < end || range.end < range.begin) {
       return absl::InvalidArgumentError(
           absl::StrCat("update: range ", range.begin, " to ", range.end,
-                       " without decay is not behind the one before, which ends at ", end));
+                       " without decay does not begin after the one before, which ends at ", end));
     }
     end = range.end;
   }

@@ -223,8 +223,9 @@ TEST(UpdateSpecTest, RefusesConstantsOutsideTheirRanges) {
   EXPECT_EQ(message({.rho = -.5}), "update: rho is -0.5, expected 0 <= rho < 1");
   EXPECT_EQ(message({.beta2 = std::nan("")}), "update: beta2 is nan, expected 0 <= beta2 < 1");
   EXPECT_EQ(message({.decay = -1}), "update: decay is -1, expected a number of at least 0");
-  EXPECT_EQ(message({.without_decay = {{0, 8}, {4, 16}}}),
-            "update: range 4 to 16 without decay is not behind the one before, which ends at 8");
+  EXPECT_EQ(
+      message({.without_decay = {{0, 8}, {4, 16}}}),
+      "update: range 4 to 16 without decay does not begin after the one before, which ends at 8");
 }
 
 INSTANTIATE_TEST_SUITE_P(, UpdateTest, ::testing::Values(DType::kFloat32, DType::kFloat64),

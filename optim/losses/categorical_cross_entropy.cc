@@ -29,7 +29,7 @@ absl::Status CheckDistributions(const Tensor& targets) {
     }
     if (least >= 0 && std::abs(sum - 1) <= kRounding) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "the targets of sample ", i, " of the batch are no probabilities: they sum to ", sum,
+        "the targets of sample ", i, " of the batch are not probabilities: they sum to ", sum,
         " and the smallest is ", least,
         "; categorical_cross_entropy needs a "
         "class per sample, or probabilities that sum to 1"));

@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 
 absl::Status Broken(std::string_view name, std::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(name), ": ", std::string(what), ", so it is no valid .npy array"));
+  return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(what),
+                                                 ", so it is not a valid .npy array"));
 }
 
 // Printable and short, as it comes from the file.
@@ -178,7 +178,7 @@ absl::Status ParseValue(std::string_view key, LiteralReader& reader, std::string
           absl::StrCat(std::string(name), ": has a structured dtype; only plain arrays are read"));
     }
     const std::optional<std::string_view> descr = reader.String();
-    if (!descr.has_value()) return Broken(name, "its 'descr' is no text");
+    if (!descr.has_value()) return Broken(name, "its 'descr' is not a text");
     return SetType(*descr, name, elements, header);
   }
   if (key == "fortran_order") {
@@ -189,7 +189,7 @@ absl::Status ParseValue(std::string_view key, LiteralReader& reader, std::string
   }
   const std::optional<std::vector<int64_t>> extents = reader.Tuple();
   if (!extents.has_value()) {
-    return Broken(name, "its 'shape' is no tuple of numbers of 64 bits");
+    return Broken(name, "its 'shape' is not a tuple of 64-bit numbers");
   }
   const absl::StatusOr<Shape> shape = Shape::Make(*extents);
   if (!shape.ok()) return Broken(name, std::string(shape.status().message()));
@@ -228,12 +228,12 @@ absl::StatusOr<NpyHeader> ParseNpyDictionary(std::string_view text, std::string_
   NpyHeader header;
   bool seen[3] = {};
   LiteralReader reader(text);
-  if (!reader.Take('{')) return Broken(name, "its header is no dictionary");
+  if (!reader.Take('{')) return Broken(name, "its header is not a dictionary");
   bool comma = true;
   while (!reader.Take('}')) {
     const std::optional<std::string_view> key = comma ? reader.String() : std::nullopt;
     if (!key.has_value() || !reader.Take(':')) {
-      return Broken(name, absl::StrCat("its header is no dictionary at ", Quote(reader.rest())));
+      return Broken(name, absl::StrCat("its header is not a dictionary at ", Quote(reader.rest())));
     }
     size_t k = 0;
     while (k < 3 && kKeys[k] != *key) ++k;
@@ -247,7 +247,7 @@ absl::StatusOr<NpyHeader> ParseNpyDictionary(std::string_view text, std::string_
     if (!seen[k]) return Broken(name, absl::StrCat("its header has no key ", Quote(kKeys[k])));
   }
   if (!reader.AtEnd()) {
-    return Broken(name, absl::StrCat("its header goes on with ", Quote(reader.rest())));
+    return Broken(name, absl::StrCat("its header continues with ", Quote(reader.rest())));
   }
   int64_t bytes;
   if (__builtin_mul_overflow(header.shape.NumElements(), int64_t(header.item_size), &bytes)) {

@@ -79,7 +79,7 @@ TEST(NpyHeaderTest, RefusesEverythingButTheDictionary) {
       {"{'descr': '<f4', 'fortran_order': False}", "no key \"shape\""},
       {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", "two keys"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}", "unknown key \"x\""},
-      {"{'descr': {'a': 1}, 'fortran_order': False, 'shape': ()}", "'descr' is no text"},
+      {"{'descr': {'a': 1}, 'fortran_order': False, 'shape': ()}", "'descr' is not a text"},
       {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "structured dtype"},
       {"{'descr': '<f4', 'fortran_order': 0, 'shape': ()}", "neither True nor False"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (3)}", "no tuple"},
@@ -99,7 +99,7 @@ TEST(NpyHeaderTest, RefusesEverythingButTheDictionary) {
       {"{'descr', '<f4'}", "no dictionary at"},
       {"{'de\\x73cr': '<f4', 'fortran_order': False, 'shape': ()}", "no dictionary at"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': ()", "no dictionary at"},
-      {"{'descr': '<f4', 'fortran_order': False, 'shape': ()} + x", "goes on with"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': ()} + x", "continues with"},
   };
   for (const auto& [text, error] : kCases) {
     EXPECT_THAT(ErrorOf(text), AllOf(StartsWith("x.npy: "), HasSubstr(error))) << text;

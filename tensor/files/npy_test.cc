@@ -129,8 +129,8 @@ TEST(NpyTest, HugePromisesAreRefusedBeforeMemoryIsTaken) {
 }
 
 TEST(NpyTest, AHeaderOfNoBytesIsAnError) {
-  EXPECT_THAT(ErrorOf(Bytes("", 8)), HasSubstr("no dictionary"));
-  EXPECT_THAT(ErrorOf(Bytes("{", 8)), HasSubstr("no dictionary"));
+  EXPECT_THAT(ErrorOf(Bytes("", 8)), HasSubstr("not a dictionary"));
+  EXPECT_THAT(ErrorOf(Bytes("{", 8)), HasSubstr("not a dictionary"));
 }
 
 TEST(NpyTest, WritesNumpysBytes) {

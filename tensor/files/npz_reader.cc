@@ -164,7 +164,7 @@ absl::Status NpzReader::ReadMember(std::string_view name, ParseMember parse) {
   char more;
   const zip_int64_t got = zip_fread(member.get(), &more, 1);
   if (got < 0) return ZipError(where, zip_file_get_error(member.get()));
-  if (got > 0) return Refused(where, "goes on beyond its size");
+  if (got > 0) return Refused(where, "is longer than its size");
   return absl::OkStatus();
 }
 

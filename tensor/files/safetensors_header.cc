@@ -45,7 +45,7 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
       return Fail("no dtype, shape and data_offsets for tensor " + Quote(entry.name));
     }
     if (offsets_.size() != 2) {
-      return Fail("data_offsets that are no pair for tensor " + Quote(entry.name));
+      return Fail("data_offsets that are not a pair for tensor " + Quote(entry.name));
     }
     entry.begin = offsets_[0];
     entry.end = offsets_[1];
@@ -116,7 +116,7 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool Misplaced(std::string_view what) {
     return Fail(absl::StrCat(std::string(what), " where it does not belong",
-                             key_.empty() ? "" : ", behind the key " + Quote(key_)));
+                             key_.empty() ? "" : ", after the key " + Quote(key_)));
   }
 
   int depth_ = 0;
@@ -186,8 +186,9 @@ void AppendList(const std::vector<int64_t>& values, std::string* json) {
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, int64_t data_bytes,
                                                          std::string_view file) {
   const auto refused = [&](std::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        std::string(file), ": its header holds ", std::string(what), ", so it is no .safetensors"));
+    return absl::InvalidArgumentError(absl::StrCat(std::string(file), ": its header holds ",
+                                                   std::string(what),
+                                                   ", so it is not a .safetensors file"));
   };
   if (!json.starts_with('{')) return refused("no JSON object");
   HeaderBuilder builder;
@@ -205,7 +206,8 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, 
     if (entry.begin != end) {
       return absl::InvalidArgumentError(absl::StrCat(
           std::string(file), ": tensor ", Quote(entry.name), " begins at byte ", entry.begin,
-          entry.begin < end ? ", inside the tensor before it" : ", behind bytes of no tensor"));
+          entry.begin < end ? ", inside the tensor before it"
+                            : ", after bytes that belong to no tensor"));
     }
     end = entry.end;
   }

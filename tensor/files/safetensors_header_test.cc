@@ -70,7 +70,7 @@ TEST(SafetensorsHeaderTest, OtherJsonIsRefusedForTheRightReason) {
       {"{", "no valid JSON at byte"},
       {"{} x", "no valid JSON at byte"},
       {"{\"a\":\"\xff\"}", "no valid JSON at byte"},
-      {R"({"w":3})", "a number where it does not belong, behind the key \"w\""},
+      {R"({"w":3})", "a number where it does not belong, after the key \"w\""},
       {R"({"w":"x"})", "a text where"},
       {R"({"w":[1]})", "a list where"},
       {R"({"shape":[1]})", "a list where"},
@@ -94,9 +94,9 @@ TEST(SafetensorsHeaderTest, OtherJsonIsRefusedForTheRightReason) {
       {With("\"F32\"", "[99999999999999999999]", "[0,8]"), "not whole or too large"},
       {With("\"F32\"", "[9223372036854775808]", "[0,8]"), "a number beyond 63 bits"},
       {With("\"F32\"", "[[2]]", "[0,8]"), "a list where"},
-      {With("\"F32\"", "[2]", "[0]"), "data_offsets that are no pair"},
-      {With("\"F32\"", "[2]", "[0,8,8]"), "data_offsets that are no pair"},
-      {With("\"F32\"", "[2]", "[]"), "data_offsets that are no pair"},
+      {With("\"F32\"", "[2]", "[0]"), "data_offsets that are not a pair"},
+      {With("\"F32\"", "[2]", "[0,8,8]"), "data_offsets that are not a pair"},
+      {With("\"F32\"", "[2]", "[]"), "data_offsets that are not a pair"},
   };
   for (const auto& [json, reason] : kReasons) {
     EXPECT_THAT(ErrorOf(json, 8),
@@ -136,8 +136,8 @@ TEST(SafetensorsHeaderTest, BytesBelongToExactlyOneTensor) {
   EXPECT_TRUE(Parse(two("[4,8]", "[0,4]"), 8).ok());
   EXPECT_THAT(ErrorOf(two("[0,4]", "[0,4]"), 8), HasSubstr("inside the tensor before it"));
   EXPECT_THAT(ErrorOf(two("[0,4]", "[3,7]"), 8), HasSubstr("\"b\" begins at byte 3, inside"));
-  EXPECT_THAT(ErrorOf(two("[0,4]", "[5,9]"), 9), HasSubstr("behind bytes of no tensor"));
-  EXPECT_THAT(ErrorOf(two("[1,5]", "[5,9]"), 9), HasSubstr("behind bytes of no tensor"));
+  EXPECT_THAT(ErrorOf(two("[0,4]", "[5,9]"), 9), HasSubstr("after bytes that belong to no tensor"));
+  EXPECT_THAT(ErrorOf(two("[1,5]", "[5,9]"), 9), HasSubstr("after bytes that belong to no tensor"));
   EXPECT_THAT(ErrorOf(two("[0,4]", "[4,8]"), 9), HasSubstr("1 bytes follow the last tensor"));
   EXPECT_THAT(ErrorOf("{}", 1), HasSubstr("1 bytes follow the last tensor"));
   EXPECT_THAT(ErrorOf(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},
