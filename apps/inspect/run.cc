@@ -118,6 +118,7 @@ std::string ModelText(const SavedModel& model) {
                     "\n");
   }
   const TrainingRecord& training = description.training;
+  if (training == TrainingRecord()) return text + "  loss: " + OneLine(description.loss) + "\n";
   absl::StrAppend(&text, "  training: ", Counted(training.epochs, "epoch"), " on ",
                   OneLine(training.dataset), ", loss ", OneLine(description.loss), ", optimizer ",
                   OneLine(training.optimizer), ", learning rate ",

@@ -163,6 +163,19 @@ TEST(BenchmarkDataTest, AModelsFileIsAllThatEvaluationNeeds) {
   EXPECT_EQ(Tested(tested.text), Tested(trained.text));
   EXPECT_THAT(tested.text, Not(HasSubstr("warning")));
 
+  // Parameters alone become a model; a model stays what it says of its training.
+  const auto inspected = [&](const std::string& flags, const std::string& saved) {
+    const Outcome outcome =
+        testing::Launch(kProgram, "--evaluate-only --weights-and-bias-filename=" + file +
+                                      " --save-model=" + saved + flags + " " + where);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    return testing::Launch("apps/inspect/inspect", saved).text;
+  };
+  EXPECT_THAT(inspected("", folder + "/same.npz"), HasSubstr("  training: 1 epoch on mnist, loss"));
+  EXPECT_THAT(inspected(" --model=simplecnn --transform-resize --transform-resize-size=20",
+                        folder + "/other.npz"),
+              HasSubstr("  loss: categorical_cross_entropy\n"));
+
   const Outcome other =
       testing::Launch(kProgram, "--dataset=synthetic --weights-and-bias-filename=" + file);
   EXPECT_EQ(other.exit_code, kExitFailed);

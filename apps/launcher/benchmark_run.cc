@@ -252,6 +252,9 @@ class BenchmarkRun {
     ModelDescription description = DescribeModel(options_, *dataset_);
     description.training.epochs = epochs;
     description.training.metrics = last_metrics_.values();
+    if (options_.evaluate_only) {  // what others trained
+      description.training = begun_with_ ? begun_with_->description.training : TrainingRecord();
+    }
     return {.graph = graph_,
             .dtype = ElementTypeOf(options_),
             .preprocessing = loaders_.preprocessing,
