@@ -59,6 +59,7 @@ constexpr Folder kRooms[] = {
     {"models/serving", 3},
     {"models/training", 4},
     {"models/callbacks", 5},
+    {"models/session", 6},
 
     {"apps/flags", 0},
     {"apps/program", 1},

@@ -1,8 +1,10 @@
-// What README.md tells the reader to write is what is compiled here.
+// What README.md and docs/library.md tell the reader to write is what is built here, and it runs.
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -12,30 +14,59 @@ namespace {
 
 using ::testing::HasSubstr;
 
+std::string Path(const std::string& path) {
+  return std::string(std::getenv("TEST_SRCDIR")) + "/dtnn/" + path;
+}
+
 std::string ReadFile(const std::string& path) {
-  std::ifstream in(std::string(std::getenv("TEST_SRCDIR")) + "/dtnn/" + path);
+  std::ifstream in(Path(path));
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// The lines between two lines that hold the markers, without the two blanks of indentation.
-std::string Between(const std::string& text, const std::string& first, const std::string& last) {
-  const size_t start = text.find('\n', text.find(first)) + 1;
-  const size_t end = text.rfind('\n', text.find(last)) + 1;
-  std::string lines;
-  for (size_t at = start; at < end;) {
-    const size_t next = text.find('\n', at) + 1;
-    lines += text.substr(at + 2, next - at - 2);
-    at = next;
+// The lines between "// [name]" and "// [/name]", without the indentation of the first.
+std::string Excerpt(const std::string& source, const std::string& name) {
+  std::istringstream in(source);
+  std::string excerpt;
+  size_t indentation = std::string::npos;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.find("// [/" + name + "]") != std::string::npos) break;
+    if (inside) {
+      if (indentation == std::string::npos) indentation = line.find_first_not_of(' ');
+      excerpt += line.substr(std::min(indentation, line.size())) + "\n";
+    }
+    inside |= line.find("// [" + name + "]") != std::string::npos;
   }
-  return lines;
+  return excerpt;
 }
 
-TEST(ReadmeTest, ShowsTheProgramThatIsBuilt) {
-  const std::string program = ReadFile("examples/library/train.cc");
-  ASSERT_THAT(program, HasSubstr("[README]"));
-  const std::string lines = Between(program, "// [README]", "// [/README]");
-  ASSERT_GT(lines.size(), 500);
-  EXPECT_THAT(ReadFile("README.md"), HasSubstr("```cpp\n" + lines + "```"));
+TEST(ReadmeTest, DocumentsShowThePrograms) {
+  const struct {
+    const char *document, *program, *excerpt;
+  } shown[] = {
+      {"README.md", "train.cc", "README"},
+      {"docs/library.md", "train.cc", "README"},
+      {"docs/library.md", "own_parts.cc", "data"},
+      {"docs/library.md", "own_parts.cc", "layer"},
+      {"docs/library.md", "own_parts.cc", "callback"},
+      {"docs/library.md", "own_parts.cc", "use"},
+      {"docs/library.md", "ranks.cc", "ranks"},
+  };
+  for (const auto& [document, program, excerpt] : shown) {
+    const std::string lines =
+        Excerpt(ReadFile(std::string("examples/library/") + program), excerpt);
+    EXPECT_GT(lines.size(), 200) << program << " " << excerpt;
+    EXPECT_THAT(ReadFile(document), HasSubstr("```cpp\n" + lines + "```")) << program;
+  }
+}
+
+TEST(ReadmeTest, TheProgramIsShort) {
+  const std::string lines = Excerpt(ReadFile("examples/library/train.cc"), "README");
+  EXPECT_LT(std::ranges::count(lines, '\n'), 25);
+}
+
+TEST(ReadmeTest, YourOwnPartsLearn) {
+  EXPECT_EQ(std::system(Path("examples/library/own_parts").c_str()), 0);
 }
 
 TEST(ReadmeTest, HasTheTwoCommands) {

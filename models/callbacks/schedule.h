@@ -30,13 +30,13 @@ namespace dtnn {
 struct ScheduleOptions {
   std::vector<std::shared_ptr<Scheduler>> schedulers;  // in this order
   // A line for the user; null: said to nobody.
-  std::function<void(std::string_view line)> say;
+  std::function<void(std::string_view line)> say = {};
   // Writes `values` (as ParameterStore::all_values) of the end of `epoch`, which `owner` kept, and
   // returns the file's name; then deletes `previous`, the name without its folder of what the owner
   // had written before, if anything that nobody else needs. Needed by schedulers that save.
   std::function<absl::StatusOr<std::string>(std::string_view owner, int64_t epoch,
                                             const Tensor& values, const std::string& previous)>
-      save;
+      save = {};
 };
 
 class Schedule : public Callback, private SchedulerHost {

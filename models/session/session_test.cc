@@ -1,0 +1,162 @@
+#include "models/session/session.h"
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "comm/local.h"
+#include "data/loading/open_dataset.h"
+#include "data/transforms/flip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/serving/predictor.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/optimizers/adam.h"
+#include "optim/optimizers/sgd.h"
+#include "optim/schedulers/early_stopping.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::shared_ptr<const Dataset> Patterns(int64_t side = 8, int64_t channels = 1) {
+  return Must(OpenDataset(
+      "synthetic", {.synthetic = {.train_samples = 240,
+                                  .test_samples = 60,
+                                  .sample = {.height = side, .width = side, .channels = channels},
+                                  .classes = 4,
+                                  .pattern = SyntheticPattern::kClasses,
+                                  .seed = 3}}));
+}
+
+Network Small(const Dataset& data) {
+  Network net("small");
+  net.Input(data).Conv2d(6, {.padding = 1}).BatchNorm().Relu().Flatten();
+  return net.Fc(data.outputs()).Softmax();
+}
+
+std::string File(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(SessionTest, LearnsAndMeasures) {
+  const auto data = Patterns();
+  const auto session = Must(Session::Create(Small(*data), {.seed = 1}));
+  const double before = Must(session->Evaluate(*data))["categorical_accuracy"];
+  ASSERT_TRUE(session->Fit(*data, {.epochs = 20, .batch = 20, .transforms = {Flip()}}).ok());
+  const MetricValues after = Must(session->Evaluate(*data));
+  EXPECT_LT(before, 70);
+  EXPECT_GT(after["categorical_accuracy"], 95);
+  EXPECT_LT(after["categorical_cross_entropy"], 1);
+  EXPECT_EQ(after.all().size(), 2);
+  EXPECT_TRUE(std::isnan(after["accuracy"])) << "which was not asked for";
+  EXPECT_EQ(session->trainer().epochs_done(), 20);
+}
+
+TEST(SessionTest, ObjectsAndNamesMeanTheSame) {
+  const auto data = Patterns();
+  const auto loss_of = [&](const SessionOptions& options) {
+    const auto session = Must(Session::Create(Small(*data), options));
+    Must(session->Fit(*data, {.epochs = 1, .batch = 20}));
+    return Must(session->Evaluate(*data))["categorical_cross_entropy"];
+  };
+  const double by_name = loss_of({});
+  EXPECT_EQ(loss_of({.loss = CategoricalCrossEntropy(), .optimizer = Adam()}), by_name);
+  EXPECT_NE(loss_of({.optimizer = Sgd({.momentum = 0.5})}), by_name);
+  EXPECT_NE(loss_of({.seed = 2}), by_name);
+}
+
+TEST(SessionTest, UnknownNamesAreAnsweredWithThoseThatThereAre) {
+  const auto data = Patterns();
+  const auto error = [&](const SessionOptions& options) {
+    return Message(Session::Create(Small(*data), options).status());
+  };
+  EXPECT_THAT(error({.loss = "hinge"}), AllOf(HasSubstr("hinge"), HasSubstr("mse")));
+  EXPECT_THAT(error({.optimizer = "lion"}), AllOf(HasSubstr("lion"), HasSubstr("adamw")));
+  EXPECT_THAT(error({.metrics = {"f2"}}), AllOf(HasSubstr("f2"), HasSubstr("f1_score")));
+}
+
+TEST(SessionTest, MistakesOfANetworkNameTheLayer) {
+  const auto data = Patterns();
+  EXPECT_THAT(Message(Session::Create(Network("n").Input(*data).Conv2d(4, {.kernel = 9})).status()),
+              HasSubstr("Conv2D"));
+  EXPECT_THAT(Message(Session::Create(Network::Zoo("resnet20", *data).Relu()).status()),
+              HasSubstr("resnet20"));
+}
+
+TEST(SessionTest, DataOfAnotherShapeAreRefused) {
+  const auto session = Must(Session::Create(Small(*Patterns())));
+  const auto other = Patterns(/*side=*/9);
+  EXPECT_THAT(Message(session->Fit(*other)), AllOf(HasSubstr("9 x 9"), HasSubstr("8 x 8")));
+  EXPECT_FALSE(session->Evaluate(*other).ok());
+  EXPECT_FALSE(session->Fit(*Patterns(), {.epochs = -1}).ok());
+  EXPECT_FALSE(session->Fit(*Patterns(), {.validation_split = 1}).ok());
+}
+
+TEST(SessionTest, NetworksOfTheZooFitTheData) {
+  const auto data = Patterns(/*side=*/32, /*channels=*/3);
+  const auto session = Must(Session::Create(Network::Zoo("simplecnn8", *data)));
+  EXPECT_EQ(session->graph().output_shape()[0], 4);
+  EXPECT_TRUE(session->Fit(*data, {.steps_per_epoch = 1}).ok());
+}
+
+TEST(SessionTest, ASavedModelIsWholeAndGoesOn) {
+  const auto data = Patterns();
+  const auto session = Must(Session::Create(Small(*data), {.dtype = DType::kFloat64}));
+  Must(session->Fit(*data, {.epochs = 2, .validation_split = 0.25, .standardize = true}));
+  const std::string path = File("session.safetensors");
+  Must(session->Save(path));
+  const double loss = Must(session->Evaluate(*data))["categorical_cross_entropy"];
+
+  const auto again = Must(Session::Load(path));
+  EXPECT_EQ(Must(again->Evaluate(*data))["categorical_cross_entropy"], loss)
+      << "with the mean and deviation of the file";
+  EXPECT_TRUE(again->Fit(*data, {.epochs = 1}).ok());
+
+  const auto predictor = Must(Predictor::Load(path));
+  const ModelDescription& told = predictor->model().description;
+  EXPECT_EQ(told.loss, "categorical_cross_entropy");
+  EXPECT_EQ(told.training.dataset, "synthetic");
+  EXPECT_EQ(told.training.epochs, 2);
+  ASSERT_EQ(told.training.metrics.size(), 4);
+  EXPECT_EQ(told.training.metrics[3].first, "val_categorical_accuracy");
+  EXPECT_EQ(predictor->model().preprocessing.normalization.offset.size(), 1);
+}
+
+TEST(SessionTest, SchedulersWatchTheValidation) {
+  const auto data = Patterns();
+  const auto session = Must(Session::Create(Small(*data), {.learning_rate = 1e-9}));
+  Must(session->Fit(
+      *data,
+      {.epochs = 50,
+       .validation_split = 0.25,
+       .schedulers = {std::make_shared<EarlyStopping>(EarlyStoppingOptions{
+           .metric = "val_categorical_accuracy", .better = Better::kLarger, .patience = 2})}}));
+  EXPECT_LT(session->trainer().epochs_done(), 50);
+}
+
+TEST(SessionTest, RanksLearnTogether) {
+  const auto data = Patterns();
+  const auto loss_with = [&](Communicator* communicator, int64_t batch) {
+    const auto session = Must(
+        Session::Create(Small(*data), {.dtype = DType::kFloat64, .communicator = communicator}));
+    // Without the batch normalisation's own view of a rank's samples there is nothing to compare.
+    Must(session->Fit(*data, {.epochs = 1, .batch = batch}));
+    return Must(session->Evaluate(*data))["categorical_cross_entropy"];
+  };
+  double losses[2] = {};
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    losses[communicator.rank()] = loss_with(&communicator, 10);
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(losses[0], losses[1]);
+  EXPECT_NEAR(losses[0], loss_with(nullptr, 20), 0.3);
+}
+
+}  // namespace
+}  // namespace dtnn
