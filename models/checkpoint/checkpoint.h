@@ -1,7 +1,7 @@
 // A run in a file: everything that it takes to go on as if it had never stopped.
 //
 // A checkpoint is a weights file (weights.h), so it can be used as one everywhere, with more in it:
-//   __slot<i>__<key>        the optimizer's slots, one array per trainable parameter
+//   __slot<i>__<key>        the optimizer state: by slot, one array per trainable parameter
 //   __kept__<owner>__<key>  parameters that a scheduler keeps, such as the best so far
 //   __state__               uint8: a message of checkpoint.proto, with the TrainingState
 // It is written all or nothing (atomic_file.h), and reading it changes nothing unless all of it is
@@ -57,7 +57,7 @@ bool IsCheckpoint(const ArrayFileReader& file);
 // A checkpoint that was read and checked, to be put in place when everybody else agrees too.
 class StagedCheckpoint {
  public:
-  // The store must have the optimizer's slots (AllocateForTraining); `optimizer` is its name.
+  // The store must have room for optimizer state (AllocateForTraining); `optimizer` is its name.
   static absl::StatusOr<StagedCheckpoint> Open(std::string_view path, const Graph& graph,
                                                const ParameterStore& store, DeviceContext& context,
                                                std::string_view optimizer);
@@ -68,7 +68,7 @@ class StagedCheckpoint {
   // Its `kept` are on the store's device.
   const RunState& run() const { return run_; }
   const std::vector<std::string>& warnings() const { return weights_.loaded().warnings; }
-  // Brings parameters and slots into the store.
+  // Brings parameters and optimizer state into the store.
   absl::Status Apply(ParameterStore& store, DeviceContext& context) const;
 
  private:

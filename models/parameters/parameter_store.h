@@ -1,4 +1,4 @@
-// All values, gradients and optimizer slots of a network, each in one contiguous arena.
+// All values, gradients and the optimizer state of a network, each in one contiguous arena.
 //
 // A parameter is a slice of the arenas, so an optimizer step is one pass over memory and a gradient
 // exchange a few large messages. Trainable parameters come first, in node order, each aligned to 64

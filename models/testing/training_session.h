@@ -59,7 +59,8 @@ struct TrainingSession {
   Recorder record;
 };
 
-// What a checkpoint carries over besides the state: parameters, and slots where both have them.
+// What a checkpoint carries over besides the state: parameters, and optimizer state where both have
+// it.
 void CopyParameters(const TrainingSession& from, TrainingSession& to);
 
 }  // namespace dtnn::testing

@@ -78,8 +78,8 @@ class Trainer {
   // sample of that epoch still comes once, and its metrics are of all of them; steps then count,
   // for schedules that follow them (warm-up, cosine), as if the whole run had had the steps of now.
   // The rate that schedules have lowered is kept as it was, whatever the ranks. Parameters and
-  // slots are for the caller to bring back, after PrepareForTraining. InvalidArgument for a state
-  // of another seed or other metrics; from Train, for data that the epoch cannot go on with
+  // optimizer state are for the caller to bring back, after PrepareForTraining. InvalidArgument for
+  // a state of another seed or other metrics; from Train, for data that the epoch cannot go on with
   // (sampler_settings.h).
   absl::Status Restore(const TrainingState& state);
   // Whether Restore would take it.
