@@ -148,6 +148,7 @@ TEST_F(PredictorTest, FilesThatPromiseTooMuchAreRefused) {
   wide.Input({1 << 20, 1 << 20, 3}).Relu();
   const absl::Status memory = Predictor::Create({.graph = *wide.Build()}, file).status();
   EXPECT_EQ(memory.code(), absl::StatusCode::kResourceExhausted) << memory;
+  EXPECT_NE(memory.message().find(" MB left"), absl::string_view::npos) << memory;
 
   GraphBuilder more("net", TensorFormat::kNHWC);
   more.Input({6, 6, 3}).Conv2d(8, {.padding = 1}).Conv2d(8).Flatten().Fc(4).Softmax();
