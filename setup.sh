@@ -67,7 +67,11 @@ is_installed() {
 }
 
 # Whether the package lists of this system hold a version of the package.
-is_known() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+# (Not `| grep -q`, which leaves before apt-cache has written all: then that fails, now and then.)
+is_known() {
+  local policy
+  policy=$(LC_ALL=C apt-cache policy "$1" 2>/dev/null) && grep -q 'Candidate: [^(]' <<<"$policy"
+}
 
 # Whether there already is what the package would bring, from elsewhere.
 is_replaced() {

@@ -12,7 +12,7 @@ failed=0
 # The system: files named after packages, in known/ (its lists), broken/ (apt-get fails on them) and
 # installed/.
 mkdir "$system"/{bin,known,broken,installed}
-for tool in bash env sed grep wc id cat; do ln -s "$(command -v "$tool")" "$system/bin"; done
+for tool in bash env sed grep sleep wc id cat; do ln -s "$(command -v "$tool")" "$system/bin"; done
 # Root installs without it, anybody else with it.
 printf '#!%s\nexec "$@"\n' "$BASH" >"$system/bin/sudo"
 cat >"$system/bin/dpkg-query" <<'END'
@@ -22,7 +22,12 @@ END
 cat >"$system/bin/apt-cache" <<'END'
 #!/usr/bin/env bash
 case $1 in
-  policy) if [ -e "$SYSTEM/known/$2" ]; then echo "  Candidate: 1.0"; else echo "  Candidate: (none)"; fi ;;
+  # As the real one, it has not said all with that line: whoever stops reading there ends it.
+  policy)
+    if [ -e "$SYSTEM/known/$2" ]; then echo "  Candidate: 1.0"; else echo "  Candidate: (none)"; fi
+    sleep 0.02
+    echo "  Version table:"
+    ;;
   depends) sed 's/^/  Depends: /' "$SYSTEM/known/$2" ;;
 esac
 END
