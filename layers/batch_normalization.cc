@@ -15,11 +15,11 @@ using Norm = BatchNormalizationLayer;
 class BatchNormalizationOp : public LayerOp {
  public:
   BatchNormalizationOp(std::unique_ptr<BatchNorm> norm, BatchStatistics statistics,
-                       std::unique_ptr<SharedStatistics> shared, bool training, bool relu)
+                       std::unique_ptr<SharedStatistics> shared, bool of_batch, bool relu)
       : norm_(std::move(norm)),
         statistics_(std::move(statistics)),
         shared_(std::move(shared)),
-        training_(training),
+        of_batch_(of_batch),
         relu_(relu) {}
 
   LayerOpTraits traits() const override {
@@ -27,7 +27,7 @@ class BatchNormalizationOp : public LayerOp {
             .forward_in_place = true,
             .backward_in_place = 0,
             .backward_includes_relu = relu_,
-            .changes_parameters = training_,
+            .changes_parameters = of_batch_,
             .workspace_bytes = norm_->workspace_bytes()};
   }
 
@@ -35,7 +35,7 @@ class BatchNormalizationOp : public LayerOp {
     const Tensor& x = args.inputs[0];
     const BatchNormParameters parameters = Norm::LineOf(args.parameters);
     const RunningStatistics running = Norm::RunningOf(args.parameters);
-    if (!training_) return norm_->Infer(x, parameters, running, args.output, args.workspace);
+    if (!of_batch_) return norm_->Infer(x, parameters, running, args.output, args.workspace);
     DTNN_RETURN_IF_ERROR(norm_->Statistics(x, statistics_, args.workspace));
     if (shared_ != nullptr) {
       const int64_t count = x.num_elements() / statistics_.mean.num_elements();
@@ -48,6 +48,11 @@ class BatchNormalizationOp : public LayerOp {
   absl::Status Backward(const BackwardArgs& args) override {
     const Tensor& x = args.inputs[0];
     const BatchNormParameters parameters = Norm::LineOf(args.parameters);
+    if (!of_batch_) {
+      if (args.dx[0].empty()) return absl::OkStatus();
+      return norm_->BackwardInfer(x, args.dy, parameters, Norm::RunningOf(args.parameters),
+                                  args.dx[0], args.accumulate[0], args.workspace);
+    }
     const BatchNormGradients gradients = {.gamma = args.gradients[Norm::kGamma],
                                           .beta = args.gradients[Norm::kBeta]};
     DTNN_RETURN_IF_ERROR(
@@ -68,7 +73,8 @@ class BatchNormalizationOp : public LayerOp {
   std::unique_ptr<BatchNorm> norm_;
   BatchStatistics statistics_;                // of the last batch, between forward and backward
   std::unique_ptr<SharedStatistics> shared_;  // null: each rank normalises its own samples
-  bool training_, relu_;
+  bool of_batch_;  // normalises with the statistics of the batch; else with the running ones
+  bool relu_;
 };
 
 }  // namespace
@@ -141,13 +147,13 @@ absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
         *tensor, Tensor::Allocate(context.device->device(), DType::kFloat64, Shape{spec.channels}));
   }
   std::unique_ptr<SharedStatistics> shared;
-  if (context.training && context.ranks != nullptr) {
+  const bool of_batch = context.training && !context.frozen;
+  if (of_batch && context.ranks != nullptr) {
     DTNN_ASSIGN_OR_RETURN(shared,
                           SharedStatistics::Create(*context.ranks, spec.channels, context.dtype));
   }
   return std::make_unique<BatchNormalizationOp>(std::move(norm), std::move(statistics),
-                                                std::move(shared), context.training,
-                                                context.fuse_relu);
+                                                std::move(shared), of_batch, context.fuse_relu);
 }
 
 }  // namespace dtnn

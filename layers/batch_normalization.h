@@ -3,7 +3,7 @@
 //
 // Parameters, each (channels,): beta and gamma, which training changes by gradients; running_var
 // (from 1) and running_mean (from 0), which a forward pass of training moves towards the statistics
-// of its batch and evaluation uses.
+// of its batch and evaluation uses. Frozen, it uses and keeps them in training too.
 
 #ifndef DTNN_LAYERS_BATCH_NORMALIZATION_H_
 #define DTNN_LAYERS_BATCH_NORMALIZATION_H_

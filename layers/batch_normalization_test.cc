@@ -19,11 +19,12 @@ using Norm = BatchNormalizationLayer;
 
 // A bound layer of one feature with its parameters at their initial values.
 struct Bench {
-  Bench(int64_t batch, bool training, bool fuse_relu = false)
+  Bench(int64_t batch, bool training, bool fuse_relu = false, bool frozen = false)
       : op(*Norm().Bind({.device = device.get(),
                          .batch = batch,
                          .dtype = DType::kFloat64,
                          .training = training,
+                         .frozen = frozen,
                          .inputs = {Shape{1}},
                          .output = Shape{1},
                          .fuse_relu = fuse_relu})),
@@ -105,6 +106,19 @@ TEST(BatchNormalizationLayerTest, EvaluationUsesAndKeepsTheRunningStatistics) {
   EXPECT_TRUE(Close(bench.Forward({4}), {3 * 2 / std::sqrt(4 + 1e-5) - 1}, 1e-15));
   EXPECT_EQ(bench.Parameter(Norm::kRunningMean), 2);
   EXPECT_EQ(bench.Parameter(Norm::kRunningVar), 4);
+}
+
+TEST(BatchNormalizationLayerTest, FrozenItDoesInTrainingWhatEvaluationDoes) {
+  for (const bool relu : {false, true}) {
+    Bench training(4, /*training=*/true, relu, /*frozen=*/true), evaluation(4, false, relu);
+    EXPECT_FALSE(training.op->traits().changes_parameters);
+    for (Bench* bench : {&training, &evaluation}) {
+      bench->parameters[Norm::kRunningMean].tensor = TensorOf(DType::kFloat64, {1}, {2});
+    }
+    EXPECT_EQ(training.Forward({1, 5, -3}), evaluation.Forward({1, 5, -3}));
+    EXPECT_EQ(training.Parameter(Norm::kRunningMean), 2);
+    EXPECT_EQ(training.Parameter(Norm::kRunningVar), 1);
+  }
 }
 
 TEST(BatchNormalizationLayerTest, AppliesAFusedRelu) {

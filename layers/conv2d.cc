@@ -76,12 +76,16 @@ const ParameterView kNoBias = {.tensor = Tensor(), .version = 1};
 class Conv2dOp : public LayerOp {
  public:
   // `filter` is the shape of the weights as the primitive knows them.
-  Conv2dOp(std::unique_ptr<Conv2d> conv, const Shape& filter, bool bias,
+  Conv2dOp(std::unique_ptr<Conv2d> conv, const Shape& filter, bool bias, bool frozen,
            std::optional<FoldedNormalization> folded)
-      : conv_(std::move(conv)), filter_(filter), bias_(bias), folded_(std::move(folded)) {}
+      : conv_(std::move(conv)),
+        filter_(filter),
+        bias_(bias),
+        frozen_(frozen),
+        folded_(std::move(folded)) {}
 
   LayerOpTraits traits() const override {
-    return {.backward_reads_input = true, .workspace_bytes = conv_->workspace_bytes()};
+    return {.backward_reads_input = !frozen_, .workspace_bytes = conv_->workspace_bytes()};
   }
 
   absl::Status Forward(const ForwardArgs& args) override {
@@ -97,9 +101,11 @@ class Conv2dOp : public LayerOp {
   }
 
   absl::Status Backward(const BackwardArgs& args) override {
-    DTNN_RETURN_IF_ERROR(conv_->BackwardFilter(
-        args.inputs[0], args.dy, args.gradients[0].Reshaped(filter_),
-        bias_ ? args.gradients[1] : Tensor(), /*accumulate=*/false, args.workspace));
+    if (!frozen_) {
+      DTNN_RETURN_IF_ERROR(conv_->BackwardFilter(
+          args.inputs[0], args.dy, args.gradients[0].Reshaped(filter_),
+          bias_ ? args.gradients[1] : Tensor(), /*accumulate=*/false, args.workspace));
+    }
     if (args.dx[0].empty()) return absl::OkStatus();
     return conv_->BackwardData(args.dy, Filter(args.parameters), args.dx[0], args.accumulate[0],
                                args.workspace);
@@ -112,7 +118,7 @@ class Conv2dOp : public LayerOp {
 
   std::unique_ptr<Conv2d> conv_;
   Shape filter_;
-  bool bias_;
+  bool bias_, frozen_;
   std::optional<FoldedNormalization> folded_;
 };
 
@@ -215,7 +221,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
                                   : CreateConv2d(*context.device, spec, context.conv_variant));
   return std::make_unique<Conv2dOp>(std::move(conv),
                                     depthwise ? DepthwiseFilterShape(spec) : spec.FilterShape(),
-                                    options_.bias, std::move(folded));
+                                    options_.bias, context.frozen, std::move(folded));
 }
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {

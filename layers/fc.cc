@@ -19,18 +19,20 @@ class FcOp : public LayerOp {
     const int64_t batch = context.batch, in = context.inputs[0][0], out = context.output[0];
     auto op = std::make_unique<FcOp>();
     op->with_bias_ = with_bias;
+    op->frozen_ = context.frozen;
     GemmSpec forward{.m = batch, .n = out, .k = in, .dtype = context.dtype, .epilogue = {}};
     forward.epilogue = {.bias = with_bias, .relu = context.fuse_relu};
     DTNN_ASSIGN_OR_RETURN(op->forward_, CreateGemm(*context.device, forward));
-    if (!context.training) return op;
-    GemmSpec filter{
-        .m = in, .n = out, .k = batch, .transpose_a = true, .dtype = context.dtype, .epilogue = {}};
+    if (!context.training || !context.backward) return op;
     GemmSpec data{
         .m = batch, .n = in, .k = out, .transpose_b = true, .dtype = context.dtype, .epilogue = {}};
-    DTNN_ASSIGN_OR_RETURN(op->backward_filter_, CreateGemm(*context.device, filter));
     DTNN_ASSIGN_OR_RETURN(op->backward_data_, CreateGemm(*context.device, data));
     data.accumulate = true;
     DTNN_ASSIGN_OR_RETURN(op->accumulate_data_, CreateGemm(*context.device, data));
+    if (context.frozen) return op;
+    GemmSpec filter{
+        .m = in, .n = out, .k = batch, .transpose_a = true, .dtype = context.dtype, .epilogue = {}};
+    DTNN_ASSIGN_OR_RETURN(op->backward_filter_, CreateGemm(*context.device, filter));
     DTNN_ASSIGN_OR_RETURN(
         op->bias_, CreateBias(*context.device,
                               {.channels = out, .format = context.format, .dtype = context.dtype}));
@@ -42,7 +44,7 @@ class FcOp : public LayerOp {
     for (const auto* gemm : {&forward_, &backward_filter_, &backward_data_, &accumulate_data_}) {
       if (*gemm != nullptr) workspace = std::max(workspace, (*gemm)->workspace_bytes());
     }
-    return {.backward_reads_input = true, .workspace_bytes = workspace};
+    return {.backward_reads_input = !frozen_, .workspace_bytes = workspace};
   }
 
   absl::Status Forward(const ForwardArgs& args) override {
@@ -53,16 +55,18 @@ class FcOp : public LayerOp {
   }
 
   absl::Status Backward(const BackwardArgs& args) override {
-    DTNN_RETURN_IF_ERROR(
-        backward_filter_->Run(args.inputs[0], args.dy, args.gradients[0], {}, args.workspace));
-    if (with_bias_) DTNN_RETURN_IF_ERROR(bias_->Backward(args.dy, args.gradients[1], false));
+    if (!frozen_) {
+      DTNN_RETURN_IF_ERROR(
+          backward_filter_->Run(args.inputs[0], args.dy, args.gradients[0], {}, args.workspace));
+      if (with_bias_) DTNN_RETURN_IF_ERROR(bias_->Backward(args.dy, args.gradients[1], false));
+    }
     if (args.dx[0].empty()) return absl::OkStatus();
     Gemm& data = args.accumulate[0] ? *accumulate_data_ : *backward_data_;
     return data.Run(args.dy, args.parameters[0].tensor, args.dx[0], {}, args.workspace);
   }
 
  private:
-  bool with_bias_ = true;
+  bool with_bias_ = true, frozen_ = false;
   std::unique_ptr<Gemm> forward_, backward_filter_, backward_data_, accumulate_data_;
   std::unique_ptr<Bias> bias_;
 };

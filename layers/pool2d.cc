@@ -14,10 +14,10 @@ class Pool2dOp : public LayerOp {
  public:
   // `relu`: whose gradient is applied too, or null.
   Pool2dOp(std::unique_ptr<Pool> pool, std::unique_ptr<Activation> relu, const PoolSpec& spec,
-           bool training)
+           bool keeps_winners)
       : pool_(std::move(pool)), relu_(std::move(relu)) {
     traits_.backward_reads_output = relu_ != nullptr;
-    if (training && spec.kind == PoolKind::kMax) {
+    if (keeps_winners && spec.kind == PoolKind::kMax) {
       traits_.state_dtype = spec.WinnerDType();
       traits_.state_shape = spec.OutputShape().DropFirst();
     }
@@ -97,7 +97,8 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Pool2dLayer::Bind(const BindContext& co
                                                                    .format = context.format,
                                                                    .dtype = context.dtype}));
   }
-  return std::make_unique<Pool2dOp>(std::move(pool), std::move(relu), spec, context.training);
+  return std::make_unique<Pool2dOp>(std::move(pool), std::move(relu), spec,
+                                    context.training && context.backward);
 }
 
 std::string Pool2dLayer::WeightsCell(std::span<const Shape> inputs, TensorFormat format) const {

@@ -8,6 +8,7 @@
 //   Infer         Apply with the running statistics
 //   Gradients     dbeta = sum(dy);  dgamma = sum(dy * (x - mean)) / s
 //   BackwardData  dx = gamma / s * (dy - dbeta / count - (x - mean) / s * dgamma / count)
+//   BackwardInfer dx = gamma / s * dy, of Infer
 //
 // Training is split where ranks would exchange what they found: statistics, or dgamma and dbeta
 // with the count of all ranks. With relu, dy counts only where the y of Apply is positive, which is
@@ -92,6 +93,12 @@ class BatchNorm {
                                     const BatchNormParameters& parameters,
                                     const BatchNormGradients& gradients, int64_t count,
                                     const Tensor& dx, bool accumulate, Workspace workspace) = 0;
+
+  // dx = (accumulate ? dx : 0) + gradient of Infer, whose statistics do not follow from x.
+  virtual absl::Status BackwardInfer(const Tensor& x, const Tensor& dy,
+                                     const BatchNormParameters& parameters,
+                                     const RunningStatistics& running, const Tensor& dx,
+                                     bool accumulate, Workspace workspace) = 0;
 
   // Enough for any of them.
   virtual size_t workspace_bytes() const = 0;

@@ -67,9 +67,7 @@ class BatchNormCpu : public BatchNorm {
                      const RunningStatistics& running, const Tensor& y,
                      Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
-    DTNN_RETURN_IF_ERROR(
-        CheckChannels(spec_.dtype, {&parameters.gamma.tensor, &parameters.beta.tensor,
-                                    &running.mean.tensor, &running.variance.tensor}));
+    DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
     RenewLine(parameters, running);
     Pass pass = MakePass(BatchNormStep::kApply, x, Tensor(), y);
     pass.coefficients = line_.raw_data();
@@ -105,6 +103,21 @@ class BatchNormCpu : public BatchNorm {
     const BatchNormChannels channels = ChannelsIn(workspace, pass);
     BatchNormSetLines(channels, statistics.mean, statistics.variance, parameters);
     BatchNormSetSlopes(channels, double(count), statistics, parameters, gradients);
+    BatchNormMap(pass, ScratchIn(workspace));
+    return absl::OkStatus();
+  }
+
+  absl::Status BackwardInfer(const Tensor& x, const Tensor& dy,
+                             const BatchNormParameters& parameters,
+                             const RunningStatistics& running, const Tensor& dx, bool accumulate,
+                             Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(Check({&x, &dy, &dx}, workspace));
+    DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
+    RenewLine(parameters, running);
+    // Nobody writes the slopes and offsets there: they are 0.
+    Pass pass = MakePass(BatchNormStep::kData, x, dy, dx);
+    pass.accumulate = accumulate;
+    pass.coefficients = line_.raw_data();
     BatchNormMap(pass, ScratchIn(workspace));
     return absl::OkStatus();
   }
@@ -195,6 +208,12 @@ class BatchNormCpu : public BatchNorm {
     return CheckChannels(spec_.dtype, {&parameters.gamma.tensor, &parameters.beta.tensor});
   }
 
+  absl::Status CheckInputs(const RunningStatistics& running,
+                           const BatchNormParameters& parameters) const {
+    return CheckChannels(spec_.dtype, {&parameters.gamma.tensor, &parameters.beta.tensor,
+                                       &running.mean.tensor, &running.variance.tensor});
+  }
+
   absl::Status CheckChannels(DType dtype, std::initializer_list<const Tensor*> tensors) const {
     for (const Tensor* tensor : tensors) {
       DTNN_RETURN_IF_ERROR(CheckOperand("batch normalisation", "a parameter or statistic", *tensor,
@@ -212,7 +231,7 @@ class BatchNormCpu : public BatchNorm {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormCpu(const BatchNormSpec& spec) {
-  // All coefficients have a place, although inference sets and reads three only.
+  // All coefficients have a place; inference sets three, and slopes and offsets stay 0.
   DTNN_ASSIGN_OR_RETURN(
       Tensor line,
       Tensor::Zeros(spec.dtype, Shape{Pass::kCoefficients, (spec.channels + 15) / 16 * 16}));

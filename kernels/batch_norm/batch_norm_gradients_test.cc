@@ -85,6 +85,36 @@ TEST_P(BatchNormTest, BackwardEqualsReferenceDensePitchedAndInPlace) {
   }
 }
 
+TEST_P(BatchNormTest, BackwardOfInferEqualsReferenceDensePitchedAndInPlace) {
+  for (const Case& c : Cases()) {
+    for (const bool relu : {false, true}) {
+      const Tensor x = Input(c), dy = RandomTensor(GetParam(), c.shape, 2);
+      BatchNormBench bench = Make(c, relu);
+      bench.running.mean.tensor = RandomTensor(GetParam(), {c.channels}, 13);
+      bench.running.variance.tensor = RandomTensor(GetParam(), {c.channels}, 14);  // some below 0
+      Doubles expected =
+          bench.reference.BackwardInfer(Values(x), Values(dy), Values(bench.running.mean.tensor),
+                                        Values(bench.running.variance.tensor));
+      // The largest factor is that of a variance of 0.
+      const double bound = 500 * Epsilon(GetParam());
+      const auto backward = [&](const Tensor& dy_in, const Tensor& dx, bool accumulate) {
+        EXPECT_TRUE(bench.primitive
+                        ->BackwardInfer(Pitched(x, c.format), dy_in, bench.parameters,
+                                        bench.running, dx, accumulate, bench.workspace)
+                        .ok());
+        EXPECT_TRUE(Close(Values(dx, c.format), expected, bound, bound))
+            << c.shape.ToString() << relu << accumulate;
+      };
+      backward(Pitched(dy, c.format), Pitched(ZeroTensor(GetParam(), c.shape), c.format), false);
+      const Tensor in_place = TensorOf(GetParam(), c.shape, Values(dy));
+      backward(in_place, in_place, false);
+      const Tensor ones = TensorOf(GetParam(), c.shape, Doubles(expected.size(), 1.0));
+      for (double& value : expected) value += 1;
+      backward(dy, ones, true);
+    }
+  }
+}
+
 // The mask of a relu must be that of the forward pass, to the bit, wherever an element stands in a
 // vector: with beta = 0 half of the outputs are near 0.
 TEST_P(BatchNormTest, ReluMaskOfBackwardIsThatOfForward) {

@@ -51,6 +51,19 @@ struct BatchNorm {
     return y;
   }
 
+  // The gradient of x where mean and variance do not follow from it.
+  Values BackwardInfer(const Values& x, const Values& dy, const Values& mean,
+                       const Values& variance) const {
+    const Values y = Apply(x, mean, variance);
+    Values dx(size());
+    for (size_t i = 0; i < size(); ++i) {
+      const size_t c = ChannelOf(i);
+      const double deviation = std::sqrt((variance[c] < 0 ? 0 : variance[c]) + epsilon);
+      dx[i] = relu && y[i] <= 0 ? 0 * dy[i] : gamma[c] / deviation * dy[i];
+    }
+    return dx;
+  }
+
   // The gradients of gamma, beta and x for mean and variance of this x.
   void Backward(const Values& x, const Values& dy, Values& dgamma, Values& dbeta,
                 Values& dx) const {

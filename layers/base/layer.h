@@ -59,6 +59,10 @@ struct BindContext {
   DType dtype = DType::kFloat32;
   TensorFormat format = TensorFormat::kNHWC;
   bool training = false;
+  // In training: the layer's parameters stay as they are, running statistics too, which take the
+  // place of those of a batch. Backward is asked for gradients of inputs alone.
+  bool frozen = false;
+  bool backward = true;       // false: Backward is never called, although this is training
   std::vector<Shape> inputs;  // per sample
   Shape output;
   std::string_view conv_variant = "i2c";
@@ -112,7 +116,7 @@ struct BackwardArgs {
   std::span<const Tensor> dx;
   std::span<const bool> accumulate;  // one per input: add to dx instead of overwriting it
   std::span<const ParameterView> parameters;
-  std::span<const Tensor> gradients;  // one per trainable parameter, overwritten
+  std::span<const Tensor> gradients;  // one per trainable parameter, overwritten; frozen: none
   Tensor state;
   Workspace workspace;
   int64_t step = 0;

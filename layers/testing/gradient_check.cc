@@ -82,7 +82,8 @@ Tensor Separated(DType dtype, const Shape& shape, uint64_t seed, double range = 
 }
 
 absl::StatusOr<Bench> MakeBench(const Layer& layer, const std::vector<Shape>& inputs,
-                                TensorFormat format, int64_t batch, DType dtype, double range) {
+                                TensorFormat format, int64_t batch, DType dtype, double range,
+                                bool frozen = false) {
   Bench bench;
   bench.device = *DeviceContext::Create(Device::Cpu());
   absl::StatusOr<Shape> output = layer.OutputShape(inputs, format);
@@ -92,6 +93,7 @@ absl::StatusOr<Bench> MakeBench(const Layer& layer, const std::vector<Shape>& in
                       .dtype = dtype,
                       .format = format,
                       .training = true,
+                      .frozen = frozen,
                       .inputs = inputs,
                       .output = *output,
                       .random = Philox(7, StreamId(RandomPurpose::kDropout, 3))};
@@ -106,7 +108,7 @@ absl::StatusOr<Bench> MakeBench(const Layer& layer, const std::vector<Shape>& in
   }
   for (const ParameterSpec& spec : layer.Parameters(inputs, format)) {
     bench.parameters.push_back({Separated(dtype, spec.shape, seed++), 1});
-    if (spec.trainable) bench.gradients.push_back(ZeroTensor(dtype, spec.shape));
+    if (spec.trainable && !frozen) bench.gradients.push_back(ZeroTensor(dtype, spec.shape));
   }
   bench.output = ZeroTensor(dtype, output->Prepend(batch));
   bench.dy = Separated(dtype, output->Prepend(batch), seed++);
@@ -267,6 +269,26 @@ void Spoil(const Tensor& tensor) {
   return ::testing::AssertionSuccess();
 }
 
+// Frozen, a layer has gradients of its inputs only, and keeps its parameters.
+::testing::AssertionResult CheckFrozen(const Layer& layer, const std::vector<Shape>& inputs,
+                                       TensorFormat format, int64_t batch, double range) {
+  absl::StatusOr<Bench> bench =
+      MakeBench(layer, inputs, format, batch, DType::kFloat64, range, /*frozen=*/true);
+  if (!bench.ok()) return ::testing::AssertionFailure() << bench.status();
+  std::vector<std::vector<double>> before;
+  for (const ParameterView& parameter : bench->parameters) {
+    before.push_back(Values(parameter.tensor));
+  }
+  if (auto result = CheckNumerically(*bench); !result) return result << " when frozen";
+  if (auto result = CheckAllWishes(*bench); !result) return result << " when frozen";
+  if (auto result = CheckTraits(*bench); !result) return result << " when frozen";
+  for (size_t p = 0; p < before.size(); ++p) {
+    if (Values(bench->parameters[p].tensor) == before[p]) continue;
+    return ::testing::AssertionFailure() << "parameter " << p << " changes when it is frozen";
+  }
+  return ::testing::AssertionSuccess();
+}
+
 }  // namespace
 
 ::testing::AssertionResult CheckGradients(const Layer& layer, const std::vector<Shape>& inputs,
@@ -276,6 +298,9 @@ void Spoil(const Tensor& tensor) {
   if (auto result = CheckNumerically(*exact); !result) return result << " in float64";
   if (auto result = CheckAllWishes(*exact); !result) return result;
   if (auto result = CheckTraits(*exact); !result) return result;
+  if (!exact->gradients.empty()) {
+    if (auto result = CheckFrozen(layer, inputs, format, batch, range); !result) return result;
+  }
 
   absl::StatusOr<Bench> rounded = MakeBench(layer, inputs, format, batch, DType::kFloat32, range);
   if (!rounded.ok()) return ::testing::AssertionFailure() << rounded.status();

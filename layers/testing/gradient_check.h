@@ -18,8 +18,10 @@ namespace dtnn::testing {
 
 // `inputs` are sample shapes in `format`. Checks every combination of input gradients that are
 // overwritten, added to and not wanted, and that the op works with the memory that its traits allow
-// a plan to share. Values within 1e-3 of a kink (relu at 0) are avoided by construction. Inputs are
-// in [-1, 1], times `range`: smaller for a layer that is not defined at the ends.
+// a plan to share; and, of a layer with parameters to train, the same when it is frozen, where all
+// parameters must keep their values. Values within 1e-3 of a kink (relu at 0) are avoided by
+// construction. Inputs are in [-1, 1], times `range`: smaller for a layer that is not defined at
+// the ends.
 ::testing::AssertionResult CheckGradients(const Layer& layer, const std::vector<Shape>& inputs,
                                           TensorFormat format, int64_t batch = 3, double range = 1);
 
