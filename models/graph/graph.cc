@@ -71,4 +71,14 @@ std::string Graph::WeightKey(const Node& node, const ParameterSpec& parameter) {
   return node.name + "_" + parameter.name;
 }
 
+Graph Graph::Frozen(std::span<const int> nodes) const {
+  Graph graph = *this;
+  for (int index : nodes) {
+    Node& node = graph.nodes_[size_t(index)];
+    node.frozen = true;
+    for (ParameterSpec& parameter : node.parameters) parameter.trainable = false;
+  }
+  return graph;
+}
+
 }  // namespace dtnn

@@ -30,6 +30,7 @@ struct Node {
   std::vector<Shape> input_shapes;  // per sample
   Shape output;                     // per sample
   std::vector<ParameterSpec> parameters;
+  bool frozen = false;  // training changes none of them: none is trainable, and none is tracked
 };
 
 // The order of the printed table: a node, and for a block the rows of its paths.
@@ -79,6 +80,8 @@ class Graph {
   int num_ids() const { return int(nodes_.size()); }
   // "5_FC_weights": the key of a parameter in weight files.
   static std::string WeightKey(const Node& node, const ParameterSpec& parameter);
+  // The same network with these nodes (indices) frozen as well.
+  Graph Frozen(std::span<const int> nodes) const;
 
  private:
   friend class GraphBuilder;

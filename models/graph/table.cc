@@ -1,5 +1,6 @@
 #include "models/graph/table.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
@@ -30,6 +31,14 @@ std::string Row(const std::array<std::string, 6>& cells) {
   return line + "\n";
 }
 
+// Below the layers.
+std::string Total(const std::string& what, int64_t count, DType dtype, const std::string& note) {
+  return absl::StrCat("|", std::string(size_t(kWidths[0]), ' '), " ", Centre(what, kWidths[1]), " ",
+                      Centre(std::to_string(count), kWidths[2]), " ",
+                      Centre(FormatBytes(double(count) * double(SizeOf(dtype))), kWidths[3]), " ",
+                      Centre(note, kWidths[4]), " ", std::string(size_t(kWidths[5]), ' '), "|\n");
+}
+
 class TableMaker {
  public:
   TableMaker(const Graph& graph, Device device)
@@ -49,9 +58,9 @@ class TableMaker {
     const Node& node = graph_.nodes()[size_t(item.node)];
     int64_t count = 0;
     for (const ParameterSpec& parameter : node.parameters) count += parameter.shape.NumElements();
-    return Row({std::to_string(node.id), std::string(node.layer->type_name()) + suffix_,
-                std::to_string(count), node.output.ToString(),
-                node.layer->WeightsCell(node.input_shapes, graph_.format()),
+    return Row({std::to_string(node.id) + (node.frozen ? " *" : ""),
+                std::string(node.layer->type_name()) + suffix_, std::to_string(count),
+                node.output.ToString(), node.layer->WeightsCell(node.input_shapes, graph_.format()),
                 node.layer->SettingsCell()});
   }
 
@@ -92,12 +101,10 @@ std::string FormatTable(const Graph& graph, DType dtype, Device device) {
       Separator() +
       Row({"Layer", "Type", "#Params", "Output shape", "Weights shape", "Parameters"}) +
       TableMaker(graph, device).Rows(graph.layout(), /*top=*/true) + Separator();
-  const int64_t count = graph.num_parameters();
-  text += absl::StrCat(
-      "|", std::string(size_t(kWidths[0]), ' '), " ", Centre("Total parameters", kWidths[1]), " ",
-      Centre(std::to_string(count), kWidths[2]), " ",
-      Centre(FormatBytes(double(count) * double(SizeOf(dtype))), kWidths[3]), " ",
-      std::string(size_t(kWidths[4]), ' '), " ", std::string(size_t(kWidths[5]), ' '), "|\n");
+  text += Total("Total parameters", graph.num_parameters(), dtype, "");
+  if (std::ranges::any_of(graph.nodes(), &Node::frozen)) {
+    text += Total("Trainable parameters", graph.num_trainable_parameters(), dtype, "* frozen");
+  }
   return text + Separator();
 }
 

@@ -12,7 +12,8 @@
 
 namespace dtnn {
 
-// Lines as in README A's newer form; `device` gives the suffix of the type column (Conv2DCPU).
+// Lines as in README A's newer form; `device` gives the suffix of the type column (Conv2DCPU). The
+// ids of frozen layers carry a star.
 std::string FormatTable(const Graph& graph, DType dtype, Device device);
 
 // Bytes in the largest fitting unit of 1024^k, at most two decimals: "58.16 MBytes", "1.5 KBytes".

@@ -53,6 +53,18 @@ TEST(TableTest, SimpleCnn) {
   EXPECT_EQ(FormatTable(graph, DType::kFloat32, Device::Cpu()), expected);
 }
 
+TEST(TableTest, FrozenLayersCarryAStar) {
+  const int frozen[] = {1, 5};
+  const Graph graph = BuildModel("simplecnn", {})->Frozen(frozen);
+  const std::string table = FormatTable(graph, DType::kFloat32, Device::Cpu());
+  const auto has = [&](const char* line) { return table.find(line) != std::string::npos; };
+  EXPECT_TRUE(has("|  1 *  |        Conv2DCPU         |   40    |"));
+  EXPECT_TRUE(has("|   2   |        Conv2DCPU         |   148   |"));
+  EXPECT_TRUE(has("|  5 *  |          FCCPU           | 100480  |"));
+  EXPECT_TRUE(has("|             Total parameters       101958    398.27 KBytes  "));
+  EXPECT_TRUE(has("|           Trainable parameters      1438      5.62 KBytes        * frozen  "));
+}
+
 TEST(TableTest, BlocksListTheirPaths) {
   GraphBuilder b("block", TensorFormat::kNHWC);
   b.Input({4, 4, 2});

@@ -16,6 +16,14 @@ absl::Status Refused(std::string_view what, int64_t size, const absl::Status& st
                                                   "): ", std::string(status.message())));
 }
 
+// In the order of the arenas.
+enum class Kind : uint8_t { kTrainable, kStatistic, kFrozen };
+
+Kind KindOf(const Node& node, const ParameterSpec& parameter) {
+  if (node.frozen) return Kind::kFrozen;
+  return parameter.trainable ? Kind::kTrainable : Kind::kStatistic;
+}
+
 void AppendRange(const ArenaRange& range, std::vector<ArenaRange>& ranges) {
   if (!ranges.empty() && ranges.back().end == range.begin) {
     ranges.back().end = range.end;
@@ -39,19 +47,20 @@ void ParameterStore::PlaceParameters(const Graph& graph) {
   const std::vector<Node>& nodes = graph.nodes();
   places_.resize(nodes.size());
   const int64_t align = int64_t(Buffer::kAlignment / SizeOf(dtype_));
-  for (const bool trainable : {true, false}) {
+  for (const Kind kind : {Kind::kTrainable, Kind::kStatistic, Kind::kFrozen}) {
     for (size_t n = 0; n < nodes.size(); ++n) {
       places_[n].resize(nodes[n].parameters.size());
       for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
         const ParameterSpec& spec = nodes[n].parameters[p];
-        if (spec.trainable != trainable) continue;
+        if (KindOf(nodes[n], spec) != kind) continue;
         places_[n][p] = {size_, spec.shape};
         const int64_t begin = size_;
         size_ += (spec.shape.NumElements() + align - 1) / align * align;
-        if (trainable && spec.shape.rank() == 1) AppendRange({begin, size_}, vectors_);
+        if (spec.trainable && spec.shape.rank() == 1) AppendRange({begin, size_}, vectors_);
       }
     }
-    if (trainable) trainable_size_ = size_;
+    if (kind == Kind::kTrainable) trainable_size_ = size_;
+    if (kind == Kind::kStatistic) unfrozen_size_ = size_;
   }
 }
 
@@ -116,9 +125,13 @@ Tensor ParameterStore::Trainable(const Tensor& arena) const {
 }
 
 Tensor ParameterStore::statistics() const {
-  if (size_ == trainable_size_) return Tensor();
+  if (unfrozen_size_ == trainable_size_) return Tensor();
   return Tensor::View(values_.buffer(), size_t(trainable_size_) * SizeOf(dtype_), dtype_,
-                      Shape{size_ - trainable_size_});
+                      Shape{unfrozen_size_ - trainable_size_});
+}
+
+Tensor ParameterStore::unfrozen() const {
+  return Tensor::View(values_.buffer(), 0, dtype_, Shape{unfrozen_size_});
 }
 
 size_t ParameterStore::bytes() const {

@@ -2,8 +2,8 @@
 //
 // A parameter is a slice of the arenas, so an optimizer step is one pass over memory and a gradient
 // exchange a few large messages. Trainable parameters come first, in node order, each aligned to 64
-// bytes (the gaps hold zeros); the others (running statistics) follow. Plans for several batch
-// sizes and phases share one store.
+// bytes (the gaps hold zeros); running statistics follow, and last what is frozen. Plans for
+// several batch sizes and phases share one store.
 
 #ifndef DTNN_MODELS_PARAMETERS_PARAMETER_STORE_H_
 #define DTNN_MODELS_PARAMETERS_PARAMETER_STORE_H_
@@ -57,10 +57,12 @@ class ParameterStore {
   // Where in those the parameters of rank 1 (biases, beta, gamma) lie, gaps behind them included;
   // ascending, neighbours merged.
   const std::vector<ArenaRange>& vectors() const { return vectors_; }
-  // Values with running statistics, for broadcasts and checkpoints.
+  // All values, for broadcasts and checkpoints.
   const Tensor& all_values() const { return values_; }
   // The running statistics alone; empty where there are none.
   Tensor statistics() const;
+  // What training may change: the two together, without the parameters of frozen layers.
+  Tensor unfrozen() const;
 
   // Raised by whoever changes values, so that primitives renew what they derived from them.
   uint64_t version() const { return version_; }
@@ -81,7 +83,7 @@ class ParameterStore {
   std::vector<std::vector<Place>> places_;  // per node, per parameter
   std::vector<ArenaRange> vectors_;
   DType dtype_ = DType::kFloat32;
-  int64_t trainable_size_ = 0, size_ = 0;  // elements
+  int64_t trainable_size_ = 0, unfrozen_size_ = 0, size_ = 0;  // elements
   Tensor values_, gradients_;
   std::vector<Tensor> slots_;
   uint64_t version_ = 1;

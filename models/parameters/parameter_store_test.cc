@@ -90,5 +90,28 @@ TEST_F(ParameterStoreTest, VectorsAreTheBiasesWithTheirGaps) {
   EXPECT_EQ(store->vectors().back().end, store->values().num_elements());
 }
 
+TEST_F(ParameterStoreTest, WhatIsFrozenComesLastAndHasNoGradients) {
+  GraphBuilder b("norms", TensorFormat::kNHWC);
+  b.Input({4, 4, 3}).Conv2d(5).BatchNorm().Conv2d(5, {.kernel = 1}).BatchNorm().Flatten().Fc(7);
+  const Graph graph = *b.Build();
+  const int frozen[] = {1, 2};
+  const auto whole = *ParameterStore::Create(graph, *device_, DType::kFloat32, 1);
+  const auto store = *ParameterStore::Create(graph.Frozen(frozen), *device_, DType::kFloat32, 1);
+  EXPECT_EQ(store->all_values().shape(), whole->all_values().shape());
+  EXPECT_EQ(whole->unfrozen().shape(), whole->all_values().shape());
+  const int64_t unfrozen = store->unfrozen().num_elements();
+  EXPECT_EQ(store->values().num_elements() + store->statistics().num_elements(), unfrozen);
+  EXPECT_EQ(store->statistics().num_elements(), 2 * 16) << "of one normalisation";
+  for (int n = 0; n < int(graph.nodes().size()); ++n) {
+    for (int p = 0; p < int(graph.nodes()[size_t(n)].parameters.size()); ++p) {
+      EXPECT_EQ(store->Offset(n, p) >= unfrozen, n == 1 || n == 2);
+      EXPECT_EQ(Values(store->Value(n, p)), Values(whole->Value(n, p)));
+    }
+  }
+  ASSERT_TRUE(store->AllocateForTraining(*device_, 1).ok());
+  EXPECT_EQ(store->gradients().shape(), store->values().shape());
+  EXPECT_EQ(store->vectors().back().end, store->values().num_elements());
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -49,11 +49,13 @@ absl::Status Plan::Bind(const PlanOptions& options) {
       if (node >= 0) absorbed[size_t(node)] = 1;
     }
   }
+  const std::vector<uint8_t> needs_gradient = NeedsGradient(graph_);
   std::vector<LayerOpTraits> traits;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const bool behind_relu = !node.inputs.empty() && left_behind[size_t(node.inputs[0])];
-    DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], behind_relu, options));
+    DTNN_RETURN_IF_ERROR(
+        BindNode(int(i), fusions[i], behind_relu, needs_gradient[i] != 0, options));
     Step& step = steps_.back();
     changes_parameters_ |= step.traits.changes_parameters;
     step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
@@ -81,7 +83,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
 }
 
 // Appends the step of a node, bound.
-absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu,
+absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu, bool backward,
                             const PlanOptions& options) {
   const Node& node = graph_.nodes()[size_t(index)];
   Step step;
@@ -99,6 +101,8 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu,
        .dtype = dtype_,
        .format = graph_.format(),
        .training = training_,
+       .frozen = training_ && node.frozen,
+       .backward = training_ && backward,
        .inputs = node.input_shapes,
        .output = node.output,
        .conv_variant = options.conv_variant,

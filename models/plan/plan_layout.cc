@@ -17,14 +17,15 @@ class LayoutMaker {
         options_(options),
         format_(graph.format()),
         consumers_(ConsumersOf(graph)),
-        count_(int(nodes_.size())) {}
+        count_(int(nodes_.size())) {
+    if (options.training) layout_.needs_gradient = NeedsGradient(graph);
+  }
 
   PlanLayout Make() {
     layout_.activation.resize(nodes_.size());
     layout_.gradient.resize(nodes_.size());
     layout_.state.assign(nodes_.size(), PlanLayout::kNone);
     layout_.accumulate.resize(nodes_.size());
-    if (options_.training) FindNeeds();
     FindLastReads();
     PlaceActivations();
     layout_.losses =
@@ -70,6 +71,9 @@ class LayoutMaker {
   }
 
   const LayerOpTraits& traits(int node) const { return traits_[size_t(node)]; }
+  bool RunsBackward(int node) const {
+    return options_.training && layout_.needs_gradient[size_t(node)];
+  }
   const Node& node(int index) const { return nodes_[size_t(index)]; }
 
   int64_t ChannelsOf(int index) const { return ExtentsOf(node(index).output, format_).channels; }
@@ -82,7 +86,7 @@ class LayoutMaker {
     std::iota(last_read_.begin(), last_read_.end(), 0);
     const int last = options_.loss_takes_logits ? count_ - 2 : count_ - 1;
     for (int i = 1; i < count_; ++i) {
-      const bool backward = options_.training && i <= last && layout_.needs_gradient[size_t(i)];
+      const bool backward = i <= last && RunsBackward(i);
       if (backward && traits(i).backward_reads_output) Read(i, BackwardMoment(i));
       for (int input : node(i).inputs) {
         Read(input, i);
@@ -96,10 +100,10 @@ class LayoutMaker {
   // May `index` write over its input? Follows views back to whoever produced the content.
   bool MayOverwriteInput(int index) const {
     if (!traits(index).forward_in_place || node(index).inputs.size() != 1) return false;
-    if (options_.training && traits(index).backward_reads_input) return false;
+    if (RunsBackward(index) && traits(index).backward_reads_input) return false;
     for (int value = node(index).inputs[0];; value = node(value).inputs[0]) {
       if (consumers_[size_t(value)].size() != 1 || node(value).inputs.empty()) return false;
-      if (options_.training && traits(value).backward_reads_output) return false;
+      if (RunsBackward(value) && traits(value).backward_reads_output) return false;
       if (!traits(value).is_view) break;
     }
     return slot_of_[size_t(node(index).inputs[0])] != kBatchSlot;
@@ -202,18 +206,6 @@ class LayoutMaker {
     }
   }
 
-  void FindNeeds() {
-    layout_.needs_gradient.assign(nodes_.size(), 0);
-    for (int i = 0; i < count_; ++i) {
-      for (const ParameterSpec& parameter : node(i).parameters) {
-        if (parameter.trainable) layout_.needs_gradient[size_t(i)] = 1;
-      }
-      for (int input : node(i).inputs) {
-        layout_.needs_gradient[size_t(i)] |= layout_.needs_gradient[size_t(input)];
-      }
-    }
-  }
-
   void PlaceGradients() {
     int last = count_ - 1;
     if (options_.loss_takes_logits) last = node(last).inputs[0];
@@ -285,6 +277,16 @@ class LayoutMaker {
 };
 
 }  // namespace
+
+std::vector<uint8_t> NeedsGradient(const Graph& graph) {
+  std::vector<uint8_t> needs;
+  for (const Node& node : graph.nodes()) {
+    uint8_t need = std::ranges::any_of(node.parameters, &ParameterSpec::trainable);
+    for (int input : node.inputs) need |= needs[size_t(input)];
+    needs.push_back(need);
+  }
+  return needs;
+}
 
 std::vector<std::vector<int>> ConsumersOf(const Graph& graph) {
   std::vector<std::vector<int>> consumers(graph.nodes().size());

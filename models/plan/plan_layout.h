@@ -60,8 +60,7 @@ struct PlanLayout {
   std::vector<int> state;  // indices into `buffers`
   // Per node and input: add to the input's gradient instead of overwriting it.
   std::vector<std::vector<uint8_t>> accumulate;
-  // Per node: whether anything before it, or itself, has parameters to train.
-  std::vector<uint8_t> needs_gradient;
+  std::vector<uint8_t> needs_gradient;  // per node, in training: as NeedsGradient says
   int losses = kNone;
   std::vector<PlannedBuffer> buffers;
   PlanMemory memory;  // without the workspace
@@ -77,6 +76,10 @@ struct PlanLayoutOptions {
 // `traits` and `absorbed` (relus applied by the node before) have an entry per node.
 PlanLayout MakePlanLayout(const Graph& graph, const std::vector<LayerOpTraits>& traits,
                           const std::vector<uint8_t>& absorbed, const PlanLayoutOptions& options);
+
+// Per node: whether anything before it, or itself, has parameters to train. The backward pass comes
+// to no other.
+std::vector<uint8_t> NeedsGradient(const Graph& graph);
 
 // The consumers of every node's output, one entry per use.
 std::vector<std::vector<int>> ConsumersOf(const Graph& graph);

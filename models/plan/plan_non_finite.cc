@@ -43,10 +43,11 @@ absl::StatusOr<Tensor> OnHost(DeviceContext& context, const Tensor& tensor) {
 }  // namespace
 
 absl::StatusOr<std::string> Plan::FirstNonFiniteParameter(const Step& step) const {
-  const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
+  const Node& node = graph_.nodes()[size_t(step.node)];
+  const std::vector<ParameterSpec>& specs = node.parameters;
   for (size_t p = 0; p < specs.size(); ++p) {
-    // In training, the others follow from the batch, after the layer's output.
-    if (training_ && !specs[p].trainable) continue;
+    // In training, running statistics follow from the batch, after the layer's output.
+    if (training_ && !specs[p].trainable && !node.frozen) continue;
     DTNN_ASSIGN_OR_RETURN(const Tensor host, OnHost(*context_, step.parameters[p].tensor));
     if (const auto found = FirstNonFiniteIn(host, graph_.format())) {
       return absl::StrCat(LayerName(step), ": ", specs[p].name, " hold ", found->value);

@@ -45,7 +45,7 @@ void Synchronization::BeginUpdate(int64_t update, int64_t step) {
 
 absl::Status Synchronization::EndUpdate(ParameterStore& store) {
   if (!std::exchange(decision_.models, false)) return absl::OkStatus();
-  return Average(store, store.all_values(), decision_.model_weights[size_t(communicator_->rank())]);
+  return Average(store, store.unfrozen(), decision_.model_weights[size_t(communicator_->rank())]);
 }
 
 absl::Status Synchronization::AverageStatistics(ParameterStore& store) {
@@ -64,7 +64,7 @@ absl::Status Synchronization::EndTraining(ParameterStore& store) {
       options_.at_start && options_.models.frequency == 0 && options_.models.min_available == 0;
   if (alike) return absl::OkStatus();
   const std::vector<bool> all(size_t(shares_.ranks()), true);
-  return Average(store, store.all_values(),
+  return Average(store, store.unfrozen(),
                  RankWeights(options_.models.weighting, shares_.samples(),
                              all)[size_t(communicator_->rank())]);
 }
@@ -72,8 +72,8 @@ absl::Status Synchronization::EndTraining(ParameterStore& store) {
 // Gives a part of the parameters, on all ranks, the weighted sum of the ranks'.
 absl::Status Synchronization::Average(ParameterStore& store, const Tensor& part, double weight) {
   if (sums_.empty()) {
-    DTNN_ASSIGN_OR_RETURN(
-        sums_, Tensor::Allocate(Device::Cpu(), store.dtype(), store.all_values().shape()));
+    DTNN_ASSIGN_OR_RETURN(sums_,
+                          Tensor::Allocate(Device::Cpu(), store.dtype(), store.unfrozen().shape()));
   }
   const Tensor sum = sums_.Samples(0, part.num_elements(), TensorFormat::kNHWC);
   DTNN_RETURN_IF_ERROR(WeightedSum(*communicator_, weight, part, sum));

@@ -4,7 +4,8 @@
 // are the mean over the samples of all ranks; models are alike and never exchanged, but for running
 // statistics, which each rank tracks on its samples and which are averaged at the end of a pass.
 // Otherwise gradients are weighted means of the ranks' means, updates may be of one rank alone, and
-// models drift apart until they are averaged (comm/model_sync.h). Decisions are the same on all
+// models drift apart until they are averaged (comm/model_sync.h); each rank keeps its own frozen
+// layers. Decisions are the same on all
 // ranks. Whatever fails leaves the parameters as they were.
 
 #ifndef DTNN_MODELS_TRAINING_SYNCHRONIZATION_H_
@@ -69,7 +70,7 @@ class Synchronization {
   bool exchanges_ = false, means_of_ranks_ = false;
   double weight_ = 1;
   bool statistics_differ_ = false;  // each rank has tracked its own samples
-  Tensor sums_;                     // as large as all parameters
+  Tensor sums_;                     // as large as all that training changes
 };
 
 }  // namespace dtnn

@@ -1,0 +1,62 @@
+#include "models/graph/freeze.h"
+
+#include <fnmatch.h>
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+// The first and the last id of "12" or "1-40"; nothing for other patterns.
+std::optional<std::pair<int, int>> ParseIds(std::string_view pattern) {
+  const char* const end = pattern.data() + pattern.size();
+  std::pair<int, int> ids;
+  const auto first = std::from_chars(pattern.data(), end, ids.first);
+  if (first.ec != std::errc()) return std::nullopt;
+  ids.second = ids.first;
+  if (first.ptr == end) return ids;
+  if (*first.ptr != '-') return std::nullopt;
+  const auto last = std::from_chars(first.ptr + 1, end, ids.second);
+  if (last.ec != std::errc() || last.ptr != end) return std::nullopt;
+  return ids;
+}
+
+}  // namespace
+
+std::vector<std::string> LayersWithParameters(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes()) {
+    if (!node.parameters.empty()) names.push_back(node.name);
+  }
+  return names;
+}
+
+absl::StatusOr<Graph> Freeze(const Graph& graph, std::string_view pattern) {
+  const std::string glob(pattern);
+  const std::optional<std::pair<int, int>> ids = ParseIds(pattern);
+  std::vector<int> found;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    const bool meant = ids ? ids->first <= node.id && node.id <= ids->second
+                           : fnmatch(glob.c_str(), node.name.c_str(), 0) == 0;
+    if (meant && !node.parameters.empty()) found.push_back(int(i));
+  }
+  if (found.empty()) {
+    const std::vector<std::string> names = LayersWithParameters(graph);
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", glob, "\" is no layer with parameters of model ", graph.name(),
+                     names.empty() ? ""
+                                   : absl::StrCat(", which has ", names.size(), ", \"",
+                                                  names.front(), "\" to \"", names.back(), "\"")));
+  }
+  Graph frozen = graph.Frozen(found);
+  if (frozen.num_trainable_parameters() > 0) return frozen;
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", glob, "\" leaves no parameter of model ", graph.name(), " to train"));
+}
+
+}  // namespace dtnn
