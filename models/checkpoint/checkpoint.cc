@@ -1,5 +1,6 @@
 #include "models/checkpoint/checkpoint.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -34,6 +35,30 @@ absl::Status Differs(const std::string& file, std::string_view what, std::string
       absl::CHexEscape(std::string(theirs)), "\"; this one has \"", std::string(ours), "\""));
 }
 
+std::vector<int> FrozenIds(const Graph& graph) {
+  std::vector<int> ids;
+  for (const Node& node : graph.nodes()) {
+    if (node.frozen) ids.push_back(node.id);
+  }
+  return ids;
+}
+
+// The optimizer's state is that of the layers that trained.
+absl::Status CheckSameFrozen(const std::string& file, const CheckpointInfo& info,
+                             const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    const bool was = std::ranges::count(info.frozen, node.id) > 0;
+    if (was == node.frozen) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        file, ": is a checkpoint of a run in which layer ", node.name,
+        was ? " was frozen; in this one it trains" : " trained; in this one it is frozen",
+        ". Go on with the same --freeze, or begin a new run with its parameters: "
+        "--weights-and-bias-filename=",
+        file));
+  }
+  return absl::OkStatus();
+}
+
 // An intact checkpoint must also be one of this run.
 absl::Status CheckSameRun(const std::string& file, const CheckpointInfo& info, const Graph& graph,
                           const ParameterStore& store, std::string_view optimizer) {
@@ -46,7 +71,7 @@ absl::Status CheckSameRun(const std::string& file, const CheckpointInfo& info, c
     return Differs(file, "slots per parameter", absl::StrCat(info.slots),
                    absl::StrCat(store.slots().size()));
   }
-  return absl::OkStatus();
+  return CheckSameFrozen(file, info, graph);
 }
 
 absl::StatusOr<Tensor> OnDevice(const Tensor& host, DeviceContext& context) {
@@ -79,7 +104,8 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
                          .optimizer = run.optimizer,
                          .slots = int(store.slots().size()),
                          .training = run.training,
-                         .settings = run.settings};
+                         .settings = run.settings,
+                         .frozen = FrozenIds(graph)};
   NamedTensors tensors;
   const auto add = [&](const Tensor& arena, const ArenaKeys& keys) -> absl::Status {
     DTNN_ASSIGN_OR_RETURN(NamedTensors more, NameArena(graph, store, context, arena, keys));

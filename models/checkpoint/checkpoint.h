@@ -8,7 +8,7 @@
 // as it should be. A checkpoint of the other tensor format is converted, as weights are.
 //
 // Errors name the file and what differs. FailedPrecondition: an intact checkpoint of another run
-// (model, dtype, optimizer); anything else: the file is damaged, or no checkpoint.
+// (model, dtype, optimizer, frozen layers); anything else: the file is damaged, or no checkpoint.
 
 #ifndef DTNN_MODELS_CHECKPOINT_CHECKPOINT_H_
 #define DTNN_MODELS_CHECKPOINT_CHECKPOINT_H_

@@ -157,6 +157,7 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
   ToProto(info.training, message.mutable_state());
   for (const std::string& owner : info.kept) message.add_kept(owner);
   if (info.settings) ToProto(*info.settings, message.mutable_settings());
+  for (int id : info.frozen) message.add_frozen(id);
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -190,6 +191,7 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   info.training = FromProto(message.state());
   info.kept.assign(message.kept().begin(), message.kept().end());
   if (message.has_settings()) info.settings = FromProto(message.settings());
+  info.frozen.assign(message.frozen().begin(), message.frozen().end());
   if (!MakesSense(info)) return refused("holds counts or a learning rate that no run can have");
   return info;
 }

@@ -25,6 +25,7 @@ struct CheckpointInfo {
   TrainingState training = {};
   std::vector<std::string> kept = {};        // who keeps parameters of their own
   std::optional<RunSettings> settings = {};  // none in files of older versions
+  std::vector<int> frozen = {};              // ids of layers that training left as they were
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };

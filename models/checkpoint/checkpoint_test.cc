@@ -230,6 +230,34 @@ TEST_F(CheckpointTest, AnotherRunsCheckpointIsAFailedPreconditionThatSaysWhatDif
   expect(ErrorOf(graph, *Store(graph, 1, 1)), "with slots per parameter \"2\"; this one has \"1\"");
 }
 
+TEST_F(CheckpointTest, FrozenLayersAreThoseOfTheRun) {
+  const Graph graph = Net();
+  const int nodes[] = {1, 2};
+  const Graph frozen = graph.Frozen(nodes);
+  const auto store = Store(frozen, 1);
+  ASSERT_TRUE(Save(frozen, *store).ok());
+  EXPECT_FALSE(ArrayFileReader::Open(path_)->Contains("__slot0__1_Conv2D_weights"));
+  auto back = Store(frozen, 2);
+  const absl::StatusOr<StagedCheckpoint> checkpoint = Open(frozen, *back);
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  ASSERT_TRUE(checkpoint->Apply(*back, *device_).ok());
+  EXPECT_EQ(AllValues(*back), AllValues(*store));
+
+  const auto expect = [&](const Graph& other, const char* text) {
+    for (const int slots : {0, 2}) {  // without any, only the state tells
+      ASSERT_TRUE(Save(frozen, *Store(frozen, 1, slots)).ok());
+      const absl::Status status = ErrorOf(other, *Store(other, 1, slots));
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+      EXPECT_THAT(std::string(status.message()),
+                  AllOf(HasSubstr(text), HasSubstr("--weights-and-bias-filename=" + path_)));
+    }
+  };
+  expect(graph, "in which layer 1_Conv2D was frozen; in this one it trains");
+  const int more[] = {6};
+  expect(frozen.Frozen(more), "in which layer 6_FC trained; in this one it is frozen");
+  EXPECT_TRUE(LoadWeights(path_, graph, *Store(graph, 2), *device_).ok());
+}
+
 TEST_F(CheckpointTest, WhatIsMissingOrMisshapenIsFoundBeforeAnythingChanges) {
   const Graph graph = Net();
   auto saved = Store(graph, 1);
