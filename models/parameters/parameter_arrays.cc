@@ -20,17 +20,13 @@ std::string LayerOf(const Graph& graph, const ParameterArray& array) {
 
 absl::Status CheckShape(const std::string& file, const Graph& graph, const ParameterArray& array,
                         WeightsLayout layout, std::string_view reason) {
-  const ParameterSpec& spec = array.spec(graph);
-  const Shape& shape = array.array.shape();
-  if (ShapeFits(shape, spec, graph.format(), layout)) return absl::OkStatus();
-  const std::string where = spec.layout == ParameterLayout::kFilter
+  if (ShapeFits(array, graph, layout)) return absl::OkStatus();
+  const std::string where = array.spec(graph).layout == ParameterLayout::kFilter
                                 ? absl::StrCat(" in a file of layout ", std::string(Name(layout)),
                                                " (", std::string(reason), ")")
                                 : "";
   return absl::InvalidArgumentError(
-      absl::StrCat(file, ": \"", array.key, "\" of ", LayerOf(graph, array), " has shape ",
-                   shape.ToString(), ", but model ", graph.name(), " needs ",
-                   ShapeInFile(spec, graph.format(), layout).ToString(), where));
+      absl::StrCat(file, ": ", DescribeMisfit(array, graph, layout), where));
 }
 
 absl::StatusOr<ImageExtents> OriginFor(const std::string& file, const Graph& graph,
@@ -88,39 +84,35 @@ absl::StatusOr<NamedTensors> NameArena(const Graph& graph, const ParameterStore&
   return tensors;
 }
 
-absl::Status ReadArrays(ArrayFileReader& file, const Graph& graph,
-                        std::vector<ParameterArray>& arrays) {
-  constexpr int64_t kWidest = 8, kMostHeader = 1 << 17;  // bytes
+absl::Status ReadShapes(ArrayFileReader& file, std::vector<ParameterArray>& arrays) {
   for (ParameterArray& array : arrays) {
-    const Shape& shape = array.spec(graph).shape;
-    const int64_t bytes = file.Bytes(array.key);
-    // An array of another shape that is no larger gets an error that names its shape, later.
-    if (bytes > shape.NumElements() * kWidest + kMostHeader) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          file.file(), ": \"", array.key, "\" of ", LayerOf(graph, array), " has ", bytes,
-          " bytes, too many for the ", shape.ToString(), " of model ", graph.name()));
-    }
-    DTNN_ASSIGN_OR_RETURN(array.array, file.Read(array.key));
+    DTNN_ASSIGN_OR_RETURN(array.shape, file.ReadShape(array.key));
   }
   return absl::OkStatus();
 }
 
-bool ShapeFits(const Shape& shape, const ParameterSpec& parameter, TensorFormat format,
-               WeightsLayout layout) {
-  const Shape& own = parameter.shape;
-  return shape == ShapeInFile(parameter, format, layout) ||
-         (own.rank() == 1 && shape == Shape{1, own[0], 1, 1});
+bool ShapeFits(const ParameterArray& array, const Graph& graph, WeightsLayout layout) {
+  const ParameterSpec& spec = array.spec(graph);
+  return array.shape == ShapeInFile(spec, graph.format(), layout) ||
+         (spec.shape.rank() == 1 && array.shape == Shape{1, spec.shape[0], 1, 1});
 }
 
-absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, const std::string& file,
+std::string DescribeMisfit(const ParameterArray& array, const Graph& graph, WeightsLayout layout) {
+  return absl::StrCat("\"", array.key, "\" of ", LayerOf(graph, array), " has shape ",
+                      array.shape.ToString(), ", but model ", graph.name(), " needs ",
+                      ShapeInFile(array.spec(graph), graph.format(), layout).ToString());
+}
+
+absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, ArrayFileReader& file,
                          const Graph& graph, const ParameterStore& store, WeightsLayout layout,
                          std::string_view reason, const Tensor& arena) {
   const std::vector<std::optional<ImageExtents>> origins = FeatureOrigins(graph);
   for (const ParameterArray& array : arrays) {
-    DTNN_RETURN_IF_ERROR(CheckShape(file, graph, array, layout, reason));
+    DTNN_RETURN_IF_ERROR(CheckShape(file.file(), graph, array, layout, reason));
     DTNN_ASSIGN_OR_RETURN(const ImageExtents origin,
-                          OriginFor(file, graph, array, layout, origins));
-    ConvertParameter(array.spec(graph), array.array, layout,
+                          OriginFor(file.file(), graph, array, layout, origins));
+    DTNN_ASSIGN_OR_RETURN(const Tensor values, file.Read(array.key));
+    ConvertParameter(array.spec(graph), values, layout,
                      store.Slice(arena, int(array.node), int(array.parameter)), graph.format(),
                      origin);
   }
@@ -152,9 +144,8 @@ absl::StatusOr<Tensor> ReadArena(ArrayFileReader& file, const Graph& graph,
   const Shape shape = keys.trainable_only ? store.values().shape() : store.all_values().shape();
   DTNN_ASSIGN_OR_RETURN(Tensor arena, Tensor::Zeros(store.dtype(), shape));
   std::vector<ParameterArray> arrays = ParameterArrays(graph, keys);
-  DTNN_RETURN_IF_ERROR(ReadArrays(file, graph, arrays));
-  DTNN_RETURN_IF_ERROR(
-      PlaceArrays(arrays, file.file(), graph, store, layout, "as its tag says", arena));
+  DTNN_RETURN_IF_ERROR(ReadShapes(file, arrays));
+  DTNN_RETURN_IF_ERROR(PlaceArrays(arrays, file, graph, store, layout, "as its tag says", arena));
   return arena;
 }
 

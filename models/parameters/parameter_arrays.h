@@ -26,11 +26,11 @@ struct ArenaKeys {
   bool trainable_only = false;  // an arena laid out as ParameterStore::values
 };
 
-// A parameter of the graph and, once it is read, the file's array for it.
+// A parameter of the graph and, once it is known, the shape of the file's array for it.
 struct ParameterArray {
   size_t node = 0, parameter = 0;
   std::string key = {};
-  Tensor array = {};
+  Shape shape = {};
 
   const ParameterSpec& spec(const Graph& graph) const {
     return graph.nodes()[node].parameters[parameter];
@@ -46,19 +46,19 @@ absl::StatusOr<NamedTensors> NameArena(const Graph& graph, const ParameterStore&
                                        DeviceContext& context, const Tensor& arena,
                                        const ArenaKeys& keys);
 
-// Reads the arrays of all keys. One that is larger than any array of its parameter could be is
-// refused before memory is taken for it.
-absl::Status ReadArrays(ArrayFileReader& file, const Graph& graph,
-                        std::vector<ParameterArray>& arrays);
+// Fills in the shapes of all arrays.
+absl::Status ReadShapes(ArrayFileReader& file, std::vector<ParameterArray>& arrays);
 
-// True where an array of this shape may stand for the parameter in a file of `layout`: its own
-// shape there, or (1, C, 1, 1) for a vector.
-bool ShapeFits(const Shape& shape, const ParameterSpec& parameter, TensorFormat format,
-               WeightsLayout layout);
+// True where the array may stand for the parameter in a file of `layout`: it has its shape there,
+// or (1, C, 1, 1) for a vector.
+bool ShapeFits(const ParameterArray& array, const Graph& graph, WeightsLayout layout);
+// `"7_FC_weights" of layer 7 (FC) has shape (64, 10), but model net needs (64, 3)`.
+std::string DescribeMisfit(const ParameterArray& array, const Graph& graph, WeightsLayout layout);
 
-// Puts arrays into their places of `arena`, which is on the host. InvalidArgument names the file,
-// the key, the layer and both shapes; `reason` tells why the file is taken to be of `layout`.
-absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, const std::string& file,
+// Reads arrays into their places of `arena`, which is on the host, each when its shape is found
+// right. InvalidArgument names the file, the key, the layer and both shapes; `reason` tells why the
+// file is taken to be of `layout`.
+absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, ArrayFileReader& file,
                          const Graph& graph, const ParameterStore& store, WeightsLayout layout,
                          std::string_view reason, const Tensor& arena);
 

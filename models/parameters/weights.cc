@@ -22,7 +22,7 @@ struct Decision {
   std::string_view reason;
 };
 
-absl::StatusOr<std::vector<ParameterArray>> ReadItems(ArrayFileReader& file, const Graph& graph,
+absl::StatusOr<std::vector<ParameterArray>> FindItems(ArrayFileReader& file, const Graph& graph,
                                                       bool partial, LoadedWeights* loaded) {
   std::vector<ParameterArray> items = ParameterArrays(graph, {});
   std::vector<std::string> missing, extra;
@@ -56,15 +56,41 @@ absl::StatusOr<std::vector<ParameterArray>> ReadItems(ArrayFileReader& file, con
     loaded->warnings.push_back(absl::StrCat(file.file(), ": holds ", ListKeys(extra),
                                             ", which model ", graph.name(), " does not have"));
   }
-  DTNN_RETURN_IF_ERROR(ReadArrays(file, graph, items));
+  DTNN_RETURN_IF_ERROR(ReadShapes(file, items));
   return items;
+}
+
+// Leaves out, with a warning each, the parameters that the file has in another shape.
+absl::Status LeaveOutMisfits(const std::string& file, const Graph& graph, WeightsLayout layout,
+                             std::vector<ParameterArray>& items, LoadedWeights* loaded) {
+  constexpr size_t kMostTold = 8;
+  std::vector<std::string> misfits;
+  std::erase_if(items, [&](const ParameterArray& item) {
+    if (ShapeFits(item, graph, layout)) return false;
+    misfits.push_back(DescribeMisfit(item, graph, layout));
+    return true;
+  });
+  if (misfits.empty()) return absl::OkStatus();
+  if (items.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": none of its arrays has the shape that the model needs; the first, ",
+                     misfits.front()));
+  }
+  for (size_t i = 0; i < std::min(misfits.size(), kMostTold); ++i) {
+    loaded->warnings.push_back(absl::StrCat(file, ": ", misfits[i], ": it keeps its values"));
+  }
+  if (misfits.size() > kMostTold) {
+    loaded->warnings.push_back(absl::StrCat(file, ": ", misfits.size() - kMostTold,
+                                            " more of other shapes keep their values"));
+  }
+  return absl::OkStatus();
 }
 
 // The layouts that a file without tags may have, the likeliest first.
 std::vector<WeightsLayout> Candidates(const Graph& graph, const std::vector<ParameterArray>& items,
                                       WeightsFormat option) {
   const bool gpu = std::ranges::any_of(items, [&](const ParameterArray& item) {
-    return item.array.shape().rank() == 4 && item.spec(graph).shape.rank() == 1;
+    return item.shape.rank() == 4 && item.spec(graph).shape.rank() == 1;
   });
   std::vector<WeightsLayout> layouts = {WeightsLayout::kNHWC, WeightsLayout::kGpuNHWC};
   if (gpu) std::swap(layouts[0], layouts[1]);
@@ -79,9 +105,8 @@ std::vector<WeightsLayout> Candidates(const Graph& graph, const std::vector<Para
 WeightsLayout ByShapes(const Graph& graph, const std::vector<ParameterArray>& items,
                        const std::vector<WeightsLayout>& candidates) {
   return *std::ranges::max_element(candidates, {}, [&](WeightsLayout layout) {
-    return std::ranges::count_if(items, [&](const ParameterArray& item) {
-      return ShapeFits(item.array.shape(), item.spec(graph), graph.format(), layout);
-    });
+    return std::ranges::count_if(
+        items, [&](const ParameterArray& item) { return ShapeFits(item, graph, layout); });
   });
 }
 
@@ -128,10 +153,13 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
                                                   const LoadWeightsOptions& options) {
   StagedWeights staged;
   LoadedWeights& loaded = staged.loaded_;
-  DTNN_ASSIGN_OR_RETURN(const std::vector<ParameterArray> items,
-                        ReadItems(file, graph, options.partial, &loaded));
+  DTNN_ASSIGN_OR_RETURN(std::vector<ParameterArray> items,
+                        FindItems(file, graph, options.partial, &loaded));
   DTNN_ASSIGN_OR_RETURN(const Decision decision,
                         Decide(file, graph, items, options.format, &loaded));
+  if (options.partial) {
+    DTNN_RETURN_IF_ERROR(LeaveOutMisfits(file.file(), graph, decision.layout, items, &loaded));
+  }
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> model, file.Text(kModelTag));
   if (model.has_value() && *model != graph.name()) {
     loaded.warnings.push_back(absl::StrCat(file.file(), ": is tagged as of model ",
@@ -139,6 +167,7 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
   }
   DTNN_ASSIGN_OR_RETURN(loaded.preprocessing, file.Text(kPreprocessingTag));
   loaded.parameters = int64_t(items.size());
+  loaded.wanted = int64_t(ParameterArrays(graph, {}).size());
   loaded.layout = decision.layout;
 
   const Tensor& values = store.all_values();
@@ -146,8 +175,8 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
                         Tensor::Allocate(Device::Cpu(), values.dtype(), values.shape()));
   DTNN_RETURN_IF_ERROR(context.Copy(values, staged.values_));
   DTNN_RETURN_IF_ERROR(context.Synchronize());
-  DTNN_RETURN_IF_ERROR(PlaceArrays(items, file.file(), graph, store, decision.layout,
-                                   decision.reason, staged.values_));
+  DTNN_RETURN_IF_ERROR(
+      PlaceArrays(items, file, graph, store, decision.layout, decision.reason, staged.values_));
   DTNN_RETURN_IF_ERROR(CheckFinite(items, file.file(), graph, store, staged.values_));
   return staged;
 }

@@ -40,12 +40,15 @@ std::optional<WeightsFormat> ParseWeightsFormat(std::string_view name);
 
 struct LoadWeightsOptions {
   WeightsFormat format = WeightsFormat::kAuto;
-  bool partial = false;  // parameters that the file does not have keep their values
+  // Parameters that the file does not have, or has in another shape, keep their values, and a
+  // warning says which: those of a head for other classes. An error where nothing is left to load.
+  bool partial = false;
 };
 
 // What was loaded, for those who want to tell.
 struct LoadedWeights {
   int64_t parameters = 0;  // arrays
+  int64_t wanted = 0;      // that the network has
   WeightsLayout layout = WeightsLayout::kNHWC;
   std::optional<std::string> preprocessing;  // that text, as it is
   std::vector<std::string> warnings;         // about the file, each naming it

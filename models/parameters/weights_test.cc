@@ -391,8 +391,68 @@ TEST_F(WeightsTest, ArraysThatAreFarTooLargeAreNotEvenRead) {
   arrays[7].second = testing::ZeroTensor(DType::kFloat32, {1 << 22});
   ASSERT_TRUE(WriteNpz(npz_, arrays, NpzCompression::kDeflated).ok());
   EXPECT_LT(fs::file_size(npz_), 1u << 17);
-  EXPECT_THAT(ErrorOf(graph), HasSubstr("\"10_FC_biases\" of layer 10 (FC) has 16777344 bytes, "
-                                        "too many for the (5,) of model simplecnn8"));
+  EXPECT_THAT(ErrorOf(graph), HasSubstr("\"10_FC_biases\" of layer 10 (FC) has shape (4194304,), "
+                                        "but model simplecnn8 needs (5,)"));
+}
+
+// A network for other classes: all but its head comes from the file.
+TEST_F(WeightsTest, APartialLoadLeavesOutWhatHasAnotherShape) {
+  for (const char* name : {"x.npz", "x.safetensors"}) {
+    npz_ = folder_ / name;
+    for (const TensorFormat from : kFormats) {
+      for (const TensorFormat to : kFormats) {
+        const auto build = [](TensorFormat format, int64_t classes) {
+          return *BuildModel("simplecnn8",
+                             {.format = format, .sample = kSample, .classes = classes});
+        };
+        const Graph graph = build(to, 5);
+        ASSERT_TRUE(SaveWeights(npz_, graph, *Store(graph, 1), *device_).ok());
+        auto whole = Store(graph, 2);
+        ASSERT_TRUE(Load(graph, *whole).ok());
+        const Graph saved = build(from, 50000);  // whose head is far larger
+        ASSERT_TRUE(SaveWeights(npz_, saved, *Store(saved, 1), *device_).ok());
+        EXPECT_THAT(ErrorOf(graph), HasSubstr("\"10_FC_weights\" of layer 10 (FC) has shape"));
+        auto loaded = Store(graph, 3);
+        const std::vector<double> head = Values(loaded->Value(10, 0));
+        const absl::StatusOr<LoadedWeights> report = Load(graph, *loaded, {.partial = true});
+        ASSERT_TRUE(report.ok()) << report.status();
+        EXPECT_EQ(report->parameters, 6);
+        EXPECT_EQ(report->wanted, 8);
+        EXPECT_THAT(
+            report->warnings,
+            ElementsAre(HasSubstr("\"10_FC_weights\" of layer 10 (FC) has shape (128, 50000), but "
+                                  "model simplecnn8 needs (128, 5): it keeps its values"),
+                        HasSubstr("has shape (50000,), but model simplecnn8 needs (5,)")));
+        EXPECT_EQ(Values(loaded->Value(10, 0)), head);
+        if (from != to) continue;
+        EXPECT_EQ(Values(loaded->Value(1, 0)), Values(whole->Value(1, 0)));
+        EXPECT_EQ(Values(loaded->Value(7, 0)), Values(whole->Value(7, 0)));
+      }
+    }
+  }
+}
+
+TEST_F(WeightsTest, APartialLoadTellsOfAFewAndRefusesNothingAtAll) {
+  const auto build = [](int64_t width) {
+    GraphBuilder b("wide", TensorFormat::kNHWC);
+    b.Input(kSample).Flatten();
+    for (int i = 0; i < 6; ++i) b.Fc(width);
+    return *b.Fc(3).Build();
+  };
+  const Graph graph = build(4), other = build(5);
+  ASSERT_TRUE(SaveWeights(npz_, other, *Store(other, 1), *device_).ok());
+  auto store = Store(graph, 2);
+  const absl::StatusOr<LoadedWeights> report = Load(graph, *store, {.partial = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->parameters, 1);  // the last biases
+  ASSERT_EQ(report->warnings.size(), 9u);
+  EXPECT_THAT(report->warnings.back(), HasSubstr("5 more of other shapes keep their values"));
+  NamedTensors arrays = Arrays(other, *Store(other, 1));
+  arrays.pop_back();
+  ASSERT_TRUE(WriteNpz(npz_, arrays).ok());
+  EXPECT_THAT(ErrorOf(graph, {.partial = true}),
+              AllOf(HasSubstr("x.npz: none of its arrays has the shape that the model needs"),
+                    HasSubstr("\"2_FC_weights\" of layer 2 (FC) has shape (72, 5)")));
 }
 
 TEST_F(WeightsTest, FeaturesOfSeveralOrdersCannotBeConverted) {

@@ -58,6 +58,10 @@ absl::StatusOr<Tensor> ArrayFileReader::Read(std::string_view name) {
   return std::visit([&](auto& reader) { return reader.Read(name); }, reader_);
 }
 
+absl::StatusOr<Shape> ArrayFileReader::ReadShape(std::string_view name) {
+  return std::visit([&](auto& reader) { return reader.ReadShape(name); }, reader_);
+}
+
 absl::StatusOr<std::optional<std::string>> ArrayFileReader::Text(std::string_view name) {
   if (auto* npz = std::get_if<NpzReader>(&reader_)) {
     if (!npz->Contains(name)) return std::nullopt;

@@ -40,6 +40,8 @@ class ArrayFileReader {
   // Bytes of an array in the file, uncompressed; in an .npz with its header. 0 where there is none.
   int64_t Bytes(std::string_view name) const;
   absl::StatusOr<Tensor> Read(std::string_view name);
+  // The same array's shape, without its elements.
+  absl::StatusOr<Shape> ReadShape(std::string_view name);
   // Nothing where there is no text of that name.
   absl::StatusOr<std::optional<std::string>> Text(std::string_view name);
 

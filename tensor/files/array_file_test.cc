@@ -26,6 +26,8 @@ TEST(ArrayFileTest, BothFormatsGiveBackArraysAndTexts) {
     EXPECT_EQ(reader->Bytes("w"), 48 + (std::string_view(ending) == ".npz" ? 128 : 0));
     EXPECT_EQ(reader->Bytes("v"), 0);
     EXPECT_EQ(testing::Values(*reader->Read("w")), testing::Values(tensor));
+    EXPECT_EQ(*reader->ReadShape("w"), (Shape{3, 4}));
+    EXPECT_EQ(reader->ReadShape("v").status().code(), absl::StatusCode::kNotFound);
     EXPECT_EQ(**reader->Text("__format__"), "NHWC");
     EXPECT_EQ(*reader->Text("__model__"), std::nullopt);
     EXPECT_EQ(reader->Read("v").status().code(), absl::StatusCode::kNotFound);

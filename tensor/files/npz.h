@@ -52,6 +52,8 @@ class NpzReader {
   // reading what should be of a known size.
   int64_t Bytes(std::string_view name) const;
   absl::StatusOr<Tensor> Read(std::string_view name);
+  // Of an array, from its header alone.
+  absl::StatusOr<Shape> ReadShape(std::string_view name);
   // A member that is a text (npy_text.h), as UTF-8.
   absl::StatusOr<std::string> ReadText(std::string_view name);
 
@@ -68,7 +70,8 @@ class NpzReader {
   NpzReader(std::string_view file, Archive archive) : file_(file), archive_(std::move(archive)) {}
   // Calls `parse` with the bytes of a member, their number and the member's name for messages.
   using ParseMember = absl::FunctionRef<absl::Status(NpySource, int64_t, std::string_view)>;
-  absl::Status ReadMember(std::string_view name, ParseMember parse);
+  enum class Extent : uint8_t { kWhole, kBegin };  // what `parse` reads
+  absl::Status ReadMember(std::string_view name, Extent extent, ParseMember parse);
   static absl::StatusOr<NpzReader> Check(NpzReader reader, int64_t file_size, int64_t max_bytes);
 
   std::string file_;

@@ -134,7 +134,7 @@ int64_t NpzReader::Bytes(std::string_view name) const {
   return found == index_.end() ? 0 : found->second.bytes;
 }
 
-absl::Status NpzReader::ReadMember(std::string_view name, ParseMember parse) {
+absl::Status NpzReader::ReadMember(std::string_view name, Extent extent, ParseMember parse) {
   const auto found = index_.find(name);
   if (found == index_.end()) {
     std::string known;
@@ -161,6 +161,7 @@ absl::Status NpzReader::ReadMember(std::string_view name, ParseMember parse) {
     return absl::OkStatus();
   };
   DTNN_RETURN_IF_ERROR(parse(read, found->second.bytes, where));
+  if (extent == Extent::kBegin) return absl::OkStatus();
   char more;
   const zip_int64_t got = zip_fread(member.get(), &more, 1);
   if (got < 0) return ZipError(where, zip_file_get_error(member.get()));
@@ -170,21 +171,34 @@ absl::Status NpzReader::ReadMember(std::string_view name, ParseMember parse) {
 
 absl::StatusOr<Tensor> NpzReader::Read(std::string_view name) {
   Tensor tensor;
-  DTNN_RETURN_IF_ERROR(ReadMember(name, [&](NpySource read, int64_t size, std::string_view where) {
+  const auto parse = [&](NpySource read, int64_t size, std::string_view where) {
     absl::StatusOr<Tensor> parsed = ParseNpyFrom(read, size, where);
     if (parsed.ok()) tensor = *std::move(parsed);
     return parsed.status();
-  }));
+  };
+  DTNN_RETURN_IF_ERROR(ReadMember(name, Extent::kWhole, parse));
   return tensor;
+}
+
+absl::StatusOr<Shape> NpzReader::ReadShape(std::string_view name) {
+  Shape shape;
+  const auto parse = [&](NpySource read, int64_t size, std::string_view where) {
+    const absl::StatusOr<NpyHeader> header = ReadNpyHeader(read, size, where);
+    if (header.ok()) shape = header->shape;
+    return header.status();
+  };
+  DTNN_RETURN_IF_ERROR(ReadMember(name, Extent::kBegin, parse));
+  return shape;
 }
 
 absl::StatusOr<std::string> NpzReader::ReadText(std::string_view name) {
   std::string text;
-  DTNN_RETURN_IF_ERROR(ReadMember(name, [&](NpySource read, int64_t size, std::string_view where) {
+  const auto parse = [&](NpySource read, int64_t size, std::string_view where) {
     absl::StatusOr<std::string> parsed = ParseNpyText(read, size, where);
     if (parsed.ok()) text = *std::move(parsed);
     return parsed.status();
-  }));
+  };
+  DTNN_RETURN_IF_ERROR(ReadMember(name, Extent::kWhole, parse));
   return text;
 }
 

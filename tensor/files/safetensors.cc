@@ -117,12 +117,23 @@ int64_t SafetensorsReader::Bytes(std::string_view name) const {
   return entry.end - entry.begin;
 }
 
-absl::StatusOr<Tensor> SafetensorsReader::Read(std::string_view name) const {
+absl::StatusOr<const SafetensorsEntry*> SafetensorsReader::Find(std::string_view name) const {
   const auto found = index_.find(name);
-  if (found == index_.end()) {
-    return absl::NotFoundError(absl::StrCat(file_, ": has no tensor ", Quote(name)));
-  }
-  const SafetensorsEntry& entry = header_.entries[found->second];
+  if (found != index_.end()) return &header_.entries[found->second];
+  return absl::NotFoundError(absl::StrCat(file_, ": has no tensor ", Quote(name)));
+}
+
+absl::StatusOr<Shape> SafetensorsReader::ReadShape(std::string_view name) const {
+  DTNN_ASSIGN_OR_RETURN(const SafetensorsEntry* const entry, Find(name));
+  absl::StatusOr<Shape> shape = Shape::Make(entry->shape);
+  if (shape.ok()) return shape;
+  return absl::UnimplementedError(
+      absl::StrCat(file_, "/", Quote(name), ": ", std::string(shape.status().message())));
+}
+
+absl::StatusOr<Tensor> SafetensorsReader::Read(std::string_view name) const {
+  DTNN_ASSIGN_OR_RETURN(const SafetensorsEntry* const found, Find(name));
+  const SafetensorsEntry& entry = *found;
   const std::string where = absl::StrCat(file_, "/", Quote(name));
   const Type* type = std::ranges::find(kTypes, std::string_view(entry.dtype), &Type::name);
   if (type == std::end(kTypes)) {
@@ -130,12 +141,8 @@ absl::StatusOr<Tensor> SafetensorsReader::Read(std::string_view name) const {
                                                  " has no tensor here; F64, F32, F16, BF16, U8, "
                                                  "I16, I32 and I64 have"));
   }
-  const absl::StatusOr<Shape> shape = Shape::Make(entry.shape);
-  if (!shape.ok()) {
-    return absl::UnimplementedError(
-        absl::StrCat(where, ": ", std::string(shape.status().message())));
-  }
-  absl::StatusOr<Tensor> tensor = Tensor::Allocate(Device::Cpu(), type->dtype, *shape);
+  DTNN_ASSIGN_OR_RETURN(const Shape shape, ReadShape(name));
+  absl::StatusOr<Tensor> tensor = Tensor::Allocate(Device::Cpu(), type->dtype, shape);
   if (!tensor.ok()) {
     return absl::Status(tensor.status().code(),
                         absl::StrCat(where, ": ", std::string(tensor.status().message())));

@@ -43,6 +43,8 @@ class SafetensorsReader {
   // The bytes of a tensor's elements in the file; 0 where there is none.
   int64_t Bytes(std::string_view name) const;
   absl::StatusOr<Tensor> Read(std::string_view name) const;
+  // Of a tensor, from the header alone.
+  absl::StatusOr<Shape> ReadShape(std::string_view name) const;
   const NamedTexts& metadata() const { return header_.metadata; }
 
  private:
@@ -51,6 +53,7 @@ class SafetensorsReader {
 
   SafetensorsReader(std::string_view file, Source source)
       : file_(file), source_(std::move(source)) {}
+  absl::StatusOr<const SafetensorsEntry*> Find(std::string_view name) const;
   static absl::StatusOr<SafetensorsReader> Check(SafetensorsReader reader, int64_t size);
 
   std::string file_;
