@@ -145,8 +145,12 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kWeightsFormat)
         .Needs("weights-and-bias-filename"),
     Now("weights-partial", kModel, kBool, &O::weights_partial,
-        "accept a weights file that lacks some of the weights")
+        "load what fits of a weights file; other parameters keep their initial values")
         .Needs("weights-and-bias-filename"),
+    Now("freeze", kModel, kText, &O::freeze,
+        "layers that do not train: a list of ids, ranges of ids and names with wildcards")
+        .Example("1-40,*BatchNormalization")
+        .Needs("!evaluate-only"),
     Now("save-model", kModel, kPath, &O::save_model,
         "write the trained model to this file, with all that predict needs: .safetensors or .npz")
         .Example("mine.safetensors"),

@@ -33,7 +33,8 @@ struct Options {
   bool evaluate_only = false;
   std::string weights_and_bias_filename;  // to start from
   std::string weights_format = "auto";    // layout of a file of weights without a tag
-  bool weights_partial = false;           // take from it what there is
+  bool weights_partial = false;           // take from it what fits
+  std::string freeze;                     // patterns of layers that do not train (graph/freeze.h)
   std::string save_model;                 // file for the model after training; empty: none
   std::string history_file;
   std::string checkpoint_dir;          // where the state of the run is saved; empty: nowhere

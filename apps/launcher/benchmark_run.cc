@@ -21,6 +21,7 @@
 #include "apps/launcher/verbose.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_loaders.h"
+#include "apps/make/make_model.h"
 #include "apps/make/make_schedulers.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/make/make_training.h"
@@ -55,7 +56,6 @@
 #include "models/training/metric_averages.h"
 #include "models/training/same_data.h"
 #include "models/training/trainer.h"
-#include "models/zoo/zoo.h"
 #include "tensor/available_memory.h"
 #include "tensor/counted.h"
 #include "tensor/files/array_file.h"
@@ -180,11 +180,10 @@ class BenchmarkRun {
       return Introduce(context_->device());
     }
     DTNN_ASSIGN_OR_RETURN(
-        graph_,
-        BuildModel(options_.model, {.format = FormatOf(options_),
-                                    .sample = dataset_->sample(),
-                                    .classes = dataset_->outputs(),
-                                    .final_activation = metric_set_.loss->final_activation()}));
+        graph_, MakeModel(options_, {.format = FormatOf(options_),
+                                     .sample = dataset_->sample(),
+                                     .classes = dataset_->outputs(),
+                                     .final_activation = metric_set_.loss->final_activation()}));
     return Introduce(context_->device());
   }
 
@@ -400,8 +399,8 @@ class BenchmarkRun {
                                        .partial = options_.weights_partial}));
     for (const std::string& warning : loaded.warnings) Warn(warning);
     WarnOfPreprocessing(loaded);
-    Tell(absl::StrCat("**** Loaded ", Counted(loaded.parameters, "array"), " of weights from ",
-                      path, "\n"));
+    Tell(absl::StrCat("**** Loaded ", loaded.parameters, " of ", Counted(loaded.wanted, "array"),
+                      " of weights from ", path, "\n"));
     return absl::OkStatus();
   }
 

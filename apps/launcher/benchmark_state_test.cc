@@ -243,7 +243,7 @@ TEST(BenchmarkStateTest, SavedModelsGiveTheSameAnswers) {
     const Outcome tested =
         Launch(std::string(kSmallRun) + "--evaluate-only --weights-and-bias-filename=" + file);
     EXPECT_EQ(tested.exit_code, 0) << tested.text;
-    EXPECT_THAT(tested.text, HasSubstr("**** Loaded 8 arrays of weights from " + file + "\n"));
+    EXPECT_THAT(tested.text, HasSubstr("**** Loaded 8 of 8 arrays of weights from " + file + "\n"));
     EXPECT_EQ(TestFigures(tested.text).substr(11), TestFigures(trained.text).substr(11)) << file;
     EXPECT_EQ(TestLoss(tested.text), TestLoss(trained.text));
   }

@@ -7,13 +7,13 @@
 #include "absl/strings/str_format.h"
 #include "apps/launcher/run_memory.h"
 #include "apps/make/make_dataset.h"
+#include "apps/make/make_model.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/make/make_training.h"
 #include "apps/printing/memory_table.h"
 #include "comm/gradient_reducer.h"
 #include "kernels/context.h"
 #include "models/graph/table.h"
-#include "models/zoo/zoo.h"
 #include "tensor/counted.h"
 #include "tensor/status_macros.h"
 
@@ -59,7 +59,7 @@ absl::Status DryRun(const Options& options, int ranks, std::ostream& out) {
     model.sample = size->sample;
     model.classes = size->outputs;
   }
-  DTNN_ASSIGN_OR_RETURN(const Graph graph, BuildModel(options.model, model));
+  DTNN_ASSIGN_OR_RETURN(const Graph graph, MakeModel(options, model));
   const bool trains = !options.evaluate_only;
   const bool tests =
       !trains || options.evaluate || options.test_as_validation || options.validation_split > 0;

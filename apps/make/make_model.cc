@@ -1,0 +1,32 @@
+#include "apps/make/make_model.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/flags/nearest.h"
+#include "apps/flags/value.h"
+#include "comm/job/exit_code.h"
+#include "models/graph/freeze.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+absl::StatusOr<Graph> MakeModel(const Options& options, const ModelOptions& model) {
+  DTNN_ASSIGN_OR_RETURN(Graph graph, BuildModel(options.model, model));
+  if (options.freeze.empty()) return graph;
+  const std::vector<std::string> names = LayersWithParameters(graph);
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  for (const std::string_view pattern : SplitList(options.freeze)) {
+    absl::StatusOr<Graph> frozen = Freeze(graph, pattern);
+    if (!frozen.ok()) {
+      return UsageError(absl::StrCat("--freeze: ", std::string(frozen.status().message()),
+                                     DidYouMean(pattern, candidates)));
+    }
+    graph = *std::move(frozen);
+  }
+  return graph;
+}
+
+}  // namespace dtnn
