@@ -1,4 +1,4 @@
-// How fast a whole network trains and answers, in one process and on one thread team: the figures
+// How fast a whole network trains and answers, in one process and on one thread team: the numbers
 // of bench/PERFORMANCE.md.
 
 #ifndef DTNN_BENCH_MODEL_SPEED_H_

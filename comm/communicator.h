@@ -36,7 +36,7 @@ namespace dtnn {
 
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
-  // A wait that lasts this long says so once, before it goes on: a line that names the call and the
+  // A wait that lasts this long says so once, then continues: a line that names the call and the
   // missing ranks. Called by the waiting thread; must not use the communicator.
   std::chrono::milliseconds warn_after = std::chrono::minutes(1);
   std::function<void(std::string_view)> warn = {};
@@ -145,8 +145,8 @@ class Communicator {
   // exchange has cost it beyond what went on beside its own work; slower ranks' delay included.
   double waited_seconds() const { return waited_seconds_; }
 
-  // Breaks the group: this rank cannot go on, and the others learn why ("rank 1 gave up: ...", with
-  // the code of `why`) instead of timing out.
+  // Breaks the group: this rank cannot continue, and the others learn why ("rank 1 gave up: ...",
+  // with the code of `why`) instead of timing out.
   virtual void Abort(const absl::Status& why) = 0;
 
   // The ranks that broke the group, sorted: they did not answer in time, left while they were

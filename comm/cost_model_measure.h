@@ -16,7 +16,7 @@
 
 namespace dtnn {
 
-// By messages that two ranks send each other in turns: the latency by a short one, the rest by a
+// By messages that two ranks send to and fro: the latency by a short one, the rest by a
 // long one. The others are silent.
 absl::StatusOr<LinkCost> MeasureLink(Communicator& communicator, int rank, int other);
 

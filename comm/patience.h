@@ -25,7 +25,7 @@ class Patience {
            Clock::time_point start);
 
   // kWarn at most once, and only where the options have somebody to tell. kInterrupted again and
-  // again, until the time is out: who knows that the others are alive may go on.
+  // again, until the time is out: a caller that knows that the others are alive may continue.
   Verdict Ask(Clock::time_point now);
 
   // After kInterrupted: the others are alive. It comes again when another `grace` is over.

@@ -7,9 +7,9 @@
 // converts them on their way into a batch.
 //
 // What is to be predicted, the targets, is one class per sample, int32 (n,), or several values per
-// sample (labels that are not mutually exclusive, measured quantities), (n, outputs) of the samples'
-// dtype. An implementation that streams from disk reads inside Read, which loaders call from
-// background threads.
+// sample (labels that are not mutually exclusive, measured quantities), (n, outputs) of the
+// samples' dtype. An implementation that streams from disk reads inside Read, which loaders call
+// from background threads.
 
 #ifndef DTNN_DATA_DATASET_H_
 #define DTNN_DATA_DATASET_H_

@@ -9,7 +9,7 @@
 //   divided over
 //                                                               as many files as asked
 //
-// A file that exists whole is left alone, so a conversion that was stopped goes on where it was;
+// A file that exists whole is left alone, so a conversion that was stopped can be continued;
 // files are written under another name first. Several are made at a time, one per thread, each of
 // which takes about 200 MB of memory.
 

@@ -40,7 +40,7 @@ struct Options {
   std::string checkpoint_dir;          // where the state of the run is saved; empty: nowhere
   int64_t checkpoint_freq = 1;         // epochs
   int64_t checkpoint_steps = 0;        // batches; 0: at ends of epochs only
-  bool resume = false;                 // go on from the newest checkpoint
+  bool resume = false;                 // continue from the newest checkpoint
   std::string tensor_format = "NHWC";  // or NCHW or AUTO; see FormatOf
   int64_t random_seed = 57005;
 
@@ -140,7 +140,7 @@ struct Options {
 
   // Parallel.
   std::string parallel = "sequential";
-  bool use_blocking_mpi = true;  // gradients are reduced behind the backward pass, not beside it
+  bool use_blocking_mpi = true;  // gradients are reduced after the backward pass, not during it
   std::string use_mpi_buffers;   // True or False; empty: True
   std::string comm_bucket_mb = "auto";  // 2^20 bytes; see BucketBytes
   double comm_timeout = 300;            // seconds

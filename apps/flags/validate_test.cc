@@ -30,8 +30,9 @@ TEST(ValidateTest, ModelAndDatasetAreRequired) {
 }
 
 TEST(ValidateTest, BatchSizesExcludeEachOther) {
-  EXPECT_EQ(Error({"--batch-size=64", "--global-batch-size=128"}),
-            "--batch-size=64 and --global-batch-size=128: cannot be used together; give one of them");
+  EXPECT_EQ(
+      Error({"--batch-size=64", "--global-batch-size=128"}),
+      "--batch-size=64 and --global-batch-size=128: cannot be used together; give one of them");
   EXPECT_TRUE(Parse({"--batch-size=64", "--global-batch-size=None"}).ok());
 }
 

@@ -17,7 +17,7 @@ namespace dtnn {
 
 // Those of --schedulers, in that order; model_checkpoint only where there is a folder for its
 // files. Rates are those of a run on so many ranks. A usage error for a scheduler that watches a
-// figure which the run does not compute.
+// metric which the run does not compute.
 absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Options& options,
                                                                        const MetricSet& metric_set,
                                                                        bool has_validation,
@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Opt
 // does nothing.
 std::vector<std::string> DescribeMinimums(const Options& options, int64_t ranks);
 
-// For a run without validation samples: has the schedulers watch the training figure where they
+// For a run without validation samples: has the schedulers watch the training metric where they
 // would watch that of validation. False where none of them does.
 bool WatchTraining(Options& options);
 

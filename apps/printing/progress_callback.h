@@ -1,5 +1,5 @@
 // Shows a trainer's passes as progress lines: one per epoch, which ends with the validation
-// figures, and one per evaluation.
+// metrics, and one per evaluation.
 
 #ifndef DTNN_APPS_PRINTING_PROGRESS_CALLBACK_H_
 #define DTNN_APPS_PRINTING_PROGRESS_CALLBACK_H_

@@ -12,7 +12,7 @@
 
 namespace dtnn {
 
-// Calls `run` with the arguments behind the program's name. What ends wrong is told on stderr as
+// Calls `run` with the arguments after the program's name. What ends wrong is told on stderr as
 // `name`'s (exit_code.h); so is running out of memory, with `advice` on what needs less of it, and
 // a standard output that did not take everything: a full disk, a reader that has ended (SIGPIPE is
 // ignored), no output at all.

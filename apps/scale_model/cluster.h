@@ -17,7 +17,7 @@ namespace dtnn {
 struct ScaleModelCluster {
   Cluster cluster;      // of the ranks that are there
   Placement placement;  // likewise
-  // Where its figures are from: "between ranks 0 and 1", "as given", "assumed".
+  // Where its numbers are from: "between ranks 0 and 1", "as given", "assumed".
   std::string network_source, node_source;
 };
 

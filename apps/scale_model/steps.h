@@ -2,7 +2,7 @@
 // what it costs with the gradients exchanged.
 //
 // A step is the trainer's: forward and backward pass, gradients handed to the exchange as they
-// become final, the optimizer's pass behind each bucket. All ranks call the functions together and
+// become final, the optimizer's pass after each bucket. All ranks call the functions together and
 // get the same answer: medians, over the steps but the first two, of what the slowest rank took.
 
 #ifndef DTNN_APPS_SCALE_MODEL_STEPS_H_
@@ -53,7 +53,7 @@ class ScaleModelSteps {
     StepProfile alone;
     StepPrediction exchanged;  // as measured
   };
-  // Steps without and with exchange in turns, so that both meet the same other load on the machine.
+  // Steps alternately without and with exchange, so that both meet the same other load.
   absl::StatusOr<Comparison> Compare(Communicator& communicator,
                                      const GradientReducerOptions& reducer, int64_t steps);
 

@@ -19,7 +19,7 @@ namespace dtnn {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;  // wrong flags: nothing was done
-// A rank is gone, and a checkpoint is on the disk: --resume goes on without it.
+// A rank is gone, and a checkpoint is on the disk: --resume continues without it.
 inline constexpr int kExitPeerLost = 75;
 
 // The convention of shells for a process that signal `number` ended.

@@ -43,7 +43,7 @@ bool IsGzip(std::span<const uint8_t> bytes);
 
 // What `packed` holds: itself, or, where it begins with the magic number of gzip (RFC 1952), what
 // its members unpack to, checksums checked. A stream that is cut short is the end of the data and
-// truncated(); damage, and anything behind the last member, is DataLoss.
+// truncated(); damage, and anything after the last member, is DataLoss.
 absl::StatusOr<std::unique_ptr<ByteSource>> Unpacked(std::unique_ptr<ByteSource> packed);
 
 }  // namespace dtnn

@@ -26,7 +26,7 @@ class FileRange : public ByteSource {
 
   absl::StatusOr<size_t> Read(std::span<uint8_t> to) override;
   uint64_t bound() const override { return left_; }
-  // Goes on behind the next `count` bytes, or at the end; returns how many bytes that were.
+  // Skips the next `count` bytes, at most to the end; returns how many bytes that were.
   uint64_t Skip(uint64_t count);
 
  private:

@@ -22,7 +22,7 @@ class CsvReader {
   CsvReader(std::string_view text, std::string_view name);
 
   // The next row into `fields`; false at the end. InvalidArgument with the line's number for a
-  // quote that does not end, or for text behind one that does.
+  // quote that does not end, or for text after one that does.
   absl::StatusOr<bool> Next(std::vector<std::string>& fields);
   // "<name>, line 7": where the row that Next gave last begins.
   std::string Place() const;

@@ -1,4 +1,4 @@
-// The IDX format of MNIST: arrays of unsigned bytes behind a big-endian header.
+// The IDX format of MNIST: arrays of unsigned bytes after a big-endian header.
 //
 //   byte 0, 1   0
 //   byte 2      type of the elements; only 8, unsigned byte, is read

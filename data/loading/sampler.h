@@ -55,7 +55,7 @@ class Sampler {
                                         const SamplerOptions& options);
 
   // Leaves out the first `samples` places of every epoch's order from now on; steps are those of
-  // the rest. For an epoch that goes on with other batches or ranks than it began with.
+  // the rest. For an epoch that continues with other batches or ranks than it began with.
   // InvalidArgument where the rest cannot be divided over the ranks, and with steps_per_epoch.
   absl::Status Skip(int64_t samples);
 

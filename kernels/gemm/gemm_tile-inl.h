@@ -52,7 +52,7 @@ constexpr int MaxTileRows() {
 #endif
 }
 
-// The first lanes of a vector, touching no memory behind them.
+// The first lanes of a vector, touching no memory after them.
 template <class D, typename T>
 HWY_INLINE hn::Vec<D> LoadFirst(D d, [[maybe_unused]] hn::Mask<D> first,
                                 [[maybe_unused]] size_t count, const T* from) {

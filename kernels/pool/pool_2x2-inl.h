@@ -125,7 +125,7 @@ HWY_INLINE V MeanOfFour(D d, V a, V b, V c, V e) {
   return hn::Mul(sum, hn::Set(d, hn::TFromD<D>(0.25)));
 }
 
-// Rows of outputs, `count` in each and one behind the other, from pairs of rows of 2 * count inputs
+// Rows of outputs, `count` in each and one after the other, from pairs of rows of 2 * count inputs
 // that lie `pitch` elements apart.
 struct Rows2x2 {
   int64_t rows, count, pitch;
@@ -226,7 +226,7 @@ HWY_INLINE void PrefetchNextRow(const T* top, const T* bottom, int64_t pitch, in
   hwy::Prefetch(bottom + ahead + pitch);
 }
 
-// One output pixel of `channels` from the pixels at `top` and `bottom` and those `pitch` behind.
+// One output pixel of `channels` from the pixels at `top` and `bottom` and those `pitch` further.
 template <typename T>
 HWY_INLINE void Pixel2x2(bool average, const T* top, const T* bottom, int64_t pitch,
                          int64_t channels, T* y, uint8_t* winners, int64_t ahead) {

@@ -62,7 +62,7 @@ struct Tile {
 };
 
 // `y` and `winners` are those of the first output; the others follow `y_down` and `winners_down`
-// elements behind each other. winners may be null.
+// elements apart. winners may be null.
 template <int64_t kRows, typename T>
 HWY_INLINE void MaxTile(const Tile<T>& tile, int64_t channels, T* y, int64_t y_down,
                         uint8_t* winners, int64_t winners_down) {
@@ -175,7 +175,7 @@ struct HoldingTile {
   }
 };
 
-// `dx` is the first pixel; the others follow `dx_down` elements behind each other.
+// `dx` is the first pixel; the others follow, `dx_down` elements apart.
 template <int64_t kRows, typename T>
 HWY_INLINE void MaxTileGradient(const HoldingTile<T>& tile, bool accumulate, T* dx,
                                 int64_t dx_down) {

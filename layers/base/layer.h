@@ -88,7 +88,7 @@ struct LayerOpTraits {
   // The output is the inputs, images, side by side along the channels: inputs that are views of the
   // output, and their gradients that are views of dy, cost nothing.
   bool joins_channels = false;
-  // Backward takes the gradient behind a fused relu, and applies the relu's own; then nobody reads
+  // Backward takes the gradient after a fused relu, and applies the relu's own; then nobody reads
   // the relu's output.
   bool backward_includes_relu = false;
   bool changes_parameters = false;  // Forward does, in training (running statistics)

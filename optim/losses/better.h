@@ -1,5 +1,5 @@
-// Which values of a figure (a loss, a metric) are better: what decides which epoch of a run was its
-// best. Every figure says it itself.
+// Whether smaller or larger values of a loss or a metric are better, which decides which epoch of a
+// run was its best. Each loss and each metric says it itself.
 
 #ifndef DTNN_OPTIM_LOSSES_BETTER_H_
 #define DTNN_OPTIM_LOSSES_BETTER_H_

@@ -1,4 +1,4 @@
-// A figure that tells how good predictions are, computed from sums over samples: those of batches
+// A number that tells how good predictions are, computed from sums over samples: those of batches
 // of any size, or of several ranks, simply add up. Most are a mean and need one sum; others count.
 //
 // Targets are one class per sample, int32 (n,), or values, (n, outputs) of the predictions' dtype.
@@ -29,14 +29,14 @@ class Metric {
   // Adds the samples of a batch. Host tensors: predictions (n, outputs), and their targets.
   virtual void Add(const Tensor& predictions, const Tensor& targets,
                    std::span<double> sums) const = 0;
-  // The figure of `samples` samples.
+  // Its value over `samples` samples.
   virtual double Value(std::span<const double> sums, int64_t samples) const {
     return sums[0] / double(samples);
   }
-  // The figure as progress lines print it, for example "acc: 98.53%"; `prefix` is "" or "val_".
-  // Empty for figures that are more than a number.
+  // The metric as progress lines print it, for example "acc: 98.53%"; `prefix` is "" or "val_".
+  // Empty for metrics that are more than a number.
   virtual std::string Format(std::string_view prefix, double value) const = 0;
-  // What is printed below an epoch, lines with their ends; empty for figures that are a number.
+  // What is printed below an epoch, lines with their ends; empty for metrics that are a number.
   virtual std::string Report(std::string_view /*prefix*/, std::span<const double> /*sums*/) const {
     return "";
   }

@@ -1,4 +1,4 @@
-// The best value of a figure so far. Only what is strictly better improves it; NaN never does.
+// The best value of a metric so far. Only what is strictly better improves it; NaN never does.
 
 #ifndef DTNN_OPTIM_SCHEDULERS_BEST_FIGURE_H_
 #define DTNN_OPTIM_SCHEDULERS_BEST_FIGURE_H_

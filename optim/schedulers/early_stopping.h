@@ -1,4 +1,4 @@
-// Ends training when a figure has not improved for `patience` epochs, and brings back the
+// Ends training when a metric has not improved for `patience` epochs, and restores the
 // parameters of its best epoch.
 
 #ifndef DTNN_OPTIM_SCHEDULERS_EARLY_STOPPING_H_

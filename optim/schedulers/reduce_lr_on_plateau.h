@@ -1,4 +1,4 @@
-// Multiplies the learning rate by `factor` whenever a figure has not improved for `patience`
+// Multiplies the learning rate by `factor` whenever a metric has not improved for `patience`
 // epochs. A step that would lead below `min_lr` is not taken at all: from 0.01 by halves, a minimum
 // of 0.001 ends at 0.00125.
 

@@ -1,6 +1,6 @@
 // What changes while training runs: learning rates, when to stop, which parameters to keep. A
 // Scheduler is a small state machine that knows no trainer: it scales the learning rate of every
-// step (Factor) and acts after every epoch through its SchedulerHost. It sees figures summed over
+// step (Factor) and acts after every epoch through its SchedulerHost. It sees metrics summed over
 // all ranks and draws no random numbers, so all ranks decide alike.
 //
 // The learning rate of a step is the host's rate times the factors of all schedulers: a warm-up
@@ -72,18 +72,18 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual std::string_view name() const = 0;  // as --schedulers spells it
-  // The figure that it needs after every epoch, or empty: a program refuses one that the run does
+  // The metric that it needs after every epoch, or empty: a program refuses one that the run does
   // not compute before training starts.
   virtual std::string_view watched() const { return ""; }
 
   // What the learning rate of that step is multiplied by.
   virtual double Factor(const ScheduleStep& /*step*/) const { return 1; }
-  // After training and validation of an epoch. NotFound where the watched figure is missing.
+  // After training and validation of an epoch. NotFound where the watched metric is missing.
   virtual absl::Status OnEpochEnd(const EpochMetrics& /*metrics*/, SchedulerHost& /*host*/) {
     return absl::OkStatus();
   }
 
-  // All that it remembers from epoch to epoch, for checkpoints: after Restore it goes on bit for
+  // All that it remembers from epoch to epoch, for checkpoints: after Restore it continues bit for
   // bit. InvalidArgument for a state of another length than its own.
   virtual std::vector<double> State() const { return {}; }
   virtual absl::Status Restore(std::span<const double> state);
@@ -95,7 +95,7 @@ class Scheduler {
 absl::Status CheckState(const Scheduler& scheduler, std::span<const double> state, size_t expected);
 // A value of the state that is a number of epochs; InvalidArgument where it can be none.
 absl::StatusOr<int64_t> EpochsInState(const Scheduler& scheduler, double value);
-// The figure that the scheduler watches; NotFound, naming both, when the epoch has none.
+// The metric that the scheduler watches; NotFound, naming both, when the epoch has none.
 absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochMetrics& metrics);
 
 }  // namespace dtnn

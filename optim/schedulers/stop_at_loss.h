@@ -1,4 +1,4 @@
-// Ends training once a figure is beyond a threshold: above it where larger is better, below it
+// Ends training once a metric is beyond a threshold: above it where larger is better, below it
 // otherwise.
 
 #ifndef DTNN_OPTIM_SCHEDULERS_STOP_AT_LOSS_H_

@@ -33,8 +33,8 @@ class AtomicFile {
   absl::Status Append(std::span<const std::byte> bytes);
   absl::Status Append(std::string_view text) { return Append(std::as_bytes(std::span(text))); }
 
-  // Bytes at a place of their own, for formats that complete a header afterwards. Append() goes on
-  // behind the last byte that was written anywhere.
+  // Bytes at a place of their own, for formats that complete a header afterwards. Append()
+  // continues after the last byte that was written anywhere.
   absl::Status WriteAt(int64_t offset, std::span<const std::byte> bytes);
 
   // To be called once. Only when the last step of all (syncing the folder) fails is the new file in

@@ -86,7 +86,7 @@ absl::StatusOr<NamedTensors> ReadNpz(std::string_view path, int64_t max_bytes = 
 // Deflate makes float32 weights about 8 % smaller, at a hundredth of the speed.
 enum class NpzCompression : uint8_t { kStored, kDeflated };
 
-// Writes dense host tensors, and behind them texts in UTF-8 and the bytes of whole .npy files (for
+// Writes dense host tensors, and after them texts in UTF-8 and the bytes of whole .npy files (for
 // types that no tensor has, as of SerializeNpyInt16), under their names, which must be distinct,
 // not empty and without '/'.
 absl::Status WriteNpz(std::string_view path, const NamedTensors& tensors,

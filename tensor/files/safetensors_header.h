@@ -1,5 +1,5 @@
 // The header of a .safetensors file: a JSON object, "<name>" -> element type, shape, and where the
-// elements lie in the bytes behind the header; "__metadata__" -> texts.
+// elements lie in the bytes after the header; "__metadata__" -> texts.
 //
 //   {"__metadata__": {"format": "NHWC"},
 //    "w": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}}

@@ -33,7 +33,7 @@ class ThreadTeam {
 
   // Calls body(thread, share, chunk) once for each share = 0 .. threads - 1 and chunk = 0 ..
   // chunks - 1, and returns when all are done. `thread` says who runs it, 0 .. threads - 1; calls
-  // with the same number never overlap. Starts the workers that are missing; goes on with fewer
+  // with the same number never overlap. Starts the workers that are missing; continues with fewer
   // where the system refuses them. A body must not wait for another, nor throw.
   void Run(int threads, int chunks, absl::FunctionRef<void(int, int, int)> body);
 

@@ -33,7 +33,7 @@ class RecordingHost : public SchedulerHost {
     return "epoch-" + std::to_string(of_epoch) + ".npz";
   }
 
-  // Ends the next epoch with this value of the figure that the scheduler watches.
+  // Ends the next epoch with this value of the metric that the scheduler watches.
   absl::Status EndEpoch(Scheduler& scheduler, double value) {
     ++epoch;
     EpochMetrics metrics = {.epoch = epoch};
