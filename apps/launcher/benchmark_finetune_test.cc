@@ -100,6 +100,14 @@ TEST_F(FinetuneTest, ANewHeadIsTrainedOnLayersThatAreFrozenOrNot) {
   ExpectOnlyTheHeadTrained("head");
 }
 
+TEST_F(FinetuneTest, LayersOfANetworkThatAFileNamesAreFrozenToo) {
+  std::vector<std::string> arguments = Arguments(3, Tuning("named", {kHead}));
+  arguments.erase(arguments.begin());  // --model
+  const Outcome head = testing::Process(kProgram, arguments).Wait();
+  ASSERT_EQ(head.exit_code, 0) << head.text;
+  ExpectOnlyTheHeadTrained("named");
+}
+
 TEST_F(FinetuneTest, SeveralRanksTrainTheHeadAsOneDoes) {
   const Outcome alone = Run(4, Tuning("alone", {"--weights-partial", kHead}));
   ASSERT_EQ(alone.exit_code, 0) << alone.text;

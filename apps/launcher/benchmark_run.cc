@@ -177,6 +177,7 @@ class BenchmarkRun {
     if (begun_with_) {
       DTNN_ASSIGN_OR_RETURN(graph_, NetworkFor(*begun_with_, options_.weights_and_bias_filename,
                                                options_, *dataset_));
+      DTNN_ASSIGN_OR_RETURN(graph_, FreezeLayers(options_, std::move(graph_)));
       return Introduce(context_->device());
     }
     DTNN_ASSIGN_OR_RETURN(

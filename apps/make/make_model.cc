@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +14,7 @@
 
 namespace dtnn {
 
-absl::StatusOr<Graph> MakeModel(const Options& options, const ModelOptions& model) {
-  DTNN_ASSIGN_OR_RETURN(Graph graph, BuildModel(options.model, model));
+absl::StatusOr<Graph> FreezeLayers(const Options& options, Graph graph) {
   if (options.freeze.empty()) return graph;
   const std::vector<std::string> names = LayersWithParameters(graph);
   const std::vector<std::string_view> candidates(names.begin(), names.end());
@@ -27,6 +27,11 @@ absl::StatusOr<Graph> MakeModel(const Options& options, const ModelOptions& mode
     graph = *std::move(frozen);
   }
   return graph;
+}
+
+absl::StatusOr<Graph> MakeModel(const Options& options, const ModelOptions& model) {
+  DTNN_ASSIGN_OR_RETURN(Graph graph, BuildModel(options.model, model));
+  return FreezeLayers(options, std::move(graph));
 }
 
 }  // namespace dtnn

@@ -10,8 +10,10 @@
 
 namespace dtnn {
 
-// --model, with the layers of --freeze frozen. A usage error for a pattern that means no layer
-// names the one that is nearest.
+// The graph with the layers of --freeze frozen. A usage error for a pattern that matches no layer
+// names the nearest one.
+absl::StatusOr<Graph> FreezeLayers(const Options& options, Graph graph);
+// --model, with those layers frozen.
 absl::StatusOr<Graph> MakeModel(const Options& options, const ModelOptions& model);
 
 }  // namespace dtnn
