@@ -1,7 +1,7 @@
 // A network as one writes it down, before a format and a device are chosen:
 //
-//   Network net = Network("mine").Input(data).Conv2d(8, {.padding =
-//   1}).Relu().Flatten().Fc(10).Softmax(); Network deep = Network::Zoo("resnet20", data);
+//   Network net = Network("mine").Input(data).Conv2d(8).Relu().Flatten().Fc(10).Softmax();
+//   Network deep = Network::Zoo("resnet20", data);
 //
 // The calls are those of GraphBuilder (models/graph/builder.h), which Build plays back; mistakes
 // are found there, and named by layer. Cheap to copy.

@@ -40,6 +40,10 @@ class Recorder : public Callback {
   std::vector<std::pair<std::string, double>> metrics_;
 };
 
+absl::StatusOr<std::shared_ptr<const Loss>> LossOf(const SessionOptions& options) {
+  return options.loss.Resolve([](const std::string& name) { return MakeLoss(name); });
+}
+
 // A loader keeps what it reads of alive; a session's loaders end before its callers' data do.
 std::shared_ptr<const Dataset> Borrow(const Dataset& data) {
   return {std::shared_ptr<const Dataset>(), &data};
@@ -63,9 +67,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const Network& network,
                                                          const SessionOptions& options) {
   SavedModel model;
   model.dtype = options.dtype;
-  DTNN_ASSIGN_OR_RETURN(
-      const std::shared_ptr<const Loss> loss,
-      options.loss.Resolve([](const std::string& name) { return MakeLoss(name); }));
+  DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Loss> loss, LossOf(options));
   DTNN_ASSIGN_OR_RETURN(model.graph, network.Build(options.format, *loss));
   std::unique_ptr<Session> session(new Session(options, std::move(model)));
   DTNN_RETURN_IF_ERROR(session->Init());
@@ -90,9 +92,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(std::string_view path,
 
 absl::Status Session::Init() {
   MetricSet metric_set;
-  DTNN_ASSIGN_OR_RETURN(metric_set.loss, options_.loss.Resolve([](const std::string& name) {
-    return MakeLoss(name);
-  }));
+  DTNN_ASSIGN_OR_RETURN(metric_set.loss, LossOf(options_));
   for (const Choice<Metric>& metric : options_.metrics) {
     DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Metric> made,
                           metric.Resolve([](const std::string& name) { return MakeMetric(name); }));
