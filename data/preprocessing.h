@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "data/images/resize.h"
-#include "data/transforms/normalize.h"
+#include "data/normalization/normalize.h"
 
 namespace dtnn {
 

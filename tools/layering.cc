@@ -32,6 +32,8 @@ constexpr Folder kRooms[] = {
 
     {"layers/base", 0},
     {"layers", 1},
+    {"layers/merging", 1},
+    {"layers/table", 2},
 
     {"optim/losses", 0},
     {"optim/optimizers", 0},
@@ -41,6 +43,7 @@ constexpr Folder kRooms[] = {
     {"data/files", 0},
     {"data/images", 1},
     {"data", 2},
+    {"data/normalization", 2},
     {"data/transforms", 2},
     {"data/formats", 3},
     {"data/datasets", 4},

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
 #include "data/dataset.h"
-#include "data/transforms/normalize.h"
+#include "data/normalization/normalize.h"
 #include "models/graph/graph.h"
 #include "models/serving/saved_model.h"
 

@@ -12,9 +12,9 @@
 #include "comm/communicator.h"
 #include "data/dataset.h"
 #include "data/loading/loader.h"
+#include "data/normalization/channel_statistics.h"
+#include "data/normalization/normalize.h"
 #include "data/preprocessing.h"
-#include "data/transforms/channel_statistics.h"
-#include "data/transforms/normalize.h"
 
 namespace dtnn {
 

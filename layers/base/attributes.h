@@ -2,8 +2,8 @@
 // programs can read it without knowing the layer.
 //
 // Layer::attributes() lists them, and an AttributeReader takes them apart again when a layer is
-// made of them (layers/layer_table.h). Values are whole numbers, real numbers, texts, and lists of
-// whole numbers; a switch is 0 or 1, a pair a list of two: (vertical, horizontal).
+// made of them (layers/table/layer_table.h). Values are whole numbers, real numbers, texts, and
+// lists of whole numbers; a switch is 0 or 1, a pair a list of two: (vertical, horizontal).
 
 #ifndef DTNN_LAYERS_BASE_ATTRIBUTES_H_
 #define DTNN_LAYERS_BASE_ATTRIBUTES_H_

@@ -137,7 +137,7 @@ class Layer {
   // "Conv2D": part of weight keys and of the printed table.
   virtual std::string_view type_name() const = 0;
   // What it was made with, so that a file can hold it; the layer table makes the same layer of them
-  // (layers/layer_table.h).
+  // (layers/table/layer_table.h).
   virtual Attributes attributes() const { return {}; }
   // InvalidArgument where the inputs do not fit; the caller adds which layer it was.
   virtual absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "data/transforms/normalize.h"
+#include "data/normalization/normalize.h"
 
 namespace dtnn {
 

@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "layers/adaptive_average_pool2d.h"
-#include "layers/addition.h"
-#include "layers/concatenation.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
 #include "layers/input.h"
+#include "layers/merging/addition.h"
+#include "layers/merging/concatenation.h"
 #include "layers/softmax.h"
 
 namespace dtnn {

@@ -4,10 +4,10 @@
 
 #include "gtest/gtest.h"
 #include "layers/activation.h"
-#include "layers/addition.h"
 #include "layers/fc.h"
 #include "layers/flatten.h"
 #include "layers/input.h"
+#include "layers/merging/addition.h"
 #include "models/graph/builder.h"
 #include "models/graph/graph.h"
 

@@ -22,7 +22,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "layers/layer_table.h"
+#include "layers/table/layer_table.h"
 #include "models/graph/graph.h"
 #include "models/graph/network.pb.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "layers/concatenation.h"
+#include "layers/merging/concatenation.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"

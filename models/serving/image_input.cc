@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "data/files/read_bytes.h"
 #include "data/images/resize.h"
-#include "data/transforms/normalize.h"
+#include "data/normalization/normalize.h"
 #include "kernels/convert/convert.h"
 #include "tensor/counted.h"
 #include "tensor/dtype.h"

@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
-#include "layers/layer_table.h"
+#include "layers/table/layer_table.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
 #include "models/plan/plan.h"

@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "data/preprocessing.h"
 #include "kernels/context.h"
-#include "layers/layer_table.h"
+#include "layers/table/layer_table.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/fusion.h"

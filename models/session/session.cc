@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "data/loading/loader.h"
 #include "data/loading/split.h"
-#include "data/transforms/channel_statistics.h"
+#include "data/normalization/channel_statistics.h"
 #include "models/callbacks/schedule.h"
 #include "models/parameters/weights.h"
 #include "optim/losses/losses.h"

@@ -1,4 +1,4 @@
-#include "layers/addition.h"
+#include "layers/merging/addition.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "layers/addition.h"
+#include "layers/merging/addition.h"
 
 #include "gtest/gtest.h"
 #include "layers/testing/gradient_check.h"

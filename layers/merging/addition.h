@@ -1,8 +1,8 @@
 // The merging half of an AdditionBlock: the sum of the outputs of its paths, which must have equal
 // shapes. Each path receives dy.
 
-#ifndef DTNN_LAYERS_ADDITION_H_
-#define DTNN_LAYERS_ADDITION_H_
+#ifndef DTNN_LAYERS_MERGING_ADDITION_H_
+#define DTNN_LAYERS_MERGING_ADDITION_H_
 
 #include "layers/base/layer.h"
 
@@ -18,4 +18,4 @@ class AdditionLayer : public Layer {
 
 }  // namespace dtnn
 
-#endif  // DTNN_LAYERS_ADDITION_H_
+#endif  // DTNN_LAYERS_MERGING_ADDITION_H_

@@ -1,4 +1,4 @@
-#include "layers/concatenation.h"
+#include "layers/merging/concatenation.h"
 
 #include <algorithm>
 #include <utility>

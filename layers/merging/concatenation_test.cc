@@ -1,4 +1,4 @@
-#include "layers/concatenation.h"
+#include "layers/merging/concatenation.h"
 
 #include "gtest/gtest.h"
 #include "layers/testing/gradient_check.h"

@@ -1,8 +1,8 @@
 // The layers that DTNN has, by their type names: what makes a layer of a type and its attributes,
 // as files of networks hold them. A new layer is one line of the table in layer_table.cc.
 
-#ifndef DTNN_LAYERS_LAYER_TABLE_H_
-#define DTNN_LAYERS_LAYER_TABLE_H_
+#ifndef DTNN_LAYERS_TABLE_LAYER_TABLE_H_
+#define DTNN_LAYERS_TABLE_LAYER_TABLE_H_
 
 #include <functional>
 #include <map>
@@ -31,4 +31,4 @@ absl::StatusOr<std::shared_ptr<const Layer>> MakeLayer(std::string_view type,
 
 }  // namespace dtnn
 
-#endif  // DTNN_LAYERS_LAYER_TABLE_H_
+#endif  // DTNN_LAYERS_TABLE_LAYER_TABLE_H_

@@ -1,4 +1,4 @@
-#include "data/transforms/channel_statistics.h"
+#include "data/normalization/channel_statistics.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "layers/layer_table.h"
+#include "layers/table/layer_table.h"
 
 #include <set>
 #include <vector>

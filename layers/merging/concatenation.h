@@ -1,8 +1,8 @@
 // The merging half of a ConcatenationBlock: the outputs of its paths side by side along the
 // channels, in path order; the spatial extents must match. Each path receives its channels of dy.
 
-#ifndef DTNN_LAYERS_CONCATENATION_H_
-#define DTNN_LAYERS_CONCATENATION_H_
+#ifndef DTNN_LAYERS_MERGING_CONCATENATION_H_
+#define DTNN_LAYERS_MERGING_CONCATENATION_H_
 
 #include "layers/base/layer.h"
 
@@ -18,4 +18,4 @@ class ConcatenationLayer : public Layer {
 
 }  // namespace dtnn
 
-#endif  // DTNN_LAYERS_CONCATENATION_H_
+#endif  // DTNN_LAYERS_MERGING_CONCATENATION_H_

@@ -1,4 +1,4 @@
-#include "data/transforms/normalize.h"
+#include "data/normalization/normalize.h"
 
 #include <cmath>
 #include <cstdint>
