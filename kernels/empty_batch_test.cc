@@ -72,7 +72,7 @@ class EmptyBatchTest : public ::testing::TestWithParam<TensorFormat> {
 TEST_P(EmptyBatchTest, Convolution) {
   for (const int64_t filters : {4, 16, 33}) {  // planes, whole vectors, and not
     const Conv2dSpec spec = Convolution(filters);
-    for (const std::string_view variant : Conv2dVariants()) {
+    for (const std::string_view variant : Conv2dVariantNames()) {
       Conv2dRunner runner(spec, variant);
       ExpectConvolution(runner, spec, spec.FilterShape());
     }

@@ -123,7 +123,7 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_THAT(
       Help("model-sync-alg"),
       HasSubstr("              wavg     the more samples a rank has, the more it counts\n"));
-  EXPECT_THAT(Help("conv-variant"), HasSubstr("direct    direct loops over the filter (not avai"));
+  EXPECT_THAT(Help("conv-variant"), HasSubstr("winograd  Winograd's minimal filtering (not avai"));
   EXPECT_THAT(Help("profile"), HasSubstr("not available in this build yet, which takes only"));
 }
 

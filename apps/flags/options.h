@@ -95,7 +95,7 @@ struct Options {
   bool enable_fused_conv_relu = false;
   bool enable_fused_conv_bn = false;
   bool enable_fused_conv_bn_relu = false;
-  std::string conv_variant = "i2c";
+  std::string conv_variant = "auto";
 
   // Optimizer.
   std::string optimizer = "sgd";

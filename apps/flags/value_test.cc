@@ -107,7 +107,7 @@ TEST(ValueTest, WordsTakeTheirCanonicalSpelling) {
 
 TEST(ValueTest, KnownWordsThatDoNotWorkYetSaySo) {
   EXPECT_EQ(Canonical("conv-variant", "winograd"),
-            "error: winograd is not available in this build yet; must be i2c");
+            "error: winograd is not available in this build yet; must be one of: auto, gemm, direct");
 }
 
 TEST(ValueTest, ASwitchMayTakeWordsToo) {

@@ -52,10 +52,11 @@ inline constexpr std::string_view kSyntheticPattern =
     "classes: a random picture per class plus noise, which a network can learn\n";
 
 inline constexpr std::string_view kConvVariant =
-    "i2c: matrix products over patches that are gathered as they are read\n"
-    "gemm: im2col and a matrix product\n"
-    "winograd: Winograd's minimal filtering\n"
-    "direct: direct loops over the filter\n";
+    "auto: for each layer and direction, the algorithm that is expected to be fastest\n"
+    "gemm: a matrix product that reads the images as it packs them\n"
+    "direct: blocks of outputs in registers, straight from the images\n"
+    "i2c: im2col and a matrix product\n"
+    "winograd: Winograd's minimal filtering\n";
 
 inline constexpr std::string_view kOptimizer =
     "sgd: gradient descent with momentum (--optimizer-momentum)\n"

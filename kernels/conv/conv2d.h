@@ -5,8 +5,9 @@
 //   w[c,kh,kw,f])
 //
 //   x, y      activations in `format`, pitch allowed
-//   filter    NHWC: (channels, kh, kw, filters); NCHW: (filters, channels, kh, kw); dense
-//   cost      2 * n * ho * wo * filters * channels * kh * kw flops per direction
+//   filter    NHWC: (channels, kh, kw, filters); NCHW: (filters, channels, kh, kw); dense.
+//             With groups, filter f reads the channels / groups channels of its group alone.
+//   cost      2 * n * ho * wo * filters * channels / groups * kh * kw flops per direction
 //
 // The batch of the spec is the largest a call will bring: a slice of it, or the last partial batch,
 // runs on the same primitive.
@@ -23,39 +24,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/conv/conv2d_spec.h"
+#include "kernels/conv/direction.h"
 #include "kernels/epilogue.h"
-#include "kernels/pair.h"
 #include "kernels/parameter_view.h"
 #include "kernels/workspace.h"
-#include "tensor/format.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
-
-struct Conv2dSpec {
-  int64_t batch = 0, height = 0, width = 0, channels = 0, filters = 0;
-  Pair kernel = 3, stride = 1, padding = 0, dilation = 1;
-  int64_t groups = 1;
-  TensorFormat format = TensorFormat::kNHWC;
-  DType dtype = DType::kFloat32;
-  Epilogue epilogue;  // of Forward
-  // Whether to keep what is derived from the filter, a packed copy, from call to call. In training
-  // it is renewed at every step, so that keeping it only costs memory.
-  bool keeps_filter = true;
-
-  int64_t out_height() const;
-  int64_t out_width() const;
-  Shape InputShape() const;   // with the batch
-  Shape OutputShape() const;  // with the batch
-  Shape FilterShape() const;
-  double Flops() const;  // of one direction
-
-  // InvalidArgument naming the offending field: sizes < 1 or > 2^30, output < 1, groups that do not
-  // divide; a padded height or width times that of the kernel > 2^22, a tensor > 2^40 bytes.
-  absl::Status Validate() const;
-  // One token: "n64h32w32c64_k64r3s3p1x1_nhwc_f32" plus what is not 1: "u2x2" stride, "d2x2", "g4".
-  std::string ToString() const;
-};
 
 class Conv2d {
  public:
@@ -73,15 +49,37 @@ class Conv2d {
                                       Workspace workspace) = 0;
   // Enough for any of the three, for the threads available when the primitive was made.
   virtual size_t workspace_bytes() const = 0;
-  virtual std::string_view variant() const = 0;
+  // The algorithm that a direction runs.
+  virtual std::string_view variant(conv::Direction direction) const = 0;
 };
 
-// `variant` is a name of variants.inc ("i2c"); one that does not support the spec answers
-// InvalidArgument with the reason.
+// Names of variants.inc, one per direction; "auto" is the choice of AutomaticVariant.
+struct Conv2dVariants {
+  std::string_view forward = "auto", backward_data = "auto", backward_filter = "auto";
+
+  Conv2dVariants() = default;
+  Conv2dVariants(std::string_view all)  // NOLINT: one name for the three
+      : forward(all), backward_data(all), backward_filter(all) {}
+  Conv2dVariants(const char* all) : Conv2dVariants(std::string_view(all)) {}  // NOLINT
+  std::string_view& of(conv::Direction direction);
+};
+
+// InvalidArgument for an unknown name, and with the reason for a variant that does not support the
+// spec.
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, const Conv2dSpec& spec,
-                                                     std::string_view variant);
+                                                     Conv2dVariants variants = {});
+// The variants named where they compute a direction of a valid spec, and elsewhere "auto".
+Conv2dVariants WithFallback(Conv2dVariants variants, const Conv2dSpec& spec);
 // All names, in the order of variants.inc.
-std::vector<std::string_view> Conv2dVariants();
+std::vector<std::string_view> Conv2dVariantNames();
+// Why a variant does not compute a direction of a valid spec; empty where it does.
+std::string Conv2dRefusal(std::string_view variant, const Conv2dSpec& spec,
+                          conv::Direction direction);
+// Largest rounding error of a variant, which supports the spec, in proportion to that of a sum in
+// order.
+double Conv2dError(std::string_view variant, const Conv2dSpec& spec, conv::Direction direction);
+// The variant that is expected to be fastest; see automatic.cc for the rule.
+std::string_view AutomaticVariant(const Conv2dSpec& spec, conv::Direction direction);
 
 }  // namespace dtnn
 

@@ -20,6 +20,7 @@ using testing::Conv2dRunner;
 using testing::IntegerTensor;
 using testing::Pitched;
 using testing::Values;
+using testing::WhereSupported;
 using testing::ZeroTensor;
 
 Conv2dSpec Small() {
@@ -30,11 +31,11 @@ Conv2dSpec Small() {
 }
 
 TEST(Conv2dCallTest, AllocatesNothing) {
-  for (const std::string_view variant : Conv2dVariants()) {
+  for (const std::string_view variant : Conv2dVariantNames()) {
     for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
       Conv2dSpec spec = Small();
       spec.format = format;
-      Conv2dRunner runner(spec, variant);
+      Conv2dRunner runner(spec, WhereSupported(variant, spec));
       const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
       const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
       const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
@@ -55,7 +56,7 @@ TEST(Conv2dCallTest, AllocatesNothing) {
 
 TEST(Conv2dCallTest, KeepsAPackedFilterOfTheSameVersion) {
   const Conv2dSpec spec = Small();
-  Conv2dRunner runner(spec, "i2c");
+  Conv2dRunner runner(spec, "gemm");
   const Tensor x = IntegerTensor(spec.dtype, spec.InputShape(), 1);
   const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
   const Tensor w = IntegerTensor(spec.dtype, spec.FilterShape(), 2);
@@ -68,12 +69,12 @@ TEST(Conv2dCallTest, KeepsAPackedFilterOfTheSameVersion) {
 
 // The last batch of an epoch may have fewer pixels than there are partial sums.
 TEST(Conv2dCallTest, GradientOfFewPixelsOfAPrimitiveForMany) {
-  for (const std::string_view variant : Conv2dVariants()) {
+  for (const std::string_view variant : Conv2dVariantNames()) {
     for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
       Conv2dSpec spec = Small();
       spec.format = format;
       spec.batch = 600, spec.height = spec.width = 2;
-      Conv2dRunner runner(spec, variant);
+      Conv2dRunner runner(spec, WhereSupported(variant, spec));
       spec.batch = 1;
       const Tensor x = IntegerTensor(spec.dtype, spec.InputShape(), 1);
       const Tensor dy = IntegerTensor(spec.dtype, spec.OutputShape(), 2);
@@ -92,7 +93,7 @@ TEST(Conv2dCallTest, RefusesFiltersWithAPitch) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
     Conv2dSpec spec = Small();
     spec.format = format;
-    Conv2dRunner runner(spec, "i2c");
+    Conv2dRunner runner(spec, "gemm");
     const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
     const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
     const Tensor filter = Pitched(ZeroTensor(spec.dtype, spec.FilterShape()), format);
@@ -125,7 +126,7 @@ TEST(Conv2dCallTest, RefusesOperandsOfAnotherDevice) {
 
 TEST(Conv2dCallTest, RefusesOperandsThatDoNotFit) {
   const Conv2dSpec spec = Small();
-  Conv2dRunner runner(spec, "i2c");
+  Conv2dRunner runner(spec, "gemm");
   const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
   const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
   const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());

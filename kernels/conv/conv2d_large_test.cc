@@ -30,7 +30,7 @@ TEST(Conv2dLargeTest, NchwImagesOfSeveralChunks) {
   spec.kernel = Pair(1, 3), spec.padding = Pair(0, 1);
   spec.format = TensorFormat::kNCHW;
   spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
-  Conv2dRunner runner(spec, "i2c");
+  Conv2dRunner runner(spec, "gemm");
   const auto integers = [&](const Shape& shape, uint64_t seed) {
     return IntegerTensor(spec.dtype, shape, seed, 3);
   };
@@ -72,7 +72,7 @@ TEST(Conv2dLargeTest, GradientsOfLargeFilters) {
       spec.kernel = 1;
       spec.format = format;
       SCOPED_TRACE(spec.ToString());
-      Conv2dRunner runner(spec, "i2c");
+      Conv2dRunner runner(spec, "gemm");
       const Tensor x = IntegerTensor(spec.dtype, spec.InputShape(), 1, 3);
       const Tensor dy = IntegerTensor(spec.dtype, spec.OutputShape(), 2, 3);
       const Tensor dw = IntegerTensor(spec.dtype, spec.FilterShape(), 3, 3);

@@ -1,9 +1,10 @@
+#include "kernels/conv/conv2d_spec.h"
+
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/conv/conv2d.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -82,7 +83,7 @@ Shape Conv2dSpec::OutputShape() const {
 
 Shape Conv2dSpec::FilterShape() const {
   const int64_t per_group = channels / groups;
-  if (format == TensorFormat::kNHWC) {
+  if (filter_format.value_or(format) == TensorFormat::kNHWC) {
     return Shape{per_group, kernel.vertical, kernel.horizontal, filters};
   }
   return Shape{filters, per_group, kernel.vertical, kernel.horizontal};
@@ -136,6 +137,7 @@ std::string Conv2dSpec::ToString() const {
   }
   if (groups != 1) absl::StrAppend(&token, "g", groups);
   absl::StrAppend(&token, format == TensorFormat::kNHWC ? "_nhwc" : "_nchw",
+                  filter_format.value_or(format) == format ? "" : "w",
                   dtype == DType::kFloat64 ? "_f64" : "_f32");
   if (epilogue.scale) token += "_scale";
   if (epilogue.bias) token += "_bias";

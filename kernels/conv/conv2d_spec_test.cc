@@ -73,7 +73,7 @@ TEST(CreateConv2dTest, PaddingThatMakesTheOutputHugeIsAStatus) {
     spec.batch = spec.height = spec.width = spec.channels = spec.filters = 1;
     spec.kernel = 1;
     spec.padding = padding;
-    for (const std::string_view variant : Conv2dVariants()) {
+    for (const std::string_view variant : Conv2dVariantNames()) {
       EXPECT_EQ(CreateConv2d(*context, spec, variant).status().code(),
                 absl::StatusCode::kInvalidArgument);
     }
@@ -86,12 +86,23 @@ TEST(CreateConv2dTest, PaddingThatMakesTheOutputHugeIsAStatus) {
 TEST(CreateConv2dTest, NamesTheVariantsAndTheReason) {
   auto context = *DeviceContext::Create(Device::Cpu());
   const auto unknown = CreateConv2d(*context, Small(), "i3c").status();
-  EXPECT_NE(std::string(unknown.message()).find("i2c"), std::string::npos);
-  Conv2dSpec grouped = Small();
-  grouped.groups = 2;
-  const auto refused = CreateConv2d(*context, grouped, "i2c").status();
+  EXPECT_NE(std::string(unknown.message()).find("there are: gemm"), std::string::npos);
+  Conv2dSpec strided = Small();
+  strided.stride = 2;
+  const auto refused = CreateConv2d(*context, strided, "direct").status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(refused.message()).find("groups"), std::string::npos);
+  EXPECT_NE(std::string(refused.message()).find("direct, forward of "), std::string::npos);
+  EXPECT_NE(std::string(refused.message()).find("stride 1"), std::string::npos);
+}
+
+TEST(CreateConv2dTest, ChoosesAVariantPerDirection) {
+  auto context = *DeviceContext::Create(Device::Cpu());
+  Conv2dVariants variants;
+  variants.backward_data = "gemm";
+  const auto conv = *CreateConv2d(*context, Small(), variants);
+  EXPECT_EQ(conv->variant(conv::Direction::kBackwardData), "gemm");
+  EXPECT_EQ(conv->variant(conv::Direction::kForward),
+            AutomaticVariant(Small(), conv::Direction::kForward));
 }
 
 }  // namespace

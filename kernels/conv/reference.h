@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/conv/conv2d.h"
+#include "kernels/conv/conv2d_spec.h"
 
 namespace dtnn::reference {
 
@@ -23,6 +23,7 @@ void ForEachProduct(const Conv2dSpec& s, F&& use) {
   const int64_t kh = s.kernel.vertical, kw = s.kernel.horizontal;
   const int64_t in_group = s.channels / s.groups, out_group = s.filters / s.groups;
   const bool nhwc = s.format == TensorFormat::kNHWC;
+  const bool filters_last = s.filter_format.value_or(s.format) == TensorFormat::kNHWC;
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t f = 0; f < s.filters; ++f)
       for (int64_t i = 0; i < oh; ++i)
@@ -36,13 +37,13 @@ void ForEachProduct(const Conv2dSpec& s, F&& use) {
                     j * s.stride.horizontal - s.padding.horizontal + b * s.dilation.horizontal;
                 if (h < 0 || h >= s.height || w < 0 || w >= s.width) continue;
                 const int64_t channel = f / out_group * in_group + c;
+                const int64_t k = filters_last ? ((c * kh + a) * kw + b) * s.filters + f
+                                               : ((f * in_group + c) * kh + a) * kw + b;
                 if (nhwc) {
-                  use(((n * s.height + h) * s.width + w) * s.channels + channel,
-                      ((c * kh + a) * kw + b) * s.filters + f,
+                  use(((n * s.height + h) * s.width + w) * s.channels + channel, k,
                       ((n * oh + i) * ow + j) * s.filters + f);
                 } else {
-                  use(((n * s.channels + channel) * s.height + h) * s.width + w,
-                      ((f * in_group + c) * kh + a) * kw + b,
+                  use(((n * s.channels + channel) * s.height + h) * s.width + w, k,
                       ((n * s.filters + f) * oh + i) * ow + j);
                 }
               }

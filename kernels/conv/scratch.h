@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace dtnn::i2c {
+namespace dtnn::conv {
 
 class ScratchDivider {
  public:
@@ -26,6 +26,6 @@ class ScratchDivider {
   size_t bytes_ = 0;
 };
 
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv
 
 #endif  // DTNN_KERNELS_CONV_SCRATCH_H_

@@ -11,7 +11,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dtnn::i2c {
+namespace dtnn::conv {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
@@ -32,7 +32,7 @@ HWY_INLINE void Transpose4(D d, V& a, V& b, V& c, V& e) {
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

@@ -103,7 +103,7 @@ class Depthwise : public Conv2d {
   size_t workspace_bytes() const override {
     return SumsBytes() + size_t(threads_) * size_t(ThreadElements()) * sizeof(T);
   }
-  std::string_view variant() const override { return "depthwise"; }
+  std::string_view variant(conv::Direction) const override { return "depthwise"; }
 
  private:
   void Pack(const ParameterView& filter) {

@@ -65,7 +65,8 @@ struct BindContext {
   bool backward = true;       // false: Backward is never called, although this is training
   std::vector<Shape> inputs;  // per sample
   Shape output;
-  std::string_view conv_variant = "i2c";
+  // Of convolutions that it computes; "auto" and the others choose for themselves.
+  std::string_view conv_variant = "auto";
   bool fuse_relu = false;  // apply a relu in the write-back; only where Layer::CanFuseRelu()
   // Backward applies the gradient of the relu before it too; only where
   // Layer::CanApplyReluGradient().

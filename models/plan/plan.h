@@ -32,7 +32,7 @@ struct PlanOptions {
   int64_t batch = 1;
   bool training = false;
   const Loss* loss = nullptr;  // required for training; evaluation may do without
-  std::string conv_variant = "i2c";
+  std::string conv_variant = "auto";
   uint64_t random_seed = 57005;  // of dropout; differs between ranks
   Fusions fusions = {};          // of evaluation plans on the CPU
   // In training, normalises batches with the statistics of these ranks' samples too; null: with

@@ -48,7 +48,7 @@ struct ModelDescription {
   std::vector<std::string> class_names = {};  // one per output; empty where nobody knows
   std::string loss = {};
   // How training evaluated it: with others, sums are rounded in other places.
-  std::string conv_variant = "i2c";
+  std::string conv_variant = "auto";
   Fusions fusions = {};
   TrainingRecord training = {};
   friend bool operator==(const ModelDescription&, const ModelDescription&) = default;

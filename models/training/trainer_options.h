@@ -25,7 +25,7 @@ struct TrainerOptions {
   int64_t accumulate_steps = 1;
   // The gradient is shortened to this Euclidean norm where it is longer; 0: never.
   double clip_norm = 0;
-  std::string conv_variant = "i2c";
+  std::string conv_variant = "auto";
   uint64_t random_seed = 57005;          // dropout uses random_seed + rank
   Fusions fusions = {};                  // of evaluation
   Communicator* communicator = nullptr;  // null: one rank; must outlive what is made with it

@@ -15,6 +15,15 @@
 
 namespace dtnn::testing {
 
+// The variant where it computes a direction, and elsewhere one that computes all.
+inline Conv2dVariants WhereSupported(std::string_view variant, const Conv2dSpec& spec) {
+  Conv2dVariants variants(variant);
+  for (const conv::Direction direction : conv::kDirections) {
+    if (!Conv2dRefusal(variant, spec, direction).empty()) variants.of(direction) = "gemm";
+  }
+  return variants;
+}
+
 // A primitive with workspace of its own, full of NaN before every call.
 class Conv2dRunner {
  public:
@@ -28,9 +37,9 @@ class Conv2dRunner {
     buffer_ = *Buffer::Allocate(Device::Cpu(), std::max<size_t>(conv_->workspace_bytes(), 1));
   }
 
-  Conv2dRunner(const Conv2dSpec& spec, std::string_view variant)
-      : Conv2dRunner([&](DeviceContext& context) { return CreateConv2d(context, spec, variant); }) {
-  }
+  Conv2dRunner(const Conv2dSpec& spec, Conv2dVariants variants)
+      : Conv2dRunner(
+            [&](DeviceContext& context) { return CreateConv2d(context, spec, variants); }) {}
 
   void Forward(const Tensor& x, const Tensor& w, const Tensor& y,
                const EpilogueOperands& operands = {}, uint64_t version = 0) {

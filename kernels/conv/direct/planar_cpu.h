@@ -2,12 +2,12 @@
 // neighbouring pixels of one channel; pixels of a row, and rows of a strip, follow each other in
 // padded planes, so that every tap of the kernel is the same planes read from another offset.
 
-#ifndef DTNN_KERNELS_CONV_PLANAR_CPU_H_
-#define DTNN_KERNELS_CONV_PLANAR_CPU_H_
+#ifndef DTNN_KERNELS_CONV_DIRECT_PLANAR_CPU_H_
+#define DTNN_KERNELS_CONV_DIRECT_PLANAR_CPU_H_
 
 #include <cstdint>
 
-namespace dtnn::i2c {
+namespace dtnn::conv::direct {
 
 // out[f][q] = sum over k of x[offsets[k] + q] * filter[k][f], for `rows` outputs f (4 or 8).
 template <typename T>
@@ -63,6 +63,6 @@ struct PlanarKernels {
 template <typename T>
 const PlanarKernels<T>& CpuPlanarKernels();
 
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::direct
 
-#endif  // DTNN_KERNELS_CONV_PLANAR_CPU_H_
+#endif  // DTNN_KERNELS_CONV_DIRECT_PLANAR_CPU_H_

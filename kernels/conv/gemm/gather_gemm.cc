@@ -1,12 +1,13 @@
-#include "kernels/conv/gather_gemm.h"
+#include "kernels/conv/gemm/gather_gemm.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "kernels/conv/scratch.h"
+#include "kernels/conv/transpose.h"
 #include "tensor/threads/parallel_for.h"
 
-namespace dtnn::i2c {
+namespace dtnn::conv::gemm {
 namespace {
 
 // Bytes of pointers and copied patches that a block of tiles may take: they share the second cache
@@ -27,7 +28,7 @@ struct GatherGemm<T>::Job {
   Pixels<const T> in;
   Pixels<T> out;
   const T* packed;
-  const WriteBack<T>* write_back;
+  const WriteBack<T>& write_back;
   int64_t images;
   bool across_images;       // a tile is one pixel of several images; else pixels of one image
   int64_t inner;            // pixels that tiles divide: images, or pixels of an image
@@ -45,8 +46,12 @@ struct GatherGemm<T>::Scratch {
 };
 
 template <typename T>
-GatherGemm<T>::GatherGemm(Gather gather, const T* zeros)
-    : kernels_(CpuKernels<T>()), gather_(std::move(gather)), zeros_(zeros) {
+GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
+    : kernels_(CpuKernels<T>()),
+      gather_(Gather::Of(spec, direction)),
+      backward_(direction == Direction::kBackwardData),
+      threads_(NumThreads()),
+      zeros_(size_t(gather_.depth)) {
   copies_patches_ = gather_.depth < kFewChannels && gather_.taps() > 1;
   const int64_t per_tile = kMaxRows * (copies_patches_ ? gather_.patch() * int64_t(sizeof(T))
                                                        : gather_.taps() * int64_t(sizeof(T*)));
@@ -59,8 +64,9 @@ int64_t GatherGemm<T>::padded_columns() const {
 }
 
 template <typename T>
-void GatherGemm<T>::Pack(const T* filter, int64_t tap_stride, int64_t depth_stride,
-                         int64_t column_stride, T* packed) const {
+void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
+  const int64_t depth_step = backward_ ? filter.filter : filter.channel;
+  const int64_t column_step = backward_ ? filter.channel : filter.filter;
   constexpr int64_t kRun = 16;  // patch elements packed together, so that lines read are used up
   const int64_t depth = gather_.depth, runs = CeilDiv(depth, kRun);
   const int64_t all = panels() * gather_.taps() * runs;
@@ -71,18 +77,17 @@ void GatherGemm<T>::Pack(const T* filter, int64_t tap_stride, int64_t depth_stri
       const int64_t column = panel * panel_width();
       const int64_t width = std::min(panel_width(), padded_columns() - column);
       const int64_t columns = std::min(width, gather_.columns - column);
-      const T* from = filter + tap * tap_stride + column * column_stride;
-      T* to = packed + column * gather_.patch() + tap * depth * width;
-      if (column_stride == 1) {
+      const T* from = filter.data + tap * filter.tap + column * column_step;
+      T* to = derived + column * gather_.patch() + tap * depth * width;
+      if (column_step == 1) {
         for (int64_t k = first; k < last; ++k) {
-          std::copy_n(from + k * depth_stride, columns, to + k * width);
+          std::copy_n(from + k * depth_step, columns, to + k * width);
           std::fill(to + k * width + columns, to + (k + 1) * width, T(0));
         }
         continue;
       }
-      if (depth_stride == 1) {
-        kernels_.transpose(from + first, columns, last - first, column_stride, to + first * width,
-                           width);
+      if (depth_step == 1) {
+        Transpose(from + first, columns, last - first, column_step, to + first * width, width);
         for (int64_t k = first; k < last; ++k) {
           std::fill(to + k * width + columns, to + (k + 1) * width, T(0));
         }
@@ -90,7 +95,7 @@ void GatherGemm<T>::Pack(const T* filter, int64_t tap_stride, int64_t depth_stri
       }
       for (int64_t j = 0; j < width; ++j) {
         for (int64_t k = first; k < last; ++k) {
-          to[k * width + j] = j < columns ? from[k * depth_stride + j * column_stride] : T(0);
+          to[k * width + j] = j < columns ? from[k * depth_step + j * column_step] : T(0);
         }
       }
     }
@@ -116,24 +121,30 @@ size_t GatherGemm<T>::thread_bytes() const {
 }
 
 template <typename T>
-void GatherGemm<T>::Run(Pixels<const T> in, int64_t images, const T* packed,
-                        const WriteBack<T>& write_back, Pixels<T> out, int threads,
-                        std::byte* scratch) const {
-  if (images == 0) return;
-  Job job{in, out, packed, &write_back, images, false, 0, 0, 0};
+void GatherGemm<T>::Run(const Call& call) const {
+  const int64_t images = call.images;
+  Job job{Pixels<const T>::Of(call.in),
+          Pixels<T>::Of(call.out),
+          call.filter,
+          call.write_back,
+          images,
+          false,
+          0,
+          0,
+          0};
   const int64_t pixels = gather_.out_pixels();
   job.across_images = images > 1 && pixels <= kSmallMap;
   job.inner = job.across_images ? images : pixels;
   job.tiles_per_outer = CeilDiv(job.inner, kernels_.max_rows);
   job.tiles = job.tiles_per_outer * (job.across_images ? pixels : images);
   // Few pixels: divide the columns among threads too.
-  threads = std::min(threads, NumThreads());
+  const int threads = std::min(threads_, NumThreads());
   const int64_t groups =
       job.tiles >= 2 * threads ? 1 : std::min<int64_t>(panels(), CeilDiv(2 * threads, job.tiles));
   const int64_t items = groups * job.tiles;
   const int64_t grain = std::clamp<int64_t>(items / threads, 1, block_);
   ParallelForWithScratch(items, grain, threads, [&](int thread, int64_t begin, int64_t end) {
-    const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
+    const Scratch mine = Divide(call.workspace + size_t(thread) * thread_bytes());
     for (int64_t item = begin; item < end;) {
       const int64_t group = item / job.tiles, first = item % job.tiles;
       const int64_t last = std::min(job.tiles, first + (end - item));
@@ -147,7 +158,7 @@ template <typename T>
 void GatherGemm<T>::RunTiles(const Job& job, int64_t first_tile, int64_t last_tile,
                              int64_t first_panel, int64_t last_panel,
                              const Scratch& scratch) const {
-  const WriteBack<T>& write_back = *job.write_back;
+  const WriteBack<T>& write_back = job.write_back;
   for (int64_t begin = first_tile; begin < last_tile; begin += block_) {
     const int64_t count = std::min(block_, last_tile - begin);
     for (int64_t i = 0; i < count; ++i) Prepare(job, begin + i, scratch, i);
@@ -173,7 +184,7 @@ void GatherGemm<T>::Prepare(const Job& job, int64_t index, const Scratch& scratc
   Tile<T>& tile = scratch.tiles[slot];
   const int64_t outer = index / job.tiles_per_outer;
   const int64_t first = index % job.tiles_per_outer * kernels_.max_rows;
-  const Pixels<const T> addend = job.write_back->addend;
+  const auto addend = Pixels<const T>::Of(job.write_back.addend);
   tile.rows = int(std::min<int64_t>(kernels_.max_rows, job.inner - first));
   const T* images[kMaxRows];
   const int32_t *rows[kMaxRows], *columns[kMaxRows];
@@ -219,7 +230,8 @@ void GatherGemm<T>::PointToTaps(const T* const* images, const int32_t* const* ro
         const int64_t row = rows[i][a], column = columns[i][b];
         const bool inside = (row | column) >= 0;
         any |= inside;
-        pointers[i] = inside ? images[i] + (row * gather_.in_width + column) * pitch : zeros_;
+        pointers[i] =
+            inside ? images[i] + (row * gather_.in_width + column) * pitch : zeros_.data();
       }
       if (!any) continue;
       tile.offsets[tile.segments++] = (a * kw + b) * gather_.depth;
@@ -231,4 +243,4 @@ void GatherGemm<T>::PointToTaps(const T* const* images, const int32_t* const* ro
 template class GatherGemm<float>;
 template class GatherGemm<double>;
 
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::gemm

@@ -1,17 +1,14 @@
-#include "kernels/conv/i2c_cpu.h"
-
-#include <type_traits>
+#include "kernels/conv/gemm/gemm_cpu.h"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv/i2c_cpu.cc"
+#define HWY_TARGET_INCLUDE "kernels/conv/gemm/gemm_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/conv/transpose-inl.h"
 #include "kernels/elementwise/relu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dtnn::i2c {
+namespace dtnn::conv::gemm {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -190,65 +187,10 @@ void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) 
   }
 }
 
-// A block of at most 16 x 16: the lines of both sides stay in the first cache.
-template <typename T>
-void TransposeBlock(const T* from, int64_t rows, int64_t columns, int64_t from_pitch, T* to,
-                    int64_t to_pitch) {
-  [[maybe_unused]] int64_t whole_rows = 0, whole_columns = 0;
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (std::is_same_v<T, float>) {
-    const hn::FixedTag<T, 4> d;
-    whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
-    const auto block = [&](int64_t i, int64_t j) HWY_ATTR {
-      auto v0 = hn::LoadU(d, from + i * from_pitch + j);
-      auto v1 = hn::LoadU(d, from + (i + 1) * from_pitch + j);
-      auto v2 = hn::LoadU(d, from + (i + 2) * from_pitch + j);
-      auto v3 = hn::LoadU(d, from + (i + 3) * from_pitch + j);
-      Transpose4(d, v0, v1, v2, v3);
-      hn::StoreU(v0, d, to + j * to_pitch + i);
-      hn::StoreU(v1, d, to + (j + 1) * to_pitch + i);
-      hn::StoreU(v2, d, to + (j + 2) * to_pitch + i);
-      hn::StoreU(v3, d, to + (j + 3) * to_pitch + i);
-    };
-    // Lines of the side with the larger pitch may share few sets of the cache: use them up at once.
-    if (from_pitch > to_pitch) {
-      for (int64_t i = 0; i < whole_rows; i += 4) {
-        for (int64_t j = 0; j < whole_columns; j += 4) block(i, j);
-      }
-    } else {
-      for (int64_t j = 0; j < whole_columns; j += 4) {
-        for (int64_t i = 0; i < whole_rows; i += 4) block(i, j);
-      }
-    }
-  }
-#endif
-  for (int64_t j = 0; j < columns; ++j) {
-    for (int64_t i = j < whole_columns ? whole_rows : 0; i < rows; ++i) {
-      to[j * to_pitch + i] = from[i * from_pitch + j];
-    }
-  }
-}
-
-template <typename T>
-void Transpose(const T* from, int64_t rows, int64_t columns, int64_t from_pitch, T* to,
-               int64_t to_pitch) {
-  constexpr int64_t kBlock = 16;
-  for (int64_t i = 0; i < rows; i += kBlock) {
-    for (int64_t j = 0; j < columns; j += kBlock) {
-      TransposeBlock(from + i * from_pitch + j, HWY_MIN(rows - i, kBlock),
-                     HWY_MIN(columns - j, kBlock), from_pitch, to + j * to_pitch + i, to_pitch);
-    }
-  }
-}
-
 template <typename T>
 const Kernels<T>* Table() {
-  static const Kernels<T> table = {int64_t(hn::Lanes(hn::ScalableTag<T>())),
-                                   kRows,
-                                   &Tiles<T>,
-                                   &RunBlock<T>,
-                                   &AddRows<T>,
-                                   &Transpose<T>};
+  static const Kernels<T> table = {int64_t(hn::Lanes(hn::ScalableTag<T>())), kRows, &Tiles<T>,
+                                   &RunBlock<T>, &AddRows<T>};
   return &table;
 }
 
@@ -257,11 +199,11 @@ const Kernels<double>* DoubleTable() { return Table<double>(); }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::gemm
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace dtnn::i2c {
+namespace dtnn::conv::gemm {
 namespace {
 HWY_EXPORT(FloatTable);
 HWY_EXPORT(DoubleTable);
@@ -276,5 +218,5 @@ const Kernels<double>& CpuKernels<double>() {
   return *HWY_DYNAMIC_DISPATCH(DoubleTable)();
 }
 
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::gemm
 #endif  // HWY_ONCE

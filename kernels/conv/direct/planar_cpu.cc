@@ -1,23 +1,26 @@
-#include "kernels/conv/planar_cpu.h"
+#include "kernels/conv/direct/planar_cpu.h"
 
 #include <cstring>
 #include <type_traits>
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv/planar_cpu.cc"
+#define HWY_TARGET_INCLUDE "kernels/conv/direct/planar_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/conv/transpose-inl.h"
 #include "kernels/elementwise/relu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace dtnn::i2c {
+namespace dtnn::conv::direct {
 namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using dtnn::HWY_NAMESPACE::Rectify;
+#if HWY_TARGET != HWY_SCALAR
+using dtnn::conv::HWY_NAMESPACE::Transpose4;
+#endif
 
 // Rows x 3 vectors of sums, 3 vectors of pixels and a broadcast: 28 of 32 registers, or all of 16.
 constexpr int kRows = HWY_MAX_BYTES == 64 ? 8 : 4;
@@ -280,11 +283,11 @@ const PlanarKernels<double>* PlanarDoubleTable() { return PlanarTable<double>();
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::direct
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace dtnn::i2c {
+namespace dtnn::conv::direct {
 namespace {
 HWY_EXPORT(PlanarFloatTable);
 HWY_EXPORT(PlanarDoubleTable);
@@ -299,5 +302,5 @@ const PlanarKernels<double>& CpuPlanarKernels<double>() {
   return *HWY_DYNAMIC_DISPATCH(PlanarDoubleTable)();
 }
 
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::direct
 #endif  // HWY_ONCE

@@ -1,4 +1,4 @@
-// Backward filter of variant i2c: the transposed patch matrix times dy, summed over all pixels.
+// Backward filter of variant gemm: the transposed patch matrix times dy, summed over all pixels.
 //
 // Blocks of up to 12 patch elements x two vectors of filters stay in registers while the pixels
 // stream by; pixels whose tap falls into the padding are left out, not multiplied by zero. The
@@ -6,39 +6,29 @@
 // order by one thread, and the partial sums are added in order: the result is the same on any
 // number of threads.
 
-#ifndef DTNN_KERNELS_CONV_FILTER_GEMM_H_
-#define DTNN_KERNELS_CONV_FILTER_GEMM_H_
+#ifndef DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_
+#define DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/conv/i2c_cpu.h"
-#include "kernels/conv/im2col.h"
+#include "kernels/conv/gemm/gemm_cpu.h"
+#include "kernels/conv/gemm/taps.h"
+#include "kernels/conv/kernel.h"
 
-namespace dtnn::i2c {
+namespace dtnn::conv::gemm {
 
 template <typename T>
-class FilterGemm {
+class FilterGemm final : public FilterKernel<T> {
  public:
-  // `images`: the largest number of a call.
-  FilterGemm(Gather forward, FilterStrides strides, int64_t images);
+  using typename FilterKernel<T>::Gradient;
 
-  size_t shared_bytes() const;  // partial sums
-  size_t thread_bytes() const;  // scratch of one thread
+  explicit FilterGemm(const Conv2dSpec& spec);
 
-  // What the sums become: dfilter = (accumulate ? dfilter : 0) + sum, and dbias likewise unless
-  // null.
-  struct Gradient {
-    T* dfilter;
-    T* dbias;
-    bool accumulate;
-  };
-
-  // Adds the images of a call to the partial sums, or starts them anew. A batch may come in several
-  // calls, always divided in the same way; Finish follows the last.
-  void Run(Pixels<const T> x, Pixels<const T> dy, int64_t images, bool start,
-           const Gradient& gradient, std::byte* shared, int threads, std::byte* scratch) const;
-  void Finish(const std::byte* shared, const Gradient& gradient) const;
+  size_t workspace_bytes() const override;
+  void Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images, bool first,
+           const Gradient& gradient, std::byte* workspace) const override;
+  void Write(const Gradient& gradient, std::byte* workspace) const override;
 
  private:
   struct Job;      // one call
@@ -46,6 +36,9 @@ class FilterGemm {
   struct Shared;
   Scratch Divide(std::byte* scratch) const;
   Shared DivideShared(std::byte* shared) const;
+  size_t thread_bytes() const;
+  // Whether the only partial sum is the gradient itself.
+  bool WritesGradient(const Gradient& gradient) const;
   void SumRows(const Job& job, int64_t part, int64_t first_row, int64_t last_row,
                const Scratch& scratch) const;
   void SumPixels(const Job& job, int64_t part, int64_t begin, int64_t end, bool start,
@@ -61,14 +54,13 @@ class FilterGemm {
 
   const Kernels<T>& kernels_;
   Gather gather_;
-  FilterStrides strides_;
+  int threads_;
   bool copies_patches_;
   int64_t tap_rows_;        // patch elements that are neighbours in memory
   int64_t padded_columns_;  // filters rounded up to whole vectors
   int64_t parts_;           // partial sums
-  bool direct_;             // the only partial sum is the gradient itself
 };
 
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::gemm
 
-#endif  // DTNN_KERNELS_CONV_FILTER_GEMM_H_
+#endif  // DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_

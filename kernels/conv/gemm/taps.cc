@@ -1,8 +1,8 @@
-#include "kernels/conv/im2col.h"
+#include "kernels/conv/gemm/taps.h"
 
 #include <algorithm>
 
-namespace dtnn::i2c {
+namespace dtnn::conv::gemm {
 
 TapMap TapMap::Forward(int64_t inputs, int64_t outputs, int64_t taps, int64_t stride,
                        int64_t padding, int64_t dilation) {
@@ -55,6 +55,10 @@ Gather Gather::BackwardData(const Conv2dSpec& s) {
           s.channels};
 }
 
+Gather Gather::Of(const Conv2dSpec& s, Direction direction) {
+  return direction == Direction::kBackwardData ? BackwardData(s) : Forward(s);
+}
+
 template <typename T>
 void CopyPatch(const Gather& gather, Pixels<const T> image, int64_t row, int64_t column, T* patch) {
   const int32_t* rows = gather.vertical.of(row);
@@ -89,10 +93,4 @@ void CopyPatch(const Gather& gather, Pixels<const T> image, int64_t row, int64_t
 template void CopyPatch(const Gather&, Pixels<const float>, int64_t, int64_t, float*);
 template void CopyPatch(const Gather&, Pixels<const double>, int64_t, int64_t, double*);
 
-FilterStrides FilterStrides::Of(const Conv2dSpec& s) {
-  const int64_t taps = s.kernel.vertical * s.kernel.horizontal;
-  if (s.format == TensorFormat::kNHWC) return {s.filters, taps * s.filters, 1};
-  return {1, taps, s.channels * taps};
-}
-
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::gemm

@@ -1,4 +1,4 @@
-#include "kernels/conv/filter_gemm.h"
+#include "kernels/conv/gemm/filter_gemm.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "kernels/conv/scratch.h"
 #include "tensor/threads/parallel_for.h"
 
-namespace dtnn::i2c {
+namespace dtnn::conv::gemm {
 namespace {
 
 constexpr int64_t kPixelBlock = 256;  // whose x and dy stay in the second cache
@@ -43,16 +43,14 @@ struct FilterGemm<T>::Scratch {
 };
 
 template <typename T>
-FilterGemm<T>::FilterGemm(Gather forward, FilterStrides strides, int64_t images)
-    : kernels_(CpuKernels<T>()), gather_(std::move(forward)), strides_(strides) {
+FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
+    : kernels_(CpuKernels<T>()), gather_(Gather::Forward(spec)), threads_(NumThreads()) {
   copies_patches_ = gather_.depth < kFewChannels && gather_.taps() > 1;
   tap_rows_ = copies_patches_ ? gather_.patch() : gather_.depth;
   padded_columns_ = (gather_.columns + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes;
   const int64_t bytes = gather_.patch() * padded_columns_ * int64_t(sizeof(T));
-  const int64_t blocks = (images * gather_.out_pixels() + kPixelBlock - 1) / kPixelBlock;
+  const int64_t blocks = (spec.batch * gather_.out_pixels() + kPixelBlock - 1) / kPixelBlock;
   parts_ = std::clamp<int64_t>(std::min(kPartialBytes / bytes, blocks), 1, kMostParts);
-  direct_ =
-      parts_ == 1 && strides_.filter == 1 && padded_columns_ == gather_.columns && !copies_patches_;
 }
 
 template <typename T>
@@ -79,8 +77,14 @@ typename FilterGemm<T>::Scratch FilterGemm<T>::Divide(std::byte* memory) const {
 }
 
 template <typename T>
-size_t FilterGemm<T>::shared_bytes() const {
-  return DivideShared(nullptr).bytes;
+bool FilterGemm<T>::WritesGradient(const Gradient& gradient) const {
+  return parts_ == 1 && gradient.dfilter.filter == 1 && padded_columns_ == gather_.columns &&
+         !copies_patches_;
+}
+
+template <typename T>
+size_t FilterGemm<T>::workspace_bytes() const {
+  return DivideShared(nullptr).bytes + size_t(threads_) * thread_bytes();
 }
 
 template <typename T>
@@ -89,17 +93,22 @@ size_t FilterGemm<T>::thread_bytes() const {
 }
 
 template <typename T>
-void FilterGemm<T>::Run(Pixels<const T> x, Pixels<const T> dy, int64_t images, bool start,
-                        const Gradient& gradient, std::byte* shared, int threads,
-                        std::byte* scratch) const {
-  const Job job{x, dy, images * gather_.out_pixels(), start, gradient, DivideShared(shared)};
+void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
+                        bool first, const Gradient& gradient, std::byte* workspace) const {
+  const Shared shared = DivideShared(workspace);
+  const Job job{Pixels<const T>::Of(x),
+                Pixels<const T>::Of(dy),
+                images * gather_.out_pixels(),
+                first,
+                gradient,
+                shared};
   const int64_t items = parts_ * rows();
-  ParallelForWithScratch(items, 1, threads, [&](int thread, int64_t begin, int64_t end) {
-    const Scratch mine = Divide(scratch + size_t(thread) * thread_bytes());
+  ParallelForWithScratch(items, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
+    const Scratch mine = Divide(workspace + shared.bytes + size_t(thread) * thread_bytes());
     for (int64_t item = begin; item < end;) {
-      const int64_t first = item % rows(), last = std::min(rows(), first + (end - item));
-      SumRows(job, item / rows(), first, last, mine);
-      item += last - first;
+      const int64_t row = item % rows(), last = std::min(rows(), row + (end - item));
+      SumRows(job, item / rows(), row, last, mine);
+      item += last - row;
     }
   });
 }
@@ -140,9 +149,11 @@ void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64
   // Steps from tap to tap and from channel to channel of where the sums are.
   T* sums = job.shared.sums + part * gather_.patch() * padded_columns_;
   int64_t tap_step = tap_rows_ * padded_columns_, channel_step = padded_columns_;
-  if (direct_) {
-    sums = job.gradient.dfilter;
-    tap_step = strides_.tap, channel_step = strides_.channel;
+  const bool writes_gradient = WritesGradient(job.gradient);
+  if (writes_gradient) {
+    const Filter<T>& dfilter = job.gradient.dfilter;
+    sums = dfilter.data;
+    tap_step = dfilter.tap, channel_step = dfilter.channel;
   }
   for (int64_t row = first_row; row < last_row;) {
     const int64_t tap = row / rows_per_tap();
@@ -151,7 +162,7 @@ void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64
     block.x = scratch.x;
     block.pixels = copies_patches_ ? end - begin : ListTap(job, tap, begin, end, scratch);
     block.pitch = channel_step;
-    block.accumulate = !start || (direct_ && job.gradient.accumulate);
+    block.accumulate = !start || (writes_gradient && job.gradient.accumulate);
     for (int64_t column = 0; column < padded_columns_; column += panel_width()) {
       block.dy = column < tail ? scratch.dy : scratch.tail;
       block.dy_offset = column < tail ? column : 0;
@@ -214,9 +225,9 @@ void FilterGemm<T>::ListPatches(const Job& job, int64_t begin, int64_t end,
 }
 
 template <typename T>
-void FilterGemm<T>::Finish(const std::byte* memory, const Gradient& gradient) const {
-  const Shared shared = DivideShared(const_cast<std::byte*>(memory));
-  T* const dfilter = gradient.dfilter;
+void FilterGemm<T>::Write(const Gradient& gradient, std::byte* workspace) const {
+  const Shared shared = DivideShared(workspace);
+  const Filter<T>& dfilter = gradient.dfilter;
   T* const dbias = gradient.dbias;
   const bool accumulate = gradient.accumulate;
   const int64_t size = gather_.patch() * padded_columns_, depth = gather_.depth;
@@ -225,23 +236,24 @@ void FilterGemm<T>::Finish(const std::byte* memory, const Gradient& gradient) co
   const int64_t blocks = (gather_.columns + kBlock - 1) / kBlock;
   const int64_t runs = (depth + kBlock - 1) / kBlock;
   const int64_t grain = 1 + 8192 / (kBlock * kBlock * gather_.taps());
-  ParallelFor(0, direct_ ? 0 : runs * blocks, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t f0 = item % blocks * kBlock, f1 = std::min(gather_.columns, f0 + kBlock);
-      const int64_t c0 = item / blocks * kBlock, c1 = std::min(depth, c0 + kBlock);
-      for (int64_t c = c0; c < c1; ++c) {
-        for (int64_t tap = 0; tap < gather_.taps(); ++tap) {
-          const T* from = shared.sums + (tap * depth + c) * padded_columns_;
-          T* to = dfilter + tap * strides_.tap + c * strides_.channel;
-          for (int64_t f = f0; f < f1; ++f) {
-            T sum = accumulate ? to[f * strides_.filter] : T(0);
-            for (int64_t part = 0; part < parts_; ++part) sum += from[part * size + f];
-            to[f * strides_.filter] = sum;
+  ParallelFor(
+      0, WritesGradient(gradient) ? 0 : runs * blocks, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t f0 = item % blocks * kBlock, f1 = std::min(gather_.columns, f0 + kBlock);
+          const int64_t c0 = item / blocks * kBlock, c1 = std::min(depth, c0 + kBlock);
+          for (int64_t c = c0; c < c1; ++c) {
+            for (int64_t tap = 0; tap < gather_.taps(); ++tap) {
+              const T* from = shared.sums + (tap * depth + c) * padded_columns_;
+              T* to = dfilter.data + tap * dfilter.tap + c * dfilter.channel;
+              for (int64_t f = f0; f < f1; ++f) {
+                T sum = accumulate ? to[f * dfilter.filter] : T(0);
+                for (int64_t part = 0; part < parts_; ++part) sum += from[part * size + f];
+                to[f * dfilter.filter] = sum;
+              }
+            }
           }
         }
-      }
-    }
-  });
+      });
   if (dbias == nullptr) return;
   for (int64_t f = 0; f < gather_.columns; ++f) {
     T sum = accumulate ? dbias[f] : T(0);
@@ -253,4 +265,4 @@ void FilterGemm<T>::Finish(const std::byte* memory, const Gradient& gradient) co
 template class FilterGemm<float>;
 template class FilterGemm<double>;
 
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::gemm

@@ -6,15 +6,17 @@
 // One axis of either is a TapMap; the engine that multiplies (gather_gemm.h) does not know which it
 // runs.
 
-#ifndef DTNN_KERNELS_CONV_IM2COL_H_
-#define DTNN_KERNELS_CONV_IM2COL_H_
+#ifndef DTNN_KERNELS_CONV_GEMM_TAPS_H_
+#define DTNN_KERNELS_CONV_GEMM_TAPS_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "kernels/conv/conv2d.h"
+#include "kernels/conv/conv2d_spec.h"
+#include "kernels/conv/direction.h"
+#include "kernels/conv/images.h"
 
-namespace dtnn::i2c {
+namespace dtnn::conv::gemm {
 
 // Along one axis: for each output coordinate and tap the input coordinate, or -1 for padding.
 class TapMap {
@@ -44,6 +46,7 @@ struct Gather {
   int64_t in_height, in_width, depth;
   int64_t out_height, out_width, columns;
 
+  static Gather Of(const Conv2dSpec& spec, Direction direction);
   static Gather Forward(const Conv2dSpec& spec);
   static Gather BackwardData(const Conv2dSpec& spec);
 
@@ -58,19 +61,14 @@ template <typename T>
 struct Pixels {
   T* data = nullptr;
   int64_t pitch = 0;
+
+  static Pixels Of(const Images<T>& images) { return {images.data, images.pixel}; }
 };
 
 // Writes the patch of output pixel (row, column) of one image to `patch`: taps x depth elements.
 template <typename T>
 void CopyPatch(const Gather& gather, Pixels<const T> image, int64_t row, int64_t column, T* patch);
 
-// Where the elements of a filter are: element (tap, channel, filter) stands at
-// tap * this->tap + channel * this->channel + filter * this->filter.
-struct FilterStrides {
-  int64_t tap, channel, filter;
-  static FilterStrides Of(const Conv2dSpec& spec);
-};
+}  // namespace dtnn::conv::gemm
 
-}  // namespace dtnn::i2c
-
-#endif  // DTNN_KERNELS_CONV_IM2COL_H_
+#endif  // DTNN_KERNELS_CONV_GEMM_TAPS_H_

@@ -1,4 +1,4 @@
-// The inner loops of variant i2c, for the best instruction set of this machine.
+// The inner loops of variant gemm, for the best instruction set of this machine.
 //
 // Both products keep a block of `rows` x (1 or 2 vectors) sums in registers. Patches are never
 // copied together: a row of the patch matrix is a list of pointers, one per kernel tap, to the
@@ -7,12 +7,12 @@
 // An output element is one chain of fused multiply-adds in the order of taps and depth, whatever
 // the block it is computed in, so results do not depend on how the work is divided.
 
-#ifndef DTNN_KERNELS_CONV_I2C_CPU_H_
-#define DTNN_KERNELS_CONV_I2C_CPU_H_
+#ifndef DTNN_KERNELS_CONV_GEMM_GEMM_CPU_H_
+#define DTNN_KERNELS_CONV_GEMM_GEMM_CPU_H_
 
 #include <cstdint>
 
-namespace dtnn::i2c {
+namespace dtnn::conv::gemm {
 
 inline constexpr int kMaxRows = 12;
 
@@ -64,14 +64,11 @@ struct Kernels {
   void (*filter_block)(const FilterBlock<T>& block);
   // sums[j] += x[p * pitch + j] for p < rows in order.
   void (*add_rows)(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums);
-  // to[j * to_pitch + i] = from[i * from_pitch + j] for i < rows, j < columns.
-  void (*transpose)(const T* from, int64_t rows, int64_t columns, int64_t from_pitch, T* to,
-                    int64_t to_pitch);
 };
 
 template <typename T>
 const Kernels<T>& CpuKernels();
 
-}  // namespace dtnn::i2c
+}  // namespace dtnn::conv::gemm
 
-#endif  // DTNN_KERNELS_CONV_I2C_CPU_H_
+#endif  // DTNN_KERNELS_CONV_GEMM_GEMM_CPU_H_

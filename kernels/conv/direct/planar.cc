@@ -1,0 +1,279 @@
+#include "kernels/conv/direct/planar.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/conv/scratch.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn::conv::direct {
+namespace {
+
+constexpr int64_t kStripBytes = 48 << 10;  // of the planes of both sides: about the first cache
+constexpr int64_t kParts = 16;             // partial sums of the filter's gradient
+// With this many columns a vector of them is full, and the gemm variant is better.
+constexpr int64_t kManyColumns = 16;
+constexpr int64_t kMostDepth = 32;
+constexpr int64_t kNarrow = 8;  // on narrower maps too much is computed between the rows
+// Beyond these, a strip of planes is far from any cache; they also bound the list of offsets.
+constexpr int64_t kMostTerms = 4096;
+constexpr int64_t kMostReach = 64;
+
+int64_t RoundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// Compilers do not see a memset in std::fill of floating zeros.
+template <typename T>
+void Zero(T* to, int64_t count) {
+  std::memset(to, 0, size_t(count) * sizeof(T));
+}
+
+template <typename T>
+PixelRow<T> RowOf(const Images<T>& images, int64_t image, int64_t row) {
+  return {images.At(image, row), images.pixel, images.channel};
+}
+
+// Outputs that a product with `columns` to come computes together.
+template <typename T>
+int Rows(const PlanarKernels<T>& kernels, int64_t columns) {
+  return columns >= kernels.max_rows ? kernels.max_rows : 4;
+}
+
+bool Suits(const Conv2dSpec& s, int64_t depth, int64_t columns, int64_t width) {
+  return s.stride == Pair(1) && depth <= kMostDepth && columns < kManyColumns && width >= kNarrow &&
+         (s.kernel.horizontal - 1) * s.dilation.horizontal <= width / 2 &&
+         (s.kernel.vertical - 1) * s.dilation.vertical <= kMostReach &&
+         s.kernel.vertical * s.kernel.horizontal * depth <= kMostTerms;
+}
+
+}  // namespace
+
+bool SuitsPlanes(const Conv2dSpec& s, Direction direction) {
+  if (direction == Direction::kBackwardData) return Suits(s, s.filters, s.channels, s.width);
+  return Suits(s, s.channels, s.filters, s.out_width());
+}
+
+template <typename T>
+Planes<T>::Planes(const Conv2dSpec& s, Direction direction)
+    : kernels_(CpuPlanarKernels<T>()), threads_(NumThreads()) {
+  const bool backward = direction == Direction::kBackwardData;
+  in_height_ = s.height, in_width_ = s.width, depth_ = s.channels;
+  out_height_ = s.out_height(), out_width_ = s.out_width(), columns_ = s.filters;
+  if (backward) {
+    std::swap(in_height_, out_height_);
+    std::swap(in_width_, out_width_);
+    std::swap(depth_, columns_);
+  }
+  padded_columns_ = RoundUp(columns_, 4);
+  reach_vertical_ = (s.kernel.vertical - 1) * s.dilation.vertical;
+  const int64_t reach = (s.kernel.horizontal - 1) * s.dilation.horizontal;
+  // dx gathers dy with the kernel turned around: the padding becomes what it left of the reach.
+  origin_vertical_ = backward ? reach_vertical_ - s.padding.vertical : s.padding.vertical;
+  origin_horizontal_ = backward ? reach - s.padding.horizontal : s.padding.horizontal;
+  pitch_ = out_width_ + reach;
+  const int64_t row_bytes = (depth_ + padded_columns_) * pitch_ * int64_t(sizeof(T));
+  strip_ = std::clamp<int64_t>(kStripBytes / row_bytes, 1, out_height_);
+  plane_ = RoundUp((strip_ + reach_vertical_) * pitch_, kernels_.lanes);
+  out_plane_ = RoundUp(strip_ * pitch_, 3 * kernels_.lanes);
+  for (int64_t a = 0; a < s.kernel.vertical; ++a) {
+    for (int64_t b = 0; b < s.kernel.horizontal; ++b) {
+      int64_t down = a * s.dilation.vertical, right = b * s.dilation.horizontal;
+      if (backward) down = reach_vertical_ - down, right = reach - right;
+      for (int64_t c = 0; c < depth_; ++c) {
+        offsets_.push_back(c * plane_ + down * pitch_ + right);
+      }
+    }
+  }
+}
+
+template <typename T>
+typename Planes<T>::Scratch Planes<T>::Divide(std::byte* memory) const {
+  ScratchDivider divider(memory);
+  Scratch scratch;
+  // Vectors read past the last plane by at most a row and three vectors.
+  scratch.in_size = depth_ * plane_ + pitch_ + 4 * kernels_.lanes;
+  scratch.in = divider.Take<T>(scratch.in_size);
+  scratch.out = divider.Take<T>(padded_columns_ * out_plane_);
+  scratch.bytes = divider.bytes();
+  return scratch;
+}
+
+// Blocks of max_rows columns, then of 4: [block][term][column of the block].
+template <typename T>
+void PlanarData<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
+  const int64_t depth_step = backward_ ? filter.filter : filter.channel;
+  const int64_t column_step = backward_ ? filter.channel : filter.filter;
+  for (int64_t first = 0; first < this->padded_columns_;) {
+    const int64_t rows = Rows(this->kernels_, this->padded_columns_ - first);
+    for (int64_t k = 0; k < this->terms(); ++k) {
+      const T* from = filter.data + k / this->depth_ * filter.tap + k % this->depth_ * depth_step;
+      for (int64_t j = first; j < first + rows; ++j) {
+        *derived++ = j < this->columns_ ? from[j * column_step] : T(0);
+      }
+    }
+    first += rows;
+  }
+}
+
+// The margins of the rows are zero from the start and never written.
+template <typename T>
+void Planes<T>::Fill(const Images<const T>& in, int64_t image, int64_t first, int64_t rows,
+                     T* planes) const {
+  const int64_t left = std::clamp<int64_t>(origin_horizontal_, 0, pitch_);
+  const int64_t skipped = std::max<int64_t>(-origin_horizontal_, 0);
+  const int64_t pixels = std::clamp<int64_t>(in_width_ - skipped, 0, pitch_ - left);
+  for (int64_t r = 0; r < rows + reach_vertical_; ++r) {
+    T* line = planes + r * pitch_;
+    const int64_t h = first + r - origin_vertical_;
+    if (h < 0 || h >= in_height_) {
+      for (int64_t c = 0; c < depth_; ++c) Zero(line + c * plane_, pitch_);
+      continue;
+    }
+    PixelRow<const T> row = RowOf(in, image, h);
+    row.data += skipped * row.pixel_stride;
+    kernels_.to_planes(row, pixels, depth_, line + left, plane_);
+  }
+}
+
+template <typename T>
+void PlanarData<T>::Run(const Call& call) const {
+  const WriteBack<T>& write_back = call.write_back;
+  const int64_t strips = this->strips();
+  const bool relu_later = write_back.relu && write_back.addend.data != nullptr;
+  ParallelForWithScratch(
+      call.images * strips, 1, this->threads_, [&](int thread, int64_t begin, int64_t end) {
+        const auto mine = this->Divide(call.workspace + size_t(thread) * this->thread_bytes());
+        Zero(mine.in, mine.in_size);
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t image = item / strips, first = item % strips * this->strip_;
+          const int64_t rows = std::min(this->strip_, this->out_height_ - first);
+          this->Fill(call.in, image, first, rows, mine.in);
+          PlanarProduct<T> product;
+          product.x = mine.in;
+          product.offsets = this->offsets_.data();
+          product.terms = this->terms();
+          product.out_pitch = this->out_plane_;
+          product.count = RoundUp(rows * this->pitch_, 3 * this->kernels_.lanes);
+          product.relu = write_back.relu && !relu_later;
+          for (int64_t f = 0; f < this->padded_columns_; f += product.rows) {
+            product.rows = Rows(this->kernels_, this->padded_columns_ - f);
+            product.filter = call.filter + f * this->terms();
+            product.out = mine.out + f * this->out_plane_;
+            product.scale = write_back.scale != nullptr ? write_back.scale + f : nullptr;
+            product.bias = write_back.bias != nullptr ? write_back.bias + f : nullptr;
+            this->kernels_.multiply(product);
+          }
+          for (int64_t r = 0; r < rows; ++r) {
+            this->kernels_.from_planes(mine.out + r * this->pitch_, this->out_plane_,
+                                       this->out_width_, this->columns_,
+                                       RowOf(write_back.addend, image, first + r), relu_later,
+                                       RowOf(call.out, image, first + r));
+          }
+        }
+      });
+}
+
+template <typename T>
+size_t PlanarFilter<T>::SharedBytes() const {
+  return size_t(kParts * (FilterSums() + BiasSums())) * sizeof(T);
+}
+
+template <typename T>
+size_t PlanarFilter<T>::workspace_bytes() const {
+  return SharedBytes() + size_t(this->threads_) * this->thread_bytes();
+}
+
+template <typename T>
+void PlanarFilter<T>::SumStrip(const Images<const T>& x, const Images<const T>& dy, int64_t image,
+                               int64_t strip, const Scratch& scratch, T* sums, T* dy_sums) const {
+  const int64_t pitch = this->pitch_, out_plane = this->out_plane_;
+  const int64_t first = strip * this->strip_;
+  const int64_t rows = std::min(this->strip_, this->out_height_ - first);
+  const int64_t count = RoundUp(rows * pitch, this->kernels_.lanes);
+  this->Fill(x, image, first, rows, scratch.in);
+  // The columns between the rows of dy are zero from the start, whatever x holds there; so must be
+  // what a taller strip left.
+  for (int64_t f = 0; rows < this->strip_ && f < this->columns_; ++f) {
+    Zero(scratch.out + f * out_plane + rows * pitch, count - rows * pitch);
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    this->kernels_.to_planes(RowOf(dy, image, first + r), this->out_width_, this->columns_,
+                             scratch.out + r * pitch, out_plane);
+  }
+  PlanarSums<T> job;
+  job.x = scratch.in;
+  job.offsets = this->offsets_.data();
+  job.terms = this->terms();
+  job.dy = scratch.out;
+  job.dy_pitch = out_plane;
+  job.filters = this->padded_columns_;
+  job.count = count;
+  job.sums = sums;
+  job.dy_sums = dy_sums;
+  this->kernels_.correlate(job);
+}
+
+// to = (accumulate ? to : 0) + the lanes of element `at` of all parts, in order.
+template <typename T>
+void PlanarFilter<T>::Reduce(const T* sums, int64_t at, int64_t size, bool accumulate,
+                             T* to) const {
+  T total = accumulate ? *to : T(0);
+  for (int64_t part = 0; part < kParts; ++part) {
+    const T* lanes = sums + part * size + at * this->kernels_.lanes;
+    for (int64_t j = 0; j < this->kernels_.lanes; ++j) total += lanes[j];
+  }
+  *to = total;
+}
+
+template <typename T>
+void PlanarFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
+                          bool first, const Gradient& gradient, std::byte* workspace) const {
+  const int64_t strips = this->strips(), items = images * strips;
+  T* const sums = reinterpret_cast<T*>(workspace);
+  T* const bias_sums = sums + kParts * FilterSums();
+  ParallelForWithScratch(kParts, 1, this->threads_, [&](int thread, int64_t begin, int64_t end) {
+    const Scratch mine =
+        this->Divide(workspace + SharedBytes() + size_t(thread) * this->thread_bytes());
+    Zero(mine.in, mine.in_size);
+    Zero(mine.out, this->padded_columns_ * this->out_plane_);
+    for (int64_t part = begin; part < end; ++part) {
+      T* const part_sums = sums + part * FilterSums();
+      T* const part_bias = bias_sums + part * BiasSums();
+      if (first) {
+        Zero(part_sums, FilterSums());
+        Zero(part_bias, BiasSums());
+      }
+      for (int64_t item = items * part / kParts; item < items * (part + 1) / kParts; ++item) {
+        SumStrip(x, dy, item / strips, item % strips, mine, part_sums,
+                 gradient.dbias != nullptr ? part_bias : nullptr);
+      }
+    }
+  });
+}
+
+template <typename T>
+void PlanarFilter<T>::Write(const Gradient& gradient, std::byte* workspace) const {
+  const Filter<T>& dfilter = gradient.dfilter;
+  const T* const sums = reinterpret_cast<const T*>(workspace);
+  const T* const bias_sums = sums + kParts * FilterSums();
+  for (int64_t k = 0; k < this->terms(); ++k) {
+    T* to = dfilter.data + k / this->depth_ * dfilter.tap + k % this->depth_ * dfilter.channel;
+    for (int64_t f = 0; f < this->columns_; ++f) {
+      Reduce(sums, k * this->padded_columns_ + f, FilterSums(), gradient.accumulate,
+             to + f * dfilter.filter);
+    }
+  }
+  for (int64_t f = 0; gradient.dbias != nullptr && f < this->columns_; ++f) {
+    Reduce(bias_sums, f, BiasSums(), gradient.accumulate, gradient.dbias + f);
+  }
+}
+
+template class Planes<float>;
+template class Planes<double>;
+template class PlanarData<float>;
+template class PlanarData<double>;
+template class PlanarFilter<float>;
+template class PlanarFilter<double>;
+
+}  // namespace dtnn::conv::direct

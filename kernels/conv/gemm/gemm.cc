@@ -1,0 +1,29 @@
+#include "kernels/conv/gemm/gemm.h"
+
+#include <memory>
+
+#include "kernels/conv/gemm/filter_gemm.h"
+#include "kernels/conv/gemm/gather_gemm.h"
+
+namespace dtnn::conv {
+namespace {
+
+template <typename T>
+std::unique_ptr<DataKernel<T>> MakeData(const Conv2dSpec& spec, Direction direction) {
+  return std::make_unique<gemm::GatherGemm<T>>(spec, direction);
+}
+template <typename T>
+std::unique_ptr<FilterKernel<T>> MakeFilter(const Conv2dSpec& spec) {
+  return std::make_unique<gemm::FilterGemm<T>>(spec);
+}
+
+}  // namespace
+
+constexpr Variant kGemm = {
+    .name = "gemm",
+    .support = [](const Conv2dSpec&, Direction) { return Support(); },
+    .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},
+    .f64 = {.data = &MakeData<double>, .filter = &MakeFilter<double>},
+};
+
+}  // namespace dtnn::conv

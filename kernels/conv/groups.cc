@@ -1,0 +1,136 @@
+#include "kernels/conv/groups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/conv/scratch.h"
+
+namespace dtnn::conv {
+namespace {
+
+// Workspaces of the groups begin at whole lines of the cache.
+size_t RoundUpToLine(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+template <typename T>
+class DataGroups final : public DataKernel<T> {
+ public:
+  using typename DataKernel<T>::Call;
+
+  DataGroups(const Conv2dSpec& spec, Direction direction, std::unique_ptr<DataKernel<T>> kernel)
+      : kernel_(std::move(kernel)),
+        groups_(spec.groups),
+        filters_(spec.filters / spec.groups),
+        in_channels_(spec.channels / spec.groups),
+        out_channels_(filters_),
+        derived_((kernel_->derived_elements() + kVectorPadding - 1) / kVectorPadding *
+                 kVectorPadding) {
+    if (direction == Direction::kBackwardData) std::swap(in_channels_, out_channels_);
+  }
+
+  int64_t derived_elements() const override { return groups_ * derived_; }
+  void DeriveFilter(const Filter<const T>& filter, T* derived) const override {
+    for (int64_t g = 0; g < groups_; ++g) {
+      kernel_->DeriveFilter(filter.From(g * filters_), derived + g * derived_);
+    }
+  }
+  size_t workspace_bytes() const override { return VectorBytes() * 2 + kernel_->workspace_bytes(); }
+  void Run(const Call& call) const override {
+    T* const scale = reinterpret_cast<T*>(call.workspace);
+    T* const bias = reinterpret_cast<T*>(call.workspace + VectorBytes());
+    for (int64_t g = 0; g < groups_; ++g) {
+      Call inner = call;
+      inner.in = call.in.From(0, g * in_channels_);
+      inner.out = call.out.From(0, g * out_channels_);
+      inner.filter = call.filter + g * derived_;
+      inner.write_back.addend = call.write_back.addend.From(0, g * out_channels_);
+      inner.write_back.scale = PadOfGroup(call.write_back.scale, g, scale);
+      inner.write_back.bias = PadOfGroup(call.write_back.bias, g, bias);
+      inner.workspace = call.workspace + VectorBytes() * 2;
+      kernel_->Run(inner);
+    }
+  }
+
+ private:
+  int64_t PaddedChannels() const {
+    return (out_channels_ + kVectorPadding - 1) / kVectorPadding * kVectorPadding;
+  }
+  size_t VectorBytes() const { return RoundUpToLine(size_t(PaddedChannels()) * sizeof(T)); }
+  const T* PadOfGroup(const T* values, int64_t group, T* memory) const {
+    if (values == nullptr) return nullptr;
+    std::copy_n(values + group * out_channels_, out_channels_, memory);
+    std::fill(memory + out_channels_, memory + PaddedChannels(), T(0));
+    return memory;
+  }
+
+  std::unique_ptr<DataKernel<T>> kernel_;
+  int64_t groups_, filters_, in_channels_, out_channels_, derived_;
+};
+
+template <typename T>
+class FilterGroups final : public FilterKernel<T> {
+ public:
+  using typename FilterKernel<T>::Gradient;
+
+  FilterGroups(const Conv2dSpec& spec, std::unique_ptr<FilterKernel<T>> kernel)
+      : kernel_(std::move(kernel)),
+        groups_(spec.groups),
+        channels_(spec.channels / spec.groups),
+        filters_(spec.filters / spec.groups) {}
+
+  // The sums of a group live until Write, so that each has a workspace of its own.
+  size_t workspace_bytes() const override { return size_t(groups_) * GroupBytes(); }
+  void Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images, bool first,
+           const Gradient& gradient, std::byte* workspace) const override {
+    for (int64_t g = 0; g < groups_; ++g) {
+      kernel_->Sum(x.From(0, g * channels_), dy.From(0, g * filters_), images, first,
+                   Of(gradient, g), workspace + size_t(g) * GroupBytes());
+    }
+  }
+  void Write(const Gradient& gradient, std::byte* workspace) const override {
+    for (int64_t g = 0; g < groups_; ++g) {
+      kernel_->Write(Of(gradient, g), workspace + size_t(g) * GroupBytes());
+    }
+  }
+
+ private:
+  size_t GroupBytes() const { return RoundUpToLine(kernel_->workspace_bytes()); }
+  Gradient Of(const Gradient& gradient, int64_t group) const {
+    T* const dbias = gradient.dbias == nullptr ? nullptr : gradient.dbias + group * filters_;
+    return {gradient.dfilter.From(group * filters_), dbias, gradient.accumulate};
+  }
+
+  std::unique_ptr<FilterKernel<T>> kernel_;
+  int64_t groups_, channels_, filters_;
+};
+
+}  // namespace
+
+Conv2dSpec GroupSpec(const Conv2dSpec& spec) {
+  Conv2dSpec group = spec;
+  group.channels /= spec.groups;
+  group.filters /= spec.groups;
+  group.groups = 1;
+  return group;
+}
+
+template <typename T>
+std::unique_ptr<DataKernel<T>> ForEachGroup(const Conv2dSpec& spec, Direction direction,
+                                            std::unique_ptr<DataKernel<T>> kernel) {
+  return std::make_unique<DataGroups<T>>(spec, direction, std::move(kernel));
+}
+template <typename T>
+std::unique_ptr<FilterKernel<T>> ForEachGroup(const Conv2dSpec& spec,
+                                              std::unique_ptr<FilterKernel<T>> kernel) {
+  return std::make_unique<FilterGroups<T>>(spec, std::move(kernel));
+}
+
+template std::unique_ptr<DataKernel<float>> ForEachGroup(const Conv2dSpec&, Direction,
+                                                         std::unique_ptr<DataKernel<float>>);
+template std::unique_ptr<DataKernel<double>> ForEachGroup(const Conv2dSpec&, Direction,
+                                                          std::unique_ptr<DataKernel<double>>);
+template std::unique_ptr<FilterKernel<float>> ForEachGroup(const Conv2dSpec&,
+                                                           std::unique_ptr<FilterKernel<float>>);
+template std::unique_ptr<FilterKernel<double>> ForEachGroup(const Conv2dSpec&,
+                                                            std::unique_ptr<FilterKernel<double>>);
+
+}  // namespace dtnn::conv

@@ -1,0 +1,26 @@
+// Groups for kernels that know only one: a kernel around another, which is called once for each
+// group on views of its channels.
+
+#ifndef DTNN_KERNELS_CONV_GROUPS_H_
+#define DTNN_KERNELS_CONV_GROUPS_H_
+
+#include <memory>
+
+#include "kernels/conv/kernel.h"
+
+namespace dtnn::conv {
+
+// The spec of one group.
+Conv2dSpec GroupSpec(const Conv2dSpec& spec);
+
+// `kernel` was made for GroupSpec(spec).
+template <typename T>
+std::unique_ptr<DataKernel<T>> ForEachGroup(const Conv2dSpec& spec, Direction direction,
+                                            std::unique_ptr<DataKernel<T>> kernel);
+template <typename T>
+std::unique_ptr<FilterKernel<T>> ForEachGroup(const Conv2dSpec& spec,
+                                              std::unique_ptr<FilterKernel<T>> kernel);
+
+}  // namespace dtnn::conv
+
+#endif  // DTNN_KERNELS_CONV_GROUPS_H_
