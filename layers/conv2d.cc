@@ -216,10 +216,10 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
     spec.epilogue.scale = spec.epilogue.bias = true;
   }
   const bool depthwise = options_.grouping == ConvGrouping::kDepthwise;
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
-                        depthwise ? CreateDepthwise(*context.device, spec)
-                                  : CreateConv2d(*context.device, spec,
-                                                 WithFallback(context.conv_variant, spec)));
+  DTNN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Conv2d> conv,
+      depthwise ? CreateDepthwise(*context.device, spec)
+                : CreateConv2d(*context.device, spec, WithFallback(context.conv_variant, spec)));
   return std::make_unique<Conv2dOp>(std::move(conv),
                                     depthwise ? DepthwiseFilterShape(spec) : spec.FilterShape(),
                                     options_.bias, context.frozen, std::move(folded));

@@ -360,7 +360,7 @@ constexpr OptionSpec kTable[] = {
         "in evaluation, compute convolution, batch normalisation and relu in one pass"),
 
     Now("conv-variant", kConvolution, kWord, &O::conv_variant, "algorithm of convolutions on CPUs, where it computes them",
-        "auto,gemm,direct", "i2c,winograd")
+        "auto,i2c,gemm,direct", "winograd")
         .Means(meanings::kConvVariant),
     Later("conv-direct-method", kConvolution, kText, "", "kernel of --conv-variant=direct"),
     Later("conv-direct-methods-for-best-of", kConvolution, kText, "",

@@ -107,7 +107,8 @@ TEST(ValueTest, WordsTakeTheirCanonicalSpelling) {
 
 TEST(ValueTest, KnownWordsThatDoNotWorkYetSaySo) {
   EXPECT_EQ(Canonical("conv-variant", "winograd"),
-            "error: winograd is not available in this build yet; must be one of: auto, gemm, direct");
+            "error: winograd is not available in this build yet; must be one of: auto, i2c, gemm, "
+            "direct");
 }
 
 TEST(ValueTest, ASwitchMayTakeWordsToo) {

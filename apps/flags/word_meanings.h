@@ -53,9 +53,9 @@ inline constexpr std::string_view kSyntheticPattern =
 
 inline constexpr std::string_view kConvVariant =
     "auto: for each layer and direction, the algorithm that is expected to be fastest\n"
+    "i2c: im2col and a matrix product\n"
     "gemm: a matrix product that reads the images as it packs them\n"
     "direct: blocks of outputs in registers, straight from the images\n"
-    "i2c: im2col and a matrix product\n"
     "winograd: Winograd's minimal filtering\n";
 
 inline constexpr std::string_view kOptimizer =

@@ -10,18 +10,9 @@ namespace dtnn::conv::gemm {
 namespace {
 
 constexpr int64_t kPixelBlock = 256;  // whose x and dy stay in the second cache
-constexpr int64_t kMostParts = 16;
-constexpr int64_t kPartialBytes = 4 << 20;  // of all partial sums together
 constexpr int64_t kFewChannels = 8;
 
 }  // namespace
-
-template <typename T>
-struct FilterGemm<T>::Shared {
-  T* sums;  // [part][patch element][padded_columns]
-  T* bias;  // [part][padded_columns]
-  size_t bytes;
-};
 
 template <typename T>
 struct FilterGemm<T>::Job {
@@ -29,7 +20,7 @@ struct FilterGemm<T>::Job {
   int64_t pixels;
   bool start;
   const Gradient& gradient;
-  Shared shared;
+  std::byte* sums;
 };
 
 template <typename T>
@@ -44,24 +35,13 @@ struct FilterGemm<T>::Scratch {
 
 template <typename T>
 FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
-    : kernels_(CpuKernels<T>()), gather_(Gather::Forward(spec)), threads_(NumThreads()) {
-  copies_patches_ = gather_.depth < kFewChannels && gather_.taps() > 1;
-  tap_rows_ = copies_patches_ ? gather_.patch() : gather_.depth;
-  padded_columns_ = (gather_.columns + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes;
-  const int64_t bytes = gather_.patch() * padded_columns_ * int64_t(sizeof(T));
-  const int64_t blocks = (spec.batch * gather_.out_pixels() + kPixelBlock - 1) / kPixelBlock;
-  parts_ = std::clamp<int64_t>(std::min(kPartialBytes / bytes, blocks), 1, kMostParts);
-}
-
-template <typename T>
-typename FilterGemm<T>::Shared FilterGemm<T>::DivideShared(std::byte* memory) const {
-  ScratchDivider divider(memory);
-  Shared shared;
-  shared.sums = divider.Take<T>(parts_ * gather_.patch() * padded_columns_);
-  shared.bias = divider.Take<T>(parts_ * padded_columns_);
-  shared.bytes = divider.bytes();
-  return shared;
-}
+    : kernels_(CpuKernels<T>()),
+      gather_(Gather::Forward(spec)),
+      threads_(NumThreads()),
+      copies_patches_(gather_.depth<kFewChannels && gather_.taps()> 1),
+      tap_rows_(copies_patches_ ? gather_.patch() : gather_.depth),
+      sums_(spec, (spec.filters + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes,
+            kPixelBlock) {}
 
 template <typename T>
 typename FilterGemm<T>::Scratch FilterGemm<T>::Divide(std::byte* memory) const {
@@ -78,13 +58,13 @@ typename FilterGemm<T>::Scratch FilterGemm<T>::Divide(std::byte* memory) const {
 
 template <typename T>
 bool FilterGemm<T>::WritesGradient(const Gradient& gradient) const {
-  return parts_ == 1 && gradient.dfilter.filter == 1 && padded_columns_ == gather_.columns &&
-         !copies_patches_;
+  return sums_.parts() == 1 && gradient.dfilter.filter == 1 &&
+         padded_columns() == gather_.columns && !copies_patches_;
 }
 
 template <typename T>
 size_t FilterGemm<T>::workspace_bytes() const {
-  return DivideShared(nullptr).bytes + size_t(threads_) * thread_bytes();
+  return sums_.bytes() + size_t(threads_) * thread_bytes();
 }
 
 template <typename T>
@@ -95,16 +75,15 @@ size_t FilterGemm<T>::thread_bytes() const {
 template <typename T>
 void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
                         bool first, const Gradient& gradient, std::byte* workspace) const {
-  const Shared shared = DivideShared(workspace);
   const Job job{Pixels<const T>::Of(x),
                 Pixels<const T>::Of(dy),
                 images * gather_.out_pixels(),
                 first,
                 gradient,
-                shared};
-  const int64_t items = parts_ * rows();
+                workspace};
+  const int64_t items = sums_.parts() * rows();
   ParallelForWithScratch(items, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
-    const Scratch mine = Divide(workspace + shared.bytes + size_t(thread) * thread_bytes());
+    const Scratch mine = Divide(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
     for (int64_t item = begin; item < end;) {
       const int64_t row = item % rows(), last = std::min(rows(), row + (end - item));
       SumRows(job, item / rows(), row, last, mine);
@@ -117,9 +96,9 @@ void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int
 template <typename T>
 void FilterGemm<T>::SumRows(const Job& job, int64_t part, int64_t first_row, int64_t last_row,
                             const Scratch& scratch) const {
-  const int64_t begin = job.pixels * part / parts_, end = job.pixels * (part + 1) / parts_;
-  T* bias = job.shared.bias + part * padded_columns_;
-  if (first_row == 0 && job.start) std::fill_n(bias, padded_columns_, T(0));
+  const int64_t begin = sums_.Begin(job.pixels, part), end = sums_.Begin(job.pixels, part + 1);
+  T* bias = sums_.bias(job.sums, part);
+  if (first_row == 0 && job.start) std::fill_n(bias, padded_columns(), T(0));
   if (begin == end && job.start) {  // fewer pixels than parts
     SumPixels(job, part, begin, end, true, first_row, last_row, scratch);
   }
@@ -137,7 +116,7 @@ template <typename T>
 void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64_t end, bool start,
                               int64_t first_row, int64_t last_row, const Scratch& scratch) const {
   const int64_t tail = gather_.columns / panel_width() * panel_width();
-  const int64_t tail_width = padded_columns_ - tail, tail_columns = gather_.columns - tail;
+  const int64_t tail_width = padded_columns() - tail, tail_columns = gather_.columns - tail;
   if (tail_width > 0) {
     for (int64_t p = begin; p < end; ++p) {
       T* row = scratch.tail_rows + (p - begin) * tail_width;
@@ -147,8 +126,8 @@ void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64
   }
   if (copies_patches_) ListPatches(job, begin, end, scratch);
   // Steps from tap to tap and from channel to channel of where the sums are.
-  T* sums = job.shared.sums + part * gather_.patch() * padded_columns_;
-  int64_t tap_step = tap_rows_ * padded_columns_, channel_step = padded_columns_;
+  T* sums = sums_.filter(job.sums, part);
+  int64_t tap_step = tap_rows_ * padded_columns(), channel_step = padded_columns();
   const bool writes_gradient = WritesGradient(job.gradient);
   if (writes_gradient) {
     const Filter<T>& dfilter = job.gradient.dfilter;
@@ -163,10 +142,10 @@ void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64
     block.pixels = copies_patches_ ? end - begin : ListTap(job, tap, begin, end, scratch);
     block.pitch = channel_step;
     block.accumulate = !start || (writes_gradient && job.gradient.accumulate);
-    for (int64_t column = 0; column < padded_columns_; column += panel_width()) {
+    for (int64_t column = 0; column < padded_columns(); column += panel_width()) {
       block.dy = column < tail ? scratch.dy : scratch.tail;
       block.dy_offset = column < tail ? column : 0;
-      block.width = std::min(panel_width(), padded_columns_ - column);
+      block.width = std::min(panel_width(), padded_columns() - column);
       for (int64_t r = row; r < stop; ++r) {
         block.x_offset = (r - tap * rows_per_tap()) * kernels_.max_rows;
         block.rows = int(std::min<int64_t>(kernels_.max_rows, tap_rows_ - block.x_offset));
@@ -184,7 +163,7 @@ int64_t FilterGemm<T>::ListTap(const Job& job, int64_t tap, int64_t begin, int64
                                const Scratch& scratch) const {
   const int64_t a = tap / gather_.horizontal.taps(), b = tap % gather_.horizontal.taps();
   const int64_t tail = gather_.columns / panel_width() * panel_width();
-  const int64_t tail_width = padded_columns_ - tail;
+  const int64_t tail_width = padded_columns() - tail;
   const int64_t image = begin / gather_.out_pixels(), pixel = begin % gather_.out_pixels();
   int64_t row = pixel / gather_.out_width, column = pixel % gather_.out_width;
   const T* x = job.x.data + image * gather_.in_pixels() * job.x.pitch;
@@ -211,7 +190,7 @@ template <typename T>
 void FilterGemm<T>::ListPatches(const Job& job, int64_t begin, int64_t end,
                                 const Scratch& scratch) const {
   const int64_t tail = gather_.columns / panel_width() * panel_width();
-  const int64_t tail_width = padded_columns_ - tail;
+  const int64_t tail_width = padded_columns() - tail;
   for (int64_t p = begin; p < end; ++p) {
     const int64_t image = p / gather_.out_pixels(), pixel = p % gather_.out_pixels();
     const T* x = job.x.data + image * gather_.in_pixels() * job.x.pitch;
@@ -226,40 +205,8 @@ void FilterGemm<T>::ListPatches(const Job& job, int64_t begin, int64_t end,
 
 template <typename T>
 void FilterGemm<T>::Write(const Gradient& gradient, std::byte* workspace) const {
-  const Shared shared = DivideShared(workspace);
-  const Filter<T>& dfilter = gradient.dfilter;
-  T* const dbias = gradient.dbias;
-  const bool accumulate = gradient.accumulate;
-  const int64_t size = gather_.patch() * padded_columns_, depth = gather_.depth;
-  // Blocks whose lines are used up in either order of the filter.
-  constexpr int64_t kBlock = 16;
-  const int64_t blocks = (gather_.columns + kBlock - 1) / kBlock;
-  const int64_t runs = (depth + kBlock - 1) / kBlock;
-  const int64_t grain = 1 + 8192 / (kBlock * kBlock * gather_.taps());
-  ParallelFor(
-      0, WritesGradient(gradient) ? 0 : runs * blocks, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t item = begin; item < end; ++item) {
-          const int64_t f0 = item % blocks * kBlock, f1 = std::min(gather_.columns, f0 + kBlock);
-          const int64_t c0 = item / blocks * kBlock, c1 = std::min(depth, c0 + kBlock);
-          for (int64_t c = c0; c < c1; ++c) {
-            for (int64_t tap = 0; tap < gather_.taps(); ++tap) {
-              const T* from = shared.sums + (tap * depth + c) * padded_columns_;
-              T* to = dfilter.data + tap * dfilter.tap + c * dfilter.channel;
-              for (int64_t f = f0; f < f1; ++f) {
-                T sum = accumulate ? to[f * dfilter.filter] : T(0);
-                for (int64_t part = 0; part < parts_; ++part) sum += from[part * size + f];
-                to[f * dfilter.filter] = sum;
-              }
-            }
-          }
-        }
-      });
-  if (dbias == nullptr) return;
-  for (int64_t f = 0; f < gather_.columns; ++f) {
-    T sum = accumulate ? dbias[f] : T(0);
-    for (int64_t part = 0; part < parts_; ++part) sum += shared.bias[part * padded_columns_ + f];
-    dbias[f] = sum;
-  }
+  if (WritesGradient(gradient)) return sums_.WriteBias(gradient, workspace);
+  sums_.Write(gradient, workspace);
 }
 
 template class FilterGemm<float>;

@@ -13,8 +13,9 @@
 #include <cstdint>
 
 #include "kernels/conv/gemm/gemm_cpu.h"
-#include "kernels/conv/gemm/taps.h"
 #include "kernels/conv/kernel.h"
+#include "kernels/conv/partial_sums.h"
+#include "kernels/conv/patches.h"
 
 namespace dtnn::conv::gemm {
 
@@ -33,10 +34,10 @@ class FilterGemm final : public FilterKernel<T> {
  private:
   struct Job;      // one call
   struct Scratch;  // one thread's
-  struct Shared;
   Scratch Divide(std::byte* scratch) const;
-  Shared DivideShared(std::byte* shared) const;
   size_t thread_bytes() const;
+  // Of filters rounded up to whole vectors.
+  int64_t padded_columns() const { return sums_.pitch(); }
   // Whether the only partial sum is the gradient itself.
   bool WritesGradient(const Gradient& gradient) const;
   void SumRows(const Job& job, int64_t part, int64_t first_row, int64_t last_row,
@@ -56,9 +57,8 @@ class FilterGemm final : public FilterKernel<T> {
   Gather gather_;
   int threads_;
   bool copies_patches_;
-  int64_t tap_rows_;        // patch elements that are neighbours in memory
-  int64_t padded_columns_;  // filters rounded up to whole vectors
-  int64_t parts_;           // partial sums
+  int64_t tap_rows_;  // patch elements that are neighbours in memory
+  PartialSums<T> sums_;
 };
 
 }  // namespace dtnn::conv::gemm

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "kernels/conv/gemm/gemm_cpu.h"
-#include "kernels/conv/gemm/taps.h"
 #include "kernels/conv/kernel.h"
+#include "kernels/conv/patches.h"
 
 namespace dtnn::conv::gemm {
 

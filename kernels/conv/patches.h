@@ -3,11 +3,10 @@
 //
 // Both directions of a convolution gather: y collects pixels of x, and dx collects pixels of dy
 // (the transposed convolution, whose taps fall between the pixels of dy when the stride is > 1).
-// One axis of either is a TapMap; the engine that multiplies (gather_gemm.h) does not know which it
-// runs.
+// One axis of either is a TapMap; a kernel that multiplies need not know which it runs.
 
-#ifndef DTNN_KERNELS_CONV_GEMM_TAPS_H_
-#define DTNN_KERNELS_CONV_GEMM_TAPS_H_
+#ifndef DTNN_KERNELS_CONV_PATCHES_H_
+#define DTNN_KERNELS_CONV_PATCHES_H_
 
 #include <cstdint>
 #include <vector>
@@ -16,7 +15,7 @@
 #include "kernels/conv/direction.h"
 #include "kernels/conv/images.h"
 
-namespace dtnn::conv::gemm {
+namespace dtnn::conv {
 
 // Along one axis: for each output coordinate and tap the input coordinate, or -1 for padding.
 class TapMap {
@@ -69,6 +68,6 @@ struct Pixels {
 template <typename T>
 void CopyPatch(const Gather& gather, Pixels<const T> image, int64_t row, int64_t column, T* patch);
 
-}  // namespace dtnn::conv::gemm
+}  // namespace dtnn::conv
 
-#endif  // DTNN_KERNELS_CONV_GEMM_TAPS_H_
+#endif  // DTNN_KERNELS_CONV_PATCHES_H_

@@ -1,8 +1,8 @@
-#include "kernels/conv/gemm/taps.h"
+#include "kernels/conv/patches.h"
 
 #include <algorithm>
 
-namespace dtnn::conv::gemm {
+namespace dtnn::conv {
 
 TapMap TapMap::Forward(int64_t inputs, int64_t outputs, int64_t taps, int64_t stride,
                        int64_t padding, int64_t dilation) {
@@ -93,4 +93,4 @@ void CopyPatch(const Gather& gather, Pixels<const T> image, int64_t row, int64_t
 template void CopyPatch(const Gather&, Pixels<const float>, int64_t, int64_t, float*);
 template void CopyPatch(const Gather&, Pixels<const double>, int64_t, int64_t, double*);
 
-}  // namespace dtnn::conv::gemm
+}  // namespace dtnn::conv
