@@ -60,19 +60,19 @@ Gather Gather::Of(const Conv2dSpec& s, Direction direction) {
 }
 
 template <typename T>
-void CopyPatch(const Gather& gather, Pixels<const T> image, int64_t row, int64_t column, T* patch) {
+void CopyPatch(const Gather& gather, const Images<const T>& in, int64_t image, int64_t row,
+               int64_t column, T* patch) {
   const int32_t* rows = gather.vertical.of(row);
   const int32_t* columns = gather.horizontal.of(column);
   const int64_t kh = gather.vertical.taps(), kw = gather.horizontal.taps(), depth = gather.depth;
   // Neighbouring taps that are neighbouring pixels are one run of memory.
-  const bool run =
-      image.pitch == depth && columns[0] >= 0 && columns[kw - 1] == columns[0] + kw - 1;
+  const bool run = in.pixel == depth && columns[0] >= 0 && columns[kw - 1] == columns[0] + kw - 1;
   for (int64_t a = 0; a < kh; ++a, patch += kw * depth) {
     if (rows[a] < 0) {
       std::fill_n(patch, kw * depth, T(0));
       continue;
     }
-    const T* line = image.data + rows[a] * gather.in_width * image.pitch;
+    const T* line = in.At(image, rows[a]);
     if (run) {
       const T* from = line + columns[0] * depth;
       for (int64_t j = 0; j < kw * depth; ++j) patch[j] = from[j];
@@ -83,14 +83,16 @@ void CopyPatch(const Gather& gather, Pixels<const T> image, int64_t row, int64_t
       if (columns[b] < 0) {
         for (int64_t j = 0; j < depth; ++j) to[j] = 0;
       } else {
-        const T* from = line + columns[b] * image.pitch;
+        const T* from = line + columns[b] * in.pixel;
         for (int64_t j = 0; j < depth; ++j) to[j] = from[j];
       }
     }
   }
 }
 
-template void CopyPatch(const Gather&, Pixels<const float>, int64_t, int64_t, float*);
-template void CopyPatch(const Gather&, Pixels<const double>, int64_t, int64_t, double*);
+template void CopyPatch(const Gather&, const Images<const float>&, int64_t, int64_t, int64_t,
+                        float*);
+template void CopyPatch(const Gather&, const Images<const double>&, int64_t, int64_t, int64_t,
+                        double*);
 
 }  // namespace dtnn::conv

@@ -55,7 +55,11 @@ struct Gather {
   int64_t out_pixels() const { return out_height * out_width; }
 };
 
-// An activation in NHWC order: the first element, and elements from one pixel to the next.
+// With fewer channels than this, a copied patch costs less than a pointer for each of its taps.
+inline constexpr int64_t kFewChannels = 8;
+
+// The pixels of all images of an activation in NHWC order: the first element, and elements from one
+// pixel to the next.
 template <typename T>
 struct Pixels {
   T* data = nullptr;
@@ -64,9 +68,11 @@ struct Pixels {
   static Pixels Of(const Images<T>& images) { return {images.data, images.pixel}; }
 };
 
-// Writes the patch of output pixel (row, column) of one image to `patch`: taps x depth elements.
+// Writes the patch of output pixel (row, column) of an image, whose channels are neighbours, to
+// `patch`: taps x depth elements.
 template <typename T>
-void CopyPatch(const Gather& gather, Pixels<const T> image, int64_t row, int64_t column, T* patch);
+void CopyPatch(const Gather& gather, const Images<const T>& in, int64_t image, int64_t row,
+               int64_t column, T* patch);
 
 }  // namespace dtnn::conv
 

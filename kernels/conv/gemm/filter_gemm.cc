@@ -10,13 +10,13 @@ namespace dtnn::conv::gemm {
 namespace {
 
 constexpr int64_t kPixelBlock = 256;  // whose x and dy stay in the second cache
-constexpr int64_t kFewChannels = 8;
 
 }  // namespace
 
 template <typename T>
 struct FilterGemm<T>::Job {
-  Pixels<const T> x, dy;
+  const Images<const T>& x;
+  Pixels<const T> dy;
   int64_t pixels;
   bool start;
   const Gradient& gradient;
@@ -75,11 +75,7 @@ size_t FilterGemm<T>::thread_bytes() const {
 template <typename T>
 void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
                         bool first, const Gradient& gradient, std::byte* workspace) const {
-  const Job job{Pixels<const T>::Of(x),
-                Pixels<const T>::Of(dy),
-                images * gather_.out_pixels(),
-                first,
-                gradient,
+  const Job job{x,        Pixels<const T>::Of(dy), images * gather_.out_pixels(), first, gradient,
                 workspace};
   const int64_t items = sums_.parts() * rows();
   ParallelForWithScratch(items, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
@@ -166,12 +162,12 @@ int64_t FilterGemm<T>::ListTap(const Job& job, int64_t tap, int64_t begin, int64
   const int64_t tail_width = padded_columns() - tail;
   const int64_t image = begin / gather_.out_pixels(), pixel = begin % gather_.out_pixels();
   int64_t row = pixel / gather_.out_width, column = pixel % gather_.out_width;
-  const T* x = job.x.data + image * gather_.in_pixels() * job.x.pitch;
+  const T* x = job.x.At(image, 0);
   int64_t count = 0;
   for (int64_t p = begin; p < end; ++p) {
     const int64_t h = gather_.vertical.of(row)[a], w = gather_.horizontal.of(column)[b];
     if ((h | w) >= 0) {
-      scratch.x[count] = x + (h * gather_.in_width + w) * job.x.pitch;
+      scratch.x[count] = x + h * job.x.row + w * job.x.pixel;
       scratch.dy[count] = job.dy.data + p * job.dy.pitch;
       scratch.tail[count] = scratch.tail_rows + (p - begin) * tail_width;
       ++count;
@@ -180,7 +176,7 @@ int64_t FilterGemm<T>::ListTap(const Job& job, int64_t tap, int64_t begin, int64
     column = 0;
     if (++row < gather_.out_height) continue;
     row = 0;
-    x += gather_.in_pixels() * job.x.pitch;
+    x += job.x.image;
   }
   return count;
 }
@@ -193,9 +189,8 @@ void FilterGemm<T>::ListPatches(const Job& job, int64_t begin, int64_t end,
   const int64_t tail_width = padded_columns() - tail;
   for (int64_t p = begin; p < end; ++p) {
     const int64_t image = p / gather_.out_pixels(), pixel = p % gather_.out_pixels();
-    const T* x = job.x.data + image * gather_.in_pixels() * job.x.pitch;
     T* patch = scratch.patches + (p - begin) * gather_.patch();
-    CopyPatch<T>(gather_, {x, job.x.pitch}, pixel / gather_.out_width, pixel % gather_.out_width,
+    CopyPatch<T>(gather_, job.x, image, pixel / gather_.out_width, pixel % gather_.out_width,
                  patch);
     scratch.x[p - begin] = patch;
     scratch.dy[p - begin] = job.dy.data + p * job.dy.pitch;

@@ -14,18 +14,33 @@ namespace {
 // with a panel of the filter.
 constexpr int64_t kBlockBytes = 96 << 10;
 constexpr int64_t kMostTiles = 24;
-// With fewer channels than this, a tap's pointers cost more than a copy.
-constexpr int64_t kFewChannels = 8;
 // Maps of up to this many pixels have enough border for tiles across images to win.
 constexpr int64_t kSmallMap = 64;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// The pixels of dx by phase: those that lie at the same place between the strides follow each
+// other, since they are reached by the same taps.
+std::vector<int32_t> PhaseOrder(const Conv2dSpec& spec) {
+  std::vector<int32_t> order;
+  order.reserve(size_t(spec.height * spec.width));
+  for (int64_t a = 0; a < spec.stride.vertical; ++a) {
+    for (int64_t b = 0; b < spec.stride.horizontal; ++b) {
+      for (int64_t h = a; h < spec.height; h += spec.stride.vertical) {
+        for (int64_t w = b; w < spec.width; w += spec.stride.horizontal) {
+          order.push_back(int32_t(h * spec.width + w));
+        }
+      }
+    }
+  }
+  return order;
+}
+
 }  // namespace
 
 template <typename T>
 struct GatherGemm<T>::Job {
-  Pixels<const T> in;
+  const Images<const T>& in;
   Pixels<T> out;
   const T* packed;
   const WriteBack<T>& write_back;
@@ -53,6 +68,7 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
       threads_(NumThreads()),
       zeros_(size_t(gather_.depth)) {
   copies_patches_ = gather_.depth < kFewChannels && gather_.taps() > 1;
+  if (backward_ && spec.stride != Pair(1)) order_ = PhaseOrder(spec);
   const int64_t per_tile = kMaxRows * (copies_patches_ ? gather_.patch() * int64_t(sizeof(T))
                                                        : gather_.taps() * int64_t(sizeof(T*)));
   block_ = std::clamp<int64_t>(kBlockBytes / per_tile, 1, kMostTiles);
@@ -123,15 +139,7 @@ size_t GatherGemm<T>::thread_bytes() const {
 template <typename T>
 void GatherGemm<T>::Run(const Call& call) const {
   const int64_t images = call.images;
-  Job job{Pixels<const T>::Of(call.in),
-          Pixels<T>::Of(call.out),
-          call.filter,
-          call.write_back,
-          images,
-          false,
-          0,
-          0,
-          0};
+  Job job{call.in, Pixels<T>::Of(call.out), call.filter, call.write_back, images, false, 0, 0, 0};
   const int64_t pixels = gather_.out_pixels();
   job.across_images = images > 1 && pixels <= kSmallMap;
   job.inner = job.across_images ? images : pixels;
@@ -190,17 +198,17 @@ void GatherGemm<T>::Prepare(const Job& job, int64_t index, const Scratch& scratc
   const int32_t *rows[kMaxRows], *columns[kMaxRows];
   for (int i = 0; i < tile.rows; ++i) {
     const int64_t image = job.across_images ? first + i : outer;
-    const int64_t pixel = job.across_images ? outer : first + i;
+    const int64_t pixel = PixelAt(job.across_images ? outer : first + i);
     const int64_t row = pixel / gather_.out_width, column = pixel % gather_.out_width;
     const int64_t at = image * gather_.out_pixels() + pixel;
     tile.out[i] = job.out.data + at * job.out.pitch;
     tile.addend[i] = addend.data != nullptr ? addend.data + at * addend.pitch : nullptr;
-    images[i] = job.in.data + image * gather_.in_pixels() * job.in.pitch;
+    images[i] = job.in.At(image, 0);
     rows[i] = gather_.vertical.of(row);
     columns[i] = gather_.horizontal.of(column);
     if (copies_patches_) {
       T* patch = scratch.patches + (slot * kMaxRows + i) * gather_.patch();
-      CopyPatch<T>(gather_, {images[i], job.in.pitch}, row, column, patch);
+      CopyPatch<T>(gather_, job.in, image, row, column, patch);
       images[i] = patch;
     }
   }
@@ -214,12 +222,13 @@ void GatherGemm<T>::Prepare(const Job& job, int64_t index, const Scratch& scratc
   }
   tile.pointers = scratch.pointers + slot * gather_.taps() * kMaxRows;
   tile.offsets = scratch.offsets + slot * gather_.taps();
-  PointToTaps(images, rows, columns, job.in.pitch, tile);
+  PointToTaps(images, rows, columns, job.in, tile);
 }
 
 template <typename T>
 void GatherGemm<T>::PointToTaps(const T* const* images, const int32_t* const* rows,
-                                const int32_t* const* columns, int64_t pitch, Tile<T>& tile) const {
+                                const int32_t* const* columns, const Images<const T>& in,
+                                Tile<T>& tile) const {
   const int64_t kh = gather_.vertical.taps(), kw = gather_.horizontal.taps();
   const T** pointers = tile.pointers;
   tile.segments = 0;
@@ -230,8 +239,7 @@ void GatherGemm<T>::PointToTaps(const T* const* images, const int32_t* const* ro
         const int64_t row = rows[i][a], column = columns[i][b];
         const bool inside = (row | column) >= 0;
         any |= inside;
-        pointers[i] =
-            inside ? images[i] + (row * gather_.in_width + column) * pitch : zeros_.data();
+        pointers[i] = inside ? images[i] + row * in.row + column * in.pixel : zeros_.data();
       }
       if (!any) continue;
       tile.offsets[tile.segments++] = (a * kw + b) * gather_.depth;

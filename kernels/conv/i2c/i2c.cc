@@ -36,13 +36,11 @@ class PatchRows {
   // Rows [begin, end), numbered over all images: where they are, in the images themselves or in
   // `memory`, and their pitch.
   Pixels<const T> Make(const Images<const T>& in, int64_t begin, int64_t end, T* memory) const {
-    const auto pixels = Pixels<const T>::Of(in);
-    if (is_image_) return {pixels.data + begin * pixels.pitch, pixels.pitch};
+    if (is_image_) return {in.data + begin * in.pixel, in.pixel};
     for (int64_t i = begin; i < end; ++i) {
       const int64_t image = i / gather_.out_pixels(), pixel = i % gather_.out_pixels();
-      const T* data = pixels.data + image * gather_.in_pixels() * pixels.pitch;
-      CopyPatch<T>(gather_, {data, pixels.pitch}, pixel / gather_.out_width,
-                   pixel % gather_.out_width, memory + (i - begin) * gather_.patch());
+      CopyPatch<T>(gather_, in, image, pixel / gather_.out_width, pixel % gather_.out_width,
+                   memory + (i - begin) * gather_.patch());
     }
     return {memory, gather_.patch()};
   }
