@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Compares DTNN's convolutions with another library's, shape by shape, in turns.
+
+    bazel build //bench:convolutions
+    bench/compare_convolutions.py --peer './onednn_conv_bench {shapes} 2 "" {directions}' \\
+        --shapes FILE [--random 40 --seed 7] --out bench/results/NAME.jsonl
+
+Each shape is measured by ours and by the peer within the same seconds; the ratio is the peer's best
+time over ours (> 1: ours is faster), the median of --rounds. A peer prints a JSON object per line
+with `name`, `direction` and `ms`, one for each of its algorithms, of which the fastest counts. The
+file written has one line per shape and direction. Prints the geometric mean per network (what stands
+before the slash of a name) and direction, the worst shapes, and how many are below 0.85.
+"""
+import argparse
+import collections
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+
+
+def lines(command):
+    result = subprocess.run(command, shell=True, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, check=False)
+    return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="bazel-bin/bench/convolutions")
+    parser.add_argument("--peer", required=True, help="command with {shapes} and {directions}")
+    parser.add_argument("--shapes", default="")
+    parser.add_argument("--random", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--names", default="", help="only names that begin so")
+    parser.add_argument("--directions", default="fwd,bwd_data,bwd_filter")
+    parser.add_argument("--variants", default="auto")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0.1)
+    parser.add_argument("--out", default="", help="JSON lines, overwritten")
+    options = parser.parse_args()
+
+    sources = f"--names='{options.names}' --random={options.random} --seed={options.seed}"
+    if options.shapes:
+        sources += f" --shapes={options.shapes}"
+    listed = subprocess.run(f"{options.binary} --list {sources}", shell=True, text=True,
+                            stdout=subprocess.PIPE, check=True).stdout.splitlines()
+    out = open(options.out, "w") if options.out else None
+    ratios = collections.defaultdict(list)  # direction -> [(ratio, name, variant)]
+    for shape in listed:
+        ours, theirs = collections.defaultdict(list), collections.defaultdict(list)
+        variants = {}
+        peak = 0
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(shape + "\n")
+            file.flush()
+            for _ in range(options.rounds):
+                best = collections.defaultdict(lambda: (math.inf, ""))
+                for line in lines(f"{options.binary} --shapes={file.name} --seconds="
+                                  f"{options.seconds} --variants={options.variants} "
+                                  f"--directions={options.directions}"):
+                    best[line["direction"]] = min(best[line["direction"]],
+                                                  (line["ms"], line["variant"]))
+                    peak = line["fma_peak"]
+                for direction, (milliseconds, variant) in best.items():
+                    ours[direction].append(milliseconds)
+                    variants[direction] = variant
+                fastest = collections.defaultdict(lambda: math.inf)
+                for line in lines(options.peer.format(shapes=file.name,
+                                                      directions=options.directions)):
+                    fastest[line["direction"]] = min(fastest[line["direction"]], line["ms"])
+                for direction, milliseconds in fastest.items():
+                    theirs[direction].append(milliseconds)
+        name = shape.split()[-1]
+        for direction in options.directions.split(","):
+            if not ours[direction] or not theirs[direction]:
+                print(f"{name} {direction}: not measured", file=sys.stderr)
+                continue
+            pairs = [b / a for a, b in zip(ours[direction], theirs[direction])]
+            ratio = statistics.median(pairs)
+            ratios[direction].append((ratio, name, variants[direction]))
+            record = {"name": name, "direction": direction, "variant": variants[direction],
+                      "ms": statistics.median(ours[direction]),
+                      "peer_ms": statistics.median(theirs[direction]), "ratio": round(ratio, 3),
+                      "fma_peak": peak}
+            if out:
+                out.write(json.dumps(record) + "\n")
+                out.flush()
+            print(f"{ratio:6.2f}  {direction:10}  {variants[direction]:9}  "
+                  f"{record['ms']:9.3f} ms  {record['peer_ms']:9.3f} ms  {name}", flush=True)
+
+    for direction, found in ratios.items():
+        networks = collections.defaultdict(list)
+        for ratio, name, _ in found:
+            networks[name.split("/")[0]].append(ratio)
+        means = "  ".join(f"{network} {geometric_mean(values):.2f}"
+                          for network, values in networks.items())
+        below = sum(ratio < 0.85 for ratio, _, _ in found)
+        print(f"\n{direction}: {geometric_mean([ratio for ratio, _, _ in found]):.3f} over "
+              f"{len(found)} shapes, {below} below 0.85;  {means}")
+        for ratio, name, variant in sorted(found)[:8]:
+            print(f"  {ratio:5.2f}  {variant:9}  {name}")
+
+
+if __name__ == "__main__":
+    main()
