@@ -143,8 +143,10 @@ void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64
       block.dy_offset = column < tail ? column : 0;
       block.width = std::min(panel_width(), padded_columns() - column);
       for (int64_t r = row; r < stop; ++r) {
-        block.x_offset = (r - tap * rows_per_tap()) * kernels_.max_rows;
-        block.rows = int(std::min<int64_t>(kernels_.max_rows, tap_rows_ - block.x_offset));
+        // Blocks of about equal size: one of few rows would wait for its sums.
+        const int64_t index = r - tap * rows_per_tap();
+        block.x_offset = tap_rows_ * index / rows_per_tap();
+        block.rows = int(tap_rows_ * (index + 1) / rows_per_tap() - block.x_offset);
         block.out = sums + tap * tap_step + block.x_offset * channel_step + column;
         kernels_.filter_block(block);
       }

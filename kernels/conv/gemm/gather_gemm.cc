@@ -1,7 +1,7 @@
 #include "kernels/conv/gemm/gather_gemm.h"
 
 #include <algorithm>
-#include <utility>
+#include <cstring>
 
 #include "kernels/conv/scratch.h"
 #include "kernels/conv/transpose.h"
@@ -10,73 +10,81 @@
 namespace dtnn::conv::gemm {
 namespace {
 
-// Bytes of pointers and copied patches that a block of tiles may take: they share the second cache
-// with a panel of the filter.
-constexpr int64_t kBlockBytes = 96 << 10;
-constexpr int64_t kMostTiles = 24;
-// Maps of up to this many pixels have enough border for tiles across images to win.
-constexpr int64_t kSmallMap = 64;
+// Of the inputs of a block: they share the second cache with a panel of the filter.
+constexpr int64_t kBlockBytes = 192 << 10;
+// Maps up to this width are computed across images, this many at a time: a multiple of the rows of
+// a tile on every machine but the scalar one.
+constexpr int64_t kSmallWidth = 6;
+constexpr int64_t kImagesTogether = 14;
+constexpr int64_t kFewestImages = 4;
+// In a cache of 32 KB with 8 ways, lines 4 KB apart fall into the same set: of the pixels of a
+// tile, half or all where they are a multiple of this many bytes apart.
+constexpr int64_t kConflict = 2048;
+constexpr int64_t kLine = 64;
+constexpr int64_t kTileRows = 14;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The pixels of dx by phase: those that lie at the same place between the strides follow each
-// other, since they are reached by the same taps.
-std::vector<int32_t> PhaseOrder(const Conv2dSpec& spec) {
-  std::vector<int32_t> order;
-  order.reserve(size_t(spec.height * spec.width));
-  for (int64_t a = 0; a < spec.stride.vertical; ++a) {
-    for (int64_t b = 0; b < spec.stride.horizontal; ++b) {
-      for (int64_t h = a; h < spec.height; h += spec.stride.vertical) {
-        for (int64_t w = b; w < spec.width; w += spec.stride.horizontal) {
-          order.push_back(int32_t(h * spec.width + w));
-        }
-      }
-    }
-  }
-  return order;
-}
+// Whether the pixels of a tile, a number of bytes apart, would push each other out of the cache.
+bool Conflicts(int64_t bytes) { return bytes % kConflict == 0; }
 
 }  // namespace
 
 template <typename T>
-struct GatherGemm<T>::Job {
-  const Images<const T>& in;
-  Pixels<T> out;
-  const T* packed;
-  const WriteBack<T>& write_back;
-  int64_t images;
-  bool across_images;       // a tile is one pixel of several images; else pixels of one image
-  int64_t inner;            // pixels that tiles divide: images, or pixels of an image
-  int64_t tiles_per_outer;  // of each pixel, or of each image
-  int64_t tiles;
-};
-
-template <typename T>
-struct GatherGemm<T>::Scratch {
-  Tile<T>* tiles;
-  const T** pointers;
-  int64_t* offsets;
-  T* patches;
-  size_t bytes;
-};
-
-template <typename T>
 GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
     : kernels_(CpuKernels<T>()),
-      gather_(Gather::Of(spec, direction)),
       backward_(direction == Direction::kBackwardData),
-      threads_(NumThreads()),
-      zeros_(size_t(gather_.depth)) {
-  copies_patches_ = gather_.depth < kFewChannels && gather_.taps() > 1;
-  if (backward_ && spec.stride != Pair(1)) order_ = PhaseOrder(spec);
-  const int64_t per_tile = kMaxRows * (copies_patches_ ? gather_.patch() * int64_t(sizeof(T))
-                                                       : gather_.taps() * int64_t(sizeof(T*)));
-  block_ = std::clamp<int64_t>(kBlockBytes / per_tile, 1, kMostTiles);
+      kernel_height_(spec.kernel.vertical),
+      kernel_width_(spec.kernel.horizontal),
+      depth_(backward_ ? spec.filters : spec.channels),
+      columns_(backward_ ? spec.channels : spec.filters),
+      batch_(spec.batch),
+      vertical_(VerticalPhases(spec, direction)),
+      horizontal_(HorizontalPhases(spec, direction)),
+      flat_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0)),
+      across_images_(!flat_ && spec.batch >= kFewestImages &&
+                     horizontal_.front().count <= kSmallWidth &&
+                     vertical_.front().count <= 2 * kSmallWidth),
+      threads_(NumThreads()) {
+  if (flat_) {
+    // One row of all pixels of the batch; a call may bring fewer.
+    vertical_.front().count = vertical_.front().inputs = 1;
+    horizontal_.front().count = horizontal_.front().inputs = spec.batch * spec.height * spec.width;
+  }
+  for (const Phase& vertical : vertical_) {
+    for (const Phase& horizontal : horizontal_) cuts_.push_back(CutPhases(vertical, horizontal));
+  }
+}
+
+template <typename T>
+typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
+                                                     const Phase& horizontal) const {
+  Cut cut{&vertical, &horizontal, vertical.count, horizontal.count, 1, 1};
+  if (across_images_) return cut;
+  const int64_t fit = kBlockBytes / (depth_ * int64_t(sizeof(T)));  // pixels
+  // Whole rows where some of them fit, else parts of a row, in whole tiles.
+  const int64_t line = horizontal.Reach(horizontal.count);
+  if (line * vertical.Reach(1) > fit && !vertical.taps.empty()) {
+    const int64_t pixels = fit / vertical.Reach(1) / horizontal.in_step;
+    cut.columns = std::clamp<int64_t>(pixels / kTileRows * kTileRows, kTileRows, cut.columns);
+    cut.rows = 1;
+  } else {
+    while (cut.rows > 1 && line * vertical.Reach(cut.rows) > fit) cut.rows = CeilDiv(cut.rows, 2);
+  }
+  // Enough blocks to share, where one image is all there is.
+  while (batch_ * CeilDiv(vertical.count, cut.rows) * CeilDiv(horizontal.count, cut.columns) <
+             4 * threads_ &&
+         (cut.rows > 1 || cut.columns >= 2 * kTileRows)) {
+    (cut.rows > 1 ? cut.rows : cut.columns) = CeilDiv(cut.rows > 1 ? cut.rows : cut.columns, 2);
+  }
+  cut.row_blocks = CeilDiv(vertical.count, cut.rows);
+  cut.column_blocks = CeilDiv(horizontal.count, cut.columns);
+  return cut;
 }
 
 template <typename T>
 int64_t GatherGemm<T>::padded_columns() const {
-  return CeilDiv(gather_.columns, kernels_.lanes) * kernels_.lanes;
+  return CeilDiv(columns_, kernels_.lanes) * kernels_.lanes;
 }
 
 template <typename T>
@@ -84,17 +92,18 @@ void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived) cons
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
   const int64_t column_step = backward_ ? filter.channel : filter.filter;
   constexpr int64_t kRun = 16;  // patch elements packed together, so that lines read are used up
-  const int64_t depth = gather_.depth, runs = CeilDiv(depth, kRun);
-  const int64_t all = panels() * gather_.taps() * runs;
+  const int64_t depth = depth_, runs = CeilDiv(depth, kRun);
+  const int64_t taps = kernel_height_ * kernel_width_;
+  const int64_t all = panels() * taps * runs;
   ParallelFor(0, all, 1 + 4096 / (kRun * panel_width()), [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t panel = item / (gather_.taps() * runs), tap = item / runs % gather_.taps();
+      const int64_t panel = item / (taps * runs), tap = item / runs % taps;
       const int64_t first = item % runs * kRun, last = std::min(depth, first + kRun);
       const int64_t column = panel * panel_width();
       const int64_t width = std::min(panel_width(), padded_columns() - column);
-      const int64_t columns = std::min(width, gather_.columns - column);
+      const int64_t columns = std::min(width, columns_ - column);
       const T* from = filter.data + tap * filter.tap + column * column_step;
-      T* to = derived + column * gather_.patch() + tap * depth * width;
+      T* to = derived + column * patch() + tap * depth * width;
       if (column_step == 1) {
         for (int64_t k = first; k < last; ++k) {
           std::copy_n(from + k * depth_step, columns, to + k * width);
@@ -118,133 +127,235 @@ void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived) cons
   });
 }
 
+// Pitch of a copied pixel, whose neighbours of a tile are `in_step` pixels apart.
+template <typename T>
+int64_t GatherGemm<T>::CopyPitch(int64_t in_step) const {
+  return depth_ +
+         (Conflicts(in_step * depth_ * int64_t(sizeof(T))) ? kLine / int64_t(sizeof(T)) : 0);
+}
+
+template <typename T>
+int64_t GatherGemm<T>::CopyElements(const Block& block) const {
+  if (across_images_) {
+    return block.vertical->inputs * block.horizontal->inputs * kImagesTogether * CopyPitch(1);
+  }
+  return block.vertical->Reach(block.row_end - block.row) *
+         block.horizontal->Reach(block.column_end - block.column) *
+         CopyPitch(block.horizontal->in_step);
+}
+
 template <typename T>
 typename GatherGemm<T>::Scratch GatherGemm<T>::Divide(std::byte* memory) const {
+  int64_t most = 0;
+  for (const Cut& cut : cuts_) {
+    most = std::max(
+        most, CopyElements({cut.vertical, cut.horizontal, 0, 1, 0, cut.rows, 0, cut.columns}));
+  }
   ScratchDivider divider(memory);
   Scratch scratch;
-  const int64_t pointers = copies_patches_ ? 1 : gather_.taps();
-  scratch.tiles = divider.Take<Tile<T>>(block_);
-  scratch.pointers = divider.Take<const T*>(block_ * pointers * kMaxRows);
-  scratch.offsets = divider.Take<int64_t>(block_ * pointers);
-  scratch.patches = divider.Take<T>(copies_patches_ ? block_ * kMaxRows * gather_.patch() : 0);
+  scratch.copy = divider.Take<T>(most);
+  scratch.taps = divider.Take<TapOffset>(kernel_height_ * kernel_width_);
   scratch.bytes = divider.bytes();
   return scratch;
 }
 
 template <typename T>
-size_t GatherGemm<T>::thread_bytes() const {
-  return Divide(nullptr).bytes;
-}
-
-template <typename T>
 void GatherGemm<T>::Run(const Call& call) const {
-  const int64_t images = call.images;
-  Job job{call.in, Pixels<T>::Of(call.out), call.filter, call.write_back, images, false, 0, 0, 0};
-  const int64_t pixels = gather_.out_pixels();
-  job.across_images = images > 1 && pixels <= kSmallMap;
-  job.inner = job.across_images ? images : pixels;
-  job.tiles_per_outer = CeilDiv(job.inner, kernels_.max_rows);
-  job.tiles = job.tiles_per_outer * (job.across_images ? pixels : images);
-  // Few pixels: divide the columns among threads too.
   const int threads = std::min(threads_, NumThreads());
-  const int64_t groups =
-      job.tiles >= 2 * threads ? 1 : std::min<int64_t>(panels(), CeilDiv(2 * threads, job.tiles));
-  const int64_t items = groups * job.tiles;
-  const int64_t grain = std::clamp<int64_t>(items / threads, 1, block_);
-  ParallelForWithScratch(items, grain, threads, [&](int thread, int64_t begin, int64_t end) {
+  const int64_t groups = across_images_ ? CeilDiv(call.images, kImagesTogether)
+                         : flat_        ? 1
+                                        : call.images;
+  int64_t blocks = 0;  // of one group
+  for (const Cut& cut : cuts_) blocks += cut.blocks();
+  const int64_t items = groups * blocks;
+  // Few blocks: divide the panels among threads too.
+  const int64_t shares =
+      items >= 2 * threads ? 1 : std::min<int64_t>(panels(), CeilDiv(2 * threads, items));
+  ParallelForWithScratch(items * shares, 1, threads, [&](int thread, int64_t begin, int64_t end) {
     const Scratch mine = Divide(call.workspace + size_t(thread) * thread_bytes());
-    for (int64_t item = begin; item < end;) {
-      const int64_t group = item / job.tiles, first = item % job.tiles;
-      const int64_t last = std::min(job.tiles, first + (end - item));
-      RunTiles(job, first, last, panels() * group / groups, panels() * (group + 1) / groups, mine);
-      item += last - first;
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t share = item / items;
+      RunBlock(call, BlockAt(item % items, call.images), panels() * share / shares,
+               panels() * (share + 1) / shares, mine);
     }
   });
 }
 
+// Block `index` of all blocks of a call with `images` images; it may have no results.
 template <typename T>
-void GatherGemm<T>::RunTiles(const Job& job, int64_t first_tile, int64_t last_tile,
-                             int64_t first_panel, int64_t last_panel,
-                             const Scratch& scratch) const {
-  const WriteBack<T>& write_back = job.write_back;
-  for (int64_t begin = first_tile; begin < last_tile; begin += block_) {
-    const int64_t count = std::min(block_, last_tile - begin);
-    for (int64_t i = 0; i < count; ++i) Prepare(job, begin + i, scratch, i);
-    for (int64_t p = first_panel; p < last_panel; ++p) {
-      Panel<T> panel;
-      panel.column = p * panel_width();
-      panel.width = std::min(panel_width(), padded_columns() - panel.column);
-      panel.columns = std::min(panel.width, gather_.columns - panel.column);
-      panel.filter = job.packed + panel.column * gather_.patch();
-      panel.depth = copies_patches_ ? gather_.patch() : gather_.depth;
-      if (write_back.scale != nullptr) panel.scale = write_back.scale + panel.column;
-      if (write_back.bias != nullptr) panel.bias = write_back.bias + panel.column;
-      panel.relu = write_back.relu;
-      kernels_.tiles(scratch.tiles, count, panel);
-    }
+typename GatherGemm<T>::Block GatherGemm<T>::BlockAt(int64_t index, int64_t images) const {
+  int64_t blocks = 0;
+  for (const Cut& cut : cuts_) blocks += cut.blocks();
+  const int64_t group = index / blocks;
+  int64_t at = index % blocks;
+  const Cut* cut = cuts_.data();
+  for (; at >= cut->blocks(); ++cut) at -= cut->blocks();
+  Block block{cut->vertical, cut->horizontal, group, 1, 0, 0, 0, 0};
+  if (across_images_) {
+    block.image = group * kImagesTogether;
+    block.images = std::min(kImagesTogether, images - block.image);
   }
-}
-
-// Fills slot `slot` of the scratch with tile `index` of the call.
-template <typename T>
-void GatherGemm<T>::Prepare(const Job& job, int64_t index, const Scratch& scratch,
-                            int64_t slot) const {
-  Tile<T>& tile = scratch.tiles[slot];
-  const int64_t outer = index / job.tiles_per_outer;
-  const int64_t first = index % job.tiles_per_outer * kernels_.max_rows;
-  const auto addend = Pixels<const T>::Of(job.write_back.addend);
-  tile.rows = int(std::min<int64_t>(kernels_.max_rows, job.inner - first));
-  const T* images[kMaxRows];
-  const int32_t *rows[kMaxRows], *columns[kMaxRows];
-  for (int i = 0; i < tile.rows; ++i) {
-    const int64_t image = job.across_images ? first + i : outer;
-    const int64_t pixel = PixelAt(job.across_images ? outer : first + i);
-    const int64_t row = pixel / gather_.out_width, column = pixel % gather_.out_width;
-    const int64_t at = image * gather_.out_pixels() + pixel;
-    tile.out[i] = job.out.data + at * job.out.pitch;
-    tile.addend[i] = addend.data != nullptr ? addend.data + at * addend.pitch : nullptr;
-    images[i] = job.in.At(image, 0);
-    rows[i] = gather_.vertical.of(row);
-    columns[i] = gather_.horizontal.of(column);
-    if (copies_patches_) {
-      T* patch = scratch.patches + (slot * kMaxRows + i) * gather_.patch();
-      CopyPatch<T>(gather_, job.in, image, row, column, patch);
-      images[i] = patch;
-    }
-  }
-  if (copies_patches_) {
-    tile.pointers = scratch.pointers + slot * kMaxRows;
-    tile.offsets = scratch.offsets + slot;
-    tile.segments = 1;
-    tile.offsets[0] = 0;
-    std::copy_n(images, tile.rows, tile.pointers);
-    return;
-  }
-  tile.pointers = scratch.pointers + slot * gather_.taps() * kMaxRows;
-  tile.offsets = scratch.offsets + slot * gather_.taps();
-  PointToTaps(images, rows, columns, job.in, tile);
+  int64_t columns = cut->horizontal->count;
+  if (flat_) columns = columns / batch_ * images;
+  block.row = at / cut->column_blocks * cut->rows;
+  block.row_end = std::min(cut->vertical->count, block.row + cut->rows);
+  block.column = std::min(columns, at % cut->column_blocks * cut->columns);
+  block.column_end = std::min(columns, block.column + cut->columns);
+  return block;
 }
 
 template <typename T>
-void GatherGemm<T>::PointToTaps(const T* const* images, const int32_t* const* rows,
-                                const int32_t* const* columns, const Images<const T>& in,
-                                Tile<T>& tile) const {
-  const int64_t kh = gather_.vertical.taps(), kw = gather_.horizontal.taps();
-  const T** pointers = tile.pointers;
-  tile.segments = 0;
-  for (int64_t a = 0; a < kh; ++a) {
-    for (int64_t b = 0; b < kw; ++b) {
-      bool any = false;
-      for (int i = 0; i < tile.rows; ++i) {
-        const int64_t row = rows[i][a], column = columns[i][b];
-        const bool inside = (row | column) >= 0;
-        any |= inside;
-        pointers[i] = inside ? images[i] + row * in.row + column * in.pixel : zeros_.data();
+bool GatherGemm<T>::ReadsInPlace(const Block& block, const Images<const T>& in) const {
+  if (block.vertical->taps.empty() || block.horizontal->taps.empty()) return true;
+  const int64_t step = across_images_ ? in.image : block.horizontal->in_step * in.pixel;
+  if (Conflicts(step * int64_t(sizeof(T)))) return false;
+  return across_images_ || (block.vertical->inside() && block.horizontal->inside());
+}
+
+// The inputs of a block, of which the first is that of its first result at the lowest offsets.
+template <typename T>
+Images<const T> GatherGemm<T>::Copy(const Block& block, const Images<const T>& in, T* copy) const {
+  const Phase &vertical = *block.vertical, &horizontal = *block.horizontal;
+  const int64_t pitch = CopyPitch(horizontal.in_step);
+  const int64_t rows = vertical.Reach(block.row_end - block.row);
+  const int64_t columns = horizontal.Reach(block.column_end - block.column);
+  const int64_t top = block.row * vertical.in_step + vertical.low;
+  const int64_t left = block.column * horizontal.in_step + horizontal.low;
+  const int64_t begin = std::clamp<int64_t>(-left, 0, columns);
+  const int64_t end = std::clamp<int64_t>(horizontal.inputs - left, begin, columns);
+  for (int64_t r = 0; r < rows; ++r) {
+    T* const to = copy + r * columns * pitch;
+    const int64_t h = top + r;
+    if (h < 0 || h >= vertical.inputs) {
+      std::memset(to, 0, size_t(columns * pitch) * sizeof(T));
+      continue;
+    }
+    std::memset(to, 0, size_t(begin * pitch) * sizeof(T));
+    const T* const from = in.At(block.image, h) + (left + begin) * in.pixel;
+    if (in.pixel == depth_ && pitch == depth_) {
+      std::memcpy(to + begin * pitch, from, size_t((end - begin) * pitch) * sizeof(T));
+    } else {
+      for (int64_t w = begin; w < end; ++w) {
+        std::memcpy(to + w * pitch, from + (w - begin) * in.pixel, size_t(depth_) * sizeof(T));
       }
-      if (!any) continue;
-      tile.offsets[tile.segments++] = (a * kw + b) * gather_.depth;
-      pointers += kMaxRows;
     }
+    std::memset(to + end * pitch, 0, size_t((columns - end) * pitch) * sizeof(T));
+  }
+  return {copy, 0, columns * pitch, pitch, 1};
+}
+
+// All pixels of the block's images, each pixel's images side by side.
+template <typename T>
+Images<const T> GatherGemm<T>::CopyAcrossImages(const Block& block, const Images<const T>& in,
+                                                T* copy) const {
+  const int64_t height = block.vertical->inputs, width = block.horizontal->inputs;
+  const int64_t pitch = CopyPitch(1), pixel = kImagesTogether * pitch;
+  for (int64_t n = 0; n < block.images; ++n) {
+    for (int64_t h = 0; h < height; ++h) {
+      const T* const from = in.At(block.image + n, h);
+      for (int64_t w = 0; w < width; ++w) {
+        std::memcpy(copy + (h * width + w) * pixel + n * pitch, from + w * in.pixel,
+                    size_t(depth_) * sizeof(T));
+      }
+    }
+  }
+  return {copy, pitch, width * pixel, pixel, 1};
+}
+
+template <typename T>
+void GatherGemm<T>::RunBlock(const Call& call, const Block& block, int64_t first_panel,
+                             int64_t last_panel, const Scratch& scratch) const {
+  if (block.column == block.column_end) return;
+  Images<const T> in;
+  if (across_images_) {
+    in = ReadsInPlace(block, call.in) ? call.in.From(block.image, 0)
+                                      : CopyAcrossImages(block, call.in, scratch.copy);
+  } else if (ReadsInPlace(block, call.in)) {
+    in = call.in;
+    in.data = call.in.At(block.image, block.row * block.vertical->in_step + block.vertical->low) +
+              (block.column * block.horizontal->in_step + block.horizontal->low) * in.pixel;
+  } else {
+    in = Copy(block, call.in, scratch.copy);
+  }
+  for (int64_t p = first_panel; p < last_panel; ++p) {
+    RunPanel(call, block, in, PanelAt(call, p), scratch);
+  }
+}
+
+// Lists the taps of a result that lie inside the input, or, where the padding was copied, all.
+template <typename T>
+int64_t GatherGemm<T>::ListTaps(const Block& block, const Images<const T>& in, int64_t row,
+                                int64_t column, TapOffset* taps) const {
+  const Phase &vertical = *block.vertical, &horizontal = *block.horizontal;
+  int64_t count = 0;
+  for (const Phase::Tap& a : vertical.taps) {
+    int64_t h = a.offset - vertical.low;
+    if (across_images_) {
+      h = row * vertical.in_step + a.offset;
+      if (h < 0 || h >= vertical.inputs) continue;
+    }
+    for (const Phase::Tap& b : horizontal.taps) {
+      int64_t w = b.offset - horizontal.low;
+      if (across_images_) {
+        w = column * horizontal.in_step + b.offset;
+        if (w < 0 || w >= horizontal.inputs) continue;
+      }
+      taps[count++] = {h * in.row + w * in.pixel, (a.tap * kernel_width_ + b.tap) * depth_};
+    }
+  }
+  return count;
+}
+
+template <typename T>
+Panel<T> GatherGemm<T>::PanelAt(const Call& call, int64_t index) const {
+  const WriteBack<T>& write_back = call.write_back;
+  Panel<T> panel;
+  panel.column = index * panel_width();
+  panel.width = std::min(panel_width(), padded_columns() - panel.column);
+  panel.columns = std::min(panel.width, columns_ - panel.column);
+  panel.filter = call.filter + panel.column * patch();
+  panel.depth = depth_;
+  if (write_back.scale != nullptr) panel.scale = write_back.scale + panel.column;
+  if (write_back.bias != nullptr) panel.bias = write_back.bias + panel.column;
+  panel.relu = write_back.relu;
+  return panel;
+}
+
+// `in`: the inputs of the block as RunBlock found or copied them.
+template <typename T>
+void GatherGemm<T>::RunPanel(const Call& call, const Block& block, const Images<const T>& in,
+                             const Panel<T>& panel, const Scratch& scratch) const {
+  const Phase &vertical = *block.vertical, &horizontal = *block.horizontal;
+  const Images<const T>& addend = call.write_back.addend;
+  RowOfPixels<T> row;
+  row.taps = scratch.taps;
+  if (!across_images_) row.tap_count = ListTaps(block, in, 0, 0, scratch.taps);
+  for (int64_t i = block.row; i < block.row_end; ++i) {
+    const int64_t h = vertical.first + i * vertical.step;
+    if (across_images_) {
+      row.in = in.data;
+      row.count = block.images;
+      row.in_step = in.image;
+      row.out_step = call.out.image;
+      row.addend_step = addend.image;
+      for (int64_t j = block.column; j < block.column_end; ++j) {
+        const int64_t w = horizontal.first + j * horizontal.step;
+        row.tap_count = ListTaps(block, in, i, j, scratch.taps);
+        row.out = call.out.At(block.image, h) + w * call.out.pixel;
+        if (addend.data != nullptr) row.addend = addend.At(block.image, h) + w * addend.pixel;
+        kernels_.multiply(row, panel);
+      }
+      continue;
+    }
+    const int64_t w = horizontal.first + block.column * horizontal.step;
+    row.in = in.data + (i - block.row) * vertical.in_step * in.row;
+    row.count = block.column_end - block.column;
+    row.in_step = horizontal.in_step * in.pixel;
+    row.out = call.out.At(block.image, h) + w * call.out.pixel;
+    row.out_step = horizontal.step * call.out.pixel;
+    if (addend.data != nullptr) row.addend = addend.At(block.image, h) + w * addend.pixel;
+    row.addend_step = horizontal.step * addend.pixel;
+    kernels_.multiply(row, panel);
   }
 }
 

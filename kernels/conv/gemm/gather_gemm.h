@@ -1,12 +1,13 @@
 // Forward and backward data of variant gemm: rows of the (implicit) patch matrix times the packed
 // filter, with the epilogue in the write-back.
 //
-// Tiles of up to 12 output pixels are multiplied with panels of one or two vectors of output
-// columns; the sums stay in registers over the whole patch. The patches are pointers into the input
-// where a pixel has enough channels, and else a copy that stays in the first cache. Taps that no
-// pixel of a tile has are left out: on small maps a tile is the same pixel of several images, so
-// that taps in the padding cost nothing (a 3x3 kernel on a 2x2 map needs 4 of 9 taps), and with a
-// stride the pixels of dx are taken phase by phase (a 3x3 kernel with stride 2 needs 1 to 4 taps).
+// The work is cut into blocks of results whose inputs lie a constant distance apart: some rows of
+// one image, or on small maps the same pixel of several images. Where such a block touches the
+// padding, or where its inputs would fall into the same few sets of the first cache, it is copied,
+// once for all taps, with zeros around it and a better distance; else it is read where it is. On
+// small maps taps in the padding are left out: a 3x3 kernel on a 2x2 map needs 4 of 9. With a
+// stride, dx is computed phase by phase (phases.h), so that nothing is multiplied by the zeros
+// between the strides.
 
 #ifndef DTNN_KERNELS_CONV_GEMM_GATHER_GEMM_H_
 #define DTNN_KERNELS_CONV_GEMM_GATHER_GEMM_H_
@@ -17,7 +18,7 @@
 
 #include "kernels/conv/gemm/gemm_cpu.h"
 #include "kernels/conv/kernel.h"
-#include "kernels/conv/patches.h"
+#include "kernels/conv/phases.h"
 
 namespace dtnn::conv::gemm {
 
@@ -28,36 +29,63 @@ class GatherGemm final : public DataKernel<T> {
 
   GatherGemm(const Conv2dSpec& spec, Direction direction);
 
-  int64_t derived_elements() const override { return gather_.patch() * padded_columns(); }
+  int64_t derived_elements() const override { return patch() * padded_columns(); }
   void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
   size_t workspace_bytes() const override { return size_t(threads_) * thread_bytes(); }
   void Run(const Call& call) const override;
 
  private:
-  struct Job;      // one call
-  struct Scratch;  // one thread's
-  Scratch Divide(std::byte* scratch) const;
-  size_t thread_bytes() const;
-  void RunTiles(const Job& job, int64_t first_tile, int64_t last_tile, int64_t first_panel,
-                int64_t last_panel, const Scratch& scratch) const;
-  void Prepare(const Job& job, int64_t index, const Scratch& scratch, int64_t slot) const;
-  void PointToTaps(const T* const* images, const int32_t* const* rows,
-                   const int32_t* const* columns, const Images<const T>& in, Tile<T>& tile) const;
-  // Output pixel `index` of an image in the order in which tiles take them.
-  int64_t PixelAt(int64_t index) const { return order_.empty() ? index : order_[size_t(index)]; }
+  // Results [row, row_end) x [column, column_end) of phases `vertical` and `horizontal`, of
+  // `images` images from `image` on.
+  struct Block {
+    const Phase *vertical, *horizontal;
+    int64_t image, images;
+    int64_t row, row_end, column, column_end;
+  };
+  // Blocks of equal size of a pair of phases.
+  struct Cut {
+    const Phase *vertical, *horizontal;
+    int64_t rows, columns;  // of a block
+    int64_t row_blocks, column_blocks;
+    int64_t blocks() const { return row_blocks * column_blocks; }
+  };
+  struct Scratch {  // one thread's
+    T* copy;
+    TapOffset* taps;
+    size_t bytes;
+  };
+
+  Cut CutPhases(const Phase& vertical, const Phase& horizontal) const;
+  Block BlockAt(int64_t index, int64_t images) const;
+  Scratch Divide(std::byte* memory) const;
+  size_t thread_bytes() const { return Divide(nullptr).bytes; }
+  int64_t CopyPitch(int64_t in_step) const;
+  int64_t CopyElements(const Block& block) const;
+  bool ReadsInPlace(const Block& block, const Images<const T>& in) const;
+  Images<const T> Copy(const Block& block, const Images<const T>& in, T* copy) const;
+  Images<const T> CopyAcrossImages(const Block& block, const Images<const T>& in, T* copy) const;
+  void RunBlock(const Call& call, const Block& block, int64_t first_panel, int64_t last_panel,
+                const Scratch& scratch) const;
+  void RunPanel(const Call& call, const Block& block, const Images<const T>& in,
+                const Panel<T>& panel, const Scratch& scratch) const;
+  int64_t ListTaps(const Block& block, const Images<const T>& in, int64_t row, int64_t column,
+                   TapOffset* taps) const;
+  Panel<T> PanelAt(const Call& call, int64_t index) const;
+
+  int64_t patch() const { return kernel_height_ * kernel_width_ * depth_; }
   // Output columns rounded up to whole vectors.
   int64_t padded_columns() const;
   int64_t panel_width() const { return 2 * kernels_.lanes; }
   int64_t panels() const { return (padded_columns() + panel_width() - 1) / panel_width(); }
 
   const Kernels<T>& kernels_;
-  Gather gather_;
   bool backward_;
+  int64_t kernel_height_, kernel_width_, depth_, columns_, batch_;
+  std::vector<Phase> vertical_, horizontal_;
+  bool flat_;           // a product of all pixels of all images, as one row
+  bool across_images_;  // a row of results is one pixel of several images
   int threads_;
-  std::vector<T> zeros_;        // a pixel of padding
-  std::vector<int32_t> order_;  // empty: row by row
-  bool copies_patches_;         // a pixel has too few channels to be worth a pointer
-  int64_t block_;               // tiles whose patches are prepared together
+  std::vector<Cut> cuts_;  // of one image, or of a group of images
 };
 
 }  // namespace dtnn::conv::gemm

@@ -7,6 +7,14 @@
 #include "hwy/highway.h"
 #include "kernels/elementwise/relu-inl.h"
 
+// GCC unrolls loops over arrays of vectors only when told; rolled, the arrays live in memory.
+#undef DTNN_UNROLL
+#if HWY_COMPILER_GCC_ACTUAL
+#define DTNN_UNROLL _Pragma("GCC unroll 16")
+#else
+#define DTNN_UNROLL _Pragma("unroll")
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::gemm {
 namespace HWY_NAMESPACE {
@@ -15,7 +23,17 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using dtnn::HWY_NAMESPACE::Rectify;
 
-// 12 rows x 2 vectors of sums, 2 of filter and a broadcast fill 32 registers; 6 rows fill 16.
+// Sums of a tile fill the registers but for the filter's vectors and a broadcast.
+template <int kVectors>
+constexpr int MaxRows() {
+#if HWY_TARGET <= HWY_AVX3
+  return 14;  // of 32 registers
+#else
+  return kVectors == 1 ? 12 : 6;  // of 16
+#endif
+}
+
+// Of a filter block, whose loads of dy take registers too.
 constexpr int kRows = HWY_MAX_BYTES == 64 ? 12 : 6;
 
 // Sums must be named variables: compilers keep arrays of vectors in memory.
@@ -50,43 +68,48 @@ HWY_INLINE void Write(D d, V sum, const Panel<T>& panel, int64_t at, T* out, con
   }
 }
 
-template <typename T, int kR, bool kTwo>
-HWY_NOINLINE void RunTile(const Tile<T>& tile, const Panel<T>& panel) {
+template <typename T, int kR, int kVectors>
+HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int64_t first) {
   const hn::ScalableTag<T> d;
-  const int64_t lanes = int64_t(hn::Lanes(d)), width = kTwo ? 2 * lanes : lanes;
-  const int64_t depth = panel.depth;
-#define DTNN_DECLARE(i)                         \
-  [[maybe_unused]] auto first##i = hn::Zero(d); \
-  [[maybe_unused]] auto second##i = hn::Zero(d);
-  DTNN_FOR_ROWS(DTNN_DECLARE)
-#undef DTNN_DECLARE
-  for (int64_t segment = 0; segment < tile.segments; ++segment) {
-    const T* const* pointers = tile.pointers + segment * kMaxRows;
-    const T* filter = panel.filter + tile.offsets[segment] * width;
-#define DTNN_POINT(i) [[maybe_unused]] const T* x##i = pointers[i < kR ? i : 0];
-    DTNN_FOR_ROWS(DTNN_POINT)
-#undef DTNN_POINT
-    for (int64_t k = 0; k < depth; ++k, filter += width) {
-      const auto w0 = hn::Load(d, filter);
-      [[maybe_unused]] auto w1 = w0;
-      if constexpr (kTwo) w1 = hn::Load(d, filter + lanes);
-#define DTNN_STEP(i)                                              \
-  if constexpr (i < kR) {                                         \
-    const auto x = hn::Set(d, x##i[k]);                           \
-    first##i = hn::MulAdd(x, w0, first##i);                       \
-    if constexpr (kTwo) second##i = hn::MulAdd(x, w1, second##i); \
+  using V = hn::Vec<decltype(d)>;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const int64_t step = row.in_step, depth = panel.depth;
+  V sum[kR][kVectors];
+  DTNN_UNROLL
+  for (int i = 0; i < kR; ++i) {
+    DTNN_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
   }
-      DTNN_FOR_ROWS(DTNN_STEP)
-#undef DTNN_STEP
+  for (int64_t t = 0; t < row.tap_count; ++t) {
+    // One pointer for three rows: pointer, pointer + step, pointer + 2 * step are addressing modes.
+    constexpr int kBases = (kR + 2) / 3;
+    const T* base[kBases];
+    DTNN_UNROLL
+    for (int i = 0; i < kBases; ++i) base[i] = row.in + (first + 3 * i) * step + row.taps[t].in;
+    const T* HWY_RESTRICT filter = panel.filter + row.taps[t].filter * kVectors * lanes;
+    for (int64_t k = depth; k > 0; --k) {
+      V w[kVectors];
+      DTNN_UNROLL
+      for (int v = 0; v < kVectors; ++v) w[v] = hn::Load(d, filter + v * lanes);
+      DTNN_UNROLL
+      for (int i = 0; i < kR; ++i) {
+        const V x = hn::Set(d, base[i / 3][i % 3 * step]);
+        DTNN_UNROLL
+        for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(x, w[v], sum[i][v]);
+      }
+      DTNN_UNROLL
+      for (int i = 0; i < kBases; ++i) ++base[i];
+      filter += kVectors * lanes;
     }
   }
-#define DTNN_WRITE(i)                                                                   \
-  if constexpr (i < kR) {                                                               \
-    Write(d, first##i, panel, 0, tile.out[i], tile.addend[i]);                          \
-    if constexpr (kTwo) Write(d, second##i, panel, lanes, tile.out[i], tile.addend[i]); \
+  DTNN_UNROLL
+  for (int i = 0; i < kR; ++i) {
+    T* const out = row.out + (first + i) * row.out_step;
+    const T* const addend =
+        row.addend == nullptr ? nullptr : row.addend + (first + i) * row.addend_step;
+    DTNN_UNROLL
+    for (int v = 0; v < kVectors; ++v) Write(d, sum[i][v], panel, v * lanes, out, addend);
   }
-  DTNN_FOR_ROWS(DTNN_WRITE)
-#undef DTNN_WRITE
 }
 
 template <typename T, int kR, bool kTwo>
@@ -132,13 +155,25 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
 }
 #undef DTNN_FOR_ROWS
 
-// Calls the instantiation for `rows`, one of 1..kRows.
-template <typename T, bool kTwo, int kR = kRows>
-HWY_INLINE void TileOfRows(const Tile<T>& tile, const Panel<T>& panel) {
+// Calls the instantiation for `rows`, one of 1..MaxRows.
+template <typename T, int kVectors, int kR = MaxRows<kVectors>()>
+HWY_INLINE void TileOfRows(int64_t rows, const RowOfPixels<T>& row, const Panel<T>& panel,
+                           int64_t first) {
   if constexpr (kR > 1) {
-    if (tile.rows < kR) return TileOfRows<T, kTwo, kR - 1>(tile, panel);
+    if (rows < kR) return TileOfRows<T, kVectors, kR - 1>(rows, row, panel, first);
   }
-  RunTile<T, kR, kTwo>(tile, panel);
+  RunTile<T, kR, kVectors>(row, panel, first);
+}
+
+// Tiles of about equal size: a small one at the end would wait for its few sums.
+template <typename T, int kVectors>
+void MultiplyRow(const RowOfPixels<T>& row, const Panel<T>& panel) {
+  constexpr int64_t kMost = MaxRows<kVectors>();
+  const int64_t tiles = (row.count + kMost - 1) / kMost;
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t first = row.count * i / tiles, last = row.count * (i + 1) / tiles;
+    TileOfRows<T, kVectors>(last - first, row, panel, first);
+  }
 }
 
 template <typename T, bool kTwo, int kR = kRows>
@@ -150,14 +185,11 @@ HWY_INLINE void FilterBlockOfRows(const FilterBlock<T>& block) {
 }
 
 template <typename T>
-void Tiles(const Tile<T>* tiles, int64_t count, const Panel<T>& panel) {
-  const bool two = panel.width > int64_t(hn::Lanes(hn::ScalableTag<T>()));
-  for (int64_t i = 0; i < count; ++i) {
-    if (two) {
-      TileOfRows<T, true>(tiles[i], panel);
-    } else {
-      TileOfRows<T, false>(tiles[i], panel);
-    }
+void Multiply(const RowOfPixels<T>& row, const Panel<T>& panel) {
+  if (panel.width > int64_t(hn::Lanes(hn::ScalableTag<T>()))) {
+    MultiplyRow<T, 2>(row, panel);
+  } else {
+    MultiplyRow<T, 1>(row, panel);
   }
 }
 
@@ -189,7 +221,7 @@ void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) 
 
 template <typename T>
 const Kernels<T>* Table() {
-  static const Kernels<T> table = {int64_t(hn::Lanes(hn::ScalableTag<T>())), kRows, &Tiles<T>,
+  static const Kernels<T> table = {int64_t(hn::Lanes(hn::ScalableTag<T>())), kRows, &Multiply<T>,
                                    &RunBlock<T>, &AddRows<T>};
   return &table;
 }

@@ -1,8 +1,8 @@
 // The inner loops of variant gemm, for the best instruction set of this machine.
 //
-// Both products keep a block of `rows` x (1 or 2 vectors) sums in registers. Patches are never
-// copied together: a row of the patch matrix is a list of pointers, one per kernel tap, to the
-// contiguous channels of one pixel (or to zeros in the padding).
+// Both products keep a block of rows x (1 or 2 vectors) of sums in registers. Patches are never
+// copied together: the rows of a tile are pixels at a constant distance, and a tap of the kernel is
+// an offset that they share.
 //
 // An output element is one chain of fused multiply-adds in the order of taps and depth, whatever
 // the block it is computed in, so results do not depend on how the work is divided.
@@ -14,28 +14,33 @@
 
 namespace dtnn::conv::gemm {
 
-inline constexpr int kMaxRows = 12;
-
-// Some output pixels, and where their patches are.
-template <typename T>
-struct Tile {
-  int rows = 0;
-  int64_t segments = 0;            // taps that touch the input at all
-  const T** pointers = nullptr;    // [segment][kMaxRows]: `depth` elements each
-  int64_t* offsets = nullptr;      // [segment]: first row of the packed filter
-  T* out[kMaxRows] = {};           // column 0 of each pixel
-  const T* addend[kMaxRows] = {};  // or null
+// A tap of the kernel, in elements: of a row's pixel from `RowOfPixels::in`, and of its filter.
+struct TapOffset {
+  int64_t in = 0, filter = 0;
 };
 
-// One or two vectors of output columns: rows of `width` packed filter elements, one per patch
-// element.
+// Output pixels at constant distances, of which all have the same taps inside the input.
+template <typename T>
+struct RowOfPixels {
+  int64_t count = 0;
+  const T* in = nullptr;
+  int64_t in_step = 0;
+  const TapOffset* taps = nullptr;
+  int64_t tap_count = 0;
+  T* out = nullptr;  // column 0
+  int64_t out_step = 0;
+  const T* addend = nullptr;  // or null; may be `out`
+  int64_t addend_step = 0;
+};
+
+// One or two vectors of output columns: `width` packed filter elements for each patch element.
 template <typename T>
 struct Panel {
   const T* filter = nullptr;
   int64_t width = 0;         // a multiple of the vector, at most two
   int64_t columns = 0;       // that exist, <= width
   int64_t column = 0;        // the first one
-  int64_t depth = 0;         // length of a segment
+  int64_t depth = 0;         // of a tap
   const T* scale = nullptr;  // of this panel, padded to `width`; or null
   const T* bias = nullptr;
   bool relu = false;
@@ -59,8 +64,8 @@ struct FilterBlock {
 template <typename T>
 struct Kernels {
   int64_t lanes;  // elements of a vector
-  int max_rows;   // of a tile or filter block, <= kMaxRows
-  void (*tiles)(const Tile<T>* tiles, int64_t count, const Panel<T>& panel);
+  int max_rows;   // of a filter block
+  void (*multiply)(const RowOfPixels<T>& row, const Panel<T>& panel);
   void (*filter_block)(const FilterBlock<T>& block);
   // sums[j] += x[p * pitch + j] for p < rows in order.
   void (*add_rows)(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums);

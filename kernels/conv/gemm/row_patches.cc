@@ -215,7 +215,8 @@ class RowPatchesFilter final : public FilterKernel<T> {
 }  // namespace
 
 bool SuitsRowPatches(const Conv2dSpec& spec) {
-  return spec.channels < kFewChannels && spec.kernel.horizontal > 1 && spec.dilation == Pair(1);
+  return spec.channels < kFewChannels && spec.kernel.vertical > 1 && spec.kernel.horizontal > 1 &&
+         spec.dilation == Pair(1);
 }
 
 template <typename T>

@@ -1,0 +1,55 @@
+#include "kernels/conv/phases.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dtnn::conv {
+namespace {
+
+Phase WithTaps(Phase phase, std::vector<Phase::Tap> taps) {
+  phase.taps = std::move(taps);
+  if (phase.taps.empty()) return phase;
+  const auto [low, high] = std::ranges::minmax(phase.taps, {}, &Phase::Tap::offset);
+  phase.low = low.offset;
+  phase.high = high.offset;
+  return phase;
+}
+
+std::vector<Phase> Phases(Direction direction, int64_t x, int64_t y, int64_t kernel, int64_t stride,
+                          int64_t padding, int64_t dilation) {
+  std::vector<Phase> phases;
+  if (direction != Direction::kBackwardData) {
+    std::vector<Phase::Tap> taps;
+    for (int64_t k = 0; k < kernel; ++k) taps.push_back({k, k * dilation - padding});
+    Phase phase;
+    phase.count = y, phase.in_step = stride, phase.inputs = x;
+    phases.push_back(WithTaps(phase, std::move(taps)));
+    return phases;
+  }
+  for (int64_t first = 0; first < std::min(stride, x); ++first) {
+    std::vector<Phase::Tap> taps;
+    for (int64_t k = 0; k < kernel; ++k) {
+      const int64_t strided = first + padding - k * dilation;
+      if (strided % stride == 0) taps.push_back({k, strided / stride});
+    }
+    Phase phase;
+    phase.first = first, phase.step = stride, phase.inputs = y;
+    phase.count = (x - first + stride - 1) / stride;
+    phases.push_back(WithTaps(phase, std::move(taps)));
+  }
+  return phases;
+}
+
+}  // namespace
+
+std::vector<Phase> VerticalPhases(const Conv2dSpec& s, Direction direction) {
+  return Phases(direction, s.height, s.out_height(), s.kernel.vertical, s.stride.vertical,
+                s.padding.vertical, s.dilation.vertical);
+}
+
+std::vector<Phase> HorizontalPhases(const Conv2dSpec& s, Direction direction) {
+  return Phases(direction, s.width, s.out_width(), s.kernel.horizontal, s.stride.horizontal,
+                s.padding.horizontal, s.dilation.horizontal);
+}
+
+}  // namespace dtnn::conv
