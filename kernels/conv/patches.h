@@ -55,9 +55,6 @@ struct Gather {
   int64_t out_pixels() const { return out_height * out_width; }
 };
 
-// With fewer channels than this, a copied patch costs less than a pointer for each of its taps.
-inline constexpr int64_t kFewChannels = 8;
-
 // The pixels of all images of an activation in NHWC order: the first element, and elements from one
 // pixel to the next.
 template <typename T>

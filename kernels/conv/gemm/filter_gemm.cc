@@ -1,202 +1,204 @@
 #include "kernels/conv/gemm/filter_gemm.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "kernels/conv/scratch.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::gemm {
 namespace {
 
-constexpr int64_t kPixelBlock = 256;  // whose x and dy stay in the second cache
+// Of x and dy of a strip: they stay in the second cache while every block of the filter's gradient
+// is summed over them. Fewer pixels would not be worth loading and storing the sums of a block.
+constexpr int64_t kStripBytes = 256 << 10;
+constexpr int64_t kFewestPixels = 64;
+constexpr int64_t kMostPixels = 1024;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The results along an axis whose input at `offset` exists.
+struct Range {
+  int64_t begin, end;
+};
+Range ResultsOf(const Phase& phase, int64_t offset) {
+  const int64_t begin = offset >= 0 ? 0 : CeilDiv(-offset, phase.in_step);
+  const int64_t last = phase.inputs - 1 - offset;
+  const int64_t end = last < 0 ? 0 : std::min(phase.count, last / phase.in_step + 1);
+  return {begin, std::max(begin, end)};
+}
+
+int64_t StripPixels(const Conv2dSpec& spec, int64_t element) {
+  return std::clamp(kStripBytes / ((spec.channels + spec.filters) * element), kFewestPixels,
+                    kMostPixels);
+}
 
 }  // namespace
 
 template <typename T>
 struct FilterGemm<T>::Job {
-  const Images<const T>& x;
-  Pixels<const T> dy;
-  int64_t pixels;
+  const Images<const T>&x, &dy;
+  int64_t images;
   bool start;
   const Gradient& gradient;
   std::byte* sums;
 };
 
 template <typename T>
-struct FilterGemm<T>::Scratch {
-  const T** x;     // [pixel of the list]
-  const T** dy;    // row of dy
-  const T** tail;  // row of `tail_rows`
-  T* tail_rows;    // the last filters of dy, padded to whole vectors
-  T* patches;
-  size_t bytes;
-};
-
-template <typename T>
 FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
     : kernels_(CpuKernels<T>()),
-      gather_(Gather::Forward(spec)),
-      threads_(NumThreads()),
-      copies_patches_(gather_.depth<kFewChannels && gather_.taps()> 1),
-      tap_rows_(copies_patches_ ? gather_.patch() : gather_.depth),
-      sums_(spec, (spec.filters + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes,
-            kPixelBlock) {}
-
-template <typename T>
-typename FilterGemm<T>::Scratch FilterGemm<T>::Divide(std::byte* memory) const {
-  ScratchDivider divider(memory);
-  Scratch scratch;
-  scratch.x = divider.Take<const T*>(kPixelBlock);
-  scratch.dy = divider.Take<const T*>(kPixelBlock);
-  scratch.tail = divider.Take<const T*>(kPixelBlock);
-  scratch.tail_rows = divider.Take<T>(kPixelBlock * panel_width());
-  scratch.patches = divider.Take<T>(copies_patches_ ? kPixelBlock * gather_.patch() : 0);
-  scratch.bytes = divider.bytes();
-  return scratch;
-}
-
-template <typename T>
-bool FilterGemm<T>::WritesGradient(const Gradient& gradient) const {
-  return sums_.parts() == 1 && gradient.dfilter.filter == 1 &&
-         padded_columns() == gather_.columns && !copies_patches_;
-}
-
-template <typename T>
-size_t FilterGemm<T>::workspace_bytes() const {
-  return sums_.bytes() + size_t(threads_) * thread_bytes();
+      channels_(spec.channels),
+      filters_(spec.filters),
+      vertical_(VerticalPhases(spec, Direction::kBackwardFilter).front()),
+      horizontal_(HorizontalPhases(spec, Direction::kBackwardFilter).front()),
+      strip_images_(std::clamp<int64_t>(
+          StripPixels(spec, sizeof(T)) / (vertical_.count * horizontal_.count), 1, spec.batch)),
+      strip_rows_(std::clamp<int64_t>(StripPixels(spec, sizeof(T)) / horizontal_.count, 1,
+                                      vertical_.count)),
+      block_channels_(kernels_.max_rows *
+                      (spec.filters <= kernels_.lanes ? kernels_.narrow_factor : 1)),
+      blocks_per_tap_(CeilDiv(channels_, block_channels_)),
+      sums_(spec, CeilDiv(filters_, kernels_.lanes) * kernels_.lanes, StripPixels(spec, sizeof(T))),
+      threads_(NumThreads()) {
+  if (strip_images_ > 1) strip_rows_ = vertical_.count;
 }
 
 template <typename T>
 size_t FilterGemm<T>::thread_bytes() const {
-  return Divide(nullptr).bytes;
+  const int64_t pixels = strip_images_ * strip_rows_ * horizontal_.count;
+  return size_t(CeilDiv(pixels * tail_width() * int64_t(sizeof(T)), 64) * 64);
+}
+
+template <typename T>
+bool FilterGemm<T>::WritesGradient(const Gradient& gradient) const {
+  return sums_.parts() == 1 && gradient.dfilter.filter == 1 && padded_filters() == filters_;
+}
+
+template <typename T>
+int64_t FilterGemm<T>::Strips(int64_t images) const {
+  if (strip_images_ > 1) return CeilDiv(images, strip_images_);
+  return images * CeilDiv(vertical_.count, strip_rows_);
+}
+
+template <typename T>
+typename FilterGemm<T>::Strip FilterGemm<T>::StripAt(int64_t index, int64_t images) const {
+  if (strip_images_ > 1) {
+    const int64_t image = index * strip_images_;
+    return {image, std::min(strip_images_, images - image), 0, vertical_.count};
+  }
+  const int64_t per_image = CeilDiv(vertical_.count, strip_rows_);
+  const int64_t row = index % per_image * strip_rows_;
+  return {index / per_image, 1, row, std::min(strip_rows_, vertical_.count - row)};
 }
 
 template <typename T>
 void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
                         bool first, const Gradient& gradient, std::byte* workspace) const {
-  const Job job{x,        Pixels<const T>::Of(dy), images * gather_.out_pixels(), first, gradient,
-                workspace};
-  const int64_t items = sums_.parts() * rows();
-  ParallelForWithScratch(items, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
-    const Scratch mine = Divide(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
-    for (int64_t item = begin; item < end;) {
-      const int64_t row = item % rows(), last = std::min(rows(), row + (end - item));
-      SumRows(job, item / rows(), row, last, mine);
-      item += last - row;
-    }
-  });
+  const Job job{x, dy, images, first, gradient, workspace};
+  const int64_t blocks = taps() * blocks_per_tap_;
+  ParallelForWithScratch(
+      sums_.parts() * blocks, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
+        T* const tail =
+            reinterpret_cast<T*>(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
+        for (int64_t item = begin; item < end;) {
+          const int64_t block = item % blocks, last = std::min(blocks, block + (end - item));
+          SumPart(job, item / blocks, block, last, tail);
+          item += last - block;
+        }
+      });
 }
 
-// Blocks [first_row, last_row) of partial sum `part`, and its bias with the first of them.
+// Blocks [first_block, last_block) of partial sum `part`, and its bias with the first of them.
 template <typename T>
-void FilterGemm<T>::SumRows(const Job& job, int64_t part, int64_t first_row, int64_t last_row,
-                            const Scratch& scratch) const {
-  const int64_t begin = sums_.Begin(job.pixels, part), end = sums_.Begin(job.pixels, part + 1);
-  T* bias = sums_.bias(job.sums, part);
-  if (first_row == 0 && job.start) std::fill_n(bias, padded_columns(), T(0));
-  if (begin == end && job.start) {  // fewer pixels than parts
-    SumPixels(job, part, begin, end, true, first_row, last_row, scratch);
+void FilterGemm<T>::SumPart(const Job& job, int64_t part, int64_t first_block, int64_t last_block,
+                            T* tail) const {
+  T* const sums = sums_.filter(job.sums, part);
+  T* const bias = sums_.bias(job.sums, part);
+  if (first_block == 0 && job.start) std::fill_n(bias, padded_filters(), T(0));
+  const int64_t strips = Strips(job.images);
+  const int64_t begin = sums_.Begin(strips, part), end = sums_.Begin(strips, part + 1);
+  if (begin == end && job.start) {  // fewer strips than parts: sums of nothing
+    SumStrip(job, {0, 0, 0, 0}, sums, true, first_block, last_block, tail);
   }
-  for (int64_t at = begin; at < end; at += kPixelBlock) {
-    const int64_t stop = std::min(end, at + kPixelBlock);
-    SumPixels(job, part, at, stop, job.start && at == begin, first_row, last_row, scratch);
-    if (first_row == 0 && job.gradient.dbias != nullptr) {
-      kernels_.add_rows(job.dy.data + at * job.dy.pitch, stop - at, gather_.columns, job.dy.pitch,
-                        bias);
-    }
+  for (int64_t i = begin; i < end; ++i) {
+    const Strip strip = StripAt(i, job.images);
+    if (tail_width() > 0) CopyTail(job, strip, tail);
+    SumStrip(job, strip, sums, job.start && i == begin, first_block, last_block, tail);
+    if (first_block == 0 && job.gradient.dbias != nullptr) SumBias(job, strip, bias);
   }
 }
 
 template <typename T>
-void FilterGemm<T>::SumPixels(const Job& job, int64_t part, int64_t begin, int64_t end, bool start,
-                              int64_t first_row, int64_t last_row, const Scratch& scratch) const {
-  const int64_t tail = gather_.columns / panel_width() * panel_width();
-  const int64_t tail_width = padded_columns() - tail, tail_columns = gather_.columns - tail;
-  if (tail_width > 0) {
-    for (int64_t p = begin; p < end; ++p) {
-      T* row = scratch.tail_rows + (p - begin) * tail_width;
-      const T* from = job.dy.data + p * job.dy.pitch + tail;
-      for (int64_t j = 0; j < tail_width; ++j) row[j] = j < tail_columns ? from[j] : T(0);
-    }
-  }
-  if (copies_patches_) ListPatches(job, begin, end, scratch);
+void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool start,
+                             int64_t first_block, int64_t last_block, T* tail) const {
   // Steps from tap to tap and from channel to channel of where the sums are.
-  T* sums = sums_.filter(job.sums, part);
-  int64_t tap_step = tap_rows_ * padded_columns(), channel_step = padded_columns();
+  int64_t tap_step = channels_ * padded_filters(), channel_step = padded_filters();
   const bool writes_gradient = WritesGradient(job.gradient);
   if (writes_gradient) {
     const Filter<T>& dfilter = job.gradient.dfilter;
     sums = dfilter.data;
     tap_step = dfilter.tap, channel_step = dfilter.channel;
   }
-  for (int64_t row = first_row; row < last_row;) {
-    const int64_t tap = row / rows_per_tap();
-    const int64_t stop = std::min(last_row, (tap + 1) * rows_per_tap());
-    FilterBlock<T> block;
-    block.x = scratch.x;
-    block.pixels = copies_patches_ ? end - begin : ListTap(job, tap, begin, end, scratch);
-    block.pitch = channel_step;
-    block.accumulate = !start || (writes_gradient && job.gradient.accumulate);
-    for (int64_t column = 0; column < padded_columns(); column += panel_width()) {
-      block.dy = column < tail ? scratch.dy : scratch.tail;
-      block.dy_offset = column < tail ? column : 0;
-      block.width = std::min(panel_width(), padded_columns() - column);
-      for (int64_t r = row; r < stop; ++r) {
-        // Blocks of about equal size: one of few rows would wait for its sums.
-        const int64_t index = r - tap * rows_per_tap();
-        block.x_offset = tap_rows_ * index / rows_per_tap();
-        block.rows = int(tap_rows_ * (index + 1) / rows_per_tap() - block.x_offset);
-        block.out = sums + tap * tap_step + block.x_offset * channel_step + column;
-        kernels_.filter_block(block);
+  const int64_t kernel_width = int64_t(horizontal_.taps.size());
+  FilterBlock<T> block;
+  block.images = strip.images;
+  block.x_image = job.x.image;
+  block.x_row = vertical_.in_step * job.x.row;
+  block.x_pixel = horizontal_.in_step * job.x.pixel;
+  block.pitch = channel_step;
+  block.accumulate = !start || (writes_gradient && job.gradient.accumulate);
+  for (int64_t b = first_block; b < last_block; ++b) {
+    const int64_t tap = b / blocks_per_tap_, index = b % blocks_per_tap_;
+    const int64_t down = vertical_.taps[size_t(tap / kernel_width)].offset;
+    const int64_t right = horizontal_.taps[size_t(tap % kernel_width)].offset;
+    const Range all_rows = ResultsOf(vertical_, down), columns = ResultsOf(horizontal_, right);
+    const int64_t row = std::max(all_rows.begin, strip.row);
+    block.rows = std::max<int64_t>(0, std::min(all_rows.end, strip.row + strip.rows) - row);
+    block.pixels = columns.end - columns.begin;
+    if (block.pixels == 0) block.rows = 0;
+    // Blocks of about equal size: one of few channels would wait for its sums.
+    const int64_t channel = channels_ * index / blocks_per_tap_;
+    block.channels = int(channels_ * (index + 1) / blocks_per_tap_ - channel);
+    if (block.rows > 0) {
+      block.x = job.x.At(strip.image, row * vertical_.in_step + down) +
+                (columns.begin * horizontal_.in_step + right) * job.x.pixel + channel;
+    }
+    for (int64_t f = 0; f < padded_filters(); f += panel_width()) {
+      block.width = std::min(panel_width(), padded_filters() - f);
+      if (f < whole_filters()) {
+        block.dy = job.dy.At(strip.image, row) + columns.begin * job.dy.pixel + f;
+        block.dy_image = job.dy.image, block.dy_row = job.dy.row, block.dy_pixel = job.dy.pixel;
+      } else {
+        block.dy_pixel = tail_width();
+        block.dy_row = horizontal_.count * block.dy_pixel;
+        block.dy_image = strip.rows * block.dy_row;
+        block.dy = tail + (row - strip.row) * block.dy_row + columns.begin * block.dy_pixel;
+      }
+      block.out = sums + tap * tap_step + channel * channel_step + f;
+      kernels_.filter_block(block);
+    }
+  }
+}
+
+// The last filters of dy, padded to whole vectors.
+template <typename T>
+void FilterGemm<T>::CopyTail(const Job& job, const Strip& strip, T* tail) const {
+  const int64_t width = tail_width(), filters = filters_ - whole_filters();
+  for (int64_t n = 0; n < strip.images; ++n) {
+    for (int64_t r = 0; r < strip.rows; ++r) {
+      const T* from = job.dy.At(strip.image + n, strip.row + r) + whole_filters();
+      for (int64_t p = 0; p < horizontal_.count; ++p, tail += width, from += job.dy.pixel) {
+        for (int64_t j = 0; j < width; ++j) tail[j] = j < filters ? from[j] : T(0);
       }
     }
-    row = stop;
   }
 }
 
-// Lists the pixels of [begin, end) whose `tap` is inside the input; returns how many.
 template <typename T>
-int64_t FilterGemm<T>::ListTap(const Job& job, int64_t tap, int64_t begin, int64_t end,
-                               const Scratch& scratch) const {
-  const int64_t a = tap / gather_.horizontal.taps(), b = tap % gather_.horizontal.taps();
-  const int64_t tail = gather_.columns / panel_width() * panel_width();
-  const int64_t tail_width = padded_columns() - tail;
-  const int64_t image = begin / gather_.out_pixels(), pixel = begin % gather_.out_pixels();
-  int64_t row = pixel / gather_.out_width, column = pixel % gather_.out_width;
-  const T* x = job.x.At(image, 0);
-  int64_t count = 0;
-  for (int64_t p = begin; p < end; ++p) {
-    const int64_t h = gather_.vertical.of(row)[a], w = gather_.horizontal.of(column)[b];
-    if ((h | w) >= 0) {
-      scratch.x[count] = x + h * job.x.row + w * job.x.pixel;
-      scratch.dy[count] = job.dy.data + p * job.dy.pitch;
-      scratch.tail[count] = scratch.tail_rows + (p - begin) * tail_width;
-      ++count;
+void FilterGemm<T>::SumBias(const Job& job, const Strip& strip, T* bias) const {
+  for (int64_t n = 0; n < strip.images; ++n) {
+    for (int64_t r = 0; r < strip.rows; ++r) {
+      kernels_.add_rows(job.dy.At(strip.image + n, strip.row + r), horizontal_.count, filters_,
+                        job.dy.pixel, bias);
     }
-    if (++column < gather_.out_width) continue;
-    column = 0;
-    if (++row < gather_.out_height) continue;
-    row = 0;
-    x += job.x.image;
-  }
-  return count;
-}
-
-// Copies the patches of all pixels of [begin, end) and lists them.
-template <typename T>
-void FilterGemm<T>::ListPatches(const Job& job, int64_t begin, int64_t end,
-                                const Scratch& scratch) const {
-  const int64_t tail = gather_.columns / panel_width() * panel_width();
-  const int64_t tail_width = padded_columns() - tail;
-  for (int64_t p = begin; p < end; ++p) {
-    const int64_t image = p / gather_.out_pixels(), pixel = p % gather_.out_pixels();
-    T* patch = scratch.patches + (p - begin) * gather_.patch();
-    CopyPatch<T>(gather_, job.x, image, pixel / gather_.out_width, pixel % gather_.out_width,
-                 patch);
-    scratch.x[p - begin] = patch;
-    scratch.dy[p - begin] = job.dy.data + p * job.dy.pitch;
-    scratch.tail[p - begin] = scratch.tail_rows + (p - begin) * tail_width;
   }
 }
 

@@ -10,7 +10,7 @@
 // GCC unrolls loops over arrays of vectors only when told; rolled, the arrays live in memory.
 #undef DTNN_UNROLL
 #if HWY_COMPILER_GCC_ACTUAL
-#define DTNN_UNROLL _Pragma("GCC unroll 16")
+#define DTNN_UNROLL _Pragma("GCC unroll 32")
 #else
 #define DTNN_UNROLL _Pragma("unroll")
 #endif
@@ -33,11 +33,15 @@ constexpr int MaxRows() {
 #endif
 }
 
-// Of a filter block, whose loads of dy take registers too.
-constexpr int kRows = HWY_MAX_BYTES == 64 ? 12 : 6;
-
-// Sums must be named variables: compilers keep arrays of vectors in memory.
-#define DTNN_FOR_ROWS(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11)
+// Channels of a block of the filter's gradient.
+template <int kVectors>
+constexpr int MaxChannels() {
+#if HWY_TARGET <= HWY_AVX3
+  return kVectors == 1 ? 24 : 12;
+#else
+  return kVectors == 1 ? 12 : 6;
+#endif
+}
 
 template <class D, typename T = hn::TFromD<D>, class V = hn::Vec<D>>
 HWY_INLINE V Finish(D d, V sum, const Panel<T>& panel, int64_t at) {
@@ -112,48 +116,46 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
   }
 }
 
-template <typename T, int kR, bool kTwo>
+template <typename T, int kC, int kVectors>
 HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
   const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
   const int64_t lanes = int64_t(hn::Lanes(d));
-#define DTNN_DECLARE(i)                         \
-  [[maybe_unused]] auto first##i = hn::Zero(d); \
-  [[maybe_unused]] auto second##i = hn::Zero(d);
-  DTNN_FOR_ROWS(DTNN_DECLARE)
-#undef DTNN_DECLARE
-  if (block.accumulate) {
-#define DTNN_LOAD(i)                                                                   \
-  if constexpr (i < kR) {                                                              \
-    first##i = hn::LoadU(d, block.out + i * block.pitch);                              \
-    if constexpr (kTwo) second##i = hn::LoadU(d, block.out + i * block.pitch + lanes); \
+  const int64_t x_step = block.x_pixel, dy_step = block.dy_pixel;
+  V sum[kC][kVectors];
+  DTNN_UNROLL
+  for (int i = 0; i < kC; ++i) {
+    DTNN_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      sum[i][v] =
+          block.accumulate ? hn::LoadU(d, block.out + i * block.pitch + v * lanes) : hn::Zero(d);
+    }
   }
-    DTNN_FOR_ROWS(DTNN_LOAD)
-#undef DTNN_LOAD
+  for (int64_t n = 0; n < block.images; ++n) {
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const T* HWY_RESTRICT x = block.x + n * block.x_image + r * block.x_row;
+      const T* HWY_RESTRICT dy = block.dy + n * block.dy_image + r * block.dy_row;
+      for (int64_t p = block.pixels; p > 0; --p, x += x_step, dy += dy_step) {
+        V g[kVectors];
+        DTNN_UNROLL
+        for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(d, dy + v * lanes);
+        DTNN_UNROLL
+        for (int i = 0; i < kC; ++i) {
+          const V value = hn::Set(d, x[i]);
+          DTNN_UNROLL
+          for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(value, g[v], sum[i][v]);
+        }
+      }
+    }
   }
-  for (int64_t p = 0; p < block.pixels; ++p) {
-    const T* x_row = block.x[p] + block.x_offset;
-    const T* dy_row = block.dy[p] + block.dy_offset;
-    const auto w0 = hn::LoadU(d, dy_row);
-    [[maybe_unused]] auto w1 = w0;
-    if constexpr (kTwo) w1 = hn::LoadU(d, dy_row + lanes);
-#define DTNN_STEP(i)                                              \
-  if constexpr (i < kR) {                                         \
-    const auto x = hn::Set(d, x_row[i]);                          \
-    first##i = hn::MulAdd(x, w0, first##i);                       \
-    if constexpr (kTwo) second##i = hn::MulAdd(x, w1, second##i); \
+  DTNN_UNROLL
+  for (int i = 0; i < kC; ++i) {
+    DTNN_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      hn::StoreU(sum[i][v], d, block.out + i * block.pitch + v * lanes);
+    }
   }
-    DTNN_FOR_ROWS(DTNN_STEP)
-#undef DTNN_STEP
-  }
-#define DTNN_STORE(i)                                                                  \
-  if constexpr (i < kR) {                                                              \
-    hn::StoreU(first##i, d, block.out + i * block.pitch);                              \
-    if constexpr (kTwo) hn::StoreU(second##i, d, block.out + i * block.pitch + lanes); \
-  }
-  DTNN_FOR_ROWS(DTNN_STORE)
-#undef DTNN_STORE
 }
-#undef DTNN_FOR_ROWS
 
 // Calls the instantiation for `rows`, one of 1..MaxRows.
 template <typename T, int kVectors, int kR = MaxRows<kVectors>()>
@@ -176,12 +178,13 @@ void MultiplyRow(const RowOfPixels<T>& row, const Panel<T>& panel) {
   }
 }
 
-template <typename T, bool kTwo, int kR = kRows>
-HWY_INLINE void FilterBlockOfRows(const FilterBlock<T>& block) {
-  if constexpr (kR > 1) {
-    if (block.rows < kR) return FilterBlockOfRows<T, kTwo, kR - 1>(block);
+// Calls the instantiation for the block's channels, one of 1..MaxChannels.
+template <typename T, int kVectors, int kC = MaxChannels<kVectors>()>
+HWY_INLINE void FilterBlockOfChannels(const FilterBlock<T>& block) {
+  if constexpr (kC > 1) {
+    if (block.channels < kC) return FilterBlockOfChannels<T, kVectors, kC - 1>(block);
   }
-  RunFilterBlock<T, kR, kTwo>(block);
+  RunFilterBlock<T, kC, kVectors>(block);
 }
 
 template <typename T>
@@ -196,9 +199,9 @@ void Multiply(const RowOfPixels<T>& row, const Panel<T>& panel) {
 template <typename T>
 void RunBlock(const FilterBlock<T>& block) {
   if (block.width > int64_t(hn::Lanes(hn::ScalableTag<T>()))) {
-    FilterBlockOfRows<T, true>(block);
+    FilterBlockOfChannels<T, 2>(block);
   } else {
-    FilterBlockOfRows<T, false>(block);
+    FilterBlockOfChannels<T, 1>(block);
   }
 }
 
@@ -221,8 +224,12 @@ void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) 
 
 template <typename T>
 const Kernels<T>* Table() {
-  static const Kernels<T> table = {int64_t(hn::Lanes(hn::ScalableTag<T>())), kRows, &Multiply<T>,
-                                   &RunBlock<T>, &AddRows<T>};
+  static const Kernels<T> table = {int64_t(hn::Lanes(hn::ScalableTag<T>())),
+                                   MaxChannels<2>(),
+                                   MaxChannels<1>() / MaxChannels<2>(),
+                                   &Multiply<T>,
+                                   &RunBlock<T>,
+                                   &AddRows<T>};
   return &table;
 }
 

@@ -46,16 +46,17 @@ struct Panel {
   bool relu = false;
 };
 
-// A block of the filter's gradient: out[i][j] (+)= sum over p of x[p][x_offset + i] *
-// dy[p][dy_offset + j] for i < rows and j < width.
+// A block of the filter's gradient: out[i][j] (+)= sum over the pixels p of a rectangle of some
+// images of x[p][i] * dy[p][j] for i < channels and j < width.
 template <typename T>
 struct FilterBlock {
-  const T* const* x = nullptr;
-  const T* const* dy = nullptr;
-  int64_t pixels = 0;
-  int64_t x_offset = 0, dy_offset = 0;
-  int rows = 0;
-  int64_t width = 0;
+  int64_t images = 0, rows = 0, pixels = 0;  // of the rectangle
+  const T* x = nullptr;
+  int64_t x_image = 0, x_row = 0, x_pixel = 0;  // steps
+  const T* dy = nullptr;
+  int64_t dy_image = 0, dy_row = 0, dy_pixel = 0;
+  int channels = 0;
+  int64_t width = 0;  // one or two vectors
   T* out = nullptr;
   int64_t pitch = 0;
   bool accumulate = false;
@@ -64,7 +65,8 @@ struct FilterBlock {
 template <typename T>
 struct Kernels {
   int64_t lanes;  // elements of a vector
-  int max_rows;   // of a filter block
+  // Channels of a filter block with two vectors; with one, narrow_factor times as many.
+  int max_rows, narrow_factor;
   void (*multiply)(const RowOfPixels<T>& row, const Panel<T>& panel);
   void (*filter_block)(const FilterBlock<T>& block);
   // sums[j] += x[p * pitch + j] for p < rows in order.

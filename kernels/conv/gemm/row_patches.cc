@@ -6,13 +6,14 @@
 
 #include "kernels/conv/gemm/filter_gemm.h"
 #include "kernels/conv/gemm/gather_gemm.h"
-#include "kernels/conv/patches.h"
 #include "kernels/conv/scratch.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::gemm {
 namespace {
 
+// With more channels, a tap alone is long enough for the products.
+constexpr int64_t kFewChannels = 8;
 constexpr int64_t kCopyBytes = 512 << 10;  // of the images that are in padded rows at a time
 
 // The padded rows of a convolution's images, and the convolution over them.
