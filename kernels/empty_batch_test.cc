@@ -13,7 +13,6 @@
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/conv/testing/conv2d_runner.h"
-#include "kernels/depthwise/depthwise.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pool/adaptive_pool.h"
@@ -83,8 +82,8 @@ TEST_P(EmptyBatchTest, Convolution) {
 TEST_P(EmptyBatchTest, DepthwiseConvolution) {
   Conv2dSpec spec = Convolution(8);
   spec.groups = 8;
-  Conv2dRunner runner([&](DeviceContext& context) { return CreateDepthwise(context, spec); });
-  ExpectConvolution(runner, spec, DepthwiseFilterShape(spec));
+  Conv2dRunner runner(spec, "depthwise");
+  ExpectConvolution(runner, spec, spec.FilterShape());
 }
 
 TEST_P(EmptyBatchTest, Pooling) {

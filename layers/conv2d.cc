@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "kernels/batch_norm/fold.h"
-#include "kernels/depthwise/depthwise.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
 #include "layers/batch_normalization.h"
@@ -162,7 +161,10 @@ Conv2dSpec Conv2dLayer::Spec(const Shape& input, TensorFormat format) const {
   spec.channels = image.channels;
   spec.filters = Filters(input, format);
   spec.kernel = options_.grouping == ConvGrouping::kPointwise ? Pair(1) : options_.kernel;
-  if (options_.grouping == ConvGrouping::kDepthwise) spec.groups = image.channels;
+  if (options_.grouping == ConvGrouping::kDepthwise) {
+    spec.groups = image.channels;
+    spec.filter_format = TensorFormat::kNCHW;  // (channels, kh, kw) in both
+  }
   spec.stride = options_.stride;
   spec.padding = options_.padding;
   spec.dilation = options_.dilation;
@@ -215,14 +217,11 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
                                             context.fuse_normalization->options().epsilon));
     spec.epilogue.scale = spec.epilogue.bias = true;
   }
-  const bool depthwise = options_.grouping == ConvGrouping::kDepthwise;
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Conv2d> conv,
-      depthwise ? CreateDepthwise(*context.device, spec)
-                : CreateConv2d(*context.device, spec, WithFallback(context.conv_variant, spec)));
-  return std::make_unique<Conv2dOp>(std::move(conv),
-                                    depthwise ? DepthwiseFilterShape(spec) : spec.FilterShape(),
-                                    options_.bias, context.frozen, std::move(folded));
+      CreateConv2d(*context.device, spec, WithFallback(context.conv_variant, spec)));
+  return std::make_unique<Conv2dOp>(std::move(conv), spec.FilterShape(), options_.bias,
+                                    context.frozen, std::move(folded));
 }
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {

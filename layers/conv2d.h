@@ -6,8 +6,8 @@
 //   pointwise    (channels, filters)                (filters, channels): a 1 x 1 kernel
 //
 // and biases, (filters,). A depthwise layer has as many filters as its input has channels, whatever
-// the number it is given, and runs in kernels/depthwise; a pointwise one is a standard one whose
-// kernel is 1 x 1, whatever the options say. Stride and padding apply to all.
+// the number it is given; a pointwise one is a standard one whose kernel is 1 x 1, whatever the
+// options say. Stride and padding apply to all.
 
 #ifndef DTNN_LAYERS_CONV2D_H_
 #define DTNN_LAYERS_CONV2D_H_

@@ -6,6 +6,9 @@
 namespace dtnn {
 
 std::string_view AutomaticVariant(const Conv2dSpec& spec, conv::Direction direction) {
+  // A single channel has no neighbours to fill a vector with.
+  const bool many = spec.channels > 1;
+  if (many && Conv2dRefusal("depthwise", spec, direction).empty()) return "depthwise";
   return Conv2dRefusal("direct", spec, direction).empty() ? "direct" : "gemm";
 }
 

@@ -34,12 +34,12 @@ absl::Status CheckVector(const Conv2dSpec& s, Device device, const char* name,
 
 }  // namespace
 
-absl::Status CheckConv2dForward(const Conv2dSpec& s, Device device, const Shape& filter_shape,
-                                const Tensor& x, const Tensor& filter, const Tensor& y,
+absl::Status CheckConv2dForward(const Conv2dSpec& s, Device device, const Tensor& x,
+                                const Tensor& filter, const Tensor& y,
                                 const EpilogueOperands& operands) {
   DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "x", x, "y", y));
   DTNN_RETURN_IF_ERROR(
-      CheckOperand(kName, "the filter", filter, device, s.dtype, filter_shape, Pitch::kNone));
+      CheckOperand(kName, "the filter", filter, device, s.dtype, s.FilterShape(), Pitch::kNone));
   if (s.epilogue.scale) {
     DTNN_RETURN_IF_ERROR(CheckVector(s, device, "the epilogue's scale", operands.scale));
   }
@@ -51,18 +51,18 @@ absl::Status CheckConv2dForward(const Conv2dSpec& s, Device device, const Shape&
                       Pitch::kAllowed);
 }
 
-absl::Status CheckConv2dBackwardData(const Conv2dSpec& s, Device device, const Shape& filter_shape,
-                                     const Tensor& dy, const Tensor& filter, const Tensor& dx) {
+absl::Status CheckConv2dBackwardData(const Conv2dSpec& s, Device device, const Tensor& dy,
+                                     const Tensor& filter, const Tensor& dx) {
   DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "dx", dx, "dy", dy));
-  return CheckOperand(kName, "the filter", filter, device, s.dtype, filter_shape, Pitch::kNone);
+  return CheckOperand(kName, "the filter", filter, device, s.dtype, s.FilterShape(), Pitch::kNone);
 }
 
-absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device,
-                                       const Shape& filter_shape, const Tensor& x, const Tensor& dy,
-                                       const Tensor& dfilter, const Tensor& dbias) {
+absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device, const Tensor& x,
+                                       const Tensor& dy, const Tensor& dfilter,
+                                       const Tensor& dbias) {
   DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "x", x, "dy", dy));
   DTNN_RETURN_IF_ERROR(
-      CheckOperand(kName, "dfilter", dfilter, device, s.dtype, filter_shape, Pitch::kNone));
+      CheckOperand(kName, "dfilter", dfilter, device, s.dtype, s.FilterShape(), Pitch::kNone));
   return dbias.empty() ? absl::OkStatus() : CheckVector(s, device, "dbias", dbias);
 }
 

@@ -1,6 +1,6 @@
 // What every variant of Conv2d checks before a call: InvalidArgument naming the operand whose
 // shape, dtype, device, density or size does not fit the spec. Activations may be pitched, filters
-// and vectors may not. `filter_shape`: that of the variant, Conv2dSpec::FilterShape or another.
+// and vectors may not.
 
 #ifndef DTNN_KERNELS_CONV_CHECK_H_
 #define DTNN_KERNELS_CONV_CHECK_H_
@@ -10,16 +10,15 @@
 
 namespace dtnn {
 
-absl::Status CheckConv2dForward(const Conv2dSpec& spec, Device device, const Shape& filter_shape,
-                                const Tensor& x, const Tensor& filter, const Tensor& y,
+absl::Status CheckConv2dForward(const Conv2dSpec& spec, Device device, const Tensor& x,
+                                const Tensor& filter, const Tensor& y,
                                 const EpilogueOperands& operands);
-absl::Status CheckConv2dBackwardData(const Conv2dSpec& spec, Device device,
-                                     const Shape& filter_shape, const Tensor& dy,
+absl::Status CheckConv2dBackwardData(const Conv2dSpec& spec, Device device, const Tensor& dy,
                                      const Tensor& filter, const Tensor& dx);
 // `dbias` may be empty.
-absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& spec, Device device,
-                                       const Shape& filter_shape, const Tensor& x, const Tensor& dy,
-                                       const Tensor& dfilter, const Tensor& dbias);
+absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& spec, Device device, const Tensor& x,
+                                       const Tensor& dy, const Tensor& dfilter,
+                                       const Tensor& dbias);
 absl::Status CheckConv2dWorkspace(Workspace workspace, size_t needed);
 
 }  // namespace dtnn

@@ -1,5 +1,6 @@
-// BM_Conv2d<Direction>/<variant>/<spec>: every convolution of simplecnn8 and vgg16_cifar10,
-// batch 64. GFLOP/s count the flops of the definition, including those of taps in the padding.
+// BM_Conv2d<Direction>/<variant>/<spec>: every convolution of simplecnn8 and vgg16_cifar10, and the
+// depthwise ones of mobilenetv1_cifar10, batch 64. GFLOP/s count the flops of the definition,
+// including those of taps in the padding.
 
 #include <algorithm>
 #include <string>
@@ -53,7 +54,7 @@ void Run(benchmark::State& state, Conv2dSpec spec, std::string_view variant, Dir
 
 std::vector<Conv2dSpec> Specs() {
   struct Layer {
-    int64_t extent, channels, filters;
+    int64_t extent, channels, filters, groups = 1, stride = 1;
   };
   std::vector<Conv2dSpec> specs;
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
@@ -67,12 +68,23 @@ std::vector<Conv2dSpec> Specs() {
                                                            {8, 256, 256},
                                                            {4, 256, 512},
                                                            {4, 512, 512},
-                                                           {2, 512, 512}}) {
+                                                           {2, 512, 512},
+                                                           {16, 32, 32, 32},
+                                                           {16, 64, 64, 64, 2},
+                                                           {8, 128, 128, 128},
+                                                           {8, 128, 128, 128, 2},
+                                                           {4, 256, 256, 256},
+                                                           {4, 256, 256, 256, 2},
+                                                           {2, 512, 512, 512},
+                                                           {2, 512, 512, 512, 2},
+                                                           {1, 1024, 1024, 1024}}) {
       Conv2dSpec spec;
       spec.batch = 64;
       spec.height = spec.width = layer.extent;
       spec.channels = layer.channels;
       spec.filters = layer.filters;
+      spec.groups = layer.groups;
+      spec.stride = layer.stride;
       spec.padding = 1;
       spec.format = format;
       specs.push_back(spec);
@@ -90,6 +102,8 @@ const bool registered = [] {
             std::pair("BackwardFilter", Direction::kBackwardFilter)}) {
         // No network asks for the gradient of its input.
         if (direction == Direction::kBackwardData && spec.channels <= 3) continue;
+        // The others run once for each channel.
+        if (spec.groups > 1 && variant != "depthwise") continue;
         if (!Conv2dRefusal(variant, spec, direction).empty()) continue;
         const std::string label =
             std::string("BM_Conv2d") + name + "/" + std::string(variant) + "/" + spec.ToString();

@@ -76,8 +76,7 @@ class Conv2dCpu final : public Conv2d {
 
   absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                        const EpilogueOperands& operands, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(CheckConv2dForward(spec_, Device::Cpu(), spec_.FilterShape(), x,
-                                            filter.tensor, y, operands));
+    DTNN_RETURN_IF_ERROR(CheckConv2dForward(spec_, Device::Cpu(), x, filter.tensor, y, operands));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const Memory memory = Divide(workspace.data());
     typename DataKernel<T>::Call call;
@@ -98,8 +97,7 @@ class Conv2dCpu final : public Conv2d {
 
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(
-        CheckConv2dBackwardData(spec_, Device::Cpu(), spec_.FilterShape(), dy, filter.tensor, dx));
+    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, Device::Cpu(), dy, filter.tensor, dx));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const Memory memory = Divide(workspace.data());
     typename DataKernel<T>::Call call;
@@ -115,8 +113,7 @@ class Conv2dCpu final : public Conv2d {
 
   absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
                               const Tensor& dbias, bool accumulate, Workspace workspace) override {
-    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, Device::Cpu(), spec_.FilterShape(), x, dy,
-                                                   dfilter, dbias));
+    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, Device::Cpu(), x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const typename FilterKernel<T>::Gradient gradient = {
         .dfilter = Filter<T>::Of(dfilter, spec_),

@@ -1,5 +1,7 @@
-// Sizes at which variant i2c divides its work in other ways.
+// Sizes at which variants divide their work in other ways.
 
+#include <initializer_list>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -23,14 +25,11 @@ Doubles Plus(Doubles a, const Doubles& b) {
   return a;
 }
 
-// Five NCHW images, of which two at a time are brought into NHWC order.
-TEST(Conv2dLargeTest, NchwImagesOfSeveralChunks) {
-  Conv2dSpec spec;
-  spec.batch = 5, spec.height = 128, spec.width = 128, spec.channels = 8, spec.filters = 17;
-  spec.kernel = Pair(1, 3), spec.padding = Pair(0, 1);
-  spec.format = TensorFormat::kNCHW;
+// Every direction, accumulated, with everything in the epilogue.
+void ExpectExact(Conv2dSpec spec, std::string_view variant) {
   spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
-  Conv2dRunner runner(spec, "gemm");
+  SCOPED_TRACE(spec.ToString());
+  Conv2dRunner runner(spec, variant);
   const auto integers = [&](const Shape& shape, uint64_t seed) {
     return IntegerTensor(spec.dtype, shape, seed, 3);
   };
@@ -59,6 +58,38 @@ TEST(Conv2dLargeTest, NchwImagesOfSeveralChunks) {
   runner.BackwardFilter(x, dy, dw, dbias, true);
   EXPECT_TRUE(Close(Values(dw), dw_expected, 0));
   EXPECT_TRUE(Close(Values(dbias), dbias_expected, 0));
+}
+
+// Five NCHW images, of which two at a time are brought into NHWC order.
+TEST(Conv2dLargeTest, NchwImagesOfSeveralChunks) {
+  Conv2dSpec spec;
+  spec.batch = 5, spec.height = 128, spec.width = 128, spec.channels = 8, spec.filters = 17;
+  spec.kernel = Pair(1, 3), spec.padding = Pair(0, 1);
+  spec.format = TensorFormat::kNCHW;
+  ExpectExact(spec, "gemm");
+}
+
+TEST(Conv2dLargeTest, DepthwiseTilesOfRowsAndColumns) {
+  struct Sizes {
+    int64_t batch, height, width, channels;
+    Pair kernel, stride, padding, dilation;
+  };
+  for (const Sizes& s :
+       std::initializer_list<Sizes>{{3, 40, 41, 50, 3, 1, 1, 1},   // tiles of rows
+                                    {2, 6, 300, 17, 3, 1, 1, 1},   // of columns
+                                    {1, 35, 270, 20, 5, 2, 2, 1},  // of both, with phases
+                                    {1, 41, 130, 32, 3, 1, 2, 2},
+                                    {1, 150, 13, 32, 3, 2, 3, 3}}) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      Conv2dSpec spec;
+      spec.batch = s.batch, spec.height = s.height, spec.width = s.width;
+      spec.channels = spec.filters = spec.groups = s.channels;
+      spec.kernel = s.kernel, spec.stride = s.stride, spec.padding = s.padding;
+      spec.dilation = s.dilation;
+      spec.format = format;
+      ExpectExact(spec, "depthwise");
+    }
+  }
 }
 
 // Of a filter that is too large for partial sums, the only sum is the gradient itself (NHWC, whole

@@ -95,6 +95,23 @@ TEST(CreateConv2dTest, NamesTheVariantsAndTheReason) {
   EXPECT_NE(std::string(refused.message()).find("stride 1"), std::string::npos);
 }
 
+TEST(CreateConv2dTest, DepthwiseIsForAsManyFiltersAsChannels) {
+  auto context = *DeviceContext::Create(Device::Cpu());
+  Conv2dSpec spec = Small();
+  spec.groups = spec.filters = spec.channels;
+  for (const conv::Direction direction : conv::kDirections) {
+    EXPECT_EQ(AutomaticVariant(spec, direction), "depthwise");
+  }
+  spec.filters *= 2;
+  const auto refused = CreateConv2d(*context, spec, "depthwise").status();
+  EXPECT_NE(std::string(refused.message()).find("as many filters and groups as channels"),
+            std::string::npos)
+      << refused;
+  for (const conv::Direction direction : conv::kDirections) {
+    EXPECT_NE(AutomaticVariant(spec, direction), "depthwise");
+  }
+}
+
 TEST(CreateConv2dTest, ChoosesAVariantPerDirection) {
   auto context = *DeviceContext::Create(Device::Cpu());
   Conv2dVariants variants;

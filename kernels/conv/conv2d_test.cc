@@ -43,6 +43,10 @@ std::vector<Conv2dSpec> NastySpecs() {
     s.groups = groups;
     return s;
   };
+  const auto depthwise = [&](int64_t n, int64_t h, int64_t w, int64_t c, Pair kernel, Pair stride,
+                             Pair padding, Pair dilation = 1) {
+    return grouped(spec(n, h, w, c, c, kernel, stride, padding, dilation), c);
+  };
   const auto other_filter_format = [](Conv2dSpec s) {
     s.filter_format = TensorFormat::kNCHW;
     return s;
@@ -85,6 +89,24 @@ std::vector<Conv2dSpec> NastySpecs() {
       grouped(spec(3, 9, 10, 34, 36, 3, 2, 1, 1), 2),
       grouped(spec(2, 6, 11, 5, 5, 3, 1, 1, 1), 5),
       other_filter_format(spec(2, 6, 7, 5, 18, 3, 1, 1, 1)),
+      depthwise(5, 1, 1, 17, 3, 1, 1),  // all but one tap lie in the padding
+      depthwise(9, 2, 2, 16, 3, 1, 1),
+      other_filter_format(depthwise(21, 4, 4, 32, 3, 1, 1)),  // tiles of several images
+      depthwise(3, 2, 2, 9, 3, 2, 1),
+      depthwise(2, 9, 10, 8, 3, 1, 1),
+      other_filter_format(depthwise(1, 9, 17, 16, 3, 2, 1)),
+      depthwise(2, 7, 9, 3, 1, 2, 0),           // results without taps
+      depthwise(2, 7, 9, 5, 1, Pair(3, 2), 1),  // results in the padding alone
+      depthwise(2, 12, 13, 16, 5, 1, 2),
+      other_filter_format(depthwise(1, 12, 15, 7, 5, 2, 3)),
+      depthwise(2, 3, 3, 8, 5, 1, 3),
+      depthwise(1, 2, 2, 4, 3, 1, 5),  // whole windows of padding
+      depthwise(1, 9, 12, 6, 7, 1, 3),
+      depthwise(1, 11, 20, 3, Pair(1, 7), 1, Pair(0, 3)),
+      depthwise(1, 20, 11, 3, Pair(7, 1), Pair(1, 3), Pair(3, 0)),
+      depthwise(2, 13, 14, 5, 3, 1, 2, 2),
+      depthwise(1, 13, 23, 3, 3, 2, 4, 4),  // dilation against stride
+      depthwise(1, 14, 25, 2, Pair(4, 3), Pair(6, 4), Pair(3, 5), Pair(4, 6)),
   };
 }
 

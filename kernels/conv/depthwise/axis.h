@@ -1,0 +1,51 @@
+// Rows or columns of a depthwise convolution, as the phases of ../phases.h, which are divided
+// together: step i is the i-th result of every phase.
+
+#ifndef DTNN_KERNELS_CONV_DEPTHWISE_AXIS_H_
+#define DTNN_KERNELS_CONV_DEPTHWISE_AXIS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/conv/phases.h"
+
+namespace dtnn::conv::depthwise {
+
+struct Range {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return end - begin; }
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+class Axis {
+ public:
+  explicit Axis(std::vector<Phase> phases);
+
+  // Without the taps that meet nothing but padding; the distances between taps are constant.
+  const std::vector<Phase>& phases() const { return phases_; }
+  int64_t inputs() const { return phases_.front().inputs; }
+  int64_t results() const { return results_; }
+  int64_t steps() const { return phases_.front().count; }
+  // From one step to the next.
+  int64_t in_step() const { return phases_.front().in_step; }
+  int64_t out_step() const { return phases_.front().step; }
+  // The inputs that some steps read, which may lie outside of the axis, and their results.
+  Range Inputs(Range steps) const;
+  Range Results(Range steps) const;
+
+ private:
+  std::vector<Phase> phases_;
+  int64_t results_ = 0;
+  Range reach_ = {};  // of step 0
+};
+
+// From one tap of a phase to the next: of the inputs, and of the elements of the kernel.
+inline Phase::Tap TapStep(const Phase& phase) {
+  if (phase.taps.size() < 2) return {0, 0};
+  const Phase::Tap &first = phase.taps[0], &second = phase.taps[1];
+  return {second.tap - first.tap, second.offset - first.offset};
+}
+
+}  // namespace dtnn::conv::depthwise
+
+#endif  // DTNN_KERNELS_CONV_DEPTHWISE_AXIS_H_

@@ -1,0 +1,48 @@
+// How the results of a batch are divided: into tiles of rows and columns of one image, or of
+// several small images. The lines of memory that a tile reads and writes, those of all channels,
+// stay in the second cache while one block of channels after the other is computed.
+
+#ifndef DTNN_KERNELS_CONV_DEPTHWISE_TILES_H_
+#define DTNN_KERNELS_CONV_DEPTHWISE_TILES_H_
+
+#include <cstdint>
+
+#include "kernels/conv/depthwise/axis.h"
+
+namespace dtnn::conv::depthwise {
+
+struct Tile {
+  Range images;
+  Range rows, columns;  // steps of the axes
+  friend bool operator==(const Tile&, const Tile&) = default;
+};
+
+class Tiles {
+ public:
+  // `pixel` and `block`: bytes of all channels of a pixel, and of a block of them.
+  Tiles(const Axis& rows, const Axis& columns, int64_t batch, int64_t pixel, int64_t block);
+
+  int64_t Count(int64_t images) const;
+  // The rows of an image follow each other.
+  Tile At(int64_t index, int64_t images) const;
+  // Pixels of the inputs and of the results of the largest tile.
+  int64_t in_pixels() const { return in_pixels_; }
+  int64_t out_pixels() const { return out_pixels_; }
+
+ private:
+  // `total` steps in ranges that differ by one at most.
+  struct Division {
+    int64_t total = 0, parts = 1;
+    Division(int64_t steps, int64_t most) : total(steps), parts((steps + most - 1) / most) {}
+    Range At(int64_t i) const { return {i * total / parts, (i + 1) * total / parts}; }
+    int64_t largest() const { return (total + parts - 1) / parts; }
+  };
+
+  Division rows_, columns_;
+  int64_t images_;  // of a tile
+  int64_t in_pixels_, out_pixels_;
+};
+
+}  // namespace dtnn::conv::depthwise
+
+#endif  // DTNN_KERNELS_CONV_DEPTHWISE_TILES_H_
