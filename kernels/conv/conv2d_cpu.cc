@@ -83,6 +83,7 @@ class Conv2dCpu final : public Conv2d {
     call.in = Images<const T>::Of(x, spec_.format);
     call.images = x.shape()[0];
     call.filter = forward_filter_.Get(*forward_, filter, spec_, memory.derived);
+    call.weights = Filter<const T>::Of(filter.tensor, spec_);
     if (spec_.epilogue.scale) call.write_back.scale = Pad(operands.scale, memory.scale);
     if (spec_.epilogue.bias) call.write_back.bias = Pad(operands.bias, memory.bias);
     if (spec_.epilogue.add) {
@@ -104,6 +105,7 @@ class Conv2dCpu final : public Conv2d {
     call.in = Images<const T>::Of(dy, spec_.format);
     call.images = dy.shape()[0];
     call.filter = data_filter_.Get(*data_, filter, spec_, memory.derived);
+    call.weights = Filter<const T>::Of(filter.tensor, spec_);
     if (accumulate) call.write_back.addend = Images<const T>::Of(dx, spec_.format);
     call.out = Images<T>::Of(dx, spec_.format);
     call.workspace = memory.kernel;

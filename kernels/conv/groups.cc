@@ -42,6 +42,7 @@ class DataGroups final : public DataKernel<T> {
       inner.in = call.in.From(0, g * in_channels_);
       inner.out = call.out.From(0, g * out_channels_);
       inner.filter = call.filter + g * derived_;
+      inner.weights = call.weights.From(g * filters_);
       inner.write_back.addend = call.write_back.addend.From(0, g * out_channels_);
       inner.write_back.scale = PadOfGroup(call.write_back.scale, g, scale);
       inner.write_back.bias = PadOfGroup(call.write_back.bias, g, bias);

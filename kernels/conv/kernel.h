@@ -41,6 +41,7 @@ class DataKernel {
     Images<const T> in;
     int64_t images = 0;         // at most the batch of the spec; may be 0
     const T* filter = nullptr;  // as DeriveFilter left it
+    Filter<const T> weights;    // the filter itself
     WriteBack<T> write_back = {};
     Images<T> out;
     std::byte* workspace = nullptr;  // workspace_bytes()

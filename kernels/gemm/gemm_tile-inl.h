@@ -19,6 +19,7 @@
 
 #include <cstdint>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 // GCC unrolls loops over arrays of vectors only when told; rolled, the arrays live in memory.
@@ -89,7 +90,10 @@ struct Strip {
 };
 
 // kTail: the last vector of C and of B is partial. Packed B is padded, so that only C is.
-template <int kRows, int kVectors, bool kByRows, bool kTailB, bool kTailC, class D, typename T>
+// kPrefetch: A has dense rows, of which those after the tile's come next; they, and C where it is
+// read, are called into the first cache.
+template <int kRows, int kVectors, bool kByRows, bool kTailB, bool kTailC, bool kPrefetch = false,
+          class D, typename T>
 HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_t a_stride,
                      T* HWY_RESTRICT c) {
   using V = hn::Vec<D>;
@@ -101,7 +105,10 @@ HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_
   DTNN_UNROLL
   for (int i = 0; i < kRows; ++i) {
     DTNN_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v) {
+      sum[i][v] = hn::Zero(d);
+      if (kPrefetch && strip.accumulate) hwy::Prefetch(c + i * c_stride + v * lanes);
+    }
   }
 
   // One base pointer for three rows: base, base + stride, base + 2 * stride are addressing modes.
@@ -120,6 +127,7 @@ HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_
       vb[v] = kTailB && v == kLast ? LoadFirst(d, last, last_lanes, b + v * lanes)
                                    : hn::LoadU(d, b + v * lanes);
     }
+    if constexpr (kPrefetch) hwy::Prefetch(a + (kRows * (strip.k + strip.k - p)));
     DTNN_UNROLL
     for (int i = 0; i < kRows; ++i) {
       const V va = hn::Set(d, kByRows ? base[i / 3 * kByRows][i % 3 * a_stride + at] : base[0][i]);
@@ -151,18 +159,19 @@ HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_
 }
 
 // `rows` rows of a strip, in tiles of kRows and then of smaller ones.
-template <int kRows, int kVectors, bool kByRows, bool kTailB, bool kTailC, class D, typename T>
+template <int kRows, int kVectors, bool kByRows, bool kTailB, bool kTailC, bool kPrefetch = false,
+          class D, typename T>
 HWY_INLINE void TileRows(D d, const Strip<T>& strip, int64_t rows, const T* a, int64_t a_stride,
                          T* c) {
   for (; rows >= kRows; rows -= kRows) {
-    Tile<kRows, kVectors, kByRows, kTailB, kTailC>(d, strip, a, a_stride, c);
+    Tile<kRows, kVectors, kByRows, kTailB, kTailC, kPrefetch>(d, strip, a, a_stride, c);
     a += kRows * (kByRows ? a_stride : 1);
     c += kRows * strip.c_stride;
   }
   if constexpr (kRows > 1) {
     constexpr int kNext = kRows > 8 ? 8 : kRows > 4 ? 4 : kRows - 1;
     if (rows > 0) {
-      TileRows<kNext, kVectors, kByRows, kTailB, kTailC>(d, strip, rows, a, a_stride, c);
+      TileRows<kNext, kVectors, kByRows, kTailB, kTailC, kPrefetch>(d, strip, rows, a, a_stride, c);
     }
   }
 }

@@ -1,0 +1,90 @@
+#include "kernels/conv/winograd/filter_panels.h"
+
+#include <utility>
+
+#include "kernels/conv/transpose.h"
+
+namespace dtnn::conv::winograd {
+namespace {
+
+// Depths whose filters are brought into order together, so that lines read are used up.
+constexpr int64_t kRun = 16;
+constexpr int64_t kMostTaps = 9;
+
+}  // namespace
+
+template <typename T>
+FilterPanels<T>::FilterPanels(Form form, int64_t channels, int64_t filters, bool backward)
+    : form_(form),
+      kernels_(CpuKernels<T>(form)),
+      backward_(backward),
+      depth_(channels),
+      columns_(filters) {
+  if (backward_) std::swap(depth_, columns_);
+  padded_columns_ = (columns_ + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes;
+}
+
+template <typename T>
+void FilterPanels<T>::Transform(const Filter<const T>& filter, int64_t panel, int64_t first,
+                                int64_t last, T* to, int64_t element) const {
+  for (int64_t begin = first; begin < last; begin += kRun) {
+    TransformRun(filter, panel, begin, std::min(last, begin + kRun),
+                 to + (begin - first) * width(panel), element);
+  }
+}
+
+template <typename T>
+void FilterPanels<T>::TransformRun(const Filter<const T>& filter, int64_t panel, int64_t first,
+                                   int64_t last, T* to, int64_t element) const {
+  constexpr int64_t kMostLanes = 64 / sizeof(T);
+  T taps[kMostTaps * kRun * 2 * kMostLanes];  // [tap][depth][column]
+  const int64_t depth_step = backward_ ? filter.filter : filter.channel;
+  const int64_t column_step = backward_ ? filter.channel : filter.filter;
+  const int64_t panel_width = width(panel), panel_columns = columns(panel), count = last - first;
+  const int64_t all = int64_t(form_.taps) * form_.taps;
+  if (column_step == 1 && panel_columns == panel_width) {
+    const T* from = filter.data + first * depth_step + first_column(panel);
+    return kernels_.filter_to_tiles({.from = backward_ ? from + (all - 1) * filter.tap : from,
+                                     .from_step = backward_ ? -filter.tap : filter.tap,
+                                     .from_row = depth_step,
+                                     .to = to,
+                                     .to_step = element,
+                                     .to_row = panel_width,
+                                     .count = count,
+                                     .columns = panel_width});
+  }
+  const T* corner = filter.data + first * depth_step + first_column(panel) * column_step;
+  for (int64_t tap = 0; tap < all; ++tap) {
+    const T* from = corner + (backward_ ? all - 1 - tap : tap) * filter.tap;
+    T* dense = taps + tap * count * panel_width;
+    if (depth_step == 1) {
+      Transpose(from, panel_columns, count, column_step, dense, panel_width);
+    } else if (column_step == 1) {
+      for (int64_t k = 0; k < count; ++k) {
+        std::copy_n(from + k * depth_step, panel_columns, dense + k * panel_width);
+      }
+    } else {
+      for (int64_t j = 0; j < panel_columns; ++j) {
+        for (int64_t k = 0; k < count; ++k) {
+          dense[k * panel_width + j] = from[k * depth_step + j * column_step];
+        }
+      }
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      std::fill(dense + k * panel_width + panel_columns, dense + (k + 1) * panel_width, T(0));
+    }
+  }
+  kernels_.filter_to_tiles({.from = taps,
+                            .from_step = count * panel_width,
+                            .from_row = panel_width,
+                            .to = to,
+                            .to_step = element,
+                            .to_row = panel_width,
+                            .count = count,
+                            .columns = panel_width});
+}
+
+template class FilterPanels<float>;
+template class FilterPanels<double>;
+
+}  // namespace dtnn::conv::winograd

@@ -1,0 +1,50 @@
+#include "kernels/conv/winograd/winograd.h"
+
+#include <memory>
+
+#include "kernels/conv/winograd/form.h"
+#include "kernels/conv/winograd/fused_data.h"
+#include "kernels/conv/winograd/fused_filter.h"
+#include "kernels/conv/winograd/sliced_data.h"
+
+namespace dtnn::conv {
+namespace {
+
+using winograd::Form;
+
+// Bytes of a transformed filter that a core reads from the third cache in less time than it takes
+// to multiply a block of tiles.
+constexpr int64_t kLargeFilter = 3 << 20;
+
+constexpr Form kForm = {.outputs = 4, .taps = 3};
+
+Support SupportOf(const Conv2dSpec& spec, Direction direction) {
+  if (spec.kernel != Pair(3)) return {"winograd computes kernels of 3x3 only"};
+  if (spec.stride != Pair(1)) return {"winograd computes a stride of 1 only"};
+  if (spec.dilation != Pair(1)) return {"winograd computes a dilation of 1 only"};
+  return {.refusal = "", .error = direction == Direction::kBackwardFilter ? 2 : 2.1};
+}
+
+template <typename T>
+std::unique_ptr<DataKernel<T>> MakeData(const Conv2dSpec& spec, Direction direction) {
+  const int64_t transformed = spec.channels * spec.filters * kForm.elements();
+  if (transformed * int64_t(sizeof(T)) > kLargeFilter) {
+    return std::make_unique<winograd::SlicedData<T>>(spec, direction, kForm);
+  }
+  return std::make_unique<winograd::FusedData<T>>(spec, direction, kForm);
+}
+template <typename T>
+std::unique_ptr<FilterKernel<T>> MakeFilter(const Conv2dSpec& spec) {
+  return std::make_unique<winograd::FusedFilter<T>>(spec, kForm);
+}
+
+}  // namespace
+
+constexpr Variant kWinograd = {
+    .name = "winograd",
+    .support = &SupportOf,
+    .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},
+    .f64 = {.data = &MakeData<double>, .filter = &MakeFilter<double>},
+};
+
+}  // namespace dtnn::conv
