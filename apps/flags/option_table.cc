@@ -359,8 +359,9 @@ constexpr OptionSpec kTable[] = {
     Now("enable-fused-conv-bn-relu", kOptimisation, kBool, &O::enable_fused_conv_bn_relu,
         "in evaluation, compute convolution, batch normalisation and relu in one pass"),
 
-    Now("conv-variant", kConvolution, kWord, &O::conv_variant, "algorithm of convolutions on CPUs, where it computes them",
-        "auto,i2c,gemm,direct", "winograd")
+    Now("conv-variant", kConvolution, kWord, &O::conv_variant,
+        "algorithm of convolutions on CPUs, where it computes them", "auto,i2c,gemm,direct",
+        "winograd")
         .Means(meanings::kConvVariant),
     Later("conv-direct-method", kConvolution, kText, "", "kernel of --conv-variant=direct"),
     Later("conv-direct-methods-for-best-of", kConvolution, kText, "",
