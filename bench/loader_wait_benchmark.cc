@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
 #include "data/datasets/cifar10.h"
 #include "data/loading/loader.h"
@@ -25,6 +24,7 @@
 #include "optim/optimizers/adam.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -38,7 +38,7 @@ class Folder {
     std::string name = (std::filesystem::temp_directory_path() / "loader_wait_XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) return;
     path_ = name;
-    for (int i = 1; i <= 5; ++i) Write(absl::StrCat("data_batch_", i, ".bin"), uint64_t(i));
+    for (int i = 1; i <= 5; ++i) Write(StrCat("data_batch_", i, ".bin"), uint64_t(i));
     Write("test_batch.bin", 6);
   }
   ~Folder() {
@@ -109,7 +109,7 @@ absl::Status Run(benchmark::State& state, const std::string& model, int prefetch
 const bool registered = [] {
   for (const char* model : {"simplecnn8", "resnet20_cifar10"}) {
     for (const int prefetch : {0, 2}) {
-      const std::string name = absl::StrCat("BM_LoaderWait/", model, "/prefetch", prefetch);
+      const std::string name = StrCat("BM_LoaderWait/", model, "/prefetch", prefetch);
       benchmark::RegisterBenchmark(name.c_str(),
                                    [=](benchmark::State& state) {
                                      const absl::Status status = Run(state, model, prefetch);

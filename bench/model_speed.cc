@@ -1,7 +1,6 @@
 #include "bench/model_speed.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -16,13 +15,10 @@
 #include "optim/optimizers/adam.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
+#include "tensor/stopwatch.h"
 
 namespace dtnn {
 namespace {
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Samples per second: the median of eight blocks of `seconds` / 8.
 absl::StatusOr<double> Rate(int64_t batch, double seconds,
@@ -30,13 +26,13 @@ absl::StatusOr<double> Rate(int64_t batch, double seconds,
   for (int i = 0; i < 2; ++i) DTNN_RETURN_IF_ERROR(step());
   std::vector<double> rates;
   for (int block = 0; block < 8; ++block) {
-    const double start = Seconds();
+    const Stopwatch watch;
     int64_t steps = 0;
     double elapsed = 0;
     do {
       DTNN_RETURN_IF_ERROR(step());
       ++steps;
-      elapsed = Seconds() - start;
+      elapsed = watch.seconds();
     } while (elapsed < seconds / 8);
     rates.push_back(double(steps * batch) / elapsed);
   }

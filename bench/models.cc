@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/flags/value.h"
@@ -27,6 +26,7 @@
 #include "tensor/dtype.h"
 #include "tensor/format.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -61,7 +61,7 @@ absl::Status AppendJson(const ModelsOptions& options, const std::string& model,
       speed.train_gflops, speed.infer_gflops, speed.memory_peak_bytes, speed.memory_planned_bytes);
   json << "\n";
   if (json.flush()) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(options.json, ": cannot be written"));
+  return absl::PermissionDeniedError(StrCat(options.json, ": cannot be written"));
 }
 
 absl::Status Measure(const ModelsOptions& options, const std::string& model) {

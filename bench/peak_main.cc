@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <string>
-#include <string_view>
 
 #include "bench/peak.h"
 #include "kernels/gemm/blis_setup.h"

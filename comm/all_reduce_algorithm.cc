@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdlib>
 #include <map>
-#include <string_view>
 
 namespace dtnn {
 

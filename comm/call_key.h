@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "comm/communicator.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -27,8 +27,8 @@ struct CallKey {
   bool is_message() const { return from >= 0; }
   bool concerns(int rank) const { return !is_message() || from == rank || to == rank; }
   std::string ToString() const {
-    if (!is_message()) return absl::StrCat("collective number ", number);
-    return absl::StrCat("message number ", number, " from rank ", from, " to rank ", to);
+    if (!is_message()) return StrCat("collective number ", number);
+    return StrCat("message number ", number, " from rank ", from, " to rank ", to);
   }
 };
 

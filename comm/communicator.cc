@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/stopwatch.h"
 
 namespace dtnn {
@@ -35,7 +35,7 @@ constexpr const char* kNames[] = {"barrier",    "broadcast", "all-reduce",
                                   "all-gather", "send",      "receive"};
 
 std::string Elements(const Tensor& tensor) {
-  return absl::StrCat(tensor.num_elements(), " ", std::string(Name(tensor.dtype())));
+  return StrCat(tensor.num_elements(), " ", Name(tensor.dtype()));
 }
 
 }  // namespace
@@ -49,22 +49,22 @@ CallSignature Collective::signature() const {
 }
 
 std::string CallSignature::ToString() const {
-  const std::string size = absl::StrCat(" of ", elements, " ", std::string(Name(dtype)));
+  const std::string size = StrCat(" of ", elements, " ", Name(dtype));
   const char* name = kNames[int(kind)];
   switch (kind) {
     case CollectiveKind::kBarrier:
       return name;
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kReceive:
-      return absl::StrCat(name, size, " from rank ", root);
+      return StrCat(name, size, " from rank ", root);
     case CollectiveKind::kSend:
-      return absl::StrCat(name, size, " to rank ", root);
+      return StrCat(name, size, " to rank ", root);
     case CollectiveKind::kAllReduce:
-      if (op == ReduceOp::kMin) return absl::StrCat(name, " (minimum)", size);
-      if (op == ReduceOp::kMax) return absl::StrCat(name, " (maximum)", size);
-      return absl::StrCat(name, size);
+      if (op == ReduceOp::kMin) return StrCat(name, " (minimum)", size);
+      if (op == ReduceOp::kMax) return StrCat(name, " (maximum)", size);
+      return StrCat(name, size);
     case CollectiveKind::kAllGather:
-      return absl::StrCat(name, size, " each");
+      return StrCat(name, size, " each");
   }
   return "?";
 }
@@ -77,8 +77,7 @@ bool CallSignature::Fits(const CallSignature& other) const {
 
 absl::Status Communicator::Check(const Collective& c) const {
   if (c.timeout.count() <= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the timeout must be positive, not ", c.timeout.count(), " ms"));
+    return InvalidArgument("the timeout must be positive, not ", c.timeout.count(), " ms");
   }
   if (c.kind == CollectiveKind::kBarrier) return absl::OkStatus();
   if (c.input.empty() || c.output.empty()) return absl::InvalidArgumentError("a tensor is empty");
@@ -87,23 +86,21 @@ absl::Status Communicator::Check(const Collective& c) const {
   }
   for (const Tensor* tensor : {&c.input, &c.output}) {
     if (tensor->buffer()->host_accessible()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("a tensor is on ", tensor->device().ToString(),
-                     "; ranks exchange host memory only: copy it to the host"));
+    return InvalidArgument("a tensor is on ", tensor->device().ToString(),
+                           "; ranks exchange host memory only: copy it to the host");
   }
   if (c.root < 0 || c.root >= size()) {
-    return absl::InvalidArgumentError(absl::StrCat(c.between_two() ? "" : "root ", c.root,
-                                                   " is not one of the ", size(), " ranks"));
+    return InvalidArgument(c.between_two() ? "" : "root ", c.root, " is not one of the ", size(),
+                           " ranks");
   }
   if (c.between_two() && c.root == rank()) {
-    return absl::InvalidArgumentError(absl::StrCat("rank ", rank(), " names itself"));
+    return InvalidArgument("rank ", rank(), " names itself");
   }
   if (c.kind == CollectiveKind::kAllGather &&
       (c.output.dtype() != c.input.dtype() ||
        c.output.num_elements() != c.input.num_elements() * size())) {
-    return absl::InvalidArgumentError(absl::StrCat("the output holds ", Elements(c.output),
-                                                   ", expected ", size(), " times ",
-                                                   Elements(c.input)));
+    return InvalidArgument("the output holds ", Elements(c.output), ", expected ", size(),
+                           " times ", Elements(c.input));
   }
   return absl::OkStatus();
 }
@@ -111,8 +108,7 @@ absl::Status Communicator::Check(const Collective& c) const {
 std::unique_ptr<Work> Communicator::CheckAndStart(Collective collective, Timeout timeout) {
   collective.timeout = timeout.value_or(options_.timeout);
   if (absl::Status status = Check(collective); !status.ok()) {
-    status = absl::Status(status.code(),
-                          absl::StrCat(kNames[int(collective.kind)], ": ", status.message()));
+    status = WithContext(status, kNames[int(collective.kind)]);
     Abort(status);
     return std::make_unique<FailedWork>(std::move(status));
   }

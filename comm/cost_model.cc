@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <vector>
+
+#include "tensor/rounding.h"
 
 namespace dtnn {
 namespace {
@@ -83,7 +84,7 @@ LinkCost Hierarchical(int64_t nodes, int64_t per_node, const Cluster& cluster) {
 LinkCost AllReduceCost(AllReduceAlgorithm algorithm, const Cluster& cluster) {
   assert(cluster.ranks > 0 && cluster.ranks_per_node > 0);
   const int64_t per_node = std::min(cluster.ranks, cluster.ranks_per_node);
-  const int64_t nodes = (cluster.ranks + per_node - 1) / per_node;
+  const int64_t nodes = CeilDiv(cluster.ranks, per_node);
   switch (algorithm) {
     case AllReduceAlgorithm::kRing: {
       // Every step is as slow as its slowest message; one leaves each node.

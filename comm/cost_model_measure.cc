@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <utility>
-#include <vector>
 
 #include "tensor/status_macros.h"
 #include "tensor/tensor.h"

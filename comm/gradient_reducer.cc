@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
-#include "absl/strings/str_cat.h"
 #include "tensor/buffer.h"
+#include "tensor/errors.h"
+#include "tensor/rounding.h"
 #include "tensor/stopwatch.h"
 
 namespace dtnn {
@@ -15,7 +16,7 @@ std::vector<GradientReducer::Bucket> GradientReducer::Cut(DType dtype, int64_t e
   const int64_t most = std::max<int64_t>(1, bucket_bytes / int64_t(Buffer::kAlignment)) * align;
   std::vector<Bucket> buckets;
   for (int64_t end = elements, begin; end > 0; end = begin) {
-    begin = end <= most ? 0 : (end - most + align - 1) / align * align;
+    begin = end <= most ? 0 : RoundUp(end - most, align);
     buckets.push_back({begin, end});
   }
   return buckets;
@@ -32,10 +33,9 @@ GradientReducer::GradientReducer(Communicator& communicator, DType dtype, int64_
 
 absl::Status GradientReducer::Begin(const Tensor& gradients) {
   if (gradients.dtype() != dtype_ || gradients.shape() != Shape{elements_} || !gradients.dense()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("gradients of shape ", gradients.shape().ToString(), " and type ",
-                     std::string(Name(gradients.dtype())), " came to a reducer of ", elements_,
-                     " dense ", std::string(Name(dtype_))));
+    return InvalidArgument("gradients of shape ", gradients.shape().ToString(), " and type ",
+                           Name(gradients.dtype()), " came to a reducer of ", elements_, " dense ",
+                           Name(dtype_));
   }
   Drain();
   gradients_ = gradients;

@@ -1,7 +1,6 @@
 #include "comm/launch_place.h"
 
 #include <cstdlib>
-#include <string_view>
 
 #include "absl/strings/numbers.h"
 

@@ -5,7 +5,6 @@
 #define DTNN_COMM_LAUNCH_PLACE_H_
 
 #include <functional>
-#include <string>
 
 namespace dtnn {
 

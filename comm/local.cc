@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/call_key.h"
 #include "comm/patience.h"
 #include "comm/reduce_in_order.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -171,16 +171,15 @@ void Group::CheckFits(const Operation& op, int rank, const Collective& call) {
     const Collective& theirs = op.calls[size_t(other)];
     if (op.arrived[size_t(other)]) {
       if (theirs.Fits(call)) continue;
-      return BreakLocked(absl::InvalidArgumentError(absl::StrCat(
-                             op.key.ToString(), " differs between ranks: rank ", other, " called ",
-                             theirs.ToString(), ", rank ", rank, " called ", call.ToString(),
-                             "; every rank must make the same calls in the same order")),
-                         {});
+      return BreakLocked(
+          InvalidArgument(op.key.ToString(), " differs between ranks: rank ", other, " called ",
+                          theirs.ToString(), ", rank ", rank, " called ", call.ToString(),
+                          "; every rank must make the same calls in the same order"),
+          {});
     }
     if (left_[size_t(other)]) {
-      return BreakLocked(absl::UnavailableError(absl::StrCat(
-                             "rank ", other, " left the group before ", op.key.ToString(),
-                             ", which rank ", rank, " called: ", call.ToString())),
+      return BreakLocked(Unavailable("rank ", other, " left the group before ", op.key.ToString(),
+                                     ", which rank ", rank, " called: ", call.ToString()),
                          {other});
     }
   }
@@ -223,13 +222,13 @@ void Group::AwaitOthers(Operation& op, int rank, std::unique_lock<std::mutex>& l
       continue;
     }
     const std::vector<int> missing = Missing(op);
-    const std::string text = absl::StrCat(
+    const std::string text = StrCat(
         op.key.ToString(), ", ", call.ToString(), ": rank ", rank,
         verdict == Patience::Verdict::kWarn ? " has waited " : " waited ",
         ToString(patience.Waited(now)), " for ", RankList(missing), ", which did not call it");
     if (verdict == Patience::Verdict::kWarn) {
       lock.unlock();
-      options_.warn(absl::StrCat(text, "; gives up in ", ToString(patience.Left(now))));
+      options_.warn(StrCat(text, "; gives up in ", ToString(patience.Left(now))));
       lock.lock();
     } else {
       BreakLocked(absl::DeadlineExceededError(text), missing);
@@ -261,9 +260,7 @@ void Group::Leave(int rank) {
   departed_.notify_all();
   for (const auto& [key, op] : pending_) {
     if (!key.concerns(rank) || op->arrived[size_t(rank)]) continue;
-    BreakLocked(absl::UnavailableError(
-                    absl::StrCat("rank ", rank, " left the group before ", key.ToString())),
-                {rank});
+    BreakLocked(Unavailable("rank ", rank, " left the group before ", key.ToString()), {rank});
     return;
   }
 }
@@ -304,8 +301,8 @@ class LocalCommunicator : public Communicator {
   ~LocalCommunicator() override { group_->Leave(rank()); }
 
   void Abort(const absl::Status& why) override {
-    group_->GiveUp(rank(), absl::Status(why.code(), absl::StrCat("rank ", rank(), " gave up: ",
-                                                                 std::string(why.message()))));
+    group_->GiveUp(rank(),
+                   absl::Status(why.code(), StrCat("rank ", rank(), " gave up: ", why.message())));
   }
   std::vector<int> lost() const override { return group_->lost(); }
   void set_farewell(int32_t word) override { group_->SetFarewell(rank(), word); }
@@ -331,7 +328,7 @@ class LocalCommunicator : public Communicator {
 absl::StatusOr<std::vector<std::unique_ptr<Communicator>>> LocalGroup::Create(
     int size, const CommunicatorOptions& options) {
   if (size < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("a group needs at least 1 rank, not ", size));
+    return InvalidArgument("a group needs at least 1 rank, not ", size);
   }
   const auto group = std::make_shared<Group>(size, options);
   std::vector<std::unique_ptr<Communicator>> ranks;

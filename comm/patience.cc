@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -59,12 +59,12 @@ std::chrono::milliseconds Patience::Left(Clock::time_point now) const {
 
 std::string ToString(std::chrono::milliseconds time) {
   constexpr int64_t kWholeSeconds = 10'000;
-  if (time.count() < kWholeSeconds) return absl::StrCat(time.count(), " ms");
-  return absl::StrCat((time.count() + 500) / 1000, " s");
+  if (time.count() < kWholeSeconds) return StrCat(time.count(), " ms");
+  return StrCat((time.count() + 500) / 1000, " s");
 }
 
 std::string RankList(const std::vector<int>& ranks) {
-  return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ", absl::StrJoin(ranks, ", "));
+  return StrCat(ranks.size() == 1 ? "rank " : "ranks ", absl::StrJoin(ranks, ", "));
 }
 
 }  // namespace dtnn

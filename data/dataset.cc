@@ -1,16 +1,14 @@
 #include "data/dataset.h"
 
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/shape.h"
 
 namespace dtnn {
 namespace {
 
 std::string Called(const Dataset& dataset, Split split) {
-  return absl::StrCat(std::string(dataset.name()), " (", std::string(Name(split)), " split)");
+  return StrCat(dataset.name(), " (", Name(split), " split)");
 }
 
 }  // namespace
@@ -28,30 +26,28 @@ absl::Status CheckRead(const Dataset& dataset, Split split, std::span<const int6
   const int64_t count = int64_t(indices.size());
   const Shape expected = SampleShape(dataset.sample(), format).Prepend(count);
   if (x.empty() || !IsFloating(x.dtype()) || x.shape() != expected) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         Called(dataset, split), ": ", count, " samples need a float32 or float64 tensor of shape ",
         expected.ToString(), ", not ",
-        x.empty() ? "an empty one"
-                  : absl::StrCat(std::string(Name(x.dtype())), " ", x.shape().ToString())));
+        x.empty() ? "an empty one" : StrCat(Name(x.dtype()), " ", x.shape().ToString()));
   }
   if (!x.dense() || !x.buffer()->host_accessible()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Called(dataset, split), ": samples are read into dense host memory only"));
+    return InvalidArgument(Called(dataset, split),
+                           ": samples are read into dense host memory only");
   }
   const Shape target_shape = TargetShape(dataset, count);
   const DType target_dtype = TargetDType(dataset, x.dtype());
   if (targets.empty() || targets.shape() != target_shape || targets.dtype() != target_dtype ||
       !targets.dense() || !targets.buffer()->host_accessible()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Called(dataset, split), ": ", count, " samples need targets of shape ",
-                     target_shape.ToString(), " and type ", std::string(Name(target_dtype)),
-                     " in dense host memory"));
+    return InvalidArgument(Called(dataset, split), ": ", count, " samples need targets of shape ",
+                           target_shape.ToString(), " and type ", Name(target_dtype),
+                           " in dense host memory");
   }
   const int64_t size = dataset.size(split);
   for (int64_t index : indices) {
     if (index < 0 || index >= size) {
       return absl::OutOfRangeError(
-          absl::StrCat(Called(dataset, split), ": there is no sample ", index, " among ", size));
+          StrCat(Called(dataset, split), ": there is no sample ", index, " among ", size));
     }
   }
   return absl::OkStatus();

@@ -2,14 +2,12 @@
 
 #include <cmath>
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -35,9 +33,8 @@ const Words& WordsOf(Input input) {
 
 absl::Status Unknown(std::string_view text) {
   constexpr size_t kShown = 200;
-  return absl::InvalidArgumentError(
-      absl::StrCat("says of its preprocessing what this version does not understand: ",
-                   std::string(text.substr(0, kShown))));
+  return InvalidArgument("says of its preprocessing what this version does not understand: ",
+                         text.substr(0, kShown));
 }
 
 // False unless it is there and a list of numbers.
@@ -93,14 +90,14 @@ Normalization Whole(const Preprocessing& preprocessing) {
 std::string Describe(const ImageGeometry& image) {
   const auto& [crop, resize] = image.geometry;
   std::string text;
-  if (crop != 1) absl::StrAppend(&text, ", ", 100 * crop, " % of each side");
-  if (resize > 0) absl::StrAppend(&text, ", resized to ", resize, " x ", resize);
+  if (crop != 1) StrAppend(&text, ", ", 100 * crop, " % of each side");
+  if (resize > 0) StrAppend(&text, ", resized to ", resize, " x ", resize);
   return text;
 }
 
 std::string Describe(const Normalization& normalization) {
-  return absl::StrCat(", offset ", absl::StrJoin(normalization.offset, "/"), ", scale ",
-                      absl::StrJoin(normalization.scale, "/"));
+  return StrCat(", offset ", absl::StrJoin(normalization.offset, "/"), ", scale ",
+                absl::StrJoin(normalization.scale, "/"));
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/operand.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 #ifdef DTNN_WITH_CUDA
 #include "kernels/cuda_context.h"
 #endif
@@ -28,9 +27,8 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> DeviceContext::Create(Device devi
 #ifdef DTNN_WITH_CUDA
   return CudaContext::Create(device);
 #else
-  return absl::UnimplementedError(absl::StrCat("this build has no GPU support, so ",
-                                               device.ToString(),
-                                               " cannot be used; build with --config=cuda"));
+  return Unimplemented("this build has no GPU support, so ", device.ToString(),
+                       " cannot be used; build with --config=cuda");
 #endif
 }
 
@@ -41,8 +39,8 @@ absl::Status DeviceContext::Copy(const Tensor& from, const Tensor& to) {
                                       Pitch::kNone));
   }
   if (BytesOf(from) != BytesOf(to)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "copying: ", BytesOf(from), " bytes to a tensor of ", BytesOf(to), "; expected as many"));
+    return InvalidArgument("copying: ", BytesOf(from), " bytes to a tensor of ", BytesOf(to),
+                           "; expected as many");
   }
   std::memcpy(to.raw_data(), from.raw_data(), BytesOf(from));
   return absl::OkStatus();

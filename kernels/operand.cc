@@ -2,14 +2,13 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
 std::string Describe(const Shape& shape, DType dtype, Device device) {
-  return absl::StrCat(shape.ToString(), " of ", std::string(Name(dtype)), " on ",
-                      device.ToString());
+  return StrCat(shape.ToString(), " of ", Name(dtype), " on ", device.ToString());
 }
 
 }  // namespace
@@ -17,17 +16,16 @@ std::string Describe(const Shape& shape, DType dtype, Device device) {
 absl::Status CheckOperand(std::string_view operation, std::string_view name, const Tensor& tensor,
                           Device device, DType dtype, const Shape& shape, Pitch pitch) {
   if (tensor.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(operation), ": ", std::string(name), " is missing"));
+    return InvalidArgument(operation, ": ", name, " is missing");
   }
   const bool laid_out = pitch == Pitch::kAllowed || tensor.dense();
   if (tensor.shape() == shape && tensor.dtype() == dtype && tensor.device() == device && laid_out) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      std::string(operation), ": ", std::string(name), " has shape ",
-      Describe(tensor.shape(), tensor.dtype(), tensor.device()), tensor.dense() ? "" : ", pitched",
-      "; expected ", Describe(shape, dtype, device), laid_out ? "" : ", dense"));
+  return InvalidArgument(operation, ": ", name, " has shape ",
+                         Describe(tensor.shape(), tensor.dtype(), tensor.device()),
+                         tensor.dense() ? "" : ", pitched", "; expected ",
+                         Describe(shape, dtype, device), laid_out ? "" : ", dense");
 }
 
 }  // namespace dtnn

@@ -3,9 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "layers/base/shared_statistics.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -100,9 +99,8 @@ Attributes BatchNormalizationLayer::attributes() const {
 absl::StatusOr<Shape> BatchNormalizationLayer::OutputShape(std::span<const Shape> inputs,
                                                            TensorFormat /*format*/) const {
   if (inputs.size() != 1 || (inputs[0].rank() != 1 && inputs[0].rank() != 3)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("takes one input, an image or a vector, not ", inputs.size(),
-                     inputs.empty() ? "" : " of shape " + inputs[0].ToString()));
+    return InvalidArgument("takes one input, an image or a vector, not ", inputs.size(),
+                           inputs.empty() ? "" : " of shape " + inputs[0].ToString());
   }
   return inputs[0];
 }

@@ -1,13 +1,11 @@
 #include "layers/fc.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/bias/bias.h"
 #include "kernels/gemm/gemm.h"
 #include "layers/base/input_check.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -84,7 +82,7 @@ absl::StatusOr<Shape> FcLayer::OutputShape(std::span<const Shape> inputs,
                                            TensorFormat /*format*/) const {
   DTNN_RETURN_IF_ERROR(ExpectOneVector(inputs));
   if (outputs_ < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("needs at least one output, not ", outputs_));
+    return InvalidArgument("needs at least one output, not ", outputs_);
   }
   return Shape{outputs_};
 }

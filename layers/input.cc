@@ -1,6 +1,6 @@
 #include "layers/input.h"
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -30,9 +30,7 @@ absl::StatusOr<Shape> InputLayer::OutputShape(std::span<const Shape> inputs,
                                               TensorFormat format) const {
   if (!inputs.empty()) return absl::InvalidArgumentError("must come first and only once");
   if (sample_.height < 1 || sample_.width < 1 || sample_.channels < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("a sample needs positive extents, not ",
-                                                   sample_.height, "x", sample_.width, "x",
-                                                   sample_.channels));
+    return InvalidArgument("a sample needs positive extents, not ", ToString(sample_));
   }
   return SampleShape(sample_, format);
 }

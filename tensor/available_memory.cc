@@ -4,7 +4,6 @@
 #include <fstream>
 #include <initializer_list>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <vector>
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #ifdef DTNN_WITH_CUDA
 #include "tensor/cuda_memory.h"
 #endif
@@ -19,7 +19,7 @@ absl::StatusOr<void*> AllocateHost(size_t bytes) {
     return absl::ResourceExhaustedError("a buffer larger than the address space");
   void* data = std::aligned_alloc(Buffer::kAlignment, rounded);
   if (data == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
+    return ResourceExhausted("no memory for ", bytes, " bytes");
   }
   return data;
 }
@@ -30,9 +30,8 @@ absl::StatusOr<void*> AllocateBytes(Device device, size_t bytes, MemoryKind kind
   return kind == MemoryKind::kPinned ? cuda::AllocatePinned(bytes)
                                      : cuda::Allocate(device.index, bytes);
 #else
-  return absl::UnimplementedError(
-      absl::StrCat("this build has no GPU support, so there is no memory on ", device.ToString(),
-                   "; build with --config=cuda"));
+  return Unimplemented("this build has no GPU support, so there is no memory on ",
+                       device.ToString(), "; build with --config=cuda");
 #endif
 }
 

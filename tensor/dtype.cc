@@ -18,12 +18,4 @@ std::string_view Name(DType dtype) {
   return "?";
 }
 
-std::optional<DType> ParseDType(std::string_view name) {
-  for (DType dtype :
-       {DType::kFloat32, DType::kFloat64, DType::kUint8, DType::kInt32, DType::kInt64}) {
-    if (name == Name(dtype)) return dtype;
-  }
-  return std::nullopt;
-}
-
 }  // namespace dtnn

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace dtnn {
 
@@ -34,30 +34,15 @@ constexpr bool IsFloating(DType dtype) {
 
 // "float32", "float64", "uint8", "int32", "int64": numpy's names, used by flags and files.
 std::string_view Name(DType dtype);
-std::optional<DType> ParseDType(std::string_view name);
 
 // The DType of a C++ type: DTypeOf<float>() is kFloat32.
 template <typename T>
-constexpr DType DTypeOf();
-template <>
-constexpr DType DTypeOf<float>() {
-  return DType::kFloat32;
-}
-template <>
-constexpr DType DTypeOf<double>() {
-  return DType::kFloat64;
-}
-template <>
-constexpr DType DTypeOf<uint8_t>() {
-  return DType::kUint8;
-}
-template <>
-constexpr DType DTypeOf<int32_t>() {
-  return DType::kInt32;
-}
-template <>
-constexpr DType DTypeOf<int64_t>() {
-  return DType::kInt64;
+constexpr DType DTypeOf() {
+  if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
+  if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
+  if constexpr (std::is_same_v<T, uint8_t>) return DType::kUint8;
+  if constexpr (std::is_same_v<T, int32_t>) return DType::kInt32;
+  if constexpr (std::is_same_v<T, int64_t>) return DType::kInt64;
 }
 
 // Calls `f(T{})` with the C++ type of a floating dtype: the one bridge from run-time types to

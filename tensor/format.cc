@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "absl/strings/match.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -18,6 +19,10 @@ std::optional<TensorFormat> ParseTensorFormat(std::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+std::string ToString(const ImageExtents& e) {
+  return StrCat(e.height, "x", e.width, "x", e.channels);
 }
 
 ImageExtents ExtentsOf(const Shape& sample, TensorFormat format) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "tensor/shape.h"
@@ -23,6 +24,7 @@ struct ImageExtents {
   int64_t height = 0, width = 0, channels = 0;
   friend bool operator==(const ImageExtents&, const ImageExtents&) = default;
 };
+std::string ToString(const ImageExtents& extents);  // "28x28x1": height, width, channels
 
 // Shape of one sample (rank 3) to extents and back.
 ImageExtents ExtentsOf(const Shape& sample, TensorFormat format);

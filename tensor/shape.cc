@@ -3,7 +3,7 @@
 #include <cassert>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -15,14 +15,14 @@ Shape::Shape(std::initializer_list<int64_t> extents) : rank_(int(extents.size())
 
 absl::StatusOr<Shape> Shape::Make(std::span<const int64_t> extents) {
   if (extents.size() > kMaxRank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a shape has at most ", int{kMaxRank}, " dimensions, not ", extents.size()));
+    return InvalidArgument("a shape has at most ", int{kMaxRank}, " dimensions, not ",
+                           extents.size());
   }
   Shape shape;
   int64_t product = 1;
   for (int64_t extent : extents) {
     if (extent < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("negative extent ", extent, " in a shape"));
+      return InvalidArgument("negative extent ", extent, " in a shape");
     }
     shape.extents_[shape.rank_++] = extent;
     // With a zero extent elsewhere the product is 0, but the others must be sane all the same.
@@ -59,7 +59,7 @@ Shape Shape::DropFirst() const {
 std::string Shape::ToString() const {
   std::string text = "(";
   for (int axis = 0; axis < rank_; ++axis) {
-    absl::StrAppend(&text, axis > 0 ? ", " : "", extents_[axis]);
+    StrAppend(&text, axis > 0 ? ", " : "", extents_[axis]);
   }
   return text + (rank_ == 1 ? ",)" : ")");
 }

@@ -3,16 +3,14 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
 absl::StatusOr<Tensor> Tensor::Allocate(Device device, DType dtype, const Shape& shape) {
   size_t bytes;
   if (__builtin_mul_overflow(size_t(shape.NumElements()), SizeOf(dtype), &bytes)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a tensor of shape ", shape.ToString(), " exceeds the address space"));
+    return InvalidArgument("a tensor of shape ", shape.ToString(), " exceeds the address space");
   }
   absl::StatusOr<std::shared_ptr<Buffer>> buffer = Buffer::Allocate(device, bytes);
   if (!buffer.ok()) return buffer.status();

@@ -5,7 +5,6 @@
 #include <functional>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 namespace dtnn::layering {
 namespace {
@@ -27,6 +26,7 @@ constexpr Folder kHouse[] = {
 // other, and no named room uses them.
 constexpr Folder kRooms[] = {
     {"tensor", 0},
+    {"tensor/text", 0},
     {"tensor/threads", 1},
     {"tensor/files", 2},
 

@@ -8,12 +8,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/files/archive_reader.h"
 #include "data/files/byte_source.h"
 #include "data/files/folder_listing.h"
 #include "data/files/md5.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -58,7 +57,7 @@ std::vector<Expected> Records(std::vector<const char*> sums, uint64_t bytes) {
   std::vector<Expected> files;
   for (size_t i = 0; i < sums.size(); ++i) {
     const bool last = i + 1 == sums.size();
-    const std::string name = last ? "test_batch.bin" : absl::StrCat("data_batch_", i + 1, ".bin");
+    const std::string name = last ? "test_batch.bin" : StrCat("data_batch_", i + 1, ".bin");
     files.push_back({{name}, {}});
     if (bytes > 0) files.back().known = {{"", bytes, sums[i]}};
   }
@@ -135,15 +134,14 @@ void Compare(const Expected& expected, const Digest& digest, FileReport& report)
   const Known& first = expected.known[0];
   if (expected.others) {
     report.state = FileState::kUnknown;
-    report.detail =
-        absl::StrCat("none of the known files: ", digest.bytes, " bytes, MD5 ", digest.md5);
+    report.detail = StrCat("none of the known files: ", digest.bytes, " bytes, MD5 ", digest.md5);
   } else if (first.bytes > 0 && first.bytes != digest.bytes) {
     report.state = FileState::kWrongSize;
     report.detail =
-        absl::StrCat(digest.bytes, " bytes, expected ", first.bytes, "; is the download complete?");
+        StrCat(digest.bytes, " bytes, expected ", first.bytes, "; is the download complete?");
   } else {
     report.state = FileState::kWrongChecksum;
-    report.detail = absl::StrCat("MD5 ", digest.md5, ", expected ", first.md5, "; get it again");
+    report.detail = StrCat("MD5 ", digest.md5, ", expected ", first.md5, "; get it again");
   }
 }
 
@@ -183,7 +181,7 @@ FileReport CheckFile(const Expected& expected, const std::vector<fs::path>& fold
 std::vector<FileReport> CheckMembers(const Set& set, const std::string& path) {
   std::vector<FileReport> reports;
   for (const Expected& file : set.files) {
-    reports.push_back({file.names[0], FileState::kMissing, absl::StrCat("not in ", path)});
+    reports.push_back({file.names[0], FileState::kMissing, StrCat("not in ", path)});
   }
   absl::Status status;
   absl::StatusOr<ArchiveReader> archive = ArchiveReader::Open(path);
@@ -250,8 +248,7 @@ absl::StatusOr<FilesReport> CheckFiles(std::string_view dataset, const std::stri
     }
     return report;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown data set \"", std::string(dataset), "\""));
+  return InvalidArgument("unknown data set \"", dataset, "\"");
 }
 
 }  // namespace dtnn

@@ -7,12 +7,12 @@
 #include <system_error>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "apps/program/image_paths.h"
 #include "comm/job/exit_code.h"
 #include "data/files/read_bytes.h"
 #include "data/images/image.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -25,7 +25,7 @@ std::optional<ImageExtents> ExtentsOfFile(const std::string& path) {
   return extents.ok() ? std::optional(*extents) : std::nullopt;
 }
 
-std::string Text(int64_t height, int64_t width) { return absl::StrCat(height, " x ", width); }
+std::string Text(int64_t height, int64_t width) { return StrCat(height, " x ", width); }
 
 std::string DescribeExtents(std::span<const std::string> files) {
   std::vector<std::optional<ImageExtents>> extents(files.size());
@@ -42,11 +42,11 @@ std::string DescribeExtents(std::span<const std::string> files) {
     most.width = std::max(most.width, image->width);
   }
   if (least.height == most.height && least.width == most.width) {
-    return absl::StrCat("  all are ", Text(least.height, least.width), " (height x width)\n");
+    return StrCat("  all are ", Text(least.height, least.width), " (height x width)\n");
   }
-  return absl::StrCat("  they have several sizes, from ", Text(least.height, least.width), " to ",
-                      Text(most.height, most.width),
-                      " (height x width): --transform-resize makes them one\n");
+  return StrCat("  they have several sizes, from ", Text(least.height, least.width), " to ",
+                Text(most.height, most.width),
+                " (height x width): --transform-resize makes them one\n");
 }
 
 }  // namespace
@@ -63,15 +63,15 @@ absl::StatusOr<std::string> DescribeFolder(const std::string& folder,
     if (std::filesystem::is_directory(path, ignored)) {
       DTNN_ASSIGN_OR_RETURN(of_class, ExpandImagePaths({&path, 1}, skipped));
     }
-    if (of_class.empty()) absl::StrAppend(&text, "  class ", OneLine(name), " has no images\n");
+    if (of_class.empty()) StrAppend(&text, "  class ", OneLine(name), " has no images\n");
     files.insert(files.end(), of_class.begin(), of_class.end());
   }
-  if (all) return absl::StrCat(text, DescribeExtents(files));
+  if (all) return StrCat(text, DescribeExtents(files));
   const std::optional<ImageExtents> first =
       files.empty() ? std::nullopt : ExtentsOfFile(files.front());
   if (!first) return text;
-  return absl::StrCat(text, "  the first is ", Text(first->height, first->width),
-                      " (height x width); --read looks at all\n");
+  return StrCat(text, "  the first is ", Text(first->height, first->width),
+                " (height x width); --read looks at all\n");
 }
 
 }  // namespace dtnn

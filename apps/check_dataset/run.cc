@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "apps/check_dataset/expected_files.h"
@@ -20,8 +18,8 @@
 #include "apps/make/make_dataset.h"
 #include "comm/job/exit_code.h"
 #include "data/dataset.h"
-#include "tensor/counted.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
+#include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -144,8 +142,7 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
     bad += of_part;
   }
   if (bad == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(options.dataset, ": ", Counted(bad, "sample"), " cannot be read"));
+  return FailedPrecondition(options.dataset, ": ", Counted(bad, "sample"), " cannot be read");
 }
 
 }  // namespace
@@ -153,10 +150,9 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
 absl::Status CheckDataset(const CheckOptions& options, std::ostream& out) {
   const std::vector<std::string_view> names = SplitList(FindOption("dataset")->words);
   if (std::ranges::find(names, options.dataset) == names.end()) {
-    return UsageError(
-        absl::StrCat("--dataset=", options.dataset, ": must be one of: ",
-                     absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", "),
-                     DidYouMean(options.dataset, names)));
+    return UsageError("--dataset=", options.dataset, ": must be one of: ",
+                      absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", "),
+                      DidYouMean(options.dataset, names));
   }
   if (options.dataset == "synthetic") {
     out << options.dataset << ": has no files\n";
@@ -170,9 +166,9 @@ absl::Status CheckDataset(const CheckOptions& options, std::ostream& out) {
   const absl::Status samples = wrong == 0 ? CheckSamples(options, out) : absl::OkStatus();
   if (wrong > 0 || !samples.ok()) out << files.how_to_get << "\n";
   if (wrong == 0) return samples;
-  return absl::FailedPreconditionError(absl::StrCat(
-      options.dataset, ": ", wrong, " of ", Counted(int64_t(files.files.size()), "file"),
-      wrong == 1 ? " is" : " are", " missing or wrong"));
+  return FailedPrecondition(options.dataset, ": ", wrong, " of ",
+                            Counted(int64_t(files.files.size()), "file"),
+                            wrong == 1 ? " is" : " are", " missing or wrong");
 }
 
 }  // namespace dtnn

@@ -8,13 +8,12 @@
 #include "apps/convert_imagenet/run.h"
 #include "comm/job/exit_code.h"
 #include "data/datasets/imagenet/imagenet_npz.h"
-#include "data/formats/tf_example.h"
-#include "data/formats/tf_record.h"
 #include "data/loading/split.h"
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "data/testing/matlab_files.h"
+#include "data/testing/tf_records.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/threads/parallel_for.h"
@@ -25,7 +24,9 @@ namespace {
 using ::testing::ElementsAre;
 using testing::FlatJpeg;
 using ::testing::HasSubstr;
+using testing::ImageExampleBytes;
 using testing::TarBytes;
+using testing::TfRecordBytes;
 using ::testing::UnorderedElementsAre;
 using testing::WriteFile;
 using Bytes = std::vector<uint8_t>;

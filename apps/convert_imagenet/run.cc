@@ -7,12 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "comm/job/exit_code.h"
 #include "data/datasets/imagenet/imagenet_archives.h"
@@ -21,9 +19,9 @@
 #include "data/formats/tf_example.h"
 #include "data/formats/tf_record.h"
 #include "data/loading/shuffle.h"
-#include "tensor/counted.h"
+#include "tensor/errors.h"
 #include "tensor/philox.h"
-#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -113,9 +111,9 @@ class Conversion {
       for (size_t i = next++; i < jobs.size() && !failed_; i = next++) Convert(jobs[i]);
     });
     if (status_.ok()) {
-      out_ << absl::StrCat(Counted(written_, "file"), " with ", Counted(images_, "image"),
-                           " written to ", options_.output, ", ", Counted(kept_, "file"),
-                           kept_ == 1 ? " was" : " were", " there already\n");
+      out_ << StrCat(Counted(written_, "file"), " with ", Counted(images_, "image"), " written to ",
+                     options_.output, ", ", Counted(kept_, "file"), kept_ == 1 ? " was" : " were",
+                     " there already\n");
     }
     return status_;
   }
@@ -137,8 +135,8 @@ class Conversion {
     }
     ++written_;
     images_ += *images;
-    out_ << absl::StrCat(fs::path(job.output).filename().string(), ": ", Counted(*images, "image"),
-                         " (", written_ + kept_, " of ", Counted(total_, "file"), ")\n");
+    out_ << StrCat(fs::path(job.output).filename().string(), ": ", Counted(*images, "image"), " (",
+                   written_ + kept_, " of ", Counted(total_, "file"), ")\n");
     out_.flush();
   }
 
@@ -164,14 +162,14 @@ absl::Status Check(const ConvertOptions& options) {
     return UsageError("--input and --output: both folders are needed (--help says more)");
   }
   if (const absl::Status status = CheckFolder(options.input); !status.ok()) {
-    return UsageError(absl::StrCat("--input=", std::string(status.message())));
+    return UsageError("--input=", status.message());
   }
   if (options.part != "all" && options.part != "train" && options.part != "validation") {
-    return UsageError(absl::StrCat("--part=", options.part, ": expected all, train or validation"));
+    return UsageError("--part=", options.part, ": expected all, train or validation");
   }
   if (fs::create_directories(options.output, error); error) {
     return absl::PermissionDeniedError(
-        absl::StrCat(options.output, ": cannot be created: ", error.message()));
+        StrCat(options.output, ": cannot be created: ", error.message()));
   }
   return absl::OkStatus();
 }
@@ -203,11 +201,10 @@ absl::Status ConvertImagenet(const ConvertOptions& options, std::ostream& out) {
     const std::string train = archive("train", kImagenetTrainTar);
     const std::string validation = archive("validation", kImagenetValidationTar);
     if (train.empty() && validation.empty()) {
-      return absl::NotFoundError(
-          absl::StrCat(options.input,
-                       ": holds neither TFRecord files (train-00000-of-01024, "
-                       "validation-00000-of-00128, ...) nor ",
-                       kImagenetTrainTar, " or ", kImagenetValidationTar));
+      return NotFound(options.input,
+                      ": holds neither TFRecord files (train-00000-of-01024, "
+                      "validation-00000-of-00128, ...) nor ",
+                      kImagenetTrainTar, " or ", kImagenetValidationTar);
     }
     DTNN_ASSIGN_OR_RETURN(archives, IndexImagenet(train, validation));
     if (!train.empty()) {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "apps/flags/nearest.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -71,18 +71,16 @@ class Names {
   absl::Status Unknown(const std::string& name) const {
     for (const ComputedValue& computed : syntax_.computed) {
       if (name == computed.name) {
-        return UsageError(
-            absl::StrCat("--", name, ": cannot be set; ", std::string(computed.advice)));
+        return UsageError("--", name, ": cannot be set; ", computed.advice);
       }
     }
     std::vector<std::string_view> known = {"help"};
     for (const OptionSpec& spec : syntax_.options) known.push_back(spec.name);
     for (const OptionAlias& alias : syntax_.aliases) known.push_back(alias.old_name);
     const std::optional<std::string_view> nearest = NearestName(name, known);
-    return UsageError(absl::StrCat(
-        "--", OneLine(name, kShownBytes), ": no such option",
-        nearest ? absl::StrCat("; did you mean --", std::string(*nearest), "?") : std::string(),
-        " (--help=all lists them)"));
+    return UsageError("--", OneLine(name, kShownBytes), ": no such option",
+                      nearest ? StrCat("; did you mean --", *nearest, "?") : std::string(),
+                      " (--help=all lists them)");
   }
 
   const Syntax& syntax_;
@@ -125,9 +123,9 @@ class Parser {
 
  private:
   absl::Status NotAnOption(std::string_view argument) const {
-    return UsageError(absl::StrCat(
+    return UsageError(
         "argument \"", OneLine(argument, kShownBytes), "\": is not an option; write --name=value",
-        takes_others_ ? ", or -- before names that begin with -" : "", " (--help=all lists them)"));
+        takes_others_ ? ", or -- before names that begin with -" : "", " (--help=all lists them)");
   }
 
   absl::Status Take(const std::string& argument) {
@@ -161,9 +159,8 @@ class Parser {
     const bool more = next_ < arguments_.size();
     if (spelling.negated) {
       if (!text) return std::optional<std::string_view>("false");
-      return UsageError(absl::StrCat("--no", spelling.name, "=", OneLine(*text, kShownBytes),
-                                     ": takes no value; write --", spelling.name, " or --no",
-                                     spelling.name));
+      return UsageError("--no", spelling.name, "=", OneLine(*text, kShownBytes),
+                        ": takes no value; write --", spelling.name, " or --no", spelling.name);
     }
     if (text) return text;
     if (IsBoolean(spelling)) {
@@ -171,8 +168,7 @@ class Parser {
       return std::optional<std::string_view>("true");
     }
     if (more && !arguments_[next_].starts_with("--")) return std::optional(Next());
-    return UsageError(
-        absl::StrCat("--", spelling.name, ": needs a value: ", DescribeAllowed(*spelling.spec)));
+    return UsageError("--", spelling.name, ": needs a value: ", DescribeAllowed(*spelling.spec));
   }
 
   std::string_view Next() { return arguments_[next_++]; }
@@ -183,15 +179,15 @@ class Parser {
       result_.action = spec.on_list;
       return absl::OkStatus();
     }
-    std::string shown = absl::StrCat("--", spelling.name, "=", OneLine(text, kShownBytes));
+    std::string shown = StrCat("--", spelling.name, "=", OneLine(text, kShownBytes));
     absl::StatusOr<std::optional<Value>> value = Interpret(spelling, text);
     if (!value.ok()) {
-      return UsageError(absl::StrCat(shown, ": ", std::string(value.status().message())));
+      return UsageError(shown, ": ", value.status().message());
     }
     if (!spec.available() && *value && !IsDefault(spec, **value)) {
       const std::string only = DefaultText(spec);
-      return UsageError(absl::StrCat(shown, ": not available in this build yet, which takes only ",
-                                     only.empty() ? "an empty value" : only));
+      return UsageError(shown, ": not available in this build yet, which takes only ",
+                        only.empty() ? "an empty value" : only);
     }
     Assignment assignment{spelling.name, std::move(shown), &spec, *std::move(value)};
     const auto it = std::ranges::find(assignments_, spelling.name, &Assignment::name);
@@ -209,8 +205,8 @@ class Parser {
       if (!assignment.value) continue;
       for (const Assignment& other : assignments_) {
         if (other.spec == assignment.spec && other.value && *other.value != *assignment.value) {
-          return UsageError(absl::StrCat(assignment.shown, " and ", other.shown,
-                                         ": contradict each other; give one of them"));
+          return UsageError(assignment.shown, " and ", other.shown,
+                            ": contradict each other; give one of them");
         }
       }
       result_.settings.push_back({assignment.spec, *assignment.value});

@@ -4,10 +4,10 @@
 #include <optional>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/nearest.h"
 #include "comm/job/exit_code.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -31,20 +31,18 @@ std::vector<std::string> EnvironmentWarnings(const char* const* environment) {
     }
     unknown.push_back(OneLine(full, 80));
     if (const std::optional<std::string_view> nearest = NearestName(name, kKnown)) {
-      absl::StrAppend(&unknown.back(), " (did you mean ", std::string(kPrefix),
-                      std::string(*nearest), "?)");
+      StrAppend(&unknown.back(), " (did you mean ", kPrefix, *nearest, "?)");
     }
   }
   std::ranges::sort(unknown);
   std::ranges::sort(unused);
   std::vector<std::string> warnings;
   if (!unknown.empty()) {
-    warnings.push_back(
-        absl::StrCat("environment: no such variables: ", absl::StrJoin(unknown, ", ")));
+    warnings.push_back(StrCat("environment: no such variables: ", absl::StrJoin(unknown, ", ")));
   }
   if (!unused.empty()) {
-    warnings.push_back(absl::StrCat("environment: ", absl::StrJoin(unused, ", "),
-                                    ": not available in this build yet; ranks talk through MPI"));
+    warnings.push_back(StrCat("environment: ", absl::StrJoin(unused, ", "),
+                              ": not available in this build yet; ranks talk through MPI"));
   }
   return warnings;
 }

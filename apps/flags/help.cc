@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/nearest.h"
 #include "apps/flags/option_needs.h"
@@ -14,6 +13,7 @@
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -91,7 +91,7 @@ std::string Placeholder(const OptionSpec& spec, bool shortened = false) {
 
 void AppendOption(const OptionSpec& spec, bool shortened, std::string& out) {
   const size_t start = out.size();
-  absl::StrAppend(&out, "  --", std::string(spec.name), Placeholder(spec, shortened));
+  StrAppend(&out, "  --", spec.name, Placeholder(spec, shortened));
   const size_t width = out.size() - start;
   if (width + 2 > kHelpColumn) {
     out.append("\n").append(kHelpColumn, ' ');
@@ -101,11 +101,11 @@ void AppendOption(const OptionSpec& spec, bool shortened, std::string& out) {
   std::string text(spec.help);
   if (text.ends_with(':')) {
     const std::vector<std::string_view> words = SplitList(spec.words);
-    absl::StrAppend(&text, " ",
-                    absl::StrJoin(std::vector<std::string>(words.begin(), words.end()), ", "));
+    StrAppend(&text, " ",
+              absl::StrJoin(std::vector<std::string>(words.begin(), words.end()), ", "));
   }
   if (const std::string value = DefaultText(spec); value != "None" && !value.empty()) {
-    absl::StrAppend(&text, " [", value, "]");
+    StrAppend(&text, " [", value, "]");
   }
   Wrap(text, kHelpColumn, kHelpColumn, out);
 }
@@ -115,8 +115,7 @@ void AppendGroup(OptionGroup group, std::string& out) {
   for (const OptionSpec& spec : OptionTable()) {
     if (spec.group != group || !spec.available()) continue;
     if (first) {
-      absl::StrAppend(&out, out.empty() ? "" : "\n", std::string(Title(group)), " (",
-                      std::string(Name(group)), ")\n");
+      StrAppend(&out, out.empty() ? "" : "\n", Title(group), " (", Name(group), ")\n");
     }
     first = false;
     AppendOption(spec, /*shortened=*/false, out);
@@ -131,15 +130,15 @@ void AppendMissing(std::optional<OptionGroup> only, std::string& out) {
     }
   }
   if (names.empty()) return;
-  absl::StrAppend(&out, out.empty() ? "" : "\n",
-                  "Known, but not available in this build yet; only their defaults are taken:\n  ");
+  StrAppend(&out, out.empty() ? "" : "\n",
+            "Known, but not available in this build yet; only their defaults are taken:\n  ");
   Wrap(absl::StrJoin(names, " "), 2, 2, out);
 }
 
 // One line of an option at length.
 void AppendFact(std::string_view label, std::string_view text, std::string& out) {
   const size_t start = out.size();
-  absl::StrAppend(&out, "  ", std::string(label));
+  StrAppend(&out, "  ", label);
   out.append(kValueColumn - std::min(out.size() - start, kValueColumn), ' ');
   Wrap(text, kValueColumn, kValueColumn, out);
 }
@@ -160,19 +159,18 @@ void AppendMeanings(const OptionSpec& spec, std::string& out) {
     out.append(kValueColumn + 2, ' ').append(word).append(width + 2 - word.size(), ' ');
     const bool later = std::ranges::count(missing, word) > 0;
     const size_t column = kValueColumn + 4 + width;
-    Wrap(absl::StrCat(std::string(meaning), later ? " (not available in this build yet)" : ""),
-         column, column, out);
+    Wrap(StrCat(meaning, later ? " (not available in this build yet)" : ""), column, column, out);
   }
 }
 
 std::string Takes(const OptionSpec& spec) {
   const std::string name(spec.name);
   if (spec.on_list != Action::kRun && spec.words.empty()) {
-    return absl::StrCat("what --", name, "=list shows");
+    return StrCat("what --", name, "=list shows");
   }
   switch (spec.type) {
     case OptionType::kBool:
-      return absl::StrCat("True or False; --", name, " means True, --no", name, " means False");
+      return StrCat("True or False; --", name, " means True, --no", name, " means False");
     case OptionType::kWords:
       return "one or more of these, separated by commas:";
     case OptionType::kMetric:
@@ -184,12 +182,12 @@ std::string Takes(const OptionSpec& spec) {
 
 std::string Example(const OptionSpec& spec) {
   const std::string name(spec.name), by_default = DefaultText(spec);
-  if (!spec.example.empty()) return absl::StrCat("--", name, "=", std::string(spec.example));
+  if (!spec.example.empty()) return StrCat("--", name, "=", spec.example);
   if (spec.type == OptionType::kBool) return (by_default == "True" ? "--no" : "--") + name;
   for (const std::string_view word : SplitList(spec.words)) {
-    if (word != by_default) return absl::StrCat("--", name, "=", std::string(word));
+    if (word != by_default) return StrCat("--", name, "=", word);
   }
-  return spec.words.empty() ? "" : absl::StrCat("--", name, "=", by_default);
+  return spec.words.empty() ? "" : StrCat("--", name, "=", by_default);
 }
 
 // "--a, --b".
@@ -203,11 +201,10 @@ std::string OldSpellings(const OptionSpec& option, const Syntax& syntax) {
   std::string text;
   for (const OptionAlias& alias : syntax.aliases) {
     if (alias.name != option.name) continue;
-    absl::StrAppend(&text, text.empty() ? "" : ", ", "--", std::string(alias.old_name));
+    StrAppend(&text, text.empty() ? "" : ", ", "--", alias.old_name);
     if (alias.kind == AliasKind::kInvert) text += " (the opposite)";
     if (alias.kind == AliasKind::kWhenTrue) {
-      absl::StrAppend(&text, " (means --", std::string(alias.name), "=", std::string(alias.value),
-                      ")");
+      StrAppend(&text, " (means --", alias.name, "=", alias.value, ")");
     }
   }
   return text;
@@ -215,7 +212,7 @@ std::string OldSpellings(const OptionSpec& option, const Syntax& syntax) {
 
 std::string Page(std::string_view program) {
   const std::string name(program);
-  std::string out = absl::StrCat(
+  std::string out = StrCat(
       "Trains and tests neural networks.\n  ", name,
       "                                                    train simplecnn on Fashion-MNIST\n  ",
       name, " --model=NAME --dataset=NAME --dataset-path=PATH    a run of your own\n\n");
@@ -232,8 +229,8 @@ std::string Page(std::string_view program) {
   }
   std::string more =
       "--help=OPTION explains an option, --help=all lists all options, --help=TOPIC those of: ";
-  absl::StrAppend(&more,
-                  absl::StrJoin(topics, ", ", [](auto* text, auto topic) { text->append(topic); }));
+  StrAppend(&more,
+            absl::StrJoin(topics, ", ", [](auto* text, auto topic) { text->append(topic); }));
   out += "\n";
   Wrap(more, 0, 2, out);
   return out;
@@ -260,16 +257,7 @@ std::string Suggestions(std::string_view word, std::span<const std::string_view>
     const bool holds = word.size() >= 2 && name.find(word) != name.npos;
     if (holds && std::ranges::count(names, name) == 0) names.push_back(name);
   }
-  if (names.empty()) return "";
-  std::string text = "; did you mean ";
-  for (size_t i = 0; i < names.size(); ++i) {
-    absl::StrAppend(&text,
-                    i == 0                 ? ""
-                    : i + 1 < names.size() ? ", "
-                                           : " or ",
-                    std::string(names[i]));
-  }
-  return text + "?";
+  return names.empty() ? "" : "; did you mean " + JoinOr(names) + "?";
 }
 
 std::optional<OptionGroup> FindGroup(std::string_view topic) {
@@ -288,8 +276,7 @@ std::string DescribeOptions(std::span<const OptionSpec> options) {
 }
 
 std::string DescribeOption(const OptionSpec& option, const Syntax& syntax) {
-  std::string out =
-      absl::StrCat("--", std::string(option.name), Placeholder(option, /*shortened=*/true), "\n  ");
+  std::string out = StrCat("--", option.name, Placeholder(option, /*shortened=*/true), "\n  ");
   std::string_view help = option.help;
   if (help.ends_with("; of:")) help.remove_suffix(5);
   Wrap(help, 2, 2, out);
@@ -325,16 +312,16 @@ absl::StatusOr<const OptionSpec*> FindHelp(std::string_view word, const Syntax& 
   std::string name(word.substr(std::min(word.find_first_not_of('-'), word.size())));
   std::ranges::replace(name, '_', '-');
   if (const OptionSpec* option = FindSpelling(name, syntax)) return option;
-  const std::string shown = absl::StrCat("--help=", OneLine(word, 80), ": ");
+  const std::string shown = StrCat("--help=", OneLine(word, 80), ": ");
   const auto computed = std::ranges::find(syntax.computed, name, &ComputedValue::name);
   if (computed != syntax.computed.end()) {
-    return UsageError(absl::StrCat(shown, "cannot be set; ", std::string(computed->advice)));
+    return UsageError(shown, "cannot be set; ", computed->advice);
   }
   std::vector<std::string_view> known(topics.begin(), topics.end());
   for (const OptionSpec& spec : syntax.options) known.push_back(spec.name);
   for (const OptionAlias& alias : syntax.aliases) known.push_back(alias.old_name);
-  return UsageError(absl::StrCat(shown, "no such ", topics.empty() ? "" : "topic or ", "option",
-                                 Suggestions(name, known), " (--help=all lists all options)"));
+  return UsageError(shown, "no such ", topics.empty() ? "" : "topic or ", "option",
+                    Suggestions(name, known), " (--help=all lists all options)");
 }
 
 absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view topic) {
@@ -350,7 +337,7 @@ absl::StatusOr<std::string> HelpText(std::string_view program, std::string_view 
     out = DescribeOption(*option, syntax);
     if (!group) {
       const std::string name(Name(option->group));
-      AppendFact("topic", absl::StrCat(name, "; --help=", name, " lists its options"), out);
+      AppendFact("topic", StrCat(name, "; --help=", name, " lists its options"), out);
     }
   }
   if (group) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -56,6 +57,14 @@ std::optional<std::string_view> NearestName(std::string_view name,
   // A slip of one letter outranks an unfinished word.
   if (prefix_matches == 1 && best > 1) return prefixed;
   return nearest;
+}
+
+std::string JoinOr(std::span<const std::string_view> words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    StrAppend(&text, i == 0 ? "" : i + 1 < words.size() ? ", " : " or ", words[i]);
+  }
+  return text;
 }
 
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates) {

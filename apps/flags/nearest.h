@@ -22,6 +22,9 @@ size_t EditDistance(std::string_view a, std::string_view b);
 std::optional<std::string_view> NearestName(std::string_view name,
                                             std::span<const std::string_view> candidates);
 
+// "a, b or c".
+std::string JoinOr(std::span<const std::string_view> words);
+
 // `; did you mean "NEAREST"?`, or nothing where no candidate is near.
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> candidates);
 

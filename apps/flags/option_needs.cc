@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
+#include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -60,33 +61,20 @@ bool IsMet(const Setting& setting, const Options& options) {
   return met != setting.negated;
 }
 
-std::string Join(const std::vector<std::string_view>& words) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i) {
-    absl::StrAppend(&text,
-                    i == 0                 ? ""
-                    : i + 1 < words.size() ? ", "
-                                           : " or ",
-                    std::string(words[i]));
-  }
-  return text;
-}
-
 std::string WhyUnmet(const Setting& setting, const Options& options) {
   const OptionSpec& spec = *FindOption(setting.option);
-  const std::string option = absl::StrCat("--", std::string(setting.option));
+  const std::string option = StrCat("--", setting.option);
   if (setting.words.empty()) return (setting.negated ? "with " : "without ") + option;
   const Value value = Load(&options, spec);
   if (std::holds_alternative<std::vector<std::string>>(value) && !setting.negated) {
-    return absl::StrCat("without ", Join(setting.words), " in ", option);
+    return StrCat("without ", JoinOr(setting.words), " in ", option);
   }
-  return absl::StrCat("with ", option, "=", FormatValue(value));
+  return StrCat("with ", option, "=", FormatValue(value));
 }
 
 std::string Describe(const Setting& setting) {
-  const std::string option =
-      absl::StrCat(setting.negated ? "no --" : "--", std::string(setting.option));
-  return setting.words.empty() ? option : absl::StrCat(option, "=", Join(setting.words));
+  const std::string option = StrCat(setting.negated ? "no --" : "--", setting.option);
+  return setting.words.empty() ? option : StrCat(option, "=", JoinOr(setting.words));
 }
 
 }  // namespace
@@ -106,9 +94,9 @@ std::string DescribeNeeds(const OptionSpec& spec) {
   for (const std::string_view condition : Parts(spec.needs, ' ')) {
     std::string alternatives;
     for (const Setting& setting : Alternatives(condition)) {
-      absl::StrAppend(&alternatives, alternatives.empty() ? "" : " or ", Describe(setting));
+      StrAppend(&alternatives, alternatives.empty() ? "" : " or ", Describe(setting));
     }
-    absl::StrAppend(&text, text.empty() ? "" : "; ", alternatives);
+    StrAppend(&text, text.empty() ? "" : "; ", alternatives);
   }
   return text;
 }

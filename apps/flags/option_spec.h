@@ -89,7 +89,9 @@ struct OptionSpec {
   std::string_view example = {};             // a value for --help=NAME; switches, words: may lack
 
   // The same option with one thing more, for rows of tables.
-  constexpr OptionSpec Unit(std::string_view text) const { return With(&OptionSpec::unit, text); }
+  constexpr OptionSpec Unit(std::string_view unit, std::string_view example = {}) const {
+    return With(&OptionSpec::unit, unit).Example(example);
+  }
   constexpr OptionSpec Means(std::string_view text) const {
     return With(&OptionSpec::meanings, text);
   }

@@ -115,23 +115,19 @@ constexpr OptionSpec kTable[] = {
                .Example("resnet20_cifar10")),
     Now("batch-size", kModel, kInt, &O::batch_size,
         "samples per step and rank; 64 if no batch size is given", kSamples)
-        .Unit("samples")
-        .Example("128"),
+        .Unit("samples", "128"),
     Now("global-batch-size", kModel, kInt, &O::global_batch_size,
         "samples per step over all ranks, instead of --batch-size", kSamples)
-        .Unit("samples")
-        .Example("256"),
+        .Unit("samples", "256"),
     Now("dtype", kModel, kWord, &O::dtype, "number type of parameters and activations",
         "float32,float64")
         .Means(meanings::kDtype),
     Now("num-epochs", kModel, kInt, &O::num_epochs, "passes over the training data", kCountFrom0)
-        .Unit("epochs")
-        .Example("10")
+        .Unit("epochs", "10")
         .Needs("!evaluate-only"),
     Now("steps-per-epoch", kModel, kReal, &O::steps_per_epoch,
         "train on only this many batches per epoch; 0: on all data", kCountFrom0)
-        .Unit("batches")
-        .Example("100")
+        .Unit("batches", "100")
         .Needs("!evaluate-only"),
     Now("evaluate", kModel, kBool, &O::evaluate,
         "evaluate on the test split before and after training"),
@@ -162,13 +158,11 @@ constexpr OptionSpec kTable[] = {
         .Example("run1"),
     Now("checkpoint-freq", kModel, kInt, &O::checkpoint_freq,
         "epochs from one checkpoint to the next", kCountFrom1)
-        .Unit("epochs")
-        .Example("5")
+        .Unit("epochs", "5")
         .Needs("checkpoint-dir"),
     Now("checkpoint-steps", kModel, kInt, &O::checkpoint_steps,
         "within an epoch, batches from one checkpoint to the next; 0: none", kCountFrom0)
-        .Unit("batches")
-        .Example("500")
+        .Unit("batches", "500")
         .Needs("checkpoint-dir"),
     Now("resume", kModel, kBool, &O::resume,
         "continue from the newest checkpoint in --checkpoint-dir, if there is one"),
@@ -177,8 +171,7 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kTensorFormat),
     Now("random-seed", kModel, kInt, &O::random_seed,
         "seed of all random numbers; the same seed gives the same run", kAny)
-        .Unit("seed")
-        .Example("1"),
+        .Unit("seed", "1"),
 
     Now("shared-storage", kSynchronisation, kBool, &O::shared_storage,
         "ranks share one data set, and rank 0 writes files; False: each rank has its own data and "
@@ -188,8 +181,7 @@ constexpr OptionSpec kTable[] = {
         "batches between averages of the ranks' models; 0: sum gradients in every batch; negative: "
         "never average",
         kAnyCount)
-        .Unit("batches")
-        .Example("10")
+        .Unit("batches", "10")
         .Needs("parallel=data"),
     Now("model-sync-alg", kSynchronisation, kWord, &O::model_sync_alg,
         "how much each rank counts in an average of models", "avg,wavg,invwavg")
@@ -201,8 +193,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("parallel=data"),
     Now("model-sync-min-avail", kSynchronisation, kInt, &O::model_sync_min_avail,
         "skip an average of models when fewer ranks than this still have data", kCountFrom0)
-        .Unit("ranks")
-        .Example("2")
+        .Unit("ranks", "2")
         .Needs("parallel=data"),
     Now("initial-model-sync", kSynchronisation, kBool, &O::initial_model_sync,
         "all ranks start from the parameters of rank 0")
@@ -243,23 +234,19 @@ constexpr OptionSpec kTable[] = {
         .Example("fr"),
     Now("synthetic-train-samples", kDataset, kInt, &O::synthetic_train_samples,
         "number of training samples of --dataset=synthetic", kSamples)
-        .Unit("samples")
-        .Example("50000")
+        .Unit("samples", "50000")
         .Needs("dataset=synthetic"),
     Now("synthetic-test-samples", kDataset, kInt, &O::synthetic_test_samples,
         "number of test samples of --dataset=synthetic", kSamples)
-        .Unit("samples")
-        .Example("10000")
+        .Unit("samples", "10000")
         .Needs("dataset=synthetic"),
     Now("synthetic-input-shape", kDataset, kInts, &O::synthetic_input_shape,
         "size of a sample of --dataset=synthetic", kSideRange)
-        .Unit("channels,height,width")
-        .Example("1,28,28")
+        .Unit("channels,height,width", "1,28,28")
         .Needs("dataset=synthetic"),
     Now("synthetic-output-shape", kDataset, kInts, &O::synthetic_output_shape,
         "number of classes of --dataset=synthetic", kCountFrom1)
-        .Unit("classes")
-        .Example("100")
+        .Unit("classes", "100")
         .Needs("dataset=synthetic"),
     Now("synthetic-pattern", kDataset, kWord, &O::synthetic_pattern, "contents of made-up samples",
         "zeros,classes")
@@ -267,74 +254,63 @@ constexpr OptionSpec kTable[] = {
         .Needs("dataset=synthetic|use-synthetic-data"),
     Now("dataset-percentage", kDataset, kReal, &O::dataset_percentage,
         "share of the data to use; 0.1: a tenth; 2: all data twice; 0: all data once", kRepeats)
-        .Unit("share")
-        .Example("0.1"),
+        .Unit("share", "0.1"),
     Now("test-as-validation", kDataset, kBool, &O::test_as_validation,
         "validate on the test split, and train on all training data"),
     Now("validation-split", kDataset, kReal, &O::validation_split,
         "share of the training data that is held out for validation", kBelow1)
-        .Unit("share")
-        .Example("0.1")
+        .Unit("share", "0.1")
         .Needs("!evaluate-only !test-as-validation"),
     Now("augment-shuffle", kDataset, kBool, &O::augment_shuffle,
         "shuffle the training data in every epoch"),
     Listed(Action::kListTransforms,
            Now("augment", kDataset, kText, &O::augment,
                "random changes to training images, in this order; --augment=list explains them")
-               .Unit("transform,...")
-               .Example("flip,pad_crop:4,cutout:8")
+               .Unit("transform,...", "flip,pad_crop:4,cutout:8")
                .Needs("!evaluate-only")),
     Now("mixup", kDataset, kReal, &O::mixup,
         "mix each training image and its target with another; their shares are drawn from the "
         "distribution Beta(ALPHA, ALPHA); 0: off",
         kMixup)
-        .Unit("alpha")
-        .Example("0.2")
+        .Unit("alpha", "0.2")
         .Needs("!evaluate-only"),
     Now("augment-flip", kDataset, kBool, &O::augment_flip,
         "mirror training images left to right, at random"),
     Now("augment-flip-prob", kDataset, kReal, &O::augment_flip_prob,
         "probability with which --augment-flip mirrors an image", kFactor)
-        .Unit("probability")
-        .Example("0.25")
+        .Unit("probability", "0.25")
         .Needs("augment-flip"),
     Now("augment-crop", kDataset, kBool, &O::augment_crop,
         "keep a random window of training images, moved to a random place"),
     Now("augment-crop-size", kDataset, kInt, &O::augment_crop_size,
         "side of the window that --augment-crop keeps", kSideRange)
-        .Unit("pixels")
-        .Example("24")
+        .Unit("pixels", "24")
         .Needs("augment-crop"),
     Now("augment-crop-prob", kDataset, kReal, &O::augment_crop_prob,
         "probability with which --augment-crop crops an image", kFactor)
-        .Unit("probability")
-        .Example("0.25")
+        .Unit("probability", "0.25")
         .Needs("augment-crop"),
     Now("transform-crop", kDataset, kBool, &O::transform_crop,
         "keep only the centre of every image"),
     Now("transform-crop-perc", kDataset, kReal, &O::transform_crop_perc,
         "share of each side that --transform-crop keeps", kFactor)
-        .Unit("share")
-        .Example("0.75")
+        .Unit("share", "0.75")
         .Needs("transform-crop"),
     Now("transform-resize", kDataset, kBool, &O::transform_resize,
         "resize every image to a square"),
     Now("transform-resize-size", kDataset, kInt, &O::transform_resize_size,
         "side of the square of --transform-resize", kSideRange)
-        .Unit("pixels")
-        .Example("224")
+        .Unit("pixels", "224")
         .Needs("transform-resize"),
     Now("normalize", kDataset, kBool, &O::normalize,
         "(x + --normalize-offset) * --normalize-scale for every value x of a sample"),
     Now("normalize-offset", kDataset, kReal, &O::normalize_offset,
         "number that --normalize adds to every value; pixels are 0 to 1", kAnyReal)
-        .Unit("value")
-        .Example("-0.5")
+        .Unit("value", "-0.5")
         .Needs("normalize"),
     Now("normalize-scale", kDataset, kReal, &O::normalize_scale,
         "number that --normalize then multiplies every value by", kNotZero)
-        .Unit("factor")
-        .Example("2")
+        .Unit("factor", "2")
         .Needs("normalize"),
     Now("standardize", kDataset, kBool, &O::standardize,
         "(x - mean) / deviation for every value x, by the training data's mean and deviation of "
@@ -343,8 +319,7 @@ constexpr OptionSpec kTable[] = {
         "made-up samples in the shape of --dataset; reads no file"),
     Now("loader-threads", kDataset, kInt, &O::loader_threads,
         "threads that read samples ahead; 0: as many as the data set needs", kThreads)
-        .Unit("threads")
-        .Example("2"),
+        .Unit("threads", "2"),
 
     LaterSwitch("enable-best-of", kOptimisation,
                 "time the variants of an operation while running, keep the fastest"),
@@ -372,21 +347,18 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kOptimizer),
     Now("learning-rate", kOptimizer, kReal, &O::learning_rate, "step size of the optimizer",
         kPositive)
-        .Unit("rate")
-        .Example("0.001"),
+        .Unit("rate", "0.001"),
     Now("learning-rate-scaling", kOptimizer, kWord, &O::learning_rate_scaling,
         "divide or multiply the learning rate by the number of ranks; True: divide",
         "False,True,divide,multiply")
         .Means(meanings::kLearningRateScaling),
     Now("optimizer-momentum", kOptimizer, kReal, &O::optimizer_momentum,
         "sgd: share of the last step that is repeated", kBelow1)
-        .Unit("share")
-        .Example("0.95")
+        .Unit("share", "0.95")
         .Needs("optimizer=sgd"),
     Now("optimizer-decay", kOptimizer, kReal, &O::optimizer_decay,
         "weight decay: share of each weight, times the rate, that a step takes off", kAtLeast0)
-        .Unit("share")
-        .Example("0.0005"),
+        .Unit("share", "0.0005"),
     Now("optimizer-decay-all", kOptimizer, kBool, &O::optimizer_decay_all,
         "decay biases and batch normalisation parameters too, not only weights")
         .Needs("optimizer-decay"),
@@ -395,33 +367,27 @@ constexpr OptionSpec kTable[] = {
         .Needs("optimizer=sgd"),
     Now("optimizer-beta1", kOptimizer, kReal, &O::optimizer_beta1,
         "adam, nadam, adamw: share of the running mean of gradients that a step keeps", kBelow1)
-        .Unit("share")
-        .Example("0.9")
+        .Unit("share", "0.9")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-beta2", kOptimizer, kReal, &O::optimizer_beta2,
         "adam, nadam, adamw: share of the running mean of squares that a step keeps", kBelow1)
-        .Unit("share")
-        .Example("0.99")
+        .Unit("share", "0.99")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-epsilon", kOptimizer, kReal, &O::optimizer_epsilon,
         "rmsprop, adam, nadam, adamw: number that prevents a division by zero", kDivisor)
-        .Unit("value")
-        .Example("1e-8")
+        .Unit("value", "1e-8")
         .Needs("optimizer=rmsprop,adam,nadam,adamw"),
     Now("optimizer-rho", kOptimizer, kReal, &O::optimizer_rho,
         "rmsprop: share of the running mean of squares that a step keeps", kBelow1)
-        .Unit("share")
-        .Example("0.99")
+        .Unit("share", "0.99")
         .Needs("optimizer=rmsprop"),
     Now("clip-norm", kOptimizer, kReal, &O::clip_norm,
         "largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off",
         kAtLeast0)
-        .Unit("norm")
-        .Example("1"),
+        .Unit("norm", "1"),
     Now("accumulate-steps", kOptimizer, kInt, &O::accumulate_steps,
         "batches whose gradients are added up for one update", kCountFrom1)
-        .Unit("batches")
-        .Example("4"),
+        .Unit("batches", "4"),
     Now("loss-func", kOptimizer, kWords, &O::loss_func,
         "loss to minimise: categorical_cross_entropy, binary_cross_entropy, mse or mae; metrics "
         "may be listed after it",
@@ -430,8 +396,7 @@ constexpr OptionSpec kTable[] = {
         .Example("binary_cross_entropy"),
     Now("label-smoothing", kOptimizer, kReal, &O::label_smoothing,
         "share of the target that categorical_cross_entropy spreads over all classes", kBelow1)
-        .Unit("share")
-        .Example("0.1")
+        .Unit("share", "0.1")
         .Needs("loss-func=categorical_cross_entropy"),
     Now("metrics", kOptimizer, kWords, &O::metrics,
         "what is measured beside the loss; if not given, what suits the data; of:", kMetrics)
@@ -450,13 +415,11 @@ constexpr OptionSpec kTable[] = {
         .Example("best"),
     Now("warm-up-batches", kSchedulers, kInt, &O::warm_up_batches,
         "warm_up: batches until the full learning rate, instead of --warm-up-epochs", kCountFrom1)
-        .Unit("batches")
-        .Example("500")
+        .Unit("batches", "500")
         .Needs("schedulers=warm_up"),
     Now("warm-up-epochs", kSchedulers, kInt, &O::warm_up_epochs,
         "warm_up: epochs until the full learning rate", kCountFrom0)
-        .Unit("epochs")
-        .Example("1")
+        .Unit("epochs", "1")
         .Needs("schedulers=warm_up"),
     Now("early-stopping-metric", kSchedulers, kMetric, &O::early_stopping_metric,
         "early_stopping: metric that must improve", kWatched)
@@ -465,8 +428,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("schedulers=early_stopping"),
     Now("early-stopping-patience", kSchedulers, kInt, &O::early_stopping_patience,
         "early_stopping: epochs without improvement that end the run", kCountFrom1)
-        .Unit("epochs")
-        .Example("5")
+        .Unit("epochs", "5")
         .Needs("schedulers=early_stopping"),
     Now("early-stopping-minimize", kSchedulers, kBool, &O::early_stopping_minimize,
         "early_stopping: smaller is better; if not given, as the metric says")
@@ -478,33 +440,27 @@ constexpr OptionSpec kTable[] = {
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-factor", kSchedulers, kReal, &O::reduce_lr_on_plateau_factor,
         "reduce_lr_on_plateau: number that the learning rate is multiplied by", kInside01)
-        .Unit("factor")
-        .Example("0.5")
+        .Unit("factor", "0.5")
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-patience", kSchedulers, kInt, &O::reduce_lr_on_plateau_patience,
         "reduce_lr_on_plateau: epochs without improvement before a reduction", kCountFrom1)
-        .Unit("epochs")
-        .Example("3")
+        .Unit("epochs", "3")
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-min-lr", kSchedulers, kReal, &O::reduce_lr_on_plateau_min_lr,
         "reduce_lr_on_plateau: learning rate below which nothing is reduced", kAtLeast0)
-        .Unit("rate")
-        .Example("0.0001")
+        .Unit("rate", "0.0001")
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-every-nepochs-factor", kSchedulers, kReal, &O::reduce_lr_every_nepochs_factor,
         "reduce_lr_every_nepochs: number that the learning rate is multiplied by", kInside01)
-        .Unit("factor")
-        .Example("0.5")
+        .Unit("factor", "0.5")
         .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("reduce-lr-every-nepochs-nepochs", kSchedulers, kInt, &O::reduce_lr_every_nepochs_nepochs,
         "reduce_lr_every_nepochs: epochs from one reduction to the next", kCountFrom1)
-        .Unit("epochs")
-        .Example("30")
+        .Unit("epochs", "30")
         .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("reduce-lr-every-nepochs-min-lr", kSchedulers, kReal, &O::reduce_lr_every_nepochs_min_lr,
         "reduce_lr_every_nepochs: learning rate below which nothing is reduced", kAtLeast0)
-        .Unit("rate")
-        .Example("0.0001")
+        .Unit("rate", "0.0001")
         .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("stop-at-loss-metric", kSchedulers, kMetric, &O::stop_at_loss_metric,
         "stop_at_loss: metric that is compared with the threshold", kWatched)
@@ -513,8 +469,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("schedulers=stop_at_loss"),
     Now("stop-at-loss-threshold", kSchedulers, kReal, &O::stop_at_loss_threshold,
         "stop_at_loss: value of the metric, in the metric's unit, that ends the run", kAnyReal)
-        .Unit("value")
-        .Example("99")
+        .Unit("value", "99")
         .Needs("schedulers=stop_at_loss"),
     Now("model-checkpoint-metric", kSchedulers, kMetric, &O::model_checkpoint_metric,
         "model_checkpoint: metric that decides which parameters are the best", kWatched)
@@ -523,13 +478,11 @@ constexpr OptionSpec kTable[] = {
         .Needs("schedulers=model_checkpoint"),
     Now("model-checkpoint-save-freq", kSchedulers, kInt, &O::model_checkpoint_save_freq,
         "model_checkpoint: epochs from one save to the next", kCountFrom1)
-        .Unit("epochs")
-        .Example("5")
+        .Unit("epochs", "5")
         .Needs("schedulers=model_checkpoint"),
     Now("cosine-min-lr", kSchedulers, kReal, &O::cosine_min_lr,
         "cosine: learning rate at the end of the run", kAtLeast0)
-        .Unit("rate")
-        .Example("0.0001")
+        .Unit("rate", "0.0001")
         .Needs("schedulers=cosine"),
 
     Now("parallel", kParallel, kWord, &O::parallel, "data: the processes of mpirun train one model",
@@ -551,8 +504,7 @@ constexpr OptionSpec kTable[] = {
         .Needs("parallel=data"),
     Now("comm-timeout", kParallel, kReal, &O::comm_timeout,
         "how long a rank waits for the others before it gives up", kSeconds)
-        .Unit("seconds")
-        .Example("60")
+        .Unit("seconds", "60")
         .Needs("parallel=data"),
     Now("enable-gpu", kParallel, kBool, &O::enable_gpu, "compute on an NVIDIA GPU"),
     LaterSwitch("enable-gpudirect", kParallel, "let MPI read and write GPU memory"),

@@ -4,7 +4,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "comm/job/exit_code.h"
 
 namespace dtnn {
@@ -35,8 +34,8 @@ absl::StatusOr<int64_t> BatchSizePerRank(const Options& options, int64_t ranks) 
   if (!options.global_batch_size) return options.batch_size.value_or(kDefaultBatchSize);
   const int64_t size = *options.global_batch_size;
   if (size % ranks != 0) {
-    return UsageError(absl::StrCat("--global-batch-size=", size,
-                                   ": must be a multiple of the number of ranks, ", ranks));
+    return UsageError("--global-batch-size=", size, ": must be a multiple of the number of ranks, ",
+                      ranks);
   }
   return size / ranks;
 }
@@ -67,8 +66,8 @@ absl::StatusOr<int64_t> BucketBytes(const Options& options) {
   double megabytes = 0;
   if (!absl::SimpleAtod(options.comm_bucket_mb, &megabytes) || !(megabytes > 0) ||
       megabytes > kMost) {
-    return UsageError(absl::StrCat("--comm-bucket-mb=", options.comm_bucket_mb,
-                                   ": must be auto or a number > 0 and <= ", kMost));
+    return UsageError("--comm-bucket-mb=", options.comm_bucket_mb,
+                      ": must be auto or a number > 0 and <= ", kMost);
   }
   return std::max<int64_t>(1, int64_t(megabytes * (1 << 20)));
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "apps/flags/arguments.h"
 #include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
@@ -35,9 +34,8 @@ absl::Status CheckName(std::string_view flag, std::string_view value,
   constexpr size_t kShownBytes = 80;
   if (std::ranges::find(known, value) != known.end()) return absl::OkStatus();
   const std::string name(flag), shown = OneLine(value, kShownBytes);
-  return UsageError(absl::StrCat("--", name, "=", shown, ": unknown ", name, " \"", shown, "\"",
-                                 DidYouMean(value, known), " (--", name, "=list shows all ",
-                                 known.size(), ")"));
+  return UsageError("--", name, "=", shown, ": unknown ", name, " \"", shown, "\"",
+                    DidYouMean(value, known), " (--", name, "=list shows all ", known.size(), ")");
 }
 
 }  // namespace dtnn

@@ -2,13 +2,12 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "apps/flags/arguments.h"
 #include "apps/flags/help.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
-#include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -41,7 +40,7 @@ std::string ToolHelp(std::string_view summary, std::span<const OptionSpec> flags
   const Syntax syntax = {.options = flags};
   const OptionSpec* option = FindSpelling(help_topic, syntax);
   if (option != nullptr) return DescribeOption(*option, syntax);
-  return absl::StrCat(std::string(summary), "\n\n", DescribeOptions(flags));
+  return StrCat(summary, "\n\n", DescribeOptions(flags));
 }
 
 }  // namespace dtnn

@@ -1,10 +1,8 @@
 #include "apps/flags/validate.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
@@ -15,6 +13,7 @@
 #include "optim/losses/better.h"
 #include "optim/metrics/metrics.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -34,9 +33,9 @@ absl::Status SplitLossFunction(const GivenOptions& given, Options& options) {
     (loss ? losses : metrics).emplace_back(item);
   }
   if (losses.size() != 1) {
-    return UsageError(absl::StrCat("--loss-func=", options.loss_func,
-                                   ": must name exactly one loss: categorical_cross_entropy, "
-                                   "binary_cross_entropy, mse or mae"));
+    return UsageError("--loss-func=", options.loss_func,
+                      ": must name exactly one loss: categorical_cross_entropy, "
+                      "binary_cross_entropy, mse or mae");
   }
   options.loss_func = losses[0];
   if (metrics.empty()) return absl::OkStatus();
@@ -53,21 +52,20 @@ absl::Status SplitLossFunction(const GivenOptions& given, Options& options) {
 
 absl::Status CheckSizes(const Options& options) {
   if (options.batch_size && options.global_batch_size) {
-    return UsageError(absl::StrCat("--batch-size=", *options.batch_size,
-                                   " and --global-batch-size=", *options.global_batch_size,
-                                   ": cannot be used together; give one of them"));
+    return UsageError("--batch-size=", *options.batch_size,
+                      " and --global-batch-size=", *options.global_batch_size,
+                      ": cannot be used together; give one of them");
   }
   DTNN_RETURN_IF_ERROR(BatchSizePerRank(options).status());
   DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
   if (options.synthetic_input_shape.size() != 3) {
-    return UsageError(
-        absl::StrCat("--synthetic-input-shape=", absl::StrJoin(options.synthetic_input_shape, ","),
-                     ": must be three whole numbers: channels,height,width"));
+    return UsageError("--synthetic-input-shape=", absl::StrJoin(options.synthetic_input_shape, ","),
+                      ": must be three whole numbers: channels,height,width");
   }
   if (options.synthetic_output_shape.size() != 1) {
-    return UsageError(absl::StrCat(
+    return UsageError(
         "--synthetic-output-shape=", absl::StrJoin(options.synthetic_output_shape, ","),
-        ": must be one whole number: the classes"));
+        ": must be one whole number: the classes");
   }
   return absl::OkStatus();
 }
@@ -87,8 +85,8 @@ absl::Status CheckRequired(const Options& options) {
       options.dataset != "synthetic" && !options.use_synthetic_data && !options.dry_run;
   if (reads && ((ReadsTraining(options) && TrainPath(options).empty()) ||
                 (ReadsTest(options) && TestPath(options).empty()))) {
-    return UsageError(absl::StrCat(
-        "--dataset-path: missing; where are the files of --dataset=", options.dataset, "?"));
+    return UsageError("--dataset-path: missing; where are the files of --dataset=", options.dataset,
+                      "?");
   }
   return absl::OkStatus();
 }
@@ -103,7 +101,7 @@ Better BetterOf(std::string_view figure) {
 // Schedulers watch the loss unless told otherwise, that of the validation split where there is one.
 void FollowLoss(const GivenOptions& given, Options& options) {
   const bool validates = options.test_as_validation || options.validation_split > 0;
-  const std::string loss = absl::StrCat(validates ? "val_" : "", options.loss_func);
+  const std::string loss = StrCat(validates ? "val_" : "", options.loss_func);
   if (!given.contains("early-stopping-metric")) options.early_stopping_metric = loss;
   if (!given.contains("reduce-lr-on-plateau-metric")) options.reduce_lr_on_plateau_metric = loss;
   if (!given.contains("model-checkpoint-metric")) options.model_checkpoint_metric = loss;
@@ -126,17 +124,17 @@ void FollowLoss(const GivenOptions& given, Options& options) {
 absl::Status SpellTransforms(Options& options) {
   if (options.augment.empty()) return absl::OkStatus();
   const auto transforms = ParseTransforms(options.augment);
-  const std::string flag = absl::StrCat("--augment=", OneLine(options.augment, 200), ": ");
+  const std::string flag = StrCat("--augment=", OneLine(options.augment, 200), ": ");
   if (!transforms.ok()) {
-    return UsageError(absl::StrCat(flag, OneLine(std::string(transforms.status().message()), 500),
-                                   " (--augment=list explains them)"));
+    return UsageError(flag, OneLine(std::string(transforms.status().message()), 500),
+                      " (--augment=list explains them)");
   }
   for (const bool older : {options.augment_flip, options.augment_crop}) {
     if (!older) continue;
-    return UsageError(
-        absl::StrCat(flag, "cannot be used with --augment-flip or --augment-crop; write flip:",
-                     FormatValue(options.augment_flip_prob), " or crop:", options.augment_crop_size,
-                     ":", FormatValue(options.augment_crop_prob), " into the list"));
+    return UsageError(flag, "cannot be used with --augment-flip or --augment-crop; write flip:",
+                      FormatValue(options.augment_flip_prob),
+                      " or crop:", options.augment_crop_size, ":",
+                      FormatValue(options.augment_crop_prob), " into the list");
   }
   options.augment = absl::StrJoin(ToStrings(*transforms), ",");
   return absl::OkStatus();
@@ -144,15 +142,14 @@ absl::Status SpellTransforms(Options& options) {
 
 absl::Status CheckHistoryFile(const Options& options) {
   if (HistoryFormOf(options.history_file)) return absl::OkStatus();
-  return UsageError(absl::StrCat("--history-file=", OneLine(options.history_file, 80),
-                                 ": unknown ending; must be .csv or .jsonl, or .txt, .log, .dat or "
-                                 "none for columns of text"));
+  return UsageError("--history-file=", OneLine(options.history_file, 80),
+                    ": unknown ending; must be .csv or .jsonl, or .txt, .log, .dat or "
+                    "none for columns of text");
 }
 
 absl::Status CheckTogether(const Options& options) {
   const auto exclude = [](std::string_view one, std::string_view other) {
-    return UsageError(absl::StrCat("--", std::string(one), " and --", std::string(other),
-                                   ": cannot be used together; give one of them"));
+    return UsageError("--", one, " and --", other, ": cannot be used together; give one of them");
   };
   if (options.normalize && options.standardize) return exclude("normalize", "standardize");
   if (options.quiet && options.verbose) return exclude("quiet", "verbose");
@@ -165,8 +162,8 @@ absl::Status CheckTogether(const Options& options) {
   for (const std::string& path :
        {options.dataset_path, options.dataset_train_path, options.dataset_test_path}) {
     if (options.parallel == "data" && options.shared_storage && path.find("$rank") != path.npos) {
-      return UsageError(absl::StrCat(
-          path, ": $rank gives every rank data of its own; add --shared-storage=False"));
+      return UsageError(path,
+                        ": $rank gives every rank data of its own; add --shared-storage=False");
     }
   }
   if (options.resume && options.checkpoint_dir.empty()) {
@@ -195,7 +192,7 @@ void Warn(const GivenOptions& given, const Options& options, std::vector<std::st
   for (const OptionSpec& spec : OptionTable()) {
     if (!given.contains(spec.name)) continue;
     for (const std::string& reason : UnmetNeeds(spec, options)) {
-      warnings.push_back(absl::StrCat("--", std::string(spec.name), " has no effect ", reason));
+      warnings.push_back(StrCat("--", spec.name, " has no effect ", reason));
     }
   }
   if (Contains(options.schedulers, "stop_at_loss") && !given.contains("stop-at-loss-threshold")) {
@@ -206,10 +203,10 @@ void Warn(const GivenOptions& given, const Options& options, std::vector<std::st
   const bool smaller = BetterOf(options.early_stopping_metric) == Better::kSmaller;
   if (Contains(options.schedulers, "early_stopping") &&
       options.early_stopping_minimize != smaller) {
-    warnings.push_back(absl::StrCat(
-        "--early-stopping-minimize=", options.early_stopping_minimize ? "True" : "False", ": but ",
-        smaller ? "smaller" : "larger", " values of ", options.early_stopping_metric,
-        " are better"));
+    warnings.push_back(
+        StrCat("--early-stopping-minimize=", options.early_stopping_minimize ? "True" : "False",
+               ": but ", smaller ? "smaller" : "larger", " values of ",
+               options.early_stopping_metric, " are better"));
   }
 }
 

@@ -4,20 +4,18 @@
 #include <cassert>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <span>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -50,14 +48,14 @@ bool Takes(const Range& range, double x) {
 bool TakesNone(const OptionSpec& spec) { return DefaultText(spec) == "None"; }
 
 absl::Status MustBe(const OptionSpec& spec) {
-  return UsageError(absl::StrCat("must be ", DescribeAllowed(spec)));
+  return UsageError("must be ", DescribeAllowed(spec));
 }
 
 absl::StatusOr<Value> ParseBoolean(const OptionSpec& spec, std::string_view text) {
   if (const std::optional<bool> value = ParseBool(text)) return Value(*value);
   std::vector<std::string_view> words(std::begin(kTrueWords), std::end(kTrueWords));
   words.insert(words.end(), std::begin(kFalseWords), std::end(kFalseWords));
-  return UsageError(absl::StrCat("must be ", DescribeAllowed(spec), DidYouMean(text, words)));
+  return UsageError("must be ", DescribeAllowed(spec), DidYouMean(text, words));
 }
 
 absl::StatusOr<int64_t> ParseInt(const OptionSpec& spec, std::string_view text) {
@@ -65,7 +63,7 @@ absl::StatusOr<int64_t> ParseInt(const OptionSpec& spec, std::string_view text) 
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    return UsageError(absl::StrCat("does not fit into 64 bits; must be ", DescribeAllowed(spec)));
+    return UsageError("does not fit into 64 bits; must be ", DescribeAllowed(spec));
   }
   if (error != std::errc() || end != text.data() + text.size() ||
       !Takes(spec.range, static_cast<double>(value))) {
@@ -79,8 +77,7 @@ absl::StatusOr<double> ParseReal(const OptionSpec& spec, std::string_view text) 
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    return UsageError(
-        absl::StrCat("too large or too small for a real number; must be ", DescribeAllowed(spec)));
+    return UsageError("too large or too small for a real number; must be ", DescribeAllowed(spec));
   }
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
       !Takes(spec.range, value)) {
@@ -103,20 +100,18 @@ absl::StatusOr<std::string> ParseWord(const OptionSpec& spec, std::string_view t
     }
   }
   for (const std::string_view known : words) {
-    if (EqualsIgnoreCase(word, known))
-      return absl::StrCat(prefixed ? "val_" : "", std::string(known));
+    if (EqualsIgnoreCase(word, known)) return StrCat(prefixed ? "val_" : "", known);
   }
   std::vector<std::string_view> candidates = words;
   for (const std::string_view missing : SplitList(spec.missing_words)) {
     if (EqualsIgnoreCase(word, missing)) {
-      return UsageError(absl::StrCat(std::string(missing),
-                                     " is not available in this build yet; must be ",
-                                     DescribeAllowed(spec)));
+      return UsageError(missing, " is not available in this build yet; must be ",
+                        DescribeAllowed(spec));
     }
     candidates.push_back(missing);
   }
-  return UsageError(absl::StrCat("unknown word \"", OneLine(word, 80), "\"; must be ",
-                                 DescribeAllowed(spec), DidYouMean(word, candidates)));
+  return UsageError("unknown word \"", OneLine(word, 80), "\"; must be ", DescribeAllowed(spec),
+                    DidYouMean(word, candidates));
 }
 
 absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view text) {
@@ -126,7 +121,7 @@ absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view tex
     if (std::ranges::count(list, word) == 0) {
       list.push_back(std::move(word));
     } else if (spec.group == OptionGroup::kSchedulers) {  // each has its one place in the order
-      return UsageError(absl::StrCat("names ", word, " twice"));
+      return UsageError("names ", word, " twice");
     }
   }
   return Value(std::move(list));
@@ -158,7 +153,7 @@ std::string FormatReal(double value) {
 struct Formatter {
   std::string operator()(std::monostate) const { return "None"; }
   std::string operator()(bool value) const { return value ? "True" : "False"; }
-  std::string operator()(int64_t value) const { return absl::StrCat(value); }
+  std::string operator()(int64_t value) const { return StrCat(value); }
   std::string operator()(double value) const { return FormatReal(value); }
   std::string operator()(const std::string& value) const { return value; }
   template <typename T>
@@ -266,13 +261,13 @@ std::string DescribeAllowed(const OptionSpec& spec) {
     const Range& range = spec.range;
     std::string text;
     if (std::isfinite(range.low)) {
-      absl::StrAppend(&text, range.low_open ? " > " : " >= ", FormatReal(range.low));
+      StrAppend(&text, range.low_open ? " > " : " >= ", FormatReal(range.low));
     }
     if (std::isfinite(range.high)) {
-      absl::StrAppend(&text, text.empty() ? "" : " and",
-                      range.high_open ? " < " : " <= ", FormatReal(range.high));
+      StrAppend(&text, text.empty() ? "" : " and",
+                range.high_open ? " < " : " <= ", FormatReal(range.high));
     }
-    if (range.hole > 0) absl::StrAppend(&text, ", not within ", FormatReal(range.hole), " of 0");
+    if (range.hole > 0) StrAppend(&text, ", not within ", FormatReal(range.hole), " of 0");
     return text;
   };
   switch (spec.type) {
@@ -289,7 +284,7 @@ std::string DescribeAllowed(const OptionSpec& spec) {
     case OptionType::kText:
       return "a text";
     case OptionType::kPath:
-      return absl::StrCat("the name of a file or folder", TakesNone(spec) ? ", or None" : "");
+      return StrCat("the name of a file or folder", TakesNone(spec) ? ", or None" : "");
     case OptionType::kWords:
       return "a comma list of: " + words();
     case OptionType::kMetric:

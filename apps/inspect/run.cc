@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -19,9 +18,9 @@
 #include "models/graph/table.h"
 #include "models/parameters/weights.h"
 #include "models/serving/saved_model.h"
-#include "tensor/counted.h"
+#include "tensor/errors.h"
 #include "tensor/files/array_file.h"
-#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
 
 namespace dtnn {
 namespace {
@@ -110,21 +109,20 @@ std::string ModelText(const SavedModel& model) {
   std::string text = "  network:\n";
   const std::string table = FormatTable(model.graph, model.dtype, Device::Cpu());
   for (const absl::string_view line : absl::StrSplit(table, '\n', absl::SkipEmpty())) {
-    absl::StrAppend(&text, "  ", line, "\n");
+    StrAppend(&text, "  ", line, "\n");
   }
-  absl::StrAppend(&text, "  preprocessing: ", Describe(model.preprocessing), "\n");
+  StrAppend(&text, "  preprocessing: ", Describe(model.preprocessing), "\n");
   if (!description.class_names.empty()) {
-    absl::StrAppend(&text, "  classes: ", OneLine(absl::StrJoin(description.class_names, ", ")),
-                    "\n");
+    StrAppend(&text, "  classes: ", OneLine(absl::StrJoin(description.class_names, ", ")), "\n");
   }
   const TrainingRecord& training = description.training;
   if (training == TrainingRecord()) return text + "  loss: " + OneLine(description.loss) + "\n";
-  absl::StrAppend(&text, "  training: ", Counted(training.epochs, "epoch"), " on ",
-                  OneLine(training.dataset), ", loss ", OneLine(description.loss), ", optimizer ",
-                  OneLine(training.optimizer), ", learning rate ",
-                  JsonNumber(training.learning_rate), "\n");
+  StrAppend(&text, "  training: ", Counted(training.epochs, "epoch"), " on ",
+            OneLine(training.dataset), ", loss ", OneLine(description.loss), ", optimizer ",
+            OneLine(training.optimizer), ", learning rate ", JsonNumber(training.learning_rate),
+            "\n");
   for (const auto& [name, value] : training.metrics) {
-    absl::StrAppend(&text, "  ", OneLine(name), ": ", JsonNumber(value), "\n");
+    StrAppend(&text, "  ", OneLine(name), ": ", JsonNumber(value), "\n");
   }
   return text;
 }
@@ -134,34 +132,33 @@ std::string ModelJson(const SavedModel& model) {
   std::vector<std::string> classes, metrics;
   for (const std::string& name : description.class_names) classes.push_back(JsonText(name));
   for (const auto& [name, value] : description.training.metrics) {
-    metrics.push_back(absl::StrCat(JsonText(name), ": ", JsonNumber(value)));
+    metrics.push_back(StrCat(JsonText(name), ": ", JsonNumber(value)));
   }
-  return absl::StrCat("{\"name\": ", JsonText(model.graph.name()),
-                      ", \"parameters\": ", model.graph.num_parameters(), ", \"classes\": [",
-                      absl::StrJoin(classes, ", "), "], \"loss\": ", JsonText(description.loss),
-                      ", \"training\": {\"dataset\": ", JsonText(description.training.dataset),
-                      ", \"epochs\": ", description.training.epochs,
-                      ", \"optimizer\": ", JsonText(description.training.optimizer),
-                      ", \"learning_rate\": ", JsonNumber(description.training.learning_rate),
-                      ", \"metrics\": {", absl::StrJoin(metrics, ", "), "}}}");
+  return StrCat("{\"name\": ", JsonText(model.graph.name()),
+                ", \"parameters\": ", model.graph.num_parameters(), ", \"classes\": [",
+                absl::StrJoin(classes, ", "), "], \"loss\": ", JsonText(description.loss),
+                ", \"training\": {\"dataset\": ", JsonText(description.training.dataset),
+                ", \"epochs\": ", description.training.epochs,
+                ", \"optimizer\": ", JsonText(description.training.optimizer),
+                ", \"learning_rate\": ", JsonNumber(description.training.learning_rate),
+                ", \"metrics\": {", absl::StrJoin(metrics, ", "), "}}}");
 }
 
 std::string Text(const Contents& contents) {
   std::string text;
   for (const auto& [tag, value] : contents.tags) {
-    absl::StrAppend(&text, "  ", tag, ": ", OneLine(value), "\n");
+    StrAppend(&text, "  ", tag, ": ", OneLine(value), "\n");
   }
   if (contents.model.has_value()) text += ModelText(*contents.model);
   if (contents.checkpoint.has_value()) {
     const TrainingState& run = contents.checkpoint->training;
-    absl::StrAppend(&text, "  checkpoint: epoch ", run.epoch + 1, ", ",
-                    Counted(run.step_in_epoch, "step"), " of it done, ",
-                    Counted(run.steps_done, "update"), " of all; optimizer ",
-                    OneLine(contents.checkpoint->optimizer), ", learning rate ",
-                    JsonNumber(run.learning_rate), ", seed ", run.random_seed, "\n");
+    StrAppend(&text, "  checkpoint: epoch ", run.epoch + 1, ", ",
+              Counted(run.step_in_epoch, "step"), " of it done, ",
+              Counted(run.steps_done, "update"), " of all; optimizer ",
+              OneLine(contents.checkpoint->optimizer), ", learning rate ",
+              JsonNumber(run.learning_rate), ", seed ", run.random_seed, "\n");
     for (const auto& [scheduler, state] : run.schedulers) {
-      absl::StrAppend(&text, "  scheduler ", OneLine(scheduler), ": ", absl::StrJoin(state, ", "),
-                      "\n");
+      StrAppend(&text, "  scheduler ", OneLine(scheduler), ": ", absl::StrJoin(state, ", "), "\n");
     }
   }
   size_t width = 5;
@@ -179,38 +176,36 @@ std::string Text(const Contents& contents) {
 std::string Json(const std::string& path, const Contents& contents) {
   std::vector<std::string> tags, arrays;
   for (const auto& [tag, value] : contents.tags) {
-    tags.push_back(absl::StrCat(JsonText(tag), ": ", JsonText(value)));
+    tags.push_back(StrCat(JsonText(tag), ": ", JsonText(value)));
   }
   for (const Array& array : contents.arrays) {
-    arrays.push_back(absl::StrCat(
+    arrays.push_back(StrCat(
         "{\"key\": ", JsonText(array.key), ", \"dtype\": \"", array.dtype, "\", \"shape\": \"",
         array.shape, "\", \"elements\": ", array.elements, ", \"min\": ", JsonNumber(array.least),
         ", \"max\": ", JsonNumber(array.most), ", \"mean\": ", JsonNumber(array.mean),
         ", \"not_finite\": ", array.not_finite, "}"));
   }
   std::string json =
-      absl::StrCat("{\"file\": ", JsonText(path), ", \"tags\": {", absl::StrJoin(tags, ", "), "}");
+      StrCat("{\"file\": ", JsonText(path), ", \"tags\": {", absl::StrJoin(tags, ", "), "}");
   if (contents.checkpoint.has_value()) {
     const TrainingState& run = contents.checkpoint->training;
     std::vector<std::string> schedulers;
     for (const auto& [scheduler, state] : run.schedulers) {
       std::vector<std::string> numbers;
       for (const double number : state) numbers.push_back(JsonNumber(number));
-      schedulers.push_back(
-          absl::StrCat(JsonText(scheduler), ": [", absl::StrJoin(numbers, ", "), "]"));
+      schedulers.push_back(StrCat(JsonText(scheduler), ": [", absl::StrJoin(numbers, ", "), "]"));
     }
-    absl::StrAppend(&json, ", \"checkpoint\": {\"epoch\": ", run.epoch,
-                    ", \"step_in_epoch\": ", run.step_in_epoch,
-                    ", \"steps_done\": ", run.steps_done,
-                    ", \"learning_rate\": ", JsonNumber(run.learning_rate),
-                    ", \"random_seed\": ", run.random_seed,
-                    ", \"optimizer\": ", JsonText(contents.checkpoint->optimizer),
-                    ", \"schedulers\": {", absl::StrJoin(schedulers, ", "), "}}");
+    StrAppend(&json, ", \"checkpoint\": {\"epoch\": ", run.epoch,
+              ", \"step_in_epoch\": ", run.step_in_epoch, ", \"steps_done\": ", run.steps_done,
+              ", \"learning_rate\": ", JsonNumber(run.learning_rate),
+              ", \"random_seed\": ", run.random_seed,
+              ", \"optimizer\": ", JsonText(contents.checkpoint->optimizer), ", \"schedulers\": {",
+              absl::StrJoin(schedulers, ", "), "}}");
   }
   if (contents.model.has_value()) {
-    absl::StrAppend(&json, ", \"model\": ", ModelJson(*contents.model));
+    StrAppend(&json, ", \"model\": ", ModelJson(*contents.model));
   }
-  return absl::StrCat(json, ", \"arrays\": [", absl::StrJoin(arrays, ", "), "]}\n");
+  return StrCat(json, ", \"arrays\": [", absl::StrJoin(arrays, ", "), "]}\n");
 }
 
 }  // namespace
@@ -218,7 +213,7 @@ std::string Json(const std::string& path, const Contents& contents) {
 absl::Status InspectFiles(std::span<const std::string> files, const std::string& format,
                           std::ostream& out, std::ostream& errors) {
   if (format != "text" && format != "json") {
-    return UsageError(absl::StrCat("--format=", format, ": expected text or json"));
+    return UsageError("--format=", format, ": expected text or json");
   }
   if (files.empty()) return UsageError("which files? (--help shows all)");
   size_t broken = 0;
@@ -234,8 +229,7 @@ absl::Status InspectFiles(std::span<const std::string> files, const std::string&
     }
   }
   if (broken == 0) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be read"));
+  return DataLoss(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be read");
 }
 
 }  // namespace dtnn

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "apps/launcher/benchmark_run.h"
 #include "apps/launcher/rank_options.h"
 #include "apps/launcher/same_flags.h"
@@ -14,6 +13,7 @@
 #include "comm/job/ranks.h"
 #include "comm/job/tell_once.h"
 #include "models/checkpoint/checkpoint_folder.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -24,7 +24,7 @@ CommunicatorOptions CommunicatorOptionsOf(const Options& options, std::ostream& 
           .warn_after = timeout / 5,
           .warn =
               [&err](std::string_view line) {
-                err << absl::StrCat("benchmark: warning: ", std::string(line), "\n") << std::flush;
+                err << StrCat("benchmark: warning: ", line, "\n") << std::flush;
               },
           .interrupted = [] { return Interrupt::Last() != 0; }};
 }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "apps/flags/environment.h"
 #include "apps/flags/help.h"
 #include "apps/flags/parser.h"
@@ -50,11 +49,11 @@ absl::Status CheckLauncher() {
   const LaunchPlace place = FindUnconnectedPlace();
   if (!place.launched) return absl::OkStatus();
   if (place.rank > 0) return WithExitCode(absl::FailedPreconditionError(""), kExitUsage);
-  return UsageError(absl::StrCat(
+  return UsageError(
       "srun has started ", place.ranks,
       " processes without MPI, each of which would train alone and write the same files; start "
       "them with mpirun or srun --mpi=pmix (srun --mpi=list shows what there is), or one process "
-      "with srun --ntasks=1"));
+      "with srun --ntasks=1");
 }
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {

@@ -5,25 +5,11 @@
 # The ranks of the other host must find out that both are lost, save the run, and leave with 75;
 # what they saved is gone on from.
 set -euo pipefail
-export LC_ALL=C
 
 netns_run=$1 benchmark=$PWD/$2
-code=0
-reason=$("$netns_run" --check 2>&1) || code=$?
-if [ $code -eq 77 ]; then
-  echo "SKIPPED: $reason"
-  exit 0
-fi
-
-. tools/testing/mpi_environment.sh
-export PATH=$PATH:/usr/sbin:/sbin
-folder=$(mktemp -d /tmp/dtnn-host.XXXXXX)
-job=
-end_all() {
-  [ -z "$job" ] || kill -KILL "$job" 2>/dev/null || true
-  rm -rf "$folder"
-}
-trap end_all EXIT
+. comm/testing/host_tests.sh
+require_hosts "$netns_run"
+folder=$base
 
 fail() {
   echo "FAILED: $1" >&2
@@ -58,17 +44,8 @@ chmod +x "$folder/rank"
 "$netns_run" --hosts=2 --ranks-per-host=2 --mpirun=--enable-recovery -- "$folder/rank" "$folder" \
   "$benchmark" "${flags[@]}" --comm-timeout=6 --num-epochs=1000000 >"$folder/log" 2>&1 &
 job=$!
-for rank in 2 3; do
-  tenths=0
-  until [ -e "$folder/code.$rank" ]; do
-    [ $((tenths += 1)) -le 900 ] || fail "rank $rank hangs"
-    sleep 0.1
-  done
-  [ "$(cat "$folder/code.$rank")" = 75 ] || fail "rank $rank left with $(cat "$folder/code.$rank")"
-done
-kill -KILL "$job"
-wait "$job" || true
-job=
+for rank in 2 3; do await_peer_lost "$folder" 900 $rank; done
+end_job
 grep -q "benchmark: rank 2: .*ranks 0, 1, which do not answer.*--resume goes on from " \
   "$folder/words.2" || fail "no word about who is lost and what was saved"
 newest=$(sed -n 's/.*--resume goes on from \(.*\.npz\).*/\1/p' "$folder/words.2")

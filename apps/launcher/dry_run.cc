@@ -14,8 +14,8 @@
 #include "comm/gradient_reducer.h"
 #include "kernels/context.h"
 #include "models/graph/table.h"
-#include "tensor/counted.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
 
 namespace dtnn {
 namespace {

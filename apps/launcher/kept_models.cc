@@ -4,26 +4,23 @@
 #include <filesystem>
 #include <system_error>
 
-#include "absl/strings/str_cat.h"
 #include "models/parameters/weights.h"
+#include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
+
 absl::Status MakeModelFolder(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
     return absl::ErrnoToStatus(error.value(),
-                               absl::StrCat("--model-dir=", folder, ": the folder cannot be made"));
+                               StrCat("--model-dir=", folder, ": the folder cannot be made"));
   }
-  const absl::Status trial =
-      AtomicFile::Create((std::filesystem::path(folder) / "model.npz").string()).status();
-  if (trial.ok()) return trial;
-  return absl::Status(
-      trial.code(),
-      absl::StrCat("--model-dir=", folder, ": models cannot be written there: ", trial.message()));
+  const std::string trial = (std::filesystem::path(folder) / "model.npz").string();
+  return WithContext(AtomicFile::Create(trial).status(), "--model-dir=", folder,
+                     ": models cannot be written there");
 }
 
 int64_t Today() {
@@ -37,8 +34,8 @@ absl::StatusOr<std::string> KeepModel(const KeptModels& kept, int64_t epoch, con
                                       const ParameterStore& store, DeviceContext& context,
                                       const Tensor& values, const std::string& previous) {
   const std::filesystem::path folder = kept.folder;
-  const std::string stem = absl::StrCat("model-", graph.name(), "-epoch-");
-  const std::string name = absl::StrCat(stem, epoch, "-", kept.date, ".npz");
+  const std::string stem = StrCat("model-", graph.name(), "-epoch-");
+  const std::string name = StrCat(stem, epoch, "-", kept.date, ".npz");
   const std::string path = folder / name;
   if (!kept.writes) return path;
   DTNN_RETURN_IF_ERROR(SaveWeights(path, graph, store, context, values, kept.tags));

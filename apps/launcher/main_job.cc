@@ -3,26 +3,21 @@
 #include <filesystem>
 #include <system_error>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
 std::vector<std::string> MainJobArguments() {
-  return {"--model=simplecnn",
-          "--dataset=mnist",
-          absl::StrCat("--dataset-path=", kFashionMnistPath),
-          "--num-epochs=5",
-          "--optimizer=adam",
-          "--learning-rate=0.001",
-          "--optimizer-beta1=0.9",
-          "--evaluate"};
+  return {"--model=simplecnn",     "--dataset=mnist",  StrCat("--dataset-path=", kFashionMnistPath),
+          "--num-epochs=5",        "--optimizer=adam", "--learning-rate=0.001",
+          "--optimizer-beta1=0.9", "--evaluate"};
 }
 
 std::string MainJobNotice(std::string_view program) {
-  return absl::StrCat("No flags given, so this trains simplecnn on Fashion-MNIST, as if by\n  ",
-                      std::string(program), " ", absl::StrJoin(MainJobArguments(), " "),
-                      "\nCopy that line and change any flag; --help=all lists them.\n");
+  return StrCat("No flags given, so this trains simplecnn on Fashion-MNIST, as if by\n  ", program,
+                " ", absl::StrJoin(MainJobArguments(), " "),
+                "\nCopy that line and change any flag; --help=all lists them.\n");
 }
 
 absl::Status CheckPackagedData(const Options& options) {
@@ -33,9 +28,9 @@ absl::Status CheckPackagedData(const Options& options) {
       std::filesystem::is_directory(kFashionMnistPath, error)) {
     return absl::OkStatus();
   }
-  return absl::NotFoundError(absl::StrCat(
-      kFashionMnistPath, ": Fashion-MNIST is not installed; install it with: sudo apt-get install ",
-      "dataset-fashion-mnist, or name other data with --dataset-path"));
+  return NotFound(kFashionMnistPath,
+                  ": Fashion-MNIST is not installed; install it with: sudo apt-get install ",
+                  "dataset-fashion-mnist, or name other data with --dataset-path");
 }
 
 }  // namespace dtnn

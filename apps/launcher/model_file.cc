@@ -4,31 +4,21 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "apps/make/make_trainer_options.h"
 #include "comm/job/exit_code.h"
 #include "data/preprocessing.h"
+#include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/format.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
-namespace {
-
-std::string Text(const ImageExtents& e) {
-  return absl::StrCat(e.height, "x", e.width, "x", e.channels);
-}
-
-}  // namespace
 
 absl::Status CheckModelFile(const std::string& path) {
   if (path.empty()) return absl::OkStatus();
   const absl::Status named = CheckArrayFileName(path);
-  if (!named.ok()) return UsageError(absl::StrCat("--save-model=", std::string(named.message())));
-  const absl::Status trial = AtomicFile::Create(path).status();
-  if (trial.ok()) return trial;
-  return absl::Status(trial.code(), absl::StrCat("--save-model: ", std::string(trial.message())));
+  if (!named.ok()) return UsageError("--save-model=", named.message());
+  return WithContext(AtomicFile::Create(path).status(), "--save-model");
 }
 
 ModelDescription DescribeModel(const Options& options, const Dataset& dataset) {
@@ -48,9 +38,9 @@ absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
   DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
   if (holds_model) return ReadModel(file);
-  return UsageError(absl::StrCat("--model: missing, and ", path,
-                                 " holds parameters only: name their network, such as "
-                                 "--model=simplecnn (--model=list shows all)"));
+  return UsageError("--model: missing, and ", path,
+                    " holds parameters only: name their network, such as "
+                    "--model=simplecnn (--model=list shows all)");
 }
 
 void FollowModel(const SavedModel& model, Options& options) {
@@ -81,11 +71,11 @@ absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const std::string& pat
   const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
   const int64_t outputs = model.graph.output_shape().NumElements();
   if (sample != dataset.sample() || outputs != dataset.outputs()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": its network takes samples of ", Text(sample), " (height x width x channels) and ",
-        "has ", outputs, " outputs, but data set ", std::string(dataset.name()), " has ",
-        Text(dataset.sample()), " and ", dataset.outputs(),
-        "; --model names a network that adapts, --weights-partial leaves out what does not fit"));
+    return InvalidArgument(
+        path, ": its network takes samples of ", ToString(sample),
+        " (height x width x channels) and ", "has ", outputs, " outputs, but data set ",
+        dataset.name(), " has ", ToString(dataset.sample()), " and ", dataset.outputs(),
+        "; --model names a network that adapts, --weights-partial leaves out what does not fit");
   }
   if (FormatOf(options) == model.graph.format()) return model.graph;
   return Graph::FromNodes(model.graph.name(), FormatOf(options), model.graph.ToNodes());

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
 #include "apps/flags/option_table.h"
 #include "apps/program/paths.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -18,7 +17,7 @@ void MakeOwn(std::string& path, bool is_file, int rank) {
   if (!named.has_filename()) named = named.parent_path();  // "folder/"
   const std::string extension = is_file ? named.extension().string() : "";
   const std::string stem = is_file ? named.stem().string() : named.filename().string();
-  path = named.replace_filename(absl::StrCat(stem, "-rank", rank, extension)).string();
+  path = named.replace_filename(StrCat(stem, "-rank", rank, extension)).string();
 }
 
 }  // namespace

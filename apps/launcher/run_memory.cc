@@ -2,13 +2,13 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/printing/memory_table.h"
 #include "models/graph/table.h"
 #include "models/plan/plan.h"
-#include "tensor/counted.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -44,28 +44,27 @@ absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& availab
   if (needed <= double(available.bytes)) return absl::OkStatus();
   const bool trains = memory.training.has_value();
   std::string text =
-      absl::StrCat(trains ? "training on" : "testing in", " batches of ",
-                   Counted(trains ? memory.batches.training : memory.batches.testing, "sample"),
-                   " takes ", FormatBytes(memory.all()), " of memory (",
-                   trains ? "parameters, gradients and optimizer " : "parameters ",
-                   FormatBytes(memory.parameters));
+      StrCat(trains ? "training on" : "testing in", " batches of ",
+             Counted(trains ? memory.batches.training : memory.batches.testing, "sample"),
+             " takes ", FormatBytes(memory.all()), " of memory (",
+             trains ? "parameters, gradients and optimizer " : "parameters ",
+             FormatBytes(memory.parameters));
   if (trains) {
-    absl::StrAppend(&text, ", activations and workspace ",
-                    FormatBytes(double(memory.training->total())));
+    StrAppend(&text, ", activations and workspace ", FormatBytes(double(memory.training->total())));
   }
   if (memory.testing) {
-    absl::StrAppend(&text, trains ? ", the same for testing " : ", activations and workspace ",
-                    FormatBytes(double(memory.testing->total())));
+    StrAppend(&text, trains ? ", the same for testing " : ", activations and workspace ",
+              FormatBytes(double(memory.testing->total())));
   }
   text += ")";
   if (ranks > 1) {
-    absl::StrAppend(&text, " on each of ", ranks, " ranks of this host, ", FormatBytes(needed),
-                    " on all");
+    StrAppend(&text, " on each of ", ranks, " ranks of this host, ", FormatBytes(needed),
+              " on all");
   }
-  absl::StrAppend(&text, ", but ", available.of, " has ", FormatBytes(double(available.bytes)),
-                  " left; a smaller --batch-size takes less",
-                  trains ? " (--accumulate-steps makes up for it)" : "",
-                  ", --dry-run shows more, --force tries all the same");
+  StrAppend(&text, ", but ", available.of, " has ", FormatBytes(double(available.bytes)),
+            " left; a smaller --batch-size takes less",
+            trains ? " (--accumulate-steps makes up for it)" : "",
+            ", --dry-run shows more, --force tries all the same");
   return absl::ResourceExhaustedError(text);
 }
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "apps/launcher/rank_options.h"
 #include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -23,16 +23,15 @@ absl::Status CompareFlags(Communicator& communicator, const Options& options) {
   std::vector<std::string> flags;
   std::vector<int64_t> mine;
   for (const OptionSpec& spec : OptionTable()) {
-    flags.push_back(absl::StrCat("--", std::string(spec.name), "=",
-                                 OneLine(FormatValue(Load(&compared, spec)))));
+    flags.push_back(StrCat("--", spec.name, "=", OneLine(FormatValue(Load(&compared, spec)))));
     mine.push_back(int64_t(std::hash<std::string>()(flags.back())));
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(communicator, mine));
   for (size_t i = 0; i < mine.size(); ++i) {
     if (mine[i] == all[i]) continue;
-    return UsageError(absl::StrCat(flags[i],
-                                   ": is another value on rank 0; all ranks have to be "
-                                   "started with the same flags"));
+    return UsageError(flags[i],
+                      ": is another value on rank 0; all ranks have to be "
+                      "started with the same flags");
   }
   return absl::OkStatus();
 }

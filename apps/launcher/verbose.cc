@@ -4,42 +4,39 @@
 #include <map>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "data/loading/loader.h"
 #include "kernels/simd_target.h"
-#include "tensor/counted.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
 std::string DescribeLoaders(const Dataset& dataset, const Loaders& loaders) {
-  const ImageExtents sample = dataset.sample();
   std::vector<std::string> parts;
   const Loader* any = nullptr;
   if (loaders.training != nullptr) {
     any = loaders.training.get();
-    parts.push_back(
-        absl::StrCat(any->samples(), " to train on in ", Counted(any->steps(), "step")));
+    parts.push_back(StrCat(any->samples(), " to train on in ", Counted(any->steps(), "step")));
   }
   if (loaders.validation != nullptr) {
-    parts.push_back(absl::StrCat(loaders.validation->samples(), " to validate on"));
+    parts.push_back(StrCat(loaders.validation->samples(), " to validate on"));
   }
   if (loaders.test != nullptr) {
     any = loaders.test.get();
-    parts.push_back(absl::StrCat(any->samples(), " to test"));
+    parts.push_back(StrCat(any->samples(), " to test"));
   }
-  std::string text = absl::StrCat("**** Samples of ", sample.height, "x", sample.width, "x",
-                                  sample.channels, ": ", absl::StrJoin(parts, ", "), "; ",
-                                  dataset.target_kind() == TargetKind::kClass
-                                      ? Counted(dataset.outputs(), "class", "classes")
-                                      : Counted(dataset.outputs(), "value") + " each",
-                                  "\n");
+  std::string text = StrCat(
+      "**** Samples of ", ToString(dataset.sample()), ": ", absl::StrJoin(parts, ", "), "; ",
+      dataset.target_kind() == TargetKind::kClass ? Counted(dataset.outputs(), "class", "classes")
+                                                  : Counted(dataset.outputs(), "value") + " each",
+      "\n");
   if (any == nullptr) return text;
   const LoaderOptions& options = any->options();
-  absl::StrAppend(&text, "**** Loaders: ", Counted(options.threads, "thread"), ", ",
-                  Counted(options.prefetch, "batch", "batches"), " ahead, of ",
-                  Counted(options.batch, "sample"), "\n");
+  StrAppend(&text, "**** Loaders: ", Counted(options.threads, "thread"), ", ",
+            Counted(options.prefetch, "batch", "batches"), " ahead, of ",
+            Counted(options.batch, "sample"), "\n");
   return text;
 }
 
@@ -47,12 +44,12 @@ std::string DescribeKernels(const Graph& graph, const Options& options, Device d
   std::map<std::string, int> layers;
   for (const Node& node : graph.nodes()) ++layers[std::string(node.layer->type_name())];
   std::vector<std::string> counts;
-  for (const auto& [type, count] : layers) counts.push_back(absl::StrCat(count, " ", type));
-  return absl::StrCat("**** Kernels: ", options.dtype, ", ", std::string(Name(graph.format())),
-                      device.is_cpu() ? ", " + std::string(SimdTarget()) + ", convolutions by " +
-                                            options.conv_variant
-                                      : std::string(),
-                      "; layers: ", absl::StrJoin(counts, ", "), "\n");
+  for (const auto& [type, count] : layers) counts.push_back(StrCat(count, " ", type));
+  return StrCat("**** Kernels: ", options.dtype, ", ", Name(graph.format()),
+                device.is_cpu()
+                    ? ", " + std::string(SimdTarget()) + ", convolutions by " + options.conv_variant
+                    : std::string(),
+                "; layers: ", absl::StrJoin(counts, ", "), "\n");
 }
 
 std::string DescribeWaiting(const Loaders& loaders, double seconds) {

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "comm/job/exit_code.h"
 #include "tensor/format.h"
 
@@ -43,7 +42,7 @@ std::optional<DatasetSize> KnownSize(const Options& options) {
 absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(const Options& options) {
   OpenDatasetOptions open = OpenOptions(options);
   if (std::ranges::count(DatasetNames(), options.dataset) == 0) {
-    return UsageError(absl::StrCat("--dataset: there is no data set ", options.dataset));
+    return UsageError("--dataset: there is no data set ", options.dataset);
   }
   if (!options.use_synthetic_data) return OpenDataset(options.dataset, open);
   // As many samples, of the same extents, as the files of that data set have.
@@ -51,8 +50,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(const Options& option
   own.geometry = {};
   const std::optional<DatasetSize> size = KnownSize(options.dataset, own);
   if (!size) {
-    return UsageError(absl::StrCat("--use-synthetic-data: the sizes of --dataset=", options.dataset,
-                                   " depend on its files; use --dataset=synthetic"));
+    return UsageError("--use-synthetic-data: the sizes of --dataset=", options.dataset,
+                      " depend on its files; use --dataset=synthetic");
   }
   open.synthetic.train_samples = size->train;
   open.synthetic.test_samples = size->test;

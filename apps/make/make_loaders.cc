@@ -5,17 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "apps/flags/value.h"
 #include "apps/make/standardization.h"
 #include "comm/job/exit_code.h"
 #include "data/loading/split.h"
-#include "data/normalization/normalize.h"
 #include "data/transforms/crop.h"
 #include "data/transforms/flip.h"
 #include "data/transforms/transform_list.h"
-#include "tensor/counted.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
+#include "tensor/rounding.h"
+#include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -25,9 +24,8 @@ absl::Status CheckCrop(const Options& options, const Dataset& dataset) {
   const ImageExtents sample = dataset.sample();
   const int64_t side = std::min(sample.height, sample.width);
   if (!options.augment_crop || options.augment_crop_size <= side) return absl::OkStatus();
-  return UsageError(absl::StrCat("--augment-crop-size=", options.augment_crop_size,
-                                 ": is larger than the samples, ", sample.height, " x ",
-                                 sample.width));
+  return UsageError("--augment-crop-size=", options.augment_crop_size,
+                    ": is larger than the samples, ", sample.height, " x ", sample.width);
 }
 
 // The list of --augment, or what the two flags stand for that are older than it.
@@ -35,13 +33,12 @@ absl::StatusOr<TransformList> MakeTransforms(const Options& options, const Datas
   DTNN_RETURN_IF_ERROR(CheckCrop(options, dataset));
   DTNN_ASSIGN_OR_RETURN(TransformList transforms, ParseTransforms(options.augment));
   if (options.mixup > 0 && dataset.target_kind() != TargetKind::kClass) {
-    return UsageError(absl::StrCat("--mixup=", options.mixup, ": needs one class per sample, but ",
-                                   std::string(dataset.name()), " has values"));
+    return UsageError("--mixup=", options.mixup, ": needs one class per sample, but ",
+                      dataset.name(), " has values");
   }
   const absl::Status fits = CheckTransforms(transforms, dataset.sample(), dataset.preprocessing());
   if (!fits.ok()) {
-    return UsageError(
-        absl::StrCat("--augment=", options.augment, ": ", std::string(fits.message())));
+    return UsageError("--augment=", options.augment, ": ", fits.message());
   }
   if (options.augment_flip) {
     transforms.push_back(Flip({.probability = options.augment_flip_prob}));
@@ -120,13 +117,12 @@ class LoaderMaker {
                                        dataset_->groups(Split::kTrain).begins));
     if (options_.evaluate_only && !options_.standardize) return absl::OkStatus();
     if (divided.train.empty() && !divided.validation.empty()) {
-      return UsageError(absl::StrCat(
+      return UsageError(
           "--validation-split=", FormatValue(options_.validation_split), ": holds out all ",
-          Counted(int64_t(divided.validation.size()), "training sample"), "; give a smaller one"));
+          Counted(int64_t(divided.validation.size()), "training sample"), "; give a smaller one");
     }
     if (divided.train.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("data set ", std::string(dataset_->name()), " has no samples to train on"));
+      return InvalidArgument("data set ", dataset_->name(), " has no samples to train on");
     }
     DTNN_ASSIGN_OR_RETURN(divided_.train, Take(Split::kTrain, divided.train));
     DTNN_ASSIGN_OR_RETURN(divided_.validation, Take(Split::kTrain, divided.validation));
@@ -169,12 +165,9 @@ class LoaderMaker {
   // What --dataset-percentage takes of some samples of a split.
   absl::StatusOr<std::vector<int64_t>> Take(Split split,
                                             const std::vector<int64_t>& indices) const {
-    absl::StatusOr<std::vector<int64_t>> taken = TakeFraction(
-        indices, options_.dataset_percentage, training_.seed, dataset_->groups(split).begins);
-    if (taken.ok()) return taken;
-    return absl::Status(taken.status().code(),
-                        absl::StrCat("--dataset-percentage=", options_.dataset_percentage, ": ",
-                                     std::string(taken.status().message())));
+    return WithContext(TakeFraction(indices, options_.dataset_percentage, training_.seed,
+                                    dataset_->groups(split).begins),
+                       "--dataset-percentage=", options_.dataset_percentage);
   }
 
   const Options& options_;
@@ -200,15 +193,14 @@ std::string DescribeLargeBatch(const Options& options, const Loaders& loaders) {
   if (loaders.training == nullptr) return "";
   const int64_t samples = loaders.training->samples(), batch = loaders.training->options().batch;
   const int64_t ranks = loaders.training->options().ranks;  // 1: of data of its own
-  const int64_t share = (samples + ranks - 1) / ranks;
+  const int64_t share = CeilDiv(samples, ranks);
   if (batch <= share) return "";
   const bool global = options.global_batch_size.has_value();
-  std::string text = global ? absl::StrCat("--global-batch-size=", *options.global_batch_size)
-                            : absl::StrCat("--batch-size=", batch);
-  absl::StrAppend(&text, ": is more than ",
-                  global || ranks == 1 ? "the " : "a rank's share of the ",
-                  Counted(samples, "sample"), " to train on");
-  if (!global && ranks > 1) absl::StrAppend(&text, ", ", share);
+  std::string text = global ? StrCat("--global-batch-size=", *options.global_batch_size)
+                            : StrCat("--batch-size=", batch);
+  StrAppend(&text, ": is more than ", global || ranks == 1 ? "the " : "a rank's share of the ",
+            Counted(samples, "sample"), " to train on");
+  if (!global && ranks > 1) StrAppend(&text, ", ", share);
   return text + ": every step takes all of them";
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "apps/flags/nearest.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
@@ -21,8 +20,7 @@ absl::StatusOr<Graph> FreezeLayers(const Options& options, Graph graph) {
   for (const std::string_view pattern : SplitList(options.freeze)) {
     absl::StatusOr<Graph> frozen = Freeze(graph, pattern);
     if (!frozen.ok()) {
-      return UsageError(absl::StrCat("--freeze: ", std::string(frozen.status().message()),
-                                     DidYouMean(pattern, candidates)));
+      return UsageError("--freeze: ", frozen.status().message(), DidYouMean(pattern, candidates));
     }
     graph = *std::move(frozen);
   }

@@ -1,11 +1,9 @@
 #include "apps/make/make_schedulers.h"
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "comm/job/exit_code.h"
 #include "optim/schedulers/cosine.h"
@@ -17,6 +15,7 @@
 #include "optim/schedulers/stop_at_loss.h"
 #include "optim/schedulers/warm_up.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -75,16 +74,14 @@ absl::Status CheckWatched(const Scheduler& scheduler, const MetricSet& metric_se
   const std::string_view watched = scheduler.watched();
   if (watched.empty()) return absl::OkStatus();
   if (watched.starts_with("val_") && !has_validation) {
-    return UsageError(absl::StrCat("--schedulers: ", std::string(scheduler.name()), " watches ",
-                                   std::string(watched),
-                                   ", but there are no validation samples: give "
-                                   "--validation-split or --test-as-validation"));
+    return UsageError("--schedulers: ", scheduler.name(), " watches ", watched,
+                      ", but there are no validation samples: give "
+                      "--validation-split or --test-as-validation");
   }
   if (metric_set.FindBetter(watched)) return absl::OkStatus();
-  return UsageError(absl::StrCat(
-      "--schedulers: ", std::string(scheduler.name()), " watches ",
-      std::string(scheduler.watched()), ", which this run does not compute; there are ",
-      absl::StrJoin(metric_set.Names(), ", "), "; --metrics adds others"));
+  return UsageError("--schedulers: ", scheduler.name(), " watches ", scheduler.watched(),
+                    ", which this run does not compute; there are ",
+                    absl::StrJoin(metric_set.Names(), ", "), "; --metrics adds others");
 }
 
 }  // namespace
@@ -115,7 +112,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Opt
     if (name == "model_checkpoint" && options.model_dir.empty()) continue;
     std::shared_ptr<Scheduler> scheduler = Make(name, options, metric_set, ranks);
     if (scheduler == nullptr) {
-      return UsageError(absl::StrCat("--schedulers: there is no scheduler ", name));
+      return UsageError("--schedulers: there is no scheduler ", name);
     }
     DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, metric_set, has_validation));
     schedulers.push_back(std::move(scheduler));
@@ -139,8 +136,8 @@ std::vector<std::string> DescribeMinimums(const Options& options, int64_t ranks)
   std::vector<std::string> lines;
   for (const auto& [scheduler, flag, minimum, effect] : minimums) {
     if (minimum <= rate || std::ranges::count(options.schedulers, scheduler) == 0) continue;
-    lines.push_back(absl::StrCat(flag, "=", minimum, ": is above the learning rate, ", rate,
-                                 ", so the rate ", effect));
+    lines.push_back(StrCat(flag, "=", minimum, ": is above the learning rate, ", rate,
+                           ", so the rate ", effect));
   }
   return lines;
 }

@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/job/exit_code.h"
 #include "optim/losses/losses.h"
 #include "optim/metrics/metrics.h"
@@ -13,17 +12,15 @@
 namespace dtnn {
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& o) {
-  absl::StatusOr<std::shared_ptr<const Optimizer>> optimizer =
-      MakeOptimizer(o.optimizer, {.momentum = o.optimizer_momentum,
-                                  .beta1 = o.optimizer_beta1,
-                                  .beta2 = o.optimizer_beta2,
-                                  .rho = o.optimizer_rho,
-                                  .epsilon = o.optimizer_epsilon,
-                                  .decay = o.optimizer_decay,
-                                  .nesterov = o.optimizer_nesterov,
-                                  .decay_vectors = o.optimizer_decay_all});
-  if (optimizer.ok()) return optimizer;
-  return UsageError(absl::StrCat("--optimizer: ", std::string(optimizer.status().message())));
+  return OfFlag(MakeOptimizer(o.optimizer, {.momentum = o.optimizer_momentum,
+                                            .beta1 = o.optimizer_beta1,
+                                            .beta2 = o.optimizer_beta2,
+                                            .rho = o.optimizer_rho,
+                                            .epsilon = o.optimizer_epsilon,
+                                            .decay = o.optimizer_decay,
+                                            .nesterov = o.optimizer_nesterov,
+                                            .decay_vectors = o.optimizer_decay_all}),
+                "--optimizer");
 }
 
 void FollowTargets(const Dataset& dataset, Options& options) {
@@ -38,18 +35,12 @@ void FollowTargets(const Dataset& dataset, Options& options) {
 
 absl::StatusOr<MetricSet> MakeMetricSet(const Options& options) {
   MetricSet metric_set;
-  absl::StatusOr<std::shared_ptr<const Loss>> loss =
-      MakeLoss(options.loss_func, {.label_smoothing = options.label_smoothing});
-  if (!loss.ok()) {
-    return UsageError(absl::StrCat("--loss-func: ", std::string(loss.status().message())));
-  }
-  metric_set.loss = *std::move(loss);
+  const LossOptions loss = {.label_smoothing = options.label_smoothing};
+  DTNN_ASSIGN_OR_RETURN(metric_set.loss, OfFlag(MakeLoss(options.loss_func, loss), "--loss-func"));
   for (const std::string& name : options.metrics) {
-    absl::StatusOr<std::shared_ptr<const Metric>> metric = MakeMetric(name);
-    if (!metric.ok()) {
-      return UsageError(absl::StrCat("--metrics: ", std::string(metric.status().message())));
-    }
-    metric_set.metrics.push_back(*std::move(metric));
+    DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Metric> metric,
+                          OfFlag(MakeMetric(name), "--metrics"));
+    metric_set.metrics.push_back(std::move(metric));
   }
   return metric_set;
 }
@@ -59,9 +50,8 @@ absl::Status CheckFigures(const MetricSet& metric_set, const Dataset& dataset) {
   const auto refuse = [&](std::string_view flag, std::string_view name, const char* advice) {
     const std::string_view kind =
         classes ? "classes, one per sample" : "values, several labels or quantities per sample";
-    return UsageError(absl::StrCat("--", std::string(flag), ": ", std::string(name),
-                                   " does not fit data set ", std::string(dataset.name()),
-                                   ", whose targets are ", std::string(kind), advice));
+    return UsageError("--", flag, ": ", name, " does not fit data set ", dataset.name(),
+                      ", whose targets are ", kind, advice);
   };
   const auto fits = [&](const auto& figure) {
     return classes ? figure.TakesClasses() : figure.TakesValues();

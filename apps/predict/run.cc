@@ -6,10 +6,8 @@
 #include <numeric>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "apps/flags/options.h"
@@ -26,10 +24,10 @@
 #include "models/serving/predictor.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
-#include "tensor/counted.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/files/array_file.h"
-#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -52,8 +50,7 @@ absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, i
   }
   const absl::Status status = CheckNormalization(result, channels);
   if (!status.ok()) {
-    return UsageError(
-        absl::StrCat("--mean, --std or --normalize: ", std::string(status.message())));
+    return UsageError("--mean, --std or --normalize: ", status.message());
   }
   return result;
 }
@@ -96,8 +93,8 @@ class Answerer {
     }
     const std::optional<WeightsFormat> format = ParseWeightsFormat(options_.weights_format);
     if (!format) {
-      return UsageError(absl::StrCat("--weights-format=", options_.weights_format,
-                                     ": expected auto, NHWC or NCHW"));
+      return UsageError("--weights-format=", options_.weights_format,
+                        ": expected auto, NHWC or NCHW");
     }
     DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path_));
     DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(file));
@@ -140,9 +137,8 @@ class Answerer {
       const int64_t names = int64_t(model.description.class_names.size());
       const int64_t outputs = model.graph.output_shape().NumElements();
       if (names != outputs) {
-        return UsageError(absl::StrCat("--class-names: ", options_.class_names, " names ",
-                                       Counted(names, "class", "classes"), ", but the network has ",
-                                       outputs));
+        return UsageError("--class-names: ", options_.class_names, " names ",
+                          Counted(names, "class", "classes"), ", but the network has ", outputs);
       }
     }
     DTNN_ASSIGN_OR_RETURN(model.preprocessing, MakePreprocessing(file, model.graph));
@@ -156,11 +152,11 @@ class Answerer {
     auto predictor = Predictor::Create(std::move(model), file, options);
     const bool told = !options_.class_names.empty() || !options_.dataset.empty();
     if (!absl::IsInvalidArgument(predictor.status()) || told) return predictor;
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         path_, ": does not fit model ", name, " with ", Counted(outputs, "class", "classes"),
         "; a network that was trained on data of one's own needs --class-names (the data set's "
         "folder, or a file of a name per line), and --input-shape where its samples were resized (",
-        std::string(predictor.status().message()), ")"));
+        predictor.status().message(), ")");
   }
 
   // What training did with its images, as the file says or, where flags are given, as they say.
@@ -170,18 +166,15 @@ class Answerer {
     DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> told, file.Text(kPreprocessingTag));
     Preprocessing result = {.normalization = asked};
     if (told) {
-      absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*told, channels);
-      if (!trained.ok()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path_, ": ", std::string(trained.status().message())));
-      }
-      result = *trained;
-      if (asked.any()) WarnOfOthers(*trained, asked, channels, result);
+      DTNN_ASSIGN_OR_RETURN(const Preprocessing trained,
+                            WithContext(ParsePreprocessing(*told, channels), path_));
+      result = trained;
+      if (asked.any()) WarnOfOthers(trained, asked, channels, result);
     } else if (!asked.any()) {
-      Warn(absl::StrCat(path_,
-                        ": does not say how training normalised its images, so they are taken as "
-                        "byte / 255; where it did otherwise, give --normalize, or --mean and "
-                        "--std"));
+      Warn(StrCat(path_,
+                  ": does not say how training normalised its images, so they are taken as "
+                  "byte / 255; where it did otherwise, give --normalize, or --mean and "
+                  "--std"));
     }
     if (options_.crop != 1) {
       if (!result.geometry) result.geometry = ImageGeometry{};
@@ -198,9 +191,8 @@ class Answerer {
     result.normalization = asked;
     result.then = {};
     if (SamePreprocessing(trained, result, channels)) return;
-    Warn(absl::StrCat(path_, ": was trained on images as ", Describe(trained),
-                      "; --normalize, --mean and --std say ", Describe(result),
-                      ", and that is done"));
+    Warn(StrCat(path_, ": was trained on images as ", Describe(trained),
+                "; --normalize, --mean and --std say ", Describe(result), ", and that is done"));
   }
 
   // The network of the zoo that flags name, or the file.
@@ -209,8 +201,8 @@ class Answerer {
     if (name.empty()) {
       DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> tag, file.Text("__model__"));
       if (!tag) {
-        return UsageError(absl::StrCat("--model: missing, and ", path_,
-                                       " holds parameters only and does not say of which network"));
+        return UsageError("--model: missing, and ", path_,
+                          " holds parameters only and does not say of which network");
       }
       name = *tag;
     } else {
@@ -238,10 +230,9 @@ class Answerer {
       data.dataset = options_.dataset;
       const std::optional<DatasetSize> size = KnownSize(data);
       if (!size) {
-        return UsageError(
-            absl::StrCat("--dataset=", options_.dataset,
-                         ": is not a data set of known extents; give --input-shape and "
-                         "--class-names"));
+        return UsageError("--dataset=", options_.dataset,
+                          ": is not a data set of known extents; give --input-shape and "
+                          "--class-names");
       }
       made.sample = size->sample;
       made.classes = size->outputs;
@@ -249,8 +240,8 @@ class Answerer {
     if (options_.input_shape.empty()) return absl::OkStatus();
     const std::vector<int64_t>& shape = options_.input_shape;
     if (shape.size() != 3) {
-      return UsageError(absl::StrCat("--input-shape=", absl::StrJoin(shape, ","),
-                                     ": must be three whole numbers: channels,height,width"));
+      return UsageError("--input-shape=", absl::StrJoin(shape, ","),
+                        ": must be three whole numbers: channels,height,width");
     }
     made.sample = ImageExtents{.height = shape[1], .width = shape[2], .channels = shape[0]};
     return absl::OkStatus();
@@ -301,10 +292,10 @@ class Answerer {
     if (std::ranges::all_of(answer, [](double x) { return std::isfinite(x); })) {
       return absl::OkStatus();
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(path,
-                     ": the network's answer is NaN or infinite; are the weights, and --mean, "
-                     "--std or --normalize, those of its training?"));
+    return InvalidArgument(
+        path,
+        ": the network's answer is NaN or infinite; are the weights, and --mean, "
+        "--std or --normalize, those of its training?");
   }
 
   std::vector<Prediction> Best(std::span<const double> row) const {
@@ -327,9 +318,9 @@ class Answerer {
         out_ << CsvText(file) << "," << ++rank << "," << CsvText(prediction.name) << ","
              << JsonNumber(prediction.probability) << "\n";
       } else if (options_.format == "json") {
-        items.push_back(absl::StrCat(
-            "{\"class\": ", JsonText(prediction.name), ", \"index\": ", prediction.index,
-            ", \"probability\": ", JsonNumber(prediction.probability), "}"));
+        items.push_back(StrCat("{\"class\": ", JsonText(prediction.name),
+                               ", \"index\": ", prediction.index,
+                               ", \"probability\": ", JsonNumber(prediction.probability), "}"));
       } else {
         items.push_back(
             (*predictor_)->gives_probabilities()
@@ -364,8 +355,7 @@ absl::Status Predict(const PredictOptions& options, std::span<const std::string>
   if (files.empty()) return absl::NotFoundError("the folders hold no JPEG or PNG images");
   DTNN_ASSIGN_OR_RETURN(const int64_t broken, answerer.Answer(files));
   if (broken == 0) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be answered"));
+  return DataLoss(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be answered");
 }
 
 }  // namespace dtnn

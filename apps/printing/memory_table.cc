@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "models/graph/table.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -47,8 +47,7 @@ std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan
       {"workspace", double(plan.workspace)},
       {"all", ParameterBytes(graph, dtype, optimizer) + double(plan.total())},
   };
-  if (optimizer != nullptr)
-    rows[2].first = absl::StrCat("optimizer (", std::string(optimizer->name()), ")");
+  if (optimizer != nullptr) rows[2].first = StrCat("optimizer (", optimizer->name(), ")");
   return Format(rows);
 }
 

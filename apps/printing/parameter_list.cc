@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
 #include "tensor/format.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -18,7 +18,7 @@ constexpr size_t kNameColumns = 31;
 void AppendLine(std::string name, std::string_view value, std::string& out) {
   std::ranges::replace(name, '-', '_');
   name.resize(std::max(name.size(), kNameColumns), ' ');
-  absl::StrAppend(&out, "  ", name, ": ", OneLine(value), "\n");
+  StrAppend(&out, "  ", name, ": ", OneLine(value), "\n");
 }
 
 }  // namespace
@@ -34,9 +34,9 @@ absl::StatusOr<std::string> FormatParameterList(const Options& options, const Ru
     if (!spec.available()) continue;
     AppendLine(std::string(spec.name), FormatValue(Load(&used, spec)), out);
     if (spec.name == "parallel") {
-      AppendLine("mpi-processes", absl::StrCat(facts.mpi_processes), out);
-      AppendLine("threads-per-process", absl::StrCat(facts.threads_per_process), out);
-      AppendLine("gpus-per-node", absl::StrCat(facts.gpus_per_node), out);
+      AppendLine("mpi-processes", StrCat(facts.mpi_processes), out);
+      AppendLine("threads-per-process", StrCat(facts.threads_per_process), out);
+      AppendLine("gpus-per-node", StrCat(facts.gpus_per_node), out);
     }
   }
   return out;

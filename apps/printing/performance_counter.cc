@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tensor/stopwatch.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -31,7 +31,7 @@ double Rate(int64_t samples, double seconds) { return seconds > 0 ? double(sampl
 
 std::string Boxed(const std::string& title) {
   const std::string edge = "+" + std::string(title.size() + 2, '-') + "+\n";
-  return absl::StrCat(edge, "| ", title, " |\n", edge);
+  return StrCat(edge, "| ", title, " |\n", edge);
 }
 
 }  // namespace
@@ -92,22 +92,21 @@ std::string PerformanceCounter::Report() const {
     const Totals& totals = training ? training_ : testing_;
     if (totals.passes == 0 || totals.batches == 0) continue;
     const std::string what = training ? "Training" : "Testing";
-    absl::StrAppend(
-        &text,
-        Boxed(absl::StrCat("Performance counter ", training ? "training" : "testing", " report")),
-        absl::StrFormat("%s time (from model): %5.4f s\n", what, totals.seconds),
-        absl::StrFormat("%s time per epoch (from model): %5.4f s\n", what,
-                        totals.seconds / double(totals.passes)),
-        absl::StrFormat("%s throughput (from model): %5.4f samples/s\n", what,
-                        Rate(totals.samples, totals.seconds)),
-        absl::StrFormat("%s time (estimated from the last half of each epoch): %5.4f s\n", what,
-                        totals.estimate),
-        absl::StrFormat(
-            "%s throughput (estimated from the last half of each epoch): %5.4f samples/s\n", what,
-            Rate(totals.samples, totals.estimate)),
-        absl::StrFormat("%s maximum memory: %.2f MiB\n", what, totals.most_memory),
-        absl::StrFormat("%s mean memory: %.2f MiB\n", what,
-                        totals.memory_sum / double(totals.batches)));
+    StrAppend(&text,
+              Boxed(StrCat("Performance counter ", training ? "training" : "testing", " report")),
+              absl::StrFormat("%s time (from model): %5.4f s\n", what, totals.seconds),
+              absl::StrFormat("%s time per epoch (from model): %5.4f s\n", what,
+                              totals.seconds / double(totals.passes)),
+              absl::StrFormat("%s throughput (from model): %5.4f samples/s\n", what,
+                              Rate(totals.samples, totals.seconds)),
+              absl::StrFormat("%s time (estimated from the last half of each epoch): %5.4f s\n",
+                              what, totals.estimate),
+              absl::StrFormat(
+                  "%s throughput (estimated from the last half of each epoch): %5.4f samples/s\n",
+                  what, Rate(totals.samples, totals.estimate)),
+              absl::StrFormat("%s maximum memory: %.2f MiB\n", what, totals.most_memory),
+              absl::StrFormat("%s mean memory: %.2f MiB\n", what,
+                              totals.memory_sum / double(totals.batches)));
   }
   return text;
 }

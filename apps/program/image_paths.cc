@@ -5,10 +5,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "absl/strings/str_cat.h"
 #include "data/files/folder_listing.h"
+#include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -52,10 +51,9 @@ absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path)
     }
   }
   if (names.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path,
-                     ": names no classes; expected a file of a name per line, or a folder of "
-                     "a folder per class"));
+    return InvalidArgument(path,
+                           ": names no classes; expected a file of a name per line, or a folder of "
+                           "a folder per class");
   }
   return names;
 }

@@ -8,17 +8,17 @@
 #include <cstring>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "comm/job/exit_code.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
 absl::Status EnterUserDirectory() {
   const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
   if (!directory || !*directory || chdir(directory) == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       OneLine(directory),
-      ": cannot enter this directory, named by BUILD_WORKING_DIRECTORY: ", std::strerror(errno)));
+      ": cannot enter this directory, named by BUILD_WORKING_DIRECTORY: ", std::strerror(errno));
 }
 
 std::string ExpandRank(std::string_view path, int64_t rank) {

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <new>
 
-#include "absl/strings/str_cat.h"
 #include "comm/job/exit_code.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -34,7 +34,7 @@ int RunProgram(std::string_view name, int argc, char** argv, std::string_view ad
   try {
     status = run({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {  // of the standard library's containers
-    status = absl::ResourceExhaustedError(absl::StrCat("no memory left; ", std::string(advice)));
+    status = ResourceExhausted("no memory left; ", advice);
   }
   if (!std::cout.flush() && status.ok()) {
     status = absl::DataLossError(

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "comm/cost_model_measure.h"
 #include "comm/gather_values.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -37,7 +37,7 @@ absl::Status FindLink(const LinkFlags& flags, Communicator* communicator, int pe
     source = "as given";
   } else if (communicator != nullptr && peer > 0) {
     DTNN_ASSIGN_OR_RETURN(link, MeasureLink(*communicator, 0, peer));
-    source = absl::StrCat("measured between ranks 0 and ", peer);
+    source = StrCat("measured between ranks 0 and ", peer);
   } else {
     link = assumed;
     source = "assumed";
@@ -45,8 +45,7 @@ absl::Status FindLink(const LinkFlags& flags, Communicator* communicator, int pe
   if (flags.latency_us > 0) link.latency = flags.latency_us * kMicrosecond;
   if (flags.bandwidth_gbit > 0) link.seconds_per_byte = kGbit / flags.bandwidth_gbit;
   if (!given && flags.latency_us + flags.bandwidth_gbit > 0) {
-    source = absl::StrCat(flags.latency_us > 0 ? "latency" : "bandwidth", " as given, the rest ",
-                          source);
+    source = StrCat(flags.latency_us > 0 ? "latency" : "bandwidth", " as given, the rest ", source);
   }
   return absl::OkStatus();
 }

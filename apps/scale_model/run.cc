@@ -4,15 +4,15 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/scale_model/cluster.h"
 #include "apps/scale_model/steps.h"
 #include "apps/scale_model/table.h"
 #include "comm/cost_model_measure.h"
 #include "kernels/simd_target.h"
-#include "tensor/counted.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -40,11 +40,11 @@ std::string DescribeRun(const ScaleModelSteps& steps, const StepProfile& profile
 }
 
 std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_node) {
-  std::string text = absl::StrCat("  from node to node: ", FormatLink(found.cluster.network), "  (",
-                                  found.network_source, ")\n");
+  std::string text = StrCat("  from node to node: ", FormatLink(found.cluster.network), "  (",
+                            found.network_source, ")\n");
   if (ranks_per_node > 1) {
-    absl::StrAppend(&text, "  within a node:     ", FormatLink(found.cluster.node), "  (",
-                    found.node_source, ")\n");
+    StrAppend(&text, "  within a node:     ", FormatLink(found.cluster.node), "  (",
+              found.node_source, ")\n");
   }
   absl::StrAppendFormat(&text, "  adding gradients up: %.1f GB/s; ranks per node: %d\n",
                         1e-9 / found.cluster.seconds_per_byte_added, ranks_per_node);
@@ -112,9 +112,9 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   StepProfile across = profile;
   // What an exchange in shared memory takes says nothing about one over a network.
   if (found.cluster.ranks == found.cluster.ranks_per_node) across.exchange_load = 0;
-  tell(absl::StrCat("**** Predicted, with the exchange ", choice.blocking ? "after" : "during",
-                    " the backward pass\n",
-                    FormatScale(across, planned, choice, steps->batch(), options.max_ranks)));
+  tell(StrCat("**** Predicted, with the exchange ", choice.blocking ? "after" : "during",
+              " the backward pass\n",
+              FormatScale(across, planned, choice, steps->batch(), options.max_ranks)));
   if (communicator == nullptr) return absl::OkStatus();
 
   if (communicator->size() > 1) {
@@ -133,10 +133,9 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
                      options.steps));
   StepProfile alone = steps_here.alone;
   alone.exchange_load = profile.exchange_load;
-  tell(
-      absl::StrCat("**** Steps of these ranks, buckets of ", FormatBytes(made.bucket_bytes), "\n",
-                   FormatCheck(communicator->size(), PredictScale(alone, found.cluster, here, made),
-                               steps_here.exchanged)));
+  tell(StrCat("**** Steps of these ranks, buckets of ", FormatBytes(made.bucket_bytes), "\n",
+              FormatCheck(communicator->size(), PredictScale(alone, found.cluster, here, made),
+                          steps_here.exchanged)));
   return absl::OkStatus();
 }
 

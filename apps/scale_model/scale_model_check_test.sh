@@ -3,14 +3,9 @@
 # slow links for longer than the steps take, however busy the machine is.
 set -euo pipefail
 
-. tools/testing/mpi_environment.sh
+. comm/testing/host_tests.sh
+require_hosts comm/testing/netns_run.sh
 cd "$(dirname "$0")"
-code=0
-reason=$(../../comm/testing/netns_run.sh --check 2>&1) || code=$?
-if [ $code -eq 77 ]; then
-  echo "SKIPPED: $reason"
-  exit 0
-fi
 code=0
 ./scale_model_check.sh --ranks=none >/dev/null 2>&1 || code=$?
 [ $code -eq 1 ] || { echo "FAILED: exit code $code of a wrong number of ranks" >&2; exit 1; }

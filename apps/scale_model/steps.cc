@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_training.h"
 #include "comm/cost_model_measure.h"
@@ -12,6 +11,7 @@
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -87,8 +87,7 @@ std::vector<std::string> ScaleModelSteps::EventLayers() const {
                      [](const ParameterSpec& parameter) { return parameter.trainable; })) {
       continue;
     }
-    layers.push_back(
-        absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()), ")"));
+    layers.push_back(StrCat("layer ", node.id, " (", node.layer->type_name(), ")"));
   }
   return layers;
 }

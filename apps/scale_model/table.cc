@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tensor/dtype.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -64,7 +64,7 @@ std::string FormatScale(const StepProfile& profile, const Cluster& cluster,
   for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
     absl::StrAppendFormat(&text, "  %-18s", std::string(Name(algorithm)));
   }
-  absl::StrAppend(&text, "  best\n  ranks");
+  StrAppend(&text, "  best\n  ranks");
   for (size_t i = 0; i < kAllReduceAlgorithms.size(); ++i) text += "     ms/step    eff.";
   text += "  algorithm              bucket    exposed    samples/s\n";
   const double alone = profile.backward_seconds + profile.update_seconds;

@@ -1,11 +1,10 @@
 #include "comm/job/exit_code.h"
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -32,13 +31,8 @@ size_t Utf8Length(std::string_view text) {
 }  // namespace
 
 absl::Status WithExitCode(absl::Status status, int exit_code) {
-  status.SetPayload(kExitCodeUrl, absl::Cord(absl::StrCat(exit_code)));
+  status.SetPayload(kExitCodeUrl, absl::Cord(StrCat(exit_code)));
   return status;
-}
-
-absl::Status UsageError(std::string_view message) {
-  return WithExitCode(absl::InvalidArgumentError(absl::string_view(message.data(), message.size())),
-                      kExitUsage);
 }
 
 int ExitCodeOf(const absl::Status& status, int otherwise) {
@@ -75,8 +69,7 @@ int ReportStatus(const absl::Status& status, std::string_view program, std::ostr
   if (!status.message().empty()) {
     const absl::string_view message = status.message();
     // In one piece: several ranks may write to one terminal.
-    out << absl::StrCat(std::string(program), ": ",
-                        OneLine(std::string_view(message.data(), message.size())), "\n")
+    out << StrCat(program, ": ", OneLine(std::string_view(message.data(), message.size())), "\n")
         << std::flush;
   }
   return ExitCodeOf(status);

@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -28,8 +30,18 @@ constexpr int ExitCodeOfSignal(int number) { return 128 + number; }
 // The same status, carrying an exit code. OK stays OK.
 absl::Status WithExitCode(absl::Status status, int exit_code);
 
-// InvalidArgument that ends the program with kExitUsage.
-absl::Status UsageError(std::string_view message);
+// InvalidArgument, of pieces (tensor/errors.h), that ends the program with kExitUsage.
+template <typename... Pieces>
+absl::Status UsageError(const Pieces&... pieces) {
+  return WithExitCode(InvalidArgument(pieces...), kExitUsage);
+}
+
+// What a library says of the value of a flag, as a usage error: "--loss-func: there is no loss x".
+template <typename T, typename... Pieces>
+absl::StatusOr<T> OfFlag(absl::StatusOr<T> value, const Pieces&... flag) {
+  if (value.ok()) return value;
+  return UsageError(flag..., ": ", value.status().message());
+}
 
 // The code that `status` carries; `otherwise` for errors that carry none; kExitDone when OK.
 int ExitCodeOf(const absl::Status& status, int otherwise = kExitFailed);

@@ -5,11 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/thread_share.h"
 #include "comm/mpi/mpi_process.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -27,7 +26,7 @@ void TakeShareOfThreads(const Communicator& communicator, const RankProcessOptio
   const ThreadShare share = ShareThreadsHere(communicator.place().node_size);
   SetNumThreads(share.threads);
   if (share.warning.empty() || communicator.rank() > 0) return;
-  err << absl::StrCat(options.program, ": warning: ", share.warning, "\n") << std::flush;
+  err << StrCat(options.program, ": warning: ", share.warning, "\n") << std::flush;
 }
 
 }  // namespace
@@ -41,9 +40,9 @@ absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& optio
   }
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, std::move(started));
   if (process->size() != place.ranks) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the launcher has started ", place.ranks, " processes, but Open MPI knows ",
-                     process->size(), "; start them with Open MPI's mpirun"));
+    return FailedPrecondition("the launcher has started ", place.ranks,
+                              " processes, but Open MPI knows ", process->size(),
+                              "; start them with Open MPI's mpirun");
   }
   absl::StatusOr<std::unique_ptr<Communicator>> connected =
       process->Connect(options.communicator, options.mpi);

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -19,7 +19,7 @@ absl::Status Agree(Communicator* communicator, const absl::Status& mine) {
     const int theirs = (*codes)[size_t(rank)];
     if (theirs == kExitDone) continue;
     if (rank == communicator->rank()) return mine;
-    return WithExitCode(absl::AbortedError(absl::StrCat("rank ", rank, " cannot go on")), theirs);
+    return WithExitCode(absl::AbortedError(StrCat("rank ", rank, " cannot go on")), theirs);
   }
   return absl::OkStatus();
 }

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "comm/job/rank_process.h"
 #include "comm/job/ranks.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -29,8 +29,7 @@ absl::Status InNameOfRank(const Communicator& communicator, const absl::Status& 
                     (!lost.empty() && !among_lost && rank != LowestRankLeft(communicator));
   const bool loss = !lost.empty() && IsLossOfPeer(status);
   return WithExitCode(
-      absl::Status(status.code(),
-                   told ? "" : absl::StrCat("rank ", rank, ": ", std::string(status.message()))),
+      absl::Status(status.code(), told ? "" : StrCat("rank ", rank, ": ", status.message())),
       ExitCodeOf(status, loss ? exit_code_of_loss : kExitFailed));
 }
 
@@ -38,7 +37,7 @@ absl::Status TellOnce(const absl::Status& wrong, const LaunchPlace& place,
                       const std::string& program, std::ostream& out, std::ostream& err) {
   if (!place.launched || place.ranks == 1) return wrong;
   const auto warn = [&](std::string_view line) {
-    err << absl::StrCat(program, ": warning: ", std::string(line), "\n") << std::flush;
+    err << StrCat(program, ": warning: ", line, "\n") << std::flush;
   };
   const RankProcessOptions rank = {
       .program = program,

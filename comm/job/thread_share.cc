@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 #include "tensor/threads/processors.h"
 
@@ -15,9 +15,9 @@ ThreadShare ShareThreads(int allowed, int present, int ranks) {
   const int threads = std::clamp(allowed, 1, share);
   if (threads >= share) return {.threads = threads};
   return {.threads = threads,
-          .warning = absl::StrCat("each of the ", ranks, " processes on this machine is bound to ",
-                                  allowed, " of its ", present,
-                                  " processors; mpirun --bind-to none lets each use ", share)};
+          .warning = StrCat("each of the ", ranks, " processes on this machine is bound to ",
+                            allowed, " of its ", present,
+                            " processors; mpirun --bind-to none lets each use ", share)};
 }
 
 ThreadShare ShareThreadsHere(int ranks) {

@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/mpi/transfer.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -66,10 +65,10 @@ absl::Status Carrier::CompareSignatures(const Transfer& transfer) const {
   for (size_t i = 1; i < all.size(); ++i) {
     if (all[0].Fits(all[i])) continue;
     const CallKey& key = transfer.key();
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         key.ToString(), " differs between ranks: rank ", key.is_message() ? key.from : 0,
         " called ", all[0].ToString(), ", rank ", key.is_message() ? key.to : int(i), " called ",
-        all[i].ToString(), "; every rank must make the same calls in the same order"));
+        all[i].ToString(), "; every rank must make the same calls in the same order");
   }
   return absl::OkStatus();
 }

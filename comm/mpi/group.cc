@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 constexpr std::chrono::milliseconds kRound(50);
 
 std::string NoAnswerOf(const std::vector<int>& ranks) {
-  return absl::StrCat(RankList(ranks), ", which ", ranks.size() > 1 ? "do" : "does",
-                      " not answer (dead or frozen)");
+  return StrCat(RankList(ranks), ", which ", ranks.size() > 1 ? "do" : "does",
+                " not answer (dead or frozen)");
 }
 
 bool Has(const std::vector<int>& ranks, int rank) {
@@ -42,8 +42,8 @@ std::shared_ptr<Operation> Group::Call(const Collective& call, std::string text)
                     : call.kind == CollectiveKind::kReceive ? received_[size_t(call.root)]
                                                             : calls_;
   operation->key = CallKey::Of(rank_, number++, call);
-  operation->text = !text.empty() ? std::move(text)
-                                  : absl::StrCat(operation->key.ToString(), ", ", call.ToString());
+  operation->text =
+      !text.empty() ? std::move(text) : StrCat(operation->key.ToString(), ", ", call.ToString());
   CheckDepartures(*operation);
   if (broken_.ok()) pending_.push_back(operation);
   return operation;
@@ -69,9 +69,8 @@ void Group::CheckDepartures(const Operation& operation) {
         HasCalled(peer, operation.key)) {
       continue;
     }
-    Break(absl::UnavailableError(absl::StrCat("rank ", peer, " left the group before ",
-                                              operation.key.ToString(), ", which rank ", rank_,
-                                              " called: ", operation.call.ToString())),
+    Break(Unavailable("rank ", peer, " left the group before ", operation.key.ToString(),
+                      ", which rank ", rank_, " called: ", operation.call.ToString()),
           {peer});
   }
 }
@@ -259,7 +258,7 @@ Group::Absence Group::Missing(const Operation& operation, Clock::time_point now,
   Absence absence;
   const auto [silent, late] = LookOrReport(operation, now, since);
   std::vector<std::string> parts;
-  if (!late.empty()) parts.push_back(absl::StrCat(RankList(late), ", which did not call it"));
+  if (!late.empty()) parts.push_back(StrCat(RankList(late), ", which did not call it"));
   if (!silent.empty()) parts.push_back(NoAnswerOf(silent));
   absence.text = absl::StrJoin(parts, ", and for ");
   absence.ranks = late;

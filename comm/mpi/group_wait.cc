@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -50,8 +50,8 @@ Patience::Clock::time_point GroupWait::Due() const {
 }
 
 std::string GroupWait::Waited(Clock::time_point now, bool so_far) const {
-  return absl::StrCat(operation_.text, ": rank ", group_.rank(),
-                      so_far ? " has waited " : " waited ", ToString(patience_.Waited(now)));
+  return StrCat(operation_.text, ": rank ", group_.rank(), so_far ? " has waited " : " waited ",
+                ToString(patience_.Waited(now)));
 }
 
 void GroupWait::Judge(Patience::Verdict verdict, Clock::time_point now) {
@@ -60,10 +60,10 @@ void GroupWait::Judge(Patience::Verdict verdict, Clock::time_point now) {
     if (early && now < *failed_until_) return;
     const Operation& failed = Subject();
     const Group::Absence silent = group_.Silent(failed, now, asked_since_);
-    return group_.Break(absl::UnavailableError(absl::StrCat(
-                            failed.text, ": rank ", group_.rank(), ": ", failed.failed.message(),
-                            silent.ranks.empty() ? "" : "; lost: ", silent.text)),
-                        silent.ranks);
+    return group_.Break(
+        Unavailable(failed.text, ": rank ", group_.rank(), ": ", failed.failed.message(),
+                    silent.ranks.empty() ? "" : "; lost: ", silent.text),
+        silent.ranks);
   }
   switch (verdict) {
     case Patience::Verdict::kGoOn:
@@ -71,10 +71,9 @@ void GroupWait::Judge(Patience::Verdict verdict, Clock::time_point now) {
     case Patience::Verdict::kInterrupted: {
       const Group::Absence silent = group_.Silent(operation_, now, asked_since_);
       if (silent.ranks.empty()) return patience_.GoOn(now);  // who answers is waited for as ever
-      return group_.Break(
-          absl::UnavailableError(absl::StrCat(Waited(now, /*so_far=*/false), " for ", silent.text,
-                                              ", when it was asked to end")),
-          silent.ranks);
+      return group_.Break(Unavailable(Waited(now, /*so_far=*/false), " for ", silent.text,
+                                      ", when it was asked to end"),
+                          silent.ranks);
     }
     case Patience::Verdict::kWarn:
     case Patience::Verdict::kTimedOut:
@@ -83,11 +82,11 @@ void GroupWait::Judge(Patience::Verdict verdict, Clock::time_point now) {
   const bool warn = verdict == Patience::Verdict::kWarn;
   const Group::Absence missing = group_.Missing(operation_, now, asked_since_);
   std::string text = Waited(now, warn);
-  absl::StrAppend(&text, missing.ranks.empty()
-                             ? std::string(", although all ranks called it: the transfer is slow")
-                             : absl::StrCat(" for ", missing.text));
+  StrAppend(&text, missing.ranks.empty()
+                       ? std::string(", although all ranks called it: the transfer is slow")
+                       : StrCat(" for ", missing.text));
   if (!warn) return group_.Break(absl::DeadlineExceededError(text), missing.ranks);
-  warning_ = absl::StrCat(text, "; gives up in ", ToString(patience_.Left(now)));
+  warning_ = StrCat(text, "; gives up in ", ToString(patience_.Left(now)));
 }
 
 Patience::Clock::time_point GroupWait::Look(Clock::time_point now) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "comm/mpi/transfer.h"
+#include "tensor/rounding.h"
 
 namespace dtnn {
 
@@ -12,7 +13,7 @@ Hierarchy::Hierarchy(const std::array<MPI_Comm, kStages>& comms) : comms_(comms)
 }
 
 Hierarchy::Slices Hierarchy::Cut(int elements) const {
-  const int64_t most = (int64_t(elements) + ranks_here_ - 1) / ranks_here_;
+  const int64_t most = CeilDiv(int64_t(elements), ranks_here_);
   Slices slices;
   for (int64_t place = 0; place <= ranks_here_; ++place) {
     slices.begins.push_back(int(std::min<int64_t>(elements, place * most)));

@@ -11,7 +11,6 @@
 #define DTNN_COMM_MPI_HIERARCHY_H_
 
 #include <array>
-#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"

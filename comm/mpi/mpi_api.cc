@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -13,10 +13,10 @@ absl::Status MpiStatus(int code, const char* call) {
   int length = 0, error_class = code;
   MPI_Error_string(code, text, &length);
   MPI_Error_class(code, &error_class);
-  const std::string message = absl::StrCat(call, " failed: ", text);
+  const std::string message = StrCat(call, " failed: ", text);
   if (error_class == MPI_ERR_TRUNCATE) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        message, "; the sizes of ranks' calls differ, which checked calls would name"));
+    return InvalidArgument(message,
+                           "; the sizes of ranks' calls differ, which checked calls would name");
   }
   return absl::UnavailableError(message);
 }

@@ -1,10 +1,9 @@
 #include "comm/mpi/mpi_communicator.h"
 
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -37,8 +36,8 @@ class MpiCommunicator : public Communicator {
   ~MpiCommunicator() override { engine_.Leave(group_); }
 
   void Abort(const absl::Status& why) override {
-    engine_.GiveUp(*group_, absl::Status(why.code(), absl::StrCat("rank ", rank(), " gave up: ",
-                                                                  std::string(why.message()))));
+    engine_.GiveUp(*group_,
+                   absl::Status(why.code(), StrCat("rank ", rank(), " gave up: ", why.message())));
   }
   std::vector<int> lost() const override { return engine_.Lost(*group_); }
   void set_farewell(int32_t word) override { engine_.SetFarewell(*group_, word); }

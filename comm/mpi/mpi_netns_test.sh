@@ -6,14 +6,8 @@ set -euo pipefail
 hosts=$1 ranks_per_host=$2 netns_run=$3 program=$4
 options=(--hosts="$hosts" --ranks-per-host="$ranks_per_host" --delay=1ms)
 
-code=0
-reason=$("$netns_run" "${options[@]}" --check 2>&1) || code=$?
-if [ $code -eq 77 ]; then
-  echo "SKIPPED: $reason"
-  exit 0
-fi
-
-. tools/testing/mpi_environment.sh
+. comm/testing/host_tests.sh
+require_hosts "$netns_run" "${options[@]}"
 for setting in DTNN_MPI_HOSTS="$hosts" DTNN_MPI_RANKS=$((hosts * ranks_per_host)) OMP_NUM_THREADS=1; do
   options+=(--mpirun=-x --mpirun="$setting")
 done

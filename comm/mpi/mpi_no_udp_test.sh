@@ -4,14 +4,8 @@
 set -euo pipefail
 
 netns_run=$1 program=$2
-code=0
-reason=$("$netns_run" --check 2>&1) || code=$?
-if [ $code -eq 77 ]; then
-  echo "SKIPPED: $reason"
-  exit 0
-fi
-
-. tools/testing/mpi_environment.sh
+. comm/testing/host_tests.sh
+require_hosts "$netns_run"
 code=0
 output=$(timeout --kill-after=10 60 "$netns_run" --hosts=2 --no-udp --mpirun=-x \
   --mpirun=DTNN_MPI_RANKS=2 -- "$PWD/$program" 2>&1) || code=$?

@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/launch_place.h"
 #include "comm/mpi/control/peer_processes.h"
 #include "comm/mpi/engine.h"
@@ -19,6 +18,7 @@
 #include "comm/mpi/mpi_world.h"
 #include "comm/patience.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -73,14 +73,13 @@ absl::Status MpiProcess::RunInTime(const std::string& what, std::function<void()
     if (verdict == Patience::Verdict::kGoOn) continue;
     const std::string absent = DescribeAbsentRanks(), waited = ToString(patience.Waited(now));
     if (verdict == Patience::Verdict::kWarn) {
-      options_.warn(absl::StrCat(what, " has waited ", waited, " for the other ranks",
-                                 absent.empty() ? "" : ": ", absent));
+      options_.warn(StrCat(what, " has waited ", waited, " for the other ranks",
+                           absent.empty() ? "" : ": ", absent));
       continue;
     }
     stuck_ = true;
-    const std::string text =
-        absl::StrCat(what, " did not return within ", waited, ": ",
-                     absent.empty() ? "another rank is gone or stuck" : absent);
+    const std::string text = StrCat(what, " did not return within ", waited, ": ",
+                                    absent.empty() ? "another rank is gone or stuck" : absent);
     return verdict == Patience::Verdict::kTimedOut ? absl::DeadlineExceededError(text)
                                                    : absl::UnavailableError(text);
   }
@@ -97,10 +96,10 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   std::unique_ptr<MpiProcess> process(new MpiProcess(options));
   const LaunchPlace launched = FindLaunchPlace();
   const auto world = std::make_shared<std::optional<absl::StatusOr<MpiWorld>>>();
-  DTNN_RETURN_IF_ERROR(process->RunInTime(
-      absl::StrCat(launched.launched ? "rank " : "process ",
-                   launched.launched ? launched.rank : getpid(), ": the start of MPI"),
-      [world, ranks_per_host] { world->emplace(StartMpi(ranks_per_host)); }));
+  DTNN_RETURN_IF_ERROR(
+      process->RunInTime(StrCat(launched.launched ? "rank " : "process ",
+                                launched.launched ? launched.rank : getpid(), ": the start of MPI"),
+                         [world, ranks_per_host] { world->emplace(StartMpi(ranks_per_host)); }));
   DTNN_RETURN_IF_ERROR((*world)->status());
   process->place_ = (**world)->place;
   process->engine_ = std::make_unique<Engine>(*process->thread_, std::move(***world));
@@ -117,7 +116,7 @@ absl::Status MpiProcess::CheckDatagrams() {
     gethostname(mine.host, sizeof(mine.host) - 1);
     const auto reports =
         std::make_shared<absl::StatusOr<std::vector<DatagramReport>>>(absl::UnknownError(""));
-    DTNN_RETURN_IF_ERROR(RunInTime(absl::StrCat("rank ", rank(), ": the start of MPI"),
+    DTNN_RETURN_IF_ERROR(RunInTime(StrCat("rank ", rank(), ": the start of MPI"),
                                    [reports, mine, engine = engine_.get()] {
                                      *reports = GatherReports(engine->world(), mine);
                                    }));
@@ -134,7 +133,7 @@ absl::Status MpiProcess::Finish() {
   if (engine_ != nullptr) {
     engine_->Flush();
     if (finalizable()) {
-      status = RunInTime(absl::StrCat("rank ", rank(), ": MPI_Finalize"), [] { MPI_Finalize(); });
+      status = RunInTime(StrCat("rank ", rank(), ": MPI_Finalize"), [] { MPI_Finalize(); });
     }
   }
   if (!stuck_) stuck_ = !thread_->Stop(MpiThread::Clock::now() + kLastMoment);

@@ -8,9 +8,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/all_reduce_algorithm.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 #include "tensor/threads/processors.h"
 
 namespace dtnn {
@@ -101,12 +100,12 @@ absl::Status CheckReports(const std::vector<DatagramReport>& reports) {
       reports, [](const DatagramReport& report) { return report.unreached >= 0; });
   if (found == reports.end()) return absl::OkStatus();
   const auto called = [&](int rank) {
-    return absl::StrCat("rank ", rank, " on ", reports[size_t(rank)].host);
+    return StrCat("rank ", rank, " on ", reports[size_t(rank)].host);
   };
-  return absl::UnavailableError(absl::StrCat(
+  return Unavailable(
       called(int(found - reports.begin())), " does not reach ", called(found->unreached),
       " by UDP, although MPI does: ranks also tell each other by UDP datagrams who is lost, so let "
-      "the hosts' firewalls pass them between all hosts of the job"));
+      "the hosts' firewalls pass them between all hosts of the job");
 }
 
 absl::StatusOr<MpiWorld> StartMpi(int ranks_per_host) {

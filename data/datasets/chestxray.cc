@@ -5,11 +5,9 @@
 #include <filesystem>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/datasets/file_list.h"
 #include "data/datasets/image_dataset.h"
@@ -18,7 +16,7 @@
 #include "data/files/tar_index.h"
 #include "data/formats/csv.h"
 #include "tensor/dtype.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -51,9 +49,8 @@ absl::StatusOr<uint16_t> ParseFindings(std::string_view labels, const CsvReader&
     const auto found = std::find(kFindings.begin(), kFindings.end(), labels.substr(0, size));
     if (found == kFindings.end()) {
       std::vector<std::string> known(kFindings.begin(), kFindings.end());
-      return absl::InvalidArgumentError(absl::StrCat(table.Place(), ": unknown finding \"",
-                                                     std::string(labels.substr(0, size)),
-                                                     "\"; expected ", absl::StrJoin(known, ", ")));
+      return InvalidArgument(table.Place(), ": unknown finding \"", labels.substr(0, size),
+                             "\"; expected ", absl::StrJoin(known, ", "));
     }
     bits |= uint16_t(1u << (found - kFindings.begin()));
     if (size == labels.size()) return bits;
@@ -69,10 +66,10 @@ absl::StatusOr<Findings> ReadTable(const fs::path& folder) {
     DTNN_ASSIGN_OR_RETURN(kind, LookAt(path.string()));
   }
   if (kind == PathKind::kNothing) {
-    return absl::NotFoundError(absl::StrCat(folder.string(),
-                                            ": the folder holds neither Data_Entry_2017.csv nor "
-                                            "Data_Entry_2017_v2020.csv. ",
-                                            kHowToGet));
+    return NotFound(folder.string(),
+                    ": the folder holds neither Data_Entry_2017.csv nor "
+                    "Data_Entry_2017_v2020.csv. ",
+                    kHowToGet);
   }
   DTNN_ASSIGN_OR_RETURN(const std::string text, ReadText(path.string()));
   CsvReader table(text, path.string());
@@ -85,13 +82,12 @@ absl::StatusOr<Findings> ReadTable(const fs::path& folder) {
     DTNN_ASSIGN_OR_RETURN(const bool more, table.Next(fields));
     if (!more) return findings;
     if (fields.size() <= std::max(image, labels)) {
-      return absl::InvalidArgumentError(absl::StrCat(table.Place(), ": has ", fields.size(),
-                                                     " fields, fewer than the header's columns"));
+      return InvalidArgument(table.Place(), ": has ", fields.size(),
+                             " fields, fewer than the header's columns");
     }
     DTNN_ASSIGN_OR_RETURN(const uint16_t bits, ParseFindings(fields[labels], table));
     if (!findings.emplace(fields[image], bits).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(table.Place(), ": image ", fields[image], " is there twice"));
+      return InvalidArgument(table.Place(), ": image ", fields[image], " is there twice");
     }
   }
 }
@@ -156,13 +152,13 @@ struct Samples {
 
 absl::Status Missing(const std::string& list, int64_t count, const std::string& first,
                      const std::string& packed) {
-  return absl::NotFoundError(absl::StrCat(
+  return NotFound(
       list, ": ", count, " of its images are missing, the first is ", first,
       packed.empty()
-          ? absl::StrCat(". ", kHowToGet)
-          : absl::StrCat("; ", packed,
-                         " cannot be read as it is: unpack it and those beside it (`tar -xzf`), or "
-                         "`gunzip` them to .tar, which are read in place")));
+          ? StrCat(". ", kHowToGet)
+          : StrCat("; ", packed,
+                   " cannot be read as it is: unpack it and those beside it (`tar -xzf`), or "
+                   "`gunzip` them to .tar, which are read in place"));
 }
 
 absl::StatusOr<Samples> OpenPart(const fs::path& folder, const char* list_name) {
@@ -180,8 +176,7 @@ absl::StatusOr<Samples> OpenPart(const fs::path& folder, const char* list_name) 
     if (!more) break;
     const auto found = findings.find(fields[0]);
     if (found == findings.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(list.Place(), ": there is no image ", fields[0], " in the table"));
+      return InvalidArgument(list.Place(), ": there is no image ", fields[0], " in the table");
     }
     const auto place = samples.images.by_name.find(fields[0]);
     if (place == samples.images.by_name.end()) {
@@ -193,7 +188,7 @@ absl::StatusOr<Samples> OpenPart(const fs::path& folder, const char* list_name) 
   }
   if (missing > 0) return Missing(path, missing, first, packed);
   if (samples.places.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": names no images"));
+    return InvalidArgument(path, ": names no images");
   }
   samples.images.by_name = {};
   return samples;

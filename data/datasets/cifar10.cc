@@ -1,6 +1,6 @@
 #include "data/datasets/cifar10.h"
 
-#include "absl/strings/str_cat.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadCifar10(const RecordPaths& paths) {
       "c32a1d4ab5d03f1284b67883e8d87530), from https://www.cs.toronto.edu/~kriz/cifar.html; there "
       "is no need to unpack it";
   for (const char* digit : {"1", "2", "3", "4", "5"}) {
-    set.train.push_back(absl::StrCat("data_batch_", digit, ".bin"));
+    set.train.push_back(StrCat("data_batch_", digit, ".bin"));
   }
   set.test = {"test_batch.bin"};
   return LoadRecordSet(set, paths);

@@ -1,6 +1,6 @@
 #include "data/datasets/cyclone.h"
 
-#include "absl/strings/str_cat.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadCyclone(const RecordPaths& paths) {
       "these "
       "names make one";
   for (const char* digit : {"1", "2", "3", "4", "5"}) {
-    set.train.push_back(absl::StrCat("data_batch_", digit, ".bin"));
+    set.train.push_back(StrCat("data_batch_", digit, ".bin"));
   }
   set.test = {"test_batch.bin"};
   return LoadRecordSet(set, paths);

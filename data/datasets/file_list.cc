@@ -1,7 +1,7 @@
 #include "data/datasets/file_list.h"
 
-#include "absl/strings/str_cat.h"
 #include "data/files/read_bytes.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -22,17 +22,15 @@ void FileList::Add(int32_t archive, std::string_view name, uint64_t offset, uint
 
 std::string FileList::Name(int64_t index) const {
   const Place& place = places_[size_t(index)];
-  return absl::StrCat(containers_[size_t(place.container)], place.archived ? ": " : "/",
-                      std::string(names_[index]));
+  return StrCat(containers_[size_t(place.container)], place.archived ? ": " : "/", names_[index]);
 }
 
 absl::Status FileList::Read(int64_t index, std::vector<uint8_t>& bytes) const {
   const Place& place = places_[size_t(index)];
   if (!place.archived) return ReadBytes(Name(index), bytes);
   if (place.size > kMaxImageFileBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(Name(index), ": has ", place.size,
-                                                     " bytes, more than the ", kMaxImageFileBytes,
-                                                     " that are read"));
+    return ResourceExhausted(Name(index), ": has ", place.size, " bytes, more than the ",
+                             kMaxImageFileBytes, " that are read");
   }
   bytes.resize(place.size);
   return ReadBytesAt(containers_[size_t(place.container)], place.offset, bytes);

@@ -27,7 +27,6 @@ class FileList {
   int64_t size() const { return names_.size(); }
   // For messages: the path, or "<archive>: <member>".
   std::string Name(int64_t index) const;
-  std::string_view MemberName(int64_t index) const { return names_[index]; }
   // All bytes; errors name the file. ResourceExhausted for more than read_bytes.h's limit.
   absl::Status Read(int64_t index, std::vector<uint8_t>& bytes) const;
 

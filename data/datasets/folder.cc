@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/datasets/image_dataset.h"
 #include "data/files/folder_listing.h"
 #include "data/files/name_list.h"
 #include "data/files/read_bytes.h"
 #include "data/images/image_files.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -24,12 +22,10 @@ constexpr char kLayout[] = "expected <path>/train/<class>/<image> and <path>/tes
 absl::StatusOr<std::vector<std::string>> ClassesIn(const std::string& path) {
   absl::StatusOr<std::vector<std::string>> classes = FoldersIn(path);
   if (absl::IsNotFound(classes.status())) {
-    return absl::NotFoundError(
-        absl::StrCat(std::string(classes.status().message()), "; ", kLayout));
+    return NotFound(classes.status().message(), "; ", kLayout);
   }
   if (classes.ok() && classes->empty()) {
-    return absl::NotFoundError(
-        absl::StrCat(path, ": holds no folders, hence no classes; ", kLayout));
+    return NotFound(path, ": holds no folders, hence no classes; ", kLayout);
   }
   return classes;
 }
@@ -60,7 +56,7 @@ class Folder : public ImageDataset {
     return ReadBytes(FileName(split, index), bytes);
   }
   std::string FileName(Split split, int64_t index) const override {
-    return absl::StrCat(samples(split).root, "/", std::string(samples(split).names[index]));
+    return StrCat(samples(split).root, "/", samples(split).names[index]);
   }
   void WriteTarget(Split split, int64_t index, int64_t row, const Tensor& targets) const override {
     targets.data<int32_t>()[row] = samples(split).labels[size_t(index)];
@@ -79,22 +75,20 @@ absl::Status Folder::List(const std::string& root, Samples& samples) {
   samples.root = root;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, ClassesIn(root));
   for (const std::string& name : folders) {
-    const std::string folder = absl::StrCat(root, "/", name);
+    const std::string folder = StrCat(root, "/", name);
     const auto at = std::lower_bound(classes_.begin(), classes_.end(), name);
     if (at == classes_.end() || *at != name) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(folder, ": is a class that the training split does not have"));
+      return InvalidArgument(folder, ": is a class that the training split does not have");
     }
     DTNN_ASSIGN_OR_RETURN(const ImageFiles files, ImageFilesBelow(folder));
     for (const std::string& file : files.images) {
-      samples.names.Add(absl::StrCat(name, "/", file));
+      samples.names.Add(StrCat(name, "/", file));
     }
     samples.labels.resize(size_t(samples.names.size()), int32_t(at - classes_.begin()));
     skipped_.Add(folder, files);
   }
   if (samples.names.size() > 0) return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat(root, ": its folders hold no JPEG or PNG images; ", kLayout));
+  return NotFound(root, ": its folders hold no JPEG or PNG images; ", kLayout);
 }
 
 absl::Status Folder::Open(const FolderOptions& options) {

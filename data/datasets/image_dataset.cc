@@ -5,17 +5,16 @@
 #include <new>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "data/images/image_bytes.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
 std::string Sides(const ImageExtents& extents) {
-  return absl::StrCat(extents.width, " x ", extents.height);
+  return StrCat(extents.width, " x ", extents.height);
 }
 
 Image Transformed(Image image, const Geometry& geometry) {
@@ -55,7 +54,7 @@ absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const 
     DTNN_ASSIGN_OR_RETURN(Image image, DecodeImage(bytes, name, decoding_));
     return Transformed(std::move(image), geometry_);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(absl::StrCat(name, ": no memory to read it"));
+    return ResourceExhausted(name, ": no memory to read it");
   }
 }
 
@@ -68,10 +67,9 @@ absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, T
     DTNN_ASSIGN_OR_RETURN(const Image image, ReadImage(split, index));
     if (image.extents != sample_) {
       const Split first = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
-      return absl::InvalidArgumentError(
-          absl::StrCat(FileName(split, index), ": has ", Sides(image.extents),
-                       " pixels, but the first image, ", FileName(first, 0), ", has ",
-                       Sides(sample_), "; images of different sizes need --transform-resize"));
+      return InvalidArgument(FileName(split, index), ": has ", Sides(image.extents),
+                             " pixels, but the first image, ", FileName(first, 0), ", has ",
+                             Sides(sample_), "; images of different sizes need --transform-resize");
     }
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);

@@ -7,15 +7,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/files/file_bytes.h"
 #include "data/files/folder_listing.h"
 #include "data/formats/idx.h"
 #include "kernels/convert/convert.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -48,7 +47,7 @@ absl::StatusOr<std::string> Find(const File& file) {
   std::vector<std::string> names;
   for (const char* packed : {"", ".gz"}) {
     for (const char* separator : {"-", "."}) {
-      names.push_back(absl::StrCat(file.stem, separator, file.ending, packed));
+      names.push_back(StrCat(file.stem, separator, file.ending, packed));
     }
   }
   for (const std::string& name : names) {
@@ -57,27 +56,24 @@ absl::StatusOr<std::string> Find(const File& file) {
     if (kind != PathKind::kNothing) return path;
   }
   if (const absl::Status status = CheckFolder(file.folder); !status.ok()) {
-    return absl::Status(
-        status.code(),
-        absl::StrCat(std::string(status.message()), "; expected a folder that holds ", names[0],
-                     " and the other files of MNIST. ", kFashionMnist));
+    return absl::Status(status.code(),
+                        StrCat(status.message(), "; expected a folder that holds ", names[0],
+                               " and the other files of MNIST. ", kFashionMnist));
   }
-  return absl::NotFoundError(absl::StrCat(file.folder, ": the folder holds none of ",
-                                          absl::StrJoin(names, ", "), ". ", kFashionMnist, ". ",
-                                          kMnist));
+  return NotFound(file.folder, ": the folder holds none of ", absl::StrJoin(names, ", "), ". ",
+                  kFashionMnist, ". ", kMnist);
 }
 
 absl::StatusOr<IdxArray> MapArray(File& file) {
   DTNN_ASSIGN_OR_RETURN(file.path, Find(file));
   DTNN_ASSIGN_OR_RETURN(IdxArray array, MapIdx(file.path));
   if (array.shape.rank() != file.rank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.path, ": has shape ", array.shape.ToString(), "; expected rank ",
-                     file.rank, ", as in ", file.stem, "-", file.ending));
+    return InvalidArgument(file.path, ": has shape ", array.shape.ToString(), "; expected rank ",
+                           file.rank, ", as in ", file.stem, "-", file.ending);
   }
   if (array.elements.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file.path, ": has shape ", array.shape.ToString(), ", which holds no samples"));
+    return InvalidArgument(file.path, ": has shape ", array.shape.ToString(),
+                           ", which holds no samples");
   }
   return array;
 }
@@ -97,16 +93,14 @@ absl::StatusOr<Samples> Pair(const File& images, const File& labels) {
   Samples samples = {images.array->elements, {bytes.begin(), bytes.end()}};
   DTNN_RETURN_IF_ERROR(labels.array->elements.Check());
   if (samples.size() != images.array->shape[0]) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(labels.path, ": holds ", samples.size(), " labels but ", images.path,
-                     " holds ", images.array->shape[0], " images; do they belong together?"));
+    return InvalidArgument(labels.path, ": holds ", samples.size(), " labels but ", images.path,
+                           " holds ", images.array->shape[0], " images; do they belong together?");
   }
   const auto wrong =
       std::ranges::find_if(samples.labels, [](uint8_t label) { return label >= kClasses; });
   if (wrong != samples.labels.end()) {
-    return absl::InvalidArgumentError(absl::StrCat(labels.path, ": the label of sample ",
-                                                   wrong - samples.labels.begin(), " is ",
-                                                   int{*wrong}, "; expected 0 to ", kClasses - 1));
+    return InvalidArgument(labels.path, ": the label of sample ", wrong - samples.labels.begin(),
+                           " is ", int{*wrong}, "; expected 0 to ", kClasses - 1);
   }
   return samples;
 }
@@ -174,9 +168,9 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadMnist(const MnistPaths& paths) {
   const Shape shape = files[0].array->shape;
   const File& other = files[files.size() - 2];
   if (other.array->shape.DropFirst() != shape.DropFirst()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(other.path, ": holds images of ", other.array->shape.DropFirst().ToString(),
-                     " but ", files[0].path, " of ", shape.DropFirst().ToString()));
+    return InvalidArgument(other.path, ": holds images of ",
+                           other.array->shape.DropFirst().ToString(), " but ", files[0].path,
+                           " of ", shape.DropFirst().ToString());
   }
   return std::make_unique<Mnist>(
       std::move(train), std::move(test),

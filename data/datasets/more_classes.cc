@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -38,10 +38,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> WithClasses(std::shared_ptr<const
                                                            int64_t classes) {
   if (classes == dataset->outputs()) return dataset;
   if (dataset->target_kind() != TargetKind::kClass || classes < dataset->outputs()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(dataset->name()), ": has ", dataset->outputs(), " ",
-                     dataset->target_kind() == TargetKind::kClass ? "classes" : "values per sample",
-                     ", which cannot become ", classes, " classes"));
+    return InvalidArgument(
+        dataset->name(), ": has ", dataset->outputs(), " ",
+        dataset->target_kind() == TargetKind::kClass ? "classes" : "values per sample",
+        ", which cannot become ", classes, " classes");
   }
   return std::make_shared<MoreClasses>(std::move(dataset), classes);
 }

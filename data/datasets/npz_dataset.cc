@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/images/image_bytes.h"
-#include "tensor/counted.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
 
 namespace dtnn {
 namespace {
@@ -28,8 +27,7 @@ struct Arrays {
 };
 
 std::string Described(const std::string& name, const Tensor& array) {
-  return absl::StrCat(name, ": is ", std::string(Name(array.dtype())), " of shape ",
-                      array.shape().ToString());
+  return StrCat(name, ": is ", Name(array.dtype()), " of shape ", array.shape().ToString());
 }
 
 // Calls f with a pointer to the elements.
@@ -57,31 +55,30 @@ absl::Status CheckFinite(const std::string& name, const Tensor& array) {
           values;
   });
   if (bad == array.num_elements()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, ": sample ",
-                                                 bad / (array.num_elements() / array.shape()[0]),
-                                                 " holds a value that is not finite"));
+  return InvalidArgument(name, ": sample ", bad / (array.num_elements() / array.shape()[0]),
+                         " holds a value that is not finite");
 }
 
 absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Split split) {
   Arrays arrays;
-  const std::string ending = absl::StrCat("_", std::string(Name(split)));
-  arrays.x_name = absl::StrCat(std::string(file), ": x", ending);
-  arrays.y_name = absl::StrCat(std::string(file), ": y", ending);
+  const std::string ending = StrCat("_", Name(split));
+  arrays.x_name = StrCat(file, ": x", ending);
+  arrays.y_name = StrCat(file, ": y", ending);
   DTNN_ASSIGN_OR_RETURN(arrays.x, reader.Read("x" + ending));
   DTNN_ASSIGN_OR_RETURN(arrays.y, reader.Read("y" + ending));
   const Tensor& x = arrays.x;
   if (x.shape().rank() != 4 || x.num_elements() == 0 ||
       !(IsFloating(x.dtype()) || x.dtype() == DType::kUint8)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Described(arrays.x_name, x),
-                     "; expected (samples, channels, height, width) or (samples, height, width, "
-                     "channels) of float64, float32 or uint8"));
+    return InvalidArgument(
+        Described(arrays.x_name, x),
+        "; expected (samples, channels, height, width) or (samples, height, width, "
+        "channels) of float64, float32 or uint8");
   }
   const Shape& y = arrays.y.shape();
   if (y.rank() < 1 || y.rank() > 2 || y[0] != arrays.size() || arrays.y.num_elements() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Described(arrays.y_name, arrays.y), "; expected (", arrays.size(), ",) or (", arrays.size(),
-        ", outputs), as ", arrays.x_name, " has ", arrays.size(), " samples"));
+    return InvalidArgument(Described(arrays.y_name, arrays.y), "; expected (", arrays.size(),
+                           ",) or (", arrays.size(), ", outputs), as ", arrays.x_name, " has ",
+                           arrays.size(), " samples");
   }
   DTNN_RETURN_IF_ERROR(CheckFinite(arrays.x_name, arrays.x));
   DTNN_RETURN_IF_ERROR(CheckFinite(arrays.y_name, arrays.y));
@@ -148,8 +145,8 @@ absl::StatusOr<Targets> FromLabels(const Arrays& arrays, int64_t limit) {
     }
   });
   if (bad < 0) return targets;
-  return absl::InvalidArgumentError(absl::StrCat(arrays.y_name, ": the label of sample ", bad,
-                                                 " is ", label, "; expected 0 to ", limit - 1));
+  return InvalidArgument(arrays.y_name, ": the label of sample ", bad, " is ", label,
+                         "; expected 0 to ", limit - 1);
 }
 
 // How x is laid out; InvalidArgument where its shape could mean both.
@@ -158,10 +155,10 @@ absl::StatusOr<TensorFormat> FormatOf(const Arrays& arrays) {
   const Shape& x = arrays.x.shape();
   if (like_channels(x[1]) || !like_channels(x[3])) return TensorFormat::kNCHW;
   if (x[1] == x[2]) return TensorFormat::kNHWC;
-  return absl::InvalidArgumentError(absl::StrCat(
-      Described(arrays.x_name, arrays.x), ", which could be ", x[1], " channels of ", x[2], " x ",
-      x[3], " or images of ", x[1], " x ", x[2], " with ", Counted(x[3], "channel"),
-      "; say which with --archive-format=NCHW or --archive-format=NHWC"));
+  return InvalidArgument(Described(arrays.x_name, arrays.x), ", which could be ", x[1],
+                         " channels of ", x[2], " x ", x[3], " or images of ", x[1], " x ", x[2],
+                         " with ", Counted(x[3], "channel"),
+                         "; say which with --archive-format=NCHW or --archive-format=NHWC");
 }
 
 // Images of (height, width, channels) become (channels, height, width), where they are.
@@ -267,9 +264,8 @@ absl::Status CheckAlike(const Arrays& train, const Arrays& test) {
   if (train.x.empty() || test.x.empty()) return absl::OkStatus();
   const auto differ = [](const std::string& a_name, const Tensor& a, const std::string& b_name,
                          const Tensor& b) {
-    return absl::InvalidArgumentError(absl::StrCat(Described(b_name, b), " but ",
-                                                   Described(a_name, a),
-                                                   "; both parts must have the same form"));
+    return InvalidArgument(Described(b_name, b), " but ", Described(a_name, a),
+                           "; both parts must have the same form");
   };
   if (train.x.shape().DropFirst() != test.x.shape().DropFirst()) {
     return differ(train.x_name, train.x, test.x_name, test.x);
@@ -326,8 +322,8 @@ absl::StatusOr<std::unique_ptr<Dataset>> Make(Arrays train, Arrays test,
 
 absl::Status CheckOptions(const NpzOptions& options) {
   if (options.classes >= 0 && options.classes <= kMaxClasses) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("archive: the number of classes must be 0 to ",
-                                                 kMaxClasses, ", not ", options.classes));
+  return InvalidArgument("archive: the number of classes must be 0 to ", kMaxClasses, ", not ",
+                         options.classes);
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/philox.h"
+#include "tensor/rounding.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -82,7 +82,7 @@ class Synthetic : public Dataset {
     const auto [height, width, channels] = options_.sample;
     const bool nhwc = format == TensorFormat::kNHWC;
     const int64_t pixel_step = nhwc ? channels : 1, channel_step = nhwc ? 1 : height * width;
-    const int64_t tiles = (width + kTile - 1) / kTile;
+    const int64_t tiles = CeilDiv(width, kTile);
     for (int64_t h = 0; h < height; ++h) {
       for (int64_t w = 0; w < width; ++w) {
         const int64_t pixel = h * width + w;
@@ -102,19 +102,17 @@ absl::Status Check(const SyntheticOptions& options) {
   const auto [height, width, channels] = options.sample;
   const std::vector<int64_t> extents = {height, width, channels};
   if (std::min({height, width, channels}) < 1 || !Shape::Make(extents).ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("synthetic samples of ", channels, " channels, height ", height, " and width ",
-                     width, " make no sense: expected 1 or more of each, fewer than 2^63 values"));
+    return InvalidArgument("synthetic samples of ", channels, " channels, height ", height,
+                           " and width ", width,
+                           " make no sense: expected 1 or more of each, fewer than 2^63 values");
   }
   if (options.classes < 1 || options.classes > std::numeric_limits<int32_t>::max()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("synthetic data need 1 to 2^31 - 1 classes, not ", options.classes));
+    return InvalidArgument("synthetic data need 1 to 2^31 - 1 classes, not ", options.classes);
   }
   constexpr int64_t kMost = int64_t{1} << 53;
   for (int64_t samples : {options.train_samples, options.test_samples}) {
     if (samples < 0 || samples > kMost) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the number of synthetic samples must be 0 to 2^53, not ", samples));
+      return InvalidArgument("the number of synthetic samples must be 0 to 2^53, not ", samples);
     }
   }
   return absl::OkStatus();

@@ -1,6 +1,6 @@
 #include "data/datasets/tsunamis.h"
 
-#include "absl/strings/str_cat.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadTsunamis(const RecordPaths& paths) 
       "This data set is not public; records of a value and 80 x 80 bytes in files of these names "
       "make one, and so does an .npz file (--dataset=archive)";
   for (int i = 1; i <= kMaxBatches; ++i) {
-    set.train.push_back(absl::StrCat("data_batch_", i, ".bin"));
+    set.train.push_back(StrCat("data_batch_", i, ".bin"));
   }
   set.test = {"test_batch.bin"};
   return LoadRecordSet(set, paths);

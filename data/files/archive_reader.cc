@@ -5,16 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "data/files/byte_source.h"
 #include "data/files/file_range.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -97,7 +95,7 @@ class ArchiveReader::Impl {
   absl::Status Unpack(uint64_t count);  // counts it against the limit
 
   std::string Where() const {
-    return member_.empty() ? name_ : absl::StrCat(name_, ": ", absl::CHexEscape(member_));
+    return member_.empty() ? name_ : StrCat(name_, ": ", absl::CHexEscape(member_));
   }
   absl::Status Broken() const;
 
@@ -121,7 +119,7 @@ class ArchiveReader::Impl {
 absl::Status ArchiveReader::Impl::Allocate(bool tar) {
   handle_.reset(archive_read_new());
   if (handle_ == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat(name_, ": no memory to read the archive"));
+    return ResourceExhausted(name_, ": no memory to read the archive");
   }
   if (tar) {
     archive_read_support_format_tar(handle_.get());
@@ -165,11 +163,7 @@ la_ssize_t ArchiveReader::Impl::Supply(archive* handle, void* self, const void**
   Impl& reader = *static_cast<Impl*>(self);
   absl::StatusOr<size_t> count = reader.source_->Read(reader.chunk_);
   if (count.ok()) reader.supply_status_ = reader.Unpack(*count);
-  if (!count.ok()) {
-    reader.supply_status_ =
-        absl::Status(count.status().code(),
-                     absl::StrCat(reader.Where(), ": ", std::string(count.status().message())));
-  }
+  if (!count.ok()) reader.supply_status_ = WithContext(count.status(), reader.Where());
   if (!reader.supply_status_.ok()) {
     archive_set_error(handle, EIO, "no more bytes");
     return ARCHIVE_FATAL;
@@ -186,9 +180,9 @@ la_int64_t ArchiveReader::Impl::Leap(archive*, void* self, la_int64_t count) {
 absl::Status ArchiveReader::Impl::Unpack(uint64_t count) {
   unpacked_ += count;
   if (unpacked_ <= limits_.total_bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
+  return ResourceExhausted(
       Where(), ": the archive unpacks to more than ", limits_.total_bytes,
-      " bytes, which is more than expected of it; is it the right one, and is it whole?"));
+      " bytes, which is more than expected of it; is it the right one, and is it whole?");
 }
 
 absl::Status ArchiveReader::Impl::Broken() const {
@@ -196,11 +190,11 @@ absl::Status ArchiveReader::Impl::Broken() const {
   const char* reason = archive_error_string(handle_.get());
   const std::string what = reason != nullptr ? reason : "unknown reason";
   if (source_ != nullptr && source_->truncated()) {
-    return absl::DataLossError(absl::StrCat(Where(), ": the archive ends too early (", what,
-                                            "); is the download complete? Download it again"));
+    return DataLoss(Where(), ": the archive ends too early (", what,
+                    "); is the download complete? Download it again");
   }
-  return absl::DataLossError(absl::StrCat(Where(), ": cannot be read as .tar, .tar.gz or .zip (",
-                                          what, "); is the download complete?"));
+  return DataLoss(Where(), ": cannot be read as .tar, .tar.gz or .zip (", what,
+                  "); is the download complete?");
 }
 
 absl::StatusOr<bool> ArchiveReader::Impl::Advance() {
@@ -216,8 +210,7 @@ absl::StatusOr<bool> ArchiveReader::Impl::Advance() {
     // A warning is about attributes, such as a name that the locale cannot show.
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) return Broken();
     if (++members_ > limits_.members) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(name_, ": holds more than ", limits_.members, " members"));
+      return ResourceExhausted(name_, ": holds more than ", limits_.members, " members");
     }
     DTNN_ASSIGN_OR_RETURN(const bool accepted, Accept(entry));
     if (accepted) return true;
@@ -229,8 +222,7 @@ absl::StatusOr<bool> ArchiveReader::Impl::Accept(archive_entry* entry) {
   const char* name = archive_entry_pathname(entry);
   if (name == nullptr) name = archive_entry_pathname_utf8(entry);
   if (name == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name_, ": the name of member ", members_, " cannot be read"));
+    return InvalidArgument(name_, ": the name of member ", members_, " cannot be read");
   }
   const bool file = archive_entry_filetype(entry) == AE_IFREG &&
                     archive_entry_hardlink(entry) == nullptr &&
@@ -240,23 +232,21 @@ absl::StatusOr<bool> ArchiveReader::Impl::Accept(archive_entry* entry) {
     if (!file && std::strspn(name, "./") == std::strlen(name) && name[0] == '.' && name[1] != '.') {
       return false;  // "./" itself
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(name_, ": the member \"", absl::CHexEscape(name),
-                     "\" has a name that leads out of the archive; do not trust this archive"));
+    return InvalidArgument(name_, ": the member ", Quoted(name),
+                           " has a name that leads out of the archive; do not trust this archive");
   }
   if (!file) return false;
   if (archive_entry_is_encrypted(entry) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(Where(), ": is encrypted"));
+    return InvalidArgument(Where(), ": is encrypted");
   }
   if (archive_entry_sparse_count(entry) > 0 || archive_entry_size_is_set(entry) == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Where(), ": is stored as a sparse file or without its size; pack it plainly"));
+    return InvalidArgument(Where(),
+                           ": is stored as a sparse file or without its size; pack it plainly");
   }
   const la_int64_t size = archive_entry_size(entry);
   if (size < 0 || uint64_t(size) > limits_.member_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(Where(), ": is ", size,
-                                                     " bytes long; at most ", limits_.member_bytes,
-                                                     " are expected here"));
+    return ResourceExhausted(Where(), ": is ", size, " bytes long; at most ", limits_.member_bytes,
+                             " are expected here");
   }
   size_ = uint64_t(size);
   given_ = 0;
@@ -277,8 +267,8 @@ absl::StatusOr<size_t> ArchiveReader::Impl::Fill(std::span<uint8_t> to) {
     if (count == 0 || given_ > size_) break;
   }
   if (given_ > size_ || (done < to.size() && given_ < size_)) {
-    return absl::DataLossError(absl::StrCat(Where(), ": holds ", given_ > size_ ? "more" : "fewer",
-                                            " than the ", size_, " bytes that its header says"));
+    return DataLoss(Where(), ": holds ", given_ > size_ ? "more" : "fewer", " than the ", size_,
+                    " bytes that its header says");
   }
   return done;
 }
@@ -302,17 +292,12 @@ absl::StatusOr<std::vector<uint8_t>> ArchiveReader::Impl::ReadAll() {
 absl::Status ArchiveReader::Impl::CheckEnd() {
   if (source_ == nullptr || plain_ != nullptr) return absl::OkStatus();
   for (;;) {
-    const absl::StatusOr<size_t> count = source_->Read(chunk_);
-    if (!count.ok()) {
-      return absl::Status(count.status().code(),
-                          absl::StrCat(name_, ": ", std::string(count.status().message())));
-    }
-    if (*count == 0) break;
-    DTNN_RETURN_IF_ERROR(Unpack(*count));
+    DTNN_ASSIGN_OR_RETURN(const size_t count, WithContext(source_->Read(chunk_), name_));
+    if (count == 0) break;
+    DTNN_RETURN_IF_ERROR(Unpack(count));
   }
   if (!source_->truncated()) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(name_, ": the gzip data ends too early; download it again"));
+  return DataLoss(name_, ": the gzip data ends too early; download it again");
 }
 
 ArchiveReader::ArchiveReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

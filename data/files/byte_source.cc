@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/files/input_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -144,9 +143,9 @@ class Gunzip : public ByteSource {
     } else if (result == Z_MEM_ERROR) {
       return absl::ResourceExhaustedError("no memory to unpack gzip");
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      return absl::DataLossError(absl::StrCat(
-          "the gzip data is damaged (", stream_.msg != nullptr ? stream_.msg : "unknown reason",
-          "); download it again"));
+      return DataLoss("the gzip data is damaged (",
+                      stream_.msg != nullptr ? stream_.msg : "unknown reason",
+                      "); download it again");
     }
     return absl::OkStatus();
   }

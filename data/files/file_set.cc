@@ -1,18 +1,14 @@
 #include "data/files/file_set.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <filesystem>
-#include <span>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/files/archive_reader.h"
 #include "data/files/folder_listing.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -21,7 +17,7 @@ namespace {
 // For messages; long lists are numbered files.
 std::string NamesOf(const FileSet& set) {
   if (set.names.size() <= 8) return absl::StrJoin(set.names, ", ");
-  return absl::StrCat(set.names.front(), " to ", set.names.back());
+  return StrCat(set.names.front(), " to ", set.names.back());
 }
 
 namespace fs = std::filesystem;
@@ -36,15 +32,16 @@ absl::StatusOr<size_t> Complete(const FileSet& set, const std::string& where,
     if (!exists[i]) missing.push_back(set.names[i]);
   }
   if (missing.empty()) return wanted;
-  return absl::NotFoundError(absl::StrCat(where, ": holds a part of the data set only; missing: ",
-                                          absl::StrJoin(missing, ", "), ". ", set.how_to_get));
+  return NotFound(where,
+                  ": holds a part of the data set only; missing: ", absl::StrJoin(missing, ", "),
+                  ". ", set.how_to_get);
 }
 
 absl::StatusOr<LoadedFile> MapWhole(const std::string& path, uint64_t max_bytes) {
   DTNN_ASSIGN_OR_RETURN(FileBytes bytes, FileBytes::Map(path));
   if (bytes.size() > max_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        path, ": is ", bytes.size(), " bytes long; at most ", max_bytes, " are expected here"));
+    return ResourceExhausted(path, ": is ", bytes.size(), " bytes long; at most ", max_bytes,
+                             " are expected here");
   }
   return LoadedFile{path, std::move(bytes)};
 }
@@ -87,18 +84,17 @@ absl::StatusOr<std::vector<LoadedFile>> FromArchive(const FileSet& set, const st
       const std::string& member = archive.member();
       if (member != set.names[i] && member != set.folder + "/" + set.names[i]) continue;
       if (exists[i]) {
-        return absl::InvalidArgumentError(absl::StrCat(path, ": holds ", set.names[i], " twice"));
+        return InvalidArgument(path, ": holds ", set.names[i], " twice");
       }
       exists[i] = true;
-      files[i].where = absl::StrCat(path, ": ", member);
+      files[i].where = StrCat(path, ": ", member);
       DTNN_ASSIGN_OR_RETURN(files[i].bytes, archive.ReadAll());
       break;
     }
   }
   if (std::find(exists.begin(), exists.end(), true) == exists.end()) {
-    return absl::NotFoundError(absl::StrCat(path, ": the archive holds none of ", NamesOf(set),
-                                            ", neither bare nor in ", set.folder, "/. ",
-                                            set.how_to_get));
+    return NotFound(path, ": the archive holds none of ", NamesOf(set), ", neither bare nor in ",
+                    set.folder, "/. ", set.how_to_get);
   }
   DTNN_ASSIGN_OR_RETURN(const size_t wanted, Complete(set, path, exists));
   files.resize(wanted);
@@ -111,9 +107,8 @@ absl::StatusOr<std::vector<LoadedFile>> LoadFiles(const FileSet& set, const std:
   DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
   if (kind == PathKind::kFile) return FromArchive(set, path);
   if (kind == PathKind::kNothing) {
-    return absl::NotFoundError(absl::StrCat(path, ": there is no such folder or archive; expected ",
-                                            set.archive, " or a folder that holds it. ",
-                                            set.how_to_get));
+    return NotFound(path, ": there is no such folder or archive; expected ", set.archive,
+                    " or a folder that holds it. ", set.how_to_get);
   }
   const fs::path folder = path;
   for (const fs::path& place : {folder, folder / set.folder}) {
@@ -123,9 +118,8 @@ absl::StatusOr<std::vector<LoadedFile>> LoadFiles(const FileSet& set, const std:
   const fs::path archive = folder / set.archive;
   DTNN_ASSIGN_OR_RETURN(const PathKind packed, LookAt(archive.string()));
   if (packed == PathKind::kFile) return FromArchive(set, archive.string());
-  return absl::NotFoundError(absl::StrCat(path, ": the folder holds none of ", NamesOf(set),
-                                          ", no folder ", set.folder, " with them and no ",
-                                          set.archive, ". ", set.how_to_get));
+  return NotFound(path, ": the folder holds none of ", NamesOf(set), ", no folder ", set.folder,
+                  " with them and no ", set.archive, ". ", set.how_to_get);
 }
 
 }  // namespace dtnn

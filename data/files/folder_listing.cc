@@ -9,8 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -32,7 +31,7 @@ absl::StatusOr<Entries> List(const std::string& folder) {
     (at->is_directory(ignored) ? entries.folders : entries.files).push_back(std::move(name));
   }
   if (error) {
-    return absl::ErrnoToStatus(error.value(), absl::StrCat(folder, ": cannot be listed"));
+    return absl::ErrnoToStatus(error.value(), StrCat(folder, ": cannot be listed"));
   }
   std::ranges::sort(entries.folders);
   std::ranges::sort(entries.files);
@@ -44,13 +43,13 @@ class Walk {
   absl::Status Into(const std::string& folder, const std::string& prefix) {
     struct stat info = {};
     if (stat(folder.c_str(), &info) != 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat(folder, ": cannot be looked at"));
+      return absl::ErrnoToStatus(errno, StrCat(folder, ": cannot be looked at"));
     }
     if (!walked_.emplace(info.st_dev, info.st_ino).second) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(const Entries entries, List(folder));
     for (const std::string& name : entries.files) files_.push_back(prefix + name);
     for (const std::string& name : entries.folders) {
-      DTNN_RETURN_IF_ERROR(Into(absl::StrCat(folder, "/", name), absl::StrCat(prefix, name, "/")));
+      DTNN_RETURN_IF_ERROR(Into(StrCat(folder, "/", name), StrCat(prefix, name, "/")));
     }
     return absl::OkStatus();
   }
@@ -72,7 +71,7 @@ absl::StatusOr<PathKind> LookAt(const std::string& path) {
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return PathKind::kNothing;
   if (error) {
-    return absl::ErrnoToStatus(error.value(), absl::StrCat(path, ": cannot be looked at"));
+    return absl::ErrnoToStatus(error.value(), StrCat(path, ": cannot be looked at"));
   }
   return fs::is_directory(status) ? PathKind::kFolder : PathKind::kFile;
 }
@@ -81,9 +80,9 @@ absl::Status CheckFolder(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
   if (kind == PathKind::kFolder) return absl::OkStatus();
   if (kind == PathKind::kFile) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a folder"));
+    return InvalidArgument(path, ": is not a folder");
   }
-  return absl::NotFoundError(absl::StrCat(path, ": there is no such folder"));
+  return NotFound(path, ": there is no such folder");
 }
 
 absl::StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder) {

@@ -10,9 +10,9 @@
 #include <mutex>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/files/input_file.h"
-#include "tensor/status_macros.h"
+#include "tensor/rounding.h"
 
 namespace dtnn {
 
@@ -37,8 +37,7 @@ uintptr_t page_bytes = 0;
 
 MappedRegion* Register(void* begin, size_t size) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(begin);
-  auto* region =
-      new MappedRegion{address, address + (size + page_bytes - 1) / page_bytes * page_bytes};
+  auto* region = new MappedRegion{address, address + RoundUp(size, page_bytes)};
   region->next = regions.load();
   while (!regions.compare_exchange_weak(region->next, region)) {
   }
@@ -89,7 +88,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::st
   // Private, because some file systems have no other; pages that nobody writes are shared anyway.
   void* const begin = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (begin == MAP_FAILED) {
-    return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be mapped into memory"));
+    return absl::ErrnoToStatus(errno, StrCat(path, ": cannot be mapped into memory"));
   }
   madvise(begin, size, MADV_WILLNEED);  // no more than a hint
   return std::shared_ptr<const MappedFile>(
@@ -107,9 +106,8 @@ MappedFile::~MappedFile() {
 
 absl::Status MappedFile::Check() const {
   if (region_ == nullptr || !region_->cut) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(path_, ": was cut, or its disk failed, while it was read: some of its ",
-                   bytes_.size(), " bytes are gone; bring the file back"));
+  return DataLoss(path_, ": was cut, or its disk failed, while it was read: some of its ",
+                  bytes_.size(), " bytes are gone; bring the file back");
 }
 
 }  // namespace dtnn

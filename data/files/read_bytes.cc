@@ -1,16 +1,15 @@
 #include "data/files/read_bytes.h"
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/files/input_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 
 absl::Status ReadBytes(const std::string& path, std::vector<uint8_t>& bytes, uint64_t max_bytes) {
   DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (uint64_t(file.size()) > max_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        path, ": has ", file.size(), " bytes, more than the ", max_bytes, " that are read"));
+    return ResourceExhausted(path, ": has ", file.size(), " bytes, more than the ", max_bytes,
+                             " that are read");
   }
   bytes.resize(size_t(file.size()));
   return file.Read(0, std::as_writable_bytes(std::span(bytes)));

@@ -3,9 +3,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "data/files/archive_reader.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -21,11 +20,11 @@ absl::Status Index(const std::string& path, absl::StatusOr<ArchiveReader> opened
     DTNN_ASSIGN_OR_RETURN(const bool more, archive.Next());
     if (!more) return absl::OkStatus();
     if (!archive.offset().has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
+      return InvalidArgument(
           path,
           ": is compressed, so its files cannot be read in any order; unpack it, or turn it "
           "into a plain .tar, which is read as it is (of .tar.gz: `gunzip ",
-          path, "`)"));
+          path, "`)");
     }
     DTNN_RETURN_IF_ERROR(visit({archive.member(), *archive.offset(), archive.size()}));
   }

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -13,7 +12,7 @@ CsvReader::CsvReader(std::string_view text, std::string_view name) : rest_(text)
   if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
 }
 
-std::string CsvReader::Place() const { return absl::StrCat(name_, ", line ", row_line_); }
+std::string CsvReader::Place() const { return StrCat(name_, ", line ", row_line_); }
 
 bool CsvReader::AtLineEnd() const {
   return rest_.empty() || rest_.starts_with('\n') || rest_.starts_with("\r\n");
@@ -32,7 +31,7 @@ absl::Status CsvReader::ReadField(std::string& field) {
   for (;;) {
     const size_t size = rest_.find('"');
     if (size == std::string_view::npos) {
-      return absl::InvalidArgumentError(absl::StrCat(Place(), ": a quoted field does not end"));
+      return InvalidArgument(Place(), ": a quoted field does not end");
     }
     field += rest_.substr(0, size);
     line_ += std::count(rest_.begin(), rest_.begin() + long(size), '\n');
@@ -42,8 +41,7 @@ absl::Status CsvReader::ReadField(std::string& field) {
     rest_.remove_prefix(1);
   }
   if (AtLineEnd() || rest_.starts_with(',')) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(Place(), ": something follows the end of a quoted field"));
+  return InvalidArgument(Place(), ": something follows the end of a quoted field");
 }
 
 absl::StatusOr<bool> CsvReader::Next(std::vector<std::string>& fields) {
@@ -73,9 +71,8 @@ absl::StatusOr<size_t> FindColumn(std::span<const std::string> header, std::stri
                                   std::string_view name) {
   const auto at = std::find(header.begin(), header.end(), column);
   if (at != header.end()) return size_t(at - header.begin());
-  return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": has no column \"",
-                                                 std::string(column), "\"; its columns are ",
-                                                 absl::StrJoin(header, ", ")));
+  return InvalidArgument(name, ": has no column \"", column, "\"; its columns are ",
+                         absl::StrJoin(header, ", "));
 }
 
 }  // namespace dtnn

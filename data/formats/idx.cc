@@ -2,16 +2,13 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tensor/shape.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -24,30 +21,24 @@ struct Header {
   uint64_t bytes = 0;  // the product of the extents
 };
 
-absl::Status Named(std::string_view name, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(std::string(name), ": ", std::string(status.message())));
-}
-
 // "60000 images of 28x28", "10000 values".
 std::string Describe(const Shape& shape) {
-  std::string text = absl::StrCat(shape[0]);
-  if (shape.rank() == 1) return absl::StrCat(text, " values");
-  absl::StrAppend(&text, shape.rank() == 2 ? " rows of " : " images of ");
+  std::string text = StrCat(shape[0]);
+  if (shape.rank() == 1) return StrCat(text, " values");
+  StrAppend(&text, shape.rank() == 2 ? " rows of " : " images of ");
   for (int axis = 1; axis < shape.rank(); ++axis) {
-    absl::StrAppend(&text, axis > 1 ? "x" : "", shape[axis]);
+    StrAppend(&text, axis > 1 ? "x" : "", shape[axis]);
   }
   return text;
 }
 
 absl::Status WrongLength(const Header& header, std::string_view holds, std::string_view advice) {
-  return absl::DataLossError(absl::StrCat("header promises ", Describe(header.shape), " (",
-                                          header.bytes, " bytes) but the file holds ",
-                                          std::string(holds), std::string(advice)));
+  return DataLoss("header promises ", Describe(header.shape), " (", header.bytes,
+                  " bytes) but the file holds ", holds, advice);
 }
 
 absl::Status TooShort(const Header& header, uint64_t holds) {
-  return WrongLength(header, absl::StrCat(holds), "; is the download complete?");
+  return WrongLength(header, StrCat(holds), "; is the download complete?");
 }
 
 absl::Status TooLong(const Header& header, std::string_view holds) {
@@ -79,8 +70,7 @@ absl::StatusOr<Header> ReadHeader(ByteSource& source, uint64_t max_bytes) {
   }
   const int rank = magic[3];
   if (rank < 1 || rank > kMaxRank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("has rank ", rank, "; expected 1 to ", kMaxRank));
+    return InvalidArgument("has rank ", rank, "; expected 1 to ", kMaxRank);
   }
   std::array<uint8_t, 4 * kMaxRank> sizes;
   DTNN_RETURN_IF_ERROR(ReadHeaderBytes(source, std::span(sizes).first(4 * rank)));
@@ -90,14 +80,12 @@ absl::StatusOr<Header> ReadHeader(ByteSource& source, uint64_t max_bytes) {
     extents[axis] = int64_t{at[0]} << 24 | at[1] << 16 | at[2] << 8 | at[3];
   }
   Header header;
-  absl::StatusOr<Shape> shape = Shape::Make(std::span(extents).first(rank));
-  if (!shape.ok()) return Named("header", shape.status());
-  header.shape = *shape;
+  DTNN_ASSIGN_OR_RETURN(header.shape,
+                        WithContext(Shape::Make(std::span(extents).first(rank)), "header"));
   header.bytes = uint64_t(header.shape.NumElements());
   if (header.bytes > max_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("header promises ", Describe(header.shape), " (",
-                                                   header.bytes, " bytes), more than the ",
-                                                   max_bytes, " that are read"));
+    return InvalidArgument("header promises ", Describe(header.shape), " (", header.bytes,
+                           " bytes), more than the ", max_bytes, " that are read");
   }
   return header;
 }
@@ -121,7 +109,7 @@ absl::StatusOr<Header> ReadTrueHeader(ByteSource& source, uint64_t max_bytes) {
     return TooShort(header, holds);
   }
   if (source.exact() && source.bound() > header.bytes) {
-    return TooLong(header, absl::StrCat(source.bound()));
+    return TooLong(header, StrCat(source.bound()));
   }
   return header;
 }
@@ -145,11 +133,9 @@ absl::StatusOr<Tensor> ReadArray(ByteSource& source, uint64_t max_bytes) {
 
 absl::StatusOr<Tensor> ParseIdx(std::unique_ptr<ByteSource> bytes, std::string_view name,
                                 uint64_t max_bytes) {
-  absl::StatusOr<std::unique_ptr<ByteSource>> source = Unpacked(std::move(bytes));
-  if (!source.ok()) return Named(name, source.status());
-  absl::StatusOr<Tensor> array = ReadArray(**source, max_bytes);
-  if (!array.ok()) return Named(name, array.status());
-  return array;
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSource> source,
+                        WithContext(Unpacked(std::move(bytes)), name));
+  return WithContext(ReadArray(*source, max_bytes), name);
 }
 
 absl::StatusOr<Tensor> ReadIdx(const std::string& path, uint64_t max_bytes) {
@@ -165,9 +151,8 @@ absl::StatusOr<IdxArray> MapIdx(const std::string& path, uint64_t max_bytes) {
                                                               size_t(array.num_elements())})};
   }
   const std::unique_ptr<ByteSource> source = MemorySource(file.view());
-  const absl::StatusOr<Header> header = ReadTrueHeader(*source, max_bytes);
-  if (!header.ok()) return Named(path, header.status());
-  return IdxArray{header->shape, file.From(file.size() - header->bytes)};
+  DTNN_ASSIGN_OR_RETURN(const Header header, WithContext(ReadTrueHeader(*source, max_bytes), path));
+  return IdxArray{header.shape, file.From(file.size() - header.bytes)};
 }
 
 }  // namespace dtnn

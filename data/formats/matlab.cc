@@ -6,11 +6,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
+#include "tensor/rounding.h"
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they are stored");
 
@@ -43,7 +42,7 @@ enum Type : uint32_t {
 constexpr uint8_t kStruct = 2, kChar = 4, kFirstNumeric = 6, kLastNumeric = 15;
 
 absl::Status Damaged(std::string_view what) {
-  return absl::DataLossError(absl::StrCat(std::string(what), "; the file is damaged or cut short"));
+  return DataLoss(what, "; the file is damaged or cut short");
 }
 
 template <typename T>
@@ -71,7 +70,7 @@ absl::StatusOr<Element> Next(Bytes& bytes) {
   const size_t size = Get<uint32_t>(bytes.data() + 4);
   if (size > bytes.size() - 8) return Damaged("an element is longer than what is left");
   const Element element = {word, bytes.subspan(8, size)};
-  const size_t padded = word == kCompressed ? size : (size + 7) / 8 * 8;
+  const size_t padded = word == kCompressed ? size : RoundUp(size, 8);
   bytes = bytes.subspan(8 + std::min(padded, bytes.size() - 8));
   return element;
 }
@@ -79,7 +78,7 @@ absl::StatusOr<Element> Next(Bytes& bytes) {
 absl::StatusOr<Element> Next(Bytes& bytes, uint32_t type, std::string_view what) {
   DTNN_ASSIGN_OR_RETURN(const Element element, Next(bytes));
   if (element.type == type) return element;
-  return Damaged(absl::StrCat(std::string(what), " has type ", element.type, ", expected ", type));
+  return Damaged(StrCat(what, " has type ", element.type, ", expected ", type));
 }
 
 absl::StatusOr<std::vector<uint8_t>> Inflate(Bytes packed) {
@@ -100,8 +99,7 @@ absl::StatusOr<std::vector<uint8_t>> Inflate(Bytes packed) {
   inflateEnd(&stream);
   if (result == Z_STREAM_END) return bytes;
   if (bytes.size() == kMaxUnpacked) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("an element unpacks to more than ", kMaxUnpacked, " bytes"));
+    return ResourceExhausted("an element unpacks to more than ", kMaxUnpacked, " bytes");
   }
   return Damaged("a compressed element cannot be unpacked");
 }
@@ -218,8 +216,7 @@ absl::StatusOr<std::vector<std::string_view>> FieldNames(Bytes& bytes) {
 absl::StatusOr<std::vector<std::vector<MatlabValue>>> ParseStructs(
     Array array, std::span<const std::string_view> wanted) {
   if (array.kind != kStruct) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("variable \"", std::string(array.name), "\" is not a struct array"));
+    return InvalidArgument("variable \"", array.name, "\" is not a struct array");
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string_view> fields, FieldNames(array.rest));
   std::vector<size_t> columns;  // of `fields`: which of `wanted`, or none
@@ -228,9 +225,7 @@ absl::StatusOr<std::vector<std::vector<MatlabValue>>> ParseStructs(
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (std::find(columns.begin(), columns.end(), i) == columns.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("variable \"", std::string(array.name),
-                                                     "\" has no field \"", std::string(wanted[i]),
-                                                     "\""));
+      return InvalidArgument("variable \"", array.name, "\" has no field \"", wanted[i], "\"");
     }
   }
   // Every field of every element has a tag at least.
@@ -268,8 +263,7 @@ absl::StatusOr<std::vector<std::vector<MatlabValue>>> Parse(
     DTNN_ASSIGN_OR_RETURN(const Array array, OpenArray(element.data));
     if (array.name == variable) return ParseStructs(array, fields);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("holds no variable \"", std::string(variable), "\""));
+  return InvalidArgument("holds no variable \"", variable, "\"");
 }
 
 }  // namespace
@@ -277,10 +271,7 @@ absl::StatusOr<std::vector<std::vector<MatlabValue>>> Parse(
 absl::StatusOr<std::vector<std::vector<MatlabValue>>> ReadMatlabStructs(
     std::span<const uint8_t> bytes, std::string_view name, std::string_view variable,
     std::span<const std::string_view> fields) {
-  auto rows = Parse(bytes, variable, fields);
-  if (rows.ok()) return rows;
-  return absl::Status(rows.status().code(),
-                      absl::StrCat(std::string(name), ": ", std::string(rows.status().message())));
+  return WithContext(Parse(bytes, variable, fields), name);
 }
 
 }  // namespace dtnn

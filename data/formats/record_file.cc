@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
 #include <cstring>
 #include <iterator>
 #include <span>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/images/image_bytes.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -83,13 +81,11 @@ class RecordDataset : public Dataset {
           const std::string& where = split->files[file].where;
           const int64_t at = i - split->begins[file];
           if (format_.kind == TargetKind::kClass && int64_t(label) >= format_.outputs) {
-            return absl::InvalidArgumentError(absl::StrCat(where, ": the label of record ", at,
-                                                           " is ", label, "; expected 0 to ",
-                                                           format_.outputs - 1));
+            return InvalidArgument(where, ": the label of record ", at, " is ", label,
+                                   "; expected 0 to ", format_.outputs - 1);
           }
           if (format_.kind == TargetKind::kValues && !std::isfinite(label)) {
-            return absl::InvalidArgumentError(
-                absl::StrCat(where, ": the value of record ", at, " is not finite"));
+            return InvalidArgument(where, ": the value of record ", at, " is not finite");
           }
         }
       }
@@ -124,10 +120,9 @@ class RecordDataset : public Dataset {
 absl::Status CheckLengths(const std::vector<LoadedFile>& files, int64_t record_bytes) {
   for (const LoadedFile& file : files) {
     if (!file.bytes.empty() && file.bytes.size() % size_t(record_bytes) == 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.where, ": holds ", file.bytes.size(),
-                     " bytes, which is not a whole number of records of ", record_bytes,
-                     " bytes; is the download complete?"));
+    return InvalidArgument(file.where, ": holds ", file.bytes.size(),
+                           " bytes, which is not a whole number of records of ", record_bytes,
+                           " bytes; is the download complete?");
   }
   return absl::OkStatus();
 }
@@ -170,8 +165,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> MakeRecordDataset(const RecordFormat& f
 absl::StatusOr<std::unique_ptr<Dataset>> LoadRecordSet(const RecordSet& set,
                                                        const RecordPaths& paths) {
   if (paths.train.empty() && paths.test.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(set.format.name, ": no folder and no archive was given"));
+    return InvalidArgument(set.format.name, ": no folder and no archive was given");
   }
   FileSet wanted = set.files;
   std::vector<LoadedFile> train, test;

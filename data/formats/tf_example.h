@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,9 +23,6 @@ struct LabelledImage {
 // these features.
 absl::StatusOr<LabelledImage> ParseImageExample(std::span<const uint8_t> bytes,
                                                 std::string_view name);
-
-// The reverse: such an Example's bytes.
-std::vector<uint8_t> ImageExampleBytes(const LabelledImage& image);
 
 }  // namespace dtnn
 

@@ -4,10 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/files/crc32c.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -20,11 +18,6 @@ uint64_t LittleEndian(std::span<const uint8_t> bytes) {
   return value;
 }
 
-// Appends `size` bytes of `value`.
-void Append(std::vector<uint8_t>& bytes, uint64_t value, size_t size) {
-  for (size_t i = 0; i < size; ++i) bytes.push_back(uint8_t(value >> (8 * i)));
-}
-
 }  // namespace
 
 absl::StatusOr<TfRecordReader> TfRecordReader::Open(const std::string& path) {
@@ -33,12 +26,10 @@ absl::StatusOr<TfRecordReader> TfRecordReader::Open(const std::string& path) {
   return TfRecordReader(std::move(file), path);
 }
 
-std::string TfRecordReader::Place() const { return absl::StrCat(name_, ", record ", count_ - 1); }
+std::string TfRecordReader::Place() const { return StrCat(name_, ", record ", count_ - 1); }
 
 absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
-  const auto damaged = [&](const char* what) {
-    return absl::DataLossError(absl::StrCat(Place(), ": ", what));
-  };
+  const auto damaged = [&](const char* what) { return DataLoss(Place(), ": ", what); };
   ++count_;
   std::array<uint8_t, kLengthBytes + kChecksumBytes> head;
   DTNN_ASSIGN_OR_RETURN(size_t read, source_->Read(head));
@@ -54,8 +45,8 @@ absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
   }
   const uint64_t length = LittleEndian(length_bytes);
   if (length > kMaxTfRecordBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        Place(), ": has ", length, " bytes, more than the ", kMaxTfRecordBytes, " that are read"));
+    return ResourceExhausted(Place(), ": has ", length, " bytes, more than the ", kMaxTfRecordBytes,
+                             " that are read");
   }
   if (length > source_->bound()) return damaged("the file ends within it; is it complete?");
   record.resize(length + kChecksumBytes);
@@ -65,15 +56,6 @@ absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
   record.resize(length);
   if (checksum != MaskedCrc32c(record)) return damaged("its checksum is wrong");
   return true;
-}
-
-std::vector<uint8_t> TfRecordBytes(std::span<const uint8_t> record) {
-  std::vector<uint8_t> bytes;
-  Append(bytes, record.size(), kLengthBytes);
-  Append(bytes, MaskedCrc32c(bytes), kChecksumBytes);
-  bytes.insert(bytes.end(), record.begin(), record.end());
-  Append(bytes, MaskedCrc32c(record), kChecksumBytes);
-  return bytes;
 }
 
 }  // namespace dtnn

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,9 +41,6 @@ class TfRecordReader {
   std::string name_;
   int64_t count_ = 0;
 };
-
-// The bytes of one record with its frame: what a writer appends to a file.
-std::vector<uint8_t> TfRecordBytes(std::span<const uint8_t> record);
 
 }  // namespace dtnn
 

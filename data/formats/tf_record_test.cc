@@ -2,6 +2,7 @@
 
 #include "data/formats/tf_example.h"
 #include "data/testing/idx_files.h"
+#include "data/testing/tf_records.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 using testing::Bytes;
 using ::testing::HasSubstr;
+using testing::ImageExampleBytes;
+using testing::TfRecordBytes;
 
 TfRecordReader Reader(const Bytes& bytes) { return TfRecordReader(MemorySource(bytes), "a file"); }
 

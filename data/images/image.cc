@@ -3,18 +3,13 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "data/images/jpeg.h"
 #include "data/images/png.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
-
-absl::Status Named(std::string_view name, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(std::string(name), ": ", std::string(status.message())));
-}
 
 absl::Status Unknown(std::span<const uint8_t> bytes) {
   if (bytes.empty()) return absl::DataLossError("is empty; is the download complete?");
@@ -22,8 +17,7 @@ absl::Status Unknown(std::span<const uint8_t> bytes) {
   for (const uint8_t byte : bytes.first(bytes.size() < 4 ? bytes.size() : 4)) {
     absl::StrAppendFormat(&start, " %02x", byte);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("is neither a JPEG nor a PNG image: it begins with", start));
+  return InvalidArgument("is neither a JPEG nor a PNG image: it begins with", start);
 }
 
 absl::StatusOr<Image> Decode(std::span<const uint8_t> bytes, const ImageOptions& options) {
@@ -47,19 +41,14 @@ bool LooksLikeImage(std::span<const uint8_t> bytes) {
 absl::StatusOr<Image> DecodeImage(std::span<const uint8_t> bytes, std::string_view name,
                                   const ImageOptions& options) {
   if (options.channels != 1 && options.channels != 3) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(name), ": images have 1 or 3 channels, not ", options.channels));
+    return InvalidArgument(name, ": images have 1 or 3 channels, not ", options.channels);
   }
-  absl::StatusOr<Image> image = Decode(bytes, options);
-  if (!image.ok()) return Named(name, image.status());
-  return image;
+  return WithContext(Decode(bytes, options), name);
 }
 
 absl::StatusOr<ImageExtents> ReadImageExtents(std::span<const uint8_t> bytes, std::string_view name,
                                               int64_t max_pixels) {
-  absl::StatusOr<ImageExtents> extents = Extents(bytes, max_pixels);
-  if (!extents.ok()) return Named(name, extents.status());
-  return extents;
+  return WithContext(Extents(bytes, max_pixels), name);
 }
 
 }  // namespace dtnn

@@ -6,17 +6,14 @@
 #include <cstddef>
 #include <new>
 #include <span>
-#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "data/files/folder_listing.h"
 #include "data/images/image.h"
-#include "tensor/counted.h"
+#include "tensor/errors.h"
 #include "tensor/files/input_file.h"
-#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -45,14 +42,14 @@ absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder) {
   ParallelFor(0, int64_t(files.size()), 1, [&](int64_t begin, int64_t end) {
     for (size_t i = size_t(begin); i < size_t(end); ++i) {
       try {
-        image[i] = IsImageByName(files[i]) || IsImageByContent(absl::StrCat(folder, "/", files[i]));
+        image[i] = IsImageByName(files[i]) || IsImageByContent(StrCat(folder, "/", files[i]));
       } catch (const std::bad_alloc&) {
         no_memory = true;
       }
     }
   });
   if (no_memory) {
-    return absl::ResourceExhaustedError(absl::StrCat(folder, ": no memory to look into its files"));
+    return ResourceExhausted(folder, ": no memory to look into its files");
   }
   ImageFiles found;
   for (size_t i = 0; i < files.size(); ++i) {
@@ -62,15 +59,15 @@ absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder) {
 }
 
 void SkippedFiles::Add(const std::string& folder, const ImageFiles& files) {
-  if (count == 0 && !files.others.empty()) first = absl::StrCat(folder, "/", files.others[0]);
+  if (count == 0 && !files.others.empty()) first = StrCat(folder, "/", files.others[0]);
   count += int64_t(files.others.size());
 }
 
 std::string SkippedFiles::Describe() const {
   if (count == 0) return "";
-  if (count == 1) return absl::StrCat(first, ": is not a JPEG or PNG image and is skipped");
-  return absl::StrCat(first, " and ", Counted(count - 1, "other file"),
-                      " are not JPEG or PNG images and are skipped");
+  if (count == 1) return StrCat(first, ": is not a JPEG or PNG image and is skipped");
+  return StrCat(first, " and ", Counted(count - 1, "other file"),
+                " are not JPEG or PNG images and are skipped");
 }
 
 }  // namespace dtnn

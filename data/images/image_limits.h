@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -16,25 +16,23 @@ inline constexpr int64_t kMaxImageSide = int64_t{1} << 16;
 // height and width come from a header and fit 32 bits.
 inline absl::Status CheckImageExtents(int64_t height, int64_t width, int64_t max_pixels) {
   if (height < 1 || width < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("has no pixels: ", width, " x ", height));
+    return InvalidArgument("has no pixels: ", width, " x ", height);
   }
   if (height > kMaxImageSide || width > kMaxImageSide) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "promises ", width, " x ", height, " pixels; no side may have more than ", kMaxImageSide));
+    return InvalidArgument("promises ", width, " x ", height,
+                           " pixels; no side may have more than ", kMaxImageSide);
   }
   if (height > max_pixels / width) {
-    return absl::InvalidArgumentError(absl::StrCat("promises ", width, " x ", height,
-                                                   " pixels, more than the ", max_pixels,
-                                                   " that are decoded"));
+    return InvalidArgument("promises ", width, " x ", height, " pixels, more than the ", max_pixels,
+                           " that are decoded");
   }
   return absl::OkStatus();
 }
 
 // Before decoding: no file so short holds so much.
 inline absl::Status ShorterThanItsPixels(int64_t height, int64_t width, uint64_t bytes) {
-  return absl::DataLossError(absl::StrCat("promises ", width, " x ", height,
-                                          " pixels, which a file of ", bytes,
-                                          " bytes cannot hold; is the download complete?"));
+  return DataLoss("promises ", width, " x ", height, " pixels, which a file of ", bytes,
+                  " bytes cannot hold; is the download complete?");
 }
 
 }  // namespace dtnn

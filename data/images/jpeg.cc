@@ -1,7 +1,6 @@
 #include "data/images/jpeg.h"
 
 // clang-format off
-#include <cstdio>  // first: the library's headers use FILE without declaring it
 #include <jerror.h>
 #include <jpeglib.h>
 // clang-format on
@@ -10,12 +9,11 @@
 #include <csetjmp>
 #include <cstddef>
 #include <new>
-#include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/images/image_limits.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
+#include "tensor/rounding.h"
 
 namespace dtnn {
 namespace {
@@ -126,14 +124,12 @@ class Jpeg {
  private:
   absl::Status Error() const {
     if (decoder_.unsupported) {
-      return absl::UnimplementedError(
-          absl::StrCat("is a kind of JPEG that cannot be decoded: ", decoder_.message));
+      return Unimplemented("is a kind of JPEG that cannot be decoded: ", decoder_.message);
     }
     if (decoder_.errors.msg_code == JERR_OUT_OF_MEMORY) {
       return absl::ResourceExhaustedError("no memory to decode it");
     }
-    return absl::DataLossError(
-        absl::StrCat("is damaged or cut short (", decoder_.message, "); is it complete?"));
+    return DataLoss("is damaged or cut short (", decoder_.message, "); is it complete?");
   }
 
   Decoder decoder_;
@@ -144,7 +140,7 @@ int Reduction(const jpeg_decompress_struct& info, int64_t shortest_side) {
   if (shortest_side <= 0) return 1;
   const int64_t side = std::min(info.image_height, info.image_width);
   int reduction = 8;
-  while (reduction > 1 && (side + reduction - 1) / reduction < shortest_side) reduction /= 2;
+  while (reduction > 1 && CeilDiv(side, reduction) < shortest_side) reduction /= 2;
   return reduction;
 }
 

@@ -2,17 +2,14 @@
 
 #include <png.h>
 
-#include <algorithm>
 #include <csetjmp>
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/images/image_limits.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -138,8 +135,8 @@ class Png {
     if (decoder_.png == nullptr || decoder_.info == nullptr) {
       return absl::ResourceExhaustedError("no memory to decode it");
     }
-    return absl::DataLossError(absl::StrCat(decoder_.cut_short ? "is cut short" : "is damaged",
-                                            " (", decoder_.message, "); is it complete?"));
+    return DataLoss(decoder_.cut_short ? "is cut short" : "is damaged", " (", decoder_.message,
+                    "); is it complete?");
   }
 
   Decoder decoder_;

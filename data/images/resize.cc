@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -164,13 +164,13 @@ void CropAndResize(std::span<const T> from, const ImageExtents& extents, TensorF
 
 absl::Status CheckGeometry(const Geometry& geometry) {
   if (!(geometry.crop > 0 && geometry.crop <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the fraction that a central crop keeps must be in (0, 1], not ", geometry.crop));
+    return InvalidArgument("the fraction that a central crop keeps must be in (0, 1], not ",
+                           geometry.crop);
   }
   constexpr int64_t kMaxSide = 1 << 16;
   if (geometry.resize < 0 || geometry.resize > kMaxSide) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the side after a resize must be 1 to ", kMaxSide, ", not ", geometry.resize));
+    return InvalidArgument("the side after a resize must be 1 to ", kMaxSide, ", not ",
+                           geometry.resize);
   }
   return absl::OkStatus();
 }

@@ -7,12 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/images/image_bytes.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
+#include "tensor/rounding.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 #include "tensor/tensor.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -73,7 +72,7 @@ absl::StatusOr<uint64_t> HashOf(const Dataset& dataset, Split split,
 
 absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Split split) {
   const std::vector<int64_t> indices = Chosen(dataset, split);
-  const int64_t chunks = (int64_t(indices.size()) + kChunk - 1) / kChunk;
+  const int64_t chunks = CeilDiv(int64_t(indices.size()), kChunk);
   std::vector<absl::StatusOr<uint64_t>> hashes(size_t(chunks), uint64_t{0});
   ParallelFor(0, chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -82,8 +81,7 @@ absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Split split) {
         hashes[size_t(i)] =
             HashOf(dataset, split, rest.first(std::min(rest.size(), size_t(kChunk))));
       } catch (const std::bad_alloc&) {
-        hashes[size_t(i)] = absl::ResourceExhaustedError(
-            absl::StrCat(std::string(dataset.name()), ": no memory to read its samples"));
+        hashes[size_t(i)] = ResourceExhausted(dataset.name(), ": no memory to read its samples");
       }
     }
   });
@@ -99,12 +97,10 @@ absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Split split) {
 }
 
 std::string Text(std::string_view text) { return std::string(text); }
-std::string Text(int64_t number) { return absl::StrCat(number); }
-std::string Text(uint64_t hash) { return absl::StrCat(absl::Hex(hash, absl::kZeroPad16)); }
+std::string Text(int64_t number) { return StrCat(number); }
+std::string Text(uint64_t hash) { return StrCat(absl::Hex(hash, absl::kZeroPad16)); }
 std::string Text(TargetKind kind) { return kind == TargetKind::kClass ? "classes" : "values"; }
-std::string Text(const ImageExtents& sample) {
-  return absl::StrCat(sample.height, "x", sample.width, "x", sample.channels);
-}
+std::string Text(const ImageExtents& sample) { return ToString(sample); }
 
 }  // namespace
 

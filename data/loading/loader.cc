@@ -5,18 +5,16 @@
 #include <condition_variable>
 #include <mutex>
 #include <span>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/loading/sampler.h"
 #include "data/preprocessing.h"
 #include "data/transforms/mixup.h"
+#include "tensor/errors.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 
@@ -133,9 +131,9 @@ absl::Status Loader::Impl::AllocateSlots() {
     Slot slot;
     absl::StatusOr<Tensor> x = Tensor::Allocate(Device::Cpu(), options_.dtype, shape);
     if (!x.ok()) {
-      return absl::Status(x.status().code(), absl::StrCat("batches of shape ", shape.ToString(),
-                                                          ": ", std::string(x.status().message()),
-                                                          "; a smaller batch needs less"));
+      return absl::Status(x.status().code(),
+                          StrCat("batches of shape ", shape.ToString(), ": ", x.status().message(),
+                                 "; a smaller batch needs less"));
     }
     slot.x = *std::move(x);
     DTNN_ASSIGN_OR_RETURN(slot.targets,
@@ -178,8 +176,7 @@ absl::Status Loader::Impl::Init() {
     try {
       threads_.emplace_back([this, &scratch] { Work(scratch); });
     } catch (const std::system_error& error) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no thread could be started to read ahead: ", error.what()));
+      return ResourceExhausted("no thread could be started to read ahead: ", error.what());
     }
   }
   return absl::OkStatus();
@@ -292,9 +289,8 @@ absl::Status Loader::Impl::MixPiece(const Slot& slot, int64_t begin, int64_t cou
       const int32_t other = last ? scratch.next_target.data<int32_t>()[0] : labels[i + 1];
       for (const int32_t label : {own, other}) {
         if (label >= 0 && label < outputs) continue;
-        return absl::InvalidArgumentError(absl::StrCat(std::string(dataset_->name()),
-                                                       ": a sample has label ", label,
-                                                       ", but there are ", outputs, " classes"));
+        return InvalidArgument(dataset_->name(), ": a sample has label ", label, ", but there are ",
+                               outputs, " classes");
       }
       const double share = MixupShare(options_.mixup, options_.seed, epoch_, place + i);
       Mix(share, std::span<T>(x, size),
@@ -405,33 +401,30 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
                                                        Split split, std::vector<int64_t> indices,
                                                        const LoaderOptions& options) {
   if (!IsFloating(options.dtype)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("batches are float32 or float64, not ", std::string(Name(options.dtype))));
+    return InvalidArgument("batches are float32 or float64, not ", Name(options.dtype));
   }
   if (options.prefetch < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the number of batches read ahead must be 0 or more, not ", options.prefetch));
+    return InvalidArgument("the number of batches read ahead must be 0 or more, not ",
+                           options.prefetch);
   }
   constexpr int kMaxThreads = 1024;
   if (options.threads < 1 || options.threads > kMaxThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the number of threads that read ahead must be 1 to ", kMaxThreads, ", not ",
-                     options.threads));
+    return InvalidArgument("the number of threads that read ahead must be 1 to ", kMaxThreads,
+                           ", not ", options.threads);
   }
   DTNN_RETURN_IF_ERROR(
       CheckTransforms(options.transforms, dataset->sample(), dataset->preprocessing()));
   DTNN_RETURN_IF_ERROR(CheckMixup(options.mixup));
   if (options.mixup > 0 && dataset->target_kind() != TargetKind::kClass) {
-    return absl::InvalidArgumentError(absl::StrCat("mixup: needs one class per sample, but ",
-                                                   std::string(dataset->name()), " has values"));
+    return InvalidArgument("mixup: needs one class per sample, but ", dataset->name(),
+                           " has values");
   }
   DTNN_RETURN_IF_ERROR(CheckNormalization(options.normalization, dataset->sample().channels));
   const int64_t size = dataset->size(split);
   for (int64_t index : indices) {
     if (index < 0 || index >= size) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(dataset->name()), ": there is no sample ", index, " among the ",
-                       size, " of the ", std::string(Name(split)), " split"));
+      return InvalidArgument(dataset->name(), ": there is no sample ", index, " among the ", size,
+                             " of the ", Name(split), " split");
     }
   }
   SampleGroups groups = dataset->groups(split);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "data/datasets/chestxray.h"
 #include "data/datasets/cifar10.h"
 #include "data/datasets/cyclone.h"
@@ -15,7 +13,7 @@
 #include "data/datasets/npz_dataset.h"
 #include "data/datasets/tsunamis.h"
 #include "data/transforms/transformed.h"
-#include "tensor/status_macros.h"
+#include "tensor/named_table.h"
 
 namespace dtnn {
 namespace {
@@ -100,11 +98,6 @@ constexpr Row kRows[] = {
      }},
 };
 
-const Row* Find(std::string_view name) {
-  const auto* row = std::ranges::find(kRows, name, &Row::name);
-  return row == std::end(kRows) ? nullptr : row;
-}
-
 // Before cropping and resizing.
 std::optional<DatasetSize> OwnSize(const Row& row, const OpenDatasetOptions& options) {
   if (row.name == "synthetic") {
@@ -121,28 +114,18 @@ std::optional<DatasetSize> OwnSize(const Row& row, const OpenDatasetOptions& opt
 
 }  // namespace
 
-std::vector<std::string_view> DatasetNames() {
-  std::vector<std::string_view> names;
-  for (const Row& row : kRows) names.push_back(row.name);
-  return names;
-}
+std::vector<std::string_view> DatasetNames() { return NamesIn(kRows); }
 
 std::optional<DatasetSize> KnownSize(std::string_view name, const OpenDatasetOptions& options) {
-  const Row* row = Find(name);
-  if (row == nullptr) return std::nullopt;
+  const auto* row = std::ranges::find(kRows, name, &Row::name);
+  if (row == std::end(kRows)) return std::nullopt;
   std::optional<DatasetSize> size = OwnSize(*row, options);
   if (size) size->sample = ExtentsAfter(options.geometry, size->sample);
   return size;
 }
 
 Opened OpenDataset(std::string_view name, const OpenDatasetOptions& options) {
-  const Row* row = Find(name);
-  if (row == nullptr) {
-    const std::vector<std::string_view> names = DatasetNames();
-    return absl::NotFoundError(
-        absl::StrCat("there is no data set ", std::string(name), "; there are ",
-                     absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", ")));
-  }
+  DTNN_ASSIGN_OR_RETURN(const Row* row, FindNamed(kRows, "data set", name));
   const std::string path =
       options.path.empty() && name == "mnist" ? kFashionMnistPath : options.path;
   const std::string& train = options.train_path.empty() ? path : options.train_path;

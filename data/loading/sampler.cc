@@ -6,35 +6,32 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/loading/shuffle.h"
+#include "tensor/errors.h"
 #include "tensor/philox.h"
+#include "tensor/rounding.h"
 
 namespace dtnn {
 namespace {
 
 absl::Status Check(int64_t samples, const SamplerOptions& options) {
   if (options.batch < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the batch size must be at least 1, not ", options.batch));
+    return InvalidArgument("the batch size must be at least 1, not ", options.batch);
   }
   if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no rank ", options.rank, " among ", options.ranks));
+    return InvalidArgument("there is no rank ", options.rank, " among ", options.ranks);
   }
   if (options.steps_per_epoch < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the steps per epoch must be 0 (all samples) or more, not ", options.steps_per_epoch));
+    return InvalidArgument("the steps per epoch must be 0 (all samples) or more, not ",
+                           options.steps_per_epoch);
   }
   int64_t step, epoch;
   if (__builtin_mul_overflow(options.batch, int64_t{options.ranks}, &step) ||
       __builtin_mul_overflow(step, options.steps_per_epoch, &epoch)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a batch size of ", options.batch, " is too large"));
+    return InvalidArgument("a batch size of ", options.batch, " is too large");
   }
   if (samples > int64_t{1} << 32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("an epoch of ", samples, " samples is not supported: at most 2^32"));
+    return InvalidArgument("an epoch of ", samples, " samples is not supported: at most 2^32");
   }
   const std::vector<int64_t>& groups = options.groups;
   if (options.groups_at_once < 1 || groups.size() > size_t{1} << 24 ||
@@ -44,9 +41,8 @@ absl::Status Check(int64_t samples, const SamplerOptions& options) {
         "one at a time");
   }
   if (samples > 0 && samples < options.ranks && options.steps_per_epoch == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(samples, " samples cannot be divided over ", options.ranks,
-                     " ranks: every rank needs one; use fewer ranks or more samples"));
+    return InvalidArgument(samples, " samples cannot be divided over ", options.ranks,
+                           " ranks: every rank needs one; use fewer ranks or more samples");
   }
   return absl::OkStatus();
 }
@@ -78,22 +74,22 @@ void Sampler::DivideIntoSteps() {
   if (steps_ == 0) return;
   const int64_t ranks = options_.ranks;
   const int64_t last = division_.samples - division_.SamplesBefore(steps_ - 1);
-  max_batch_ = std::max(steps_ > 1 ? options_.batch : 0, (last + ranks - 1) / ranks);
+  max_batch_ = std::max(steps_ > 1 ? options_.batch : 0, CeilDiv(last, ranks));
 }
 
 absl::Status Sampler::Skip(int64_t samples) {
   if (samples < 0 || samples > division_.samples || (samples > 0 && options_.steps_per_epoch > 0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cannot leave out ", samples, " of the ", division_.samples, " samples of an epoch",
-        options_.steps_per_epoch > 0 ? ", whose number of steps is given" : ""));
+    return InvalidArgument("cannot leave out ", samples, " of the ", division_.samples,
+                           " samples of an epoch",
+                           options_.steps_per_epoch > 0 ? ", whose number of steps is given" : "");
   }
   EpochDivision division = division_;
   division.first = samples;
   if (!division.divides()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ", division_.samples - samples,
-                     " samples that are left of an epoch cannot be divided over ", options_.ranks,
-                     " ranks: every rank needs one; use fewer ranks to end it"));
+    return InvalidArgument("the ", division_.samples - samples,
+                           " samples that are left of an epoch cannot be divided over ",
+                           options_.ranks,
+                           " ranks: every rank needs one; use fewer ranks to end it");
   }
   division_ = division;
   DivideIntoSteps();
@@ -134,7 +130,7 @@ void Sampler::StartEpoch(int64_t epoch) {
     to = std::copy(indices_.begin() + run.begin, indices_.begin() + run.end, to);
     const uint64_t read = i + 1, at_once = uint64_t(options_.groups_at_once);
     if (read % at_once != 0 && read != run_order_.size()) continue;
-    Shuffle(random((read + at_once - 1) / at_once), {window, to});
+    Shuffle(random(CeilDiv(read, at_once)), {window, to});
     window = to;
   }
 }

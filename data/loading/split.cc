@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/loading/shuffle.h"
+#include "tensor/errors.h"
 #include "tensor/philox.h"
 
 namespace dtnn {
@@ -56,12 +56,11 @@ std::vector<int64_t> PlacesOf(std::span<const int64_t> groups,
 absl::StatusOr<TrainValidation> SplitIndices(int64_t n, double fraction, uint64_t seed,
                                              std::span<const int64_t> groups) {
   if (n < 0 || n > int64_t{1} << 32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a data set of ", n, " samples cannot be split: expected 0 to 2^32"));
+    return InvalidArgument("a data set of ", n, " samples cannot be split: expected 0 to 2^32");
   }
   if (!(fraction >= 0 && fraction < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the fraction of the samples held out for validation must be in [0, 1), not ", fraction));
+    return InvalidArgument(
+        "the fraction of the samples held out for validation must be in [0, 1), not ", fraction);
   }
   const int64_t held_out = std::min(n, int64_t(Share(n, fraction)));
 
@@ -87,13 +86,12 @@ absl::StatusOr<std::vector<int64_t>> TakeFraction(const std::vector<int64_t>& in
   if (fraction == 0 || n == 0) return indices;
   const double wanted = Share(n, fraction);
   if (!(fraction > 0 && wanted <= double(int64_t{1} << 32))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the fraction of the samples that are used must be 0 (all) or more, and make ",
-                     "no more than 2^32 samples; not ", fraction, " of ", n));
+    return InvalidArgument(
+        "the fraction of the samples that are used must be 0 (all) or more, and make ",
+        "no more than 2^32 samples; not ", fraction, " of ", n);
   }
   if (wanted < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a fraction of ", fraction, " leaves none of ", n, " samples"));
+    return InvalidArgument("a fraction of ", fraction, " leaves none of ", n, " samples");
   }
   std::vector<int64_t> taken;
   taken.reserve(size_t(wanted));

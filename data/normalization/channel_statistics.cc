@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "tensor/rounding.h"
 #include "tensor/shape.h"
 #include "tensor/status_macros.h"
 #include "tensor/tensor.h"
@@ -75,7 +76,7 @@ absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Spli
   }
   // What is summed together must not depend on the number of threads, nor on that of shares.
   constexpr int64_t kChunk = 256;
-  const int64_t count = int64_t(indices.size()), chunks = (count + kChunk - 1) / kChunk;
+  const int64_t count = int64_t(indices.size()), chunks = CeilDiv(count, kChunk);
   const int64_t first = chunks * share.index / share.shares;
   const int64_t last = chunks * (share.index + 1) / share.shares;
   const size_t channels = size_t(dataset.sample().channels);

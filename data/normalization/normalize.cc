@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -86,9 +86,8 @@ absl::Status CheckNormalization(const Normalization& normalization, int64_t chan
   const size_t offsets = normalization.offset.size(), scales = normalization.scale.size();
   const auto fits = [&](size_t n) { return n == 1 || int64_t(n) == channels; };
   if (!(offsets == 0 && scales == 0) && !(fits(offsets) && fits(scales))) {
-    return absl::InvalidArgumentError(absl::StrCat("normalisation with ", offsets, " offsets and ",
-                                                   scales, " scales; expected one each, or ",
-                                                   channels, ", one per channel"));
+    return InvalidArgument("normalisation with ", offsets, " offsets and ", scales,
+                           " scales; expected one each, or ", channels, ", one per channel");
   }
   for (double scale : normalization.scale) {
     if (scale == 0) {
@@ -99,8 +98,7 @@ absl::Status CheckNormalization(const Normalization& normalization, int64_t chan
   for (const std::vector<double>* values : {&normalization.offset, &normalization.scale}) {
     for (double value : *values) {
       if (!std::isfinite(value)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("normalisation by ", value, ", which is not finite"));
+        return InvalidArgument("normalisation by ", value, ", which is not finite");
       }
     }
   }

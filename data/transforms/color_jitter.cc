@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "absl/strings/str_cat.h"
 #include "data/transforms/channel_mean.h"
 #include "data/transforms/image_layout.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -38,9 +38,8 @@ class ColorJitterTransform final : public TransformOf<ColorJitterTransform> {
 
   absl::Status Fits(const ImageExtents& extents, const Preprocessing& data) const override {
     if (extents.channels != 1 && extents.channels != 3) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("color_jitter: needs images of 1 or 3 channels, but the samples have ",
-                       extents.channels));
+      return InvalidArgument("color_jitter: needs images of 1 or 3 channels, but the samples have ",
+                             extents.channels);
     }
     if (data.input == Preprocessing::Input::kValues || data.normalization.any()) {
       return absl::InvalidArgumentError(

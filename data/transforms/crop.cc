@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "absl/strings/str_cat.h"
 #include "data/transforms/image_layout.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -28,9 +28,9 @@ class CropTransform final : public TransformOf<CropTransform> {
 
   absl::Status Fits(const ImageExtents& extents, const Preprocessing&) const override {
     if (options_.size <= std::min(extents.height, extents.width)) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("crop: a window of ", options_.size,
-                                                   " pixels is larger than the samples, ",
-                                                   extents.height, " x ", extents.width));
+    return InvalidArgument("crop: a window of ", options_.size,
+                           " pixels is larger than the samples, ", extents.height, " x ",
+                           extents.width);
   }
 
   template <typename T>

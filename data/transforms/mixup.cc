@@ -1,10 +1,9 @@
 #include "data/transforms/mixup.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -22,8 +21,7 @@ void MixValues(double share, std::span<T> a, std::span<const T> b) {
 
 absl::Status CheckMixup(double alpha) {
   if (alpha >= 0 && alpha <= kMostAlpha) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("mixup: alpha must be a number from 0 to ", kMostAlpha, ", not ", alpha));
+  return InvalidArgument("mixup: alpha must be a number from 0 to ", kMostAlpha, ", not ", alpha);
 }
 
 // By Joehnk ("Erzeugung von betaverteilten und gammaverteilten Zufallszahlen", 1964): with

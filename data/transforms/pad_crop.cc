@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "data/transforms/image_layout.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -29,9 +29,9 @@ class PadCropTransform final : public TransformOf<PadCropTransform> {
 
   absl::Status Fits(const ImageExtents& extents, const Preprocessing&) const override {
     if (options_.padding < std::min(extents.height, extents.width)) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("pad_crop: a padding of ", options_.padding,
-                                                   " pixels could leave nothing of the samples, ",
-                                                   extents.height, " x ", extents.width));
+    return InvalidArgument("pad_crop: a padding of ", options_.padding,
+                           " pixels could leave nothing of the samples, ", extents.height, " x ",
+                           extents.width);
   }
 
   template <typename T>

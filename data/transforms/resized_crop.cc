@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -42,8 +42,8 @@ class ResizedCropTransform final : public TransformOf<ResizedCropTransform> {
   absl::Status Fits(const ImageExtents&, const Preprocessing&) const override {
     const auto ordered = [](const char* what, double low, double high) {
       if (low <= high) return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrCat("resized_crop: ", what, "_low, ", low,
-                                                     ", is above ", what, "_high, ", high));
+      return InvalidArgument("resized_crop: ", what, "_low, ", low, ", is above ", what, "_high, ",
+                             high);
     };
     const absl::Status area = ordered("area", options_.area_low, options_.area_high);
     return area.ok() ? ordered("ratio", options_.ratio_low, options_.ratio_high) : area;

@@ -4,10 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -60,7 +58,7 @@ uint32_t SampleRandom::Bits(int i) const {
 std::string ToString(const Transform& transform) {
   std::string text(transform.kind().name);
   for (size_t i = 0; i < transform.values().size(); ++i) {
-    absl::StrAppend(&text, ":", ValueText(transform.kind().parameters[i], transform.values()[i]));
+    StrAppend(&text, ":", ValueText(transform.kind().parameters[i], transform.values()[i]));
   }
   return text;
 }
@@ -79,10 +77,10 @@ absl::Status CheckParameters(const TransformKind& kind, std::span<const double> 
         (!parameter.whole || value == std::floor(value))) {
       continue;
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        std::string(kind.name), ": the ", std::string(parameter.name), " must be ",
-        parameter.whole ? "a whole number" : "a number", " from ", NumberText(parameter.low),
-        " to ", NumberText(parameter.high), ", not ", NumberText(value)));
+    return InvalidArgument(kind.name, ": the ", parameter.name, " must be ",
+                           parameter.whole ? "a whole number" : "a number", " from ",
+                           NumberText(parameter.low), " to ", NumberText(parameter.high), ", not ",
+                           NumberText(value));
   }
   return absl::OkStatus();
 }
@@ -91,9 +89,8 @@ absl::Status CheckTransforms(const TransformList& transforms, const ImageExtents
                              const Preprocessing& data) {
   constexpr size_t kMost = 64;
   if (transforms.size() > kMost) {
-    return absl::InvalidArgumentError(absl::StrCat("a list of ", transforms.size(),
-                                                   " transforms is too long; up to ", kMost,
-                                                   " are possible"));
+    return InvalidArgument("a list of ", transforms.size(), " transforms is too long; up to ",
+                           kMost, " are possible");
   }
   for (const auto& transform : transforms) {
     DTNN_RETURN_IF_ERROR(CheckParameters(transform->kind(), transform->values()));

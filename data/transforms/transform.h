@@ -13,7 +13,6 @@
 #ifndef DTNN_DATA_TRANSFORMS_TRANSFORM_H_
 #define DTNN_DATA_TRANSFORMS_TRANSFORM_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "data/transforms/color_jitter.h"
@@ -18,7 +17,7 @@
 #include "data/transforms/pad_crop.h"
 #include "data/transforms/resized_crop.h"
 #include "data/transforms/rotate.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -29,18 +28,16 @@ absl::StatusOr<const TransformKind*> FindKind(const std::string& name) {
     if (kind->name == name) return kind;
     names.emplace_back(kind->name);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown transform \"", name.substr(0, 80),
-                   "\"; must be one of: ", absl::StrJoin(names, ", ")));
+  return InvalidArgument("unknown transform ", Quoted(name),
+                         "; must be one of: ", absl::StrJoin(names, ", "));
 }
 
 absl::StatusOr<double> ParseParameter(const TransformKind& kind,
                                       const TransformParameter& parameter,
                                       const std::string& text) {
   const auto refused = [&](std::string_view expected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(kind.name), ": the ", std::string(parameter.name), " must be ",
-                     std::string(expected), ", not \"", text.substr(0, 80), "\""));
+    return InvalidArgument(kind.name, ": the ", parameter.name, " must be ", expected, ", not ",
+                           Quoted(text));
   };
   if (!parameter.words.empty()) {
     const std::vector<std::string> words = absl::StrSplit(std::string(parameter.words), ',');
@@ -59,9 +56,9 @@ absl::StatusOr<std::shared_ptr<const Transform>> ParseTransform(const std::strin
   DTNN_ASSIGN_OR_RETURN(const TransformKind* kind, FindKind(words[0]));
   const size_t most = kind->parameters.size();
   if (words.size() - 1 > most) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        std::string(kind->name), ": takes up to ", most, most == 1 ? " parameter" : " parameters",
-        ", but \"", text.substr(0, 80), "\" gives ", words.size() - 1));
+    return InvalidArgument(kind->name, ": takes up to ", most,
+                           most == 1 ? " parameter" : " parameters", ", but \"", text.substr(0, 80),
+                           "\" gives ", words.size() - 1);
   }
   std::vector<double> values;
   for (size_t i = 0; i < most; ++i) {

@@ -4,7 +4,6 @@
 //   bazel run //examples/library:train [-- FOLDER [STEPS [FILE.png ...]]]    (0 steps: all samples)
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 

@@ -1,13 +1,264 @@
 #include "kernels/activation/activation.h"
 
-#include "kernels/activation/activation_cpu.h"
+#include <algorithm>
+#include <initializer_list>
+
 #include "kernels/elementwise/operands.h"
 #include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
 #ifdef DTNN_WITH_CUDA
 #include "kernels/activation/activation_cuda.h"
 #endif
 
+// From here on, everything up to HWY_ONCE is compiled once per instruction set.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/activation/activation.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/elementwise/math-inl.h"
+#include "kernels/elementwise/relu-inl.h"
+#include "kernels/elementwise/transform-inl.h"
+
+#ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_CC_
+#define DTNN_KERNELS_ACTIVATION_ACTIVATION_CC_
 namespace dtnn {
+
+// One pass over a grid: y = f(x), or dx = f'(y) * dy.
+struct ActivationPass {
+  ActivationKind kind;
+  DType dtype;
+  RowGrid grid;
+  Operand x = {}, y = {}, dy = {}, dx = {};
+  bool accumulate = false;
+};
+
+}  // namespace dtnn
+#endif  // DTNN_KERNELS_ACTIVATION_ACTIVATION_CC_
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+namespace {
+
+struct Relu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return Rectify(d, x);
+  }
+};
+struct ReluGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return RectifyGradient(d, y, dy);
+  }
+};
+
+struct SigmoidOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return Sigmoid(d, x);
+  }
+};
+struct SigmoidGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return hn::Mul(dy, hn::Mul(y, hn::Sub(hn::Set(d, 1), y)));
+  }
+};
+
+struct TanhOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return HWY_NAMESPACE::Tanh(d, x);  // not Highway's
+  }
+};
+struct TanhGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return hn::Mul(dy, hn::NegMulAdd(y, y, hn::Set(d, 1)));
+  }
+};
+
+struct LeakyRelu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V leak = hn::Mul(x, hn::Set(d, hn::TFromD<D>(kLeakySlope)));
+    return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, leak);
+  }
+};
+struct LeakyReluGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    const V leak = hn::Set(d, hn::TFromD<D>(kLeakySlope));
+    const V slope = hn::IfThenElse(hn::Gt(y, hn::Zero(d)), hn::Set(d, 1), leak);
+    return hn::Mul(dy, hn::IfThenElse(hn::IsNaN(y), y, slope));
+  }
+};
+
+struct Relu6 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V six = hn::Set(d, 6);
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), hn::IfThenElse(hn::Gt(x, six), six, x));
+  }
+};
+struct Relu6Gradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    const V above = hn::IfThenElseZero(hn::Or(hn::Lt(y, hn::Set(d, 6)), hn::IsNaN(dy)), dy);
+    return hn::IfThenElse(hn::Gt(y, hn::Zero(d)), above, RectifyGradient(d, y, dy));
+  }
+};
+
+struct ArctanhOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return Arctanh(d, x);
+  }
+};
+// cosh(y)^2 = (1 + e)^2 / 4e with e = e^-2|y|, which cannot overflow.
+struct ArctanhGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    const V e = ExpOfNonPositive(d, hn::Mul(hn::Abs(y), hn::Set(d, -2)));
+    const V sum = hn::Add(hn::Set(d, 1), e);
+    return hn::Mul(dy, hn::Div(hn::Mul(sum, sum), hn::Mul(hn::Set(d, 4), e)));
+  }
+};
+
+struct LogSigmoidOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return LogSigmoid(d, x);
+  }
+};
+struct LogSigmoidGradient {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V y, V dy) const {
+    return hn::Mul(dy, OneMinusExp(d, y));
+  }
+};
+
+template <typename T>
+void ForwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
+  switch (pass.kind) {
+    case ActivationKind::kRelu:
+      return TransformRange<T>(pass.grid, begin, end, Relu(), pass.y, pass.x);
+    case ActivationKind::kSigmoid:
+      return TransformRange<T>(pass.grid, begin, end, SigmoidOp(), pass.y, pass.x);
+    case ActivationKind::kTanh:
+      return TransformRange<T>(pass.grid, begin, end, TanhOp(), pass.y, pass.x);
+    case ActivationKind::kLeakyRelu:
+      return TransformRange<T>(pass.grid, begin, end, LeakyRelu(), pass.y, pass.x);
+    case ActivationKind::kRelu6:
+      return TransformRange<T>(pass.grid, begin, end, Relu6(), pass.y, pass.x);
+    case ActivationKind::kArctanh:
+      return TransformRange<T>(pass.grid, begin, end, ArctanhOp(), pass.y, pass.x);
+    case ActivationKind::kLog:
+      return TransformRange<T>(pass.grid, begin, end, LogSigmoidOp(), pass.y, pass.x);
+  }
+}
+
+template <typename T, class Gradient>
+void BackwardWith(const ActivationPass& pass, int64_t begin, int64_t end) {
+  if (pass.accumulate) {
+    TransformRange<T>(pass.grid, begin, end, Accumulated<Gradient>(), pass.dx, pass.y, pass.dy,
+                      pass.dx);
+  } else {
+    TransformRange<T>(pass.grid, begin, end, Gradient(), pass.dx, pass.y, pass.dy);
+  }
+}
+
+template <typename T>
+void BackwardTyped(const ActivationPass& pass, int64_t begin, int64_t end) {
+  switch (pass.kind) {
+    case ActivationKind::kRelu:
+      return BackwardWith<T, ReluGradient>(pass, begin, end);
+    case ActivationKind::kSigmoid:
+      return BackwardWith<T, SigmoidGradient>(pass, begin, end);
+    case ActivationKind::kTanh:
+      return BackwardWith<T, TanhGradient>(pass, begin, end);
+    case ActivationKind::kLeakyRelu:
+      return BackwardWith<T, LeakyReluGradient>(pass, begin, end);
+    case ActivationKind::kRelu6:
+      return BackwardWith<T, Relu6Gradient>(pass, begin, end);
+    case ActivationKind::kArctanh:
+      return BackwardWith<T, ArctanhGradient>(pass, begin, end);
+    case ActivationKind::kLog:
+      return BackwardWith<T, LogSigmoidGradient>(pass, begin, end);
+  }
+}
+
+void ForwardRange(const ActivationPass& pass, int64_t begin, int64_t end) {
+  pass.dtype == DType::kFloat32 ? ForwardTyped<float>(pass, begin, end)
+                                : ForwardTyped<double>(pass, begin, end);
+}
+
+void BackwardRange(const ActivationPass& pass, int64_t begin, int64_t end) {
+  pass.dtype == DType::kFloat32 ? BackwardTyped<float>(pass, begin, end)
+                                : BackwardTyped<double>(pass, begin, end);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dtnn {
+namespace {
+
+HWY_EXPORT(ForwardRange);
+HWY_EXPORT(BackwardRange);
+
+class ActivationCpu : public Activation {
+ public:
+  explicit ActivationCpu(const ActivationSpec& spec) : spec_(spec) {}
+
+  absl::Status Forward(const Tensor& x, const Tensor& y) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands(Name(spec_.kind), Device::Cpu(), spec_.dtype, {&x, &y}));
+    ActivationPass pass = PassOver(GridOf(spec_.format, {&x, &y}));
+    pass.x = OperandIn(pass.grid, x, spec_.format);
+    pass.y = OperandIn(pass.grid, y, spec_.format);
+    const bool math = IsOneOf({ActivationKind::kSigmoid, ActivationKind::kTanh,
+                               ActivationKind::kArctanh, ActivationKind::kLog});
+    ParallelFor(0, pass.grid.size(), math ? kMathGrain : kCopyGrain,
+                [&](int64_t begin, int64_t end) {
+                  HWY_DYNAMIC_DISPATCH(ForwardRange)(pass, begin, end);
+                });
+    return absl::OkStatus();
+  }
+
+  absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
+                        bool accumulate) override {
+    DTNN_RETURN_IF_ERROR(
+        CheckOperands(Name(spec_.kind), Device::Cpu(), spec_.dtype, {&y, &dy, &dx}));
+    ActivationPass pass = PassOver(GridOf(spec_.format, {&y, &dy, &dx}));
+    pass.y = OperandIn(pass.grid, y, spec_.format);
+    pass.dy = OperandIn(pass.grid, dy, spec_.format);
+    pass.dx = OperandIn(pass.grid, dx, spec_.format);
+    pass.accumulate = accumulate;
+    const bool math = IsOneOf({ActivationKind::kArctanh, ActivationKind::kLog});
+    ParallelFor(0, pass.grid.size(), math ? kMathGrain : kCopyGrain,
+                [&](int64_t begin, int64_t end) {
+                  HWY_DYNAMIC_DISPATCH(BackwardRange)(pass, begin, end);
+                });
+    return absl::OkStatus();
+  }
+
+ private:
+  ActivationPass PassOver(const RowGrid& grid) const {
+    return {.kind = spec_.kind, .dtype = spec_.dtype, .grid = grid};
+  }
+  bool IsOneOf(std::initializer_list<ActivationKind> kinds) const {
+    return std::find(kinds.begin(), kinds.end(), spec_.kind) != kinds.end();
+  }
+
+  ActivationSpec spec_;
+};
+
+}  // namespace
 
 std::string_view Name(ActivationKind kind) {
   switch (kind) {
@@ -32,16 +283,13 @@ std::string_view Name(ActivationKind kind) {
 absl::StatusOr<std::unique_ptr<Activation>> CreateActivation(DeviceContext& context,
                                                              const ActivationSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckFloating(Name(spec.kind), spec.dtype));
-  switch (context.device().type) {
-    case DeviceType::kCpu:
-      return CreateActivationCpu(spec);
+  if (context.device().is_cpu()) return std::make_unique<ActivationCpu>(spec);
 #ifdef DTNN_WITH_CUDA
-    case DeviceType::kCuda:
-      return CreateActivationCuda(context, spec);
+  return CreateActivationCuda(context, spec);
+#else
+  return NoKernelFor(Name(spec.kind), context.device());
 #endif
-    default:
-      return NoKernelFor(Name(spec.kind), context.device());
-  }
 }
 
 }  // namespace dtnn
+#endif  // HWY_ONCE

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/activation/activation.h"
+#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -33,8 +33,8 @@ const bool registered = [] {
   for (const auto kind : kActivationKinds) {
     for (const bool backward : {false, true}) {
       for (const int64_t n : {64 * 28 * 28 * 8, 1 << 24}) {
-        const std::string name = absl::StrCat("BM_Activation", backward ? "Backward/" : "Forward/",
-                                              std::string(Name(kind)), "/n", n);
+        const std::string name =
+            StrCat("BM_Activation", backward ? "Backward/" : "Forward/", Name(kind), "/n", n);
         benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
           Run(state, kind, backward, n);
         })->UseRealTime();

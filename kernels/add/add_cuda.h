@@ -5,10 +5,10 @@
 
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/add/add.h"
 #include "kernels/cuda_launch.h"
 #include "kernels/elementwise/grid_cuda.h"
+#include "tensor/errors.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -40,8 +40,8 @@ class AddCuda : public Add {
 
   absl::Status Run(std::span<const Tensor> inputs, const Tensor& y, bool accumulate) override {
     if (inputs.empty() || inputs.size() > kMostCudaAddends) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "add: ", inputs.size(), " inputs; on a GPU expected 1 to ", kMostCudaAddends));
+      return InvalidArgument("add: ", inputs.size(), " inputs; on a GPU expected 1 to ",
+                             kMostCudaAddends);
     }
     RowGrid grid = GridOf(spec_.format, {&y});
     for (const Tensor& x : inputs) {

@@ -9,11 +9,11 @@
 #include <cstring>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/elementwise/operands.h"
+#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -89,9 +89,9 @@ const bool registered = [] {
           std::pair(Run::kBackward, "Backward"), std::pair(Run::kInfer, "Infer")}) {
       for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
         if (format == TensorFormat::kNCHW && (run == Run::kCopy || s.extent == 1)) continue;
-        const std::string title = absl::StrCat(
-            "BM_BatchNorm", name, "/n", s.n, "h", s.extent, "w", s.extent, "c", s.channels,
-            run == Run::kCopy ? "" : "_", run == Run::kCopy ? "" : std::string(Name(format)));
+        const std::string title = StrCat("BM_BatchNorm", name, "/n", s.n, "h", s.extent, "w",
+                                         s.extent, "c", s.channels, run == Run::kCopy ? "" : "_",
+                                         run == Run::kCopy ? "" : std::string(Name(format)));
         benchmark::RegisterBenchmark(title.c_str(), [=, run = run](benchmark::State& state) {
           Measure(state, s, format, run);
         })->UseRealTime();

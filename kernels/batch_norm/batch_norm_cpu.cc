@@ -6,9 +6,10 @@
 #include <array>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/operand.h"
-#include "tensor/status_macros.h"
+#include "kernels/scratch.h"
+#include "tensor/errors.h"
+#include "tensor/rounding.h"
 
 namespace dtnn {
 namespace {
@@ -18,7 +19,7 @@ using Pass = BatchNormPass;
 class BatchNormCpu : public BatchNorm {
  public:
   BatchNormCpu(const BatchNormSpec& spec, Tensor line)
-      : spec_(spec), pitch_((spec.channels + 15) / 16 * 16), line_(std::move(line)) {}
+      : spec_(spec), pitch_(RoundUp(spec.channels, 16)), line_(std::move(line)) {}
 
   absl::Status Statistics(const Tensor& x, const BatchStatistics& statistics,
                           Workspace workspace) override {
@@ -84,7 +85,7 @@ class BatchNormCpu : public BatchNorm {
     Pass pass = MakePass(BatchNormStep::kGradients, x, dy, Tensor());
     const BatchNormChannels channels = ChannelsIn(workspace, pass);
     BatchNormSetLines(channels, statistics.mean, statistics.variance, parameters);
-    double* betas = reinterpret_cast<double*>(workspace.data());
+    double* betas = Divide(workspace.data()).sums;
     double* gammas = betas + pitch_;
     BatchNormSum(pass, ScratchIn(workspace), betas, gammas);
     BatchNormFinishGradients(channels, statistics, betas, gammas, gradients);
@@ -123,23 +124,32 @@ class BatchNormCpu : public BatchNorm {
   }
 
   // Two sums per channel, the coefficients, and what the passes need.
-  size_t workspace_bytes() const override {
-    return OffsetOfScratch() + BatchNormScratchBytes(spec_);
-  }
+  size_t workspace_bytes() const override { return Divide(nullptr).bytes; }
 
  private:
-  size_t OffsetOfCoefficients() const { return size_t(2 * pitch_) * sizeof(double); }
-  size_t OffsetOfScratch() const {
-    return OffsetOfCoefficients() + size_t(Pass::kCoefficients * pitch_) * SizeOf(spec_.dtype);
+  struct Division {
+    double* sums;
+    std::byte *coefficients, *scratch;
+    size_t bytes;
+  };
+  Division Divide(std::byte* memory) const {
+    ScratchDivider divider(memory);
+    Division division;
+    division.sums = divider.Take<double>(2 * pitch_);
+    division.coefficients =
+        divider.Take<std::byte>(Pass::kCoefficients * pitch_ * int64_t(SizeOf(spec_.dtype)));
+    division.scratch = divider.Take<std::byte>(int64_t(BatchNormScratchBytes(spec_)));
+    division.bytes = divider.bytes();
+    return division;
   }
-  std::byte* ScratchIn(Workspace workspace) const { return workspace.data() + OffsetOfScratch(); }
+  std::byte* ScratchIn(Workspace workspace) const { return Divide(workspace.data()).scratch; }
 
   BatchNormChannels ChannelsAt(std::byte* coefficients) const {
     return {spec_.dtype, spec_.channels, spec_.epsilon, coefficients, pitch_};
   }
   // Where the pass will find them.
   BatchNormChannels ChannelsIn(Workspace workspace, Pass& pass) const {
-    std::byte* coefficients = workspace.data() + OffsetOfCoefficients();
+    std::byte* coefficients = Divide(workspace.data()).coefficients;
     pass.coefficients = coefficients;
     return ChannelsAt(coefficients);
   }
@@ -192,14 +202,13 @@ class BatchNormCpu : public BatchNorm {
                       shape[first ? 1 : rank - 1] == spec_.channels &&
                       shape.NumElements() == shape[0] * spec_.positions * spec_.channels;
     if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "batch normalisation: shape ", shape.ToString(), ", expected up to ", spec_.batch,
-          " samples of ", spec_.positions, " positions and ", spec_.channels, " channels"));
+      return InvalidArgument("batch normalisation: shape ", shape.ToString(), ", expected up to ",
+                             spec_.batch, " samples of ", spec_.positions, " positions and ",
+                             spec_.channels, " channels");
     }
     if (workspace.size() >= workspace_bytes()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("batch normalisation: a workspace of ",
-                                                   workspace.size(), " bytes, expected ",
-                                                   workspace_bytes()));
+    return InvalidArgument("batch normalisation: a workspace of ", workspace.size(),
+                           " bytes, expected ", workspace_bytes());
   }
 
   absl::Status CheckInputs(const BatchStatistics& statistics,
@@ -228,13 +237,29 @@ class BatchNormCpu : public BatchNorm {
   std::array<uint64_t, 4> versions_ = {};
 };
 
+absl::Status Validate(const BatchNormSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckFloating("batch normalisation", spec.dtype));
+  if (spec.batch < 0 || spec.positions < 1 || spec.channels < 1) {
+    return InvalidArgument("batch normalisation: ", spec.batch, " samples of ", spec.positions,
+                           " positions and ", spec.channels,
+                           " channels, expected at least one of each");
+  }
+  if (!(spec.epsilon > 0) || !(spec.momentum >= 0 && spec.momentum <= 1)) {
+    return InvalidArgument("batch normalisation: epsilon ", spec.epsilon, " and momentum ",
+                           spec.momentum, ", expected a positive epsilon and a momentum in [0, 1]");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormCpu(const BatchNormSpec& spec) {
+absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNorm(DeviceContext& context,
+                                                           const BatchNormSpec& spec) {
+  DTNN_RETURN_IF_ERROR(Validate(spec));
+  if (!context.device().is_cpu()) return NoKernelFor("batch normalisation", context.device());
   // All coefficients have a place; inference sets three, and slopes and offsets stay 0.
-  DTNN_ASSIGN_OR_RETURN(
-      Tensor line,
-      Tensor::Zeros(spec.dtype, Shape{Pass::kCoefficients, (spec.channels + 15) / 16 * 16}));
+  DTNN_ASSIGN_OR_RETURN(Tensor line, Tensor::Zeros(spec.dtype, Shape{Pass::kCoefficients,
+                                                                     RoundUp(spec.channels, 16)}));
   return std::make_unique<BatchNormCpu>(spec, std::move(line));
 }
 

@@ -1,6 +1,6 @@
 // What the CPU implementation of BatchNorm shares between its files: one pass over an activation,
 // seen as rows of channels (NHWC, vectors) or as planes of one channel each (NCHW). For
-// batch_norm.cc and batch_norm_*.cc only.
+// batch_norm_*.cc only.
 //
 // Of every element a pass takes d = x - mean and, where it reads dy, g = dy, or 0 where a relu cut
 // the output off (scale * d + shift <= 0). It adds up two sums per channel, or writes `out`.
@@ -9,14 +9,11 @@
 #define DTNN_KERNELS_BATCH_NORM_BATCH_NORM_CPU_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/elementwise/operands.h"
 
 namespace dtnn {
-
-absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormCpu(const BatchNormSpec& spec);
 
 enum class BatchNormStep : uint8_t {
   kMoments,    // sums of d and of d * d

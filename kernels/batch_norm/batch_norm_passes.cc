@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kernels/batch_norm/batch_norm_cpu.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -12,7 +13,7 @@ namespace {
 
 using Pass = BatchNormPass;
 
-int64_t Rounded(int64_t elements) { return (elements + 15) / 16 * 16; }
+int64_t Rounded(int64_t elements) { return RoundUp(elements, 16); }
 int64_t GrainOf(int64_t elements) { return std::max<int64_t>(1, kCopyGrain / elements); }
 
 // Few channels waste most of a vector, and short rows most of a stream's bandwidth: rows that
@@ -41,7 +42,7 @@ struct Range {
   int64_t begin, end;
 };
 Range PartOf(int64_t count, int64_t part, int64_t parts) {
-  const int64_t each = (count + parts - 1) / parts;
+  const int64_t each = CeilDiv(count, parts);
   return {std::min(count, part * each), std::min(count, (part + 1) * each)};
 }
 
@@ -98,7 +99,7 @@ void SumWideRows(const Pass& wide, int64_t together, const Range& rows, double* 
 void SumAllRows(const Pass& pass, std::byte* scratch, int64_t parts, const PartSums& sums) {
   const int64_t together = RowsTogether(pass);
   const Pass wide = together > 1 ? Widened(pass, together, scratch) : pass;
-  const int64_t stripes = (wide.columns + kBatchNormStripe - 1) / kBatchNormStripe;
+  const int64_t stripes = CeilDiv(wide.columns, kBatchNormStripe);
   const int64_t work = pass.rows * pass.columns / (parts * stripes);
   ParallelFor(0, parts * stripes, GrainOf(work + 1), [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {

@@ -4,10 +4,9 @@
 #define DTNN_KERNELS_BIAS_CHECK_H_
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "kernels/bias/bias.h"
 #include "kernels/operand.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -23,9 +22,8 @@ inline absl::Status CheckBias(const BiasSpec& spec, Device device, const Tensor&
   const bool fits = (shape.rank() == 2 || shape.rank() == 4) &&
                     shape[planes ? 1 : shape.rank() - 1] == spec.channels;
   if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat("bias: shape ", shape.ToString(),
-                                                   ", expected a matrix or images of ",
-                                                   spec.channels, " channels"));
+    return InvalidArgument("bias: shape ", shape.ToString(), ", expected a matrix or images of ",
+                           spec.channels, " channels");
   }
   return CheckOperand("bias", "the vector", vector, device, spec.dtype, Shape{spec.channels},
                       Pitch::kNone);

@@ -1,32 +1,208 @@
 #include "kernels/dropout/dropout.h"
 
-#include "absl/strings/str_cat.h"
-#include "kernels/dropout/dropout_cpu.h"
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/elementwise/operands.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
+#include "tensor/threads/parallel_for.h"
 #ifdef DTNN_WITH_CUDA
 #include "kernels/dropout/dropout_cuda.h"
 #endif
 
+// Everything up to HWY_ONCE is compiled once per instruction set.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/dropout/dropout.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/elementwise/transform-inl.h"
+
+#ifndef DTNN_KERNELS_DROPOUT_DROPOUT_CC_
+#define DTNN_KERNELS_DROPOUT_DROPOUT_CC_
 namespace dtnn {
+
+// Random numbers that are made at once, on the stack.
+inline constexpr int64_t kNumbers = 1024;
+inline constexpr int64_t kVectorPadding = 16;  // a whole vector may be read at the end
+
+struct DropoutPass {
+  DType dtype;
+  RowGrid grid;
+  Operand x, y;
+  bool accumulate;
+  const Philox* stream;
+  uint64_t offset;
+  // An element is kept where the upper 24 bits of its number reach the threshold.
+  double threshold, scale;
+};
+
+}  // namespace dtnn
+#endif  // DTNN_KERNELS_DROPOUT_DROPOUT_CC_
+
+HWY_BEFORE_NAMESPACE();
+namespace dtnn {
+namespace HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET == HWY_SCALAR
+void FillNumbers(const Philox& stream, uint64_t block, int64_t blocks, uint32_t* numbers) {
+  for (int64_t b = 0; b < blocks; ++b) {
+    const auto four = stream.Block(block + uint64_t(b));
+    std::copy(four.begin(), four.end(), numbers + 4 * b);
+  }
+}
+#else
+// Philox4x32-10 (see tensor/philox.h) on one block per 64-bit lane: the words of the state are the
+// lower halves of the lanes; what is in the upper halves is never looked at.
+class VectorPhilox {
+ public:
+  using D = hn::ScalableTag<uint64_t>;
+  using V = hn::Vec<D>;
+
+  explicit VectorPhilox(const Philox& stream) : stream_(stream) {}
+
+  // The 4 * Lanes numbers of the blocks from `block` on.
+  HWY_INLINE void Store(uint64_t block, uint32_t* numbers) const {
+    const V counters = hn::Add(hn::Set(d_, block), hn::Iota(d_, 0));
+    V w0 = counters, w1 = hn::ShiftRight<32>(counters);
+    V w2 = hn::Set(d_, stream_.stream()), w3 = hn::Set(d_, stream_.stream() >> 32);
+    uint32_t key0 = uint32_t(stream_.seed()), key1 = uint32_t(stream_.seed() >> 32);
+    for (int round = 0; round < 10; ++round) {
+      const V product0 = Product(w0, 0xD2511F53u), product1 = Product(w2, 0xCD9E8D57u);
+      const V next0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(product1), w1), hn::Set(d_, key0));
+      const V next2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(product0), w3), hn::Set(d_, key1));
+      w0 = next0;
+      w1 = product1;
+      w2 = next2;
+      w3 = product0;
+      key0 += 0x9E3779B9u;
+      key1 += 0xBB67AE85u;
+    }
+    hn::StoreInterleaved2(Pack(w0, w1), Pack(w2, w3), d_, reinterpret_cast<uint64_t*>(numbers));
+  }
+  int64_t lanes() const { return int64_t(hn::Lanes(d_)); }
+
+ private:
+  HWY_INLINE V Product(V words, uint32_t factor) const {
+    const hn::Repartition<uint32_t, D> words_tag;
+    return hn::MulEven(hn::BitCast(words_tag, words), hn::Set(words_tag, factor));
+  }
+  HWY_INLINE V Pack(V low, V high) const {
+    return hn::Or(hn::And(low, hn::Set(d_, 0xFFFFFFFFu)), hn::ShiftLeft<32>(high));
+  }
+
+  const D d_;
+  const Philox& stream_;
+};
+
+// `blocks` is rounded up to whole vectors, for which there is room.
+void FillNumbers(const Philox& stream, uint64_t block, int64_t blocks, uint32_t* numbers) {
+  const VectorPhilox philox(stream);
+  for (int64_t b = 0; b < blocks; b += philox.lanes()) {
+    philox.Store(block + uint64_t(b), numbers + 4 * b);
+  }
+}
+#endif
+
+template <typename T>
+void Apply(const DropoutPass& pass, const uint32_t* numbers, int64_t count, const T* x, T* y) {
+  ForEachVector<T>(count, [&](const auto& access, int64_t i) HWY_ATTR {
+    const auto d = access.d;
+    const hn::Rebind<int32_t, decltype(d)> integers;
+    const hn::Rebind<uint32_t, decltype(d)> unsigned_integers;
+    const auto bits = hn::ShiftRight<8>(hn::LoadU(unsigned_integers, numbers + i));
+    const auto keep =
+        hn::Ge(FromIntegers(d, hn::BitCast(integers, bits)), hn::Set(d, T(pass.threshold)));
+    const auto in = access.Load(x + i);
+    auto value =
+        hn::IfThenElseZero(hn::Or(keep, hn::IsNaN(in)), hn::Mul(in, hn::Set(d, T(pass.scale))));
+    if (pass.accumulate) value = hn::Add(access.Load(y + i), value);
+    access.Store(value, y + i);
+  });
+}
+
+// Elements [begin, end); begin is a multiple of four.
+template <typename T>
+void DropoutTyped(const DropoutPass& pass, int64_t begin, int64_t end) {
+  HWY_ALIGN uint32_t numbers[kNumbers + kVectorPadding];
+  const int64_t columns = pass.grid.columns;
+  for (int64_t first = begin; first < end; first += kNumbers) {
+    const int64_t last = std::min(end, first + kNumbers);
+    FillNumbers(*pass.stream, (pass.offset + uint64_t(first)) / 4, (last - first + 3) / 4, numbers);
+    for (int64_t i = first; i < last;) {
+      const int64_t row = i / columns, column = i % columns;
+      const int64_t count = std::min(columns - column, last - i);
+      Apply<T>(pass, numbers + (i - first), count, pass.x.At<const T>(row, column),
+               pass.y.At<T>(row, column));
+      i += count;
+    }
+  }
+}
+
+void DropoutRange(const DropoutPass& pass, int64_t begin, int64_t end) {
+  pass.dtype == DType::kFloat32 ? DropoutTyped<float>(pass, begin, end)
+                                : DropoutTyped<double>(pass, begin, end);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace dtnn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dtnn {
+namespace {
+
+HWY_EXPORT(DropoutRange);
+
+class DropoutCpu : public Dropout {
+ public:
+  explicit DropoutCpu(const DropoutSpec& spec) : spec_(spec) {}
+
+  absl::Status Run(const Tensor& x, const Philox& stream, uint64_t offset, const Tensor& y,
+                   bool accumulate) override {
+    DTNN_RETURN_IF_ERROR(CheckOperands("dropout", Device::Cpu(), spec_.dtype, {&x, &y}));
+    if (offset % 4 != 0) {
+      return InvalidArgument("dropout: offset is ", offset, ", expected a multiple of 4");
+    }
+    const RowGrid grid = GridOf(spec_.format, {&x, &y});
+    const DropoutPass pass = {
+        .dtype = spec_.dtype,
+        .grid = grid,
+        .x = OperandIn(grid, x, spec_.format),
+        .y = OperandIn(grid, y, spec_.format),
+        .accumulate = accumulate,
+        .stream = &stream,
+        .offset = offset,
+        .threshold = std::ceil(spec_.rate * 0x1p24),
+        .scale = spec_.rate < 1 ? 1 / (1 - spec_.rate) : 0,
+    };
+    ParallelFor(0, grid.size(), kMathGrain, [&](int64_t begin, int64_t end) {
+      HWY_DYNAMIC_DISPATCH(DropoutRange)(pass, begin, end);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  DropoutSpec spec_;
+};
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Dropout>> CreateDropout(DeviceContext& context,
                                                        const DropoutSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckFloating("dropout", spec.dtype));
   if (!(spec.rate >= 0 && spec.rate <= 1)) {  // also a NaN
-    return absl::InvalidArgumentError(
-        absl::StrCat("dropout: rate is ", spec.rate, ", expected 0 to 1"));
+    return InvalidArgument("dropout: rate is ", spec.rate, ", expected 0 to 1");
   }
-  switch (context.device().type) {
-    case DeviceType::kCpu:
-      return CreateDropoutCpu(spec);
+  if (context.device().is_cpu()) return std::make_unique<DropoutCpu>(spec);
 #ifdef DTNN_WITH_CUDA
-    case DeviceType::kCuda:
-      return CreateDropoutCuda(context, spec);
+  return CreateDropoutCuda(context, spec);
+#else
+  return NoKernelFor("dropout", context.device());
 #endif
-    default:
-      return NoKernelFor("dropout", context.device());
-  }
 }
 
 }  // namespace dtnn
+#endif  // HWY_ONCE

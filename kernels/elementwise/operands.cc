@@ -1,11 +1,8 @@
 #include "kernels/elementwise/operands.h"
 
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "kernels/operand.h"
 #include "kernels/rows.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -37,15 +34,12 @@ absl::Status CheckOperands(std::string_view operation, Device device, DType dtyp
 
 absl::Status CheckFloating(std::string_view operation, DType dtype) {
   if (IsFloating(dtype)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(std::string(operation), ": dtype ",
-                                                 std::string(Name(dtype)),
-                                                 ", expected float32 or float64"));
+  return InvalidArgument(operation, ": dtype ", Name(dtype), ", expected float32 or float64");
 }
 
 absl::Status NoKernelFor(std::string_view operation, Device device) {
-  return absl::UnimplementedError(absl::StrCat(std::string(operation),
-                                               " has no implementation for ", device.ToString(),
-                                               " in this build; run it on the CPU"));
+  return Unimplemented(operation, " has no implementation for ", device.ToString(),
+                       " in this build; run it on the CPU");
 }
 
 }  // namespace dtnn

@@ -6,7 +6,6 @@
 #define DTNN_KERNELS_GEMM_CUBLAS_GEMM_H_
 
 #include <algorithm>
-#include <memory>
 
 #include "kernels/cuda_launch.h"
 #include "kernels/gemm/gemm.h"

@@ -1,11 +1,8 @@
 #include "kernels/gemm/gemm.h"
 
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/operand.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -23,16 +20,16 @@ constexpr Variant kVariants[] = {
 
 absl::Status Validate(const GemmSpec& spec) {
   if (spec.m < 0 || spec.n < 0 || spec.k < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("gemm: negative size in m = ", spec.m, ", n = ", spec.n, ", k = ", spec.k));
+    return InvalidArgument("gemm: negative size in m = ", spec.m, ", n = ", spec.n,
+                           ", k = ", spec.k);
   }
   if (!IsFloating(spec.dtype)) {
-    return absl::InvalidArgumentError(absl::StrCat("gemm: dtype ", std::string(Name(spec.dtype)),
-                                                   "; only float32 and float64 are multiplied"));
+    return InvalidArgument("gemm: dtype ", Name(spec.dtype),
+                           "; only float32 and float64 are multiplied");
   }
   if (spec.accumulate && spec.epilogue != Epilogue()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "gemm: ", spec.ToString(), " asks for accumulate and an epilogue; choose one"));
+    return InvalidArgument("gemm: ", spec.ToString(),
+                           " asks for accumulate and an epilogue; choose one");
   }
   return absl::OkStatus();
 }
@@ -40,8 +37,7 @@ absl::Status Validate(const GemmSpec& spec) {
 // "(64, 1568) transposed", or what is wrong with the tensor itself.
 std::string Describe(const Tensor& x, bool transposed) {
   if (x.empty()) return "no tensor";
-  return absl::StrCat(x.shape().ToString(), " ", std::string(Name(x.dtype())),
-                      transposed ? " transposed" : "");
+  return StrCat(x.shape().ToString(), " ", Name(x.dtype()), transposed ? " transposed" : "");
 }
 
 bool IsMatrix(const Tensor& x, DType dtype, Device device) {
@@ -51,10 +47,10 @@ bool IsMatrix(const Tensor& x, DType dtype, Device device) {
 }  // namespace
 
 std::string GemmSpec::ToString() const {
-  return absl::StrCat("m", m, "n", n, "k", k, "_", transpose_a ? "t" : "n", transpose_b ? "t" : "n",
-                      dtype == DType::kFloat64 ? "_f64" : "_f32", accumulate ? "_acc" : "",
-                      epilogue.scale ? "_scale" : "", epilogue.bias ? "_bias" : "",
-                      epilogue.add ? "_add" : "", epilogue.relu ? "_relu" : "");
+  return StrCat("m", m, "n", n, "k", k, "_", transpose_a ? "t" : "n", transpose_b ? "t" : "n",
+                dtype == DType::kFloat64 ? "_f64" : "_f32", accumulate ? "_acc" : "",
+                epilogue.scale ? "_scale" : "", epilogue.bias ? "_bias" : "",
+                epilogue.add ? "_add" : "", epilogue.relu ? "_relu" : "");
 }
 
 absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a, const Tensor& b,
@@ -64,16 +60,15 @@ absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a,
                         IsMatrix(c, spec.dtype, device);
   if (!matrices || a.shape()[ta] != c.shape()[0] || b.shape()[1 - tb] != c.shape()[1] ||
       a.shape()[1 - ta] != b.shape()[tb]) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "gemm ", spec.ToString(), ": ", Describe(a, ta), " times ", Describe(b, tb),
-        " does not give ", Describe(c, false), "; expected (m, k) times (k, n) gives (m, n), all ",
-        std::string(Name(spec.dtype)), " on ", device.ToString()));
+    return InvalidArgument("gemm ", spec.ToString(), ": ", Describe(a, ta), " times ",
+                           Describe(b, tb), " does not give ", Describe(c, false),
+                           "; expected (m, k) times (k, n) gives (m, n), all ", Name(spec.dtype),
+                           " on ", device.ToString());
   }
   *sizes = {c.shape()[0], c.shape()[1], a.shape()[1 - ta]};
   if (sizes->m > spec.m || sizes->n > spec.n || sizes->k > spec.k) {
-    return absl::InvalidArgumentError(absl::StrCat("gemm ", spec.ToString(), ": ", Describe(a, ta),
-                                                   " times ", Describe(b, tb),
-                                                   " is larger than what it was made for"));
+    return InvalidArgument("gemm ", spec.ToString(), ": ", Describe(a, ta), " times ",
+                           Describe(b, tb), " is larger than what it was made for");
   }
   const auto check = [&](bool wanted, const char* name, const Tensor& x, const Shape& shape,
                          Pitch pitch) {
@@ -91,8 +86,7 @@ absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a,
 
 absl::Status CheckCpu(std::string_view variant, const DeviceContext& context) {
   if (context.device().is_cpu()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(variant), " runs on the CPU, not on ", context.device().ToString()));
+  return InvalidArgument(variant, " runs on the CPU, not on ", context.device().ToString());
 }
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec) {
@@ -101,11 +95,9 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const G
   for (const Variant& variant : kVariants) {
     auto gemm = variant.create(context, spec);
     if (gemm.ok()) return gemm;
-    absl::StrAppend(&reasons, "; ", std::string(variant.name), ": ",
-                    std::string(gemm.status().message()));
+    StrAppend(&reasons, "; ", variant.name, ": ", gemm.status().message());
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("gemm: no variant for ", spec.ToString(), reasons));
+  return InvalidArgument("gemm: no variant for ", spec.ToString(), reasons);
 }
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec,
@@ -114,10 +106,9 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const G
   std::string names;
   for (const Variant& candidate : kVariants) {
     if (candidate.name == variant) return candidate.create(context, spec);
-    absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(candidate.name));
+    StrAppend(&names, names.empty() ? "" : ", ", candidate.name);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("gemm: no variant \"", std::string(variant), "\"; there are ", names));
+  return InvalidArgument("gemm: no variant \"", variant, "\"; there are ", names);
 }
 
 std::vector<std::string_view> GemmVariants() {

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/gemm/gemm.h"
+#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -76,7 +76,7 @@ void Register(const Product& product, DType dtype, std::string_view variant) {
                          .transpose_a = product.transpose_a,
                          .transpose_b = product.transpose_b,
                          .dtype = dtype};
-  const std::string name = absl::StrCat("BM_Gemm/", std::string(variant), "/", spec.ToString());
+  const std::string name = StrCat("BM_Gemm/", variant, "/", spec.ToString());
   benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
     Run(state, spec, variant);
   })->UseRealTime();

@@ -9,11 +9,10 @@
 #define DTNN_KERNELS_GEMM_GEMM_PACK_INL_H_
 #endif
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "hwy/highway.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
@@ -40,17 +39,13 @@ HWY_INLINE void PackLines(int64_t k, const T* from, int64_t ld, int64_t width, i
 HWY_INLINE void TransposeBlock(const float* from, int64_t ld, float* HWY_RESTRICT to,
                                int64_t stride) {
   const hn::FixedTag<float, 4> d;
-  const hn::RepartitionToWide<decltype(d)> pair;
-  const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + ld);
-  const auto r2 = hn::LoadU(d, from + 2 * ld), r3 = hn::LoadU(d, from + 3 * ld);
-  const auto low01 = hn::BitCast(pair, hn::InterleaveLower(d, r0, r1));
-  const auto low23 = hn::BitCast(pair, hn::InterleaveLower(d, r2, r3));
-  const auto high01 = hn::BitCast(pair, hn::InterleaveUpper(d, r0, r1));
-  const auto high23 = hn::BitCast(pair, hn::InterleaveUpper(d, r2, r3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pair, low01, low23)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pair, low01, low23)), d, to + stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pair, high01, high23)), d, to + 2 * stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pair, high01, high23)), d, to + 3 * stride);
+  auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + ld);
+  auto r2 = hn::LoadU(d, from + 2 * ld), r3 = hn::LoadU(d, from + 3 * ld);
+  Transpose4(d, r0, r1, r2, r3);
+  hn::StoreU(r0, d, to);
+  hn::StoreU(r1, d, to + stride);
+  hn::StoreU(r2, d, to + 2 * stride);
+  hn::StoreU(r3, d, to + 3 * stride);
 }
 
 HWY_INLINE void TransposeBlock(const double* from, int64_t ld, double* HWY_RESTRICT to,

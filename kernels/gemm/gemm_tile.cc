@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/gemm/serial_gemm.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -20,8 +20,7 @@ struct Grid {
 };
 
 int64_t PartOf(int64_t size, int64_t parts, int64_t grain) {
-  const int64_t part = (size + parts - 1) / parts;
-  return (part + grain - 1) / grain * grain;
+  return RoundUp(CeilDiv(size, parts), grain);
 }
 
 // The grid whose largest part takes least: its area, and along its edges the lines of A and B that
@@ -57,9 +56,8 @@ class TileGemm : public Gemm {
     GemmSizes sizes;
     DTNN_RETURN_IF_ERROR(CheckGemmCall(spec_, device_, a, b, c, operands, &sizes));
     if (workspace.size() < workspace_bytes()) {
-      return absl::InvalidArgumentError(absl::StrCat("gemm ", spec_.ToString(), ": a workspace of ",
-                                                     workspace.size(), " bytes, expected ",
-                                                     workspace_bytes()));
+      return InvalidArgument("gemm ", spec_.ToString(), ": a workspace of ", workspace.size(),
+                             " bytes, expected ", workspace_bytes());
     }
     DispatchFloating(spec_.dtype,
                      [&]<typename T>(T) { Multiply<T>(sizes, a, b, c, operands, workspace); });

@@ -14,6 +14,7 @@
 #include "kernels/gemm/gemm_epilogue-inl.h"
 #include "kernels/gemm/gemm_pack-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
+#include "tensor/rounding.h"
 
 #ifndef DTNN_KERNELS_GEMM_SERIAL_GEMM_CPU_CC_
 #define DTNN_KERNELS_GEMM_SERIAL_GEMM_CPU_CC_
@@ -110,7 +111,7 @@ void RunColumns(Strip<T> strip, int64_t width, bool packed_b, const BlockOfA<T>&
     strip.last_lanes = size_t(kLanes);
     return RunStrip<kRowVectors>(full, strip, packed_b, a, c);
   }
-  const int64_t vectors = (width + kLanes - 1) / kLanes;
+  const int64_t vectors = CeilDiv(width, kLanes);
   strip.last_lanes = size_t(width - (vectors - 1) * kLanes);
   if (vectors == 2) return RunStrip<2>(full, strip, packed_b, a, c);
 #if HWY_TARGET != HWY_SCALAR
@@ -127,7 +128,7 @@ class BlockedGemm {
       : x_(x), pack_b_(ShouldPackB()), a_copy_(ChooseCopyOfA()) {
     assert(x.scratch.size() >= ScratchBytes(x.m, x.n, x.k));
     const uintptr_t begin = reinterpret_cast<uintptr_t>(x.scratch.data());
-    packed_b_ = reinterpret_cast<T*>((begin + kAlignment - 1) / kAlignment * kAlignment);
+    packed_b_ = reinterpret_cast<T*>(RoundUp(begin, kAlignment));
     packed_a_ = packed_b_ + PackedB(x.n, x.k);
   }
 

@@ -4,14 +4,12 @@
 #define DTNN_KERNELS_SOFTMAX_CHECK_H_
 
 #include <initializer_list>
-#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "kernels/operand.h"
 #include "kernels/softmax/softmax.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -24,9 +22,8 @@ inline absl::Status CheckSoftmax(std::string_view operation, const SoftmaxSpec& 
         CheckOperand(operation, "an operand", *matrix, device, spec.dtype, shape, Pitch::kAllowed));
   }
   if (shape.rank() == 2 && shape[1] == spec.columns) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(std::string(operation), ": shape ",
-                                                 shape.ToString(), ", expected rows of ",
-                                                 spec.columns, " columns"));
+  return InvalidArgument(operation, ": shape ", shape.ToString(), ", expected rows of ",
+                         spec.columns, " columns");
 }
 
 // `dx` may be empty.

@@ -6,10 +6,9 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "kernels/operand.h"
 #include "kernels/update/update.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -24,9 +23,8 @@ inline absl::Status CheckUpdate(const UpdateSpec& spec, Device device, const Ten
   DTNN_RETURN_IF_ERROR(check("the gradients", gradients));
   for (const Tensor& slot : slots) DTNN_RETURN_IF_ERROR(check("a slot", slot));
   if (int(slots.size()) == spec.slots() && step.step >= 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("update: ", slots.size(), " slots at step ",
-                                                 step.step, ", expected ", spec.slots(),
-                                                 " slots and steps from 1"));
+  return InvalidArgument("update: ", slots.size(), " slots at step ", step.step, ", expected ",
+                         spec.slots(), " slots and steps from 1");
 }
 
 }  // namespace dtnn

@@ -1,28 +1,19 @@
 #include "layers/base/attributes.h"
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
 // For messages, however long the value is.
 std::string Shown(const Attribute& value) {
-  constexpr size_t kMost = 60;
-  std::string text;
-  if (const auto* integer = std::get_if<int64_t>(&value)) {
-    text = absl::StrCat(*integer);
-  } else if (const auto* real = std::get_if<double>(&value)) {
-    text = absl::StrCat(*real);
-  } else if (const auto* word = std::get_if<std::string>(&value)) {
-    text = absl::StrCat("\"", absl::CHexEscape(word->substr(0, kMost)), "\"");
-  } else {
-    const auto& list = std::get<std::vector<int64_t>>(value);
-    const std::vector<int64_t> begin(list.begin(), list.begin() + std::min(list.size(), size_t{8}));
-    text = absl::StrCat("[", absl::StrJoin(begin, ", "), list.size() > 8 ? ", ..." : "", "]");
-  }
-  return text;
+  if (const auto* integer = std::get_if<int64_t>(&value)) return StrCat(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return StrCat(*real);
+  if (const auto* word = std::get_if<std::string>(&value)) return Quoted(*word);
+  const auto& list = std::get<std::vector<int64_t>>(value);
+  const std::vector<int64_t> begin(list.begin(), list.begin() + std::min(list.size(), size_t{8}));
+  return StrCat("[", absl::StrJoin(begin, ", "), list.size() > 8 ? ", ..." : "", "]");
 }
 
 }  // namespace
@@ -90,19 +81,17 @@ std::string AttributeReader::Text(std::string_view name) {
 }
 
 void AttributeReader::RefuseWord(std::string_view name, std::string_view text) {
-  Fail(name, absl::StrCat("is ", Shown(std::string(text)), ", a word that this version does not ",
-                          "know"));
+  Fail(name, StrCat("is ", Quoted(text), ", a word that this version does not know"));
 }
 
 void AttributeReader::Refuse(std::string_view name, const Attribute& value,
                              std::string_view expected) {
-  Fail(name, absl::StrCat("is ", Shown(value), "; expected ", std::string(expected)));
+  Fail(name, StrCat("is ", Shown(value), "; expected ", expected));
 }
 
 void AttributeReader::Fail(std::string_view name, std::string_view mistake) {
   if (!status_.ok()) return;
-  status_ = absl::InvalidArgumentError(
-      absl::StrCat("attribute ", Shown(std::string(name)), " ", std::string(mistake)));
+  status_ = InvalidArgument("attribute ", Quoted(name), " ", mistake);
 }
 
 absl::Status AttributeReader::Done() {

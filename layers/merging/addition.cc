@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/add/add.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -39,8 +38,8 @@ absl::StatusOr<Shape> AdditionLayer::OutputShape(std::span<const Shape> inputs,
   if (inputs.empty()) return absl::InvalidArgumentError("needs at least one path");
   for (const Shape& input : inputs) {
     if (input == inputs[0]) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "adds paths of equal shapes, but has ", inputs[0].ToString(), " and ", input.ToString()));
+    return InvalidArgument("adds paths of equal shapes, but has ", inputs[0].ToString(), " and ",
+                           input.ToString());
   }
   return inputs[0];
 }

@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/concat/concat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -50,14 +49,12 @@ absl::StatusOr<Shape> ConcatenationLayer::OutputShape(std::span<const Shape> inp
   ImageExtents result;
   for (const Shape& input : inputs) {
     if (input.rank() != 3) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("concatenates images, not a sample of shape ", input.ToString()));
+      return InvalidArgument("concatenates images, not a sample of shape ", input.ToString());
     }
     const ImageExtents image = ExtentsOf(input, format);
     if (result.channels > 0 && (image.height != result.height || image.width != result.width)) {
-      return absl::InvalidArgumentError(absl::StrCat("concatenates maps of one size, but has ",
-                                                     inputs[0].ToString(), " and ",
-                                                     input.ToString()));
+      return InvalidArgument("concatenates maps of one size, but has ", inputs[0].ToString(),
+                             " and ", input.ToString());
     }
     result = {image.height, image.width, result.channels + image.channels};
   }

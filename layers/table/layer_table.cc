@@ -1,8 +1,5 @@
 #include "layers/table/layer_table.h"
 
-#include "absl/status/status.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "layers/activation.h"
 #include "layers/adaptive_average_pool2d.h"
 #include "layers/batch_normalization.h"
@@ -16,7 +13,7 @@
 #include "layers/merging/concatenation.h"
 #include "layers/pool2d.h"
 #include "layers/softmax.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -77,9 +74,8 @@ absl::StatusOr<std::shared_ptr<const Layer>> MakeLayer(std::string_view type,
                                                        const LayerTable& table) {
   const auto found = table.find(type);
   if (found == table.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("has type \"", absl::CHexEscape(std::string(type.substr(0, 60))),
-                     "\", which is none of the layers that this program knows"));
+    return InvalidArgument("has type ", Quoted(type),
+                           ", which is none of the layers that this program knows");
   }
   AttributeReader read(attributes);
   std::shared_ptr<const Layer> layer = found->second(read);

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "comm/communicator.h"
 #include "comm/gather_values.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -75,12 +73,11 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
     DTNN_ASSIGN_OR_RETURN(const PlacesOfRanks all, Gather(place, *communicator));
     if (all.same || place == kUnreadable) return latest;
     if (all.least_steps < 0) {
-      return absl::FailedPreconditionError(absl::StrCat(
+      return FailedPrecondition(
           "--resume: rank ", all.least_rank,
           all.least_steps == kUnreadable[0] ? " cannot read its checkpoint" : " has no checkpoint",
-          most_steps == INT64_MAX ? std::string()
-                                  : absl::StrCat(" of ", most_steps, " steps or fewer"),
-          ", but others have; bring its checkpoints back, or begin anew in another folder"));
+          most_steps == INT64_MAX ? std::string() : StrCat(" of ", most_steps, " steps or fewer"),
+          ", but others have; bring its checkpoints back, or begin anew in another folder");
     }
     // Where the steps are the same, one had ended the epoch and another had not.
     most_steps = all.same_steps ? all.least_steps - 1 : all.least_steps;
@@ -92,20 +89,21 @@ absl::Status Checkpointer::CompareSettings(const std::string& path, const RunSta
   const bool in_epoch = saved.training.in_epoch();
   if (!saved.settings) {
     if (in_epoch) {
-      Say({absl::StrCat(path,
-                        ": an older version wrote it, which did not note the data and the "
-                        "settings of the run: whether they are the same is not known")});
+      Say({StrCat(path,
+                  ": an older version wrote it, which did not note the data and the "
+                  "settings of the run: whether they are the same is not known")});
     }
     return absl::OkStatus();
   }
   for (const Difference& d : Differences(*saved.settings, *run_.settings)) {
-    const std::string text = absl::StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
+    const std::string text = StrCat("the ", d.what, " was ", d.was, " and is now ", d.now);
     if (in_epoch) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": epoch ", saved.training.epoch + 1, " was left in its middle and cannot go on: ",
-          text, "; give what it began with, or go on from a checkpoint of the end of an epoch"));
+      return InvalidArgument(
+          path, ": epoch ", saved.training.epoch + 1,
+          " was left in its middle and cannot go on: ", text,
+          "; give what it began with, or go on from a checkpoint of the end of an epoch");
     }
-    Say({absl::StrCat("--resume: ", text)});
+    Say({StrCat("--resume: ", text)});
   }
   return absl::OkStatus();
 }
@@ -117,8 +115,8 @@ void Checkpointer::FollowFirstRate(const RunState& saved) {
   const double now = run_.first_rate(saved.training.sampler.ranks);
   if (now == was) return;
   run_.trainer->set_learning_rate(run_.trainer->learning_rate() * now / was);
-  Say({absl::StrCat("--resume: the learning rate that the run began with was ", was, " and is now ",
-                    now, ": it goes on with ", run_.trainer->learning_rate())});
+  Say({StrCat("--resume: the learning rate that the run began with was ", was, " and is now ", now,
+              ": it goes on with ", run_.trainer->learning_rate())});
 }
 
 absl::StatusOr<std::string> Checkpointer::Resume() {

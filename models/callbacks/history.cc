@@ -7,30 +7,19 @@
 #include <optional>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 constexpr size_t kMostOfALine = size_t{1} << 16;
-
-using Columns = std::vector<std::pair<std::string, double>>;
-
-void AddColumns(const Pass& pass, const std::string& prefix, Columns& columns) {
-  const std::vector<std::string> names = pass.averages->metric_set().Names();
-  for (size_t i = 0; i < names.size(); ++i) {
-    columns.emplace_back(prefix + names[i], pass.averages->Value(i));
-  }
-}
 
 std::string TextLine(int64_t epoch, std::span<const double> values) {
   std::string line = absl::StrFormat("%3d", epoch);
@@ -85,8 +74,8 @@ std::string Exact(double value) {
 
 absl::StatusOr<HistoryForm> FormOf(std::string_view path) {
   if (const std::optional<HistoryForm> form = HistoryFormOf(path)) return *form;
-  return absl::InvalidArgumentError(absl::StrCat(
-      std::string(path), ": unknown ending of a history; expected .csv, .jsonl, .txt or none"));
+  return InvalidArgument(path,
+                         ": unknown ending of a history; expected .csv, .jsonl, .txt or none");
 }
 
 }  // namespace
@@ -114,10 +103,10 @@ absl::Status History::Check(std::string_view path) {
   if (start.empty() || BeginsHistory(form, start.substr(0, start.find('\n')))) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      std::string(path),
+  return FailedPrecondition(
+      path,
       ": is not a history, and would be overwritten; give another name for the history, "
-      "or delete the file"));
+      "or delete the file");
 }
 
 absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
@@ -130,10 +119,9 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
   if (epochs_done == 0) return history;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
-    return absl::NotFoundError(absl::StrCat(
-        std::string(path), ": is gone, or another run's name; expected the lines of the ",
-        epochs_done,
-        " epochs that are done. Give the file of the run that this one continues, or none"));
+    return NotFound(
+        path, ": is gone, or another run's name; expected the lines of the ", epochs_done,
+        " epochs that are done. Give the file of the run that this one continues, or none");
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -142,9 +130,9 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
   for (int64_t line = 0; line < wanted; ++line) {
     end = text.find('\n', end);
     if (end == text.npos) {
-      return absl::DataLossError(absl::StrCat(
-          std::string(path), ": has ", line, " lines, but ", wanted,
-          " were expected of the epochs that are done; give another --history-file to begin anew"));
+      return DataLoss(
+          path, ": has ", line, " lines, but ", wanted,
+          " were expected of the epochs that are done; give another --history-file to begin anew");
     }
     ++end;
   }
@@ -164,9 +152,9 @@ absl::Status History::CheckColumns(const std::vector<std::string>& expected) con
     case HistoryForm::kText:  // whose columns have no names
       found = SplitAt(last, " \n");
       if (found.size() == expected.size()) return absl::OkStatus();
-      return absl::FailedPreconditionError(
-          absl::StrCat(path_, ": has ", found.size(), " columns, this run writes ", expected.size(),
-                       " (", absl::StrJoin(expected, ","), "); ", kOtherColumns));
+      return FailedPrecondition(path_, ": has ", found.size(), " columns, this run writes ",
+                                expected.size(), " (", absl::StrJoin(expected, ","), "); ",
+                                kOtherColumns);
     case HistoryForm::kCsv:
       found = SplitAt(first, ",");
       break;
@@ -175,17 +163,16 @@ absl::Status History::CheckColumns(const std::vector<std::string>& expected) con
       break;
   }
   if (found == expected) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(path_, ": has the columns ", absl::StrJoin(found, ","), ", this run writes ",
-                   absl::StrJoin(expected, ","), "; ", kOtherColumns));
+  return FailedPrecondition(path_, ": has the columns ", absl::StrJoin(found, ","),
+                            ", this run writes ", absl::StrJoin(expected, ","), "; ",
+                            kOtherColumns);
 }
 
 std::string History::Line(const Pass& training, const Pass* validation) const {
-  Columns columns;
-  if (form_ != HistoryForm::kText)
-    columns.emplace_back("learning_rate", trainer_->engine().learning_rate());
-  AddColumns(training, "", columns);
-  if (validation != nullptr) AddColumns(*validation, "val_", columns);
+  NamedMetrics columns = MetricsOf(training, validation);
+  if (form_ != HistoryForm::kText) {
+    columns.insert(columns.begin(), {"learning_rate", trainer_->engine().learning_rate()});
+  }
   std::string line;
   switch (form_) {
     case HistoryForm::kText: {
@@ -197,16 +184,16 @@ std::string History::Line(const Pass& training, const Pass* validation) const {
     case HistoryForm::kCsv:
       if (text_.empty()) {
         line = "epoch";
-        for (const auto& [name, value] : columns) absl::StrAppend(&line, ",", name);
+        for (const auto& [name, value] : columns) StrAppend(&line, ",", name);
         line += "\n";
       }
-      absl::StrAppend(&line, training.epoch + 1);
-      for (const auto& [name, value] : columns) absl::StrAppend(&line, ",", Exact(value));
+      StrAppend(&line, training.epoch + 1);
+      for (const auto& [name, value] : columns) StrAppend(&line, ",", Exact(value));
       break;
     case HistoryForm::kJsonLines:
-      line = absl::StrCat("{\"epoch\": ", training.epoch + 1);
+      line = StrCat("{\"epoch\": ", training.epoch + 1);
       for (const auto& [name, value] : columns) {
-        absl::StrAppend(&line, ", \"", name, "\": ", std::isfinite(value) ? Exact(value) : "null");
+        StrAppend(&line, ", \"", name, "\": ", std::isfinite(value) ? Exact(value) : "null");
       }
       line += "}";
       break;

@@ -4,18 +4,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
-namespace {
-
-void AddMetrics(const MetricAverages& averages, const std::string& prefix, EpochMetrics& metrics) {
-  const std::vector<std::string> names = averages.metric_set().Names();
-  for (size_t i = 0; i < names.size(); ++i) metrics.values[prefix + names[i]] = averages.Value(i);
-}
-
-}  // namespace
 
 Schedule::Schedule(Trainer& trainer, ParameterStore& store, DeviceContext& context,
                    ScheduleOptions options)
@@ -23,8 +14,7 @@ Schedule::Schedule(Trainer& trainer, ParameterStore& store, DeviceContext& conte
   std::map<std::string_view, int> of_name;
   for (const auto& scheduler : options_.schedulers) {
     const int number = ++of_name[scheduler->name()];
-    owners_.push_back(
-        absl::StrCat(std::string(scheduler->name()), number == 1 ? "" : absl::StrCat("-", number)));
+    owners_.push_back(StrCat(scheduler->name(), number == 1 ? "" : StrCat("-", number)));
   }
 }
 
@@ -41,8 +31,7 @@ absl::Status Schedule::OnBatchBegin(const Pass& pass) {
 
 absl::Status Schedule::OnEpochEnd(const Pass& training, const Pass* validation) {
   EpochMetrics metrics{.epoch = training.epoch + 1};
-  AddMetrics(*training.averages, "", metrics);
-  if (validation != nullptr) AddMetrics(*validation->averages, "val_", metrics);
+  for (auto& [name, value] : MetricsOf(training, validation)) metrics.values[name] = value;
   restoring_.clear();
   for (size_t i = 0; i < owners_.size(); ++i) {
     acting_ = owners_[i];
@@ -62,24 +51,23 @@ absl::Status Schedule::Restore(const TrainingState& state,
                                const std::map<std::string, Tensor, std::less<>>& kept) {
   const auto names = [](const auto& list, auto name) {
     std::string text;
-    for (const auto& item : list) absl::StrAppend(&text, text.empty() ? "" : ",", name(item));
+    for (const auto& item : list) StrAppend(&text, text.empty() ? "" : ",", name(item));
     return text.empty() ? "none" : text;
   };
   bool same = state.schedulers.size() == owners_.size();
   for (const std::string& owner : owners_) same &= state.schedulers.contains(owner);
   if (!same) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the run was begun with the schedulers ",
-                     names(state.schedulers, [](const auto& item) { return item.first; }), ", not ",
-                     names(owners_, [](const auto& item) { return item; })));
+    return InvalidArgument("the run was begun with the schedulers ",
+                           names(state.schedulers, [](const auto& item) { return item.first; }),
+                           ", not ", names(owners_, [](const auto& item) { return item; }));
   }
   for (const auto& [owner, values] : kept) {
     if (values.shape() == store_->all_values().shape() && values.dtype() == store_->dtype()) {
       continue;
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("the parameters that ", owner, " kept have shape ", values.shape().ToString(),
-                     ", expected ", store_->all_values().shape().ToString()));
+    return InvalidArgument("the parameters that ", owner, " kept have shape ",
+                           values.shape().ToString(), ", expected ",
+                           store_->all_values().shape().ToString());
   }
   TrainingState before;
   AddTo(before);
@@ -106,22 +94,17 @@ absl::Status Schedule::KeepParameters() {
   const Tensor& values = store_->all_values();
   auto found = kept_.find(acting_);
   if (found == kept_.end()) {
-    absl::StatusOr<Tensor> copy =
-        Tensor::Allocate(context_->device(), values.dtype(), values.shape());
-    if (!copy.ok()) {
-      return absl::Status(copy.status().code(),
-                          absl::StrCat(acting_, ": no memory for the best parameters: ",
-                                       std::string(copy.status().message())));
-    }
-    found = kept_.emplace(acting_, *std::move(copy)).first;
+    DTNN_ASSIGN_OR_RETURN(Tensor copy, WithContext(Tensor::Allocate(context_->device(),
+                                                                    values.dtype(), values.shape()),
+                                                   acting_, ": no memory for the best parameters"));
+    found = kept_.emplace(acting_, std::move(copy)).first;
   }
   return context_->Copy(values, found->second);
 }
 
 absl::Status Schedule::RestoreParameters() {
   if (!kept_.contains(acting_)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(acting_, " has kept no parameters to bring back"));
+    return FailedPrecondition(acting_, " has kept no parameters to bring back");
   }
   if (restoring_.empty()) restoring_ = acting_;
   return absl::OkStatus();
@@ -136,9 +119,9 @@ absl::Status Schedule::BringBack(const std::string& owner) {
 absl::StatusOr<std::string> Schedule::SaveParameters(int64_t epoch) {
   const auto found = kept_.find(acting_);
   if (found == kept_.end() || !options_.save) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(acting_, found == kept_.end() ? " has kept no parameters to save"
-                                                   : " needs somewhere to save parameters"));
+    return FailedPrecondition(acting_, found == kept_.end()
+                                           ? " has kept no parameters to save"
+                                           : " needs somewhere to save parameters");
   }
   std::string& mine = files_[acting_];
   const bool shared = std::ranges::any_of(

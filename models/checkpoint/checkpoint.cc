@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <set>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "models/parameters/parameter_arrays.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/format.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -21,18 +18,15 @@ constexpr std::string_view kStateKey = "__state__";
 constexpr size_t kMaxStateBytes = size_t{1} << 26;
 
 ArenaKeys SlotKeys(size_t slot) {
-  return {.prefix = absl::StrCat("__slot", slot, "__"), .trainable_only = true};
+  return {.prefix = StrCat("__slot", slot, "__"), .trainable_only = true};
 }
 
-ArenaKeys KeptKeys(std::string_view owner) {
-  return {.prefix = absl::StrCat("__kept__", std::string(owner), "__")};
-}
+ArenaKeys KeptKeys(std::string_view owner) { return {.prefix = StrCat("__kept__", owner, "__")}; }
 
 absl::Status Differs(const std::string& file, std::string_view what, std::string_view theirs,
                      std::string_view ours) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      file, ": is a checkpoint of a run with ", std::string(what), " \"",
-      absl::CHexEscape(std::string(theirs)), "\"; this one has \"", std::string(ours), "\""));
+  return FailedPrecondition(file, ": is a checkpoint of a run with ", what, " ", Quoted(theirs),
+                            "; this one has ", Quoted(ours));
 }
 
 std::vector<int> FrozenIds(const Graph& graph) {
@@ -49,12 +43,12 @@ absl::Status CheckSameFrozen(const std::string& file, const CheckpointInfo& info
   for (const Node& node : graph.nodes()) {
     const bool was = std::ranges::count(info.frozen, node.id) > 0;
     if (was == node.frozen) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         file, ": is a checkpoint of a run in which layer ", node.name,
         was ? " was frozen; in this one it trains" : " trained; in this one it is frozen",
         ". Go on with the same --freeze, or begin a new run with its parameters: "
         "--weights-and-bias-filename=",
-        file));
+        file);
   }
   return absl::OkStatus();
 }
@@ -68,8 +62,7 @@ absl::Status CheckSameRun(const std::string& file, const CheckpointInfo& info, c
   }
   if (info.optimizer != optimizer) return Differs(file, "optimizer", info.optimizer, optimizer);
   if (info.slots != int(store.slots().size())) {
-    return Differs(file, "slots per parameter", absl::StrCat(info.slots),
-                   absl::StrCat(store.slots().size()));
+    return Differs(file, "slots per parameter", StrCat(info.slots), StrCat(store.slots().size()));
   }
   return CheckSameFrozen(file, info, graph);
 }
@@ -95,8 +88,7 @@ absl::StatusOr<Tensor> BytesTensor(std::string_view bytes) {
 absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const ParameterStore& store,
                             DeviceContext& context, const RunState& run) {
   if (!path.ends_with(".npz")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(path), ": the name of a checkpoint must end in .npz"));
+    return InvalidArgument(path, ": the name of a checkpoint must end in .npz");
   }
   CheckpointInfo info = {.model = graph.name(),
                          .format = std::string(Name(graph.format())),
@@ -122,13 +114,13 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
   }
   DTNN_ASSIGN_OR_RETURN(const std::string bytes, EncodeCheckpointInfo(info));
   if (bytes.size() > kMaxStateBytes) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        std::string(path), ": the state of the run takes ", bytes.size(),
+    return FailedPrecondition(
+        path, ": the state of the run takes ", bytes.size(),
         " bytes, of which a file "
         "holds at most ",
         kMaxStateBytes,
         "; the sums of the metrics take the most in the middle "
-        "of an epoch: save at ends of epochs only, or leave multiclass_confusion_matrix out"));
+        "of an epoch: save at ends of epochs only, or leave multiclass_confusion_matrix out");
   }
   DTNN_ASSIGN_OR_RETURN(Tensor state, BytesTensor(bytes));
   tensors.emplace_back(std::string(kStateKey), std::move(state));
@@ -139,20 +131,19 @@ bool IsCheckpoint(const ArrayFileReader& file) { return file.Contains(kStateKey)
 
 absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
   if (!IsCheckpoint(file)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file.file(), ": has no ", std::string(kStateKey),
-        ", so it is not a checkpoint; weights alone are loaded with --weights-and-bias-filename"));
+    return InvalidArgument(
+        file.file(), ": has no ", kStateKey,
+        ", so it is not a checkpoint; weights alone are loaded with --weights-and-bias-filename");
   }
-  const std::string name = absl::StrCat(file.file(), "/", std::string(kStateKey));
+  const std::string name = StrCat(file.file(), "/", kStateKey);
   if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": holds ", file.Bytes(kStateKey),
-                                                   " bytes, more than the state of a run has"));
+    return InvalidArgument(name, ": holds ", file.Bytes(kStateKey),
+                           " bytes, more than the state of a run has");
   }
   DTNN_ASSIGN_OR_RETURN(const Tensor state, file.Read(kStateKey));
   if (state.dtype() != DType::kUint8) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": holds ",
-                                                   std::string(Name(state.dtype())),
-                                                   ", not the uint8 of a checkpoint's state"));
+    return InvalidArgument(name, ": holds ", Name(state.dtype()),
+                           ", not the uint8 of a checkpoint's state");
   }
   const std::string_view bytes(reinterpret_cast<const char*>(state.raw_data()),
                                size_t(state.num_elements()));
@@ -175,9 +166,8 @@ absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, c
   DTNN_RETURN_IF_ERROR(CheckSameRun(file.file(), info, graph, store, optimizer));
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> format, file.Text("__format__"));
   if (!format.has_value() || *format != info.format) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.file(), ": its tag __format__ contradicts its state (\"",
-                     absl::CHexEscape(info.format), "\"), so it is damaged"));
+    return InvalidArgument(file.file(), ": its tag __format__ contradicts its state (",
+                           Quoted(info.format), "), so it is damaged");
   }
   StagedCheckpoint staged;
   DTNN_ASSIGN_OR_RETURN(staged.weights_, StagedWeights::Read(file, graph, store, context, {}));

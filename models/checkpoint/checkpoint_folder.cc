@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -22,8 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kBegin = "checkpoint-", kEnd = ".npz";
 
 absl::Status Failed(std::string_view path, std::string_view what, const std::error_code& error) {
-  return absl::ErrnoToStatus(error.value(),
-                             absl::StrCat(std::string(path), ": ", std::string(what)));
+  return absl::ErrnoToStatus(error.value(), StrCat(path, ": ", what));
 }
 
 // The steps of "checkpoint-<steps>.npz"; nothing for other names.
@@ -61,7 +59,7 @@ CheckpointFolder::CheckpointFolder(std::string_view folder, int keep)
     : folder_(folder), keep_(std::max(keep, 1)) {}
 
 std::string CheckpointFolder::PathOf(int64_t steps) const {
-  return fs::path(folder_) / absl::StrCat(std::string(kBegin), steps, std::string(kEnd));
+  return fs::path(folder_) / StrCat(kBegin, steps, kEnd);
 }
 
 absl::StatusOr<std::vector<CheckpointFolder::File>> CheckpointFolder::List() const {
@@ -80,14 +78,14 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock() {
   absl::StatusOr<FolderLock> lock = FolderLock::Take(folder_);
   if (absl::IsUnimplemented(lock.status())) {
     return std::vector<std::string>{
-        absl::StrCat(lock.status().message(),
-                     "; see to it that no other run has the same folder for its checkpoints")};
+        StrCat(lock.status().message(),
+               "; see to it that no other run has the same folder for its checkpoints")};
   }
   locked_ = lock.ok();
   if (absl::IsFailedPrecondition(lock.status())) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         lock.status().message(),
-        ", whose checkpoints another run would destroy; end that one, or choose another folder"));
+        ", whose checkpoints another run would destroy; end that one, or choose another folder");
   }
   if (!lock.ok()) return lock.status();
   lock_ = std::make_shared<FolderLock>(*std::move(lock));
@@ -98,18 +96,14 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume) 
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) return Failed(folder_, "the folder for checkpoints cannot be made", error);
-  if (const absl::Status trial = AtomicFile::Create(PathOf(0)).status(); !trial.ok()) {
-    return absl::Status(
-        trial.code(),
-        absl::StrCat(folder_, ": checkpoints cannot be written there: ", trial.message()));
-  }
+  DTNN_RETURN_IF_ERROR(WithContext(AtomicFile::Create(PathOf(0)).status(), folder_,
+                                   ": checkpoints cannot be written there"));
   DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock());
   DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
   if (!resume && !files.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(files[0].path,
-                     ": is a checkpoint of an earlier run; go on with it by --resume, "
-                     "or choose another folder"));
+    return FailedPrecondition(files[0].path,
+                              ": is a checkpoint of an earlier run; go on with it by --resume, "
+                              "or choose another folder");
   }
   DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
     std::error_code ignored;  // it disturbs nobody but the disk
@@ -146,7 +140,7 @@ absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& grap
     fs::remove(file.path, error);
     if (error) {
       saved.warnings.push_back(
-          absl::StrCat(file.path, ": an old checkpoint cannot be deleted: ", error.message()));
+          StrCat(file.path, ": an old checkpoint cannot be deleted: ", error.message()));
     }
   }
   return saved;
@@ -157,13 +151,13 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::GiveUpAfter(int64_t s
   std::vector<std::string> lines;
   for (const File& file : files) {
     if (file.steps <= steps) continue;
-    const std::string name = absl::StrCat(file.path, ".given-up");
+    const std::string name = StrCat(file.path, ".given-up");
     std::error_code error;
     fs::rename(file.path, name, error);
     if (error) {
       return Failed(file.path, "a checkpoint that is given up cannot be renamed", error);
     }
-    lines.push_back(absl::StrCat(file.path, ": is given up, and now ", name));
+    lines.push_back(StrCat(file.path, ": is given up, and now ", name));
   }
   return lines;
 }
@@ -191,12 +185,10 @@ absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& g
     damaged.emplace_back(status.message());
   }
   if (files.empty()) {
-    return absl::NotFoundError(absl::StrCat(folder_, ": holds no checkpoint (looked for ",
-                                            std::string(kBegin), "<steps>", std::string(kEnd),
-                                            ")"));
+    return NotFound(folder_, ": holds no checkpoint (looked for ", kBegin, "<steps>", kEnd, ")");
   }
-  return absl::DataLossError(absl::StrCat(folder_, ": no checkpoint of ", files.size(),
-                                          " loads: ", absl::StrJoin(damaged, "; ")));
+  return DataLoss(folder_, ": no checkpoint of ", files.size(),
+                  " loads: ", absl::StrJoin(damaged, "; "));
 }
 
 }  // namespace dtnn

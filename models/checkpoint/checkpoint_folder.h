@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
 #include "models/checkpoint/checkpoint.h"

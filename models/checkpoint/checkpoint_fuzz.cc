@@ -2,7 +2,6 @@
 // Status that names the file.
 
 #include <cstdlib>
-#include <memory>
 
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/builder.h"

@@ -4,12 +4,12 @@
 #include <climits>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "data/transforms/crop.h"
 #include "data/transforms/flip.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "models/checkpoint/checkpoint.pb.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -171,16 +171,14 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
 }
 
 absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std::string_view name) {
-  const auto refused = [&](std::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(what)));
-  };
+  const auto refused = [&](const auto&... what) { return InvalidArgument(name, ": ", what...); };
   proto::Checkpoint message;
   if (bytes.size() > INT_MAX || !message.ParseFromArray(bytes.data(), int(bytes.size()))) {
     return refused("is not the state of a run");
   }
   if (message.version() < 1 || message.version() > kVersion) {
-    return refused(absl::StrCat("is of version ", message.version(), " of the format; up to ",
-                                kVersion, " are known"));
+    return refused("is of version ", message.version(), " of the format; up to ", kVersion,
+                   " are known");
   }
   CheckpointInfo info;
   info.model = message.model();

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 std::string ValueOf(const std::map<std::string, double, std::less<>>& constants,
                     const std::string& name) {
   const auto found = constants.find(name);
-  return found == constants.end() ? "none" : absl::StrCat(found->second);
+  return found == constants.end() ? "none" : StrCat(found->second);
 }
 
 }  // namespace
@@ -32,14 +32,14 @@ std::vector<Difference> Differences(const RunSettings& was, const RunSettings& n
         before->second == after->second) {
       continue;
     }
-    differences.push_back({absl::StrCat(name, " of the optimizer"), ValueOf(was.optimizer, name),
+    differences.push_back({StrCat(name, " of the optimizer"), ValueOf(was.optimizer, name),
                            ValueOf(now.optimizer, name)});
   }
   for (const auto& [what, member] :
        {std::pair("norm that gradients are clipped to", &RunSettings::clip_norm),
         std::pair("label smoothing", &RunSettings::label_smoothing)}) {
     if (was.*member == now.*member) continue;
-    differences.push_back({what, absl::StrCat(was.*member), absl::StrCat(now.*member)});
+    differences.push_back({what, StrCat(was.*member), StrCat(now.*member)});
   }
   return differences;
 }

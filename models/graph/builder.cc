@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "layers/adaptive_average_pool2d.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
@@ -10,6 +9,7 @@
 #include "layers/merging/addition.h"
 #include "layers/merging/concatenation.h"
 #include "layers/softmax.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 GraphBuilder::GraphBuilder(std::string name, TensorFormat format) : layout_(&graph_.layout_) {
@@ -124,9 +124,8 @@ int GraphBuilder::AddNode(std::shared_ptr<const Layer> layer, int id,
 
 void GraphBuilder::Fail(int id, std::string_view type, const absl::Status& status) {
   if (!status_.ok()) return;
-  status_ = absl::InvalidArgumentError(absl::StrCat("model ", graph_.name_, ", layer ", id, " (",
-                                                    std::string(type),
-                                                    "): ", std::string(status.message())));
+  status_ =
+      InvalidArgument("model ", graph_.name_, ", layer ", id, " (", type, "): ", status.message());
 }
 
 Shape GraphBuilder::current() const {
@@ -136,7 +135,7 @@ Shape GraphBuilder::current() const {
 absl::StatusOr<Graph> GraphBuilder::Build() {
   if (!status_.ok()) return status_;
   if (graph_.nodes_.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("model ", graph_.name_, " has no layers"));
+    return InvalidArgument("model ", graph_.name_, " has no layers");
   }
   return graph_;
 }

@@ -29,7 +29,7 @@ TEST(GraphBuilderTest, IdsFollowTheTableAndNodesTheExecution) {
     for (int input : node.inputs) EXPECT_LT(input, int(&node - graph->nodes().data()));
   }
   EXPECT_EQ(ids, (std::vector<int>{0, 1, 3, 5, 6, 4, 2, 7}));
-  EXPECT_EQ(graph->num_ids(), 8);
+  EXPECT_EQ(graph->nodes().size(), 8);
   const Node& outer = graph->nodes()[6];
   EXPECT_EQ(outer.inputs, (std::vector<int>{5, 1}));
 }

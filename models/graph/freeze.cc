@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -47,16 +47,14 @@ absl::StatusOr<Graph> Freeze(const Graph& graph, std::string_view pattern) {
   }
   if (found.empty()) {
     const std::vector<std::string> names = LayersWithParameters(graph);
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", glob, "\" is no layer with parameters of model ", graph.name(),
-                     names.empty() ? ""
-                                   : absl::StrCat(", which has ", names.size(), ", \"",
-                                                  names.front(), "\" to \"", names.back(), "\"")));
+    return InvalidArgument("\"", glob, "\" is no layer with parameters of model ", graph.name(),
+                           names.empty() ? ""
+                                         : StrCat(", which has ", names.size(), ", \"",
+                                                  names.front(), "\" to \"", names.back(), "\""));
   }
   Graph frozen = graph.Frozen(found);
   if (frozen.num_trainable_parameters() > 0) return frozen;
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", glob, "\" leaves no parameter of model ", graph.name(), " to train"));
+  return InvalidArgument("\"", glob, "\" leaves no parameter of model ", graph.name(), " to train");
 }
 
 }  // namespace dtnn

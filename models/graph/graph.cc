@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -14,8 +13,7 @@ constexpr int64_t kMostElements = int64_t{1} << 48;
 absl::Status Count(const Shape& shape, int64_t& elements) {
   const bool possible = Shape::Make(shape.extents()).ok();
   if (!possible || shape.NumElements() > kMostElements) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a tensor of shape ", shape.ToString(), " has more than 2^48 elements"));
+    return InvalidArgument("a tensor of shape ", shape.ToString(), " has more than 2^48 elements");
   }
   elements += shape.NumElements();
   if (elements <= kMostElements) return absl::OkStatus();
@@ -29,7 +27,7 @@ absl::StatusOr<int> Graph::AddNode(std::shared_ptr<const Layer> layer, int id, s
   Node node;
   node.id = id;
   node.name = std::move(name);
-  if (node.name.empty()) node.name = absl::StrCat(id, "_", std::string(layer->type_name()));
+  if (node.name.empty()) node.name = StrCat(id, "_", layer->type_name());
   node.inputs = std::move(inputs);
   for (const int input : node.inputs) node.input_shapes.push_back(nodes_[size_t(input)].output);
   DTNN_ASSIGN_OR_RETURN(node.output, layer->OutputShape(node.input_shapes, format_));

@@ -76,8 +76,6 @@ class Graph {
   int64_t num_trainable_parameters() const;
   // Multiply-adds of one sample's forward pass.
   int64_t multiply_adds() const;
-  // One more than the largest id.
-  int num_ids() const { return int(nodes_.size()); }
   // "5_FC_weights": the key of a parameter in weight files.
   static std::string WeightKey(const Node& node, const ParameterSpec& parameter);
   // The same network with these nodes (indices) frozen as well.

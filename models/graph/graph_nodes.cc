@@ -4,13 +4,10 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "models/graph/graph.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -18,19 +15,13 @@ namespace {
 constexpr size_t kMostOfAName = 256;
 constexpr int kMostDepth = 64;  // of blocks within each other
 
-std::string Quoted(std::string_view name) {
-  return absl::StrCat("\"", absl::CHexEscape(std::string(name.substr(0, kMostOfAName))), "\"");
-}
-
-absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(what); }
-
 // Names stand in keys of files, where those that begin with two underscores mean something else.
 absl::Status CheckName(const std::string& name) {
   const bool printable = std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
   if (printable && name.size() <= kMostOfAName && !name.starts_with("__")) return absl::OkStatus();
-  return Wrong(absl::StrCat("its name must have 1 to ", kMostOfAName,
-                            " printable ASCII characters, no blanks among them, and not begin "
-                            "with two underscores"));
+  return InvalidArgument("its name must have 1 to ", kMostOfAName,
+                         " printable ASCII characters, no blanks among them, and not begin "
+                         "with two underscores");
 }
 
 class NodesReader {
@@ -41,36 +32,37 @@ class NodesReader {
   std::string NameOf(size_t index) const {
     const NodeSpec& spec = specs_[index];
     if (!spec.name.empty() || spec.layer == nullptr) return spec.name;
-    return absl::StrCat(IdOf(index), "_", std::string(spec.layer->type_name()));
+    return StrCat(IdOf(index), "_", spec.layer->type_name());
   }
   int IdOf(size_t index) const { return specs_[index].id < 0 ? int(index) : specs_[index].id; }
 
   // The inputs of node `index`, which it makes known.
   absl::StatusOr<std::vector<int>> Add(size_t index) {
     const NodeSpec& spec = specs_[index];
-    if (spec.layer == nullptr) return Wrong("it has no layer");
+    if (spec.layer == nullptr) return InvalidArgument("it has no layer");
     DTNN_RETURN_IF_ERROR(CheckName(NameOf(index)));
     DTNN_RETURN_IF_ERROR(CheckId(index));
     if ((index == 0) != (spec.layer->type_name() == "Input")) {
-      return Wrong(index == 0 ? "a network begins with Input" : "Input must come first, and once");
+      return InvalidArgument(index == 0 ? "a network begins with Input"
+                                        : "Input must come first, and once");
     }
-    if (index > 0 && spec.inputs.empty()) return Wrong("it has no input");
+    if (index > 0 && spec.inputs.empty()) return InvalidArgument("it has no input");
     if (spec.inputs.size() > size_t(Graph::kMostInputs)) {
-      return Wrong(
-          absl::StrCat("it has ", spec.inputs.size(), " inputs, more than ", Graph::kMostInputs));
+      return InvalidArgument("it has ", spec.inputs.size(), " inputs, more than ",
+                             Graph::kMostInputs);
     }
     std::vector<int> inputs;
     for (const std::string& name : spec.inputs) {
       const auto found = index_.find(name);
       if (found == index_.end()) {
-        return Wrong(absl::StrCat("its input ", Quoted(name),
-                                  " is not the name of a node that stands before it"));
+        return InvalidArgument("its input ", Quoted(name),
+                               " is not the name of a node that stands before it");
       }
       inputs.push_back(found->second);
       used_.insert(found->second);
     }
     if (!index_.emplace(NameOf(index), int(index)).second) {
-      return Wrong("another node has the same name");
+      return InvalidArgument("another node has the same name");
     }
     return inputs;
   }
@@ -86,10 +78,10 @@ class NodesReader {
   absl::Status CheckId(size_t index) {
     const int id = IdOf(index);
     if (id >= int(specs_.size())) {
-      return Wrong(absl::StrCat("its id is ", id, "; those of ", specs_.size(), " nodes are 0 to ",
-                                specs_.size() - 1));
+      return InvalidArgument("its id is ", id, "; those of ", specs_.size(), " nodes are 0 to ",
+                             specs_.size() - 1);
     }
-    if (!ids_.insert(id).second) return Wrong(absl::StrCat("another node has its id, ", id));
+    if (!ids_.insert(id).second) return InvalidArgument("another node has its id, ", id);
     return absl::OkStatus();
   }
 
@@ -99,13 +91,13 @@ class NodesReader {
     if (spec.block.empty()) return std::nullopt;
     const auto found = index_.find(spec.block);
     if (found == index_.end() || IdOf(size_t(found->second)) >= IdOf(index)) {
-      return Wrong(absl::StrCat("its block ", Quoted(spec.block),
-                                " is not the name of a node with a smaller id"));
+      return InvalidArgument("its block ", Quoted(spec.block),
+                             " is not the name of a node with a smaller id");
     }
     const size_t paths = specs_[size_t(found->second)].inputs.size();
     if (spec.path < 0 || size_t(spec.path) >= paths) {
-      return Wrong(absl::StrCat("its path is ", spec.path, ", but its block ", Quoted(spec.block),
-                                " has ", paths));
+      return InvalidArgument("its path is ", spec.path, ", but its block ", Quoted(spec.block),
+                             " has ", paths);
     }
     return size_t(found->second);
   }
@@ -142,7 +134,7 @@ absl::StatusOr<std::vector<LayoutItem>> NodesReader::Layout() {
     }
     depth[index] = depth[*block] + 1;
     if (depth[index] > kMostDepth) {
-      return Wrong(absl::StrCat("it stands in more than ", kMostDepth, " blocks"));
+      return InvalidArgument("it stands in more than ", kMostDepth, " blocks");
     }
     children_.emplace(*block, index);
   }
@@ -166,18 +158,16 @@ void NameBlocks(const std::vector<LayoutItem>& items, const Graph& graph, const 
 
 absl::StatusOr<Graph> Graph::FromNodes(std::string name, TensorFormat format,
                                        std::span<const NodeSpec> nodes) {
-  const std::string network = absl::StrCat("network ", Quoted(name));
+  const std::string network = StrCat("network ", Quoted(name));
   if (nodes.empty() || nodes.size() > size_t(kMostNodes)) {
-    return Wrong(
-        absl::StrCat(network, ": has ", nodes.size(), " nodes, expected 1 to ", kMostNodes));
+    return InvalidArgument(network, ": has ", nodes.size(), " nodes, expected 1 to ", kMostNodes);
   }
   Graph graph;
   graph.name_ = std::move(name);
   graph.format_ = format;
   NodesReader reader(nodes);
   const auto of_node = [&](size_t index, const absl::Status& status) {
-    return Wrong(absl::StrCat(network, ", node ", Quoted(reader.NameOf(index)), ": ",
-                              std::string(status.message())));
+    return WithContext(status, network, ", node ", Quoted(reader.NameOf(index)));
   };
   for (size_t i = 0; i < nodes.size(); ++i) {
     absl::StatusOr<std::vector<int>> inputs = reader.Add(i);
@@ -187,7 +177,7 @@ absl::StatusOr<Graph> Graph::FromNodes(std::string name, TensorFormat format,
     if (!added.ok()) return of_node(i, added.status());
   }
   for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-    if (!reader.used(i)) return of_node(i, Wrong("no other node takes its output"));
+    if (!reader.used(i)) return of_node(i, InvalidArgument("no other node takes its output"));
   }
   absl::StatusOr<std::vector<LayoutItem>> layout = reader.Layout();
   if (!layout.ok()) return of_node(reader.wrong_node(), layout.status());

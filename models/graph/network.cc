@@ -5,21 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "models/graph/proto_text.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
 constexpr int64_t kVersion = 1;
-
-absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(what); }
-
-std::string Quoted(const std::string& text) {
-  return absl::StrCat("\"", absl::CHexEscape(text.substr(0, 256)), "\"");
-}
 
 void Add(const std::string& name, const Attribute& value, proto::Node& node) {
   proto::Attribute& attribute = *node.add_attribute();
@@ -51,8 +43,8 @@ absl::StatusOr<Attribute> ValueOf(const proto::Attribute& attribute) {
   take(attribute.integers_size() > 0,
        std::vector<int64_t>(attribute.integers().begin(), attribute.integers().end()));
   if (values == 1) return *std::move(value);
-  return Wrong(absl::StrCat("attribute ", Quoted(attribute.name()), " has ", values,
-                            " values; expected one: integer, real, text or integers"));
+  return InvalidArgument("attribute ", Quoted(attribute.name()), " has ", values,
+                         " values; expected one: integer, real, text or integers");
 }
 
 absl::StatusOr<NodeSpec> SpecOf(const proto::Node& node, int place, const LayerTable& table) {
@@ -66,9 +58,9 @@ absl::StatusOr<NodeSpec> SpecOf(const proto::Node& node, int place, const LayerT
                    .block = node.block()};
   DTNN_ASSIGN_OR_RETURN(spec.layer, MakeLayer(node.type(), attributes, table));
   const int64_t id = node.has_id() ? node.id() : place;
-  if (id < 0 || id > INT_MAX) return Wrong(absl::StrCat("its id is ", id));
+  if (id < 0 || id > INT_MAX) return InvalidArgument("its id is ", id);
   if (node.path() < 0 || node.path() > INT_MAX) {
-    return Wrong(absl::StrCat("its path is ", node.path()));
+    return InvalidArgument("its path is ", node.path());
   }
   spec.id = int(id);
   spec.path = int(node.path());
@@ -96,28 +88,25 @@ proto::Network ToProto(const Graph& graph) {
 }
 
 absl::StatusOr<Graph> GraphFromProto(const proto::Network& network, const LayerTable& table) {
-  const std::string name = absl::StrCat("network ", Quoted(network.name()));
+  const std::string name = StrCat("network ", Quoted(network.name()));
   if (network.version() != kVersion) {
-    return Wrong(absl::StrCat(name, ": is of version ", network.version(),
-                              ", which this program does not read; it reads ", kVersion));
+    return InvalidArgument(name, ": is of version ", network.version(),
+                           ", which this program does not read; it reads ", kVersion);
   }
   const std::optional<TensorFormat> format = ParseTensorFormat(network.format());
   if (!format.has_value()) {
-    return Wrong(absl::StrCat(name, ": its format is ", Quoted(network.format()),
-                              ", neither NHWC nor NCHW"));
+    return InvalidArgument(name, ": its format is ", Quoted(network.format()),
+                           ", neither NHWC nor NCHW");
   }
   if (network.node_size() > Graph::kMostNodes) {
-    return Wrong(
-        absl::StrCat(name, ": has ", network.node_size(), " nodes, more than ", Graph::kMostNodes));
+    return InvalidArgument(name, ": has ", network.node_size(), " nodes, more than ",
+                           Graph::kMostNodes);
   }
   std::vector<NodeSpec> specs;
   for (const proto::Node& node : network.node()) {
-    absl::StatusOr<NodeSpec> spec = SpecOf(node, int(specs.size()), table);
-    if (!spec.ok()) {
-      return Wrong(absl::StrCat(name, ", node ", Quoted(node.name()), ": ",
-                                std::string(spec.status().message())));
-    }
-    specs.push_back(*std::move(spec));
+    DTNN_ASSIGN_OR_RETURN(NodeSpec spec, WithContext(SpecOf(node, int(specs.size()), table), name,
+                                                     ", node ", Quoted(node.name())));
+    specs.push_back(std::move(spec));
   }
   return Graph::FromNodes(network.name(), *format, specs);
 }

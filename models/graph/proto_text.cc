@@ -1,9 +1,9 @@
 #include "models/graph/proto_text.h"
 
-#include "absl/strings/str_cat.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -16,8 +16,7 @@ class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, google::protobuf::io::ColumnNumber column,
                 const std::string& message) override {
-    if (text_.empty())
-      text_ = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+    if (text_.empty()) text_ = StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
   }
   const std::string& text() const { return text_; }
 
@@ -37,8 +36,8 @@ std::string ProtoText(const google::protobuf::Message& message) {
 
 absl::Status ParseProtoText(std::string_view text, google::protobuf::Message& message) {
   if (text.size() > kMostBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "is a text of ", text.size(), " bytes, of which at most ", kMostBytes, " are read"));
+    return InvalidArgument("is a text of ", text.size(), " bytes, of which at most ", kMostBytes,
+                           " are read");
   }
   google::protobuf::TextFormat::Parser parser;
   FirstError error;

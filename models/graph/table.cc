@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -33,10 +32,10 @@ std::string Row(const std::array<std::string, 6>& cells) {
 
 // Below the layers.
 std::string Total(const std::string& what, int64_t count, DType dtype, const std::string& note) {
-  return absl::StrCat("|", std::string(size_t(kWidths[0]), ' '), " ", Centre(what, kWidths[1]), " ",
-                      Centre(std::to_string(count), kWidths[2]), " ",
-                      Centre(FormatBytes(double(count) * double(SizeOf(dtype))), kWidths[3]), " ",
-                      Centre(note, kWidths[4]), " ", std::string(size_t(kWidths[5]), ' '), "|\n");
+  return StrCat("|", std::string(size_t(kWidths[0]), ' '), " ", Centre(what, kWidths[1]), " ",
+                Centre(std::to_string(count), kWidths[2]), " ",
+                Centre(FormatBytes(double(count) * double(SizeOf(dtype))), kWidths[3]), " ",
+                Centre(note, kWidths[4]), " ", std::string(size_t(kWidths[5]), ' '), "|\n");
 }
 
 class TableMaker {
@@ -68,11 +67,11 @@ class TableMaker {
     const Node& node = graph_.nodes()[size_t(item.node)];
     std::string name(node.layer->type_name());
     if (name == "ConcatenationBlock") name = "ConcatBlock";  // so that the suffix fits the column
-    std::string text = Row({std::to_string(node.id),
-                            absl::StrCat(name, suffix_, " (", item.paths.size(), "-path)"), "",
-                            node.output.ToString(), "", ""});
+    std::string text =
+        Row({std::to_string(node.id), StrCat(name, suffix_, " (", item.paths.size(), "-path)"), "",
+             node.output.ToString(), "", ""});
     for (size_t path = 0; path < item.paths.size(); ++path) {
-      text += Row({absl::StrCat("Path ", path), "", "", "", "", ""});
+      text += Row({StrCat("Path ", path), "", "", "", "", ""});
       text += Rows(item.paths[path], /*top=*/false);
     }
     return text;
@@ -93,7 +92,7 @@ std::string FormatBytes(double bytes) {
   }
   std::string number = absl::StrFormat("%.2f", bytes);
   if (number.back() == '0') number.pop_back();  // 1.50 -> 1.5, 2.00 -> 2.0
-  return absl::StrCat(number, " ", kUnits[unit]);
+  return StrCat(number, " ", kUnits[unit]);
 }
 
 std::string FormatTable(const Graph& graph, DType dtype, Device device) {

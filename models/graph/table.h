@@ -4,7 +4,6 @@
 #define DTNN_MODELS_GRAPH_TABLE_H_
 
 #include <string>
-#include <string_view>
 
 #include "models/graph/graph.h"
 #include "tensor/device.h"

@@ -5,9 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -15,18 +13,16 @@ namespace {
 // "layer 7 (FC)".
 std::string LayerOf(const Graph& graph, const ParameterArray& array) {
   const Node& node = graph.nodes()[array.node];
-  return absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()), ")");
+  return StrCat("layer ", node.id, " (", node.layer->type_name(), ")");
 }
 
 absl::Status CheckShape(const std::string& file, const Graph& graph, const ParameterArray& array,
                         WeightsLayout layout, std::string_view reason) {
   if (ShapeFits(array, graph, layout)) return absl::OkStatus();
   const std::string where = array.spec(graph).layout == ParameterLayout::kFilter
-                                ? absl::StrCat(" in a file of layout ", std::string(Name(layout)),
-                                               " (", std::string(reason), ")")
+                                ? StrCat(" in a file of layout ", Name(layout), " (", reason, ")")
                                 : "";
-  return absl::InvalidArgumentError(
-      absl::StrCat(file, ": ", DescribeMisfit(array, graph, layout), where));
+  return InvalidArgument(file, ": ", DescribeMisfit(array, graph, layout), where);
 }
 
 absl::StatusOr<ImageExtents> OriginFor(const std::string& file, const Graph& graph,
@@ -37,10 +33,10 @@ absl::StatusOr<ImageExtents> OriginFor(const std::string& file, const Graph& gra
   if (node.input_shapes[0].rank() == 3) return ExtentsOf(node.input_shapes[0], graph.format());
   const std::optional<ImageExtents>& origin = origins[size_t(node.inputs[0])];
   if (origin.has_value()) return *origin;
-  return absl::UnimplementedError(absl::StrCat(
-      file, ": \"", array.key, "\" cannot be brought from ", std::string(Name(layout)),
-      " into the model's ", std::string(Name(graph.format())), ": ", LayerOf(graph, array),
-      " takes features of several orders in one vector. Run the model in the file's format"));
+  return Unimplemented(
+      file, ": \"", array.key, "\" cannot be brought from ", Name(layout), " into the model's ",
+      Name(graph.format()), ": ", LayerOf(graph, array),
+      " takes features of several orders in one vector. Run the model in the file's format");
 }
 
 }  // namespace
@@ -61,9 +57,9 @@ std::vector<ParameterArray> ParameterArrays(const Graph& graph, const ArenaKeys&
 std::string ListKeys(const std::vector<std::string>& keys) {
   std::string text;
   for (size_t i = 0; i < std::min<size_t>(keys.size(), 3); ++i) {
-    absl::StrAppend(&text, i == 0 ? "\"" : ", \"", absl::CHexEscape(keys[i]), "\"");
+    StrAppend(&text, i == 0 ? "" : ", ", Quoted(keys[i]));
   }
-  if (keys.size() > 3) absl::StrAppend(&text, " and ", keys.size() - 3, " more");
+  if (keys.size() > 3) StrAppend(&text, " and ", keys.size() - 3, " more");
   return text;
 }
 
@@ -98,9 +94,9 @@ bool ShapeFits(const ParameterArray& array, const Graph& graph, WeightsLayout la
 }
 
 std::string DescribeMisfit(const ParameterArray& array, const Graph& graph, WeightsLayout layout) {
-  return absl::StrCat("\"", array.key, "\" of ", LayerOf(graph, array), " has shape ",
-                      array.shape.ToString(), ", but model ", graph.name(), " needs ",
-                      ShapeInFile(array.spec(graph), graph.format(), layout).ToString());
+  return StrCat("\"", array.key, "\" of ", LayerOf(graph, array), " has shape ",
+                array.shape.ToString(), ", but model ", graph.name(), " needs ",
+                ShapeInFile(array.spec(graph), graph.format(), layout).ToString());
 }
 
 absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, ArrayFileReader& file,
@@ -130,10 +126,10 @@ absl::Status CheckFinite(const std::vector<ParameterArray>& arrays, const std::s
       if (at != values.end()) found = double(*at);
     });
     if (!found.has_value()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(file, ": \"", array.key, "\" of ", LayerOf(graph, array), " holds the value ",
-                     *found, " (as ", std::string(Name(slice.dtype())),
-                     "), expected finite numbers; was it saved after the training had diverged?"));
+    return InvalidArgument(
+        file, ": \"", array.key, "\" of ", LayerOf(graph, array), " holds the value ", *found,
+        " (as ", Name(slice.dtype()),
+        "), expected finite numbers; was it saved after the training had diverged?");
   }
   return absl::OkStatus();
 }

@@ -1,20 +1,13 @@
 #include "models/parameters/parameter_store.h"
 
-#include <string>
 #include <string_view>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/philox.h"
-#include "tensor/status_macros.h"
+#include "tensor/rounding.h"
 
 namespace dtnn {
 namespace {
-
-absl::Status Refused(std::string_view what, int64_t size, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(std::string(what), " (", size,
-                                                  "): ", std::string(status.message())));
-}
 
 // In the order of the arenas.
 enum class Kind : uint8_t { kTrainable, kStatistic, kFrozen };
@@ -35,9 +28,10 @@ void AppendRange(const ArenaRange& range, std::vector<ArenaRange>& ranges) {
 // A new arena of `size` zeros on the device.
 absl::StatusOr<Tensor> ZeroArena(DeviceContext& context, DType dtype, int64_t size,
                                  std::string_view what) {
-  absl::StatusOr<Tensor> arena = Tensor::Allocate(context.device(), dtype, Shape{size});
-  if (!arena.ok()) return Refused(what, size, arena.status());
-  DTNN_RETURN_IF_ERROR(context.FillZero(*arena));
+  DTNN_ASSIGN_OR_RETURN(
+      Tensor arena,
+      WithContext(Tensor::Allocate(context.device(), dtype, Shape{size}), what, " (", size, ")"));
+  DTNN_RETURN_IF_ERROR(context.FillZero(arena));
   return arena;
 }
 
@@ -55,7 +49,7 @@ void ParameterStore::PlaceParameters(const Graph& graph) {
         if (KindOf(nodes[n], spec) != kind) continue;
         places_[n][p] = {size_, spec.shape};
         const int64_t begin = size_;
-        size_ += (spec.shape.NumElements() + align - 1) / align * align;
+        size_ += RoundUp(spec.shape.NumElements(), align);
         if (spec.trainable && spec.shape.rank() == 1) AppendRange({begin, size_}, vectors_);
       }
     }
@@ -80,9 +74,9 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
   store->PlaceParameters(graph);
   const std::vector<Node>& nodes = graph.nodes();
   // Initial values are drawn on the host: the same for every device.
-  absl::StatusOr<Tensor> drawn = Tensor::Zeros(dtype, Shape{store->size_});
-  if (!drawn.ok()) return Refused("parameters of the model", store->size_, drawn.status());
-  store->values_ = *std::move(drawn);
+  DTNN_ASSIGN_OR_RETURN(store->values_,
+                        WithContext(Tensor::Zeros(dtype, Shape{store->size_}),
+                                    "parameters of the model (", store->size_, ")"));
   for (size_t n = 0; n < nodes.size(); ++n) {
     for (size_t p = 0; p < nodes[n].parameters.size(); ++p) {
       const Philox random(seed,

@@ -4,11 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "models/parameters/parameter_arrays.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -33,28 +31,27 @@ absl::StatusOr<std::vector<ParameterArray>> FindItems(ArrayFileReader& file, con
   }
   std::erase_if(items, [&](const ParameterArray& item) { return !file.Contains(item.key); });
   if (file.Contains("layers") && items.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         file.file(),
         ": holds its layers as one list of pickled Python objects, which is never "
         "loaded, because loading it can run any program. Save one array per parameter, "
         "such as ",
-        ListKeys(missing)));
+        ListKeys(missing));
   }
   if (!missing.empty()) {
-    const std::string text = absl::StrCat(file.file(), ": has no ", ListKeys(missing),
-                                          ", which model ", graph.name(), " needs");
+    const std::string text = StrCat(file.file(), ": has no ", ListKeys(missing), ", which model ",
+                                    graph.name(), " needs");
     if (!partial || items.empty()) {
-      return absl::NotFoundError(
-          absl::StrCat(text, items.empty() ? "; it holds none of the model's parameters" : ""));
+      return NotFound(text, items.empty() ? "; it holds none of the model's parameters" : "");
     }
-    loaded->warnings.push_back(absl::StrCat(text, ": they keep their values"));
+    loaded->warnings.push_back(StrCat(text, ": they keep their values"));
   }
   for (const std::string& name : file.names()) {
     if (!known.contains(name) && !name.starts_with("__")) extra.push_back(name);
   }
   if (!extra.empty()) {
-    loaded->warnings.push_back(absl::StrCat(file.file(), ": holds ", ListKeys(extra),
-                                            ", which model ", graph.name(), " does not have"));
+    loaded->warnings.push_back(StrCat(file.file(), ": holds ", ListKeys(extra), ", which model ",
+                                      graph.name(), " does not have"));
   }
   DTNN_RETURN_IF_ERROR(ReadShapes(file, items));
   return items;
@@ -72,16 +69,16 @@ absl::Status LeaveOutMisfits(const std::string& file, const Graph& graph, Weight
   });
   if (misfits.empty()) return absl::OkStatus();
   if (items.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file, ": none of its arrays has the shape that the model needs; the first, ",
-                     misfits.front()));
+    return InvalidArgument(file,
+                           ": none of its arrays has the shape that the model needs; the first, ",
+                           misfits.front());
   }
   for (size_t i = 0; i < std::min(misfits.size(), kMostTold); ++i) {
-    loaded->warnings.push_back(absl::StrCat(file, ": ", misfits[i], ": it keeps its values"));
+    loaded->warnings.push_back(StrCat(file, ": ", misfits[i], ": it keeps its values"));
   }
   if (misfits.size() > kMostTold) {
-    loaded->warnings.push_back(absl::StrCat(file, ": ", misfits.size() - kMostTold,
-                                            " more of other shapes keep their values"));
+    loaded->warnings.push_back(
+        StrCat(file, ": ", misfits.size() - kMostTold, " more of other shapes keep their values"));
   }
   return absl::OkStatus();
 }
@@ -117,16 +114,15 @@ absl::StatusOr<Decision> Decide(ArrayFileReader& file, const Graph& graph,
   if (tag.has_value()) {
     const std::optional<TensorFormat> format = ParseTensorFormat(*tag);
     if (!format.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(file.file(), ": its tag __format__ is \"",
-                                                     absl::CHexEscape(*tag),
-                                                     "\", neither NHWC nor NCHW"));
+      return InvalidArgument(file.file(), ": its tag __format__ is ", Quoted(*tag),
+                             ", neither NHWC nor NCHW");
     }
     const WeightsFormat said =
         *format == TensorFormat::kNHWC ? WeightsFormat::kNHWC : WeightsFormat::kNCHW;
     if (option != WeightsFormat::kAuto && option != said) {
       loaded->warnings.push_back(
-          absl::StrCat(file.file(), ": is tagged as ", *tag,
-                       "; --weights-format is for files without tags and changes nothing"));
+          StrCat(file.file(), ": is tagged as ", *tag,
+                 "; --weights-format is for files without tags and changes nothing"));
     }
     return Decision{LayoutOf(*format), "as its tag says"};
   }
@@ -162,8 +158,8 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
   }
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> model, file.Text(kModelTag));
   if (model.has_value() && *model != graph.name()) {
-    loaded.warnings.push_back(absl::StrCat(file.file(), ": is tagged as of model ",
-                                           absl::CHexEscape(*model), ", not of ", graph.name()));
+    loaded.warnings.push_back(
+        StrCat(file.file(), ": is tagged as of model ", Quoted(*model), ", not of ", graph.name()));
   }
   DTNN_ASSIGN_OR_RETURN(loaded.preprocessing, file.Text(kPreprocessingTag));
   loaded.parameters = int64_t(items.size());

@@ -1,10 +1,8 @@
 // Any bytes as a weights file, of either kind, for a small network in either format: it is loaded
 // as a whole, or there is a Status and nothing has changed.
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "models/graph/builder.h"

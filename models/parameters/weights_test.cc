@@ -350,7 +350,7 @@ TEST_F(WeightsTest, ExtraKeysAndTheTagOfAnotherModelAreTold) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_THAT(report->warnings,
               ElementsAre(AllOf(HasSubstr("x.npz: holds \"11_FC_weights\", which")),
-                          HasSubstr("is tagged as of model vgg16, not of simplecnn8")));
+                          HasSubstr("is tagged as of model \"vgg16\", not of simplecnn8")));
 }
 
 TEST_F(WeightsTest, WrongShapesNameFileKeyLayerAndBothShapes) {

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "tensor/rounding.h"
+
 namespace dtnn {
 
 size_t PlaceBuffers(std::span<PlannedBuffer> buffers) {
@@ -20,8 +22,7 @@ size_t PlaceBuffers(std::span<PlannedBuffer> buffers) {
     for (const PlannedBuffer* other : placed) {
       if (other->last < buffer.first || buffer.last < other->first) continue;
       if (offset + buffer.bytes <= other->offset) break;  // fits into the gap before `other`
-      const size_t end = (other->offset + other->bytes + kAlignment - 1) / kAlignment * kAlignment;
-      offset = std::max(offset, end);
+      offset = std::max(offset, RoundUp(other->offset + other->bytes, kAlignment));
     }
     buffer.offset = offset;
     arena = std::max(arena, offset + buffer.bytes);
@@ -31,7 +32,7 @@ size_t PlaceBuffers(std::span<PlannedBuffer> buffers) {
                                    }),
                   &buffer);
   }
-  return (arena + kAlignment - 1) / kAlignment * kAlignment;
+  return RoundUp(arena, kAlignment);
 }
 
 }  // namespace dtnn

@@ -1,7 +1,6 @@
 #include "models/plan/plan.h"
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -46,15 +45,14 @@ absl::Status Plan::CheckTargets(const Tensor& targets) const {
   const int64_t outputs = graph_.output_shape()[0];
   if (targets.dtype() == dtype_ && targets.shape() == Shape{n_, outputs}) return absl::OkStatus();
   if (targets.dtype() != DType::kInt32 || targets.num_elements() != n_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a batch of ", n_, " samples came with targets of shape ",
-                     targets.shape().ToString(), " and type ", std::string(Name(targets.dtype()))));
+    return InvalidArgument("a batch of ", n_, " samples came with targets of shape ",
+                           targets.shape().ToString(), " and type ", Name(targets.dtype()));
   }
   for (int64_t i = 0; i < n_; ++i) {
     const int32_t label = targets.data<int32_t>()[i];
     if (label >= 0 && label < outputs) continue;
-    return absl::InvalidArgumentError(absl::StrCat("sample ", i, " of the batch has label ", label,
-                                                   ", but the network has ", outputs, " classes"));
+    return InvalidArgument("sample ", i, " of the batch has label ", label,
+                           ", but the network has ", outputs, " classes");
   }
   return absl::OkStatus();
 }
@@ -63,10 +61,10 @@ absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradi
   DTNN_RETURN_IF_ERROR(CheckTargets(targets));
   const bool values = targets.dtype() != DType::kInt32;
   if (values ? !takes_rows_ : !takes_classes_) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         "this loss is not defined for targets that are ",
         values ? "values: it needs classes (mse, mae and binary_cross_entropy take values)"
-               : "classes: it needs values"));
+               : "classes: it needs values");
   }
   Tensor device_targets = targets;
   if (!context_->device().is_cpu()) {
@@ -159,20 +157,18 @@ double Plan::LossSum() const {
 }
 
 absl::Status Plan::Oversized(const absl::Status& status) const {
-  return absl::Status(
-      status.code(),
-      absl::StrCat("a plan for ", training_ ? "training on" : "evaluating", " batches of ", batch_,
-                   " samples: ", std::string(status.message()), "; a smaller batch needs less"));
+  return absl::Status(status.code(), StrCat("a plan for ", training_ ? "training on" : "evaluating",
+                                            " batches of ", batch_, " samples: ", status.message(),
+                                            "; a smaller batch needs less"));
 }
 
 std::string Plan::LayerName(const Step& step) const {
   const Node& node = graph_.nodes()[size_t(step.node)];
-  return absl::StrCat("layer ", node.id, " (", std::string(node.layer->type_name()), ")");
+  return StrCat("layer ", node.id, " (", node.layer->type_name(), ")");
 }
 
 absl::Status Plan::Annotate(const Step& step, const absl::Status& status) const {
-  return absl::Status(status.code(),
-                      absl::StrCat(LayerName(step), ": ", std::string(status.message())));
+  return WithContext(status, LayerName(step));
 }
 
 }  // namespace dtnn

@@ -4,12 +4,11 @@
 #include <cassert>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "layers/activation.h"
 #include "layers/batch_normalization.h"
 #include "layers/softmax.h"
 #include "models/plan/plan.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -28,8 +27,7 @@ FinalActivation KindOf(const Layer& layer) {
 // Binds every layer, and lets those that can absorb what follows them (models/plan/fusion.h).
 absl::Status Plan::Bind(const PlanOptions& options) {
   if (options.batch < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a plan needs a batch of at least 1, not ", options.batch));
+    return InvalidArgument("a plan needs a batch of at least 1, not ", options.batch);
   }
   if (options.training && options.loss == nullptr) {
     return absl::InvalidArgumentError("a training plan needs a loss");
@@ -125,9 +123,8 @@ absl::Status Plan::BindLoss(const Loss& loss) {
   loss_takes_logits_ =
       taken_over != FinalActivation::kOther && taken_over == KindOf(*graph_.nodes().back().layer);
   if (graph_.output_shape().rank() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the loss needs a network whose output is a vector, not ",
-                     graph_.output_shape().ToString()));
+    return InvalidArgument("the loss needs a network whose output is a vector, not ",
+                           graph_.output_shape().ToString());
   }
   DTNN_ASSIGN_OR_RETURN(loss_, loss.Bind({.device = context_,
                                           .batch = batch_,
@@ -213,10 +210,10 @@ absl::Status Plan::BindBatch(const Tensor& x) {
   const Shape& sample = graph_.input_shape();
   if (x.shape().rank() != sample.rank() + 1 || x.shape().DropFirst() != sample ||
       x.shape()[0] < 1 || x.shape()[0] > batch_ || x.dtype() != dtype_ || !x.dense()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        x.dense() ? "a batch of shape " : "a pitched batch of shape ", x.shape().ToString(),
-        " and type ", std::string(Name(x.dtype())), " does not fit a plan for up to ", batch_,
-        " samples of shape ", sample.ToString(), " and type ", std::string(Name(dtype_))));
+    return InvalidArgument(x.dense() ? "a batch of shape " : "a pitched batch of shape ",
+                           x.shape().ToString(), " and type ", Name(x.dtype()),
+                           " does not fit a plan for up to ", batch_, " samples of shape ",
+                           sample.ToString(), " and type ", Name(dtype_));
   }
   const int64_t n = x.shape()[0];
   x_ = x;

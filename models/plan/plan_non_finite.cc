@@ -2,10 +2,10 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/rows.h"
 #include "models/plan/plan.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -50,7 +50,7 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteParameter(const Step& step) cons
     if (training_ && !specs[p].trainable && !node.frozen) continue;
     DTNN_ASSIGN_OR_RETURN(const Tensor host, OnHost(*context_, step.parameters[p].tensor));
     if (const auto found = FirstNonFiniteIn(host, graph_.format())) {
-      return absl::StrCat(LayerName(step), ": ", specs[p].name, " hold ", found->value);
+      return StrCat(LayerName(step), ": ", specs[p].name, " hold ", found->value);
     }
   }
   return "";
@@ -62,7 +62,7 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteSample(const Tensor& value) cons
   const auto found = FirstNonFiniteIn(host, graph_.format());
   if (!found) return "";
   const int64_t sample_size = host.num_elements() / n_;
-  return absl::StrCat("sample ", found->index / sample_size, " holds ", found->value);
+  return StrCat("sample ", found->index / sample_size, " holds ", found->value);
 }
 
 absl::StatusOr<std::string> Plan::FirstNonFinite(const Tensor& x, const Tensor& targets,
@@ -77,7 +77,7 @@ absl::StatusOr<std::string> Plan::FirstNonFinite(const Tensor& x, const Tensor& 
     if (!in_parameter.empty()) return in_parameter;
     DTNN_RETURN_IF_ERROR(RunForward(i, i + 1, step_number));
     DTNN_ASSIGN_OR_RETURN(const std::string in_output, FirstNonFiniteSample(step.output));
-    if (!in_output.empty()) return absl::StrCat(LayerName(step), ": output of ", in_output);
+    if (!in_output.empty()) return StrCat(LayerName(step), ": output of ", in_output);
   }
   if (loss_ == nullptr) return "";
   DTNN_RETURN_IF_ERROR(RunLoss(targets, Tensor(), 0));

@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "data/files/read_bytes.h"
 #include "data/images/resize.h"
 #include "data/normalization/normalize.h"
 #include "kernels/convert/convert.h"
-#include "tensor/counted.h"
 #include "tensor/dtype.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
+#include "tensor/text/counted.h"
 
 namespace dtnn {
 namespace {
@@ -77,9 +76,8 @@ void ToValues(std::span<const uint8_t> pixels, int64_t channels, TensorFormat fo
 absl::StatusOr<ImageInput> ImageInput::Create(const Preprocessing& preprocessing,
                                               const ImageExtents& sample, TensorFormat format) {
   if (sample.channels != 1 && sample.channels != 3) {
-    return absl::InvalidArgumentError(absl::StrCat("the network takes samples of ",
-                                                   Counted(sample.channels, "channel"),
-                                                   "; images have 1 or 3"));
+    return InvalidArgument("the network takes samples of ", Counted(sample.channels, "channel"),
+                           "; images have 1 or 3");
   }
   for (const Normalization& by : {preprocessing.normalization, preprocessing.then}) {
     DTNN_RETURN_IF_ERROR(CheckNormalization(by, sample.channels));
@@ -116,9 +114,8 @@ void ImageInput::Write(const Image& image, T* to) const {
 
 absl::Status ImageInput::Convert(const Image& image, const Tensor& x, int64_t row) const {
   if (image.extents.channels != sample_.channels) {
-    return absl::InvalidArgumentError(absl::StrCat("an image of ",
-                                                   Counted(image.extents.channels, "channel"),
-                                                   ", but the network takes ", sample_.channels));
+    return InvalidArgument("an image of ", Counted(image.extents.channels, "channel"),
+                           ", but the network takes ", sample_.channels);
   }
   try {
     DispatchFloating(x.dtype(), [&](auto zero) {
@@ -148,8 +145,7 @@ absl::Status ImageInput::Read(const std::string& path, const Tensor& x, int64_t 
   } catch (const std::bad_alloc&) {
     status = absl::ResourceExhaustedError("no memory to read it");
   }
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(path, ": ", std::string(status.message())));
+  return WithContext(status, path);
 }
 
 }  // namespace dtnn

@@ -6,11 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "models/parameters/parameter_arrays.h"
 #include "tensor/available_memory.h"
 #include "tensor/dtype.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -21,13 +20,13 @@ absl::Status CheckHoldsParameters(const ArrayFileReader& file, const Graph& grap
   for (const ParameterArray& array : ParameterArrays(graph, {})) {
     const Shape& shape = array.spec(graph).shape;
     if (!file.Contains(array.key)) {
-      return absl::NotFoundError(absl::StrCat(file.file(), ": has no \"", array.key,
-                                              "\", which model ", graph.name(), " needs"));
+      return NotFound(file.file(), ": has no \"", array.key, "\", which model ", graph.name(),
+                      " needs");
     }
     if (file.Bytes(array.key) >= shape.NumElements()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.file(), ": \"", array.key, "\" has ", file.Bytes(array.key),
-                     " bytes, too few for the ", shape.ToString(), " of model ", graph.name()));
+    return InvalidArgument(file.file(), ": \"", array.key, "\" has ", file.Bytes(array.key),
+                           " bytes, too few for the ", shape.ToString(), " of model ",
+                           graph.name());
   }
   return absl::OkStatus();
 }
@@ -54,13 +53,12 @@ absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& o
   const Graph& graph = model_.graph;
   batch_ = options.batch;
   if (batch_ < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("batches of ", batch_, " samples; expected 1 ", "or more"));
+    return InvalidArgument("batches of ", batch_, " samples; expected 1 ", "or more");
   }
   if (model_.preprocessing.input == Preprocessing::Input::kValues) {
-    warnings_.push_back(absl::StrCat(file.file(),
-                                     ": was trained on values that were not bytes of images; "
-                                     "images are shown to it as byte / 255"));
+    warnings_.push_back(StrCat(file.file(),
+                               ": was trained on values that were not bytes of images; "
+                               "images are shown to it as byte / 255"));
   }
   images_ = ImageInput::Create(model_.preprocessing, ExtentsOf(graph.input_shape(), graph.format()),
                                graph.format());
@@ -90,10 +88,9 @@ absl::Status Predictor::CheckMemory(ArrayFileReader& file, const PlanOptions& op
   const double needed = double(plan.total()) + 2 * double(values);
   const AvailableMemory available = FindAvailableMemory();
   if (needed <= double(available.bytes)) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat(file.file(), ": model ", graph.name(), " needs ", int64_t(needed / 1e6),
-                   " MB for batches of ", options.batch, " samples, but ", available.of, " has ",
-                   int64_t(double(available.bytes) / 1e6), " MB left"));
+  return ResourceExhausted(file.file(), ": model ", graph.name(), " needs ", int64_t(needed / 1e6),
+                           " MB for batches of ", options.batch, " samples, but ", available.of,
+                           " has ", int64_t(double(available.bytes) / 1e6), " MB left");
 }
 
 bool Predictor::gives_probabilities() const {
@@ -103,7 +100,7 @@ bool Predictor::gives_probabilities() const {
 
 std::string Predictor::ClassName(int64_t index) const {
   const std::vector<std::string>& names = model_.description.class_names;
-  return names.empty() ? absl::StrCat(index) : names[size_t(index)];
+  return names.empty() ? StrCat(index) : names[size_t(index)];
 }
 
 absl::StatusOr<Tensor> Predictor::NewSamples(int64_t n) const {
@@ -119,12 +116,11 @@ absl::StatusOr<Tensor> Predictor::Predict(const Tensor& x) {
   const Graph& graph = model_.graph;
   const int64_t n = x.empty() || x.shape().rank() == 0 ? 0 : x.shape()[0];
   if (n < 1 || x.dtype() != model_.dtype || x.shape() != graph.input_shape().Prepend(n)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "model ", graph.name(), " takes one or more samples, (n, ...) of ",
-        graph.input_shape().ToString(), " and ", std::string(Name(model_.dtype)),
-        x.empty()
-            ? "; there are none"
-            : absl::StrCat(", not ", x.shape().ToString(), " of ", std::string(Name(x.dtype())))));
+    return InvalidArgument("model ", graph.name(), " takes one or more samples, (n, ...) of ",
+                           graph.input_shape().ToString(), " and ", Name(model_.dtype),
+                           x.empty()
+                               ? "; there are none"
+                               : StrCat(", not ", x.shape().ToString(), " of ", Name(x.dtype())));
   }
   const size_t bytes = size_t(graph.output_shape().NumElements()) * SizeOf(model_.dtype);
   DTNN_ASSIGN_OR_RETURN(Tensor outputs, Tensor::Allocate(Device::Cpu(), model_.dtype,
@@ -173,8 +169,7 @@ absl::StatusOr<std::vector<Classification>> Predictor::Classify(
       if (std::ranges::all_of(answers.back().outputs, [](double y) { return std::isfinite(y); })) {
         continue;
       }
-      return absl::InvalidArgumentError(
-          absl::StrCat(batch[size_t(i)], ": the network's answer is NaN or infinite"));
+      return InvalidArgument(batch[size_t(i)], ": the network's answer is NaN or infinite");
     }
   }
   return answers;

@@ -1,7 +1,6 @@
 // Any bytes as a model's file: a predictor that answers, or a Status that names the file.
 
 #include <cstdlib>
-#include <memory>
 #include <span>
 
 #include "models/serving/predictor.h"

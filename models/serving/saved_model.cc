@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "models/graph/network.h"
 #include "models/graph/proto_text.h"
 #include "models/parameters/weights.h"
 #include "models/serving/saved_model.pb.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -49,9 +46,8 @@ proto::ModelDescription ToProto(const ModelDescription& description) {
 
 absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& message) {
   if (message.version() != kVersion) {
-    return absl::InvalidArgumentError(absl::StrCat("is of version ", message.version(),
-                                                   ", which this program does not read; it reads ",
-                                                   kVersion));
+    return InvalidArgument("is of version ", message.version(),
+                           ", which this program does not read; it reads ", kVersion);
   }
   ModelDescription description;
   description.class_names = {message.class_name().begin(), message.class_name().end()};
@@ -61,8 +57,7 @@ absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& messag
     const auto* found =
         std::ranges::find(kFusions, name, [](const auto& row) { return row.first; });
     if (found == std::end(kFusions)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("names the unknown fusion \"", absl::CHexEscape(name.substr(0, 60)), "\""));
+      return InvalidArgument("names the unknown fusion ", Quoted(name));
     }
     description.fusions.*found->second = true;
   }
@@ -77,17 +72,17 @@ absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& messag
   return description;
 }
 
-absl::Status InText(const ArrayFileReader& file, std::string_view tag, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(file.file(), ", text \"", std::string(tag),
-                                                  "\": ", std::string(status.message())));
+// `read`, a status or a value of the text `tag` of the file, with that as its context.
+template <typename Read>
+Read InText(const ArrayFileReader& file, std::string_view tag, Read read) {
+  return WithContext(std::move(read), file.file(), ", text \"", tag, "\"");
 }
 
 absl::StatusOr<std::string> TextOf(ArrayFileReader& file, std::string_view tag) {
   DTNN_ASSIGN_OR_RETURN(std::optional<std::string> text, file.Text(tag));
   if (text.has_value()) return *std::move(text);
-  return absl::FailedPreconditionError(
-      absl::StrCat(file.file(), ": has no text \"", std::string(tag),
-                   "\": it holds parameters only, so their network must be named"));
+  return FailedPrecondition(file.file(), ": has no text \"", tag,
+                            "\": it holds parameters only, so their network must be named");
 }
 
 absl::StatusOr<ModelDescription> ReadDescription(ArrayFileReader& file, int64_t outputs) {
@@ -97,8 +92,7 @@ absl::StatusOr<ModelDescription> ReadDescription(ArrayFileReader& file, int64_t 
   DTNN_ASSIGN_OR_RETURN(ModelDescription description, FromProto(message));
   const size_t names = description.class_names.size();
   if (names > 0 && int64_t(names) != outputs) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("names ", names, " classes, but the network has ", outputs, " outputs"));
+    return InvalidArgument("names ", names, " classes, but the network has ", outputs, " outputs");
   }
   return description;
 }
@@ -124,9 +118,7 @@ absl::StatusOr<bool> HoldsModel(ArrayFileReader& file) {
 absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file, const LayerTable& table) {
   SavedModel model;
   DTNN_ASSIGN_OR_RETURN(const std::string network, TextOf(file, kNetworkTag));
-  absl::StatusOr<Graph> graph = ParseNetwork(network, table);
-  if (!graph.ok()) return InText(file, kNetworkTag, graph.status());
-  model.graph = *std::move(graph);
+  DTNN_ASSIGN_OR_RETURN(model.graph, InText(file, kNetworkTag, ParseNetwork(network, table)));
 
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> dtype, file.Text("__dtype__"));
   if (dtype == Name(DType::kFloat64)) {
@@ -138,15 +130,13 @@ absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file, const LayerTable& ta
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> shown, file.Text(kPreprocessingTag));
   if (shown.has_value()) {
     const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
-    absl::StatusOr<Preprocessing> preprocessing = ParsePreprocessing(*shown, sample.channels);
-    if (!preprocessing.ok()) return InText(file, kPreprocessingTag, preprocessing.status());
-    model.preprocessing = *std::move(preprocessing);
+    DTNN_ASSIGN_OR_RETURN(model.preprocessing, InText(file, kPreprocessingTag,
+                                                      ParsePreprocessing(*shown, sample.channels)));
   }
 
-  absl::StatusOr<ModelDescription> description =
-      ReadDescription(file, model.graph.output_shape().NumElements());
-  if (!description.ok()) return InText(file, kDescriptionTag, description.status());
-  model.description = *std::move(description);
+  const int64_t outputs = model.graph.output_shape().NumElements();
+  DTNN_ASSIGN_OR_RETURN(model.description,
+                        InText(file, kDescriptionTag, ReadDescription(file, outputs)));
   return model;
 }
 

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "absl/status/statusor.h"

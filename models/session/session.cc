@@ -1,44 +1,21 @@
 #include "models/session/session.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
-#include "data/loading/loader.h"
 #include "data/loading/split.h"
 #include "data/normalization/channel_statistics.h"
+#include "models/callbacks/last_metrics.h"
 #include "models/callbacks/schedule.h"
 #include "models/parameters/weights.h"
 #include "optim/losses/losses.h"
 #include "optim/metrics/metrics.h"
 #include "optim/optimizers/optimizers.h"
+#include "tensor/errors.h"
 #include "tensor/files/array_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
-
-// The metrics of the last epoch, for the file.
-class Recorder : public Callback {
- public:
-  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override {
-    metrics_.clear();
-    Add(*training.averages, "");
-    if (validation != nullptr) Add(*validation->averages, "val_");
-    return absl::OkStatus();
-  }
-  std::vector<std::pair<std::string, double>> Take() { return std::move(metrics_); }
-
- private:
-  void Add(const MetricAverages& averages, std::string_view prefix) {
-    for (const auto& [name, value] : MetricValues(averages).all()) {
-      metrics_.emplace_back(std::string(prefix) + name, value);
-    }
-  }
-
-  std::vector<std::pair<std::string, double>> metrics_;
-};
 
 absl::StatusOr<std::shared_ptr<const Loss>> LossOf(const SessionOptions& options) {
   return options.loss.Resolve([](const std::string& name) { return MakeLoss(name); });
@@ -51,10 +28,7 @@ std::shared_ptr<const Dataset> Borrow(const Dataset& data) {
 
 }  // namespace
 
-MetricValues::MetricValues(const MetricAverages& averages) {
-  const std::vector<std::string> names = averages.metric_set().Names();
-  for (size_t i = 0; i < names.size(); ++i) all_.emplace_back(names[i], averages.Value(i));
-}
+MetricValues::MetricValues(const MetricAverages& averages) : all_(averages.Values()) {}
 
 double MetricValues::operator[](std::string_view name) const {
   for (const auto& [known, value] : all_) {
@@ -123,12 +97,11 @@ absl::Status Session::CheckData(const Dataset& data) const {
   const int64_t outputs = model_.graph.output_shape()[0];
   if (data.sample() == wanted && data.outputs() == outputs) return absl::OkStatus();
   const auto text = [](const ImageExtents& sample, int64_t count) {
-    return absl::StrCat("samples of ", sample.height, " x ", sample.width, " with ",
-                        sample.channels, " channels and ", count, " outputs");
+    return StrCat("samples of ", sample.height, " x ", sample.width, " with ", sample.channels,
+                  " channels and ", count, " outputs");
   };
-  return absl::InvalidArgumentError(absl::StrCat(
-      "data set ", std::string(data.name()), " has ", text(data.sample(), data.outputs()),
-      ", but network ", std::string(model_.graph.name()), " is for ", text(wanted, outputs)));
+  return InvalidArgument("data set ", data.name(), " has ", text(data.sample(), data.outputs()),
+                         ", but network ", model_.graph.name(), " is for ", text(wanted, outputs));
 }
 
 absl::StatusOr<std::unique_ptr<Loader>> Session::MakeLoader(const Dataset& data, Split split,
@@ -164,16 +137,14 @@ absl::Status Session::Preprocess(const Dataset& data, const std::vector<int64_t>
   normalization_ = own ? model_.preprocessing.then : model_.preprocessing.normalization;
   AddNormalization(normalization_, now);
   if (SamePreprocessing(now, model_.preprocessing, data.sample().channels)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("data set ", std::string(data.name()), " gives values as ", Describe(now),
-                   ", but the model was trained on ", Describe(model_.preprocessing)));
+  return InvalidArgument("data set ", data.name(), " gives values as ", Describe(now),
+                         ", but the model was trained on ", Describe(model_.preprocessing));
 }
 
 absl::Status Session::Fit(const Dataset& data, const FitOptions& options) {
   DTNN_RETURN_IF_ERROR(CheckData(data));
   if (options.epochs < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("FitOptions::epochs is ", options.epochs, ", expected 0 or more"));
+    return InvalidArgument("FitOptions::epochs is ", options.epochs, ", expected 0 or more");
   }
   DTNN_ASSIGN_OR_RETURN(const TrainValidation divided,
                         SplitIndices(data.size(Split::kTrain), options.validation_split,
@@ -192,16 +163,16 @@ absl::Status Session::Fit(const Dataset& data, const FitOptions& options) {
                                                  {.batch = options.batch, .shuffle = false}));
   }
   Schedule schedule(*trainer_, *store_, *context_, {.schedulers = options.schedulers});
-  Recorder recorder;
+  LastMetrics last_metrics;
   std::vector<Callback*> callbacks = options.callbacks;
   callbacks.push_back(&schedule);
-  callbacks.push_back(&recorder);
+  callbacks.push_back(&last_metrics);
   const absl::Status status =
       trainer_->Train(*training, validation.get(), options.epochs, callbacks);
   TrainingRecord& record = model_.description.training;
   record.dataset = std::string(data.name());
   record.epochs = trainer_->epochs_done();
-  record.metrics = recorder.Take();
+  record.metrics = last_metrics.values();
   return status;
 }
 

@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,6 +35,7 @@
 #include "models/session/choice.h"
 #include "models/session/network.h"
 #include "models/training/callback.h"
+#include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
 #include "optim/losses/loss.h"
 #include "optim/metrics/metric.h"
@@ -88,11 +88,11 @@ class MetricValues {
   explicit MetricValues(const MetricAverages& averages);
   // NaN for a name that is not among them.
   double operator[](std::string_view name) const;
-  const std::vector<std::pair<std::string, double>>& all() const& { return all_; }
-  std::vector<std::pair<std::string, double>> all() && { return std::move(all_); }
+  const NamedMetrics& all() const& { return all_; }
+  NamedMetrics all() && { return std::move(all_); }
 
  private:
-  std::vector<std::pair<std::string, double>> all_;
+  NamedMetrics all_;
 };
 
 class Session {

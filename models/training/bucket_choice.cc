@@ -1,7 +1,6 @@
 #include "models/training/bucket_choice.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "comm/all_reduce_algorithm.h"
 #include "comm/cost_model_measure.h"

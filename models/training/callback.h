@@ -5,7 +5,9 @@
 #ifndef DTNN_MODELS_TRAINING_CALLBACK_H_
 #define DTNN_MODELS_TRAINING_CALLBACK_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "absl/status/status.h"
 #include "models/training/metric_averages.h"
@@ -22,6 +24,15 @@ struct Pass {
   int64_t done = 0;                          // samples seen so far, over all ranks
   const MetricAverages* averages = nullptr;  // this rank's during the pass, all ranks' at its end
 };
+
+// The metrics of an epoch by name, those of validation after "val_"; null: there was none.
+inline NamedMetrics MetricsOf(const Pass& training, const Pass* validation) {
+  NamedMetrics metrics = training.averages->Values();
+  if (validation != nullptr) {
+    std::ranges::move(validation->averages->Values("val_"), std::back_inserter(metrics));
+  }
+  return metrics;
+}
 
 class Callback {
  public:

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -46,9 +46,8 @@ absl::Status MetricAverages::Add(double loss_sum, const Tensor& predictions,
   const bool classes = targets.dtype() == DType::kInt32;
   for (const auto& metric : metric_set_.metrics) {
     if (classes ? metric->TakesClasses() : metric->TakesValues()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "metric ", std::string(metric->name()), " is not defined for targets that are ",
-        classes ? "classes: it needs values" : "values: it needs classes"));
+    return InvalidArgument("metric ", metric->name(), " is not defined for targets that are ",
+                           classes ? "classes: it needs values" : "values: it needs classes");
   }
   sums_[0] += loss_sum;
   for (size_t i = 0; i < metric_set_.metrics.size(); ++i) {
@@ -64,6 +63,14 @@ double MetricAverages::Value(size_t index) const {
   return metric_set_.metrics[index - 1]->Value(SumsOf(index - 1), samples_);
 }
 
+NamedMetrics MetricAverages::Values(std::string_view prefix) const {
+  NamedMetrics values;
+  for (const std::string& name : metric_set_.Names()) {
+    values.emplace_back(StrCat(prefix, name), Value(values.size()));
+  }
+  return values;
+}
+
 std::string MetricAverages::Format(std::string_view prefix) const {
   std::string text = absl::StrFormat("%s%s: %.7f", std::string(prefix),
                                      std::string(metric_set_.loss->label()), Value(0));
@@ -73,8 +80,7 @@ std::string MetricAverages::Format(std::string_view prefix) const {
     if (value.empty()) continue;
     text += ", ";
     if (in_full_[i]) {
-      absl::StrAppend(&text, std::string(prefix), std::string(metric.name()),
-                      value.substr(value.find(':')));
+      StrAppend(&text, prefix, metric.name(), value.substr(value.find(':')));
     } else {
       text += value;
     }

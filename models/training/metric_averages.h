@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,6 +33,8 @@ struct MetricSet {
   std::optional<Better> FindBetter(std::string_view name) const;
 };
 
+using NamedMetrics = std::vector<std::pair<std::string, double>>;
+
 class MetricAverages {
  public:
   MetricAverages() = default;
@@ -45,6 +48,8 @@ class MetricAverages {
   int64_t samples() const { return samples_; }
   // Index 0 is the loss, 1 + i metric i. NaN before the first sample.
   double Value(size_t index) const;
+  // All of them, in their order, with `prefix` before their names.
+  NamedMetrics Values(std::string_view prefix = "") const;
   // "val_cce: 0.3921180, val_acc: 88.95%". A metric whose short name another has too goes by
   // its full one.
   std::string Format(std::string_view prefix) const;

@@ -7,10 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/gather_values.h"
 #include "data/datasets/more_classes.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -45,9 +44,8 @@ absl::Status Compare(const DataFingerprint& theirs, const DataFingerprint& mine,
                      std::string_view advice) {
   const std::optional<Difference> difference = FirstDifference(theirs, mine);
   if (!difference) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("finds other data than rank 0: the ", difference->what, " is ", difference->now,
-                   " where rank 0 finds ", difference->was, "; ", std::string(advice)));
+  return InvalidArgument("finds other data than rank 0: the ", difference->what, " is ",
+                         difference->now, " where rank 0 finds ", difference->was, "; ", advice);
 }
 
 }  // namespace

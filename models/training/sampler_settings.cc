@@ -6,13 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "data/loading/epoch_division.h"
 #include "data/loading/fingerprint.h"
 #include "data/transforms/transform.h"
-#include "tensor/counted.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
+#include "tensor/text/counted.h"
 
 namespace dtnn {
 namespace {
@@ -20,7 +19,7 @@ namespace {
 // Of data of a rank's own, only what does not depend on them: a state knows those of one rank.
 SampleTreatment TreatmentOf(const LoaderOptions& options, bool own_data) {
   std::vector<std::string> transforms = ToStrings(options.transforms);
-  if (options.mixup > 0) transforms.push_back(absl::StrCat("mixup:", options.mixup));
+  if (options.mixup > 0) transforms.push_back(StrCat("mixup:", options.mixup));
   return {.shuffle = options.shuffle,
           .transforms = std::move(transforms),
           .normalization = own_data ? Normalization() : options.normalization};
@@ -67,7 +66,7 @@ std::optional<Difference> TreatmentDifference(const SampleTreatment& was,
 std::optional<Difference> OrderDifference(const SamplerSettings& was, const SamplerSettings& now) {
   std::optional<Difference> difference;
   const auto compare = [&](const char* what, auto a, auto b) {
-    if (!difference && a != b) difference = {what, absl::StrCat(a), absl::StrCat(b)};
+    if (!difference && a != b) difference = {what, StrCat(a), StrCat(b)};
   };
   compare("number of samples", was.samples, now.samples);
   compare("number of steps per epoch", was.steps_per_epoch, now.steps_per_epoch);
@@ -79,15 +78,14 @@ std::optional<Difference> OrderDifference(const SamplerSettings& was, const Samp
 }
 
 absl::Status Refused(std::string_view why, std::string_view what_to_do) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(why), "; ", std::string(what_to_do),
-                   ", or go on from a checkpoint of the end of an epoch"));
+  return InvalidArgument(why, "; ", what_to_do,
+                         ", or go on from a checkpoint of the end of an epoch");
 }
 
 absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& now) {
   const bool same_steps = was.batch == now.batch && was.ranks == now.ranks;
   const std::string steps =
-      absl::StrCat("end the epoch on ", Counted(was.ranks, "rank"), " with batches of ", was.batch);
+      StrCat("end the epoch on ", Counted(was.ranks, "rank"), " with batches of ", was.batch);
   if (was.own_data != now.own_data) {
     return Refused(was.own_data ? "each rank had data of its own, in an order of its own"
                                 : "all ranks had common data, in one order",
@@ -100,15 +98,13 @@ absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& no
   const std::optional<Difference> difference = OrderDifference(was, now);
   if (!difference) return absl::OkStatus();
   if (was.steps_per_epoch > 0 && was.steps_per_epoch == now.steps_per_epoch && !same_steps) {
-    return Refused(
-        "with steps per epoch given, the batch size decides which samples it has",
-        absl::StrCat("give batches that are ", Counted(DivisionOf(was, 0).step_samples(), "sample"),
-                     " over all ranks"));
+    return Refused("with steps per epoch given, the batch size decides which samples it has",
+                   StrCat("give batches that are ",
+                          Counted(DivisionOf(was, 0).step_samples(), "sample"), " over all ranks"));
   }
   return Refused(
-      absl::StrCat(
-          "the ", difference->what, " was ", difference->was, " and is now ", difference->now,
-          ": some samples would come twice and others not at all, or otherwise than before"),
+      StrCat("the ", difference->what, " was ", difference->was, " and is now ", difference->now,
+             ": some samples would come twice and others not at all, or otherwise than before"),
       "give what it began with");
 }
 
@@ -134,10 +130,9 @@ absl::Status CheckPlace(const SamplerSettings& was, int64_t step) {
   if (possible && (was.own_data || (rest.divides() && step <= rest.steps()))) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("an epoch cannot have been left ", Counted(step, "step"), " after its first ",
-                   Counted(was.first, "sample"), " with ", Describe(was),
-                   ": the state is damaged; go on from another"));
+  return InvalidArgument("an epoch cannot have been left ", Counted(step, "step"),
+                         " after its first ", Counted(was.first, "sample"), " with ", Describe(was),
+                         ": the state is damaged; go on from another");
 }
 
 absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
@@ -151,10 +146,9 @@ absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
   if (whole.SamplesBefore(steps) == done) return EpochPlace{.step = steps};
   if (!DivisionOf(now, done).divides()) {
     const int64_t left = now.samples - done;
-    return Refused(
-        absl::StrCat("what is left of it, ", Counted(left, "sample"),
-                     ", cannot be divided over more ranks than that"),
-        absl::StrCat("end the epoch on ", Counted(left, "rank"), left > 1 ? " or fewer" : ""));
+    return Refused(StrCat("what is left of it, ", Counted(left, "sample"),
+                          ", cannot be divided over more ranks than that"),
+                   StrCat("end the epoch on ", Counted(left, "rank"), left > 1 ? " or fewer" : ""));
   }
   return EpochPlace{.first = done};
 }
@@ -165,10 +159,9 @@ int64_t StepsBeforeFirst(const SamplerSettings& settings) {
 }
 
 std::string Describe(const SamplerSettings& s) {
-  return absl::StrCat(Counted(s.samples, "sample"), ", batches of ", s.batch, " on ",
-                      Counted(s.ranks, "rank"), ", ", Counted(s.steps_per_epoch, "step"),
-                      " per epoch, ",
-                      s.own_data ? "data of each rank's own" : absl::StrCat("seed ", s.seed));
+  return StrCat(Counted(s.samples, "sample"), ", batches of ", s.batch, " on ",
+                Counted(s.ranks, "rank"), ", ", Counted(s.steps_per_epoch, "step"), " per epoch, ",
+                s.own_data ? "data of each rank's own" : StrCat("seed ", s.seed));
 }
 
 }  // namespace dtnn

@@ -4,9 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "comm/model_sync.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -41,9 +40,9 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
     return absl::InvalidArgumentError("a trainer needs a loss");
   }
   if (options.accumulate_steps < 1 || !(options.clip_norm >= 0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         "a trainer accumulates over 1 batch or more, not ", options.accumulate_steps,
-        ", and clips to a norm above 0 or not at all (0), not to ", options.clip_norm));
+        ", and clips to a norm above 0 or not at all (0), not to ", options.clip_norm);
   }
   if (options.sync_batch_norm && options.model_sync.frequency != 0) {
     return absl::InvalidArgumentError(
@@ -200,9 +199,9 @@ absl::Status StepEngine::Diverged(const Batch& batch, double loss) {
       training_plan_->FirstNonFinite(batch.x, LossTargets(batch), first_batch_ + step_);
   if (!where.ok()) where = std::string(where.status().message());
   return absl::OutOfRangeError(
-      absl::StrCat("the loss is ", loss, " after ", steps_done_, " steps: training has diverged (",
-                   where->empty() ? "all values before the loss are finite" : *where,
-                   "); lower the learning rate, now ", learning_rate_));
+      StrCat("the loss is ", loss, " after ", steps_done_, " steps: training has diverged (",
+             where->empty() ? "all values before the loss are finite" : *where,
+             "); lower the learning rate, now ", learning_rate_));
 }
 
 // Where Undo goes back to.
@@ -239,8 +238,8 @@ absl::Status StepEngine::Evaluate(const Batch& batch, std::string_view data,
   DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch.x, batch.targets));
   const double loss = evaluation_plan_->LossSum();
   if (!std::isfinite(loss)) {
-    return absl::OutOfRangeError(absl::StrCat(
-        "the loss is ", loss, " in ", std::string(data), " after ", steps_done_,
+    return absl::OutOfRangeError(StrCat(
+        "the loss is ", loss, " in ", data, " after ", steps_done_,
         " steps: the parameters are of no use; lower the learning rate, now ", learning_rate_));
   }
   return averages.Add(loss, evaluation_plan_->predictions(), batch.targets);

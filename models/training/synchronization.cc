@@ -4,8 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
@@ -17,9 +16,8 @@ Synchronization::Synchronization(Communicator* communicator, const Synchronizati
 absl::Status Synchronization::Check() const {
   const int ranks = shares_.ranks();
   if (options_.models.min_available <= ranks) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("models are to be synchronised where ", options_.models.min_available,
-                   " ranks have data, but there are only ", ranks, " ranks"));
+  return InvalidArgument("models are to be synchronised where ", options_.models.min_available,
+                         " ranks have data, but there are only ", ranks, " ranks");
 }
 
 absl::Status Synchronization::BeginTraining(ParameterStore& store) {

@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "models/training/rank_shares.h"
 #include "models/training/sampler_settings.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 #include "tensor/stopwatch.h"
 #include "tensor/tensor.h"
 
@@ -161,13 +160,9 @@ absl::Status Trainer::BeginEpochs(Loader& training) {
 absl::Status Trainer::GoOnWithEpoch(Loader& training, const SamplerSettings& now) {
   EpochPlace place;
   if (state_.in_epoch()) {
-    const absl::StatusOr<EpochPlace> found = PlaceToGoOn(state_.sampler, state_.step_in_epoch, now);
-    if (!found.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("epoch ", state_.epoch + 1, " was left after ", state_.step_in_epoch,
-                       " steps and cannot go on: ", std::string(found.status().message())));
-    }
-    place = *found;
+    DTNN_ASSIGN_OR_RETURN(place, WithContext(PlaceToGoOn(state_.sampler, state_.step_in_epoch, now),
+                                             "epoch ", state_.epoch + 1, " was left after ",
+                                             state_.step_in_epoch, " steps and cannot go on"));
   }
   if (training.SamplesBefore(0) != place.first) {
     DTNN_RETURN_IF_ERROR(training.Skip(place.first));
@@ -234,14 +229,13 @@ absl::StatusOr<MetricAverages> Trainer::Evaluate(Loader& loader,
 
 absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   if (engine_->torn()) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         "the update after step ", state_.steps_done,
-        " ended with an error in its middle: the parameters are of no step and cannot be saved"));
+        " ended with an error in its middle: the parameters are of no step and cannot be saved");
   }
   if (diverged_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("training has diverged after ", state_.steps_done,
-                     " steps: with these parameters the loss is NaN or infinite again"));
+    return FailedPrecondition("training has diverged after ", state_.steps_done,
+                              " steps: with these parameters the loss is NaN or infinite again");
   }
   if (!engine_->settled()) {
     return absl::FailedPreconditionError(
@@ -262,23 +256,22 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
 
 absl::Status Trainer::CheckState(const TrainingState& state) const {
   if (state.random_seed != state_.random_seed) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the run was begun with --random-seed=", state.random_seed, ", not ", state_.random_seed));
+    return InvalidArgument("the run was begun with random seed ", state.random_seed, ", not ",
+                           state_.random_seed);
   }
   if (!state.in_epoch()) return absl::OkStatus();
   const size_t sums = engine_->NewAverages().ToDoubles().size() - 1;
   if (state.metrics.sums.size() != sums) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the run was left in the middle of an epoch with ", state.metrics.sums.size(),
-                     " sums for its loss and metrics; this one has ", sums,
-                     ": give it the same --loss-func and --metrics"));
+    return InvalidArgument("the run was left in the middle of an epoch with ",
+                           state.metrics.sums.size(),
+                           " sums for its loss and metrics; this one has ", sums,
+                           ": give it the same loss and metrics");
   }
   const std::vector<std::string> names = engine_->options().metric_set.Names();
   if (!state.metrics.names.empty() && state.metrics.names != names) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the run was left in the middle of an epoch with the loss and metrics ",
-                     absl::StrJoin(state.metrics.names, ","), "; this one has ",
-                     absl::StrJoin(names, ","), ": give it the same --loss-func and --metrics"));
+    return InvalidArgument("the run was left in the middle of an epoch with the loss and metrics ",
+                           absl::StrJoin(state.metrics.names, ","), "; this one has ",
+                           absl::StrJoin(names, ","), ": give it the same loss and metrics");
   }
   return CheckPlace(state.sampler, state.step_in_epoch);
 }

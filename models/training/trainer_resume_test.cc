@@ -116,7 +116,7 @@ TEST(TrainerResumeTest, RestoreRefusesAnotherRun) {
   state.random_seed = PatternTraining().random_seed;
   state.metrics.names = {"mse", "categorical_accuracy"};
   EXPECT_THAT(std::string(session.trainer->Restore(state).message()),
-              HasSubstr("give it the same --loss-func and --metrics"));
+              HasSubstr("give it the same loss and metrics"));
   state.metrics.names = {"categorical_cross_entropy", "categorical_accuracy"};
   EXPECT_FALSE(session.trainer->Restore(state).ok()) << "steps of no samples";
   state.sampler = {.batch = 9, .samples = 48, .seed = 3};

@@ -9,7 +9,6 @@
 #ifndef DTNN_MODELS_TRAINING_UPDATER_H_
 #define DTNN_MODELS_TRAINING_UPDATER_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "models/zoo/alexnet.h"
 #include "models/zoo/densenet.h"
 #include "models/zoo/googlenet.h"
@@ -11,6 +10,7 @@
 #include "models/zoo/resnet.h"
 #include "models/zoo/simple.h"
 #include "models/zoo/vgg.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -38,10 +38,6 @@ void AppendActivation(GraphBuilder& b, FinalActivation activation) {
   }
 }
 
-std::string Text(const ImageExtents& e) {
-  return absl::StrCat(e.height, "x", e.width, "x", e.channels);
-}
-
 }  // namespace
 
 const std::vector<ModelInfo>& ZooModels() {
@@ -55,17 +51,15 @@ absl::StatusOr<Graph> BuildModel(std::string_view name, const ModelOptions& opti
     if (model.name == name) info = &model;
   }
   if (info == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("unknown model \"", std::string(name), "\"; --model=list shows all"));
+    return NotFound("unknown model \"", name, "\"; --model=list shows all");
   }
   const ModelData& own = info->data;
   const ImageExtents sample = options.sample.value_or(own.sample);
   const int64_t classes = options.classes.value_or(own.classes);
   if (!info->adapts && (sample != own.sample || classes != own.classes)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model ", std::string(name), " takes samples of ", Text(own.sample),
-                     " (height x width x channels) and ", own.classes,
-                     " classes, but the data set has ", Text(sample), " and ", classes));
+    return InvalidArgument("model ", name, " takes samples of ", ToString(own.sample),
+                           " (height x width x channels) and ", own.classes,
+                           " classes, but the data set has ", ToString(sample), " and ", classes);
   }
   GraphBuilder builder(std::string(name), options.format);
   builder.Input(sample);

@@ -119,7 +119,7 @@ TEST_P(ZooCountsTest, AsListedInBothFormats) {
     ASSERT_TRUE(graph.ok()) << graph.status();
     EXPECT_EQ(graph->num_parameters(), GetParam().parameters);
     EXPECT_EQ(graph->num_trainable_parameters(), GetParam().trainable);
-    EXPECT_EQ(graph->num_ids(), GetParam().ids);
+    EXPECT_EQ(graph->nodes().size(), GetParam().ids);
   }
 }
 
@@ -209,7 +209,7 @@ TEST(ZooTest, AdaptingNetworksEndInWhatTheLossWants) {
       EXPECT_EQ(graph.output_shape(), own.output_shape());
       EXPECT_EQ(graph.num_parameters(), own.num_parameters());
       const bool shorter = model.adapts && activation == FinalActivation::kOther;
-      ASSERT_EQ(graph.num_ids(), own.num_ids() - (shorter ? 1 : 0)) << model.name;
+      ASSERT_EQ(graph.nodes().size(), own.nodes().size() - (shorter ? 1 : 0)) << model.name;
       for (size_t i = 0; i + 1 < graph.nodes().size(); ++i) {
         EXPECT_EQ(graph.nodes()[i].id, own.nodes()[i].id);
       }

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/activation/activation.h"
 #include "optim/losses/targets.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -90,9 +89,9 @@ class BinaryCrossEntropyOp : public LossOp {
       for (int64_t j = 0; j < shape[1]; ++j) {
         const double t = rows.At(i, j);
         if (t >= 0 && t <= 1) continue;
-        return absl::InvalidArgumentError(
-            absl::StrCat("binary cross entropy: target ", j, " of sample ", i, " of the batch is ",
-                         t, ", expected 0 to 1; is another loss meant, such as mse?"));
+        return InvalidArgument("binary cross entropy: target ", j, " of sample ", i,
+                               " of the batch is ", t,
+                               ", expected 0 to 1; is another loss meant, such as mse?");
       }
     }
     return absl::OkStatus();

@@ -5,10 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/softmax/softmax.h"
 #include "optim/losses/targets.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -28,11 +27,11 @@ absl::Status CheckDistributions(const Tensor& targets) {
       least = std::min(least, rows.At(i, j));
     }
     if (least >= 0 && std::abs(sum - 1) <= kRounding) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the targets of sample ", i, " of the batch are not probabilities: they sum to ", sum,
-        " and the smallest is ", least,
-        "; categorical_cross_entropy needs a "
-        "class per sample, or probabilities that sum to 1"));
+    return InvalidArgument("the targets of sample ", i,
+                           " of the batch are not probabilities: they sum to ", sum,
+                           " and the smallest is ", least,
+                           "; categorical_cross_entropy needs a "
+                           "class per sample, or probabilities that sum to 1");
   }
   return absl::OkStatus();
 }
@@ -131,8 +130,7 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
     const LossContext& context) const {
   const double smoothing = options_.label_smoothing;
   if (!(smoothing >= 0 && smoothing < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("label smoothing is ", smoothing, ", expected 0 <= s < 1"));
+    return InvalidArgument("label smoothing is ", smoothing, ", expected 0 <= s < 1");
   }
   if (context.from_logits) {
     DTNN_ASSIGN_OR_RETURN(

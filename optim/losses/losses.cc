@@ -1,13 +1,10 @@
 #include "optim/losses/losses.h"
 
-#include <string>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "optim/losses/binary_cross_entropy.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/losses/mae.h"
 #include "optim/losses/mse.h"
+#include "tensor/named_table.h"
 
 namespace dtnn {
 namespace {
@@ -35,21 +32,12 @@ constexpr Entry kLosses[] = {
 
 }  // namespace
 
-std::vector<std::string_view> LossNames() {
-  std::vector<std::string_view> names;
-  for (const Entry& entry : kLosses) names.push_back(entry.name);
-  return names;
-}
+std::vector<std::string_view> LossNames() { return NamesIn(kLosses); }
 
 absl::StatusOr<std::shared_ptr<const Loss>> MakeLoss(std::string_view name,
                                                      const LossOptions& options) {
-  for (const Entry& entry : kLosses) {
-    if (entry.name == name) return entry.make(options);
-  }
-  const std::vector<std::string_view> names = LossNames();
-  return absl::NotFoundError(
-      absl::StrCat("there is no loss ", std::string(name), "; there are ",
-                   absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", ")));
+  DTNN_ASSIGN_OR_RETURN(const Entry* entry, FindNamed(kLosses, "loss", name));
+  return entry->make(options);
 }
 
 }  // namespace dtnn

@@ -1,14 +1,17 @@
-// What losses of the form mean(term(prediction - target)) over the outputs of a sample share.
+// Losses of the form mean(term(prediction - target)) over the outputs of a sample. Targets are
+// quantities, or classes as a one among zeros.
 
 #ifndef DTNN_OPTIM_LOSSES_REGRESSION_LOSS_H_
 #define DTNN_OPTIM_LOSSES_REGRESSION_LOSS_H_
 
 #include "optim/losses/loss.h"
 #include "optim/losses/targets.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn {
 
-// Term has `static double Value(double error)` and its derivative `static double Slope(double)`.
+// Term has `static constexpr std::string_view kName`, `static double Value(double error)` and its
+// derivative `static double Slope(double)`.
 template <class Term>
 class RegressionOp : public LossOp {
  public:
@@ -32,6 +35,19 @@ class RegressionOp : public LossOp {
       }
     });
     return absl::OkStatus();
+  }
+};
+
+template <class Term>
+class RegressionLoss : public Loss {
+ public:
+  std::string_view name() const override { return Term::kName; }
+  std::string_view label() const override { return Term::kName; }
+  bool TakesClasses() const override { return true; }
+  bool TakesValues() const override { return true; }
+  absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const override {
+    DTNN_RETURN_IF_ERROR(CheckOnCpu(*this, context));
+    return std::make_unique<RegressionOp<Term>>();
   }
 };
 

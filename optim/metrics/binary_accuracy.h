@@ -5,17 +5,22 @@
 #ifndef DTNN_OPTIM_METRICS_BINARY_ACCURACY_H_
 #define DTNN_OPTIM_METRICS_BINARY_ACCURACY_H_
 
+#include <string>
+
+#include "absl/strings/str_format.h"
 #include "optim/metrics/label_counts.h"
 
 namespace dtnn {
 
 class BinaryAccuracy : public LabelMetric {
  public:
-  std::string_view name() const override { return "binary_accuracy"; }
-  double Value(std::span<const double> sums, int64_t /*samples*/) const override {
-    return 100 * ShareRight(sums);
+  BinaryAccuracy() : LabelMetric("binary_accuracy", "acc") {}
+  double Value(std::span<const double> sums, int64_t samples) const override {
+    return 100 * LabelMetric::Value(sums, samples);
   }
-  std::string Format(std::string_view prefix, double value) const override;
+  std::string Format(std::string_view prefix, double value) const override {
+    return absl::StrFormat("%sacc: %5.2f%%", std::string(prefix), value);
+  }
 };
 
 }  // namespace dtnn

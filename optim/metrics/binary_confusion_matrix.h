@@ -10,11 +10,7 @@ namespace dtnn {
 
 class BinaryConfusionMatrix : public LabelMetric {
  public:
-  std::string_view name() const override { return "binary_confusion_matrix"; }
-  double Value(std::span<const double> sums, int64_t /*samples*/) const override {
-    return ShareRight(sums);
-  }
-  std::string Format(std::string_view, double) const override { return ""; }
+  BinaryConfusionMatrix() : LabelMetric("binary_confusion_matrix", "") {}
   std::string Report(std::string_view prefix, std::span<const double> sums) const override;
 };
 

@@ -3,19 +3,23 @@
 #ifndef DTNN_OPTIM_METRICS_CATEGORICAL_ACCURACY_H_
 #define DTNN_OPTIM_METRICS_CATEGORICAL_ACCURACY_H_
 
-#include "optim/metrics/metric.h"
+#include <algorithm>
+
+#include "optim/metrics/mean_metric.h"
 
 namespace dtnn {
 
-class CategoricalAccuracy : public Metric {
- public:
-  std::string_view name() const override { return "categorical_accuracy"; }
-  Better better() const override { return Better::kLarger; }
-  bool TakesClasses() const override { return true; }
-  bool TakesValues() const override { return false; }
-  void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
-  std::string Format(std::string_view prefix, double value) const override;
+struct LargestIsRight {
+  static constexpr MeanMetricSpec kSpec = {
+      .name = "categorical_accuracy", .label = "acc", .percentage = true};
+
+  template <typename T>
+  static double Sample(std::span<const T> p, const TargetRows<T>& targets, int64_t i) {
+    return std::ranges::max_element(p) - p.begin() == targets.ClassOf(i) ? 100 : 0;
+  }
 };
+
+using CategoricalAccuracy = MeanMetric<LargestIsRight>;
 
 }  // namespace dtnn
 

@@ -3,19 +3,22 @@
 #ifndef DTNN_OPTIM_METRICS_CATEGORICAL_MAE_H_
 #define DTNN_OPTIM_METRICS_CATEGORICAL_MAE_H_
 
-#include "optim/metrics/metric.h"
+#include <cmath>
+
+#include "optim/metrics/mean_metric.h"
 
 namespace dtnn {
 
-class CategoricalMae : public Metric {
- public:
-  std::string_view name() const override { return "categorical_mae"; }
-  Better better() const override { return Better::kSmaller; }
-  bool TakesClasses() const override { return true; }
-  bool TakesValues() const override { return false; }
-  void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
-  std::string Format(std::string_view prefix, double value) const override;
+struct CategoricalAbsoluteError {
+  static constexpr MeanMetricSpec kSpec = {.name = "categorical_mae", .label = "mae"};
+
+  template <typename T>
+  static double Sample(std::span<const T> p, const TargetRows<T>& targets, int64_t i) {
+    return std::abs(1 - double(p[targets.ClassOf(i)]));
+  }
 };
+
+using CategoricalMae = MeanMetric<CategoricalAbsoluteError>;
 
 }  // namespace dtnn
 

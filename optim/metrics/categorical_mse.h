@@ -3,19 +3,21 @@
 #ifndef DTNN_OPTIM_METRICS_CATEGORICAL_MSE_H_
 #define DTNN_OPTIM_METRICS_CATEGORICAL_MSE_H_
 
-#include "optim/metrics/metric.h"
+#include "optim/metrics/mean_metric.h"
 
 namespace dtnn {
 
-class CategoricalMse : public Metric {
- public:
-  std::string_view name() const override { return "categorical_mse"; }
-  Better better() const override { return Better::kSmaller; }
-  bool TakesClasses() const override { return true; }
-  bool TakesValues() const override { return false; }
-  void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
-  std::string Format(std::string_view prefix, double value) const override;
+struct CategoricalSquaredError {
+  static constexpr MeanMetricSpec kSpec = {.name = "categorical_mse", .label = "mse"};
+
+  template <typename T>
+  static double Sample(std::span<const T> p, const TargetRows<T>& targets, int64_t i) {
+    const double miss = 1 - double(p[targets.ClassOf(i)]);
+    return miss * miss;
+  }
 };
+
+using CategoricalMse = MeanMetric<CategoricalSquaredError>;
 
 }  // namespace dtnn
 

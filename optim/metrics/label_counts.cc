@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_format.h"
 #include "optim/losses/targets.h"
 
 namespace dtnn {
@@ -33,7 +34,8 @@ LabelCounts LabelMetric::Of(std::span<const double> sums, int64_t label) {
           .true_negatives = counts[3]};
 }
 
-double LabelMetric::ShareRight(std::span<const double> sums) {
+double LabelMetric::Value(std::span<const double> sums, int64_t /*samples*/) const {
+  if (quotient_ != nullptr) return Macro(sums, quotient_);
   double right = 0, all = 0;
   for (int64_t label = 0; label < Labels(sums); ++label) {
     const LabelCounts counts = Of(sums, label);
@@ -44,7 +46,12 @@ double LabelMetric::ShareRight(std::span<const double> sums) {
   return right / all;
 }
 
-double LabelMetric::Macro(std::span<const double> sums, double (LabelCounts::*quotient)() const) {
+std::string LabelMetric::Format(std::string_view prefix, double value) const {
+  if (label_.empty()) return "";
+  return absl::StrFormat("%s%s: %.4f", std::string(prefix), std::string(label_), value);
+}
+
+double LabelMetric::Macro(std::span<const double> sums, Quotient quotient) {
   const int64_t labels = Labels(sums);
   double sum = 0;
   for (int64_t label = 0; label < labels; ++label) sum += (Of(sums, label).*quotient)();

@@ -32,22 +32,32 @@ struct LabelCounts {
   }
 };
 
-// A metric whose sums are four counts per label.
+// A metric whose sums are four counts per label. Its value is the mean over the labels of one of
+// the quotients above; without one, the share of all decisions that are right.
 class LabelMetric : public Metric {
  public:
+  std::string_view name() const override { return name_; }
   Better better() const override { return Better::kLarger; }
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return true; }
   int64_t sums(int64_t outputs) const override { return 4 * outputs; }
   void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
+  double Value(std::span<const double> sums, int64_t samples) const override;
+  std::string Format(std::string_view prefix, double value) const override;
 
  protected:
+  using Quotient = double (LabelCounts::*)() const;
+
+  // `label`: in progress lines; empty for metrics that are more than a number.
+  LabelMetric(std::string_view name, std::string_view label, Quotient quotient = nullptr)
+      : name_(name), label_(label), quotient_(quotient) {}
   static int64_t Labels(std::span<const double> sums) { return int64_t(sums.size()) / 4; }
   static LabelCounts Of(std::span<const double> sums, int64_t label);
-  // Of the decisions about all labels.
-  static double ShareRight(std::span<const double> sums);
-  // The mean over the labels of one of the quotients above.
-  static double Macro(std::span<const double> sums, double (LabelCounts::*quotient)() const);
+  static double Macro(std::span<const double> sums, Quotient quotient);
+
+ private:
+  const std::string_view name_, label_;
+  const Quotient quotient_;
 };
 
 }  // namespace dtnn

@@ -1,8 +1,5 @@
 #include "optim/metrics/metrics.h"
 
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "optim/metrics/binary_accuracy.h"
 #include "optim/metrics/binary_confusion_matrix.h"
 #include "optim/metrics/categorical_accuracy.h"
@@ -15,6 +12,7 @@
 #include "optim/metrics/regression_mae.h"
 #include "optim/metrics/regression_mse.h"
 #include "optim/metrics/top5_accuracy.h"
+#include "tensor/named_table.h"
 
 namespace dtnn {
 namespace {
@@ -48,20 +46,11 @@ constexpr Entry kMetrics[] = {
 
 }  // namespace
 
-std::vector<std::string_view> MetricNames() {
-  std::vector<std::string_view> names;
-  for (const Entry& entry : kMetrics) names.push_back(entry.name);
-  return names;
-}
+std::vector<std::string_view> MetricNames() { return NamesIn(kMetrics); }
 
 absl::StatusOr<std::shared_ptr<const Metric>> MakeMetric(std::string_view name) {
-  std::string known;
-  for (const Entry& entry : kMetrics) {
-    if (entry.name == name) return entry.make();
-    absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(entry.name));
-  }
-  return absl::NotFoundError(
-      absl::StrCat("there is no metric \"", std::string(name), "\"; there are: ", known));
+  DTNN_ASSIGN_OR_RETURN(const Entry* entry, FindNamed(kMetrics, "metric", name));
+  return entry->make();
 }
 
 }  // namespace dtnn

@@ -10,11 +10,7 @@ namespace dtnn {
 
 class PerClassReport : public LabelMetric {
  public:
-  std::string_view name() const override { return "per_class_report"; }
-  double Value(std::span<const double> sums, int64_t /*samples*/) const override {
-    return Macro(sums, &LabelCounts::F1);
-  }
-  std::string Format(std::string_view, double) const override { return ""; }
+  PerClassReport() : LabelMetric("per_class_report", "", &LabelCounts::F1) {}
   std::string Report(std::string_view prefix, std::span<const double> sums) const override;
 };
 

@@ -10,29 +10,17 @@ namespace dtnn {
 
 class Precision : public LabelMetric {
  public:
-  std::string_view name() const override { return "precision"; }
-  double Value(std::span<const double> sums, int64_t /*samples*/) const override {
-    return Macro(sums, &LabelCounts::Precision);
-  }
-  std::string Format(std::string_view prefix, double value) const override;
+  Precision() : LabelMetric("precision", "prec", &LabelCounts::Precision) {}
 };
 
 class Recall : public LabelMetric {
  public:
-  std::string_view name() const override { return "recall"; }
-  double Value(std::span<const double> sums, int64_t /*samples*/) const override {
-    return Macro(sums, &LabelCounts::Recall);
-  }
-  std::string Format(std::string_view prefix, double value) const override;
+  Recall() : LabelMetric("recall", "rec", &LabelCounts::Recall) {}
 };
 
 class F1Score : public LabelMetric {
  public:
-  std::string_view name() const override { return "f1_score"; }
-  double Value(std::span<const double> sums, int64_t /*samples*/) const override {
-    return Macro(sums, &LabelCounts::F1);
-  }
-  std::string Format(std::string_view prefix, double value) const override;
+  F1Score() : LabelMetric("f1_score", "f1", &LabelCounts::F1) {}
 };
 
 }  // namespace dtnn

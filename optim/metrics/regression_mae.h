@@ -3,19 +3,25 @@
 #ifndef DTNN_OPTIM_METRICS_REGRESSION_MAE_H_
 #define DTNN_OPTIM_METRICS_REGRESSION_MAE_H_
 
-#include "optim/metrics/metric.h"
+#include <cmath>
+
+#include "optim/metrics/mean_metric.h"
 
 namespace dtnn {
 
-class RegressionMae : public Metric {
- public:
-  std::string_view name() const override { return "regression_mae"; }
-  Better better() const override { return Better::kSmaller; }
-  bool TakesClasses() const override { return true; }
-  bool TakesValues() const override { return true; }
-  void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
-  std::string Format(std::string_view prefix, double value) const override;
+struct MeanAbsolute {
+  static constexpr MeanMetricSpec kSpec = {
+      .name = "regression_mae", .label = "mae", .takes_values = true};
+
+  template <typename T>
+  static double Sample(std::span<const T> p, const TargetRows<T>& targets, int64_t i) {
+    double sum = 0;
+    for (size_t j = 0; j < p.size(); ++j) sum += std::abs(targets.At(i, int64_t(j)) - double(p[j]));
+    return sum / double(p.size());
+  }
 };
+
+using RegressionMae = MeanMetric<MeanAbsolute>;
 
 }  // namespace dtnn
 

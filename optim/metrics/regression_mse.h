@@ -3,19 +3,26 @@
 #ifndef DTNN_OPTIM_METRICS_REGRESSION_MSE_H_
 #define DTNN_OPTIM_METRICS_REGRESSION_MSE_H_
 
-#include "optim/metrics/metric.h"
+#include "optim/metrics/mean_metric.h"
 
 namespace dtnn {
 
-class RegressionMse : public Metric {
- public:
-  std::string_view name() const override { return "regression_mse"; }
-  Better better() const override { return Better::kSmaller; }
-  bool TakesClasses() const override { return true; }
-  bool TakesValues() const override { return true; }
-  void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
-  std::string Format(std::string_view prefix, double value) const override;
+struct MeanSquare {
+  static constexpr MeanMetricSpec kSpec = {
+      .name = "regression_mse", .label = "mse", .takes_values = true};
+
+  template <typename T>
+  static double Sample(std::span<const T> p, const TargetRows<T>& targets, int64_t i) {
+    double sum = 0;
+    for (size_t j = 0; j < p.size(); ++j) {
+      const double error = targets.At(i, int64_t(j)) - double(p[j]);
+      sum += error * error;
+    }
+    return sum / double(p.size());
+  }
 };
+
+using RegressionMse = MeanMetric<MeanSquare>;
 
 }  // namespace dtnn
 

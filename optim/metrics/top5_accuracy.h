@@ -4,19 +4,29 @@
 #ifndef DTNN_OPTIM_METRICS_TOP5_ACCURACY_H_
 #define DTNN_OPTIM_METRICS_TOP5_ACCURACY_H_
 
-#include "optim/metrics/metric.h"
+#include <cmath>
+
+#include "optim/metrics/mean_metric.h"
 
 namespace dtnn {
 
-class Top5Accuracy : public Metric {
- public:
-  std::string_view name() const override { return "top5_accuracy"; }
-  Better better() const override { return Better::kLarger; }
-  bool TakesClasses() const override { return true; }
-  bool TakesValues() const override { return false; }
-  void Add(const Tensor& predictions, const Tensor& targets, std::span<double> sums) const override;
-  std::string Format(std::string_view prefix, double value) const override;
+struct AmongFive {
+  static constexpr MeanMetricSpec kSpec = {
+      .name = "top5_accuracy", .label = "top5", .percentage = true};
+
+  template <typename T>
+  static double Sample(std::span<const T> p, const TargetRows<T>& targets, int64_t i) {
+    const size_t label = size_t(targets.ClassOf(i));
+    if (std::isnan(p[label])) return 0;
+    int before = 0;
+    for (size_t j = 0; j < p.size(); ++j) {
+      before += p[j] > p[label] || (p[j] == p[label] && j < label);
+    }
+    return before < 5 ? 100 : 0;
+  }
 };
+
+using Top5Accuracy = MeanMetric<AmongFive>;
 
 }  // namespace dtnn
 

@@ -14,15 +14,18 @@ struct AdamOptions {
   bool decay_vectors = true;           // false spares biases, beta and gamma
 };
 
+inline UpdateSpec AdamSpec(UpdateRule rule, const AdamOptions& options) {
+  return {.rule = rule,
+          .beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .epsilon = options.epsilon,
+          .decay = options.decay};
+}
+
 class Adam : public RuleOptimizer {
  public:
   explicit Adam(const AdamOptions& options = {})
-      : RuleOptimizer({.rule = UpdateRule::kAdam,
-                       .beta1 = options.beta1,
-                       .beta2 = options.beta2,
-                       .epsilon = options.epsilon,
-                       .decay = options.decay},
-                      options.decay_vectors) {}
+      : RuleOptimizer(AdamSpec(UpdateRule::kAdam, options), options.decay_vectors) {}
   std::string_view name() const override { return "adam"; }
 };
 

@@ -1,14 +1,11 @@
 #include "optim/optimizers/optimizers.h"
 
-#include <string>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "optim/optimizers/adam.h"
 #include "optim/optimizers/adamw.h"
 #include "optim/optimizers/nadam.h"
 #include "optim/optimizers/rmsprop.h"
 #include "optim/optimizers/sgd.h"
+#include "tensor/named_table.h"
 
 namespace dtnn {
 namespace {
@@ -47,21 +44,12 @@ constexpr struct {
 
 }  // namespace
 
-std::vector<std::string_view> OptimizerNames() {
-  std::vector<std::string_view> names;
-  for (const auto& entry : kOptimizers) names.push_back(entry.name);
-  return names;
-}
+std::vector<std::string_view> OptimizerNames() { return NamesIn(kOptimizers); }
 
 absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(
     std::string_view name, const OptimizerConstants& constants) {
-  for (const auto& entry : kOptimizers) {
-    if (entry.name == name) return entry.make(constants);
-  }
-  const std::vector<std::string_view> names = OptimizerNames();
-  return absl::NotFoundError(
-      absl::StrCat("there is no optimizer ", std::string(name), "; there are ",
-                   absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", ")));
+  DTNN_ASSIGN_OR_RETURN(const auto* entry, FindNamed(kOptimizers, "optimizer", name));
+  return entry->make(constants);
 }
 
 }  // namespace dtnn

@@ -5,6 +5,9 @@
 #ifndef DTNN_OPTIM_SCHEDULERS_COSINE_H_
 #define DTNN_OPTIM_SCHEDULERS_COSINE_H_
 
+#include <cmath>
+#include <numbers>
+
 #include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
@@ -17,7 +20,12 @@ class Cosine : public Scheduler {
  public:
   explicit Cosine(const CosineOptions& options = {}) : options_(options) {}
   std::string_view name() const override { return "cosine"; }
-  double Factor(const ScheduleStep& step) const override;
+  double Factor(const ScheduleStep& step) const override {
+    if (step.total_steps <= 0) return 1;
+    if (step.step >= step.total_steps) return options_.floor;
+    const double done = double(step.step) / double(step.total_steps);
+    return options_.floor + (1 - options_.floor) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
 
  private:
   CosineOptions options_;

@@ -1,7 +1,7 @@
 #include "optim/schedulers/early_stopping.h"
 
-#include "absl/strings/str_cat.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -17,8 +17,8 @@ absl::Status EarlyStopping::OnEpochEnd(const EpochMetrics& metrics, SchedulerHos
   const int64_t waited = metrics.epoch - best_epoch_;
   if (waited < options_.patience) return absl::OkStatus();
   if (best_epoch_ > 0) DTNN_RETURN_IF_ERROR(host.RestoreParameters());
-  host.Say(absl::StrCat("LRScheduler EarlyStopping: metric ", options_.metric,
-                        " did not improve for ", waited, " epochs, stop training!"));
+  host.Say(StrCat("LRScheduler EarlyStopping: metric ", options_.metric, " did not improve for ",
+                  waited, " epochs, stop training!"));
   host.Stop();
   return absl::OkStatus();
 }

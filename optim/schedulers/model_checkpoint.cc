@@ -1,7 +1,7 @@
 #include "optim/schedulers/model_checkpoint.h"
 
-#include "absl/strings/str_cat.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 
@@ -17,7 +17,7 @@ absl::Status ModelCheckpoint::OnEpochEnd(const EpochMetrics& metrics, SchedulerH
   if (pending_epoch_ == 0 || metrics.epoch % options_.save_freq != 0) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const std::string file, host.SaveParameters(pending_epoch_));
   pending_epoch_ = 0;
-  host.Say(absl::StrCat("LRScheduler ModelCheckpoint: saving model weights and bias in ", file));
+  host.Say(StrCat("LRScheduler ModelCheckpoint: saving model weights and bias in ", file));
   return absl::OkStatus();
 }
 

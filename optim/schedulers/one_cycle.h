@@ -6,6 +6,9 @@
 #ifndef DTNN_OPTIM_SCHEDULERS_ONE_CYCLE_H_
 #define DTNN_OPTIM_SCHEDULERS_ONE_CYCLE_H_
 
+#include <cmath>
+#include <numbers>
+
 #include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
@@ -20,7 +23,17 @@ class OneCycle : public Scheduler {
  public:
   explicit OneCycle(const OneCycleOptions& options = {}) : options_(options) {}
   std::string_view name() const override { return "one_cycle"; }
-  double Factor(const ScheduleStep& step) const override;
+  double Factor(const ScheduleStep& step) const override {
+    const int64_t last = step.total_steps - 1;
+    if (last <= 0) return 1;  // a single step, or a run of unknown length
+    const int64_t top = int64_t(std::floor(options_.rise * double(last)));
+    if (step.step < top) {
+      return options_.start + (1 - options_.start) * double(step.step) / double(top);
+    }
+    if (step.step >= last) return options_.end;
+    const double done = double(step.step - top) / double(last - top);
+    return options_.end + (1 - options_.end) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
 
  private:
   OneCycleOptions options_;

@@ -18,7 +18,13 @@ class WarmUp : public Scheduler {
  public:
   explicit WarmUp(const WarmUpOptions& options = {}) : options_(options) {}
   std::string_view name() const override { return "warm_up"; }
-  double Factor(const ScheduleStep& step) const override;
+  double Factor(const ScheduleStep& step) const override {
+    const double length = options_.batches > 0
+                              ? double(options_.batches)
+                              : double(options_.epochs) * double(step.steps_per_epoch);
+    const double done = double(step.step) + 1;
+    return done < length ? done / length : 1;
+  }
 
  private:
   WarmUpOptions options_;

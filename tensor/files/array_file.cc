@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -15,9 +14,8 @@ bool IsSafetensors(std::string_view path) { return path.ends_with(".safetensors"
 
 absl::Status CheckArrayFileName(std::string_view path) {
   if (IsNpz(path) || IsSafetensors(path)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(path),
-                   ": the file's name must end in .npz or .safetensors, which says what it is"));
+  return InvalidArgument(
+      path, ": the file's name must end in .npz or .safetensors, which says what it is");
 }
 
 absl::StatusOr<ArrayFileReader> ArrayFileReader::Open(std::string_view path) {

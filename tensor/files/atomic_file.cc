@@ -14,9 +14,8 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/files/input_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -32,7 +31,7 @@ bool Fault(std::string_view step) {
 }
 
 absl::Status Error(std::string_view path, std::string_view step, int error) {
-  return absl::ErrnoToStatus(error, absl::StrCat(std::string(path), ": ", std::string(step)));
+  return absl::ErrnoToStatus(error, StrCat(path, ": ", step));
 }
 
 // Where `path` leads to when it is a link; else `path` itself.
@@ -49,7 +48,7 @@ int OpenTemporary(const std::string& target, mode_t mode, std::string* name) {
   // Cut, so that the longest allowed file name still has a temporary one.
   const std::string base = target.substr(slash, 200);
   for (int attempt = 0; attempt < 1000; ++attempt) {
-    *name = absl::StrCat(target.substr(0, slash), ".", base, ".", getpid(), "-", counter++, ".tmp");
+    *name = StrCat(target.substr(0, slash), ".", base, ".", getpid(), "-", counter++, ".tmp");
     if (Fault("open")) return -1;
     const int file = open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file >= 0 || errno != EEXIST) return file;
@@ -66,9 +65,9 @@ absl::StatusOr<std::optional<mode_t>> ModeOfExisting(const std::string& path,
     return Error(path, "cannot be written", errno);
   }
   if (!S_ISREG(info.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": cannot be written: it is a ",
-                     S_ISDIR(info.st_mode) ? "folder" : "device or pipe", ", not a regular file"));
+    return FailedPrecondition(path, ": cannot be written: it is a ",
+                              S_ISDIR(info.st_mode) ? "folder" : "device or pipe",
+                              ", not a regular file");
   }
   // The rename would replace a write-protected file without asking.
   if (faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
@@ -108,8 +107,8 @@ absl::StatusOr<std::vector<std::byte>> ReadUpTo(const InputFile& file, size_t mo
 }
 
 absl::Status TooLarge(std::string_view path, int64_t max_bytes) {
-  return absl::FailedPreconditionError(absl::StrCat(std::string(path), ": holds more than the ",
-                                                    max_bytes, " bytes that are read at most"));
+  return FailedPrecondition(path, ": holds more than the ", max_bytes,
+                            " bytes that are read at most");
 }
 
 }  // namespace
@@ -129,7 +128,7 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(std::string_view path) {
       slash == std::string::npos ? "." : result.target_.substr(0, std::max<size_t>(slash, 1));
   result.folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (result.folder_ < 0) {
-    return Error(path, absl::StrCat("cannot be written: folder ", folder), errno);
+    return Error(path, StrCat("cannot be written: folder ", folder), errno);
   }
 
   std::string temporary;
@@ -158,7 +157,7 @@ AtomicFile::~AtomicFile() {
 }
 
 absl::Status AtomicFile::Fail(std::string_view step, int error) {
-  status_ = Error(path_, absl::StrCat(std::string(step), " failed"), error);
+  status_ = Error(path_, StrCat(step, " failed"), error);
   return status_;
 }
 
@@ -184,7 +183,7 @@ absl::Status AtomicFile::Commit() {
   if ((Fault("fsync folder") || fsync(folder_) != 0) && errno != EINVAL) {
     return Fail("the new file is in place, but writing its folder to the disk", errno);
   }
-  status_ = absl::FailedPreconditionError(absl::StrCat(path_, ": is committed already"));
+  status_ = FailedPrecondition(path_, ": is committed already");
   return absl::OkStatus();
 }
 
@@ -202,8 +201,7 @@ absl::StatusOr<std::vector<std::byte>> ReadFile(std::string_view path, int64_t m
     if (int64_t(bytes.size()) > max_bytes) return TooLarge(path, max_bytes);
     return bytes;
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(std::string(path), ": no memory for its ", file.size(), " bytes"));
+    return ResourceExhausted(path, ": no memory for its ", file.size(), " bytes");
   }
 }
 

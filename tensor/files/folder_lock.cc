@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -38,7 +38,7 @@ std::string Holder(int file) {
 void WriteHolder(int file) {
   char host[HOST_NAME_MAX + 1] = "";
   gethostname(host, sizeof(host) - 1);
-  const std::string text = absl::StrCat("process ", getpid(), " on host ", host);
+  const std::string text = StrCat("process ", getpid(), " on host ", host);
   [[maybe_unused]] const bool written =
       ftruncate(file, 0) == 0 && pwrite(file, text.data(), text.size(), 0) > 0;
 }
@@ -46,9 +46,9 @@ void WriteHolder(int file) {
 }  // namespace
 
 absl::StatusOr<FolderLock> FolderLock::Take(std::string_view folder) {
-  const std::string path = absl::StrCat(std::string(folder), "/.lock");
+  const std::string path = StrCat(folder, "/.lock");
   FolderLock lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (lock.file_ < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be opened"));
+  if (lock.file_ < 0) return absl::ErrnoToStatus(errno, StrCat(path, ": cannot be opened"));
   if (Lock(lock.file_) == 0) {
     WriteHolder(lock.file_);
     return lock;
@@ -57,12 +57,10 @@ absl::StatusOr<FolderLock> FolderLock::Take(std::string_view folder) {
   const std::string holder = error == EWOULDBLOCK ? Holder(lock.file_) : "";
   close(std::exchange(lock.file_, -1));  // not the destructor, which gives up a lock that is held
   if (!holder.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(std::string(folder), ": is in use by ",
-                                                      holder, " (if that host is gone, delete ",
-                                                      path, ")"));
+    return FailedPrecondition(folder, ": is in use by ", holder, " (if that host is gone, delete ",
+                              path, ")");
   }
-  return absl::UnimplementedError(
-      absl::StrCat(path, ": cannot be locked: ", std::generic_category().message(error)));
+  return Unimplemented(path, ": cannot be locked: ", std::generic_category().message(error));
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}

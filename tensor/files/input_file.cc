@@ -8,8 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -23,12 +22,11 @@ const char* KindOf(mode_t mode) {
 
 absl::Status CheckRegular(const std::string& path, const struct stat& info) {
   if (S_ISREG(info.st_mode)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, ": is ", KindOf(info.st_mode), ", not a regular file"));
+  return FailedPrecondition(path, ": is ", KindOf(info.st_mode), ", not a regular file");
 }
 
 absl::Status CannotBeOpened(const std::string& path) {
-  return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be opened"));
+  return absl::ErrnoToStatus(errno, StrCat(path, ": cannot be opened"));
 }
 
 }  // namespace
@@ -64,7 +62,7 @@ absl::StatusOr<size_t> InputFile::ReadUpTo(int64_t offset, std::span<std::byte> 
     const ssize_t count = pread(descriptor_, to.data() + done, std::min(to.size() - done, kMost),
                                 off_t(offset) + off_t(done));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path_, ": cannot be read"));
+    if (count < 0) return absl::ErrnoToStatus(errno, StrCat(path_, ": cannot be read"));
     if (count == 0) break;
     done += size_t(count);
   }
@@ -74,9 +72,8 @@ absl::StatusOr<size_t> InputFile::ReadUpTo(int64_t offset, std::span<std::byte> 
 absl::Status InputFile::Read(int64_t offset, std::span<std::byte> to) const {
   DTNN_ASSIGN_OR_RETURN(const size_t count, ReadUpTo(offset, to));
   if (count == to.size()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(path_, ": ends at byte ", offset + int64_t(count),
-                                          " where ", to.size() - count,
-                                          " more were expected; was it changed?"));
+  return DataLoss(path_, ": ends at byte ", offset + int64_t(count), " where ", to.size() - count,
+                  " more were expected; was it changed?");
 }
 
 }  // namespace dtnn

@@ -5,11 +5,9 @@
 #include <cassert>
 #include <cstring>
 #include <memory>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -98,8 +96,7 @@ absl::StatusOr<Tensor> ParseNpyFrom(NpySource read, int64_t size, std::string_vi
   DTNN_ASSIGN_OR_RETURN(const NpyHeader header, ReadNpyHeader(read, size, name));
   absl::StatusOr<Tensor> tensor = ReadElements(header, read);
   if (absl::IsResourceExhausted(tensor.status())) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(std::string(name), ": ", std::string(tensor.status().message())));
+    return ResourceExhausted(name, ": ", tensor.status().message());
   }
   return tensor;
 }
@@ -150,14 +147,10 @@ std::string SerializeNpyInt16(std::span<const int16_t> values, const Shape& shap
 }
 
 absl::Status WriteNpy(std::string_view path, const Tensor& tensor) {
-  const absl::StatusOr<std::span<const std::byte>> data = NpyData(tensor);
-  if (!data.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(path), ": ", std::string(data.status().message())));
-  }
+  DTNN_ASSIGN_OR_RETURN(const std::span<const std::byte> data, WithContext(NpyData(tensor), path));
   DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   DTNN_RETURN_IF_ERROR(file.Append(NpyHeaderBytes(tensor.dtype(), tensor.shape())));
-  DTNN_RETURN_IF_ERROR(file.Append(*data));
+  DTNN_RETURN_IF_ERROR(file.Append(data));
   return file.Commit();
 }
 

@@ -4,26 +4,20 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-absl::Status Broken(std::string_view name, std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(what),
-                                                 ", so it is not a valid .npy array"));
+template <typename... Pieces>
+absl::Status Broken(std::string_view name, const Pieces&... what) {
+  return InvalidArgument(name, ": ", what..., ", so it is not a valid .npy array");
 }
 
-// Printable and short, as it comes from the file.
-std::string Quote(std::string_view text) {
-  return absl::StrCat("\"", absl::CHexEscape(std::string(text.substr(0, 40))),
-                      text.size() > 40 ? "..." : "", "\"");
-}
+std::string Quote(std::string_view text) { return Quoted(text, 40); }
 
 // Reads the few kinds of Python literals that a header is made of. Every function skips blanks
 // first; those that return nullopt or false leave the position where the unfit text begins.
@@ -123,12 +117,11 @@ absl::Status SetTextType(std::string_view descr, std::string_view name, NpyHeade
   header->utf32 = kind == "U";
   const bool known = header->utf32 ? order == "<" || order == ">" : kind == "S" && order == "|";
   if (!known || !number || !absl::SimpleAtoi(std::string(digits), &header->item_size)) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": holds dtype ",
-                                                   Quote(descr), ", where a text is wanted"));
+    return InvalidArgument(name, ": holds dtype ", Quote(descr), ", where a text is wanted");
   }
   if (header->item_size > kMostCharacters) {
-    return Broken(name, absl::StrCat("its text claims ", header->item_size, " characters (at most ",
-                                     kMostCharacters, " make sense)"));
+    return Broken(name, "its text claims ", header->item_size, " characters (at most ",
+                  kMostCharacters, " make sense)");
   }
   if (header->utf32) header->item_size *= 4;
   header->big_endian = order == ">";
@@ -150,10 +143,10 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyElements 
   const bool ordered = order == '<' || order == '>' || order == '|' || order == '=';
   const std::string_view code = ordered ? descr.substr(1) : descr;
   if (code.substr(0, 1) == "O") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        std::string(name), ": holds Python objects (dtype ", Quote(descr),
+    return InvalidArgument(
+        name, ": holds Python objects (dtype ", Quote(descr),
         "); pickled objects are never loaded, because loading them can run any program. "
-        "Save plain arrays of numbers instead"));
+        "Save plain arrays of numbers instead");
   }
   if (elements == NpyElements::kText) return SetTextType(descr, name, header);
   for (const Known& known : kKnown) {
@@ -164,9 +157,8 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyElements 
     return absl::OkStatus();
   }
   const bool text = code.substr(0, 1) == "U" || code.substr(0, 1) == "S";
-  return absl::UnimplementedError(
-      absl::StrCat(std::string(name), ": dtype ", Quote(descr), text ? " (text)" : "",
-                   " has no tensor here; float32, float64, uint8, int16, int32 and int64 have"));
+  return Unimplemented(name, ": dtype ", Quote(descr), text ? " (text)" : "",
+                       " has no tensor here; float32, float64, uint8, int16, int32 and int64 have");
 }
 
 // Reads the value behind `key`.
@@ -174,8 +166,7 @@ absl::Status ParseValue(std::string_view key, LiteralReader& reader, std::string
                         NpyElements elements, NpyHeader* header) {
   if (key == "descr") {
     if (reader.Peek() == '[') {
-      return absl::UnimplementedError(
-          absl::StrCat(std::string(name), ": has a structured dtype; only plain arrays are read"));
+      return Unimplemented(name, ": has a structured dtype; only plain arrays are read");
     }
     const std::optional<std::string_view> descr = reader.String();
     if (!descr.has_value()) return Broken(name, "its 'descr' is not a text");
@@ -192,7 +183,7 @@ absl::Status ParseValue(std::string_view key, LiteralReader& reader, std::string
     return Broken(name, "its 'shape' is not a tuple of 64-bit numbers");
   }
   const absl::StatusOr<Shape> shape = Shape::Make(*extents);
-  if (!shape.ok()) return Broken(name, std::string(shape.status().message()));
+  if (!shape.ok()) return Broken(name, shape.status().message());
   header->shape = *shape;
   return absl::OkStatus();
 }
@@ -205,8 +196,8 @@ absl::StatusOr<NpyPreamble> ParseNpyPreamble(std::string_view bytes, std::string
   }
   const int major = uint8_t(bytes[6]), minor = uint8_t(bytes[7]);
   if (major < 1 || major > 3 || minor != 0) {
-    return absl::UnimplementedError(absl::StrCat(std::string(name), ": is of .npy version ", major,
-                                                 ".", minor, "; 1.0, 2.0 and 3.0 are known"));
+    return Unimplemented(name, ": is of .npy version ", major, ".", minor,
+                         "; 1.0, 2.0 and 3.0 are known");
   }
   NpyPreamble preamble;
   const size_t digits = major == 1 ? 2 : 4;
@@ -216,8 +207,8 @@ absl::StatusOr<NpyPreamble> ParseNpyPreamble(std::string_view bytes, std::string
     preamble.header_size |= size_t{uint8_t(bytes[8 + i])} << (8 * i);
   }
   if (preamble.header_size > NpyPreamble::kMaxHeader) {
-    return Broken(name, absl::StrCat("its header claims ", preamble.header_size, " bytes (at most ",
-                                     size_t{NpyPreamble::kMaxHeader}, " make sense)"));
+    return Broken(name, "its header claims ", preamble.header_size, " bytes (at most ",
+                  size_t{NpyPreamble::kMaxHeader}, " make sense)");
   }
   return preamble;
 }
@@ -233,26 +224,26 @@ absl::StatusOr<NpyHeader> ParseNpyDictionary(std::string_view text, std::string_
   while (!reader.Take('}')) {
     const std::optional<std::string_view> key = comma ? reader.String() : std::nullopt;
     if (!key.has_value() || !reader.Take(':')) {
-      return Broken(name, absl::StrCat("its header is not a dictionary at ", Quote(reader.rest())));
+      return Broken(name, "its header is not a dictionary at ", Quote(reader.rest()));
     }
     size_t k = 0;
     while (k < 3 && kKeys[k] != *key) ++k;
-    if (k == 3) return Broken(name, absl::StrCat("its header has the unknown key ", Quote(*key)));
-    if (seen[k]) return Broken(name, absl::StrCat("its header has two keys ", Quote(*key)));
+    if (k == 3) return Broken(name, "its header has the unknown key ", Quote(*key));
+    if (seen[k]) return Broken(name, "its header has two keys ", Quote(*key));
     seen[k] = true;
     DTNN_RETURN_IF_ERROR(ParseValue(*key, reader, name, elements, &header));
     comma = reader.Take(',');
   }
   for (size_t k = 0; k < 3; ++k) {
-    if (!seen[k]) return Broken(name, absl::StrCat("its header has no key ", Quote(kKeys[k])));
+    if (!seen[k]) return Broken(name, "its header has no key ", Quote(kKeys[k]));
   }
   if (!reader.AtEnd()) {
-    return Broken(name, absl::StrCat("its header continues with ", Quote(reader.rest())));
+    return Broken(name, "its header continues with ", Quote(reader.rest()));
   }
   int64_t bytes;
   if (__builtin_mul_overflow(header.shape.NumElements(), int64_t(header.item_size), &bytes)) {
-    return Broken(name, absl::StrCat("its shape ", header.shape.ToString(),
-                                     " has more bytes than 63 bits can count"));
+    return Broken(name, "its shape ", header.shape.ToString(),
+                  " has more bytes than 63 bits can count");
   }
   return header;
 }
@@ -260,9 +251,8 @@ absl::StatusOr<NpyHeader> ParseNpyDictionary(std::string_view text, std::string_
 absl::StatusOr<NpyHeader> ReadNpyHeader(NpySource read, int64_t size, std::string_view name,
                                         NpyElements elements) {
   const auto truncated = [&](std::string_view promise, int64_t bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(promise),
-                                                   " ", bytes, " bytes, but there are ", size,
-                                                   size < bytes ? "; is the file complete?" : ""));
+    return InvalidArgument(name, ": ", promise, " ", bytes, " bytes, but there are ", size,
+                           size < bytes ? "; is the file complete?" : "");
   };
   std::string text(NpyPreamble::kMaxSize, '\0');
   if (size < int64_t(text.size())) return truncated("an array has at least", int64_t(text.size()));
@@ -279,10 +269,10 @@ absl::StatusOr<NpyHeader> ReadNpyHeader(NpySource read, int64_t size, std::strin
       const NpyHeader header,
       ParseNpyDictionary(std::string_view(text).substr(preamble.size), name, elements));
   if (size - data_begin != header.data_bytes()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(name), ": header promises shape ", header.shape.ToString(), " (",
-                     header.data_bytes(), " bytes) but ", size - data_begin, " bytes follow it",
-                     size - data_begin < header.data_bytes() ? "; is the file complete?" : ""));
+    return InvalidArgument(
+        name, ": header promises shape ", header.shape.ToString(), " (", header.data_bytes(),
+        " bytes) but ", size - data_begin, " bytes follow it",
+        size - data_begin < header.data_bytes() ? "; is the file complete?" : "");
   }
   return header;
 }
@@ -295,8 +285,8 @@ std::string NpyHeaderBytes(DType dtype, const Shape& shape) {
 std::string NpyHeaderBytes(std::string_view descr, const Shape& shape) {
   std::string bytes(kMagic);
   bytes.append("\x01\x00??", 4);
-  absl::StrAppend(&bytes, "{'descr': '", std::string(descr),
-                  "', 'fortran_order': False, 'shape': ", shape.ToString(), ", }");
+  StrAppend(&bytes, "{'descr': '", descr, "', 'fortran_order': False, 'shape': ", shape.ToString(),
+            ", }");
   bytes.append(63 - bytes.size() % 64, ' ');
   bytes.push_back('\n');
   const size_t length = bytes.size() - NpyPreamble::kMinSize;

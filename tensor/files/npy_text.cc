@@ -4,8 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -59,9 +58,8 @@ absl::StatusOr<std::string> ParseNpyText(NpySource read, int64_t size, std::stri
   DTNN_ASSIGN_OR_RETURN(const NpyHeader header,
                         ReadNpyHeader(read, size, name, NpyElements::kText));
   if (header.shape.rank() > 1 || header.shape.NumElements() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": holds texts of shape ",
-                                                   header.shape.ToString(),
-                                                   ", where a single one is wanted"));
+    return InvalidArgument(name, ": holds texts of shape ", header.shape.ToString(),
+                           ", where a single one is wanted");
   }
   std::string bytes(header.item_size, '\0');  // at most 4 MiB: the header's parser saw to it
   DTNN_RETURN_IF_ERROR(read(std::as_writable_bytes(std::span(bytes))));
@@ -72,9 +70,8 @@ absl::StatusOr<std::string> ParseNpyText(NpySource read, int64_t size, std::stri
     for (size_t i = 0; i < bytes.size(); i += 4) {
       const uint32_t code = LoadCode(std::string_view(bytes).substr(i, 4), header.big_endian);
       if (!IsUnicode(code)) {
-        return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": character ", i / 4,
-                                                       " of its text (0x", absl::Hex(code),
-                                                       ") is not valid Unicode"));
+        return InvalidArgument(name, ": character ", i / 4, " of its text (0x", absl::Hex(code),
+                               ") is not valid Unicode");
       }
       AppendUtf8(code, &text);
     }
@@ -86,11 +83,10 @@ absl::StatusOr<std::string> ParseNpyText(NpySource read, int64_t size, std::stri
 absl::StatusOr<std::string> SerializeNpyText(std::string_view text, std::string_view name) {
   const std::optional<std::vector<uint32_t>> codes = DecodeUtf8(text);
   if (!codes.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(name), ": the text to write is not valid UTF-8"));
+    return InvalidArgument(name, ": the text to write is not valid UTF-8");
   }
   const size_t width = std::max<size_t>(1, codes->size());  // numpy knows no narrower ones
-  std::string bytes = NpyHeaderBytes(absl::StrCat("<U", width), Shape{});
+  std::string bytes = NpyHeaderBytes(StrCat("<U", width), Shape{});
   const size_t begin = bytes.size();
   bytes.resize(begin + 4 * width, '\0');
   for (size_t i = 0; i < codes->size(); ++i) {

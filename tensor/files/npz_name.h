@@ -4,27 +4,19 @@
 #define DTNN_TENSOR_FILES_NPZ_NAME_H_
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 
 inline constexpr std::string_view kNpyEnding = ".npy";
 
-// Printable, as it may come from a hostile file.
-inline std::string QuoteMember(std::string_view name) {
-  return absl::StrCat("\"", absl::CHexEscape(std::string(name.substr(0, 100))), "\"");
-}
-
 // "<name>.npy" with a name that is not empty and holds neither folders nor control characters.
 inline absl::Status CheckMemberName(std::string_view file, std::string_view member) {
   const auto refused = [&](std::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(file), ": member ", QuoteMember(member), " ", std::string(why)));
+    return InvalidArgument(file, ": member ", Quoted(member), " ", why);
   };
   const bool control =
       std::any_of(member.begin(), member.end(), [](char c) { return uint8_t(c) < 32 || c == 127; });

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/files/input_file.h"
 #include "tensor/files/npy.h"
 #include "tensor/files/npy_text.h"
 #include "tensor/files/npz.h"
 #include "tensor/files/npz_name.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -16,24 +15,19 @@ namespace {
 // No deflate stream makes more than 1032 bytes of one.
 constexpr uint64_t kMaxDeflateRatio = 1032;
 
-absl::Status Refused(std::string_view file, std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(std::string(file), ": ", std::string(what)));
-}
-
 absl::Status ZipError(std::string_view file, zip_error_t* error) {
-  const std::string text = absl::StrCat(std::string(file), ": ", zip_error_strerror(error));
+  const std::string text = StrCat(file, ": ", zip_error_strerror(error));
   switch (zip_error_code_zip(error)) {
     case ZIP_ER_CRC:
     case ZIP_ER_ZLIB:
-      return absl::DataLossError(absl::StrCat(text, "; the file is damaged"));
+      return DataLoss(text, "; the file is damaged");
     case ZIP_ER_EXISTS:
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(file), ": has two members of the same name"));
+      return InvalidArgument(file, ": has two members of the same name");
     case ZIP_ER_MEMORY:
       return absl::ResourceExhaustedError(text);
     case ZIP_ER_NOZIP:
     case ZIP_ER_INCONS:
-      return absl::InvalidArgumentError(absl::StrCat(text, "; is the .npz file complete?"));
+      return InvalidArgument(text, "; is the .npz file complete?");
     default:
       return absl::InvalidArgumentError(text);
   }
@@ -51,18 +45,18 @@ absl::Status OpenError(std::string_view file, int code) {
 absl::Status CheckMember(std::string_view file, std::string_view name, const zip_stat_t& info) {
   constexpr zip_uint64_t kNeeded =
       ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
-  const auto refused = [&](std::string_view what) {
-    return Refused(file, absl::StrCat("member ", QuoteMember(name), " ", std::string(what)));
+  const auto refused = [&](const auto&... what) {
+    return InvalidArgument(file, ": member ", Quoted(name), " ", what...);
   };
   if ((info.valid & kNeeded) != kNeeded) return refused("has an incomplete entry");
   if (info.encryption_method != ZIP_EM_NONE) return refused("is encrypted");
   if (info.comp_method != ZIP_CM_STORE && info.comp_method != ZIP_CM_DEFLATE) {
-    return refused(absl::StrCat("is compressed with method ", info.comp_method,
-                                "; only stored (0) and deflated (8) ones are read"));
+    return refused("is compressed with method ", info.comp_method,
+                   "; only stored (0) and deflated (8) ones are read");
   }
   const bool stored = info.comp_method == ZIP_CM_STORE;
   if (stored ? info.size != info.comp_size : info.size / kMaxDeflateRatio > info.comp_size) {
-    return refused(absl::StrCat("claims to hold ", info.size, " bytes in ", info.comp_size));
+    return refused("claims to hold ", info.size, " bytes in ", info.comp_size);
   }
   return absl::OkStatus();
 }
@@ -74,7 +68,7 @@ void NpzReader::Close::operator()(zip* archive) const { zip_discard(archive); }
 absl::StatusOr<NpzReader> NpzReader::Open(std::string_view path, int64_t max_bytes) {
   DTNN_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
   // Which libzip takes for an archive without members.
-  if (file.size() == 0) return Refused(path, "is empty, not an .npz file");
+  if (file.size() == 0) return InvalidArgument(path, ": is empty, not an .npz file");
   int code = 0;
   zip_t* archive = zip_fdopen(file.descriptor(), ZIP_CHECKCONS, &code);
   if (archive == nullptr) return OpenError(path, code);
@@ -84,7 +78,7 @@ absl::StatusOr<NpzReader> NpzReader::Open(std::string_view path, int64_t max_byt
 
 absl::StatusOr<NpzReader> NpzReader::Parse(std::span<const std::byte> bytes, std::string_view name,
                                            int64_t max_bytes) {
-  if (bytes.empty()) return Refused(name, "is empty, not an .npz file");
+  if (bytes.empty()) return InvalidArgument(name, ": is empty, not an .npz file");
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
@@ -114,15 +108,15 @@ absl::StatusOr<NpzReader> NpzReader::Check(NpzReader reader, int64_t file_size, 
     DTNN_RETURN_IF_ERROR(CheckMember(file, member, info));
     // Members that share bytes would let a small file hold more than its size allows.
     if (__builtin_add_overflow(packed, info.comp_size, &packed) || packed > uint64_t(file_size)) {
-      return Refused(file, "its members claim more bytes than the file has");
+      return InvalidArgument(file, ": ", "its members claim more bytes than the file has");
     }
     if (__builtin_add_overflow(total, info.size, &total) || total > uint64_t(max_bytes)) {
-      return Refused(file, absl::StrCat("its arrays hold more than the ", max_bytes,
-                                        " bytes that are read at most"));
+      return InvalidArgument(file, ": ", "its arrays hold more than the ", max_bytes,
+                             " bytes that are read at most");
     }
     const std::string name(member.substr(0, member.size() - kNpyEnding.size()));
     if (!reader.index_.emplace(name, Member{i, int64_t(info.size)}).second) {
-      return Refused(file, absl::StrCat("has two members ", QuoteMember(member)));
+      return InvalidArgument(file, ": ", "has two members ", Quoted(member));
     }
     reader.names_.push_back(name);
   }
@@ -139,12 +133,12 @@ absl::Status NpzReader::ReadMember(std::string_view name, Extent extent, ParseMe
   if (found == index_.end()) {
     std::string known;
     for (size_t i = 0; i < std::min<size_t>(names_.size(), 8); ++i) {
-      absl::StrAppend(&known, i == 0 ? "; it holds " : ", ", names_[i]);
+      StrAppend(&known, i == 0 ? "; it holds " : ", ", names_[i]);
     }
-    return absl::NotFoundError(absl::StrCat(file_, ": has no array \"", std::string(name), "\"",
-                                            known, names_.size() > 8 ? ", ..." : ""));
+    return NotFound(file_, ": has no array \"", name, "\"", known,
+                    names_.size() > 8 ? ", ..." : "");
   }
-  const std::string where = absl::StrCat(file_, "/", std::string(name));
+  const std::string where = StrCat(file_, "/", name);
   const auto close_member = [](zip_file_t* member) { zip_fclose(member); };
   const std::unique_ptr<zip_file_t, decltype(close_member)> member(
       zip_fopen_index(archive_.get(), found->second.index, 0), close_member);
@@ -155,7 +149,7 @@ absl::Status NpzReader::ReadMember(std::string_view name, Extent extent, ParseMe
     while (!to.empty()) {
       const zip_int64_t got = zip_fread(member.get(), to.data(), to.size());
       if (got < 0) return ZipError(where, zip_file_get_error(member.get()));
-      if (got == 0) return Refused(where, "ends before its size; is the file complete?");
+      if (got == 0) return InvalidArgument(where, ": ends before its size; is the file complete?");
       to = to.subspan(size_t(got));
     }
     return absl::OkStatus();
@@ -165,7 +159,7 @@ absl::Status NpzReader::ReadMember(std::string_view name, Extent extent, ParseMe
   char more;
   const zip_int64_t got = zip_fread(member.get(), &more, 1);
   if (got < 0) return ZipError(where, zip_file_get_error(member.get()));
-  if (got > 0) return Refused(where, "is longer than its size");
+  if (got > 0) return InvalidArgument(where, ": is longer than its size");
   return absl::OkStatus();
 }
 

@@ -1,20 +1,18 @@
 #include <zip.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/npy.h"
 #include "tensor/files/npy_header.h"
 #include "tensor/files/npy_text.h"
 #include "tensor/files/npz.h"
 #include "tensor/files/npz_name.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -99,17 +97,12 @@ absl::StatusOr<std::vector<Member>> Members(std::string_view path, const NamedTe
                                             const NamedTexts& texts, const NamedTexts& npy_files) {
   std::vector<Member> members;
   for (const auto& [name, tensor] : tensors) {
-    const auto data = NpyData(tensor);
-    if (!data.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": array ",
-                                                     QuoteMember(name), ": ",
-                                                     std::string(data.status().message())));
-    }
-    members.push_back({name, NpyHeaderBytes(tensor.dtype(), tensor.shape()), *data});
+    DTNN_ASSIGN_OR_RETURN(const std::span<const std::byte> data,
+                          WithContext(NpyData(tensor), path, ": array ", Quoted(name)));
+    members.push_back({name, NpyHeaderBytes(tensor.dtype(), tensor.shape()), data});
   }
   for (const auto& [name, text] : texts) {
-    DTNN_ASSIGN_OR_RETURN(std::string bytes,
-                          SerializeNpyText(text, absl::StrCat(std::string(path), "/", name)));
+    DTNN_ASSIGN_OR_RETURN(std::string bytes, SerializeNpyText(text, StrCat(path, "/", name)));
     members.push_back({name, std::move(bytes)});
   }
   for (const auto& [name, bytes] : npy_files) members.push_back({name, bytes});
@@ -118,14 +111,12 @@ absl::StatusOr<std::vector<Member>> Members(std::string_view path, const NamedTe
     member.name += kNpyEnding;
     DTNN_RETURN_IF_ERROR(CheckMemberName(path, member.name));
     if (member.name.size() > std::numeric_limits<uint16_t>::max()) {
-      return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": the name ",
-                                                     QuoteMember(member.name), "... is too long"));
+      return InvalidArgument(path, ": the name ", Quoted(member.name), "... is too long");
     }
     if (!names.insert(member.name).second) {
       const std::string_view name = std::string_view(member.name);
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(path), ": two arrays are called ",
-                       QuoteMember(name.substr(0, name.size() - kNpyEnding.size()))));
+      return InvalidArgument(path, ": two arrays are called ",
+                             Quoted(name.substr(0, name.size() - kNpyEnding.size())));
     }
   }
   return members;
@@ -155,8 +146,7 @@ absl::Status WriteArchive(Sink* sink, std::string_view path, const std::vector<M
                           NpzCompression compression) {
   const auto failed = [&](zip_error_t* error) {
     if (!sink->status.ok()) return sink->status;
-    return absl::InternalError(
-        absl::StrCat(std::string(path), ": cannot be written: ", zip_error_strerror(error)));
+    return absl::InternalError(StrCat(path, ": cannot be written: ", zip_error_strerror(error)));
   };
   zip_source_t* source = zip_source_function_create(SinkCommand, sink, &sink->error);
   if (source == nullptr) return failed(&sink->error);

@@ -6,15 +6,12 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/input_file.h"
 #include "tensor/files/npy.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -23,10 +20,6 @@ static_assert(std::endian::native == std::endian::little, "elements are copied a
 
 constexpr int64_t kLengthBytes = 8;
 constexpr int64_t kMaxHeader = 100'000'000;  // as the format's own library
-
-std::string Quote(std::string_view text) {
-  return absl::StrCat("\"", absl::CHexEscape(std::string(text.substr(0, 100))), "\"");
-}
 
 float FromFloat16(uint16_t bits) {
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -86,16 +79,15 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Parse(std::span<const std::
 }
 
 absl::StatusOr<SafetensorsReader> SafetensorsReader::Check(SafetensorsReader reader, int64_t size) {
-  const auto refused = [&](std::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(reader.file_, ": ", std::string(what),
-                                                   "; is the .safetensors file complete?"));
+  const auto refused = [&](const auto&... what) {
+    return InvalidArgument(reader.file_, ": ", what..., "; is the .safetensors file complete?");
   };
-  if (size < kLengthBytes) return refused(absl::StrCat("has only ", size, " bytes"));
+  if (size < kLengthBytes) return refused("has only ", size, " bytes");
   uint64_t length = 0;
   DTNN_RETURN_IF_ERROR(reader.source_(0, std::as_writable_bytes(std::span(&length, 1))));
   if (length > uint64_t(std::min(kMaxHeader, size - kLengthBytes))) {
-    return refused(absl::StrCat("claims a header of ", length, " bytes in a file of ", size,
-                                " (at most ", kMaxHeader, " are read)"));
+    return refused("claims a header of ", length, " bytes in a file of ", size, " (at most ",
+                   kMaxHeader, " are read)");
   }
   std::string json(length, '\0');
   DTNN_RETURN_IF_ERROR(reader.source_(kLengthBytes, std::as_writable_bytes(std::span(json))));
@@ -120,39 +112,35 @@ int64_t SafetensorsReader::Bytes(std::string_view name) const {
 absl::StatusOr<const SafetensorsEntry*> SafetensorsReader::Find(std::string_view name) const {
   const auto found = index_.find(name);
   if (found != index_.end()) return &header_.entries[found->second];
-  return absl::NotFoundError(absl::StrCat(file_, ": has no tensor ", Quote(name)));
+  return NotFound(file_, ": has no tensor ", Quoted(name));
 }
 
 absl::StatusOr<Shape> SafetensorsReader::ReadShape(std::string_view name) const {
   DTNN_ASSIGN_OR_RETURN(const SafetensorsEntry* const entry, Find(name));
   absl::StatusOr<Shape> shape = Shape::Make(entry->shape);
   if (shape.ok()) return shape;
-  return absl::UnimplementedError(
-      absl::StrCat(file_, "/", Quote(name), ": ", std::string(shape.status().message())));
+  return Unimplemented(file_, "/", Quoted(name), ": ", shape.status().message());
 }
 
 absl::StatusOr<Tensor> SafetensorsReader::Read(std::string_view name) const {
   DTNN_ASSIGN_OR_RETURN(const SafetensorsEntry* const found, Find(name));
   const SafetensorsEntry& entry = *found;
-  const std::string where = absl::StrCat(file_, "/", Quote(name));
+  const std::string where = StrCat(file_, "/", Quoted(name));
   const Type* type = std::ranges::find(kTypes, std::string_view(entry.dtype), &Type::name);
   if (type == std::end(kTypes)) {
-    return absl::UnimplementedError(absl::StrCat(where, ": dtype ", entry.dtype,
-                                                 " has no tensor here; F64, F32, F16, BF16, U8, "
-                                                 "I16, I32 and I64 have"));
+    return Unimplemented(where, ": dtype ", entry.dtype,
+                         " has no tensor here; F64, F32, F16, BF16, U8, "
+                         "I16, I32 and I64 have");
   }
   DTNN_ASSIGN_OR_RETURN(const Shape shape, ReadShape(name));
-  absl::StatusOr<Tensor> tensor = Tensor::Allocate(Device::Cpu(), type->dtype, shape);
-  if (!tensor.ok()) {
-    return absl::Status(tensor.status().code(),
-                        absl::StrCat(where, ": ", std::string(tensor.status().message())));
-  }
+  DTNN_ASSIGN_OR_RETURN(Tensor tensor,
+                        WithContext(Tensor::Allocate(Device::Cpu(), type->dtype, shape), where));
   const size_t bytes = size_t(entry.end - entry.begin);
-  std::byte* to = tensor->raw_data() + (type->same ? 0 : bytes);
+  std::byte* to = tensor.raw_data() + (type->same ? 0 : bytes);
   DTNN_RETURN_IF_ERROR(source_(data_begin_ + entry.begin, {to, bytes}));
-  if (entry.dtype == "I16") Widen<int32_t>(*tensor, [](uint16_t bits) { return int16_t(bits); });
-  if (entry.dtype == "F16") Widen<float>(*tensor, FromFloat16);
-  if (entry.dtype == "BF16") Widen<float>(*tensor, FromBfloat16);
+  if (entry.dtype == "I16") Widen<int32_t>(tensor, [](uint16_t bits) { return int16_t(bits); });
+  if (entry.dtype == "F16") Widen<float>(tensor, FromFloat16);
+  if (entry.dtype == "BF16") Widen<float>(tensor, FromBfloat16);
   return tensor;
 }
 
@@ -160,11 +148,8 @@ absl::Status WriteSafetensors(std::string_view path, const NamedTensors& tensors
                               const NamedTexts& metadata) {
   std::vector<const std::pair<std::string, Tensor>*> order;
   for (const auto& named : tensors) {
-    if (const auto data = NpyData(named.second); !data.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": tensor ",
-                                                     Quote(named.first), ": ",
-                                                     std::string(data.status().message())));
-    }
+    DTNN_RETURN_IF_ERROR(
+        WithContext(NpyData(named.second).status(), path, ": tensor ", Quoted(named.first)));
     order.push_back(&named);
   }
   std::ranges::stable_sort(order, std::greater<>(),
@@ -186,8 +171,8 @@ absl::Status WriteSafetensors(std::string_view path, const NamedTensors& tensors
   json.append((8 - json.size() % 8) % 8, ' ');
   // Finds names that stand twice, that are no UTF-8, and a header that is too long.
   if (int64_t(json.size()) > kMaxHeader) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": a header of ", json.size(),
-                                                   " bytes is more than can be read again"));
+    return InvalidArgument(path, ": a header of ", json.size(),
+                           " bytes is more than can be read again");
   }
   DTNN_RETURN_IF_ERROR(ParseSafetensorsHeader(json, end, path).status());
 

@@ -2,23 +2,16 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
 constexpr std::string_view kMetadata = "__metadata__";
-
-// Printable and short, as it comes from the file.
-std::string Quote(std::string_view text) {
-  return absl::StrCat("\"", absl::CHexEscape(std::string(text.substr(0, 100))), "\"");
-}
 
 // Receives the pieces of the JSON text as they come, so that no tree is built and nothing recurs.
 // A member function that returns false ends the parse; `error` then says why.
@@ -42,10 +35,10 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ != 1 || std::exchange(in_metadata_, false)) return true;
     SafetensorsEntry& entry = header.entries.back();
     if (fields_.size() != 3) {
-      return Fail("no dtype, shape and data_offsets for tensor " + Quote(entry.name));
+      return Fail("no dtype, shape and data_offsets for tensor " + Quoted(entry.name));
     }
     if (offsets_.size() != 2) {
-      return Fail("data_offsets that are not a pair for tensor " + Quote(entry.name));
+      return Fail("data_offsets that are not a pair for tensor " + Quoted(entry.name));
     }
     entry.begin = offsets_[0];
     entry.end = offsets_[1];
@@ -56,7 +49,7 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
     std::set<std::string, std::less<>>& seen = depth_ == 1    ? names_
                                                : in_metadata_ ? metadata_keys_
                                                               : fields_;
-    if (!seen.insert(name).second) return Fail("the key " + Quote(name) + " twice");
+    if (!seen.insert(name).second) return Fail("the key " + Quoted(name) + " twice");
     key_ = std::move(name);
     return true;
   }
@@ -99,7 +92,7 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool binary(nlohmann::json::binary_t&) override { return Misplaced("binary data"); }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception&) override {
-    return Fail(absl::StrCat("no valid JSON at byte ", position));
+    return Fail(StrCat("no valid JSON at byte ", position));
   }
 
   SafetensorsHeader header;
@@ -115,8 +108,8 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool Misplaced(std::string_view what) {
-    return Fail(absl::StrCat(std::string(what), " where it does not belong",
-                             key_.empty() ? "" : ", after the key " + Quote(key_)));
+    return Fail(StrCat(what, " where it does not belong",
+                       key_.empty() ? "" : ", after the key " + Quoted(key_)));
   }
 
   int depth_ = 0;
@@ -140,24 +133,23 @@ int64_t ElementSize(std::string_view dtype) {
 }
 
 absl::Status CheckEntry(const SafetensorsEntry& entry, int64_t data_bytes, std::string_view file) {
-  const auto refused = [&](std::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(file), ": tensor ", Quote(entry.name), " ", std::string(what)));
+  const auto refused = [&](const auto&... what) {
+    return InvalidArgument(file, ": tensor ", Quoted(entry.name), " ", what...);
   };
   if (entry.begin > entry.end || entry.end > data_bytes) {
-    return refused(absl::StrCat("lies in bytes ", entry.begin, " to ", entry.end, " of ",
-                                data_bytes, "; is the file complete?"));
+    return refused("lies in bytes ", entry.begin, " to ", entry.end, " of ", data_bytes,
+                   "; is the file complete?");
   }
   int64_t bytes = ElementSize(entry.dtype);
-  if (bytes == 0) return refused(absl::StrCat("is of the unknown dtype ", Quote(entry.dtype)));
+  if (bytes == 0) return refused("is of the unknown dtype ", Quoted(entry.dtype));
   for (int64_t extent : entry.shape) {
     if (__builtin_mul_overflow(bytes, extent, &bytes)) {
       return refused("has a shape of more bytes than 63 bits can count");
     }
   }
   if (bytes != entry.end - entry.begin) {
-    return refused(absl::StrCat("of ", bytes, " bytes by its shape and dtype (", entry.dtype,
-                                ") has ", entry.end - entry.begin, " in the file"));
+    return refused("of ", bytes, " bytes by its shape and dtype (", entry.dtype, ") has ",
+                   entry.end - entry.begin, " in the file");
   }
   return absl::OkStatus();
 }
@@ -167,7 +159,7 @@ std::string JsonText(std::string_view text) {
   for (char c : text) {
     if (c == '"' || c == '\\') quoted.push_back('\\');
     if (uint8_t(c) < 0x20) {
-      absl::StrAppend(&quoted, "\\u", absl::Hex(uint8_t(c), absl::kZeroPad4));
+      StrAppend(&quoted, "\\u", absl::Hex(uint8_t(c), absl::kZeroPad4));
     } else {
       quoted.push_back(c);
     }
@@ -177,7 +169,7 @@ std::string JsonText(std::string_view text) {
 
 void AppendList(const std::vector<int64_t>& values, std::string* json) {
   *json += "[";
-  for (size_t i = 0; i < values.size(); ++i) absl::StrAppend(json, i == 0 ? "" : ",", values[i]);
+  for (size_t i = 0; i < values.size(); ++i) StrAppend(json, i == 0 ? "" : ",", values[i]);
   *json += "]";
 }
 
@@ -185,10 +177,9 @@ void AppendList(const std::vector<int64_t>& values, std::string* json) {
 
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, int64_t data_bytes,
                                                          std::string_view file) {
-  const auto refused = [&](std::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(file), ": its header holds ",
-                                                   std::string(what),
-                                                   ", so it is not a .safetensors file"));
+  const auto refused = [&](const auto&... what) {
+    return InvalidArgument(file, ": its header holds ", what...,
+                           ", so it is not a .safetensors file");
   };
   if (!json.starts_with('{')) return refused("no JSON object");
   HeaderBuilder builder;
@@ -204,16 +195,14 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, 
   int64_t end = 0;
   for (const SafetensorsEntry& entry : header.entries) {
     if (entry.begin != end) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          std::string(file), ": tensor ", Quote(entry.name), " begins at byte ", entry.begin,
-          entry.begin < end ? ", inside the tensor before it"
-                            : ", after bytes that belong to no tensor"));
+      return InvalidArgument(file, ": tensor ", Quoted(entry.name), " begins at byte ", entry.begin,
+                             entry.begin < end ? ", inside the tensor before it"
+                                               : ", after bytes that belong to no tensor");
     }
     end = entry.end;
   }
   if (end != data_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(file), ": ", data_bytes - end, " bytes follow the last tensor"));
+    return InvalidArgument(file, ": ", data_bytes - end, " bytes follow the last tensor");
   }
   return header;
 }
@@ -222,11 +211,11 @@ std::string FormatSafetensorsHeader(const SafetensorsHeader& header) {
   std::string json = "{";
   std::string_view comma = "";
   if (!header.metadata.empty()) {
-    absl::StrAppend(&json, JsonText(kMetadata), ":");
+    StrAppend(&json, JsonText(kMetadata), ":");
     std::string_view separator = "{";
     for (const auto& [name, text] : header.metadata) {
       json += separator;
-      absl::StrAppend(&json, JsonText(name), ":", JsonText(text));
+      StrAppend(&json, JsonText(name), ":", JsonText(text));
       separator = ",";
     }
     json += "}";
@@ -234,8 +223,7 @@ std::string FormatSafetensorsHeader(const SafetensorsHeader& header) {
   }
   for (const SafetensorsEntry& entry : header.entries) {
     json += comma;
-    absl::StrAppend(&json, JsonText(entry.name), ":{\"dtype\":", JsonText(entry.dtype),
-                    ",\"shape\":");
+    StrAppend(&json, JsonText(entry.name), ":{\"dtype\":", JsonText(entry.dtype), ",\"shape\":");
     AppendList(entry.shape, &json);
     json += ",\"data_offsets\":";
     AppendList({entry.begin, entry.end}, &json);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/rounding.h"
+
 namespace dtnn {
 namespace {
 
@@ -38,7 +40,7 @@ std::vector<int> RanksOf(std::string_view bits) {
 }  // namespace
 
 size_t MaxControlBytes(int ranks) {
-  return sizeof(Header) + 2 * ((size_t(ranks) + 7) / 8) + kMaxText;
+  return sizeof(Header) + 2 * CeilDiv(size_t(ranks), 8) + kMaxText;
 }
 
 std::string Encode(const ControlMessage& message) {

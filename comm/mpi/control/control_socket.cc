@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 constexpr int kReceiveBuffer = 4 << 20;
 
 absl::Status SystemError(const char* what) {
-  return absl::UnavailableError(absl::StrCat("the ranks' socket: ", what, ": ", strerror(errno)));
+  return Unavailable("the ranks' socket: ", what, ": ", strerror(errno));
 }
 
 std::array<uint32_t, 8> HostAddresses() {
@@ -49,7 +49,7 @@ uint64_t NetworkSpace() {
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   struct stat space = {};
   stat("/proc/self/ns/net", &space);
-  return std::hash<std::string>()(absl::StrCat(boot, " ", uint64_t(space.st_ino)));
+  return std::hash<std::string>()(StrCat(boot, " ", uint64_t(space.st_ino)));
 }
 
 uint32_t LoopbackHost() { return htonl(INADDR_LOOPBACK); }
@@ -57,12 +57,12 @@ uint32_t LoopbackHost() { return htonl(INADDR_LOOPBACK); }
 absl::Status CheckAddresses(std::span<const ControlAddress> ranks) {
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (ranks[rank].port == 0) {
-      return absl::UnavailableError(absl::StrCat("rank ", rank, " has no socket for the others"));
+      return Unavailable("rank ", rank, " has no socket for the others");
     }
     if (ranks[rank].hosts[0] == 0) {
-      return absl::UnavailableError(
-          absl::StrCat("the host of rank ", rank, " has no IPv4 address for ranks on other hosts, ",
-                       "beside loopback; give one of its network interfaces an IPv4 address"));
+      return Unavailable("the host of rank ", rank,
+                         " has no IPv4 address for ranks on other hosts, ",
+                         "beside loopback; give one of its network interfaces an IPv4 address");
     }
   }
   return absl::OkStatus();

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/datasets/imagenet/imagenet_synsets.h"
 #include "data/files/folder_listing.h"
 #include "data/files/tar_index.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -26,7 +22,7 @@ absl::StatusOr<std::string> Archive(const std::string& folder, const char* name)
   const std::string path = (fs::path(folder) / name).string();
   DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
   if (kind != PathKind::kNothing) return path;
-  return absl::NotFoundError(absl::StrCat(path, ": there is no such file. ", kHowToGet));
+  return NotFound(path, ": there is no such file. ", kHowToGet);
 }
 
 // In the order of the archive.
@@ -36,15 +32,15 @@ absl::StatusOr<std::vector<TarMember>> Members(const std::string& path) {
     members.push_back(member);
     return absl::OkStatus();
   }));
-  if (members.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": holds no files"));
+  if (members.empty()) return InvalidArgument(path, ": holds no files");
   return members;
 }
 
 // "n01440764" of "n01440764.tar".
 absl::StatusOr<std::string> ClassOf(const std::string& path, const std::string& member) {
   if (member.size() > 4 && member.ends_with(".tar")) return member.substr(0, member.size() - 4);
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": member ", member, " is not an archive of a class, expected n01440764.tar"));
+  return InvalidArgument(path, ": member ", member,
+                         " is not an archive of a class, expected n01440764.tar");
 }
 
 absl::Status IndexTraining(const std::string& folder, ImagenetArchives& archives) {
@@ -62,13 +58,12 @@ absl::Status IndexTraining(const std::string& folder, ImagenetArchives& archives
     }
     const auto at = std::lower_bound(archives.names.begin(), archives.names.end(), name);
     if (at == archives.names.end() || *at != name) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": class ", name, " is none of the development kit's"));
+      return InvalidArgument(path, ": class ", name, " is none of the development kit's");
     }
     DTNN_RETURN_IF_ERROR(
         IndexTarRange(path, of_class.offset, of_class.size, [&](const TarMember& image) {
-          archives.train.files.Add(container, absl::StrCat(of_class.name, "/", image.name),
-                                   image.offset, image.size);
+          archives.train.files.Add(container, StrCat(of_class.name, "/", image.name), image.offset,
+                                   image.size);
           return absl::OkStatus();
         }));
     archives.train.labels.resize(size_t(archives.train.files.size()),
@@ -82,9 +77,8 @@ absl::Status IndexValidation(const std::string& folder, const std::vector<int32_
   DTNN_ASSIGN_OR_RETURN(const std::string path, Archive(folder, kImagenetValidationTar));
   DTNN_ASSIGN_OR_RETURN(std::vector<TarMember> images, Members(path));
   if (images.size() != labels.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": holds ", images.size(), " images but the development kit has ",
-                     labels.size(), " validation labels; is the download complete?"));
+    return InvalidArgument(path, ": holds ", images.size(), " images but the development kit has ",
+                           labels.size(), " validation labels; is the download complete?");
   }
   // Their numbers have leading zeros.
   std::sort(images.begin(), images.end(),

@@ -12,13 +12,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/datasets/imagenet/shard_cache.h"
 #include "data/files/folder_listing.h"
 #include "tensor/dtype.h"
+#include "tensor/errors.h"
 #include "tensor/files/npz.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -78,15 +77,10 @@ absl::StatusOr<Found> FindShards(const fs::path& path, Split split) {
   }
   if (!found.files.empty()) return found;
   const absl::Status folder = CheckFolder(path.string());
-  return absl::NotFoundError(
-      absl::StrCat(folder.ok() ? absl::StrCat(path.string(), ": no .npz files of the ",
-                                              std::string(Name(split)), " split")
-                               : std::string(folder.message()),
-                   "; ", kHowToGet));
-}
-
-absl::Status Wrong(const std::string& file, const std::string& what) {
-  return absl::InvalidArgumentError(absl::StrCat(file, ": ", what));
+  return NotFound(folder.ok()
+                      ? StrCat(path.string(), ": no .npz files of the ", Name(split), " split")
+                      : folder.message(),
+                  "; ", kHowToGet);
 }
 
 // Classes from 0.
@@ -96,15 +90,15 @@ absl::StatusOr<std::vector<int16_t>> ReadLabels(const std::string& file) {
   const Shape& shape = y.shape();
   const bool column = shape.rank() == 2 && shape[1] == 1;
   if (y.dtype() != DType::kInt32 || !(shape.rank() == 1 || column)) {
-    return Wrong(file, absl::StrCat("y is ", std::string(Name(y.dtype())), " ", shape.ToString(),
-                                    "; expected int16 or int32 (n, 1)"));
+    return InvalidArgument(file, ": y is ", Name(y.dtype()), " ", shape.ToString(),
+                           "; expected int16 or int32 (n, 1)");
   }
   std::vector<int16_t> labels;
   for (int64_t i = 0; i < shape[0]; ++i) {
     const int32_t label = y.data<int32_t>()[i];
     if (label < 1 || label > kImagenetClasses) {
-      return Wrong(file, absl::StrCat("the class of sample ", i, " is ", label, "; expected 1 to ",
-                                      kImagenetClasses));
+      return InvalidArgument(file, ": the class of sample ", i, " is ", label, "; expected 1 to ",
+                             kImagenetClasses);
     }
     labels.push_back(int16_t(label - 1));
   }
@@ -116,9 +110,8 @@ absl::StatusOr<Tensor> ReadImages(const std::string& file, int64_t count) {
   DTNN_ASSIGN_OR_RETURN(Tensor x, reader.Read("x"));
   const Shape expected = {count, 3, kSide, kSide};
   if (x.dtype() != DType::kUint8 || x.shape() != expected) {
-    return Wrong(
-        file, absl::StrCat("x is ", std::string(Name(x.dtype())), " ", x.shape().ToString(),
-                           "; expected uint8 ", expected.ToString(), ", as many images as labels"));
+    return InvalidArgument(file, ": x is ", Name(x.dtype()), " ", x.shape().ToString(),
+                           "; expected uint8 ", expected.ToString(), ", as many images as labels");
   }
   return x;
 }
@@ -140,8 +133,7 @@ class Shards {
         try {
           labels[i] = ReadLabels(files_[i]);
         } catch (const std::bad_alloc&) {
-          labels[i] = absl::ResourceExhaustedError(
-              absl::StrCat(files_[i], ": no memory to read its labels"));
+          labels[i] = ResourceExhausted(files_[i], ": no memory to read its labels");
         }
       }
     });
@@ -150,7 +142,8 @@ class Shards {
       labels_.insert(labels_.end(), of_file->begin(), of_file->end());
       begins_.push_back(int64_t(labels_.size()));
     }
-    if (labels_.empty()) return Wrong(files_[0], "holds no samples, nor do the files beside it");
+    if (labels_.empty())
+      return InvalidArgument(files_[0], ": holds no samples, nor do the files beside it");
     return absl::OkStatus();
   }
 
@@ -206,10 +199,10 @@ absl::Status CheckDifferent(const std::string& path, const std::vector<std::stri
   for (const std::string& file : train) of_train.insert(fs::weakly_canonical(file, ignored));
   for (const std::string& file : test) {
     if (!unclear && !of_train.contains(fs::weakly_canonical(file, ignored))) continue;
-    return Wrong(file, absl::StrCat("would be training data and test data: name the files in ",
-                                    path, " train-*.npz and test-*.npz, put them into folders ",
-                                    "train and test, or give each split a folder of its own "
-                                    "(--dataset-train-path, --dataset-test-path)"));
+    return InvalidArgument(file, ": would be training data and test data: name the files in ", path,
+                           " train-*.npz and test-*.npz, put them into folders ",
+                           "train and test, or give each split a folder of its own "
+                           "(--dataset-train-path, --dataset-test-path)");
   }
   return absl::OkStatus();
 }

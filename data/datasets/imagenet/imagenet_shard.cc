@@ -4,17 +4,15 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/datasets/imagenet/imagenet_npz.h"
 #include "data/images/image.h"
 #include "data/images/resize.h"
+#include "tensor/errors.h"
 #include "tensor/files/npy.h"
 #include "tensor/shape.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
@@ -40,8 +38,7 @@ absl::StatusOr<ImagenetShard> ImagenetShard::Create(int64_t expected_images) {
 
 absl::Status ImagenetShard::MakeRoom(int64_t images) {
   if (images > kMaxImages) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a file of more than ", kMaxImages, " images is not supported"));
+    return ResourceExhausted("a file of more than ", kMaxImages, " images is not supported");
   }
   DTNN_ASSIGN_OR_RETURN(auto more, Buffer::Allocate(Device::Cpu(), size_t(images * kImageBytes)));
   if (size() > 0) std::memcpy(more->data(), images_->data(), size_t(size() * kImageBytes));
@@ -52,8 +49,7 @@ absl::Status ImagenetShard::MakeRoom(int64_t images) {
 absl::Status ImagenetShard::Add(std::span<const uint8_t> encoded, int64_t label,
                                 std::string_view name) {
   if (label < 1 || label > kImagenetClasses) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": its class is ", label,
-                                                   ", expected 1 to ", kImagenetClasses));
+    return InvalidArgument(name, ": its class is ", label, ", expected 1 to ", kImagenetClasses);
   }
   const int64_t capacity = int64_t(images_->size()) / kImageBytes;
   if (size() == capacity) DTNN_RETURN_IF_ERROR(MakeRoom(2 * capacity));
@@ -81,8 +77,7 @@ absl::StatusOr<int64_t> CountImagenetShard(std::string_view path) {
   DTNN_ASSIGN_OR_RETURN(NpzReader reader, NpzReader::Open(path));
   DTNN_ASSIGN_OR_RETURN(const Tensor y, reader.Read("y"));
   if (!reader.Contains("x") || y.shape().rank() < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(path), ": is not a file of ImageNet's images"));
+    return InvalidArgument(path, ": is not a file of ImageNet's images");
   }
   return y.shape()[0];
 }

@@ -5,12 +5,10 @@
 #include <utility>
 #include <variant>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "data/files/file_set.h"
 #include "data/formats/csv.h"
 #include "data/formats/matlab.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -24,10 +22,6 @@ struct Synset {
   std::string name, words;
 };
 
-absl::Status Wrong(std::string_view name, std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(std::string(name), ": ", std::string(what)));
-}
-
 absl::StatusOr<std::vector<Synset>> ReadClasses(std::span<const uint8_t> meta,
                                                 std::string_view name) {
   DTNN_ASSIGN_OR_RETURN(auto rows, ReadMatlabStructs(meta, name, "synsets", kFields));
@@ -37,7 +31,7 @@ absl::StatusOr<std::vector<Synset>> ReadClasses(std::span<const uint8_t> meta,
     std::string* wnid = std::get_if<std::string>(&row[1]);
     std::string* words = std::get_if<std::string>(&row[2]);
     if (number == nullptr || wnid == nullptr || words == nullptr) {
-      return Wrong(name, "a synset has no number, name or words");
+      return InvalidArgument(name, ": a synset has no number, name or words");
     }
     if (!(*number >= 1 && *number <= kMaxClasses)) continue;
     classes.push_back({int(*number), std::move(*wnid), std::move(*words)});
@@ -46,10 +40,10 @@ absl::StatusOr<std::vector<Synset>> ReadClasses(std::span<const uint8_t> meta,
             [](const Synset& a, const Synset& b) { return a.number < b.number; });
   for (size_t i = 0; i < classes.size(); ++i) {
     if (classes[i].number != int(i) + 1) {
-      return Wrong(name, absl::StrCat("there is no synset, or more than one, of number ", i + 1));
+      return InvalidArgument(name, ": there is no synset, or more than one, of number ", i + 1);
     }
   }
-  if (classes.empty()) return Wrong(name, "holds no synsets");
+  if (classes.empty()) return InvalidArgument(name, ": holds no synsets");
   return classes;
 }
 
@@ -58,7 +52,7 @@ absl::StatusOr<std::vector<Synset>> ReadClasses(std::span<const uint8_t> meta,
 absl::StatusOr<ImagenetSynsets> ParseImagenetSynsets(std::span<const uint8_t> meta,
                                                      std::string_view ground_truth,
                                                      std::string_view name) {
-  const std::string meta_name = absl::StrCat(std::string(name), ": meta.mat");
+  const std::string meta_name = StrCat(name, ": meta.mat");
   DTNN_ASSIGN_OR_RETURN(std::vector<Synset> classes, ReadClasses(meta, meta_name));
   std::sort(classes.begin(), classes.end(),
             [](const Synset& a, const Synset& b) { return a.name < b.name; });
@@ -67,13 +61,12 @@ absl::StatusOr<ImagenetSynsets> ParseImagenetSynsets(std::span<const uint8_t> me
   for (Synset& synset : classes) {
     synsets.place[size_t(synset.number) - 1] = int32_t(synsets.names.size());
     if (!synsets.names.empty() && synsets.names.back() == synset.name) {
-      return Wrong(meta_name, absl::StrCat("synset ", synset.name, " is there twice"));
+      return InvalidArgument(meta_name, ": synset ", synset.name, " is there twice");
     }
     synsets.names.push_back(std::move(synset.name));
     synsets.words.push_back(std::move(synset.words));
   }
-  CsvReader lines(ground_truth,
-                  absl::StrCat(std::string(name), ": ILSVRC2012_validation_ground_truth.txt"));
+  CsvReader lines(ground_truth, StrCat(name, ": ILSVRC2012_validation_ground_truth.txt"));
   std::vector<std::string> fields;
   for (;;) {
     DTNN_ASSIGN_OR_RETURN(const bool more, lines.Next(fields));
@@ -82,8 +75,7 @@ absl::StatusOr<ImagenetSynsets> ParseImagenetSynsets(std::span<const uint8_t> me
     const char* end = fields[0].data() + fields[0].size();
     const auto [stop, error] = std::from_chars(fields[0].data(), end, number);
     if (error != std::errc() || stop != end || number < 1 || number > int(classes.size())) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(lines.Place(), ": expected a number from 1 to ", classes.size()));
+      return InvalidArgument(lines.Place(), ": expected a number from 1 to ", classes.size());
     }
     synsets.validation.push_back(synsets.place[size_t(number) - 1]);
   }

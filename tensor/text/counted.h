@@ -1,7 +1,7 @@
 // Numbers of things in messages: "1 thread", "2 threads".
 
-#ifndef DTNN_TENSOR_COUNTED_H_
-#define DTNN_TENSOR_COUNTED_H_
+#ifndef DTNN_TENSOR_TEXT_COUNTED_H_
+#define DTNN_TENSOR_TEXT_COUNTED_H_
 
 #include <cstdint>
 #include <string>
@@ -19,4 +19,4 @@ inline std::string Counted(int64_t count, std::string_view noun, std::string_vie
 
 }  // namespace dtnn
 
-#endif  // DTNN_TENSOR_COUNTED_H_
+#endif  // DTNN_TENSOR_TEXT_COUNTED_H_

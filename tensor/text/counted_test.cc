@@ -1,4 +1,4 @@
-#include "tensor/counted.h"
+#include "tensor/text/counted.h"
 
 #include "gtest/gtest.h"
 

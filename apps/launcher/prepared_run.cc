@@ -1,0 +1,213 @@
+#include "apps/launcher/prepared_run.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/launcher/model_file.h"
+#include "apps/launcher/rank_options.h"
+#include "apps/launcher/run_memory.h"
+#include "apps/launcher/verbose.h"
+#include "apps/make/make_dataset.h"
+#include "apps/make/make_model.h"
+#include "apps/make/make_schedulers.h"
+#include "apps/make/make_trainer_options.h"
+#include "apps/make/make_training.h"
+#include "apps/make/standardization.h"
+#include "apps/printing/parameter_list.h"
+#include "comm/gather_values.h"
+#include "comm/job/exit_code.h"
+#include "comm/job/ranks.h"
+#include "data/preprocessing.h"
+#include "kernels/simd_target.h"
+#include "models/callbacks/history.h"
+#include "models/graph/table.h"
+#include "models/plan/fusion.h"
+#include "models/training/same_data.h"
+#include "tensor/available_memory.h"
+#include "tensor/files/array_file.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+// What the run will write to must take it: a run of hours must not find out at its end.
+absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(run.options.save_model));
+  if (run.options.evaluate_only) return absl::OkStatus();
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(run.options.model_dir));
+  if (run.Writes() && !run.options.history_file.empty()) {
+    DTNN_RETURN_IF_ERROR(History::Check(run.options.history_file));
+  }
+  if (run.options.checkpoint_dir.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                        run.checkpoint_folder.Prepare(run.options.resume));
+  for (const std::string& warning : warnings) voice.WarnOfCheckpoint(warning);
+  return absl::OkStatus();
+}
+
+absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
+  if (run.options.model_sync_min_avail > run.ranks) {
+    return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
+                      ": is more than there are ranks, ", run.ranks);
+  }
+  if (run.options.enable_gpu && run.communicator != nullptr) {
+    return UsageError(
+        "--enable-gpu: several processes train on processors only in this version; leave out "
+        "mpirun or --enable-gpu");
+  }
+  const Device device = run.options.enable_gpu ? Device::Cuda(0) : Device::Cpu();
+  DTNN_ASSIGN_OR_RETURN(run.context, OfFlag(DeviceContext::Create(device), "--enable-gpu"));
+  DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
+  DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
+  if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read
+    DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(run.options.weights_and_bias_filename).status());
+  }
+  if (run.options.model.empty()) {
+    DTNN_ASSIGN_OR_RETURN(run.begun_with, ReadModelToRun(run.options.weights_and_bias_filename));
+    FollowModel(*run.begun_with, run.options);
+  }
+  voice.Tell(StrCat("**** Loading ", run.options.dataset, " dataset...\n"));
+  DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options));
+  for (const std::string& warning : run.dataset->warnings()) voice.Warn(warning);
+  const bool shared = run.communicator != nullptr && run.options.shared_storage;
+  if (!shared && run.options.checkpoint_dir.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(run.train_data, Fingerprint(*run.dataset, Split::kTrain));
+  DTNN_ASSIGN_OR_RETURN(run.test_data, Fingerprint(*run.dataset, Split::kTest));
+  return absl::OkStatus();
+}
+
+// Ranks that share files must have found the same data, and name what they write alike; those
+// with data of their own must have found the same classes.
+absl::Status CompareWithRankZero(PreparedRun& run) {
+  if (run.communicator == nullptr) return absl::OkStatus();
+  if (!run.options.shared_storage) {
+    DTNN_ASSIGN_OR_RETURN(run.dataset, AgreeOnClasses(*run.communicator, run.dataset));
+    return absl::OkStatus();
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> dates,
+                        GatherValues(*run.communicator, run.date));
+  run.date = dates[0];
+  return CompareData(*run.communicator, {run.train_data, run.test_data});
+}
+
+// The table of layers, the parameters of the run, and what it runs on.
+absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
+  const Device device = run.context->device();
+  DTNN_ASSIGN_OR_RETURN(
+      const std::string parameters,
+      FormatParameterList(run.options, {.mpi_processes = run.ranks,
+                                        .threads_per_process = NumThreads(),
+                                        .gpus_per_node = run.options.enable_gpu ? 1 : 0}));
+  voice.Tell(StrCat("**** ", run.graph.name(), " model...\n",
+                    FormatTable(run.graph, ElementTypeOf(run.options), device), parameters,
+                    "**** Running on ", device.ToString()));
+  if (device.is_cpu()) {
+    voice.Tell(StrCat(" (", Counted(NumThreads(), "thread"), ", ", SimdTarget(), ")"));
+  }
+  if (run.ranks > 1) voice.Tell(StrCat(" on each of ", run.ranks, " ranks"));
+  voice.Tell("\n");
+  if (run.ranks > 1 && run.options.learning_rate_scaling != "False") {
+    voice.Tell(StrCat("**** Learning rate of ", run.ranks,
+                      " ranks: ", InitialLearningRate(run.options, run.ranks), "\n"));
+  }
+  voice.TellMore(DescribeKernels(run.graph, run.options, device));
+  for (const std::string& line : DescribeFusions(run.graph, MakeFusions(run.options)))
+    voice.Tell("Fusing " + line + "...\n");
+  return absl::OkStatus();
+}
+
+absl::Status MakeNetwork(PreparedRun& run, RunVoice& voice) {
+  FollowTargets(*run.dataset, run.options);
+  DTNN_ASSIGN_OR_RETURN(run.metric_set, MakeMetricSet(run.options));
+  DTNN_RETURN_IF_ERROR(CheckFigures(run.metric_set, *run.dataset));
+  if (run.dataset->outputs() == 1 && run.dataset->target_kind() == TargetKind::kClass) {
+    return UsageError("--dataset: the samples of ", run.dataset->name(),
+                      " are all of one class: there is nothing to learn");
+  }
+  if (run.begun_with) {
+    DTNN_ASSIGN_OR_RETURN(
+        run.graph, NetworkFor(*run.begun_with, run.options.weights_and_bias_filename, run.options,
+                              *run.dataset));
+    DTNN_ASSIGN_OR_RETURN(run.graph, FreezeLayers(run.options, std::move(run.graph)));
+    return Introduce(run, voice);
+  }
+  DTNN_ASSIGN_OR_RETURN(
+      run.graph,
+      MakeModel(run.options, {.format = FormatOf(run.options),
+                              .sample = run.dataset->sample(),
+                              .classes = run.dataset->outputs(),
+                              .final_activation = run.metric_set.loss->final_activation()}));
+  return Introduce(run, voice);
+}
+
+// Where there are too few samples for validation, schedulers watch what there is.
+void FollowSamples(PreparedRun& run, RunVoice& voice) {
+  if (run.loaders.training == nullptr || run.loaders.validation != nullptr ||
+      run.options.validation_split == 0) {
+    return;
+  }
+  if (WatchTraining(run.options)) {
+    voice.Warn(StrCat("--validation-split=", run.options.validation_split, ": holds out none of ",
+                      Counted(run.loaders.training->samples(), "sample"),
+                      "; schedulers watch the training metrics instead"));
+  }
+}
+
+// Before any rank takes memory that another still counts as left.
+absl::Status CheckMemoryOfRun(const PreparedRun& run) {
+  if (run.options.force || !run.context->device().is_cpu()) return absl::OkStatus();
+  RunBatches batches;
+  if (run.loaders.training != nullptr) batches.training = run.loaders.training->max_batch();
+  for (const auto* loader : {&run.loaders.validation, &run.loaders.test}) {
+    if (*loader == nullptr) continue;
+    batches.testing = std::max(batches.testing, (*loader)->max_batch());
+  }
+  DTNN_ASSIGN_OR_RETURN(const RunMemory memory,
+                        MeasureMemory(run.options, run.graph, *run.metric_set.loss,
+                                      run.options.evaluate_only ? nullptr : run.optimizer.get(),
+                                      *run.context, batches));
+  const int ranks_here = run.communicator == nullptr ? 1 : run.communicator->place().node_size;
+  return CheckMemory(memory, FindAvailableMemory(), ranks_here);
+}
+
+absl::Status PrepareLoaders(PreparedRun& run, RunVoice& voice) {
+  std::optional<Normalization> normalization;
+  if (run.begun_with) normalization = NormalizationFor(*run.begun_with, run.options, *run.dataset);
+  DTNN_ASSIGN_OR_RETURN(run.loaders, MakeLoaders(run.options, run.dataset, run.rank, run.ranks,
+                                                 run.communicator, normalization));
+  if (run.loaders.statistics) {
+    voice.Tell(StrCat("**** Standardising: ", Describe(*run.loaders.statistics), "\n"));
+  }
+  FollowSamples(run, voice);
+  voice.TellMore(DescribeLoaders(*run.dataset, run.loaders));
+  const std::string odd = DescribeLargeBatch(run.options, run.loaders);
+  if (!odd.empty()) voice.Warn(odd);
+  return CheckMemoryOfRun(run);
+}
+
+}  // namespace
+
+PreparedRun::PreparedRun(const Options& given, Communicator* communicator)
+    : communicator(communicator),
+      rank(communicator == nullptr ? 0 : communicator->rank()),
+      ranks(communicator == nullptr ? 1 : communicator->size()),
+      options(OptionsOfRank(given, rank, ranks)),
+      checkpoint_folder(options.checkpoint_dir) {}
+
+bool PreparedRun::Writes() const { return rank == 0 || !options.shared_storage; }
+
+bool PreparedRun::WritesCheckpoints() const { return rank == 0 || OwnCheckpoints(options); }
+
+absl::Status PreparedRun::Prepare(RunVoice& voice) {
+  DTNN_RETURN_IF_ERROR(Agree(communicator, LoadData(*this, voice)));
+  DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
+  DTNN_RETURN_IF_ERROR(Agree(communicator, MakeNetwork(*this, voice)));
+  return Agree(communicator, PrepareLoaders(*this, voice));
+}
+
+}  // namespace dtnn

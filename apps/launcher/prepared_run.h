@@ -1,0 +1,57 @@
+// A run before it takes memory: its data, its network, and all that was checked of its options, its
+// files and the machine.
+
+#ifndef DTNN_APPS_LAUNCHER_PREPARED_RUN_H_
+#define DTNN_APPS_LAUNCHER_PREPARED_RUN_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "apps/flags/options.h"
+#include "apps/launcher/kept_models.h"
+#include "apps/launcher/run_voice.h"
+#include "apps/make/make_loaders.h"
+#include "comm/communicator.h"
+#include "data/dataset.h"
+#include "data/loading/fingerprint.h"
+#include "kernels/context.h"
+#include "models/checkpoint/checkpoint_folder.h"
+#include "models/graph/graph.h"
+#include "models/serving/saved_model.h"
+#include "models/training/metric_averages.h"
+#include "optim/optimizers/optimizer.h"
+
+namespace dtnn {
+
+struct PreparedRun {
+  // `communicator`: null for a run of one rank.
+  PreparedRun(const Options& given, Communicator* communicator);
+
+  // What can be wrong shows here, on any rank: all ranks call it together, and all get an error
+  // where one has one. Says what the run will be.
+  absl::Status Prepare(RunVoice& voice);
+
+  // Whether this rank writes files: one for all where they share a file system.
+  bool Writes() const;
+  bool WritesCheckpoints() const;
+
+  Communicator* const communicator;
+  const int rank, ranks;
+  Options options;  // this rank's; Prepare sets what follows from the model and the data
+  std::shared_ptr<const Optimizer> optimizer;
+  std::unique_ptr<DeviceContext> context;
+  CheckpointFolder checkpoint_folder;
+  std::optional<SavedModel> begun_with;  // where its file says which network it is
+  std::shared_ptr<const Dataset> dataset;
+  DataFingerprint train_data, test_data;  // where somebody compares them
+  int64_t date = Today();                 // in names of files: rank 0's
+  MetricSet metric_set;
+  Graph graph;
+  Loaders loaders;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_LAUNCHER_PREPARED_RUN_H_

@@ -1,0 +1,56 @@
+// What a run says, and where: rank 0 speaks for all.
+
+#ifndef DTNN_APPS_LAUNCHER_RUN_VOICE_H_
+#define DTNN_APPS_LAUNCHER_RUN_VOICE_H_
+
+#include <ostream>
+#include <string_view>
+
+#include "apps/flags/options.h"
+#include "apps/launcher/rank_options.h"
+#include "comm/job/exit_code.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+
+class RunVoice {
+ public:
+  // All of them must outlive it.
+  RunVoice(const Options& options, int rank, int ranks, std::ostream& out, std::ostream& err)
+      : options_(options),
+        rank_(rank),
+        of_checkpoints_(ranks > 1 && OwnCheckpoints(options)),
+        out_(rank == 0 ? out : silence_),
+        err_(rank == 0 ? err : silence_),
+        own_err_(err) {}
+
+  std::ostream& out() { return out_; }
+  // What --quiet keeps back, and what only --verbose adds.
+  void Tell(std::string_view text) {
+    if (!options_.quiet) out_ << text << std::flush;
+  }
+  void TellMore(std::string_view text) {
+    if (options_.verbose) out_ << text << std::flush;
+  }
+  void Warn(std::string_view line) {
+    err_ << StrCat("benchmark: warning: ", OneLine(line), "\n") << std::flush;
+  }
+  // Of common checkpoints rank 0 tells; of its own, no other rank knows.
+  void WarnOfCheckpoint(std::string_view line) {
+    if (!of_checkpoints_) return Warn(line);
+    own_err_ << StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(line), "\n") << std::flush;
+  }
+  // Of all checkpoints each rank tells from now on.
+  void SpeakForItself() { of_checkpoints_ = true; }
+
+ private:
+  const Options& options_;
+  const int rank_;
+  bool of_checkpoints_;
+  std::ostream silence_{nullptr};
+  std::ostream &out_, &err_, &own_err_;  // the first two: of rank 0
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_LAUNCHER_RUN_VOICE_H_

@@ -1,0 +1,38 @@
+// Tables of what is chosen by name: arrays of entries with a member `name`.
+
+#ifndef DTNN_TENSOR_NAMED_TABLE_H_
+#define DTNN_TENSOR_NAMED_TABLE_H_
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+
+// In the order of the table.
+template <typename Table>
+std::vector<std::string_view> NamesIn(const Table& table) {
+  std::vector<std::string_view> names;
+  for (const auto& entry : table) names.push_back(entry.name);
+  return names;
+}
+
+// NotFound, listing the names: "there is no loss hinge; there are mse, mae".
+template <typename Table>
+auto FindNamed(const Table& table, std::string_view kind, std::string_view name)
+    -> absl::StatusOr<decltype(&*std::begin(table))> {
+  std::string known;
+  for (const auto& entry : table) {
+    if (entry.name == name) return &entry;
+    StrAppend(&known, known.empty() ? "" : ", ", entry.name);
+  }
+  return NotFound("there is no ", kind, " ", name, "; there are ", known);
+}
+
+}  // namespace dtnn
+
+#endif  // DTNN_TENSOR_NAMED_TABLE_H_

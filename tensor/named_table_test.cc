@@ -1,0 +1,23 @@
+#include "tensor/named_table.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+constexpr struct {
+  std::string_view name;
+  int value;
+} kTable[] = {{"one", 1}, {"two", 2}};
+
+TEST(NamedTableTest, FindsAnEntry) { EXPECT_EQ((*FindNamed(kTable, "number", "two"))->value, 2); }
+
+TEST(NamedTableTest, AnotherNameIsAnsweredWithTheNames) {
+  EXPECT_THAT(NamesIn(kTable), ::testing::ElementsAre("one", "two"));
+  EXPECT_EQ(FindNamed(kTable, "number", "six").status(),
+            absl::NotFoundError("there is no number six; there are one, two"));
+}
+
+}  // namespace
+}  // namespace dtnn
