@@ -5,9 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/operand.h"
-#include "kernels/pool/adaptive_pool_cpu.h"
+#include "kernels/pool/pool_pass.h"
 #include "tensor/status_macros.h"
-#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -19,23 +18,37 @@ absl::Status CheckExtent(const char* field, int64_t value) {
       absl::StrCat("adaptive pool: ", field, " is ", value, ", expected 1 to ", kMost));
 }
 
+Axis AxisOf(int64_t in, int64_t out) {
+  Axis axis = {.extent = in};
+  axis.windows.reserve(size_t(out));
+  for (int64_t i = 0; i < out; ++i) {
+    const AdaptiveRange range = AdaptiveWindow(i, in, out);
+    axis.windows.push_back({.first = range.begin, .count = range.count()});
+    axis.taps = std::max(axis.taps, range.count());
+  }
+  return axis;
+}
+
 class AdaptivePoolCpu : public AdaptivePool {
  public:
-  explicit AdaptivePoolCpu(const AdaptivePoolSpec& spec) : spec_(spec) {}
+  explicit AdaptivePoolCpu(const AdaptivePoolSpec& spec)
+      : spec_(spec),
+        geometry_{.rows = AxisOf(spec.height, spec.out_height),
+                  .columns = AxisOf(spec.width, spec.out_width),
+                  .channels = spec.channels,
+                  .average = true,
+                  .format = spec.format,
+                  .dtype = spec.dtype} {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(Check("x", x, "y", y));
-    const AdaptivePoolPass pass = PassOver(x, y, false);
-    ForEachUnit(x.shape()[0], spec_.out_height,
-                [&](int64_t begin, int64_t end) { AdaptivePoolForward(pass, begin, end); });
+    RunPoolForward(geometry_, x, y, Tensor());
     return absl::OkStatus();
   }
 
   absl::Status Backward(const Tensor& dy, const Tensor& dx, bool accumulate) override {
     DTNN_RETURN_IF_ERROR(Check("dx", dx, "dy", dy));
-    const AdaptivePoolPass pass = PassOver(dx, dy, accumulate);
-    ForEachUnit(dx.shape()[0], spec_.height,
-                [&](int64_t begin, int64_t end) { AdaptivePoolBackward(pass, begin, end); });
+    RunPoolBackward(geometry_, dy, Tensor(), dx, accumulate);
     return absl::OkStatus();
   }
 
@@ -51,23 +64,8 @@ class AdaptivePoolCpu : public AdaptivePool {
     return check(out_name, out, spec_.OutputShape());
   }
 
-  AdaptivePoolPass PassOver(const Tensor& in, const Tensor& out, bool accumulate) const {
-    const bool pixels = spec_.format == TensorFormat::kNHWC;
-    return {.spec = spec_,
-            .in = {in.raw_data(), pixels ? in.PixelPitch() : in.ImagePitch()},
-            .out = {out.raw_data(), pixels ? out.PixelPitch() : out.ImagePitch()},
-            .accumulate = accumulate};
-  }
-
-  template <typename F>
-  void ForEachUnit(int64_t batch, int64_t rows, const F& body) const {
-    const int64_t units = spec_.format == TensorFormat::kNHWC ? rows : spec_.channels;
-    const int64_t image = std::max(spec_.height * spec_.width, spec_.out_height * spec_.out_width);
-    const int64_t elements = std::max<int64_t>(1, image * spec_.channels / units);
-    ParallelFor(0, batch * units, std::max<int64_t>(1, kCopyGrain / elements), body);
-  }
-
   const AdaptivePoolSpec spec_;
+  const PoolGeometry geometry_;
 };
 
 }  // namespace

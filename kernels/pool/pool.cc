@@ -4,7 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/elementwise/operands.h"
-#include "kernels/pool/pool_cpu.h"
+#include "kernels/operand.h"
+#include "kernels/pool/pool_pass.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -25,6 +26,69 @@ absl::Status CheckRange(const char* field, int64_t value, int64_t least, int64_t
   return absl::InvalidArgumentError(
       absl::StrCat("pool: ", field, " is ", value, ", expected ", least, " to ", most));
 }
+
+Axis AxisOf(int64_t extent, int64_t outputs, int64_t taps, int64_t stride, int64_t padding,
+            int64_t dilation) {
+  Axis axis = {.extent = extent, .taps = taps, .dilation = dilation, .stride = stride};
+  axis.windows.reserve(size_t(outputs));
+  for (int64_t o = 0; o < outputs; ++o) {
+    axis.windows.push_back(WindowAt(o, extent, taps, stride, padding, dilation));
+  }
+  return axis;
+}
+
+class PoolCpu : public Pool {
+ public:
+  explicit PoolCpu(const PoolSpec& spec)
+      : spec_(spec),
+        geometry_{
+            .rows = AxisOf(spec.height, spec.out_height(), spec.window.vertical,
+                           spec.stride.vertical, spec.padding.vertical, spec.dilation.vertical),
+            .columns =
+                AxisOf(spec.width, spec.out_width(), spec.window.horizontal, spec.stride.horizontal,
+                       spec.padding.horizontal, spec.dilation.horizontal),
+            .channels = spec.channels,
+            .average = spec.kind == PoolKind::kAverage,
+            .format = spec.format,
+            .dtype = spec.dtype,
+            .winner_dtype = spec.WinnerDType()} {}
+
+  absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& winners) override {
+    DTNN_RETURN_IF_ERROR(Check("x", x, "y", y, winners, /*winners_needed=*/false));
+    RunPoolForward(geometry_, x, y, winners);
+    return absl::OkStatus();
+  }
+
+  absl::Status Backward(const Tensor& dy, const Tensor& winners, const Tensor& dx,
+                        bool accumulate) override {
+    DTNN_RETURN_IF_ERROR(Check("dx", dx, "dy", dy, winners, /*winners_needed=*/true));
+    RunPoolBackward(geometry_, dy, winners, dx, accumulate);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Check(const char* in_name, const Tensor& in, const char* out_name, const Tensor& out,
+                     const Tensor& winners, bool winners_needed) const {
+    const int64_t batch = in.shape().rank() == 4 ? in.shape()[0] : 0;
+    if (batch > spec_.batch) {
+      return absl::InvalidArgumentError(absl::StrCat("pool ", spec_.ToString(), ": a batch of ",
+                                                     batch, ", expected at most ", spec_.batch));
+    }
+    const auto check = [&](const char* name, const Tensor& tensor, DType dtype, const Shape& shape,
+                           Pitch pitch) {
+      return CheckOperand("pool", name, tensor, Device::Cpu(), dtype,
+                          shape.DropFirst().Prepend(batch), pitch);
+    };
+    const Shape outputs = spec_.OutputShape();
+    DTNN_RETURN_IF_ERROR(check(in_name, in, spec_.dtype, spec_.InputShape(), Pitch::kAllowed));
+    DTNN_RETURN_IF_ERROR(check(out_name, out, spec_.dtype, outputs, Pitch::kAllowed));
+    if (geometry_.average || (winners.empty() && !winners_needed)) return absl::OkStatus();
+    return check("winners", winners, spec_.WinnerDType(), outputs, Pitch::kNone);
+  }
+
+  const PoolSpec spec_;
+  const PoolGeometry geometry_;
+};
 
 }  // namespace
 
@@ -66,7 +130,9 @@ absl::Status PoolSpec::Validate() const {
     }
     // A dilated window may also step over a small image.
     for (int64_t o = 0; o < outputs && of(dilation) > 1; ++o) {
-      if ((vertical ? RowTaps(*this, o) : ColumnTaps(*this, o)).count() > 0) continue;
+      const int64_t extent = vertical ? height : width;
+      if (WindowAt(o, extent, of(window), of(stride), of(padding), of(dilation)).count > 0)
+        continue;
       return absl::InvalidArgumentError(absl::StrCat(
           "pool: with padding ", of(padding), " and dilation ", of(dilation),
           " a window lies in the padding alone; expected each to hold an element of the image"));
@@ -93,7 +159,7 @@ absl::StatusOr<std::unique_ptr<Pool>> CreatePool(DeviceContext& context, const P
   DTNN_RETURN_IF_ERROR(spec.Validate());
   switch (context.device().type) {
     case DeviceType::kCpu:
-      return CreatePoolCpu(spec);
+      return std::make_unique<PoolCpu>(spec);
     default:
       return NoKernelFor("pool", context.device());
   }

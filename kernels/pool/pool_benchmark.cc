@@ -1,6 +1,5 @@
-// Bytes per second of pooling (inputs and outputs, and winners where there are any), for the 2x2
-// windows of small networks and VGG, the 3x3 ones of ResNet and GoogLeNet, and a global mean;
-// `of_copy` is the share of the bandwidth of a large copy by the same threads.
+// Bytes per second of pooling (inputs and outputs, and winners where there are any) in layers of
+// the zoo's networks; `of_copy` is the share of the bandwidth of a large copy by the same threads.
 
 #include <string>
 
@@ -33,47 +32,30 @@ void Run(benchmark::State& state, const PoolSpec& spec, bool backward) {
   state.counters["of_copy"] = benchmark::Counter(double(bytes) / copy, benchmark::Counter::kIsRate);
 }
 
+PoolSpec Spec(PoolKind kind, const Shape& nhwc, Pair window, Pair stride, Pair padding = 0) {
+  return {.kind = kind,
+          .batch = nhwc[0],
+          .height = nhwc[1],
+          .width = nhwc[2],
+          .channels = nhwc[3],
+          .window = window,
+          .stride = stride,
+          .padding = padding};
+}
+
 const bool registered = [] {
+  constexpr PoolKind kMax = PoolKind::kMax, kMean = PoolKind::kAverage;
   const PoolSpec specs[] = {
-      {.batch = 64, .height = 28, .width = 28, .channels = 8, .window = 2, .stride = 2},
-      {.batch = 64, .height = 14, .width = 14, .channels = 16, .window = 2, .stride = 2},
-      {.batch = 64, .height = 32, .width = 32, .channels = 64, .window = 2, .stride = 2},
-      {.batch = 16,
-       .height = 56,
-       .width = 56,
-       .channels = 64,
-       .window = 3,
-       .stride = 2,
-       .padding = 1},
-      {.batch = 64,
-       .height = 8,
-       .width = 8,
-       .channels = 256,
-       .window = 3,
-       .stride = 1,
-       .padding = 1},
-      {.kind = PoolKind::kAverage,
-       .batch = 64,
-       .height = 32,
-       .width = 32,
-       .channels = 64,
-       .window = 2,
-       .stride = 2},
-      {.kind = PoolKind::kAverage,
-       .batch = 64,
-       .height = 8,
-       .width = 8,
-       .channels = 256,
-       .window = 3,
-       .stride = 1,
-       .padding = 1},
-      {.kind = PoolKind::kAverage,
-       .batch = 64,
-       .height = 8,
-       .width = 8,
-       .channels = 64,
-       .window = 8,
-       .stride = 1},
+      Spec(kMax, {64, 28, 28, 8}, 2, 2),        // simplecnn8
+      Spec(kMax, {64, 32, 32, 64}, 2, 2),       // vgg16_cifar10, the first and the last but one
+      Spec(kMax, {64, 4, 4, 512}, 2, 2),        //
+      Spec(kMax, {16, 112, 112, 64}, 3, 2, 1),  // resnet50_imagenet
+      Spec(kMax, {16, 27, 27, 256}, 3, 2),      // alexnet
+      Spec(kMax, {16, 32, 32, 192}, 3, 1, 1),   // googlenet_cifar10
+      Spec(kMax, {64, 8, 8, 832}, 3, 1, 1),     //
+      Spec(kMean, {64, 16, 16, 128}, 2, 2),     // densenet_cifar10
+      Spec(kMean, {16, 35, 35, 192}, 3, 1, 1),  // inceptionv3
+      Spec(kMean, {64, 7, 7, 2048}, 7, 1),      // resnet50_imagenet, the last
   };
   for (PoolSpec spec : specs) {
     for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {

@@ -1,13 +1,10 @@
-// Pooling of planes (NCHW, or NHWC with one channel): vectors run along a row of outputs, or along
-// a plane where outputs lie where inputs do. Where the horizontal stride is 1, masks keep the
-// padding out; where it is 2, windows at the edges go element by element, and so do all windows of
-// other strides.
+// Pooling of planes (NCHW). Forward, vectors run along a row of outputs, and masks keep out what
+// lies outside the image. Gradients go back one by one.
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <limits>
 
-#include "kernels/pool/pool_cpu.h"
+#include "kernels/pool/pool_pass.h"
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -16,112 +13,34 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
-#include "kernels/pool/pool_2x2-inl.h"
-#include "kernels/pool/pool_dense-inl.h"
-#include "kernels/pool/pool_same-inl.h"
-#include "kernels/pool/pool_stride2-inl.h"
-#include "kernels/pool/run-inl.h"
+#include "kernels/pool/winners-inl.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NCHW_CC_
 #define DTNN_KERNELS_POOL_POOL_NCHW_CC_
 namespace dtnn {
 
-// Calls f(index in the plane, number in the window) for the elements of a window, in order.
-template <class F>
-void ForEachElement(const PoolSpec& s, const Taps& rows, const Taps& columns, const F& f) {
-  for (int64_t kh = rows.begin; kh < rows.end; ++kh) {
-    const int64_t row = (rows.origin + kh * s.dilation.vertical) * s.width + columns.origin;
-    for (int64_t kw = columns.begin; kw < columns.end; ++kw) {
-      f(row + kw * s.dilation.horizontal, kh * s.window.horizontal + kw);
-    }
-  }
-}
-
+// One channel of one image; winners are null where there are none.
 template <typename T, typename W>
-void PoolOne(const PoolPass& pass, const Plane<T>& plane, int64_t output, const Taps& rows) {
-  const Taps columns = ColumnTaps(pass.spec, output % pass.out_width);
-  if (pass.average()) {
-    T sum = 0;
-    ForEachElement(pass.spec, rows, columns, [&](int64_t at, int64_t) { sum += plane.in[at]; });
-    plane.out[output] = sum / T(rows.count() * columns.count());
-    return;
-  }
-  int64_t winner = -1;
-  T best = 0;
-  ForEachElement(pass.spec, rows, columns, [&](int64_t at, int64_t number) {
-    if (winner >= 0 && !(plane.in[at] > best) && !std::isnan(plane.in[at])) return;
-    best = plane.in[at];
-    winner = number;
-  });
-  plane.out[output] = best;
-  if (pass.winners != nullptr) {
-    static_cast<W*>(pass.winners)[plane.winners + output] = W(winner);
-  }
-}
-
-// The outputs of a row, [begin, end), that vectors may compute: all taps lie inside the row, and so
-// does what a vector of pairs (stride 2) reads besides.
-struct VectorColumns {
-  static constexpr int64_t kWorthwhile = 4;  // fewer go faster one by one
-  int64_t begin = 0, end = 0;
-
-  explicit VectorColumns(const PoolPass& pass) {
-    const PoolSpec& s = pass.spec;
-    const int64_t stride = s.stride.horizontal, padding = s.padding.horizontal;
-    if (stride > 2) return;
-    begin = std::min(pass.out_width, (padding + stride - 1) / stride);
-    const int64_t reach = s.dilation.horizontal * (s.window.horizontal - 1) + stride - 1;
-    const int64_t room = s.width - 1 - reach + padding;  // of the last window's origin
-    end = std::min(pass.out_width, room < 0 ? 0 : room / stride + 1);
-    if (end < begin + kWorthwhile) end = begin;
-  }
+struct Plane {
+  T *in, *out;
+  W* winners;
 };
 
-// One window that is the whole plane.
-inline bool IsGlobal(const PoolPass& pass) {
-  const PoolSpec& s = pass.spec;
-  return s.window == Pair(s.height, s.width) && s.padding == Pair(0) && s.dilation == Pair(1);
-}
-
-// Where the elements of a window lie, counted from its origin.
-class TapOffsets {
- public:
-  explicit TapOffsets(const PoolSpec& spec) : spec_(spec) {
-    if (spec.WinnerDType() != DType::kUint8) return;
-    for (int64_t i = 0; i < spec.window.vertical * spec.window.horizontal; ++i) table_[i] = Of(i);
-  }
-  int64_t At(uint8_t number) const { return table_[number]; }
-  int64_t At(int32_t number) const { return Of(number); }
-
- private:
-  int64_t Of(int64_t number) const {
-    return number / spec_.window.horizontal * spec_.dilation.vertical * spec_.width +
-           number % spec_.window.horizontal * spec_.dilation.horizontal;
-  }
-  const PoolSpec& spec_;
-  int64_t table_[256];
-};
-
-template <typename T, typename W>
-void MaxPlaneGradient(const PoolPass& pass, const Plane<T>& plane, const TapOffsets& offsets) {
-  const PoolSpec& s = pass.spec;
-  const W* winners = static_cast<const W*>(pass.winners) + plane.winners;
-  const T* dy = plane.out;
-  for (int64_t oh = 0; oh < pass.out_height; ++oh) {
-    int64_t origin = (oh * s.stride.vertical - s.padding.vertical) * s.width - s.padding.horizontal;
-    for (int64_t ow = 0; ow < pass.out_width; ++ow, origin += s.stride.horizontal) {
-      plane.in[origin + offsets.At(*winners++)] += *dy++;
-    }
-  }
-}
-
-template <typename T>
-void MeanPlaneGradient(const PoolPass& pass, const Plane<T>& plane) {
-  for (int64_t output = 0; output < pass.out_height * pass.out_width; ++output) {
-    const Taps rows = RowTaps(pass.spec, output / pass.out_width);
-    const Taps columns = ColumnTaps(pass.spec, output % pass.out_width);
-    const T share = plane.out[output] / T(rows.count() * columns.count());
-    ForEachElement(pass.spec, rows, columns, [&](int64_t at, int64_t) { plane.in[at] += share; });
+// Calls use(plane) for planes [begin, end).
+template <typename T, typename W, class Use>
+void ForEachPlane(const PoolPass& pass, int64_t begin, int64_t end, const Use& use) {
+  const PoolGeometry& g = pass.geometry;
+  const int64_t inputs = g.rows.extent * g.columns.extent;
+  const int64_t outputs = g.rows.outputs() * g.columns.outputs();
+  int64_t image = begin / g.channels, channel = begin % g.channels;
+  for (int64_t number = begin; number < end; ++number) {
+    W* winners = static_cast<W*>(pass.winners);
+    if (winners != nullptr) winners += number * outputs;
+    use(Plane<T, W>{pass.in.At<T>(image, channel * inputs),
+                    pass.out.At<T>(image, channel * outputs), winners});
+    if (++channel < g.channels) continue;
+    channel = 0;
+    ++image;
   }
 }
 
@@ -133,179 +52,118 @@ namespace dtnn {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Calls f(rows, first row) for bands of output rows whose inputs stay in the first cache.
-template <typename T, class F>
-HWY_INLINE void ForEachBand2x2(const PoolPass& pass, const F& f) {
-  const int64_t most = std::max<int64_t>(1, 8192 / int64_t(sizeof(T)) / pass.spec.width);
-  for (int64_t row = 0; row < pass.out_height; row += most) {
-    f(Rows2x2{std::min(most, pass.out_height - row), pass.out_width, pass.spec.width,
-              pass.average()},
-      row);
-  }
-}
-
-template <typename T>
-void ForwardPlane2x2(const PoolPass& pass, const Plane<T>& plane) {
-  ForEachBand2x2<T>(pass, [&](const Rows2x2& shape, int64_t row) HWY_ATTR {
-    const int64_t at = row * pass.out_width;
-    uint8_t* winners = static_cast<uint8_t*>(pass.winners);
-    if (winners != nullptr) winners += plane.winners + at;
-    const hn::ScalableTag<T> d;
-    const T* x = plane.in + 2 * row * pass.spec.width;
+// row[at + lane * stride] in the lanes in which that lies in [0, width), `fill` in the others.
+// Reads nothing outside the row. kStride 0: any.
+template <int64_t kStride, class D, typename T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadTap(D d, const T* row, int64_t at, int64_t stride, int64_t width,
+                              T fill) {
+  const int64_t lanes = int64_t(hn::Lanes(d));
 #if DTNN_MASKED_MEMORY && HWY_TARGET != HWY_SCALAR
-    if (2 * shape.count <= int64_t(hn::Lanes(d))) {
-      return Forward2x2Narrow(d, shape, x, plane.out + at, winners);
-    }
+  const auto load = [&](int64_t from) HWY_ATTR {
+    const hn::RebindToUnsigned<D> positions;  // those before the row are very large
+    using U = hn::TFromD<decltype(positions)>;
+    const auto inside = hn::Lt(hn::Iota(positions, U(from)), hn::Set(positions, U(width)));
+    const auto mask = hn::RebindMask(d, inside);
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, row + from), hn::Set(d, fill));
+  };
+  if constexpr (kStride == 1) return load(at);
+  if constexpr (kStride == 2) return hn::ConcatEven(d, load(at + lanes), load(at));
 #endif
-    Forward2x2<ElementPairs>(d, shape, x, plane.out + at, winners);
-  });
+  HWY_ALIGN T values[hn::MaxLanes(d)];
+  for (int64_t lane = 0; lane < lanes; ++lane, at += stride) {
+    values[lane] = at >= 0 && at < width ? row[at] : fill;
+  }
+  return hn::Load(d, values);
 }
 
-template <typename T>
-void BackwardPlane2x2(const PoolPass& pass, const Plane<T>& plane) {
-  const int64_t width = pass.spec.width, height = pass.spec.height;
-  ForEachBand2x2<T>(pass, [&](const Rows2x2& shape, int64_t row) HWY_ATTR {
-    const int64_t at = row * pass.out_width;
-    const uint8_t* winners = static_cast<const uint8_t*>(pass.winners);
-    if (winners != nullptr) winners += plane.winners + at;
-    Backward2x2<ElementPairs>(hn::ScalableTag<T>(), shape, static_cast<const T*>(plane.out) + at,
-                              winners, pass.accumulate, plane.in + 2 * row * width);
-  });
-  if (pass.accumulate) return;
-  // An odd last column, and an odd last row, lie in no window.
-  for (int64_t row = 0; row < height && width % 2 == 1; ++row) plane.in[(row + 1) * width - 1] = 0;
-  if (height % 2 == 1) std::fill_n(plane.in + (height - 1) * width, width, T(0));
+// The windows of the `outputs` outputs from `first` on, the lanes of a vector.
+template <class D>
+struct LaneWindows {
+  Numbers<D> tap;
+  hn::Vec<D> count;
+  int64_t origin;      // where the first one would begin, were there no edge
+  int64_t begin, end;  // the taps that lie inside the image in any lane
+
+  LaneWindows(D d, const Axis& columns, int64_t first, int64_t outputs) {
+    using T = hn::TFromD<D>;
+    const hn::RebindToUnsigned<D> numbers;
+    using U = hn::TFromD<decltype(numbers)>;
+    HWY_ALIGN U taps[hn::MaxLanes(d)] = {};
+    HWY_ALIGN T counts[hn::MaxLanes(d)] = {};
+    const Window* windows = columns.windows.data() + first;
+    for (int64_t i = 0; i < outputs; ++i) {
+      taps[i] = U(windows[i].tap);
+      counts[i] = T(windows[i].count);
+    }
+    tap = hn::Load(numbers, taps);
+    count = hn::Load(d, counts);
+    origin = columns.OriginOf(windows[0]);
+    begin = windows[outputs - 1].tap;
+    end = windows[0].tap + windows[0].count;
+  }
+};
+
+// Calls tap(vector, number) for the taps in some rows of the windows, in order; taps outside the
+// image are `fill`. kTaps: of a row; 0: any.
+template <int64_t kTaps, int64_t kStride, class D, class Tap, typename T = hn::TFromD<D>>
+HWY_INLINE void ForEachTap(D d, const PoolGeometry& g, const Window& rows,
+                           const LaneWindows<D>& lanes, const T* plane, T fill, const Tap& tap) {
+  const int64_t begin = kTaps > 0 ? 0 : lanes.begin, end = kTaps > 0 ? kTaps : lanes.end;
+  const int64_t stride = g.columns.stride, width = g.columns.extent;
+  for (int64_t kh = 0; kh < rows.count; ++kh) {
+    const T* row = plane + (rows.first + kh * g.rows.dilation) * width;
+    const int64_t number = (rows.tap + kh) * g.columns.taps;
+    DTNN_UNROLL_TAPS
+    for (int64_t kw = begin; kw < end; ++kw) {
+      const int64_t at = lanes.origin + kw * g.columns.dilation;
+      tap(LoadTap<kStride>(d, row, at, stride, width, fill), number + kw);
+    }
+  }
 }
 
-// One tap of the windows from `from` on, which lie `stride` (1 or 2) apart.
-template <class Access, typename T>
-HWY_INLINE auto LoadTap(const Access& access, int64_t stride, const T* from) {
-  if (stride == 1) return access.Load(from);
-  auto even = hn::Zero(access.d), odd = even;
-  LoadPairs<ElementPairs>(access, from, even, odd);
-  return even;
-}
-
-// Outputs [begin, end) of the row; `origin` is where the first one's window begins, in the row of
-// its first tap.
-template <typename T, typename W>
-HWY_INLINE void PoolVectors(const PoolPass& pass, const Taps& rows, const T* origin, int64_t count,
-                            T* y, W* winners) {
-  const PoolSpec& s = pass.spec;
-  const int64_t stride = s.stride.horizontal, width = s.window.horizontal;
-  ForEachVector<T>(count, [&](const auto& access, int64_t i) HWY_ATTR {
+template <typename T, typename W, int64_t kTaps, int64_t kStride>
+void ForwardPlane(const PoolGeometry& g, const Plane<T, W>& plane) {
+  const int64_t width = g.columns.outputs();
+  ForEachVector<T>(width, [&](const auto& access, int64_t i) HWY_ATTR {
     const auto d = access.d;
-    // A mean starts at zero, a maximum at the first tap, which is then met once more.
-    auto best = pass.average() ? hn::Zero(d) : LoadTap(access, stride, origin + i * stride);
-    auto winner = hn::Set(d, T(rows.begin * width));
-    const T* row = origin + i * stride;
-    for (int64_t kh = rows.begin; kh < rows.end; ++kh, row += s.dilation.vertical * s.width) {
-      for (int64_t kw = 0; kw < width; ++kw) {
-        const auto v = LoadTap(access, stride, row + kw * s.dilation.horizontal);
-        if (pass.average()) {
-          best = hn::Add(best, v);
-          continue;
+    const LaneWindows lanes(d, g.columns, i, int64_t(access.count()));
+    int64_t output = i;
+    for (const Window& rows : g.rows.windows) {
+      if (g.average) {
+        auto sum = hn::Zero(d);
+        ForEachTap<kTaps, kStride>(d, g, rows, lanes, plane.in, T(0),
+                                   [&](auto v, int64_t) HWY_ATTR { sum = hn::Add(sum, v); });
+        const auto count = hn::Mul(lanes.count, hn::Set(d, T(rows.count)));
+        access.Store(hn::Div(sum, count), plane.out + output);
+      } else {
+        Leader best(d, hn::Add(lanes.tap, NumberVector(d, rows.tap * g.columns.taps)));
+        ForEachTap<kTaps, kStride>(d, g, rows, lanes, plane.in, -std::numeric_limits<T>::infinity(),
+                                   [&](auto v, int64_t number)
+                                       HWY_ATTR { best.Consider(d, v, number); });
+        access.Store(best.value, plane.out + output);
+        if (plane.winners != nullptr) {
+          StoreFirstWinners(d, best.number, access.count(), plane.winners + output);
         }
-        const auto better = hn::Or(hn::Gt(v, best), hn::IsNaN(v));
-        best = hn::IfThenElse(better, v, best);
-        winner = hn::IfThenElse(better, hn::Set(d, T(kh * width + kw)), winner);
       }
+      output += width;
     }
-    if (pass.average()) best = hn::Div(best, hn::Set(d, T(rows.count() * width)));
-    access.Store(best, y + i);
-    if (winners != nullptr) StoreWinners<W>(access, winner, winners, i);
   });
 }
 
 template <typename T, typename W>
-void ForwardWindows(const PoolPass& pass, const Plane<T>& plane, const VectorColumns& vectors) {
-  const PoolSpec& s = pass.spec;
-  for (int64_t oh = 0; oh < pass.out_height; ++oh) {
-    const Taps rows = RowTaps(s, oh);
-    const int64_t first = oh * pass.out_width;
-    for (int64_t ow = 0; ow < vectors.begin; ++ow) PoolOne<T, W>(pass, plane, first + ow, rows);
-    if (vectors.end > vectors.begin) {
-      const int64_t row = rows.origin + rows.begin * s.dilation.vertical;
-      const int64_t column = vectors.begin * s.stride.horizontal - s.padding.horizontal;
-      W* winners = static_cast<W*>(pass.winners);
-      if (winners != nullptr) winners += plane.winners + first + vectors.begin;
-      PoolVectors(pass, rows, static_cast<const T*>(plane.in) + row * s.width + column,
-                  vectors.end - vectors.begin, plane.out + first + vectors.begin, winners);
-    }
-    for (int64_t ow = vectors.end; ow < pass.out_width; ++ow) {
-      PoolOne<T, W>(pass, plane, first + ow, rows);
-    }
-  }
-}
-
-template <typename T>
-void ForwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
-  const bool bytes = pass.spec.WinnerDType() == DType::kUint8;
-  const VectorColumns vectors(pass);
-#if DTNN_MASKED_MEMORY
-  if (SamePlanes<T>::Serves(pass)) return SamePlanes<T>(pass).Forward(begin, end);
-  if (ServesThreeColumns(pass)) return ForwardThreeColumns<T>(pass, begin, end);
-  const bool global_mean = pass.average() && IsGlobal(pass);
-  if (pass.spec.stride.horizontal == 1 && pass.spec.window.horizontal <= kMostMasks && bytes &&
-      !global_mean) {
-    for (int64_t plane = begin; plane < end; plane += kPlanesTogether) {
-      ForwardDenseWindows<T, uint8_t>(pass, plane, std::min(end, plane + kPlanesTogether));
-    }
-    return;
-  }
-#endif
-  for (int64_t number = begin; number < end; ++number) {
-    const Plane<T> plane(pass, number);
-    if (pass.Is2x2()) {
-      ForwardPlane2x2(pass, plane);
-    } else if (pass.average() && IsGlobal(pass)) {
-      const int64_t count = pass.spec.height * pass.spec.width;
-      *plane.out = SumRun<T>(plane.in, count) / T(count);
-    } else if (bytes) {
-      ForwardWindows<T, uint8_t>(pass, plane, vectors);
-    } else {
-      ForwardWindows<T, int32_t>(pass, plane, vectors);
-    }
-  }
-}
-
-template <typename T>
-void BackwardTyped(const PoolPass& pass, int64_t begin, int64_t end) {
-#if DTNN_MASKED_MEMORY
-  if (SamePlanes<T>::Serves(pass)) return SamePlanes<T>(pass).Backward(begin, end);
-#endif
-  const TapOffsets offsets(pass.spec);
-  for (int64_t number = begin; number < end; ++number) {
-    const Plane<T> plane(pass, number);
-    if (pass.Is2x2()) {
-      BackwardPlane2x2(pass, plane);
-      continue;
-    }
-    // A plane fits the cache, so that zeroing it is not another pass over memory.
-    if (!pass.accumulate) {
-      std::memset(plane.in, 0, size_t(pass.spec.height * pass.spec.width) * sizeof(T));
-    }
-    if (pass.average() && IsGlobal(pass)) {
-      const int64_t count = pass.spec.height * pass.spec.width;
-      AddToRun<T>(*plane.out / T(count), plane.in, count);
-    } else if (pass.average()) {
-      MeanPlaneGradient(pass, plane);
-    } else if (pass.spec.WinnerDType() == DType::kUint8) {
-      MaxPlaneGradient<T, uint8_t>(pass, plane, offsets);
-    } else {
-      MaxPlaneGradient<T, int32_t>(pass, plane, offsets);
-    }
-  }
+void ForwardPlanes(const PoolPass& pass, int64_t begin, int64_t end) {
+  const PoolGeometry& g = pass.geometry;
+  const int64_t taps = g.columns.taps, stride = g.columns.stride;
+  ForEachPlane<T, W>(pass, begin, end, [&](const Plane<T, W>& plane) {
+    if (taps == 2 && stride == 2) return ForwardPlane<T, W, 2, 2>(g, plane);
+    if (taps == 3 && stride == 1) return ForwardPlane<T, W, 3, 1>(g, plane);
+    if (taps == 3 && stride == 2) return ForwardPlane<T, W, 3, 2>(g, plane);
+    ForwardPlane<T, W, 0, 0>(g, plane);
+  });
 }
 
 void Forward(const PoolPass& pass, int64_t begin, int64_t end) {
-  pass.spec.dtype == DType::kFloat32 ? ForwardTyped<float>(pass, begin, end)
-                                     : ForwardTyped<double>(pass, begin, end);
-}
-
-void Backward(const PoolPass& pass, int64_t begin, int64_t end) {
-  pass.spec.dtype == DType::kFloat32 ? BackwardTyped<float>(pass, begin, end)
-                                     : BackwardTyped<double>(pass, begin, end);
+  WithTypes(pass, [&]<typename T, typename W>() { ForwardPlanes<T, W>(pass, begin, end); });
 }
 
 }  // namespace
@@ -315,15 +173,97 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dtnn {
+namespace {
 
 HWY_EXPORT(Forward);
-HWY_EXPORT(Backward);
+
+// Calls element(index in the plane) for those of a window, in order.
+template <class Element>
+void ForEachElement(const PoolGeometry& g, const Window& rows, const Window& columns,
+                    const Element& element) {
+  for (int64_t kh = 0; kh < rows.count; ++kh) {
+    const int64_t first = (rows.first + kh * g.rows.dilation) * g.columns.extent + columns.first;
+    for (int64_t kw = 0; kw < columns.count; ++kw) element(first + kw * g.columns.dilation);
+  }
+}
+
+template <typename T>
+void MeanPlane(const PoolGeometry& g, const T* x, T* y) {
+  for (const Window& rows : g.rows.windows) {
+    for (const Window& columns : g.columns.windows) {
+      T sum = 0;
+      ForEachElement(g, rows, columns, [&](int64_t at) { sum += x[at]; });
+      *y++ = sum / T(rows.count * columns.count);
+    }
+  }
+}
+
+template <typename T>
+void MeanGradient(const PoolGeometry& g, const T* dy, T* dx) {
+  for (const Window& rows : g.rows.windows) {
+    for (const Window& columns : g.columns.windows) {
+      const T share = *dy++ / T(rows.count * columns.count);
+      ForEachElement(g, rows, columns, [&](int64_t at) { dx[at] += share; });
+    }
+  }
+}
+
+// Where the taps of a whole window lie in a plane, counted from the first one.
+class TapOffsets {
+ public:
+  explicit TapOffsets(const PoolGeometry& geometry) : geometry_(geometry) {
+    if (geometry.winner_dtype != DType::kUint8) return;
+    for (int64_t i = 0; i < geometry.rows.taps * geometry.columns.taps; ++i) table_[i] = Of(i);
+  }
+  int64_t At(uint8_t number) const { return table_[number]; }
+  int64_t At(int32_t number) const { return Of(number); }
+
+ private:
+  int64_t Of(int64_t number) const {
+    const Axis &rows = geometry_.rows, &columns = geometry_.columns;
+    return number / columns.taps * rows.dilation * columns.extent +
+           number % columns.taps * columns.dilation;
+  }
+  const PoolGeometry& geometry_;
+  int64_t table_[256];  // divisions would take longer than all else
+};
+
+template <typename T, typename W>
+void MaximumGradient(const PoolGeometry& g, const TapOffsets& offsets, const T* dy,
+                     const W* winners, T* dx) {
+  const int64_t left = g.columns.OriginOf(g.columns.windows.front());
+  for (const Window& rows : g.rows.windows) {
+    int64_t origin = g.rows.OriginOf(rows) * g.columns.extent + left;
+    for (int64_t i = g.columns.outputs(); i > 0; --i, origin += g.columns.stride) {
+      dx[origin + offsets.At(*winners++)] += *dy++;
+    }
+  }
+}
+
+}  // namespace
 
 void PoolForwardNchw(const PoolPass& pass, int64_t begin, int64_t end) {
-  HWY_DYNAMIC_DISPATCH(Forward)(pass, begin, end);
+  const PoolGeometry& g = pass.geometry;
+  // Vectors need windows a fixed stride apart, and more than one in a row.
+  if (!g.average || (g.columns.stride > 0 && g.columns.outputs() > 1)) {
+    return HWY_DYNAMIC_DISPATCH(Forward)(pass, begin, end);
+  }
+  WithTypes(pass, [&]<typename T, typename W>() {
+    ForEachPlane<T, W>(pass, begin, end, [&](const auto& p) { MeanPlane<T>(g, p.in, p.out); });
+  });
 }
+
 void PoolBackwardNchw(const PoolPass& pass, int64_t begin, int64_t end) {
-  HWY_DYNAMIC_DISPATCH(Backward)(pass, begin, end);
+  const PoolGeometry& g = pass.geometry;
+  const TapOffsets offsets(g);
+  WithTypes(pass, [&]<typename T, typename W>() {
+    ForEachPlane<T, W>(pass, begin, end, [&](const auto& p) {
+      // A plane fits the cache, so that zeroing it is not another pass over memory.
+      if (!pass.accumulate) std::fill_n(p.in, g.rows.extent * g.columns.extent, T(0));
+      if (g.average) return MeanGradient<T>(g, p.out, p.in);
+      MaximumGradient<T, W>(g, offsets, p.out, p.winners, p.in);
+    });
+  });
 }
 
 }  // namespace dtnn

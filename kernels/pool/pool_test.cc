@@ -39,16 +39,20 @@ PoolSpec Spec(Shape nhwc, Pair window, Pair stride, Pair padding = 0, Pair dilat
 
 std::vector<PoolSpec> Specs() {
   std::vector<PoolSpec> specs;
-  // The path of 2x2 windows: channels around half a vector, and odd edges.
+  // Two pixels in a vector: channels around half of one, and odd edges.
   for (const int64_t channels : {1, 2, 3, 4, 5, 8, 15, 16, 17, 33}) {
     specs.push_back(Spec({2, 6, 10, channels}, 2, 2));
     specs.push_back(Spec({1, 7, 5, channels}, 2, 2));
     specs.push_back(Spec({2, 5, 6, channels}, 3, 1, 1));
   }
   for (const int64_t width : {2, 3, 17, 28, 33, 70}) specs.push_back(Spec({1, 4, width, 1}, 2, 2));
-  for (const int64_t extent : {8, 14, 16}) {  // two rows of outputs in a vector
-    specs.push_back(Spec({2, extent, extent, 3}, 2, 2));
+  for (const int64_t channels : {1, 2, 4, 8, 9}) {
+    specs.push_back(Spec({1, 7, 10, channels}, 2, {1, 3}));        // side by side, with gaps
+    specs.push_back(Spec({1, 9, 11, channels}, 2, 2, 1, {3, 2}));  // dilated
+    specs.push_back(Spec({1, 9, 12, channels}, 3, {2, 1}, {0, 1}, {1, 2}));
+    specs.push_back(Spec({1, 6, 9, channels}, {2, 3}, {2, 3}));  // side by side, not square
   }
+  for (const int64_t extent : {8, 14, 16}) specs.push_back(Spec({2, extent, extent, 3}, 2, 2));
   specs.push_back(Spec({1, 5, 50, 4}, 2, 2));
   for (const int64_t width : {5, 16, 17, 18, 33, 34, 35, 70}) {  // rows of vectors, both strides
     specs.push_back(Spec({1, 5, width, 2}, 3, 1, 1));
@@ -56,7 +60,13 @@ std::vector<PoolSpec> Specs() {
     specs.push_back(Spec({1, 5, width, 2}, {2, 5}, 2, 0));
     specs.push_back(Spec({1, 5, width, 2}, {3, 5}, 2, {2, 1}));
   }
-  for (const int64_t height : {1, 3, 4, 9}) {  // 3x3 with stride 1: tiles of four rows
+  for (const int64_t width : {6, 31, 35}) {  // planes: masks, with both strides
+    specs.push_back(Spec({1, 4, width, 2}, 2, 2, 1));
+    specs.push_back(Spec({1, 7, width, 2}, 3, 2, 1, {1, 2}));
+    specs.push_back(Spec({1, 7, width, 2}, 3, {2, 1}, {1, 4}, {1, 2}));
+    specs.push_back(Spec({1, 4, width, 2}, {1, 4}, {1, 3}, {0, 2}));
+  }
+  for (const int64_t height : {1, 3, 4, 9}) {  // 3x3 with stride 1
     for (const int64_t channels : {1, 3, 16, 17}) {
       specs.push_back(Spec({2, height, 5, channels}, 3, 1, 1));
       specs.push_back(Spec({2, height, 1, channels}, 3, 1, 2));
@@ -70,15 +80,16 @@ std::vector<PoolSpec> Specs() {
   }
   for (const int64_t extent : {1, 2, 7, 8, 15})
     specs.push_back(Spec({3, extent, extent, 40}, 3, 1, 1));
-  specs.push_back(Spec({1, 20, 700, 1}, 2, 2));                 // several bands of a plane
-  specs.push_back(Spec({1, 61, 70, 1}, 3, 1, 1));               // the same
-  specs.push_back(Spec({1, 3, 800, 1}, 3, 1, 1));               // a row too long for a band
+  specs.push_back(Spec({1, 20, 700, 1}, 2, 2));                 // large planes
+  specs.push_back(Spec({1, 61, 70, 1}, 3, 1, 1));               //
+  specs.push_back(Spec({1, 3, 800, 1}, 3, 1, 1));               //
   specs.push_back(Spec({2, 7, 8, 6}, 3, 2));                    // overlapping
   specs.push_back(Spec({2, 7, 8, 6}, 3, 2, 1));                 // overlapping, padded
   specs.push_back(Spec({2, 9, 8, 6}, 2, 3));                    // stride > window: gaps
   specs.push_back(Spec({2, 9, 8, 6}, {2, 3}, {3, 4}, {1, 2}));  // disjoint and padded
   specs.push_back(Spec({1, 9, 9, 3}, 2, 5, 1, 3));              // dilated, disjoint
   specs.push_back(Spec({1, 9, 9, 3}, 3, 1, 2, 2));              // dilated, overlapping
+  specs.push_back(Spec({1, 6, 6, 70}, 3, 2, 1));                // blocks of channels
   specs.push_back(Spec({2, 7, 7, 5}, 7, 1));                    // global
   specs.push_back(Spec({1, 17, 16, 2}, {17, 16}, 1));           // int32 winners
   specs.push_back(Spec({1, 17, 17, 2}, 17, 17));                // the same, disjoint

@@ -1,5 +1,5 @@
-// Winners of max pooling in vectors: kept as numbers of the element type while computing (exact up
-// to 2^24), as uint8 or int32 in memory. Included once per target.
+// Winners of max pooling in vectors: unsigned integers as wide as the elements while computing,
+// uint8 or int32 in memory. Included once per target.
 
 #if defined(DTNN_KERNELS_POOL_WINNERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DTNN_KERNELS_POOL_WINNERS_INL_H_
@@ -9,117 +9,100 @@
 #endif
 
 #include <cstring>
-#include <type_traits>
+#include <limits>
 
 #include "hwy/highway.h"
-#include "kernels/elementwise/transform-inl.h"
+
+// For loops over the taps of a small window: GCC unrolls them only when told.
+#undef DTNN_UNROLL_TAPS
+#if HWY_COMPILER_GCC_ACTUAL
+#define DTNN_UNROLL_TAPS _Pragma("GCC unroll 3")
+#else
+#define DTNN_UNROLL_TAPS _Pragma("unroll")
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
-// 0 where the mask is not set, and nothing is read there: Highway's one-lane MaskedLoad reads
-// first.
-template <class M, class D>
-HWY_INLINE hn::Vec<D> LoadWhere(M mask, D d, const hn::TFromD<D>* from) {
-#if HWY_TARGET == HWY_SCALAR
-  return mask.bits != 0 ? hn::LoadU(d, from) : hn::Zero(d);
-#else
-  return hn::MaskedLoad(mask, d, from);
-#endif
+// Of vectors of elements D.
+template <class D>
+using Numbers = hn::Vec<hn::RebindToUnsigned<D>>;
+template <class D>
+HWY_INLINE Numbers<D> NumberVector(D, int64_t number) {
+  const hn::RebindToUnsigned<D> d;
+  return hn::Set(d, hn::TFromD<decltype(d)>(number));
 }
 
 template <class D>
-HWY_INLINE void StoreIntegers(const Whole<D>&, Integers<D> v, int32_t* to) {
-  hn::StoreU(v, hn::Rebind<int32_t, D>(), to);
-}
-template <class D>
-HWY_INLINE void StoreIntegers(const Whole<D>&, Integers<D> v, uint8_t* to) {
+HWY_INLINE void StoreWinners(D, Numbers<D> winners, uint8_t* to) {
   const hn::Rebind<uint8_t, D> bytes;
-  hn::StoreU(hn::DemoteTo(bytes, v), bytes, to);
+  hn::StoreU(hn::TruncateTo(bytes, winners), bytes, to);
 }
 template <class D>
-HWY_INLINE Integers<D> LoadIntegers(const Whole<D>&, const int32_t* from) {
-  return hn::LoadU(hn::Rebind<int32_t, D>(), from);
-}
-template <class D>
-HWY_INLINE Integers<D> LoadIntegers(const Whole<D>&, const uint8_t* from) {
-  return hn::PromoteTo(hn::Rebind<int32_t, D>(), hn::LoadU(hn::Rebind<uint8_t, D>(), from));
+HWY_INLINE void StoreWinners(D, Numbers<D> winners, int32_t* to) {
+  const hn::Rebind<int32_t, D> integers;
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(int32_t)) {
+    hn::StoreU(hn::BitCast(integers, winners), integers, to);
+  } else {
+    const hn::Rebind<uint32_t, D> narrow;
+    hn::StoreU(hn::BitCast(integers, hn::TruncateTo(narrow, winners)), integers, to);
+  }
 }
 
+// Those of the first `count` lanes.
+template <class D, typename W>
+HWY_INLINE void StoreFirstWinners(D d, Numbers<D> winners, size_t count, W* to) {
 #if HWY_TARGET <= HWY_AVX3
-// Bytes have masks of their own.
-template <class D, typename W>
-HWY_INLINE void StoreIntegers(const Part<D>& part, Integers<D> v, W* to) {
-  const hn::Rebind<W, D> d;
-  const auto first = hn::FirstN(d, part.lanes);
-  if constexpr (sizeof(W) == 1) {
-    hn::BlendedStore(hn::DemoteTo(d, v), first, d, to);
-  } else {
-    hn::BlendedStore(v, first, d, to);
+  if constexpr (sizeof(W) == 1) {  // bytes have masks of their own
+    const hn::Rebind<uint8_t, D> bytes;
+    return hn::BlendedStore(hn::TruncateTo(bytes, winners), hn::FirstN(bytes, count), bytes, to);
   }
-}
-template <class D, typename W>
-HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
-  const hn::Rebind<W, D> d;
-  const auto v = hn::MaskedLoad(hn::FirstN(d, part.lanes), d, from);
-  if constexpr (sizeof(W) == 1) {
-    return hn::PromoteTo(hn::Rebind<int32_t, D>(), v);
-  } else {
-    return v;
-  }
-}
-#else
-// Copies `count` < HWY_MAX_BYTES / 4 elements in two pieces that overlap: no loop over elements.
-template <typename W>
-HWY_INLINE void CopyFew(const W* from, size_t count, W* to) {
-  const auto ends = [&](auto piece) HWY_ATTR {
-    constexpr size_t kPiece = decltype(piece)::value;
-    std::memcpy(to, from, kPiece * sizeof(W));
-    std::memcpy(to + count - kPiece, from + count - kPiece, kPiece * sizeof(W));
-  };
-  if (count >= 8) return ends(std::integral_constant<size_t, 8>());
-  if (count >= 4) return ends(std::integral_constant<size_t, 4>());
-  if (count >= 2) return ends(std::integral_constant<size_t, 2>());
-  if (count == 1) *to = *from;
-}
-
-template <class D, typename W>
-HWY_INLINE void StoreIntegers(const Part<D>& part, Integers<D> v, W* to) {
-  HWY_ALIGN W lanes[HWY_MAX_BYTES / 4];
-  StoreIntegers(Whole<D>{part.d}, v, lanes);
-  CopyFew(lanes, part.lanes, to);
-}
-template <class D, typename W>
-HWY_INLINE Integers<D> LoadIntegers(const Part<D>& part, const W* from) {
-  HWY_ALIGN W lanes[HWY_MAX_BYTES / 4] = {};
-  CopyFew(from, part.lanes, lanes);
-  return LoadIntegers(Whole<D>{part.d}, lanes);
-}
 #endif
+  HWY_ALIGN W lanes[hn::MaxLanes(d)];
+  StoreWinners(d, winners, lanes);
+  std::memcpy(to, lanes, count * sizeof(W));
+}
 
-// The general conversion looks after overflow, which bytes cannot have.
-template <typename W, class D>
-HWY_INLINE Integers<D> NumbersOf(D d, hn::Vec<D> winners) {
-  if constexpr (sizeof(W) == 1 && sizeof(hn::TFromD<D>) == 4) {
-    constexpr float kUnit = 1 << 23;  // from here on the mantissa's last bit is 1
-    const hn::Rebind<int32_t, D> integers;
-    const auto bits = hn::BitCast(integers, hn::Add(winners, hn::Set(d, kUnit)));
-    return hn::And(bits, hn::Set(integers, 255));
+template <class D, typename W>
+HWY_INLINE Numbers<D> LoadWinners(D, const W* from) {
+  const hn::Rebind<uint32_t, D> narrow;
+  const auto widen = [&](auto winners) HWY_ATTR {
+    if constexpr (sizeof(hn::TFromD<D>) == sizeof(uint32_t)) {
+      return winners;
+    } else {
+      return hn::PromoteTo(hn::RebindToUnsigned<D>(), winners);
+    }
+  };
+  const hn::Rebind<W, D> d;
+  if constexpr (sizeof(W) == 1) {
+    return widen(hn::PromoteTo(narrow, hn::LoadU(d, from)));
   } else {
-    return ToIntegers(d, winners);
+    return widen(hn::BitCast(narrow, hn::LoadU(d, from)));
   }
 }
 
-// W is uint8_t or int32_t.
-template <typename W, class Access, class V>
-HWY_INLINE void StoreWinners(const Access& access, V winners, void* to, int64_t offset) {
-  StoreIntegers(access, NumbersOf<W>(access.d, winners), static_cast<W*>(to) + offset);
-}
-template <typename W, class Access>
-HWY_INLINE auto LoadWinners(const Access& access, const void* from, int64_t offset) {
-  return FromIntegers(access.d, LoadIntegers(access, static_cast<const W*>(from) + offset));
-}
+// The first largest of the values that it is shown in order, and its number. A NaN stays.
+template <class D>
+struct Leader {
+  using T = hn::TFromD<D>;
+  hn::Vec<D> value;
+  Numbers<D> number;
+
+  HWY_INLINE Leader(D d, hn::Vec<D> first, int64_t first_number)
+      : value(first), number(NumberVector(d, first_number)) {}
+  // Of values yet to be shown, the first of them number `first`: it wins where all are -infinity.
+  HWY_INLINE Leader(D d, Numbers<D> first)
+      : value(hn::Set(d, -std::numeric_limits<T>::infinity())), number(first) {}
+
+  HWY_INLINE void Consider(D d, hn::Vec<D> v, int64_t v_number) {
+    const auto better = hn::Or(hn::Gt(v, value), hn::IsNaN(v));
+    value = hn::IfThenElse(better, v, value);
+    const hn::RebindToUnsigned<D> numbers;
+    number = hn::IfThenElse(hn::RebindMask(numbers, better), NumberVector(d, v_number), number);
+  }
+};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn

@@ -1,0 +1,54 @@
+// Where the windows of a pooling lie, an axis at a time: which elements of the image a window
+// holds, and their numbers in it. Padding and edges are dealt with here and nowhere else: kernels
+// see windows that are cut to the image.
+
+#ifndef DTNN_KERNELS_POOL_WINDOWS_H_
+#define DTNN_KERNELS_POOL_WINDOWS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace dtnn {
+
+// The part of a window that lies inside the image, along one axis: `count` taps from number `tap`
+// on, the first of them at position `first`.
+struct Window {
+  int64_t first = 0, tap = 0, count = 0;
+};
+
+// All windows along an axis.
+struct Axis {
+  int64_t extent = 0;    // of the image
+  int64_t taps = 0;      // of a whole window
+  int64_t dilation = 1;  // elements from one tap to the next
+  int64_t stride = 0;    // elements from one window to the next; 0: it varies
+  std::vector<Window> windows = {};
+
+  int64_t outputs() const { return int64_t(windows.size()); }
+  // Where a window would begin, were there no edge.
+  int64_t OriginOf(const Window& window) const { return window.first - window.tap * dilation; }
+  // Whether every element lies in exactly one window.
+  bool Tiled() const {
+    int64_t next = 0;
+    for (const Window& window : windows) {
+      if (window.first != next) return false;
+      next += window.count;
+    }
+    return next == extent && dilation == 1;
+  }
+};
+
+// Window `output` of those that begin `stride` elements apart, the first of them `padding` elements
+// before the image.
+inline Window WindowAt(int64_t output, int64_t extent, int64_t taps, int64_t stride,
+                       int64_t padding, int64_t dilation) {
+  const int64_t origin = output * stride - padding;
+  const int64_t tap = origin < 0 ? (dilation - 1 - origin) / dilation : 0;
+  const int64_t end = origin < extent ? (extent - 1 - origin) / dilation + 1 : 0;
+  return {origin + tap * dilation, tap, std::max<int64_t>(0, std::min(taps, end) - tap)};
+}
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_POOL_WINDOWS_H_
