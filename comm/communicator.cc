@@ -94,13 +94,13 @@ absl::Status Communicator::Check(const Collective& c) const {
                            " ranks");
   }
   if (c.between_two() && c.root == rank()) {
-    return InvalidArgument("rank ", rank(), " names itself");
+    return InvalidArgument("rank ", rank(), " cannot send to itself");
   }
   if (c.kind == CollectiveKind::kAllGather &&
       (c.output.dtype() != c.input.dtype() ||
        c.output.num_elements() != c.input.num_elements() * size())) {
-    return InvalidArgument("the output holds ", Elements(c.output), ", expected ", size(),
-                           " times ", Elements(c.input));
+    return InvalidArgument("the output has ", Elements(c.output), ", expected ", size(), " times ",
+                           Elements(c.input));
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// How the ranks of a data-parallel program exchange tensors, whatever carries the bytes.
+// How the ranks of a data-parallel program exchange tensors, independently of the transport.
 //
 // Rules, the same for every implementation:
 //  - Every rank makes the same collective calls with the same sizes, dtypes and roots in the same
@@ -36,27 +36,27 @@ namespace dtnn {
 
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
-  // A wait that lasts this long says so once, then continues: a line that names the call and the
-  // missing ranks. Called by the waiting thread; must not use the communicator.
+  // Called once when a wait lasts this long, with a line that names the call and the missing ranks;
+  // the wait then continues. Called by the waiting thread; must not use the communicator.
   std::chrono::milliseconds warn_after = std::chrono::minutes(1);
   std::function<void(std::string_view)> warn = {};
-  // True once this process shall end (a signal asked for it). From then on a wait fails, as
-  // Unavailable, when a rank that it needs has not shown a sign of life for `grace`; ranks that are
-  // only slow are waited for as ever. Asked often, by any thread: must be quick, and not use the
+  // Returns true once this process should end (after a signal). From then on a wait fails with
+  // Unavailable when a rank that it needs has not answered for `grace`; it still waits for ranks
+  // that are only slow. Called often, by any thread: must be fast, and must not use the
   // communicator.
   std::function<bool()> interrupted = {};
   std::chrono::milliseconds grace{500};
-  // Compare the calls of all ranks before each is carried out: a small exchange more per call.
-  // Ranks of one process always do.
+  // Compare the calls of all ranks before executing them: one more small exchange per call. Ranks
+  // of one process always do this.
   bool check_calls = false;
 };
 
-// A call on its way. Destroying it waits for it. Not to be waited for when its communicator is
-// gone.
+// A pending call. Its destructor waits for it. Must not be waited for after its communicator was
+// destroyed.
 class Work {
  public:
   virtual ~Work() = default;
-  // Returns when the result is in place; again the same answer when called again.
+  // Returns when the result is complete; returns the same again when called again.
   virtual absl::Status Wait() = 0;
 };
 
@@ -72,7 +72,7 @@ enum class CollectiveKind : uint8_t {
   kReceive,
 };
 
-// What must agree between ranks; can be sent as it is.
+// What must be equal on all ranks; can be sent as bytes.
 struct CallSignature {
   CollectiveKind kind = CollectiveKind::kBarrier;
   ReduceOp op = ReduceOp::kSum;
@@ -87,7 +87,7 @@ struct CallSignature {
   bool Fits(const CallSignature& other) const;
 };
 
-// One rank's call, checked: what an implementation is asked to carry out.
+// One rank's call, after checks: what an implementation executes.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kBarrier;
   Tensor input = {}, output = {};  // the same tensor unless all-gather; empty for a barrier
@@ -131,8 +131,8 @@ class Communicator {
   absl::Status Send(const Tensor& tensor, int to, Timeout timeout = {});
   absl::Status Receive(const Tensor& tensor, int from, Timeout timeout = {});
 
-  // Never null: what is wrong with a call is found by Wait. Whether bytes move before Wait depends
-  // on the implementation.
+  // Never null: Wait returns the errors of a call. Whether bytes are transferred before Wait
+  // depends on the implementation.
   std::unique_ptr<Work> BroadcastAsync(const Tensor& tensor, int root, Timeout timeout = {});
   std::unique_ptr<Work> AllReduceAsync(const Tensor& tensor, ReduceOp op = ReduceOp::kSum,
                                        Timeout timeout = {});
@@ -141,8 +141,8 @@ class Communicator {
   std::unique_ptr<Work> SendAsync(const Tensor& tensor, int to, Timeout timeout = {});
   std::unique_ptr<Work> ReceiveAsync(const Tensor& tensor, int from, Timeout timeout = {});
 
-  // The time that this rank has spent inside the calls above and waiting for them so far: what the
-  // exchange has cost it beyond what went on beside its own work; slower ranks' delay included.
+  // The time that this rank has spent inside the calls above and waiting for them so far: the part
+  // of the exchange that did not overlap with its own work, including the delay of slower ranks.
   double waited_seconds() const { return waited_seconds_; }
 
   // Breaks the group: this rank cannot continue, and the others learn why ("rank 1 gave up: ...",
@@ -150,15 +150,15 @@ class Communicator {
   virtual void Abort(const absl::Status& why) = 0;
 
   // The ranks that broke the group, sorted: they did not answer in time, left while they were
-  // needed, or gave up. The same on all others where their message still came through. Empty while
-  // the group is whole.
+  // needed, or gave up. The same on all other ranks that received the message. Empty while the
+  // group is intact.
   virtual std::vector<int> lost() const = 0;
 
   // Returns when `rank` has destroyed its communicator or is lost, at the latest after the timeout:
-  // its farewell, or nothing where it has not left by itself. For those who must not leave before
-  // the one that still writes a file, also when the group is broken.
+  // its farewell, or nothing if it has not left by itself. For ranks that must not leave while
+  // another still writes a file, also when the group is broken.
   virtual std::optional<int32_t> AwaitDeparture(int rank, Timeout timeout = {}) = 0;
-  // What AwaitDeparture of the others answers once this rank has left; 0 unless it is set.
+  // What AwaitDeparture returns on other ranks once this rank has left; 0 unless it is set.
   virtual void set_farewell(int32_t word) = 0;
 
  protected:

@@ -135,10 +135,10 @@ TEST(CommunicatorTest, BadArgumentsAreRefusedAndBreakTheGroup) {
   expect(recorder.Broadcast(x, 2), "broadcast: root 2 is not one of the 2 ranks");
   expect(recorder.Broadcast(x, -1), "root -1");
   expect(recorder.Barrier(std::chrono::milliseconds(0)), "barrier: the timeout must be positive");
-  expect(recorder.AllGather(x, x), "the output holds 3 float32, expected 2 times 3 float32");
-  expect(recorder.AllGather(x, y), "the output holds 6 float64, expected 2 times 3 float32");
+  expect(recorder.AllGather(x, x), "the output has 3 float32, expected 2 times 3 float32");
+  expect(recorder.AllGather(x, y), "the output has 6 float64, expected 2 times 3 float32");
   expect(recorder.Send(x, 2), "send: 2 is not one of the 2 ranks");
-  expect(recorder.Receive(x, 1), "receive: rank 1 names itself");
+  expect(recorder.Receive(x, 1), "receive: rank 1 cannot send to itself");
   const Tensor pitched = testing::Pitched(ZeroTensor(DType::kFloat32, {4, 3}), TensorFormat::kNHWC);
   expect(recorder.AllReduceAsync(pitched)->Wait(), "has a pitch");
 }

@@ -1,5 +1,6 @@
-// What an all-reduce, and a training step with its gradients reduced beside the backward pass, cost
-// on any number of ranks: formulas, for planning a run and for comparing with measurements.
+// Formulas for the time of an all-reduce, and of a training step whose gradients are reduced during
+// the backward pass, on any number of ranks: for planning a run and for comparing with
+// measurements.
 //
 // A message of n bytes takes latency + n * seconds_per_byte (Hockney, Parallel Computing 20, 1994);
 // sending and receiving overlap, and no two messages share a link but those of one node. With p
@@ -53,7 +54,7 @@ struct StepProfile {
   std::vector<Event> ready = {};  // in time; from ends at 0
   double backward_seconds = 0;    // when the backward pass ends, since the step's begin
   double update_seconds = 0;      // of all parameters
-  // The share of the backward pass's processor time that an exchange beside it takes: for copies,
+  // The share of the backward pass's processor time that a simultaneous exchange takes for copies,
   // sums and protocols. From 0 to less than 1.
   double exchange_load = 0;
   DType dtype = DType::kFloat32;
@@ -65,9 +66,9 @@ struct StepPrediction {
   double exposed_seconds = 0;  // waiting for the exchange
 };
 
-// As GradientReducer does it: a bucket starts when it is final and the one before has ended, slows
-// the rest of the backward pass down, and is followed by its part of the update. Blocking: buckets
-// start after the backward pass, one when the update of the one before is done.
+// Like GradientReducer: a bucket starts when it is final and the previous one has ended, slows down
+// the rest of the backward pass, and is followed by its part of the update. Blocking: buckets start
+// after the backward pass, each when the update of the previous one is done.
 StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, bool blocking,
                            absl::FunctionRef<double(double bytes)> all_reduce_seconds);
 

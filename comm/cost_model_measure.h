@@ -1,6 +1,6 @@
-// What the cost model asks of a network, measured by its ranks. Collective calls: all ranks make
-// them together, with the same arguments, and get the same answer. Times are medians over a few
-// repetitions of what the slowest rank took: about a second on a network of 1 Gbit/s.
+// Measures the parameters of the cost model on the ranks of a job. Collective calls: all ranks make
+// them together, with the same arguments, and get the same result. Times are medians, over a few
+// repetitions, of the slowest rank's time: about a second on a network of 1 Gbit/s.
 
 #ifndef DTNN_COMM_COST_MODEL_MEASURE_H_
 #define DTNN_COMM_COST_MODEL_MEASURE_H_
@@ -16,8 +16,8 @@
 
 namespace dtnn {
 
-// By messages that two ranks send to and fro: the latency by a short one, the rest by a
-// long one. The others are silent.
+// By messages between two ranks in both directions: the latency from short ones, the bandwidth from
+// long ones. Other ranks do not communicate.
 absl::StatusOr<LinkCost> MeasureLink(Communicator& communicator, int rank, int other);
 
 // Seconds of an all-reduce of so many float32 values.

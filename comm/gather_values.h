@@ -1,5 +1,5 @@
-// A few numbers of every rank, told to all of them: what ranks compare, agree on or report. Blocks;
-// allocates two small tensors a call.
+// All-gathers a few numbers of every rank: what ranks compare, agree on or report. Blocks;
+// allocates two small tensors per call.
 
 #ifndef DTNN_COMM_GATHER_VALUES_H_
 #define DTNN_COMM_GATHER_VALUES_H_

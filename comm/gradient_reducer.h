@@ -2,11 +2,11 @@
 // which a backward pass finishes them.
 //
 // Unless it blocks, the all-reduce of a bucket starts as soon as the bucket is final, so that it
-// runs beside the rest of the pass where the communicator makes progress by itself. Sums are handed
-// over bucket by bucket in the same order: the optimizer works on one while the next are on their
-// way. Buckets are cut wherever 64-byte alignment allows, through parameters too: all are equally
-// large but the one at the begin of the arena, the last to be final, whose exchange nothing hides.
-// An arena no larger than a bucket is one call.
+// overlaps with the rest of the pass if the communicator makes progress by itself. Sums become
+// available bucket by bucket in the same order: the optimizer works on one while the next ones are
+// exchanged. Buckets may end at any 64-byte boundary, also inside parameters: all are equally large
+// except for the one at the start of the arena, which is final last and whose exchange overlaps
+// with nothing. An arena no larger than a bucket is one call.
 //
 // A step is Begin, any number of Ready, Finish: the same calls on every rank, in the same order
 // among the communicator's other calls. The bits of the sums depend on the size of the buckets only
@@ -52,8 +52,9 @@ class GradientReducer {
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
-  // A step over `gradients`, dense and of rank 1; nobody else touches what Ready has declared final
-  // until Finish hands it over. InvalidArgument for another type or size than the reducer's.
+  // A step over `gradients`, dense and of rank 1. After Ready, the caller must not touch what is
+  // final until Finish has returned it. InvalidArgument for another type or size than the
+  // reducer's.
   absl::Status Begin(const Tensor& gradients);
   // Everything from element `from` on is final.
   void Ready(int64_t from);
@@ -61,8 +62,8 @@ class GradientReducer {
   // it ends the step.
   absl::Status Finish(absl::FunctionRef<absl::Status(size_t bucket)> reduced);
 
-  // The time that the callers have spent inside the communicator, waiting for slower ranks
-  // included: what the exchange has cost beyond what it hid.
+  // The time that the callers have spent inside the communicator, including waiting for slower
+  // ranks: the part of the exchange that did not overlap.
   double exposed_seconds() const { return exposed_seconds_; }
   // Steps that were finished.
   int64_t steps() const { return steps_; }

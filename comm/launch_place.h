@@ -1,5 +1,5 @@
-// Which process of how many this is, as the program that started it (mpirun, srun) says in the
-// environment: known before MPI is, and without it.
+// Rank and number of processes, from the environment that the program which started them (mpirun,
+// srun) has set: known before MPI is initialised, and without MPI.
 
 #ifndef DTNN_COMM_LAUNCH_PLACE_H_
 #define DTNN_COMM_LAUNCH_PLACE_H_
@@ -16,13 +16,13 @@ struct LaunchPlace {
   friend bool operator==(const LaunchPlace&, const LaunchPlace&) = default;
 };
 
-// Reads Open MPI's variables, else those of PMI (MPICH, Slurm) or PMIx. Numbers that make no sense
-// count as unset. `get` answers like getenv(), which is the default.
+// Reads Open MPI's variables, else those of PMI (MPICH, Slurm) or PMIx. Invalid numbers count as
+// unset. `get` answers like getenv(), which is the default.
 LaunchPlace FindLaunchPlace(const std::function<const char*(const char*)>& get = nullptr);
 
-// Where Slurm's srun has started several processes and given them no way to find each other (no
-// PMI, no PMIx), so that each would be alone: this one's place among them. Otherwise like a program
-// of its own. A batch script's own process is none of them.
+// If Slurm's srun has started several processes without PMI or PMIx, so that they cannot find each
+// other and each would be alone: this one's place among them. Otherwise, as for a single process.
+// The process of a batch script itself does not count.
 LaunchPlace FindUnconnectedPlace(const std::function<const char*(const char*)>& get = nullptr);
 
 }  // namespace dtnn

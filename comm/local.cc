@@ -178,7 +178,7 @@ void Group::CheckFits(const Operation& op, int rank, const Collective& call) {
           {});
     }
     if (left_[size_t(other)]) {
-      return BreakLocked(Unavailable("rank ", other, " left the group before ", op.key.ToString(),
+      return BreakLocked(Unavailable("rank ", other, " left before ", op.key.ToString(),
                                      ", which rank ", rank, " called: ", call.ToString()),
                          {other});
     }
@@ -260,7 +260,7 @@ void Group::Leave(int rank) {
   departed_.notify_all();
   for (const auto& [key, op] : pending_) {
     if (!key.concerns(rank) || op->arrived[size_t(rank)]) continue;
-    BreakLocked(Unavailable("rank ", rank, " left the group before ", key.ToString()), {rank});
+    BreakLocked(Unavailable("rank ", rank, " left before ", key.ToString()), {rank});
     return;
   }
 }

@@ -51,8 +51,7 @@ TEST(LocalTest, ARankThatHasLeftIsReported) {
   ranks[1] = nullptr;
   const absl::Status status = ranks[0]->Barrier();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("rank 1 left the group before collective number 0"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 left before collective number 0"));
   EXPECT_THAT(ranks[0]->lost(), ::testing::ElementsAre(1));
 }
 

@@ -1,6 +1,6 @@
-// How the models of several ranks become one: how much each counts, which of them take part in a
-// synchronisation, and the weighted sum itself (McMahan et al., "Communication-efficient learning
-// of deep networks from decentralized data", AISTATS 2017, where ranks count by their samples).
+// Averages of the models of several ranks: their weights, which of them take part, and the weighted
+// sum itself (McMahan et al., "Communication-efficient learning of deep networks from decentralized
+// data", AISTATS 2017, where ranks count by their samples).
 //
 // Decisions are functions of what every rank knows from the start, how many samples and steps each
 // has, so all ranks decide alike without asking each other.
@@ -37,7 +37,7 @@ struct ModelSyncOptions {
   int64_t frequency = 0;
   RankWeighting weighting = RankWeighting::kEqual;
   Participation participation = Participation::kAll;
-  // Where fewer ranks have data, there is no synchronisation.
+  // If fewer ranks have data, models are not averaged.
   int min_available = 0;
 };
 

@@ -1,4 +1,4 @@
-// How long a rank waits for the others: when it warns, and when and why it gives up.
+// How long a rank waits for the others: when it warns, and when and why the wait fails.
 //
 // For implementations of Communicator: one Patience per wait, asked from time to time. It holds no
 // lock and never blocks; `interrupted` of the options is called by Ask.

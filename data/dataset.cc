@@ -33,7 +33,7 @@ absl::Status CheckRead(const Dataset& dataset, Split split, std::span<const int6
   }
   if (!x.dense() || !x.buffer()->host_accessible()) {
     return InvalidArgument(Called(dataset, split),
-                           ": samples are read into dense host memory only");
+                           ": samples can be read into dense host memory only");
   }
   const Shape target_shape = TargetShape(dataset, count);
   const DType target_dtype = TargetDType(dataset, x.dtype());

@@ -1,5 +1,4 @@
-// A collection of images and what is to be predicted of them, with a training and a test split,
-// read by index in any order.
+// A collection of images and targets, with a training and a test split; random access by index.
 //
 // One Dataset serves all loaders of a process (training, validation, test, each with its own list
 // of indices), so it is immutable once made and Read may be called from several threads. An
@@ -54,16 +53,17 @@ class Dataset {
   // (targets are 0 .. outputs() - 1), or as many values.
   virtual int64_t outputs() const = 0;
   virtual TargetKind target_kind() const { return TargetKind::kClass; }
-  // Whether there are as many classes as the largest label says: others may have seen more.
+  // Whether the number of classes was derived from the largest label: other ranks may have more.
   virtual bool counts_classes() const { return false; }
-  // What the outputs mean, one name each; empty where nobody knows.
+  // The meaning of the outputs, one name each; empty if not known.
   virtual std::vector<std::string> class_names() const { return {}; }
   // Samples of a split.
   virtual int64_t size(Split split) const = 0;
   virtual SampleGroups groups(Split) const { return {}; }
-  // How Read makes values of images, for files of weights; what loaders do comes after it.
-  virtual Preprocessing preprocessing() const { return {}; }
-  // What a user should know of the files, a line each: such as those that were skipped.
+  // How Read converts images to values, for files of models; loaders may do more after it. By
+  // default images are neither cropped nor resized.
+  virtual Preprocessing preprocessing() const { return {.geometry = ImageGeometry{}}; }
+  // Warnings about the files, a line each, such as files that were skipped.
   virtual std::vector<std::string> warnings() const { return {}; }
   // Whether Read takes long, as decoding images does, so that several threads should read ahead.
   virtual bool decodes() const { return false; }

@@ -33,8 +33,9 @@ const Words& WordsOf(Input input) {
 
 absl::Status Unknown(std::string_view text) {
   constexpr size_t kShown = 200;
-  return InvalidArgument("says of its preprocessing what this version does not understand: ",
-                         text.substr(0, kShown));
+  return InvalidArgument(
+      "describes its preprocessing in a way that this version does not understand: ",
+      text.substr(0, kShown));
 }
 
 // False unless it is there and a list of numbers.

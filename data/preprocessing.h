@@ -1,5 +1,5 @@
-// What a network was shown of an image, told in a few words that a file of weights can carry, so
-// that who uses the network shows it the same (models/serving/image_input.h does).
+// How training preprocessed images, as a short description that files of weights contain, so that
+// the same is done when the network is used (models/serving/image_input.h).
 //
 //   1. geometry: the middle of the image, resized
 //   2. x         bytes, or bytes / 255, in an order of colours
@@ -22,8 +22,8 @@
 
 namespace dtnn {
 
-// An image is cropped and resized. Where it still is larger than the network's input, that is its
-// middle; a row or column that cannot be shared out evenly goes at the end.
+// An image is cropped and resized. If it is still larger than the network's input, its middle is
+// used; of an odd number of extra rows or columns, one more is removed at the end.
 struct ImageGeometry {
   Geometry geometry = {};
   bool of_values = false;  // x is resized, not the bytes, which would be rounded
@@ -39,8 +39,8 @@ struct Preprocessing {
   };
   Input input = Input::kBytes;
   Normalization normalization = {};
-  Normalization then = {};  // of who trained, where the data set has one of its own
-  // Nothing: not told, as by files of older versions.
+  Normalization then = {};  // of the training options, if the data set has its own
+  // nullopt: not known, as in files of older versions.
   std::optional<ImageGeometry> geometry = {};
 };
 
@@ -50,12 +50,12 @@ void AddNormalization(const Normalization& by, Preprocessing& preprocessing);
 // JSON such as {"x":"byte / 255","channels":"RGB","offset":[-0.45],"scale":[3.75],
 // "geometry":{"crop":0.875,"resize":224,"of":"bytes"}}. Numbers come back as they are.
 std::string ToJson(const Preprocessing& preprocessing);
-// InvalidArgument for another text, an input that this version does not know included, and for a
-// normalisation of another number of channels.
+// InvalidArgument for any other text, including an unknown input, and for a normalisation of
+// another number of channels.
 absl::StatusOr<Preprocessing> ParsePreprocessing(std::string_view json, int64_t channels);
 
-// The same for all `channels`, which both fit, but for rounding: that of sums of float64 in another
-// order. Geometries count where both tell one.
+// Whether both are the same for all `channels`, except for the rounding of float64 sums in another
+// order. Geometries are compared if both have one.
 bool SamePreprocessing(const Preprocessing& a, const Preprocessing& b, int64_t channels);
 
 // For people: "byte / 255, offset -0.45, scale 3.75, 87.5 % of each side, resized to 224 x 224".

@@ -16,7 +16,7 @@ TEST(NamedTableTest, FindsAnEntry) { EXPECT_EQ((*FindNamed(kTable, "number", "tw
 TEST(NamedTableTest, AnotherNameIsAnsweredWithTheNames) {
   EXPECT_THAT(NamesIn(kTable), ::testing::ElementsAre("one", "two"));
   EXPECT_EQ(FindNamed(kTable, "number", "six").status(),
-            absl::NotFoundError("there is no number six; there are one, two"));
+            absl::NotFoundError("unknown number six; must be one of: one, two"));
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace dtnn {
 namespace {
 
 constexpr char kSummary[] =
-    "check_dataset --dataset=NAME --dataset-path=PATH\n\n"
-    "Tells whether each file of a data set is there and right, and where to get it. Downloads\n"
-    "nothing. Exit code 1 when something is missing or wrong.";
+    "check_dataset --dataset=NAME --dataset-path=PATH\n\nTells whether all files of a data set are "
+    "there and intact, and where to get them.\nDownloads nothing. Exit code 1 when something is "
+    "missing or wrong.";
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
@@ -46,6 +46,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("check_dataset", argc, argv, "a smaller part of the data needs less",
-                          dtnn::Run);
+  return dtnn::RunProgram("check_dataset", argc, argv, "use a smaller part of the data", dtnn::Run);
 }

@@ -122,26 +122,26 @@ void Compare(const Expected& expected, const Digest& digest, FileReport& report)
   for (const Known& known : expected.known) {
     if (known.bytes > 0 && known.bytes != digest.bytes) continue;
     if (known.md5 == nullptr || digest.md5.empty()) {
-      report.detail =
-          digest.md5.empty() ? "right size; --read compares the checksum" : "right size";
+      report.detail = digest.md5.empty() ? "the size is right; --read also compares the checksum"
+                                         : "the size is right";
       return;
     }
     if (digest.md5 == known.md5) {
-      report.detail = known.what[0] != '\0' ? known.what : "right checksum";
+      report.detail = known.what[0] != '\0' ? known.what : "the checksum is right";
       return;
     }
   }
   const Known& first = expected.known[0];
   if (expected.others) {
     report.state = FileState::kUnknown;
-    report.detail = StrCat("none of the known files: ", digest.bytes, " bytes, MD5 ", digest.md5);
+    report.detail = StrCat("unknown file of ", digest.bytes, " bytes, MD5 ", digest.md5);
   } else if (first.bytes > 0 && first.bytes != digest.bytes) {
     report.state = FileState::kWrongSize;
     report.detail =
         StrCat(digest.bytes, " bytes, expected ", first.bytes, "; is the download complete?");
   } else {
     report.state = FileState::kWrongChecksum;
-    report.detail = StrCat("MD5 ", digest.md5, ", expected ", first.md5, "; get it again");
+    report.detail = StrCat("MD5 ", digest.md5, ", expected ", first.md5, "; download it again");
   }
 }
 

@@ -44,9 +44,9 @@ std::string DescribeExtents(std::span<const std::string> files) {
   if (least.height == most.height && least.width == most.width) {
     return StrCat("  all are ", Text(least.height, least.width), " (height x width)\n");
   }
-  return StrCat("  they have several sizes, from ", Text(least.height, least.width), " to ",
+  return StrCat("  their sizes differ, from ", Text(least.height, least.width), " to ",
                 Text(most.height, most.width),
-                " (height x width): --transform-resize makes them one\n");
+                " (height x width): --transform-resize resizes them to one size\n");
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ absl::StatusOr<std::string> DescribeFolder(const std::string& folder,
       files.empty() ? std::nullopt : ExtentsOfFile(files.front());
   if (!first) return text;
   return StrCat(text, "  the first is ", Text(first->height, first->width),
-                " (height x width); --read looks at all\n");
+                " (height x width); --read checks all of them\n");
 }
 
 }  // namespace dtnn

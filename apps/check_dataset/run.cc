@@ -1,6 +1,8 @@
 #include "apps/check_dataset/run.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -77,14 +79,18 @@ int64_t PrintFiles(const FilesReport& report, std::ostream& out) {
   return wrong;
 }
 
-// Samples that cannot be read, the first of which are printed.
+// The number of samples that cannot be read; prints the first of them in the data set's order,
+// whichever thread finds them first.
 int64_t ReadAll(const Dataset& dataset, Split split, std::ostream& out) {
   constexpr int64_t kShown = 20;
   std::mutex mutex;
   int64_t bad = 0;
-  const auto report = [&](const absl::Status& status) {
+  std::map<int64_t, std::string> first;
+  const auto report = [&](int64_t sample, const absl::Status& status) {
     std::lock_guard<std::mutex> lock(mutex);
-    if (++bad <= kShown) out << "  " << OneLine(std::string(status.message())) << "\n";
+    ++bad;
+    first.emplace(sample, status.message());
+    if (int64_t(first.size()) > kShown) first.erase(std::prev(first.end()));
   };
   const auto read = [&](int64_t begin, int64_t end) -> absl::Status {
     const Shape sample = SampleShape(dataset.sample(), TensorFormat::kNHWC);
@@ -96,13 +102,14 @@ int64_t ReadAll(const Dataset& dataset, Split split, std::ostream& out) {
     for (int64_t i = begin; i < end; ++i) {
       const absl::Status status =
           dataset.Read(split, std::span(&i, 1), TensorFormat::kNHWC, x, targets);
-      if (!status.ok()) report(status);
+      if (!status.ok()) report(i, status);
     }
     return absl::OkStatus();
   };
   ParallelFor(0, dataset.size(split), 1, [&](int64_t begin, int64_t end) {
-    if (const absl::Status status = read(begin, end); !status.ok()) report(status);
+    if (const absl::Status status = read(begin, end); !status.ok()) report(begin, status);
   });
+  for (const auto& [sample, message] : first) out << "  " << OneLine(message) << "\n";
   if (bad > kShown) out << "  and " << bad - kShown << " more\n";
   return bad;
 }

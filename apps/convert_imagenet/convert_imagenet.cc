@@ -43,13 +43,13 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.part},
       {.name = "train-files",
        .type = kInt,
-       .help = "number of files that the training archive becomes",
+       .help = "number of .npz files to make from the training archive",
        .unit = "files",
        .range = kFiles,
        .field = &options.train_files},
       {.name = "validation-files",
        .type = kInt,
-       .help = "number of files that the validation archive becomes",
+       .help = "number of .npz files to make from the validation archive",
        .unit = "files",
        .range = kFiles,
        .field = &options.validation_files},
@@ -70,5 +70,6 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("convert_imagenet", argc, argv, "fewer threads need less", dtnn::Run);
+  return dtnn::RunProgram("convert_imagenet", argc, argv, "use fewer threads (OMP_NUM_THREADS)",
+                          dtnn::Run);
 }

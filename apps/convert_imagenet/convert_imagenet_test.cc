@@ -121,7 +121,7 @@ TEST(ConvertImagenetTest, DamagedRecordsAreNamedAndLeaveNoFile) {
   records.erase(records.end() - 3, records.end());
   const std::string path = WriteFile(input, "train-00000-of-00002", records);
   EXPECT_EQ(Error({.input = input, .output = output}),
-            path + ", record 1: the file ends within it; is it complete?");
+            path + ", record 1: the file ends inside it; is the download complete?");
   EXPECT_FALSE(std::filesystem::exists(output + "/train-00000-of-00002.npz"));
   WriteFile(input, "train-00000-of-00002",
             TfRecordBytes(ImageExampleBytes({FlatJpeg(8, 8, {1, 1, 1}), 1001})));
@@ -158,11 +158,11 @@ TEST(ConvertImagenetTest, ArchivesAreShuffledAndDivided) {
 TEST(ConvertImagenetTest, WrongUseIsSaid) {
   std::ostringstream out;
   EXPECT_EQ(ExitCodeOf(ConvertImagenet({}, out)), kExitUsage);
-  EXPECT_THAT(Error({.input = "/nowhere", .output = "x"}), HasSubstr("there is no such folder"));
+  EXPECT_THAT(Error({.input = "/nowhere", .output = "x"}), HasSubstr("no such folder"));
   EXPECT_THAT(Error({.input = Input(), .output = Output(), .part = "test"}),
               HasSubstr("expected all, train or validation"));
   EXPECT_THAT(Error({.input = testing::NewFolder("empty"), .output = Output()}),
-              HasSubstr("holds neither TFRecord files"));
+              HasSubstr("contains neither TFRecord files"));
 }
 
 int ExitCode(const std::string& arguments) {

@@ -159,7 +159,7 @@ class Conversion {
 absl::Status Check(const ConvertOptions& options) {
   std::error_code error;
   if (options.input.empty() || options.output.empty()) {
-    return UsageError("--input and --output: both folders are needed (--help says more)");
+    return UsageError("--input and --output: missing; name both folders (see --help)");
   }
   if (const absl::Status status = CheckFolder(options.input); !status.ok()) {
     return UsageError("--input=", status.message());
@@ -202,7 +202,7 @@ absl::Status ConvertImagenet(const ConvertOptions& options, std::ostream& out) {
     const std::string validation = archive("validation", kImagenetValidationTar);
     if (train.empty() && validation.empty()) {
       return NotFound(options.input,
-                      ": holds neither TFRecord files (train-00000-of-01024, "
+                      ": contains neither TFRecord files (train-00000-of-01024, "
                       "validation-00000-of-00128, ...) nor ",
                       kImagenetTrainTar, " or ", kImagenetValidationTar);
     }

@@ -186,7 +186,7 @@ class Parser {
     }
     if (!spec.available() && *value && !IsDefault(spec, **value)) {
       const std::string only = DefaultText(spec);
-      return UsageError(shown, ": not available in this build yet, which takes only ",
+      return UsageError(shown, ": not available in this build yet; the only value accepted is ",
                         only.empty() ? "an empty value" : only);
     }
     Assignment assignment{spelling.name, std::move(shown), &spec, *std::move(value)};

@@ -38,7 +38,7 @@ std::vector<std::string> EnvironmentWarnings(const char* const* environment) {
   std::ranges::sort(unused);
   std::vector<std::string> warnings;
   if (!unknown.empty()) {
-    warnings.push_back(StrCat("environment: no such variables: ", absl::StrJoin(unknown, ", ")));
+    warnings.push_back(StrCat("environment: unknown variables: ", absl::StrJoin(unknown, ", ")));
   }
   if (!unused.empty()) {
     warnings.push_back(StrCat("environment: ", absl::StrJoin(unused, ", "),

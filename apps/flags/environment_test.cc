@@ -13,7 +13,7 @@ TEST(EnvironmentTest, OneLineNamesAllUnknownVariables) {
   const char* const environment[] = {"HOME=/",        "PYMPI_PRTO=tcp", "MY_PYMPI_PROTO=x",
                                      "PYMPI_ZZZZ=\n", "PYMPI_SSLKEY=x", nullptr};
   EXPECT_THAT(EnvironmentWarnings(environment),
-              ElementsAre("environment: no such variables: PYMPI_PRTO (did you mean PYMPI_PROTO?), "
+              ElementsAre("environment: unknown variables: PYMPI_PRTO (did you mean PYMPI_PROTO?), "
                           "PYMPI_SSLKEY (did you mean PYMPI_SSL_KEY?), PYMPI_ZZZZ"));
 }
 

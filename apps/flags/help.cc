@@ -131,7 +131,7 @@ void AppendMissing(std::optional<OptionGroup> only, std::string& out) {
   }
   if (names.empty()) return;
   StrAppend(&out, out.empty() ? "" : "\n",
-            "Known, but not available in this build yet; only their defaults are taken:\n  ");
+            "Not available in this build yet; only their default values are accepted:\n  ");
   Wrap(absl::StrJoin(names, " "), 2, 2, out);
 }
 
@@ -174,7 +174,7 @@ std::string Takes(const OptionSpec& spec) {
     case OptionType::kWords:
       return "one or more of these, separated by commas:";
     case OptionType::kMetric:
-      return "one of these, with val_ before it where the validation split is meant:";
+      return "one of these, with val_ before it for the validation split:";
     default:
       return spec.meanings.empty() ? DescribeAllowed(spec) : "one of:";
   }
@@ -289,7 +289,7 @@ std::string DescribeOption(const OptionSpec& option, const Syntax& syntax) {
   const std::string by_default = DefaultText(option);
   AppendFact("default", by_default.empty() ? "empty" : by_default, out);
   if (const std::string needs = DescribeNeeds(option); !needs.empty()) {
-    AppendFact("needs", needs + "; without it this option has no effect", out);
+    AppendFact("needs", needs + "; otherwise this option has no effect", out);
   }
   std::vector<std::string_view> users;
   for (const OptionSpec& other : syntax.options) {
@@ -300,7 +300,7 @@ std::string DescribeOption(const OptionSpec& option, const Syntax& syntax) {
     AppendFact("also", old, out);
   }
   if (!option.available()) {
-    AppendFact("", "not available in this build yet, which takes only the default", out);
+    AppendFact("", "not available in this build yet; only the default is accepted", out);
   } else if (const std::string example = Example(option); !example.empty()) {
     AppendFact("example", example, out);
   }

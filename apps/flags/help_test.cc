@@ -104,16 +104,11 @@ TEST(HelpTest, ListsTheWordsOfLists) {
 
 TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_EQ(Help("optimizer-beta1"),
-            "--optimizer-beta1=SHARE\n"
-            "  adam, nadam, adamw: share of the running mean of gradients that a step keeps\n"
-            "\n"
-            "  takes     a real number >= 0 and < 1\n"
-            "  unit      share\n"
-            "  default   0.99\n"
-            "  needs     --optimizer=adam, nadam or adamw; without it this option has no effect\n"
-            "  also      --beta1\n"
-            "  example   --optimizer-beta1=0.9\n"
-            "  topic     optimizer; --help=optimizer lists its options\n");
+            "--optimizer-beta1=SHARE\n  adam, nadam, adamw: decay rate of the running mean of "
+            "gradients\n\n  takes     a real number >= 0 and < 1\n  unit      share\n  default   "
+            "0.99\n  needs     --optimizer=adam, nadam or adamw; otherwise this option has no "
+            "effect\n  also      --beta1\n  example   --optimizer-beta1=0.9\n  topic     "
+            "optimizer; --help=optimizer lists its options\n");
   const std::string crop = Help("augment-crop");
   EXPECT_THAT(crop, HasSubstr("  with it   --augment-crop-size, --augment-crop-prob\n"));
   EXPECT_THAT(crop, HasSubstr("  also      --crop-images\n"));
@@ -124,7 +119,8 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
       Help("model-sync-alg"),
       HasSubstr("              wavg     the more samples a rank has, the more it counts\n"));
   EXPECT_THAT(Help("conv-variant"), HasSubstr("winograd  Winograd's minimal filtering (not avai"));
-  EXPECT_THAT(Help("profile"), HasSubstr("not available in this build yet, which takes only"));
+  EXPECT_THAT(Help("profile"),
+              HasSubstr("not available in this build yet; the only value accepted is"));
 }
 
 TEST(HelpTest, AnySpellingOfAnOptionIsExplained) {

@@ -16,6 +16,22 @@ std::string Lower(std::string_view text) {
   return absl::AsciiStrToLower(absl::string_view(text.data(), text.size()));
 }
 
+bool Separates(char c) { return c == '-' || c == '_'; }
+
+// "lr" of "learning-rate"; empty for a single word.
+std::string Initials(std::string_view name) {
+  std::string initials;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (i == 0 || Separates(name[i - 1])) initials += name[i];
+  }
+  return initials.size() > 1 ? initials : "";
+}
+
+bool IsLastWordOf(std::string_view name, std::string_view candidate) {
+  return candidate.size() > name.size() && candidate.ends_with(name) &&
+         Separates(candidate[candidate.size() - name.size() - 1]);
+}
+
 }  // namespace
 
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -40,7 +56,7 @@ std::optional<std::string_view> NearestName(std::string_view name,
                                             std::span<const std::string_view> candidates) {
   if (name.empty() || name.size() > kLongestName) return std::nullopt;
   const std::string wanted = Lower(name);
-  std::optional<std::string_view> nearest, prefixed;
+  std::optional<std::string_view> nearest, prefixed, abbreviated, ending;
   size_t prefix_matches = 0;
   size_t best = std::max<size_t>(name.size() / 3, 1) + 1;  // a candidate must be nearer than this
   for (const std::string_view candidate : candidates) {
@@ -49,14 +65,22 @@ std::optional<std::string_view> NearestName(std::string_view name,
       prefixed = candidate;
       ++prefix_matches;
     }
-    if (const size_t distance = EditDistance(wanted, known); distance < best) {
+    if (!abbreviated && Initials(known) == wanted) abbreviated = candidate;
+    if (IsLastWordOf(wanted, known) && (!ending || candidate.size() < ending->size())) {
+      ending = candidate;
+    }
+    const size_t distance = EditDistance(wanted, known);
+    const bool fits_better = nearest && distance == best && candidate.size() == name.size() &&
+                             nearest->size() != name.size();
+    if (distance < best || fits_better) {
       best = distance;
       nearest = candidate;
     }
   }
-  // A slip of one letter outranks an unfinished word.
-  if (prefix_matches == 1 && best > 1) return prefixed;
-  return nearest;
+  if (nearest && best <= 1) return nearest;
+  if (abbreviated) return abbreviated;
+  if (prefix_matches == 1) return prefixed;
+  return nearest ? nearest : ending;
 }
 
 std::string JoinOr(std::span<const std::string_view> words) {

@@ -1,8 +1,11 @@
 // The known name that a mistyped one most likely meant, for "did you mean" in error messages.
 //
 // Distance: insertions, deletions, substitutions and swaps of neighbours (optimal string
-// alignment), letters compared without case; up to a third of the name may be wrong. A name that
-// begins exactly one candidate means that one. O(candidates * length^2); lengths over 64 match
+// alignment), letters compared without case; up to a third of the name may be wrong. Unless a
+// candidate differs by one letter only, a name that consists of the initials of a candidate's words
+// ("lr" of "learning-rate") means that candidate, and so does one that begins exactly one
+// candidate. If nothing else is near, a name that is the last word of candidates ("epochs" of
+// "num-epochs") means the shortest of them. O(candidates * length^2); lengths over 64 match
 // nothing.
 
 #ifndef DTNN_APPS_FLAGS_NEAREST_H_
@@ -18,7 +21,7 @@ namespace dtnn {
 
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// Ties go to the earlier candidate.
+// Of candidates at the same distance, one of the same length as the name, then the earlier one.
 std::optional<std::string_view> NearestName(std::string_view name,
                                             std::span<const std::string_view> candidates);
 

@@ -30,6 +30,23 @@ TEST(NearestNameTest, FindsTheOnlyNameThatBeginsSo) {
   EXPECT_EQ(NearestName("simp", kModels), std::nullopt);
 }
 
+TEST(NearestNameTest, OfEquallyNearNamesTakesOneOfTheSameLength) {
+  constexpr std::string_view kNames[] = {"vgg1", "vgg16", "vgg66"};
+  EXPECT_EQ(NearestName("vgg61", kNames), "vgg16");
+}
+
+TEST(NearestNameTest, KnowsAbbreviationsAndLastWords) {
+  constexpr std::string_view kFlags[] = {"lr-schedulers", "learning-rate", "warm-up-epochs",
+                                         "num-epochs", "batch_size"};
+  EXPECT_EQ(NearestName("lr", kFlags), "learning-rate");
+  EXPECT_EQ(NearestName("BS", kFlags), "batch_size");
+  EXPECT_EQ(NearestName("epochs", kFlags), "num-epochs");
+  EXPECT_EQ(NearestName("nepochs", kFlags), std::nullopt);
+  EXPECT_EQ(NearestName("n", kFlags), "num-epochs") << "the only one that begins so";
+  EXPECT_EQ(NearestName("w", kFlags), "warm-up-epochs");
+  EXPECT_EQ(NearestName("l", kFlags), std::nullopt);
+}
+
 TEST(NearestNameTest, StaysSilentWhenNothingIsNear) {
   EXPECT_EQ(NearestName("resnet50", kModels), std::nullopt);
   EXPECT_EQ(NearestName("", kModels), std::nullopt);

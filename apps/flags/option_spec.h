@@ -124,7 +124,7 @@ struct OptionAlias {
   std::string_view value = {};  // of kWhenTrue
 };
 
-// Values that earlier releases printed beside the options but that nobody sets: name and what to do
+// Values that earlier releases printed with the options but that cannot be set: name and what to do
 // instead.
 struct ComputedValue {
   std::string_view name;

@@ -141,10 +141,10 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kWeightsFormat)
         .Needs("weights-and-bias-filename"),
     Now("weights-partial", kModel, kBool, &O::weights_partial,
-        "load what fits of a weights file; other parameters keep their initial values")
+        "load those parameters of a weights file that fit; the others keep their initial values")
         .Needs("weights-and-bias-filename"),
     Now("freeze", kModel, kText, &O::freeze,
-        "layers that do not train: a list of ids, ranges of ids and names with wildcards")
+        "layers whose parameters stay fixed: a list of ids, ranges of ids and names with wildcards")
         .Example("1-40,*BatchNormalization")
         .Needs("!evaluate-only"),
     Now("save-model", kModel, kPath, &O::save_model,
@@ -248,8 +248,8 @@ constexpr OptionSpec kTable[] = {
         "number of classes of --dataset=synthetic", kCountFrom1)
         .Unit("classes", "100")
         .Needs("dataset=synthetic"),
-    Now("synthetic-pattern", kDataset, kWord, &O::synthetic_pattern, "contents of made-up samples",
-        "zeros,classes")
+    Now("synthetic-pattern", kDataset, kWord, &O::synthetic_pattern,
+        "contents of the generated samples", "zeros,classes")
         .Means(meanings::kSyntheticPattern)
         .Needs("dataset=synthetic|use-synthetic-data"),
     Now("dataset-percentage", kDataset, kReal, &O::dataset_percentage,
@@ -269,7 +269,7 @@ constexpr OptionSpec kTable[] = {
                .Unit("transform,...", "flip,pad_crop:4,cutout:8")
                .Needs("!evaluate-only")),
     Now("mixup", kDataset, kReal, &O::mixup,
-        "mix each training image and its target with another; their shares are drawn from the "
+        "mix each training image and its target with another's, in random proportions from the "
         "distribution Beta(ALPHA, ALPHA); 0: off",
         kMixup)
         .Unit("alpha", "0.2")
@@ -303,7 +303,7 @@ constexpr OptionSpec kTable[] = {
         .Unit("pixels", "224")
         .Needs("transform-resize"),
     Now("normalize", kDataset, kBool, &O::normalize,
-        "(x + --normalize-offset) * --normalize-scale for every value x of a sample"),
+        "replace every value x of a sample by (x + --normalize-offset) * --normalize-scale"),
     Now("normalize-offset", kDataset, kReal, &O::normalize_offset,
         "number that --normalize adds to every value; pixels are 0 to 1", kAnyReal)
         .Unit("value", "-0.5")
@@ -313,10 +313,9 @@ constexpr OptionSpec kTable[] = {
         .Unit("factor", "2")
         .Needs("normalize"),
     Now("standardize", kDataset, kBool, &O::standardize,
-        "(x - mean) / deviation for every value x, by the training data's mean and deviation of "
-        "its channel"),
+        "replace every value x by (x - mean) / deviation, per channel, of the training data"),
     Now("use-synthetic-data", kDataset, kBool, &O::use_synthetic_data,
-        "made-up samples in the shape of --dataset; reads no file"),
+        "use generated samples in the shape of --dataset; no files are read"),
     Now("loader-threads", kDataset, kInt, &O::loader_threads,
         "threads that read samples ahead; 0: as many as the data set needs", kThreads)
         .Unit("threads", "2"),
@@ -324,7 +323,7 @@ constexpr OptionSpec kTable[] = {
     LaterSwitch("enable-best-of", kOptimisation,
                 "time the variants of an operation while running, keep the fastest"),
     Now("enable-memory-cache", kOptimisation, kBool, &O::enable_memory_cache,
-        "keep scratch memory between steps; it is always kept, whatever is set"),
+        "keep scratch memory between steps; no effect: it is always kept"),
     Now("enable-fused-bn-relu", kOptimisation, kBool, &O::enable_fused_bn_relu,
         "in evaluation, compute batch normalisation and relu in one pass"),
     Now("enable-fused-conv-relu", kOptimisation, kBool, &O::enable_fused_conv_relu,
@@ -353,11 +352,13 @@ constexpr OptionSpec kTable[] = {
         "False,True,divide,multiply")
         .Means(meanings::kLearningRateScaling),
     Now("optimizer-momentum", kOptimizer, kReal, &O::optimizer_momentum,
-        "sgd: share of the last step that is repeated", kBelow1)
+        "sgd: momentum, the share of the previous step that is added to the next", kBelow1)
         .Unit("share", "0.95")
         .Needs("optimizer=sgd"),
     Now("optimizer-decay", kOptimizer, kReal, &O::optimizer_decay,
-        "weight decay: share of each weight, times the rate, that a step takes off", kAtLeast0)
+        "weight decay: each step subtracts this share of every weight, times the "
+        "learning rate",
+        kAtLeast0)
         .Unit("share", "0.0005"),
     Now("optimizer-decay-all", kOptimizer, kBool, &O::optimizer_decay_all,
         "decay biases and batch normalisation parameters too, not only weights")
@@ -366,11 +367,11 @@ constexpr OptionSpec kTable[] = {
         "sgd: Nesterov's form of momentum")
         .Needs("optimizer=sgd"),
     Now("optimizer-beta1", kOptimizer, kReal, &O::optimizer_beta1,
-        "adam, nadam, adamw: share of the running mean of gradients that a step keeps", kBelow1)
+        "adam, nadam, adamw: decay rate of the running mean of gradients", kBelow1)
         .Unit("share", "0.9")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-beta2", kOptimizer, kReal, &O::optimizer_beta2,
-        "adam, nadam, adamw: share of the running mean of squares that a step keeps", kBelow1)
+        "adam, nadam, adamw: decay rate of the running mean of squared gradients", kBelow1)
         .Unit("share", "0.99")
         .Needs("optimizer=adam,nadam,adamw"),
     Now("optimizer-epsilon", kOptimizer, kReal, &O::optimizer_epsilon,
@@ -378,7 +379,7 @@ constexpr OptionSpec kTable[] = {
         .Unit("value", "1e-8")
         .Needs("optimizer=rmsprop,adam,nadam,adamw"),
     Now("optimizer-rho", kOptimizer, kReal, &O::optimizer_rho,
-        "rmsprop: share of the running mean of squares that a step keeps", kBelow1)
+        "rmsprop: decay rate of the running mean of squared gradients", kBelow1)
         .Unit("share", "0.99")
         .Needs("optimizer=rmsprop"),
     Now("clip-norm", kOptimizer, kReal, &O::clip_norm,
@@ -399,19 +400,20 @@ constexpr OptionSpec kTable[] = {
         .Unit("share", "0.1")
         .Needs("loss-func=categorical_cross_entropy"),
     Now("metrics", kOptimizer, kWords, &O::metrics,
-        "what is measured beside the loss; if not given, what suits the data; of:", kMetrics)
+        "metrics to compute besides the loss; if not given, those that suit the data; any of:",
+        kMetrics)
         .Means(meanings::kMetrics)
         .Example("categorical_accuracy,f1_score"),
 
     Now("schedulers", kSchedulers, kWords, &O::schedulers,
-        "what changes the learning rate, ends the run or saves, in the order given; of:",
+        "what changes the learning rate, ends the run or saves, in this order; any of:",
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
         "stop_at_loss,cosine,one_cycle")
         .Means(meanings::kSchedulers)
         .Example("warm_up,cosine"),
     Now("model-dir", kSchedulers, kPath, &O::model_dir,
-        "folder for the parameters that the scheduler model_checkpoint saves; if not given, the "
-        "current one if --schedulers names it, else none")
+        "folder in which the scheduler model_checkpoint saves parameters; if not given, the "
+        "current folder if --schedulers lists model_checkpoint, else none")
         .Example("best"),
     Now("warm-up-batches", kSchedulers, kInt, &O::warm_up_batches,
         "warm_up: batches until the full learning rate, instead of --warm-up-epochs", kCountFrom1)
@@ -447,7 +449,7 @@ constexpr OptionSpec kTable[] = {
         .Unit("epochs", "3")
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-on-plateau-min-lr", kSchedulers, kReal, &O::reduce_lr_on_plateau_min_lr,
-        "reduce_lr_on_plateau: learning rate below which nothing is reduced", kAtLeast0)
+        "reduce_lr_on_plateau: reductions below this learning rate are skipped", kAtLeast0)
         .Unit("rate", "0.0001")
         .Needs("schedulers=reduce_lr_on_plateau"),
     Now("reduce-lr-every-nepochs-factor", kSchedulers, kReal, &O::reduce_lr_every_nepochs_factor,
@@ -459,7 +461,7 @@ constexpr OptionSpec kTable[] = {
         .Unit("epochs", "30")
         .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("reduce-lr-every-nepochs-min-lr", kSchedulers, kReal, &O::reduce_lr_every_nepochs_min_lr,
-        "reduce_lr_every_nepochs: learning rate below which nothing is reduced", kAtLeast0)
+        "reduce_lr_every_nepochs: reductions below this learning rate are skipped", kAtLeast0)
         .Unit("rate", "0.0001")
         .Needs("schedulers=reduce_lr_every_nepochs"),
     Now("stop-at-loss-metric", kSchedulers, kMetric, &O::stop_at_loss_metric,
@@ -497,7 +499,8 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kUseMpiBuffers)
         .Needs("parallel=data"),
     Now("comm-bucket-mb", kParallel, kText, &O::comm_bucket_mb,
-        "gradients that are exchanged at once; auto: what the first steps show to be best")
+        "size of the buckets in which gradients are exchanged; auto: chosen by timing the first "
+        "steps")
         .Unit("MiB")
         .Means(meanings::kCommBucket)
         .Example("16")

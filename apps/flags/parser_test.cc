@@ -174,10 +174,11 @@ TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
                     "--tracer-output=", "--network-lat=5e-7", "--tracing=no"}),
             Parsed({}));
   EXPECT_EQ(Error({"--encryption-poly-degree=14"}),
-            "--encryption-poly-degree=14: not available in this build yet, which takes only 13");
+            "--encryption-poly-degree=14: not available in this build yet; the only value accepted "
+            "is 13");
   EXPECT_EQ(Error({"--tracer-output=trace.csv"}),
-            "--tracer-output=trace.csv: not available in this build yet, which takes only an empty "
-            "value");
+            "--tracer-output=trace.csv: not available in this build yet; the only value accepted "
+            "is an empty value");
   EXPECT_EQ(Error({"--encryption-poly-degree=0"}),
             "--encryption-poly-degree=0: must be a whole number >= 1 and <= 62");
 }

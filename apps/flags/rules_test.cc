@@ -80,7 +80,7 @@ constexpr Case kCases[] = {
     {6, "--augment=pad_crop:2,flip,cutout:3,rotate,color_jitter,resized_crop,crop:3", kDone,
      "**** Done"},
     {6, "--augment=flip,pad_crop:8", kUsage,
-     "--augment=flip:0.5,pad_crop:8:zero: pad_crop: a padding of 8 pixels could leave nothing of "
+     "--augment=flip:0.5,pad_crop:8:zero: pad_crop: a padding of 8 pixels could crop away all of "
      "the samples, 8 x 8"},
     {6, "--augment=cutout --augment-crop", kUsage,
      "--augment=cutout: cannot be used with --augment-flip or --augment-crop; write flip:0.5 or "
@@ -116,7 +116,7 @@ constexpr Case kCases[] = {
      kDone, "**** Done"},
 
     {15, "--parallel=data --model-sync-min-avail=2", kUsage,
-     "--model-sync-min-avail=2: is more than there are ranks, 1"},
+     "--model-sync-min-avail=2: must be at most the number of ranks, 1"},
     {15, "--model-sync-min-avail=-1", kUsage, "--model-sync-min-avail=-1: "},
     {15, "--model-sync-freq=3", kDone,
      "--model-sync-freq has no effect with --parallel=sequential"},

@@ -65,14 +65,14 @@ absl::Status CheckSizes(const Options& options) {
   if (options.synthetic_output_shape.size() != 1) {
     return UsageError(
         "--synthetic-output-shape=", absl::StrJoin(options.synthetic_output_shape, ","),
-        ": must be one whole number: the classes");
+        ": must be one whole number, the number of classes");
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckRequired(const Options& options) {
   // A file of a model says which network it is.
-  const bool file_may_say = !options.weights_and_bias_filename.empty() && !options.dry_run;
+  const bool file_may_say = !options.weights_and_bias_filename.empty();
   if (options.model.empty() && !file_may_say) {
     return UsageError(
         "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
@@ -162,8 +162,8 @@ absl::Status CheckTogether(const Options& options) {
   for (const std::string& path :
        {options.dataset_path, options.dataset_train_path, options.dataset_test_path}) {
     if (options.parallel == "data" && options.shared_storage && path.find("$rank") != path.npos) {
-      return UsageError(path,
-                        ": $rank gives every rank data of its own; add --shared-storage=False");
+      return UsageError(
+          path, ": $rank means that each rank has its own data; add --shared-storage=False");
     }
   }
   if (options.resume && options.checkpoint_dir.empty()) {
@@ -186,8 +186,8 @@ absl::Status CheckTogether(const Options& options) {
 void Warn(const GivenOptions& given, const Options& options, std::vector<std::string>& warnings) {
   if (options.evaluate_only && options.weights_and_bias_filename.empty()) {
     warnings.push_back(
-        "--evaluate-only: tests a network with random weights; --weights-and-bias-filename loads "
-        "others");
+        "--evaluate-only: tests a network with random weights; load trained ones with "
+        "--weights-and-bias-filename");
   }
   for (const OptionSpec& spec : OptionTable()) {
     if (!given.contains(spec.name)) continue;

@@ -40,7 +40,7 @@ TEST(ValidateTest, SyntheticShapesHaveTheirNumbers) {
   EXPECT_EQ(Error({"--synthetic-input-shape=3,32"}),
             "--synthetic-input-shape=3,32: must be three whole numbers: channels,height,width");
   EXPECT_EQ(Error({"--synthetic-output-shape=3,2"}),
-            "--synthetic-output-shape=3,2: must be one whole number: the classes");
+            "--synthetic-output-shape=3,2: must be one whole number, the number of classes");
 }
 
 TEST(ValidateTest, MetricsInTheLossListBecomeMetrics) {

@@ -233,7 +233,7 @@ absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) 
       if (text.empty()) return UsageError("is empty; must be " + DescribeAllowed(spec));
       [[fallthrough]];
     case OptionType::kText:
-      if (text.find('\0') != std::string_view::npos) return UsageError("holds a zero byte");
+      if (text.find('\0') != std::string_view::npos) return UsageError("contains a zero byte");
       return Value(std::string(text));
     case OptionType::kWord:
     case OptionType::kMetric: {

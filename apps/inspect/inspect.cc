@@ -42,5 +42,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("inspect", argc, argv, "look at one file at a time", dtnn::Run);
+  return dtnn::RunProgram("inspect", argc, argv, "inspect one file at a time", dtnn::Run);
 }

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "kernels/context.h"
 #include "models/checkpoint/checkpoint.h"
+#include "models/graph/freeze.h"
 #include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
@@ -76,6 +77,26 @@ TEST(InspectTest, CheckpointsSayWhereTheirRunStands) {
   EXPECT_THAT(json.out, HasSubstr("\"checkpoint\": {\"epoch\": 4, \"step_in_epoch\": 7, "
                                   "\"steps_done\": 47, \"learning_rate\": 0.125, "));
   EXPECT_THAT(json.out, HasSubstr("\"schedulers\": {\"early_stopping\": [0.5, 2]}}"));
+}
+
+TEST(InspectTest, CheckpointsShowWhichLayersAreFrozen) {
+  auto context = *DeviceContext::Create(Device::Cpu());
+  SavedModel model = {
+      .graph = *BuildModel("simplecnn", {.sample = ImageExtents{8, 8, 1}, .classes = 3})};
+  const Graph frozen = *Freeze(model.graph, "1-5");
+  auto store = *ParameterStore::Create(frozen, *context, DType::kFloat32, 1);
+  ASSERT_TRUE(store->AllocateForTraining(*context, 1).ok());
+  RunState run = {.optimizer = "sgd"};
+  run.tags = ModelTags(model);
+  const std::string path = Path("frozen.npz");
+  ASSERT_TRUE(SaveCheckpoint(path, frozen, *store, *context, run).ok());
+  const Outcome text = Inspect({path});
+  ASSERT_TRUE(text.status.ok()) << text.errors;
+  EXPECT_THAT(text.out, HasSubstr("  frozen layers: 1, 2, 5\n"));
+  EXPECT_THAT(text.out, HasSubstr("|  5 *  |"));
+  EXPECT_THAT(text.out, Not(HasSubstr("|  8 *  |")));
+  EXPECT_THAT(text.out, HasSubstr("Trainable parameters"));
+  EXPECT_THAT(Inspect({path}, "json").out, HasSubstr("\"frozen\": [1, 2, 5], \"schedulers\": {}"));
 }
 
 TEST(InspectTest, ModelsSayWhatTheyAre) {

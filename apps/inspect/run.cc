@@ -79,6 +79,15 @@ Array Describe(const std::string& key, const Tensor& tensor) {
   return array;
 }
 
+// A file's network does not say which layers a run has frozen; its checkpoint does.
+void MarkFrozen(const std::vector<int>& ids, Graph& graph) {
+  std::vector<int> nodes;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (std::ranges::count(ids, graph.nodes()[i].id) > 0) nodes.push_back(int(i));
+  }
+  graph = graph.Frozen(nodes);
+}
+
 absl::StatusOr<Contents> Read(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
   Contents contents;
@@ -88,6 +97,7 @@ absl::StatusOr<Contents> Read(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
   if (holds_model) {
     DTNN_ASSIGN_OR_RETURN(contents.model, ReadModel(file));
+    if (contents.checkpoint) MarkFrozen(contents.checkpoint->frozen, contents.model->graph);
   }
   constexpr std::string_view kTags[] = {"__model__",       "__format__", "__dtype__",
                                         kPreprocessingTag, kNetworkTag,  kDescriptionTag};
@@ -157,6 +167,9 @@ std::string Text(const Contents& contents) {
               Counted(run.steps_done, "update"), " of all; optimizer ",
               OneLine(contents.checkpoint->optimizer), ", learning rate ",
               JsonNumber(run.learning_rate), ", seed ", run.random_seed, "\n");
+    if (const std::vector<int>& frozen = contents.checkpoint->frozen; !frozen.empty()) {
+      StrAppend(&text, "  frozen layers: ", absl::StrJoin(frozen, ", "), "\n");
+    }
     for (const auto& [scheduler, state] : run.schedulers) {
       StrAppend(&text, "  scheduler ", OneLine(scheduler), ": ", absl::StrJoin(state, ", "), "\n");
     }
@@ -199,7 +212,8 @@ std::string Json(const std::string& path, const Contents& contents) {
               ", \"step_in_epoch\": ", run.step_in_epoch, ", \"steps_done\": ", run.steps_done,
               ", \"learning_rate\": ", JsonNumber(run.learning_rate),
               ", \"random_seed\": ", run.random_seed,
-              ", \"optimizer\": ", JsonText(contents.checkpoint->optimizer), ", \"schedulers\": {",
+              ", \"optimizer\": ", JsonText(contents.checkpoint->optimizer), ", \"frozen\": [",
+              absl::StrJoin(contents.checkpoint->frozen, ", "), "], \"schedulers\": {",
               absl::StrJoin(schedulers, ", "), "}}");
   }
   if (contents.model.has_value()) {
@@ -215,7 +229,8 @@ absl::Status InspectFiles(std::span<const std::string> files, const std::string&
   if (format != "text" && format != "json") {
     return UsageError("--format=", format, ": expected text or json");
   }
-  if (files.empty()) return UsageError("which files? (--help shows all)");
+  if (files.empty())
+    return UsageError("no files given; name files of models, weights or checkpoints (see --help)");
   size_t broken = 0;
   for (const std::string& path : files) {
     const absl::StatusOr<Contents> contents = Read(path);

@@ -42,8 +42,8 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
   if (options.parallel == "sequential" && place.rank > 0) return absl::OkStatus();
   if (options.parallel == "sequential" && place.ranks > 1) {
     err << "benchmark: warning: " << place.ranks
-        << " processes were started, but --parallel=sequential trains in one; the others end here. "
-           "--parallel=data shares the work among them\n";
+        << " processes were started, but --parallel=sequential trains in one process only; the "
+           "others exit. --parallel=data divides the work among all of them\n";
   }
   if (options.parallel == "sequential" || !place.launched) {
     return RunBenchmark(options, nullptr, out, err);

@@ -115,7 +115,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments,
 
 int main(int argc, char** argv) {
   const dtnn::LaunchPlace place = dtnn::FindLaunchPlace();
-  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "smaller numbers need less",
+  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "use a smaller --batch-size or network",
                           [&](const std::vector<std::string>& arguments) {
                             return dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, arguments, place);
                           });

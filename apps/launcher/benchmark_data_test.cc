@@ -65,8 +65,8 @@ TEST(BenchmarkDataTest, AFileThatIsCutWhileItTrainsEndsItWithAMessageAndACheckpo
   std::filesystem::resize_file(images, 4096);
   const Outcome outcome = run.Wait();
   EXPECT_EQ(outcome.exit_code, kExitFailed) << outcome.text;
-  const std::string saved = "; --resume goes on from ";
-  EXPECT_THAT(outcome.text, HasSubstr("benchmark: " + images + ": was cut"));
+  const std::string saved = "; --resume continues from ";
+  EXPECT_THAT(outcome.text, HasSubstr("benchmark: " + images + ": was truncated"));
   const size_t at = outcome.text.find(saved);
   ASSERT_NE(at, std::string::npos) << outcome.text;
   const size_t begin = at + saved.size();
@@ -92,8 +92,8 @@ TEST(BenchmarkDataTest, RanksThatAllLoseAFileStillLeaveACheckpoint) {
   checkpoints.AwaitFile();
   std::filesystem::resize_file(data + "/train-images-idx3-ubyte", 4096);
   const Outcome outcome = job.Wait();
-  EXPECT_THAT(outcome.text, HasSubstr("train-images-idx3-ubyte: was cut"));
-  EXPECT_THAT(outcome.text, HasSubstr("; --resume goes on from " + folder));
+  EXPECT_THAT(outcome.text, HasSubstr("train-images-idx3-ubyte: was truncated"));
+  EXPECT_THAT(outcome.text, HasSubstr("; --resume continues from " + folder));
   EXPECT_THAT(
       std::vector<int>({testing::RankExitCode(outcome, 0), testing::RankExitCode(outcome, 1)}),
       ::testing::Contains(kExitFailed))
@@ -105,7 +105,8 @@ TEST(BenchmarkDataTest, AFewSamplesAreEnough) {
     const Outcome outcome =
         testing::Launch(kProgram, RunOf(WriteImages(samples)) + "--num-epochs=2");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-    EXPECT_THAT(outcome.text, HasSubstr("warning: --validation-split=0.2: holds out none of "));
+    EXPECT_THAT(outcome.text,
+                HasSubstr("warning: --validation-split=0.2: leaves no validation samples out of "));
     EXPECT_THAT(outcome.text, HasSubstr("; schedulers watch the training metrics instead"));
   }
   EXPECT_THAT(testing::Launch(kProgram, RunOf(WriteImages(5))).text,
@@ -133,10 +134,12 @@ TEST(BenchmarkDataTest, FilesSayWhatTheNetworkWasShown) {
     EXPECT_THAT(testing::Launch("apps/inspect/inspect", file).text, HasSubstr(said));
     const std::string weights = "--evaluate-only --weights-and-bias-filename=" + file;
     const std::string otherwise = testing::Launch(kProgram, run + weights).text;
-    EXPECT_THAT(otherwise, HasSubstr(file + ": was trained on samples as byte / 255, offset -0.3"));
-    EXPECT_THAT(otherwise, HasSubstr("; this run shows them as byte / 255, not normalised"));
+    EXPECT_THAT(
+        otherwise,
+        HasSubstr(file + ": was trained on samples preprocessed as byte / 255, offset -0.3"));
+    EXPECT_THAT(otherwise, HasSubstr("; this run preprocesses them as byte / 255, not normalised"));
     EXPECT_THAT(testing::Launch(kProgram, run + weights + " --standardize").text,
-                Not(HasSubstr("was trained on samples as")));
+                Not(HasSubstr("was trained on samples preprocessed as")));
   }
 }
 

@@ -124,14 +124,14 @@ TEST_P(BenchmarkFaultsTest, TheOthersEndInTimeAndSaveTheRun) {
   }
   if (phase != Phase::kEnd) {  // where nobody may need it any more
     EXPECT_THAT(outcome.text,
-                ContainsRegex("benchmark: rank [0-9]:" + lost + "[^\n]*--resume goes on from"));
+                ContainsRegex("benchmark: rank [0-9]:" + lost + "[^\n]*--resume continues from"));
   }
 
   std::vector<std::string> again = arguments;
   again.insert(again.end(), {"--resume", "--num-epochs=1"});
   const Outcome resumed = MpiJob(kProgram, again, {.ranks = 1}).Wait();
   EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
-  EXPECT_THAT(resumed.text, HasSubstr("**** Going on from"));
+  EXPECT_THAT(resumed.text, HasSubstr("**** Resuming from"));
 }
 
 TEST(BenchmarkFaultsTest, WhereNothingCanBeSavedTryingAgainMakesNoSense) {

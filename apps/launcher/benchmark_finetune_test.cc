@@ -127,9 +127,9 @@ TEST_F(FinetuneTest, AResumedRunFreezesTheSameLayers) {
   EXPECT_EQ(other.exit_code, 1);
   EXPECT_THAT(other.text,
               HasSubstr(base_ +
-                        ": is a checkpoint of a run in which layer 1_Conv2D trained; in "
-                        "this one it is frozen. Go on with the same --freeze, or begin "
-                        "a new run with its parameters: --weights-and-bias-filename=" +
+                        ": is a checkpoint of a run in which layer 1_Conv2D trained; in this one "
+                        "it is frozen. Resume with the same --freeze, or start a new run from its "
+                        "parameters: --weights-and-bias-filename=" +
                         base_));
   ASSERT_EQ(Run(4, Tuning("head", {"--weights-partial", kHead})).exit_code, 0);
   const Outcome resumed = Run(4, {"--checkpoint-dir=" + folder_ + "/head", "--resume",
@@ -141,9 +141,8 @@ TEST_F(FinetuneTest, LayersThatAreNotThereAreWrongUsage) {
   const Outcome unknown = Run(3, {"--freeze=1-4,6_FC"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.text,
-              HasSubstr("benchmark: --freeze: \"6_FC\" is no layer with parameters of "
-                        "model simplecnn, which has 4, \"1_Conv2D\" to \"8_FC\"; did "
-                        "you mean \"5_FC\"?"));
+              HasSubstr("benchmark: --freeze: \"6_FC\" matches no layer with parameters of model "
+                        "simplecnn; it has 4, \"1_Conv2D\" to \"8_FC\"; did you mean \"5_FC\"?"));
   EXPECT_THAT(Run(3, {"--evaluate-only", kHead}).text,
               HasSubstr("warning: --freeze has no effect with --evaluate-only\n"));
 }
@@ -163,6 +162,21 @@ TEST_F(FinetuneTest, ADryRunShowsTheMemoryThatFreezingSaves) {
                            "gradients of activations", "shared by the three above", "all"}) {
     EXPECT_LT(row(head.text, name), row(whole.text, name)) << name;
   }
+}
+
+TEST_F(FinetuneTest, ADryRunTakesTheNetworkOfAFileAsARunDoes) {
+  const auto dry_run = [&](int classes, std::vector<std::string> more) {
+    more.insert(more.end(), {"--weights-and-bias-filename=" + base_, "--dry-run"});
+    std::vector<std::string> arguments = Arguments(classes, more);
+    arguments.erase(arguments.begin());  // --model
+    return testing::Process(kProgram, arguments).Wait();
+  };
+  const Outcome whole = dry_run(3, {}), head = dry_run(3, {kHead}), other = dry_run(4, {});
+  ASSERT_EQ(whole.exit_code, 0) << whole.text;
+  EXPECT_EQ(whole.text, Run(3, {"--dry-run"}).text);
+  EXPECT_EQ(head.text, Run(3, {"--dry-run", kHead}).text);
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.text, HasSubstr(base_ + ": its network takes samples of "));
 }
 
 }  // namespace

@@ -46,12 +46,12 @@ chmod +x "$folder/rank"
 job=$!
 for rank in 2 3; do await_peer_lost "$folder" 900 $rank; done
 end_job
-grep -q "benchmark: rank 2: .*ranks 0, 1, which do not answer.*--resume goes on from " \
+grep -q "benchmark: rank 2: .*ranks 0, 1, which do not answer.*--resume continues from " \
   "$folder/words.2" || fail "no word about who is lost and what was saved"
-newest=$(sed -n 's/.*--resume goes on from \(.*\.npz\).*/\1/p' "$folder/words.2")
+newest=$(sed -n 's/.*--resume continues from \(.*\.npz\).*/\1/p' "$folder/words.2")
 [ -s "$newest" ] || fail "there is no $newest"
 
 "$benchmark" "${flags[@]}" --num-epochs=1 --resume >"$folder/log" 2>&1 ||
   fail "it does not go on"
-grep -q "Going on from $newest" "$folder/log" || fail "it does not go on from $newest"
+grep -q "Resuming from $newest" "$folder/log" || fail "it does not resume from $newest"
 echo "PASSED"

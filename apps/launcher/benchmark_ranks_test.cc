@@ -214,7 +214,7 @@ TEST(BenchmarkRanksTest, ACheckpointThatCannotBeWrittenIsAFailureOnAllRanks) {
   for (const int rank : {0, 1, 2}) {
     EXPECT_EQ(RankExitCode(outcome, rank), kExitFailed) << outcome.text;
   }
-  EXPECT_THAT(outcome.text, Not(HasSubstr("--resume goes on from"))) << outcome.text;
+  EXPECT_THAT(outcome.text, Not(HasSubstr("--resume continues from"))) << outcome.text;
 }
 
 TEST(BenchmarkRanksTest, ARefusedResumeIsToldOnceAndChangesNothing) {
@@ -245,7 +245,7 @@ TEST(BenchmarkRanksTest, WarningsComeOnce) {
   EXPECT_EQ(Count(outcome.text, "warning: "), 2) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("benchmark: warning: --batch-size=25: is more than a rank's "
                                       "share of the 71 samples to train on, 24: "));
-  EXPECT_THAT(outcome.text, HasSubstr(" has no checkpoint to go on from: beginning anew\n"));
+  EXPECT_THAT(outcome.text, HasSubstr(" contains no checkpoint; starting a new run\n"));
 }
 
 TEST(BenchmarkRanksTest, AFileThatOneRankLacksEndsAll) {
@@ -323,8 +323,9 @@ TEST(BenchmarkRanksTest, RanksThatShareDataMustHaveTheSame) {
   const Outcome refused = MpiJob(kProgram, run, {.ranks = 2, .folders = folder}).Wait();
   EXPECT_EQ(RankExitCode(refused, 0), kExitFailed) << refused.text;
   EXPECT_EQ(RankExitCode(refused, 1), kExitFailed) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("benchmark: rank 1: finds other data than rank 0: the "
-                                      "contents of the samples is "));
+  EXPECT_THAT(
+      refused.text,
+      HasSubstr("benchmark: rank 1: has other data than rank 0: the contents of the samples is "));
   WriteArchive(folder + "/1/data.npz", 40);
   const Outcome same = MpiJob(kProgram, run, {.ranks = 2, .folders = folder}).Wait();
   EXPECT_EQ(same.exit_code, 0) << same.text;
@@ -380,8 +381,10 @@ void ExpectEachRankToWarnOfItsCheckpoints(const std::vector<std::string>& run,
   EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
   EXPECT_THAT(resumed.text, HasSubstr(".npz, " + std::to_string(steps) + " steps done"));
   EXPECT_EQ(Count(resumed.text, "warning: "), 3) << resumed.text;
-  EXPECT_EQ(Count(resumed.text, "; the checkpoint before it is tried\n"), 1) << resumed.text;
-  const std::string warning = "benchmark: warning: rank ", given_up = ": is given up, and now ";
+  EXPECT_EQ(Count(resumed.text, "; trying the previous checkpoint\n"), 1) << resumed.text;
+  const std::string warning = "benchmark: warning: rank ",
+                    given_up =
+                        ": is newer than the checkpoint that the run resumes from; renamed to ";
   EXPECT_EQ(Count(resumed.text, warning + "0: " + others + given_up), 1) << resumed.text;
   EXPECT_EQ(Count(resumed.text, warning + "1: " + damaged + given_up), 1) << resumed.text;
   EXPECT_EQ(Count(resumed.text, warning + "1: " + damaged), 2) << resumed.text;
@@ -417,7 +420,7 @@ TEST(BenchmarkRanksTest, ASignalToMpirunSavesTheRun) {
       std::to_string(NumberBehind("SIGTERM after ", stopped.text) / kSteps + 2);
   const Outcome resumed = RunJob(3, With(run, {"--resume", "--num-epochs=" + epochs}));
   EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
-  EXPECT_THAT(resumed.text, HasSubstr("**** Going on from")) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("**** Resuming from")) << resumed.text;
   EXPECT_THAT(resumed.text, HasSubstr(epochs + "/" + epochs + ": 100%")) << resumed.text;
 }
 

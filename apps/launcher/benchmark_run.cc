@@ -129,7 +129,8 @@ class BenchmarkRun {
   absl::Status CheckPlace() {
     if (!run_.options.resume) return absl::OkStatus();
     if (trainer_->epochs_done() >= run_.options.num_epochs) {
-      voice_.Warn(StrCat("--resume: --num-epochs=", run_.options.num_epochs, " are done already"));
+      voice_.Warn(StrCat("--resume: all epochs of --num-epochs=", run_.options.num_epochs,
+                         " are already done; to continue, give a larger number"));
     }
     return trainer_->BeginEpochs(*run_.loaders.training);
   }
@@ -184,9 +185,9 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(const std::string path, checkpointer_->Resume());
     if (path.empty()) {
       voice_.Warn(StrCat("--resume: ", run_.options.checkpoint_dir,
-                         " has no checkpoint to go on from: beginning anew"));
+                         " contains no checkpoint; starting a new run"));
     } else {
-      voice_.Tell(StrCat("**** Going on from ", path, ", ", Counted(trainer_->steps_done(), "step"),
+      voice_.Tell(StrCat("**** Resuming from ", path, ", ", Counted(trainer_->steps_done(), "step"),
                          " done, learning rate ", trainer_->learning_rate(), "\n"));
     }
     return absl::OkStatus();
@@ -216,8 +217,8 @@ class BenchmarkRun {
         ParsePreprocessing(*loaded.preprocessing, channels);
     if (!trained.ok()) return voice_.Warn(StrCat(path, ": ", trained.status().message()));
     if (SamePreprocessing(*trained, run_.loaders.preprocessing, channels)) return;
-    voice_.Warn(StrCat(path, ": was trained on samples as ", Describe(*trained),
-                       "; this run shows them as ", Describe(run_.loaders.preprocessing),
+    voice_.Warn(StrCat(path, ": was trained on samples preprocessed as ", Describe(*trained),
+                       "; this run preprocesses them as ", Describe(run_.loaders.preprocessing),
                        " (--normalize, --standardize, --transform-crop, --transform-resize)"));
   }
 
@@ -253,7 +254,7 @@ class BenchmarkRun {
     const std::string& newest = checkpointer_->newest();
     std::error_code error;
     const bool there = !newest.empty() && std::filesystem::exists(newest, error);
-    if (there) StrAppend(&text, "; --resume goes on from ", newest);
+    if (there) StrAppend(&text, "; --resume continues from ", newest);
     // A step that was not done as a whole is no fault of the disk.
     return there && (saved.ok() || absl::IsFailedPrecondition(saved));
   }
@@ -310,11 +311,11 @@ class BenchmarkRun {
           absl::CancelledError(StrCat(
               "stopped by ", SignalName(signal), " after ", Counted(trainer_->steps_done(), "step"),
               checkpointer == nullptr ? "; --checkpoint-dir would have saved the run"
-                                      : "; --resume goes on from here")),
+                                      : "; --resume continues from here")),
           ExitCodeOfSignal(signal));
     }
     if (trainer_->stopped() && trainer_->epochs_done() == before) {
-      voice_.Tell("**** A scheduler has ended this run: nothing is left to train\n");
+      voice_.Tell("**** A scheduler ended this run: there is nothing left to train\n");
     }
     const double seconds = watch.seconds();
     Report(seconds, trainer_->epochs_done() - before);

@@ -3,8 +3,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_format.h"
+#include "apps/launcher/model_file.h"
 #include "apps/launcher/run_memory.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_model.h"
@@ -23,7 +25,7 @@ namespace {
 // What several ranks share and exchange.
 std::string DescribeRanks(const Options& options, int ranks, int64_t batch, const Graph& graph) {
   std::string text =
-      absl::StrFormat("**** %s, %s each and step, %d of all\n", Counted(ranks, "rank"),
+      absl::StrFormat("**** %s, %s per rank and step, %d in all\n", Counted(ranks, "rank"),
                       Counted(batch, "sample"), batch * ranks);
   const int64_t elements = graph.num_trainable_parameters();
   if (options.evaluate_only || options.model_sync_freq < 0 || elements == 0) return text;
@@ -44,22 +46,39 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
   return text;
 }
 
+// The network that the run would have, for samples of `data`: --model's, or that of the file that
+// the run begins with.
+absl::StatusOr<Graph> MakeGraph(const Options& options, const std::optional<SavedModel>& begun_with,
+                                const std::optional<DatasetSize>& data, const Loss& loss) {
+  if (begun_with) {
+    DTNN_ASSIGN_OR_RETURN(Graph graph, NetworkFor(*begun_with, options, data));
+    return FreezeLayers(options, std::move(graph));
+  }
+  ModelOptions model{.format = FormatOf(options), .final_activation = loss.final_activation()};
+  if (data) {
+    model.sample = data->sample;
+    model.classes = data->outputs;
+  }
+  return MakeModel(options, model);
+}
+
 }  // namespace
 
-absl::Status DryRun(const Options& options, int ranks, std::ostream& out) {
+absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
+  Options options = given;
+  std::optional<SavedModel> begun_with;
+  if (options.model.empty()) {
+    DTNN_ASSIGN_OR_RETURN(begun_with, ReadModelToRun(options.weights_and_bias_filename));
+    FollowModel(*begun_with, options);
+  }
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
                         DeviceContext::Create(Device::Cpu()));
   DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));
-  ModelOptions model{.format = FormatOf(options),
-                     .final_activation = metric_set.loss->final_activation()};
-  if (const std::optional<DatasetSize> size = KnownSize(options)) {
-    model.sample = size->sample;
-    model.classes = size->outputs;
-  }
-  DTNN_ASSIGN_OR_RETURN(const Graph graph, MakeModel(options, model));
+  const std::optional<DatasetSize> data = KnownSize(options);
+  DTNN_ASSIGN_OR_RETURN(const Graph graph, MakeGraph(options, begun_with, data, *metric_set.loss));
   const bool trains = !options.evaluate_only;
   const bool tests =
       !trains || options.evaluate || options.test_as_validation || options.validation_split > 0;
@@ -68,9 +87,9 @@ absl::Status DryRun(const Options& options, int ranks, std::ostream& out) {
       MeasureMemory(options, graph, *metric_set.loss, trains ? optimizer.get() : nullptr, *context,
                     {.training = trains ? batch : 0, .testing = tests ? batch : 0}));
   out << "**** " << graph.name() << " model...\n" << FormatTable(graph, dtype, Device::Cpu());
-  if (!options.dataset.empty() && !model.sample) {
-    out << "**** The files of --dataset=" << options.dataset
-        << " say how large samples are; these are the network's own\n";
+  if (!options.dataset.empty() && !data) {
+    out << "**** The size of the samples of --dataset=" << options.dataset
+        << " depends on its files; these are the network's own sizes\n";
   }
   out << absl::StrFormat("**** One sample: %d multiply-adds forward\n", graph.multiply_adds());
   if (ranks > 1) out << DescribeRanks(options, ranks, batch, graph);
@@ -80,7 +99,7 @@ absl::Status DryRun(const Options& options, int ranks, std::ostream& out) {
   out << FormatMemory(graph, dtype, trains ? *memory.training : *memory.testing,
                       trains ? optimizer.get() : nullptr);
   if (trains && tests) {
-    out << "**** And for testing or validating on such batches:\n"
+    out << "**** In addition, for testing or validating on such batches:\n"
         << FormatPlanMemory(*memory.testing);
   }
   return absl::OkStatus();

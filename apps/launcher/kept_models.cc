@@ -16,11 +16,11 @@ absl::Status MakeModelFolder(const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   if (error) {
     return absl::ErrnoToStatus(error.value(),
-                               StrCat("--model-dir=", folder, ": the folder cannot be made"));
+                               StrCat("--model-dir=", folder, ": cannot create the folder"));
   }
   const std::string trial = (std::filesystem::path(folder) / "model.npz").string();
   return WithContext(AtomicFile::Create(trial).status(), "--model-dir=", folder,
-                     ": models cannot be written there");
+                     ": cannot write models there");
 }
 
 int64_t Today() {

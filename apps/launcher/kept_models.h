@@ -1,4 +1,4 @@
-// The file of the model that a run keeps, written anew whenever there is a better one:
+// The file of the best model of a run, rewritten whenever there is a better one:
 // <folder>/model-<network>-epoch-<epoch>-<date>.npz, of the date on which the run began.
 
 #ifndef DTNN_APPS_LAUNCHER_KEPT_MODELS_H_

@@ -158,7 +158,7 @@ TEST_F(KeptModelsTest, AFolderThatTakesNoFilesShowsBeforeTheFirstEpoch) {
   EXPECT_TRUE(fs::is_empty(folder_));
   // It is there, and takes none, even from root.
   EXPECT_THAT(std::string(MakeModelFolder("/proc/self").message()),
-              HasSubstr("--model-dir=/proc/self: models cannot be written there: "));
+              HasSubstr("--model-dir=/proc/self: cannot write models there: "));
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
   if (holds_model) return ReadModel(file);
   return UsageError("--model: missing, and ", path,
-                    " holds parameters only: name their network, such as "
-                    "--model=simplecnn (--model=list shows all)");
+                    " contains parameters only: name their network, such as --model=simplecnn "
+                    "(--model=list shows all)");
 }
 
 void FollowModel(const SavedModel& model, Options& options) {
@@ -66,16 +66,17 @@ void FollowModel(const SavedModel& model, Options& options) {
   if (options.transform_resize) options.transform_resize_size = geometry.resize;
 }
 
-absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const std::string& path,
-                                 const Options& options, const Dataset& dataset) {
+absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const Options& options,
+                                 const std::optional<DatasetSize>& data) {
   const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
   const int64_t outputs = model.graph.output_shape().NumElements();
-  if (sample != dataset.sample() || outputs != dataset.outputs()) {
-    return InvalidArgument(
-        path, ": its network takes samples of ", ToString(sample),
-        " (height x width x channels) and ", "has ", outputs, " outputs, but data set ",
-        dataset.name(), " has ", ToString(dataset.sample()), " and ", dataset.outputs(),
-        "; --model names a network that adapts, --weights-partial leaves out what does not fit");
+  if (data && (sample != data->sample || outputs != data->outputs)) {
+    return InvalidArgument(options.weights_and_bias_filename, ": its network takes samples of ",
+                           ToString(sample), " (height x width x channels) and ", "has ", outputs,
+                           " outputs, but data set ", options.dataset, " has ",
+                           ToString(data->sample), " and ", data->outputs,
+                           "; --model=NAME trains a network that adapts to the data, and "
+                           "--weights-partial skips the parameters that do not fit");
   }
   if (FormatOf(options) == model.graph.format()) return model.graph;
   return Graph::FromNodes(model.graph.name(), FormatOf(options), model.graph.ToNodes());

@@ -1,5 +1,5 @@
-// What a run says of its model in the files that it writes, and what it takes from the file of a
-// model that it begins with (models/serving/saved_model.h).
+// The description of a run's model in the files that it writes, and what a run takes from a model
+// file that it starts from (models/serving/saved_model.h).
 
 #ifndef DTNN_APPS_LAUNCHER_MODEL_FILE_H_
 #define DTNN_APPS_LAUNCHER_MODEL_FILE_H_
@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
 #include "data/dataset.h"
+#include "data/loading/open_dataset.h"
 #include "data/normalization/normalize.h"
 #include "models/graph/graph.h"
 #include "models/serving/saved_model.h"
@@ -26,15 +27,15 @@ ModelDescription DescribeModel(const Options& options, const Dataset& dataset);
 // The model in the file of --weights-and-bias-filename, for a run without --model. A usage error
 // where the file holds parameters only.
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path);
-// What the model was trained with goes into those options that have their defaults: geometry,
-// format and element type, and in runs that only evaluate the loss.
+// Options that have their defaults get the model's values: geometry, format and element type, and,
+// in runs that only evaluate, the loss.
 void FollowModel(const SavedModel& model, Options& options);
-// Its network, in the run's format. InvalidArgument that names `path` and both where the data set's
-// samples or outputs are others.
-absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const std::string& path,
-                                 const Options& options, const Dataset& dataset);
-// How loaders have to normalise what the data set gives, so that the network sees what it saw in
-// training; nothing where options say it.
+// Its network, in the run's format. InvalidArgument that names the file and both sizes where the
+// samples or outputs of `data` are others; nullopt: they are not known.
+absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const Options& options,
+                                 const std::optional<DatasetSize>& data);
+// How loaders must normalise the samples of the data set, so that the network gets the same input
+// as in training; nothing if options say it.
 std::optional<Normalization> NormalizationFor(const SavedModel& model, const Options& options,
                                               const Dataset& dataset);
 

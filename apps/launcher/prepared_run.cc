@@ -53,12 +53,12 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
 absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   if (run.options.model_sync_min_avail > run.ranks) {
     return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
-                      ": is more than there are ranks, ", run.ranks);
+                      ": must be at most the number of ranks, ", run.ranks);
   }
   if (run.options.enable_gpu && run.communicator != nullptr) {
     return UsageError(
-        "--enable-gpu: several processes train on processors only in this version; leave out "
-        "mpirun or --enable-gpu");
+        "--enable-gpu: this version trains with several processes on CPUs only; run without "
+        "mpirun, or without --enable-gpu");
   }
   const Device device = run.options.enable_gpu ? Device::Cuda(0) : Device::Cpu();
   DTNN_ASSIGN_OR_RETURN(run.context, OfFlag(DeviceContext::Create(device), "--enable-gpu"));
@@ -127,12 +127,12 @@ absl::Status MakeNetwork(PreparedRun& run, RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(CheckFigures(run.metric_set, *run.dataset));
   if (run.dataset->outputs() == 1 && run.dataset->target_kind() == TargetKind::kClass) {
     return UsageError("--dataset: the samples of ", run.dataset->name(),
-                      " are all of one class: there is nothing to learn");
+                      " all have the same class, so there is nothing to learn");
   }
   if (run.begun_with) {
-    DTNN_ASSIGN_OR_RETURN(
-        run.graph, NetworkFor(*run.begun_with, run.options.weights_and_bias_filename, run.options,
-                              *run.dataset));
+    DTNN_ASSIGN_OR_RETURN(run.graph, NetworkFor(*run.begun_with, run.options,
+                                                DatasetSize{.sample = run.dataset->sample(),
+                                                            .outputs = run.dataset->outputs()}));
     DTNN_ASSIGN_OR_RETURN(run.graph, FreezeLayers(run.options, std::move(run.graph)));
     return Introduce(run, voice);
   }
@@ -152,7 +152,8 @@ void FollowSamples(PreparedRun& run, RunVoice& voice) {
     return;
   }
   if (WatchTraining(run.options)) {
-    voice.Warn(StrCat("--validation-split=", run.options.validation_split, ": holds out none of ",
+    voice.Warn(StrCat("--validation-split=", run.options.validation_split,
+                      ": leaves no validation samples out of ",
                       Counted(run.loaders.training->samples(), "sample"),
                       "; schedulers watch the training metrics instead"));
   }

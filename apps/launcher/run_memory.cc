@@ -64,7 +64,7 @@ absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& availab
   StrAppend(&text, ", but ", available.of, " has ", FormatBytes(double(available.bytes)),
             " left; a smaller --batch-size takes less",
             trains ? " (--accumulate-steps makes up for it)" : "",
-            ", --dry-run shows more, --force tries all the same");
+            ", --dry-run shows more, --force runs anyway");
   return absl::ResourceExhaustedError(text);
 }
 

@@ -1,5 +1,5 @@
-// The memory of a run, measured on its plans before anything of it is allocated, and whether there
-// is as much: a process that takes more than there is is killed without a word.
+// The memory that a run needs, computed from its plans before anything is allocated, and whether it
+// is free: the system kills a process that uses more than there is, without a message.
 
 #ifndef DTNN_APPS_LAUNCHER_RUN_MEMORY_H_
 #define DTNN_APPS_LAUNCHER_RUN_MEMORY_H_
@@ -19,7 +19,7 @@
 
 namespace dtnn {
 
-// Samples per step; 0: the run has no such steps.
+// Samples per step; 0: the run does not train or test.
 struct RunBatches {
   int64_t training = 0, testing = 0;
 };
@@ -37,8 +37,8 @@ absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& gra
                                         const Loss& loss, const Optimizer* optimizer,
                                         DeviceContext& context, const RunBatches& batches);
 
-// ResourceExhausted where the `ranks` of this host, each of which takes as much, do not fit; says
-// what takes how much, and what to do.
+// ResourceExhausted if the `ranks` of this host, each of which needs this much, do not fit; the
+// message says what needs how much, and what to do.
 absl::Status CheckMemory(const RunMemory& memory, const AvailableMemory& available, int ranks);
 
 }  // namespace dtnn

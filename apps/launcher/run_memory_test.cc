@@ -63,16 +63,15 @@ TEST(CheckMemoryTest, ARefusalSaysWhatTakesHowMuchAndWhatToDo) {
             "training on batches of 512 samples takes 10.0 MBytes of memory (parameters, gradients "
             "and optimizer 3.0 MBytes, activations and workspace 5.0 MBytes, the same for testing "
             "2.0 MBytes), but this machine has 5.0 MBytes left; a smaller --batch-size takes less "
-            "(--accumulate-steps makes up for it), --dry-run shows more, --force tries all the "
-            "same");
+            "(--accumulate-steps makes up for it), --dry-run shows more, --force runs anyway");
   memory.training.reset();
   EXPECT_EQ(
       std::string(
           CheckMemory(memory, {.bytes = 5 * kMega, .of = "the control group /g"}, 2).message()),
       "testing in batches of 100 samples takes 5.0 MBytes of memory (parameters 3.0 MBytes, "
-      "activations and workspace 2.0 MBytes) on each of 2 ranks of this host, 10.0 MBytes on "
-      "all, but the control group /g has 5.0 MBytes left; a smaller --batch-size takes less, "
-      "--dry-run shows more, --force tries all the same");
+      "activations and workspace 2.0 MBytes) on each of 2 ranks of this host, 10.0 MBytes on all, "
+      "but the control group /g has 5.0 MBytes left; a smaller --batch-size takes less, --dry-run "
+      "shows more, --force runs anyway");
 }
 
 }  // namespace

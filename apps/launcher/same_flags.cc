@@ -30,8 +30,7 @@ absl::Status CompareFlags(Communicator& communicator, const Options& options) {
   for (size_t i = 0; i < mine.size(); ++i) {
     if (mine[i] == all[i]) continue;
     return UsageError(flags[i],
-                      ": is another value on rank 0; all ranks have to be "
-                      "started with the same flags");
+                      ": differs from the value on rank 0; start all ranks with the same flags");
   }
   return absl::OkStatus();
 }

@@ -42,7 +42,7 @@ std::optional<DatasetSize> KnownSize(const Options& options) {
 absl::StatusOr<std::shared_ptr<const Dataset>> MakeDataset(const Options& options) {
   OpenDatasetOptions open = OpenOptions(options);
   if (std::ranges::count(DatasetNames(), options.dataset) == 0) {
-    return UsageError("--dataset: there is no data set ", options.dataset);
+    return UsageError("--dataset: unknown data set ", options.dataset);
   }
   if (!options.use_synthetic_data) return OpenDataset(options.dataset, open);
   // As many samples, of the same extents, as the files of that data set have.

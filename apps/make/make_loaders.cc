@@ -77,7 +77,6 @@ class LoaderMaker {
     training_.mixup = options_.mixup;
 
     loaders.preprocessing = dataset_->preprocessing();
-    if (!loaders.preprocessing.geometry) loaders.preprocessing.geometry = ImageGeometry{};
     AddNormalization(training_.normalization, loaders.preprocessing);
     if (!options_.evaluate_only) DTNN_RETURN_IF_ERROR(MakeTraining(loaders));
     if (options_.evaluate || options_.evaluate_only) {
@@ -117,9 +116,10 @@ class LoaderMaker {
                                        dataset_->groups(Split::kTrain).begins));
     if (options_.evaluate_only && !options_.standardize) return absl::OkStatus();
     if (divided.train.empty() && !divided.validation.empty()) {
-      return UsageError(
-          "--validation-split=", FormatValue(options_.validation_split), ": holds out all ",
-          Counted(int64_t(divided.validation.size()), "training sample"), "; give a smaller one");
+      return UsageError("--validation-split=", FormatValue(options_.validation_split),
+                        ": leaves no training samples: it takes all ",
+                        Counted(int64_t(divided.validation.size()), "training sample"),
+                        "; give a smaller share");
     }
     if (divided.train.empty()) {
       return InvalidArgument("data set ", dataset_->name(), " has no samples to train on");

@@ -50,14 +50,14 @@ TEST_F(LoadersTest, TheTestPartAsValidationLeavesAllToTrainOn) {
 TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
   options_.dataset_percentage = 0.001;
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
-            "--dataset-percentage=0.001: a fraction of 0.001 leaves none of 40 samples");
+            "--dataset-percentage=0.001: a share of 0.001 leaves none of 40 samples");
 }
 
 TEST_F(LoadersTest, ASplitThatLeavesNothingIsNamed) {
   options_.validation_split = 0.9999999999999999;
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
-            "--validation-split=0.9999999999999999: holds out all 50 training samples; give a "
-            "smaller one");
+            "--validation-split=0.9999999999999999: leaves no training samples: it takes all 50 "
+            "training samples; give a smaller share");
 }
 
 TEST_F(LoadersTest, BatchesThatNoStepCanFillAreNamed) {
@@ -117,7 +117,7 @@ TEST_F(LoadersTest, TheOlderFlagsMeanTransforms) {
 TEST_F(LoadersTest, TransformsMustFitTheSamples) {
   options_.augment = "pad_crop:40";
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
-            "--augment=pad_crop:40: pad_crop: a padding of 40 pixels could leave nothing of the "
+            "--augment=pad_crop:40: pad_crop: a padding of 40 pixels could crop away all of the "
             "samples, 32 x 32");
 }
 

@@ -1,4 +1,4 @@
-// The network that options ask for.
+// Builds the network that options describe.
 
 #ifndef DTNN_APPS_MAKE_MAKE_MODEL_H_
 #define DTNN_APPS_MAKE_MAKE_MODEL_H_

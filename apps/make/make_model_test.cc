@@ -32,8 +32,8 @@ TEST(MakeModelTest, AnUnknownLayerIsWrongUsageAndTheNearestIsNamed) {
     return std::string(status.message());
   };
   EXPECT_THAT(error("1-2,5_Fc"),
-              AllOf(HasSubstr("--freeze: \"5_Fc\" is no layer with parameters of model simplecnn, "
-                              "which has 4, \"1_Conv2D\" to \"8_FC\""),
+              AllOf(HasSubstr("--freeze: \"5_Fc\" matches no layer with parameters of model "
+                              "simplecnn; it has 4, \"1_Conv2D\" to \"8_FC\""),
                     HasSubstr("; did you mean \"5_FC\"?")));
   EXPECT_THAT(error("*Pool*"), Not(HasSubstr("did you mean")));
   EXPECT_THAT(error("1-5,8"), HasSubstr("--freeze: \"8\" leaves no parameter"));

@@ -80,7 +80,7 @@ absl::Status CheckWatched(const Scheduler& scheduler, const MetricSet& metric_se
   }
   if (metric_set.FindBetter(watched)) return absl::OkStatus();
   return UsageError("--schedulers: ", scheduler.name(), " watches ", scheduler.watched(),
-                    ", which this run does not compute; there are ",
+                    ", which this run does not compute; available: ",
                     absl::StrJoin(metric_set.Names(), ", "), "; --metrics adds others");
 }
 
@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Opt
     if (name == "model_checkpoint" && options.model_dir.empty()) continue;
     std::shared_ptr<Scheduler> scheduler = Make(name, options, metric_set, ranks);
     if (scheduler == nullptr) {
-      return UsageError("--schedulers: there is no scheduler ", name);
+      return UsageError("--schedulers: unknown scheduler ", name);
     }
     DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, metric_set, has_validation));
     schedulers.push_back(std::move(scheduler));

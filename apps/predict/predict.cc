@@ -44,7 +44,7 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
                    "layout of a weights file that does not state it"),
       {.name = "loss-func",
        .type = kWord,
-       .help = "loss that the network was trained with; decides how it ends",
+       .help = "loss that the network was trained with; decides its last activation",
        .words = LossWords(),
        .field = &options.loss_func},
       LikeLauncher("dataset", &options.dataset,
@@ -103,7 +103,7 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
        .range = kCountFrom1,
        .field = &options.top},
       LikeLauncher("batch-size", &options.batch,
-                   "images that are computed at once; more is faster and needs more memory"),
+                   "images per batch; larger batches are faster and need more memory"),
   };
 }
 
@@ -134,5 +134,5 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram("predict", argc, argv, "a smaller --batch-size needs less", dtnn::Run);
+  return dtnn::RunProgram("predict", argc, argv, "use a smaller --batch-size", dtnn::Run);
 }

@@ -124,7 +124,8 @@ TEST_F(PredictTest, FlagsAddToAModelsFile) {
   EXPECT_THAT(std::string(wrong.status.message()),
               HasSubstr(three + " names 3 classes, but the network has 2"));
   const Outcome other = Ask({.model_file = model_, .mean = {0.5}}, files);
-  EXPECT_THAT(other.errors, HasSubstr(model_ + ": was trained on images as byte / 255, offset"));
+  EXPECT_THAT(other.errors,
+              HasSubstr(model_ + ": was trained on images preprocessed as byte / 255, offset"));
   EXPECT_EQ(ExitCodeOf(Ask({.model_file = model_, .weights = weights_}, files).status), kExitUsage);
 }
 
@@ -133,9 +134,9 @@ TEST_F(PredictTest, AFileOfParametersAloneNeedsTheirNetwork) {
   ASSERT_TRUE(WriteArrayFile(path, {}, {}).ok());
   const Outcome outcome = Ask({.model_file = path}, {root_ + "/test/dark/3"});
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitUsage);
-  EXPECT_EQ(
-      outcome.status.message(),
-      "--model: missing, and " + path + " holds parameters only and does not say of which network");
+  EXPECT_EQ(outcome.status.message(),
+            "--model: missing, and " + path +
+                " contains parameters only and does not name their network; see --model=list");
 }
 
 TEST_F(PredictTest, NormalisationsOfBothKindsAgree) {
@@ -168,11 +169,10 @@ TEST_F(PredictTest, TheFileSaysHowImagesWereNormalised) {
   options.mean = {0.5};
   const Outcome other = Ask(options, files);
   EXPECT_NE(other.out, repeated.out) << "flags count";
-  EXPECT_THAT(other.errors,
-              HasSubstr("predict: warning: " + weights_ +
-                        ": was trained on images as byte / 255, offset -0.45, scale 3.75, resized "
-                        "to 8 x 8; --normalize, --mean and --std say byte / 255, offset -0.5, "
-                        "scale 1"));
+  EXPECT_THAT(other.errors, HasSubstr("predict: warning: " + weights_ +
+                                      ": was trained on images preprocessed as byte / 255, offset "
+                                      "-0.45, scale 3.75, resized to 8 x 8; --normalize, --mean "
+                                      "and --std change this to byte / 255, offset -0.5, scale 1"));
 }
 
 // The same parameters in a file with these texts.
@@ -261,7 +261,7 @@ TEST_F(PredictTest, ABrokenFileIsNamedAndTheOthersAreAnswered) {
                                           root_ + "/test/bright/1", root_ + "/test/dark/2"};
   const Outcome text = Ask(Options(), files);
   EXPECT_EQ(ExitCodeOf(text.status), kExitFailed);
-  EXPECT_EQ(text.status.message(), "2 of 5 files cannot be answered");
+  EXPECT_EQ(text.status.message(), "2 of 5 files could not be classified");
   EXPECT_THAT(text.errors, HasSubstr("predict: " + broken + ": "));
   EXPECT_THAT(text.errors, HasSubstr("predict: " + root_ + "/none: "));
   EXPECT_EQ(std::ranges::count(text.out, '\n'), 3);
@@ -282,8 +282,8 @@ TEST_F(PredictTest, AnAnswerThatIsNaNFails) {
   const std::string file = root_ + "/test/dark/1";
   const Outcome outcome = Ask(options, {file});
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
-  EXPECT_EQ(outcome.status.message(), "1 of 1 file cannot be answered");
-  EXPECT_THAT(outcome.errors, HasSubstr(file + ": the network's answer is NaN or infinite"));
+  EXPECT_EQ(outcome.status.message(), "1 of 1 file could not be classified");
+  EXPECT_THAT(outcome.errors, HasSubstr(file + ": the network's output is NaN or infinite"));
   EXPECT_EQ(outcome.out, "");
 }
 

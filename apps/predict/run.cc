@@ -36,7 +36,7 @@ namespace {
 // (x + offset) * scale, by --normalize or by --mean and --std.
 absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, int64_t channels) {
   if (options.normalize && !(options.mean.empty() && options.std.empty())) {
-    return UsageError("--normalize and --mean or --std: exclude each other");
+    return UsageError("--normalize and --mean or --std: cannot be used together; give one of them");
   }
   Normalization result;
   if (options.normalize) {
@@ -86,10 +86,11 @@ class Answerer {
         errors_(errors) {}
 
   absl::Status Prepare() {
-    if (path_.empty()) return UsageError("--model-file: missing; which model?");
+    if (path_.empty()) return UsageError("--model-file: missing; name the file of a trained model");
     if (!options_.model_file.empty() && !options_.weights.empty()) {
       return UsageError(
-          "--model-file and --weights-and-bias-filename: exclude each other; give one of them");
+          "--model-file and --weights-and-bias-filename: cannot be used together; give one of "
+          "them");
     }
     const std::optional<WeightsFormat> format = ParseWeightsFormat(options_.weights_format);
     if (!format) {
@@ -152,11 +153,12 @@ class Answerer {
     auto predictor = Predictor::Create(std::move(model), file, options);
     const bool told = !options_.class_names.empty() || !options_.dataset.empty();
     if (!absl::IsInvalidArgument(predictor.status()) || told) return predictor;
-    return InvalidArgument(
-        path_, ": does not fit model ", name, " with ", Counted(outputs, "class", "classes"),
-        "; a network that was trained on data of one's own needs --class-names (the data set's "
-        "folder, or a file of a name per line), and --input-shape where its samples were resized (",
-        predictor.status().message(), ")");
+    return InvalidArgument(path_, ": does not fit model ", name, " with ",
+                           Counted(outputs, "class", "classes"),
+                           "; a network that was trained on your own data needs --class-names (the "
+                           "folder of the data set, or a file with one name per line), and "
+                           "--input-shape if its samples were resized (",
+                           predictor.status().message(), ")");
   }
 
   // What training did with its images, as the file says or, where flags are given, as they say.
@@ -172,9 +174,8 @@ class Answerer {
       if (asked.any()) WarnOfOthers(trained, asked, channels, result);
     } else if (!asked.any()) {
       Warn(StrCat(path_,
-                  ": does not say how training normalised its images, so they are taken as "
-                  "byte / 255; where it did otherwise, give --normalize, or --mean and "
-                  "--std"));
+                  ": does not say how training normalised its images; they are used as byte / "
+                  "255. If training did something else, give --normalize, or --mean and --std"));
     }
     if (options_.crop != 1) {
       if (!result.geometry) result.geometry = ImageGeometry{};
@@ -191,8 +192,9 @@ class Answerer {
     result.normalization = asked;
     result.then = {};
     if (SamePreprocessing(trained, result, channels)) return;
-    Warn(StrCat(path_, ": was trained on images as ", Describe(trained),
-                "; --normalize, --mean and --std say ", Describe(result), ", and that is done"));
+    Warn(StrCat(path_, ": was trained on images preprocessed as ", Describe(trained),
+                "; --normalize, --mean and --std change this to ", Describe(result),
+                ", and that is done"));
   }
 
   // The network of the zoo that flags name, or the file.
@@ -201,8 +203,9 @@ class Answerer {
     if (name.empty()) {
       DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> tag, file.Text("__model__"));
       if (!tag) {
-        return UsageError("--model: missing, and ", path_,
-                          " holds parameters only and does not say of which network");
+        return UsageError(
+            "--model: missing, and ", path_,
+            " contains parameters only and does not name their network; see --model=list");
       }
       name = *tag;
     } else {
@@ -230,9 +233,10 @@ class Answerer {
       data.dataset = options_.dataset;
       const std::optional<DatasetSize> size = KnownSize(data);
       if (!size) {
-        return UsageError("--dataset=", options_.dataset,
-                          ": is not a data set of known extents; give --input-shape and "
-                          "--class-names");
+        return UsageError(
+            "--dataset=", options_.dataset,
+            ": the size of its images is not known in advance; give --input-shape and "
+            "--class-names");
       }
       made.sample = size->sample;
       made.classes = size->outputs;
@@ -294,7 +298,7 @@ class Answerer {
     }
     return InvalidArgument(
         path,
-        ": the network's answer is NaN or infinite; are the weights, and --mean, "
+        ": the network's output is NaN or infinite; are the weights, and --mean, "
         "--std or --normalize, those of its training?");
   }
 
@@ -346,16 +350,17 @@ class Answerer {
 
 absl::Status Predict(const PredictOptions& options, std::span<const std::string> paths,
                      std::ostream& out, std::ostream& errors) {
-  if (paths.empty()) return UsageError("which image files or folders? (--help shows all)");
+  if (paths.empty()) return UsageError("no images given; name image files or folders (see --help)");
   Answerer answerer(options, out, errors);
   DTNN_RETURN_IF_ERROR(answerer.Prepare());
   SkippedFiles skipped;
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> files, ExpandImagePaths(paths, skipped));
   if (skipped.count > 0) errors << "predict: warning: " << OneLine(skipped.Describe()) << "\n";
-  if (files.empty()) return absl::NotFoundError("the folders hold no JPEG or PNG images");
+  if (files.empty()) return absl::NotFoundError("the folders contain no JPEG or PNG images");
   DTNN_ASSIGN_OR_RETURN(const int64_t broken, answerer.Answer(files));
   if (broken == 0) return absl::OkStatus();
-  return DataLoss(broken, " of ", Counted(int64_t(files.size()), "file"), " cannot be answered");
+  return DataLoss(broken, " of ", Counted(int64_t(files.size()), "file"),
+                  " could not be classified");
 }
 
 }  // namespace dtnn

@@ -23,7 +23,7 @@ void ListModels(std::ostream& out) {
                            graph->num_parameters(), graph->multiply_adds());
     out << (model.note.empty() ? "" : "  ") << model.note << "\n";
   }
-  out << "Names without a data set's suffix adapt to the data set.\n";
+  out << "A network whose name has no data set's suffix adapts to the data set.\n";
 }
 
 void ListDatasets(std::ostream& out) {
@@ -36,8 +36,8 @@ void ListDatasets(std::ostream& out) {
 
 void ListTransforms(std::ostream& out) {
   out << "A list such as flip,pad_crop:4,cutout:8:zero is applied in order, to training images "
-         "only.\nAfter a name come its parameters, separated by colons; the last ones may be left "
-         "out.\n";
+         "only.\nA name may be followed by its parameters, separated by colons; trailing ones may "
+         "be omitted.\n";
   for (const TransformKind* kind : TransformKinds()) {
     out << "\n" << kind->name;
     for (const TransformParameter& parameter : kind->parameters) {

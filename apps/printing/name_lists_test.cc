@@ -53,8 +53,8 @@ TEST(NameListsTest, TransformsAreExplained) {
   EXPECT_THAT(lines,
               testing::Contains("    PADDING      pixels that are added on each side (1 to 65536; "
                                 "default 4)"));
-  EXPECT_THAT(lines, testing::Contains("    FILL         what they are: 0, or the mirrored image "
-                                       "(zero or reflect; default zero)"));
+  EXPECT_THAT(lines, testing::Contains("    FILL         what they contain: 0, or the mirrored "
+                                       "image (zero or reflect; default zero)"));
 }
 
 TEST(NameListsTest, NetworksOfTheZooAreKnown) {

@@ -18,7 +18,7 @@
 
 namespace dtnn {
 
-// Values that nobody sets.
+// Values that cannot be set.
 struct RunFacts {
   int64_t mpi_processes = 1;
   int64_t threads_per_process = 1;

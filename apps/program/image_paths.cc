@@ -51,9 +51,10 @@ absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path)
     }
   }
   if (names.empty()) {
-    return InvalidArgument(path,
-                           ": names no classes; expected a file of a name per line, or a folder of "
-                           "a folder per class");
+    return InvalidArgument(
+        path,
+        ": contains no class names; expected a file with one name per line, or a "
+        "folder with one folder per class");
   }
   return names;
 }

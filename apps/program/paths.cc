@@ -18,7 +18,8 @@ absl::Status EnterUserDirectory() {
   if (!directory || !*directory || chdir(directory) == 0) return absl::OkStatus();
   return FailedPrecondition(
       OneLine(directory),
-      ": cannot enter this directory, named by BUILD_WORKING_DIRECTORY: ", std::strerror(errno));
+      ": cannot change to this directory, which BUILD_WORKING_DIRECTORY names: ",
+      std::strerror(errno));
 }
 
 std::string ExpandRank(std::string_view path, int64_t rank) {

@@ -34,11 +34,12 @@ int RunProgram(std::string_view name, int argc, char** argv, std::string_view ad
   try {
     status = run({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {  // of the standard library's containers
-    status = ResourceExhausted("no memory left; ", advice);
+    status = ResourceExhausted("out of memory; ", advice);
   }
   if (!std::cout.flush() && status.ok()) {
     status = absl::DataLossError(
-        "the standard output cannot be written; is the disk full, or has its reader ended?");
+        "cannot write to the standard output; is the disk full, or has the program that reads it "
+        "exited?");
   }
   return ReportStatus(status, name, std::cerr);
 }

@@ -52,8 +52,8 @@ TEST(RunProgramTest, OutputThatCannotBeWrittenIsAFailure) {
   CaptureStderr();
   EXPECT_EQ(run(absl::OkStatus()), kExitFailed);
   EXPECT_EQ(GetCapturedStderr(),
-            "program: the standard output cannot be written; is the disk full, or has its reader "
-            "ended?\n");
+            "program: cannot write to the standard output; is the disk full, or has the program "
+            "that reads it exited?\n");
   // Another error is told instead.
   CaptureStderr();
   EXPECT_EQ(run(UsageError("--a: no")), kExitUsage);
@@ -65,10 +65,10 @@ TEST(RunProgramTest, NoMemoryIsAnErrorOfOneLine) {
   char* none[] = {nullptr};
   CaptureStderr();
   EXPECT_EQ(
-      RunProgram("program", 0, none, "fewer threads need less",
+      RunProgram("program", 0, none, "use fewer threads (OMP_NUM_THREADS)",
                  [](const std::vector<std::string>&) -> absl::Status { throw std::bad_alloc(); }),
       kExitFailed);
-  EXPECT_EQ(GetCapturedStderr(), "program: no memory left; fewer threads need less\n");
+  EXPECT_EQ(GetCapturedStderr(), "program: out of memory; use fewer threads (OMP_NUM_THREADS)\n");
 }
 
 }  // namespace

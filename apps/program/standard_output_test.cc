@@ -22,8 +22,8 @@ class StandardOutputTest : public ::testing::TestWithParam<const char*> {
     const std::string program = command.substr(0, command.find(' '));
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_EQ(outcome.text, program.substr(program.rfind('/') + 1) +
-                                ": the standard output cannot be written; is the disk full, or has "
-                                "its reader ended?\n");
+                                ": cannot write to the standard output; is the disk full, or has "
+                                "the program that reads it exited?\n");
   }
 };
 

@@ -45,7 +45,8 @@ absl::Status FindLink(const LinkFlags& flags, Communicator* communicator, int pe
   if (flags.latency_us > 0) link.latency = flags.latency_us * kMicrosecond;
   if (flags.bandwidth_gbit > 0) link.seconds_per_byte = kGbit / flags.bandwidth_gbit;
   if (!given && flags.latency_us + flags.bandwidth_gbit > 0) {
-    source = StrCat(flags.latency_us > 0 ? "latency" : "bandwidth", " as given, the rest ", source);
+    source =
+        StrCat(flags.latency_us > 0 ? "latency" : "bandwidth", " as given, the other ", source);
   }
   return absl::OkStatus();
 }

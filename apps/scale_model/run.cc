@@ -46,7 +46,7 @@ std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_no
     StrAppend(&text, "  within a node:     ", FormatLink(found.cluster.node), "  (",
               found.node_source, ")\n");
   }
-  absl::StrAppendFormat(&text, "  adding gradients up: %.1f GB/s; ranks per node: %d\n",
+  absl::StrAppendFormat(&text, "  adding gradients: %.1f GB/s; ranks per node: %d\n",
                         1e-9 / found.cluster.seconds_per_byte_added, ranks_per_node);
   return text;
 }
@@ -88,7 +88,7 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
     if (speaks) out << text << std::flush;
   };
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ScaleModelSteps> steps,
-                        ScaleModelSteps::Create(options.training));
+                        ScaleModelSteps::Create(options.training, options.model_file));
   DTNN_ASSIGN_OR_RETURN(const double forward, steps->Forward(communicator, options.steps));
   DTNN_ASSIGN_OR_RETURN(StepProfile profile, steps->Profile(communicator, options.steps));
   tell(DescribeRun(*steps, profile, forward));
@@ -106,7 +106,7 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
     DTNN_ASSIGN_OR_RETURN(profile.exchange_load,
                           steps->ExchangeLoad(*communicator, elements, options.steps));
     tell(absl::StrFormat(
-        "  an exchange during the backward pass takes %.0f%% of its processor time\n",
+        "  an exchange during the backward pass takes %.0f%% of the pass's processor time\n",
         100 * profile.exchange_load));
   }
   StepProfile across = profile;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <string>
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
@@ -14,8 +15,9 @@
 namespace dtnn {
 
 struct ScaleModelOptions {
-  Options training;     // comm_bucket_mb auto: the best of each prediction
-  bool layers = false;  // tell when each layer's gradients are final
+  Options training;             // comm_bucket_mb auto: the best of each prediction
+  std::string model_file = {};  // whose network it is, instead of training.model
+  bool layers = false;          // tell when each layer's gradients are final
   // Where 0: as measured between these ranks, or assumed where there are none to measure.
   double latency_us = 0, bandwidth_gbit = 0;            // from node to node
   double node_latency_us = 0, node_bandwidth_gbit = 0;  // within one

@@ -7,16 +7,20 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "apps/flags/environment.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/options.h"
 #include "apps/flags/tool_flags.h"
 #include "apps/printing/name_lists.h"
+#include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "apps/scale_model/run.h"
+#include "comm/job/exit_code.h"
 #include "comm/job/rank_process.h"
 #include "comm/job/ranks.h"
 #include "comm/job/tell_once.h"
@@ -27,6 +31,7 @@ namespace dtnn {
 namespace {
 
 constexpr char kProgram[] = "scale_model";
+constexpr char kDefaultModel[] = "resnet20_cifar10";
 constexpr char kSummary[] =
     "scale_model [--model=NAME] [...]      predicts for a network that is given or assumed\n"
     "mpirun -np RANKS scale_model [...]    measures the network, and checks itself on these ranks\n"
@@ -78,10 +83,17 @@ std::vector<Section> Sections(ScaleModelOptions& options) {
   };
   return {
       {"The step:",
-       {LikeLauncher("model", &training.model),
+       {LikeLauncher("model", &training.model,
+                     "network; resnet20_cifar10 if neither this nor --model-file is given; "
+                     "--model=list shows all"),
+        {.name = "model-file",
+         .type = kPath,
+         .help = "network of this file, which training has saved, instead of --model",
+         .field = &options.model_file},
+        LikeLauncher("freeze", &training.freeze),
         LikeLauncher(
             "dataset", &training.dataset,
-            "samples are made up in the shape of this data set; if not given, of the model's"),
+            "data set whose shape the generated samples have; if not given, the model's own"),
         LikeLauncher("batch-size", &training.batch_size, "samples per step and rank"),
         LikeLauncher("dtype", &training.dtype),
         LikeLauncher("optimizer", &training.optimizer),
@@ -141,14 +153,24 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
     case Action::kRun:
       break;
   }
-  DTNN_RETURN_IF_ERROR(CheckModelName(options.training.model));
+  if (!options.model_file.empty()) {
+    for (const auto& [flag, value] : {std::pair("--model", &options.training.model),
+                                      std::pair("--dataset", &options.training.dataset)}) {
+      if (value->empty()) continue;
+      return UsageError(
+          absl::StrCat(flag, " and --model-file: cannot be used together; give one of them"));
+    }
+  } else {
+    if (options.training.model.empty()) options.training.model = kDefaultModel;
+    DTNN_RETURN_IF_ERROR(CheckModelName(options.training.model));
+  }
   DTNN_RETURN_IF_ERROR(BucketBytes(options.training).status());
   return false;
 }
 
 absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& place) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   ScaleModelOptions options;
-  options.training.model = "resnet20_cifar10";
   options.training.batch_size = 64;
   options.training.use_blocking_mpi = false;
   std::ostringstream answer;
@@ -170,7 +192,7 @@ absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& p
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "a smaller --batch-size needs less",
+  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "use a smaller --batch-size",
                           [](const std::vector<std::string>& arguments) {
                             return dtnn::Run(arguments, dtnn::FindLaunchPlace());
                           });

@@ -14,10 +14,13 @@
 #include "comm/local.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/serving/saved_model.h"
+#include "models/zoo/zoo.h"
 
 namespace dtnn {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Launch;
@@ -122,6 +125,40 @@ TEST(ScaleModelStepsTest, EventsFollowTheBackwardPass) {
   }
 }
 
+TEST(ScaleModelStepsTest, FrozenLayersHaveNoGradients) {
+  Options options;
+  options.model = "simplecnn";
+  options.batch_size = 1;
+  options.freeze = "1-5";
+  const auto steps = ScaleModelSteps::Create(options);
+  ASSERT_TRUE(steps.ok()) << steps.status();
+  const absl::StatusOr<StepProfile> profile = (*steps)->Profile(nullptr, 1);
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_THAT((*steps)->EventLayers(), ElementsAre("layer 8 (FC)"));
+  EXPECT_EQ(profile->ready.size(), 1u);
+  EXPECT_EQ(profile->elements, 128 * 10 + 10);
+}
+
+TEST(ScaleModelStepsTest, ASavedModelIsItsOwnNetwork) {
+  SavedModel model = {
+      .graph = *BuildModel("simplemlp", {.sample = ImageExtents{5, 4, 1}, .classes = 3}),
+      .dtype = DType::kFloat64};
+  model.description.loss = "binary_cross_entropy";
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const auto store = *ParameterStore::Create(model.graph, *context, model.dtype, 1);
+  const std::string path = ::testing::TempDir() + "/scale_model.safetensors";
+  ASSERT_TRUE(SaveModel(path, model, *store, *context).ok());
+  Options options;
+  options.batch_size = 1;
+  options.freeze = "2_FC";
+  const auto steps = ScaleModelSteps::Create(options, path);
+  ASSERT_TRUE(steps.ok()) << steps.status();
+  EXPECT_EQ((*steps)->graph().input_shape(), (Shape{5, 4, 1}));
+  EXPECT_EQ((*steps)->Profile(nullptr, 1)->dtype, DType::kFloat64);
+  EXPECT_THAT((*steps)->EventLayers(), Not(Contains("layer 2 (FC)")));
+  EXPECT_THAT((*steps)->EventLayers(), Not(ElementsAre()));
+}
+
 ScaleModelOptions Small() {
   ScaleModelOptions options;
   options.training.model = "simplemlp";
@@ -144,7 +181,7 @@ TEST(ScaleModelRunTest, AloneItTakesTheNetworkAsGiven) {
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_THAT(out.str(), HasSubstr("**** simplemlp, 2 samples of (28, 28, 1) per rank"));
   EXPECT_THAT(out.str(),
-              HasSubstr("12.5 us,   10.00 Gbit/s  (latency as given, the rest assumed)"));
+              HasSubstr("12.5 us,   10.00 Gbit/s  (latency as given, the other assumed)"));
   EXPECT_THAT(out.str(), HasSubstr("2.0 us,   64.00 Gbit/s  (as given)"));
   EXPECT_THAT(out.str(), HasSubstr("(FC)"));
   EXPECT_THAT(out.str(), HasSubstr("\n      8 "));
@@ -181,6 +218,13 @@ TEST(ScaleModelTest, MistakesAreUsageErrors) {
   // The formulas count messages rank by rank.
   fails("--max-ranks=1000000000",
         "--max-ranks=1000000000: must be a whole number >= 1 and <= 1048576");
+  fails("--model-file=m.npz --model=simplecnn",
+        "--model and --model-file: cannot be used together; give one of them");
+  fails("--model-file=m.npz --dataset=mnist", "--dataset and --model-file: ");
+  fails("--freeze=7_FC --model=simplecnn", "--freeze: \"7_FC\" matches no layer");
+  const Outcome missing = Launch(kProgram, "--model-file=/none/m.npz");
+  EXPECT_EQ(missing.exit_code, kExitFailed);
+  EXPECT_THAT(missing.text, HasSubstr("scale_model: /none/m.npz: "));
   const Outcome help = Launch(kProgram, "--help");
   EXPECT_EQ(help.exit_code, kExitDone);
   EXPECT_THAT(

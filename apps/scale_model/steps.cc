@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "apps/make/make_dataset.h"
+#include "apps/make/make_model.h"
 #include "apps/make/make_training.h"
 #include "comm/cost_model_measure.h"
+#include "models/serving/saved_model.h"
 #include "models/zoo/zoo.h"
+#include "tensor/files/array_file.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
@@ -19,13 +22,18 @@ namespace {
 constexpr int64_t kWarmUp = 2;
 constexpr double kHighestLoad = 0.95;
 
+absl::StatusOr<SavedModel> ReadModelFile(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
+  return ReadModel(file);
+}
+
 absl::StatusOr<Graph> MakeGraph(const Options& options, const Loss& loss) {
   ModelOptions model{.format = FormatOf(options), .final_activation = loss.final_activation()};
   if (const std::optional<DatasetSize> size = KnownSize(options)) {
     model.sample = size->sample;
     model.classes = size->outputs;
   }
-  return BuildModel(options.model, model);
+  return MakeModel(options, model);
 }
 
 template <typename T>
@@ -51,13 +59,24 @@ absl::Status Meet(Communicator* communicator) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(const Options& options) {
+absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(
+    const Options& given, const std::string& model_file) {
   std::unique_ptr<ScaleModelSteps> steps(new ScaleModelSteps);
+  Options options = given;
+  if (!model_file.empty()) {
+    DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModelFile(model_file));
+    if (options.dtype == Options().dtype) options.dtype = std::string(Name(model.dtype));
+    if (!model.description.loss.empty()) options.loss_func = model.description.loss;
+    options.metrics.clear();
+    DTNN_ASSIGN_OR_RETURN(steps->graph_, FreezeLayers(options, std::move(model.graph)));
+  }
   DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
   steps->loss_ = metric_set.loss;
   DTNN_ASSIGN_OR_RETURN(steps->optimizer_, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(steps->batch_, BatchSizePerRank(options));
-  DTNN_ASSIGN_OR_RETURN(steps->graph_, MakeGraph(options, *steps->loss_));
+  if (model_file.empty()) {
+    DTNN_ASSIGN_OR_RETURN(steps->graph_, MakeGraph(options, *steps->loss_));
+  }
   DTNN_ASSIGN_OR_RETURN(steps->context_, DeviceContext::Create(Device::Cpu()));
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(steps->store_,
@@ -83,10 +102,7 @@ std::vector<std::string> ScaleModelSteps::EventLayers() const {
   std::vector<std::string> layers;
   for (size_t i = graph_.nodes().size(); i-- > 0;) {
     const Node& node = graph_.nodes()[i];
-    if (!std::any_of(node.parameters.begin(), node.parameters.end(),
-                     [](const ParameterSpec& parameter) { return parameter.trainable; })) {
-      continue;
-    }
+    if (node.frozen || std::ranges::none_of(node.parameters, &ParameterSpec::trainable)) continue;
     layers.push_back(StrCat("layer ", node.id, " (", node.layer->type_name(), ")"));
   }
   return layers;

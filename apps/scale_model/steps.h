@@ -32,9 +32,12 @@ namespace dtnn {
 
 class ScaleModelSteps {
  public:
-  // Network, samples per rank, element type, optimizer, loss and convolutions as the options say;
-  // samples have the data set's extents where those are known.
-  static absl::StatusOr<std::unique_ptr<ScaleModelSteps>> Create(const Options& options);
+  // Network, frozen layers, samples per rank, element type, optimizer, loss and convolutions as the
+  // options say; samples have the data set's extents where those are known. With a `model_file`,
+  // network and loss are those of the saved model, and its element type unless options give
+  // another.
+  static absl::StatusOr<std::unique_ptr<ScaleModelSteps>> Create(
+      const Options& options, const std::string& model_file = {});
 
   const Graph& graph() const { return graph_; }
   int64_t batch() const { return batch_; }

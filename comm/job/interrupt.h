@@ -1,7 +1,7 @@
-// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) as something that a run notices between two
-// steps, so that it can end in order. Of Ctrl-C and SIGTERM only the first is held back: a second
-// one ends the process at once, as ever. Nobody sends SIGHUP to insist: a terminal that is closed
-// may bring it twice, from the shell and from the system.
+// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) as events that a run checks between two
+// steps, so that it can end cleanly. Of Ctrl-C and SIGTERM only the first is deferred: a second one
+// ends the process at once, as usual. SIGHUP is always deferred, because a terminal that is closed
+// may send it twice, from the shell and from the system.
 
 #ifndef DTNN_COMM_JOB_INTERRUPT_H_
 #define DTNN_COMM_JOB_INTERRUPT_H_
@@ -12,7 +12,7 @@
 
 namespace dtnn {
 
-// While one lives, these signals are held back. One at a time.
+// These signals are deferred while an object of this class exists. One at a time.
 class Interrupt {
  public:
   // `relayed`: the standard output goes through a launcher. mpirun reads no more of it once it ends
@@ -22,9 +22,9 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // The signal that came, or 0.
+  // The signal that arrived, or 0.
   int signal() const { return Last(); }
-  // For those who cannot hold one: the signal that came to the one that lives, or 0.
+  // For code that has no Interrupt: the signal that arrived at the existing one, or 0.
   static int Last();
 
  private:

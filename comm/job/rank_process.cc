@@ -40,8 +40,8 @@ absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& optio
   }
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, std::move(started));
   if (process->size() != place.ranks) {
-    return FailedPrecondition("the launcher has started ", place.ranks,
-                              " processes, but Open MPI knows ", process->size(),
+    return FailedPrecondition("the launcher started ", place.ranks,
+                              " processes, but Open MPI counts ", process->size(),
                               "; start them with Open MPI's mpirun");
   }
   absl::StatusOr<std::unique_ptr<Communicator>> connected =

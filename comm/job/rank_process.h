@@ -1,4 +1,4 @@
-// This process as a rank of those that mpirun started: joins the others, does its work, leaves.
+// Runs this process as one rank of those that mpirun started: joins the others, works, leaves.
 
 #ifndef DTNN_COMM_JOB_RANK_PROCESS_H_
 #define DTNN_COMM_JOB_RANK_PROCESS_H_

@@ -1,4 +1,4 @@
-// How evenly the ranks of a run shared its work.
+// Reports how evenly work was divided among the ranks.
 
 #ifndef DTNN_COMM_JOB_RANK_REPORT_H_
 #define DTNN_COMM_JOB_RANK_REPORT_H_

@@ -19,7 +19,7 @@ absl::Status Agree(Communicator* communicator, const absl::Status& mine) {
     const int theirs = (*codes)[size_t(rank)];
     if (theirs == kExitDone) continue;
     if (rank == communicator->rank()) return mine;
-    return WithExitCode(absl::AbortedError(StrCat("rank ", rank, " cannot go on")), theirs);
+    return WithExitCode(absl::AbortedError(StrCat("rank ", rank, " cannot continue")), theirs);
   }
   return absl::OkStatus();
 }

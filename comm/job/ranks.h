@@ -8,15 +8,15 @@
 
 namespace dtnn {
 
-// Every rank calls it with how it fares. Where all are well: OK. Else the lowest rank that is not
-// gets its own status back, to tell the user, and the others Aborted, which names that rank, with
-// the same exit code. `communicator` may be null.
+// Every rank calls it with its own status. Returns OK if all are OK. Otherwise the lowest rank with
+// an error gets its own status back, to report it, and the others get Aborted, which names that
+// rank, with the same exit code. `communicator` may be null.
 absl::Status Agree(Communicator* communicator, const absl::Status& mine);
 
-// Whether an error says that ranks were lost, and not that one gave up for a reason of its own.
+// Whether an error says that ranks were lost, and not that one failed for another reason.
 bool IsLossOfPeer(const absl::Status& status);
 
-// Of a group that broke: who speaks for all that are left. size() where nobody is.
+// Of a broken group: the rank that reports for all that are left. size() if none is left.
 int LowestRankLeft(const Communicator& communicator);
 
 }  // namespace dtnn

@@ -34,7 +34,7 @@ TEST(RanksTest, AllAreWell) {
 TEST(RanksTest, OneThatIsNotEndsAll) {
   const absl::Status usage = UsageError("--x: wrong");
   const auto answers = Answers({absl::OkStatus(), usage, absl::NotFoundError("file")});
-  const absl::Status other = WithExitCode(absl::AbortedError("rank 1 cannot go on"), kExitUsage);
+  const absl::Status other = WithExitCode(absl::AbortedError("rank 1 cannot continue"), kExitUsage);
   EXPECT_EQ(answers[0], other);
   EXPECT_EQ(answers[1], usage);
   EXPECT_EQ(answers[2], other);

@@ -1,4 +1,4 @@
-// Who saves when the ranks broke apart.
+// Which rank saves a checkpoint after the group has broken.
 
 #ifndef DTNN_COMM_JOB_SAVE_AFTER_LOSS_H_
 #define DTNN_COMM_JOB_SAVE_AFTER_LOSS_H_
@@ -9,9 +9,9 @@
 namespace dtnn {
 
 // Called by every rank that is left, when the group is broken. The lowest of them calls `save`,
-// which answers whether what it saved is on the disk; the others wait until it has left, and where
-// it is gone without a word, the next one saves. All learn whether there is something to go on
-// from.
+// which returns whether the checkpoint is on the disk. The others wait until it has left; if it is
+// lost without an answer, the next one saves. All get to know whether there is a checkpoint to
+// resume from.
 bool SaveAfterLoss(Communicator& communicator, absl::FunctionRef<bool()> save);
 
 }  // namespace dtnn

@@ -1,4 +1,4 @@
-// Errors of a job of several ranks, which one of them tells the user.
+// Errors of a job of several ranks, reported to the user by one of them.
 
 #ifndef DTNN_COMM_JOB_TELL_ONCE_H_
 #define DTNN_COMM_JOB_TELL_ONCE_H_

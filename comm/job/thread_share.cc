@@ -17,7 +17,7 @@ ThreadShare ShareThreads(int allowed, int present, int ranks) {
   return {.threads = threads,
           .warning = StrCat("each of the ", ranks, " processes on this machine is bound to ",
                             allowed, " of its ", present,
-                            " processors; mpirun --bind-to none lets each use ", share)};
+                            " processors; with mpirun --bind-to none each can use ", share)};
 }
 
 ThreadShare ShareThreadsHere(int ranks) {

@@ -1,4 +1,4 @@
-// How many threads a rank takes where several share a machine.
+// The number of threads of a rank when several ranks share a machine.
 
 #ifndef DTNN_COMM_JOB_THREAD_SHARE_H_
 #define DTNN_COMM_JOB_THREAD_SHARE_H_

@@ -24,8 +24,8 @@ TEST(ThreadShareTest, IdleProcessorsAreTold) {
   const ThreadShare share = ShareThreads(1, 16, 2);
   EXPECT_EQ(share.threads, 1);
   EXPECT_EQ(share.warning,
-            "each of the 2 processes on this machine is bound to 1 of its 16 processors; "
-            "mpirun --bind-to none lets each use 8");
+            "each of the 2 processes on this machine is bound to 1 of its 16 processors; with "
+            "mpirun --bind-to none each can use 8");
 }
 
 TEST(ThreadShareTest, TheUsersNumberStands) {

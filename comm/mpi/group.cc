@@ -69,8 +69,8 @@ void Group::CheckDepartures(const Operation& operation) {
         HasCalled(peer, operation.key)) {
       continue;
     }
-    Break(Unavailable("rank ", peer, " left the group before ", operation.key.ToString(),
-                      ", which rank ", rank_, " called: ", operation.call.ToString()),
+    Break(Unavailable("rank ", peer, " left before ", operation.key.ToString(), ", which rank ",
+                      rank_, " called: ", operation.call.ToString()),
           {peer});
   }
 }

@@ -72,7 +72,7 @@ void GroupWait::Judge(Patience::Verdict verdict, Clock::time_point now) {
       const Group::Absence silent = group_.Silent(operation_, now, asked_since_);
       if (silent.ranks.empty()) return patience_.GoOn(now);  // who answers is waited for as ever
       return group_.Break(Unavailable(Waited(now, /*so_far=*/false), " for ", silent.text,
-                                      ", when it was asked to end"),
+                                      " when it received the signal to end"),
                           silent.ranks);
     }
     case Patience::Verdict::kWarn:

@@ -16,7 +16,7 @@ absl::Status MpiStatus(int code, const char* call) {
   const std::string message = StrCat(call, " failed: ", text);
   if (error_class == MPI_ERR_TRUNCATE) {
     return InvalidArgument(message,
-                           "; the sizes of ranks' calls differ, which checked calls would name");
+                           "; the ranks' calls differ in size (calls that are checked name both)");
   }
   return absl::UnavailableError(message);
 }

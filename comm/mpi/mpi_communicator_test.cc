@@ -101,7 +101,7 @@ TEST(MpiCommunicatorTest, AMessageThatIsTooLongForItsReceiverIsAWrongCall) {
       if (status.ok()) status = (*c)->Barrier();
     }
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-    EXPECT_NE(status.message().find("sizes of ranks' calls differ"), status.message().npos)
+    EXPECT_NE(status.message().find("the ranks' calls differ in size"), status.message().npos)
         << status;
   }
 }

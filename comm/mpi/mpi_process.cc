@@ -91,7 +91,8 @@ absl::StatusOr<std::unique_ptr<MpiProcess>> MpiProcess::Start(const Communicator
   int started = 0;
   MPI_Initialized(&started);
   if (started != 0) {
-    return absl::FailedPreconditionError("MPI was started already; a process does that once");
+    return absl::FailedPreconditionError(
+        "MPI is already initialised; a process can initialise it only once");
   }
   std::unique_ptr<MpiProcess> process(new MpiProcess(options));
   const LaunchPlace launched = FindLaunchPlace();

@@ -102,10 +102,10 @@ absl::Status CheckReports(const std::vector<DatagramReport>& reports) {
   const auto called = [&](int rank) {
     return StrCat("rank ", rank, " on ", reports[size_t(rank)].host);
   };
-  return Unavailable(
-      called(int(found - reports.begin())), " does not reach ", called(found->unreached),
-      " by UDP, although MPI does: ranks also tell each other by UDP datagrams who is lost, so let "
-      "the hosts' firewalls pass them between all hosts of the job");
+  return Unavailable(called(int(found - reports.begin())), " cannot reach ",
+                     called(found->unreached),
+                     " by UDP, although MPI can. Ranks use UDP datagrams to detect lost ranks: "
+                     "allow UDP between all hosts of the job in their firewalls");
 }
 
 absl::StatusOr<MpiWorld> StartMpi(int ranks_per_host) {
@@ -115,7 +115,7 @@ absl::StatusOr<MpiWorld> StartMpi(int ranks_per_host) {
   DTNN_RETURN_IF_ERROR(MpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
                                  "MPI_Init_thread"));
   if (provided < MPI_THREAD_FUNNELED) {
-    return absl::UnimplementedError("this MPI library cannot be used in a program with threads");
+    return absl::UnimplementedError("this MPI library does not support programs with threads");
   }
   MpiWorld world;
   world.world = MPI_COMM_WORLD;

@@ -123,7 +123,7 @@ TEST_P(CommunicatorConformance, ARankThatLeavesIsMissedAtOnce) {
         DTNN_RETURN_IF_ERROR(ExpectError(
             TogetherThen(c, [&] { return c.AllReduce(ZeroTensor(DType::kFloat32, {70000})); }),
             absl::StatusCode::kUnavailable,
-            absl::StrCat("rank ", last, " left the group before collective")));
+            absl::StrCat("rank ", last, " left before collective")));
         return Expect(c.lost() == std::vector<int>{last}, "lost");
       }));
 }
@@ -136,7 +136,7 @@ TEST_P(CommunicatorConformance, ASenderThatLeavesIsMissedAtOnce) {
               if (c.rank() > 1) return absl::OkStatus();
               DTNN_RETURN_IF_ERROR(c.Receive(x, 1));
               return ExpectError(c.Receive(x, 1), absl::StatusCode::kUnavailable,
-                                 "rank 1 left the group before message number 1 from rank 1");
+                                 "rank 1 left before message number 1 from rank 1");
             }));
 }
 

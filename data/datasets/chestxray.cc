@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 15> kFindings = {
     "Pleural_Thickening", "Pneumonia",    "Pneumothorax"};
 
 constexpr char kHowToGet[] =
-    "ChestX-ray14 is found at https://nihcc.app.box.com/v/ChestXray-NIHCC: Data_Entry_2017.csv, "
+    "Download ChestX-ray14 from https://nihcc.app.box.com/v/ChestXray-NIHCC: Data_Entry_2017.csv, "
     "train_val_list.txt, test_list.txt and images_01.tar.gz to images_12.tar.gz";
 
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 28;
@@ -67,7 +67,7 @@ absl::StatusOr<Findings> ReadTable(const fs::path& folder) {
   }
   if (kind == PathKind::kNothing) {
     return NotFound(folder.string(),
-                    ": the folder holds neither Data_Entry_2017.csv nor "
+                    ": the folder contains neither Data_Entry_2017.csv nor "
                     "Data_Entry_2017_v2020.csv. ",
                     kHowToGet);
   }
@@ -87,7 +87,7 @@ absl::StatusOr<Findings> ReadTable(const fs::path& folder) {
     }
     DTNN_ASSIGN_OR_RETURN(const uint16_t bits, ParseFindings(fields[labels], table));
     if (!findings.emplace(fields[image], bits).second) {
-      return InvalidArgument(table.Place(), ": image ", fields[image], " is there twice");
+      return InvalidArgument(table.Place(), ": image ", fields[image], " is listed twice");
     }
   }
 }
@@ -157,8 +157,8 @@ absl::Status Missing(const std::string& list, int64_t count, const std::string& 
       packed.empty()
           ? StrCat(". ", kHowToGet)
           : StrCat("; ", packed,
-                   " cannot be read as it is: unpack it and those beside it (`tar -xzf`), or "
-                   "`gunzip` them to .tar, which are read in place"));
+                   " cannot be read directly: unpack all archives of the folder (`tar -xzf`), "
+                   "or decompress them to .tar (`gunzip`), which can be read directly"));
 }
 
 absl::StatusOr<Samples> OpenPart(const fs::path& folder, const char* list_name) {
@@ -176,7 +176,8 @@ absl::StatusOr<Samples> OpenPart(const fs::path& folder, const char* list_name) 
     if (!more) break;
     const auto found = findings.find(fields[0]);
     if (found == findings.end()) {
-      return InvalidArgument(list.Place(), ": there is no image ", fields[0], " in the table");
+      return InvalidArgument(list.Place(), ": image ", fields[0],
+                             " is missing from the table of findings");
     }
     const auto place = samples.images.by_name.find(fields[0]);
     if (place == samples.images.by_name.end()) {
@@ -188,7 +189,7 @@ absl::StatusOr<Samples> OpenPart(const fs::path& folder, const char* list_name) 
   }
   if (missing > 0) return Missing(path, missing, first, packed);
   if (samples.places.empty()) {
-    return InvalidArgument(path, ": names no images");
+    return InvalidArgument(path, ": lists no images");
   }
   samples.images.by_name = {};
   return samples;

@@ -130,8 +130,8 @@ TEST(ChestXrayTest, PackedArchivesAreToBeUnpacked) {
             testing::Gzip(testing::TarBytes({{"images/1.png", Picture(1)}})));
   EXPECT_EQ(Error({.train = root}),
             root + "/train_val_list.txt: 3 of its images are missing, the first is 1.png; " + root +
-                "/images_01.tar.gz cannot be read as it is: unpack it and those beside it "
-                "(`tar -xzf`), or `gunzip` them to .tar, which are read in place");
+                "/images_01.tar.gz cannot be read directly: unpack all archives of the folder "
+                "(`tar -xzf`), or decompress them to .tar (`gunzip`), which can be read directly");
 }
 
 TEST(ChestXrayTest, WhatIsMissingIsSaid) {
@@ -141,11 +141,11 @@ TEST(ChestXrayTest, WhatIsMissingIsSaid) {
               HasSubstr("train_val_list.txt: 1 of its images are missing, the first is 2.png. "));
   WriteText(root, "test_list.txt", "5.png\n");
   EXPECT_EQ(Error({.test = root}),
-            root + "/test_list.txt, line 1: there is no image 5.png in the table");
+            root + "/test_list.txt, line 1: image 5.png is missing from the table of findings");
   std::filesystem::remove(root + "/test_list.txt");
   EXPECT_THAT(Error({.test = root}), HasSubstr("test_list.txt: cannot be opened"));
   std::filesystem::remove(root + "/Data_Entry_2017.csv");
-  EXPECT_THAT(Error({.train = root}), HasSubstr("holds neither Data_Entry_2017.csv nor"));
+  EXPECT_THAT(Error({.train = root}), HasSubstr("contains neither Data_Entry_2017.csv nor"));
   EXPECT_THAT(Error({}), HasSubstr("no path was given"));
 }
 
@@ -160,7 +160,7 @@ TEST(ChestXrayTest, BrokenTablesAreNamedByLine) {
   EXPECT_THAT(Error({.train = root}),
               HasSubstr(path + ", line 3: unknown finding \"Flu\"; expected "));
   WriteText(root, "Data_Entry_2017.csv", header + "1.png,Mass\n1.png,Mass\n");
-  EXPECT_EQ(Error({.train = root}), path + ", line 3: image 1.png is there twice");
+  EXPECT_EQ(Error({.train = root}), path + ", line 3: image 1.png is listed twice");
   WriteText(root, "Data_Entry_2017.csv", header + "1.png\n");
   EXPECT_EQ(Error({.train = root}),
             path + ", line 2: has 1 fields, fewer than the header's columns");

@@ -14,9 +14,8 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadCifar10(const RecordPaths& paths) {
   set.files.folder = "cifar-10-batches-bin";
   set.files.archive = "cifar-10-binary.tar.gz";
   set.files.how_to_get =
-      "CIFAR-10 is found on the web as cifar-10-binary.tar.gz (MD5 "
-      "c32a1d4ab5d03f1284b67883e8d87530), from https://www.cs.toronto.edu/~kriz/cifar.html; there "
-      "is no need to unpack it";
+      "Download CIFAR-10, cifar-10-binary.tar.gz (MD5 c32a1d4ab5d03f1284b67883e8d87530), from "
+      "https://www.cs.toronto.edu/~kriz/cifar.html; it need not be unpacked";
   for (const char* digit : {"1", "2", "3", "4", "5"}) {
     set.train.push_back(StrCat("data_batch_", digit, ".bin"));
   }

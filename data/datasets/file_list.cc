@@ -30,7 +30,7 @@ absl::Status FileList::Read(int64_t index, std::vector<uint8_t>& bytes) const {
   if (!place.archived) return ReadBytes(Name(index), bytes);
   if (place.size > kMaxImageFileBytes) {
     return ResourceExhausted(Name(index), ": has ", place.size, " bytes, more than the ",
-                             kMaxImageFileBytes, " that are read");
+                             kMaxImageFileBytes, " that are allowed");
   }
   bytes.resize(place.size);
   return ReadBytesAt(containers_[size_t(place.container)], place.offset, bytes);

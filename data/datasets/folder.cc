@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<std::string>> ClassesIn(const std::string& path) {
     return NotFound(classes.status().message(), "; ", kLayout);
   }
   if (classes.ok() && classes->empty()) {
-    return NotFound(path, ": holds no folders, hence no classes; ", kLayout);
+    return NotFound(path, ": contains no folders, hence no classes; ", kLayout);
   }
   return classes;
 }
@@ -78,7 +78,8 @@ absl::Status Folder::List(const std::string& root, Samples& samples) {
     const std::string folder = StrCat(root, "/", name);
     const auto at = std::lower_bound(classes_.begin(), classes_.end(), name);
     if (at == classes_.end() || *at != name) {
-      return InvalidArgument(folder, ": is a class that the training split does not have");
+      return InvalidArgument(folder,
+                             ": is the folder of a class that the training split does not have");
     }
     DTNN_ASSIGN_OR_RETURN(const ImageFiles files, ImageFilesBelow(folder));
     for (const std::string& file : files.images) {
@@ -88,7 +89,7 @@ absl::Status Folder::List(const std::string& root, Samples& samples) {
     skipped_.Add(folder, files);
   }
   if (samples.names.size() > 0) return absl::OkStatus();
-  return NotFound(root, ": its folders hold no JPEG or PNG images; ", kLayout);
+  return NotFound(root, ": its folders contain no JPEG or PNG images; ", kLayout);
 }
 
 absl::Status Folder::Open(const FolderOptions& options) {

@@ -192,15 +192,14 @@ TEST(FolderTest, PartsMayBeLeftOut) {
 TEST(FolderTest, WhatIsMissingIsSaid) {
   const std::string root = Root();
   EXPECT_THAT(Error({}), HasSubstr("no path was given"));
-  EXPECT_THAT(
-      Error({.train = root + "/no", .test = ""}),
-      HasSubstr(root + "/no/train: there is no such folder; expected <path>/train/<class>"));
+  EXPECT_THAT(Error({.train = root + "/no", .test = ""}),
+              HasSubstr(root + "/no/train: no such folder; expected <path>/train/<class>"));
   Put(root + "/test/whale/w.png", Picture(1));
   EXPECT_EQ(Error({.train = root, .test = root}),
-            root + "/test/whale: is a class that the training split does not have");
+            root + "/test/whale: is the folder of a class that the training split does not have");
   std::filesystem::remove_all(root + "/test");
   std::filesystem::create_directories(root + "/test");
-  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/test: holds no folders"));
+  EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/test: contains no folders"));
   std::filesystem::create_directories(root + "/test/dog");
   EXPECT_THAT(Error({.train = root, .test = root}),
               HasSubstr("/test: its folders hold no JPEG or PNG images"));

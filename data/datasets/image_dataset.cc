@@ -54,7 +54,7 @@ absl::StatusOr<Image> ImageDataset::ReadImage(Split split, int64_t index) const 
     DTNN_ASSIGN_OR_RETURN(Image image, DecodeImage(bytes, name, decoding_));
     return Transformed(std::move(image), geometry_);
   } catch (const std::bad_alloc&) {
-    return ResourceExhausted(name, ": no memory to read it");
+    return ResourceExhausted(name, ": not enough memory to read it");
   }
 }
 

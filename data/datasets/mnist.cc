@@ -23,14 +23,14 @@ namespace {
 constexpr int kClasses = 10;
 
 constexpr char kFashionMnist[] =
-    "Fashion-MNIST comes with `sudo apt-get install dataset-fashion-mnist` and is then in "
+    "`sudo apt-get install dataset-fashion-mnist` installs Fashion-MNIST in "
     "/usr/share/datasets/fashion-mnist";
 constexpr char kMnist[] =
-    "MNIST is found on the web as these files (MD5): "
-    "train-images-idx3-ubyte.gz (f68b3c2dcbeaaa9fbdd348bbdeb94873), "
-    "train-labels-idx1-ubyte.gz (d53e105ee54ea40749a09fcbcd1e9432), "
-    "t10k-images-idx3-ubyte.gz (9fb629c4189551a2d022fa330f9573f3), "
-    "t10k-labels-idx1-ubyte.gz (ec29112dd5afa0611ce80d1b7f02629c)";
+    "MNIST consists of these files (MD5): train-images-idx3-ubyte.gz "
+    "(f68b3c2dcbeaaa9fbdd348bbdeb94873), train-labels-idx1-ubyte.gz "
+    "(d53e105ee54ea40749a09fcbcd1e9432), t10k-images-idx3-ubyte.gz "
+    "(9fb629c4189551a2d022fa330f9573f3), t10k-labels-idx1-ubyte.gz "
+    "(ec29112dd5afa0611ce80d1b7f02629c)";
 
 // One of the four files.
 struct File {
@@ -57,10 +57,10 @@ absl::StatusOr<std::string> Find(const File& file) {
   }
   if (const absl::Status status = CheckFolder(file.folder); !status.ok()) {
     return absl::Status(status.code(),
-                        StrCat(status.message(), "; expected a folder that holds ", names[0],
+                        StrCat(status.message(), "; expected a folder with ", names[0],
                                " and the other files of MNIST. ", kFashionMnist));
   }
-  return NotFound(file.folder, ": the folder holds none of ", absl::StrJoin(names, ", "), ". ",
+  return NotFound(file.folder, ": the folder contains none of ", absl::StrJoin(names, ", "), ". ",
                   kFashionMnist, ". ", kMnist);
 }
 
@@ -73,7 +73,7 @@ absl::StatusOr<IdxArray> MapArray(File& file) {
   }
   if (array.elements.empty()) {
     return InvalidArgument(file.path, ": has shape ", array.shape.ToString(),
-                           ", which holds no samples");
+                           ", which has no samples");
   }
   return array;
 }
@@ -93,8 +93,9 @@ absl::StatusOr<Samples> Pair(const File& images, const File& labels) {
   Samples samples = {images.array->elements, {bytes.begin(), bytes.end()}};
   DTNN_RETURN_IF_ERROR(labels.array->elements.Check());
   if (samples.size() != images.array->shape[0]) {
-    return InvalidArgument(labels.path, ": holds ", samples.size(), " labels but ", images.path,
-                           " holds ", images.array->shape[0], " images; do they belong together?");
+    return InvalidArgument(labels.path, ": contains ", samples.size(), " labels, but ", images.path,
+                           " contains ", images.array->shape[0],
+                           " images; do they belong together?");
   }
   const auto wrong =
       std::ranges::find_if(samples.labels, [](uint8_t label) { return label >= kClasses; });
@@ -168,7 +169,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadMnist(const MnistPaths& paths) {
   const Shape shape = files[0].array->shape;
   const File& other = files[files.size() - 2];
   if (other.array->shape.DropFirst() != shape.DropFirst()) {
-    return InvalidArgument(other.path, ": holds images of ",
+    return InvalidArgument(other.path, ": contains images of ",
                            other.array->shape.DropFirst().ToString(), " but ", files[0].path,
                            " of ", shape.DropFirst().ToString());
   }

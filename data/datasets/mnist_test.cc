@@ -152,19 +152,21 @@ TEST(MnistTest, MissingFileListsTheNamesAndTheWayToGetIt) {
   const std::string folder = Folder();
   std::filesystem::remove(folder + "/train-labels-idx1-ubyte");
   const std::string error = Error(folder);
-  EXPECT_THAT(error, HasSubstr(folder + ": the folder holds none of train-labels-idx1-ubyte, "
-                                        "train-labels.idx1-ubyte, train-labels-idx1-ubyte.gz, "
-                                        "train-labels.idx1-ubyte.gz. "));
+  EXPECT_THAT(
+      error,
+      HasSubstr(folder +
+                ": the folder contains none of train-labels-idx1-ubyte, train-labels.idx1-ubyte, "
+                "train-labels-idx1-ubyte.gz, train-labels.idx1-ubyte.gz. "));
   EXPECT_THAT(error, HasSubstr("sudo apt-get install dataset-fashion-mnist"));
   EXPECT_THAT(error, HasSubstr("f68b3c2dcbeaaa9fbdd348bbdeb94873"));
-  EXPECT_THAT(Error("/nowhere/at/all"), HasSubstr("/nowhere/at/all: there is no such folder"));
+  EXPECT_THAT(Error("/nowhere/at/all"), HasSubstr("/nowhere/at/all: no such folder"));
   EXPECT_THAT(Error(folder + "/train-images-idx3-ubyte"), HasSubstr("is not a folder"));
 }
 
 TEST(MnistTest, FolderThatCannotBeLookedIntoIsNotAnEmptyOne) {
   const std::string loop = Folder() + "/loop";
   std::filesystem::create_symlink("loop", loop);  // denied to root as well, unlike permissions
-  EXPECT_THAT(Error(loop), HasSubstr(loop + "/train-images-idx3-ubyte: cannot be looked at: "));
+  EXPECT_THAT(Error(loop), HasSubstr(loop + "/train-images-idx3-ubyte: cannot be accessed: "));
 }
 
 TEST(MnistTest, LabelsAreChecked) {
@@ -188,14 +190,14 @@ TEST(MnistTest, LabelsStayWhatWasChecked) {
 TEST(MnistTest, CountsMustAgree) {
   const std::string folder = Folder();
   WriteFile(folder, "train-labels-idx1-ubyte", Labels(kTrain - 1));
-  EXPECT_THAT(Error(folder), HasSubstr("holds 6 labels but"));
-  EXPECT_THAT(Error(folder), HasSubstr("holds 7 images"));
+  EXPECT_THAT(Error(folder), HasSubstr("contains 6 labels, but"));
+  EXPECT_THAT(Error(folder), HasSubstr("contains 7 images"));
 }
 
 TEST(MnistTest, ExtentsMustAgree) {
   const std::string folder = Folder();
   WriteFile(folder, "t10k-images-idx3-ubyte", Images(kTest, kWidth, kHeight));
-  EXPECT_THAT(Error(folder), HasSubstr("holds images of (5, 3) but"));
+  EXPECT_THAT(Error(folder), HasSubstr("contains images of (5, 3) but"));
 }
 
 TEST(MnistTest, RankAndEmptinessAreChecked) {
@@ -203,7 +205,7 @@ TEST(MnistTest, RankAndEmptinessAreChecked) {
   WriteFile(folder, "train-images-idx3-ubyte", Labels(kTrain));
   EXPECT_THAT(Error(folder), HasSubstr("has shape (7,); expected rank 3"));
   WriteFile(folder, "train-images-idx3-ubyte", Images(0));
-  EXPECT_THAT(Error(folder), HasSubstr("which holds no samples"));
+  EXPECT_THAT(Error(folder), HasSubstr("which has no samples"));
   WriteFile(folder, "train-images-idx3-ubyte", {});
   EXPECT_THAT(Error(folder), HasSubstr("train-images-idx3-ubyte: is empty"));
 }

@@ -1,5 +1,5 @@
-// A data set of which nobody has seen all classes: a rank whose labels end at 7 takes part in
-// telling 10 classes apart.
+// A data set with more classes than its own labels have: a rank whose labels end at 7 can take part
+// in training for 10 classes.
 
 #ifndef DTNN_DATA_DATASETS_MORE_CLASSES_H_
 #define DTNN_DATA_DATASETS_MORE_CLASSES_H_

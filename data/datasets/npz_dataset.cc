@@ -56,7 +56,7 @@ absl::Status CheckFinite(const std::string& name, const Tensor& array) {
   });
   if (bad == array.num_elements()) return absl::OkStatus();
   return InvalidArgument(name, ": sample ", bad / (array.num_elements() / array.shape()[0]),
-                         " holds a value that is not finite");
+                         " contains NaN or an infinite value");
 }
 
 absl::StatusOr<Arrays> ReadPart(NpzReader& reader, std::string_view file, Split split) {
@@ -158,7 +158,7 @@ absl::StatusOr<TensorFormat> FormatOf(const Arrays& arrays) {
   return InvalidArgument(Described(arrays.x_name, arrays.x), ", which could be ", x[1],
                          " channels of ", x[2], " x ", x[3], " or images of ", x[1], " x ", x[2],
                          " with ", Counted(x[3], "channel"),
-                         "; say which with --archive-format=NCHW or --archive-format=NHWC");
+                         "; choose with --archive-format=NCHW or --archive-format=NHWC");
 }
 
 // Images of (height, width, channels) become (channels, height, width), where they are.
@@ -211,8 +211,9 @@ class NpzDataset : public Dataset {
   bool counts_classes() const override { return counted_; }
   Preprocessing preprocessing() const override {
     const Tensor& x = x_train_.empty() ? x_test_ : x_train_;
-    return {x.dtype() == DType::kUint8 ? Preprocessing::Input::kBytes
-                                       : Preprocessing::Input::kValues};
+    return {.input = x.dtype() == DType::kUint8 ? Preprocessing::Input::kBytes
+                                                : Preprocessing::Input::kValues,
+            .geometry = ImageGeometry{}};
   }
   int64_t size(Split split) const override {
     const Tensor& x = split == Split::kTrain ? x_train_ : x_test_;
@@ -265,7 +266,7 @@ absl::Status CheckAlike(const Arrays& train, const Arrays& test) {
   const auto differ = [](const std::string& a_name, const Tensor& a, const std::string& b_name,
                          const Tensor& b) {
     return InvalidArgument(Described(b_name, b), " but ", Described(a_name, a),
-                           "; both parts must have the same form");
+                           "; both splits must have the same form");
   };
   if (train.x.shape().DropFirst() != test.x.shape().DropFirst()) {
     return differ(train.x_name, train.x, test.x_name, test.x);

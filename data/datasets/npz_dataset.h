@@ -1,6 +1,5 @@
-// Any images and targets in numpy's .npz files (`--dataset=archive`): the way to bring data that no
-// other reader knows. `numpy.savez(file, x_train=..., y_train=..., x_test=..., y_test=...)` makes
-// one.
+// Any images and targets in numpy's .npz files (`--dataset=archive`): for data that no other reader
+// supports. `numpy.savez(file, x_train=..., y_train=..., x_test=..., y_test=...)` makes one.
 //
 //   x_train, x_test   (n, channels, height, width), or (n, height, width, channels) as Keras has
 //                     them, float64, float32 or uint8 (then byte / 255)
@@ -8,11 +7,11 @@
 //                     (n, outputs): where every row of both parts is 1 at one place and 0 at all
 //                     others, classes; else values. (n,) or (n, 1) reals: one value each
 //
-// Channels are last where that is the only sense the shape makes: 1, 3 or 4 at the end, something
-// else in front, and as high as wide, such as (n, 32, 32, 3). Where the end looks like channels and
-// the front does not, but images would not be square, NpzOptions has to say.
+// Channels are last if only that is plausible: 1, 3 or 4 at the end, another number first, and
+// square images, such as (n, 32, 32, 3). If only the end looks like channels, but images would not
+// be square, NpzOptions must say.
 //
-// The arrays stay in memory in the type they have.
+// The arrays stay in memory in their own type.
 
 #ifndef DTNN_DATA_DATASETS_NPZ_DATASET_H_
 #define DTNN_DATA_DATASETS_NPZ_DATASET_H_

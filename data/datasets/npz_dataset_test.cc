@@ -205,7 +205,7 @@ TEST(NpzDatasetTest, WhereShapesDoNotTellTheUserMust) {
   EXPECT_EQ(sample({8, 8, 1}), (ImageExtents{8, 8, 1}));
   EXPECT_THAT(Error({{"x_train", Images<float>(2, {8, 20, 1})}, {"y_train", y}}),
               HasSubstr("x_train: is float32 of shape (2, 8, 20, 1), which could be 8 channels of "
-                        "20 x 1 or images of 8 x 20 with 1 channel; say which with "
+                        "20 x 1 or images of 8 x 20 with 1 channel; choose with "
                         "--archive-format=NCHW or --archive-format=NHWC"));
   EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNCHW}), (ImageExtents{20, 1, 8}));
   EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNHWC}), (ImageExtents{8, 20, 1}));
@@ -249,12 +249,12 @@ TEST(NpzDatasetTest, FormsAreChecked) {
                      {"y_train", y},
                      {"x_test", Array<float>(Shape{1, 1, 1, 1}, {0})},
                      {"y_test", Array<int32_t>(Shape{1}, {0})}}),
-              HasSubstr("both parts must have the same form"));
+              HasSubstr("both splits must have the same form"));
   EXPECT_THAT(Error({{"x_train", x},
                      {"y_train", y},
                      {"x_test", x},
                      {"y_test", Array<double>(Shape{3}, {0, 0, 0})}}),
-              HasSubstr("both parts must have the same form"));
+              HasSubstr("both splits must have the same form"));
   EXPECT_THAT(Error({{"x_train", x}, {"y_train", y}}, {.classes = -1}), HasSubstr("-1"));
 }
 
@@ -264,9 +264,9 @@ TEST(NpzDatasetTest, ValuesMustBeFinite) {
   bad.data<float>()[13] = NAN;
   const Tensor y = Array<double>(Shape{3}, {0, 1, INFINITY});
   EXPECT_THAT(Error({{"x_train", bad}, {"y_train", Array<int32_t>(Shape{3}, {0, 1, 2})}}),
-              HasSubstr("x_train: sample 1 holds a value that is not finite"));
+              HasSubstr("x_train: sample 1 contains NaN or an infinite value"));
   EXPECT_THAT(Error({{"x_train", x}, {"y_train", y}}),
-              HasSubstr("y_train: sample 2 holds a value that is not finite"));
+              HasSubstr("y_train: sample 2 contains NaN or an infinite value"));
 }
 
 TEST(NpzDatasetTest, EveryCutIsAnError) {

@@ -102,9 +102,9 @@ absl::Status Check(const SyntheticOptions& options) {
   const auto [height, width, channels] = options.sample;
   const std::vector<int64_t> extents = {height, width, channels};
   if (std::min({height, width, channels}) < 1 || !Shape::Make(extents).ok()) {
-    return InvalidArgument("synthetic samples of ", channels, " channels, height ", height,
-                           " and width ", width,
-                           " make no sense: expected 1 or more of each, fewer than 2^63 values");
+    return InvalidArgument(
+        "synthetic samples of ", channels, " channels, height ", height, " and width ", width,
+        " are not possible; expected 1 or more of each, and fewer than 2^63 values");
   }
   if (options.classes < 1 || options.classes > std::numeric_limits<int32_t>::max()) {
     return InvalidArgument("synthetic data need 1 to 2^31 - 1 classes, not ", options.classes);

@@ -16,8 +16,8 @@ enum class SyntheticPattern : uint8_t {
   // Every value and every label is 0: nothing to learn, and nearly free to read.
   kZeros,
   // Sample i is of class i mod classes: that class's random picture of 4 x 4 tiles and noise of its
-  // own, half and half. A net that learns at all learns this within a few steps; both parts share
-  // the pictures, so what is learnt on one holds on the other.
+  // own, half and half. Any working network learns this within a few steps. Both splits have the
+  // same images without noise, so a network that learns one also predicts the other.
   kClasses,
 };
 
@@ -30,7 +30,7 @@ struct SyntheticOptions {
   uint64_t seed = 0;  // of kClasses
 };
 
-// InvalidArgument for numbers that make no sense.
+// InvalidArgument for impossible numbers.
 absl::StatusOr<std::unique_ptr<Dataset>> MakeSynthetic(const SyntheticOptions& options);
 
 }  // namespace dtnn

@@ -19,8 +19,8 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadTsunamis(const RecordPaths& paths) 
   set.files.archive = "tsunamis-binary.tar.gz";
   set.train_required = 1;
   set.files.how_to_get =
-      "This data set is not public; records of a value and 80 x 80 bytes in files of these names "
-      "make one, and so does an .npz file (--dataset=archive)";
+      "This data set is not public; any files of these names with records of a value and 80 x 80 "
+      "bytes can be read, or an .npz file with --dataset=archive";
   for (int i = 1; i <= kMaxBatches; ++i) {
     set.train.push_back(StrCat("data_batch_", i, ".bin"));
   }

@@ -119,7 +119,7 @@ class ArchiveReader::Impl {
 absl::Status ArchiveReader::Impl::Allocate(bool tar) {
   handle_.reset(archive_read_new());
   if (handle_ == nullptr) {
-    return ResourceExhausted(name_, ": no memory to read the archive");
+    return ResourceExhausted(name_, ": not enough memory to read the archive");
   }
   if (tar) {
     archive_read_support_format_tar(handle_.get());
@@ -182,7 +182,8 @@ absl::Status ArchiveReader::Impl::Unpack(uint64_t count) {
   if (unpacked_ <= limits_.total_bytes) return absl::OkStatus();
   return ResourceExhausted(
       Where(), ": the archive unpacks to more than ", limits_.total_bytes,
-      " bytes, which is more than expected of it; is it the right one, and is it whole?");
+      " bytes, which is more than expected; is it the right archive, and is it "
+      "intact?");
 }
 
 absl::Status ArchiveReader::Impl::Broken() const {
@@ -190,7 +191,7 @@ absl::Status ArchiveReader::Impl::Broken() const {
   const char* reason = archive_error_string(handle_.get());
   const std::string what = reason != nullptr ? reason : "unknown reason";
   if (source_ != nullptr && source_->truncated()) {
-    return DataLoss(Where(), ": the archive ends too early (", what,
+    return DataLoss(Where(), ": the archive is truncated (", what,
                     "); is the download complete? Download it again");
   }
   return DataLoss(Where(), ": cannot be read as .tar, .tar.gz or .zip (", what,
@@ -210,7 +211,7 @@ absl::StatusOr<bool> ArchiveReader::Impl::Advance() {
     // A warning is about attributes, such as a name that the locale cannot show.
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) return Broken();
     if (++members_ > limits_.members) {
-      return ResourceExhausted(name_, ": holds more than ", limits_.members, " members");
+      return ResourceExhausted(name_, ": contains more than ", limits_.members, " members");
     }
     DTNN_ASSIGN_OR_RETURN(const bool accepted, Accept(entry));
     if (accepted) return true;
@@ -232,21 +233,22 @@ absl::StatusOr<bool> ArchiveReader::Impl::Accept(archive_entry* entry) {
     if (!file && std::strspn(name, "./") == std::strlen(name) && name[0] == '.' && name[1] != '.') {
       return false;  // "./" itself
     }
-    return InvalidArgument(name_, ": the member ", Quoted(name),
-                           " has a name that leads out of the archive; do not trust this archive");
+    return InvalidArgument(
+        name_, ": the member ", Quoted(name),
+        " has a name that points outside of the archive; do not trust this archive");
   }
   if (!file) return false;
   if (archive_entry_is_encrypted(entry) != 0) {
     return InvalidArgument(Where(), ": is encrypted");
   }
   if (archive_entry_sparse_count(entry) > 0 || archive_entry_size_is_set(entry) == 0) {
-    return InvalidArgument(Where(),
-                           ": is stored as a sparse file or without its size; pack it plainly");
+    return InvalidArgument(
+        Where(), ": is stored as a sparse file or without its size; store it as a plain file");
   }
   const la_int64_t size = archive_entry_size(entry);
   if (size < 0 || uint64_t(size) > limits_.member_bytes) {
     return ResourceExhausted(Where(), ": is ", size, " bytes long; at most ", limits_.member_bytes,
-                             " are expected here");
+                             " are expected");
   }
   size_ = uint64_t(size);
   given_ = 0;
@@ -267,8 +269,8 @@ absl::StatusOr<size_t> ArchiveReader::Impl::Fill(std::span<uint8_t> to) {
     if (count == 0 || given_ > size_) break;
   }
   if (given_ > size_ || (done < to.size() && given_ < size_)) {
-    return DataLoss(Where(), ": holds ", given_ > size_ ? "more" : "fewer", " than the ", size_,
-                    " bytes that its header says");
+    return DataLoss(Where(), ": contains ", given_ > size_ ? "more" : "fewer", " than the ", size_,
+                    " bytes that its header states");
   }
   return done;
 }
@@ -297,7 +299,7 @@ absl::Status ArchiveReader::Impl::CheckEnd() {
     DTNN_RETURN_IF_ERROR(Unpack(count));
   }
   if (!source_->truncated()) return absl::OkStatus();
-  return DataLoss(name_, ": the gzip data ends too early; download it again");
+  return DataLoss(name_, ": the gzip data is truncated; download it again");
 }
 
 ArchiveReader::ArchiveReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

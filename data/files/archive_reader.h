@@ -1,5 +1,5 @@
 // The files inside a .tar, .tar.gz or .zip archive, one after the other, without unpacking it to
-// disk. What it is is told by its content, not its name.
+// disk. The format is detected by content, not by name.
 //
 //   DTNN_ASSIGN_OR_RETURN(ArchiveReader archive, ArchiveReader::Open(path));
 //   for (;;) {
@@ -53,7 +53,7 @@ class ArchiveReader {
   ArchiveReader(ArchiveReader&&) noexcept;
   ArchiveReader& operator=(ArchiveReader&&) noexcept;
 
-  // Goes on to the next file; false at the end. Of a plain .tar what was not read is leapt over.
+  // Moves to the next file; false at the end. In a plain .tar, what was not read is skipped.
   absl::StatusOr<bool> Next();
 
   // Of the file that Next() reached: its name, without "./" before it, and its size.

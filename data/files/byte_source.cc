@@ -86,7 +86,7 @@ class Gunzip : public ByteSource {
   absl::Status Init() {
     constexpr int kLargestWindow = 15, kGzipOnly = 16;
     if (inflateInit2(&stream_, kLargestWindow + kGzipOnly) != Z_OK) {
-      return absl::ResourceExhaustedError("no memory to unpack gzip");
+      return absl::ResourceExhaustedError("not enough memory to unpack gzip");
     }
     return absl::OkStatus();
   }
@@ -132,7 +132,7 @@ class Gunzip : public ByteSource {
   absl::Status Inflate() {
     if (!inside_member_) {
       if (stream_.next_in[0] != kGzipMagic[0]) {
-        return absl::DataLossError("something follows the end of the gzip data");
+        return absl::DataLossError("there is other data after the end of the gzip data");
       }
       inflateReset(&stream_);
       inside_member_ = true;
@@ -141,7 +141,7 @@ class Gunzip : public ByteSource {
     if (result == Z_STREAM_END) {
       inside_member_ = false;
     } else if (result == Z_MEM_ERROR) {
-      return absl::ResourceExhaustedError("no memory to unpack gzip");
+      return absl::ResourceExhaustedError("not enough memory to unpack gzip");
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       return DataLoss("the gzip data is damaged (",
                       stream_.msg != nullptr ? stream_.msg : "unknown reason",

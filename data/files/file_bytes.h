@@ -1,12 +1,12 @@
-// The bytes of a file, in memory of their own or where the system keeps them anyway.
+// The bytes of a file, in a buffer or mapped into memory.
 //
 // A mapped file takes memory once for all processes of a machine: the ranks of a run share it, and
 // what is not used is given back under pressure. That is for large files that are read in any
 // order; bytes that were unpacked are each process's own.
 //
-// A mapped file must stay as it is. What replaces it as a whole (a rename) is not seen. What is
-// written into it is, and of one that is cut short the missing bytes read as zeros: who has read
-// asks Check() before the bytes are used (mapped_file.h).
+// A mapped file must not change. Replacing the whole file (a rename) has no effect. Bytes that are
+// written into it are seen, and if it is truncated, the missing bytes read as zeros: callers must
+// call Check() after reading, before they use the bytes (mapped_file.h).
 
 #ifndef DTNN_DATA_FILES_FILE_BYTES_H_
 #define DTNN_DATA_FILES_FILE_BYTES_H_

@@ -33,7 +33,7 @@ absl::StatusOr<size_t> Complete(const FileSet& set, const std::string& where,
   }
   if (missing.empty()) return wanted;
   return NotFound(where,
-                  ": holds a part of the data set only; missing: ", absl::StrJoin(missing, ", "),
+                  ": contains only a part of the data set; missing: ", absl::StrJoin(missing, ", "),
                   ". ", set.how_to_get);
 }
 
@@ -41,7 +41,7 @@ absl::StatusOr<LoadedFile> MapWhole(const std::string& path, uint64_t max_bytes)
   DTNN_ASSIGN_OR_RETURN(FileBytes bytes, FileBytes::Map(path));
   if (bytes.size() > max_bytes) {
     return ResourceExhausted(path, ": is ", bytes.size(), " bytes long; at most ", max_bytes,
-                             " are expected here");
+                             " are expected");
   }
   return LoadedFile{path, std::move(bytes)};
 }
@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<LoadedFile>> FromArchive(const FileSet& set, const st
       const std::string& member = archive.member();
       if (member != set.names[i] && member != set.folder + "/" + set.names[i]) continue;
       if (exists[i]) {
-        return InvalidArgument(path, ": holds ", set.names[i], " twice");
+        return InvalidArgument(path, ": contains ", set.names[i], " twice");
       }
       exists[i] = true;
       files[i].where = StrCat(path, ": ", member);
@@ -93,8 +93,8 @@ absl::StatusOr<std::vector<LoadedFile>> FromArchive(const FileSet& set, const st
     }
   }
   if (std::find(exists.begin(), exists.end(), true) == exists.end()) {
-    return NotFound(path, ": the archive holds none of ", NamesOf(set), ", neither bare nor in ",
-                    set.folder, "/. ", set.how_to_get);
+    return NotFound(path, ": the archive contains none of ", NamesOf(set),
+                    ", neither at its top nor in ", set.folder, "/. ", set.how_to_get);
   }
   DTNN_ASSIGN_OR_RETURN(const size_t wanted, Complete(set, path, exists));
   files.resize(wanted);
@@ -107,8 +107,8 @@ absl::StatusOr<std::vector<LoadedFile>> LoadFiles(const FileSet& set, const std:
   DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
   if (kind == PathKind::kFile) return FromArchive(set, path);
   if (kind == PathKind::kNothing) {
-    return NotFound(path, ": there is no such folder or archive; expected ", set.archive,
-                    " or a folder that holds it. ", set.how_to_get);
+    return NotFound(path, ": no such folder or archive; expected ", set.archive,
+                    " or a folder that contains it. ", set.how_to_get);
   }
   const fs::path folder = path;
   for (const fs::path& place : {folder, folder / set.folder}) {
@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<LoadedFile>> LoadFiles(const FileSet& set, const std:
   const fs::path archive = folder / set.archive;
   DTNN_ASSIGN_OR_RETURN(const PathKind packed, LookAt(archive.string()));
   if (packed == PathKind::kFile) return FromArchive(set, archive.string());
-  return NotFound(path, ": the folder holds none of ", NamesOf(set), ", no folder ", set.folder,
+  return NotFound(path, ": the folder contains none of ", NamesOf(set), ", no folder ", set.folder,
                   " with them and no ", set.archive, ". ", set.how_to_get);
 }
 

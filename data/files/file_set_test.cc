@@ -86,27 +86,28 @@ TEST(FileSetTest, NotFoundListsEveryName) {
   const std::string folder = NewFolder("empty");
   const std::string error = Error(Set(), folder);
   EXPECT_EQ(error, folder +
-                       ": the folder holds none of a, b, c, no folder inner with them and no "
+                       ": the folder contains none of a, b, c, no folder inner with them and no "
                        "set.tar.gz. Ask for it.");
-  EXPECT_THAT(Error(Set(), folder + "/none"), HasSubstr("there is no such folder or archive"));
+  EXPECT_THAT(Error(Set(), folder + "/none"), HasSubstr("no such folder or archive"));
   const std::string archive = WriteFile(folder, "x.tar", TarBytes({{"other/a", {1}}}));
-  EXPECT_THAT(Error(Set(), archive), HasSubstr("the archive holds none of a, b, c"));
+  EXPECT_THAT(Error(Set(), archive), HasSubstr("the archive contains none of a, b, c"));
 }
 
 TEST(FileSetTest, NotFoundNamesBothEndsOfALongList) {
   FileSet set = Set();
   set.names = {"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9"};
-  EXPECT_THAT(Error(set, NewFolder("long")), HasSubstr("holds none of f1 to f9, no folder"));
+  EXPECT_THAT(Error(set, NewFolder("long")), HasSubstr("contains none of f1 to f9, no folder"));
 }
 
 TEST(FileSetTest, APartOfTheFilesIsNotEnough) {
   const std::string folder = NewFolder("part");
   WriteFile(folder, "b", Bytes{1});
-  EXPECT_THAT(Error(Set(), folder), HasSubstr(folder + ": holds a part of the data set only; "
-                                                       "missing: a, c. Ask for it."));
+  EXPECT_THAT(
+      Error(Set(), folder),
+      HasSubstr(folder + ": contains only a part of the data set; missing: a, c. Ask for it."));
   const std::string archive = WriteFile(folder, "set.tar.gz", TarBytes({{"a", {}}, {"b", {}}}));
-  EXPECT_THAT(Error(Set(), archive), HasSubstr(archive + ": holds a part of the data set only; "
-                                                         "missing: c. "));
+  EXPECT_THAT(Error(Set(), archive),
+              HasSubstr(archive + ": contains only a part of the data set; missing: c. "));
 }
 
 TEST(FileSetTest, NamesThatAreNotRequiredMayEndButNotMiss) {
@@ -128,7 +129,7 @@ TEST(FileSetTest, HostileArchivesAreRefused) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const auto write = [&](const Bytes& bytes) { return WriteFile(folder, "set.tar.gz", bytes); };
   EXPECT_THAT(Error(Set(), write(TarBytes({{"a", {}}, {"inner/a", {}}})), kInvalid),
-              HasSubstr("holds a twice"));
+              HasSubstr("contains a twice"));
   EXPECT_THAT(Error(Set(), write(TarBytes({{"../a", {}}})), kInvalid), HasSubstr("../a"));
   // A link is no file.
   EXPECT_THAT(Error(Set(), write(TarBytes({{"a", {}, '2'}, {"b", {}}, {"c", {}}}))),

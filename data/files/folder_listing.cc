@@ -43,7 +43,7 @@ class Walk {
   absl::Status Into(const std::string& folder, const std::string& prefix) {
     struct stat info = {};
     if (stat(folder.c_str(), &info) != 0) {
-      return absl::ErrnoToStatus(errno, StrCat(folder, ": cannot be looked at"));
+      return absl::ErrnoToStatus(errno, StrCat(folder, ": cannot be accessed"));
     }
     if (!walked_.emplace(info.st_dev, info.st_ino).second) return absl::OkStatus();
     DTNN_ASSIGN_OR_RETURN(const Entries entries, List(folder));
@@ -71,7 +71,7 @@ absl::StatusOr<PathKind> LookAt(const std::string& path) {
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return PathKind::kNothing;
   if (error) {
-    return absl::ErrnoToStatus(error.value(), StrCat(path, ": cannot be looked at"));
+    return absl::ErrnoToStatus(error.value(), StrCat(path, ": cannot be accessed"));
   }
   return fs::is_directory(status) ? PathKind::kFolder : PathKind::kFile;
 }
@@ -82,7 +82,7 @@ absl::Status CheckFolder(const std::string& path) {
   if (kind == PathKind::kFile) {
     return InvalidArgument(path, ": is not a folder");
   }
-  return NotFound(path, ": there is no such folder");
+  return NotFound(path, ": no such folder");
 }
 
 absl::StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder) {

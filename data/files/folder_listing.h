@@ -1,8 +1,8 @@
-// What folders hold: the one place that looks at paths and lists folders for data sets. Names that
+// Lists folders: the only code that looks at paths and lists folders for data sets. Names that
 // begin with a dot are never listed; lists are sorted by byte. Links are followed.
 //
-// That a path is not there is told from that it cannot be looked at: NotFound for the one,
-// PermissionDenied (or what else the system says) for the other. Errors begin with the path.
+// A path that does not exist is NotFound; a path that cannot be accessed is PermissionDenied (or
+// what else the system says). Errors begin with the path.
 
 #ifndef DTNN_DATA_FILES_FOLDER_LISTING_H_
 #define DTNN_DATA_FILES_FOLDER_LISTING_H_
@@ -18,7 +18,7 @@ namespace dtnn {
 
 enum class PathKind : uint8_t { kNothing, kFile, kFolder };
 
-// kFile: anything that is there and no folder.
+// kFile: anything that exists and is not a folder.
 absl::StatusOr<PathKind> LookAt(const std::string& path);
 // NotFound or InvalidArgument unless it is a folder.
 absl::Status CheckFolder(const std::string& path);

@@ -54,8 +54,7 @@ TEST(FolderListingTest, NothingAndNoFolderAreToldApart) {
   EXPECT_EQ(*LookAt(root + "/a"), PathKind::kFolder);
   EXPECT_TRUE(CheckFolder(root + "/a").ok());
   for (const auto& list : {FoldersIn, FilesIn}) {
-    EXPECT_EQ(list(root + "/none").status(),
-              absl::NotFoundError(root + "/none: there is no such folder"));
+    EXPECT_EQ(list(root + "/none").status(), absl::NotFoundError(root + "/none: no such folder"));
     EXPECT_EQ(list(root + "/z").status(), absl::InvalidArgumentError(root + "/z: is not a folder"));
   }
   EXPECT_FALSE(FilesBelow(root + "/none").ok());
@@ -75,7 +74,7 @@ TEST(FolderListingTest, WhatMayNotBeLookedAtIsNotCalledMissing) {
     const WithoutRights without;
     const absl::Status status = LookAt(root + "/a/deep").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("/a/deep: cannot be looked at: Permi"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("/a/deep: cannot be accessed: Permi"));
     for (const auto& list : {FoldersIn, FilesIn, FilesBelow}) {
       EXPECT_EQ(list(root + "/a").status().code(), absl::StatusCode::kPermissionDenied);
     }
@@ -85,7 +84,7 @@ TEST(FolderListingTest, WhatMayNotBeLookedAtIsNotCalledMissing) {
   // A link to itself.
   fs::create_directory_symlink("self", root + "/self");
   EXPECT_THAT(std::string(CheckFolder(root + "/self").message()),
-              HasSubstr("/self: cannot be looked at: Too many levels of symbolic links"));
+              HasSubstr("/self: cannot be accessed: Too many levels of symbolic links"));
 }
 
 }  // namespace

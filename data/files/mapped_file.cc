@@ -106,8 +106,8 @@ MappedFile::~MappedFile() {
 
 absl::Status MappedFile::Check() const {
   if (region_ == nullptr || !region_->cut) return absl::OkStatus();
-  return DataLoss(path_, ": was cut, or its disk failed, while it was read: some of its ",
-                  bytes_.size(), " bytes are gone; bring the file back");
+  return DataLoss(path_, ": was truncated, or its disk failed, while it was read: some of its ",
+                  bytes_.size(), " bytes are gone; restore the file");
 }
 
 }  // namespace dtnn

@@ -1,9 +1,9 @@
-// A file mapped into memory, for reading, that may be cut meanwhile.
+// A file mapped into memory, for reading, that may be truncated meanwhile.
 //
 // A page that the file no longer has, or that its device cannot deliver, ends a process that reads
-// it with SIGBUS. Here a handler, set by the first Open, puts zeros in place of the page and of all
-// behind it and marks the mapping. So whoever reads asks Check() afterwards, and before what was
-// read is used. SIGBUS for any other reason has its former effect.
+// it with SIGBUS. Here a handler, installed by the first Open, replaces the page and all pages
+// after it by zeros and marks the mapping. So callers must call Check() after reading and before
+// they use what was read. SIGBUS for any other reason has its former effect.
 //
 // What is written into the file shows in the mapping, later than any check: whatever memory safety
 // depends on, such as a label that is an index, is to be copied before it is checked.

@@ -57,7 +57,7 @@ TEST(MappedFileTest, OfAFileThatIsCutTheRestReadsAsZerosAndItIsSaid) {
   EXPECT_EQ(At(*file, 3 * kPage - 1), 0) << "of another page that is gone";
   const absl::Status status = file->Check();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": was cut"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(path + ": was truncated"));
   EXPECT_TRUE(other->Check().ok());
   EXPECT_EQ(At(*other, 5 * kPage - 1), Elements(5 * kPage)[5 * kPage - 1]);
 }

@@ -9,7 +9,7 @@ absl::Status ReadBytes(const std::string& path, std::vector<uint8_t>& bytes, uin
   DTNN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (uint64_t(file.size()) > max_bytes) {
     return ResourceExhausted(path, ": has ", file.size(), " bytes, more than the ", max_bytes,
-                             " that are read");
+                             " that are allowed");
   }
   bytes.resize(size_t(file.size()));
   return file.Read(0, std::as_writable_bytes(std::span(bytes)));

@@ -1,5 +1,5 @@
-// The bytes of a file, or of a part of one, into memory that is used again and again. Safe from
-// several threads; every call opens the file anew.
+// Reads the bytes of a file, or of a part of one, into memory that is reused. Can be called by
+// several threads; every call opens the file again.
 
 #ifndef DTNN_DATA_FILES_READ_BYTES_H_
 #define DTNN_DATA_FILES_READ_BYTES_H_

@@ -20,11 +20,10 @@ absl::Status Index(const std::string& path, absl::StatusOr<ArchiveReader> opened
     DTNN_ASSIGN_OR_RETURN(const bool more, archive.Next());
     if (!more) return absl::OkStatus();
     if (!archive.offset().has_value()) {
-      return InvalidArgument(
-          path,
-          ": is compressed, so its files cannot be read in any order; unpack it, or turn it "
-          "into a plain .tar, which is read as it is (of .tar.gz: `gunzip ",
-          path, "`)");
+      return InvalidArgument(path,
+                             ": is compressed, so it does not support random access; unpack it, or "
+                             "decompress it to a plain .tar (for .tar.gz: `gunzip ",
+                             path, "`)");
     }
     DTNN_RETURN_IF_ERROR(visit({archive.member(), *archive.offset(), archive.size()}));
   }

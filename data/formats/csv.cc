@@ -41,7 +41,8 @@ absl::Status CsvReader::ReadField(std::string& field) {
     rest_.remove_prefix(1);
   }
   if (AtLineEnd() || rest_.starts_with(',')) return absl::OkStatus();
-  return InvalidArgument(Place(), ": something follows the end of a quoted field");
+  return InvalidArgument(Place(),
+                         ": a quoted field is followed by something other than a separator");
 }
 
 absl::StatusOr<bool> CsvReader::Next(std::vector<std::string>& fields) {

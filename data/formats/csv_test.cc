@@ -49,7 +49,7 @@ TEST(CsvTest, QuotesHoldCommasLinesAndQuotes) {
 TEST(CsvTest, BrokenQuotesAreNamedByLine) {
   EXPECT_EQ(Error("a,b\n\"c\nd"), "table, line 2: a quoted field does not end");
   EXPECT_EQ(Error("\"x\ny\"\n\n\"c\"d\n"),
-            "table, line 4: something follows the end of a quoted field");
+            "table, line 4: a quoted field is followed by something other than a separator");
 }
 
 TEST(CsvTest, ColumnsAreFoundByName) {

@@ -34,7 +34,7 @@ std::string Describe(const Shape& shape) {
 
 absl::Status WrongLength(const Header& header, std::string_view holds, std::string_view advice) {
   return DataLoss("header promises ", Describe(header.shape), " (", header.bytes,
-                  " bytes) but the file holds ", holds, advice);
+                  " bytes) but the file contains ", holds, advice);
 }
 
 absl::Status TooShort(const Header& header, uint64_t holds) {
@@ -49,7 +49,7 @@ absl::Status TooLong(const Header& header, std::string_view holds) {
 absl::Status ReadHeaderBytes(ByteSource& source, std::span<uint8_t> to) {
   DTNN_ASSIGN_OR_RETURN(const size_t count, source.Read(to));
   if (count == to.size()) return absl::OkStatus();
-  return absl::DataLossError("ends within the IDX header; is the download complete?");
+  return absl::DataLossError("ends inside the IDX header; is the download complete?");
 }
 
 absl::StatusOr<Header> ReadHeader(ByteSource& source, uint64_t max_bytes) {
@@ -60,13 +60,13 @@ absl::StatusOr<Header> ReadHeader(ByteSource& source, uint64_t max_bytes) {
   DTNN_RETURN_IF_ERROR(ReadHeaderBytes(source, magic));
   if (magic[0] != 0 || magic[1] != 0) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("is not an IDX file: it begins with bytes %02x %02x %02x %02x, expected 00 "
+        absl::StrFormat("is not an IDX file: it starts with bytes %02x %02x %02x %02x, expected 00 "
                         "00 08 and the rank",
                         magic[0], magic[1], magic[2], magic[3]));
   }
   if (magic[2] != kUnsignedByte) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "holds elements of IDX type %02x; only unsigned bytes (08) can be read", magic[2]));
+        "has elements of IDX type %02x; only unsigned bytes (08) can be read", magic[2]));
   }
   const int rank = magic[3];
   if (rank < 1 || rank > kMaxRank) {
@@ -85,7 +85,7 @@ absl::StatusOr<Header> ReadHeader(ByteSource& source, uint64_t max_bytes) {
   header.bytes = uint64_t(header.shape.NumElements());
   if (header.bytes > max_bytes) {
     return InvalidArgument("header promises ", Describe(header.shape), " (", header.bytes,
-                           " bytes), more than the ", max_bytes, " that are read");
+                           " bytes), more than the ", max_bytes, " that are allowed");
   }
   return header;
 }

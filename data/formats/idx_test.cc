@@ -74,23 +74,23 @@ TEST(IdxTest, EveryPrefixIsRefused) {
 TEST(IdxTest, MessageTellsWhatIsThere) {
   Bytes plain = IdxBytes({60000, 28, 28}, Elements(1048576));
   const std::string expected =
-      "images: header promises 60000 images of 28x28 (47040000 bytes) but the file holds 1048576; "
-      "is the download complete?";
+      "images: header promises 60000 images of 28x28 (47040000 bytes) but the file contains "
+      "1048576; is the download complete?";
   EXPECT_EQ(Error(plain), expected);
   EXPECT_EQ(Error(Gzip(plain)), expected);
   EXPECT_EQ(Error(IdxBytes({10}, Elements(9))),
-            "images: header promises 10 values (10 bytes) but the file holds 9; is the download "
+            "images: header promises 10 values (10 bytes) but the file contains 9; is the download "
             "complete?");
   EXPECT_THAT(Error({}), HasSubstr("is empty"));
 }
 
 TEST(IdxTest, SurplusIsRefused) {
   const Bytes plain = IdxBytes({3, 4}, Elements(13));
-  EXPECT_THAT(Error(plain), HasSubstr("promises 3 rows of 4 (12 bytes) but the file holds 13;"));
-  EXPECT_THAT(Error(Gzip(plain)), HasSubstr("but the file holds more;"));
+  EXPECT_THAT(Error(plain), HasSubstr("promises 3 rows of 4 (12 bytes) but the file contains 13;"));
+  EXPECT_THAT(Error(Gzip(plain)), HasSubstr("but the file contains more;"));
   Bytes behind_gzip = Gzip(IdxBytes({3, 4}, Elements(12)));
   behind_gzip.push_back('x');
-  EXPECT_THAT(Error(behind_gzip), HasSubstr("follows the end of the gzip data"));
+  EXPECT_THAT(Error(behind_gzip), HasSubstr("after the end of the gzip data"));
 }
 
 TEST(IdxTest, HeaderIsChecked) {
@@ -100,7 +100,7 @@ TEST(IdxTest, HeaderIsChecked) {
     bytes[at] = value;
     return Error(bytes);
   };
-  EXPECT_THAT(with(0, 1), HasSubstr("begins with bytes 01 00 08 02, expected 00 00 08"));
+  EXPECT_THAT(with(0, 1), HasSubstr("starts with bytes 01 00 08 02, expected 00 00 08"));
   EXPECT_THAT(with(1, 0xff), HasSubstr("is not an IDX file"));
   EXPECT_THAT(with(2, 0x0d), HasSubstr("elements of IDX type 0d; only unsigned bytes (08)"));
   EXPECT_THAT(with(3, 0), HasSubstr("has rank 0; expected 1 to 4"));
@@ -114,15 +114,16 @@ TEST(IdxTest, HostileExtentsAllocateNothing) {
   EXPECT_THAT(Error(IdxBytes({0, kMost, kMost, kMost}, {})), HasSubstr("63 bits"));
   EXPECT_THAT(Error(IdxBytes({65536, 65537}, {})), HasSubstr("more than the 4294967296"));
   // As many bytes as the cap allows, none of which is there.
-  EXPECT_THAT(Error(Gzip(IdxBytes({1, kMost}, Elements(3)))), HasSubstr("holds 3;"));
-  EXPECT_THAT(Error(IdxBytes({10}, Elements(10)), 9), HasSubstr("more than the 9 that are read"));
+  EXPECT_THAT(Error(Gzip(IdxBytes({1, kMost}, Elements(3)))), HasSubstr("contains 3;"));
+  EXPECT_THAT(Error(IdxBytes({10}, Elements(10)), 9),
+              HasSubstr("more than the 9 that are allowed"));
   EXPECT_TRUE(Parse(IdxBytes({10}, Elements(10)), 10).ok());
 }
 
 TEST(IdxTest, GzipBombIsRefusedByItsHeader) {
   const Bytes bomb = Gzip(IdxBytes({4}, Bytes(20000000)));
   ASSERT_LT(bomb.size(), 30000u);
-  EXPECT_THAT(Error(bomb), HasSubstr("but the file holds more"));
+  EXPECT_THAT(Error(bomb), HasSubstr("but the file contains more"));
 }
 
 TEST(IdxTest, DamagedGzipIsNoticed) {

@@ -42,7 +42,7 @@ enum Type : uint32_t {
 constexpr uint8_t kStruct = 2, kChar = 4, kFirstNumeric = 6, kLastNumeric = 15;
 
 absl::Status Damaged(std::string_view what) {
-  return DataLoss(what, "; the file is damaged or cut short");
+  return DataLoss(what, "; the file is damaged or truncated");
 }
 
 template <typename T>
@@ -83,7 +83,8 @@ absl::StatusOr<Element> Next(Bytes& bytes, uint32_t type, std::string_view what)
 
 absl::StatusOr<std::vector<uint8_t>> Inflate(Bytes packed) {
   z_stream stream = {};
-  if (inflateInit(&stream) != Z_OK) return absl::ResourceExhaustedError("no memory to unpack it");
+  if (inflateInit(&stream) != Z_OK)
+    return absl::ResourceExhaustedError("not enough memory to unpack it");
   stream.next_in = const_cast<uint8_t*>(packed.data());
   stream.avail_in = uInt(packed.size());
   std::vector<uint8_t> bytes;
@@ -125,7 +126,7 @@ absl::StatusOr<Array> OpenArray(Bytes bytes) {
   for (size_t at = 0; at < extents.data.size(); at += 4) {
     const int64_t extent = Get<int32_t>(extents.data.data() + at);
     if (extent < 0 || __builtin_mul_overflow(array.elements, extent, &array.elements)) {
-      return Damaged("the extents of an array make no sense");
+      return Damaged("the extents of an array are not possible");
     }
   }
   DTNN_ASSIGN_OR_RETURN(const Element name, Next(bytes, kInt8, "the name of an array"));
@@ -201,7 +202,7 @@ absl::StatusOr<MatlabValue> ParseValue(Bytes bytes) {
 absl::StatusOr<std::vector<std::string_view>> FieldNames(Bytes& bytes) {
   DTNN_ASSIGN_OR_RETURN(const Element length, Next(bytes, kInt32, "the length of field names"));
   const int32_t each = length.data.size() == 4 ? Get<int32_t>(length.data.data()) : 0;
-  if (each < 1 || each > 4096) return Damaged("the length of field names makes no sense");
+  if (each < 1 || each > 4096) return Damaged("the length of field names is not possible");
   DTNN_ASSIGN_OR_RETURN(const Element names, Next(bytes, kInt8, "the field names"));
   std::vector<std::string_view> fields;
   for (size_t at = 0; at + size_t(each) <= names.data.size(); at += size_t(each)) {
@@ -263,7 +264,7 @@ absl::StatusOr<std::vector<std::vector<MatlabValue>>> Parse(
     DTNN_ASSIGN_OR_RETURN(const Array array, OpenArray(element.data));
     if (array.name == variable) return ParseStructs(array, fields);
   }
-  return InvalidArgument("holds no variable \"", variable, "\"");
+  return InvalidArgument("contains no variable \"", variable, "\"");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(MatlabTest, NumbersAndTextsOfTheFieldsAsked) {
 
 TEST(MatlabTest, WhatIsMissingIsNamed) {
   const Bytes bytes = testing::MatlabBytes(kStructs, true);
-  EXPECT_EQ(Error(bytes, "stuff"), "a.mat: holds no variable \"stuff\"");
+  EXPECT_EQ(Error(bytes, "stuff"), "a.mat: contains no variable \"stuff\"");
   constexpr std::string_view kOther[] = {"id", "weight"};
   EXPECT_EQ(Error(bytes, "things", kOther), "a.mat: variable \"things\" has no field \"weight\"");
   EXPECT_EQ(Error(Bytes(200, 'x')), "a.mat: is not a MATLAB 5 file of little-endian numbers");
@@ -56,7 +56,7 @@ TEST(MatlabTest, ElementsBeyondTheFileAreRefused) {
   bytes[extents + 3] = 0x7f;
   EXPECT_THAT(Error(bytes), HasSubstr("a struct array has more elements than fit"));
   bytes[extents + 3] = 0xff;
-  EXPECT_THAT(Error(bytes), HasSubstr("the extents of an array make no sense"));
+  EXPECT_THAT(Error(bytes), HasSubstr("the extents of an array are not possible"));
 }
 
 }  // namespace

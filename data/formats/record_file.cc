@@ -120,7 +120,7 @@ class RecordDataset : public Dataset {
 absl::Status CheckLengths(const std::vector<LoadedFile>& files, int64_t record_bytes) {
   for (const LoadedFile& file : files) {
     if (!file.bytes.empty() && file.bytes.size() % size_t(record_bytes) == 0) continue;
-    return InvalidArgument(file.where, ": holds ", file.bytes.size(),
+    return InvalidArgument(file.where, ": contains ", file.bytes.size(),
                            " bytes, which is not a whole number of records of ", record_bytes,
                            " bytes; is the download complete?");
   }

@@ -137,7 +137,7 @@ TEST(RecordFileTest, LengthsAndLabelsAreChecked) {
   for (size_t length = 0; length < whole.bytes.size(); ++length) {
     if (length == kPixels + 1) continue;
     const LoadedFile cut = {"bad", Bytes(whole.bytes.data(), whole.bytes.data() + length)};
-    EXPECT_THAT(error(Classes(), cut), HasSubstr("bad: holds " + std::to_string(length) +
+    EXPECT_THAT(error(Classes(), cut), HasSubstr("bad: contains " + std::to_string(length) +
                                                  " bytes, which is not a whole number of records"));
   }
   Bytes longer(whole.bytes.view().begin(), whole.bytes.view().end());

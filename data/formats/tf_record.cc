@@ -34,10 +34,11 @@ absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
   std::array<uint8_t, kLengthBytes + kChecksumBytes> head;
   DTNN_ASSIGN_OR_RETURN(size_t read, source_->Read(head));
   if (read == 0) {
-    if (source_->truncated()) return damaged("the file ends too early; is it complete?");
+    if (source_->truncated()) return damaged("the file is truncated; is the download complete?");
     return false;
   }
-  if (read < head.size()) return damaged("the file ends within its length; is it complete?");
+  if (read < head.size())
+    return damaged("the file ends inside its length; is the download complete?");
   const std::span<const uint8_t> length_bytes = std::span(head).first(kLengthBytes);
   if (LittleEndian(std::span(head).subspan(kLengthBytes)) != MaskedCrc32c(length_bytes)) {
     return damaged(
@@ -46,12 +47,13 @@ absl::StatusOr<bool> TfRecordReader::Next(std::vector<uint8_t>& record) {
   const uint64_t length = LittleEndian(length_bytes);
   if (length > kMaxTfRecordBytes) {
     return ResourceExhausted(Place(), ": has ", length, " bytes, more than the ", kMaxTfRecordBytes,
-                             " that are read");
+                             " that are allowed");
   }
-  if (length > source_->bound()) return damaged("the file ends within it; is it complete?");
+  if (length > source_->bound())
+    return damaged("the file ends inside it; is the download complete?");
   record.resize(length + kChecksumBytes);
   DTNN_ASSIGN_OR_RETURN(read, source_->Read(record));
-  if (read < record.size()) return damaged("the file ends within it; is it complete?");
+  if (read < record.size()) return damaged("the file ends inside it; is the download complete?");
   const uint64_t checksum = LittleEndian(std::span(record).subspan(length));
   record.resize(length);
   if (checksum != MaskedCrc32c(record)) return damaged("its checksum is wrong");

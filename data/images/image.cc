@@ -17,7 +17,7 @@ absl::Status Unknown(std::span<const uint8_t> bytes) {
   for (const uint8_t byte : bytes.first(bytes.size() < 4 ? bytes.size() : 4)) {
     absl::StrAppendFormat(&start, " %02x", byte);
   }
-  return InvalidArgument("is neither a JPEG nor a PNG image: it begins with", start);
+  return InvalidArgument("is neither a JPEG nor a PNG image: it starts with", start);
 }
 
 absl::StatusOr<Image> Decode(std::span<const uint8_t> bytes, const ImageOptions& options) {

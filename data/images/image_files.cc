@@ -49,7 +49,7 @@ absl::StatusOr<ImageFiles> ImageFilesBelow(const std::string& folder) {
     }
   });
   if (no_memory) {
-    return ResourceExhausted(folder, ": no memory to look into its files");
+    return ResourceExhausted(folder, ": not enough memory to read its files");
   }
   ImageFiles found;
   for (size_t i = 0; i < files.size(); ++i) {

@@ -19,20 +19,20 @@ inline absl::Status CheckImageExtents(int64_t height, int64_t width, int64_t max
     return InvalidArgument("has no pixels: ", width, " x ", height);
   }
   if (height > kMaxImageSide || width > kMaxImageSide) {
-    return InvalidArgument("promises ", width, " x ", height,
-                           " pixels; no side may have more than ", kMaxImageSide);
+    return InvalidArgument("claims ", width, " x ", height, " pixels; no side may have more than ",
+                           kMaxImageSide);
   }
   if (height > max_pixels / width) {
-    return InvalidArgument("promises ", width, " x ", height, " pixels, more than the ", max_pixels,
-                           " that are decoded");
+    return InvalidArgument("claims ", width, " x ", height, " pixels, more than the ", max_pixels,
+                           " that are allowed");
   }
   return absl::OkStatus();
 }
 
 // Before decoding: no file so short holds so much.
 inline absl::Status ShorterThanItsPixels(int64_t height, int64_t width, uint64_t bytes) {
-  return DataLoss("promises ", width, " x ", height, " pixels, which a file of ", bytes,
-                  " bytes cannot hold; is the download complete?");
+  return DataLoss("claims ", width, " x ", height, " pixels, which a file of ", bytes,
+                  " bytes cannot contain; is the download complete?");
 }
 
 }  // namespace dtnn

@@ -188,7 +188,7 @@ TEST(ImageTest, CutJpegSaysSo) {
   file.resize(file.size() * 3 / 4);
   EXPECT_EQ(Error(file).code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(Error(file).message()),
-              HasSubstr("a file: is damaged or cut short (Premature end of JPEG file)"));
+              HasSubstr("a file: is damaged or truncated (Premature end of JPEG file)"));
 }
 
 // A file whose header promises other extents.
@@ -207,7 +207,7 @@ TEST(ImageTest, SidesAreLimited) {
   for (const auto& [width, height] : {std::pair(65537u, 1u), {1u, 65537u}, {1u << 28, 1u}}) {
     const Bytes png = PngThatPromises(width, height);
     for (const absl::Status& status : {Error(png), ReadImageExtents(png, "a file").status()}) {
-      EXPECT_EQ(status.message(), "a file: promises " + std::to_string(width) + " x " +
+      EXPECT_EQ(status.message(), "a file: claims " + std::to_string(width) + " x " +
                                       std::to_string(height) +
                                       " pixels; no side may have more than 65536");
     }
@@ -220,7 +220,7 @@ TEST(ImageTest, ExtentsAreCheckedBeforeMemoryIsTaken) {
   EXPECT_TRUE(Error(PngThatPromises(1, 1), {.max_pixels = 1}).ok());
   const Bytes png = PngThatPromises(60000, 60000);
   EXPECT_EQ(Error(png).message(),
-            "a file: promises 60000 x 60000 pixels, more than the 268435456 that are decoded");
+            "a file: claims 60000 x 60000 pixels, more than the 268435456 that are allowed");
   EXPECT_EQ(Error(png, {.max_pixels = int64_t{1} << 40}).code(), absl::StatusCode::kDataLoss);
 
   Bytes jpeg = testing::FlatJpeg(16, 16, {1, 2, 3});
@@ -230,17 +230,17 @@ TEST(ImageTest, ExtentsAreCheckedBeforeMemoryIsTaken) {
   at[5] = at[7] = 0x7f;
   at[6] = at[8] = 0xff;
   EXPECT_EQ(Error(jpeg).message(),
-            "a file: promises 32767 x 32767 pixels, more than the 268435456 that are decoded");
+            "a file: claims 32767 x 32767 pixels, more than the 268435456 that are allowed");
   at[5] = at[7] = 0x3f;  // within the limit, but not with so few bytes
   EXPECT_EQ(Error(jpeg).code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(Error(jpeg).message()),
-              HasSubstr("promises 16383 x 16383 pixels, which a file of"));
+              HasSubstr("claims 16383 x 16383 pixels, which a file of"));
 }
 
 TEST(ImageTest, OtherFilesAreRefused) {
   EXPECT_EQ(Error({}).message(), "a file: is empty; is the download complete?");
   EXPECT_EQ(Error(Bytes{'G', 'I', 'F', '8', '9', 'a'}).message(),
-            "a file: is neither a JPEG nor a PNG image: it begins with 47 49 46 38");
+            "a file: is neither a JPEG nor a PNG image: it starts with 47 49 46 38");
   EXPECT_EQ(Error(EncodePng(1, 1, Bytes{1, 2, 3}), {.channels = 2}).message(),
             "a file: images have 1 or 3 channels, not 2");
 }

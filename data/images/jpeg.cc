@@ -127,9 +127,9 @@ class Jpeg {
       return Unimplemented("is a kind of JPEG that cannot be decoded: ", decoder_.message);
     }
     if (decoder_.errors.msg_code == JERR_OUT_OF_MEMORY) {
-      return absl::ResourceExhaustedError("no memory to decode it");
+      return absl::ResourceExhaustedError("not enough memory to decode it");
     }
-    return DataLoss("is damaged or cut short (", decoder_.message, "); is it complete?");
+    return DataLoss("is damaged or truncated (", decoder_.message, "); is it complete?");
   }
 
   Decoder decoder_;
@@ -195,7 +195,7 @@ absl::StatusOr<Image> DecodeJpeg(std::span<const uint8_t> bytes, const ImageOpti
   try {
     return Decode(jpeg, options);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory to decode it");
+    return absl::ResourceExhaustedError("not enough memory to decode it");
   }
 }
 

@@ -40,7 +40,7 @@ void ReadBytes(png_structp png, png_bytep to, size_t count) {
   Decoder* decoder = static_cast<Decoder*>(png_get_io_ptr(png));
   if (count > decoder->left) {
     decoder->cut_short = true;
-    png_error(png, "the file ends too early");
+    png_error(png, "the file is truncated");
   }
   std::memcpy(to, decoder->next, count);
   decoder->next += count;
@@ -133,9 +133,9 @@ class Png {
  private:
   absl::Status Error() const {
     if (decoder_.png == nullptr || decoder_.info == nullptr) {
-      return absl::ResourceExhaustedError("no memory to decode it");
+      return absl::ResourceExhaustedError("not enough memory to decode it");
     }
-    return DataLoss(decoder_.cut_short ? "is cut short" : "is damaged", " (", decoder_.message,
+    return DataLoss(decoder_.cut_short ? "is truncated" : "is damaged", " (", decoder_.message,
                     "); is it complete?");
   }
 
@@ -154,7 +154,8 @@ void ToGrey(std::vector<uint8_t>& pixels) {
 absl::StatusOr<Image> Decode(Png& png, const ImageOptions& options) {
   DTNN_RETURN_IF_ERROR(png.Begin(options.channels));
   const int stored = png.channels();
-  if (stored != options.channels && stored != 3) return absl::InternalError("has odd channels");
+  if (stored != options.channels && stored != 3)
+    return absl::InternalError("has an unsupported number of channels");
   Image image;
   image.extents = {png.height(), png.width(), options.channels};
   const size_t row_bytes = size_t(png.width()) * size_t(stored);
@@ -178,7 +179,7 @@ absl::StatusOr<Image> DecodePng(std::span<const uint8_t> bytes, const ImageOptio
   try {
     return Decode(png, options);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory to decode it");
+    return absl::ResourceExhaustedError("not enough memory to decode it");
   }
 }
 

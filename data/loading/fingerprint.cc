@@ -81,7 +81,8 @@ absl::StatusOr<uint64_t> Contents(const Dataset& dataset, Split split) {
         hashes[size_t(i)] =
             HashOf(dataset, split, rest.first(std::min(rest.size(), size_t(kChunk))));
       } catch (const std::bad_alloc&) {
-        hashes[size_t(i)] = ResourceExhausted(dataset.name(), ": no memory to read its samples");
+        hashes[size_t(i)] =
+            ResourceExhausted(dataset.name(), ": not enough memory to read its samples");
       }
     }
   });
@@ -120,7 +121,7 @@ std::optional<Difference> FirstDifference(const DataFingerprint& was, const Data
     if (!difference && a != b) difference = {what, Text(a), Text(b)};
   };
   compare("data set", was.dataset, now.dataset);
-  compare("extents of a sample", was.sample, now.sample);
+  compare("size of a sample", was.sample, now.sample);
   compare("kind of targets", was.targets, now.targets);
   compare("number of outputs", was.outputs, now.outputs);
   compare("number of samples", was.samples, now.samples);

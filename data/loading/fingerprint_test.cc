@@ -111,7 +111,7 @@ TEST(FingerprintTest, TheFieldThatDiffersIsNamed) {
     Difference difference;
   } cases[] = {
       {[](auto& f) { f.dataset = "archive"; }, {"data set", "mnist", "archive"}},
-      {[](auto& f) { f.sample.height = 20; }, {"extents of a sample", "28x28x1", "20x28x1"}},
+      {[](auto& f) { f.sample.height = 20; }, {"size of a sample", "28x28x1", "20x28x1"}},
       {[](auto& f) { f.targets = TargetKind::kValues; }, {"kind of targets", "classes", "values"}},
       {[](auto& f) { f.outputs = 9; }, {"number of outputs", "10", "9"}},
       {[](auto& f) { f.samples = 50000; }, {"number of samples", "60000", "50000"}},
@@ -144,7 +144,7 @@ class WithoutMemory : public CountingDataset {
 // An exception must not leave a worker.
 TEST(FingerprintTest, LackOfMemoryIsAnError) {
   EXPECT_EQ(Fingerprint(WithoutMemory(1000), Split::kTrain).status(),
-            absl::ResourceExhaustedError("counting: no memory to read its samples"));
+            absl::ResourceExhaustedError("counting: not enough memory to read its samples"));
 }
 
 }  // namespace

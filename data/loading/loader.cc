@@ -131,9 +131,8 @@ absl::Status Loader::Impl::AllocateSlots() {
     Slot slot;
     absl::StatusOr<Tensor> x = Tensor::Allocate(Device::Cpu(), options_.dtype, shape);
     if (!x.ok()) {
-      return absl::Status(x.status().code(),
-                          StrCat("batches of shape ", shape.ToString(), ": ", x.status().message(),
-                                 "; a smaller batch needs less"));
+      return absl::Status(x.status().code(), StrCat("batches of shape ", shape.ToString(), ": ",
+                                                    x.status().message(), "; use a smaller batch"));
     }
     slot.x = *std::move(x);
     DTNN_ASSIGN_OR_RETURN(slot.targets,
@@ -176,7 +175,7 @@ absl::Status Loader::Impl::Init() {
     try {
       threads_.emplace_back([this, &scratch] { Work(scratch); });
     } catch (const std::system_error& error) {
-      return ResourceExhausted("no thread could be started to read ahead: ", error.what());
+      return ResourceExhausted("cannot start a thread to read ahead: ", error.what());
     }
   }
   return absl::OkStatus();

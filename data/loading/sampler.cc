@@ -37,8 +37,8 @@ absl::Status Check(int64_t samples, const SamplerOptions& options) {
   if (options.groups_at_once < 1 || groups.size() > size_t{1} << 24 ||
       (!groups.empty() && groups[0] != 0) || !std::is_sorted(groups.begin(), groups.end())) {
     return absl::InvalidArgumentError(
-        "the groups of samples must be at most 2^24, begin ascending from 0, and be read at least "
-        "one at a time");
+        "there must be at most 2^24 groups of samples, their first samples must ascend from 0, and "
+        "at least one group must be read at a time");
   }
   if (samples > 0 && samples < options.ranks && options.steps_per_epoch == 0) {
     return InvalidArgument(samples, " samples cannot be divided over ", options.ranks,
@@ -79,9 +79,9 @@ void Sampler::DivideIntoSteps() {
 
 absl::Status Sampler::Skip(int64_t samples) {
   if (samples < 0 || samples > division_.samples || (samples > 0 && options_.steps_per_epoch > 0)) {
-    return InvalidArgument("cannot leave out ", samples, " of the ", division_.samples,
-                           " samples of an epoch",
-                           options_.steps_per_epoch > 0 ? ", whose number of steps is given" : "");
+    return InvalidArgument(
+        "cannot skip ", samples, " of the ", division_.samples, " samples of an epoch",
+        options_.steps_per_epoch > 0 ? ", because the number of steps per epoch is given" : "");
   }
   EpochDivision division = division_;
   division.first = samples;

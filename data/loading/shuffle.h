@@ -11,9 +11,8 @@
 
 namespace dtnn {
 
-// Orders `values` anew (Fisher and Yates; Knuth, The Art of Computer Programming 2, 3.4.2,
-// algorithm P), drawing number i of the stream for position i. At most 2^32 values. Allocates
-// nothing.
+// Shuffles `values` (Fisher and Yates; Knuth, The Art of Computer Programming 2, 3.4.2, algorithm
+// P), drawing number i of the stream for position i. At most 2^32 values. Allocates nothing.
 void Shuffle(const Philox& random, std::span<int64_t> values);
 
 }  // namespace dtnn

@@ -66,7 +66,7 @@ absl::StatusOr<TrainValidation> SplitIndices(int64_t n, double fraction, uint64_
 
   if (!groups.empty() &&
       (groups.front() != 0 || groups.back() > n || !std::is_sorted(groups.begin(), groups.end()))) {
-    return absl::InvalidArgumentError("the groups of samples must begin ascending from 0");
+    return absl::InvalidArgumentError("the first samples of the groups must ascend from 0");
   }
   const Philox random(seed, StreamId(RandomPurpose::kSplit));
   std::vector<int64_t> order = groups.empty() ? AllIndices(n) : ShuffledGroups(n, groups, random);
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<int64_t>> TakeFraction(const std::vector<int64_t>& in
         "no more than 2^32 samples; not ", fraction, " of ", n);
   }
   if (wanted < 1) {
-    return InvalidArgument("a fraction of ", fraction, " leaves none of ", n, " samples");
+    return InvalidArgument("a share of ", fraction, " leaves none of ", n, " samples");
   }
   std::vector<int64_t> taken;
   taken.reserve(size_t(wanted));

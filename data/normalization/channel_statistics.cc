@@ -72,7 +72,8 @@ absl::StatusOr<std::vector<Moments>> ComputeMoments(const Dataset& dataset, Spli
                                                     std::span<const int64_t> indices,
                                                     const Share& share) {
   if (indices.empty()) {
-    return absl::InvalidArgumentError("no samples to compute the mean and the deviation of");
+    return absl::InvalidArgumentError(
+        "no samples from which to compute mean and standard deviation");
   }
   // What is summed together must not depend on the number of threads, nor on that of shares.
   constexpr int64_t kChunk = 256;

@@ -91,8 +91,7 @@ absl::Status CheckNormalization(const Normalization& normalization, int64_t chan
   }
   for (double scale : normalization.scale) {
     if (scale == 0) {
-      return absl::InvalidArgumentError(
-          "normalisation with scale 0 would leave nothing of the data");
+      return absl::InvalidArgumentError("normalisation with scale 0 would make all values equal");
     }
   }
   for (const std::vector<double>* values : {&normalization.offset, &normalization.scale}) {

@@ -62,7 +62,7 @@ std::shared_ptr<const Transform> Crop(const CropOptions& options) {
 const TransformKind& CropKind() {
   static constexpr TransformKind kKind = {
       .name = "crop",
-      .effect = "keeps a random window, at a random place; the rest becomes 0",
+      .effect = "keeps a random window and moves it to a random position; the rest becomes 0",
       .stream = 0,  // shared with flip, which takes other numbers of it
       .parameters = kParameters,
       .make = [](std::span<const double> values) {

@@ -16,7 +16,7 @@ constexpr TransformParameter kParameters[] = {
      .high = 65536,
      .whole = true},
     {.name = "fill",
-     .meaning = "what it becomes: the image's mean colour, or 0",
+     .meaning = "what it is filled with: the image's mean colour, or 0",
      .low = 0,
      .high = 1,
      .whole = true,
@@ -58,7 +58,7 @@ std::shared_ptr<const Transform> Cutout(const CutoutOptions& options) {
 const TransformKind& CutoutKind() {
   static constexpr TransformKind kKind = {
       .name = "cutout",
-      .effect = "fills a square at a random place",
+      .effect = "fills a square at a random position",
       .stream = 3,
       .parameters = kParameters,
       .make = [](std::span<const double> values) {

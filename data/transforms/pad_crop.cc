@@ -8,18 +8,19 @@
 namespace dtnn {
 namespace {
 
-constexpr TransformParameter kParameters[] = {{.name = "padding",
-                                               .meaning = "pixels that are added on each side",
-                                               .standard = 4,
-                                               .low = 1,
-                                               .high = 65536,
-                                               .whole = true},
-                                              {.name = "fill",
-                                               .meaning = "what they are: 0, or the mirrored image",
-                                               .low = 0,
-                                               .high = 1,
-                                               .whole = true,
-                                               .words = "zero,reflect"}};
+constexpr TransformParameter kParameters[] = {
+    {.name = "padding",
+     .meaning = "pixels that are added on each side",
+     .standard = 4,
+     .low = 1,
+     .high = 65536,
+     .whole = true},
+    {.name = "fill",
+     .meaning = "what they contain: 0, or the mirrored image",
+     .low = 0,
+     .high = 1,
+     .whole = true,
+     .words = "zero,reflect"}};
 
 class PadCropTransform final : public TransformOf<PadCropTransform> {
  public:
@@ -30,7 +31,7 @@ class PadCropTransform final : public TransformOf<PadCropTransform> {
   absl::Status Fits(const ImageExtents& extents, const Preprocessing&) const override {
     if (options_.padding < std::min(extents.height, extents.width)) return absl::OkStatus();
     return InvalidArgument("pad_crop: a padding of ", options_.padding,
-                           " pixels could leave nothing of the samples, ", extents.height, " x ",
+                           " pixels could crop away all of the samples, ", extents.height, " x ",
                            extents.width);
   }
 
@@ -61,7 +62,7 @@ std::shared_ptr<const Transform> PadCrop(const PadCropOptions& options) {
 const TransformKind& PadCropKind() {
   static constexpr TransformKind kKind = {
       .name = "pad_crop",
-      .effect = "pads images and keeps a random window of the old size",
+      .effect = "pads images and keeps a random window of the original size",
       .stream = 2,
       .parameters = kParameters,
       .make = [](std::span<const double> values) {

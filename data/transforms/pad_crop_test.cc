@@ -64,8 +64,8 @@ TEST(PadCropTest, AllShiftsOccurAlike) {
 TEST(PadCropTest, PaddingIsSmallerThanTheImage) {
   EXPECT_TRUE(CheckTransforms({PadCrop({.padding = 3})}, {4, 5, 3}, {}).ok());
   EXPECT_EQ(CheckTransforms({PadCrop({.padding = 4})}, {4, 5, 3}, {}),
-            absl::InvalidArgumentError("pad_crop: a padding of 4 pixels could leave nothing of the "
-                                       "samples, 4 x 5"));
+            absl::InvalidArgumentError(
+                "pad_crop: a padding of 4 pixels could crop away all of the samples, 4 x 5"));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ std::shared_ptr<const Transform> ResizedCrop(const ResizedCropOptions& options) 
 const TransformKind& ResizedCropKind() {
   static constexpr TransformKind kKind = {
       .name = "resized_crop",
-      .effect = "keeps a random part and enlarges it to the size of the whole",
+      .effect = "keeps a random part and resizes it to the size of the image",
       .stream = 5,
       .parameters = kParameters,
       .make = [](std::span<const double> values) {

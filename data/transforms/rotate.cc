@@ -37,7 +37,7 @@ std::shared_ptr<const Transform> Rotate(const RotateOptions& options) {
 const TransformKind& RotateKind() {
   static constexpr TransformKind kKind = {
       .name = "rotate",
-      .effect = "turns images by a random angle; corners that come from outside are 0",
+      .effect = "rotates images by a random angle; what was outside of the image is 0",
       .stream = 4,
       .parameters = kParameters,
       .make = [](std::span<const double> values) { return Rotate({.degrees = values[0]}); }};

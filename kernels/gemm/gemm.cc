@@ -29,7 +29,7 @@ absl::Status Validate(const GemmSpec& spec) {
   }
   if (spec.accumulate && spec.epilogue != Epilogue()) {
     return InvalidArgument("gemm: ", spec.ToString(),
-                           " asks for accumulate and an epilogue; choose one");
+                           " has both accumulate and an epilogue; choose one");
   }
   return absl::OkStatus();
 }
@@ -108,7 +108,7 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const G
     if (candidate.name == variant) return candidate.create(context, spec);
     StrAppend(&names, names.empty() ? "" : ", ", candidate.name);
   }
-  return InvalidArgument("gemm: no variant \"", variant, "\"; there are ", names);
+  return InvalidArgument("gemm: no variant \"", variant, "\"; must be one of ", names);
 }
 
 std::vector<std::string_view> GemmVariants() {

@@ -75,7 +75,7 @@ absl::StatusOr<std::shared_ptr<const Layer>> MakeLayer(std::string_view type,
   const auto found = table.find(type);
   if (found == table.end()) {
     return InvalidArgument("has type ", Quoted(type),
-                           ", which is none of the layers that this program knows");
+                           ", which is not a layer that this program knows");
   }
   AttributeReader read(attributes);
   std::shared_ptr<const Layer> layer = found->second(read);

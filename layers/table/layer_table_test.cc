@@ -67,7 +67,7 @@ TEST(LayerTableTest, EveryTypeIsItsOwn) {
 
 TEST(LayerTableTest, WhatIsNotKnownIsNamed) {
   EXPECT_EQ(MakeLayer("Conv9D", {}).status().message(),
-            "has type \"Conv9D\", which is none of the layers that this program knows");
+            "has type \"Conv9D\", which is not a layer that this program knows");
   EXPECT_EQ(MakeLayer("FC", {{"outputs", int64_t{3}}, {"bias", int64_t{1}}}).status().message(),
             "attribute \"image\" is missing");
   EXPECT_EQ(MakeLayer("Relu", {{"slope", 0.1}}).status().message(),

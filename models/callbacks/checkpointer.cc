@@ -77,7 +77,8 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
           "--resume: rank ", all.least_rank,
           all.least_steps == kUnreadable[0] ? " cannot read its checkpoint" : " has no checkpoint",
           most_steps == INT64_MAX ? std::string() : StrCat(" of ", most_steps, " steps or fewer"),
-          ", but others have; bring its checkpoints back, or begin anew in another folder");
+          ", but other ranks have one; restore its checkpoints, or start a new run in "
+          "another folder");
     }
     // Where the steps are the same, one had ended the epoch and another had not.
     most_steps = all.same_steps ? all.least_steps - 1 : all.least_steps;
@@ -90,8 +91,8 @@ absl::Status Checkpointer::CompareSettings(const std::string& path, const RunSta
   if (!saved.settings) {
     if (in_epoch) {
       Say({StrCat(path,
-                  ": an older version wrote it, which did not note the data and the "
-                  "settings of the run: whether they are the same is not known")});
+                  ": was written by an older version, which did not save what data and "
+                  "settings the run had; they are not compared with this run's")});
     }
     return absl::OkStatus();
   }
@@ -100,8 +101,8 @@ absl::Status Checkpointer::CompareSettings(const std::string& path, const RunSta
     if (in_epoch) {
       return InvalidArgument(
           path, ": epoch ", saved.training.epoch + 1,
-          " was left in its middle and cannot go on: ", text,
-          "; give what it began with, or go on from a checkpoint of the end of an epoch");
+          " was interrupted and cannot be continued: ", text,
+          "; use the old value, or resume from a checkpoint of the end of an epoch");
     }
     Say({StrCat("--resume: ", text)});
   }
@@ -115,8 +116,8 @@ void Checkpointer::FollowFirstRate(const RunState& saved) {
   const double now = run_.first_rate(saved.training.sampler.ranks);
   if (now == was) return;
   run_.trainer->set_learning_rate(run_.trainer->learning_rate() * now / was);
-  Say({StrCat("--resume: the learning rate that the run began with was ", was, " and is now ", now,
-              ": it goes on with ", run_.trainer->learning_rate())});
+  Say({StrCat("--resume: the run's first learning rate was ", was, " and is now ", now,
+              "; the run continues with ", run_.trainer->learning_rate())});
 }
 
 absl::StatusOr<std::string> Checkpointer::Resume() {

@@ -1,4 +1,4 @@
-// Saves the state of a run while it trains, and brings the newest one back.
+// Saves the state of a run while it trains, and restores the newest one.
 
 #ifndef DTNN_MODELS_CALLBACKS_CHECKPOINTER_H_
 #define DTNN_MODELS_CALLBACKS_CHECKPOINTER_H_
@@ -30,11 +30,12 @@ struct RunParts {
   Trainer* trainer = nullptr;
   Schedule* schedule = nullptr;
   std::string optimizer;  // its name
-  // Saved, and compared with those of the run that this one continues; none: neither.
+  // Saved, and compared with those of the run that this one continues; none: not done.
   std::optional<RunSettings> settings = {};
-  // The rate that a run on so many ranks begins with; null: that of a checkpoint stays as it is.
+  // The first learning rate of a run on so many ranks; null: the rate of a checkpoint stays as it
+  // is.
   std::function<double(int64_t ranks)> first_rate = {};
-  // Of a checkpoint of now, beside those of weights; null: none.
+  // Texts of a checkpoint that is written now, in addition to those of weights; null: none.
   std::function<NamedTexts()> tags = {};
 };
 
@@ -43,36 +44,36 @@ struct CheckpointerOptions {
   int64_t every_epochs = 1;
   int64_t every_steps = 0;  // batches within an epoch; 0: not within
   bool writes = true;       // false: takes its part in what ranks do together, but another writes
-  std::function<void(std::string_view line)> say = {};  // warnings; null: nobody listens
+  std::function<void(std::string_view line)> say = {};  // for warnings; null: they are dropped
 };
 
-// Comes after the schedule among the callbacks, whose state it saves.
+// Must come after the schedule among the callbacks, because it saves the schedule's state.
 class Checkpointer : public Callback {
  public:
   Checkpointer(const RunParts& run, const CheckpointerOptions& options)
       : run_(run), options_(options), folder_(options.folder) {}
 
-  // Goes on from the newest checkpoint and returns its path, or "" where there is none yet. The
-  // trainer must be prepared for training. Nothing changes where the checkpoint does not fit: an
-  // epoch left in its middle goes on with the same data and settings only. Between epochs they may
-  // change, which is said, and the learning rate always: what schedules had made of the rate that
-  // the run began with, they now have made of the one of now. All ranks call it together and go on
-  // from the same place: where each has a folder of its own, from the newest that all have, as one
-  // may have ended while another saved. FailedPrecondition where some have none.
+  // Resumes from the newest checkpoint and returns its path, or "" if there is none yet. The
+  // trainer must be prepared for training. If the checkpoint does not fit, nothing changes: an
+  // interrupted epoch continues only with the same data and settings. Between epochs they may
+  // change, with a warning. The learning rate may always change: reductions by schedules are then
+  // applied to the new first rate. All ranks call it together and resume from the same checkpoint.
+  // If each has its own folder, that is the newest one that all have, because one rank may have
+  // ended while another was saving. FailedPrecondition if some ranks have none.
   absl::StatusOr<std::string> Resume();
-  // After Resume, before the first Save, and as late as possible: a run that is refused leaves the
-  // folder as it was. Who writes gives up what is newer than the place that it goes on from
-  // (CheckpointFolder::GiveUpAfter).
+  // After Resume and before the first Save; as late as possible, so that a run that is refused
+  // leaves the folder as it was. The rank that writes renames the checkpoints that are newer than
+  // the one it resumed from (CheckpointFolder::GiveUpAfter).
   absl::Status GiveUpNewer();
-  // For a run that begins anew: refused where another run's checkpoints are.
+  // For a new run: refused if the folder contains another run's checkpoints.
   absl::Status Begin() { return Prepare(/*resume=*/false); }
-  // The state of this moment: between two updates (StepEngine::settled). All ranks call it
+  // Saves the current state; only between two updates (StepEngine::settled). All ranks call it
   // together.
   absl::Status Save();
-  // What a rank that was left alone still knows (Trainer::StateAlone). Writes whatever the options
-  // say.
+  // Saves what this rank knows without the others (Trainer::StateAlone). Writes even if
+  // options.writes is false.
   absl::Status SaveAlone();
-  // The newest checkpoint of this run that this rank wrote or went on from; "" before there is one.
+  // The newest checkpoint of this run that this rank wrote or resumed from; "" before there is one.
   const std::string& newest() const { return newest_; }
 
   absl::Status OnBatchEnd(const Pass& pass) override;
@@ -91,7 +92,7 @@ class Checkpointer : public Callback {
   const CheckpointerOptions options_;
   CheckpointFolder folder_;
   std::string newest_;
-  int64_t resumed_steps_ = INT64_MAX;  // of the checkpoint that it went on from; -1: there was none
+  int64_t resumed_steps_ = INT64_MAX;  // of the checkpoint that it resumed from; -1: there was none
   bool due_ = false;                   // as soon as the trainer is settled
 };
 

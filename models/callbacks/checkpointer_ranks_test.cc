@@ -167,7 +167,7 @@ TEST(CheckpointerRanksTest, OnlyTheRankOfADamagedFileWarnsOfIt) {
       EXPECT_THAT(rank.said, IsEmpty());
     } else {
       EXPECT_THAT(rank.said, ElementsAre(AllOf(HasSubstr(damaged),
-                                               HasSubstr("the checkpoint before it is tried"))));
+                                               HasSubstr("trying the previous checkpoint"))));
     }
     return absl::OkStatus();
   });

@@ -279,14 +279,14 @@ TEST(CheckpointerTest, AnEpochGoesOnWithTheSameDataAndSettingsOnly) {
   clipped.clip_norm = 1;
   const std::pair<RunSettings, const char*> others[] = {
       {data, "the contents of the samples was 0000000000000001 and is now 0000000000000002; give"},
-      {constants, "the beta1 of the optimizer was 0.9 and is now 0.5; give what it began with"},
+      {constants, "the beta1 of the optimizer was 0.9 and is now 0.5; use the old value"},
       {clipped, "the norm that gradients are clipped to was 0 and is now 1; "}};
   for (const auto& [settings, text] : others) {
     const absl::Status status = resumed(settings);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()), HasSubstr(text));
     EXPECT_THAT(std::string(status.message()),
-                HasSubstr("checkpoint-5.npz: epoch 1 was left in its middle and cannot go on: "));
+                HasSubstr("checkpoint-5.npz: epoch 1 was interrupted and cannot be continued: "));
   }
 }
 
@@ -339,8 +339,8 @@ TEST(CheckpointerTest, TheRateFollowsTheOneThatARunBeginsWith) {
   Process other(folder, 5, "adam", true, true, Settings(), per_rank(0.04));
   ASSERT_TRUE(other.Resume().ok());
   EXPECT_DOUBLE_EQ(other.trainer->learning_rate(), 0.02);
-  EXPECT_THAT(other.said, ElementsAre("--resume: the learning rate that the run began with was "
-                                      "0.02 and is now 0.04: it goes on with 0.02"));
+  EXPECT_THAT(other.said, ElementsAre("--resume: the run's first learning rate was 0.02 and is now "
+                                      "0.04; the run continues with 0.02"));
   // What it saves is of the rate that it was given.
   ASSERT_TRUE(other.checkpointer->Save().ok());
   other.checkpointer = nullptr;  // leaves the folder to others

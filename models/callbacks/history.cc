@@ -39,8 +39,7 @@ bool IsTextLine(std::string_view line, int64_t epoch) {
 }
 
 constexpr char kOtherColumns[] =
-    "give the metrics and the validation of the run that this one continues, or another file for "
-    "the "
+    "use the metrics and validation of the run that this one continues, or another file for the "
     "history";
 
 // What a line holds.
@@ -74,8 +73,8 @@ std::string Exact(double value) {
 
 absl::StatusOr<HistoryForm> FormOf(std::string_view path) {
   if (const std::optional<HistoryForm> form = HistoryFormOf(path)) return *form;
-  return InvalidArgument(path,
-                         ": unknown ending of a history; expected .csv, .jsonl, .txt or none");
+  return InvalidArgument(
+      path, ": unknown ending for a history file; expected .csv, .jsonl, .txt or none");
 }
 
 }  // namespace
@@ -105,8 +104,8 @@ absl::Status History::Check(std::string_view path) {
   }
   return FailedPrecondition(
       path,
-      ": is not a history, and would be overwritten; give another name for the history, "
-      "or delete the file");
+      ": is not a history file, and would be overwritten; choose another name for "
+      "the history, or delete the file");
 }
 
 absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
@@ -119,9 +118,9 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
   if (epochs_done == 0) return history;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
-    return NotFound(
-        path, ": is gone, or another run's name; expected the lines of the ", epochs_done,
-        " epochs that are done. Give the file of the run that this one continues, or none");
+    return NotFound(path, ": does not exist; expected the history of the ", epochs_done,
+                    " epochs that are done. Name the history file of the run that this one "
+                    "continues, or none");
   }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -130,9 +129,9 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
   for (int64_t line = 0; line < wanted; ++line) {
     end = text.find('\n', end);
     if (end == text.npos) {
-      return DataLoss(
-          path, ": has ", line, " lines, but ", wanted,
-          " were expected of the epochs that are done; give another --history-file to begin anew");
+      return DataLoss(path, ": has ", line, " lines, but ", wanted,
+                      " were expected for the epochs that are done; use another --history-file to "
+                      "start a new one");
     }
     ++end;
   }

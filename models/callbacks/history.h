@@ -1,5 +1,5 @@
-// The loss and metrics of every epoch, in a file that is whole after every epoch: a crash loses
-// none that ended. The ending of its name says in which form:
+// The loss and metrics of every epoch in a file that is complete after every epoch, so that a crash
+// loses no finished epoch. The ending of its name decides the format:
 //
 //   none, .txt, .log, .dat
 //            a line per epoch: its number from 0 in 3 columns, then every metric in 20 columns with
@@ -7,9 +7,9 @@
 //   .csv     a line of names, then a line per epoch
 //   .jsonl   an object per line: {"epoch": 1, "learning_rate": 0.01, "loss": ..., "val_loss": ...}
 //
-// .csv and .jsonl hold full names as keys (epoch, from 1; learning_rate; the loss's name; ...) and
-// values in full precision; NaN and infinity are null in .jsonl. A file that holds anything else
-// than a history of its form is never overwritten.
+// .csv and .jsonl have full names as keys (epoch, from 1; learning_rate; the loss's name; ...) and
+// values in full precision; NaN and infinity are null in .jsonl. A file that is not a history of
+// this format is never overwritten.
 
 #ifndef DTNN_MODELS_CALLBACKS_HISTORY_H_
 #define DTNN_MODELS_CALLBACKS_HISTORY_H_
@@ -30,14 +30,14 @@ namespace dtnn {
 
 class History : public Callback {
  public:
-  // Whether there can be a history of that name: the folder takes files, and what is there already
-  // is nothing or a history, of any run. For a run to ask before it loads data.
+  // Checks that a history can be written to this path: the folder is writable, and the file does
+  // not exist or is a history of any run. For a run to call before it loads data.
   static absl::Status Check(std::string_view path);
 
-  // Of a run with these metrics, `validates`: of the validation too. Begins a new file with the
-  // first epoch that ends. The lines of the first `epochs_done` epochs of a file that is there are
-  // kept: those of the run that this one continues. The trainer must outlive the history. DataLoss
-  // where the file has fewer lines, FailedPrecondition where they have other columns; else as
+  // For a run with these metrics; with `validates`, also those of the validation. A new file is
+  // written after the first epoch. Of an existing file, the lines of the first `epochs_done` epochs
+  // are kept: those of the run that this one continues. The trainer must outlive the history.
+  // DataLoss if the file has fewer lines, FailedPrecondition if they have other columns; else as
   // Check.
   static absl::StatusOr<std::unique_ptr<History>> Create(std::string_view path,
                                                          const Trainer& trainer,

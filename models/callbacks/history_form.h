@@ -1,4 +1,4 @@
-// In which form a history (history.h) is written, by the ending of its name.
+// The format of a history (history.h), decided by the ending of its name.
 
 #ifndef DTNN_MODELS_CALLBACKS_HISTORY_FORM_H_
 #define DTNN_MODELS_CALLBACKS_HISTORY_FORM_H_
@@ -12,8 +12,8 @@ namespace dtnn {
 enum class HistoryForm : uint8_t { kText, kCsv, kJsonLines };
 
 // .csv and .jsonl in any case; columns of text for .txt, .log, .dat, and names without an ending,
-// which begins with a letter ("run1.5" has none). Nothing for other endings: who writes .json
-// expects another form.
+// which begins with a letter ("run1.5" has none). nullopt for other endings: a user who writes
+// .json expects another format.
 std::optional<HistoryForm> HistoryFormOf(std::string_view path);
 
 }  // namespace dtnn

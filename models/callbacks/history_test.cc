@@ -114,7 +114,7 @@ TEST_F(HistoryTest, RefusesToGoOnWithAFileThatIsTooShort) {
   EXPECT_THAT(
       std::string(
           History::Create(Path("missing"), *trainer_, metric_set_, true, 1).status().message()),
-      HasSubstr("missing: is gone, or another run's name; expected the lines of the 1 "));
+      HasSubstr("missing: does not exist; expected the history of the 1 "));
 }
 
 TEST_F(HistoryTest, OverwritesHistoriesAndNothingElse) {
@@ -194,11 +194,12 @@ TEST_F(HistoryTest, ARunWithOtherColumnsIsRefused) {
     if (std::string(name) == "columns") continue;  // which does not name them
     EXPECT_EQ(status(others, true).message(),
               path +
-                  ": has the columns epoch,learning_rate,categorical_cross_entropy,"
-                  "categorical_accuracy,val_categorical_cross_entropy,val_categorical_accuracy, "
-                  "this run writes epoch,learning_rate,categorical_cross_entropy,top5_accuracy,"
-                  "val_categorical_cross_entropy,val_top5_accuracy; give the metrics and the "
-                  "validation of the run that this one continues, or another file for the history");
+                  ": has the columns "
+                  "epoch,learning_rate,categorical_cross_entropy,categorical_accuracy,val_"
+                  "categorical_cross_entropy,val_categorical_accuracy, this run writes "
+                  "epoch,learning_rate,categorical_cross_entropy,top5_accuracy,val_categorical_"
+                  "cross_entropy,val_top5_accuracy; use the metrics and validation of the run that "
+                  "this one continues, or another file for the history");
     EXPECT_EQ(Content(path), content);
   }
 }

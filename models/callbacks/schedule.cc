@@ -57,7 +57,7 @@ absl::Status Schedule::Restore(const TrainingState& state,
   bool same = state.schedulers.size() == owners_.size();
   for (const std::string& owner : owners_) same &= state.schedulers.contains(owner);
   if (!same) {
-    return InvalidArgument("the run was begun with the schedulers ",
+    return InvalidArgument("the run was started with the schedulers ",
                            names(state.schedulers, [](const auto& item) { return item.first; }),
                            ", not ", names(owners_, [](const auto& item) { return item; }));
   }
@@ -94,9 +94,10 @@ absl::Status Schedule::KeepParameters() {
   const Tensor& values = store_->all_values();
   auto found = kept_.find(acting_);
   if (found == kept_.end()) {
-    DTNN_ASSIGN_OR_RETURN(Tensor copy, WithContext(Tensor::Allocate(context_->device(),
-                                                                    values.dtype(), values.shape()),
-                                                   acting_, ": no memory for the best parameters"));
+    DTNN_ASSIGN_OR_RETURN(
+        Tensor copy,
+        WithContext(Tensor::Allocate(context_->device(), values.dtype(), values.shape()), acting_,
+                    ": not enough memory for the best parameters"));
     found = kept_.emplace(acting_, std::move(copy)).first;
   }
   return context_->Copy(values, found->second);
@@ -104,7 +105,7 @@ absl::Status Schedule::KeepParameters() {
 
 absl::Status Schedule::RestoreParameters() {
   if (!kept_.contains(acting_)) {
-    return FailedPrecondition(acting_, " has kept no parameters to bring back");
+    return FailedPrecondition(acting_, " has kept no parameters to restore");
   }
   if (restoring_.empty()) restoring_ = acting_;
   return absl::OkStatus();
@@ -119,9 +120,8 @@ absl::Status Schedule::BringBack(const std::string& owner) {
 absl::StatusOr<std::string> Schedule::SaveParameters(int64_t epoch) {
   const auto found = kept_.find(acting_);
   if (found == kept_.end() || !options_.save) {
-    return FailedPrecondition(acting_, found == kept_.end()
-                                           ? " has kept no parameters to save"
-                                           : " needs somewhere to save parameters");
+    return FailedPrecondition(acting_, found == kept_.end() ? " has kept no parameters to save"
+                                                            : " needs a place to save parameters");
   }
   std::string& mine = files_[acting_];
   const bool shared = std::ranges::any_of(

@@ -1,8 +1,8 @@
-// Runs schedulers (optim/schedulers/scheduler.h) beside a trainer: scales the rate of every step by
-// their factors, shows them the metrics of every epoch, and is the host through which they act.
-// What a scheduler asks of the parameters happens when all have seen the epoch.
+// Runs schedulers (optim/schedulers/scheduler.h) during training: scales the rate of every step by
+// their factors, shows them the metrics of every epoch, and executes their requests. Requests that
+// concern parameters are executed when all schedulers have seen the epoch.
 //
-// In checkpoints and files a scheduler goes by its name, the second of the same name by
+// In checkpoints and files a scheduler is identified by its name, the second of the same name by
 // "<name>-2", and so on.
 
 #ifndef DTNN_MODELS_CALLBACKS_SCHEDULE_H_
@@ -29,7 +29,7 @@ namespace dtnn {
 
 struct ScheduleOptions {
   std::vector<std::shared_ptr<Scheduler>> schedulers;  // in this order
-  // A line for the user; null: said to nobody.
+  // A line for the user; null: it is dropped.
   std::function<void(std::string_view line)> say = {};
   // Writes `values` (as ParameterStore::all_values) of the end of `epoch`, which `owner` kept, and
   // returns the file's name; then deletes `previous`, the name without its folder of what the owner
@@ -48,10 +48,10 @@ class Schedule : public Callback, private SchedulerHost {
   absl::Status OnBatchBegin(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
-  // What the schedulers know, for a checkpoint: numbers, and the parameters that they keep.
+  // The state of the schedulers, for a checkpoint: numbers, and the parameters that they keep.
   void AddTo(TrainingState& state) const;
   const std::map<std::string, Tensor, std::less<>>& kept() const { return kept_; }
-  // Brings both back. InvalidArgument, before anything changes, for the state of other schedulers.
+  // Restores both. InvalidArgument, before anything changes, for the state of other schedulers.
   absl::Status Restore(const TrainingState& state,
                        const std::map<std::string, Tensor, std::less<>>& kept);
 

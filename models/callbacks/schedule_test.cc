@@ -265,7 +265,7 @@ TEST_F(ScheduleTest, StateGoesOverToAnotherSchedule) {
   EXPECT_EQ(trainer_->epochs_done(), 4);
   Schedule other(*trainer_, *store_, *device_, {});
   const absl::Status status = other.Restore(state, {});
-  EXPECT_EQ(status.message(), "the run was begun with the schedulers early_stopping, not none");
+  EXPECT_EQ(status.message(), "the run was started with the schedulers early_stopping, not none");
 }
 
 TEST_F(ScheduleTest, AStateThatOneSchedulerRefusesChangesNone) {

@@ -1,9 +1,9 @@
-// Ends training in order after a signal (interrupt.h): after the same step on all ranks, whichever
-// of them the signal reached, with a checkpoint where there are any.
+// Ends training cleanly after a signal (interrupt.h): after the same step on all ranks, whichever
+// of them received the signal, and with a checkpoint if the run has any.
 //
-// Several ranks tell each other in messages of four bytes, one for every `every` steps, which is on
-// its way while they are computed: a signal ends the run within twice as many steps, and ranks wait
-// for one that is so many steps behind.
+// Several ranks exchange one message of four bytes per `every` steps, while they compute. So a
+// signal ends the run within twice as many steps, and ranks wait for one that is `every` steps
+// late.
 
 #ifndef DTNN_MODELS_CALLBACKS_STOP_ON_SIGNAL_H_
 #define DTNN_MODELS_CALLBACKS_STOP_ON_SIGNAL_H_
@@ -34,10 +34,10 @@ class StopOnSignal : public Callback {
 
   absl::Status OnBatchBegin(const Pass& pass) override;
   absl::Status OnBatchEnd(const Pass& pass) override;
-  // After training, which all ranks have ended: they agree on signals that came since.
+  // After training has ended on all ranks: they agree on signals that arrived since.
   absl::Status Finish();
 
-  // The signal that ended the run, of any rank; 0: none has.
+  // The signal that ended the run, on any rank; 0: none did.
   int signal() const { return signal_; }
 
  private:

@@ -46,7 +46,7 @@ absl::Status CheckSameFrozen(const std::string& file, const CheckpointInfo& info
     return FailedPrecondition(
         file, ": is a checkpoint of a run in which layer ", node.name,
         was ? " was frozen; in this one it trains" : " trained; in this one it is frozen",
-        ". Go on with the same --freeze, or begin a new run with its parameters: "
+        ". Resume with the same --freeze, or start a new run from its parameters: "
         "--weights-and-bias-filename=",
         file);
   }
@@ -115,12 +115,10 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
   DTNN_ASSIGN_OR_RETURN(const std::string bytes, EncodeCheckpointInfo(info));
   if (bytes.size() > kMaxStateBytes) {
     return FailedPrecondition(
-        path, ": the state of the run takes ", bytes.size(),
-        " bytes, of which a file "
-        "holds at most ",
+        path, ": the state of the run takes ", bytes.size(), " bytes; a file can contain at most ",
         kMaxStateBytes,
-        "; the sums of the metrics take the most in the middle "
-        "of an epoch: save at ends of epochs only, or leave multiclass_confusion_matrix out");
+        ". In the middle of an epoch the sums of the metrics take most of it: save "
+        "at the end of epochs only, or leave out multiclass_confusion_matrix");
   }
   DTNN_ASSIGN_OR_RETURN(Tensor state, BytesTensor(bytes));
   tensors.emplace_back(std::string(kStateKey), std::move(state));
@@ -131,19 +129,19 @@ bool IsCheckpoint(const ArrayFileReader& file) { return file.Contains(kStateKey)
 
 absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
   if (!IsCheckpoint(file)) {
-    return InvalidArgument(
-        file.file(), ": has no ", kStateKey,
-        ", so it is not a checkpoint; weights alone are loaded with --weights-and-bias-filename");
+    return InvalidArgument(file.file(), ": has no ", kStateKey,
+                           ", so it is not a checkpoint; load plain weights with "
+                           "--weights-and-bias-filename");
   }
   const std::string name = StrCat(file.file(), "/", kStateKey);
   if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {
-    return InvalidArgument(name, ": holds ", file.Bytes(kStateKey),
-                           " bytes, more than the state of a run has");
+    return InvalidArgument(name, ": has ", file.Bytes(kStateKey),
+                           " bytes, more than the state of a run can have");
   }
   DTNN_ASSIGN_OR_RETURN(const Tensor state, file.Read(kStateKey));
   if (state.dtype() != DType::kUint8) {
-    return InvalidArgument(name, ": holds ", Name(state.dtype()),
-                           ", not the uint8 of a checkpoint's state");
+    return InvalidArgument(name, ": has ", Name(state.dtype()),
+                           " elements; the state of a checkpoint has uint8");
   }
   const std::string_view bytes(reinterpret_cast<const char*>(state.raw_data()),
                                size_t(state.num_elements()));
@@ -166,8 +164,8 @@ absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, c
   DTNN_RETURN_IF_ERROR(CheckSameRun(file.file(), info, graph, store, optimizer));
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> format, file.Text("__format__"));
   if (!format.has_value() || *format != info.format) {
-    return InvalidArgument(file.file(), ": its tag __format__ contradicts its state (",
-                           Quoted(info.format), "), so it is damaged");
+    return InvalidArgument(file.file(), ": its tag __format__ does not match its state (",
+                           Quoted(info.format), "); the file is damaged");
   }
   StagedCheckpoint staged;
   DTNN_ASSIGN_OR_RETURN(staged.weights_, StagedWeights::Read(file, graph, store, context, {}));

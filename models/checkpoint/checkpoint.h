@@ -1,11 +1,11 @@
-// A run in a file: everything that it takes to go on as if it had never stopped.
+// A run in a file: everything that is needed to continue as if it had never stopped.
 //
 // A checkpoint is a weights file (weights.h), so it can be used as one everywhere, with more in it:
 //   __slot<i>__<key>        the optimizer state: by slot, one array per trainable parameter
 //   __kept__<owner>__<key>  parameters that a scheduler keeps, such as the best so far
 //   __state__               uint8: a message of checkpoint.proto, with the TrainingState
-// It is written all or nothing (atomic_file.h), and reading it changes nothing unless all of it is
-// as it should be. A checkpoint of the other tensor format is converted, as weights are.
+// It is written completely or not at all (atomic_file.h), and loading it changes nothing unless the
+// whole file is valid. A checkpoint of the other tensor format is converted, as weights are.
 //
 // Errors name the file and what differs. FailedPrecondition: an intact checkpoint of another run
 // (model, dtype, optimizer, frozen layers); anything else: the file is damaged, or no checkpoint.
@@ -42,19 +42,19 @@ struct RunState {
   std::optional<RunSettings> settings = {};  // none in files of older versions
   // By owner, arenas on the store's device, laid out as ParameterStore::all_values (schedule.h).
   std::map<std::string, Tensor, std::less<>> kept = {};
-  NamedTexts tags = {};  // further texts of the file; not brought back
+  NamedTexts tags = {};  // further texts of the file; not restored
 };
 
 // The path must end in ".npz".
 absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const ParameterStore& store,
                             DeviceContext& context, const RunState& run);
 
-// What a checkpoint says about itself; needs no model. For programs that tell what is in a file.
+// A checkpoint's description of itself; needs no model. For programs that show what is in a file.
 absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file);
-// True where the file is more than weights.
+// Whether the file is a checkpoint, not only weights.
 bool IsCheckpoint(const ArrayFileReader& file);
 
-// A checkpoint that was read and checked, to be put in place when everybody else agrees too.
+// A checkpoint that was read and checked, to be applied when all other checks have passed too.
 class StagedCheckpoint {
  public:
   // The store must have room for optimizer state (AllocateForTraining); `optimizer` is its name.
@@ -68,7 +68,7 @@ class StagedCheckpoint {
   // Its `kept` are on the store's device.
   const RunState& run() const { return run_; }
   const std::vector<std::string>& warnings() const { return weights_.loaded().warnings; }
-  // Brings parameters and optimizer state into the store.
+  // Copies parameters and optimizer state into the store.
   absl::Status Apply(ParameterStore& store, DeviceContext& context) const;
 
  private:

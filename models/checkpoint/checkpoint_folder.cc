@@ -49,8 +49,7 @@ absl::Status ForEachName(const std::string& folder, const std::function<void(std
     if (entry->is_regular_file(gone)) visit(entry->path().filename());
     entry.increment(error);
   }
-  return error ? Failed(folder, "the folder of checkpoints cannot be read", error)
-               : absl::OkStatus();
+  return error ? Failed(folder, "cannot read the folder of checkpoints", error) : absl::OkStatus();
 }
 
 }  // namespace
@@ -79,13 +78,14 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock() {
   if (absl::IsUnimplemented(lock.status())) {
     return std::vector<std::string>{
         StrCat(lock.status().message(),
-               "; see to it that no other run has the same folder for its checkpoints")};
+               "; make sure that no other run uses the same folder for its checkpoints")};
   }
   locked_ = lock.ok();
   if (absl::IsFailedPrecondition(lock.status())) {
     return FailedPrecondition(
         lock.status().message(),
-        ", whose checkpoints another run would destroy; end that one, or choose another folder");
+        ", whose checkpoints this run would overwrite; end the other run, or choose "
+        "another folder");
   }
   if (!lock.ok()) return lock.status();
   lock_ = std::make_shared<FolderLock>(*std::move(lock));
@@ -95,15 +95,16 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock() {
 absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume) {
   std::error_code error;
   fs::create_directories(folder_, error);
-  if (error) return Failed(folder_, "the folder for checkpoints cannot be made", error);
+  if (error) return Failed(folder_, "cannot create the folder for checkpoints", error);
   DTNN_RETURN_IF_ERROR(WithContext(AtomicFile::Create(PathOf(0)).status(), folder_,
-                                   ": checkpoints cannot be written there"));
+                                   ": cannot write checkpoints there"));
   DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock());
   DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
   if (!resume && !files.empty()) {
-    return FailedPrecondition(files[0].path,
-                              ": is a checkpoint of an earlier run; go on with it by --resume, "
-                              "or choose another folder");
+    return FailedPrecondition(
+        files[0].path,
+        ": is a checkpoint of an earlier run; continue that run with --resume, or "
+        "choose another folder");
   }
   DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
     std::error_code ignored;  // it disturbs nobody but the disk
@@ -140,7 +141,7 @@ absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& grap
     fs::remove(file.path, error);
     if (error) {
       saved.warnings.push_back(
-          StrCat(file.path, ": an old checkpoint cannot be deleted: ", error.message()));
+          StrCat(file.path, ": cannot delete this old checkpoint: ", error.message()));
     }
   }
   return saved;
@@ -155,9 +156,12 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::GiveUpAfter(int64_t s
     std::error_code error;
     fs::rename(file.path, name, error);
     if (error) {
-      return Failed(file.path, "a checkpoint that is given up cannot be renamed", error);
+      return Failed(file.path,
+                    "cannot rename this checkpoint, which is newer than the one to resume from",
+                    error);
     }
-    lines.push_back(StrCat(file.path, ": is given up, and now ", name));
+    lines.push_back(StrCat(
+        file.path, ": is newer than the checkpoint that the run resumes from; renamed to ", name));
   }
   return lines;
 }
@@ -174,7 +178,7 @@ absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& g
     absl::StatusOr<StagedCheckpoint> checkpoint =
         StagedCheckpoint::Open(file.path, graph, store, context, optimizer);
     if (checkpoint.ok()) {
-      for (std::string& reason : damaged) reason += "; the checkpoint before it is tried";
+      for (std::string& reason : damaged) reason += "; trying the previous checkpoint";
       return Latest{.path = file.path,
                     .steps = file.steps,
                     .checkpoint = *std::move(checkpoint),
@@ -185,10 +189,10 @@ absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& g
     damaged.emplace_back(status.message());
   }
   if (files.empty()) {
-    return NotFound(folder_, ": holds no checkpoint (looked for ", kBegin, "<steps>", kEnd, ")");
+    return NotFound(folder_, ": contains no checkpoint (looked for ", kBegin, "<steps>", kEnd, ")");
   }
-  return DataLoss(folder_, ": no checkpoint of ", files.size(),
-                  " loads: ", absl::StrJoin(damaged, "; "));
+  return DataLoss(folder_, ": none of ", files.size(),
+                  " checkpoints can be loaded: ", absl::StrJoin(damaged, "; "));
 }
 
 }  // namespace dtnn

@@ -1,10 +1,10 @@
-// The checkpoints of one run in one folder: checkpoint-<steps>.npz, of which the newest few stay.
+// The checkpoints of one run in one folder: checkpoint-<steps>.npz, of which the newest few are
+// kept.
 //
-// Whatever happens, be it a full disk or a process killed at any moment, the folder holds a
-// checkpoint that loads as soon as the first was written: older ones are deleted only when a newer
-// one is complete and on the disk. A damaged file is passed over for the one before it.
-// One process at a time may write into a folder, which a lock sees to. Errors name the folder or
-// file.
+// From the first save on, the folder always has a checkpoint that can be loaded, even if the disk
+// is full or the process is killed at any moment: older ones are deleted only when a newer one is
+// complete and on the disk. If a file is damaged, the previous one is used. A lock makes sure that
+// only one process at a time writes into a folder. Errors name the folder or file.
 
 #ifndef DTNN_MODELS_CHECKPOINT_CHECKPOINT_FOLDER_H_
 #define DTNN_MODELS_CHECKPOINT_CHECKPOINT_FOLDER_H_
@@ -27,17 +27,17 @@ namespace dtnn {
 // Copies share the lock.
 class CheckpointFolder {
  public:
-  // `keep`: how many checkpoints stay, at least 1.
+  // `keep`: how many checkpoints are kept, at least 1.
   explicit CheckpointFolder(std::string_view folder, int keep = 2);
 
-  // For who writes: makes the folder where there is none, sees that files can be written there,
-  // locks it until this and all copies are gone, and clears away what a killed run left half
-  // written. FailedPrecondition where another process has it, and, for a run that begins anew,
-  // where another run's checkpoints are. Returns a line where the file system has no locks.
+  // For the process that writes: creates the folder if necessary, checks that files can be written
+  // there, locks it until this object and all copies are destroyed, and deletes the incomplete
+  // files of a killed run. FailedPrecondition if another process uses the folder or, for a new run,
+  // if it contains another run's checkpoints. Returns a warning if the file system has no locks.
   absl::StatusOr<std::vector<std::string>> Prepare(bool resume);
 
-  // Whether there is a checkpoint that opens: what can be said of any run's folder, for a process's
-  // last word.
+  // Whether there is a checkpoint that can be opened; needs no network, for the last message of a
+  // process that fails.
   bool HoldsAny() const;
 
   struct Saved {
@@ -45,25 +45,25 @@ class CheckpointFolder {
     std::vector<std::string> warnings;  // older checkpoints that could not be deleted
   };
   // Writes run.training.steps_done's checkpoint. Then deletes the oldest beyond `keep`, counted
-  // from this one. Those of more steps stay: who was held up in here for long may write behind a
-  // run that others took over.
+  // from this one. Those of more steps are kept: if this process was delayed for long, another one
+  // may have continued the run meanwhile.
   absl::StatusOr<Saved> Save(const Graph& graph, const ParameterStore& store,
                              DeviceContext& context, const RunState& run);
 
-  // For a run that goes on from `steps` steps although there are newer checkpoints, damaged ones or
-  // such as other ranks do not have: renames those to "<name>.given-up", so that nobody goes on
-  // from them and none stays in place of a good one. Returns a line about each.
+  // For a run that resumes from `steps` steps although there are newer checkpoints, which are
+  // damaged or which other ranks do not have: renames those to "<name>.given-up", so that no run
+  // resumes from them and none counts as one of the newest. Returns a line about each.
   absl::StatusOr<std::vector<std::string>> GiveUpAfter(int64_t steps);
 
   struct Latest {
     std::string path;
     int64_t steps = 0;  // by its name
     StagedCheckpoint checkpoint;
-    std::vector<std::string> warnings;  // files that were passed over, and why
+    std::vector<std::string> warnings;  // files that were skipped, and why
   };
   // The newest checkpoint, of those with at most `most_steps`, that is intact, read but not
-  // applied. NotFound where the folder has none, saying what was looked for; DataLoss where all are
-  // damaged; FailedPrecondition where the newest intact one is of another run.
+  // applied. NotFound where the folder has none, naming what was looked for; DataLoss if all are
+  // damaged; FailedPrecondition if the newest intact one is of another run.
   absl::StatusOr<Latest> Newest(const Graph& graph, const ParameterStore& store,
                                 DeviceContext& context, std::string_view optimizer,
                                 int64_t most_steps = INT64_MAX) const;

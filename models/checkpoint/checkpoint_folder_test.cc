@@ -141,7 +141,7 @@ TEST_F(CheckpointFolderTest, GivenUpAreTheNewerOnly) {
   fs::remove(path_ / "checkpoint-3.npz.given-up");
   fs::create_directories(path_ / "checkpoint-3.npz.given-up" / "folder");
   EXPECT_THAT(std::string(folder.GiveUpAfter(2).status().message()),
-              AllOf(HasSubstr("checkpoint-3.npz"), HasSubstr("cannot be renamed")));
+              AllOf(HasSubstr("checkpoint-3.npz"), HasSubstr("cannot rename")));
 }
 
 TEST_F(CheckpointFolderTest, OtherFilesAreLeftAlone) {
@@ -194,7 +194,7 @@ TEST_F(CheckpointFolderTest, DamagedFilesArePassedOverWithAWarning) {
   Truncate("checkpoint-2.npz");
   EXPECT_EQ(NewestSteps(folder), 1);
   EXPECT_THAT(Newest(folder)->warnings,
-              ElementsAre(AllOf(HasSubstr("checkpoint-2.npz"), HasSubstr("is tried"))));
+              ElementsAre(AllOf(HasSubstr("checkpoint-2.npz"), HasSubstr("trying the previous"))));
   // The run goes on from 1; what it had after that is given up.
   const absl::StatusOr<std::vector<std::string>> given_up = folder.GiveUpAfter(1);
   ASSERT_TRUE(given_up.ok()) << given_up.status();
@@ -251,7 +251,7 @@ TEST_F(CheckpointFolderTest, ANewRunDoesNotWriteBesideAnOlderOne) {
   std::ofstream(path_ / "file") << "x";
   EXPECT_THAT(
       std::string(CheckpointFolder((path_ / "file").string()).Prepare(true).status().message()),
-      HasSubstr("cannot be made"));
+      HasSubstr("cannot create the folder"));
 }
 
 TEST_F(CheckpointFolderTest, IsOfOneProcessUntilAllCopiesAreGone) {
@@ -289,7 +289,7 @@ TEST_F(CheckpointFolderTest, AFolderThatTakesNoFilesShowsAtOnce) {
   CheckpointFolder folder("/proc/self");  // is there, and takes none, even from root
   const absl::Status status = folder.Prepare(/*resume=*/true).status();
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("/proc/self: checkpoints cannot be written there: "));
+              HasSubstr("/proc/self: cannot write checkpoints there: "));
 }
 
 // Every write, fsync, close and rename fails once, as on a full disk.

@@ -164,7 +164,7 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
     google::protobuf::io::CodedOutputStream coded(&stream);
     coded.SetSerializationDeterministic(true);  // the same run gives the same bytes
     if (!message.SerializeToCodedStream(&coded)) {
-      return absl::InternalError("the state of the run cannot be written");
+      return absl::InternalError("cannot write the state of the run");
     }
   }
   return bytes;
@@ -177,8 +177,8 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
     return refused("is not the state of a run");
   }
   if (message.version() < 1 || message.version() > kVersion) {
-    return refused("is of version ", message.version(), " of the format; up to ", kVersion,
-                   " are known");
+    return refused("has version ", message.version(),
+                   " of the format; this program reads versions up to ", kVersion, " are known");
   }
   CheckpointInfo info;
   info.model = message.model();
@@ -190,7 +190,7 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   info.kept.assign(message.kept().begin(), message.kept().end());
   if (message.has_settings()) info.settings = FromProto(message.settings());
   info.frozen.assign(message.frozen().begin(), message.frozen().end());
-  if (!MakesSense(info)) return refused("holds counts or a learning rate that no run can have");
+  if (!MakesSense(info)) return refused("contains counts or a learning rate that no run can have");
   return info;
 }
 

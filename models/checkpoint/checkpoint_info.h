@@ -1,5 +1,5 @@
-// What a checkpoint says about itself: which run it is of, and where that stands. As bytes it is a
-// message of checkpoint.proto, equal for equal contents.
+// A checkpoint's description of itself: to which run it belongs, and the progress of that run. As
+// bytes it is a message of checkpoint.proto, equal for equal contents.
 
 #ifndef DTNN_MODELS_CHECKPOINT_CHECKPOINT_INFO_H_
 #define DTNN_MODELS_CHECKPOINT_CHECKPOINT_INFO_H_
@@ -23,16 +23,16 @@ struct CheckpointInfo {
   std::string optimizer = {};
   int slots = 0;  // arrays that it keeps per parameter
   TrainingState training = {};
-  std::vector<std::string> kept = {};        // who keeps parameters of their own
+  std::vector<std::string> kept = {};        // schedulers that keep parameters
   std::optional<RunSettings> settings = {};  // none in files of older versions
-  std::vector<int> frozen = {};              // ids of layers that training left as they were
+  std::vector<int> frozen = {};              // ids of layers that were frozen in training
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };
 
 absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info);
-// `name` stands in front of errors. InvalidArgument for bytes that are no such message, for a newer
-// version, and for counts that make no sense.
+// Errors begin with `name`. InvalidArgument for bytes that are not such a message, for a newer
+// version, and for impossible counts.
 absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std::string_view name);
 
 }  // namespace dtnn

@@ -74,7 +74,7 @@ TEST(CheckpointInfoTest, EverythingComesBack) {
 
 TEST(CheckpointInfoTest, WhatIsNoSuchMessageIsRefusedByName) {
   const std::string bytes = *EncodeCheckpointInfo(Some());
-  for (const std::string& broken : {std::string("no message"), bytes.substr(0, bytes.size() - 1),
+  for (const std::string& broken : {std::string("not a message"), bytes.substr(0, bytes.size() - 1),
                                     std::string(3, '\xff'), std::string()}) {
     const absl::Status status = DecodeCheckpointInfo(broken, "x.npz/__state__").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -88,7 +88,7 @@ TEST(CheckpointInfoTest, ANewerVersionIsRefusedAndUnknownFieldsAreNot) {
   message.set_version(2);
   EXPECT_THAT(
       std::string(DecodeCheckpointInfo(message.SerializeAsString(), "x").status().message()),
-      HasSubstr("is of version 2 of the format; up to 1 are known"));
+      HasSubstr("has version 2 of the format; this program reads versions up to 1"));
   message.set_version(1);
   const std::string field_100 = "\xa2\x06\x01?";  // as a later writer of version 1 may add
   EXPECT_EQ(*DecodeCheckpointInfo(message.SerializeAsString() + field_100, "x"), Some());

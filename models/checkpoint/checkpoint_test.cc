@@ -189,7 +189,7 @@ TEST_F(CheckpointTest, AStateThatNoReaderTakesIsNotWritten) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("x.npz: the state of the run takes 72000"),
-                    HasSubstr("leave multiclass_confusion_matrix out")));
+                    HasSubstr("leave out multiclass_confusion_matrix")));
   EXPECT_FALSE(fs::exists(path_));
 }
 
@@ -300,7 +300,7 @@ TEST_F(CheckpointTest, WeightsAloneAreNoCheckpointAndTagsMustAgree) {
     ASSERT_TRUE(Save(graph, *store).ok());
     Rewrite([](NamedTensors&) {}, texts);
     EXPECT_THAT(std::string(ErrorOf(graph, *store).message()),
-                HasSubstr("__format__ contradicts its state"));
+                HasSubstr("__format__ does not match its state"));
   }
   EXPECT_FALSE(
       SaveCheckpoint(folder_.string() + "/x.safetensors", graph, *store, *device_, {}).ok());
@@ -321,14 +321,14 @@ TEST_F(CheckpointTest, SeedsOfTheFuzzerLoadOrSayWhatIsWrong) {
       {"many_schedulers", ""},
       {"kept_missing", "has no array \"__kept__other__1_Conv2D_weights\""},
       {"no_state", "has no __state__"},
-      {"empty_state", "is of version 0"},
+      {"empty_state", "has version 0"},
       {"truncated_state", "is not the state of a run"},
-      {"state_of_floats", "holds float32, not the uint8"},
-      {"version_2", "is of version 2"},
+      {"state_of_floats", "has float32 elements"},
+      {"version_2", "has version 2"},
       {"slots_many", "that no run can have"},
       {"nan_rate", "that no run can have"},
       {"no_sampler", "that no run can have"},
-      {"tag_contradicts", "contradicts its state"},
+      {"tag_contradicts", "does not match its state"},
       {"flipped_bit", "the file is damaged"},
   };
   for (const auto& [seed, error] : kSeeds) {

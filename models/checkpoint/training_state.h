@@ -1,5 +1,5 @@
-// Where a training run stands, besides its parameters and its optimizer's state: what the trainer
-// counts while it runs, and what a checkpoint carries so that a resumed run goes on as if it had
+// The progress of a training run, besides its parameters and optimizer state: what the trainer
+// counts while it runs, and what a checkpoint stores so that a resumed run continues as if it had
 // never stopped.
 //
 // Data order, dropout and augmentation are pure functions of a seed and of counters, so there is no
@@ -29,7 +29,7 @@ struct SampleTreatment {
 };
 
 // Which samples an epoch consists of, in which order, and how they are divided into steps. What a
-// run that goes on may change of it: sampler_settings.h.
+// resumed run may change of it: sampler_settings.h.
 struct SamplerSettings {
   int64_t batch = 0;  // samples per rank in a full step
   int64_t ranks = 1;
@@ -65,7 +65,7 @@ struct TrainingState {
 
   MetricSums metrics = {};  // of what is done of the epoch in progress, over all ranks
 
-  // By scheduler, whatever each needs to go on (best value so far, epochs waited, ...).
+  // By scheduler, its state (best value so far, epochs waited, ...).
   std::map<std::string, std::vector<double>, std::less<>> schedulers = {};
 
   // By scheduler, the name without its folder of the file that it wrote last, for the next one to

@@ -72,7 +72,7 @@ GraphBuilder& GraphBuilder::Concat(const std::vector<Path>& paths) {
 GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> layer) {
   if (!status_.ok()) return *this;
   if (graph_.nodes_.empty() && layer->type_name() != "Input") {
-    Fail(0, layer->type_name(), absl::InvalidArgumentError("a network begins with Input"));
+    Fail(0, layer->type_name(), absl::InvalidArgumentError("a network starts with Input"));
     return *this;
   }
   std::vector<int> inputs;
@@ -89,7 +89,7 @@ GraphBuilder& GraphBuilder::Append(std::shared_ptr<const Layer> merge,
   if (!status_.ok()) return *this;
   const int id = next_id_++;
   if (current_ < 0) {
-    Fail(id, merge->type_name(), absl::InvalidArgumentError("a network begins with Input"));
+    Fail(id, merge->type_name(), absl::InvalidArgumentError("a network starts with Input"));
     return *this;
   }
   const int start = current_;

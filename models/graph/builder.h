@@ -1,4 +1,4 @@
-// The small language in which networks are written:
+// Builds networks with one call per layer:
 //
 //   GraphBuilder b("resnet_head", TensorFormat::kNHWC);
 //   b.Input({32, 32, 3}).Conv2d(16, {.padding = 1}).Relu();

@@ -98,7 +98,7 @@ TEST(GraphBuilderTest, ANetworkBeginsWithInput) {
   GraphBuilder b("headless", TensorFormat::kNHWC);
   b.Relu();
   EXPECT_EQ(b.Build().status().message(),
-            "model headless, layer 0 (Relu): a network begins with Input");
+            "model headless, layer 0 (Relu): a network starts with Input");
   EXPECT_FALSE(GraphBuilder("empty", TensorFormat::kNHWC).Build().ok());
   GraphBuilder twice("twice", TensorFormat::kNHWC);
   twice.Input({4, 4, 3}).Append(std::make_shared<InputLayer>(ImageExtents{4, 4, 3}));

@@ -47,10 +47,11 @@ absl::StatusOr<Graph> Freeze(const Graph& graph, std::string_view pattern) {
   }
   if (found.empty()) {
     const std::vector<std::string> names = LayersWithParameters(graph);
-    return InvalidArgument("\"", glob, "\" is no layer with parameters of model ", graph.name(),
+    return InvalidArgument("\"", glob, "\" matches no layer with parameters of model ",
+                           graph.name(),
                            names.empty() ? ""
-                                         : StrCat(", which has ", names.size(), ", \"",
-                                                  names.front(), "\" to \"", names.back(), "\""));
+                                         : StrCat("; it has ", names.size(), ", \"", names.front(),
+                                                  "\" to \"", names.back(), "\""));
   }
   Graph frozen = graph.Frozen(found);
   if (frozen.num_trainable_parameters() > 0) return frozen;

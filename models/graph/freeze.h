@@ -1,9 +1,9 @@
-// Which layers training leaves as they are, by name: for fine-tuning a network whose weights were
-// trained on other data.
+// Freezes layers, by name or id: for fine-tuning a network whose weights were trained on other
+// data.
 //
-// A pattern is a glob (*, ?, [0-9]) over the names of layers as keys of weights begin with them,
-// "12_Conv2D", or ids of the printed table, "12" or "1-40". It means layers that have parameters,
-// all parameters of each.
+// A pattern is a glob (*, ?, [0-9]) that is compared with names of layers as in the keys of
+// weights, "12_Conv2D", or one id or a range of ids of the printed table, "12" or "1-40". It
+// selects layers that have parameters; all parameters of a layer are frozen.
 
 #ifndef DTNN_MODELS_GRAPH_FREEZE_H_
 #define DTNN_MODELS_GRAPH_FREEZE_H_
@@ -21,7 +21,7 @@ namespace dtnn {
 std::vector<std::string> LayersWithParameters(const Graph& graph);
 
 // The same network with the layers of the pattern frozen as well. InvalidArgument for a pattern
-// that means no layer, and where no parameter would be left to train.
+// that matches no layer, and if no parameter would be left to train.
 absl::StatusOr<Graph> Freeze(const Graph& graph, std::string_view pattern);
 
 }  // namespace dtnn

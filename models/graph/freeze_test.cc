@@ -69,9 +69,10 @@ TEST_F(FreezeTest, FreezingAddsToWhatIsFrozen) {
 TEST_F(FreezeTest, AnErrorSaysWhatThereIs) {
   for (const char* pattern : {"9_FC", "*Relu", "3", "9-20", "6-2", "1-", "-1", "", "1_Conv2D_*",
                               "99999999999999999999", "5x"}) {
-    EXPECT_THAT(ErrorOf(pattern),
-                AllOf(HasSubstr(std::string("\"") + pattern + "\" is no layer with parameters"),
-                      HasSubstr("model net, which has 5, \"1_Conv2D\" to \"8_FC\"")));
+    EXPECT_THAT(
+        ErrorOf(pattern),
+        AllOf(HasSubstr(std::string("\"") + pattern + "\" matches no layer with parameters"),
+              HasSubstr("model net; it has 5, \"1_Conv2D\" to \"8_FC\"")));
   }
   EXPECT_THAT(ErrorOf("*"), HasSubstr("\"*\" leaves no parameter of model net to train"));
   EXPECT_FALSE(Freeze(*Freeze(graph_, "1-7"), "8").ok());

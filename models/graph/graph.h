@@ -1,10 +1,10 @@
-// A network as a directed acyclic graph of layers; immutable once built: in the small language of
-// builder.h, from a message (network.h), or from nodes.
+// A network as a directed acyclic graph of layers; immutable once built: with a builder
+// (builder.h), from a message (network.h), or from nodes.
 //
-// Nodes stand in execution order: every node after its inputs. Their ids are another order, that of
-// the printed table: the input is 0; a block takes an id, then the layers of its first path, then
-// of its second, ..., then whatever follows the block. A node's name is unique in its graph, and
-// its parameters have their names in files from it; unless told otherwise it is "<id>_<type>".
+// Nodes are in execution order: every node after its inputs. Their ids follow another order, that
+// of the printed table: the input is 0; a block takes an id, then the layers of its first path,
+// then of its second, ..., then whatever follows the block. A node's name is unique in its graph,
+// and its parameters have their names in files from it; unless told otherwise it is "<id>_<type>".
 
 #ifndef DTNN_MODELS_GRAPH_GRAPH_H_
 #define DTNN_MODELS_GRAPH_GRAPH_H_
@@ -30,7 +30,7 @@ struct Node {
   std::vector<Shape> input_shapes;  // per sample
   Shape output;                     // per sample
   std::vector<ParameterSpec> parameters;
-  bool frozen = false;  // training changes none of them: none is trainable, and none is tracked
+  bool frozen = false;  // training changes none of the parameters: none is trained or tracked
 };
 
 // The order of the printed table: a node, and for a block the rows of its paths.
@@ -42,10 +42,10 @@ struct LayoutItem {
 // What a node of Graph::FromNodes is made of.
 struct NodeSpec {
   std::shared_ptr<const Layer> layer = nullptr;
-  std::vector<std::string> inputs = {};  // names of nodes that stand before it
+  std::vector<std::string> inputs = {};  // names of earlier nodes
   std::string name = {};                 // empty: "<id>_<type>"
   int id = -1;                           // -1: its place among the nodes
-  // The node in whose row of the table it stands, as a part of that input's path; empty: none.
+  // The block to which it belongs, as a part of one of the block's paths; empty: none.
   std::string block = {};
   int path = 0;
 };

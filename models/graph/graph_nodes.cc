@@ -20,8 +20,8 @@ absl::Status CheckName(const std::string& name) {
   const bool printable = std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
   if (printable && name.size() <= kMostOfAName && !name.starts_with("__")) return absl::OkStatus();
   return InvalidArgument("its name must have 1 to ", kMostOfAName,
-                         " printable ASCII characters, no blanks among them, and not begin "
-                         "with two underscores");
+                         " printable ASCII characters without blanks, and must not start with two "
+                         "underscores");
 }
 
 class NodesReader {
@@ -43,7 +43,7 @@ class NodesReader {
     DTNN_RETURN_IF_ERROR(CheckName(NameOf(index)));
     DTNN_RETURN_IF_ERROR(CheckId(index));
     if ((index == 0) != (spec.layer->type_name() == "Input")) {
-      return InvalidArgument(index == 0 ? "a network begins with Input"
+      return InvalidArgument(index == 0 ? "a network starts with Input"
                                         : "Input must come first, and once");
     }
     if (index > 0 && spec.inputs.empty()) return InvalidArgument("it has no input");
@@ -55,8 +55,7 @@ class NodesReader {
     for (const std::string& name : spec.inputs) {
       const auto found = index_.find(name);
       if (found == index_.end()) {
-        return InvalidArgument("its input ", Quoted(name),
-                               " is not the name of a node that stands before it");
+        return InvalidArgument("its input ", Quoted(name), " is not the name of an earlier node");
       }
       inputs.push_back(found->second);
       used_.insert(found->second);
@@ -134,7 +133,7 @@ absl::StatusOr<std::vector<LayoutItem>> NodesReader::Layout() {
     }
     depth[index] = depth[*block] + 1;
     if (depth[index] > kMostDepth) {
-      return InvalidArgument("it stands in more than ", kMostDepth, " blocks");
+      return InvalidArgument("it is nested in more than ", kMostDepth, " blocks");
     }
     children_.emplace(*block, index);
   }
@@ -177,7 +176,7 @@ absl::StatusOr<Graph> Graph::FromNodes(std::string name, TensorFormat format,
     if (!added.ok()) return of_node(i, added.status());
   }
   for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-    if (!reader.used(i)) return of_node(i, InvalidArgument("no other node takes its output"));
+    if (!reader.used(i)) return of_node(i, InvalidArgument("its output is used by no other node"));
   }
   absl::StatusOr<std::vector<LayoutItem>> layout = reader.Layout();
   if (!layout.ok()) return of_node(reader.wrong_node(), layout.status());

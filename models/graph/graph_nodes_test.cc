@@ -76,12 +76,11 @@ TEST(GraphNodesTest, WhatIsWrongIsNamed) {
   using Nodes = std::vector<NodeSpec>;
   EXPECT_EQ(mistake([](Nodes& nodes) { nodes.clear(); }),
             "network \"net\": has 0 nodes, expected 1 to 65536");
-  EXPECT_EQ(mistake([](Nodes& nodes) { nodes[2].inputs = {"none"}; }),
-            "network \"net\", node \"body\": its input \"none\" is not the name of a node that "
-            "stands before it");
+  EXPECT_EQ(
+      mistake([](Nodes& nodes) { nodes[2].inputs = {"none"}; }),
+      "network \"net\", node \"body\": its input \"none\" is not the name of an earlier node");
   EXPECT_EQ(mistake([](Nodes& nodes) { nodes[2].inputs = {"head"}; }),
-            "network \"net\", node \"body\": its input \"head\" is not the name of a node that "
-            "stands before it")
+            "network \"net\", node \"body\": its input \"head\" is not the name of an earlier node")
       << "a cycle";
   EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].name = "body"; }),
             "network \"net\", node \"body\": another node has the same name");
@@ -94,9 +93,9 @@ TEST(GraphNodesTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].layer = nodes[0].layer; }),
             "network \"net\", node \"head\": Input must come first, and once");
   EXPECT_EQ(mistake([](Nodes& nodes) { nodes[0].layer = nodes[1].layer; }),
-            "network \"net\", node \"image\": a network begins with Input");
+            "network \"net\", node \"image\": a network starts with Input");
   EXPECT_EQ(mistake([](Nodes& nodes) { nodes[5].inputs = {"3_Relu"}; }),
-            "network \"net\", node \"4_AdditionBlock\": no other node takes its output");
+            "network \"net\", node \"4_AdditionBlock\": its output is used by no other node");
   EXPECT_EQ(mistake([](Nodes& nodes) { nodes[2].layer = std::make_shared<FcLayer>(5); }),
             "network \"net\", node \"4_AdditionBlock\": adds paths of equal shapes, but has (5,) "
             "and (4,)");

@@ -90,13 +90,13 @@ proto::Network ToProto(const Graph& graph) {
 absl::StatusOr<Graph> GraphFromProto(const proto::Network& network, const LayerTable& table) {
   const std::string name = StrCat("network ", Quoted(network.name()));
   if (network.version() != kVersion) {
-    return InvalidArgument(name, ": is of version ", network.version(),
-                           ", which this program does not read; it reads ", kVersion);
+    return InvalidArgument(name, ": has version ", network.version(),
+                           "; this program reads version ", kVersion);
   }
   const std::optional<TensorFormat> format = ParseTensorFormat(network.format());
   if (!format.has_value()) {
     return InvalidArgument(name, ": its format is ", Quoted(network.format()),
-                           ", neither NHWC nor NCHW");
+                           "; expected NHWC or NCHW");
   }
   if (network.node_size() > Graph::kMostNodes) {
     return InvalidArgument(name, ": has ", network.node_size(), " nodes, more than ",

@@ -1,4 +1,4 @@
-// A graph as a message of network.proto, and as text that people can read and files can hold:
+// A graph as a message of network.proto, and as readable text for files:
 //
 //   version: 1
 //   name: "simplecnn"
@@ -10,10 +10,10 @@
 //     attribute { name: "filters" integer: 4 }
 //     ...
 //
-// A graph comes back as it was: the same table, ids, parameter names, order of execution, and so
-// the same initial values and results. Messages and texts are not trusted: whatever is wrong with
-// one is an InvalidArgument that names the node and the attribute, and nothing is allocated that
-// is larger than they are.
+// A graph that is written and read again is the same: table, ids, parameter names, order of
+// execution, and so also initial values and results. Messages and texts are not trusted: whatever
+// is wrong with one is an InvalidArgument that names the node and the attribute, and nothing is
+// allocated that is larger than they are.
 
 #ifndef DTNN_MODELS_GRAPH_NETWORK_H_
 #define DTNN_MODELS_GRAPH_NETWORK_H_

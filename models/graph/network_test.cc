@@ -37,13 +37,12 @@ TEST(NetworkTest, WhatIsWrongIsNamed) {
   };
   using N = proto::Network;
   EXPECT_EQ(mistake([](N& n) { n.set_version(2); }),
-            "network \"small\": is of version 2, which this program does not read; it reads 1");
+            "network \"small\": has version 2; this program reads version 1");
   EXPECT_EQ(mistake([](N& n) { n.set_format("CHWN"); }),
-            "network \"small\": its format is \"CHWN\", neither NHWC nor NCHW");
-  EXPECT_EQ(
-      mistake([](N& n) { n.mutable_node(1)->set_type("Conv7D"); }),
-      "network \"small\", node \"1_Conv2D\": has type \"Conv7D\", which is none of the layers "
-      "that this program knows");
+            "network \"small\": its format is \"CHWN\"; expected NHWC or NCHW");
+  EXPECT_EQ(mistake([](N& n) { n.mutable_node(1)->set_type("Conv7D"); }),
+            "network \"small\", node \"1_Conv2D\": has type \"Conv7D\", which is not a layer that "
+            "this program knows");
   EXPECT_EQ(mistake([](N& n) { n.mutable_node(1)->mutable_attribute(0)->set_integer(-4); }),
             "network \"small\", node \"1_Conv2D\": convolution: filters is -4, must be between 1 "
             "and 1073741824");
@@ -58,8 +57,7 @@ TEST(NetworkTest, WhatIsWrongIsNamed) {
             "whole numbers, vertical and horizontal");
   EXPECT_EQ(
       mistake([](N& n) { *n.mutable_node(0)->add_input() = "7_FC"; }),
-      "network \"small\", node \"0_Input\": its input \"7_FC\" is not the name of a node that "
-      "stands before it");
+      "network \"small\", node \"0_Input\": its input \"7_FC\" is not the name of an earlier node");
   EXPECT_EQ(mistake([](N& n) { n.mutable_node(2)->set_id(int64_t{1} << 40); }),
             "network \"small\", node \"2_BatchNormalization\": its id is 1099511627776");
   EXPECT_EQ(mistake([](N& n) { n.mutable_node(2)->set_path(-1); }),

@@ -36,8 +36,7 @@ std::string ProtoText(const google::protobuf::Message& message) {
 
 absl::Status ParseProtoText(std::string_view text, google::protobuf::Message& message) {
   if (text.size() > kMostBytes) {
-    return InvalidArgument("is a text of ", text.size(), " bytes, of which at most ", kMostBytes,
-                           " are read");
+    return InvalidArgument("has ", text.size(), " bytes; at most ", kMostBytes, " are allowed");
   }
   google::protobuf::TextFormat::Parser parser;
   FirstError error;
@@ -45,7 +44,7 @@ absl::Status ParseProtoText(std::string_view text, google::protobuf::Message& me
   parser.SetRecursionLimit(kMostDepth);
   google::protobuf::io::ArrayInputStream stream(text.data(), int(text.size()));
   if (parser.Parse(&stream, &message)) return absl::OkStatus();
-  return absl::InvalidArgumentError(error.text().empty() ? "is no message" : error.text());
+  return absl::InvalidArgumentError(error.text().empty() ? "is not a message" : error.text());
 }
 
 }  // namespace dtnn

@@ -1,4 +1,4 @@
-// Messages as text, in protobuf's text format, for files that people may look into.
+// Messages in protobuf's text format, for files that people may read.
 
 #ifndef DTNN_MODELS_GRAPH_PROTO_TEXT_H_
 #define DTNN_MODELS_GRAPH_PROTO_TEXT_H_
@@ -11,12 +11,11 @@
 
 namespace dtnn {
 
-// Numbers come back as they are; what is not ASCII is escaped.
+// Numbers keep all their bits; characters other than ASCII are escaped.
 std::string ProtoText(const google::protobuf::Message& message);
 
-// InvalidArgument that names line and column for what is no such message, a field that this version
-// does not know included; and for more than 8 MB, as a message takes up to thirty times the memory
-// of its text.
+// InvalidArgument with line and column for a text that is not such a message or has an unknown
+// field; and for more than 8 MB, because a message takes up to thirty times the memory of its text.
 absl::Status ParseProtoText(std::string_view text, google::protobuf::Message& message);
 
 }  // namespace dtnn

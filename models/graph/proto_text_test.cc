@@ -33,7 +33,7 @@ TEST(ProtoTextTest, MistakesHaveTheirPlace) {
   EXPECT_EQ(mistake("version: x").substr(0, 16), "line 1, column 1");
   EXPECT_NE(mistake("node {"), "");
   EXPECT_EQ(mistake(std::string((size_t{1} << 23) + 1, ' ')),
-            "is a text of 8388609 bytes, of which at most 8388608 are read");
+            "has 8388609 bytes; at most 8388608 are allowed");
 }
 
 }  // namespace

@@ -33,10 +33,10 @@ absl::StatusOr<ImageExtents> OriginFor(const std::string& file, const Graph& gra
   if (node.input_shapes[0].rank() == 3) return ExtentsOf(node.input_shapes[0], graph.format());
   const std::optional<ImageExtents>& origin = origins[size_t(node.inputs[0])];
   if (origin.has_value()) return *origin;
-  return Unimplemented(
-      file, ": \"", array.key, "\" cannot be brought from ", Name(layout), " into the model's ",
-      Name(graph.format()), ": ", LayerOf(graph, array),
-      " takes features of several orders in one vector. Run the model in the file's format");
+  return Unimplemented(file, ": \"", array.key, "\" cannot be converted from ", Name(layout),
+                       " to the model's ", Name(graph.format()), ": ", LayerOf(graph, array),
+                       " takes a vector in which features have several orders. Use the file's "
+                       "format for the model");
 }
 
 }  // namespace
@@ -126,10 +126,9 @@ absl::Status CheckFinite(const std::vector<ParameterArray>& arrays, const std::s
       if (at != values.end()) found = double(*at);
     });
     if (!found.has_value()) continue;
-    return InvalidArgument(
-        file, ": \"", array.key, "\" of ", LayerOf(graph, array), " holds the value ", *found,
-        " (as ", Name(slice.dtype()),
-        "), expected finite numbers; was it saved after the training had diverged?");
+    return InvalidArgument(file, ": \"", array.key, "\" of ", LayerOf(graph, array),
+                           " contains the value ", *found, " (as ", Name(slice.dtype()),
+                           "), expected finite numbers; was it saved after training had diverged?");
   }
   return absl::OkStatus();
 }

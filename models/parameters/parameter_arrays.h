@@ -1,5 +1,5 @@
-// An arena of a ParameterStore as named arrays of a file, and back: the parameters themselves, an
-// optimizer's slot, or a copy that somebody kept. The key of an array is a prefix and the
+// An arena of a ParameterStore as named arrays of a file, and back: the parameters themselves, a
+// slot of the optimizer state, or a copy of the parameters. The key of an array is a prefix and the
 // parameter's Graph::WeightKey.
 
 #ifndef DTNN_MODELS_PARAMETERS_PARAMETER_ARRAYS_H_

@@ -102,8 +102,8 @@ absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slo
   }
   slots_.clear();
   for (int i = 0; i < slots; ++i) {
-    DTNN_ASSIGN_OR_RETURN(Tensor slot, ZeroArena(context, dtype_, trainable_size_,
-                                                 "the optimizer's values for the parameters"));
+    DTNN_ASSIGN_OR_RETURN(Tensor slot,
+                          ZeroArena(context, dtype_, trainable_size_, "the optimizer's state"));
     slots_.push_back(slot);
   }
   return absl::OkStatus();

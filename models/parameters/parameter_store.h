@@ -36,8 +36,8 @@ class ParameterStore {
                                                                 DeviceContext& context, DType dtype,
                                                                 uint64_t seed);
 
-  // Adds the arenas that training needs; evaluation does without. `slots` arenas of zeros: a later
-  // call, for another optimizer, makes them anew and leaves the gradients where they are.
+  // Adds the arenas that only training needs: gradients, and `slots` arenas of zeros. A later call,
+  // for another optimizer, allocates the slots again and keeps the gradients.
   absl::Status AllocateForTraining(DeviceContext& context, int slots);
   bool has_gradients() const { return !gradients_.empty(); }
 
@@ -54,17 +54,17 @@ class ParameterStore {
   Tensor values() const { return values_.empty() ? Tensor() : Trainable(values_); }
   Tensor gradients() const { return Trainable(gradients_); }
   const std::vector<Tensor>& slots() const { return slots_; }
-  // Where in those the parameters of rank 1 (biases, beta, gamma) lie, gaps behind them included;
-  // ascending, neighbours merged.
+  // The ranges of parameters of rank 1 (biases, beta, gamma) in these arenas, including the gaps
+  // after them; ascending, neighbours merged.
   const std::vector<ArenaRange>& vectors() const { return vectors_; }
   // All values, for broadcasts and checkpoints.
   const Tensor& all_values() const { return values_; }
-  // The running statistics alone; empty where there are none.
+  // Only the running statistics; empty if there are none.
   Tensor statistics() const;
   // What training may change: the two together, without the parameters of frozen layers.
   Tensor unfrozen() const;
 
-  // Raised by whoever changes values, so that primitives renew what they derived from them.
+  // To be called after any change of values, so that primitives renew what they derived from them.
   uint64_t version() const { return version_; }
   void MarkChanged() { ++version_; }
 

@@ -33,24 +33,24 @@ absl::StatusOr<std::vector<ParameterArray>> FindItems(ArrayFileReader& file, con
   if (file.Contains("layers") && items.empty()) {
     return InvalidArgument(
         file.file(),
-        ": holds its layers as one list of pickled Python objects, which is never "
-        "loaded, because loading it can run any program. Save one array per parameter, "
-        "such as ",
+        ": contains its layers as one list of pickled Python objects. These are "
+        "never loaded, because loading them can run any program. Save one array per "
+        "parameter, such as ",
         ListKeys(missing));
   }
   if (!missing.empty()) {
     const std::string text = StrCat(file.file(), ": has no ", ListKeys(missing), ", which model ",
                                     graph.name(), " needs");
     if (!partial || items.empty()) {
-      return NotFound(text, items.empty() ? "; it holds none of the model's parameters" : "");
+      return NotFound(text, items.empty() ? "; it contains none of the model's parameters" : "");
     }
-    loaded->warnings.push_back(StrCat(text, ": they keep their values"));
+    loaded->warnings.push_back(StrCat(text, "; these keep their values"));
   }
   for (const std::string& name : file.names()) {
     if (!known.contains(name) && !name.starts_with("__")) extra.push_back(name);
   }
   if (!extra.empty()) {
-    loaded->warnings.push_back(StrCat(file.file(), ": holds ", ListKeys(extra), ", which model ",
+    loaded->warnings.push_back(StrCat(file.file(), ": contains ", ListKeys(extra), ", which model ",
                                       graph.name(), " does not have"));
   }
   DTNN_RETURN_IF_ERROR(ReadShapes(file, items));
@@ -78,7 +78,8 @@ absl::Status LeaveOutMisfits(const std::string& file, const Graph& graph, Weight
   }
   if (misfits.size() > kMostTold) {
     loaded->warnings.push_back(
-        StrCat(file, ": ", misfits.size() - kMostTold, " more of other shapes keep their values"));
+        StrCat(file, ": ", misfits.size() - kMostTold,
+               " more parameters have other shapes there and keep their values"));
   }
   return absl::OkStatus();
 }
@@ -115,14 +116,14 @@ absl::StatusOr<Decision> Decide(ArrayFileReader& file, const Graph& graph,
     const std::optional<TensorFormat> format = ParseTensorFormat(*tag);
     if (!format.has_value()) {
       return InvalidArgument(file.file(), ": its tag __format__ is ", Quoted(*tag),
-                             ", neither NHWC nor NCHW");
+                             "; expected NHWC or NCHW");
     }
     const WeightsFormat said =
         *format == TensorFormat::kNHWC ? WeightsFormat::kNHWC : WeightsFormat::kNCHW;
     if (option != WeightsFormat::kAuto && option != said) {
       loaded->warnings.push_back(
           StrCat(file.file(), ": is tagged as ", *tag,
-                 "; --weights-format is for files without tags and changes nothing"));
+                 "; --weights-format is for files without tags and is ignored"));
     }
     return Decision{LayoutOf(*format), "as its tag says"};
   }
@@ -158,8 +159,8 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
   }
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> model, file.Text(kModelTag));
   if (model.has_value() && *model != graph.name()) {
-    loaded.warnings.push_back(
-        StrCat(file.file(), ": is tagged as of model ", Quoted(*model), ", not of ", graph.name()));
+    loaded.warnings.push_back(StrCat(file.file(), ": its tag says that it belongs to model ",
+                                     Quoted(*model), ", not to ", graph.name()));
   }
   DTNN_ASSIGN_OR_RETURN(loaded.preprocessing, file.Text(kPreprocessingTag));
   loaded.parameters = int64_t(items.size());

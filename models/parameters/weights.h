@@ -3,14 +3,14 @@
 //
 // Files are .npz or .safetensors by the ending of their name, with one array per parameter under
 // the key Graph::WeightKey, "<id>_<Layer>_<parameter>", and the texts __format__ ("NHWC", "NCHW"),
-// __model__, __dtype__ and, of who knows it, __preprocessing__ (data/preprocessing.h).
-// What others wrote has no such tags: then WeightsFormat says how it is laid out, or its shapes do,
-// or, where those fit both formats, the network's own format is taken. weights_layout.h tells what
-// is converted. Biases of shape (1, C, 1, 1), as the original system's GPU code wrote them, are
-// read; the lists of pickled Python objects of its later versions are not.
+// __model__, __dtype__ and, if known, __preprocessing__ (data/preprocessing.h). Files of other
+// programs have no such tags: their format is given by WeightsFormat or follows from the shapes; if
+// both formats fit, it is the network's own. weights_layout.h says what is converted. Biases of
+// shape (1, C, 1, 1), as the original system's GPU code wrote them, are read; the lists of pickled
+// Python objects of its later versions are not.
 //
-// Loading changes nothing unless all of the file is as it should be, NaN and infinity excluded.
-// Errors name the file, the key, the layer, what the file has and what the network needs.
+// Loading changes nothing unless the whole file is valid; NaN and infinity are not. Errors name the
+// file, the key, the layer, what the file has and what the network needs.
 
 #ifndef DTNN_MODELS_PARAMETERS_WEIGHTS_H_
 #define DTNN_MODELS_PARAMETERS_WEIGHTS_H_
@@ -40,8 +40,9 @@ std::optional<WeightsFormat> ParseWeightsFormat(std::string_view name);
 
 struct LoadWeightsOptions {
   WeightsFormat format = WeightsFormat::kAuto;
-  // Parameters that the file does not have, or has in another shape, keep their values, and a
-  // warning says which: those of a head for other classes. An error where nothing is left to load.
+  // Parameters that the file does not have, or has in another shape (such as those of a last layer
+  // for other classes), keep their values, and warnings name them. An error if nothing in the file
+  // fits.
   bool partial = false;
 };
 
@@ -64,8 +65,8 @@ absl::Status SaveWeights(std::string_view path, const Graph& graph, const Parame
                          DeviceContext& context, const Tensor& values = {},
                          const NamedTexts& tags = {});
 
-// The same in two steps, for files that hold more than weights. What a file holds, checked and
-// converted, to be put in place when everything else is right too:
+// The same in two steps, for files that contain more than weights: the contents of a file, checked
+// and converted, to be applied when all other checks have passed too.
 class StagedWeights {
  public:
   static absl::StatusOr<StagedWeights> Read(ArrayFileReader& file, const Graph& graph,

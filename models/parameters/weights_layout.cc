@@ -90,7 +90,7 @@ std::string_view Name(WeightsLayout layout) {
     case WeightsLayout::kNCHW:
       return "NCHW";
     case WeightsLayout::kGpuNHWC:
-      return "NHWC of a GPU";
+      return "NHWC as written on GPUs";
   }
   return "";
 }

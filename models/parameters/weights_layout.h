@@ -1,5 +1,5 @@
-// How parameters are laid out in weight files of either tensor format, and how they are brought
-// into the other one.
+// The layout of parameters in weight files of either tensor format, and conversion to the other
+// one.
 //
 // In files of this system's flat dialect two things follow the format: the axes of filters, and the
 // order of what a fully connected layer (or a batch normalisation per feature) takes from a

@@ -331,7 +331,7 @@ TEST_F(WeightsTest, MissingKeysAreAnErrorUnlessAPartialLoadIsAskedFor) {
   const absl::StatusOr<LoadedWeights> report = Load(graph, *loaded, {.partial = true});
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->parameters, 4);
-  EXPECT_THAT(report->warnings, ElementsAre(HasSubstr("they keep their values")));
+  EXPECT_THAT(report->warnings, ElementsAre(HasSubstr("these keep their values")));
   EXPECT_EQ(Values(loaded->Value(1, 0)), Values(store->Value(1, 0)));
   EXPECT_EQ(Values(loaded->Value(7, 0)), fc);
 
@@ -348,9 +348,10 @@ TEST_F(WeightsTest, ExtraKeysAndTheTagOfAnotherModelAreTold) {
   ASSERT_TRUE(WriteNpz(npz_, arrays, {}, {{"__model__", "vgg16"}, {"__author__", "x"}}).ok());
   const absl::StatusOr<LoadedWeights> report = Load(graph, *Store(graph, 2));
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(report->warnings,
-              ElementsAre(AllOf(HasSubstr("x.npz: holds \"11_FC_weights\", which")),
-                          HasSubstr("is tagged as of model \"vgg16\", not of simplecnn8")));
+  EXPECT_THAT(
+      report->warnings,
+      ElementsAre(AllOf(HasSubstr("x.npz: contains \"11_FC_weights\", which")),
+                  HasSubstr("its tag says that it belongs to model \"vgg16\", not to simplecnn8")));
 }
 
 TEST_F(WeightsTest, WrongShapesNameFileKeyLayerAndBothShapes) {
@@ -446,7 +447,8 @@ TEST_F(WeightsTest, APartialLoadTellsOfAFewAndRefusesNothingAtAll) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->parameters, 1);  // the last biases
   ASSERT_EQ(report->warnings.size(), 9u);
-  EXPECT_THAT(report->warnings.back(), HasSubstr("5 more of other shapes keep their values"));
+  EXPECT_THAT(report->warnings.back(),
+              HasSubstr("5 more parameters have other shapes there and keep their values"));
   NamedTensors arrays = Arrays(other, *Store(other, 1));
   arrays.pop_back();
   ASSERT_TRUE(WriteNpz(npz_, arrays).ok());
@@ -467,8 +469,8 @@ TEST_F(WeightsTest, FeaturesOfSeveralOrdersCannotBeConverted) {
   ASSERT_TRUE(SaveWeights(npz_, graph, *store, *device_).ok());
   EXPECT_TRUE(Load(graph, *store).ok());
   EXPECT_THAT(ErrorOf(build(TensorFormat::kNCHW)),
-              AllOf(HasSubstr("takes features of several orders"),
-                    HasSubstr("NHWC into the model's NCHW")));
+              AllOf(HasSubstr("takes a vector in which features have several orders"),
+                    HasSubstr("NHWC to the model's NCHW")));
 }
 
 TEST_F(WeightsTest, FilesThatAreNoneSayWhatIsWrong) {
@@ -485,18 +487,19 @@ TEST_F(WeightsTest, FilesThatAreNoneSayWhatIsWrong) {
   NamedTensors arrays = Arrays(graph, *store);
   arrays.emplace_back("__format__", arrays[0].second);
   ASSERT_TRUE(WriteNpz(npz_, arrays).ok());
-  EXPECT_THAT(ErrorOf(graph), HasSubstr("x.npz/__format__: holds dtype"));
+  EXPECT_THAT(ErrorOf(graph), HasSubstr("x.npz/__format__: has dtype"));
 }
 
 TEST_F(WeightsTest, PickledObjectsAreNeverLoaded) {
   const Graph graph = SimpleCnn8(TensorFormat::kNHWC);
   npz_ = "models/parameters/testdata/structured.npz";
-  EXPECT_THAT(ErrorOf(graph), AllOf(HasSubstr("structured.npz: holds its layers as one list of "
-                                              "pickled Python objects"),
-                                    HasSubstr("such as \"1_Conv2D_weights\"")));
+  EXPECT_THAT(
+      ErrorOf(graph),
+      AllOf(HasSubstr("structured.npz: contains its layers as one list of pickled Python objects"),
+            HasSubstr("such as \"1_Conv2D_weights\"")));
   npz_ = "models/parameters/testdata/object_weights.npz";
   EXPECT_THAT(ErrorOf(graph, {.partial = true}),
-              HasSubstr("object_weights.npz/1_Conv2D_weights: holds Python objects"));
+              HasSubstr("object_weights.npz/1_Conv2D_weights: contains Python objects"));
 }
 
 // The network of weights_fuzz.cc: seeds that are meant to load do, in both formats.

@@ -1,11 +1,10 @@
-// Which layers of a graph run as one op: a convolution, a batch normalisation behind it, a relu
-// behind either.
+// Which layers of a graph run as one op: a convolution, a batch normalisation after it, a relu
+// after either.
 //
-// A relu is always applied by the layer before it where that layer can (convolutions, matrix
-// products, normalisations): the numbers are the same. A normalisation becomes a scale and a shift
-// in the write-back of the convolution before it only in evaluation, and only where it was asked
-// for, since sums are then rounded in other places. Layers, parameters and weight keys stay what
-// they are; training is not touched.
+// A relu is always applied by the layer before it if that layer can do it (convolutions, matrix
+// products, normalisations): the results are the same. A normalisation becomes a scale and a shift
+// in the write-back of the convolution before it only in evaluation, and only on request, because
+// sums are then rounded differently. Layers, parameters, weight keys and training do not change.
 
 #ifndef DTNN_MODELS_PLAN_FUSION_H_
 #define DTNN_MODELS_PLAN_FUSION_H_
@@ -17,7 +16,7 @@
 
 namespace dtnn {
 
-// What was asked for (--enable-fused-...). conv_bn_relu goes before conv_bn.
+// Requested fusions (--enable-fused-...). conv_bn_relu has priority over conv_bn.
 struct Fusions {
   bool conv_bn = false;
   bool conv_bn_relu = false;
@@ -37,8 +36,8 @@ struct Fusion {
 // In the order of the graph.
 std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted);
 
-// Those that were asked for, for the start of an evaluation on the CPU:
-// "001_Conv2DCPU + 002_BatchNormalizationCPU + 003_ReluCPU".
+// The requested ones, for the start of an evaluation on the CPU: "001_Conv2DCPU +
+// 002_BatchNormalizationCPU + 003_ReluCPU".
 std::vector<std::string> DescribeFusions(const Graph& graph, const Fusions& wanted);
 
 }  // namespace dtnn

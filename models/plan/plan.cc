@@ -157,9 +157,9 @@ double Plan::LossSum() const {
 }
 
 absl::Status Plan::Oversized(const absl::Status& status) const {
-  return absl::Status(status.code(), StrCat("a plan for ", training_ ? "training on" : "evaluating",
-                                            " batches of ", batch_, " samples: ", status.message(),
-                                            "; a smaller batch needs less"));
+  return absl::Status(
+      status.code(), StrCat("a plan for ", training_ ? "training on" : "evaluating", " batches of ",
+                            batch_, " samples: ", status.message(), "; use a smaller batch"));
 }
 
 std::string Plan::LayerName(const Step& step) const {

@@ -50,7 +50,7 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteParameter(const Step& step) cons
     if (training_ && !specs[p].trainable && !node.frozen) continue;
     DTNN_ASSIGN_OR_RETURN(const Tensor host, OnHost(*context_, step.parameters[p].tensor));
     if (const auto found = FirstNonFiniteIn(host, graph_.format())) {
-      return StrCat(LayerName(step), ": ", specs[p].name, " hold ", found->value);
+      return StrCat(LayerName(step), ": ", specs[p].name, " contain ", found->value);
     }
   }
   return "";
@@ -62,7 +62,7 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteSample(const Tensor& value) cons
   const auto found = FirstNonFiniteIn(host, graph_.format());
   if (!found) return "";
   const int64_t sample_size = host.num_elements() / n_;
-  return StrCat("sample ", found->index / sample_size, " holds ", found->value);
+  return StrCat("sample ", found->index / sample_size, " contains ", found->value);
 }
 
 absl::StatusOr<std::string> Plan::FirstNonFinite(const Tensor& x, const Tensor& targets,

@@ -57,21 +57,21 @@ TEST_P(PlanNonFiniteTest, NothingWhereAllIsFinite) {
 
 TEST_P(PlanNonFiniteTest, InTheBatch) {
   x_.data<float>()[2 * 32 + 5] = kNan;
-  EXPECT_EQ(First(), "the batch: sample 2 holds nan");
+  EXPECT_EQ(First(), "the batch: sample 2 contains nan");
 }
 
 TEST_P(PlanNonFiniteTest, InAParameter) {
   Set(7, 1, 3, -kInfinity);
-  EXPECT_EQ(First(), "layer 7 (FC): biases hold -inf");
+  EXPECT_EQ(First(), "layer 7 (FC): biases contain -inf");
   Set(3, 0, 50, kNan);
-  EXPECT_EQ(First(), "layer 4 (Conv2D): weights hold nan");
+  EXPECT_EQ(First(), "layer 4 (Conv2D): weights contain nan");
 }
 
 TEST_P(PlanNonFiniteTest, AnOverflowIsWhereItHappensFirst) {
   // Large, but finite, behind the first convolution.
   for (int64_t i = 0; i < 3; ++i) Set(1, 1, i, 3e38f);
   for (int64_t i = 0; i < 54; ++i) Set(3, 0, i, 1.0f);
-  EXPECT_EQ(First(), "layer 4 (Conv2D): output of sample 0 holds inf");
+  EXPECT_EQ(First(), "layer 4 (Conv2D): output of sample 0 contains inf");
   ASSERT_TRUE(run_.plan->ForwardBackward(x_, Labels(3), 1, 0).ok());
   EXPECT_FALSE(std::isfinite(run_.plan->LossSum()));
 }
@@ -80,13 +80,13 @@ TEST_P(PlanNonFiniteTest, TheSampleConcernedIsNamed) {
   // Only the last sample has an input large enough.
   for (int64_t i = 0; i < 54; ++i) Set(1, 0, i, 1.0f);
   for (int64_t i = 0; i < 32; ++i) x_.data<float>()[2 * 32 + i] = 3e38f;
-  EXPECT_EQ(First(), "layer 1 (Conv2D): output of sample 2 holds inf");
+  EXPECT_EQ(First(), "layer 1 (Conv2D): output of sample 2 contains inf");
 }
 
 TEST_P(PlanNonFiniteTest, EvaluationPlansTellToo) {
   const auto evaluation = run_.Compile(3, /*training=*/false);
   Set(1, 0, 0, kNan);
-  EXPECT_EQ(*evaluation->FirstNonFinite(x_, Labels(3), 0), "layer 1 (Conv2D): weights hold nan");
+  EXPECT_EQ(*evaluation->FirstNonFinite(x_, Labels(3), 0), "layer 1 (Conv2D): weights contain nan");
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ absl::Status ImageInput::Convert(const Image& image, const Tensor& x, int64_t ro
       Write(image, x.data<T>() + row * sample_.height * sample_.width * sample_.channels);
     });
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory to resize the image");
+    return absl::ResourceExhaustedError("not enough memory to resize the image");
   }
   return absl::OkStatus();
 }
@@ -143,7 +143,7 @@ absl::Status ImageInput::Read(const std::string& path, const Tensor& x, int64_t 
                                                           .shortest_side = shortest_side}));
     status = Convert(image, x, row);
   } catch (const std::bad_alloc&) {
-    status = absl::ResourceExhaustedError("no memory to read it");
+    status = absl::ResourceExhaustedError("not enough memory to read it");
   }
   return WithContext(status, path);
 }

@@ -19,8 +19,8 @@ namespace dtnn {
 class ImageInput {
  public:
   // For samples of `sample`. InvalidArgument where they have other than 1 or 3 channels, as images
-  // have, or where the normalisation has another number. A preprocessing that does not tell its
-  // geometry, or whose images have another size than the samples, is followed by a resize to them.
+  // have, or where the normalisation has another number. If the preprocessing has no geometry, or
+  // gives images of another size, they are then resized to the samples' size.
   static absl::StatusOr<ImageInput> Create(const Preprocessing& preprocessing,
                                            const ImageExtents& sample, TensorFormat format);
 

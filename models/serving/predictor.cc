@@ -56,9 +56,10 @@ absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& o
     return InvalidArgument("batches of ", batch_, " samples; expected 1 ", "or more");
   }
   if (model_.preprocessing.input == Preprocessing::Input::kValues) {
-    warnings_.push_back(StrCat(file.file(),
-                               ": was trained on values that were not bytes of images; "
-                               "images are shown to it as byte / 255"));
+    warnings_.push_back(
+        StrCat(file.file(),
+               ": was trained on values that were not bytes of images; images are converted "
+               "to byte / 255 for it"));
   }
   images_ = ImageInput::Create(model_.preprocessing, ExtentsOf(graph.input_shape(), graph.format()),
                                graph.format());
@@ -169,7 +170,7 @@ absl::StatusOr<std::vector<Classification>> Predictor::Classify(
       if (std::ranges::all_of(answers.back().outputs, [](double y) { return std::isfinite(y); })) {
         continue;
       }
-      return InvalidArgument(batch[size_t(i)], ": the network's answer is NaN or infinite");
+      return InvalidArgument(batch[size_t(i)], ": the network's output is NaN or infinite");
     }
   }
   return answers;

@@ -1,13 +1,12 @@
-// A trained network that answers: a model in a file (saved_model.h), loaded.
+// Predictions with a trained network: a model that is loaded from a file (saved_model.h).
 //
 //   auto predictor = Predictor::Load("mine.safetensors");
 //   auto answers = (*predictor)->Classify({"shoe.png"});
 //   (*answers)[0].name, (*answers)[0].probability
 //
-// Answers are those of training's own evaluation, bit for bit: the same network, parameters,
-// element type, preprocessing and way of computing. What a file asks for is compared with what the
-// file holds and with the memory that is left before it is taken. On processors only, and not for
-// two threads at once.
+// Results are those of the evaluation in training, bit for bit: the same network, parameters,
+// element type, preprocessing and kernels. The sizes in a file are compared with its contents and
+// with the free memory before memory is allocated. CPU only; not for two threads at once.
 
 #ifndef DTNN_MODELS_SERVING_PREDICTOR_H_
 #define DTNN_MODELS_SERVING_PREDICTOR_H_
@@ -40,27 +39,27 @@ struct PredictorOptions {
 struct Classification {
   std::string file = {};
   int64_t index = 0;                 // of the likeliest class
-  std::string name = {};             // its name; its index where nobody named it
+  std::string name = {};             // its name; its index if it has none
   double probability = 0;            // or what else the network's last layer gives
   std::vector<double> outputs = {};  // of all classes
 };
 
 class Predictor {
  public:
-  // Of a file that says all. `layers`: those that its network may have.
+  // From a file that contains the whole model. `layers`: those that its network may have.
   static absl::StatusOr<std::unique_ptr<Predictor>> Load(
       std::string_view path, const PredictorOptions& options = {},
       const LayerTable& layers = BuiltInLayers());
-  // Of a model that the caller knows, with the parameters that `file` holds.
+  // From a model that the caller describes, with the parameters of `file`.
   static absl::StatusOr<std::unique_ptr<Predictor>> Create(SavedModel model, ArrayFileReader& file,
                                                            const PredictorOptions& options = {});
 
   const SavedModel& model() const { return model_; }
-  // What a user should know of the file, a line each, naming it.
+  // Warnings about the file, a line each, naming it.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // Whether outputs are probabilities: the last layer is a softmax or a sigmoid.
   bool gives_probabilities() const;
-  // The name of class `index`; its number where nobody named it.
+  // The name of class `index`; its number if it has none.
   std::string ClassName(int64_t index) const;
 
   // One answer per file (JPEG, PNG), in their order. The first file that cannot be read, or whose

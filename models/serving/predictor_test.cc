@@ -163,7 +163,7 @@ TEST_F(PredictorTest, AnAnswerThatIsNaNNamesTheFile) {
   const std::string image = testing::WriteFile(
       folder_, "a.png", testing::EncodePng(6, 6, testing::SmoothPixels(6, 6, 3)));
   EXPECT_EQ(predictor->Classify({image}).status().message(),
-            image + ": the network's answer is NaN or infinite");
+            image + ": the network's output is NaN or infinite");
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ proto::ModelDescription ToProto(const ModelDescription& description) {
 
 absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& message) {
   if (message.version() != kVersion) {
-    return InvalidArgument("is of version ", message.version(),
-                           ", which this program does not read; it reads ", kVersion);
+    return InvalidArgument("has version ", message.version(), "; this program reads version ",
+                           kVersion);
   }
   ModelDescription description;
   description.class_names = {message.class_name().begin(), message.class_name().end()};
@@ -82,7 +82,7 @@ absl::StatusOr<std::string> TextOf(ArrayFileReader& file, std::string_view tag) 
   DTNN_ASSIGN_OR_RETURN(std::optional<std::string> text, file.Text(tag));
   if (text.has_value()) return *std::move(text);
   return FailedPrecondition(file.file(), ": has no text \"", tag,
-                            "\": it holds parameters only, so their network must be named");
+                            "\": it contains parameters only, so their network must be named");
 }
 
 absl::StatusOr<ModelDescription> ReadDescription(ArrayFileReader& file, int64_t outputs) {

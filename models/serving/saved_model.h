@@ -1,5 +1,5 @@
-// A model in a file, with all that it takes to use it: a file of weights (models/parameters/
-// weights.h) whose texts hold, besides the usual ones,
+// A model in a file, with everything that is needed to use it: a file of weights
+// (models/parameters/weights.h) with these texts in addition to the usual ones:
 //
 //   __network__         the network (models/graph/network.h)
 //   __preprocessing__   what it was shown of an image (data/preprocessing.h)
@@ -45,7 +45,7 @@ struct TrainingRecord {
 };
 
 struct ModelDescription {
-  std::vector<std::string> class_names = {};  // one per output; empty where nobody knows
+  std::vector<std::string> class_names = {};  // one per output; empty if not known
   std::string loss = {};
   // How training evaluated it: with others, sums are rounded in other places.
   std::string conv_variant = "auto";
@@ -73,7 +73,7 @@ absl::Status SaveModel(std::string_view path, const SavedModel& model, const Par
 absl::StatusOr<bool> HoldsModel(ArrayFileReader& file);
 
 // All but the parameters. FailedPrecondition for a file without a network, InvalidArgument for
-// texts that are not as they should be. `table`: the layers that the network may have.
+// invalid texts. `table`: the layers that the network may have.
 absl::StatusOr<SavedModel> ReadModel(ArrayFileReader& file,
                                      const LayerTable& table = BuiltInLayers());
 

@@ -79,10 +79,9 @@ TEST_F(SavedModelTest, ParametersAloneAreNoModel) {
   EXPECT_FALSE(HoldsModel(file).value());
   const absl::Status status = ReadModel(file).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.message(),
-            path +
-                ": has no text \"__network__\": it holds parameters only, so their network must "
-                "be named");
+  EXPECT_EQ(status.message(), path +
+                                  ": has no text \"__network__\": it contains parameters only, so "
+                                  "their network must be named");
 }
 
 TEST_F(SavedModelTest, WhatIsWrongNamesFileAndText) {
@@ -93,13 +92,12 @@ TEST_F(SavedModelTest, WhatIsWrongNamesFileAndText) {
             file + "\"__network__\": network \"\": has 0 nodes, expected 1 to 65536");
   EXPECT_EQ(Changed("__dtype__", "float16"),
             file + "\"__dtype__\": is neither float32 nor float64");
-  EXPECT_TRUE(Changed("__preprocessing__", "{}").starts_with(file + "\"__preprocessing__\": says"));
+  EXPECT_TRUE(
+      Changed("__preprocessing__", "{}").starts_with(file + "\"__preprocessing__\": describes"));
   EXPECT_EQ(Changed("__description__", "version: 1 class_name: \"a\""),
             file + "\"__description__\": names 1 classes, but the network has 3 outputs");
   EXPECT_EQ(Changed("__description__", "version: 9"),
-            file +
-                "\"__description__\": is of version 9, which this program does not read; it "
-                "reads 1");
+            file + "\"__description__\": has version 9; this program reads version 1");
   EXPECT_EQ(Changed("__description__", "version: 1 fusion: \"all\""),
             file + "\"__description__\": names the unknown fusion \"all\"");
   EXPECT_NE(Changed("__description__", ""), "");

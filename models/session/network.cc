@@ -25,7 +25,7 @@ absl::StatusOr<Graph> Network::Build(TensorFormat format, const Loss& loss) cons
   if (build_ != nullptr) {
     if (!steps_.empty()) {
       return absl::InvalidArgumentError(
-          "network " + name_ + " is one of the zoo: it ends as it is, and takes no further layers");
+          "network " + name_ + " comes from the zoo and is complete: no layers can be appended");
     }
     return build_(format, loss);
   }

@@ -8,9 +8,9 @@
 //   auto metrics = (*session)->Evaluate(**data);
 //   absl::Status saved = (*session)->Save("mine.safetensors");  // for Predictor::Load
 //
-// The parts stay in reach: graph(), store(), trainer(). Errors speak of the fields of the options.
-// Not for two threads at once. Several ranks (comm/job/rank_process.h) each make a session with
-// their communicator, and call Fit, Evaluate and Save together.
+// The parts are accessible: graph(), store(), trainer(). Errors name the fields of the options. Not
+// for two threads at once. Several ranks (comm/job/rank_process.h) each make a session with their
+// communicator, and call Fit, Evaluate and Save together.
 
 #ifndef DTNN_MODELS_SESSION_SESSION_H_
 #define DTNN_MODELS_SESSION_SESSION_H_
@@ -97,19 +97,19 @@ class MetricValues {
 
 class Session {
  public:
-  // NotFound for a name that there is not; errors of the network name its layer.
+  // NotFound for an unknown name; errors of the network name its layer.
   static absl::StatusOr<std::unique_ptr<Session>> Create(const Network& network,
                                                          const SessionOptions& options = {});
-  // Goes on with a model that was saved: its network, parameters, preprocessing and class names.
-  // Its format and dtype are the file's; the optimizer begins anew.
+  // Continues with a saved model: its network, parameters, preprocessing and class names. Format
+  // and dtype are the file's; the optimizer starts with a new state.
   static absl::StatusOr<std::unique_ptr<Session>> Load(std::string_view path,
                                                        SessionOptions options = {});
 
-  // InvalidArgument for data of other extents or outputs than the network's, and for an option that
-  // makes no sense; OutOfRange when training diverges. `data` must outlive the call.
+  // InvalidArgument for data of another size or number of outputs than the network's, and for
+  // invalid options; OutOfRange when training diverges. `data` must outlive the call.
   absl::Status Fit(const Dataset& data, const FitOptions& options = {});
   absl::StatusOr<MetricValues> Evaluate(const Dataset& data, const EvaluateOptions& options = {});
-  // One file that holds network, parameters, preprocessing, class names and how it was trained
+  // Writes one file with network, parameters, preprocessing, class names and how it was trained
   // (models/serving/saved_model.h). Rank 0 writes.
   absl::Status Save(std::string_view path) const;
 

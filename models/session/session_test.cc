@@ -23,9 +23,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::shared_ptr<const Dataset> Patterns(int64_t side = 8, int64_t channels = 1) {
+std::shared_ptr<const Dataset> Patterns(int64_t side = 8, int64_t channels = 1,
+                                        const Geometry& geometry = {}) {
   return Must(OpenDataset(
-      "synthetic", {.synthetic = {.train_samples = 240,
+      "synthetic", {.geometry = geometry,
+                    .synthetic = {.train_samples = 240,
                                   .test_samples = 60,
                                   .sample = {.height = side, .width = side, .channels = channels},
                                   .classes = 4,
@@ -125,6 +127,20 @@ TEST(SessionTest, ASavedModelIsWholeAndGoesOn) {
   ASSERT_EQ(told.training.metrics.size(), 4);
   EXPECT_EQ(told.training.metrics[3].first, "val_categorical_accuracy");
   EXPECT_EQ(predictor->model().preprocessing.normalization.offset.size(), 1);
+}
+
+TEST(SessionTest, AModelKnowsTheGeometryOfItsImages) {
+  const auto whole = Patterns(), resized = Patterns(12, 1, {.resize = 8});
+  const auto session = Must(Session::Create(Small(*whole)));
+  Must(session->Fit(*whole, {.steps_per_epoch = 1}));
+  EXPECT_THAT(Message(session->Evaluate(*resized).status()), HasSubstr("resized to 8 x 8"));
+  const std::string path = File("geometry.npz");
+  Must(session->Save(path));
+  EXPECT_EQ(Must(Predictor::Load(path))->model().preprocessing.geometry, ImageGeometry{});
+  const auto other = Must(Session::Create(Small(*resized)));
+  Must(other->Fit(*resized, {.steps_per_epoch = 1}));
+  Must(other->Save(path));
+  EXPECT_EQ(Must(Predictor::Load(path))->model().preprocessing.geometry->geometry.resize, 8);
 }
 
 TEST(SessionTest, SchedulersWatchTheValidation) {

@@ -1,11 +1,12 @@
-// How large the buckets are in which a run exchanges its gradients, chosen by the cost model from
-// the run's own first steps and a few all-reduces.
+// Chooses the size of the buckets in which a run exchanges its gradients, with the cost model and
+// from the run's own first steps and a few all-reduces.
 //
-// The first steps go in buckets of kFirstBytes, and the very first are not looked at: kernels are
-// still being chosen then. Where the bits of a sum depend on its size, because large tensors go in
-// stages, the user has set Open MPI's algorithm (comm/all_reduce_algorithm.h), or the last bucket
-// may be shorter than there are ranks, the choice stays at the first size: a run that is resumed
-// may measure something else, and must go on with the same bits.
+// The first steps use buckets of kFirstBytes; the very first are not measured, because kernels are
+// still being chosen then. If the bits of a sum depend on its size, the first size is kept, because
+// a resumed run may measure something else and must continue with the same bits. That is so if
+// large tensors are summed in stages, if the user has set Open MPI's algorithm
+// (comm/all_reduce_algorithm.h), or if the last bucket may have fewer elements than there are
+// ranks.
 
 #ifndef DTNN_MODELS_TRAINING_BUCKET_CHOICE_H_
 #define DTNN_MODELS_TRAINING_BUCKET_CHOICE_H_
@@ -23,7 +24,7 @@ namespace dtnn {
 class BucketChoice {
  public:
   static constexpr int64_t kFirstBytes = int64_t{4} << 20;
-  // Steps that are not looked at, and those that are.
+  // The number of steps that are not measured, and that are.
   static constexpr int kWarmUp = 3, kMeasured = 5;
 
   BucketChoice(DType dtype, int64_t elements, bool blocking)

@@ -1,4 +1,4 @@
-// What happens around training besides training: progress, histories, schedules, checkpoints. The
+// What happens during training besides training: progress, histories, schedules, checkpoints. The
 // trainer calls every callback in the order given, on every rank. An error ends the run; a callback
 // that wants it to end without one calls Trainer::Stop.
 

@@ -20,8 +20,8 @@ class CommunicatorExchange : public RankExchange {
   absl::Status Sum(const Tensor& tensor) override;
   absl::Status Gather(const Tensor& mine, const Tensor& all) override;
 
-  // From now on the others' parts are zeros, and nobody is asked: for a rank that looks once more
-  // at a step that has failed on it alone.
+  // From now on the parts of other ranks are zeros, and nothing is exchanged: for a rank that
+  // repeats a step that has failed on this rank only.
   void Leave() { left_ = true; }
 
  private:

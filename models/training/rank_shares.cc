@@ -20,9 +20,9 @@ absl::StatusOr<RankShares> RankShares::Of(const Loader& loader, Communicator* co
     return shares;
   }
   if (options.ranks != 1) {
-    return InvalidArgument("rank ", rank, " of ", ranks, " was given a loader for rank ",
-                           options.rank, " of ", options.ranks,
-                           "; expected its own, or one for a single rank");
+    return InvalidArgument("rank ", rank, " of ", ranks, " has a loader for rank ", options.rank,
+                           " of ", options.ranks,
+                           "; expected a loader for itself, or for a single rank");
   }
   shares.own_data_ = true;
   const std::array<int64_t, 4> mine = {loader.samples(), loader.steps(), options.batch,

@@ -1,6 +1,6 @@
-// What every rank has of a pass over the data, known to all of them: either slices of common steps,
-// or data of its own (a client of federated learning), more or fewer than the others. A pass lasts
-// until no rank has data; who has run out goes on with empty steps.
+// The share of every rank in a pass over the data, known to all of them: either slices of shared
+// steps, or its own data (a client of federated learning), more or less than others have. A pass
+// lasts until no rank has data; ranks without further data take empty steps.
 
 #ifndef DTNN_MODELS_TRAINING_RANK_SHARES_H_
 #define DTNN_MODELS_TRAINING_RANK_SHARES_H_

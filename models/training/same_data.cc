@@ -44,8 +44,8 @@ absl::Status Compare(const DataFingerprint& theirs, const DataFingerprint& mine,
                      std::string_view advice) {
   const std::optional<Difference> difference = FirstDifference(theirs, mine);
   if (!difference) return absl::OkStatus();
-  return InvalidArgument("finds other data than rank 0: the ", difference->what, " is ",
-                         difference->now, " where rank 0 finds ", difference->was, "; ", advice);
+  return InvalidArgument("has other data than rank 0: the ", difference->what, " is ",
+                         difference->now, ", on rank 0 ", difference->was, "; ", advice);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ absl::Status CompareData(Communicator& communicator, const std::vector<DataFinge
   for (size_t i = 0; i < mine.size(); ++i) {
     DTNN_RETURN_IF_ERROR(
         Compare(FingerprintOf(mine[i].dataset, all.data() + i * kNumbers), mine[i],
-                "the same data must be on all ranks, or give --shared-storage=False"));
+                "all ranks need the same data; if each has its own, use --shared-storage=False"));
   }
   return absl::OkStatus();
 }
@@ -81,8 +81,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> AgreeOnClasses(
   }
   DataFingerprint first = FingerprintOf(form.dataset, all.data());
   if (counted) form.outputs = first.outputs = classes;
-  DTNN_RETURN_IF_ERROR(
-      Compare(first, form, "data of each rank's own must have the same form on all ranks"));
+  DTNN_RETURN_IF_ERROR(Compare(first, form, "the data of all ranks must have the same form"));
   return counted ? WithClasses(std::move(dataset), classes) : dataset;
 }
 

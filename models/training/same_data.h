@@ -1,4 +1,4 @@
-// Whether the ranks of a run have the data that they should have.
+// Checks that the ranks of a run have matching data.
 
 #ifndef DTNN_MODELS_TRAINING_SAME_DATA_H_
 #define DTNN_MODELS_TRAINING_SAME_DATA_H_
@@ -18,8 +18,8 @@ namespace dtnn {
 // ranks that differ from rank 0, naming the first thing that does. All ranks call it together.
 absl::Status CompareData(Communicator& communicator, const std::vector<DataFingerprint>& mine);
 
-// For ranks with data of their own: as many classes as on the rank with the most, where they were
-// counted from the labels that are there. InvalidArgument on the ranks whose samples or targets
+// For ranks with their own data: the data set with as many classes as on the rank that has the
+// most, if classes were counted from labels. InvalidArgument on the ranks whose samples or targets
 // have another form than those of rank 0. All ranks call it together.
 absl::StatusOr<std::shared_ptr<const Dataset>> AgreeOnClasses(
     Communicator& communicator, std::shared_ptr<const Dataset> dataset);

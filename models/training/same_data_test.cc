@@ -41,11 +41,12 @@ TEST(SameDataTest, TheRankThatDiffersNamesWhatDoes) {
       Compare({{train, test}, {fewer, test}, {others, test}, {train, train}, {train, test}});
   EXPECT_EQ(answers[0], "");
   EXPECT_EQ(answers[1],
-            "finds other data than rank 0: the number of samples is 50000 where rank 0 finds "
-            "60000; the same data must be on all ranks, or give --shared-storage=False");
-  EXPECT_THAT(answers[2], HasSubstr("the contents of the samples is 0000000000000003 where rank 0 "
-                                    "finds fffffffffffffffa; "));
-  EXPECT_THAT(answers[3], HasSubstr("60000 where rank 0 finds 10000"));
+            "has other data than rank 0: the number of samples is 50000, on rank 0 60000; all "
+            "ranks need the same data; if each has its own, use --shared-storage=False");
+  EXPECT_THAT(
+      answers[2],
+      HasSubstr("the contents of the samples is 0000000000000003, on rank 0 fffffffffffffffa; "));
+  EXPECT_THAT(answers[3], HasSubstr("60000, on rank 0 10000"));
   EXPECT_EQ(answers[4], "");
 }
 
@@ -87,11 +88,11 @@ TEST(SameDataTest, RanksWithLabelsOfTheirOwnAgreeOnTheNumberOfClasses) {
 TEST(SameDataTest, OtherFormsOfDataAreRefused) {
   const std::vector<std::string> classes = Agreed({{7, false}, {9}});
   EXPECT_EQ(classes[0], "7");
-  EXPECT_THAT(classes[1], HasSubstr("the number of outputs is 9 where rank 0 finds 7; data of "
-                                    "each rank's own must have the same form on all ranks"));
+  EXPECT_THAT(classes[1], HasSubstr("the number of outputs is 9, on rank 0 7; the data of all "
+                                    "ranks must have the same form"));
   const std::vector<std::string> extents = Agreed({{7}, {7}, {7, true, {2, 2, 1}}});
   EXPECT_EQ(extents[1], "7");
-  EXPECT_THAT(extents[2], HasSubstr("the extents of a sample is 2x2x1 where rank 0 finds 2x3x1"));
+  EXPECT_THAT(extents[2], HasSubstr("the size of a sample is 2x2x1, on rank 0 2x3x1"));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ std::optional<Difference> OrderDifference(const SamplerSettings& was, const Samp
 
 absl::Status Refused(std::string_view why, std::string_view what_to_do) {
   return InvalidArgument(why, "; ", what_to_do,
-                         ", or go on from a checkpoint of the end of an epoch");
+                         ", or resume from a checkpoint of the end of an epoch");
 }
 
 absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& now) {
@@ -87,25 +87,27 @@ absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& no
   const std::string steps =
       StrCat("end the epoch on ", Counted(was.ranks, "rank"), " with batches of ", was.batch);
   if (was.own_data != now.own_data) {
-    return Refused(was.own_data ? "each rank had data of its own, in an order of its own"
-                                : "all ranks had common data, in one order",
-                   was.own_data ? "give each rank its data again" : "give the common data again");
+    return Refused(
+        was.own_data ? "each rank had its own data, in its own order"
+                     : "all ranks shared the same data, in one order",
+        was.own_data ? "give each rank its own data again" : "give the shared data again");
   }
   if (was.own_data && !same_steps) {
-    return Refused("each rank has done a part of data of its own, which others cannot go on with",
+    return Refused("each rank has done a part of its own data, which other ranks cannot continue",
                    steps);
   }
   const std::optional<Difference> difference = OrderDifference(was, now);
   if (!difference) return absl::OkStatus();
   if (was.steps_per_epoch > 0 && was.steps_per_epoch == now.steps_per_epoch && !same_steps) {
-    return Refused("with steps per epoch given, the batch size decides which samples it has",
-                   StrCat("give batches that are ",
-                          Counted(DivisionOf(was, 0).step_samples(), "sample"), " over all ranks"));
+    return Refused("with --steps-per-epoch, the batch size decides which samples the epoch has",
+                   StrCat("use batches of ", Counted(DivisionOf(was, 0).step_samples(), "sample"),
+                          " over all ranks"));
   }
   return Refused(
       StrCat("the ", difference->what, " was ", difference->was, " and is now ", difference->now,
-             ": some samples would come twice and others not at all, or otherwise than before"),
-      "give what it began with");
+             ": some samples would be used twice and others not at all, or preprocessed "
+             "differently"),
+      "use the old value");
 }
 
 }  // namespace
@@ -130,9 +132,9 @@ absl::Status CheckPlace(const SamplerSettings& was, int64_t step) {
   if (possible && (was.own_data || (rest.divides() && step <= rest.steps()))) {
     return absl::OkStatus();
   }
-  return InvalidArgument("an epoch cannot have been left ", Counted(step, "step"),
+  return InvalidArgument("an epoch cannot have been interrupted ", Counted(step, "step"),
                          " after its first ", Counted(was.first, "sample"), " with ", Describe(was),
-                         ": the state is damaged; go on from another");
+                         ": the state is damaged; resume from another checkpoint");
 }
 
 absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
@@ -146,8 +148,8 @@ absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
   if (whole.SamplesBefore(steps) == done) return EpochPlace{.step = steps};
   if (!DivisionOf(now, done).divides()) {
     const int64_t left = now.samples - done;
-    return Refused(StrCat("what is left of it, ", Counted(left, "sample"),
-                          ", cannot be divided over more ranks than that"),
+    return Refused(StrCat("the rest of it, ", Counted(left, "sample"),
+                          ", cannot be divided over more ranks than samples"),
                    StrCat("end the epoch on ", Counted(left, "rank"), left > 1 ? " or fewer" : ""));
   }
   return EpochPlace{.first = done};
@@ -161,7 +163,7 @@ int64_t StepsBeforeFirst(const SamplerSettings& settings) {
 std::string Describe(const SamplerSettings& s) {
   return StrCat(Counted(s.samples, "sample"), ", batches of ", s.batch, " on ",
                 Counted(s.ranks, "rank"), ", ", Counted(s.steps_per_epoch, "step"), " per epoch, ",
-                s.own_data ? "data of each rank's own" : StrCat("seed ", s.seed));
+                s.own_data ? "each rank with its own data" : StrCat("seed ", s.seed));
 }
 
 }  // namespace dtnn

@@ -1,10 +1,10 @@
-// How an epoch that was left in its middle is gone on with, perhaps on another number of ranks.
+// How an interrupted epoch is continued, perhaps on another number of ranks.
 //
-// The order of its samples, and what happens to each on its way, must be as they were, or some
-// would be visited twice and others not at all. How many samples make a step or an update may
-// change: the epoch goes on after the samples that are done, whatever steps those were done in, so
-// each is visited once. Where ranks have data of their own there is no common order that other
-// ranks could go on with. The next epoch may change anything.
+// The order of its samples and their preprocessing must stay the same, otherwise some would be used
+// twice and others not at all. The number of samples per step or update may change: the epoch
+// continues after the samples that are done, whatever their steps were, so each is used once. If
+// ranks have their own data, there is no common order that other ranks could continue. The next
+// epoch may change anything.
 
 #ifndef DTNN_MODELS_TRAINING_SAMPLER_SETTINGS_H_
 #define DTNN_MODELS_TRAINING_SAMPLER_SETTINGS_H_
@@ -29,12 +29,12 @@ struct EpochPlace {
   int64_t step = 0;
 };
 
-// Where an epoch that was left after `step` steps with `was` goes on with `now` (SettingsOf). As
-// many steps into a whole epoch where one of its steps begins there. InvalidArgument where it
-// cannot go on, with the reason and what to do.
+// Where an epoch that was interrupted after `step` steps with `was` continues with `now`
+// (SettingsOf): as a number of steps of a whole epoch, if one of its steps begins there.
+// InvalidArgument, with the reason and what to do, if it cannot continue.
 absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
                                        const SamplerSettings& now);
-// InvalidArgument where no epoch can have been left after `step` steps with `was`.
+// InvalidArgument if no epoch can have been interrupted after `step` steps with `was`.
 absl::Status CheckPlace(const SamplerSettings& was, int64_t step);
 
 // The steps that a whole epoch has more than what is left after `settings.first`: those that would

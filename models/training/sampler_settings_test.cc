@@ -136,7 +136,7 @@ TEST(SamplerSettingsTest, WhatDiffersIsNamedWithBothValues) {
     const absl::Status status = PlaceToGoOn(was, 2, now).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.text));
-    EXPECT_THAT(std::string(status.message()), HasSubstr("; give what it began with, or go on "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("; use the old value, or resume "));
   }
 }
 
@@ -156,7 +156,7 @@ TEST(SamplerSettingsTest, StepsPerEpochNeedStepsOfTheSameSize) {
   EXPECT_EQ(place.first, 0) << "which a sampler of given steps cannot leave out";
   EXPECT_EQ(place.step, 3);
   EXPECT_THAT(std::string(PlaceToGoOn(was, 3, other).status().message()),
-              HasSubstr("give batches that are 12 samples over all ranks"));
+              HasSubstr("use batches of 12 samples over all ranks"));
 }
 
 TEST(SamplerSettingsTest, DataOfRanksOfTheirOwnGoOnAsTheyWere) {
@@ -171,9 +171,9 @@ TEST(SamplerSettingsTest, DataOfRanksOfTheirOwnGoOnAsTheyWere) {
                 HasSubstr("end the epoch on 2 ranks with batches of 5"));
   }
   EXPECT_THAT(std::string(PlaceToGoOn(own, 3, Of(100, 5, 2)).status().message()),
-              HasSubstr("give each rank its data again"));
+              HasSubstr("give each rank its own data again"));
   EXPECT_THAT(std::string(PlaceToGoOn(Of(100, 5, 2), 3, own).status().message()),
-              HasSubstr("give the common data again"));
+              HasSubstr("give the shared data again"));
 }
 
 TEST(SamplerSettingsTest, OneIsSingularInMessages) {
@@ -245,7 +245,7 @@ TEST(SamplerSettingsTest, TheyAreToldInWords) {
             "100 samples, batches of 5 on 2 ranks, 0 steps per epoch, seed 7");
   SamplerSettings own = Of(100, 5, 2);
   own.own_data = true;
-  EXPECT_THAT(Describe(own), HasSubstr("data of each rank's own"));
+  EXPECT_THAT(Describe(own), HasSubstr("each rank with its own data"));
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
   }
   if (options.sync_batch_norm && options.model_sync.frequency != 0) {
     return absl::InvalidArgumentError(
-        "synchronised batch normalisation needs all ranks in every step; models that are "
-        "synchronised now and then take steps on their own");
+        "synchronised batch normalisation needs all ranks in every step, but with periodic model "
+        "averages ranks take steps on their own");
   }
   std::unique_ptr<StepEngine> engine(new StepEngine(graph, store, context, options));
   DTNN_RETURN_IF_ERROR(engine->sync_.Check());
@@ -240,7 +240,7 @@ absl::Status StepEngine::Evaluate(const Batch& batch, std::string_view data,
   if (!std::isfinite(loss)) {
     return absl::OutOfRangeError(StrCat(
         "the loss is ", loss, " in ", data, " after ", steps_done_,
-        " steps: the parameters are of no use; lower the learning rate, now ", learning_rate_));
+        " steps: the parameters are unusable; lower the learning rate, now ", learning_rate_));
   }
   return averages.Add(loss, evaluation_plan_->predictions(), batch.targets);
 }

@@ -1,10 +1,10 @@
 // Training step by step: forward and backward pass over a batch, the exchange of gradients, the
-// update of the parameters; and the evaluation of a batch. Knows neither loaders nor epochs: what
-// loops of one's own, benchmarks and the Trainer are built on.
+// update of the parameters; and the evaluation of a batch. It does not know loaders or epochs: the
+// Trainer, benchmarks and training loops of your own are built on it.
 //
 // Every rank takes its share of each step's samples; gradients are scaled by one over the samples
 // of the whole step and summed over the ranks, so the result is the mean over all samples whatever
-// the shares; the exchange hides behind the backward pass unless it blocks. Parameters are
+// the shares; the exchange overlaps with the backward pass unless it blocks. Parameters are
 // broadcast from rank 0 before the first step; running statistics are tracked by each rank on its
 // samples until AverageStatistics.
 
@@ -47,9 +47,9 @@ class StepEngine {
 
   // Trains on one batch. Every accumulate_steps-th call updates the parameters, and one with
   // `last`. Adds the batch's loss and metrics to `averages` where it is not null: the same ones for
-  // all batches of an update. A batch without samples is the part of a rank whose data have come to
-  // their end. OutOfRange where `averages` are given and the loss is NaN or infinite, on this rank
-  // or on another, and for no other reason: training has diverged.
+  // all batches of an update. A rank without further data passes a batch without samples.
+  // OutOfRange if `averages` are given and the loss is NaN or infinite on any rank (training has
+  // diverged), and for no other reason.
   absl::Status Step(const Batch& batch, MetricAverages* averages, bool last = false);
   // Adds the loss and metrics of a batch in evaluation mode. OutOfRange where the loss is NaN or
   // infinite; `data` names what the batch is of.
@@ -63,23 +63,24 @@ class StepEngine {
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
 
-  // Updates of the parameters so far, on whichever rank had data. Those of a run that goes on are
-  // set; gradients that wait for an update are dropped.
+  // Updates of the parameters so far, on any rank that had data. Set for a resumed run; gradients
+  // that wait for an update are dropped.
   int64_t steps_done() const { return steps_done_; }
   void set_steps_done(int64_t steps);
-  // Begins a pass over the data of which ranks have `shares`, `step` steps of it done already.
-  // Dropout draws by the number that a batch has in the run: `first_batch` for the pass's first.
+  // Begins a pass over data of which ranks have `shares`, with `step` steps already done. Dropout
+  // depends on the number of a batch in the run: `first_batch` for the pass's first.
   void BeginPass(const RankShares& shares, int64_t step, int64_t first_batch);
-  // Batches done of the pass. A failure with whole_steps takes back those without an update.
+  // Batches of the pass that are done. A failure with whole_steps subtracts those without an
+  // update.
   int64_t step() const { return step_; }
 
-  // Whether all gradients are in the parameters, and whether an update has failed in its middle:
-  // the parameters are then of no step.
+  // Whether all gradients were applied to the parameters, and whether an update has failed halfway,
+  // so that only some parameters are updated.
   bool settled() const { return pending_batches_ == 0; }
   bool torn() const { return updater_ != nullptr && updater_->torn(); }
 
-  // What ranks have in common after a pass, and before they save: running statistics. After the
-  // last pass of all, their models too (synchronization.h). All ranks call them together.
+  // Averages over the ranks: of running statistics after a pass and before saving; after the last
+  // pass also of models (synchronization.h). All ranks call them together.
   absl::Status AverageStatistics() { return sync_.AverageStatistics(*store_); }
   absl::Status EndTraining() { return sync_.EndTraining(*store_); }
 

@@ -16,7 +16,7 @@ Synchronization::Synchronization(Communicator* communicator, const Synchronizati
 absl::Status Synchronization::Check() const {
   const int ranks = shares_.ranks();
   if (options_.models.min_available <= ranks) return absl::OkStatus();
-  return InvalidArgument("models are to be synchronised where ", options_.models.min_available,
+  return InvalidArgument("models are averaged when at least ", options_.models.min_available,
                          " ranks have data, but there are only ", ranks, " ranks");
 }
 

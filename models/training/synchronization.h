@@ -1,4 +1,4 @@
-// When the ranks of a data-parallel run exchange what: the trainer asks, at the points named here.
+// When the ranks of a data-parallel run exchange what; the trainer calls these functions.
 //
 // Ordinarily (ModelSyncOptions as they are, common data) gradients of every update are summed and
 // are the mean over the samples of all ranks; models are alike and never exchanged, but for running
@@ -36,7 +36,7 @@ class Synchronization {
  public:
   // `communicator`: null for one rank, which exchanges nothing; else it must outlive this.
   Synchronization(Communicator* communicator, const SynchronizationOptions& options);
-  // InvalidArgument for more ranks wanted with data than there are.
+  // InvalidArgument if more ranks with data are required than there are ranks.
   absl::Status Check() const;
 
   // Once, before the first update.
@@ -53,11 +53,11 @@ class Synchronization {
   bool means_of_ranks() const { return means_of_ranks_; }
   double weight() const { return weight_; }
 
-  // Behind the optimizer's step; averages the models where it is time.
+  // After the optimizer's step; averages the models if it is time.
   absl::Status EndUpdate(ParameterStore& store);
   // At the end of a pass, and before what ranks hold is saved: running statistics.
   absl::Status AverageStatistics(ParameterStore& store);
-  // Behind the last epoch.
+  // After the last epoch.
   absl::Status EndTraining(ParameterStore& store);
 
  private:

@@ -148,8 +148,8 @@ absl::Status Trainer::BeginEpochs(Loader& training) {
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(training, communicator()));
   if (engine_->options().sync_batch_norm && shares.own_data()) {
     return absl::InvalidArgumentError(
-        "synchronised batch normalisation needs all ranks in every step, hence common data; ranks "
-        "with data of their own take different numbers of steps");
+        "synchronised batch normalisation needs all ranks in every step, hence shared data; ranks "
+        "with their own data take different numbers of steps");
   }
   DTNN_RETURN_IF_ERROR(GoOnWithEpoch(training, SettingsOf(training, shares)));
   engine_->BeginPass(shares, state_.step_in_epoch, /*first_batch=*/0);
@@ -160,9 +160,10 @@ absl::Status Trainer::BeginEpochs(Loader& training) {
 absl::Status Trainer::GoOnWithEpoch(Loader& training, const SamplerSettings& now) {
   EpochPlace place;
   if (state_.in_epoch()) {
-    DTNN_ASSIGN_OR_RETURN(place, WithContext(PlaceToGoOn(state_.sampler, state_.step_in_epoch, now),
-                                             "epoch ", state_.epoch + 1, " was left after ",
-                                             state_.step_in_epoch, " steps and cannot go on"));
+    DTNN_ASSIGN_OR_RETURN(
+        place, WithContext(PlaceToGoOn(state_.sampler, state_.step_in_epoch, now), "epoch ",
+                           state_.epoch + 1, " was interrupted after ", state_.step_in_epoch,
+                           " steps and cannot be continued"));
   }
   if (training.SamplesBefore(0) != place.first) {
     DTNN_RETURN_IF_ERROR(training.Skip(place.first));
@@ -231,11 +232,14 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   if (engine_->torn()) {
     return FailedPrecondition(
         "the update after step ", state_.steps_done,
-        " ended with an error in its middle: the parameters are of no step and cannot be saved");
+        " failed halfway: some parameters are updated and others are not, so they "
+        "cannot be saved");
   }
   if (diverged_) {
-    return FailedPrecondition("training has diverged after ", state_.steps_done,
-                              " steps: with these parameters the loss is NaN or infinite again");
+    return FailedPrecondition(
+        "training has diverged after ", state_.steps_done,
+        " steps; with these parameters the loss would be NaN or infinite again, so "
+        "they are not saved");
   }
   if (!engine_->settled()) {
     return absl::FailedPreconditionError(
@@ -256,22 +260,22 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
 
 absl::Status Trainer::CheckState(const TrainingState& state) const {
   if (state.random_seed != state_.random_seed) {
-    return InvalidArgument("the run was begun with random seed ", state.random_seed, ", not ",
+    return InvalidArgument("the run was started with random seed ", state.random_seed, ", not ",
                            state_.random_seed);
   }
   if (!state.in_epoch()) return absl::OkStatus();
   const size_t sums = engine_->NewAverages().ToDoubles().size() - 1;
   if (state.metrics.sums.size() != sums) {
-    return InvalidArgument("the run was left in the middle of an epoch with ",
-                           state.metrics.sums.size(),
-                           " sums for its loss and metrics; this one has ", sums,
-                           ": give it the same loss and metrics");
+    return InvalidArgument(
+        "the run was interrupted in the middle of an epoch with ", state.metrics.sums.size(),
+        " sums for its loss and metrics; this one has ", sums, "; use the same loss and metrics");
   }
   const std::vector<std::string> names = engine_->options().metric_set.Names();
   if (!state.metrics.names.empty() && state.metrics.names != names) {
-    return InvalidArgument("the run was left in the middle of an epoch with the loss and metrics ",
-                           absl::StrJoin(state.metrics.names, ","), "; this one has ",
-                           absl::StrJoin(names, ","), ": give it the same loss and metrics");
+    return InvalidArgument(
+        "the run was interrupted in the middle of an epoch with the loss and metrics ",
+        absl::StrJoin(state.metrics.names, ","), "; this one has ", absl::StrJoin(names, ","),
+        "; use the same loss and metrics");
   }
   return CheckPlace(state.sampler, state.step_in_epoch);
 }

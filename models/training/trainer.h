@@ -1,5 +1,5 @@
-// Trains and evaluates a network: epochs over loaders around a StepEngine, callbacks, and where the
-// run stands, over the ranks of a communicator.
+// Trains and evaluates a network over the ranks of a communicator: epochs over loaders with a
+// StepEngine, callbacks, and the progress of the run.
 //
 // Running statistics, which each rank tracks on its samples, are averaged at the end of every
 // epoch, of Train, and by State. A rank whose pass fails aborts the communicator, so that the
@@ -26,13 +26,13 @@
 
 namespace dtnn {
 
-// What the passes of Train have come to.
+// Totals over the passes of Train.
 struct PassTotals {
   // Samples of an epoch, over all ranks; as of the last passes.
   int64_t training_samples = 0, validation_samples = 0;
-  // The time of training passes so far, callbacks during a pass included but neither validation nor
-  // what happens between passes; and for how much of that this rank could do nothing but wait for
-  // others, whatever was exchanged (Communicator::waited_seconds).
+  // The time of training passes so far, including callbacks during a pass, but neither validation
+  // nor what happens between passes; and the part of it in which this rank only waited for others
+  // (Communicator::waited_seconds).
   double training_seconds = 0, waited_seconds = 0;
 };
 
@@ -43,49 +43,50 @@ class Trainer {
                                                          DeviceContext& context,
                                                          const TrainerOptions& options);
 
-  // Trains `epochs` more epochs, one that was left in its middle counted as one of them. Each is a
-  // pass over `training`, followed by one over `validation` where there is one. Nothing happens
-  // after the Restore of a run that a callback had ended with an epoch. OutOfRange where a loss is
-  // NaN or infinite, on this rank or on another, and for no other reason: diverged().
+  // Trains `epochs` more epochs; an interrupted one counts as one of them. Each is a pass over
+  // `training`, followed by one over `validation` if it is given. Does nothing after the Restore of
+  // a run that a callback had ended at the end of an epoch. OutOfRange if a loss is NaN or infinite
+  // on any rank (diverged()), and for no other reason.
   absl::Status Train(Loader& training, Loader* validation, int64_t epochs,
                      std::span<Callback* const> callbacks);
   // One pass in evaluation mode. Callbacks of training may call it.
   absl::StatusOr<MetricAverages> Evaluate(Loader& loader, std::span<Callback* const> callbacks);
-  // For callbacks: Train returns when all callbacks of the moment have run. From OnBatchEnd, that
-  // leaves the epoch unfinished, to be gone on with by another Train or another process. An
-  // Evaluate in progress ends too, and with it the Train that it is called from.
+  // For callbacks: Train returns when all callbacks have been called for the current event. When
+  // called in OnBatchEnd, the epoch stays unfinished; another Train or another process can continue
+  // it. An Evaluate in progress ends too, and so does the Train from which it was called.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
-  // What Train begins with, for who must know earlier: whether there is memory (and optimizer state
-  // for a checkpoint to go to), and whether the data fit. BeginEpochs brings `training` to the
-  // place where the epochs to come begin. All ranks call each together.
+  // The first parts of Train, for callers that want errors earlier, or restore optimizer state:
+  // allocation of memory, and the check of the data. BeginEpochs moves `training` to the place
+  // where the next epochs begin. All ranks call each together.
   absl::Status PrepareForTraining(int64_t max_batch) {
     return engine_->PrepareForTraining(max_batch);
   }
   absl::Status BeginEpochs(Loader& training);
 
-  // Where the run stands, for a checkpoint: after Train, or inside OnBatchEnd and OnEpochEnd of
-  // training, when settled (StepEngine). All ranks call it together. What schedulers know is for
-  // the caller to add.
+  // The progress of the run, for a checkpoint: after Train, or inside OnBatchEnd and OnEpochEnd of
+  // training, when settled (StepEngine). All ranks call it together. The caller adds the state of
+  // schedulers.
   absl::StatusOr<TrainingState> State() { return StateWith(/*all_ranks=*/true); }
-  // The same without the other ranks, who may be gone: the metrics of the epoch in progress are of
-  // this rank's samples. After a step that failed, with whole_steps only. FailedPrecondition, from
-  // both, where nobody should go on from here: parameters are torn between two steps, or diverged.
+  // The same without the other ranks, which may be lost: the metrics of the epoch in progress are
+  // of this rank's samples only. After a failed step, only with whole_steps. Both return
+  // FailedPrecondition if the state cannot be continued: an update failed halfway, or training
+  // diverged.
   absl::StatusOr<TrainingState> StateAlone() { return StateWith(/*all_ranks=*/false); }
-  // Goes on from a state: the next Train begins in the middle of an epoch if need be, and gives the
-  // numbers of a run that never stopped. On another number of ranks, or with other batches, every
-  // sample of that epoch still comes once, and its metrics are of all of them; steps then count,
-  // for schedules that follow them (warm-up, cosine), as if the whole run had had the steps of now.
-  // The rate that schedules have lowered is kept as it was, whatever the ranks. Parameters and
-  // optimizer state are for the caller to bring back, after PrepareForTraining. InvalidArgument for
-  // a state of another seed or other metrics; from Train, for data that the epoch cannot go on with
+  // Continues from a state: the next Train begins in the middle of an epoch if necessary, and gives
+  // the results of a run that was never interrupted. On another number of ranks, or with other
+  // batches, every sample of that epoch is still used once, and its metrics cover all of them;
+  // schedules that depend on the step (warm-up, cosine) continue as if the whole run had had the
+  // new steps. Reductions of the learning rate stay as they were. The caller restores parameters
+  // and optimizer state, after PrepareForTraining. InvalidArgument for a state with another seed or
+  // other metrics; Train returns it for data with which the epoch cannot continue
   // (sampler_settings.h).
   absl::Status Restore(const TrainingState& state);
-  // Whether Restore would take it.
+  // Whether Restore would accept it.
   absl::Status CheckState(const TrainingState& state) const;
-  // Whether a loss was NaN or infinite, on this rank or on another, since the last Train or Restore
-  // began: with these parameters it would be again.
+  // Whether a loss was NaN or infinite on any rank since the last Train or Restore began; with
+  // these parameters it would be so again.
   bool diverged() const { return diverged_; }
 
   // A step's rate is the product of the two: a rate that schedules lower now and then, and a factor

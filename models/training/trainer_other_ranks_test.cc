@@ -263,8 +263,7 @@ TEST(TrainerOtherRanksTest, GivenStepsGoOnInStepsOfTheSameSize) {
     EXPECT_EQ(std::ranges::count(visits, 0), kSamples - 60);
   }
   const absl::Status status = RunLeg({.ranks = 3, .batch = 6, .steps_per_epoch = 5}, other);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("give batches that are 12 samples over all ranks"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("use batches of 12 samples over all ranks"));
 }
 
 TEST(TrainerOtherRanksTest, DataOfRanksOfTheirOwnGoOnOnAsManyRanks) {
@@ -279,11 +278,11 @@ TEST(TrainerOtherRanksTest, DataOfRanksOfTheirOwnGoOnOnAsManyRanks) {
                            Leg{.ranks = 3, .batch = 5, .own_data = true}}) {
     Outcome refused = left;
     EXPECT_THAT(std::string(RunLeg(other, refused).message()),
-                HasSubstr("end the epoch on 3 ranks with batches of 4, or go on from a checkpoint "
+                HasSubstr("end the epoch on 3 ranks with batches of 4, or resume from a checkpoint "
                           "of the end of an epoch"));
   }
   EXPECT_THAT(std::string(RunLeg({.ranks = 2, .batch = 4}, left).message()),
-              HasSubstr("give each rank its data again"));
+              HasSubstr("give each rank its own data again"));
 }
 
 TEST(TrainerOtherRanksTest, WhatCannotGoOnSaysWhatToDo) {
@@ -291,14 +290,13 @@ TEST(TrainerOtherRanksTest, WhatCannotGoOnSaysWhatToDo) {
   // 100 of 101 samples are done.
   ASSERT_TRUE(RunLeg({.ranks = 1, .batch = 10, .stop_at = 10}, left).ok());
   Outcome few = left, one = left, seed = left;
-  EXPECT_THAT(
-      std::string(RunLeg({.ranks = 2, .batch = 12}, few).message()),
-      HasSubstr("what is left of it, 1 sample, cannot be divided over more ranks than that; "
-                "end the epoch on 1 rank, or go on"));
+  EXPECT_THAT(std::string(RunLeg({.ranks = 2, .batch = 12}, few).message()),
+              HasSubstr("the rest of it, 1 sample, cannot be divided over more ranks than samples; "
+                        "end the epoch on 1 rank, or resume"));
   EXPECT_TRUE(RunLeg({.ranks = 1, .batch = 12}, one).ok());
   const std::string message(RunLeg({.ranks = 2, .seed = 5}, seed).message());
-  EXPECT_THAT(message, HasSubstr("epoch 1 was left after 10 steps and cannot go on: the seed was 4 "
-                                 "and is now 5: "));
+  EXPECT_THAT(message, HasSubstr("epoch 1 was interrupted after 10 steps and cannot be continued: "
+                                 "the seed was 4 and is now 5: "));
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(TrainerResumeTest, RestoreRefusesAnotherRun) {
   state.random_seed = PatternTraining().random_seed;
   state.metrics.names = {"mse", "categorical_accuracy"};
   EXPECT_THAT(std::string(session.trainer->Restore(state).message()),
-              HasSubstr("give it the same loss and metrics"));
+              HasSubstr("use the same loss and metrics"));
   state.metrics.names = {"categorical_cross_entropy", "categorical_accuracy"};
   EXPECT_FALSE(session.trainer->Restore(state).ok()) << "steps of no samples";
   state.sampler = {.batch = 9, .samples = 48, .seed = 3};
@@ -182,7 +182,8 @@ TEST(TrainerResumeTest, AnEpochGoesOnOnlyAsItBegan) {
     const absl::Status status = changed.Train(2);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << words;
     const std::string message(status.message());
-    EXPECT_THAT(message, HasSubstr("epoch 1 was left after 2 steps and cannot go on: the "));
+    EXPECT_THAT(message,
+                HasSubstr("epoch 1 was interrupted after 2 steps and cannot be continued: the "));
     EXPECT_THAT(message, HasSubstr(words));
     EXPECT_EQ(changed.Train(2), status) << "it is no matter of asking twice";
     ASSERT_TRUE(later.trainer->Restore(end).ok());

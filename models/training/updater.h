@@ -1,10 +1,10 @@
-// What follows a backward pass: gradients are summed over the ranks (comm/gradient_reducer.h),
-// clipped, and followed by the parameters.
+// What happens after a backward pass: gradients are summed over the ranks
+// (comm/gradient_reducer.h), clipped, and applied to the parameters.
 //
-// The optimizer works on a bucket as soon as its sum is there. Two cases begin with it only after
-// the last bucket: clipping, which asks for the norm of all, and `whole_steps`. Parameters have the
-// same bits in all cases, and on all ranks. An update that ends in an error after its first bucket
-// leaves torn parameters, some of this step and some of the one before.
+// The optimizer updates the parameters of a bucket as soon as its sum is complete. In two cases it
+// starts after the last bucket: with clipping, which needs the norm of all gradients, and with
+// `whole_steps`. Parameters have the same bits in all cases, and on all ranks. An update that fails
+// after its first bucket leaves some parameters updated and others not.
 
 #ifndef DTNN_MODELS_TRAINING_UPDATER_H_
 #define DTNN_MODELS_TRAINING_UPDATER_H_

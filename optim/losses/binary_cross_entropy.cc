@@ -91,7 +91,7 @@ class BinaryCrossEntropyOp : public LossOp {
         if (t >= 0 && t <= 1) continue;
         return InvalidArgument("binary cross entropy: target ", j, " of sample ", i,
                                " of the batch is ", t,
-                               ", expected 0 to 1; is another loss meant, such as mse?");
+                               ", expected 0 to 1; did you mean another loss, such as mse?");
       }
     }
     return absl::OkStatus();

@@ -100,8 +100,8 @@ TEST(BinaryCrossEntropyTest, TargetsOutsideTheirRangeAreNamed) {
     return std::string(RunLoss(kLoss, p, t, true, 1).status.message());
   };
   EXPECT_EQ(message(1.5),
-            "binary cross entropy: target 1 of sample 1 of the batch is 1.5, expected 0 to 1; is "
-            "another loss meant, such as mse?");
+            "binary cross entropy: target 1 of sample 1 of the batch is 1.5, expected 0 to 1; did "
+            "you mean another loss, such as mse?");
   EXPECT_NE(message(-0.25), "");
   EXPECT_NE(message(std::nan("")), "");
   EXPECT_EQ(message(1), "");

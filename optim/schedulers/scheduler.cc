@@ -28,7 +28,7 @@ absl::StatusOr<double> WatchedValue(const Scheduler& scheduler, const EpochMetri
   std::string known;
   for (const auto& [name, value] : metrics.values) StrAppend(&known, " ", name);
   return NotFound("scheduler ", scheduler.name(), " watches \"", scheduler.watched(),
-                  "\", which is not computed in this run; there are:", known);
+                  "\", which is not computed in this run; available:", known);
 }
 
 }  // namespace dtnn

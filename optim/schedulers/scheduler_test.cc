@@ -23,7 +23,7 @@ TEST(SchedulerTest, FiguresAreFoundByTheirWholeName) {
 TEST(SchedulerTest, AMissingFigureIsNamedWithThoseThatThereAre) {
   const auto value = WatchedValue(Watcher(), {.epoch = 1, .values = {{"mae", 1}, {"mse", 2}}});
   EXPECT_EQ(value.status().message(),
-            "scheduler watcher watches \"val_mse\", which is not computed in this run; there are: "
+            "scheduler watcher watches \"val_mse\", which is not computed in this run; available: "
             "mae mse");
 }
 

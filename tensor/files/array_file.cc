@@ -15,7 +15,7 @@ bool IsSafetensors(std::string_view path) { return path.ends_with(".safetensors"
 absl::Status CheckArrayFileName(std::string_view path) {
   if (IsNpz(path) || IsSafetensors(path)) return absl::OkStatus();
   return InvalidArgument(
-      path, ": the file's name must end in .npz or .safetensors, which says what it is");
+      path, ": the file's name must end in .npz or .safetensors, which decides its format");
 }
 
 absl::StatusOr<ArrayFileReader> ArrayFileReader::Open(std::string_view path) {

@@ -42,7 +42,7 @@ TEST(ArrayFileTest, ATextThatIsANumberIsAnError) {
   const std::string path = ::testing::TempDir() + "/x.npz";
   ASSERT_TRUE(WriteNpz(path, {{"tag", testing::ZeroTensor(DType::kFloat32, {})}}).ok());
   EXPECT_THAT(std::string(ArrayFileReader::Open(path)->Text("tag").status().message()),
-              HasSubstr("where a text is wanted"));
+              HasSubstr("expected a text"));
 }
 
 TEST(ArrayFileTest, OtherEndingsAreRefusedByName) {

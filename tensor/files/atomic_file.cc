@@ -107,8 +107,8 @@ absl::StatusOr<std::vector<std::byte>> ReadUpTo(const InputFile& file, size_t mo
 }
 
 absl::Status TooLarge(std::string_view path, int64_t max_bytes) {
-  return FailedPrecondition(path, ": holds more than the ", max_bytes,
-                            " bytes that are read at most");
+  return FailedPrecondition(path, ": contains more than the ", max_bytes,
+                            " bytes that are allowed");
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(std::string_view path) {
 
   std::string temporary;
   result.file_ = OpenTemporary(result.target_, mode.value_or(0666), &temporary);
-  if (result.file_ < 0) return result.Fail("creating a temporary file beside it", errno);
+  if (result.file_ < 0) return result.Fail("creating a temporary file next to it", errno);
   result.temporary_ = std::move(temporary);
   if (mode.has_value() && fchmod(result.file_, *mode) != 0) {
     return result.Fail("copying the old file's permissions", errno);

@@ -243,14 +243,14 @@ TEST_F(ReadFileTest, GivesTheBytesUpToTheLimit) {
     EXPECT_EQ(Text(ReadFile(path_.string(), int64_t{1} << 40)), text);
     if (size > 0) {
       EXPECT_THAT(Text(ReadFile(path_.string(), int64_t(size) - 1)),
-                  AllOf(HasSubstr(path_.string()), HasSubstr("holds more than")));
+                  AllOf(HasSubstr(path_.string()), HasSubstr("contains more than")));
     }
   }
 }
 
 TEST_F(ReadFileTest, ReadsFilesThatHideTheirSize) {
   EXPECT_THAT(Text(ReadFile("/proc/self/status", 1 << 20)), HasSubstr("Name:"));
-  EXPECT_THAT(Text(ReadFile("/proc/self/status", 10)), HasSubstr("holds more than"));
+  EXPECT_THAT(Text(ReadFile("/proc/self/status", 10)), HasSubstr("contains more than"));
 }
 
 TEST_F(ReadFileTest, ADeviceIsNoFile) {

@@ -117,11 +117,11 @@ absl::Status SetTextType(std::string_view descr, std::string_view name, NpyHeade
   header->utf32 = kind == "U";
   const bool known = header->utf32 ? order == "<" || order == ">" : kind == "S" && order == "|";
   if (!known || !number || !absl::SimpleAtoi(std::string(digits), &header->item_size)) {
-    return InvalidArgument(name, ": holds dtype ", Quote(descr), ", where a text is wanted");
+    return InvalidArgument(name, ": has dtype ", Quote(descr), ", expected a text");
   }
   if (header->item_size > kMostCharacters) {
     return Broken(name, "its text claims ", header->item_size, " characters (at most ",
-                  kMostCharacters, " make sense)");
+                  kMostCharacters, " are allowed)");
   }
   if (header->utf32) header->item_size *= 4;
   header->big_endian = order == ">";
@@ -144,7 +144,7 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyElements 
   const std::string_view code = ordered ? descr.substr(1) : descr;
   if (code.substr(0, 1) == "O") {
     return InvalidArgument(
-        name, ": holds Python objects (dtype ", Quote(descr),
+        name, ": contains Python objects (dtype ", Quote(descr),
         "); pickled objects are never loaded, because loading them can run any program. "
         "Save plain arrays of numbers instead");
   }
@@ -197,18 +197,18 @@ absl::StatusOr<NpyPreamble> ParseNpyPreamble(std::string_view bytes, std::string
   const int major = uint8_t(bytes[6]), minor = uint8_t(bytes[7]);
   if (major < 1 || major > 3 || minor != 0) {
     return Unimplemented(name, ": is of .npy version ", major, ".", minor,
-                         "; 1.0, 2.0 and 3.0 are known");
+                         "; 1.0, 2.0 and 3.0 can be read");
   }
   NpyPreamble preamble;
   const size_t digits = major == 1 ? 2 : 4;
   preamble.size = 8 + digits;
-  if (bytes.size() < preamble.size) return Broken(name, "it ends within its first 12 bytes");
+  if (bytes.size() < preamble.size) return Broken(name, "it ends inside its first 12 bytes");
   for (size_t i = 0; i < digits; ++i) {
     preamble.header_size |= size_t{uint8_t(bytes[8 + i])} << (8 * i);
   }
   if (preamble.header_size > NpyPreamble::kMaxHeader) {
     return Broken(name, "its header claims ", preamble.header_size, " bytes (at most ",
-                  size_t{NpyPreamble::kMaxHeader}, " make sense)");
+                  size_t{NpyPreamble::kMaxHeader}, " are allowed)");
   }
   return preamble;
 }

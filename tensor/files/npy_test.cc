@@ -171,7 +171,7 @@ TEST(NpyTest, FilesComeBackAndMissingOnesAreNotFound) {
   const Tensor tensor = testing::RandomTensor(DType::kFloat64, {5, 7}, 1);
   ASSERT_TRUE(WriteNpy(path, tensor).ok());
   EXPECT_EQ(testing::Values(*ReadNpy(path)), testing::Values(tensor));
-  EXPECT_THAT(std::string(ReadNpy(path, 100).status().message()), HasSubstr("holds more than"));
+  EXPECT_THAT(std::string(ReadNpy(path, 100).status().message()), HasSubstr("contains more than"));
   std::filesystem::remove(path);
   EXPECT_EQ(ReadNpy(path).status().code(), absl::StatusCode::kNotFound);
 }

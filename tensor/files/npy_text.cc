@@ -58,8 +58,8 @@ absl::StatusOr<std::string> ParseNpyText(NpySource read, int64_t size, std::stri
   DTNN_ASSIGN_OR_RETURN(const NpyHeader header,
                         ReadNpyHeader(read, size, name, NpyElements::kText));
   if (header.shape.rank() > 1 || header.shape.NumElements() != 1) {
-    return InvalidArgument(name, ": holds texts of shape ", header.shape.ToString(),
-                           ", where a single one is wanted");
+    return InvalidArgument(name, ": contains texts of shape ", header.shape.ToString(),
+                           ", expected a single one");
   }
   std::string bytes(header.item_size, '\0');  // at most 4 MiB: the header's parser saw to it
   DTNN_RETURN_IF_ERROR(read(std::as_writable_bytes(std::span(bytes))));

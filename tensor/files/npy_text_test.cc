@@ -51,13 +51,13 @@ TEST(NpyTextTest, ReadsEitherByteOrderAndBytes) {
 
 TEST(NpyTextTest, WhatIsNoSingleTextIsRefused) {
   EXPECT_THAT(ErrorOf(File("<f4", {}, "abcd")),
-              AllOf(HasSubstr("x.npy"), HasSubstr("dtype \"<f4\", where a text is wanted")));
+              AllOf(HasSubstr("x.npy"), HasSubstr("dtype \"<f4\", expected a text")));
   EXPECT_THAT(ErrorOf(File("|O", {}, "abcd")), HasSubstr("pickled objects are never loaded"));
   EXPECT_THAT(ErrorOf(File("|S2", {2}, "abcd")), HasSubstr("texts of shape (2,)"));
   EXPECT_THAT(ErrorOf(File("|S2", {0}, "")), HasSubstr("texts of shape (0,)"));
   EXPECT_THAT(ErrorOf(File("|S2", {1, 1}, "ab")), HasSubstr("texts of shape (1, 1)"));
   for (const char* descr : {"U2", "|U2", "<S2", "<U", "<U-2", "<U 2", "<U2x", "", "<", "|S"}) {
-    EXPECT_THAT(ErrorOf(File(descr, {}, "abcdefgh")), HasSubstr("where a text is wanted")) << descr;
+    EXPECT_THAT(ErrorOf(File(descr, {}, "abcdefgh")), HasSubstr("expected a text")) << descr;
   }
 }
 

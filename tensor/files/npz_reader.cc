@@ -56,7 +56,7 @@ absl::Status CheckMember(std::string_view file, std::string_view name, const zip
   }
   const bool stored = info.comp_method == ZIP_CM_STORE;
   if (stored ? info.size != info.comp_size : info.size / kMaxDeflateRatio > info.comp_size) {
-    return refused("claims to hold ", info.size, " bytes in ", info.comp_size);
+    return refused("claims ", info.size, " bytes in ", info.comp_size);
   }
   return absl::OkStatus();
 }
@@ -111,8 +111,8 @@ absl::StatusOr<NpzReader> NpzReader::Check(NpzReader reader, int64_t file_size, 
       return InvalidArgument(file, ": ", "its members claim more bytes than the file has");
     }
     if (__builtin_add_overflow(total, info.size, &total) || total > uint64_t(max_bytes)) {
-      return InvalidArgument(file, ": ", "its arrays hold more than the ", max_bytes,
-                             " bytes that are read at most");
+      return InvalidArgument(file, ": ", "its arrays contain more than the ", max_bytes,
+                             " bytes that are allowed");
     }
     const std::string name(member.substr(0, member.size() - kNpyEnding.size()));
     if (!reader.index_.emplace(name, Member{i, int64_t(info.size)}).second) {
@@ -133,7 +133,7 @@ absl::Status NpzReader::ReadMember(std::string_view name, Extent extent, ParseMe
   if (found == index_.end()) {
     std::string known;
     for (size_t i = 0; i < std::min<size_t>(names_.size(), 8); ++i) {
-      StrAppend(&known, i == 0 ? "; it holds " : ", ", names_[i]);
+      StrAppend(&known, i == 0 ? "; it contains " : ", ", names_[i]);
     }
     return NotFound(file_, ": has no array \"", name, "\"", known,
                     names_.size() > 8 ? ", ..." : "");

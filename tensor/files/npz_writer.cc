@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<Member>> Members(std::string_view path, const NamedTe
     }
     if (!names.insert(member.name).second) {
       const std::string_view name = std::string_view(member.name);
-      return InvalidArgument(path, ": two arrays are called ",
+      return InvalidArgument(path, ": two arrays are named ",
                              Quoted(name.substr(0, name.size() - kNpyEnding.size())));
     }
   }

@@ -137,7 +137,7 @@ absl::Status CheckEntry(const SafetensorsEntry& entry, int64_t data_bytes, std::
     return InvalidArgument(file, ": tensor ", Quoted(entry.name), " ", what...);
   };
   if (entry.begin > entry.end || entry.end > data_bytes) {
-    return refused("lies in bytes ", entry.begin, " to ", entry.end, " of ", data_bytes,
+    return refused("is in bytes ", entry.begin, " to ", entry.end, " of ", data_bytes,
                    "; is the file complete?");
   }
   int64_t bytes = ElementSize(entry.dtype);
@@ -178,7 +178,7 @@ void AppendList(const std::vector<int64_t>& values, std::string* json) {
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, int64_t data_bytes,
                                                          std::string_view file) {
   const auto refused = [&](const auto&... what) {
-    return InvalidArgument(file, ": its header holds ", what...,
+    return InvalidArgument(file, ": its header has ", what...,
                            ", so it is not a .safetensors file");
   };
   if (!json.starts_with('{')) return refused("no JSON object");

@@ -100,7 +100,7 @@ TEST(SafetensorsHeaderTest, OtherJsonIsRefusedForTheRightReason) {
   };
   for (const auto& [json, reason] : kReasons) {
     EXPECT_THAT(ErrorOf(json, 8),
-                AllOf(StartsWith("x.safetensors: its header holds "), HasSubstr(reason)))
+                AllOf(StartsWith("x.safetensors: its header has "), HasSubstr(reason)))
         << json;
   }
 }

@@ -61,8 +61,8 @@ absl::Status CheckAddresses(std::span<const ControlAddress> ranks) {
     }
     if (ranks[rank].hosts[0] == 0) {
       return Unavailable("the host of rank ", rank,
-                         " has no IPv4 address for ranks on other hosts, ",
-                         "beside loopback; give one of its network interfaces an IPv4 address");
+                         " has no IPv4 address that ranks on other hosts can reach, ",
+                         "only loopback; give one of its network interfaces an IPv4 address");
     }
   }
   return absl::OkStatus();

@@ -101,7 +101,7 @@ std::string DescribeAbsentRanks() {
   }
   std::string text = Sentence(stopped, "stopped");
   if (!text.empty() && !gone.empty()) text += "; ";
-  return text + Sentence(gone, "not to be seen on this host");
+  return text + Sentence(gone, "not found on this host");
 }
 
 }  // namespace dtnn

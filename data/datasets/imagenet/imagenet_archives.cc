@@ -15,14 +15,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kHowToGet[] =
-    "The archives of ImageNet's 2012 challenge are found at https://image-net.org/download-images, "
-    "for those with an account there";
+    "Download the archives of ImageNet's 2012 challenge from https://image-net.org/download-images "
+    "(needs an account)";
 
 absl::StatusOr<std::string> Archive(const std::string& folder, const char* name) {
   const std::string path = (fs::path(folder) / name).string();
   DTNN_ASSIGN_OR_RETURN(const PathKind kind, LookAt(path));
   if (kind != PathKind::kNothing) return path;
-  return NotFound(path, ": there is no such file. ", kHowToGet);
+  return NotFound(path, ": no such file. ", kHowToGet);
 }
 
 // In the order of the archive.
@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<TarMember>> Members(const std::string& path) {
     members.push_back(member);
     return absl::OkStatus();
   }));
-  if (members.empty()) return InvalidArgument(path, ": holds no files");
+  if (members.empty()) return InvalidArgument(path, ": contains no files");
   return members;
 }
 
@@ -58,7 +58,7 @@ absl::Status IndexTraining(const std::string& folder, ImagenetArchives& archives
     }
     const auto at = std::lower_bound(archives.names.begin(), archives.names.end(), name);
     if (at == archives.names.end() || *at != name) {
-      return InvalidArgument(path, ": class ", name, " is none of the development kit's");
+      return InvalidArgument(path, ": class ", name, " is not listed in the development kit");
     }
     DTNN_RETURN_IF_ERROR(
         IndexTarRange(path, of_class.offset, of_class.size, [&](const TarMember& image) {
@@ -77,8 +77,9 @@ absl::Status IndexValidation(const std::string& folder, const std::vector<int32_
   DTNN_ASSIGN_OR_RETURN(const std::string path, Archive(folder, kImagenetValidationTar));
   DTNN_ASSIGN_OR_RETURN(std::vector<TarMember> images, Members(path));
   if (images.size() != labels.size()) {
-    return InvalidArgument(path, ": holds ", images.size(), " images but the development kit has ",
-                           labels.size(), " validation labels; is the download complete?");
+    return InvalidArgument(path, ": contains ", images.size(),
+                           " images but the development kit has ", labels.size(),
+                           " validation labels; is the download complete?");
   }
   // Their numbers have leading zeros.
   std::sort(images.begin(), images.end(),

@@ -133,7 +133,7 @@ class Shards {
         try {
           labels[i] = ReadLabels(files_[i]);
         } catch (const std::bad_alloc&) {
-          labels[i] = ResourceExhausted(files_[i], ": no memory to read its labels");
+          labels[i] = ResourceExhausted(files_[i], ": not enough memory to read its labels");
         }
       }
     });
@@ -143,7 +143,8 @@ class Shards {
       begins_.push_back(int64_t(labels_.size()));
     }
     if (labels_.empty())
-      return InvalidArgument(files_[0], ": holds no samples, nor do the files beside it");
+      return InvalidArgument(files_[0],
+                             ": contains no samples, and neither do the other files of its folder");
     return absl::OkStatus();
   }
 
@@ -199,10 +200,10 @@ absl::Status CheckDifferent(const std::string& path, const std::vector<std::stri
   for (const std::string& file : train) of_train.insert(fs::weakly_canonical(file, ignored));
   for (const std::string& file : test) {
     if (!unclear && !of_train.contains(fs::weakly_canonical(file, ignored))) continue;
-    return InvalidArgument(file, ": would be training data and test data: name the files in ", path,
-                           " train-*.npz and test-*.npz, put them into folders ",
-                           "train and test, or give each split a folder of its own "
-                           "(--dataset-train-path, --dataset-test-path)");
+    return InvalidArgument(file, ": would be both training data and test data: name the files in ",
+                           path, " train-*.npz and test-*.npz, put them into folders ",
+                           "train and test, or name a folder for each split (--dataset-train-path, "
+                           "--dataset-test-path)");
   }
   return absl::OkStatus();
 }

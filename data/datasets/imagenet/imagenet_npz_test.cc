@@ -172,12 +172,13 @@ TEST(ImagenetNpzTest, FilesThatWouldBeOfBothPartsAreRefused) {
   WriteShard(root + "/a.npz", {1, 2});
   WriteShard(root + "/b.npz", {3});
   const std::string both =
-      root + "/a.npz: would be training data and test data: name the files in ";
+      root + "/a.npz: would be both training data and test data: name the files in ";
   EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr(both + root + " train-*.npz"));
   EXPECT_THAT(Error({.test = root, .one_place = true}), HasSubstr(both)) << "what evaluates later";
   const std::string link = testing::NewFolder("imagenet_npz_link") + "/link";
   std::filesystem::create_directory_symlink(root, link);
-  EXPECT_THAT(Error({.train = root, .test = link}), HasSubstr("would be training data and test"));
+  EXPECT_THAT(Error({.train = root, .test = link}),
+              HasSubstr("would be both training data and test"));
   EXPECT_EQ(OpenImagenetNpz({.train = root, .one_place = true}).value()->size(Split::kTrain), 3);
   EXPECT_EQ(OpenImagenetNpz({.test = root}).value()->size(Split::kTest), 3);
   WriteShard(root + "/test-1.npz", {4});

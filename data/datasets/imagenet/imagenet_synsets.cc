@@ -40,10 +40,10 @@ absl::StatusOr<std::vector<Synset>> ReadClasses(std::span<const uint8_t> meta,
             [](const Synset& a, const Synset& b) { return a.number < b.number; });
   for (size_t i = 0; i < classes.size(); ++i) {
     if (classes[i].number != int(i) + 1) {
-      return InvalidArgument(name, ": there is no synset, or more than one, of number ", i + 1);
+      return InvalidArgument(name, ": expected exactly one synset with number ", i + 1);
     }
   }
-  if (classes.empty()) return InvalidArgument(name, ": holds no synsets");
+  if (classes.empty()) return InvalidArgument(name, ": contains no synsets");
   return classes;
 }
 
@@ -61,7 +61,7 @@ absl::StatusOr<ImagenetSynsets> ParseImagenetSynsets(std::span<const uint8_t> me
   for (Synset& synset : classes) {
     synsets.place[size_t(synset.number) - 1] = int32_t(synsets.names.size());
     if (!synsets.names.empty() && synsets.names.back() == synset.name) {
-      return InvalidArgument(meta_name, ": synset ", synset.name, " is there twice");
+      return InvalidArgument(meta_name, ": synset ", synset.name, " is listed twice");
     }
     synsets.names.push_back(std::move(synset.name));
     synsets.words.push_back(std::move(synset.words));
@@ -86,8 +86,8 @@ absl::StatusOr<ImagenetSynsets> ReadImagenetSynsets(const std::string& folder) {
                        .archive = "ILSVRC2012_devkit_t12.tar.gz",
                        .names = {"meta.mat", "ILSVRC2012_validation_ground_truth.txt"},
                        .how_to_get =
-                           "The development kit of ImageNet's 2012 challenge (tasks 1 and "
-                           "2) is found at https://image-net.org/download-images",
+                           "Download the development kit of ImageNet's 2012 challenge (tasks 1 and "
+                           "2) from https://image-net.org/download-images",
                        .max_file_bytes = uint64_t{1} << 26,
                        .max_total_bytes = uint64_t{1} << 30};
   DTNN_ASSIGN_OR_RETURN(const std::vector<LoadedFile> files, LoadFiles(kit, folder));

@@ -117,20 +117,20 @@ TEST(ImagenetTarTest, WhatDoesNotBelongTogetherIsRefused) {
   EXPECT_THAT(Error({.train = root}), HasSubstr("set --transform-resize"));
   WriteKit(root, "1\n");
   EXPECT_THAT(Error({.test = root, .geometry = kResize}),
-              HasSubstr("holds 2 images but the development kit has 1 validation labels"));
+              HasSubstr("contains 2 images but the development kit has 1 validation labels"));
   WriteKit(root, "1\n4\n");
   EXPECT_THAT(Error({.test = root, .geometry = kResize}),
               HasSubstr("ground_truth.txt, line 2: expected a number from 1 to 3"));
   WriteFile(root, kImagenetTrainTar, TarBytes({{"n09.tar", TarBytes({{"x", {1}}})}}));
   WriteKit(root, "1\n2\n");
   EXPECT_THAT(Error({.train = root, .geometry = kResize}),
-              HasSubstr("class n09 is none of the development kit's"));
+              HasSubstr("class n09 is not listed in the development kit"));
   WriteFile(root, kImagenetTrainTar, TarBytes({{"image.JPEG", {1}}}));
   EXPECT_THAT(Error({.train = root, .geometry = kResize}),
               HasSubstr("member image.JPEG is not an archive of a class"));
   std::filesystem::remove(root + "/" + kImagenetTrainTar);
   EXPECT_THAT(Error({.train = root, .geometry = kResize}),
-              HasSubstr("ILSVRC2012_img_train.tar: there is no such file. The archives"));
+              HasSubstr("ILSVRC2012_img_train.tar: no such file. The archives"));
   std::filesystem::remove(root + "/ILSVRC2012_devkit_t12.tar.gz");
   EXPECT_THAT(Error({.test = root, .geometry = kResize}), HasSubstr("development kit"));
 }
@@ -148,7 +148,7 @@ TEST(ImagenetTarTest, BadImageIsNamedByArchiveAndMember) {
   EXPECT_EQ(std::string(status.message()),
             root +
                 "/ILSVRC2012_img_val.tar: ILSVRC2012_val_00000001.JPEG: is neither a JPEG nor a "
-                "PNG image: it begins with 01 02 03 04");
+                "PNG image: it starts with 01 02 03 04");
 }
 
 TEST(ImagenetSynsetsTest, NumbersMustBeComplete) {
@@ -157,9 +157,9 @@ TEST(ImagenetSynsetsTest, NumbersMustBeComplete) {
         ParseImagenetSynsets(testing::SynsetBytes(synsets), "", "kit").status().message());
   };
   EXPECT_EQ(error({{1, "a", ""}, {3, "b", ""}}),
-            "kit: meta.mat: there is no synset, or more than one, of number 2");
-  EXPECT_EQ(error({{1, "a", ""}, {2, "a", ""}}), "kit: meta.mat: synset a is there twice");
-  EXPECT_EQ(error({}), "kit: meta.mat: holds no synsets");
+            "kit: meta.mat: expected exactly one synset with number 2");
+  EXPECT_EQ(error({{1, "a", ""}, {2, "a", ""}}), "kit: meta.mat: synset a is listed twice");
+  EXPECT_EQ(error({}), "kit: meta.mat: contains no synsets");
 }
 
 TEST(ImagenetTest, FilesOfPreprocessedImagesAreUsedElse) {
