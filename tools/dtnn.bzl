@@ -225,7 +225,7 @@ def dtnn_cuda_objects(name, srcs, hdrs = [], deps = []):
 
 def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], tags = [], **kwargs):
     """A library of .cu files; it exists only with --config=cuda, so name it among cuda_deps."""
-    deps = deps + ["@local_cuda//:cudart"]
+    deps = deps + ["//third_party:cudart"]
     tags = tags + ["manual"]
     dtnn_cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps)
     cc_library(

@@ -154,12 +154,10 @@ void AppendMeanings(const OptionSpec& spec, std::string& out) {
     lines.emplace_back(line.substr(0, colon), line.substr(colon + 2));
     width = std::max(width, colon);
   }
-  const std::vector<std::string_view> missing = SplitList(spec.missing_words);
   for (const auto& [word, meaning] : lines) {
     out.append(kValueColumn + 2, ' ').append(word).append(width + 2 - word.size(), ' ');
-    const bool later = std::ranges::count(missing, word) > 0;
     const size_t column = kValueColumn + 4 + width;
-    Wrap(StrCat(meaning, later ? " (not available in this build yet)" : ""), column, column, out);
+    Wrap(meaning, column, column, out);
   }
 }
 

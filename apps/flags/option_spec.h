@@ -79,8 +79,7 @@ struct OptionSpec {
   std::string_view help = {};  // one line; after a colon at its end --help lists the words
   std::string_view unit = {};  // of numbers: "seconds", which --help shows as --name=SECONDS
   Range range = {};
-  std::string_view words = {};          // comma list of the words that work in this build
-  std::string_view missing_words = {};  // comma list of known words that do not yet
+  std::string_view words = {};  // comma list
   OptionField field = {};
   std::string_view documented_default = {};  // only where `field` is empty
   Action on_list = Action::kRun;             // what --name=list asks for

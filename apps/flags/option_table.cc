@@ -62,11 +62,9 @@ constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType ty
 
 // A row that takes words.
 constexpr OptionSpec Now(std::string_view name, OptionGroup group, OptionType type,
-                         OptionField field, std::string_view help, std::string_view words,
-                         std::string_view missing_words = "") {
+                         OptionField field, std::string_view help, std::string_view words) {
   OptionSpec spec = Now(name, group, type, field, help);
   spec.words = words;
-  spec.missing_words = missing_words;
   return spec;
 }
 
@@ -334,8 +332,8 @@ constexpr OptionSpec kTable[] = {
         "in evaluation, compute convolution, batch normalisation and relu in one pass"),
 
     Now("conv-variant", kConvolution, kWord, &O::conv_variant,
-        "algorithm of convolutions on CPUs, where it computes them", "auto,i2c,gemm,direct",
-        "winograd")
+        "algorithm of convolutions on CPUs, where it computes them",
+        "auto,i2c,gemm,direct,winograd")
         .Means(meanings::kConvVariant),
     Later("conv-direct-method", kConvolution, kText, "", "kernel of --conv-variant=direct"),
     Later("conv-direct-methods-for-best-of", kConvolution, kText, "",

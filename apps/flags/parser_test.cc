@@ -157,9 +157,7 @@ TEST(ParserTest, MappedAliases) {
   EXPECT_EQ(Parsed({"--enable_conv_i2c"}).conv_variant, "i2c");
   EXPECT_EQ(Parsed({"--enable_conv_gemm=False"}).conv_variant, "auto");
   EXPECT_EQ(Parsed({"--noenable_conv_gemm"}).conv_variant, "auto");
-  EXPECT_EQ(Error({"--enable_conv_winograd=True"}),
-            "--enable-conv-winograd=True: winograd is not available in this build yet; must be one "
-            "of: auto, i2c, gemm, direct");
+  EXPECT_EQ(Parsed({"--enable_conv_winograd=True"}).conv_variant, "winograd");
   EXPECT_EQ(Error({"--enable_conv_gemm=maybe"}).substr(0, 32), "--enable-conv-gemm=maybe: must b");
   EXPECT_TRUE(Parsed({"--non_blocking_mpi=False"}).use_blocking_mpi);
   EXPECT_FALSE(Parsed({"--non_blocking_mpi"}).use_blocking_mpi);

@@ -105,7 +105,7 @@ constexpr Case kCases[] = {
      "8x8x1 and 3"},
     {10, "--model=vgg16_cifar10 --synthetic-input-shape=3,32,32", kFailed,
      "10 classes, but the data set has 32x32x3 and 3"},
-    {11, "--conv-variant=winograd", kUsage, "--conv-variant=winograd: "},
+    {11, "--conv-variant=winograd", kDone, "**** Done"},
     {11, "--conv-direct-methods-for-best-of=x", kUsage, kNotYet},
     {12, "--use-mpi-buffers=True --encryption=openfhe", kUsage, kNotYet},
     {13, "--encryption=tenseal --enable-gpu", kUsage, "--encryption=tenseal: not available"},

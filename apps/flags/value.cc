@@ -102,16 +102,8 @@ absl::StatusOr<std::string> ParseWord(const OptionSpec& spec, std::string_view t
   for (const std::string_view known : words) {
     if (EqualsIgnoreCase(word, known)) return StrCat(prefixed ? "val_" : "", known);
   }
-  std::vector<std::string_view> candidates = words;
-  for (const std::string_view missing : SplitList(spec.missing_words)) {
-    if (EqualsIgnoreCase(word, missing)) {
-      return UsageError(missing, " is not available in this build yet; must be ",
-                        DescribeAllowed(spec));
-    }
-    candidates.push_back(missing);
-  }
   return UsageError("unknown word \"", OneLine(word, 80), "\"; must be ", DescribeAllowed(spec),
-                    DidYouMean(word, candidates));
+                    DidYouMean(word, words));
 }
 
 absl::StatusOr<Value> ParseWordList(const OptionSpec& spec, std::string_view text) {

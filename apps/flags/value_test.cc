@@ -105,12 +105,6 @@ TEST(ValueTest, WordsTakeTheirCanonicalSpelling) {
             "\"float32\"?");
 }
 
-TEST(ValueTest, KnownWordsThatDoNotWorkYetSaySo) {
-  EXPECT_EQ(Canonical("conv-variant", "winograd"),
-            "error: winograd is not available in this build yet; must be one of: auto, i2c, gemm, "
-            "direct");
-}
-
 TEST(ValueTest, ASwitchMayTakeWordsToo) {
   EXPECT_EQ(Canonical("learning-rate-scaling", "yes"), "True");
   EXPECT_EQ(Canonical("learning-rate-scaling", "0"), "False");

@@ -29,9 +29,6 @@ void ListModels(std::ostream& out) {
 void ListDatasets(std::ostream& out) {
   const OptionSpec& spec = *FindOption("dataset");
   for (const std::string_view name : SplitList(spec.words)) out << name << "\n";
-  for (const std::string_view name : SplitList(spec.missing_words)) {
-    out << name << " (not available in this build yet)\n";
-  }
 }
 
 void ListTransforms(std::ostream& out) {

@@ -6,7 +6,7 @@
 #include "kernels/conv/check.h"
 #include "kernels/conv/groups.h"
 #include "kernels/conv/nhwc_copies.h"
-#include "kernels/conv/scratch.h"
+#include "kernels/scratch.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::conv {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/conv/scratch.h"
+#include "kernels/scratch.h"
 
 namespace dtnn::conv {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "kernels/conv/scratch.h"
+#include "kernels/scratch.h"
 #include "kernels/conv/transpose.h"
 #include "tensor/threads/parallel_for.h"
 

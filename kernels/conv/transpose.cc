@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "kernels/conv/transpose.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/conv/transpose-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv {
@@ -30,7 +30,7 @@ void Block(const T* from, int64_t rows, int64_t columns, int64_t from_pitch, T* 
       auto v1 = hn::LoadU(d, from + (i + 1) * from_pitch + j);
       auto v2 = hn::LoadU(d, from + (i + 2) * from_pitch + j);
       auto v3 = hn::LoadU(d, from + (i + 3) * from_pitch + j);
-      Transpose4(d, v0, v1, v2, v3);
+      dtnn::HWY_NAMESPACE::Transpose4(d, v0, v1, v2, v3);
       hn::StoreU(v0, d, to + j * to_pitch + i);
       hn::StoreU(v1, d, to + (j + 1) * to_pitch + i);
       hn::StoreU(v2, d, to + (j + 2) * to_pitch + i);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/conv/scratch.h"
+#include "kernels/scratch.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::direct {

@@ -8,8 +8,8 @@
 #define HWY_TARGET_INCLUDE "kernels/conv/direct/planar_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/conv/transpose-inl.h"
 #include "kernels/elementwise/relu-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::direct {
@@ -19,7 +19,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using dtnn::HWY_NAMESPACE::Rectify;
 #if HWY_TARGET != HWY_SCALAR
-using dtnn::conv::HWY_NAMESPACE::Transpose4;
+using dtnn::HWY_NAMESPACE::Transpose4;
 #endif
 
 // Rows x 3 vectors of sums, 3 vectors of pixels and a broadcast: 28 of 32 registers, or all of 16.

@@ -6,7 +6,7 @@
 
 #include "kernels/conv/gemm/filter_gemm.h"
 #include "kernels/conv/gemm/gather_gemm.h"
-#include "kernels/conv/scratch.h"
+#include "kernels/scratch.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::gemm {

@@ -5,7 +5,7 @@
 
 #include "kernels/conv/partial_sums.h"
 #include "kernels/conv/patches.h"
-#include "kernels/conv/scratch.h"
+#include "kernels/scratch.h"
 #include "kernels/conv/transpose.h"
 #include "kernels/gemm/serial_gemm.h"
 #include "tensor/threads/parallel_for.h"

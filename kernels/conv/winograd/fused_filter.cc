@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/conv/scratch.h"
+#include "kernels/scratch.h"
 #include "kernels/conv/winograd/layout.h"
 #include "tensor/threads/parallel_for.h"
 
