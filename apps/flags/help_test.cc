@@ -68,7 +68,7 @@ TEST(HelpTest, StaysWithin100ColumnsWithoutTrailingBlanks) {
 
 TEST(HelpTest, OptionsThatWorkStandBeforeThoseThatDoNot) {
   const std::string help = Help("all");
-  const size_t missing = help.find("not available in this build yet");
+  const size_t missing = help.find("Not available in this build yet");
   ASSERT_NE(missing, help.npos);
   for (const OptionSpec& spec : OptionTable()) {
     const size_t line = help.find("\n  --" + std::string(spec.name));
@@ -120,7 +120,7 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
       HasSubstr("              wavg     the more samples a rank has, the more it counts\n"));
   EXPECT_THAT(Help("conv-variant"), HasSubstr("winograd  Winograd's minimal filtering"));
   EXPECT_THAT(Help("profile"),
-              HasSubstr("not available in this build yet; the only value accepted is"));
+              HasSubstr("not available in this build yet; only the default is accepted"));
 }
 
 TEST(HelpTest, AnySpellingOfAnOptionIsExplained) {

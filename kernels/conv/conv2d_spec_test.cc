@@ -112,6 +112,31 @@ TEST(CreateConv2dTest, DepthwiseIsForAsManyFiltersAsChannels) {
   }
 }
 
+TEST(AutomaticVariantTest, WinogradIsForManyChannelsAndTilesOfSmallKernels) {
+  Conv2dSpec common;
+  common.batch = common.channels = common.filters = 64;
+  common.height = common.width = 16;
+  common.padding = 1;
+  const auto chosen = [&](void (*change)(Conv2dSpec&)) {
+    Conv2dSpec spec = common;
+    change(spec);
+    std::string text;
+    for (const conv::Direction direction : conv::kDirections) {
+      text += AutomaticVariant(spec, direction) == "winograd" ? 'w' : '-';
+    }
+    return text;
+  };
+  EXPECT_EQ(chosen([](Conv2dSpec&) {}), "www");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 3; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.groups = 16; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.stride = 2; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = spec.width = 2; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = spec.width = 5; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 2; }), "ww-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = spec.height = 1; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 1, spec.height = spec.width = 8; }), "w--");
+}
+
 TEST(CreateConv2dTest, ChoosesAVariantPerDirection) {
   auto context = *DeviceContext::Create(Device::Cpu());
   Conv2dVariants variants;
