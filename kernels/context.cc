@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/operand.h"
+#include "kernels/simd_target.h"
 #include "tensor/errors.h"
 #ifdef DTNN_WITH_CUDA
 #include "kernels/cuda_context.h"
@@ -23,6 +24,7 @@ size_t BytesOf(const Tensor& tensor) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DeviceContext>> DeviceContext::Create(Device device) {
+  DTNN_RETURN_IF_ERROR(RestrictSimdByEnvironment());
   if (device.is_cpu()) return std::make_unique<CpuContext>();
 #ifdef DTNN_WITH_CUDA
   return CudaContext::Create(device);

@@ -19,7 +19,7 @@ namespace dtnn {
 class DeviceContext {
  public:
   // Unimplemented for a GPU in a build without --config=cuda; NotFound where the device is not
-  // there.
+  // there; InvalidArgument for a DTNN_SIMD that this CPU does not know (simd_target.h).
   static absl::StatusOr<std::unique_ptr<DeviceContext>> Create(Device device);
   virtual ~DeviceContext() = default;
 

@@ -1,5 +1,11 @@
 #include "kernels/simd_target.h"
 
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "tensor/errors.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd_target.cc"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -20,6 +26,32 @@ namespace dtnn {
 HWY_EXPORT(TargetName);
 
 std::string SimdTarget() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
+
+absl::Status RestrictSimd(const char* name) {
+  struct Restriction {
+    std::string_view name;
+    int64_t target;
+  };
+  constexpr Restriction kRestrictions[] = {
+      {"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"scalar", HWY_EMU128}};
+  hwy::DisableTargets(0);
+  if (name == nullptr || *name == '\0') return absl::OkStatus();
+  for (const Restriction& restriction : kRestrictions) {
+    if (restriction.name != name) continue;
+    if (restriction.target < HWY_EMU128 && (hwy::SupportedTargets() & restriction.target) == 0) {
+      return InvalidArgument("DTNN_SIMD=", name, ": this CPU has at most ", SimdTarget());
+    }
+    hwy::DisableTargets(restriction.target - 1);  // better targets have lower bits
+    return absl::OkStatus();
+  }
+  return InvalidArgument("DTNN_SIMD=", Quoted(name), ": must be one of: avx512, avx2, scalar");
+}
+
+absl::Status RestrictSimdByEnvironment() {
+  static const absl::Status* const status =
+      new absl::Status(RestrictSimd(std::getenv("DTNN_SIMD")));
+  return *status;
+}
 
 }  // namespace dtnn
 #endif  // HWY_ONCE

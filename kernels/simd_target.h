@@ -1,14 +1,26 @@
-// The instruction set that the SIMD kernels run with on this CPU, as Highway names it: "AVX3"
-// (AVX-512), "AVX2", "SSE2", ... For start-up lines and reports.
+// The instruction set that the SIMD kernels run with, as Highway names it: "AVX3" (AVX-512),
+// "AVX2", "SCALAR", ... For start-up lines and reports.
 
 #ifndef DTNN_KERNELS_SIMD_TARGET_H_
 #define DTNN_KERNELS_SIMD_TARGET_H_
 
 #include <string>
 
+#include "absl/status/status.h"
+
 namespace dtnn {
 
 std::string SimdTarget();
+
+// Restricts the kernels of this process, and BLIS, to "avx512", "avx2" or "scalar" (no vectors) and
+// what is older: to compare them, to get the same bits on different machines, to test. Null or
+// empty: no restriction. InvalidArgument for other words and for what this CPU lacks. Not while
+// kernels run, and before BLIS is initialised.
+absl::Status RestrictSimd(const char* name);
+
+// The same with the environment variable DTNN_SIMD, once per process; DeviceContext::Create calls
+// it.
+absl::Status RestrictSimdByEnvironment();
 
 }  // namespace dtnn
 

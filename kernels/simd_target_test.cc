@@ -1,5 +1,7 @@
 #include "kernels/simd_target.h"
 
+#include <string>
+
 #include "gtest/gtest.h"
 #include "hwy/highway.h"
 
@@ -11,6 +13,25 @@ TEST(SimdTargetTest, FollowsTheChosenTarget) {
   EXPECT_EQ(SimdTarget(), "AVX2");
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   EXPECT_NE(SimdTarget(), "");
+}
+
+TEST(SimdTargetTest, IsRestrictedByName) {
+  ASSERT_TRUE(RestrictSimd("scalar").ok());
+  EXPECT_EQ(SimdTarget(), "SCALAR");
+  ASSERT_TRUE(RestrictSimd("").ok());
+  const std::string best = SimdTarget();
+  if (hwy::SupportedTargets() & HWY_AVX2) {
+    ASSERT_TRUE(RestrictSimd("avx2").ok());
+    EXPECT_EQ(SimdTarget(), "AVX2");
+  }
+  ASSERT_TRUE(RestrictSimd(nullptr).ok());
+  EXPECT_EQ(SimdTarget(), best);
+  if (!(hwy::SupportedTargets() & HWY_AVX3)) {
+    EXPECT_EQ(RestrictSimd("avx512"),
+              absl::InvalidArgumentError("DTNN_SIMD=avx512: this CPU has at most " + best));
+  }
+  EXPECT_EQ(RestrictSimd("avx"),
+            absl::InvalidArgumentError("DTNN_SIMD=\"avx\": must be one of: avx512, avx2, scalar"));
 }
 
 }  // namespace

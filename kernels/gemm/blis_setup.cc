@@ -5,9 +5,12 @@
 #include <cpuid.h>
 #endif
 
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
+
+#include "hwy/highway.h"
 
 namespace dtnn {
 namespace {
@@ -28,15 +31,16 @@ Vendor QueryVendor() {
   return {amd, family == 0xf ? family + ((eax >> 20) & 0xff) : family};
 }
 
-// The configuration to ask for; nothing where BLIS's own list is right. The compiler's feature test
-// also asks the operating system whether it saves the registers (xgetbv).
+// The configuration to ask for; nothing where BLIS's own list is right. Highway also asks the
+// operating system whether it saves the registers (xgetbv), and knows restrictions.
 std::optional<arch_t> BestConfiguration() {
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-    return BLIS_ARCH_SKX;
+  const int64_t targets = hwy::SupportedTargets();
+  if (targets & HWY_AVX3) return BLIS_ARCH_SKX;
+  if (!(targets & HWY_AVX2)) {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx")) return BLIS_ARCH_GENERIC;  // restricted
+    return std::nullopt;
   }
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return std::nullopt;
   const Vendor vendor = QueryVendor();
   if (!vendor.amd) return BLIS_ARCH_HASWELL;
   // Families: 0x17 Zen and Zen 2, which BLIS tells apart; 0x19 without AVX-512 is Zen 3.
