@@ -36,7 +36,7 @@ std::optional<ConvGrouping> ParseConvGrouping(std::string_view name) {
   return std::nullopt;
 }
 
-// A normalisation behind a convolution as a scale and a shift of the sums, renewed when a parameter
+// A normalisation after a convolution as a scale and a shift of the sums, renewed when a parameter
 // of either changes.
 class FoldedNormalization {
  public:

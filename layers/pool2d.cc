@@ -92,7 +92,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Pool2dLayer::Bind(const BindContext& co
   spec.dtype = context.dtype;
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, CreatePool(*context.device, spec));
   std::unique_ptr<Activation> relu;
-  if (context.behind_relu) {
+  if (context.after_relu) {
     DTNN_ASSIGN_OR_RETURN(relu, CreateActivation(*context.device, {.kind = ActivationKind::kRelu,
                                                                    .format = context.format,
                                                                    .dtype = context.dtype}));

@@ -38,7 +38,7 @@ absl::StatusOr<Opened> Open(const CheckOptions& asked) {
   Options options;
   options.dataset = asked.dataset;
   options.dataset_path = asked.path;
-  options.evaluate = true;  // both parts
+  options.evaluate = true;  // both splits
   const bool imagenet = asked.dataset == "imagenet";
   if (imagenet) {  // its prepared files have one size and are not decoded again
     absl::StatusOr<std::shared_ptr<const Dataset>> as_it_is = MakeDataset(options);

@@ -53,7 +53,8 @@ std::string TrainPath(const Options& options) {
 std::string TestPath(const Options& options) { return PathOf(options, options.dataset_test_path); }
 
 bool ReadsTraining(const Options& options) {
-  return !options.evaluate_only || options.standardize;  // whose figures are of the training split
+  return !options.evaluate_only ||
+         options.standardize;  // whose mean and deviation are of the training split
 }
 
 bool ReadsTest(const Options& options) {

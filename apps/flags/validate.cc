@@ -92,9 +92,9 @@ absl::Status CheckRequired(const Options& options) {
 }
 
 // Of what a scheduler may watch.
-Better BetterOf(std::string_view figure) {
-  if (figure.starts_with("val_")) figure.remove_prefix(4);
-  const auto metric = MakeMetric(figure);
+Better BetterOf(std::string_view watched) {
+  if (watched.starts_with("val_")) watched.remove_prefix(4);
+  const auto metric = MakeMetric(watched);
   return metric.ok() ? (*metric)->better() : Better::kSmaller;  // a loss
 }
 

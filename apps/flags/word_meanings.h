@@ -32,13 +32,15 @@ inline constexpr std::string_view kModelSyncParticipation =
     "avail2all: only ranks that still have data in this epoch; all ranks get the result\n";
 
 inline constexpr std::string_view kDataset =
-    "mnist: MNIST or Fashion-MNIST, 28x28 grey images, 10 classes\ncifar10: CIFAR-10, 32x32 colour "
-    "images, 10 classes\nimagenet: ImageNet, 1000 classes, as archives or as preprocessed .npz "
-    "files\nchestxray: NIH ChestX-ray, 1024x1024 grey images, 15 labels that may occur "
-    "together\ncyclone: cyclones, 40x40 images of 5 channels, 2 classes\ntsunamis: tsunamis, 80x80 "
-    "images, one value to predict\narchive: your own arrays in one .npz file: x_train, y_train, "
-    "x_test, y_test\nfolder: your own JPEG and PNG files, a folder per class in train/ and "
-    "test/\nsynthetic: generated samples, no files: for timing and for trying things\n";
+    "mnist: MNIST or Fashion-MNIST, 28x28 grey images, 10 classes\n"
+    "cifar10: CIFAR-10, 32x32 colour images, 10 classes\n"
+    "imagenet: ImageNet, 1000 classes, as archives or as preprocessed .npz files\n"
+    "chestxray: NIH ChestX-ray, 1024x1024 grey images, 15 labels that may occur together\n"
+    "cyclone: cyclones, 40x40 images of 5 channels, 2 classes\n"
+    "tsunamis: tsunamis, 80x80 images, one value to predict\n"
+    "archive: your own arrays in one .npz file: x_train, y_train, x_test, y_test\n"
+    "folder: your own JPEG and PNG files, a folder per class in train/ and test/\n"
+    "synthetic: generated samples, no files: for timing and for trying things\n";
 
 inline constexpr std::string_view kArchiveFormat =
     "auto: as the shape of the images says\n"
@@ -46,8 +48,8 @@ inline constexpr std::string_view kArchiveFormat =
     "NHWC: channels after height and width\n";
 
 inline constexpr std::string_view kSyntheticPattern =
-    "zeros: all zeros with label 0, to measure speed\nclasses: a random image per class plus "
-    "noise, which a network can learn\n";
+    "zeros: all zeros with label 0, to measure speed\n"
+    "classes: a random image per class plus noise, which a network can learn\n";
 
 inline constexpr std::string_view kConvVariant =
     "auto: for each layer and direction, the algorithm that is expected to be fastest\n"

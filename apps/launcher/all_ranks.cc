@@ -60,7 +60,7 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
     if (status.ok()) status = Agree(&communicator, CompareFlags(communicator, options));
     if (status.ok()) status = RunBenchmark(options, &communicator, out, err);
     if (status.ok()) return status;
-    return InNameOfRank(communicator, status, ExitCodeOfLoss(options, place.rank, place.ranks));
+    return ErrorOfRank(communicator, status, ExitCodeOfLoss(options, place.rank, place.ranks));
   });
 }
 

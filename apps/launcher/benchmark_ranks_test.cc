@@ -90,7 +90,7 @@ TEST_P(BenchmarkRanksTest, RankZeroSpeaksForAll) {
   EXPECT_THAT(outcome.text, HasSubstr("mpi_processes                  : " + std::to_string(ranks)));
 }
 
-// The figures of every epoch, in full precision, of a network without dropout.
+// The metrics of every epoch, in full precision, of a network without dropout.
 std::string History(int ranks, const std::vector<std::string>& more) {
   const std::string file = NewFolder("history") + "/h.csv";
   const Outcome outcome = RunJob(

@@ -105,7 +105,7 @@ class BenchmarkRun {
     description.training.metrics = last_metrics_.values();
     if (run_.options.evaluate_only) {  // what others trained
       description.training =
-          run_.begun_with ? run_.begun_with->description.training : TrainingRecord();
+          run_.initial_model ? run_.initial_model->description.training : TrainingRecord();
     }
     return {.graph = run_.graph,
             .dtype = ElementTypeOf(run_.options),
@@ -298,7 +298,7 @@ class BenchmarkRun {
                       FormatMemory(run_.graph, store_->dtype(),
                                    *trainer_->engine().training_memory(), run_.optimizer.get()));
     }
-    if (run_.options.resume) DTNN_RETURN_IF_ERROR(checkpointer->GiveUpNewer());
+    if (run_.options.resume) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
     voice_.Tell("**** Training...\n");
     const Stopwatch watch;
     const int64_t before = trainer_->epochs_done();

@@ -217,8 +217,8 @@ constexpr char kSmallRun[] =
     "--synthetic-input-shape=1,8,8 --synthetic-output-shape=3 --synthetic-train-samples=50 "
     "--synthetic-test-samples=20 --batch-size=8 ";
 
-// The figures of the last test of a run, as printed, and as numbers.
-std::string TestFigures(const std::string& text) {
+// The metrics of the last test of a run, as printed, and as numbers.
+std::string TestMetrics(const std::string& text) {
   const size_t at = text.rfind("test_");
   if (at == std::string::npos) return "no test in\n" + text;
   const size_t begin = text.rfind("samples/s, ", at);
@@ -248,7 +248,7 @@ TEST(BenchmarkStateTest, SavedModelsGiveTheSameAnswers) {
         Launch(std::string(kSmallRun) + "--evaluate-only --weights-and-bias-filename=" + file);
     EXPECT_EQ(tested.exit_code, 0) << tested.text;
     EXPECT_THAT(tested.text, HasSubstr("**** Loaded 8 of 8 arrays of weights from " + file + "\n"));
-    EXPECT_EQ(TestFigures(tested.text).substr(11), TestFigures(trained.text).substr(11)) << file;
+    EXPECT_EQ(TestMetrics(tested.text).substr(11), TestMetrics(trained.text).substr(11)) << file;
     EXPECT_EQ(TestLoss(tested.text), TestLoss(trained.text));
   }
 }

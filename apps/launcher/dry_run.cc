@@ -48,10 +48,11 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
 
 // The network that the run would have, for samples of `data`: --model's, or that of the file that
 // the run begins with.
-absl::StatusOr<Graph> MakeGraph(const Options& options, const std::optional<SavedModel>& begun_with,
+absl::StatusOr<Graph> MakeGraph(const Options& options,
+                                const std::optional<SavedModel>& initial_model,
                                 const std::optional<DatasetSize>& data, const Loss& loss) {
-  if (begun_with) {
-    DTNN_ASSIGN_OR_RETURN(Graph graph, NetworkFor(*begun_with, options, data));
+  if (initial_model) {
+    DTNN_ASSIGN_OR_RETURN(Graph graph, NetworkFor(*initial_model, options, data));
     return FreezeLayers(options, std::move(graph));
   }
   ModelOptions model{.format = FormatOf(options), .final_activation = loss.final_activation()};
@@ -66,10 +67,10 @@ absl::StatusOr<Graph> MakeGraph(const Options& options, const std::optional<Save
 
 absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   Options options = given;
-  std::optional<SavedModel> begun_with;
+  std::optional<SavedModel> initial_model;
   if (options.model.empty()) {
-    DTNN_ASSIGN_OR_RETURN(begun_with, ReadModelToRun(options.weights_and_bias_filename));
-    FollowModel(*begun_with, options);
+    DTNN_ASSIGN_OR_RETURN(initial_model, ReadModelToRun(options.weights_and_bias_filename));
+    FollowModel(*initial_model, options);
   }
   const DType dtype = ElementTypeOf(options);
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context,
@@ -78,7 +79,8 @@ absl::Status DryRun(const Options& given, int ranks, std::ostream& out) {
   DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<const Optimizer> optimizer, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options, ranks));
   const std::optional<DatasetSize> data = KnownSize(options);
-  DTNN_ASSIGN_OR_RETURN(const Graph graph, MakeGraph(options, begun_with, data, *metric_set.loss));
+  DTNN_ASSIGN_OR_RETURN(const Graph graph,
+                        MakeGraph(options, initial_model, data, *metric_set.loss));
   const bool trains = !options.evaluate_only;
   const bool tests =
       !trains || options.evaluate || options.test_as_validation || options.validation_split > 0;

@@ -68,8 +68,8 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
     DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(run.options.weights_and_bias_filename).status());
   }
   if (run.options.model.empty()) {
-    DTNN_ASSIGN_OR_RETURN(run.begun_with, ReadModelToRun(run.options.weights_and_bias_filename));
-    FollowModel(*run.begun_with, run.options);
+    DTNN_ASSIGN_OR_RETURN(run.initial_model, ReadModelToRun(run.options.weights_and_bias_filename));
+    FollowModel(*run.initial_model, run.options);
   }
   voice.Tell(StrCat("**** Loading ", run.options.dataset, " dataset...\n"));
   DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options));
@@ -124,13 +124,13 @@ absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
 absl::Status MakeNetwork(PreparedRun& run, RunVoice& voice) {
   FollowTargets(*run.dataset, run.options);
   DTNN_ASSIGN_OR_RETURN(run.metric_set, MakeMetricSet(run.options));
-  DTNN_RETURN_IF_ERROR(CheckFigures(run.metric_set, *run.dataset));
+  DTNN_RETURN_IF_ERROR(CheckMetrics(run.metric_set, *run.dataset));
   if (run.dataset->outputs() == 1 && run.dataset->target_kind() == TargetKind::kClass) {
     return UsageError("--dataset: the samples of ", run.dataset->name(),
                       " all have the same class, so there is nothing to learn");
   }
-  if (run.begun_with) {
-    DTNN_ASSIGN_OR_RETURN(run.graph, NetworkFor(*run.begun_with, run.options,
+  if (run.initial_model) {
+    DTNN_ASSIGN_OR_RETURN(run.graph, NetworkFor(*run.initial_model, run.options,
                                                 DatasetSize{.sample = run.dataset->sample(),
                                                             .outputs = run.dataset->outputs()}));
     DTNN_ASSIGN_OR_RETURN(run.graph, FreezeLayers(run.options, std::move(run.graph)));
@@ -178,7 +178,8 @@ absl::Status CheckMemoryOfRun(const PreparedRun& run) {
 
 absl::Status PrepareLoaders(PreparedRun& run, RunVoice& voice) {
   std::optional<Normalization> normalization;
-  if (run.begun_with) normalization = NormalizationFor(*run.begun_with, run.options, *run.dataset);
+  if (run.initial_model)
+    normalization = NormalizationFor(*run.initial_model, run.options, *run.dataset);
   DTNN_ASSIGN_OR_RETURN(run.loaders, MakeLoaders(run.options, run.dataset, run.rank, run.ranks,
                                                  run.communicator, normalization));
   if (run.loaders.statistics) {

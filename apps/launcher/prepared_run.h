@@ -43,7 +43,7 @@ struct PreparedRun {
   std::shared_ptr<const Optimizer> optimizer;
   std::unique_ptr<DeviceContext> context;
   CheckpointFolder checkpoint_folder;
-  std::optional<SavedModel> begun_with;  // where its file says which network it is
+  std::optional<SavedModel> initial_model;  // where its file says which network it is
   std::shared_ptr<const Dataset> dataset;
   DataFingerprint train_data, test_data;  // where somebody compares them
   int64_t date = Today();                 // in names of files: rank 0's

@@ -45,7 +45,7 @@ absl::StatusOr<MetricSet> MakeMetricSet(const Options& options) {
   return metric_set;
 }
 
-absl::Status CheckFigures(const MetricSet& metric_set, const Dataset& dataset) {
+absl::Status CheckMetrics(const MetricSet& metric_set, const Dataset& dataset) {
   const bool classes = dataset.target_kind() == TargetKind::kClass;
   const auto refuse = [&](std::string_view flag, std::string_view name, const char* advice) {
     const std::string_view kind =
@@ -53,8 +53,8 @@ absl::Status CheckFigures(const MetricSet& metric_set, const Dataset& dataset) {
     return UsageError("--", flag, ": ", name, " does not fit data set ", dataset.name(),
                       ", whose targets are ", kind, advice);
   };
-  const auto fits = [&](const auto& figure) {
-    return classes ? figure.TakesClasses() : figure.TakesValues();
+  const auto fits = [&](const auto& measure) {
+    return classes ? measure.TakesClasses() : measure.TakesValues();
   };
   if (!fits(*metric_set.loss)) {
     return refuse("loss-func", metric_set.loss->name(),

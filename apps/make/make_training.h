@@ -19,7 +19,7 @@ void FollowTargets(const Dataset& dataset, Options& options);
 // The loss and the metrics.
 absl::StatusOr<MetricSet> MakeMetricSet(const Options& options);
 // A usage error where the loss or a metric is not defined for what the data set's targets are.
-absl::Status CheckFigures(const MetricSet& metric_set, const Dataset& dataset);
+absl::Status CheckMetrics(const MetricSet& metric_set, const Dataset& dataset);
 
 }  // namespace dtnn
 

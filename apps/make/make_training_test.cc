@@ -118,23 +118,23 @@ class MultiLabelDataset : public dtnn::testing::CountingDataset {
   TargetKind target_kind() const override { return TargetKind::kValues; }
 };
 
-TEST(MakeTrainingTest, FiguresMustFitTheTargets) {
+TEST(MakeTrainingTest, MetricsMustFitTheTargets) {
   const dtnn::testing::CountingDataset classes(2);
   const MultiLabelDataset values;
   Options options;
-  EXPECT_TRUE(CheckFigures(*MakeMetricSet(options), classes).ok());
-  const absl::Status loss = CheckFigures(*MakeMetricSet(options), values);
+  EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), classes).ok());
+  const absl::Status loss = CheckMetrics(*MakeMetricSet(options), values);
   EXPECT_EQ(ExitCodeOf(loss), kExitUsage);
   EXPECT_EQ(loss.message(),
             "--loss-func: categorical_cross_entropy does not fit data set counting, whose targets "
             "are values, several labels or quantities per sample; binary_cross_entropy is for "
             "labels that are 0 or 1, mse and mae are for quantities");
   options.loss_func = "binary_cross_entropy";
-  const absl::Status metric = CheckFigures(*MakeMetricSet(options), values);
+  const absl::Status metric = CheckMetrics(*MakeMetricSet(options), values);
   EXPECT_EQ(std::string(metric.message()).substr(0, 41),
             "--metrics: categorical_accuracy does not ");
   options.metrics = {"f1_score", "regression_mse"};
-  EXPECT_TRUE(CheckFigures(*MakeMetricSet(options), values).ok());
+  EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), values).ok());
 }
 
 TEST(MakeTrainingTest, MetricsFollowTargetsAndLossUnlessAskedFor) {
@@ -150,10 +150,10 @@ TEST(MakeTrainingTest, MetricsFollowTargetsAndLossUnlessAskedFor) {
     options.loss_func = loss;
     FollowTargets(classes, options);
     EXPECT_EQ(options.metrics, Names{"categorical_accuracy"}) << loss;
-    EXPECT_TRUE(CheckFigures(*MakeMetricSet(options), classes).ok());
+    EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), classes).ok());
     FollowTargets(values, options);
     EXPECT_EQ(options.metrics, metrics) << loss;
-    EXPECT_TRUE(CheckFigures(*MakeMetricSet(options), values).ok());
+    EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), values).ok());
     options.metrics = {"recall"};
     options.metrics_given = true;
     FollowTargets(values, options);

@@ -55,7 +55,7 @@ TEST_F(ProgressCallbackTest, AndBelowATest) {
   EXPECT_THAT(out_.str(), HasSubstr("\ntest_multiclass_confusion_matrix"));
 }
 
-TEST_F(ProgressCallbackTest, FiguresThatAreNumbersStandInTheLineAlone) {
+TEST_F(ProgressCallbackTest, MetricsThatAreNumbersStandInTheLineAlone) {
   const MetricAverages tested = Some({"categorical_accuracy"});
   const Pass pass{.kind = Pass::Kind::kTest, .samples = 2, .done = 2, .averages = &tested};
   ASSERT_TRUE(progress_.OnPassBegin(pass).ok());

@@ -51,7 +51,7 @@ absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place)
       .communicator = {.timeout = std::chrono::milliseconds(int64_t(1000 * options.comm_timeout))}};
   return RunAsRank(place, rank, std::cout, std::cerr, [&](Communicator& communicator) {
     const absl::Status begun = Agree(&communicator, absl::OkStatus());  // TellOnce
-    if (!begun.ok()) return InNameOfRank(communicator, begun);
+    if (!begun.ok()) return ErrorOfRank(communicator, begun);
     const absl::Status status = RunScaleModel(options, &communicator, std::cout);
     if (!status.ok()) communicator.Abort(status);
     return status;

@@ -18,8 +18,8 @@ constexpr std::chrono::seconds kTimeForWords{20};
 
 }  // namespace
 
-absl::Status InNameOfRank(const Communicator& communicator, const absl::Status& status,
-                          int exit_code_of_loss) {
+absl::Status ErrorOfRank(const Communicator& communicator, const absl::Status& status,
+                         int exit_code_of_loss) {
   if (status.ok()) return status;
   const int rank = communicator.rank();
   const std::vector<int> lost = communicator.lost();
@@ -44,7 +44,7 @@ absl::Status TellOnce(const absl::Status& wrong, const LaunchPlace& place,
       .communicator = {.timeout = kTimeForWords, .warn_after = kTimeForWords / 5, .warn = warn},
       .when_lost = [&](const absl::Status&) { return wrong; }};
   return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
-    return InNameOfRank(communicator, Agree(&communicator, wrong));
+    return ErrorOfRank(communicator, Agree(&communicator, wrong));
   });
 }
 

@@ -3,7 +3,7 @@
 //
 //   P/Data_Entry_2017.csv               or Data_Entry_2017_v2020.csv: columns "Image Index" and
 //                                       "Finding Labels", the labels separated by '|'
-//   P/train_val_list.txt, test_list.txt the parts: a name per line
+//   P/train_val_list.txt, test_list.txt the splits: a name per line
 //   P/images/<name>                     the images; or P/<name>, P/images_*/<name>,
 //                                       P/images_*/images/<name>, or in P/images_*.tar
 //
@@ -27,7 +27,7 @@
 namespace dtnn {
 
 struct ChestXrayOptions {
-  // P of each part, usually the same. An empty name leaves the part out.
+  // P of each split, usually the same. A split with an empty name is not read.
   std::string train = {}, test = {};
   Geometry geometry = {};
 };

@@ -23,7 +23,7 @@
 namespace dtnn {
 
 struct FolderOptions {
-  // Folders that hold train and test, usually the same one. An empty name leaves the part out.
+  // Folders that hold train and test, usually the same one. A split with an empty name is not read.
   std::string train = {}, test = {};
   Geometry geometry = {};
 };

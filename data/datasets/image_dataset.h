@@ -27,7 +27,7 @@ namespace dtnn {
 
 class ImageDataset : public Dataset {
  public:
-  // `geometry` applies to every image of both parts. `channels`: 1 or 3. `max_pixels` guards
+  // `geometry` applies to every image of both splits. `channels`: 1 or 3. `max_pixels` guards
   // against files that would take all memory.
   ImageDataset(const Geometry& geometry, int channels, int64_t max_pixels = kMaxImagePixels);
 

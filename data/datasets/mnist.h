@@ -21,13 +21,13 @@ namespace dtnn {
 // Where Debian's package dataset-fashion-mnist puts its files.
 inline constexpr char kFashionMnistPath[] = "/usr/share/datasets/fashion-mnist";
 
-// Folders of the two parts, usually the same one. An empty name leaves the part out: its size is 0
-// (a program that only evaluates starts sooner).
+// Folders of the two splits, usually the same one. A split with an empty name is not read: its size
+// is 0 (a program that only evaluates starts sooner).
 struct MnistPaths {
   std::string train, test;
 };
 
-// Opens the files, those of the two parts in parallel; images of plain files stay there
+// Opens the files, those of the two splits in parallel; images of plain files stay there
 // (file_bytes.h). NotFound lists the names that were looked for and how to get them;
 // InvalidArgument and DataLoss name the file, what it holds and what was expected: lengths, equal
 // counts, equal extents, labels below 10.

@@ -4,7 +4,7 @@
 //   x_train, x_test   (n, channels, height, width), or (n, height, width, channels) as Keras has
 //                     them, float64, float32 or uint8 (then byte / 255)
 //   y_train, y_test   (n,) or (n, 1) integers: classes, from 0
-//                     (n, outputs): where every row of both parts is 1 at one place and 0 at all
+//                     (n, outputs): where every row of both splits is 1 at one place and 0 at all
 //                     others, classes; else values. (n,) or (n, 1) reals: one value each
 //
 // Channels are last if only that is plausible: 1, 3 or 4 at the end, another number first, and
@@ -31,9 +31,9 @@
 
 namespace dtnn {
 
-// The files of the two parts, usually the same one. An empty name leaves the part out: its size is
-// 0. So is that of the test split where both names are the same and the file holds neither of its
-// arrays.
+// The files of the two splits, usually the same one. A split with an empty name is not read: its
+// size is 0. So is that of the test split where both names are the same and the file holds neither
+// of its arrays.
 struct NpzPaths {
   std::string train, test;
 };

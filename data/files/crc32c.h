@@ -26,7 +26,7 @@ constexpr uint32_t Crc32c(std::span<const uint8_t> bytes) {
 }
 
 // As TFRecord stores it: rotated and shifted, so that the checksum of data that hold their own
-// checksum is no constant.
+// checksum is not always the same.
 constexpr uint32_t MaskedCrc32c(std::span<const uint8_t> bytes) {
   const uint32_t crc = Crc32c(bytes);
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;

@@ -23,11 +23,11 @@ absl::StatusOr<PathKind> LookAt(const std::string& path);
 // NotFound or InvalidArgument unless it is a folder.
 absl::Status CheckFolder(const std::string& path);
 
-// The names of the folders in a folder, and of all that is no folder.
+// The names of the folders in a folder, and of everything else in it.
 absl::StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder);
 absl::StatusOr<std::vector<std::string>> FilesIn(const std::string& folder);
 
-// All that is no folder at any depth below a folder, as paths relative to it. Every folder counts
+// Everything but folders, at any depth below a folder, as paths relative to it. Every folder counts
 // once, however many links lead to it, so links that lead back end.
 absl::StatusOr<std::vector<std::string>> FilesBelow(const std::string& folder);
 

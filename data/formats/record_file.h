@@ -33,15 +33,15 @@ struct RecordFormat {
   std::vector<std::string> class_names = {};
 };
 
-// Takes the files of both parts; a part may have none. InvalidArgument names the file, its length
+// Takes the files of both splits; a split may have none. InvalidArgument names the file, its length
 // and that of a record where it does not hold whole records or none, and the sample where a label
 // is no class or no finite number.
 absl::StatusOr<std::unique_ptr<Dataset>> MakeRecordDataset(const RecordFormat& format,
                                                            std::vector<LoadedFile> train,
                                                            std::vector<LoadedFile> test);
 
-// Where the two parts are, usually the same place (file_set.h says what it may be). An empty path
-// leaves the part out: its size is 0.
+// Where the two splits are, usually the same place (file_set.h says what it may be). A split
+// with an empty path is not read: its size is 0.
 struct RecordPaths {
   std::string train, test;
 };

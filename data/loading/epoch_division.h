@@ -15,14 +15,14 @@ struct EpochDivision {
   int64_t samples = 0;  // of the epoch, over all ranks
   int64_t batch = 1;    // samples per rank in a full step, at least 1
   int64_t ranks = 1;    // at least 1
-  int64_t first = 0;    // samples left out, 0 to `samples`
+  int64_t first = 0;    // samples skipped, 0 to `samples`
 
-  // Samples of a full step; the largest number where that is no int64.
+  // Samples of a full step; INT64_MAX where their number does not fit.
   int64_t step_samples() const {
     int64_t product;
     return __builtin_mul_overflow(batch, ranks, &product) ? INT64_MAX : product;
   }
-  // Whether what is not left out is nothing, or enough for each rank to have a sample.
+  // Whether the samples that are left are none, or enough for each rank to have one.
   bool divides() const { return samples == first || samples - first >= ranks; }
   int64_t steps() const {
     const int64_t left = samples - first, step = step_samples();

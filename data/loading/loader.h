@@ -14,11 +14,11 @@
 //
 // What happens to a sample, in this order and never otherwise:
 //
-//   1. central crop, 2. resize    the data set's business, of both parts (transformed.h, or inside
+//   1. central crop, 2. resize    the data set's business, of both splits (transformed.h, or inside
 //                                 data sets of image files)
 //   3. random changes             LoaderOptions::transforms, one after the other, for training only
 //                                 (transform.h)
-//   4. y = (x + offset) * scale   LoaderOptions::normalization, the same for all parts
+//   4. y = (x + offset) * scale   LoaderOptions::normalization, the same for all splits
 //                                 (normalize.h)
 //   5. mixup                      LoaderOptions::mixup, for training only, with the sample after it
 //                                 in the epoch's order, of whatever batch and rank (mixup.h)

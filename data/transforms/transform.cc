@@ -48,8 +48,8 @@ SampleRandom::SampleRandom(uint64_t seed, int64_t epoch, int64_t place, uint16_t
                                                     uint64_t{repeat} << 48)),
       place_(uint64_t(place)) {}
 
-// Two blocks of four lie side by side for every place; those after them are far away, so that there
-// is no end to them.
+// Two blocks of four lie side by side for every place; those after them are far away, so that their
+// number has no limit.
 uint32_t SampleRandom::Bits(int i) const {
   const uint64_t block = uint64_t(i) / 4;
   return philox_.Block((block / 2) << 48 | (2 * place_ + block % 2))[size_t(i) % 4];

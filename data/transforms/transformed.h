@@ -1,4 +1,4 @@
-// A data set seen through a geometry: every sample of both parts is cropped and resized when it is
+// A data set seen through a geometry: every sample of both splits is cropped and resized when it is
 // read. For data sets of fixed extents; those of image files do it to each image before they have
 // one size.
 

@@ -70,7 +70,7 @@ struct BindContext {
   bool fuse_relu = false;  // apply a relu in the write-back; only where Layer::CanFuseRelu()
   // Backward applies the gradient of the relu before it too; only where
   // Layer::CanApplyReluGradient().
-  bool behind_relu = false;
+  bool after_relu = false;
   // Apply this layer in the write-back, before the relu; its parameters follow the layer's own in
   // ForwardArgs. Only where Layer::CanFuseNormalization(), in evaluation, on the CPU.
   const BatchNormalizationLayer* fuse_normalization = nullptr;

@@ -140,9 +140,10 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   return newest_ = latest->path;
 }
 
-absl::Status Checkpointer::GiveUpNewer() {
+absl::Status Checkpointer::SetAsideNewer() {
   if (!options_.writes) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> lines, folder_.GiveUpAfter(resumed_steps_));
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
+                        folder_.SetAsideAfter(resumed_steps_));
   Say(lines);
   return absl::OkStatus();
 }

@@ -63,8 +63,8 @@ class Checkpointer : public Callback {
   absl::StatusOr<std::string> Resume();
   // After Resume and before the first Save; as late as possible, so that a run that is refused
   // leaves the folder as it was. The rank that writes renames the checkpoints that are newer than
-  // the one it resumed from (CheckpointFolder::GiveUpAfter).
-  absl::Status GiveUpNewer();
+  // the one it resumed from (CheckpointFolder::SetAsideAfter).
+  absl::Status SetAsideNewer();
   // For a new run: refused if the folder contains another run's checkpoints.
   absl::Status Begin() { return Prepare(/*resume=*/false); }
   // Saves the current state; only between two updates (StepEngine::settled). All ranks call it

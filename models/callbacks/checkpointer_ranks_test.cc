@@ -118,7 +118,7 @@ std::vector<double> Resumed(const std::string& folder, int64_t expected_steps) {
     Rank rank(communicator, folder);
     const absl::StatusOr<std::string> path = rank.checkpointer.Resume();
     EXPECT_TRUE(path.ok()) << path.status();
-    EXPECT_TRUE(rank.checkpointer.GiveUpNewer().ok());
+    EXPECT_TRUE(rank.checkpointer.SetAsideNewer().ok());
     EXPECT_EQ(rank.session.trainer->steps_done(), expected_steps);
     EXPECT_FALSE(HasNewer(folder, communicator.rank(), expected_steps)) << "must be given up";
     if (expected_steps > 0) {

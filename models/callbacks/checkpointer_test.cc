@@ -112,7 +112,7 @@ struct Process {
   }
   absl::StatusOr<std::string> ResumeForGood() {
     absl::StatusOr<std::string> path = Resume();
-    const absl::Status given_up = path.ok() ? checkpointer->GiveUpNewer() : path.status();
+    const absl::Status given_up = path.ok() ? checkpointer->SetAsideNewer() : path.status();
     return given_up.ok() ? path : given_up;
   }
 

@@ -238,7 +238,7 @@ TEST_F(ScheduleTest, TwoSchedulersOfAKindAreKeptApart) {
   EXPECT_EQ(later.schedulers["model_checkpoint"], state.schedulers["model_checkpoint"]);
 }
 
-TEST_F(ScheduleTest, AnUnknownFigureIsAnError) {
+TEST_F(ScheduleTest, AnUnknownMetricIsAnError) {
   Schedule schedule(*trainer_, *store_, *device_,
                     {.schedulers = {std::make_shared<EarlyStopping>(
                          EarlyStoppingOptions{.metric = "val_f1_score"})},

@@ -147,7 +147,7 @@ absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& grap
   return saved;
 }
 
-absl::StatusOr<std::vector<std::string>> CheckpointFolder::GiveUpAfter(int64_t steps) {
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::SetAsideAfter(int64_t steps) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
   std::vector<std::string> lines;
   for (const File& file : files) {

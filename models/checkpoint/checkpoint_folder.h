@@ -53,7 +53,7 @@ class CheckpointFolder {
   // For a run that resumes from `steps` steps although there are newer checkpoints, which are
   // damaged or which other ranks do not have: renames those to "<name>.given-up", so that no run
   // resumes from them and none counts as one of the newest. Returns a line about each.
-  absl::StatusOr<std::vector<std::string>> GiveUpAfter(int64_t steps);
+  absl::StatusOr<std::vector<std::string>> SetAsideAfter(int64_t steps);
 
   struct Latest {
     std::string path;

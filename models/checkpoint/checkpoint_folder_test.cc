@@ -130,17 +130,17 @@ TEST_F(CheckpointFolderTest, GivenUpAreTheNewerOnly) {
   CheckpointFolder folder(path_.string(), 9);
   ASSERT_TRUE(folder.Prepare(/*resume=*/false).ok());
   for (const int64_t steps : {1, 2, 3, 10}) ASSERT_TRUE(Save(folder, steps).ok());
-  ASSERT_TRUE(folder.GiveUpAfter(2).ok());
+  ASSERT_TRUE(folder.SetAsideAfter(2).ok());
   const std::set<std::string> expected = {"checkpoint-1.npz", "checkpoint-10.npz.given-up",
                                           "checkpoint-2.npz", "checkpoint-3.npz.given-up"};
   EXPECT_EQ(Names(), expected);
   EXPECT_EQ(NewestSteps(folder), 2);
-  EXPECT_THAT(*folder.GiveUpAfter(2), IsEmpty());
+  EXPECT_THAT(*folder.SetAsideAfter(2), IsEmpty());
   // What cannot be renamed ends a run before it writes beside it.
   ASSERT_TRUE(Save(folder, 3).ok());
   fs::remove(path_ / "checkpoint-3.npz.given-up");
   fs::create_directories(path_ / "checkpoint-3.npz.given-up" / "folder");
-  EXPECT_THAT(std::string(folder.GiveUpAfter(2).status().message()),
+  EXPECT_THAT(std::string(folder.SetAsideAfter(2).status().message()),
               AllOf(HasSubstr("checkpoint-3.npz"), HasSubstr("cannot rename")));
 }
 
@@ -196,7 +196,7 @@ TEST_F(CheckpointFolderTest, DamagedFilesArePassedOverWithAWarning) {
   EXPECT_THAT(Newest(folder)->warnings,
               ElementsAre(AllOf(HasSubstr("checkpoint-2.npz"), HasSubstr("trying the previous"))));
   // The run goes on from 1; what it had after that is given up.
-  const absl::StatusOr<std::vector<std::string>> given_up = folder.GiveUpAfter(1);
+  const absl::StatusOr<std::vector<std::string>> given_up = folder.SetAsideAfter(1);
   ASSERT_TRUE(given_up.ok()) << given_up.status();
   EXPECT_THAT(*given_up, ElementsAre(HasSubstr("checkpoint-2.npz.given-up")));
   EXPECT_THAT(Names(), ElementsAre("checkpoint-1.npz", "checkpoint-2.npz.given-up"));

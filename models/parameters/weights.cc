@@ -58,8 +58,8 @@ absl::StatusOr<std::vector<ParameterArray>> FindItems(ArrayFileReader& file, con
 }
 
 // Leaves out, with a warning each, the parameters that the file has in another shape.
-absl::Status LeaveOutMisfits(const std::string& file, const Graph& graph, WeightsLayout layout,
-                             std::vector<ParameterArray>& items, LoadedWeights* loaded) {
+absl::Status SkipMisfits(const std::string& file, const Graph& graph, WeightsLayout layout,
+                         std::vector<ParameterArray>& items, LoadedWeights* loaded) {
   constexpr size_t kMostTold = 8;
   std::vector<std::string> misfits;
   std::erase_if(items, [&](const ParameterArray& item) {
@@ -155,7 +155,7 @@ absl::StatusOr<StagedWeights> StagedWeights::Read(ArrayFileReader& file, const G
   DTNN_ASSIGN_OR_RETURN(const Decision decision,
                         Decide(file, graph, items, options.format, &loaded));
   if (options.partial) {
-    DTNN_RETURN_IF_ERROR(LeaveOutMisfits(file.file(), graph, decision.layout, items, &loaded));
+    DTNN_RETURN_IF_ERROR(SkipMisfits(file.file(), graph, decision.layout, items, &loaded));
   }
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> model, file.Text(kModelTag));
   if (model.has_value() && *model != graph.name()) {

@@ -97,7 +97,7 @@ class Plan {
       : graph_(graph), context_(&context), dtype_(dtype) {}
 
   absl::Status Bind(const PlanOptions& options);
-  absl::Status BindNode(int index, const Fusion& fusion, bool behind_relu, bool backward,
+  absl::Status BindNode(int index, const Fusion& fusion, bool after_relu, bool backward,
                         const PlanOptions& options);
   absl::Status BindLoss(const Loss& loss);
   absl::Status Allocate();

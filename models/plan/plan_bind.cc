@@ -38,9 +38,9 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   const bool may_fold = !training_ && context_->device().is_cpu();
   const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
   std::vector<Fusion> fusions(nodes.size());
-  // Nodes that run in the write-back of one before, and relus of them whose gradient the node
-  // behind applies.
-  std::vector<uint8_t> absorbed(nodes.size(), 0), left_behind(nodes.size(), 0);
+  // Nodes that run in the write-back of one before, and those relus among them whose gradient is
+  // left to the node after them.
+  std::vector<uint8_t> absorbed(nodes.size(), 0), left_to_next(nodes.size(), 0);
   for (const Fusion& fusion : FindFusions(graph_, may_fold ? options.fusions : Fusions{})) {
     fusions[size_t(fusion.layer)] = fusion;
     for (int node : {fusion.normalization, fusion.relu}) {
@@ -51,19 +51,18 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   std::vector<LayerOpTraits> traits;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
-    const bool behind_relu = !node.inputs.empty() && left_behind[size_t(node.inputs[0])];
-    DTNN_RETURN_IF_ERROR(
-        BindNode(int(i), fusions[i], behind_relu, needs_gradient[i] != 0, options));
+    const bool after_relu = !node.inputs.empty() && left_to_next[size_t(node.inputs[0])];
+    DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], after_relu, needs_gradient[i] != 0, options));
     Step& step = steps_.back();
     changes_parameters_ |= step.traits.changes_parameters;
     step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
-    // Where the op before or the one behind takes over the backward pass too, nothing is left of
+    // Where the op before or the one after takes over the backward pass too, nothing is left of
     // what was absorbed.
     if (absorbed[i]) {
       const bool includes = !training_ || traits[size_t(node.inputs[0])].backward_includes_relu;
-      left_behind[i] = !includes && consumers[i].size() == 1 &&
-                       nodes[size_t(consumers[i][0])].layer->CanApplyReluGradient();
-      if (includes || left_behind[i]) step.traits = {.is_view = true, .backward_in_place = 0};
+      left_to_next[i] = !includes && consumers[i].size() == 1 &&
+                        nodes[size_t(consumers[i][0])].layer->CanApplyReluGradient();
+      if (includes || left_to_next[i]) step.traits = {.is_view = true, .backward_in_place = 0};
     }
     traits.push_back(step.traits);
   }
@@ -81,7 +80,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
 }
 
 // Appends the step of a node, bound.
-absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu, bool backward,
+absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bool backward,
                             const PlanOptions& options) {
   const Node& node = graph_.nodes()[size_t(index)];
   Step step;
@@ -105,7 +104,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool behind_relu, b
        .output = node.output,
        .conv_variant = options.conv_variant,
        .fuse_relu = fusion.relu >= 0,
-       .behind_relu = behind_relu,
+       .after_relu = after_relu,
        .fuse_normalization = NormalizationAt(fusion.normalization),
        .random = Philox(options.random_seed, StreamId(RandomPurpose::kDropout, uint64_t(node.id))),
        .ranks = options.ranks});

@@ -8,8 +8,8 @@
 //   a view (Flatten, Dropout in evaluation) is its input under another shape;
 //   an op that may run in place writes over its input when nobody else reads that input: it has one
 //     consumer, is not the batch itself, and no backward pass needs it;
-//   a relu absorbed by the convolution or matrix product before it never ran at all; where the op
-//     before or behind it applies its gradient too, its output is not kept either;
+//   a relu absorbed by the convolution or matrix product before it never runs at all; where the op
+//     before or after it applies its gradient too, its output is not kept either;
 //   a gradient may become the gradient of the op's input when that input has one consumer;
 //   an input of a concatenation is written where the concatenation holds it (and likewise what
 //     holds that concatenation), so a dense block lives in one buffer; so are gradients, backwards.

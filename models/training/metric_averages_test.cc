@@ -24,7 +24,7 @@ TEST(AveragesTest, RefuseTargetsThatAMetricIsNotDefinedFor) {
   EXPECT_EQ(averages.samples(), 0);
 }
 
-// The printed forms of figures that are all 0.
+// The printed forms of metrics that are all 0.
 std::string Printed(std::shared_ptr<const Loss> loss, std::initializer_list<const char*> metrics) {
   MetricSet metric_set{std::move(loss), {}};
   for (const char* name : metrics) metric_set.metrics.push_back(*MakeMetric(name));
@@ -49,7 +49,7 @@ TEST(AveragesTest, MetricsOfOneShortNameGoByTheirFullOnes) {
             "val_cce: 0.0000000, val_f1: 1.0000");
 }
 
-TEST(AveragesTest, FiguresSayWhichValuesAreBetter) {
+TEST(AveragesTest, MetricsSayWhichValuesAreBetter) {
   const MetricSet metric_set = {
       std::make_shared<MeanSquaredError>(),
       {*MakeMetric("per_class_report"), *MakeMetric("categorical_hinge")}};

@@ -137,8 +137,8 @@ absl::Status CheckPlace(const SamplerSettings& was, int64_t step) {
                          ": the state is damaged; resume from another checkpoint");
 }
 
-absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
-                                       const SamplerSettings& now) {
+absl::StatusOr<EpochPlace> PlaceToResume(const SamplerSettings& was, int64_t step,
+                                         const SamplerSettings& now) {
   DTNN_RETURN_IF_ERROR(CheckPlace(was, step));
   DTNN_RETURN_IF_ERROR(CheckSettings(was, now));
   if (now.own_data) return EpochPlace{.step = step};

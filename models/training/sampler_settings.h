@@ -32,8 +32,8 @@ struct EpochPlace {
 // Where an epoch that was interrupted after `step` steps with `was` continues with `now`
 // (SettingsOf): as a number of steps of a whole epoch, if one of its steps begins there.
 // InvalidArgument, with the reason and what to do, if it cannot continue.
-absl::StatusOr<EpochPlace> PlaceToGoOn(const SamplerSettings& was, int64_t step,
-                                       const SamplerSettings& now);
+absl::StatusOr<EpochPlace> PlaceToResume(const SamplerSettings& was, int64_t step,
+                                         const SamplerSettings& now);
 // InvalidArgument if no epoch can have been interrupted after `step` steps with `was`.
 absl::Status CheckPlace(const SamplerSettings& was, int64_t step);
 

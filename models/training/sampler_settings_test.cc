@@ -38,7 +38,7 @@ int64_t DoneAt(const SamplerSettings& s, const EpochPlace& place) {
       .SamplesBefore(place.step);
 }
 
-TEST(SamplerSettingsTest, AnEpochGoesOnBehindWhatIsDone) {
+TEST(SamplerSettingsTest, AnEpochResumesAfterWhatIsDone) {
   for (const int64_t samples : {24, 26, 101}) {
     for (int64_t was_ranks = 1; was_ranks <= 4; ++was_ranks) {
       for (const int64_t was_batch : {1, 3, 8, 200}) {
@@ -51,7 +51,7 @@ TEST(SamplerSettingsTest, AnEpochGoesOnBehindWhatIsDone) {
             for (const int64_t ranks : {1, 2, 3}) {
               for (const int64_t batch : {1, 4, 9}) {
                 const SamplerSettings now = Of(samples, batch, ranks);
-                const auto found = PlaceToGoOn(was, step, now);
+                const auto found = PlaceToResume(was, step, now);
                 ASSERT_EQ(found.ok(), ranks <= samples - done);
                 if (!found.ok()) continue;
                 const EpochPlace place = *found;
@@ -77,7 +77,7 @@ TEST(SamplerSettingsTest, AsItWasAnEpochGoesOnAtTheSameStep) {
     const SamplerSettings settings = Of(samples, 4, 2);
     const int64_t steps = EpochDivision{.samples = samples, .batch = 4, .ranks = 2}.steps();
     for (int64_t step = 1; step <= steps; ++step) {
-      const EpochPlace place = *PlaceToGoOn(settings, step, settings);
+      const EpochPlace place = *PlaceToResume(settings, step, settings);
       EXPECT_EQ(place.first, 0);
       EXPECT_EQ(place.step, step);
     }
@@ -86,7 +86,7 @@ TEST(SamplerSettingsTest, AsItWasAnEpochGoesOnAtTheSameStep) {
 
 TEST(SamplerSettingsTest, ADoneEpochIsDoneForAll) {
   // Its last two samples joined the second step of three ranks; one rank has a third step for them.
-  const EpochPlace place = *PlaceToGoOn(Of(26, 4, 3), 2, Of(26, 12, 1));
+  const EpochPlace place = *PlaceToResume(Of(26, 4, 3), 2, Of(26, 12, 1));
   EXPECT_EQ(place.first, 0);
   EXPECT_EQ(place.step, 3);
 }
@@ -133,7 +133,7 @@ TEST(SamplerSettingsTest, WhatDiffersIsNamedWithBothValues) {
   for (const auto& c : cases) {
     SamplerSettings now = was;
     c.change(now);
-    const absl::Status status = PlaceToGoOn(was, 2, now).status();
+    const absl::Status status = PlaceToResume(was, 2, now).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.text));
     EXPECT_THAT(std::string(status.message()), HasSubstr("; use the old value, or resume "));
@@ -144,35 +144,35 @@ TEST(SamplerSettingsTest, WhatChangesNothingIsTheSame) {
   SamplerSettings was = Of(100, 5, 2), old = was, rounded = was;
   was.treatment->normalization = {.offset = {-0.25}, .scale = {2}};
   old.treatment = std::nullopt;  // of an older version
-  EXPECT_TRUE(PlaceToGoOn(old, 2, was).ok());
+  EXPECT_TRUE(PlaceToResume(old, 2, was).ok());
   rounded.treatment->normalization = {.offset = {-0.25 * (1 + 1e-9)}, .scale = {2}};
-  EXPECT_TRUE(PlaceToGoOn(was, 2, rounded).ok()) << "statistics of another processor";
+  EXPECT_TRUE(PlaceToResume(was, 2, rounded).ok()) << "statistics of another processor";
 }
 
 TEST(SamplerSettingsTest, StepsPerEpochNeedStepsOfTheSameSize) {
   SamplerSettings was = Of(60, 6, 2), now = Of(60, 4, 3), other = Of(90, 6, 3);
   was.steps_per_epoch = now.steps_per_epoch = other.steps_per_epoch = 5;
-  const EpochPlace place = *PlaceToGoOn(was, 3, now);
+  const EpochPlace place = *PlaceToResume(was, 3, now);
   EXPECT_EQ(place.first, 0) << "which a sampler of given steps cannot leave out";
   EXPECT_EQ(place.step, 3);
-  EXPECT_THAT(std::string(PlaceToGoOn(was, 3, other).status().message()),
+  EXPECT_THAT(std::string(PlaceToResume(was, 3, other).status().message()),
               HasSubstr("use batches of 12 samples over all ranks"));
 }
 
 TEST(SamplerSettingsTest, DataOfRanksOfTheirOwnGoOnAsTheyWere) {
   SamplerSettings own = Of(100, 5, 2);
   own.own_data = true;
-  EXPECT_EQ(PlaceToGoOn(own, 17, own)->step, 17) << "one rank may have nearly all data";
+  EXPECT_EQ(PlaceToResume(own, 17, own)->step, 17) << "one rank may have nearly all data";
   SamplerSettings ranks = own, batch = own;
   ranks.ranks = 3;
   batch.batch = 6;
   for (const SamplerSettings& now : {ranks, batch}) {
-    EXPECT_THAT(std::string(PlaceToGoOn(own, 3, now).status().message()),
+    EXPECT_THAT(std::string(PlaceToResume(own, 3, now).status().message()),
                 HasSubstr("end the epoch on 2 ranks with batches of 5"));
   }
-  EXPECT_THAT(std::string(PlaceToGoOn(own, 3, Of(100, 5, 2)).status().message()),
+  EXPECT_THAT(std::string(PlaceToResume(own, 3, Of(100, 5, 2)).status().message()),
               HasSubstr("give each rank its own data again"));
-  EXPECT_THAT(std::string(PlaceToGoOn(Of(100, 5, 2), 3, own).status().message()),
+  EXPECT_THAT(std::string(PlaceToResume(Of(100, 5, 2), 3, own).status().message()),
               HasSubstr("give the shared data again"));
 }
 
@@ -180,7 +180,7 @@ TEST(SamplerSettingsTest, OneIsSingularInMessages) {
   EXPECT_THAT(Describe(Of(1, 4, 1)), HasSubstr("1 sample, batches of 4 on 1 rank, 0 steps per "));
   SamplerSettings own = Of(100, 5, 1), wider = Of(100, 6, 1);
   own.own_data = wider.own_data = true;
-  EXPECT_THAT(std::string(PlaceToGoOn(own, 3, wider).status().message()),
+  EXPECT_THAT(std::string(PlaceToResume(own, 3, wider).status().message()),
               HasSubstr("end the epoch on 1 rank with batches of 5"));
 }
 
@@ -188,7 +188,7 @@ TEST(SamplerSettingsTest, WhatNoRunCanHaveLeftIsRefused) {
   const auto refused = [](int64_t step, int64_t batch, int64_t ranks, int64_t first) {
     SamplerSettings was = Of(100, batch, ranks);
     was.first = first;
-    const absl::Status status = PlaceToGoOn(was, step, Of(100, 5, 2)).status();
+    const absl::Status status = PlaceToResume(was, step, Of(100, 5, 2)).status();
     return status.code() == absl::StatusCode::kInvalidArgument &&
            status.message().find("the state is damaged") != absl::string_view::npos;
   };

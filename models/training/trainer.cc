@@ -17,7 +17,8 @@
 namespace dtnn {
 namespace {
 
-// Adds the time that it lives, and how much of that went to waiting for other ranks.
+// Adds its lifetime to the seconds of training, and the part that the rank waited for others to the
+// seconds waited.
 class PassClock {
  public:
   PassClock(const Communicator* communicator, PassTotals& totals)
@@ -71,12 +72,12 @@ absl::Status Trainer::Combine(MetricAverages& averages) {
   return absl::OkStatus();
 }
 
-// A rank that cannot go on tells the others, which would wait for it otherwise. By the code they
-// know whether it has diverged; what comes with that code from a callback or a loader gets another.
+// A rank that fails tells the others, which would otherwise wait for it. Code OutOfRange tells them
+// that it has diverged, so an error of a callback or a loader with that code gets another one.
 absl::Status Trainer::Ended(absl::Status status) {
   Communicator* const others = communicator();
   if (absl::IsOutOfRange(status) && !diverged_) {
-    diverged_ = others != nullptr && !others->lost().empty();  // who told so
+    diverged_ = others != nullptr && !others->lost().empty();  // another rank has
     if (!diverged_) status = absl::UnknownError(status.message());
   }
   if (!status.ok() && others != nullptr) others->Abort(status);
@@ -99,8 +100,8 @@ absl::Status Trainer::RunBatch(const Batch* batch, const Pass& pass, MetricAvera
   return status;
 }
 
-// One pass over the loader, training or evaluating by the kind of the pass. Leaves `averages` with
-// all ranks' metrics, unless stopped before the end.
+// One pass over the loader: training, validation or test, as `pass.kind` says. At its end
+// `averages` holds the metrics of all ranks; a pass that was stopped leaves this rank's own.
 absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averages,
                               std::span<Callback* const> callbacks) {
   const bool training = pass.kind == Pass::Kind::kTraining;
@@ -138,7 +139,7 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
     if (stopped_) return absl::OkStatus();
   }
   if (training) DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
-  // An epoch that was left during its validation has all ranks' metrics already.
+  // An epoch that was stopped during its validation already has the metrics of all ranks.
   if (!training || !std::exchange(trained_by_all_, true)) DTNN_RETURN_IF_ERROR(Combine(averages));
   for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassEnd(pass));
   return absl::OkStatus();
@@ -151,17 +152,17 @@ absl::Status Trainer::BeginEpochs(Loader& training) {
         "synchronised batch normalisation needs all ranks in every step, hence shared data; ranks "
         "with their own data take different numbers of steps");
   }
-  DTNN_RETURN_IF_ERROR(GoOnWithEpoch(training, SettingsOf(training, shares)));
+  DTNN_RETURN_IF_ERROR(ResumeEpoch(training, SettingsOf(training, shares)));
   engine_->BeginPass(shares, state_.step_in_epoch, /*first_batch=*/0);
   return absl::OkStatus();
 }
 
 // Leaves the loader and state_.sampler at the first sample that is not done.
-absl::Status Trainer::GoOnWithEpoch(Loader& training, const SamplerSettings& now) {
+absl::Status Trainer::ResumeEpoch(Loader& training, const SamplerSettings& now) {
   EpochPlace place;
   if (state_.in_epoch()) {
     DTNN_ASSIGN_OR_RETURN(
-        place, WithContext(PlaceToGoOn(state_.sampler, state_.step_in_epoch, now), "epoch ",
+        place, WithContext(PlaceToResume(state_.sampler, state_.step_in_epoch, now), "epoch ",
                            state_.epoch + 1, " was interrupted after ", state_.step_in_epoch,
                            " steps and cannot be continued"));
   }
@@ -210,7 +211,7 @@ absl::Status Trainer::Train(Loader& training, Loader* validation, int64_t epochs
   absl::Status status = BeginEpochs(training);
   if (status.ok()) status = RunEpochs(training, validation, state_.epoch + epochs, callbacks);
   if (status.ok()) {
-    // An epoch left in its middle is gone on with as it is.
+    // An epoch that was stopped in its middle will be resumed: the training has not ended.
     status = state_.in_epoch() ? engine_->AverageStatistics() : engine_->EndTraining();
   }
   return Ended(std::move(status));
@@ -220,7 +221,7 @@ absl::StatusOr<MetricAverages> Trainer::Evaluate(Loader& loader,
                                                  std::span<Callback* const> callbacks) {
   Pass pass{.kind = Pass::Kind::kTest};
   MetricAverages averages;
-  // A run that is to end does so although it is evaluated first.
+  // Stopping a test does not undo an earlier request to stop the run.
   const bool stopped = std::exchange(stopped_, false);
   const absl::Status status = RunPass(loader, pass, averages, callbacks);
   stopped_ |= stopped;
@@ -288,7 +289,7 @@ absl::Status Trainer::Restore(const TrainingState& state) {
   diverged_ = trained_by_all_ = false;
   trained_ = engine_->NewAverages();
   MetricSums metrics = std::exchange(state_.metrics, {});
-  // The sums are all ranks': one of them takes them over.
+  // The sums are those of all ranks, and will be added up again: only rank 0 takes them.
   if (state.in_epoch() && (communicator() == nullptr || communicator()->rank() == 0)) {
     metrics.sums.push_back(double(metrics.samples));
     trained_.FromDoubles(metrics.sums);

@@ -106,7 +106,7 @@ class Trainer {
 
   absl::Status RunEpochs(Loader& training, Loader* validation, int64_t epochs,
                          std::span<Callback* const> callbacks);
-  absl::Status GoOnWithEpoch(Loader& training, const SamplerSettings& now);
+  absl::Status ResumeEpoch(Loader& training, const SamplerSettings& now);
   absl::Status EndEpoch(Loader& training);
   absl::Status RunPass(Loader& loader, Pass& pass, MetricAverages& averages,
                        std::span<Callback* const> callbacks);

@@ -243,7 +243,7 @@ TEST(TrainerExchangeTest, EveryWaitOfATrainingPassIsOnTheClockAndNoOther) {
       {.normalized = true},
       {.normalized = true, .sync_batch_norm = true},
       {.normalized = true, .model_sync = {.frequency = 2}},
-      // Nothing but the figures, at the end of the pass.
+      // Nothing but the metrics, at the end of the pass.
       {.normalized = true, .model_sync = {.frequency = -1}},
   };
   for (const Variant& setup : setups) {
@@ -257,7 +257,7 @@ TEST(TrainerExchangeTest, EveryWaitOfATrainingPassIsOnTheClockAndNoOther) {
       EXPECT_GT(waited, 0);
       EXPECT_NEAR(waited, communicator.waited_seconds() - before, 1e-9);
       EXPECT_GT(rank.trainer->totals().training_seconds, waited);
-      // The figures of validation are summed over the ranks, but not on this clock.
+      // The metrics of validation are summed over the ranks, but not on this clock.
       ReadClocks clocks(*rank.trainer);
       Callback* const callbacks[] = {&clocks};
       const absl::Status validated =

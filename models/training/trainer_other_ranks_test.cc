@@ -1,6 +1,6 @@
 // A run that is left in the middle of an epoch and gone on with on another number of ranks, or with
 // other batches. A metric counts how often each sample is trained with, so that a checkpoint
-// carries the counts of an epoch like any figure.
+// carries the counts of an epoch like any metric.
 
 #include <algorithm>
 #include <cmath>

@@ -56,7 +56,7 @@ std::unique_ptr<Loader> LoaderOf(int rank) {
 
 uint64_t SeedOf(const Case& c, int rank) { return c.initial ? 1 : uint64_t(10 + rank); }
 
-// The values of every rank's model in a run, and the figures of its last epoch.
+// The values of every rank's model in a run, and the metrics of its last epoch.
 struct Outcome {
   std::vector<std::vector<double>> values{kSizes.size()};
   double loss = 0;  // mean over all ranks' samples
@@ -247,7 +247,7 @@ Outcome Train(const Case& c, const Graph& graph) {
     EXPECT_EQ(trainer->steps_done(), kEpochs * ((4 + c.accumulate_steps) / c.accumulate_steps));
     outcome.values[size_t(rank)] = Values(store->values());
     if (rank == 0) outcome.loss = own.loss;
-    EXPECT_EQ(own.samples, 36) << "figures are of all ranks";
+    EXPECT_EQ(own.samples, 36) << "metrics are of all ranks";
     return absl::OkStatus();
   });
   EXPECT_TRUE(status.ok()) << status;
@@ -337,7 +337,7 @@ class StatisticsOfEpochs : public Callback {
   const ParameterStore& store_;
 };
 
-TEST(TrainerSyncTest, RunningStatisticsAndFiguresAreThoseOfAllRanks) {
+TEST(TrainerSyncTest, RunningStatisticsAndMetricsAreThoseOfAllRanks) {
   GraphBuilder b("normalised", TensorFormat::kNHWC);
   b.Input(kSample).Flatten().BatchNorm().Fc(3).Softmax();
   const Graph graph = *b.Build();

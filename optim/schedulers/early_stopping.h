@@ -7,7 +7,7 @@
 #include <string>
 
 #include "optim/losses/better.h"
-#include "optim/schedulers/best_figure.h"
+#include "optim/schedulers/best_value.h"
 #include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
@@ -29,7 +29,7 @@ class EarlyStopping : public Scheduler {
 
  private:
   EarlyStoppingOptions options_;
-  BestFigure best_;
+  BestValue best_;
   int64_t best_epoch_ = 0;  // 0: none yet
 };
 

@@ -74,7 +74,7 @@ TEST(EarlyStoppingTest, GoesOnFromItsState) {
   EXPECT_EQ(other.State(), untouched.State());
 }
 
-TEST(EarlyStoppingTest, ErrorsOfTheHostAndMissingFiguresComeBack) {
+TEST(EarlyStoppingTest, ErrorsOfTheHostAndMissingMetricsComeBack) {
   RecordingHost host;
   host.failure = absl::ResourceExhaustedError("no memory");
   EarlyStopping scheduler;

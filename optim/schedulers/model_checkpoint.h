@@ -8,7 +8,7 @@
 #include <string>
 
 #include "optim/losses/better.h"
-#include "optim/schedulers/best_figure.h"
+#include "optim/schedulers/best_value.h"
 #include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
@@ -30,7 +30,7 @@ class ModelCheckpoint : public Scheduler {
 
  private:
   ModelCheckpointOptions options_;
-  BestFigure best_;
+  BestValue best_;
   int64_t pending_epoch_ = 0;  // of the best parameters, where they are not written yet; else 0
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "optim/losses/better.h"
-#include "optim/schedulers/best_figure.h"
+#include "optim/schedulers/best_value.h"
 #include "optim/schedulers/scheduler.h"
 
 namespace dtnn {
@@ -32,7 +32,7 @@ class ReduceLrOnPlateau : public Scheduler {
 
  private:
   ReduceLrOnPlateauOptions options_;
-  BestFigure best_;
+  BestValue best_;
   int64_t since_ = 0;  // epoch of the best value or of the last reduction
 };
 

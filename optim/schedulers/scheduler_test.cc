@@ -13,14 +13,14 @@ class Watcher : public Scheduler {
   std::string_view watched() const override { return "val_mse"; }
 };
 
-TEST(SchedulerTest, FiguresAreFoundByTheirWholeName) {
+TEST(SchedulerTest, ValuesAreFoundByTheirWholeName) {
   const EpochMetrics metrics = {.epoch = 1, .values = {{"mse", 2}, {"val_mse", 3}}};
   EXPECT_EQ(metrics.Find("val_mse"), 3);
   EXPECT_EQ(metrics.Find("val"), std::nullopt);
   EXPECT_EQ(*WatchedValue(Watcher(), metrics), 3);
 }
 
-TEST(SchedulerTest, AMissingFigureIsNamedWithThoseThatThereAre) {
+TEST(SchedulerTest, AMissingValueIsNamedWithThoseThatThereAre) {
   const auto value = WatchedValue(Watcher(), {.epoch = 1, .values = {{"mae", 1}, {"mse", 2}}});
   EXPECT_EQ(value.status().message(),
             "scheduler watcher watches \"val_mse\", which is not computed in this run; available: "

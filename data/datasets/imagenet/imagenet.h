@@ -1,5 +1,5 @@
 // ImageNet in whichever form a folder holds it: the original archives (imagenet_tar.h) where one of
-// them is there, else .npz files of preprocessed images (imagenet_npz.h). Both parts have the same
+// them is there, else .npz files of preprocessed images (imagenet_npz.h). Both splits have the same
 // form.
 
 #ifndef DTNN_DATA_DATASETS_IMAGENET_IMAGENET_H_
@@ -16,8 +16,8 @@
 namespace dtnn {
 
 struct ImagenetOptions {
-  std::string train = {}, test = {};  // folders; an empty name leaves the part out
-  bool one_place = false;  // both parts lie in one folder, also where only one of them is opened
+  std::string train = {}, test = {};  // folders; a split with an empty name is not read
+  bool one_place = false;  // both splits lie in one folder, also where only one of them is opened
   Geometry geometry = {};  // the archives need a resize
   bool whole = false;      // of .npz files: 227 x 227 instead of the middle 224 x 224
   int64_t cache_bytes = int64_t{1} << 30;  // for .npz files

@@ -27,7 +27,7 @@ struct ImagenetArchives {
   LabelledFiles train, validation;
 };
 
-// `train`, `validation`: the folders of the parts; an empty name leaves the part out. The
+// `train`, `validation`: the folders of the splits; one with an empty name is not read. The
 // validation split needs the development kit. Errors as in imagenet_tar.h.
 absl::StatusOr<ImagenetArchives> IndexImagenet(const std::string& train,
                                                const std::string& validation);

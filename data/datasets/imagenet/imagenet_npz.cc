@@ -192,7 +192,7 @@ void Convert(const uint8_t* from, int64_t side, TensorFormat format, T* to) {
   }
 }
 
-// No file may be of both parts, under whatever names; `unclear`: nor could be told to be of one.
+// No file may be of both splits, under whatever names; `unclear`: nor could be told to be of one.
 absl::Status CheckDifferent(const std::string& path, const std::vector<std::string>& train,
                             const std::vector<std::string>& test, bool unclear) {
   std::set<fs::path> of_train;

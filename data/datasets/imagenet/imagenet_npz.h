@@ -6,7 +6,7 @@
 // Files may differ in n. For a path P, the training split is all of P/train/*.npz, else of
 // P/train-*.npz, else of P/*.npz; the test split all of P/test/*.npz, P/validation/*.npz,
 // P/val/*.npz, else of P/test-*.npz, P/validation-*.npz, else of P/*.npz that is not named train-*;
-// sorted by name. A file that would be of both parts is refused.
+// sorted by name. A file that would be of both splits is refused.
 //
 // Samples are rows and columns 1 to 224 (or all 227) in the order blue, green, red, with the
 // means 103.939, 116.779, 123.68 subtracted, not divided by 255: what networks that were trained in
@@ -31,8 +31,8 @@ inline constexpr int64_t kImagenetClasses = 1000;
 inline constexpr int64_t kImagenetShardSide = 227;
 
 struct ImagenetNpzOptions {
-  std::string train = {}, test = {};  // P above; an empty name leaves the part out
-  bool one_place = false;  // both parts lie in one folder, also where only one of them is opened
+  std::string train = {}, test = {};  // P above; a split with an empty name is not read
+  bool one_place = false;  // both splits lie in one folder, also where only one of them is opened
   bool whole = false;      // 227 x 227 instead of 224 x 224
   int64_t cache_bytes = int64_t{1} << 30;
 };

@@ -26,7 +26,7 @@
 namespace dtnn {
 
 struct ImagenetTarOptions {
-  std::string train = {}, test = {};  // P above; an empty name leaves the part out
+  std::string train = {}, test = {};  // P above; a split with an empty name is not read
   Geometry geometry = {};             // with a resize
 };
 

@@ -1,7 +1,7 @@
 // The best value of a metric so far. Only what is strictly better improves it; NaN never does.
 
-#ifndef DTNN_OPTIM_SCHEDULERS_BEST_FIGURE_H_
-#define DTNN_OPTIM_SCHEDULERS_BEST_FIGURE_H_
+#ifndef DTNN_OPTIM_SCHEDULERS_BEST_VALUE_H_
+#define DTNN_OPTIM_SCHEDULERS_BEST_VALUE_H_
 
 #include <limits>
 
@@ -9,9 +9,9 @@
 
 namespace dtnn {
 
-class BestFigure {
+class BestValue {
  public:
-  explicit BestFigure(Better better) : better_(better) {}
+  explicit BestValue(Better better) : better_(better) {}
 
   // Takes the value over where it improves, and says whether it did.
   bool Improve(double value) {
@@ -31,4 +31,4 @@ class BestFigure {
 
 }  // namespace dtnn
 
-#endif  // DTNN_OPTIM_SCHEDULERS_BEST_FIGURE_H_
+#endif  // DTNN_OPTIM_SCHEDULERS_BEST_VALUE_H_
