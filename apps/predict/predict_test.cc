@@ -199,7 +199,7 @@ TEST_F(PredictTest, WhereTheFileDoesNotSayAWarningDoes) {
   options.weights = WithTags(weights_, root_ + "/odd.npz", {{"__preprocessing__", "{}"}});
   const Outcome odd = Ask(options, {root_ + "/test/dark/3"});
   EXPECT_EQ(ExitCodeOf(odd.status), kExitFailed);
-  EXPECT_THAT(std::string(odd.status.message()), HasSubstr("odd.npz: says of its preprocessing"));
+  EXPECT_THAT(std::string(odd.status.message()), HasSubstr("odd.npz: describes its preprocessing"));
 }
 
 // As ImageNet's .npz files are: colours the other way round, means subtracted, not divided by 255.
@@ -231,7 +231,7 @@ TEST_F(PredictTest, ClassesThatNobodyNamedAreAskedFor) {
   EXPECT_EQ(ExitCodeOf(outcome.status), kExitFailed);
   EXPECT_THAT(std::string(outcome.status.message()),
               HasSubstr(weights_ + ": does not fit model simplemlp with 10 classes; a network that "
-                                   "was trained on data of one's own needs --class-names"));
+                                   "was trained on your own data needs --class-names"));
 }
 
 TEST_F(PredictTest, OfAFolderOnlyImagesAreAnswered) {

@@ -202,7 +202,7 @@ TEST(FolderTest, WhatIsMissingIsSaid) {
   EXPECT_THAT(Error({.train = root, .test = root}), HasSubstr("/test: contains no folders"));
   std::filesystem::create_directories(root + "/test/dog");
   EXPECT_THAT(Error({.train = root, .test = root}),
-              HasSubstr("/test: its folders hold no JPEG or PNG images"));
+              HasSubstr("/test: its folders contain no JPEG or PNG images"));
 }
 
 TEST(FolderTest, SeveralThreadsReadTheSame) {

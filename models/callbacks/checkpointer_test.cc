@@ -317,7 +317,7 @@ TEST(CheckpointerTest, ACheckpointOfAnOlderVersionIsTakenWithAWarning) {
   ASSERT_TRUE(second.Resume().ok());
   EXPECT_EQ(second.trainer->learning_rate(), 0.02);
   ASSERT_EQ(second.said.size(), 1u);
-  EXPECT_THAT(second.said[0], HasSubstr("checkpoint-5.npz: an older version wrote it"));
+  EXPECT_THAT(second.said[0], HasSubstr("checkpoint-5.npz: was written by an older version"));
 }
 
 TEST(CheckpointerTest, TheRateFollowsTheOneThatARunBeginsWith) {

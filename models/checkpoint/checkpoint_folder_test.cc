@@ -204,8 +204,8 @@ TEST_F(CheckpointFolderTest, DamagedFilesArePassedOverWithAWarning) {
   Truncate("checkpoint-1.npz");
   const absl::Status status = Newest(folder).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("no checkpoint of 1 loads"), HasSubstr("checkpoint-1.npz")));
+  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("none of 1 checkpoints can be loaded"),
+                                                   HasSubstr("checkpoint-1.npz")));
 }
 
 TEST_F(CheckpointFolderTest, AnotherRunsCheckpointIsNotPassedOver) {

@@ -130,7 +130,7 @@ TEST(ImagenetTarTest, WhatDoesNotBelongTogetherIsRefused) {
               HasSubstr("member image.JPEG is not an archive of a class"));
   std::filesystem::remove(root + "/" + kImagenetTrainTar);
   EXPECT_THAT(Error({.train = root, .geometry = kResize}),
-              HasSubstr("ILSVRC2012_img_train.tar: no such file. The archives"));
+              HasSubstr("ILSVRC2012_img_train.tar: no such file. Download the archives"));
   std::filesystem::remove(root + "/ILSVRC2012_devkit_t12.tar.gz");
   EXPECT_THAT(Error({.test = root, .geometry = kResize}), HasSubstr("development kit"));
 }

@@ -161,8 +161,9 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool s
       block.x = job.x.At(strip.image, row * vertical_.in_step + down) +
                 (columns.begin * horizontal_.in_step + right) * job.x.pixel + channel;
     }
-    for (int64_t f = 0; f < padded_filters(); f += panel_width()) {
-      block.width = std::min(panel_width(), padded_filters() - f);
+    for (int64_t f = 0; f < padded_filters(); f += block.width) {
+      block.width =
+          f < whole_filters() ? std::min(panel_width(), whole_filters() - f) : tail_width();
       if (f < whole_filters()) {
         block.dy = job.dy.At(strip.image, row) + columns.begin * job.dy.pixel + f;
         block.dy_image = job.dy.image, block.dy_row = job.dy.row, block.dy_pixel = job.dy.pixel;
@@ -186,7 +187,8 @@ void FilterGemm<T>::CopyTail(const Job& job, const Strip& strip, T* tail) const 
     for (int64_t r = 0; r < strip.rows; ++r) {
       const T* from = job.dy.At(strip.image + n, strip.row + r) + whole_filters();
       for (int64_t p = 0; p < horizontal_.count; ++p, tail += width, from += job.dy.pixel) {
-        for (int64_t j = 0; j < width; ++j) tail[j] = j < filters ? from[j] : T(0);
+        std::copy_n(from, filters, tail);
+        std::fill_n(tail + filters, width - filters, T(0));
       }
     }
   }

@@ -53,7 +53,8 @@ class FilterGemm final : public FilterKernel<T> {
   int64_t panel_width() const { return 2 * kernels_.lanes; }
   // Of filters rounded up to whole vectors.
   int64_t padded_filters() const { return sums_.pitch(); }
-  int64_t whole_filters() const { return filters_ / panel_width() * panel_width(); }
+  // Of filters that fill vectors.
+  int64_t whole_filters() const { return filters_ / kernels_.lanes * kernels_.lanes; }
   int64_t tail_width() const { return padded_filters() - whole_filters(); }
   size_t thread_bytes() const;
   int64_t taps() const { return int64_t(vertical_.taps.size()) * int64_t(horizontal_.taps.size()); }

@@ -43,22 +43,24 @@ HWY_INLINE void PrefetchWindow(const T* data, int rows, int columns, int64_t row
   }
 }
 
-// One vector of channels of a window, `count` of them, as a tile without gaps.
+// What exists of one vector of channels of a window, `count` of them, into a tile without gaps.
 template <int kExtent, class D, typename T>
 HWY_NOINLINE void CopyWindow(D d, const InWindow<T>& window, int64_t row, int64_t pixel,
                              int64_t channel, size_t count, T* HWY_RESTRICT tile) {
   const size_t lanes = hn::Lanes(d);
   const hn::Mask<D> first = hn::FirstN(d, count);
   const T* from = window.data + channel;
-  for (int i = 0; i < kExtent; ++i) {
-    const bool inside = i >= window.top && i < window.bottom;
-    for (int j = 0; j < kExtent; ++j, tile += lanes) {
-      if (!inside || j < window.left || j >= window.right) {
-        hn::Store(hn::Zero(d), d, tile);
-        continue;
+  for (int i = window.top; i < window.bottom; ++i, from += row) {
+    const T* at = from;
+    T* HWY_RESTRICT to = tile + size_t(i * kExtent + window.left) * lanes;
+    if (count == lanes) {
+      for (int j = window.left; j < window.right; ++j, at += pixel, to += lanes) {
+        hn::Store(hn::LoadU(d, at), d, to);
       }
-      const T* at = from + (i - window.top) * row + (j - window.left) * pixel;
-      hn::Store(count == lanes ? hn::LoadU(d, at) : LoadFirst(d, first, count, at), d, tile);
+    } else {
+      for (int j = window.left; j < window.right; ++j, at += pixel, to += lanes) {
+        hn::Store(LoadFirst(d, first, count, at), d, to);
+      }
     }
   }
 }
@@ -70,11 +72,19 @@ template <int kExtent, typename T, class Transform>
 HWY_INLINE void ForWindows(const ToTiles<T>& job, const Transform& transform) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = int64_t(hn::Lanes(d)), channels = job.channels;
+  // What does not exist stays zero from window to window of the same shape.
   HWY_ALIGN T copy[kExtent * kExtent * hn::MaxLanes(d)];
+  InWindow<T> copied = {.bottom = -1};
   for (int64_t t = 0; t < job.count; ++t) {
     const InWindow<T>& window = job.windows[t];
     const bool whole =
         window.bottom - window.top == kExtent && window.right - window.left == kExtent;
+    if ((!whole || channels % lanes != 0) &&
+        (window.top != copied.top || window.bottom != copied.bottom || window.left != copied.left ||
+         window.right != copied.right)) {
+      std::fill_n(copy, kExtent * kExtent * size_t(lanes), T(0));
+      copied = window;
+    }
     for (int64_t c = 0; c < channels; c += lanes) {
       const int64_t channel = job.first_channel + c;
       const T* from = window.data + channel;
