@@ -130,14 +130,15 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   Say(latest->checkpoint.warnings());
   const RunState& state = latest->checkpoint.run();
   // All that may refuse comes before the first change.
-  DTNN_RETURN_IF_ERROR(run_.trainer->CheckState(state.training));
-  DTNN_RETURN_IF_ERROR(CompareSettings(latest->path, state));
-  DTNN_RETURN_IF_ERROR(run_.schedule->Restore(state.training, state.kept));
-  DTNN_RETURN_IF_ERROR(run_.trainer->Restore(state.training));
+  const std::string& path = latest->path;
+  DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->CheckState(state.training), path));
+  DTNN_RETURN_IF_ERROR(CompareSettings(path, state));
+  DTNN_RETURN_IF_ERROR(WithContext(run_.schedule->Restore(state.training, state.kept), path));
+  DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->Restore(state.training), path));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
   FollowFirstRate(state);
   resumed_steps_ = latest->steps;
-  return newest_ = latest->path;
+  return newest_ = path;
 }
 
 absl::Status Checkpointer::SetAsideNewer() {

@@ -218,17 +218,17 @@ TEST(CheckpointerRanksTest, ARankWithoutIsNamed) {
   TrainUntil(folder, 6);
   const absl::Status other = ResumeOnly(folder, "adam");
   EXPECT_THAT(std::string(other.message()),
-              HasSubstr("rank 1 cannot read its checkpoint, but other ranks have one"));
+              HasSubstr("rank 1 cannot read its checkpoint, but other ranks have"));
   fs::remove(FileOf(folder, 0, 6));
   fs::remove(FileOf(folder, 1, 4));
   absl::Status status = ResumeOnly(folder);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("rank 1 has no checkpoint of 4 steps or fewer, but other ranks have one"));
+              HasSubstr("rank 1 has no checkpoint of 4 steps or fewer, but other ranks have"));
   fs::remove(FileOf(folder, 0, 4));
   status = ResumeOnly(folder);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("rank 0 has no checkpoint, but other ranks have one"));
+              HasSubstr("rank 0 has no checkpoint, but other ranks have"));
   fs::remove(FileOf(folder, 1, 6));
   Resumed(folder, 0);
 }

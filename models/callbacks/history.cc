@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/input_file.h"
 
 namespace dtnn {
 namespace {
@@ -95,10 +95,13 @@ bool History::BeginsHistory(HistoryForm form, std::string_view line) {
 absl::Status History::Check(std::string_view path) {
   DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
   DTNN_RETURN_IF_ERROR(AtomicFile::Create(path).status());
-  std::ifstream file{std::string(path), std::ios::binary};
+  const absl::StatusOr<InputFile> file = InputFile::Open(path);
+  if (absl::IsNotFound(file.status())) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(file.status());
   std::string start(kMostOfALine, '\0');
-  file.read(start.data(), std::streamsize(start.size()));
-  start.resize(size_t(file.gcount()));
+  DTNN_ASSIGN_OR_RETURN(const size_t count,
+                        file->ReadUpTo(0, std::as_writable_bytes(std::span(start))));
+  start.resize(count);
   if (start.empty() || BeginsHistory(form, start.substr(0, start.find('\n')))) {
     return absl::OkStatus();
   }
@@ -130,8 +133,8 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
     end = text.find('\n', end);
     if (end == text.npos) {
       return DataLoss(path, ": has ", line, " lines, but ", wanted,
-                      " were expected for the epochs that are done; use another --history-file to "
-                      "start a new one");
+                      " were expected for the epochs that are done; name another file to start "
+                      "a new history");
     }
     ++end;
   }

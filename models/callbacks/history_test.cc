@@ -1,5 +1,8 @@
 #include "models/callbacks/history.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -156,6 +159,29 @@ TEST_F(HistoryTest, OverwritesHistoriesAndNothingElse) {
     }
     EXPECT_EQ(Content(path), c.content);
   }
+}
+
+// It could be replaced, but nobody could tell what it was.
+TEST_F(HistoryTest, AFileThatCannotBeReadIsNotReplaced) {
+  const std::string folder = ::testing::TempDir() + "history_test_unreadable";
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
+  // Relative, so that another user need not be allowed into the folders above.
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  std::ofstream("h.csv") << "notes of a day\n";
+  ASSERT_EQ(chmod("h.csv", 0222), 0);
+  const bool root = geteuid() == 0;  // who may read everything
+  if (root) {
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  const absl::Status status = History::Check("h.csv");
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("h.csv: cannot be opened"));
 }
 
 TEST_F(HistoryTest, AFolderThatTakesNoFilesIsNamedBeforeTheFirstEpoch) {

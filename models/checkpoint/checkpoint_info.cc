@@ -178,7 +178,7 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   }
   if (message.version() < 1 || message.version() > kVersion) {
     return refused("has version ", message.version(),
-                   " of the format; this program reads versions up to ", kVersion, " are known");
+                   " of the format; this program reads versions up to ", kVersion);
   }
   CheckpointInfo info;
   info.model = message.model();
