@@ -21,7 +21,7 @@ std::vector<std::string_view> NamesIn(const Table& table) {
   return names;
 }
 
-// NotFound, listing the names: "unknown loss hinge; must be one of: mse, mae".
+// NotFound, listing the names: `unknown loss "hinge"; must be one of: mse, mae`.
 template <typename Table>
 auto FindNamed(const Table& table, std::string_view kind, std::string_view name)
     -> absl::StatusOr<decltype(&*std::begin(table))> {
@@ -30,7 +30,7 @@ auto FindNamed(const Table& table, std::string_view kind, std::string_view name)
     if (entry.name == name) return &entry;
     StrAppend(&known, known.empty() ? "" : ", ", entry.name);
   }
-  return NotFound("unknown ", kind, " ", name, "; must be one of: ", known);
+  return NotFound("unknown ", kind, " ", Quoted(name), "; must be one of: ", known);
 }
 
 }  // namespace dtnn

@@ -16,7 +16,9 @@ TEST(NamedTableTest, FindsAnEntry) { EXPECT_EQ((*FindNamed(kTable, "number", "tw
 TEST(NamedTableTest, AnotherNameIsAnsweredWithTheNames) {
   EXPECT_THAT(NamesIn(kTable), ::testing::ElementsAre("one", "two"));
   EXPECT_EQ(FindNamed(kTable, "number", "six").status(),
-            absl::NotFoundError("unknown number six; must be one of: one, two"));
+            absl::NotFoundError("unknown number \"six\"; must be one of: one, two"));
+  EXPECT_EQ(FindNamed(kTable, "number", "\x1b[2J").status(),
+            absl::NotFoundError("unknown number \"\\x1b[2J\"; must be one of: one, two"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "models/zoo/simple.h"
 #include "models/zoo/vgg.h"
 #include "tensor/errors.h"
+#include "tensor/named_table.h"
 
 namespace dtnn {
 namespace {
@@ -46,13 +47,7 @@ const std::vector<ModelInfo>& ZooModels() {
 }
 
 absl::StatusOr<Graph> BuildModel(std::string_view name, const ModelOptions& options) {
-  const ModelInfo* info = nullptr;
-  for (const ModelInfo& model : ZooModels()) {
-    if (model.name == name) info = &model;
-  }
-  if (info == nullptr) {
-    return NotFound("unknown model \"", name, "\"; --model=list shows all");
-  }
+  DTNN_ASSIGN_OR_RETURN(const ModelInfo* info, FindNamed(ZooModels(), "model", name));
   const ModelData& own = info->data;
   const ImageExtents sample = options.sample.value_or(own.sample);
   const int64_t classes = options.classes.value_or(own.classes);

@@ -45,7 +45,7 @@ TEST(MetricsTest, AnUnknownNameIsAnsweredWithThoseThatThereAre) {
   const absl::Status status = MakeMetric("acuracy").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(),
-            "unknown metric acuracy; must be one of: categorical_accuracy, top5_accuracy, "
+            "unknown metric \"acuracy\"; must be one of: categorical_accuracy, top5_accuracy, "
             "categorical_hinge, categorical_mse, categorical_mae, regression_mse, regression_mae, "
             "binary_accuracy, binary_confusion_matrix, multiclass_confusion_matrix, precision, "
             "recall, f1_score, per_class_report");
