@@ -45,11 +45,11 @@ void RequireOneLine(const absl::Status& status) {
   Require(OneLine(message) == message, "a message is not one printable line");
 }
 
-// The options of `options`, spelled out one by one, but for metrics that are left to the data.
+// The options of `options`, spelled out one by one.
 std::vector<std::string> Spell(const Options& options) {
   std::vector<std::string> arguments;
   for (const OptionSpec& spec : OptionTable()) {
-    if (!spec.available() || (spec.name == "metrics" && !options.metrics_given)) continue;
+    if (!spec.available()) continue;
     arguments.push_back("--" + std::string(spec.name) + "=" + FormatValue(Load(&options, spec)));
   }
   return arguments;
@@ -65,8 +65,9 @@ void TestOne(const uint8_t* data, size_t size) {
   }
   if (parsed->action != Action::kRun) return;
   Require(BatchSizePerRank(parsed->options).value() > 0, "a batch without samples");
-  const absl::StatusOr<CommandLine> again = ParseFlags(Spell(parsed->options));
+  absl::StatusOr<CommandLine> again = ParseFlags(Spell(parsed->options));
   Require(again.ok(), "what was understood is refused when spelled out");
+  again->options.given = parsed->options.given;  // of all others too
   Require(again->options == parsed->options, "what was understood changes when spelled out");
 }
 

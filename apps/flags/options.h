@@ -11,7 +11,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,7 +23,13 @@
 
 namespace dtnn {
 
+// Names of the options that the user set, as the table of options spells them. An option that is
+// given counts even where its value is the default; others may follow the data or a model file.
+using GivenOptions = std::set<std::string_view>;
+
 struct Options {
+  GivenOptions given;
+
   // Model and run.
   std::string model;
   std::optional<int64_t> batch_size;         // samples per step and rank; see BatchSizePerRank
@@ -114,7 +122,6 @@ struct Options {
   double label_smoothing = 0;
   std::string loss_func = "categorical_cross_entropy";
   std::vector<std::string> metrics = {"categorical_accuracy"};
-  bool metrics_given = false;  // else FollowTargets may choose others
 
   // Schedulers.
   std::vector<std::string> schedulers = {"early_stopping", "reduce_lr_on_plateau",

@@ -20,12 +20,12 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> arguments) {
                                                    .computed = ComputedValueTable()}));
   CommandLine command_line = {.action = parsed.action, .help_topic = std::move(parsed.help_topic)};
   if (parsed.action != Action::kRun) return command_line;
-  GivenOptions given;
+  Options& options = command_line.options;
   for (const Setting& setting : parsed.settings) {
-    Store(setting.value, *setting.spec, &command_line.options);
-    given.insert(setting.spec->name);
+    Store(setting.value, *setting.spec, &options);
+    options.given.insert(setting.spec->name);
   }
-  DTNN_RETURN_IF_ERROR(ValidateOptions(given, command_line.options, command_line.warnings));
+  DTNN_RETURN_IF_ERROR(ValidateOptions(options, command_line.warnings));
   return command_line;
 }
 

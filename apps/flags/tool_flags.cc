@@ -24,13 +24,16 @@ absl::StatusOr<ToolRequest> ParseToolFlags(std::span<const std::string> argument
                                            std::vector<std::string>* others) {
   const Syntax syntax = {.options = flags, .takes_others = others != nullptr};
   DTNN_ASSIGN_OR_RETURN(Arguments parsed, ParseArguments(arguments, syntax));
-  ToolRequest request = {.action = parsed.action, .help_topic = {}};
+  ToolRequest request = {.action = parsed.action, .help_topic = {}, .given = {}};
   if (!parsed.help_topic.empty() && parsed.help_topic != "all") {
     DTNN_ASSIGN_OR_RETURN(const OptionSpec* option, FindHelp(parsed.help_topic, syntax));
     request.help_topic = std::string(option->name);
   }
   if (parsed.action != Action::kRun) return request;
-  for (const Setting& setting : parsed.settings) Store(setting.value, *setting.spec, nullptr);
+  for (const Setting& setting : parsed.settings) {
+    Store(setting.value, *setting.spec, nullptr);
+    request.given.insert(setting.spec->name);
+  }
   if (others != nullptr) *others = std::move(parsed.others);
   return request;
 }

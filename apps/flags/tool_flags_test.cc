@@ -63,6 +63,14 @@ TEST(ToolFlagsTest, AllSpellings) {
   EXPECT_FALSE(settings.fast);
 }
 
+TEST(ToolFlagsTest, WhatIsGivenIsKnownEvenIfItIsTheDefault) {
+  Settings settings;
+  const std::vector<OptionSpec> flags = Flags(settings);
+  const absl::StatusOr<ToolRequest> request = ParseToolFlags(Arguments{"--count=3"}, flags);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->given, (GivenOptions{"count"}));
+}
+
 TEST(ToolFlagsTest, WhatIsNotRunSetsNothing) {
   Settings settings;
   EXPECT_EQ(Parse({"--count=7", "--help", "--nonsense"}, settings).value(), Action::kHelp);

@@ -24,9 +24,8 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
 
 // --loss-func=categorical_accuracy,categorical_cross_entropy: the one loss is the loss, the rest
 // are metrics.
-absl::Status SplitLossFunction(const GivenOptions& given, Options& options) {
-  options.metrics_given = given.contains("metrics");
-  if (!given.contains("loss-func")) return absl::OkStatus();
+absl::Status SplitLossFunction(Options& options) {
+  if (!options.given.contains("loss-func")) return absl::OkStatus();
   std::vector<std::string> losses, metrics;
   for (const std::string_view item : SplitList(options.loss_func)) {
     const bool loss = item.ends_with("_cross_entropy") || item == "mse" || item == "mae";
@@ -39,8 +38,7 @@ absl::Status SplitLossFunction(const GivenOptions& given, Options& options) {
   }
   options.loss_func = losses[0];
   if (metrics.empty()) return absl::OkStatus();
-  options.metrics_given = true;
-  if (!given.contains("metrics")) {
+  if (options.given.insert("metrics").second) {
     options.metrics = std::move(metrics);
     return absl::OkStatus();
   }
@@ -99,7 +97,8 @@ Better BetterOf(std::string_view watched) {
 }
 
 // Schedulers watch the loss unless told otherwise, that of the validation split where there is one.
-void FollowLoss(const GivenOptions& given, Options& options) {
+void FollowLoss(Options& options) {
+  const GivenOptions& given = options.given;
   const bool validates = options.test_as_validation || options.validation_split > 0;
   const std::string loss = StrCat(validates ? "val_" : "", options.loss_func);
   if (!given.contains("early-stopping-metric")) options.early_stopping_metric = loss;
@@ -183,7 +182,8 @@ absl::Status CheckTogether(const Options& options) {
   return absl::OkStatus();
 }
 
-void Warn(const GivenOptions& given, const Options& options, std::vector<std::string>& warnings) {
+void Warn(const Options& options, std::vector<std::string>& warnings) {
+  const GivenOptions& given = options.given;
   if (options.evaluate_only && options.weights_and_bias_filename.empty()) {
     warnings.push_back(
         "--evaluate-only: tests a network with random weights; load trained ones with "
@@ -212,16 +212,15 @@ void Warn(const GivenOptions& given, const Options& options, std::vector<std::st
 
 }  // namespace
 
-absl::Status ValidateOptions(const GivenOptions& given, Options& options,
-                             std::vector<std::string>& warnings) {
-  DTNN_RETURN_IF_ERROR(SplitLossFunction(given, options));
-  FollowLoss(given, options);
+absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings) {
+  DTNN_RETURN_IF_ERROR(SplitLossFunction(options));
+  FollowLoss(options);
   DTNN_RETURN_IF_ERROR(CheckSizes(options));
   DTNN_RETURN_IF_ERROR(CheckTogether(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));
   DTNN_RETURN_IF_ERROR(CheckHistoryFile(options));
   DTNN_RETURN_IF_ERROR(SpellTransforms(options));
-  Warn(given, options, warnings);
+  Warn(options, warnings);
   return absl::OkStatus();
 }
 

@@ -3,9 +3,7 @@
 #ifndef DTNN_APPS_FLAGS_VALIDATE_H_
 #define DTNN_APPS_FLAGS_VALIDATE_H_
 
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,13 +11,9 @@
 
 namespace dtnn {
 
-// Names of the options that the user set.
-using GivenOptions = std::set<std::string_view>;
-
 // Also brings lists into order: metrics named in --loss-func move to `metrics`. Contradictions are
 // usage errors; settings without effect are added to `warnings`, one line each.
-absl::Status ValidateOptions(const GivenOptions& given, Options& options,
-                             std::vector<std::string>& warnings);
+absl::Status ValidateOptions(Options& options, std::vector<std::string>& warnings);
 
 }  // namespace dtnn
 

@@ -1,6 +1,7 @@
 #include "apps/launcher/model_file.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,17 +45,14 @@ absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path) {
 }
 
 void FollowModel(const SavedModel& model, Options& options) {
-  const Options defaults;
+  const auto given = [&](std::string_view name) { return options.given.contains(name); };
   options.model = model.graph.name();
-  if (options.dtype == defaults.dtype) options.dtype = std::string(Name(model.dtype));
-  if (options.tensor_format == defaults.tensor_format) {
-    options.tensor_format = std::string(Name(model.graph.format()));
-  }
-  if (options.evaluate_only && options.loss_func == defaults.loss_func &&
-      !model.description.loss.empty()) {
+  if (!given("dtype")) options.dtype = std::string(Name(model.dtype));
+  if (!given("tensor-format")) options.tensor_format = std::string(Name(model.graph.format()));
+  if (options.evaluate_only && !given("loss-func") && !model.description.loss.empty()) {
     options.loss_func = model.description.loss;
   }
-  if (options.transform_crop || options.transform_resize || !model.preprocessing.geometry) return;
+  if (given("transform-crop") || given("transform-resize") || !model.preprocessing.geometry) return;
   const Geometry& geometry = model.preprocessing.geometry->geometry;
   const ImageExtents sample = ExtentsOf(model.graph.input_shape(), model.graph.format());
   // Images that are larger than the samples are of a data set that cuts its own.
@@ -84,7 +82,9 @@ absl::StatusOr<Graph> NetworkFor(const SavedModel& model, const Options& options
 
 std::optional<Normalization> NormalizationFor(const SavedModel& model, const Options& options,
                                               const Dataset& dataset) {
-  if (options.normalize || options.standardize) return std::nullopt;
+  if (options.given.contains("normalize") || options.given.contains("standardize")) {
+    return std::nullopt;
+  }
   const Preprocessing& trained = model.preprocessing;
   return dataset.preprocessing().normalization.any() ? trained.then : trained.normalization;
 }

@@ -27,8 +27,8 @@ ModelDescription DescribeModel(const Options& options, const Dataset& dataset);
 // The model in the file of --weights-and-bias-filename, for a run without --model. A usage error
 // where the file holds parameters only.
 absl::StatusOr<SavedModel> ReadModelToRun(const std::string& path);
-// Options that have their defaults get the model's values: geometry, format and element type, and,
-// in runs that only evaluate, the loss.
+// Options that were not given get the model's values: geometry, format and element type, and, in
+// runs that only evaluate, the loss.
 void FollowModel(const SavedModel& model, Options& options);
 // Its network, in the run's format. InvalidArgument that names the file and both sizes where the
 // samples or outputs of `data` are others; nullopt: they are not known.

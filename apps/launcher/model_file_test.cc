@@ -28,7 +28,7 @@ SavedModel Trained() {
   return model;
 }
 
-TEST(ModelFileTest, OptionsFollowTheModelWhereTheyHaveTheirDefaults) {
+TEST(ModelFileTest, OptionsFollowTheModelUnlessTheyAreGiven) {
   Options options;
   options.evaluate_only = true;
   FollowModel(Trained(), options);
@@ -41,15 +41,22 @@ TEST(ModelFileTest, OptionsFollowTheModelWhereTheyHaveTheirDefaults) {
   EXPECT_TRUE(options.transform_resize);
   EXPECT_EQ(options.transform_resize_size, 8);
 
-  Options given;
-  given.transform_resize = true;
-  given.transform_resize_size = 9;
-  given.tensor_format = "AUTO";
-  FollowModel(Trained(), given);
-  EXPECT_EQ(given.transform_resize_size, 9);
-  EXPECT_FALSE(given.transform_crop);
-  EXPECT_EQ(given.tensor_format, "AUTO");
-  EXPECT_EQ(given.loss_func, Options().loss_func) << "training minimises what it is told to";
+  Options trains;
+  FollowModel(Trained(), trains);
+  EXPECT_EQ(trains.loss_func, Options().loss_func) << "training minimises what it is told to";
+}
+
+TEST(ModelFileTest, OptionsThatAreGivenStayEvenWithTheirDefaults) {
+  Options expected;
+  expected.evaluate_only = true;
+  expected.given = {"dtype", "tensor-format", "loss-func", "transform-crop"};
+  Options options = expected;
+  FollowModel(Trained(), options);
+  expected.model = "simplemlp";
+  EXPECT_EQ(options, expected);
+  options.given = {"transform-resize"};
+  FollowModel(Trained(), options);
+  EXPECT_FALSE(options.transform_crop || options.transform_resize);
 }
 
 // As ImageNet's archives do, which hold 227 x 227 pixels.
@@ -66,7 +73,7 @@ TEST(ModelFileTest, LoadersNormaliseAsInTraining) {
   const CountingDataset dataset(6, {8, 8, 1});
   Options options;
   EXPECT_EQ(NormalizationFor(model, options, dataset), model.preprocessing.normalization);
-  options.standardize = true;
+  options.given = {"standardize"};
   EXPECT_EQ(NormalizationFor(model, options, dataset), std::nullopt);
 }
 

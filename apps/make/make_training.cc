@@ -24,7 +24,7 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& o)
 }
 
 void FollowTargets(const Dataset& dataset, Options& options) {
-  if (options.metrics_given || dataset.target_kind() == TargetKind::kClass) return;
+  if (options.given.contains("metrics") || dataset.target_kind() == TargetKind::kClass) return;
   if (options.loss_func == "binary_cross_entropy") {
     options.metrics = {"binary_accuracy", "f1_score"};
   } else {

@@ -155,7 +155,7 @@ TEST(MakeTrainingTest, MetricsFollowTargetsAndLossUnlessAskedFor) {
     EXPECT_EQ(options.metrics, metrics) << loss;
     EXPECT_TRUE(CheckMetrics(*MakeMetricSet(options), values).ok());
     options.metrics = {"recall"};
-    options.metrics_given = true;
+    options.given = {"metrics"};
     FollowTargets(values, options);
     EXPECT_EQ(options.metrics, Names{"recall"}) << loss;
   }

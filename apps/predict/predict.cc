@@ -44,7 +44,8 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
                    "layout of a weights file that does not state it"),
       {.name = "loss-func",
        .type = kWord,
-       .help = "loss that the network was trained with; decides its last activation",
+       .help = "loss that the network was trained with, for a file that does not contain its "
+               "network; decides the last activation; if not given, categorical_cross_entropy",
        .words = LossWords(),
        .field = &options.loss_func},
       LikeLauncher("dataset", &options.dataset,

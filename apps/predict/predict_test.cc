@@ -129,6 +129,16 @@ TEST_F(PredictTest, FlagsAddToAModelsFile) {
   EXPECT_EQ(ExitCodeOf(Ask({.model_file = model_, .weights = weights_}, files).status), kExitUsage);
 }
 
+// Which has other samples and classes than the network of the model file.
+TEST_F(PredictTest, ALossThatIsGivenAsksForTheNetworkOfTheZooWhicheverLossItIs) {
+  const auto error = [](const std::string& loss) {
+    return Ask({.model_file = model_, .loss_func = loss}, {root_ + "/test/dark/3"}).status;
+  };
+  EXPECT_TRUE(error("").ok());
+  EXPECT_FALSE(error("categorical_cross_entropy").ok());
+  EXPECT_EQ(error("categorical_cross_entropy"), error("binary_cross_entropy"));
+}
+
 TEST_F(PredictTest, AFileOfParametersAloneNeedsTheirNetwork) {
   const std::string path = root_ + "/alone.npz";
   ASSERT_TRUE(WriteArrayFile(path, {}, {}).ok());
@@ -321,7 +331,7 @@ TEST_F(PredictTest, OnlyTheMiddleIsSeenWhereThatIsAsked) {
   EXPECT_NE(answer(one, 1), answer(other, 1));
 }
 
-// The same weights behind another last layer.
+// The same weights before another last layer.
 TEST_F(PredictTest, TheLossOfTrainingSaysWhatNumbersMean) {
   const std::vector<std::string> files = {root_ + "/test/bright/1"};
   PredictOptions options = Options();

@@ -74,7 +74,7 @@ std::string CsvText(const std::string& text) {
 // Whether flags say of which network the parameters are, so that the file need not.
 bool NamesNetwork(const PredictOptions& options) {
   return !options.model.empty() || !options.dataset.empty() || !options.input_shape.empty() ||
-         options.loss_func != PredictOptions().loss_func;
+         !options.loss_func.empty();
 }
 
 class Answerer {
@@ -212,7 +212,7 @@ class Answerer {
       DTNN_RETURN_IF_ERROR(CheckModelName(name));
     }
     Options training;
-    training.loss_func = options_.loss_func;
+    if (!options_.loss_func.empty()) training.loss_func = options_.loss_func;
     training.metrics.clear();
     DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(training));
     ModelOptions made{.format = TensorFormat::kNHWC,

@@ -22,7 +22,8 @@ struct PredictOptions {
   std::string model = {};  // empty: as the file says
   std::string weights_format = "auto";
   // Of training: what a network of a name that adapts ends in, and with it what the numbers mean.
-  std::string loss_func = "categorical_cross_entropy";
+  // Empty: as the file says, or categorical_cross_entropy.
+  std::string loss_func = {};
   // Samples and classes: those of a data set of fixed extents, or the network's own; the shape as
   // channels,height,width and the names of the classes go before both.
   std::string dataset = {};

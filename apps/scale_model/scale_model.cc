@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "apps/flags/environment.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/options.h"
@@ -153,12 +152,12 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
     case Action::kRun:
       break;
   }
+  options.training.given = request.given;
   if (!options.model_file.empty()) {
     for (const auto& [flag, value] : {std::pair("--model", &options.training.model),
                                       std::pair("--dataset", &options.training.dataset)}) {
       if (value->empty()) continue;
-      return UsageError(
-          absl::StrCat(flag, " and --model-file: cannot be used together; give one of them"));
+      return UsageError(flag, " and --model-file: cannot be used together; give one of them");
     }
   } else {
     if (options.training.model.empty()) options.training.model = kDefaultModel;

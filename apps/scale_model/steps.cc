@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(
   Options options = given;
   if (!model_file.empty()) {
     DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModelFile(model_file));
-    if (options.dtype == Options().dtype) options.dtype = std::string(Name(model.dtype));
+    if (!options.given.contains("dtype")) options.dtype = std::string(Name(model.dtype));
     if (!model.description.loss.empty()) options.loss_func = model.description.loss;
     options.metrics.clear();
     DTNN_ASSIGN_OR_RETURN(steps->graph_, FreezeLayers(options, std::move(model.graph)));
