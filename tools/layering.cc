@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 
 namespace dtnn::layering {
@@ -71,6 +72,15 @@ constexpr Folder kRooms[] = {
     {"apps", 5},
 };
 constexpr int kUnnamedRoom = 4;
+
+// Libraries, whose messages name no flags of programs; flags of other programs are advice that any
+// user can take.
+constexpr std::string_view kLibraries[] = {"tensor", "kernels", "layers", "optim",
+                                           "data",   "comm",    "models"};
+constexpr std::string_view kForeignFlags[] = {"--config=", "--bind-to "};
+
+constexpr int kMostSources = 40;
+constexpr std::string_view kLargerFolders[] = {"models/zoo"};
 
 // Folders whose sources are no part of the house: they may use all of it.
 constexpr std::string_view kOutside[] = {"examples", "third_party", "docs"};
@@ -202,6 +212,34 @@ std::vector<std::string_view> LabelPackages(std::string_view line) {
   return packages;
 }
 
+// The string literals of a line, without their quotes, up to a comment. No literal of the sources
+// begins on another line.
+std::vector<std::string_view> Literals(std::string_view line) {
+  std::vector<std::string_view> literals;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line.substr(i).starts_with("//")) break;
+    if (line.substr(i).starts_with("'\"'")) i += 3;
+    if (i >= line.size() || line[i] != '"') continue;
+    const size_t begin = ++i;
+    while (i < line.size() && line[i] != '"') i += line[i] == '\\' ? 2 : 1;
+    literals.push_back(line.substr(begin, i - begin));
+  }
+  return literals;
+}
+
+// The first flag in `literal`: "--" and a letter.
+std::optional<std::string_view> FlagIn(std::string_view literal) {
+  for (size_t at = literal.find("--"); at != literal.npos; at = literal.find("--", at + 1)) {
+    const std::string_view flag = literal.substr(at);
+    const auto begins = [&](std::string_view foreign) { return flag.starts_with(foreign); };
+    if (flag.size() < 3 || flag[2] < 'a' || flag[2] > 'z') continue;
+    if (at > 0 && literal[at - 1] == '-') continue;
+    if (!std::ranges::any_of(kForeignFlags, begins))
+      return flag.substr(0, flag.find_first_of(" ,;:.)="));
+  }
+  return std::nullopt;
+}
+
 std::string At(std::string_view path, int line) {
   return std::string(path) + ":" + std::to_string(line) + ": ";
 }
@@ -241,6 +279,7 @@ void CheckRulesBelow(const fs::path& root, const fs::directory_entry& entry,
 void CheckFolder(const fs::path& root, const fs::path& folder, int& files_read,
                  std::vector<std::string>& findings) {
   const bool known = Find(folder.filename().string()) != nullptr;
+  std::map<std::string, int> sources;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
     const bool source = IsSource(entry.path());
@@ -252,7 +291,17 @@ void CheckFolder(const fs::path& root, const fs::path& folder, int& files_read,
     }
     const std::string text = ReadFile(entry.path());
     Append(source ? CheckSource(path, text) : CheckBuildFile(path, text), findings);
+    if (source) {
+      Append(CheckFlags(path, text), findings);
+      ++sources[std::string(ParentFolder(path))];
+    }
     ++files_read;
+  }
+  for (const auto& [name, count] : sources) {
+    if (count <= kMostSources || std::ranges::count(kLargerFolders, name) > 0) continue;
+    findings.push_back(name + ": has " + std::to_string(count) + " sources, more than " +
+                       std::to_string(kMostSources) +
+                       ": make a room of those that belong together");
   }
 }
 
@@ -307,6 +356,33 @@ std::vector<std::string> CheckBuildFile(std::string_view path, std::string_view 
     }
   });
   return findings;
+}
+
+std::vector<std::string> CheckFlags(std::string_view path, std::string_view text) {
+  std::vector<std::string> findings;
+  if (std::ranges::count(kLibraries, TopFolder(path)) == 0 || IsTestSource(path)) return findings;
+  ForEachLine(text, [&](int line, std::string_view content) {
+    for (const std::string_view literal : Literals(content)) {
+      const auto flag = FlagIn(literal);
+      if (!flag) continue;
+      findings.push_back(At(path, line) + "names " + std::string(*flag) +
+                         ": a library knows no flags; name the argument, and its flag in "
+                         "apps/program/argument_flags.cc");
+    }
+  });
+  return findings;
+}
+
+std::vector<std::string> RoomNames() {
+  std::vector<std::string> names;
+  std::string_view folder;
+  for (const Folder& room : kRooms) {
+    if (TopFolder(room.name) != folder) names.push_back(std::string(TopFolder(room.name)) + ":");
+    folder = TopFolder(room.name);
+    const std::string_view below = room.name.substr(std::min(room.name.size(), folder.size() + 1));
+    names.back() += " " + std::string(below.empty() ? folder : below);
+  }
+  return names;
 }
 
 std::vector<std::string> CheckRules(std::string_view path, std::string_view text) {

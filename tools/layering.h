@@ -12,7 +12,13 @@
 // layering.cc. Both kinds of edges are read: `#include` in C++ and CUDA sources, and labels in
 // BUILD files. A finding reads "file:line: what points where, and what is allowed".
 //
-// The second: rules that compile or run something come from tools/dtnn.bzl, so that one file knows
+// The second: messages of libraries name no flags of programs, which have their own words for what
+// a library calls an argument (apps/program/argument_flags.h).
+//
+// The third: a folder holds at most 40 sources, except for the zoo's families of networks; one that
+// outgrows that has rooms.
+//
+// The fourth: rules that compile or run something come from tools/dtnn.bzl, so that one file knows
 // Bazel's own. Those that only name files or settings (alias, filegroup, exports_files,
 // config_setting) are used as they are.
 
@@ -29,6 +35,13 @@ namespace dtnn::layering {
 // `path` is relative to the root of the repository; `text` is the content of that file.
 std::vector<std::string> CheckSource(std::string_view path, std::string_view text);
 std::vector<std::string> CheckBuildFile(std::string_view path, std::string_view text);
+
+// Flags in string literals of a library's source.
+std::vector<std::string> CheckFlags(std::string_view path, std::string_view text);
+
+// The rooms that have an order, as "folder: room room, room, ...", lowest first: what the table in
+// docs/architecture.md says of each folder.
+std::vector<std::string> RoomNames();
 
 // Bazel's own rules, and rules loaded from elsewhere, in a BUILD file.
 std::vector<std::string> CheckRules(std::string_view path, std::string_view text);

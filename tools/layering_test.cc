@@ -16,13 +16,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
+// The runfile is a link to the real file, so this finds every source, also the newest.
+fs::path Root() {
+  return fs::canonical(fs::path(std::getenv("TEST_SRCDIR")) / "dtnn" / "WORKSPACE").parent_path();
+}
+
 TEST(LayeringTest, ThisRepositoryKeepsItsRules) {
-  // The runfile is a link to the real file, so this finds every source, also the newest.
-  const fs::path root =
-      fs::canonical(fs::path(std::getenv("TEST_SRCDIR")) / "dtnn" / "WORKSPACE").parent_path();
   int files_read = 0;
-  EXPECT_THAT(CheckTree(root, &files_read), IsEmpty());
-  EXPECT_GT(files_read, 40) << "too few sources below " << root;
+  EXPECT_THAT(CheckTree(Root(), &files_read), IsEmpty());
+  EXPECT_GT(files_read, 40) << "too few sources below " << Root();
 }
 
 TEST(LayeringTest, IncludesMayPointDownwards) {
@@ -119,6 +121,37 @@ TEST(LayeringTest, OnlyTestRulesMayDependOnTools) {
       1);
 }
 
+TEST(LayeringTest, LibrariesNameNoFlags) {
+  EXPECT_THAT(
+      CheckFlags("data/a.cc",
+                 "// as --dataset=a says\n"
+                 "f(\"give --dataset=b\");  // \"--c\"\n"
+                 "g('\"', \"\\\"--resume\\\"\", \"--config=cuda\", \"a--b\", \"-- b ---c\");\n"),
+      ElementsAre(StartsWith("data/a.cc:2: names --dataset: "),
+                  StartsWith("data/a.cc:3: names --resume"), StartsWith("data/a.cc:3: names --b")));
+  EXPECT_THAT(CheckFlags("apps/a.cc", "f(\"--dataset\");"), IsEmpty());
+  EXPECT_THAT(CheckFlags("data/a_test.cc", "f(\"--dataset\");"), IsEmpty());
+}
+
+// Names in backquotes, row by row, against those that the test enforces.
+TEST(LayeringTest, TheDocumentedRoomsAreThese) {
+  std::ifstream file(Root() / "docs" / "architecture.md");
+  std::vector<std::string> documented;
+  bool in_table = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "| folder | rooms, lowest first |") in_table = true;
+    if (in_table && line.empty()) break;
+    if (!in_table || line.find('`') == line.npos) continue;
+    documented.push_back(line.substr(2, line.find(' ', 2) - 2) + ":");
+    for (size_t begin = line.find('`'); begin != line.npos;) {
+      const size_t end = line.find('`', begin + 1);
+      documented.back() += " " + line.substr(begin + 1, end - begin - 1);
+      begin = line.find('`', end + 1);
+    }
+  }
+  EXPECT_THAT(documented, ::testing::ElementsAreArray(RoomNames()));
+}
+
 TEST(LayeringTest, RulesComeFromOneFile) {
   EXPECT_THAT(CheckRules("apps/BUILD.bazel",
                          "load(\"//tools:dtnn.bzl\", \"dtnn_sh_test\")\n"
@@ -159,13 +192,18 @@ TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
   write("BUILD.bazel", "sh_test(name = \"a\")\n");
   write("examples/a/b/BUILD.bazel", "cc_binary(name = \"a\")\n");
   write("third_party/BUILD.bazel", "cc_library(name = \"a\")\n");
+  for (int i = 0; i <= 40; ++i) {
+    write(("comm/" + std::to_string(i) + ".cc").c_str(), "");
+    write(("models/zoo/" + std::to_string(i) + ".cc").c_str(), "");
+  }
   int files_read = 0;
   EXPECT_THAT(CheckTree(root, &files_read),
               ElementsAre(StartsWith("BUILD.bazel:1: uses sh_test"),
+                          StartsWith("comm: has 41 sources, more than 40"),
                           StartsWith("examples/a/b/BUILD.bazel:1: uses cc_binary"),
                           StartsWith("kernels/BUILD.bazel:1:"), StartsWith("tensor/deep/er/a.h:1:"),
                           StartsWith("utils/a.cc: no floor of the house")));
-  EXPECT_EQ(files_read, 2);
+  EXPECT_EQ(files_read, 2 + 2 * 41);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "apps/launcher/benchmark_run.h"
 #include "apps/launcher/rank_options.h"
 #include "apps/launcher/same_flags.h"
+#include "apps/program/argument_flags.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"
 #include "comm/job/rank_process.h"
@@ -58,7 +59,7 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
   return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
     absl::Status status = Agree(&communicator, absl::OkStatus());  // TellOnce
     if (status.ok()) status = Agree(&communicator, CompareFlags(communicator, options));
-    if (status.ok()) status = RunBenchmark(options, &communicator, out, err);
+    if (status.ok()) status = NameFlags(RunBenchmark(options, &communicator, out, err));
     if (status.ok()) return status;
     return ErrorOfRank(communicator, status, ExitCodeOfLoss(options, place.rank, place.ranks));
   });

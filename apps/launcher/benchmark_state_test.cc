@@ -358,7 +358,7 @@ TEST(BenchmarkStateTest, AnEpochGoesOnWithTheSameDataOnly) {
   const Outcome next = run("1", "--resume --num-epochs=2");
   EXPECT_EQ(next.exit_code, 0) << next.text;
   EXPECT_THAT(next.text,
-              HasSubstr("benchmark: warning: --resume: the contents of the samples was "));
+              HasSubstr("benchmark: warning: resumed run: the contents of the samples was "));
 }
 
 TEST(BenchmarkStateTest, AResumedRunFollowsTheLearningRateItIsGiven) {
@@ -371,7 +371,7 @@ TEST(BenchmarkStateTest, AResumedRunFollowsTheLearningRateItIsGiven) {
   ASSERT_EQ(Launch(run + "--learning-rate=0.5").exit_code, 0);
   const Outcome resumed = Launch(run + "--learning-rate=0.25 --num-epochs=2 --resume");
   EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
-  EXPECT_THAT(resumed.text, HasSubstr("--resume: the run's first learning rate was 0.5 and is now "
+  EXPECT_THAT(resumed.text, HasSubstr("resumed run: the first learning rate was 0.5 and is now "
                                       "0.25; the run continues with 0.125\n"));
   EXPECT_THAT(resumed.text, HasSubstr("5 steps done, learning rate 0.125\n"));
   const std::vector<std::string> history = Lines(Contents(folder + "/h.csv"));

@@ -8,6 +8,7 @@
 
 #include "apps/flags/options.h"
 #include "apps/launcher/rank_options.h"
+#include "apps/program/argument_flags.h"
 #include "comm/job/exit_code.h"
 #include "tensor/text/str_cat.h"
 
@@ -33,12 +34,13 @@ class RunVoice {
     if (options_.verbose) out_ << text << std::flush;
   }
   void Warn(std::string_view line) {
-    err_ << StrCat("benchmark: warning: ", OneLine(line), "\n") << std::flush;
+    err_ << StrCat("benchmark: warning: ", OneLine(NameFlags(line)), "\n") << std::flush;
   }
   // Of common checkpoints rank 0 tells; of its own, no other rank knows.
   void WarnOfCheckpoint(std::string_view line) {
     if (!of_checkpoints_) return Warn(line);
-    own_err_ << StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(line), "\n") << std::flush;
+    own_err_ << StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(NameFlags(line)), "\n")
+             << std::flush;
   }
   // Of all checkpoints each rank tells from now on.
   void SpeakForItself() { of_checkpoints_ = true; }

@@ -15,6 +15,7 @@
 #include "apps/make/make_training.h"
 #include "apps/printing/json_text.h"
 #include "apps/printing/name_lists.h"
+#include "apps/program/argument_flags.h"
 #include "apps/program/image_paths.h"
 #include "comm/job/exit_code.h"
 #include "data/images/image_files.h"
@@ -121,7 +122,9 @@ class Answerer {
   }
 
  private:
-  void Warn(std::string_view line) { errors_ << "predict: warning: " << OneLine(line) << "\n"; }
+  void Warn(std::string_view line) {
+    errors_ << "predict: warning: " << OneLine(NameFlags(line)) << "\n";
+  }
 
   // The file's model, or the one that flags name; where both speak, flags count.
   absl::StatusOr<SavedModel> MakeModel(ArrayFileReader& file) {

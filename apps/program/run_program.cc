@@ -8,6 +8,7 @@
 #include <iostream>
 #include <new>
 
+#include "apps/program/argument_flags.h"
 #include "comm/job/exit_code.h"
 #include "tensor/errors.h"
 
@@ -41,7 +42,7 @@ int RunProgram(std::string_view name, int argc, char** argv, std::string_view ad
         "cannot write to the standard output; is the disk full, or has the program that reads it "
         "exited?");
   }
-  return ReportStatus(status, name, std::cerr);
+  return ReportStatus(NameFlags(status), name, std::cerr);
 }
 
 }  // namespace dtnn

@@ -139,7 +139,7 @@ TEST(FolderTest, FirstImageOfOtherExtentsIsNamed) {
   EXPECT_TRUE(ReadOne(*folder, Split::kTrain, {0, 1, 2}).status.ok());
   EXPECT_EQ(std::string(ReadOne(*folder, Split::kTrain, {1, 3}).status.message()),
             root + "/train/dog/a.png: has 5 x 7 pixels, but the first image, " + root +
-                "/train/Bird/x, has 6 x 4; images of different sizes need --transform-resize");
+                "/train/Bird/x, has 6 x 4; images of different sizes need Geometry::resize");
 }
 
 TEST(FolderTest, BadFileIsNamedWhenItIsRead) {

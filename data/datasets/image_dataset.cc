@@ -69,7 +69,7 @@ absl::Status ImageDataset::Read(Split split, std::span<const int64_t> indices, T
       const Split first = size(Split::kTrain) > 0 ? Split::kTrain : Split::kTest;
       return InvalidArgument(FileName(split, index), ": has ", Sides(image.extents),
                              " pixels, but the first image, ", FileName(first, 0), ", has ",
-                             Sides(sample_), "; images of different sizes need --transform-resize");
+                             Sides(sample_), "; images of different sizes need Geometry::resize");
     }
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);

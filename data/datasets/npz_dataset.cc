@@ -158,7 +158,7 @@ absl::StatusOr<TensorFormat> FormatOf(const Arrays& arrays) {
   return InvalidArgument(Described(arrays.x_name, arrays.x), ", which could be ", x[1],
                          " channels of ", x[2], " x ", x[3], " or images of ", x[1], " x ", x[2],
                          " with ", Counted(x[3], "channel"),
-                         "; choose with --archive-format=NCHW or --archive-format=NHWC");
+                         "; choose NCHW or NHWC by NpzOptions::format");
 }
 
 // Images of (height, width, channels) become (channels, height, width), where they are.

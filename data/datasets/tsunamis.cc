@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> LoadTsunamis(const RecordPaths& paths) 
   set.train_required = 1;
   set.files.how_to_get =
       "This data set is not public; any files of these names with records of a value and 80 x 80 "
-      "bytes can be read, or an .npz file with --dataset=archive";
+      "bytes can be read, or an .npz file as data set archive";
   for (int i = 1; i <= kMaxBatches; ++i) {
     set.train.push_back(StrCat("data_batch_", i, ".bin"));
   }

@@ -74,7 +74,7 @@ absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
     if (all.same || place == kUnreadable) return latest;
     if (all.least_steps < 0) {
       return FailedPrecondition(
-          "--resume: rank ", all.least_rank,
+          "cannot resume: rank ", all.least_rank,
           all.least_steps == kUnreadable[0] ? " cannot read its checkpoint" : " has no checkpoint",
           most_steps == INT64_MAX ? std::string() : StrCat(" of ", most_steps, " steps or fewer"),
           ", but other ranks have one; restore its checkpoints, or start a new run in "
@@ -104,7 +104,7 @@ absl::Status Checkpointer::CompareSettings(const std::string& path, const RunSta
           " was interrupted and cannot be continued: ", text,
           "; use the old value, or resume from a checkpoint of the end of an epoch");
     }
-    Say({StrCat("--resume: ", text)});
+    Say({StrCat("resumed run: ", text)});
   }
   return absl::OkStatus();
 }
@@ -116,7 +116,7 @@ void Checkpointer::FollowFirstRate(const RunState& saved) {
   const double now = run_.first_rate(saved.training.sampler.ranks);
   if (now == was) return;
   run_.trainer->set_learning_rate(run_.trainer->learning_rate() * now / was);
-  Say({StrCat("--resume: the run's first learning rate was ", was, " and is now ", now,
+  Say({StrCat("resumed run: the first learning rate was ", was, " and is now ", now,
               "; the run continues with ", run_.trainer->learning_rate())});
 }
 

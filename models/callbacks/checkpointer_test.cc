@@ -306,9 +306,9 @@ TEST(CheckpointerTest, TheNextEpochMayHaveOtherDataAndSettings) {
   ASSERT_TRUE(second.Resume().ok());
   EXPECT_THAT(
       second.said,
-      ElementsAre("--resume: the contents of the samples was 0000000000000001 and is now "
+      ElementsAre("resumed run: the contents of the samples was 0000000000000001 and is now "
                   "0000000000000002",
-                  "--resume: the label smoothing was 0 and is now 0.5"));
+                  "resumed run: the label smoothing was 0 and is now 0.5"));
 }
 
 TEST(CheckpointerTest, ACheckpointOfAnOlderVersionIsTakenWithAWarning) {
@@ -343,7 +343,7 @@ TEST(CheckpointerTest, TheRateFollowsTheOneThatARunBeginsWith) {
   Process other(folder, 5, "adam", true, true, Settings(), per_rank(0.04));
   ASSERT_TRUE(other.Resume().ok());
   EXPECT_DOUBLE_EQ(other.trainer->learning_rate(), 0.02);
-  EXPECT_THAT(other.said, ElementsAre("--resume: the run's first learning rate was 0.02 and is now "
+  EXPECT_THAT(other.said, ElementsAre("resumed run: the first learning rate was 0.02 and is now "
                                       "0.04; the run continues with 0.02"));
   // What it saves is of the rate that it was given.
   ASSERT_TRUE(other.checkpointer->Save().ok());

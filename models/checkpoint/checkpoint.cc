@@ -46,9 +46,7 @@ absl::Status CheckSameFrozen(const std::string& file, const CheckpointInfo& info
     return FailedPrecondition(
         file, ": is a checkpoint of a run in which layer ", node.name,
         was ? " was frozen; in this one it trains" : " trained; in this one it is frozen",
-        ". Resume with the same --freeze, or start a new run from its parameters: "
-        "--weights-and-bias-filename=",
-        file);
+        ". Freeze the same layers to resume it, or load only its parameters to start a new run");
   }
   return absl::OkStatus();
 }
@@ -130,8 +128,8 @@ bool IsCheckpoint(const ArrayFileReader& file) { return file.Contains(kStateKey)
 absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
   if (!IsCheckpoint(file)) {
     return InvalidArgument(file.file(), ": has no ", kStateKey,
-                           ", so it is not a checkpoint; load plain weights with "
-                           "--weights-and-bias-filename");
+                           ", so it is not a checkpoint; if it contains plain "
+                           "weights, load them to start a new run");
   }
   const std::string name = StrCat(file.file(), "/", kStateKey);
   if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {

@@ -103,8 +103,7 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume) 
   if (!resume && !files.empty()) {
     return FailedPrecondition(
         files[0].path,
-        ": is a checkpoint of an earlier run; continue that run with --resume, or "
-        "choose another folder");
+        ": is a checkpoint of an earlier run; resume that run, or choose another folder");
   }
   DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
     std::error_code ignored;  // it disturbs nobody but the disk

@@ -123,13 +123,13 @@ absl::StatusOr<Decision> Decide(ArrayFileReader& file, const Graph& graph,
     if (option != WeightsFormat::kAuto && option != said) {
       loaded->warnings.push_back(
           StrCat(file.file(), ": is tagged as ", *tag,
-                 "; --weights-format is for files without tags and is ignored"));
+                 "; LoadWeightsOptions::format is for files without tags and is ignored"));
     }
     return Decision{LayoutOf(*format), "as its tag says"};
   }
   return Decision{
       ByShapes(graph, items, Candidates(graph, items, option)),
-      option == WeightsFormat::kAuto ? "as its shapes say" : "as --weights-format says"};
+      option == WeightsFormat::kAuto ? "as its shapes say" : "as LoadWeightsOptions::format says"};
 }
 
 }  // namespace

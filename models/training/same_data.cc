@@ -60,7 +60,7 @@ absl::Status CompareData(Communicator& communicator, const std::vector<DataFinge
   for (size_t i = 0; i < mine.size(); ++i) {
     DTNN_RETURN_IF_ERROR(
         Compare(FingerprintOf(mine[i].dataset, all.data() + i * kNumbers), mine[i],
-                "all ranks need the same data; if each has its own, use --shared-storage=False"));
+                "all ranks need the same data; if each has its own, use AgreeOnClasses"));
   }
   return absl::OkStatus();
 }

@@ -42,7 +42,7 @@ TEST(SameDataTest, TheRankThatDiffersNamesWhatDoes) {
   EXPECT_EQ(answers[0], "");
   EXPECT_EQ(answers[1],
             "has other data than rank 0: the number of samples is 50000, on rank 0 60000; all "
-            "ranks need the same data; if each has its own, use --shared-storage=False");
+            "ranks need the same data; if each has its own, use AgreeOnClasses");
   EXPECT_THAT(
       answers[2],
       HasSubstr("the contents of the samples is 0000000000000003, on rank 0 fffffffffffffffa; "));

@@ -99,9 +99,10 @@ absl::Status CheckSettings(const SamplerSettings& was, const SamplerSettings& no
   const std::optional<Difference> difference = OrderDifference(was, now);
   if (!difference) return absl::OkStatus();
   if (was.steps_per_epoch > 0 && was.steps_per_epoch == now.steps_per_epoch && !same_steps) {
-    return Refused("with --steps-per-epoch, the batch size decides which samples the epoch has",
-                   StrCat("use batches of ", Counted(DivisionOf(was, 0).step_samples(), "sample"),
-                          " over all ranks"));
+    return Refused(
+        "with LoaderOptions::steps_per_epoch, the batch size decides which samples the epoch has",
+        StrCat("use batches of ", Counted(DivisionOf(was, 0).step_samples(), "sample"),
+               " over all ranks"));
   }
   return Refused(
       StrCat("the ", difference->what, " was ", difference->was, " and is now ", difference->now,

@@ -202,8 +202,7 @@ absl::Status CheckDifferent(const std::string& path, const std::vector<std::stri
     if (!unclear && !of_train.contains(fs::weakly_canonical(file, ignored))) continue;
     return InvalidArgument(file, ": would be both training data and test data: name the files in ",
                            path, " train-*.npz and test-*.npz, put them into folders ",
-                           "train and test, or name a folder for each split (--dataset-train-path, "
-                           "--dataset-test-path)");
+                           "train and test, or name a folder for each split");
   }
   return absl::OkStatus();
 }

@@ -49,8 +49,8 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenImagenetTar(const ImagenetTarOption
   }
   if (options.geometry.resize == 0) {
     return absl::InvalidArgumentError(
-        "imagenet: the images in its archives differ in size: set --transform-resize and "
-        "--transform-resize-size (224 for most networks)");
+        "imagenet: the images in its archives differ in size: set Geometry::resize "
+        "(224 for most networks)");
   }
   DTNN_ASSIGN_OR_RETURN(ImagenetArchives archives, IndexImagenet(options.train, options.test));
   auto imagenet = std::make_unique<ImagenetTar>(std::move(archives), options.geometry);

@@ -114,7 +114,7 @@ TEST(ImagenetTarTest, KitMayBeUnpacked) {
 
 TEST(ImagenetTarTest, WhatDoesNotBelongTogetherIsRefused) {
   const std::string root = Root();
-  EXPECT_THAT(Error({.train = root}), HasSubstr("set --transform-resize"));
+  EXPECT_THAT(Error({.train = root}), HasSubstr("set Geometry::resize"));
   WriteKit(root, "1\n");
   EXPECT_THAT(Error({.test = root, .geometry = kResize}),
               HasSubstr("contains 2 images but the development kit has 1 validation labels"));
