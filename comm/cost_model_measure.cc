@@ -1,12 +1,12 @@
 #include "comm/cost_model_measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <utility>
 
 #include "tensor/status_macros.h"
+#include "tensor/stopwatch.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -18,21 +18,17 @@ constexpr int kRepetitions = 11;
 constexpr int64_t kShortBytes = 64, kLongBytes[] = {256 << 10, 1 << 20, 4 << 20};
 constexpr double kLongEnough = 0.1;  // seconds
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // Half the time in which a message goes from `rank` to `other` and comes back.
 absl::StatusOr<double> MessageSeconds(Communicator& communicator, int rank, int other,
                                       int64_t bytes) {
   DTNN_ASSIGN_OR_RETURN(const Tensor message, Tensor::Zeros(DType::kUint8, Shape{bytes}));
   std::vector<double> times(kRepetitions);
   for (double& time : times) {
-    const double begin = Now();
+    const Stopwatch watch;
     if (communicator.rank() == rank) {
       DTNN_RETURN_IF_ERROR(communicator.Send(message, other));
       DTNN_RETURN_IF_ERROR(communicator.Receive(message, other));
-      time = (Now() - begin) / 2;
+      time = watch.seconds() / 2;
     } else if (communicator.rank() == other) {
       DTNN_RETURN_IF_ERROR(communicator.Receive(message, rank));
       DTNN_RETURN_IF_ERROR(communicator.Send(message, rank));
@@ -76,9 +72,9 @@ absl::StatusOr<double> MeasureAllReduce(Communicator& communicator, int64_t elem
   std::vector<double> times(kRepetitions);
   for (double& time : times) {
     DTNN_RETURN_IF_ERROR(communicator.Barrier());
-    const double begin = Now();
+    const Stopwatch watch;
     DTNN_RETURN_IF_ERROR(communicator.AllReduce(tensor));
-    time = Now() - begin;
+    time = watch.seconds();
   }
   DTNN_RETURN_IF_ERROR(TakeLargest(communicator, times));
   return Median(std::move(times));
@@ -88,9 +84,9 @@ double MeasureAddition() {
   std::vector<float> sum(size_t{1} << 18), received(sum.size(), 1.0f);
   std::vector<double> times;
   for (int i = 0; i < kRepetitions; ++i) {
-    const double begin = Now();
+    const Stopwatch watch;
     std::transform(sum.begin(), sum.end(), received.begin(), sum.begin(), std::plus<float>());
-    times.push_back(Now() - begin);
+    times.push_back(watch.seconds());
   }
   return Median(times) / double(sum.size() * sizeof(float));
 }

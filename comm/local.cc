@@ -15,6 +15,7 @@
 #include "comm/patience.h"
 #include "comm/reduce_in_order.h"
 #include "tensor/errors.h"
+#include "tensor/rounding.h"
 
 namespace dtnn {
 namespace {
@@ -203,7 +204,7 @@ std::shared_ptr<Operation> Group::Arrive(int rank, int64_t number, const Collect
   if (call.kind != CollectiveKind::kBarrier) {
     op->bytes = call.input.num_elements() * int64_t(SizeOf(call.input.dtype()));
   }
-  op->chunks = (op->bytes + kChunkBytes - 1) / kChunkBytes;
+  op->chunks = CeilDiv(op->bytes, kChunkBytes);
   op->done = op->chunks == 0;
   pending_.erase(key);
   op->changed.notify_all();

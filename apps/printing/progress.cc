@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
+
+#include "tensor/stopwatch.h"
 
 namespace dtnn {
 namespace {
@@ -20,10 +21,6 @@ constexpr int kCommonTerminal = 80;
 // Of the bar: where nothing limits the line, and where the terminal does.
 constexpr int kNarrowestBar = 10, kSmallestBar = 4;
 constexpr double kSecondsBetweenDraws = 0.1;
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 template <typename... Args>
 void AppendFormat(std::string& out, const char* format, Args... args) {
@@ -201,7 +198,7 @@ ProgressBar::ProgressBar(std::string description, int64_t total, const Display& 
     : description_(std::move(description)),
       display_(display),
       out_(out),
-      clock_(clock ? std::move(clock) : SteadySeconds),
+      clock_(clock ? std::move(clock) : [watch = Stopwatch()] { return watch.seconds(); }),
       total_(total) {
   metrics_.reserve(512);
   line_.reserve(1024);

@@ -58,29 +58,30 @@ void Interleave(std::span<const uint8_t> from, size_t channels, T scale, std::sp
 
 template <typename T>
 void Convert(std::span<const uint8_t> from, TensorFormat from_format, const ImageExtents& extents,
-             TensorFormat format, std::span<T> to) {
-  constexpr T kScale = T(1) / 255;
+             TensorFormat format, std::span<T> to, T scale) {
   assert(int64_t(from.size()) == ByteCount(extents) && to.size() == from.size());
   const size_t channels = size_t(extents.channels);
   if (format == from_format || channels == 1) {
-    ConvertBytes(from, kScale, to);
+    ConvertBytes(from, scale, to);
   } else if (format == TensorFormat::kNCHW) {
-    Separate(from, channels, kScale, to);
+    Separate(from, channels, scale, to);
   } else {
-    Interleave(from, channels, kScale, to);
+    Interleave(from, channels, scale, to);
   }
 }
 
 }  // namespace
 
 void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
-                  const ImageExtents& extents, TensorFormat format, std::span<float> to) {
-  Convert(from, from_format, extents, format, to);
+                  const ImageExtents& extents, TensorFormat format, std::span<float> to,
+                  float scale) {
+  Convert(from, from_format, extents, format, to, scale);
 }
 
 void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
-                  const ImageExtents& extents, TensorFormat format, std::span<double> to) {
-  Convert(from, from_format, extents, format, to);
+                  const ImageExtents& extents, TensorFormat format, std::span<double> to,
+                  double scale) {
+  Convert(from, from_format, extents, format, to, scale);
 }
 
 }  // namespace dtnn

@@ -1,4 +1,5 @@
-// An image's bytes, in either format, into values byte / 255, in either format. Allocates nothing.
+// An image's bytes, in either format, into values byte * scale, in either format. Allocates
+// nothing.
 
 #ifndef DTNN_DATA_IMAGES_IMAGE_BYTES_H_
 #define DTNN_DATA_IMAGES_IMAGE_BYTES_H_
@@ -16,9 +17,11 @@ constexpr int64_t ByteCount(const ImageExtents& extents) {
 
 // Both spans hold ByteCount(extents) elements.
 void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
-                  const ImageExtents& extents, TensorFormat format, std::span<float> to);
+                  const ImageExtents& extents, TensorFormat format, std::span<float> to,
+                  float scale = 1.0f / 255);
 void ConvertImage(std::span<const uint8_t> from, TensorFormat from_format,
-                  const ImageExtents& extents, TensorFormat format, std::span<double> to);
+                  const ImageExtents& extents, TensorFormat format, std::span<double> to,
+                  double scale = 1.0 / 255);
 
 }  // namespace dtnn
 

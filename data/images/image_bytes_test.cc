@@ -20,10 +20,13 @@ void ExpectEveryPixelInItsPlace(const ImageExtents& extents) {
   for (TensorFormat from : kFormats) {
     for (TensorFormat to : kFormats) {
       std::vector<T> values(bytes.size(), T(-1));
+      std::vector<T> whole = values;
       ConvertImage(bytes, from, extents, to, values);
+      ConvertImage(bytes, from, extents, to, whole, T(1));
       for (int64_t c = 0; c < extents.channels; ++c) {
         for (int64_t p = 0; p < pixels; ++p) {
           ASSERT_EQ(values[at(to, c, p)], T(bytes[at(from, c, p)]) * (T(1) / 255)) << c << ' ' << p;
+          ASSERT_EQ(whole[at(to, c, p)], T(bytes[at(from, c, p)])) << c << ' ' << p;
         }
       }
     }

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tensor/rounding.h"
+
 namespace dtnn::testing {
 namespace {
 
@@ -44,7 +46,7 @@ std::vector<uint8_t> TarBytes(const std::vector<Member>& members) {
     const std::vector<uint8_t> header = Header(member);
     tar.insert(tar.end(), header.begin(), header.end());
     tar.insert(tar.end(), member.bytes.begin(), member.bytes.end());
-    tar.resize((tar.size() + kBlock - 1) / kBlock * kBlock);
+    tar.resize(RoundUp(tar.size(), kBlock));
   }
   tar.resize(tar.size() + 2 * kBlock);
   return tar;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "data/files/read_bytes.h"
+#include "data/images/image_bytes.h"
 #include "data/images/resize.h"
 #include "data/normalization/normalize.h"
-#include "kernels/convert/convert.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
 #include "tensor/text/counted.h"
@@ -55,22 +55,6 @@ std::vector<T> Place(std::span<const T> from, const ImageExtents& extents, Tenso
   return to;
 }
 
-// (height, width, channels) bytes as values in `format`, times `scale`.
-template <typename T>
-void ToValues(std::span<const uint8_t> pixels, int64_t channels, TensorFormat format, T scale,
-              std::span<T> to) {
-  if (format == TensorFormat::kNHWC || channels == 1) {
-    ConvertBytes(pixels, scale, to);
-    return;
-  }
-  std::vector<uint8_t> planes(pixels.size());
-  const size_t depth = size_t(channels), count = pixels.size() / depth;
-  for (size_t pixel = 0; pixel < count; ++pixel) {
-    for (size_t c = 0; c < depth; ++c) planes[c * count + pixel] = pixels[pixel * depth + c];
-  }
-  ConvertBytes(planes, scale, to);
-}
-
 }  // namespace
 
 absl::StatusOr<ImageInput> ImageInput::Create(const Preprocessing& preprocessing,
@@ -99,14 +83,13 @@ void ImageInput::Write(const Image& image, T* to) const {
   const std::span<T> values(to, size_t(sample_.height * sample_.width * sample_.channels));
   if (shown.of_values) {
     std::vector<T> whole(pixels.size());
-    ToValues(std::span<const uint8_t>(pixels), sample_.channels, format_, scale,
-             std::span<T>(whole));
+    ConvertImage(pixels, TensorFormat::kNHWC, image.extents, format_, std::span<T>(whole), scale);
     std::ranges::copy(
         Place(std::span<const T>(whole), image.extents, format_, shown.geometry, sample_), to);
   } else {
     const std::vector<uint8_t> placed = Place(std::span<const uint8_t>(pixels), image.extents,
                                               TensorFormat::kNHWC, shown.geometry, sample_);
-    ToValues(std::span<const uint8_t>(placed), sample_.channels, format_, scale, values);
+    ConvertImage(placed, TensorFormat::kNHWC, sample_, format_, values, scale);
   }
   Normalize(preprocessing_.normalization, sample_, format_, values);
   Normalize(preprocessing_.then, sample_, format_, values);
