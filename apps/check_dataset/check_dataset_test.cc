@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "apps/check_dataset/expected_files.h"
 #include "apps/check_dataset/run.h"
 #include "comm/job/exit_code.h"
+#include "data/loading/open_dataset.h"
 #include "data/testing/archives.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
@@ -22,9 +24,17 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::WriteFile;
 
+TEST(CheckDatasetTest, TheFilesOfEveryDataSetAreKnown) {
+  const std::string folder = testing::NewFolder("check_every");
+  for (const std::string_view name : DatasetNames()) {
+    const absl::StatusOr<FilesReport> report = CheckFiles(name, folder, /*large_files=*/false);
+    EXPECT_TRUE(report.ok()) << report.status();
+  }
+}
+
 struct Outcome {
   absl::Status status;
-  std::string text;  // with the error behind it
+  std::string text;  // with the error after it
 };
 
 Outcome Check(const std::string& dataset, const std::string& path, bool read = false) {

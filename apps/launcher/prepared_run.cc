@@ -178,8 +178,9 @@ absl::Status CheckMemoryOfRun(const PreparedRun& run) {
 
 absl::Status PrepareLoaders(PreparedRun& run, RunVoice& voice) {
   std::optional<Normalization> normalization;
-  if (run.initial_model)
+  if (run.initial_model) {
     normalization = NormalizationFor(*run.initial_model, run.options, *run.dataset);
+  }
   DTNN_ASSIGN_OR_RETURN(run.loaders, MakeLoaders(run.options, run.dataset, run.rank, run.ranks,
                                                  run.communicator, normalization));
   if (run.loaders.statistics) {

@@ -4,10 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "apps/flags/option_table.h"
 #include "apps/flags/parser.h"
+#include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
+#include "data/loading/open_dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/conv/conv2d.h"
 #include "models/zoo/zoo.h"
 
 namespace dtnn {
@@ -47,14 +51,32 @@ TEST(NameListsTest, TheLauncherTakesEveryDataSetThatIsNotMarked) {
   }
 }
 
+std::vector<std::string> WordsOf(std::string_view option) {
+  const std::vector<std::string_view> words = SplitList(FindOption(option)->words);
+  return {words.begin(), words.end()};
+}
+
+TEST(NameListsTest, DataSetsAreThoseOfTheLibrary) {
+  EXPECT_THAT(WordsOf("dataset"), ::testing::UnorderedElementsAreArray(DatasetNames()));
+}
+
+// "auto" chooses among them; "depthwise" is no word, since only auto may choose it: it serves
+// depthwise convolutions alone, and networks that have some have others too.
+TEST(NameListsTest, ConvolutionVariantsAreThoseOfTheLibrary) {
+  std::vector<std::string_view> expected = Conv2dVariantNames();
+  EXPECT_EQ(std::erase(expected, "depthwise"), 1u);
+  expected.push_back("auto");
+  EXPECT_THAT(WordsOf("conv-variant"), ::testing::UnorderedElementsAreArray(expected));
+}
+
 TEST(NameListsTest, TransformsAreExplained) {
   const std::vector<std::string> lines = Lines(ListTransforms);
-  EXPECT_THAT(lines, testing::Contains("pad_crop:PADDING:FILL"));
-  EXPECT_THAT(lines,
-              testing::Contains("    PADDING      pixels that are added on each side (1 to 65536; "
-                                "default 4)"));
-  EXPECT_THAT(lines, testing::Contains("    FILL         what they contain: 0, or the mirrored "
-                                       "image (zero or reflect; default zero)"));
+  EXPECT_THAT(lines, ::testing::Contains("pad_crop:PADDING:FILL"));
+  EXPECT_THAT(
+      lines, ::testing::Contains("    PADDING      pixels that are added on each side (1 to 65536; "
+                                 "default 4)"));
+  EXPECT_THAT(lines, ::testing::Contains("    FILL         what they contain: 0, or the mirrored "
+                                         "image (zero or reflect; default zero)"));
 }
 
 TEST(NameListsTest, NetworksOfTheZooAreKnown) {

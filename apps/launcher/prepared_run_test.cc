@@ -1,0 +1,94 @@
+#include "apps/launcher/prepared_run.h"
+
+#include <array>
+#include <sstream>
+#include <string>
+
+#include "comm/job/exit_code.h"
+#include "comm/local.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+Options Small() {
+  Options options;
+  options.model = "simplemlp";
+  options.dataset = "synthetic";
+  options.synthetic_train_samples = 50;
+  options.synthetic_test_samples = 20;
+  options.synthetic_input_shape = {1, 4, 4};
+  options.synthetic_output_shape = {3};
+  options.batch_size = 5;
+  return options;
+}
+
+// What it says; errors too.
+struct Prepared {
+  Prepared(const Options& options, Communicator* communicator)
+      : run(options, communicator),
+        voice(run.options, run.rank, run.ranks, out, err),
+        status(run.Prepare(voice)) {}
+
+  PreparedRun run;
+  std::ostringstream out, err;
+  RunVoice voice;
+  absl::Status status;
+};
+
+TEST(PreparedRunTest, TheNetworkFitsTheData) {
+  Prepared prepared(Small(), nullptr);
+  ASSERT_TRUE(prepared.status.ok()) << prepared.status;
+  EXPECT_EQ(prepared.run.graph.name(), "simplemlp");
+  EXPECT_EQ(prepared.run.graph.input_shape(), (Shape{4, 4, 1}));
+  EXPECT_EQ(prepared.run.graph.output_shape().NumElements(), 3);
+  ASSERT_NE(prepared.run.loaders.training, nullptr);
+  ASSERT_NE(prepared.run.loaders.validation, nullptr);
+  EXPECT_EQ(prepared.run.loaders.training->samples(), 40);
+  EXPECT_TRUE(prepared.run.Writes());
+  EXPECT_THAT(prepared.out.str(), HasSubstr("**** Loading synthetic dataset...\n"));
+  EXPECT_THAT(prepared.out.str(), HasSubstr("**** simplemlp model...\n"));
+  EXPECT_EQ(prepared.err.str(), "");
+}
+
+TEST(PreparedRunTest, SchedulersWatchWhatThereIs) {
+  Options options = Small();
+  options.synthetic_train_samples = 3;
+  options.validation_split = 0.1;
+  Prepared prepared(options, nullptr);
+  ASSERT_TRUE(prepared.status.ok()) << prepared.status;
+  EXPECT_EQ(prepared.run.loaders.validation, nullptr);
+  EXPECT_EQ(prepared.run.options.early_stopping_metric, "categorical_cross_entropy");
+  EXPECT_THAT(prepared.err.str(), HasSubstr("--validation-split=0.1: leaves no validation samples "
+                                            "out of 3 samples; schedulers watch"));
+}
+
+TEST(PreparedRunTest, WhatCannotBeWrittenShowsBeforeTheDataAreRead) {
+  Options options = Small();
+  options.history_file = "/none/h.csv";
+  Prepared prepared(options, nullptr);
+  EXPECT_EQ(ExitCodeOf(prepared.status), kExitFailed);
+  EXPECT_THAT(std::string(prepared.status.message()), HasSubstr("/none"));
+  EXPECT_EQ(prepared.run.dataset, nullptr);
+}
+
+TEST(PreparedRunTest, AllRanksEndWhereOneFails) {
+  std::array<absl::Status, 2> statuses;
+  ASSERT_TRUE(RunRanks(2, [&](Communicator& communicator) {
+                Options options = Small();
+                if (communicator.rank() == 1) options.model_sync_min_avail = 3;
+                Prepared prepared(options, &communicator);
+                statuses[size_t(communicator.rank())] = prepared.status;
+                EXPECT_EQ(prepared.run.Writes(), communicator.rank() == 0);
+                return absl::OkStatus();
+              }).ok());
+  for (const absl::Status& status : statuses) EXPECT_EQ(ExitCodeOf(status), kExitUsage) << status;
+  EXPECT_THAT(std::string(statuses[1].message()),
+              HasSubstr("--model-sync-min-avail=3: must be at most the number of ranks, 2"));
+}
+
+}  // namespace
+}  // namespace dtnn
