@@ -35,8 +35,12 @@ constexpr bool IsFloating(DType dtype) {
 // "float32", "float64", "uint8", "int32", "int64": numpy's names, used by flags and files.
 std::string_view Name(DType dtype);
 
-// The DType of a C++ type: DTypeOf<float>() is kFloat32.
 template <typename T>
+concept ElementType = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+    std::is_same_v<T, uint8_t> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+
+// The DType of a C++ type: DTypeOf<float>() is kFloat32.
+template <ElementType T>
 constexpr DType DTypeOf() {
   if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
   if constexpr (std::is_same_v<T, double>) return DType::kFloat64;

@@ -30,6 +30,17 @@ TYPED_TEST(DTypeOfTest, AgreesWithTheCppType) {
   EXPECT_EQ(IsFloating(dtype), std::is_floating_point_v<TypeParam>);
 }
 
+template <typename T>
+constexpr bool kHasDType = requires {
+  DTypeOf<T>();
+};
+
+TEST(DTypeTest, OtherCppTypesHaveNone) {
+  EXPECT_TRUE(kHasDType<float>);
+  EXPECT_FALSE(kHasDType<int16_t>);
+  EXPECT_FALSE(kHasDType<const float>);
+}
+
 TEST(DTypeTest, DispatchCallsWithTheMatchingType) {
   const auto size = [](auto zero) { return sizeof(zero); };
   EXPECT_EQ(DispatchFloating(DType::kFloat32, size), sizeof(float));
