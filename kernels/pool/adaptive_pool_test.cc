@@ -34,11 +34,13 @@ AdaptivePoolSpec Spec(Shape nhwc, int64_t out_height, int64_t out_width) {
 }
 
 const AdaptivePoolSpec kSpecs[] = {
-    Spec({1, 1, 1, 1}, 1, 1),    Spec({2, 8, 8, 17}, 1, 1),   Spec({2, 7, 6, 16}, 7, 6),
-    Spec({2, 7, 5, 3}, 3, 2),    Spec({2, 10, 11, 33}, 4, 7),  // in % out != 0
-    Spec({2, 3, 2, 5}, 7, 5),    Spec({1, 1, 4, 8}, 3, 9),     // out > in
-    Spec({2, 12, 40, 1}, 6, 3),  Spec({3, 17, 19, 2}, 1, 4),  Spec({3, 17, 19, 2}, 5, 1),
-    Spec({1, 6, 37, 15}, 2, 36),
+    Spec({1, 1, 1, 1}, 1, 1),    Spec({2, 8, 8, 17}, 1, 1),
+    Spec({2, 7, 6, 16}, 7, 6),   Spec({2, 7, 5, 3}, 3, 2),
+    Spec({2, 10, 11, 33}, 4, 7),                            // in % out != 0
+    Spec({2, 3, 2, 5}, 7, 5),    Spec({1, 1, 4, 8}, 3, 9),  // out > in
+    Spec({2, 12, 40, 1}, 6, 3),  Spec({3, 17, 19, 2}, 1, 4),
+    Spec({3, 17, 19, 2}, 5, 1),  Spec({1, 6, 37, 15}, 2, 36),
+    Spec({1, 17, 17, 2}, 1, 1),  Spec({1, 40, 40, 1}, 2, 1),  // windows of more than 256 elements
 };
 
 class AdaptivePoolTest
@@ -155,9 +157,14 @@ TEST(AdaptivePoolCallTest, SameBitsOnAnyNumberOfThreadsAndForASmallerBatch) {
       if (first.empty()) first = {Values(y), Values(dx)};
       EXPECT_TRUE((std::vector<Doubles>{Values(y), Values(dx)}) == first) << threads;
     }
-    const Tensor part = ZeroTensor(spec.dtype, spec.OutputShape().DropFirst().Prepend(2));
-    ASSERT_TRUE(pool->Forward(x.Samples(0, 2, format), part).ok());
-    EXPECT_EQ(Values(part), Doubles(first[0].begin(), first[0].begin() + part.num_elements()));
+    for (const int64_t images : {0, 1, 2}) {
+      const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape().DropFirst().Prepend(images));
+      const Tensor dx = ZeroTensor(spec.dtype, spec.InputShape().DropFirst().Prepend(images));
+      ASSERT_TRUE(pool->Forward(x.Samples(0, images, format), y).ok());
+      ASSERT_TRUE(pool->Backward(dy.Samples(0, images, format), dx, false).ok());
+      EXPECT_EQ(Values(y), Doubles(first[0].begin(), first[0].begin() + y.num_elements()));
+      EXPECT_EQ(Values(dx), Doubles(first[1].begin(), first[1].begin() + dx.num_elements()));
+    }
   }
 }
 
@@ -176,7 +183,9 @@ TEST(AdaptivePoolSpecTest, TokenAndErrors) {
   EXPECT_EQ(pool->Forward(x, x).message(),
             "adaptive pool: y has shape (2, 4, 4, 3) of float32 on cpu; expected (2, 2, 2, 3) of "
             "float32 on cpu");
-  EXPECT_FALSE(pool->Forward(Tensor(), x).ok());
+  EXPECT_EQ(pool->Forward(Tensor(), x).message(), "adaptive pool: x is missing");
+  const Tensor many = ZeroTensor(spec.dtype, {3, 4, 4, 3});
+  EXPECT_EQ(pool->Forward(many, x).message(), "adaptive pool: x has 3 images, made for at most 2");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // lies outside the image. Gradients go back one by one.
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <limits>
 
 #include "kernels/pool/pool_pass.h"
@@ -17,7 +19,7 @@
 
 #ifndef DTNN_KERNELS_POOL_POOL_NCHW_CC_
 #define DTNN_KERNELS_POOL_POOL_NCHW_CC_
-namespace dtnn {
+namespace dtnn::pool {
 
 // One channel of one image; winners are null where there are none.
 template <typename T, typename W>
@@ -28,8 +30,8 @@ struct Plane {
 
 // Calls use(plane) for planes [begin, end).
 template <typename T, typename W, class Use>
-void ForEachPlane(const PoolPass& pass, int64_t begin, int64_t end, const Use& use) {
-  const PoolGeometry& g = pass.geometry;
+void ForEachPlane(const Pass& pass, int64_t begin, int64_t end, const Use& use) {
+  const Geometry& g = pass.geometry;
   const int64_t inputs = g.rows.extent * g.columns.extent;
   const int64_t outputs = g.rows.outputs() * g.columns.outputs();
   int64_t image = begin / g.channels, channel = begin % g.channels;
@@ -44,13 +46,15 @@ void ForEachPlane(const PoolPass& pass, int64_t begin, int64_t end, const Use& u
   }
 }
 
-}  // namespace dtnn
+}  // namespace dtnn::pool
 #endif  // DTNN_KERNELS_POOL_POOL_NCHW_CC_
 
 HWY_BEFORE_NAMESPACE();
-namespace dtnn {
+namespace dtnn::pool {
 namespace HWY_NAMESPACE {
 namespace {
+
+using dtnn::HWY_NAMESPACE::ForEachVector;
 
 // row[at + lane * stride] in the lanes in which that lies in [0, width), `fill` in the others.
 // Reads nothing outside the row. kStride 0: any.
@@ -106,8 +110,8 @@ struct LaneWindows {
 // Calls tap(vector, number) for the taps in some rows of the windows, in order; taps outside the
 // image are `fill`. kTaps: of a row; 0: any.
 template <int64_t kTaps, int64_t kStride, class D, class Tap, typename T = hn::TFromD<D>>
-HWY_INLINE void ForEachTap(D d, const PoolGeometry& g, const Window& rows,
-                           const LaneWindows<D>& lanes, const T* plane, T fill, const Tap& tap) {
+HWY_INLINE void ForEachTap(D d, const Geometry& g, const Window& rows, const LaneWindows<D>& lanes,
+                           const T* plane, T fill, const Tap& tap) {
   const int64_t begin = kTaps > 0 ? 0 : lanes.begin, end = kTaps > 0 ? kTaps : lanes.end;
   const int64_t stride = g.columns.stride, width = g.columns.extent;
   for (int64_t kh = 0; kh < rows.count; ++kh) {
@@ -122,7 +126,7 @@ HWY_INLINE void ForEachTap(D d, const PoolGeometry& g, const Window& rows,
 }
 
 template <typename T, typename W, int64_t kTaps, int64_t kStride>
-void ForwardPlane(const PoolGeometry& g, const Plane<T, W>& plane) {
+void ForwardPlane(const Geometry& g, const Plane<T, W>& plane) {
   const int64_t width = g.columns.outputs();
   ForEachVector<T>(width, [&](const auto& access, int64_t i) HWY_ATTR {
     const auto d = access.d;
@@ -151,8 +155,8 @@ void ForwardPlane(const PoolGeometry& g, const Plane<T, W>& plane) {
 }
 
 template <typename T, typename W>
-void ForwardPlanes(const PoolPass& pass, int64_t begin, int64_t end) {
-  const PoolGeometry& g = pass.geometry;
+void ForwardPlanes(const Pass& pass, int64_t begin, int64_t end) {
+  const Geometry& g = pass.geometry;
   const int64_t taps = g.columns.taps, stride = g.columns.stride;
   ForEachPlane<T, W>(pass, begin, end, [&](const Plane<T, W>& plane) {
     if (taps == 2 && stride == 2) return ForwardPlane<T, W, 2, 2>(g, plane);
@@ -162,24 +166,24 @@ void ForwardPlanes(const PoolPass& pass, int64_t begin, int64_t end) {
   });
 }
 
-void Forward(const PoolPass& pass, int64_t begin, int64_t end) {
+void Forward(const Pass& pass, int64_t begin, int64_t end) {
   WithTypes(pass, [&]<typename T, typename W>() { ForwardPlanes<T, W>(pass, begin, end); });
 }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace dtnn
+}  // namespace dtnn::pool
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace dtnn {
+namespace dtnn::pool {
 namespace {
 
 HWY_EXPORT(Forward);
 
 // Calls element(index in the plane) for those of a window, in order.
 template <class Element>
-void ForEachElement(const PoolGeometry& g, const Window& rows, const Window& columns,
+void ForEachElement(const Geometry& g, const Window& rows, const Window& columns,
                     const Element& element) {
   for (int64_t kh = 0; kh < rows.count; ++kh) {
     const int64_t first = (rows.first + kh * g.rows.dilation) * g.columns.extent + columns.first;
@@ -188,7 +192,7 @@ void ForEachElement(const PoolGeometry& g, const Window& rows, const Window& col
 }
 
 template <typename T>
-void MeanPlane(const PoolGeometry& g, const T* x, T* y) {
+void MeanPlane(const Geometry& g, const T* x, T* y) {
   for (const Window& rows : g.rows.windows) {
     for (const Window& columns : g.columns.windows) {
       T sum = 0;
@@ -199,7 +203,7 @@ void MeanPlane(const PoolGeometry& g, const T* x, T* y) {
 }
 
 template <typename T>
-void MeanGradient(const PoolGeometry& g, const T* dy, T* dx) {
+void MeanGradient(const Geometry& g, const T* dy, T* dx) {
   for (const Window& rows : g.rows.windows) {
     for (const Window& columns : g.columns.windows) {
       const T share = *dy++ / T(rows.count * columns.count);
@@ -208,12 +212,14 @@ void MeanGradient(const PoolGeometry& g, const T* dy, T* dx) {
   }
 }
 
-// Where the taps of a whole window lie in a plane, counted from the first one.
+// Where the taps of a whole window of a maximum lie in a plane, counted from the first one.
 class TapOffsets {
  public:
-  explicit TapOffsets(const PoolGeometry& geometry) : geometry_(geometry) {
+  explicit TapOffsets(const Geometry& geometry) : geometry_(geometry) {
     if (geometry.winner_dtype != DType::kUint8) return;
-    for (int64_t i = 0; i < geometry.rows.taps * geometry.columns.taps; ++i) table_[i] = Of(i);
+    const int64_t taps = geometry.rows.taps * geometry.columns.taps;
+    assert(taps <= kMostByteTaps);
+    for (int64_t i = 0; i < taps; ++i) table_[size_t(i)] = Of(i);
   }
   int64_t At(uint8_t number) const { return table_[number]; }
   int64_t At(int32_t number) const { return Of(number); }
@@ -224,13 +230,13 @@ class TapOffsets {
     return number / columns.taps * rows.dilation * columns.extent +
            number % columns.taps * columns.dilation;
   }
-  const PoolGeometry& geometry_;
-  int64_t table_[256];  // divisions would take longer than all else
+  const Geometry& geometry_;
+  std::array<int64_t, 256> table_ = {};  // divisions would take longer than all else
 };
 
 template <typename T, typename W>
-void MaximumGradient(const PoolGeometry& g, const TapOffsets& offsets, const T* dy,
-                     const W* winners, T* dx) {
+void MaximumGradient(const Geometry& g, const TapOffsets& offsets, const T* dy, const W* winners,
+                     T* dx) {
   const int64_t left = g.columns.OriginOf(g.columns.windows.front());
   for (const Window& rows : g.rows.windows) {
     int64_t origin = g.rows.OriginOf(rows) * g.columns.extent + left;
@@ -242,8 +248,8 @@ void MaximumGradient(const PoolGeometry& g, const TapOffsets& offsets, const T* 
 
 }  // namespace
 
-void PoolForwardNchw(const PoolPass& pass, int64_t begin, int64_t end) {
-  const PoolGeometry& g = pass.geometry;
+void ForwardNchw(const Pass& pass, int64_t begin, int64_t end) {
+  const Geometry& g = pass.geometry;
   // Vectors need windows a fixed stride apart, and more than one in a row.
   if (!g.average || (g.columns.stride > 0 && g.columns.outputs() > 1)) {
     return HWY_DYNAMIC_DISPATCH(Forward)(pass, begin, end);
@@ -253,18 +259,26 @@ void PoolForwardNchw(const PoolPass& pass, int64_t begin, int64_t end) {
   });
 }
 
-void PoolBackwardNchw(const PoolPass& pass, int64_t begin, int64_t end) {
-  const PoolGeometry& g = pass.geometry;
-  const TapOffsets offsets(g);
+void BackwardNchw(const Pass& pass, int64_t begin, int64_t end) {
+  const Geometry& g = pass.geometry;
   WithTypes(pass, [&]<typename T, typename W>() {
+    // A plane fits the cache, so that zeroing it is not another pass over memory.
+    const auto zero = [&](T* plane) {
+      if (!pass.accumulate) std::fill_n(plane, g.rows.extent * g.columns.extent, T(0));
+    };
+    if (g.average) {
+      return ForEachPlane<T, W>(pass, begin, end, [&](const auto& p) {
+        zero(p.in);
+        MeanGradient<T>(g, p.out, p.in);
+      });
+    }
+    const TapOffsets offsets(g);
     ForEachPlane<T, W>(pass, begin, end, [&](const auto& p) {
-      // A plane fits the cache, so that zeroing it is not another pass over memory.
-      if (!pass.accumulate) std::fill_n(p.in, g.rows.extent * g.columns.extent, T(0));
-      if (g.average) return MeanGradient<T>(g, p.out, p.in);
+      zero(p.in);
       MaximumGradient<T, W>(g, offsets, p.out, p.winners, p.in);
     });
   });
 }
 
-}  // namespace dtnn
+}  // namespace dtnn::pool
 #endif  // HWY_ONCE

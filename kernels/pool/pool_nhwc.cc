@@ -15,19 +15,20 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/pool/winners-inl.h"
+#include "tensor/rounding.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NHWC_CC_
 #define DTNN_KERNELS_POOL_POOL_NHWC_CC_
-namespace dtnn {
+namespace dtnn::pool {
 
 // The windows of a row of outputs.
 struct WindowRow {
-  const PoolGeometry& geometry;
+  const Geometry& geometry;
   Window rows;
   int64_t down, right;  // elements of `in` from one tap to the next
   int64_t in, out;      // pixels at which the first row of taps, and the row of outputs, begin
 
-  WindowRow(const PoolPass& pass, int64_t image, int64_t row)
+  WindowRow(const Pass& pass, int64_t image, int64_t row)
       : geometry(pass.geometry),
         rows(geometry.rows.windows[size_t(row)]),
         down(geometry.rows.dilation * geometry.columns.extent * pass.in.pitch),
@@ -59,11 +60,11 @@ struct PixelWindow {
   }
 };
 
-}  // namespace dtnn
+}  // namespace dtnn::pool
 #endif  // DTNN_KERNELS_POOL_POOL_NHWC_CC_
 
 HWY_BEFORE_NAMESPACE();
-namespace dtnn {
+namespace dtnn::pool {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -179,7 +180,7 @@ struct TwoPixels {
 
 // Runs op on channels [begin, end) of one output: on large vectors, then on smaller ones.
 template <class D, int64_t kTaps, class Op, typename T = hn::TFromD<D>>
-HWY_INLINE void RunOne(D d, const PoolPass& pass, const PixelWindow<kTaps>& window, int64_t begin,
+HWY_INLINE void RunOne(D d, const Pass& pass, const PixelWindow<kTaps>& window, int64_t begin,
                        int64_t end, const Op& op) {
   const OnePixel<D> access = {d};
   const int64_t output = window.row.out + window.column, lanes = int64_t(hn::Lanes(d));
@@ -196,7 +197,7 @@ HWY_INLINE void RunOne(D d, const PoolPass& pass, const PixelWindow<kTaps>& wind
 // Runs op on `count` outputs from a window on that have few channels, two at a time. Says on how
 // many it did.
 template <class D, int64_t kTaps, class Op, typename T = hn::TFromD<D>>
-HWY_INLINE int64_t RunPairs([[maybe_unused]] D d, [[maybe_unused]] const PoolPass& pass,
+HWY_INLINE int64_t RunPairs([[maybe_unused]] D d, [[maybe_unused]] const Pass& pass,
                             [[maybe_unused]] const PixelWindow<kTaps>& window,
                             [[maybe_unused]] int64_t count, [[maybe_unused]] const Op& op) {
 #if HWY_TARGET != HWY_SCALAR
@@ -222,7 +223,7 @@ HWY_INLINE int64_t RunPairs([[maybe_unused]] D d, [[maybe_unused]] const PoolPas
 
 // Runs op on channels [begin, end) of a row of outputs.
 template <typename T, int64_t kTaps, class Op>
-void RunRow(const PoolPass& pass, const WindowRow& row, int64_t begin, int64_t end, const Op& op) {
+void RunRow(const Pass& pass, const WindowRow& row, int64_t begin, int64_t end, const Op& op) {
   const hn::ScalableTag<T> d;
   const int64_t columns = pass.geometry.columns.outputs();
   for (int64_t i = 0; i < columns; ++i) {
@@ -233,11 +234,11 @@ void RunRow(const PoolPass& pass, const WindowRow& row, int64_t begin, int64_t e
   }
 }
 template <typename T, typename W, class Op>
-void RunRow(const PoolPass& pass, int64_t image, int64_t row, int64_t begin, int64_t end,
+void RunRow(const Pass& pass, int64_t image, int64_t row, int64_t begin, int64_t end,
             const Op& op) {
   const WindowRow windows(pass, image, row);
   if constexpr (std::is_same_v<W, uint8_t>) {  // the others are large
-    const PoolGeometry& g = pass.geometry;
+    const Geometry& g = pass.geometry;
     const int64_t taps = g.rows.taps == g.columns.taps ? g.rows.taps : 0;
     if (taps == 2) return RunRow<T, 2>(pass, windows, begin, end, op);
     if (taps == 3) return RunRow<T, 3>(pass, windows, begin, end, op);
@@ -246,7 +247,7 @@ void RunRow(const PoolPass& pass, int64_t image, int64_t row, int64_t begin, int
 }
 
 template <typename T, typename W>
-void ForwardRows(const PoolPass& pass, int64_t begin, int64_t end) {
+void ForwardRows(const Pass& pass, int64_t begin, int64_t end) {
   const int64_t rows = pass.geometry.rows.outputs(), channels = pass.geometry.channels;
   for (int64_t row = begin; row < end; ++row) {
     const int64_t image = row / rows;
@@ -261,7 +262,7 @@ void ForwardRows(const PoolPass& pass, int64_t begin, int64_t end) {
 
 // Channels [begin, end) of rows [from, to), numbered through all images.
 template <typename T>
-void ZeroRows(const PoolPass& pass, int64_t from, int64_t to, int64_t begin, int64_t end) {
+void ZeroRows(const Pass& pass, int64_t from, int64_t to, int64_t begin, int64_t end) {
   const int64_t columns = pass.geometry.columns.extent;
   const bool dense = pass.in.pitch == end - begin;
   const int64_t runs = dense ? 1 : (to - from) * columns;
@@ -274,7 +275,7 @@ void ZeroRows(const PoolPass& pass, int64_t from, int64_t to, int64_t begin, int
 // Channels [begin, end) of an image. Rows are zeroed just before the first window that holds them,
 // so that they are in cache then.
 template <typename T, typename W>
-void BackwardImage(const PoolPass& pass, int64_t image, int64_t begin, int64_t end) {
+void BackwardImage(const Pass& pass, int64_t image, int64_t begin, int64_t end) {
   const Axis& rows = pass.geometry.rows;
   const bool add = pass.accumulate || !pass.tiled;
   int64_t zeroed = add && !pass.accumulate ? 0 : rows.extent;
@@ -297,39 +298,39 @@ void BackwardImage(const PoolPass& pass, int64_t image, int64_t begin, int64_t e
 }
 
 template <typename T, typename W>
-void BackwardBlocks(const PoolPass& pass, int64_t begin, int64_t end) {
+void BackwardBlocks(const Pass& pass, int64_t begin, int64_t end) {
   const int64_t channels = pass.geometry.channels;
-  const int64_t blocks = (channels + pass.block - 1) / pass.block;
+  const int64_t blocks = CeilDiv(channels, pass.block);
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit % blocks * pass.block;
     BackwardImage<T, W>(pass, unit / blocks, first, std::min(channels, first + pass.block));
   }
 }
 
-void Forward(const PoolPass& pass, int64_t begin, int64_t end) {
+void Forward(const Pass& pass, int64_t begin, int64_t end) {
   WithTypes(pass, [&]<typename T, typename W>() { ForwardRows<T, W>(pass, begin, end); });
 }
-void Backward(const PoolPass& pass, int64_t begin, int64_t end) {
+void Backward(const Pass& pass, int64_t begin, int64_t end) {
   WithTypes(pass, [&]<typename T, typename W>() { BackwardBlocks<T, W>(pass, begin, end); });
 }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace dtnn
+}  // namespace dtnn::pool
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace dtnn {
+namespace dtnn::pool {
 
 HWY_EXPORT(Forward);
 HWY_EXPORT(Backward);
 
-void PoolForwardNhwc(const PoolPass& pass, int64_t begin, int64_t end) {
+void ForwardNhwc(const Pass& pass, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(Forward)(pass, begin, end);
 }
-void PoolBackwardNhwc(const PoolPass& pass, int64_t begin, int64_t end) {
+void BackwardNhwc(const Pass& pass, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(Backward)(pass, begin, end);
 }
 
-}  // namespace dtnn
+}  // namespace dtnn::pool
 #endif  // HWY_ONCE

@@ -6,15 +6,23 @@
 #define DTNN_KERNELS_POOL_POOL_PASS_H_
 
 #include <cstdint>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/pool/windows.h"
 #include "tensor/format.h"
 #include "tensor/tensor.h"
 
-namespace dtnn {
+namespace dtnn::pool {
 
-struct PoolGeometry {
+// Most images, rows, columns and channels: the products of two fit 63 bits.
+inline constexpr int64_t kMostExtent = int64_t{1} << 24;
+// Most elements of a window whose winners are bytes.
+inline constexpr int64_t kMostByteTaps = 255;
+
+struct Geometry {
+  int64_t batch = 0;  // the most images of a call
   Axis rows, columns;
   int64_t channels = 0;
   bool average = false;
@@ -22,8 +30,8 @@ struct PoolGeometry {
   DType dtype = DType::kFloat32, winner_dtype = DType::kUint8;
 };
 
-struct PoolPass {
-  const PoolGeometry& geometry;
+struct Pass {
+  const Geometry& geometry;
   Operand in, out;  // x, y or dx, dy; the pitch is from pixel to pixel or image to image
   void* winners = nullptr;
   // Of the backward pass: whether gradients are added to what dx holds, and whether they are
@@ -33,9 +41,20 @@ struct PoolPass {
   int64_t block = 0;  // channels of a unit of the backward pass of pixels
 };
 
+// InvalidArgument, naming the operation and the field of its spec.
+absl::Status CheckRange(std::string_view operation, std::string_view field, int64_t value,
+                        int64_t least = 1, int64_t most = kMostExtent);
+
+// InvalidArgument, naming the operation and the operand, unless `in` (x or dx) and `out` (y or dy)
+// are as many images, no more than the geometry's batch, of its extents and dtype. Both may be
+// pitched.
+absl::Status CheckImages(std::string_view operation, const Geometry& geometry,
+                         std::string_view in_name, const Tensor& in, std::string_view out_name,
+                         const Tensor& out);
+
 // Calls run.operator()<element type, winner type>().
 template <class Run>
-void WithTypes(const PoolPass& pass, const Run& run) {
+void WithTypes(const Pass& pass, const Run& run) {
   const bool bytes = pass.geometry.winner_dtype == DType::kUint8;
   if (pass.geometry.dtype == DType::kFloat32) {
     bytes ? run.template operator()<float, uint8_t>() : run.template operator()<float, int32_t>();
@@ -44,19 +63,18 @@ void WithTypes(const PoolPass& pass, const Run& run) {
   }
 }
 
-// `in` and `out` have the same batch. `winners` may be empty, except for the gradient of a maximum.
-void RunPoolForward(const PoolGeometry& geometry, const Tensor& x, const Tensor& y,
-                    const Tensor& winners);
-void RunPoolBackward(const PoolGeometry& geometry, const Tensor& dy, const Tensor& winners,
-                     const Tensor& dx, bool accumulate);
+// Of checked operands. `winners` may be empty, except for the gradient of a maximum.
+void RunForward(const Geometry& geometry, const Tensor& x, const Tensor& y, const Tensor& winners);
+void RunBackward(const Geometry& geometry, const Tensor& dy, const Tensor& winners,
+                 const Tensor& dx, bool accumulate);
 
 // The vector loops over units [begin, end). NHWC forward: a row of outputs; backward: `block`
 // channels of an image. NCHW: a plane.
-void PoolForwardNhwc(const PoolPass& pass, int64_t begin, int64_t end);
-void PoolBackwardNhwc(const PoolPass& pass, int64_t begin, int64_t end);
-void PoolForwardNchw(const PoolPass& pass, int64_t begin, int64_t end);
-void PoolBackwardNchw(const PoolPass& pass, int64_t begin, int64_t end);
+void ForwardNhwc(const Pass& pass, int64_t begin, int64_t end);
+void BackwardNhwc(const Pass& pass, int64_t begin, int64_t end);
+void ForwardNchw(const Pass& pass, int64_t begin, int64_t end);
+void BackwardNchw(const Pass& pass, int64_t begin, int64_t end);
 
-}  // namespace dtnn
+}  // namespace dtnn::pool
 
 #endif  // DTNN_KERNELS_POOL_POOL_PASS_H_

@@ -126,6 +126,30 @@ class PoolTest : public ::testing::TestWithParam<DType> {
     return GetParam() == DType::kFloat32 ? 2e-6 : 1e-14;
   }
 
+  // What a forward and a backward pass leave.
+  struct Results {
+    Doubles y, winners, dx;
+    bool operator==(const Results&) const = default;
+    // Those of the first `images` of a batch.
+    Results First(int64_t images, int64_t batch) const {
+      const auto part = [&](const Doubles& all) {
+        return Doubles(all.begin(), all.begin() + int64_t(all.size()) / batch * images);
+      };
+      return {part(y), part(winners), part(dx)};
+    }
+  };
+  // On the first `images` of a batch of random numbers.
+  Results Run(Pool& pool, const PoolSpec& spec, int64_t images) {
+    const auto first = [&](const Tensor& all) { return all.Samples(0, images, spec.format); };
+    const Tensor x = first(RandomTensor(GetParam(), spec.InputShape(), 1));
+    const Tensor dy = first(RandomTensor(GetParam(), spec.OutputShape(), 2));
+    const Tensor y = ZeroTensor(GetParam(), dy.shape()), dx = ZeroTensor(GetParam(), x.shape());
+    const Tensor winners = ZeroTensor(spec.WinnerDType(), dy.shape());
+    EXPECT_TRUE(pool.Forward(x, y, winners).ok());
+    EXPECT_TRUE(pool.Backward(dy, winners, dx, false).ok());
+    return {Values(y), Values(winners), Values(dx)};
+  }
+
   std::unique_ptr<DeviceContext> context_ = *DeviceContext::Create(Device::Cpu());
 };
 
@@ -255,40 +279,65 @@ TEST_P(PoolTest, PaddingDoesNotWinAgainstMinusInfinity) {
 }
 
 TEST_P(PoolTest, SmallerBatchesRunOnTheSamePrimitive) {
-  PoolSpec spec = Spec({8, 6, 6, 4}, 2, 2);
-  spec.dtype = GetParam();
-  const auto pool = Create(spec);
-  const Tensor x = IntegerTensor(GetParam(), spec.InputShape(), 1);
-  const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-  const Tensor part = ZeroTensor(GetParam(), spec.OutputShape().DropFirst().Prepend(3));
-  ASSERT_TRUE(pool->Forward(x, y, Tensor()).ok());
-  ASSERT_TRUE(pool->Forward(x.Samples(0, 3, spec.format), part, Tensor()).ok());
-  EXPECT_EQ(Values(part), Values(y.Samples(0, 3, spec.format)));
+  for (const TensorFormat format : kFormats) {
+    for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+      // Smaller batches are divided into more blocks of channels, each with fewer of them.
+      PoolSpec spec = Spec({8, 6, 7, 40}, 3, 2, 1);
+      spec.kind = kind;
+      spec.format = format;
+      spec.dtype = GetParam();
+      SCOPED_TRACE(spec.ToString());
+      const auto pool = Create(spec);
+      const Results all = Run(*pool, spec, spec.batch);
+      for (const int64_t images : {0, 1, 3}) {
+        EXPECT_TRUE(Run(*pool, spec, images) == all.First(images, spec.batch)) << images;
+      }
+    }
+  }
 }
 
 TEST_P(PoolTest, SameBitsOnAnyNumberOfThreads) {
   for (const TensorFormat format : kFormats) {
-    for (const PoolSpec& shape : {Spec({16, 28, 28, 8}, 2, 2), Spec({16, 14, 15, 24}, 3, 2, 1)}) {
-      PoolSpec spec = shape;
-      spec.format = format;
-      spec.dtype = GetParam();
-      spec.kind = PoolKind::kAverage;
-      const auto pool = Create(spec);
-      const Tensor x = RandomTensor(GetParam(), spec.InputShape(), 1);
-      const Tensor dy = RandomTensor(GetParam(), spec.OutputShape(), 2);
-      Doubles first_y, first_dx;
-      for (const int threads : {1, 2, 4}) {
-        SetNumThreads(threads);
-        const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
-        const Tensor dx = ZeroTensor(GetParam(), spec.InputShape());
-        ASSERT_TRUE(pool->Forward(x, y, Tensor()).ok());
-        ASSERT_TRUE(pool->Backward(dy, Tensor(), dx, false).ok());
-        if (first_y.empty()) first_y = Values(y), first_dx = Values(dx);
-        EXPECT_EQ(Values(y), first_y) << threads << " threads";
-        EXPECT_EQ(Values(dx), first_dx) << threads << " threads";
+    for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+      for (const PoolSpec& shape : {Spec({16, 28, 28, 8}, 2, 2), Spec({16, 14, 15, 24}, 3, 2, 1),
+                                    Spec({2, 30, 31, 72}, 3, 1, 1)}) {
+        PoolSpec spec = shape;
+        spec.kind = kind;
+        spec.format = format;
+        spec.dtype = GetParam();
+        SCOPED_TRACE(spec.ToString());
+        const auto pool = Create(spec);
+        SetNumThreads(1);
+        const Results alone = Run(*pool, spec, spec.batch);
+        for (const int threads : {2, 4}) {
+          SetNumThreads(threads);
+          EXPECT_TRUE(Run(*pool, spec, spec.batch) == alone) << threads << " threads";
+        }
       }
     }
   }
+}
+
+TEST_P(PoolTest, ErrorsNameTheOperand) {
+  PoolSpec spec = Spec({2, 4, 4, 3}, 2, 2);
+  spec.dtype = GetParam();
+  const auto pool = Create(spec);
+  const Tensor x = ZeroTensor(GetParam(), spec.InputShape());
+  const Tensor y = ZeroTensor(GetParam(), spec.OutputShape());
+  const Tensor winners = ZeroTensor(DType::kUint8, spec.OutputShape());
+  const Tensor many = ZeroTensor(GetParam(), spec.InputShape().DropFirst().Prepend(3));
+  const auto starts = [](const absl::Status& status, std::string_view with) {
+    return status.code() == absl::StatusCode::kInvalidArgument &&
+           std::string(status.message()).starts_with(with);
+  };
+  EXPECT_EQ(pool->Forward(many, y, winners).message(), "pool: x has 3 images, made for at most 2");
+  EXPECT_TRUE(starts(pool->Forward(Tensor(), y, winners), "pool: x is missing"));
+  EXPECT_TRUE(starts(pool->Forward(x, x, winners), "pool: y has shape (2, 4, 4, 3)"));
+  EXPECT_TRUE(starts(pool->Forward(x, y, y), "pool: winners has shape (2, 2, 2, 3) of float"));
+  EXPECT_TRUE(starts(pool->Backward(y, Tensor(), x, false), "pool: winners is missing"));
+  EXPECT_TRUE(starts(pool->Backward(y, Pitched(winners, spec.format), x, false),
+                     "pool: winners has shape (2, 2, 2, 3) of uint8 on cpu, pitched"));
+  EXPECT_TRUE(starts(pool->Backward(x, winners, x, false), "pool: dy has shape (2, 4, 4, 3)"));
 }
 
 INSTANTIATE_TEST_SUITE_P(, PoolTest, ::testing::Values(DType::kFloat32, DType::kFloat64),

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dtnn {
+namespace dtnn::pool {
 
 // The part of a window that lies inside the image, along one axis: `count` taps from number `tap`
 // on, the first of them at position `first`.
@@ -49,6 +49,6 @@ inline Window WindowAt(int64_t output, int64_t extent, int64_t taps, int64_t str
   return {origin + tap * dilation, tap, std::max<int64_t>(0, std::min(taps, end) - tap)};
 }
 
-}  // namespace dtnn
+}  // namespace dtnn::pool
 
 #endif  // DTNN_KERNELS_POOL_WINDOWS_H_

@@ -22,7 +22,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace dtnn {
+namespace dtnn::pool {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -105,7 +105,7 @@ struct Leader {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace dtnn
+}  // namespace dtnn::pool
 HWY_AFTER_NAMESPACE();
 
 #endif  // DTNN_KERNELS_POOL_WINNERS_INL_H_
