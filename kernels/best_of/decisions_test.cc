@@ -1,0 +1,121 @@
+#include "kernels/best_of/decisions.h"
+
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/simd_target.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kLine[] =
+    "conv2d/forward/n64h8w8c64_k64r3s3p1x1_nhwc_f32_bias/t2/AVX3 winograd gemm=812.400 "
+    "direct=- winograd=401.200\n";
+
+BestOfKey Key() {
+  return {.operation = "conv2d",
+          .direction = "forward",
+          .problem = "n64h8w8c64_k64r3s3p1x1_nhwc_f32_bias",
+          .threads = 2,
+          .instructions = "AVX3"};
+}
+
+TEST(DecisionsTest, ALineHoldsADecision) {
+  const auto decisions = Decisions::Parse(absl::StrCat("# a title\n\n", kLine), "test");
+  ASSERT_TRUE(decisions.ok()) << decisions.status();
+  ASSERT_EQ(decisions->all().size(), 1u);
+  const Decision* decision = decisions->Find(Key());
+  ASSERT_NE(decision, nullptr);
+  EXPECT_EQ(decision->chosen, "winograd");
+  ASSERT_EQ(decision->candidates.size(), 3u);
+  EXPECT_EQ(decision->candidates[0].name, "gemm");
+  EXPECT_DOUBLE_EQ(*decision->candidates[0].microseconds, 812.4);
+  EXPECT_FALSE(decision->candidates[1].microseconds.has_value());
+  EXPECT_THAT(decisions->ToString(), HasSubstr(absl::StrCat("\n", kLine)));
+}
+
+TEST(DecisionsTest, WhateverTheAnswerDependsOnIsPartOfTheKey) {
+  const auto decisions = Decisions::Parse(kLine, "test");
+  const auto found = [&](auto change) {
+    BestOfKey key = Key();
+    change(key);
+    return decisions->Find(key) != nullptr;
+  };
+  EXPECT_TRUE(found([](BestOfKey&) {}));
+  EXPECT_FALSE(found([](BestOfKey& key) { key.operation = "gemm"; }));
+  EXPECT_FALSE(found([](BestOfKey& key) { key.direction = "backward_data"; }));
+  EXPECT_FALSE(found([](BestOfKey& key) { key.problem = "n1"; }));
+  EXPECT_FALSE(found([](BestOfKey& key) { key.threads = 1; }));
+  EXPECT_FALSE(found([](BestOfKey& key) { key.instructions = "AVX2"; }));
+  const BestOfKey here = BestOfKey::Here("conv2d", "forward", "n1");
+  EXPECT_EQ(here.ToString(), absl::StrCat("conv2d/forward/n1/t", NumThreads(), "/", SimdTarget()));
+}
+
+TEST(DecisionsTest, TheFirstDecisionStays) {
+  Decisions decisions;
+  decisions.Add(Key(), {.chosen = "a", .candidates = {{"a", 1}}});
+  EXPECT_EQ(decisions.Add(Key(), {.chosen = "b", .candidates = {{"b", 1}}}).chosen, "a");
+}
+
+TEST(DecisionsTest, FilesComeBack) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "decisions.txt");
+  Decisions decisions = *Decisions::Parse(kLine, "test");
+  BestOfKey other = Key();
+  other.instructions = "AVX2";
+  decisions.Add(other, {.chosen = "i2c", .candidates = {{"i2c", 0.0004}, {"gemm", 1e11}}});
+  for (int i = 0; i < 2; ++i) {  // the second replaces the first
+    ASSERT_EQ(decisions.Save(path), absl::OkStatus());
+    const auto again = Decisions::Load(path);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->ToString(), decisions.ToString());
+    decisions = *again;
+  }
+  EXPECT_TRUE(absl::IsNotFound(Decisions::Load(path + ".none").status()));
+  EXPECT_FALSE(decisions.Save("/no/such/folder/decisions.txt").ok());
+}
+
+// The message about a text.
+std::string Refusal(const std::string& text) {
+  const auto decisions = Decisions::Parse(text, "best.txt");
+  EXPECT_EQ(decisions.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  return std::string(decisions.status().message());
+}
+
+TEST(DecisionsTest, DamagedLinesAreNamed) {
+  EXPECT_THAT(Refusal(absl::StrCat("# t\n", kLine, "x\n")),
+              HasSubstr("best.txt: line 3: is \"x\", expected KEY CHOICE"));
+  EXPECT_THAT(Refusal(absl::StrCat(kLine, kLine)), HasSubstr("best.txt: line 2: the key conv2d/"));
+  EXPECT_THAT(Refusal("a/b/c/t1/d x y=1\n"), HasSubstr("line 1: the choice is \"x\""));
+  EXPECT_THAT(Refusal("a/b/c/t1/d x x=1 x=2"), HasSubstr("candidate x is there twice"));
+  for (const std::string key : {"a", "a/b/c/t1", "a/b/c/t1/d/e", "a/b/c/1/d", "a/b/c/t0/d",
+                                "a/b/c/t-1/d", "a/b/c/t/d", "a/b/c/t1x/d", "a/b//t1/d",
+                                "a/b/c/t99999999999999999999/d", "a/b/\x01/t1/d", "a/b/c=/t1/d"}) {
+    EXPECT_THAT(Refusal(key + " x x=1"), HasSubstr("line 1: the key is \"")) << key;
+  }
+  for (const std::string time : {"", "=", "=1", "x", "x=1=2", "x =1"}) {
+    EXPECT_THAT(Refusal("a/b/c/t1/d x " + time), HasSubstr("expected NAME=MICROSECONDS")) << time;
+  }
+  for (const std::string time : {"", "-1", "nan", "inf", "1e300", "1x", "0x1", "--", " "}) {
+    const std::string message = Refusal("a/b/c/t1/d x x=" + time);
+    EXPECT_THAT(message, HasSubstr("best.txt: line 1: ")) << time;
+  }
+  // Bytes of other files, and ends that are cut off.
+  EXPECT_THAT(Refusal(std::string("PK\x03\x04\0\0", 6)), HasSubstr("best.txt: line 1: "));
+  const std::string line(kLine);
+  for (const size_t length : {10, 60, 70}) EXPECT_NE(Refusal(line.substr(0, length)), "");
+}
+
+TEST(DecisionsTest, FilesThatAreFarTooLargeAreRefused) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "large.txt");
+  std::ofstream(path) << std::string((size_t{16} << 20) + 1, '\n');
+  EXPECT_FALSE(Decisions::Load(path).ok());
+}
+
+}  // namespace
+}  // namespace dtnn
