@@ -6,12 +6,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kernels/batch_norm/fold.h"
+#include "kernels/conv/fastest.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
 #include "layers/batch_normalization.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -34,6 +37,23 @@ std::optional<ConvGrouping> ParseConvGrouping(std::string_view name) {
     if (word == name) return value;
   }
   return std::nullopt;
+}
+
+// Those that a bound layer will run.
+std::vector<conv::Direction> DirectionsOf(const BindContext& context) {
+  std::vector<conv::Direction> directions = {conv::Direction::kForward};
+  if (!context.training || !context.backward) return directions;
+  if (context.input_gradient) directions.push_back(conv::Direction::kBackwardData);
+  if (!context.frozen) directions.push_back(conv::Direction::kBackwardFilter);
+  return directions;
+}
+
+// The variants named, or the fastest.
+absl::StatusOr<Conv2dVariants> ChooseVariants(const BindContext& context, const Conv2dSpec& spec) {
+  if (context.best_of == nullptr || context.conv_variant != "auto") {
+    return WithFallback(context.conv_variant, spec);
+  }
+  return FastestConv2d(*context.best_of, *context.device, spec, DirectionsOf(context));
 }
 
 // A normalisation after a convolution as a scale and a shift of the sums, renewed when a parameter
@@ -75,9 +95,10 @@ const ParameterView kNoBias = {.tensor = Tensor(), .version = 1};
 class Conv2dOp : public LayerOp {
  public:
   // `filter` is the shape of the weights as the primitive knows them.
-  Conv2dOp(std::unique_ptr<Conv2d> conv, const Shape& filter, bool bias, bool frozen,
-           std::optional<FoldedNormalization> folded)
+  Conv2dOp(std::unique_ptr<Conv2d> conv, std::vector<conv::Direction> directions,
+           const Shape& filter, bool bias, bool frozen, std::optional<FoldedNormalization> folded)
       : conv_(std::move(conv)),
+        directions_(std::move(directions)),
         filter_(filter),
         bias_(bias),
         frozen_(frozen),
@@ -85,6 +106,15 @@ class Conv2dOp : public LayerOp {
 
   LayerOpTraits traits() const override {
     return {.backward_reads_input = !frozen_, .workspace_bytes = conv_->workspace_bytes()};
+  }
+
+  std::string Algorithms() const override {
+    std::string text;
+    for (const conv::Direction direction : directions_) {
+      StrAppend(&text, text.empty() ? "" : ", ", conv::Name(direction), " ",
+                conv_->variant(direction));
+    }
+    return text;
   }
 
   absl::Status Forward(const ForwardArgs& args) override {
@@ -116,6 +146,7 @@ class Conv2dOp : public LayerOp {
   }
 
   std::unique_ptr<Conv2d> conv_;
+  std::vector<conv::Direction> directions_;
   Shape filter_;
   bool bias_, frozen_;
   std::optional<FoldedNormalization> folded_;
@@ -217,11 +248,11 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
                                             context.fuse_normalization->options().epsilon));
     spec.epilogue.scale = spec.epilogue.bias = true;
   }
-  DTNN_ASSIGN_OR_RETURN(
-      std::unique_ptr<Conv2d> conv,
-      CreateConv2d(*context.device, spec, WithFallback(context.conv_variant, spec)));
-  return std::make_unique<Conv2dOp>(std::move(conv), spec.FilterShape(), options_.bias,
-                                    context.frozen, std::move(folded));
+  DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
+                        CreateConv2d(*context.device, spec, variants));
+  return std::make_unique<Conv2dOp>(std::move(conv), DirectionsOf(context), spec.FilterShape(),
+                                    options_.bias, context.frozen, std::move(folded));
 }
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {

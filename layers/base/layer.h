@@ -51,6 +51,7 @@ struct ParameterSpec {
 };
 
 class BatchNormalizationLayer;
+class BestOf;
 
 // What a layer is bound to.
 struct BindContext {
@@ -62,11 +63,14 @@ struct BindContext {
   // In training: the layer's parameters stay as they are, running statistics too, which take the
   // place of those of a batch. Backward is asked for gradients of inputs alone.
   bool frozen = false;
-  bool backward = true;       // false: Backward is never called, although this is training
-  std::vector<Shape> inputs;  // per sample
+  bool backward = true;        // false: Backward is never called, although this is training
+  bool input_gradient = true;  // false: nor asked for the gradient of any input
+  std::vector<Shape> inputs;   // per sample
   Shape output;
   // Of convolutions that it computes; "auto" and the others choose for themselves.
   std::string_view conv_variant = "auto";
+  // Chooses for "auto" by timing (kernels/best_of); null: by rule.
+  BestOf* best_of = nullptr;
   bool fuse_relu = false;  // apply a relu in the write-back; only where Layer::CanFuseRelu()
   // Backward applies the gradient of the relu before it too; only where
   // Layer::CanApplyReluGradient().
@@ -127,6 +131,8 @@ class LayerOp {
  public:
   virtual ~LayerOp() = default;
   virtual LayerOpTraits traits() const = 0;
+  // Where there is a choice, what computes it, for people: "forward winograd, backward data gemm".
+  virtual std::string Algorithms() const { return ""; }
   virtual absl::Status Forward(const ForwardArgs& args) = 0;
   virtual absl::Status Backward(const BackwardArgs& args) = 0;
 };

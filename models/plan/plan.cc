@@ -156,6 +156,15 @@ double Plan::LossSum() const {
   return sum;
 }
 
+std::vector<std::string> Plan::Algorithms() const {
+  std::vector<std::string> lines;
+  for (const Step& step : steps_) {
+    const std::string algorithms = step.op->Algorithms();
+    if (!algorithms.empty()) lines.push_back(StrCat(LayerName(step), ": ", algorithms));
+  }
+  return lines;
+}
+
 absl::Status Plan::Oversized(const absl::Status& status) const {
   return absl::Status(
       status.code(), StrCat("a plan for ", training_ ? "training on" : "evaluating", " batches of ",

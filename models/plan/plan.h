@@ -33,6 +33,9 @@ struct PlanOptions {
   bool training = false;
   const Loss* loss = nullptr;  // required for training; evaluation may do without
   std::string conv_variant = "auto";
+  // Times convolutions that nobody chose a variant for, and whose choice it does not know yet, with
+  // data of their own (kernels/conv/fastest.h). Null: a rule chooses.
+  BestOf* best_of = nullptr;
   uint64_t random_seed = 57005;  // of dropout; differs between ranks
   Fusions fusions = {};          // of evaluation plans on the CPU
   // In training, normalises batches with the statistics of these ranks' samples too; null: with
@@ -76,6 +79,8 @@ class Plan {
   double LossSum() const;
 
   const PlanMemory& memory() const { return memory_; }
+  // A line for each layer that has a choice: "layer 1 (Conv2D): forward winograd, ...".
+  std::vector<std::string> Algorithms() const;
 
  private:
   // One node with the views of this plan's memory that its op works on.
@@ -97,8 +102,8 @@ class Plan {
       : graph_(graph), context_(&context), dtype_(dtype) {}
 
   absl::Status Bind(const PlanOptions& options);
-  absl::Status BindNode(int index, const Fusion& fusion, bool after_relu, bool backward,
-                        const PlanOptions& options);
+  absl::Status BindNode(int index, const Fusion& fusion, bool after_relu,
+                        const std::vector<uint8_t>& needs_gradient, const PlanOptions& options);
   absl::Status BindLoss(const Loss& loss);
   absl::Status Allocate();
   Tensor View(int buffer, DType dtype, const Shape& shape) const;

@@ -52,7 +52,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
     const bool after_relu = !node.inputs.empty() && left_to_next[size_t(node.inputs[0])];
-    DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], after_relu, needs_gradient[i] != 0, options));
+    DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], after_relu, needs_gradient, options));
     Step& step = steps_.back();
     changes_parameters_ |= step.traits.changes_parameters;
     step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
@@ -80,7 +80,8 @@ absl::Status Plan::Bind(const PlanOptions& options) {
 }
 
 // Appends the step of a node, bound.
-absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bool backward,
+absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
+                            const std::vector<uint8_t>& needs_gradient,
                             const PlanOptions& options) {
   const Node& node = graph_.nodes()[size_t(index)];
   Step step;
@@ -92,6 +93,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
   if (batch_ > kMostBytes / 8 / std::max<int64_t>(1, node.output.NumElements())) {
     return Annotate(step, Oversized(absl::ResourceExhaustedError("the output exceeds 2^52 bytes")));
   }
+  const auto differentiates = [&](int each) { return needs_gradient[size_t(each)] != 0; };
   absl::StatusOr<std::unique_ptr<LayerOp>> op = node.layer->Bind(
       {.device = context_,
        .batch = batch_,
@@ -99,10 +101,12 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu, bo
        .format = graph_.format(),
        .training = training_,
        .frozen = training_ && node.frozen,
-       .backward = training_ && backward,
+       .backward = training_ && differentiates(index),
+       .input_gradient = training_ && std::ranges::any_of(node.inputs, differentiates),
        .inputs = node.input_shapes,
        .output = node.output,
        .conv_variant = options.conv_variant,
+       .best_of = options.best_of,
        .fuse_relu = fusion.relu >= 0,
        .after_relu = after_relu,
        .fuse_normalization = NormalizationAt(fusion.normalization),

@@ -61,6 +61,7 @@ absl::StatusOr<std::unique_ptr<Plan>> StepEngine::Compile(int64_t batch, bool tr
                         .training = training,
                         .loss = options_.metric_set.loss.get(),
                         .conv_variant = options_.conv_variant,
+                        .best_of = options_.best_of,
                         .random_seed = options_.random_seed + uint64_t(rank),
                         .fusions = options_.fusions,
                         .ranks = training && exchange_ ? &*exchange_ : nullptr});

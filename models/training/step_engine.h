@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -85,6 +87,10 @@ class StepEngine {
   absl::Status EndTraining() { return sync_.EndTraining(*store_); }
 
   const TrainerOptions& options() const { return options_; }
+  // None before PrepareForTraining (models/plan/plan.h).
+  std::vector<std::string> TrainingAlgorithms() const {
+    return training_plan_ == nullptr ? std::vector<std::string>() : training_plan_->Algorithms();
+  }
   // Null before PrepareForTraining.
   const PlanMemory* training_memory() const {
     return training_plan_ == nullptr ? nullptr : &training_plan_->memory();

@@ -16,6 +16,8 @@
 
 namespace dtnn {
 
+class BestOf;
+
 struct TrainerOptions {
   MetricSet metric_set;                             // the loss is required
   std::shared_ptr<const Optimizer> optimizer = {};  // required to train
@@ -26,6 +28,9 @@ struct TrainerOptions {
   // The gradient is shortened to this Euclidean norm where it is longer; 0: never.
   double clip_norm = 0;
   std::string conv_variant = "auto";
+  // Chooses the variants of convolutions by timing; null: a rule does. Must outlive what is made
+  // with it. Ranks that are to choose alike share its decisions first (share_decisions.h).
+  BestOf* best_of = nullptr;
   uint64_t random_seed = 57005;          // dropout uses random_seed + rank
   Fusions fusions = {};                  // of evaluation
   Communicator* communicator = nullptr;  // null: one rank; must outlive what is made with it
