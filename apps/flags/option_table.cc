@@ -318,8 +318,9 @@ constexpr OptionSpec kTable[] = {
         "threads that read samples ahead; 0: as many as the data set needs", kThreads)
         .Unit("threads", "2"),
 
-    LaterSwitch("enable-best-of", kOptimisation,
-                "time the variants of an operation while running, keep the fastest"),
+    Now("enable-best-of", kOptimisation, kBool, &O::enable_best_of,
+        "time the algorithms of every convolution before the first step, and run the fastest")
+        .Needs("!enable-gpu"),
     Now("enable-memory-cache", kOptimisation, kBool, &O::enable_memory_cache,
         "keep scratch memory between steps; no effect: it is always kept"),
     Now("enable-fused-bn-relu", kOptimisation, kBool, &O::enable_fused_bn_relu,
@@ -335,6 +336,11 @@ constexpr OptionSpec kTable[] = {
         "algorithm of convolutions on CPUs, where it computes them",
         "auto,i2c,gemm,direct,winograd")
         .Means(meanings::kConvVariant),
+    Now("best-of-file", kConvolution, kPath, &O::best_of_file,
+        "read what --enable-best-of has decided from this file if it exists, and save it there; "
+        "rank 0 does")
+        .Example("tuned.txt")
+        .Needs("enable-best-of"),
     Later("conv-direct-method", kConvolution, kText, "", "kernel of --conv-variant=direct"),
     Later("conv-direct-methods-for-best-of", kConvolution, kText, "",
           "direct kernels that --enable-best-of also tries"),

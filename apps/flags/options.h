@@ -104,6 +104,8 @@ struct Options {
   bool enable_fused_conv_bn = false;
   bool enable_fused_conv_bn_relu = false;
   std::string conv_variant = "auto";
+  bool enable_best_of = false;
+  std::string best_of_file;
 
   // Optimizer.
   std::string optimizer = "sgd";

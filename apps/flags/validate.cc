@@ -157,6 +157,11 @@ absl::Status CheckTogether(const Options& options) {
         "--schedulers: cosine and one_cycle both set the rate of the whole run; give one of "
         "them");
   }
+  if (options.enable_best_of && options.conv_variant != "auto") {
+    return UsageError("--conv-variant=", options.conv_variant,
+                      " and --enable-best-of: cannot be used together; name the algorithm, or let "
+                      "it be found by timing");
+  }
   if (options.mixup > 0 && options.enable_gpu) return exclude("mixup", "enable-gpu");
   for (const std::string& path :
        {options.dataset_path, options.dataset_train_path, options.dataset_test_path}) {

@@ -133,6 +133,23 @@ TEST(BenchmarkRanksTest, AnyNumberOfRanksLearnsTheSame) {
   }
 }
 
+TEST(BenchmarkRanksTest, TheSameDecisionsGiveTheSameBits) {
+  const std::string file = NewFolder("best_of") + "/tuned.txt";
+  const std::vector<std::string> tuned = {"--enable-best-of", "--best-of-file=" + file};
+  const std::string timed = History(2, tuned), decisions = Contents(file);
+  EXPECT_THAT(decisions, HasSubstr("\nconv2d/backward_data/"));
+  EXPECT_EQ(History(2, tuned), timed);
+  EXPECT_EQ(Contents(file), decisions);  // nothing was timed again
+  const Outcome outcome =
+      RunJob(2, With(kSmallRun, With({"--parallel=data", "--batch-size=3"}, tuned)));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(Count(outcome.text, "**** BestOf: conv2d forward"), 1) << outcome.text;
+  std::ofstream(file) << "damaged";
+  const Outcome damaged = RunJob(2, With(kSmallRun, With({"--parallel=data"}, tuned)));
+  for (const int rank : {0, 1}) EXPECT_EQ(RankExitCode(damaged, rank), kExitFailed) << damaged.text;
+  EXPECT_EQ(Count(damaged.text, "--best-of-file: " + file + ": line 1: "), 1) << damaged.text;
+}
+
 TEST(BenchmarkRanksTest, ACheckpointOfTwoRanksGoesOnOnAnyNumber) {
   const std::string folder = NewFolder("of_two");
   History(2, {"--checkpoint-dir=" + folder + "/2", "--checkpoint-steps=4", "--num-epochs=1"});

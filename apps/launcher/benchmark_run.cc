@@ -41,6 +41,7 @@
 #include "models/serving/saved_model.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
+#include "models/training/trainer_options.h"
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
 #include "tensor/text/counted.h"
@@ -81,6 +82,7 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(SaveTrained());
     if (run_.options.evaluate && !run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
     voice_.Tell(performance_.Report());
+    voice_.Tell(run_.best_of_table);
     return absl::OkStatus();
   }
 
@@ -89,10 +91,10 @@ class BenchmarkRun {
     DTNN_ASSIGN_OR_RETURN(
         store_, ParameterStore::Create(run_.graph, *run_.context, ElementTypeOf(run_.options),
                                        uint64_t(run_.options.random_seed)));
-    DTNN_ASSIGN_OR_RETURN(
-        trainer_, Trainer::Create(run_.graph, *store_, *run_.context,
-                                  MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer,
-                                                     run_.communicator)));
+    TrainerOptions trainer =
+        MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer, run_.communicator);
+    if (run_.best_of) trainer.best_of = &*run_.best_of;
+    DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, trainer));
     if (!run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!run_.options.checkpoint_dir.empty()) MakeCheckpointer();
     return absl::OkStatus();
@@ -297,6 +299,10 @@ class BenchmarkRun {
       voice_.TellMore("**** Memory of training:\n" +
                       FormatMemory(run_.graph, store_->dtype(),
                                    *trainer_->engine().training_memory(), run_.optimizer.get()));
+      voice_.TellMore("**** Algorithms of training:\n");
+      for (const std::string& line : trainer_->engine().TrainingAlgorithms()) {
+        voice_.TellMore(StrCat("  ", line, "\n"));
+      }
     }
     if (run_.options.resume) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
     voice_.Tell("**** Training...\n");

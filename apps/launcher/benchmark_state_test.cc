@@ -477,6 +477,7 @@ TEST(BenchmarkStateTest, QuietAndVerboseRunsAreLessAndMore) {
       "**** Samples of 8x8x1: 40 to train on in 5 steps, 10 to validate on, 20 to test",
       "**** Loaders: 1 thread, 2 batches ahead",
       "**** Memory of training:",
+      "**** Algorithms of training:\n  layer 1 (Conv2D): forward ",
       "**** Kernels: ",
       "**** Waited for data: ",
   };

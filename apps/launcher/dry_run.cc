@@ -55,12 +55,7 @@ absl::StatusOr<Graph> MakeGraph(const Options& options,
     DTNN_ASSIGN_OR_RETURN(Graph graph, NetworkFor(*initial_model, options, data));
     return FreezeLayers(options, std::move(graph));
   }
-  ModelOptions model{.format = FormatOf(options), .final_activation = loss.final_activation()};
-  if (data) {
-    model.sample = data->sample;
-    model.classes = data->outputs;
-  }
-  return MakeModel(options, model);
+  return MakeModel(options, data, loss);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "apps/launcher/model_file.h"
 #include "apps/launcher/rank_options.h"
 #include "apps/launcher/run_memory.h"
+#include "apps/launcher/tune_run.h"
 #include "apps/launcher/verbose.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_model.h"
@@ -160,7 +161,7 @@ void FollowSamples(PreparedRun& run, RunVoice& voice) {
 }
 
 // Before any rank takes memory that another still counts as left.
-absl::Status CheckMemoryOfRun(const PreparedRun& run) {
+absl::Status CheckMemoryOfRun(PreparedRun& run) {
   if (run.options.force || !run.context->device().is_cpu()) return absl::OkStatus();
   RunBatches batches;
   if (run.loaders.training != nullptr) batches.training = run.loaders.training->max_batch();
@@ -168,10 +169,11 @@ absl::Status CheckMemoryOfRun(const PreparedRun& run) {
     if (*loader == nullptr) continue;
     batches.testing = std::max(batches.testing, (*loader)->max_batch());
   }
-  DTNN_ASSIGN_OR_RETURN(const RunMemory memory,
-                        MeasureMemory(run.options, run.graph, *run.metric_set.loss,
-                                      run.options.evaluate_only ? nullptr : run.optimizer.get(),
-                                      *run.context, batches));
+  DTNN_ASSIGN_OR_RETURN(
+      const RunMemory memory,
+      MeasureMemory(run.options, run.graph, *run.metric_set.loss,
+                    run.options.evaluate_only ? nullptr : run.optimizer.get(), *run.context,
+                    batches, run.best_of ? &*run.best_of : nullptr));
   const int ranks_here = run.communicator == nullptr ? 1 : run.communicator->place().node_size;
   return CheckMemory(memory, FindAvailableMemory(), ranks_here);
 }
@@ -210,7 +212,10 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, LoadData(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, MakeNetwork(*this, voice)));
-  return Agree(communicator, PrepareLoaders(*this, voice));
+  DTNN_RETURN_IF_ERROR(Agree(communicator, PrepareLoaders(*this, voice)));
+  if (!options.enable_best_of || !context->device().is_cpu()) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(TuneRun(*this, voice));
+  return Agree(communicator, CheckMemoryOfRun(*this));
 }
 
 }  // namespace dtnn

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
@@ -16,6 +17,7 @@
 #include "comm/communicator.h"
 #include "data/dataset.h"
 #include "data/loading/fingerprint.h"
+#include "kernels/best_of/best_of.h"
 #include "kernels/context.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "models/graph/graph.h"
@@ -50,6 +52,8 @@ struct PreparedRun {
   MetricSet metric_set;
   Graph graph;
   Loaders loaders;
+  std::optional<BestOf> best_of;  // with --enable-best-of: has decided for every convolution
+  std::string best_of_table;      // what it has found
 };
 
 }  // namespace dtnn

@@ -19,7 +19,8 @@ double RunMemory::all() const {
 
 absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& graph,
                                         const Loss& loss, const Optimizer* optimizer,
-                                        DeviceContext& context, const RunBatches& batches) {
+                                        DeviceContext& context, const RunBatches& batches,
+                                        BestOf* best_of) {
   const DType dtype = ElementTypeOf(options);
   RunMemory memory = {.batches = batches, .parameters = ParameterBytes(graph, dtype, optimizer)};
   if (batches.training > 0) {
@@ -27,13 +28,15 @@ absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& gra
                                                          {.batch = batches.training,
                                                           .training = true,
                                                           .loss = &loss,
-                                                          .conv_variant = options.conv_variant}));
+                                                          .conv_variant = options.conv_variant,
+                                                          .best_of = best_of}));
   }
   if (batches.testing > 0) {
     DTNN_ASSIGN_OR_RETURN(memory.testing, Plan::Measure(graph, dtype, context,
                                                         {.batch = batches.testing,
                                                          .loss = &loss,
                                                          .conv_variant = options.conv_variant,
+                                                         .best_of = best_of,
                                                          .fusions = MakeFusions(options)}));
   }
   return memory;

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
+#include "kernels/best_of/best_of.h"
 #include "kernels/context.h"
 #include "models/graph/graph.h"
 #include "models/plan/plan_layout.h"
@@ -32,10 +33,12 @@ struct RunMemory {
   double all() const;
 };
 
-// `optimizer`: null for a run that only tests.
+// `optimizer`: null for a run that only tests. `best_of`: decides for every convolution that it
+// does not know yet, as the plans will; null: they do without.
 absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& graph,
                                         const Loss& loss, const Optimizer* optimizer,
-                                        DeviceContext& context, const RunBatches& batches);
+                                        DeviceContext& context, const RunBatches& batches,
+                                        BestOf* best_of = nullptr);
 
 // ResourceExhausted if the `ranks` of this host, each of which needs this much, do not fit; the
 // message says what needs how much, and what to do.

@@ -46,9 +46,9 @@ std::string DescribeKernels(const Graph& graph, const Options& options, Device d
   std::vector<std::string> counts;
   for (const auto& [type, count] : layers) counts.push_back(StrCat(count, " ", type));
   return StrCat("**** Kernels: ", options.dtype, ", ", Name(graph.format()),
-                device.is_cpu()
-                    ? ", " + std::string(SimdTarget()) + ", convolutions by " + options.conv_variant
-                    : std::string(),
+                device.is_cpu() ? StrCat(", ", SimdTarget(), ", convolutions by ",
+                                         options.enable_best_of ? "timing" : options.conv_variant)
+                                : std::string(),
                 "; layers: ", absl::StrJoin(counts, ", "), "\n");
 }
 

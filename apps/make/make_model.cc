@@ -32,4 +32,14 @@ absl::StatusOr<Graph> MakeModel(const Options& options, const ModelOptions& mode
   return FreezeLayers(options, std::move(graph));
 }
 
+absl::StatusOr<Graph> MakeModel(const Options& options, const std::optional<DatasetSize>& data,
+                                const Loss& loss) {
+  ModelOptions model{.format = FormatOf(options), .final_activation = loss.final_activation()};
+  if (data) {
+    model.sample = data->sample;
+    model.classes = data->outputs;
+  }
+  return MakeModel(options, model);
+}
+
 }  // namespace dtnn

@@ -3,10 +3,14 @@
 #ifndef DTNN_APPS_MAKE_MAKE_MODEL_H_
 #define DTNN_APPS_MAKE_MAKE_MODEL_H_
 
+#include <optional>
+
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
+#include "data/loading/open_dataset.h"
 #include "models/graph/graph.h"
 #include "models/zoo/zoo.h"
+#include "optim/losses/loss.h"
 
 namespace dtnn {
 
@@ -15,6 +19,9 @@ namespace dtnn {
 absl::StatusOr<Graph> FreezeLayers(const Options& options, Graph graph);
 // --model, with those layers frozen.
 absl::StatusOr<Graph> MakeModel(const Options& options, const ModelOptions& model);
+// The same for samples of `data`, or of the network's own size, ending in what the loss takes.
+absl::StatusOr<Graph> MakeModel(const Options& options, const std::optional<DatasetSize>& data,
+                                const Loss& loss);
 
 }  // namespace dtnn
 

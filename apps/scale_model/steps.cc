@@ -1,7 +1,6 @@
 #include "apps/scale_model/steps.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "apps/make/make_dataset.h"
@@ -9,7 +8,6 @@
 #include "apps/make/make_training.h"
 #include "comm/cost_model_measure.h"
 #include "models/serving/saved_model.h"
-#include "models/zoo/zoo.h"
 #include "tensor/files/array_file.h"
 #include "tensor/philox.h"
 #include "tensor/status_macros.h"
@@ -25,15 +23,6 @@ constexpr double kHighestLoad = 0.95;
 absl::StatusOr<SavedModel> ReadModelFile(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
   return ReadModel(file);
-}
-
-absl::StatusOr<Graph> MakeGraph(const Options& options, const Loss& loss) {
-  ModelOptions model{.format = FormatOf(options), .final_activation = loss.final_activation()};
-  if (const std::optional<DatasetSize> size = KnownSize(options)) {
-    model.sample = size->sample;
-    model.classes = size->outputs;
-  }
-  return MakeModel(options, model);
 }
 
 template <typename T>
@@ -75,7 +64,7 @@ absl::StatusOr<std::unique_ptr<ScaleModelSteps>> ScaleModelSteps::Create(
   DTNN_ASSIGN_OR_RETURN(steps->optimizer_, MakeOptimizer(options));
   DTNN_ASSIGN_OR_RETURN(steps->batch_, BatchSizePerRank(options));
   if (model_file.empty()) {
-    DTNN_ASSIGN_OR_RETURN(steps->graph_, MakeGraph(options, *steps->loss_));
+    DTNN_ASSIGN_OR_RETURN(steps->graph_, MakeModel(options, KnownSize(options), *steps->loss_));
   }
   DTNN_ASSIGN_OR_RETURN(steps->context_, DeviceContext::Create(Device::Cpu()));
   const DType dtype = ElementTypeOf(options);

@@ -1,0 +1,71 @@
+// Finds the fastest algorithm of every convolution of a network by timing them.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/best_of/run.h"
+#include "apps/flags/options.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/printing/name_lists.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
+#include "comm/job/exit_code.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kSummary[] =
+    "best_of --model=NAME [--batch-size=N] [--best-of-file=FILE]\n\nTimes the algorithms of every "
+    "convolution of a network, for training and for evaluation,\nand prints which is the fastest. "
+    "Needs no data. A run of benchmark with --enable-best-of,\nthe same --best-of-file and the "
+    "same number of threads starts with what was found.";
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  Options options;
+  const OptionSpec flags[] = {
+      LikeLauncher("model", &options.model),
+      LikeLauncher("dataset", &options.dataset,
+                   "data set whose shape the samples have; if not given, the model's own"),
+      LikeLauncher("batch-size", &options.batch_size, "samples per step; 64 if not given"),
+      LikeLauncher("dtype", &options.dtype),
+      LikeLauncher("tensor-format", &options.tensor_format),
+      LikeLauncher("freeze", &options.freeze),
+      LikeLauncher("evaluate-only", &options.evaluate_only, "time what evaluation runs, only"),
+      LikeLauncher("enable-fused-conv-relu", &options.enable_fused_conv_relu),
+      LikeLauncher("enable-fused-conv-bn", &options.enable_fused_conv_bn),
+      LikeLauncher("enable-fused-conv-bn-relu", &options.enable_fused_conv_bn_relu),
+      LikeLauncher("best-of-file", &options.best_of_file,
+                   "time only what this file, if it exists, does not hold, and save all there"),
+  };
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
+  switch (request.action) {
+    case Action::kHelp:
+      std::cout << ToolHelp(kSummary, flags, request.help_topic);
+      return absl::OkStatus();
+    case Action::kListModels:
+      ListModels(std::cout);
+      return absl::OkStatus();
+    case Action::kListDatasets:
+      ListDatasets(std::cout);
+      return absl::OkStatus();
+    case Action::kListTransforms:  // which no option of this program asks for
+    case Action::kRun:
+      break;
+  }
+  if (options.model.empty()) {
+    return UsageError(
+        "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
+  }
+  return RunBestOf(options, std::cout, std::cerr);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram("best_of", argc, argv, "a smaller --batch-size needs less", dtnn::Run);
+}

@@ -1,0 +1,82 @@
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "apps/best_of/run.h"
+#include "apps/testing/process.h"
+#include "comm/job/exit_code.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/best_of/decisions.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Launch;
+using ::testing::Not;
+using testing::Outcome;
+
+constexpr char kProgram[] = "apps/best_of/best_of";
+
+Options Small(const std::string& file) {
+  Options options;
+  options.model = "simplecnn";
+  options.batch_size = 2;
+  options.best_of_file = file.empty() ? file : ::testing::TempDir() + file;
+  if (!file.empty()) std::filesystem::remove(options.best_of_file);
+  return options;
+}
+
+std::string Run(const Options& options) {
+  std::ostringstream out, err;
+  const absl::Status status = RunBestOf(options, out, err);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(err.str(), "");
+  return out.str();
+}
+
+TEST(BestOfTest, TimesTrainingAndEvaluation) {
+  EXPECT_THAT(Run(Small("")),
+              AllOf(HasSubstr("**** simplecnn, 2 samples of (28, 28, 1), float32, NHWC\n"),
+                    HasSubstr("**** BestOf: conv2d forward, "),
+                    HasSubstr("**** BestOf: conv2d backward_filter, "), HasSubstr("_kept "),
+                    HasSubstr("*")));
+  Options evaluation = Small("");
+  evaluation.evaluate_only = true;
+  EXPECT_THAT(Run(evaluation),
+              AllOf(HasSubstr("**** BestOf: conv2d forward, "), Not(HasSubstr("backward"))));
+}
+
+TEST(BestOfTest, WhatIsInTheFileIsNotTimedAgain) {
+  const Options options = Small("best_of_test.txt");
+  EXPECT_THAT(Run(options), Not(HasSubstr(", 0 by timing")));
+  const std::string first = Decisions::Load(options.best_of_file)->ToString();
+  EXPECT_THAT(Run(options), HasSubstr(", 0 by timing"));
+  EXPECT_EQ(Decisions::Load(options.best_of_file)->ToString(), first);
+  Options larger = options;
+  larger.batch_size = 3;
+  EXPECT_THAT(Run(larger), Not(HasSubstr(", 0 by timing")));
+  EXPECT_THAT(Decisions::Load(options.best_of_file)->ToString(),
+              AllOf(HasSubstr("/n2h"), HasSubstr("/n3h")));
+}
+
+TEST(BestOfTest, WrongUsageIsRefused) {
+  const auto fails = [](const std::string& arguments, const std::string& message) {
+    const Outcome outcome = Launch(kProgram, arguments);
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << arguments;
+    EXPECT_THAT(outcome.text, HasSubstr(message));
+  };
+  fails("", "best_of: --model: missing");
+  fails("--model=simplecn", "unknown model");
+  fails("--model=simplecnn --batch-size=0", "--batch-size=0: ");
+  fails("--model=simplecnn --conv-variant=gemm", "--conv-variant: no such option");
+  const Outcome help = Launch(kProgram, "--help");
+  EXPECT_EQ(help.exit_code, kExitDone);
+  EXPECT_THAT(help.text, HasSubstr("--best-of-file=PATH"));
+  EXPECT_EQ(Launch(kProgram, "--model=list").exit_code, kExitDone);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,69 @@
+#include "apps/launcher/tune_run.h"
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "apps/launcher/run_memory.h"
+#include "apps/make/best_of_file.h"
+#include "apps/printing/best_of_table.h"
+#include "comm/job/ranks.h"
+#include "models/training/share_decisions.h"
+#include "tensor/errors.h"
+#include "tensor/stopwatch.h"
+#include "tensor/text/counted.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status Share(PreparedRun& run) {
+  return run.communicator == nullptr ? absl::OkStatus()
+                                     : ShareDecisions(*run.communicator, *run.best_of);
+}
+
+// Decides for all plans of the run, of whatever batch.
+absl::Status Decide(PreparedRun& run) {
+  const auto decide = [&](const RunBatches& batches) {
+    return MeasureMemory(run.options, run.graph, *run.metric_set.loss,
+                         run.options.evaluate_only ? nullptr : run.optimizer.get(), *run.context,
+                         batches, &*run.best_of)
+        .status();
+  };
+  const Loaders& loaders = run.loaders;
+  if (loaders.training != nullptr) {
+    DTNN_RETURN_IF_ERROR(decide({.training = loaders.training->max_batch()}));
+  }
+  std::set<int64_t> testing;
+  for (const auto* loader : {&loaders.validation, &loaders.test}) {
+    if (*loader != nullptr) testing.insert((*loader)->max_batch());
+  }
+  for (const int64_t batch : testing) DTNN_RETURN_IF_ERROR(decide({.testing = batch}));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TuneRun(PreparedRun& run, RunVoice& voice) {
+  const Stopwatch watch;
+  absl::StatusOr<Decisions> known = run.rank == 0 ? LoadDecisions(run.options) : Decisions();
+  DTNN_RETURN_IF_ERROR(Agree(run.communicator, known.status()));
+  run.best_of.emplace(BestOf::Options{
+      .known = *std::move(known),
+      .warn = [&voice](std::string_view line) { voice.Warn(StrCat("--enable-best-of: ", line)); }});
+  DTNN_RETURN_IF_ERROR(Agree(run.communicator, Share(run)));
+  DTNN_RETURN_IF_ERROR(Agree(run.communicator, Decide(run)));
+  DTNN_RETURN_IF_ERROR(Agree(run.communicator, Share(run)));
+  DTNN_RETURN_IF_ERROR(Agree(run.communicator, run.rank == 0
+                                                   ? SaveDecisions(run.options, *run.best_of)
+                                                   : absl::OkStatus()));
+  run.best_of_table = FormatBestOf(*run.best_of);
+  voice.Tell(StrCat("**** BestOf: ", Counted(int64_t(run.best_of->uses().size()), "decision"), ", ",
+                    run.best_of->timed(), " by timing",
+                    absl::StrFormat(" in %.2f s\n", watch.seconds())));
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

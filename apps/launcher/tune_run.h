@@ -1,0 +1,19 @@
+// --enable-best-of: the fastest variant of every convolution of a run, before its plans are made.
+
+#ifndef DTNN_APPS_LAUNCHER_TUNE_RUN_H_
+#define DTNN_APPS_LAUNCHER_TUNE_RUN_H_
+
+#include "absl/status/status.h"
+#include "apps/launcher/prepared_run.h"
+#include "apps/launcher/run_voice.h"
+
+namespace dtnn {
+
+// Sets best_of and best_of_table: from --best-of-file, which rank 0 reads and writes, and by
+// timing. All ranks call it together, time at the same time, as they will compute, and have rank
+// 0's decisions after it.
+absl::Status TuneRun(PreparedRun& run, RunVoice& voice);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_LAUNCHER_TUNE_RUN_H_

@@ -1,0 +1,26 @@
+#include "apps/make/best_of_file.h"
+
+#include <utility>
+
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::string_view kOption = "--best-of-file";
+
+}  // namespace
+
+absl::StatusOr<Decisions> LoadDecisions(const Options& options) {
+  if (options.best_of_file.empty()) return Decisions();
+  absl::StatusOr<Decisions> loaded = Decisions::Load(options.best_of_file);
+  if (absl::IsNotFound(loaded.status())) return Decisions();
+  return WithContext(std::move(loaded), kOption);
+}
+
+absl::Status SaveDecisions(const Options& options, const BestOf& best_of) {
+  if (options.best_of_file.empty() || best_of.timed() == 0) return absl::OkStatus();
+  return WithContext(best_of.decisions().Save(options.best_of_file), kOption);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,67 @@
+#include "apps/make/best_of_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+BestOfKey Key(const std::string& problem) {
+  return {.operation = "op", .direction = "there", .problem = problem, .instructions = "AVX3"};
+}
+
+Options InFile(const std::string& name) {
+  Options options;
+  options.best_of_file = ::testing::TempDir() + name;
+  std::filesystem::remove(options.best_of_file);
+  return options;
+}
+
+absl::StatusOr<std::vector<BestOfCandidate>> One() {
+  return std::vector<BestOfCandidate>{{"a", [] { return absl::OkStatus(); }}};
+}
+
+TEST(BestOfFileTest, WhatWasDecidedIsKnownToTheNextRun) {
+  const Options options = InFile("tuned.txt");
+  const auto run = [&](const std::string& problem) {
+    BestOf best_of({.known = *LoadDecisions(options)});
+    EXPECT_TRUE(best_of.Choose(Key(problem), One).ok());
+    EXPECT_EQ(SaveDecisions(options, best_of), absl::OkStatus());
+    return best_of.timed();
+  };
+  EXPECT_EQ(run("x"), 1);
+  EXPECT_EQ(run("x"), 0);
+  EXPECT_EQ(run("y"), 1);
+  EXPECT_EQ(LoadDecisions(options)->all().size(), 2u);
+}
+
+TEST(BestOfFileTest, WithoutTheOptionThereIsNoFile) {
+  BestOf best_of({.known = *LoadDecisions(Options())});
+  EXPECT_TRUE(best_of.Choose(Key("x"), One).ok());
+  EXPECT_EQ(SaveDecisions(Options(), best_of), absl::OkStatus());
+  // Nor where there is nothing to tell.
+  const Options options = InFile("none.txt");
+  EXPECT_EQ(SaveDecisions(options, BestOf()), absl::OkStatus());
+  EXPECT_FALSE(std::filesystem::exists(options.best_of_file));
+}
+
+TEST(BestOfFileTest, ErrorsNameOptionFileAndLine) {
+  Options options = InFile("damaged.txt");
+  std::ofstream(options.best_of_file) << "# title\nop/there\n";
+  EXPECT_THAT(std::string(LoadDecisions(options).status().message()),
+              HasSubstr("--best-of-file: " + options.best_of_file + ": line 2: "));
+  options.best_of_file = "/no/such/folder/tuned.txt";
+  BestOf best_of;
+  EXPECT_TRUE(best_of.Choose(Key("x"), One).ok());
+  EXPECT_THAT(std::string(SaveDecisions(options, best_of).message()),
+              HasSubstr("--best-of-file: /no/such/folder/tuned.txt: "));
+}
+
+}  // namespace
+}  // namespace dtnn
