@@ -19,7 +19,7 @@
 namespace dtnn {
 namespace {
 
-absl::Status Share(PreparedRun& run) {
+absl::Status ShareAll(PreparedRun& run) {
   return run.communicator == nullptr ? absl::OkStatus()
                                      : ShareDecisions(*run.communicator, *run.best_of);
 }
@@ -53,9 +53,9 @@ absl::Status TuneRun(PreparedRun& run, RunVoice& voice) {
   run.best_of.emplace(BestOf::Options{
       .known = *std::move(known),
       .warn = [&voice](std::string_view line) { voice.Warn(StrCat("--enable-best-of: ", line)); }});
-  DTNN_RETURN_IF_ERROR(Agree(run.communicator, Share(run)));
+  DTNN_RETURN_IF_ERROR(Agree(run.communicator, ShareAll(run)));
   DTNN_RETURN_IF_ERROR(Agree(run.communicator, Decide(run)));
-  DTNN_RETURN_IF_ERROR(Agree(run.communicator, Share(run)));
+  DTNN_RETURN_IF_ERROR(Agree(run.communicator, ShareAll(run)));
   DTNN_RETURN_IF_ERROR(Agree(run.communicator, run.rank == 0
                                                    ? SaveDecisions(run.options, *run.best_of)
                                                    : absl::OkStatus()));
