@@ -1,8 +1,7 @@
 #include "kernels/conv/check.h"
 
-#include "absl/strings/str_cat.h"
 #include "kernels/operand.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -13,8 +12,8 @@ constexpr const char* kName = "convolution";
 absl::Status CheckImages(const Conv2dSpec& s, Device device, const char* name, const Tensor& images,
                          const Shape& most, int64_t count) {
   if (count > most[0]) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(kName, ": ", name, " has ", count, " images, made for at most ", most[0]));
+    return InvalidArgument(kName, ": ", name, " has ", count, " images, made for at most ",
+                           most[0]);
   }
   return CheckOperand(kName, name, images, device, s.dtype, most.DropFirst().Prepend(count),
                       Pitch::kAllowed);
@@ -68,8 +67,7 @@ absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device, const
 
 absl::Status CheckConv2dWorkspace(Workspace workspace, size_t needed) {
   if (workspace.size() >= needed) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(kName, ": the workspace has ", workspace.size(), " bytes, needs ", needed));
+  return InvalidArgument(kName, ": the workspace has ", workspace.size(), " bytes, needs ", needed);
 }
 
 }  // namespace dtnn

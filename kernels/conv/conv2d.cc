@@ -1,9 +1,12 @@
 #include "kernels/conv/conv2d.h"
 
-#include "absl/strings/str_cat.h"
+#include <span>
+
 #include "kernels/conv/conv2d_cpu.h"
 #include "kernels/conv/kernel.h"
-#include "tensor/status_macros.h"
+#include "kernels/elementwise/operands.h"
+#include "tensor/errors.h"
+#include "tensor/named_table.h"
 
 namespace dtnn {
 
@@ -15,36 +18,34 @@ namespace conv {
 
 namespace {
 
-constexpr const conv::Variant* kVariants[] = {
-#define DTNN_CONV_VARIANT(variant) &conv::variant,
-#include "kernels/conv/variants.inc"
-#undef DTNN_CONV_VARIANT
+struct Entry {
+  std::string_view name;
+  const conv::Variant* variant;
 };
 
-const conv::Variant* Find(std::string_view name) {
-  for (const conv::Variant* variant : kVariants) {
-    if (variant->name == name) return variant;
-  }
-  return nullptr;
+// Made in a call, since the variants are defined in other files.
+std::span<const Entry> Table() {
+  static const Entry table[] = {
+#define DTNN_CONV_VARIANT(variant) {conv::variant.name, &conv::variant},
+#include "kernels/conv/variants.inc"
+#undef DTNN_CONV_VARIANT
+  };
+  return table;
+}
+
+absl::StatusOr<const conv::Variant*> Find(std::string_view name) {
+  DTNN_ASSIGN_OR_RETURN(const Entry* entry, FindNamed(Table(), "convolution variant", name));
+  return entry->variant;
 }
 
 absl::StatusOr<const conv::Variant*> Choose(std::string_view name, const Conv2dSpec& spec,
                                             conv::Direction direction) {
   if (name == "auto") name = AutomaticVariant(spec, direction);
-  const conv::Variant* variant = Find(name);
-  if (variant == nullptr) {
-    std::string message =
-        absl::StrCat("unknown convolution variant \"", std::string(name), "\"; there are:");
-    for (std::string_view each : Conv2dVariantNames()) {
-      absl::StrAppend(&message, " ", std::string(each));
-    }
-    return absl::InvalidArgumentError(message);
-  }
+  DTNN_ASSIGN_OR_RETURN(const conv::Variant* variant, Find(name));
   const conv::Support support = conv::SupportOf(*variant, spec, direction);
   if (support.ok()) return variant;
-  return absl::InvalidArgumentError(absl::StrCat("convolution variant ", std::string(name), ", ",
-                                                 std::string(conv::Name(direction)), " of ",
-                                                 spec.ToString(), ": ", support.refusal));
+  return InvalidArgument("convolution variant ", name, ", ", conv::Name(direction), " of ",
+                         spec.ToString(), ": ", support.refusal);
 }
 
 }  // namespace
@@ -64,36 +65,31 @@ std::string_view& Conv2dVariants::of(conv::Direction direction) {
 Conv2dVariants WithFallback(Conv2dVariants variants, const Conv2dSpec& spec) {
   for (const conv::Direction direction : conv::kDirections) {
     std::string_view& name = variants.of(direction);
-    const conv::Variant* variant = Find(name);
-    if (variant != nullptr && !conv::SupportOf(*variant, spec, direction).ok()) name = "auto";
+    const auto variant = Find(name);
+    if (variant.ok() && !conv::SupportOf(**variant, spec, direction).ok()) name = "auto";
   }
   return variants;
 }
 
-std::vector<std::string_view> Conv2dVariantNames() {
-  std::vector<std::string_view> names;
-  for (const conv::Variant* variant : kVariants) names.push_back(variant->name);
-  return names;
-}
+std::vector<std::string_view> Conv2dVariantNames() { return NamesIn(Table()); }
 
 std::string Conv2dRefusal(std::string_view variant, const Conv2dSpec& spec,
                           conv::Direction direction) {
-  const conv::Variant* found = Find(variant);
-  return found == nullptr ? "there is no such variant"
-                          : conv::SupportOf(*found, spec, direction).refusal;
+  const auto found = Find(variant);
+  return found.ok() ? conv::SupportOf(**found, spec, direction).refusal
+                    : "there is no such variant";
 }
 
 double Conv2dError(std::string_view variant, const Conv2dSpec& spec, conv::Direction direction) {
-  const conv::Variant* found = Find(variant);
-  return found == nullptr ? 0 : conv::SupportOf(*found, spec, direction).error;
+  const auto found = Find(variant);
+  return found.ok() ? conv::SupportOf(**found, spec, direction).error : 0;
 }
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, const Conv2dSpec& spec,
                                                      Conv2dVariants variants) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
   if (!context.device().is_cpu()) {
-    return absl::UnimplementedError(
-        absl::StrCat("convolution: no kernel for ", context.device().ToString()));
+    return NoKernelFor("convolution", context.device());
   }
   conv::VariantChoice choice;
   DTNN_ASSIGN_OR_RETURN(choice.forward, Choose(variants.forward, spec, conv::Direction::kForward));

@@ -7,6 +7,7 @@
 #include "kernels/conv/groups.h"
 #include "kernels/conv/nhwc_copies.h"
 #include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::conv {
@@ -170,9 +171,7 @@ class Conv2dCpu final : public Conv2d {
     return memory;
   }
 
-  int64_t PaddedFilters() const {
-    return (spec_.filters + kVectorPadding - 1) / kVectorPadding * kVectorPadding;
-  }
+  int64_t PaddedFilters() const { return RoundUp(spec_.filters, kVectorPadding); }
   const T* Pad(const Tensor& values, T* padded) const {
     std::copy_n(values.data<T>(), spec_.filters, padded);
     std::fill(padded + spec_.filters, padded + PaddedFilters(), T(0));

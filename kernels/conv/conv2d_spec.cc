@@ -4,8 +4,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -25,37 +24,34 @@ int64_t OutputExtent(int64_t in, int64_t kernel, int64_t stride, int64_t padding
 
 absl::Status CheckField(const char* name, int64_t value, int64_t smallest) {
   if (value >= smallest && value <= kLargest) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "convolution: ", name, " is ", value, ", must be between ", smallest, " and ", kLargest));
+  return InvalidArgument("convolution: ", name, " is ", value, ", must be between ", smallest,
+                         " and ", kLargest);
 }
 
 absl::Status CheckPair(const char* name, Pair pair, int64_t smallest) {
-  DTNN_RETURN_IF_ERROR(
-      CheckField(absl::StrCat("vertical ", name).c_str(), pair.vertical, smallest));
-  return CheckField(absl::StrCat("horizontal ", name).c_str(), pair.horizontal, smallest);
+  DTNN_RETURN_IF_ERROR(CheckField(StrCat("vertical ", name).c_str(), pair.vertical, smallest));
+  return CheckField(StrCat("horizontal ", name).c_str(), pair.horizontal, smallest);
 }
 
 absl::Status CheckOutput(const char* name, int64_t in, int64_t out, int64_t kernel, int64_t padding,
                          int64_t dilation) {
   if (out >= 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "convolution: output ", name, " would be < 1: input ", name, " ", in, " with padding ",
-      padding, " is smaller than a kernel of ", kernel, " with dilation ", dilation));
+  return InvalidArgument("convolution: output ", name, " would be < 1: input ", name, " ", in,
+                         " with padding ", padding, " is smaller than a kernel of ", kernel,
+                         " with dilation ", dilation);
 }
 
 absl::Status CheckTaps(const char* name, int64_t extent, int64_t kernel) {
   if (extent <= kMostTaps / kernel) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("convolution: ", name, " is ", extent,
-                                                 ", expected at most ", kMostTaps / kernel,
-                                                 " with a kernel of ", kernel));
+  return InvalidArgument("convolution: ", name, " is ", extent, ", expected at most ",
+                         kMostTaps / kernel, " with a kernel of ", kernel);
 }
 
 absl::Status CheckCount(const char* name, std::initializer_list<int64_t> extents) {
   int64_t product = int64_t(sizeof(double));
   for (int64_t extent : extents) {
     if (__builtin_mul_overflow(product, extent, &product) || product > kMostBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("convolution: the ", name, " exceeds ", kMostBytes, " bytes"));
+      return InvalidArgument("convolution: the ", name, " exceeds ", kMostBytes, " bytes");
     }
   }
   return absl::OkStatus();
@@ -106,13 +102,12 @@ absl::Status Conv2dSpec::Validate() const {
   DTNN_RETURN_IF_ERROR(CheckPair("dilation", dilation, 1));
   DTNN_RETURN_IF_ERROR(CheckField("groups", groups, 1));
   if (channels % groups != 0 || filters % groups != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("convolution: groups is ", groups,
-                                                   ", which must divide both the channels (",
-                                                   channels, ") and the filters (", filters, ")"));
+    return InvalidArgument("convolution: groups is ", groups,
+                           ", which must divide both the channels (", channels,
+                           ") and the filters (", filters, ")");
   }
   if (!IsFloating(dtype)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "convolution: dtype is ", std::string(Name(dtype)), ", must be float32 or float64"));
+    return InvalidArgument("convolution: dtype is ", Name(dtype), ", must be float32 or float64");
   }
   DTNN_RETURN_IF_ERROR(CheckOutput("height", height, out_height(), kernel.vertical,
                                    padding.vertical, dilation.vertical));
@@ -128,17 +123,17 @@ absl::Status Conv2dSpec::Validate() const {
 }
 
 std::string Conv2dSpec::ToString() const {
-  std::string token = absl::StrCat("n", batch, "h", height, "w", width, "c", channels, "_k",
-                                   filters, "r", kernel.vertical, "s", kernel.horizontal, "p",
-                                   padding.vertical, "x", padding.horizontal);
-  if (stride != Pair(1)) absl::StrAppend(&token, "u", stride.vertical, "x", stride.horizontal);
+  std::string token = StrCat("n", batch, "h", height, "w", width, "c", channels, "_k", filters, "r",
+                             kernel.vertical, "s", kernel.horizontal, "p", padding.vertical, "x",
+                             padding.horizontal);
+  if (stride != Pair(1)) StrAppend(&token, "u", stride.vertical, "x", stride.horizontal);
   if (dilation != Pair(1)) {
-    absl::StrAppend(&token, "d", dilation.vertical, "x", dilation.horizontal);
+    StrAppend(&token, "d", dilation.vertical, "x", dilation.horizontal);
   }
-  if (groups != 1) absl::StrAppend(&token, "g", groups);
-  absl::StrAppend(&token, format == TensorFormat::kNHWC ? "_nhwc" : "_nchw",
-                  filter_format.value_or(format) == format ? "" : "w",
-                  dtype == DType::kFloat64 ? "_f64" : "_f32");
+  if (groups != 1) StrAppend(&token, "g", groups);
+  StrAppend(&token, format == TensorFormat::kNHWC ? "_nhwc" : "_nchw",
+            filter_format.value_or(format) == format ? "" : "w",
+            dtype == DType::kFloat64 ? "_f64" : "_f32");
   if (epilogue.scale) token += "_scale";
   if (epilogue.bias) token += "_bias";
   if (epilogue.add) token += "_add";

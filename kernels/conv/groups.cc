@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "kernels/scratch.h"
+#include "tensor/rounding.h"
 
 namespace dtnn::conv {
 namespace {
 
 // Workspaces of the groups begin at whole lines of the cache.
-size_t RoundUpToLine(size_t bytes) { return (bytes + 63) / 64 * 64; }
+size_t RoundUpToLine(size_t bytes) { return RoundUp(bytes, 64); }
 
 template <typename T>
 class DataGroups final : public DataKernel<T> {
@@ -22,8 +23,7 @@ class DataGroups final : public DataKernel<T> {
         filters_(spec.filters / spec.groups),
         in_channels_(spec.channels / spec.groups),
         out_channels_(filters_),
-        derived_((kernel_->derived_elements() + kVectorPadding - 1) / kVectorPadding *
-                 kVectorPadding) {
+        derived_(RoundUp(kernel_->derived_elements(), kVectorPadding)) {
     if (direction == Direction::kBackwardData) std::swap(in_channels_, out_channels_);
   }
 
@@ -52,9 +52,7 @@ class DataGroups final : public DataKernel<T> {
   }
 
  private:
-  int64_t PaddedChannels() const {
-    return (out_channels_ + kVectorPadding - 1) / kVectorPadding * kVectorPadding;
-  }
+  int64_t PaddedChannels() const { return RoundUp(out_channels_, kVectorPadding); }
   size_t VectorBytes() const { return RoundUpToLine(size_t(PaddedChannels()) * sizeof(T)); }
   const T* PadOfGroup(const T* values, int64_t group, T* memory) const {
     if (values == nullptr) return nullptr;

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "kernels/scratch.h"
 #include "kernels/conv/transpose.h"
+#include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv {
@@ -18,7 +19,7 @@ constexpr int64_t kChunkBytes = 4 << 20;
 void ForSlices(int64_t images, int64_t pixels,
                absl::FunctionRef<void(int64_t, int64_t, int64_t)> work) {
   constexpr int64_t kSlice = 128;
-  const int64_t slices = (pixels + kSlice - 1) / kSlice;
+  const int64_t slices = CeilDiv(pixels, kSlice);
   ParallelFor(0, images * slices, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % slices * kSlice;

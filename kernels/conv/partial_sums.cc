@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv {
@@ -21,14 +22,13 @@ PartialSums<T>::PartialSums(const Conv2dSpec& spec, int64_t pitch, int64_t block
       pitch_(pitch) {
   const int64_t bytes = taps_ * channels_ * pitch_ * int64_t(sizeof(T));
   const int64_t pixels = spec.batch * spec.out_height() * spec.out_width();
-  parts_ = std::clamp<int64_t>(std::min(kMostBytes / bytes, (pixels + block - 1) / block), 1,
-                               kMostParts);
+  parts_ = std::clamp<int64_t>(std::min(kMostBytes / bytes, CeilDiv(pixels, block)), 1, kMostParts);
 }
 
 template <typename T>
 size_t PartialSums<T>::bytes() const {
   const int64_t bytes = parts_ * (taps_ * channels_ + 1) * pitch_ * int64_t(sizeof(T));
-  return size_t((bytes + kLine - 1) / kLine * kLine);
+  return size_t(RoundUp(bytes, kLine));
 }
 
 template <typename T>
@@ -49,8 +49,8 @@ void PartialSums<T>::Write(const typename FilterKernel<T>::Gradient& gradient,
   const int64_t size = taps_ * channels_ * pitch_;
   // Blocks whose lines are used up in either order of the filter.
   constexpr int64_t kBlock = 16;
-  const int64_t blocks = (filters_ + kBlock - 1) / kBlock;
-  const int64_t runs = (channels_ + kBlock - 1) / kBlock;
+  const int64_t blocks = CeilDiv(filters_, kBlock);
+  const int64_t runs = CeilDiv(channels_, kBlock);
   const int64_t grain = 1 + 8192 / (kBlock * kBlock * taps_);
   ParallelFor(0, runs * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {

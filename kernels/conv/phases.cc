@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/rounding.h"
+
 namespace dtnn::conv {
 namespace {
 
@@ -34,7 +36,7 @@ std::vector<Phase> Phases(Direction direction, int64_t x, int64_t y, int64_t ker
     }
     Phase phase;
     phase.first = first, phase.step = stride, phase.inputs = y;
-    phase.count = (x - first + stride - 1) / stride;
+    phase.count = CeilDiv(x - first, stride);
     phases.push_back(WithTaps(phase, std::move(taps)));
   }
   return phases;

@@ -1,8 +1,10 @@
 #include "kernels/gemm/gemm.h"
 
+#include "kernels/elementwise/operands.h"
 #include "kernels/gemm/gemm_variants.h"
 #include "kernels/operand.h"
 #include "tensor/errors.h"
+#include "tensor/named_table.h"
 
 namespace dtnn {
 namespace {
@@ -86,7 +88,7 @@ absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a,
 
 absl::Status CheckCpu(std::string_view variant, const DeviceContext& context) {
   if (context.device().is_cpu()) return absl::OkStatus();
-  return InvalidArgument(variant, " runs on the CPU, not on ", context.device().ToString());
+  return NoKernelFor(StrCat("gemm variant ", variant), context.device());
 }
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec) {
@@ -103,18 +105,10 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const G
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec,
                                                  std::string_view variant) {
   DTNN_RETURN_IF_ERROR(Validate(spec));
-  std::string names;
-  for (const Variant& candidate : kVariants) {
-    if (candidate.name == variant) return candidate.create(context, spec);
-    StrAppend(&names, names.empty() ? "" : ", ", candidate.name);
-  }
-  return InvalidArgument("gemm: no variant \"", variant, "\"; must be one of ", names);
+  DTNN_ASSIGN_OR_RETURN(const Variant* found, FindNamed(kVariants, "gemm variant", variant));
+  return found->create(context, spec);
 }
 
-std::vector<std::string_view> GemmVariants() {
-  std::vector<std::string_view> names;
-  for (const Variant& variant : kVariants) names.push_back(variant.name);
-  return names;
-}
+std::vector<std::string_view> GemmVariants() { return NamesIn(kVariants); }
 
 }  // namespace dtnn

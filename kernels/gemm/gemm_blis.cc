@@ -9,6 +9,7 @@
 #include "kernels/gemm/blis_gemm.h"
 #include "kernels/gemm/blis_setup.h"
 #include "kernels/gemm/gemm_variants.h"
+#include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -29,7 +30,7 @@ void Apply(const SerialEpilogue<T>& epilogue, int64_t rows, int64_t columns, T* 
 }
 
 // About eight parts along the longer side, none thinner than 64.
-int64_t PartOf(int64_t size) { return (std::max<int64_t>(64, size / 8) + 31) / 32 * 32; }
+int64_t PartOf(int64_t size) { return RoundUp(std::max<int64_t>(64, size / 8), 32); }
 
 class BlisGemmVariant : public Gemm {
  public:

@@ -27,7 +27,7 @@ struct GemmSizes {
 absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a, const Tensor& b,
                            const Tensor& c, const EpilogueOperands& operands, GemmSizes* sizes);
 
-// InvalidArgument unless the context is a CPU's.
+// Unimplemented unless the context is a CPU's.
 absl::Status CheckCpu(std::string_view variant, const DeviceContext& context);
 
 // The operands as pointers; the call has been checked.

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/scratch.h"
 #include "kernels/conv/transpose.h"
+#include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::depthwise {
@@ -20,7 +21,7 @@ DepthwiseData<T>::DepthwiseData(const Conv2dSpec& spec, Direction direction)
       rows_(VerticalPhases(spec, direction)),
       columns_(HorizontalPhases(spec, direction)),
       channels_(spec.channels),
-      blocks_((channels_ + kBlock<T> - 1) / kBlock<T>),
+      blocks_(CeilDiv(channels_, kBlock<T>)),
       taps_(spec.kernel.vertical * spec.kernel.horizontal),
       kernel_width_(spec.kernel.horizontal),
       copies_results_(spec.format == TensorFormat::kNCHW || channels_ % kBlock<T> != 0),

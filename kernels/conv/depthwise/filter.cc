@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::depthwise {
@@ -30,7 +31,7 @@ DepthwiseFilter<T>::DepthwiseFilter(const Conv2dSpec& spec)
       rows_(VerticalPhases(spec, Direction::kBackwardFilter)),
       columns_(HorizontalPhases(spec, Direction::kBackwardFilter)),
       channels_(spec.channels),
-      blocks_((channels_ + kBlock<T> - 1) / kBlock<T>),
+      blocks_(CeilDiv(channels_, kBlock<T>)),
       taps_(spec.kernel.vertical * spec.kernel.horizontal),
       kernel_width_(spec.kernel.horizontal),
       copies_dy_(spec.format == TensorFormat::kNCHW || channels_ % kBlock<T> != 0),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/rounding.h"
+
 namespace dtnn::conv::depthwise {
 namespace {
 
@@ -39,7 +41,7 @@ Tiles::Tiles(const Axis& rows, const Axis& columns, int64_t batch, int64_t pixel
 }
 
 int64_t Tiles::Count(int64_t images) const {
-  return (images + images_ - 1) / images_ * rows_.parts * columns_.parts;
+  return CeilDiv(images, images_) * rows_.parts * columns_.parts;
 }
 
 Tile Tiles::At(int64_t index, int64_t images) const {

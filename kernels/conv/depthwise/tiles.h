@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/conv/depthwise/axis.h"
+#include "tensor/rounding.h"
 
 namespace dtnn::conv::depthwise {
 
@@ -33,9 +34,9 @@ class Tiles {
   // `total` steps in ranges that differ by one at most.
   struct Division {
     int64_t total = 0, parts = 1;
-    Division(int64_t steps, int64_t most) : total(steps), parts((steps + most - 1) / most) {}
+    Division(int64_t steps, int64_t most) : total(steps), parts(CeilDiv(steps, most)) {}
     Range At(int64_t i) const { return {i * total / parts, (i + 1) * total / parts}; }
-    int64_t largest() const { return (total + parts - 1) / parts; }
+    int64_t largest() const { return CeilDiv(total, parts); }
   };
 
   Division rows_, columns_;

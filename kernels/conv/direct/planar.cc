@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::direct {
@@ -18,10 +19,6 @@ constexpr int64_t kNarrow = 8;  // on narrower maps too much is computed between
 // Beyond these, a strip of planes is far from any cache; they also bound the list of offsets.
 constexpr int64_t kMostTerms = 4096;
 constexpr int64_t kMostReach = 64;
-
-int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 // Compilers do not see a memset in std::fill of floating zeros.
 template <typename T>

@@ -15,6 +15,7 @@
 
 #include "kernels/conv/direct/planar_cpu.h"
 #include "kernels/conv/kernel.h"
+#include "tensor/rounding.h"
 
 namespace dtnn::conv::direct {
 
@@ -38,7 +39,7 @@ class Planes {
   size_t thread_bytes() const { return Divide(nullptr).bytes; }
 
   int64_t terms() const { return int64_t(offsets_.size()); }
-  int64_t strips() const { return (out_height_ + strip_ - 1) / strip_; }
+  int64_t strips() const { return CeilDiv(out_height_, strip_); }
   // Fills the planes with what output rows [first, first + rows) of an image read.
   void Fill(const Images<const T>& in, int64_t image, int64_t first, int64_t rows, T* planes) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::gemm {
@@ -12,8 +13,6 @@ namespace {
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kFewestPixels = 64;
 constexpr int64_t kMostPixels = 1024;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The results along an axis whose input at `offset` exists.
 struct Range {
@@ -56,7 +55,7 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
       block_channels_(kernels_.max_rows *
                       (spec.filters <= kernels_.lanes ? kernels_.narrow_factor : 1)),
       blocks_per_tap_(CeilDiv(channels_, block_channels_)),
-      sums_(spec, CeilDiv(filters_, kernels_.lanes) * kernels_.lanes, StripPixels(spec, sizeof(T))),
+      sums_(spec, RoundUp(filters_, kernels_.lanes), StripPixels(spec, sizeof(T))),
       threads_(NumThreads()) {
   if (strip_images_ > 1) strip_rows_ = vertical_.count;
 }
@@ -64,7 +63,7 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
 template <typename T>
 size_t FilterGemm<T>::thread_bytes() const {
   const int64_t pixels = strip_images_ * strip_rows_ * horizontal_.count;
-  return size_t(CeilDiv(pixels * tail_width() * int64_t(sizeof(T)), 64) * 64);
+  return size_t(RoundUp(pixels * tail_width() * int64_t(sizeof(T)), 64));
 }
 
 template <typename T>

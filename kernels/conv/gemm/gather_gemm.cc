@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/scratch.h"
 #include "kernels/conv/transpose.h"
+#include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::gemm {
@@ -22,8 +23,6 @@ constexpr int64_t kFewestImages = 4;
 constexpr int64_t kConflict = 2048;
 constexpr int64_t kLine = 64;
 constexpr int64_t kTileRows = 14;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Whether the pixels of a tile, a number of bytes apart, would push each other out of the cache.
 bool Conflicts(int64_t bytes) { return bytes % kConflict == 0; }
@@ -84,7 +83,7 @@ typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
 
 template <typename T>
 int64_t GatherGemm<T>::padded_columns() const {
-  return CeilDiv(columns_, kernels_.lanes) * kernels_.lanes;
+  return RoundUp(columns_, kernels_.lanes);
 }
 
 template <typename T>

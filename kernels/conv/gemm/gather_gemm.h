@@ -19,6 +19,7 @@
 #include "kernels/conv/gemm/gemm_cpu.h"
 #include "kernels/conv/kernel.h"
 #include "kernels/conv/phases.h"
+#include "tensor/rounding.h"
 
 namespace dtnn::conv::gemm {
 
@@ -76,7 +77,7 @@ class GatherGemm final : public DataKernel<T> {
   // Output columns rounded up to whole vectors.
   int64_t padded_columns() const;
   int64_t panel_width() const { return 2 * kernels_.lanes; }
-  int64_t panels() const { return (padded_columns() + panel_width() - 1) / panel_width(); }
+  int64_t panels() const { return CeilDiv(padded_columns(), panel_width()); }
 
   const Kernels<T>& kernels_;
   bool backward_;

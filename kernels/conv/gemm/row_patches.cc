@@ -7,6 +7,7 @@
 #include "kernels/conv/gemm/filter_gemm.h"
 #include "kernels/conv/gemm/gather_gemm.h"
 #include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::gemm {
@@ -25,8 +26,7 @@ class PaddedRows {
         pixel_(spec.stride.horizontal * spec.channels),
         height_(spec.height + 2 * spec.padding.vertical),
         // In wide pixels, a last one of which may reach past the padding.
-        width_((spec.width + 2 * spec.padding.horizontal + spec.stride.horizontal - 1) /
-               spec.stride.horizontal) {
+        width_(CeilDiv(spec.width + 2 * spec.padding.horizontal, spec.stride.horizontal)) {
     const int64_t image = elements(1) * int64_t(sizeof(T));
     batch_ = std::clamp<int64_t>(kCopyBytes / image, 1, spec.batch);
   }

@@ -5,9 +5,10 @@
 
 #include "kernels/conv/partial_sums.h"
 #include "kernels/conv/patches.h"
-#include "kernels/scratch.h"
 #include "kernels/conv/transpose.h"
 #include "kernels/gemm/serial_gemm.h"
+#include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv {
@@ -92,7 +93,7 @@ class I2cData final : public DataKernel<T> {
     const auto addend = Pixels<const T>::Of(call.write_back.addend);
     const int64_t columns = gather().columns, patch = gather().patch();
     const int64_t pixels = call.images * gather().out_pixels();
-    const int64_t rows = patches_.rows(), blocks = (pixels + rows - 1) / rows;
+    const int64_t rows = patches_.rows(), blocks = CeilDiv(pixels, rows);
     ParallelForWithScratch(blocks, 1, threads_, [&](int thread, int64_t first, int64_t last) {
       const Memory memory = Divide(call.workspace + size_t(thread) * Divide(nullptr).bytes);
       for (int64_t block = first; block < last; ++block) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/conv/transpose.h"
+#include "tensor/rounding.h"
 
 namespace dtnn::conv::winograd {
 namespace {
@@ -21,7 +22,7 @@ FilterPanels<T>::FilterPanels(Form form, int64_t channels, int64_t filters, bool
       depth_(channels),
       columns_(filters) {
   if (backward_) std::swap(depth_, columns_);
-  padded_columns_ = (columns_ + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes;
+  padded_columns_ = RoundUp(columns_, kernels_.lanes);
 }
 
 template <typename T>

@@ -10,6 +10,7 @@
 #include "kernels/conv/images.h"
 #include "kernels/conv/winograd/form.h"
 #include "kernels/conv/winograd/winograd_cpu.h"
+#include "tensor/rounding.h"
 
 namespace dtnn::conv::winograd {
 
@@ -20,7 +21,7 @@ class FilterPanels {
   FilterPanels(Form form, int64_t channels, int64_t filters, bool backward);
 
   int64_t depth() const { return depth_; }
-  int64_t count() const { return (padded_columns_ + full_width() - 1) / full_width(); }
+  int64_t count() const { return CeilDiv(padded_columns_, full_width()); }
   int64_t full_width() const { return 2 * kernels_.lanes; }
   int64_t first_column(int64_t panel) const { return panel * full_width(); }
   // With zeros for columns that do not exist.

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/scratch.h"
 #include "kernels/conv/winograd/layout.h"
+#include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::winograd {
@@ -12,8 +13,6 @@ namespace {
 // Of the transformed tiles of a block and their products with a panel: they share the second cache
 // with the filter that streams by.
 constexpr int64_t kBlockBytes = 300 << 10;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

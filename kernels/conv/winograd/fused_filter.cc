@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/scratch.h"
 #include "kernels/conv/winograd/layout.h"
+#include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::winograd {
@@ -17,10 +18,8 @@ constexpr int64_t kMostTiles = 64;
 // Pixels that a part sums at least.
 constexpr int64_t kPartPixels = 2048;
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 int64_t PaddedFilters(const Conv2dSpec& spec, int64_t lanes) {
-  return CeilDiv(spec.filters, lanes) * lanes;
+  return RoundUp(spec.filters, lanes);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "tensor/rounding.h"
+
 namespace dtnn::conv::winograd {
 
 inline constexpr int64_t kLineBytes = 64;
@@ -14,7 +16,7 @@ inline constexpr int64_t kLineBytes = 64;
 template <typename T>
 constexpr int64_t WholeLines(int64_t elements) {
   constexpr int64_t kLine = kLineBytes / int64_t(sizeof(T));
-  return (elements + kLine - 1) / kLine * kLine;
+  return RoundUp(elements, kLine);
 }
 
 // The same, an odd number of lines: things at such a distance spread over all sets of a cache,

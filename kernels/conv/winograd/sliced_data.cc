@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/scratch.h"
 #include "kernels/conv/winograd/layout.h"
+#include "kernels/scratch.h"
+#include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn::conv::winograd {
@@ -15,8 +16,6 @@ constexpr int64_t kRun = 64;
 constexpr int64_t kProductBytes = 330 << 10;
 // Of the transformed input of a slice, in the third cache.
 constexpr int64_t kSliceBytes = 8 << 20;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

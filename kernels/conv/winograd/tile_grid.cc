@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/rounding.h"
+
 namespace dtnn::conv::winograd {
 namespace {
 
@@ -29,8 +31,8 @@ TileGrid::TileGrid(const Conv2dSpec& spec, Direction direction, Form form)
     top_ = -(form.taps - 1 + top_);
     left_ = -(form.taps - 1 + left_);
   }
-  rows_ = (out_height_ + form.outputs - 1) / form.outputs;
-  columns_ = (out_width_ + form.outputs - 1) / form.outputs;
+  rows_ = CeilDiv(out_height_, form.outputs);
+  columns_ = CeilDiv(out_width_, form.outputs);
 }
 
 TileGrid::Place TileGrid::PlaceOf(int64_t tile) const {
