@@ -19,6 +19,7 @@
 #define DTNN_HOST_DEVICE __host__ __device__
 #include "kernels/cuda_context.h"
 #include "kernels/cuda_status.h"
+#include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 #else
 #define DTNN_HOST_DEVICE
@@ -121,7 +122,7 @@ class GpuRunner {
  private:
   static unsigned Blocks(int64_t threads) {
     constexpr int64_t kMost = 1 << 16;  // a thread that has more to do strides
-    const int64_t blocks = (threads + kCudaThreads - 1) / kCudaThreads;
+    const int64_t blocks = CeilDiv(threads, kCudaThreads);
     return unsigned(blocks < kMost ? blocks : kMost);
   }
 

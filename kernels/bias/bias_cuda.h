@@ -11,6 +11,7 @@
 #include "kernels/bias/check.h"
 #include "kernels/cuda_launch.h"
 #include "kernels/elementwise/operands.h"
+#include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -105,7 +106,7 @@ class BiasCuda : public Bias {
     DTNN_RETURN_IF_ERROR(CheckBias(spec_, runner_.device(), dy, dbias, dy));
     const BiasLayout layout = LayoutOf(dy);
     // A part has at least 16 positions; the number of parts depends on nothing but the shape.
-    const int64_t wanted = (layout.positions() + 15) / 16;
+    const int64_t wanted = CeilDiv(layout.positions(), 16);
     const int64_t parts = wanted < kParts ? wanted : kParts;
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       DTNN_RETURN_IF_ERROR(runner_.ForEach(

@@ -16,6 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -58,6 +59,7 @@ void ConvertDouble(const uint8_t* from, size_t count, double scale, double* to) 
   Convert(from, count, scale, to);
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();

@@ -10,6 +10,7 @@
 #include "kernels/cuda_launch.h"
 #include "kernels/operand.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
+#include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -45,7 +46,7 @@ class SumOfSquaresCuda : public SumOfSquares {
     DTNN_RETURN_IF_ERROR(CheckOperand("sum of squares", "the array", x, runner_.device(), dtype_,
                                       x.shape(), Pitch::kNone));
     constexpr int64_t kBlock = 4096;
-    const int64_t count = x.num_elements(), blocks = (count + kBlock - 1) / kBlock;
+    const int64_t count = x.num_elements(), blocks = CeilDiv(count, kBlock);
     if (blocks == 0) return 0.0;
     if (sums_.empty() || sums_.num_elements() != blocks) {
       DTNN_ASSIGN_OR_RETURN(sums_,
