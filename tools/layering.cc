@@ -61,9 +61,10 @@ constexpr Folder kRooms[] = {
     {"models/zoo", 2},
     {"models/checkpoint", 3},
     {"models/serving", 3},
-    {"models/training", 4},
-    {"models/callbacks", 5},
-    {"models/session", 6},
+    {"models/training/ranks", 4},
+    {"models/training", 5},
+    {"models/callbacks", 6},
+    {"models/session", 7},
 
     {"apps/flags", 0},
     {"apps/program", 1},

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "apps/launcher/benchmark_run.h"
-#include "apps/launcher/rank_options.h"
 #include "apps/launcher/same_flags.h"
+#include "apps/make/rank_options.h"
 #include "apps/program/argument_flags.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "apps/launcher/model_file.h"
-#include "apps/launcher/rank_options.h"
 #include "apps/launcher/run_memory.h"
 #include "apps/launcher/tune_run.h"
 #include "apps/launcher/verbose.h"
@@ -15,6 +14,7 @@
 #include "apps/make/make_schedulers.h"
 #include "apps/make/make_trainer_options.h"
 #include "apps/make/make_training.h"
+#include "apps/make/rank_options.h"
 #include "apps/make/standardization.h"
 #include "apps/printing/parameter_list.h"
 #include "comm/gather_values.h"
@@ -25,7 +25,7 @@
 #include "models/callbacks/history.h"
 #include "models/graph/table.h"
 #include "models/plan/fusion.h"
-#include "models/training/same_data.h"
+#include "models/training/ranks/same_data.h"
 #include "tensor/available_memory.h"
 #include "tensor/files/array_file.h"
 #include "tensor/status_macros.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "apps/flags/options.h"
-#include "apps/launcher/rank_options.h"
+#include "apps/make/rank_options.h"
 #include "apps/program/argument_flags.h"
 #include "comm/job/exit_code.h"
 #include "tensor/text/str_cat.h"

@@ -7,7 +7,7 @@
 
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
-#include "apps/launcher/rank_options.h"
+#include "apps/make/rank_options.h"
 #include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"

@@ -11,7 +11,7 @@
 #include "apps/make/best_of_file.h"
 #include "apps/printing/best_of_table.h"
 #include "comm/job/ranks.h"
-#include "models/training/share_decisions.h"
+#include "models/training/ranks/share_decisions.h"
 #include "tensor/errors.h"
 #include "tensor/stopwatch.h"
 #include "tensor/text/counted.h"

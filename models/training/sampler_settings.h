@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "data/loading/loader.h"
 #include "models/checkpoint/training_state.h"
-#include "models/training/rank_shares.h"
+#include "models/training/ranks/rank_shares.h"
 
 namespace dtnn {
 

@@ -25,10 +25,10 @@
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
-#include "models/training/communicator_exchange.h"
 #include "models/training/metric_averages.h"
-#include "models/training/rank_shares.h"
-#include "models/training/synchronization.h"
+#include "models/training/ranks/communicator_exchange.h"
+#include "models/training/ranks/rank_shares.h"
+#include "models/training/ranks/synchronization.h"
 #include "models/training/trainer_options.h"
 #include "models/training/updater.h"
 

@@ -14,7 +14,7 @@
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
 #include "models/testing/gradient_check.h"
-#include "models/training/communicator_exchange.h"
+#include "models/training/ranks/communicator_exchange.h"
 #include "models/training/trainer.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/optimizers/sgd.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "models/training/rank_shares.h"
+#include "models/training/ranks/rank_shares.h"
 #include "models/training/sampler_settings.h"
 #include "tensor/errors.h"
 #include "tensor/stopwatch.h"

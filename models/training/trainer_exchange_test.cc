@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "models/graph/builder.h"
 #include "models/parameters/parameter_store.h"
-#include "models/training/bucket_choice.h"
+#include "models/training/ranks/bucket_choice.h"
 #include "models/training/trainer.h"
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"

@@ -38,8 +38,8 @@ struct TrainerOptions {
   // its own with their statistics, and running statistics are averaged over the ranks.
   bool sync_batch_norm = false;
   // With their defaults, and common data, models are alike on all ranks
-  // (models/training/synchronization.h). Loaders made for one rank while there are several: each
-  // rank trains and evaluates on data of its own, in as many steps as the rank with the most.
+  // (models/training/ranks/synchronization.h). Loaders made for one rank while there are several:
+  // each rank trains and evaluates on data of its own, in as many steps as the rank with the most.
   ModelSyncOptions model_sync = {};
   bool initial_model_sync = true, final_model_sync = true;
   GradientReducerOptions reducer = {};  // how gradients are exchanged

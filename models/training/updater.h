@@ -22,7 +22,7 @@
 #include "kernels/sum_of_squares/sum_of_squares.h"
 #include "kernels/update/update.h"
 #include "models/parameters/parameter_store.h"
-#include "models/training/bucket_choice.h"
+#include "models/training/ranks/bucket_choice.h"
 #include "optim/optimizers/optimizer.h"
 #include "tensor/stopwatch.h"
 #include "tensor/tensor.h"

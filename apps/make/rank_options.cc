@@ -1,4 +1,4 @@
-#include "apps/launcher/rank_options.h"
+#include "apps/make/rank_options.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "models/training/rank_shares.h"
+#include "models/training/ranks/rank_shares.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "models/training/bucket_choice.h"
+#include "models/training/ranks/bucket_choice.h"
 
 #include <cstdlib>
 #include <mutex>

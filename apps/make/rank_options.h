@@ -1,7 +1,7 @@
 // The options as one rank of a run has them: its own paths; and what options mean for ranks.
 
-#ifndef DTNN_APPS_LAUNCHER_RANK_OPTIONS_H_
-#define DTNN_APPS_LAUNCHER_RANK_OPTIONS_H_
+#ifndef DTNN_APPS_MAKE_RANK_OPTIONS_H_
+#define DTNN_APPS_MAKE_RANK_OPTIONS_H_
 
 #include <cstdint>
 #include <string>
@@ -29,4 +29,4 @@ Options OptionsOfRank(Options options, int rank, int ranks);
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_LAUNCHER_RANK_OPTIONS_H_
+#endif  // DTNN_APPS_MAKE_RANK_OPTIONS_H_

@@ -1,4 +1,4 @@
-#include "models/training/synchronization.h"
+#include "models/training/ranks/synchronization.h"
 
 #include <algorithm>
 #include <memory>

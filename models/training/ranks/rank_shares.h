@@ -2,8 +2,8 @@
 // steps, or its own data (a client of federated learning), more or less than others have. A pass
 // lasts until no rank has data; ranks without further data take empty steps.
 
-#ifndef DTNN_MODELS_TRAINING_RANK_SHARES_H_
-#define DTNN_MODELS_TRAINING_RANK_SHARES_H_
+#ifndef DTNN_MODELS_TRAINING_RANKS_RANK_SHARES_H_
+#define DTNN_MODELS_TRAINING_RANKS_RANK_SHARES_H_
 
 #include <cstdint>
 #include <vector>
@@ -52,4 +52,4 @@ class RankShares {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_RANK_SHARES_H_
+#endif  // DTNN_MODELS_TRAINING_RANKS_RANK_SHARES_H_

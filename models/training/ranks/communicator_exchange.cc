@@ -1,4 +1,4 @@
-#include "models/training/communicator_exchange.h"
+#include "models/training/ranks/communicator_exchange.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Checks that the ranks of a run have matching data.
 
-#ifndef DTNN_MODELS_TRAINING_SAME_DATA_H_
-#define DTNN_MODELS_TRAINING_SAME_DATA_H_
+#ifndef DTNN_MODELS_TRAINING_RANKS_SAME_DATA_H_
+#define DTNN_MODELS_TRAINING_RANKS_SAME_DATA_H_
 
 #include <memory>
 #include <vector>
@@ -26,4 +26,4 @@ absl::StatusOr<std::shared_ptr<const Dataset>> AgreeOnClasses(
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_SAME_DATA_H_
+#endif  // DTNN_MODELS_TRAINING_RANKS_SAME_DATA_H_

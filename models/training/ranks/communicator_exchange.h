@@ -1,7 +1,7 @@
 // A communicator as layers see it.
 
-#ifndef DTNN_MODELS_TRAINING_COMMUNICATOR_EXCHANGE_H_
-#define DTNN_MODELS_TRAINING_COMMUNICATOR_EXCHANGE_H_
+#ifndef DTNN_MODELS_TRAINING_RANKS_COMMUNICATOR_EXCHANGE_H_
+#define DTNN_MODELS_TRAINING_RANKS_COMMUNICATOR_EXCHANGE_H_
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
@@ -31,4 +31,4 @@ class CommunicatorExchange : public RankExchange {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_COMMUNICATOR_EXCHANGE_H_
+#endif  // DTNN_MODELS_TRAINING_RANKS_COMMUNICATOR_EXCHANGE_H_

@@ -1,4 +1,4 @@
-#include "models/training/share_decisions.h"
+#include "models/training/ranks/share_decisions.h"
 
 #include <algorithm>
 #include <cstdint>

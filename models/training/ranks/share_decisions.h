@@ -1,8 +1,8 @@
 // All ranks run what one of them found to be the fastest: ranks wait for the slowest in every step,
 // and noise may have told some of them otherwise.
 
-#ifndef DTNN_MODELS_TRAINING_SHARE_DECISIONS_H_
-#define DTNN_MODELS_TRAINING_SHARE_DECISIONS_H_
+#ifndef DTNN_MODELS_TRAINING_RANKS_SHARE_DECISIONS_H_
+#define DTNN_MODELS_TRAINING_RANKS_SHARE_DECISIONS_H_
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
@@ -17,4 +17,4 @@ absl::Status ShareDecisions(Communicator& communicator, BestOf& best_of);
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_SHARE_DECISIONS_H_
+#endif  // DTNN_MODELS_TRAINING_RANKS_SHARE_DECISIONS_H_

@@ -8,8 +8,8 @@
 // (comm/all_reduce_algorithm.h), or if the last bucket may have fewer elements than there are
 // ranks.
 
-#ifndef DTNN_MODELS_TRAINING_BUCKET_CHOICE_H_
-#define DTNN_MODELS_TRAINING_BUCKET_CHOICE_H_
+#ifndef DTNN_MODELS_TRAINING_RANKS_BUCKET_CHOICE_H_
+#define DTNN_MODELS_TRAINING_RANKS_BUCKET_CHOICE_H_
 
 #include <cstdint>
 #include <vector>
@@ -55,4 +55,4 @@ class BucketChoice {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_BUCKET_CHOICE_H_
+#endif  // DTNN_MODELS_TRAINING_RANKS_BUCKET_CHOICE_H_

@@ -8,8 +8,8 @@
 // layers. Decisions are the same on all
 // ranks. Whatever fails leaves the parameters as they were.
 
-#ifndef DTNN_MODELS_TRAINING_SYNCHRONIZATION_H_
-#define DTNN_MODELS_TRAINING_SYNCHRONIZATION_H_
+#ifndef DTNN_MODELS_TRAINING_RANKS_SYNCHRONIZATION_H_
+#define DTNN_MODELS_TRAINING_RANKS_SYNCHRONIZATION_H_
 
 #include <cstdint>
 
@@ -17,7 +17,7 @@
 #include "comm/communicator.h"
 #include "comm/model_sync.h"
 #include "models/parameters/parameter_store.h"
-#include "models/training/rank_shares.h"
+#include "models/training/ranks/rank_shares.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -75,4 +75,4 @@ class Synchronization {
 
 }  // namespace dtnn
 
-#endif  // DTNN_MODELS_TRAINING_SYNCHRONIZATION_H_
+#endif  // DTNN_MODELS_TRAINING_RANKS_SYNCHRONIZATION_H_

@@ -1,4 +1,4 @@
-#include "models/training/same_data.h"
+#include "models/training/ranks/same_data.h"
 
 #include <memory>
 #include <string>
