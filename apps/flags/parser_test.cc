@@ -168,9 +168,10 @@ TEST(ParserTest, MappedAliases) {
 }
 
 TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
-  EXPECT_EQ(Parsed({"--encryption-poly-degree=13", "--encryption=None",
-                    "--tracer-output=", "--network-lat=5e-7", "--tracing=no"}),
-            Parsed({}));
+  Options options = Parsed({"--encryption-poly-degree=13", "--encryption=None",
+                            "--tracer-output=", "--network-lat=5e-7", "--tracing=no"});
+  options.given = {};
+  EXPECT_EQ(options, Parsed({}));
   EXPECT_EQ(Error({"--encryption-poly-degree=14"}),
             "--encryption-poly-degree=14: not available in this build yet; the only value accepted "
             "is 13");

@@ -7,6 +7,7 @@ namespace {
 
 constexpr ArgumentFlag kArgumentFlags[] = {
     {"AgreeOnClasses", "--shared-storage=False"},
+    {"Checkpointer::Resume", "--resume"},
     {"Geometry::resize", "--transform-resize"},
     {"LoadWeightsOptions::format", "--weights-format"},
     {"LoaderOptions::steps_per_epoch", "--steps-per-epoch"},

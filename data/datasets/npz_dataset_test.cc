@@ -205,7 +205,7 @@ TEST(NpzDatasetTest, WhereShapesDoNotTellTheUserMust) {
   EXPECT_EQ(sample({8, 8, 1}), (ImageExtents{8, 8, 1}));
   EXPECT_THAT(Error({{"x_train", Images<float>(2, {8, 20, 1})}, {"y_train", y}}),
               HasSubstr("x_train: is float32 of shape (2, 8, 20, 1), which could be 8 channels of "
-                        "20 x 1 or images of 8 x 20 with 1 channel; choose with "
+                        "20 x 1 or images of 8 x 20 with 1 channel; "
                         "choose NCHW or NHWC by NpzOptions::format"));
   EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNCHW}), (ImageExtents{20, 1, 8}));
   EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNHWC}), (ImageExtents{8, 20, 1}));

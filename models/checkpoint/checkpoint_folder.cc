@@ -101,9 +101,9 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume) 
   DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock());
   DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
   if (!resume && !files.empty()) {
-    return FailedPrecondition(
-        files[0].path,
-        ": is a checkpoint of an earlier run; resume that run, or choose another folder");
+    return FailedPrecondition(files[0].path,
+                              ": is a checkpoint of an earlier run; continue it "
+                              "(Checkpointer::Resume), or choose another folder");
   }
   DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
     std::error_code ignored;  // it disturbs nobody but the disk

@@ -247,7 +247,7 @@ TEST_F(CheckpointFolderTest, ANewRunDoesNotWriteBesideAnOlderOne) {
   const absl::Status status = folder.Prepare(/*resume=*/false).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("checkpoint-7.npz"), HasSubstr("--resume")));
+              AllOf(HasSubstr("checkpoint-7.npz"), HasSubstr("Checkpointer::Resume")));
   std::ofstream(path_ / "file") << "x";
   EXPECT_THAT(
       std::string(CheckpointFolder((path_ / "file").string()).Prepare(true).status().message()),

@@ -78,7 +78,9 @@ TEST(CheckpointInfoTest, WhatIsNoSuchMessageIsRefusedByName) {
                                     std::string(3, '\xff'), std::string()}) {
     const absl::Status status = DecodeCheckpointInfo(broken, "x.npz/__state__").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("x.npz/__state__: is "));
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::AnyOf(HasSubstr("x.npz/__state__: is "),
+                                 HasSubstr("x.npz/__state__: has version 0")));
   }
 }
 
