@@ -29,7 +29,7 @@ Options Small(const std::string& file) {
   return options;
 }
 
-std::string Run(const Options& options) {
+std::string RunProgram(const Options& options) {
   std::ostringstream out, err;
   const absl::Status status = RunBestOf(options, out, err);
   EXPECT_TRUE(status.ok()) << status;
@@ -38,26 +38,26 @@ std::string Run(const Options& options) {
 }
 
 TEST(BestOfTest, TimesTrainingAndEvaluation) {
-  EXPECT_THAT(Run(Small("")),
+  EXPECT_THAT(RunProgram(Small("")),
               AllOf(HasSubstr("**** simplecnn, 2 samples of (28, 28, 1), float32, NHWC\n"),
                     HasSubstr("**** BestOf: conv2d forward, "),
                     HasSubstr("**** BestOf: conv2d backward_filter, "), HasSubstr("_kept "),
                     HasSubstr("*")));
   Options evaluation = Small("");
   evaluation.evaluate_only = true;
-  EXPECT_THAT(Run(evaluation),
+  EXPECT_THAT(RunProgram(evaluation),
               AllOf(HasSubstr("**** BestOf: conv2d forward, "), Not(HasSubstr("backward"))));
 }
 
 TEST(BestOfTest, WhatIsInTheFileIsNotTimedAgain) {
   const Options options = Small("best_of_test.txt");
-  EXPECT_THAT(Run(options), Not(HasSubstr(", 0 by timing")));
+  EXPECT_THAT(RunProgram(options), Not(HasSubstr(", 0 by timing")));
   const std::string first = Decisions::Load(options.best_of_file)->ToString();
-  EXPECT_THAT(Run(options), HasSubstr(", 0 by timing"));
+  EXPECT_THAT(RunProgram(options), HasSubstr(", 0 by timing"));
   EXPECT_EQ(Decisions::Load(options.best_of_file)->ToString(), first);
   Options larger = options;
   larger.batch_size = 3;
-  EXPECT_THAT(Run(larger), Not(HasSubstr(", 0 by timing")));
+  EXPECT_THAT(RunProgram(larger), Not(HasSubstr(", 0 by timing")));
   EXPECT_THAT(Decisions::Load(options.best_of_file)->ToString(),
               AllOf(HasSubstr("/n2h"), HasSubstr("/n3h")));
 }

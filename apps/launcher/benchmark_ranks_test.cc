@@ -204,7 +204,7 @@ TEST(BenchmarkRanksTest, ADryRunTellsWhatEachRankNeedsAndOnlyOnce) {
   };
   const Outcome four = dry_run(4, "--global-batch-size=64");
   EXPECT_EQ(four.exit_code, 0) << four.text;
-  EXPECT_EQ(Count(four.text, "**** 4 ranks, 16 samples each and step, 64 of all\n"), 1)
+  EXPECT_EQ(Count(four.text, "**** 4 ranks, 16 samples per rank and step, 64 in all\n"), 1)
       << four.text;
   EXPECT_THAT(four.text, HasSubstr("all-reduces during the backward pass\n"));
   const std::string memory = "**** Memory for training on batches of 16 samples";

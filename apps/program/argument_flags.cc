@@ -10,6 +10,7 @@ constexpr ArgumentFlag kArgumentFlags[] = {
     {"Checkpointer::Resume", "--resume"},
     {"Geometry::resize", "--transform-resize"},
     {"LoadWeightsOptions::format", "--weights-format"},
+    {"LoadWeights", "--weights-and-bias-filename"},  // after those that begin so
     {"LoaderOptions::steps_per_epoch", "--steps-per-epoch"},
     {"NpzOptions::format", "--archive-format"},
 };

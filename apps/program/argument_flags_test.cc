@@ -11,6 +11,8 @@ TEST(ArgumentFlagsTest, MessagesNameFlags) {
   EXPECT_EQ(NameFlags("a.png: needs Geometry::resize; Geometry::resize cuts it"),
             "a.png: needs --transform-resize; --transform-resize cuts it");
   EXPECT_EQ(NameFlags("a.png: is empty"), "a.png: is empty");
+  EXPECT_EQ(NameFlags("LoadWeights, with LoadWeightsOptions::format"),
+            "--weights-and-bias-filename, with --weights-format");
 }
 
 TEST(ArgumentFlagsTest, ErrorsStayThemselves) {

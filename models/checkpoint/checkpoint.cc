@@ -46,7 +46,8 @@ absl::Status CheckSameFrozen(const std::string& file, const CheckpointInfo& info
     return FailedPrecondition(
         file, ": is a checkpoint of a run in which layer ", node.name,
         was ? " was frozen; in this one it trains" : " trained; in this one it is frozen",
-        ". Freeze the same layers to resume it, or load only its parameters to start a new run");
+        ". Freeze the same layers to resume it, or load only its parameters (LoadWeights) to start "
+        "a new run");
   }
   return absl::OkStatus();
 }
@@ -129,7 +130,7 @@ absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
   if (!IsCheckpoint(file)) {
     return InvalidArgument(file.file(), ": has no ", kStateKey,
                            ", so it is not a checkpoint; if it contains plain "
-                           "weights, load them to start a new run");
+                           "weights, load them (LoadWeights) to start a new run");
   }
   const std::string name = StrCat(file.file(), "/", kStateKey);
   if (file.Bytes(kStateKey) > int64_t(kMaxStateBytes)) {

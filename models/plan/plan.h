@@ -69,7 +69,7 @@ class Plan {
                                int64_t step, const GradientsReady& ready = nullptr);
 
   // Runs the forward pass once more, looking at everything as it is written, and says where the
-  // first NaN or infinity stands: "layer 5 (Conv2D): weights hold nan", "layer 6 (Tanh): output of
+  // first NaN or infinity stands: "layer 5 (Conv2D): nan in weights", "layer 6 (Tanh): output of
   // sample 3 holds inf". Empty where all is finite. For a step that went wrong, with its arguments;
   // several times slower than it, and running statistics move once more.
   absl::StatusOr<std::string> FirstNonFinite(const Tensor& x, const Tensor& targets, int64_t step);

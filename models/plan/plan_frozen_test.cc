@@ -114,7 +114,7 @@ TEST_P(PlanFrozenTest, AFrozenParameterThatIsNaNIsFound) {
   PlanSession run(*Freeze(NormalisedGraph(GetParam()), "2"), 2);
   run.store->Value(2, 3).data<double>()[1] = std::nan("");
   EXPECT_EQ(*run.plan->FirstNonFinite(Batch(2), Labels(2), 0),
-            "layer 2 (BatchNormalization): running_mean hold nan");
+            "layer 2 (BatchNormalization): nan in running_mean");
 }
 
 // A tanh that counts what it is asked for.

@@ -50,7 +50,7 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteParameter(const Step& step) cons
     if (training_ && !specs[p].trainable && !node.frozen) continue;
     DTNN_ASSIGN_OR_RETURN(const Tensor host, OnHost(*context_, step.parameters[p].tensor));
     if (const auto found = FirstNonFiniteIn(host, graph_.format())) {
-      return StrCat(LayerName(step), ": ", specs[p].name, " contain ", found->value);
+      return StrCat(LayerName(step), ": ", found->value, " in ", specs[p].name);
     }
   }
   return "";

@@ -62,9 +62,9 @@ TEST_P(PlanNonFiniteTest, InTheBatch) {
 
 TEST_P(PlanNonFiniteTest, InAParameter) {
   Set(7, 1, 3, -kInfinity);
-  EXPECT_EQ(First(), "layer 7 (FC): biases contain -inf");
+  EXPECT_EQ(First(), "layer 7 (FC): -inf in biases");
   Set(3, 0, 50, kNan);
-  EXPECT_EQ(First(), "layer 4 (Conv2D): weights contain nan");
+  EXPECT_EQ(First(), "layer 4 (Conv2D): nan in weights");
 }
 
 TEST_P(PlanNonFiniteTest, AnOverflowIsWhereItHappensFirst) {
@@ -86,7 +86,7 @@ TEST_P(PlanNonFiniteTest, TheSampleConcernedIsNamed) {
 TEST_P(PlanNonFiniteTest, EvaluationPlansTellToo) {
   const auto evaluation = run_.Compile(3, /*training=*/false);
   Set(1, 0, 0, kNan);
-  EXPECT_EQ(*evaluation->FirstNonFinite(x_, Labels(3), 0), "layer 1 (Conv2D): weights contain nan");
+  EXPECT_EQ(*evaluation->FirstNonFinite(x_, Labels(3), 0), "layer 1 (Conv2D): nan in weights");
 }
 
 }  // namespace
