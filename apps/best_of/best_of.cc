@@ -39,7 +39,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
       LikeLauncher("enable-fused-conv-bn", &options.enable_fused_conv_bn),
       LikeLauncher("enable-fused-conv-bn-relu", &options.enable_fused_conv_bn_relu),
       LikeLauncher("best-of-file", &options.best_of_file,
-                   "time only what this file, if it exists, does not hold, and save all there"),
+                   "time only what this file, if it exists, does not contain, and save all there"),
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   switch (request.action) {
@@ -60,6 +60,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return UsageError(
         "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");
   }
+  DTNN_RETURN_IF_ERROR(CheckModelName(options.model));
   return RunBestOf(options, std::cout, std::cerr);
 }
 

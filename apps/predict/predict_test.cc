@@ -394,7 +394,7 @@ TEST_F(PredictTest, FlagsHaveTheirValuesOnly) {
   refused("--crop=0", "must be a real number > 0 and <= 1");
   refused("--std=0", "must be a comma list of real numbers >= 1e-30");
   refused("--normalize-scale=1,0", "must be a comma list of real numbers");
-  refused("--loss-func=none", "unknown word");
+  refused("--loss-func=hinge", "unknown word");
   refused("--weights-format=NWHC", "unknown word \"NWHC\"");
 }
 
