@@ -118,9 +118,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
         "models [--models=NAME,...]\n\nMeasures how fast networks train "
         "and predict, on random data.",
         flags, request.help_topic);
+    return absl::OkStatus();
   }
-  if (request.action == Action::kListModels) ListModels(std::cout);
-  if (request.action != Action::kRun) return absl::OkStatus();
+  if (PrintList(request.action, std::cout)) return absl::OkStatus();
   const std::vector<std::string_view> models = SplitList(options.models);
   for (const std::string_view model : models) {
     DTNN_RETURN_IF_ERROR(CheckModelName(model, "models"));

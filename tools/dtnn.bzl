@@ -35,11 +35,12 @@ def _copts(copts):
     return _COPTS + _NUMERIC_COPTS + copts
 
 def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], **kwargs):
-    """A library. With --config=cuda it also depends on `cuda_deps`, and its sources, where it names
-    any there, see DTNN_WITH_CUDA; everything else compiles alike with and without GPUs."""
+    """A library. `cuda_deps` are dtnn_cuda_library's: their headers are always there, so that with
+    and without GPUs everything else compiles alike; with --config=cuda the library's own sources see
+    DTNN_WITH_CUDA and their code is linked."""
     if cuda_deps:
         copts = copts + if_cuda(["-DDTNN_WITH_CUDA"])
-        deps = deps + if_cuda(cuda_deps)
+        deps = deps + cuda_deps + if_cuda([dep + "_link" for dep in cuda_deps])
     cc_library(name = name, copts = _copts(copts), deps = deps, **kwargs)
 
 def dtnn_cc_binary(name, copts = [], **kwargs):
@@ -223,17 +224,15 @@ def dtnn_cuda_objects(name, srcs, hdrs = [], deps = []):
     """.cu files compiled, to stand among the srcs of a library, inside if_cuda()."""
     _cuda_objects(name = name, srcs = srcs, hdrs = hdrs, deps = deps, tags = ["manual"])
 
-def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], tags = [], **kwargs):
-    """A library of .cu files; it exists only with --config=cuda, so name it among cuda_deps."""
-    deps = deps + ["//third_party:cudart"]
-    tags = tags + ["manual"]
+def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
+    """A library of .cu files, to stand among cuda_deps: `name` has its headers, and `name`_link, which
+    exists only with --config=cuda, its code."""
     dtnn_cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps)
+    cc_library(name = name, hdrs = hdrs, copts = _copts([]), deps = deps, **kwargs)
     cc_library(
-        name = name,
+        name = name + "_link",
         srcs = [":" + name + "_objects"],
-        hdrs = hdrs,
-        copts = _copts([]),
-        deps = deps,
-        tags = tags,
+        deps = deps + ["//third_party:cudart"],
+        tags = ["manual"],
         **kwargs
     )

@@ -42,20 +42,11 @@ absl::Status Run(const std::vector<std::string>& arguments) {
                    "time only what this file, if it exists, does not contain, and save all there"),
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
-  switch (request.action) {
-    case Action::kHelp:
-      std::cout << ToolHelp(kSummary, flags, request.help_topic);
-      return absl::OkStatus();
-    case Action::kListModels:
-      ListModels(std::cout);
-      return absl::OkStatus();
-    case Action::kListDatasets:
-      ListDatasets(std::cout);
-      return absl::OkStatus();
-    case Action::kListTransforms:  // which no option of this program asks for
-    case Action::kRun:
-      break;
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    return absl::OkStatus();
   }
+  if (PrintList(request.action, std::cout)) return absl::OkStatus();
   if (options.model.empty()) {
     return UsageError(
         "--model: missing; name a network, such as --model=simplecnn (--model=list shows all)");

@@ -36,9 +36,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {
     std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    return absl::OkStatus();
   }
-  if (request.action == Action::kListDatasets) ListDatasets(std::cout);
-  if (request.action != Action::kRun) return absl::OkStatus();
+  if (PrintList(request.action, std::cout)) return absl::OkStatus();
   return CheckDataset(options, std::cout);
 }
 

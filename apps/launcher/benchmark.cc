@@ -68,24 +68,12 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
 
 absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (command_line.action != Action::kRun && place.rank > 0) return absl::OkStatus();
-  switch (command_line.action) {
-    case Action::kHelp: {
-      DTNN_ASSIGN_OR_RETURN(const std::string help, HelpText(kProgram, command_line.help_topic));
-      std::cout << help;
-      return absl::OkStatus();
-    }
-    case Action::kListModels:
-      ListModels(std::cout);
-      return absl::OkStatus();
-    case Action::kListDatasets:
-      ListDatasets(std::cout);
-      return absl::OkStatus();
-    case Action::kListTransforms:
-      ListTransforms(std::cout);
-      return absl::OkStatus();
-    case Action::kRun:
-      break;
+  if (command_line.action == Action::kHelp) {
+    DTNN_ASSIGN_OR_RETURN(const std::string help, HelpText(kProgram, command_line.help_topic));
+    std::cout << help;
+    return absl::OkStatus();
   }
+  if (PrintList(command_line.action, std::cout)) return absl::OkStatus();
   if (place.rank == 0) {
     Warn(command_line.warnings);
     Warn(EnvironmentWarnings(environ));

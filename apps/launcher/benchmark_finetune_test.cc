@@ -129,7 +129,7 @@ TEST_F(FinetuneTest, AResumedRunFreezesTheSameLayers) {
       other.text,
       HasSubstr(base_ + ": is a checkpoint of a run in which layer 1_Conv2D trained; in this one "
                         "it is frozen. Freeze the same layers to resume it, or load only its "
-                        "parameters to start a new run"));
+                        "parameters (--weights-and-bias-filename) to start a new run"));
   ASSERT_EQ(Run(4, Tuning("head", {"--weights-partial", kHead})).exit_code, 0);
   const Outcome resumed = Run(4, {"--checkpoint-dir=" + folder_ + "/head", "--resume",
                                   "--num-epochs=2", "--freeze=1-5"});  // the same layers

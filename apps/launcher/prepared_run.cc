@@ -62,7 +62,9 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
         "mpirun, or without --enable-gpu");
   }
   const Device device = run.options.enable_gpu ? Device::Cuda(0) : Device::Cpu();
-  DTNN_ASSIGN_OR_RETURN(run.context, OfFlag(DeviceContext::Create(device), "--enable-gpu"));
+  absl::StatusOr<std::unique_ptr<DeviceContext>> context = DeviceContext::Create(device);
+  if (!context.ok() && run.options.enable_gpu) context = OfFlag(std::move(context), "--enable-gpu");
+  DTNN_ASSIGN_OR_RETURN(run.context, std::move(context));
   DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
   if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read

@@ -114,20 +114,11 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   std::vector<std::string> paths;
   const std::vector<OptionSpec> flags = Flags(options);
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags, &paths));
-  switch (request.action) {
-    case Action::kHelp:
-      std::cout << ToolHelp(kSummary, flags, request.help_topic);
-      return absl::OkStatus();
-    case Action::kListModels:
-      ListModels(std::cout);
-      return absl::OkStatus();
-    case Action::kListDatasets:
-      ListDatasets(std::cout);
-      return absl::OkStatus();
-    case Action::kListTransforms:  // which no option of this program asks for
-    case Action::kRun:
-      break;
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    return absl::OkStatus();
   }
+  if (PrintList(request.action, std::cout)) return absl::OkStatus();
   return Predict(options, paths, std::cout, std::cerr);
 }
 

@@ -55,6 +55,24 @@ void ListTransforms(std::ostream& out) {
   }
 }
 
+bool PrintList(Action action, std::ostream& out) {
+  switch (action) {
+    case Action::kListModels:
+      ListModels(out);
+      return true;
+    case Action::kListDatasets:
+      ListDatasets(out);
+      return true;
+    case Action::kListTransforms:
+      ListTransforms(out);
+      return true;
+    case Action::kHelp:
+    case Action::kRun:
+      return false;
+  }
+  return false;
+}
+
 absl::Status CheckModelName(std::string_view model, std::string_view flag) {
   std::vector<std::string_view> names;
   for (const ModelInfo& known : ZooModels()) names.push_back(known.name);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "apps/flags/option_spec.h"
 
 namespace dtnn {
 
@@ -16,6 +17,8 @@ void ListModels(std::ostream& out);
 void ListDatasets(std::ostream& out);
 // What each does, and its parameters.
 void ListTransforms(std::ostream& out);
+// The list that `action` asks for; false: it asks for none.
+bool PrintList(Action action, std::ostream& out);
 
 // OK for a network of the zoo, else CheckName's usage error (flags/parser.h) over --`flag`.
 absl::Status CheckModelName(std::string_view model, std::string_view flag = "model");

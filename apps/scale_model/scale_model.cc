@@ -132,26 +132,16 @@ absl::StatusOr<bool> Understand(const std::vector<std::string>& arguments,
     flags.insert(flags.end(), section.flags.begin(), section.flags.end());
   }
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
-  switch (request.action) {
-    case Action::kHelp:
-      if (!request.help_topic.empty()) {
-        out << ToolHelp(kSummary, flags, request.help_topic);
-        return true;
-      }
-      out << kSummary;
-      for (const Section& section : sections)
-        out << ToolHelp("\n" + section.heading, section.flags);
+  if (request.action == Action::kHelp) {
+    if (!request.help_topic.empty()) {
+      out << ToolHelp(kSummary, flags, request.help_topic);
       return true;
-    case Action::kListModels:
-      ListModels(out);
-      return true;
-    case Action::kListDatasets:
-      ListDatasets(out);
-      return true;
-    case Action::kListTransforms:  // which no option of this program asks for
-    case Action::kRun:
-      break;
+    }
+    out << kSummary;
+    for (const Section& section : sections) out << ToolHelp("\n" + section.heading, section.flags);
+    return true;
   }
+  if (PrintList(request.action, out)) return true;
   options.training.given = request.given;
   if (!options.model_file.empty()) {
     for (const auto& [flag, value] : {std::pair("--model", &options.training.model),
