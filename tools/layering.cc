@@ -52,6 +52,8 @@ constexpr Folder kRooms[] = {
     {"data/loading", 6},
 
     {"comm", 0},
+    {"comm/crypto", 0},
+    {"comm/ckks", 1},
     {"comm/mpi", 1},
     {"comm/job", 2},
 
