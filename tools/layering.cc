@@ -54,6 +54,7 @@ constexpr Folder kRooms[] = {
     {"comm", 0},
     {"comm/crypto", 0},
     {"comm/ckks", 1},
+    {"comm/masked", 1},
     {"comm/mpi", 1},
     {"comm/job", 2},
 

@@ -1,0 +1,74 @@
+// The server of one masked sum (masked_parameters.h). It learns the sum of the survivors' numbers.
+//
+// Calls come in the order of the functions below; InvalidArgument for messages that do not belong
+// there. The server keeps the words of chunks itself: it adds them (they wrap around) and calls
+// Unmask at the end, chunk by chunk, so that it needs no more memory than the sum.
+
+#ifndef DTNN_COMM_MASKED_MASKED_SERVER_H_
+#define DTNN_COMM_MASKED_MASKED_SERVER_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/crypto/wiped.h"
+#include "comm/masked/masked_parameters.h"
+#include "comm/masked/masks.h"
+
+namespace dtnn::masked {
+
+class MaskedServer {
+ public:
+  static absl::StatusOr<MaskedServer> Create(const MaskedParameters& parameters);
+
+  absl::Status AddAdvertisement(const Advertisement& advertisement);
+  // For every client that advertised.
+  std::vector<Advertisement> advertised() const;
+
+  // All messages of one client, one for every other client that advertised.
+  absl::Status AddShares(int client, std::span<const SealedShares> messages);
+  // The participants: those whose shares arrived. After the first call, no more are taken.
+  std::set<int> FixParticipants();
+  // What client `to`, a participant, has to Receive.
+  std::vector<SealedShares> SharesFor(int to) const;
+
+  // Those participants of which all chunks arrived; what clients RevealShares for.
+  // FailedPrecondition for fewer than the threshold: the round is lost.
+  absl::Status SetSurvivors(std::span<const int> survivors);
+
+  absl::Status AddReveal(const Reveal& reveal);
+  // Rebuilds the secrets once enough clients have revealed: FailedPrecondition before, DataLoss
+  // where shares were wrong.
+  absl::Status Rebuild();
+
+  // Removes the masks from the sum of the survivors' words of a chunk, in place. Costs a stream of
+  // random words per survivor, and one per pair of a survivor and a client that dropped out. Two
+  // threads may unmask different chunks.
+  template <typename Word>
+  absl::Status Unmask(uint64_t chunk, std::span<Word> words) const;
+
+ private:
+  struct Removal {
+    Secret seed;
+    Sign sign;
+  };
+
+  explicit MaskedServer(const MaskedParameters& parameters) : parameters_(parameters) {}
+  absl::StatusOr<Secret> Rebuilt(int client) const;
+
+  MaskedParameters parameters_;
+  std::map<int, Advertisement> advertised_;
+  std::map<int, std::map<int, SealedShares>> shares_;  // by receiver, by sender
+  std::set<int> participants_, survivors_;
+  bool fixed_ = false, rebuilt_ = false;
+  std::map<int, Reveal> reveals_;
+  std::vector<Removal> removals_;
+};
+
+}  // namespace dtnn::masked
+
+#endif  // DTNN_COMM_MASKED_MASKED_SERVER_H_
