@@ -21,7 +21,7 @@
 #include "apps/printing/name_lists.h"
 #include "apps/program/run_program.h"
 #include "bench/model_speed.h"
-#include "bench/peak.h"
+#include "kernels/peak/peak.h"
 #include "kernels/simd_target.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string>
 
-#include "bench/peak.h"
 #include "kernels/gemm/blis_setup.h"
+#include "kernels/peak/peak.h"
 #include "kernels/simd_target.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -77,7 +77,8 @@ TEST(LayeringTest, RoomsOfAFolderHaveAnOrder) {
 }
 
 TEST(LayeringTest, BenchAndToolsServeTestsOnly) {
-  for (const char* line : {"#include \"bench/peak.h\"", "#include \"tools/testing/tensors.h\""}) {
+  for (const char* line :
+       {"#include \"bench/model_speed.h\"", "#include \"tools/testing/tensors.h\""}) {
     EXPECT_EQ(CheckSource("apps/launcher/benchmark.cc", line).size(), 1) << line;
     EXPECT_THAT(CheckSource("kernels/add/add_test.cc", line), IsEmpty()) << line;
     EXPECT_THAT(CheckSource("kernels/add/add_benchmark.cc", line), IsEmpty()) << line;

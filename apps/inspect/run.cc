@@ -12,7 +12,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "apps/printing/json_text.h"
 #include "comm/job/exit_code.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/table.h"
@@ -21,6 +20,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/text/counted.h"
+#include "tensor/text/json_text.h"
 
 namespace dtnn {
 namespace {

@@ -13,7 +13,6 @@
 #include "apps/flags/options.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_training.h"
-#include "apps/printing/json_text.h"
 #include "apps/printing/name_lists.h"
 #include "apps/program/argument_flags.h"
 #include "apps/program/image_paths.h"
@@ -29,6 +28,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/text/counted.h"
+#include "tensor/text/json_text.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {

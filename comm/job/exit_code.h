@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tensor/errors.h"
+#include "tensor/text/one_line.h"  // IWYU pragma: export
 
 namespace dtnn {
 
@@ -45,10 +46,6 @@ absl::StatusOr<T> OfFlag(absl::StatusOr<T> value, const Pieces&... flag) {
 
 // The code that `status` carries; `otherwise` for errors that carry none; kExitDone when OK.
 int ExitCodeOf(const absl::Status& status, int otherwise = kExitFailed);
-
-// `text` fit for the middle of a one-line message: control characters and broken UTF-8 become
-// escapes, and what is longer than `limit` bytes is cut and ends in "...".
-std::string OneLine(std::string_view text, size_t limit = 2000);
 
 // Writes `program: message` as one line unless `status` is OK or has no message (another process
 // has told the user already); returns its exit code.

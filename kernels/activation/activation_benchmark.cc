@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/activation/activation.h"
+#include "kernels/peak/peak.h"
 #include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <string>
 
-#include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/peak/peak.h"
 #include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 

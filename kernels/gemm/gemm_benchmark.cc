@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "bench/peak.h"
 #include "benchmark/benchmark.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/peak/peak.h"
 #include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "bench/peak.h"
 #include "benchmark/benchmark.h"
+#include "kernels/peak/peak.h"
 #include "kernels/pool/pool.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "bench/peak.h"
 #include "benchmark/benchmark.h"
+#include "kernels/peak/peak.h"
 #include "kernels/update/update.h"
 #include "tensor/threads/parallel_for.h"
 

@@ -1,4 +1,4 @@
-#include "bench/peak.h"
+#include "kernels/peak/peak.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include "tensor/threads/parallel_for.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "bench/peak.cc"
+#define HWY_TARGET_INCLUDE "kernels/peak/peak.cc"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

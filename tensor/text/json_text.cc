@@ -1,10 +1,10 @@
-#include "apps/printing/json_text.h"
+#include "tensor/text/json_text.h"
 
 #include <charconv>
 #include <cmath>
 #include <limits>
 
-#include "comm/job/exit_code.h"
+#include "tensor/text/one_line.h"
 
 namespace dtnn {
 

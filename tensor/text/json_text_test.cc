@@ -1,4 +1,4 @@
-#include "apps/printing/json_text.h"
+#include "tensor/text/json_text.h"
 
 #include <limits>
 

@@ -1,8 +1,9 @@
-// What this machine could do at best, measured: the denominators of every "% of peak" that the
-// benchmarks print. Machines throttle and neighbours disturb, so ask just before and just after.
+// What this machine could do at best, measured: the denominators of every "% of peak" that
+// profiles and benchmarks print. Machines throttle and neighbours disturb, so ask just before and
+// just after.
 
-#ifndef DTNN_BENCH_PEAK_H_
-#define DTNN_BENCH_PEAK_H_
+#ifndef DTNN_KERNELS_PEAK_PEAK_H_
+#define DTNN_KERNELS_PEAK_PEAK_H_
 
 #include "tensor/dtype.h"
 
@@ -19,4 +20,4 @@ double MeasureCopyBandwidth(int threads);
 
 }  // namespace dtnn
 
-#endif  // DTNN_BENCH_PEAK_H_
+#endif  // DTNN_KERNELS_PEAK_PEAK_H_

@@ -1,7 +1,7 @@
 // Texts and numbers as JSON (RFC 8259) writes them, for programs that print a little of it.
 
-#ifndef DTNN_APPS_PRINTING_JSON_TEXT_H_
-#define DTNN_APPS_PRINTING_JSON_TEXT_H_
+#ifndef DTNN_TENSOR_TEXT_JSON_TEXT_H_
+#define DTNN_TENSOR_TEXT_JSON_TEXT_H_
 
 #include <string>
 #include <string_view>
@@ -15,4 +15,4 @@ std::string JsonNumber(double value);
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_PRINTING_JSON_TEXT_H_
+#endif  // DTNN_TENSOR_TEXT_JSON_TEXT_H_

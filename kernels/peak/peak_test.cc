@@ -1,4 +1,4 @@
-#include "bench/peak.h"
+#include "kernels/peak/peak.h"
 
 #include "gtest/gtest.h"
 
