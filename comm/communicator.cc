@@ -4,6 +4,7 @@
 
 #include "tensor/errors.h"
 #include "tensor/stopwatch.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -33,6 +34,10 @@ class TimedWork : public Work {
 
 constexpr const char* kNames[] = {"barrier",    "broadcast", "all-reduce",
                                   "all-gather", "send",      "receive"};
+
+// What observers are told of a call; in the order of CollectiveKind, as kNames.
+constexpr Activity kToldAs[] = {Activity::kBarrier,   Activity::kBroadcast, Activity::kAllReduce,
+                                Activity::kAllGather, Activity::kSend,      Activity::kReceive};
 
 std::string Elements(const Tensor& tensor) {
   return StrCat(tensor.num_elements(), " ", Name(tensor.dtype()));
@@ -123,6 +128,10 @@ std::unique_ptr<Work> Communicator::Begin(Collective collective, Timeout timeout
 
 absl::Status Communicator::Run(Collective collective, Timeout timeout) {
   collective.waits_at_once = true;
+  const Tensor& sent = collective.input;
+  const Span span(
+      {.activity = kToldAs[int(collective.kind)],
+       .bytes = sent.empty() ? 0 : sent.num_elements() * int64_t(SizeOf(sent.dtype()))});
   return Begin(std::move(collective), timeout)->Wait();
 }
 

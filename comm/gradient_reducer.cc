@@ -29,7 +29,8 @@ GradientReducer::GradientReducer(Communicator& communicator, DType dtype, int64_
       elements_(elements),
       options_(options),
       buckets_(Cut(dtype, elements, options.bucket_bytes)),
-      works_(buckets_.size()) {}
+      works_(buckets_.size()),
+      flows_(buckets_.size()) {}
 
 absl::Status GradientReducer::Begin(const Tensor& gradients) {
   if (gradients.dtype() != dtype_ || gradients.shape() != Shape{elements_} || !gradients.dense()) {
@@ -42,7 +43,19 @@ absl::Status GradientReducer::Begin(const Tensor& gradients) {
   return absl::OkStatus();
 }
 
+Event GradientReducer::EventOf(Activity activity, size_t bucket) const {
+  const auto [begin, end] = buckets_[bucket];
+  return {.activity = activity,
+          .bytes = (end - begin) * int64_t(SizeOf(dtype_)),
+          .first = begin,
+          .last = end,
+          .flow = flows_[bucket]};
+}
+
 void GradientReducer::Start(size_t bucket) {
+  Observer* const observer = CurrentObserver();
+  if (observer != nullptr) flows_[bucket] = NewFlow();
+  const Span span(observer, EventOf(Activity::kExchange, bucket));
   const auto [begin, end] = buckets_[bucket];
   works_[bucket] =
       communicator_.AllReduceAsync(gradients_.Samples(begin, end - begin, TensorFormat::kNHWC));
@@ -62,6 +75,7 @@ absl::Status GradientReducer::Finish(absl::FunctionRef<absl::Status(size_t bucke
     {
       const AddTime time(exposed_seconds_);
       if (options_.blocking) Start(i);
+      const Span span(EventOf(Activity::kWaitForGradients, i));
       status = works_[i]->Wait();
       works_[i].reset();
     }

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "comm/communicator.h"
 #include "tensor/tensor.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 
@@ -70,6 +71,7 @@ class GradientReducer {
 
  private:
   void Start(size_t bucket);
+  Event EventOf(Activity activity, size_t bucket) const;
   void Drain();
 
   Communicator& communicator_;
@@ -78,6 +80,7 @@ class GradientReducer {
   const GradientReducerOptions options_;
   std::vector<Bucket> buckets_;
   std::vector<std::unique_ptr<Work>> works_;  // per bucket; null where there is none outstanding
+  std::vector<uint64_t> flows_;               // per bucket, for who observes
   size_t started_ = 0;                        // buckets of this step
   Tensor gradients_;
   double exposed_seconds_ = 0;

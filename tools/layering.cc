@@ -28,6 +28,7 @@ constexpr Folder kHouse[] = {
 constexpr Folder kRooms[] = {
     {"tensor", 0},
     {"tensor/text", 0},
+    {"tensor/trace", 0},
     {"tensor/threads", 1},
     {"tensor/files", 2},
 
@@ -67,6 +68,7 @@ constexpr Folder kRooms[] = {
     {"models/training/ranks", 4},
     {"models/training", 5},
     {"models/callbacks", 6},
+    {"models/trace", 6},
     {"models/session", 7},
 
     {"apps/flags", 0},

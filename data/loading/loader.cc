@@ -15,6 +15,7 @@
 #include "data/transforms/mixup.h"
 #include "tensor/errors.h"
 #include "tensor/shape.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 
@@ -108,8 +109,9 @@ class Loader::Impl {
   bool stop_ = false;
   bool running_ = false;  // an epoch is under way and has not failed
   enum class Order : uint8_t { kOld, kChanging, kReady } order_ = Order::kOld;
-  int busy_ = 0;  // threads that read or order
-  int idle_ = 0;  // threads that wait for work
+  int busy_ = 0;                  // threads that read or order
+  int idle_ = 0;                  // threads that wait for work
+  Observer* observer_ = nullptr;  // of the thread that began the epoch
   int64_t epoch_ = -1;
   int64_t first_ = 0;     // step that the epoch began at
   int64_t issued_ = 0;    // steps of the epoch of which all pieces have been handed out,
@@ -199,6 +201,7 @@ absl::Status Loader::Impl::Skip(int64_t samples) {
 void Loader::Impl::StartEpoch(int64_t epoch, int64_t first_step) {
   std::unique_lock<std::mutex> lock(mutex_);
   Pause(lock);
+  observer_ = CurrentObserver();
   epoch_ = epoch;
   first_ = std::clamp<int64_t>(first_step, 0, sampler_.steps());
   issued_ = produced_ = taken_ = released_ = first_;
@@ -217,6 +220,7 @@ absl::StatusOr<const Batch*> Loader::Impl::Next() {
   const bool wake = idle_ > 0 && MayRead();
   if (taken_ == sampler_.steps()) return nullptr;
   if (threads_.empty()) {
+    const Span span({.activity = Activity::kWaitForData});
     const Clock::time_point start = Clock::now();
     if (status_.ok()) status_ = ReadAll(taken_);
     if (status_.ok()) ++produced_;
@@ -224,6 +228,7 @@ absl::StatusOr<const Batch*> Loader::Impl::Next() {
   } else if (produced_ == taken_ && status_.ok()) {
     // The threads must begin with what has become free before this one sleeps.
     if (wake) work_.notify_all();
+    const Span span({.activity = Activity::kWaitForData});
     const Clock::time_point start = Clock::now();
     news_.wait(lock, [this] { return produced_ > taken_ || !status_.ok(); });
     waited_ += Clock::now() - start;
@@ -255,6 +260,7 @@ void Loader::Impl::Prepare(Slot& slot, int64_t step, int64_t pieces) const {
 absl::Status Loader::Impl::Read(Slot& slot, int64_t piece, const Scratch& scratch) const {
   const int64_t begin = slot.batch.count * piece / slot.pieces;
   const int64_t count = slot.batch.count * (piece + 1) / slot.pieces - begin;
+  const Span span({.activity = Activity::kReadData, .samples = count});
   const std::span<int64_t> indices = std::span(slot.indices).subspan(begin, count);
   sampler_.Indices({slot.begin + begin, count, slot.batch.global_count}, indices);
   const Tensor x = slot.batch.x.Samples(begin, count, options_.format);
@@ -387,6 +393,7 @@ void Loader::Impl::Work(const Scratch& scratch) {
       if (idle_ > 0) work_.notify_all();
     } else {
       const Piece piece = Take();
+      const ScopedObserver watching(observer_);
       lock.unlock();
       absl::Status status = Read(SlotOf(piece.step), piece.number, scratch);
       lock.lock();

@@ -8,6 +8,7 @@
 #include "comm/communicator.h"
 #include "comm/gather_values.h"
 #include "tensor/errors.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -160,6 +161,7 @@ absl::Status Checkpointer::SaveAlone() {
 }
 
 absl::Status Checkpointer::Write(TrainingState training) {
+  const Span span({.activity = Activity::kCheckpoint});
   RunState state{.optimizer = run_.optimizer,
                  .training = std::move(training),
                  .settings = run_.settings,

@@ -1,6 +1,7 @@
 #include "models/plan/plan.h"
 
 #include "tensor/errors.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 
@@ -29,12 +30,17 @@ absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, Device
 absl::Status Plan::RunForward(size_t begin, size_t end, int64_t step_number) {
   const uint64_t version = store_->version();
   const Workspace workspace(workspace_->data(), memory_.workspace);
+  Observer* const observer = CurrentObserver();
+  const Activity activity = training_ ? Activity::kForward : Activity::kInference;
   for (size_t i = begin; i < end; ++i) {
     Step& step = steps_[i];
     for (ParameterView& parameter : step.parameters) parameter.version = version;
     if (!step.runs_forward) continue;
-    const absl::Status status = step.op->Forward(
+    const Span span(observer, {.activity = activity, .layer = IdOf(step), .samples = n_});
+    absl::Status status = step.op->Forward(
         {step.inputs, step.output, step.parameters, step.state, workspace, step_number});
+    // A GPU has only been told what to do.
+    if (observer != nullptr && status.ok()) status = context_->Synchronize();
     if (!status.ok()) return Annotate(step, status);
   }
   if (changes_parameters_) store_->MarkChanged();
@@ -58,6 +64,7 @@ absl::Status Plan::CheckTargets(const Tensor& targets) const {
 }
 
 absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale) {
+  const Span span({.activity = Activity::kLoss, .samples = n_});
   DTNN_RETURN_IF_ERROR(CheckTargets(targets));
   const bool values = targets.dtype() != DType::kInt32;
   if (values ? !takes_rows_ : !takes_classes_) {
@@ -80,6 +87,7 @@ absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradi
 absl::Status Plan::RunBackward(int64_t step_number, const GradientsReady& ready) {
   const Workspace workspace(workspace_->data(), memory_.workspace);
   const size_t end = steps_.size() - (loss_takes_logits_ ? 1 : 0);
+  Observer* const observer = CurrentObserver();
   for (size_t i = end; i-- > 1;) {
     Step& step = steps_[i];
     if (!layout_.needs_gradient[i]) continue;
@@ -87,17 +95,22 @@ absl::Status Plan::RunBackward(int64_t step_number, const GradientsReady& ready)
         layout_.gradient[i] == layout_.gradient[size_t(step.input_nodes[0])]) {
       continue;
     }
-    const absl::Status status =
-        step.op->Backward({.inputs = step.inputs,
-                           .output = step.output,
-                           .dy = step.dy,
-                           .dx = step.dx,
-                           .accumulate = {step.accumulate.get(), step.dx.size()},
-                           .parameters = step.parameters,
-                           .gradients = step.gradients,
-                           .state = step.state,
-                           .workspace = workspace,
-                           .step = step_number});
+    absl::Status status;
+    {
+      const Span span(observer,
+                      {.activity = Activity::kBackward, .layer = IdOf(step), .samples = n_});
+      status = step.op->Backward({.inputs = step.inputs,
+                                  .output = step.output,
+                                  .dy = step.dy,
+                                  .dx = step.dx,
+                                  .accumulate = {step.accumulate.get(), step.dx.size()},
+                                  .parameters = step.parameters,
+                                  .gradients = step.gradients,
+                                  .state = step.state,
+                                  .workspace = workspace,
+                                  .step = step_number});
+      if (observer != nullptr && status.ok()) status = context_->Synchronize();
+    }
     if (!status.ok()) return Annotate(step, status);
     if (ready && !step.gradients.empty()) ready(step.first_gradient);
   }

@@ -121,6 +121,7 @@ class Plan {
   absl::Status RunBackward(int64_t step, const GradientsReady& ready);
   absl::Status FetchResults(bool with_losses);
   absl::Status Oversized(const absl::Status& status) const;
+  int IdOf(const Step& step) const { return graph_.nodes()[size_t(step.node)].id; }
   std::string LayerName(const Step& step) const;  // "layer 5 (Conv2D)"
   absl::Status Annotate(const Step& step, const absl::Status& status) const;
 

@@ -6,6 +6,7 @@
 
 #include "comm/model_sync.h"
 #include "tensor/errors.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -124,6 +125,7 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
   if (training_plan_ == nullptr) {
     return absl::FailedPreconditionError("StepEngine::Step was called before PrepareForTraining");
   }
+  const Span span({.activity = Activity::kStep, .samples = batch.count});
   if (settled()) {
     sync_.BeginUpdate(steps_done_, step_);
     first_samples_ = SamplesOf(batch);
@@ -236,6 +238,7 @@ absl::Status StepEngine::Evaluate(const Batch& batch, std::string_view data,
     return absl::FailedPreconditionError(
         "StepEngine::Evaluate was called before PrepareForEvaluation");
   }
+  const Span span({.activity = Activity::kEvaluate, .samples = batch.count});
   DTNN_RETURN_IF_ERROR(evaluation_plan_->Evaluate(batch.x, batch.targets));
   const double loss = evaluation_plan_->LossSum();
   if (!std::isfinite(loss)) {

@@ -13,6 +13,7 @@
 #include "tensor/errors.h"
 #include "tensor/stopwatch.h"
 #include "tensor/tensor.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -38,6 +39,18 @@ class PassClock {
   const Stopwatch stopwatch_;
   const double waited_before_ = WaitedSoFar();
 };
+
+Activity ActivityOf(Pass::Kind kind) {
+  switch (kind) {
+    case Pass::Kind::kTraining:
+      return Activity::kTraining;
+    case Pass::Kind::kValidation:
+      return Activity::kValidation;
+    case Pass::Kind::kTest:
+      break;
+  }
+  return Activity::kTest;
+}
 
 }  // namespace
 
@@ -108,6 +121,7 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
   const int64_t max_batch = std::max<int64_t>(1, loader.max_batch());
   DTNN_RETURN_IF_ERROR(training ? engine_->PrepareForTraining(max_batch)
                                 : engine_->PrepareForEvaluation(max_batch));
+  const Span span({.activity = ActivityOf(pass.kind)});
   std::optional<PassClock> clock;
   if (training) clock.emplace(communicator(), totals_);
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(loader, communicator()));

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/dtype.h"
 #include "tensor/status_macros.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -110,6 +112,10 @@ absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
 
 absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
   const AddTime time(update_seconds_);
+  const Span span({.activity = Activity::kUpdate,
+                   .bytes = part.count * int64_t(SizeOf(store_->dtype())),
+                   .first = part.begin,
+                   .last = part.begin + part.count});
   slots_.clear();
   for (const Tensor& slot : store_->slots()) {
     slots_.push_back(Slice(slot, part.begin, part.count));

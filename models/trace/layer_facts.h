@@ -1,0 +1,38 @@
+// What profiles and traces need to know of a layer: its name, its work, and where its gradients
+// stand.
+
+#ifndef DTNN_MODELS_TRACE_LAYER_FACTS_H_
+#define DTNN_MODELS_TRACE_LAYER_FACTS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+
+namespace dtnn {
+
+struct LayerFacts {
+  int id = 0;
+  std::string name = {};  // "5_FC"
+  std::string type = {};  // "FC"
+  std::string algorithms =
+      {};  // what computes it: "forward winograd, ..."; empty: there is no choice
+  // Of one sample. Operations: a multiply-add counts two. Bytes: the least that must be read and
+  // written, every tensor once.
+  double forward_flops = 0, backward_flops = 0;
+  double forward_bytes = 0, backward_bytes = 0;
+  double parameter_bytes = 0;
+  // Elements [first_gradient, last_gradient) of the arena of gradients; none where they are equal.
+  int64_t first_gradient = 0, last_gradient = 0;
+};
+
+// In the order of the graph's nodes. `algorithms`: the lines of Plan::Algorithms.
+std::vector<LayerFacts> DescribeLayers(const Graph& graph, const ParameterStore& store,
+                                       std::span<const std::string> algorithms);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRACE_LAYER_FACTS_H_

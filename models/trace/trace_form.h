@@ -1,0 +1,31 @@
+// The format of a trace and of a profile, decided by the ending of its name.
+
+#ifndef DTNN_MODELS_TRACE_TRACE_FORM_H_
+#define DTNN_MODELS_TRACE_TRACE_FORM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dtnn {
+
+enum class TraceForm : uint8_t {
+  kChrome,  // chrome_trace.h
+  kSimple,  // simple_trace.h
+};
+
+// .json, in any case, is kChrome; .csv, .txt and none are kSimple. nullopt for other endings.
+std::optional<TraceForm> TraceFormOf(std::string_view path);
+
+enum class ProfileForm : uint8_t { kJson, kCsv };
+
+// .json and .csv, in any case.
+std::optional<ProfileForm> ProfileFormOf(std::string_view path);
+
+// The file that a rank writes alone where it cannot write one with the others: "trace.rank3.json".
+std::string FileOfRank(std::string_view path, int rank);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TRACE_TRACE_FORM_H_

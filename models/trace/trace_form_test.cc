@@ -1,0 +1,33 @@
+#include "models/trace/trace_form.h"
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+TEST(TraceFormTest, TheEndingDecides) {
+  EXPECT_EQ(TraceFormOf("a/trace.json"), TraceForm::kChrome);
+  EXPECT_EQ(TraceFormOf("TRACE.JSON"), TraceForm::kChrome);
+  for (const char* path : {"trace", "a.b/trace", ".hidden", "t.csv", "t.TXT"}) {
+    EXPECT_EQ(TraceFormOf(path), TraceForm::kSimple) << path;
+  }
+  for (const char* path : {"t.jsn", "t.", "t.json.gz"}) {
+    EXPECT_EQ(TraceFormOf(path), std::nullopt) << path;
+  }
+}
+
+TEST(TraceFormTest, ProfilesAreJsonOrCsv) {
+  EXPECT_EQ(ProfileFormOf("p.json"), ProfileForm::kJson);
+  EXPECT_EQ(ProfileFormOf("p.Csv"), ProfileForm::kCsv);
+  for (const char* path : {"True", "p.txt", "json", ".json"}) {
+    EXPECT_EQ(ProfileFormOf(path), std::nullopt) << path;
+  }
+}
+
+TEST(TraceFormTest, RanksHaveFilesOfTheirOwn) {
+  EXPECT_EQ(FileOfRank("a.b/trace.json", 3), "a.b/trace.rank3.json");
+  EXPECT_EQ(FileOfRank("a.b/trace", 0), "a.b/trace.rank0");
+}
+
+}  // namespace
+}  // namespace dtnn
