@@ -19,13 +19,24 @@
 
 namespace dtnn::ckks {
 
+// Factors, values and quotients apart, as vectors load them.
+struct FactorTable {
+  std::vector<uint64_t> values, quotients;
+
+  Factor operator[](size_t i) const { return {values[i], quotients[i]}; }
+  void Add(Factor f) {
+    values.push_back(f.value);
+    quotients.push_back(f.quotient);
+  }
+};
+
 class Ntt {
  public:
   // n = 2^log2_degree >= 2; q < 2^61 is prime and 1 modulo 2n.
   Ntt(int log2_degree, uint64_t q);
 
   const Modulus& modulus() const { return modulus_; }
-  size_t degree() const { return roots_.size(); }
+  size_t degree() const { return roots_.values.size(); }
 
   // In place, of n residues below q; the result is below q.
   void Forward(std::span<uint64_t> coefficients) const;
@@ -33,8 +44,8 @@ class Ntt {
 
  private:
   Modulus modulus_;
-  std::vector<Factor> roots_;          // of stage m = 1, 2, 4, ... at m .. 2m - 1
-  std::vector<Factor> inverse_roots_;  // of the same butterflies
+  FactorTable roots_;          // of stage m = 1, 2, 4, ... at m .. 2m - 1
+  FactorTable inverse_roots_;  // of the same butterflies
   Factor inverse_degree_;
 };
 
