@@ -57,6 +57,7 @@ constexpr Folder kRooms[] = {
     {"comm/ckks", 1},
     {"comm/masked", 1},
     {"comm/mpi", 1},
+    {"comm/codec", 2},
     {"comm/job", 2},
 
     {"models/graph", 0},

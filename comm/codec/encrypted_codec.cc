@@ -1,0 +1,269 @@
+#include "comm/codec/encrypted_codec.h"
+
+#include <bit>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "comm/ckks/cipher.h"
+#include "comm/ckks/message.h"
+
+namespace dtnn::codec {
+namespace {
+
+using ckks::Ciphertext;
+using ckks::CkksContext;
+using ckks::MessageKind;
+
+absl::StatusOr<CodecDescription> DescribeEncrypted(std::string_view name,
+                                                   const CkksContext& context, int clients) {
+  if (clients < 1) return InvalidArgument("codec ", name, ": sums of ", clients, " clients");
+  const ckks::CkksParameters& p = context.parameters();
+  return Describe(name, p.values(), MessageBytes(context, MessageKind::kCiphertext),
+                  StrCat(p.ToString(), ", sum bits ", p.sum_bits, ", clients ", clients));
+}
+
+double LimitOf(const CkksContext& context, int clients) {
+  return context.parameters().sum_limit() / clients;
+}
+
+class CkksClientCodec : public ClientCodec {
+ public:
+  CkksClientCodec(CkksContextPointer context, int clients, ckks::SecretKey key,
+                  const CodecDescription& description)
+      : context_(std::move(context)),
+        limit_(LimitOf(*context_, clients)),
+        key_(std::move(key)),
+        description_(description) {}
+
+  const CodecDescription& description() const override { return description_; }
+
+  absl::StatusOr<Bytes> Encode(ChunkId, std::span<const float> values) override {
+    DTNN_ASSIGN_OR_RETURN(const ckks::SeededCiphertext x, Encrypt(*context_, key_, values, limit_));
+    return ToBytes(*context_, x);
+  }
+
+  absl::Status Decode(ChunkId, std::span<const uint8_t> result, std::span<float> values) override {
+    DTNN_ASSIGN_OR_RETURN(const Ciphertext sum, CiphertextFromBytes(*context_, result));
+    return Decrypt(*context_, key_, sum, values);
+  }
+
+ private:
+  const CkksContextPointer context_;
+  const double limit_;
+  const ckks::SecretKey key_;
+  const CodecDescription description_;
+};
+
+// Adds ciphertexts, which are seeded ones or not.
+class CiphertextSum : public ChunkSum {
+ public:
+  CiphertextSum(CkksContextPointer context, ChunkId id) : context_(std::move(context)), id_(id) {}
+
+  absl::StatusOr<Bytes> Result() override { return SumAsBytes(); }
+
+ protected:
+  absl::Status AddCiphertext(const Ciphertext& x) {
+    if (sum_) return ckks::Add(*context_, *sum_, x);
+    sum_ = x;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Bytes> SumAsBytes() const {
+    DTNN_RETURN_IF_ERROR(CheckNotEmpty());
+    return ToBytes(*context_, *sum_);
+  }
+  absl::Status CheckNotEmpty() const {
+    if (sum_) return absl::OkStatus();
+    return FailedPrecondition("chunk ", id_.chunk, " of round ", id_.round,
+                              ": no client has added anything");
+  }
+
+  const CkksContextPointer context_;
+  const ChunkId id_;
+  std::optional<Ciphertext> sum_;
+};
+
+class CkksSum : public CiphertextSum {
+ public:
+  using CiphertextSum::CiphertextSum;
+  absl::Status Add(int client, std::span<const uint8_t> body) override {
+    DTNN_ASSIGN_OR_RETURN(
+        ckks::SeededCiphertext x,
+        WithContext(SeededCiphertextFromBytes(*context_, body), "client ", client));
+    DTNN_ASSIGN_OR_RETURN(const Ciphertext expanded, Expand(*context_, std::move(x)));
+    return AddCiphertext(expanded);
+  }
+};
+
+class CkksServerCodec : public ServerCodec {
+ public:
+  CkksServerCodec(CkksContextPointer context, const CodecDescription& description)
+      : context_(std::move(context)), description_(description) {}
+
+  const CodecDescription& description() const override { return description_; }
+  absl::StatusOr<std::unique_ptr<ChunkSum>> NewSum(ChunkId id, size_t values) override {
+    DTNN_RETURN_IF_ERROR(CheckChunkSize(description_, id, values));
+    return std::make_unique<CkksSum>(context_, id);
+  }
+
+ private:
+  const CkksContextPointer context_;
+  const CodecDescription description_;
+};
+
+class ThresholdClientCodec : public ClientCodec {
+ public:
+  ThresholdClientCodec(CkksContextPointer context, int clients, ckks::ThresholdClient self,
+                       ckks::PublicKey key, const CodecDescription& description)
+      : context_(std::move(context)),
+        limit_(LimitOf(*context_, clients)),
+        self_(std::move(self)),
+        key_(std::move(key)),
+        description_(description) {}
+
+  const CodecDescription& description() const override { return description_; }
+
+  absl::StatusOr<Bytes> Encode(ChunkId, std::span<const float> values) override {
+    DTNN_ASSIGN_OR_RETURN(const Ciphertext x, Encrypt(*context_, key_, values, limit_));
+    return ToBytes(*context_, x);
+  }
+
+  absl::StatusOr<Bytes> Answer(ChunkId id, std::span<const uint8_t> question) override {
+    DTNN_ASSIGN_OR_RETURN(const Ciphertext sum, CiphertextFromBytes(*context_, question));
+    const std::lock_guard lock(mutex_);
+    return self_.Decrypt(sum, {.round = id.round, .chunk = id.chunk});
+  }
+
+  absl::Status Decode(ChunkId id, std::span<const uint8_t> result,
+                      std::span<float> values) override {
+    if (result.size() != values.size() * sizeof(float)) {
+      return DataLoss("codec threshold: chunk ", id.chunk, " has ", result.size(),
+                      " bytes, expected ", values.size() * sizeof(float));
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      uint32_t bits = 0;
+      for (size_t b = 0; b < 4; ++b) bits |= uint32_t{result[4 * i + b]} << (8 * b);
+      values[i] = std::bit_cast<float>(bits);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const CkksContextPointer context_;
+  const double limit_;
+  std::mutex mutex_;
+  ckks::ThresholdClient self_;  // under mutex_
+  const ckks::PublicKey key_;
+  const CodecDescription description_;
+};
+
+class ThresholdSum : public CiphertextSum {
+ public:
+  ThresholdSum(CkksContextPointer context, ChunkId id, size_t values, int clients)
+      : CiphertextSum(std::move(context), id), values_(values), parts_(size_t(clients)) {}
+
+  absl::Status Add(int client, std::span<const uint8_t> body) override {
+    if (asked_) return FailedPrecondition("client ", client, " is too late for this sum");
+    DTNN_ASSIGN_OR_RETURN(const Ciphertext x,
+                          WithContext(CiphertextFromBytes(*context_, body), "client ", client));
+    if (x.summands != 1) {
+      return InvalidArgument("client ", client, " sends a sum of ", x.summands, " updates");
+    }
+    return AddCiphertext(x);
+  }
+
+  absl::StatusOr<Bytes> Question() override {
+    DTNN_RETURN_IF_ERROR(CheckNotEmpty());
+    asked_ = true;
+    return SumAsBytes();
+  }
+
+  absl::Status AddAnswer(int client, std::span<const uint8_t> answer) override {
+    if (client < 0 || size_t(client) >= parts_.size() || !asked_) {
+      return InvalidArgument("client ", client, " answers what nobody asked");
+    }
+    DTNN_RETURN_IF_ERROR(
+        WithContext(MessageFromBytes(*context_, MessageKind::kPartialDecryption, answer).status(),
+                    "client ", client));
+    parts_[size_t(client)].assign(answer.begin(), answer.end());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Bytes> Result() override {
+    DTNN_RETURN_IF_ERROR(CheckNotEmpty());
+    for (size_t client = 0; client < parts_.size(); ++client) {
+      if (!parts_[client].empty()) continue;
+      return FailedPrecondition("chunk ", id_.chunk, " of round ", id_.round, ": client ", client,
+                                " has not given its part of the decryption; threshold keys need "
+                                "all clients");
+    }
+    std::vector<float> sum(values_);
+    DTNN_RETURN_IF_ERROR(
+        CombineDecryptions(*context_, *sum_, int(parts_.size()), parts_, std::span(sum)));
+    Bytes bytes;
+    bytes.reserve(4 * sum.size());
+    for (const float x : sum) {
+      for (int b = 0; b < 4; ++b) bytes.push_back(uint8_t(std::bit_cast<uint32_t>(x) >> (8 * b)));
+    }
+    return bytes;
+  }
+
+ private:
+  const size_t values_;
+  bool asked_ = false;
+  std::vector<Bytes> parts_;
+};
+
+class ThresholdServerCodec : public ServerCodec {
+ public:
+  ThresholdServerCodec(CkksContextPointer context, int clients, const CodecDescription& description)
+      : context_(std::move(context)), clients_(clients), description_(description) {}
+
+  const CodecDescription& description() const override { return description_; }
+  bool asks() const override { return true; }
+  absl::StatusOr<std::unique_ptr<ChunkSum>> NewSum(ChunkId id, size_t values) override {
+    DTNN_RETURN_IF_ERROR(CheckChunkSize(description_, id, values));
+    return std::make_unique<ThresholdSum>(context_, id, values, clients_);
+  }
+
+ private:
+  const CkksContextPointer context_;
+  const int clients_;
+  const CodecDescription description_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ClientCodec>> CkksClient(CkksContextPointer context, int clients,
+                                                        const Secret& seed) {
+  DTNN_ASSIGN_OR_RETURN(const CodecDescription description,
+                        DescribeEncrypted("ckks", *context, clients));
+  DTNN_ASSIGN_OR_RETURN(ckks::SecretKey key, ckks::SecretKey::FromSeed(*context, seed));
+  return std::make_unique<CkksClientCodec>(std::move(context), clients, std::move(key),
+                                           description);
+}
+
+absl::StatusOr<std::unique_ptr<ServerCodec>> CkksServer(CkksContextPointer context, int clients) {
+  DTNN_ASSIGN_OR_RETURN(const CodecDescription description,
+                        DescribeEncrypted("ckks", *context, clients));
+  return std::make_unique<CkksServerCodec>(std::move(context), description);
+}
+
+absl::StatusOr<std::unique_ptr<ClientCodec>> ThresholdCodecClient(CkksContextPointer context,
+                                                                  int clients,
+                                                                  ckks::ThresholdClient self,
+                                                                  ckks::PublicKey key) {
+  DTNN_ASSIGN_OR_RETURN(const CodecDescription description,
+                        DescribeEncrypted("threshold", *context, clients));
+  return std::make_unique<ThresholdClientCodec>(std::move(context), clients, std::move(self),
+                                                std::move(key), description);
+}
+
+absl::StatusOr<std::unique_ptr<ServerCodec>> ThresholdCodecServer(CkksContextPointer context,
+                                                                  int clients) {
+  DTNN_ASSIGN_OR_RETURN(const CodecDescription description,
+                        DescribeEncrypted("threshold", *context, clients));
+  return std::make_unique<ThresholdServerCodec>(std::move(context), clients, description);
+}
+
+}  // namespace dtnn::codec

@@ -1,0 +1,38 @@
+// Updates that only clients can read: CKKS with one key that all clients share and the server does
+// not have, or with threshold keys, which no client has alone (comm/ckks). A chunk is one
+// ciphertext.
+
+#ifndef DTNN_COMM_CODEC_ENCRYPTED_CODEC_H_
+#define DTNN_COMM_CODEC_ENCRYPTED_CODEC_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "comm/ckks/context.h"
+#include "comm/ckks/keys.h"
+#include "comm/ckks/threshold.h"
+#include "comm/codec/codec.h"
+#include "comm/crypto/wiped.h"
+
+namespace dtnn::codec {
+
+using CkksContextPointer = std::shared_ptr<const ckks::CkksContext>;
+
+// Codec "ckks". `clients`: the most that a sum has; each number must be below
+// sum_limit() / clients. `seed` is the key that all clients share.
+absl::StatusOr<std::unique_ptr<ClientCodec>> CkksClient(CkksContextPointer context, int clients,
+                                                        const Secret& seed);
+absl::StatusOr<std::unique_ptr<ServerCodec>> CkksServer(CkksContextPointer context, int clients);
+
+// Codec "threshold". `self` has joined `key` with all others. The server asks all clients, also
+// those that added nothing, for their part of the decryption, and learns the sum.
+absl::StatusOr<std::unique_ptr<ClientCodec>> ThresholdCodecClient(CkksContextPointer context,
+                                                                  int clients,
+                                                                  ckks::ThresholdClient self,
+                                                                  ckks::PublicKey key);
+absl::StatusOr<std::unique_ptr<ServerCodec>> ThresholdCodecServer(CkksContextPointer context,
+                                                                  int clients);
+
+}  // namespace dtnn::codec
+
+#endif  // DTNN_COMM_CODEC_ENCRYPTED_CODEC_H_
