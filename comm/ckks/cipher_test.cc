@@ -47,8 +47,8 @@ Errors Compare(std::span<const double> a, std::span<const double> b) {
   return errors;
 }
 
-// The errors of sums of 1 to 64 clients have the predicted deviation, and the tail of a normal
-// distribution.
+// The errors of sums of 1 to 64 clients have the predicted deviation, and no longer tail than the
+// normal distribution; but slots under a public key (noise.h).
 void ExpectPredictedErrors(const CkksParameters& parameters, EncryptedWith with) {
   const auto context = Context(parameters);
   const SecretKey key = NewKey(*context);
@@ -83,7 +83,9 @@ void ExpectPredictedErrors(const CkksParameters& parameters, EncryptedWith with)
     if (predicted > rounding) {
       EXPECT_GT(errors.deviation, 0.85 * predicted) << parameters.ToString() << ", " << summands;
     }
-    EXPECT_LT(errors.largest, 6.5 * predicted + rounding);
+    const bool products =
+        parameters.packing == Packing::kSlots && with == EncryptedWith::kPublicKey;
+    EXPECT_LT(errors.largest, (products ? 15 : 6.5) * predicted + rounding);
     EXPECT_EQ(sum.summands, uint32_t(summands));
   }
 }
