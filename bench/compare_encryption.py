@@ -7,9 +7,11 @@
 Both encrypt with degree 2^13, scale 2^40 and a modulus of one 60-bit prime (TenSEAL asks for a
 second one, which its ciphertexts do not use), numbers in slots; ours also in coefficients, which
 only sums allow. Ours run on OMP_NUM_THREADS threads; TenSEAL's n_threads changed nothing where it
-was tried, nor did vectors of many ciphertexts. Fails where the errors of our sums of 2 to 64 clients are larger than 1.5 times
-TenSEAL's. Prints seconds of encryption, addition and decryption, and the median ratio ours /
-TenSEAL's of their sum. Says "skipped" and succeeds where there is no TenSEAL.
+was tried, nor did vectors of many ciphertexts. Fails where the errors of our sums of 2 to 64
+clients are larger than 1.5 times TenSEAL's; with a public key, than 1.5 times the predicted ones,
+since TenSEAL then encrypts modulo both primes and divides the errors by the second. Prints seconds
+of encryption, addition and decryption, and the median ratio ours / TenSEAL's of their sum. Says
+"skipped" and succeeds where there is no TenSEAL.
 """
 import argparse
 import json
@@ -100,7 +102,7 @@ def main():
     for clients in (2, 4, 8, 16, 32, 64):
         theirs = tenseal_error(ts, context, clients)
         mine = ours(options, "slots", 1, clients)
-        worst = max(worst, mine["error"] / theirs)
+        worst = max(worst, mine["error"] / (theirs if options.key == "secret" else mine["predicted"]))
         print(f"{clients:7} {theirs:17.3g} {mine['error']:9.3g} {mine['predicted']:10.3g}")
 
     values = -(-options.values // SLOTS) * SLOTS
@@ -117,7 +119,7 @@ def main():
     for packing, list_of in ratios.items():
         print(f"ours / TenSEAL, {packing}: {statistics.median(list_of):.2f}")
     if worst > 1.5:
-        print(f"our error is {worst:.2f} times TenSEAL's", file=sys.stderr)
+        print(f"our error is {worst:.2f} times what it may be", file=sys.stderr)
         return 1
     return 0
 
