@@ -7,14 +7,11 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "models/trace/model_events.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
-
-constexpr std::string_view kModelKinds[] = {"forward", "backward", "allreduce_dw", "wait_dw",
-                                            "update_dw"};
-constexpr int kForward = 1, kBackward = 2, kAllReduce = 3, kWait = 4, kUpdate = 5;
 
 // In the original's order, from 1.
 constexpr std::string_view kOperationKinds[] = {
@@ -92,28 +89,10 @@ std::string_view OperationOf(const LayerFacts& layer, int kind) {
       return ForwardOperation(layer);
     case kBackward:
       return BackwardOperation(layer);
-    case kAllReduce:
+    case kAllReduceDw:
       return "allreduce_dw";
     default:
       return "";
-  }
-}
-
-int KindOf(Activity activity) {
-  switch (activity) {
-    case Activity::kForward:
-    case Activity::kInference:
-      return kForward;
-    case Activity::kBackward:
-      return kBackward;
-    case Activity::kExchange:
-      return kAllReduce;
-    case Activity::kWaitForGradients:
-      return kWait;
-    case Activity::kUpdate:
-      return kUpdate;
-    default:
-      return 0;
   }
 }
 
@@ -134,28 +113,15 @@ SimpleTrace::SimpleTrace(std::span<const LayerFacts> layers, int64_t most_times)
       room_(most_times),
       times_(std::make_unique_for_overwrite<Time[]>(size_t(most_times))) {
   for (const LayerFacts& layer : layers_) ids_ = std::max(ids_, layer.id + 1);
-  series_.resize(size_t(ids_ * kKinds));
-}
-
-// The first layer with gradients from there on.
-int SimpleTrace::LayerOfElement(int64_t element) const {
-  int id = -1;
-  int64_t nearest = INT64_MAX;
-  for (const LayerFacts& layer : layers_) {
-    if (layer.last_gradient > element && layer.last_gradient < nearest) {
-      nearest = layer.last_gradient;
-      id = layer.id;
-    }
-  }
-  return id;
+  series_.resize(size_t(ids_ * kModelKinds));
 }
 
 void SimpleTrace::End(const Event& event) {
-  const int kind = KindOf(event.activity);
-  if (kind == 0 || std::this_thread::get_id() != owner_) return;
-  const int id = kind >= kAllReduce ? LayerOfElement(event.first) : event.layer;
+  const ModelKind kind = ModelKindOf(event.activity);
+  if (kind == kNoModelKind || std::this_thread::get_id() != owner_) return;
+  const int id = ModelLayerOf(event, layers_);
   if (id < 0 || id >= ids_) return;
-  const int index = id * kKinds + kind - 1;
+  const int index = id * kModelKinds + kind - 1;
   Series& series = series_[size_t(index)];
   ++series.calls;
   series.nanoseconds += event.end - event.begin;
@@ -193,15 +159,15 @@ std::string SimpleTrace::Text(std::span<const LayerFacts> layers) const {
   std::string model;
   std::map<int, std::string> operations;  // by value
   for (int index = 0; index < int(rows.size()); ++index) {
-    const int id = index / kKinds, kind = index % kKinds + 1;
+    const int id = index / kModelKinds, kind = index % kModelKinds + 1;
     const Row& row = rows[size_t(index)];
     const LayerFacts* const layer = by_id[size_t(id)];
     if (row.sums.calls == 0 || layer == nullptr) continue;
     const std::string numbers =
         StrCat(row.sums.calls, ";", Number(double(row.sums.nanoseconds) / 1e9), ";",
                Number(row.median), "\n");
-    absl::StrAppendFormat(&model, "Model;%d;%0*d_%s_%s;%s", id * kKinds + kind, digits, id,
-                          layer->type, std::string(kModelKinds[kind - 1]), numbers);
+    absl::StrAppendFormat(&model, "Model;%d;%0*d_%s_%s;%s", id * kModelKinds + kind, digits, id,
+                          layer->type, std::string(Name(ModelKind(kind))), numbers);
     const std::string_view operation = OperationOf(*layer, kind);
     if (operation.empty()) continue;
     const auto number = std::ranges::find(kOperationKinds, operation) - kOperationKinds + 1;

@@ -41,7 +41,6 @@ class SimpleTrace : public Observer {
   int64_t dropped() const { return dropped_; }
 
  private:
-  static constexpr int kKinds = 5;
   struct Series {
     int64_t calls = 0, nanoseconds = 0;
   };
@@ -54,7 +53,6 @@ class SimpleTrace : public Observer {
     double median = 0;  // seconds
   };
 
-  int LayerOfElement(int64_t element) const;
   std::vector<Row> Rows() const;
 
   const std::thread::id owner_ = std::this_thread::get_id();

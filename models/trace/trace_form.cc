@@ -22,6 +22,7 @@ std::string LowerEnding(std::string_view path) {
 std::optional<TraceForm> TraceFormOf(std::string_view path) {
   const std::string ending = LowerEnding(path);
   if (ending == ".json") return TraceForm::kChrome;
+  if (ending == ".prv") return TraceForm::kParaver;
   if (ending.empty() || ending == ".csv" || ending == ".txt") return TraceForm::kSimple;
   return std::nullopt;
 }

@@ -11,11 +11,13 @@
 namespace dtnn {
 
 enum class TraceForm : uint8_t {
-  kChrome,  // chrome_trace.h
-  kSimple,  // simple_trace.h
+  kChrome,   // chrome_trace.h
+  kParaver,  // paraver.h
+  kSimple,   // simple_trace.h
 };
 
-// .json, in any case, is kChrome; .csv, .txt and none are kSimple. nullopt for other endings.
+// .json, in any case, is kChrome, .prv kParaver; .csv, .txt and none are kSimple. nullopt for other
+// endings.
 std::optional<TraceForm> TraceFormOf(std::string_view path);
 
 enum class ProfileForm : uint8_t { kJson, kCsv };

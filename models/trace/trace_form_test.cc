@@ -8,6 +8,7 @@ namespace {
 TEST(TraceFormTest, TheEndingDecides) {
   EXPECT_EQ(TraceFormOf("a/trace.json"), TraceForm::kChrome);
   EXPECT_EQ(TraceFormOf("TRACE.JSON"), TraceForm::kChrome);
+  EXPECT_EQ(TraceFormOf("t.prv"), TraceForm::kParaver);
   for (const char* path : {"trace", "a.b/trace", ".hidden", "t.csv", "t.TXT"}) {
     EXPECT_EQ(TraceFormOf(path), TraceForm::kSimple) << path;
   }
