@@ -76,6 +76,7 @@ constexpr Folder kRooms[] = {
     {"apps/program", 1},
     {"apps/printing", 2},
     {"apps/make", 3},
+    {"apps/tracing", 3},
     {"apps", 5},
 };
 constexpr int kUnnamedRoom = 4;

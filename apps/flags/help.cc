@@ -68,7 +68,8 @@ std::string Placeholder(const OptionSpec& spec, bool shortened = false) {
     case OptionType::kReal:
       return "=" + UnitName(spec, "X");
     case OptionType::kText:
-      return "=" + UnitName(spec, "NAME");
+      return spec.is_switch() ? StrCat("[=", UnitName(spec, "NAME"), "]")
+                              : "=" + UnitName(spec, "NAME");
     case OptionType::kPath:
       return "=PATH";
     case OptionType::kInts:
@@ -226,7 +227,7 @@ std::string Page(std::string_view program) {
     if (std::ranges::any_of(OptionTable(), works)) topics.push_back(Name(group));
   }
   std::string more =
-      "--help=OPTION explains an option, --help=all lists all options, --help=TOPIC those of: ";
+      "--help=OPTION explains one, --help=all lists all, --help=TOPIC those of: ";
   StrAppend(&more,
             absl::StrJoin(topics, ", ", [](auto* text, auto topic) { text->append(topic); }));
   out += "\n";

@@ -119,7 +119,9 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
       Help("model-sync-alg"),
       HasSubstr("              wavg     the more samples a rank has, the more it counts\n"));
   EXPECT_THAT(Help("conv-variant"), HasSubstr("winograd  Winograd's minimal filtering"));
-  EXPECT_THAT(Help("profile"),
+  EXPECT_THAT(Help("profile"), HasSubstr("--profile[=FILE]\n"));
+  EXPECT_THAT(Help("profile"), HasSubstr("  takes     True, False or the name of a file\n"));
+  EXPECT_THAT(Help("tracer-pmlib-device"),
               HasSubstr("not available in this build yet; only the default is accepted"));
 }
 

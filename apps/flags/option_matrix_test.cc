@@ -21,6 +21,7 @@ std::string GoodValue(const OptionSpec& spec) {
   if (spec.name == "synthetic-input-shape") return "1,28,27";
   if (spec.name == "comm-bucket-mb") return "0.625";
   if (spec.name == "augment") return "flip:0.25,cutout:4:zero";
+  if (spec.name == "profile") return "some/profile.json";
   switch (spec.type) {
     case OptionType::kBool:
       return DefaultText(spec) == "True" ? "False" : "True";
@@ -47,6 +48,8 @@ std::string GoodValue(const OptionSpec& spec) {
 std::vector<std::string> BadValues(const OptionSpec& spec) {
   if (spec.name == "comm-bucket-mb") return {"0", "-1", "0,5", "nan", "inf", "1e7", "best", ""};
   if (spec.name == "augment") return {"flop", "flip:2", "flip:", "pad_crop:4:4", "flip:1:1"};
+  if (spec.name == "profile") return {"ture", "profile.txt", "profile"};
+  if (spec.name == "tracer-output") return {"trace.jsn", "x.pcf"};
   std::vector<std::string> bad;
   switch (spec.type) {
     case OptionType::kBool:
@@ -92,6 +95,9 @@ absl::StatusOr<CommandLine> Parse(const std::string& argument, std::string_view 
   if (option != "model") arguments.push_back("--model=simplecnn");
   if (option != "dataset") arguments.push_back("--dataset=mnist");
   if (option == "resume") arguments.push_back("--checkpoint-dir=folder");
+  if (argument == "--tracing" || argument == "--tracing=True") {
+    arguments.push_back("--tracer-output=trace.json");
+  }
   return ParseFlags(arguments);
 }
 

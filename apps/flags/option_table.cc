@@ -532,13 +532,26 @@ constexpr OptionSpec kTable[] = {
           "0,128,192,256")
         .Means(meanings::kSecurityLevel),
 
-    LaterSwitch("tracing", kTracing, "record a trace of the run"),
-    Later("tracer-output", kTracing, kText, "", "file of the trace"),
+    Now("tracing", kTracing, kBool, &O::tracing,
+        "record a trace of the run; --tracer-output alone does so too")
+        .Needs("tracer-output"),
+    Now("tracer-output", kTracing, kText, &O::tracer_output,
+        "file of the trace: .json for ui.perfetto.dev and chrome://tracing or .prv for Paraver, "
+        "with all that each rank did; .csv, .txt or no ending for calls, total and median time of "
+        "each layer")
+        .Unit("file")
+        .Example("trace.json"),
     Later("tracer-pmlib-server", kTracing, kText, "127.0.0.1", "host of the power meter"),
     Later("tracer-pmlib-port", kTracing, kInt, "6526", "TCP port of the power meter", kPort)
         .Unit("port"),
     Later("tracer-pmlib-device", kTracing, kText, "", "device of the power meter"),
-    LaterSwitch("profile", kTracing, "print where the time went"),
+    Now("profile", kTracing, kText, &O::profile,
+        "print where the time of training went, by layer and by activity, and how near to what the "
+        "machine can do; a file that ends in .json or .csv takes the same as data",
+        "False,True")
+        .Unit("file")
+        .Example("profile.json")
+        .Needs("!evaluate-only"),
 
     Now("dry-run", kOther, kBool, &O::dry_run,
         "print the network, its memory and its work; load no data, compute nothing"),

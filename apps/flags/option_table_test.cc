@@ -66,7 +66,7 @@ constexpr std::string_view kDocumentedDefaults =
     "parallel=sequential use-blocking-mpi=True use-mpi-buffers=None enable-gpu=False "
     "enable-gpudirect=False enable-nccl=False enable-cudnn-auto-conv-alg=True encryption=None "
     "encryption-poly-degree=13 encryption-global-scale=40 encryption-security-level=128 "
-    "tracing=False tracer-output= tracer-pmlib-server=127.0.0.1 tracer-pmlib-port=6526 "
+    "tracing=False tracer-output=None tracer-pmlib-server=127.0.0.1 tracer-pmlib-port=6526 "
     "tracer-pmlib-device= profile=False dry-run=False cpu-speed=4e12 memory-bw=50e9 network-bw=1e9 "
     "network-lat=0.5e-6 network-alg=vdg optimizer-tau=64 optimizer-tau-prime=32 "
     "optimizer-density=0.01 ";
@@ -125,7 +125,8 @@ TEST(OptionTableTest, WordsAreGivenExactlyWhereTheyAreNeeded) {
   for (const OptionSpec& spec : OptionTable()) {
     const bool takes_words = spec.type == OptionType::kWord || spec.type == OptionType::kWords ||
                              spec.type == OptionType::kMetric;
-    EXPECT_EQ(takes_words, !spec.words.empty()) << spec.name;
+    const bool file_or_switch = spec.type == OptionType::kText && spec.is_switch();
+    EXPECT_EQ(takes_words || file_or_switch, !spec.words.empty()) << spec.name;
     EXPECT_FALSE(spec.help.empty()) << spec.name;
   }
 }

@@ -160,6 +160,9 @@ struct Options {
   bool force = false;  // although memory does not suffice
   bool quiet = false;
   bool verbose = false;
+  bool tracing = false;
+  std::string tracer_output;      // file of the trace, which says its format; empty: no trace
+  std::string profile = "False";  // True: printed; a file: written there
 
   friend bool operator==(const Options&, const Options&) = default;
 };

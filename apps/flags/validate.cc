@@ -10,6 +10,7 @@
 #include "comm/job/exit_code.h"
 #include "data/transforms/transform_list.h"
 #include "models/callbacks/history_form.h"
+#include "models/trace/trace_form.h"
 #include "optim/losses/better.h"
 #include "optim/metrics/metrics.h"
 #include "tensor/status_macros.h"
@@ -146,6 +147,32 @@ absl::Status CheckHistoryFile(const Options& options) {
                     "none for columns of text");
 }
 
+absl::Status CheckTracing(const Options& options) {
+  const std::string& profile = options.profile;
+  if (profile != "True" && profile != "False" && !ProfileFormOf(profile)) {
+    return UsageError("--profile=", OneLine(profile, 80),
+                      ": must be True, False or a file that ends in .json or .csv");
+  }
+  const std::string& output = options.tracer_output;
+  if (options.tracing && output.empty()) {
+    return UsageError(
+        "--tracing: needs --tracer-output=FILE, a name that ends in .json for ui.perfetto.dev, in "
+        ".prv for Paraver, or in .csv for a table of sums");
+  }
+  if (output.empty()) return absl::OkStatus();
+  if (!TraceFormOf(output)) {
+    return UsageError(
+        "--tracer-output=", OneLine(output, 80),
+        ": unknown ending; must be .json for ui.perfetto.dev and chrome://tracing, .prv for "
+        "Paraver, or .csv, .txt or none for a table of sums");
+  }
+  if (!options.tracing && options.given.contains("tracing")) {
+    return UsageError("--tracing=False and --tracer-output=", OneLine(output, 80),
+                      ": contradict each other; give one of them");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTogether(const Options& options) {
   const auto exclude = [](std::string_view one, std::string_view other) {
     return UsageError("--", one, " and --", other, ": cannot be used together; give one of them");
@@ -224,6 +251,7 @@ absl::Status ValidateOptions(Options& options, std::vector<std::string>& warning
   DTNN_RETURN_IF_ERROR(CheckTogether(options));
   DTNN_RETURN_IF_ERROR(CheckRequired(options));
   DTNN_RETURN_IF_ERROR(CheckHistoryFile(options));
+  DTNN_RETURN_IF_ERROR(CheckTracing(options));
   DTNN_RETURN_IF_ERROR(SpellTransforms(options));
   Warn(options, warnings);
   return absl::OkStatus();

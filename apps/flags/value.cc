@@ -226,6 +226,9 @@ absl::StatusOr<Value> ParseValue(const OptionSpec& spec, std::string_view text) 
       [[fallthrough]];
     case OptionType::kText:
       if (text.find('\0') != std::string_view::npos) return UsageError("contains a zero byte");
+      if (const auto truth = ParseBool(text); truth && spec.is_switch()) {
+        return Value(std::string(*truth ? "True" : "False"));
+      }
       return Value(std::string(text));
     case OptionType::kWord:
     case OptionType::kMetric: {
@@ -274,7 +277,7 @@ std::string DescribeAllowed(const OptionSpec& spec) {
     case OptionType::kReals:
       return "a comma list of real numbers" + bounds();
     case OptionType::kText:
-      return "a text";
+      return spec.is_switch() ? "True, False or the name of a file" : "a text";
     case OptionType::kPath:
       return StrCat("the name of a file or folder", TakesNone(spec) ? ", or None" : "");
     case OptionType::kWords:

@@ -23,6 +23,7 @@
 #include "apps/printing/memory_table.h"
 #include "apps/printing/performance_counter.h"
 #include "apps/printing/progress_callback.h"
+#include "apps/tracing/run_trace.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"
 #include "comm/job/rank_report.h"
@@ -54,7 +55,8 @@ class BenchmarkRun {
  public:
   BenchmarkRun(const Options& options, Communicator* communicator, std::ostream& out,
                std::ostream& err)
-      : run_(options, communicator),
+      : trace_(options, communicator),
+        run_(options, communicator),
         voice_(run_.options, run_.rank, run_.ranks, out, err),
         progress_(
             run_.rank == 0 ? DetectDisplay(STDOUT_FILENO, FindLaunchPlace().launched) : Display{},
@@ -65,7 +67,13 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Allocate()));
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Begin()));
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CheckPlace()));
+    DTNN_RETURN_IF_ERROR(trace_.Begin(run_.graph, *store_));
     absl::Status status = Work();
+    trace_.Finish(run_.graph, *store_, trainer_->engine().TrainingAlgorithms(),
+                  /*together=*/status.ok() || absl::IsCancelled(status),
+                  {.print = [this](std::string_view text) { voice_.out() << text << std::flush; },
+                   .tell = [this](std::string_view text) { voice_.Tell(text); },
+                   .warn = [this](std::string_view line) { voice_.Warn(line); }});
     // A signal ends all ranks in good order.
     if (status.ok() || absl::IsCancelled(status)) return status;
     // Files of data that are gone may be gone for all ranks, so that none is left to save.
@@ -347,6 +355,7 @@ class BenchmarkRun {
     }
   }
 
+  RunTrace trace_;  // which loaders tell, until they end
   PreparedRun run_;
   RunVoice voice_;
   ProgressCallback progress_;

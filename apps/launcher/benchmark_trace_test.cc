@@ -1,0 +1,95 @@
+// Profiles and traces as a user of the launcher asks for them.
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "apps/testing/process.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+dtnn::testing::Outcome Train(const std::string& arguments) {
+  return dtnn::testing::Launch(
+      "apps/benchmark",
+      "--model=simplecnn --dataset=synthetic --synthetic-input-shape=1,8,8 "
+      "--synthetic-output-shape=3 --synthetic-train-samples=50 --synthetic-test-samples=20 "
+      "--batch-size=16 " +
+          arguments);
+}
+
+std::string Path(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(BenchmarkTraceTest, ATraceShowsTestsAndEpochs) {
+  const auto run = Train("--evaluate --num-epochs=2 --tracer-output=" + Path("run.json"));
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr(" events to " + Path("run.json") + "; open it in ui.perfetto."));
+  int tests = 0, epochs = 0, validations = 0, steps = 0;
+  const nlohmann::json trace = nlohmann::json::parse(Read(Path("run.json")));
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    tests += event["name"] == "test";
+    epochs += event["name"] == "training";
+    validations += event["name"] == "validation";
+    steps += event["name"] == "step";
+  }
+  EXPECT_EQ(tests, 2) << "before and after training";
+  EXPECT_EQ(epochs, 2);
+  EXPECT_EQ(validations, 2);
+  EXPECT_EQ(steps, 2 * 3);
+}
+
+TEST(BenchmarkTraceTest, AProfileIsPrintedAfterTheRun) {
+  const auto run = Train("--quiet --profile");
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+  const size_t done = run.text.find("**** Done"),
+               profile = run.text.find("**** Profile of 3 steps");
+  ASSERT_NE(profile, std::string::npos) << run.text;
+  EXPECT_LT(done, profile);
+  EXPECT_THAT(run.text, HasSubstr("\n  1_Conv2D "));
+  EXPECT_THAT(run.text, HasSubstr("\n  backward "));
+  EXPECT_THAT(Train("--noprofile").text, Not(HasSubstr("Profile of")));
+}
+
+TEST(BenchmarkTraceTest, TheOriginalsCommandWritesItsFile) {
+  const auto run = Train("--tracing=True --tracer-output=" + Path("simple"));
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("Writing simple tracer output to '" + Path("simple") + "'..."));
+  EXPECT_THAT(Read(Path("simple")), HasSubstr("\nModel;6;1_Conv2D_forward;"));
+}
+
+TEST(BenchmarkTraceTest, WhatCannotBeWrittenIsAnErrorBeforeTheRun) {
+  for (const std::string& arguments :
+       {"--tracer-output=" + ::testing::TempDir(), std::string("--tracer-output=/no/such/x.json"),
+        std::string("--profile=/no/such/x.csv")}) {
+    const auto run = Train(arguments);
+    EXPECT_EQ(run.exit_code, 1) << run.text;
+    EXPECT_THAT(run.text, HasSubstr("benchmark: " + arguments.substr(0, 9)));
+    EXPECT_THAT(run.text, Not(HasSubstr("**** Loading")));
+  }
+  const auto ending = Train("--tracer-output=x.jsn");
+  EXPECT_EQ(ending.exit_code, 2);
+  EXPECT_THAT(ending.text, StartsWith("benchmark: --tracer-output=x.jsn: unknown ending; must be "
+                                      ".json for ui.perfetto.dev"));
+  EXPECT_THAT(ending.text, HasSubstr(".prv for Paraver, or .csv, .txt or none"));
+  EXPECT_EQ(Train("--tracing").exit_code, 2);
+  EXPECT_EQ(Train("--tracing=False --tracer-output=x.json").exit_code, 2);
+  EXPECT_THAT(Train("--profile=ture").text,
+              StartsWith("benchmark: --profile=ture: must be True, False or a file"));
+}
+
+}  // namespace

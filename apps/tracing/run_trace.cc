@@ -1,0 +1,159 @@
+#include "apps/tracing/run_trace.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include "kernels/peak/peak.h"
+#include "models/trace/chrome_trace.h"
+#include "models/trace/gather_events.h"
+#include "models/trace/paraver.h"
+#include "models/trace/profile_report.h"
+#include "models/trace/trace_form.h"
+#include "tensor/errors.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/text/counted.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status WriteText(const std::string& path, std::string_view text) {
+  return WriteFileAtomically(path, std::as_bytes(std::span(text)));
+}
+
+bool IsFile(const std::string& profile) { return profile != "True" && profile != "False"; }
+
+}  // namespace
+
+absl::Status CheckTraceFiles(const Options& options) {
+  if (!options.tracer_output.empty()) {
+    DTNN_RETURN_IF_ERROR(
+        WithContext(AtomicFile::Create(options.tracer_output).status(), "--tracer-output"));
+  }
+  if (!IsFile(options.profile)) return absl::OkStatus();
+  return WithContext(AtomicFile::Create(options.profile).status(), "--profile");
+}
+
+RunTrace::RunTrace(const Options& options, Communicator* communicator)
+    : options_(options),
+      communicator_(communicator),
+      rank_(communicator == nullptr ? 0 : communicator->rank()) {}
+
+absl::Status RunTrace::Begin(const Graph& graph, const ParameterStore& store) {
+  std::vector<Observer*> observers;
+  if (!options_.tracer_output.empty() &&
+      TraceFormOf(options_.tracer_output) != TraceForm::kSimple) {
+    if (communicator_ != nullptr) {
+      DTNN_RETURN_IF_ERROR(clock_.Measure(*communicator_, TraceClock));
+    }
+    log_ = std::make_unique<EventLog>();
+    observers.push_back(log_.get());
+  } else if (!options_.tracer_output.empty() && rank_ == 0) {
+    simple_ = std::make_unique<SimpleTrace>(DescribeLayers(graph, store, {}));
+    observers.push_back(simple_.get());
+  }
+  if (profiles() && rank_ == 0) {
+    int ids = 0;
+    for (const Node& node : graph.nodes()) ids = std::max(ids, node.id + 1);
+    profile_ = std::make_unique<Profile>(ids);
+    observers.push_back(profile_.get());
+  }
+  if (observers.empty()) return absl::OkStatus();
+  if (observers.size() > 1) all_ = std::make_unique<ObserverList>(observers);
+  watching_.emplace(all_ == nullptr ? observers[0] : all_.get());
+  return absl::OkStatus();
+}
+
+void RunTrace::Finish(const Graph& graph, const ParameterStore& store,
+                      std::span<const std::string> algorithms, bool together,
+                      const TraceVoice& voice) {
+  watching_.reset();
+  if (log_ == nullptr && simple_ == nullptr && profile_ == nullptr) return;
+  const std::vector<LayerFacts> layers = DescribeLayers(graph, store, algorithms);
+  const auto warn = [&](const absl::Status& status, std::string_view what) {
+    if (!status.ok()) voice.warn(StrCat("the ", what, " is not written: ", status.message()));
+  };
+  if (log_ != nullptr) warn(WriteEvents(layers, together, voice), "trace");
+  if (simple_ != nullptr) warn(WriteSimple(layers, voice), "trace");
+  if (profile_ != nullptr) warn(WriteProfile(layers, store.dtype(), voice), "profile");
+}
+
+absl::Status RunTrace::WriteEvents(std::span<const LayerFacts> layers, bool together,
+                                   const TraceVoice& voice) {
+  Communicator* const others = together ? communicator_ : nullptr;
+  const bool alone = communicator_ != nullptr && others == nullptr;
+  const std::string path =
+      alone ? FileOfRank(options_.tracer_output, rank_) : options_.tracer_output;
+  if (others != nullptr) DTNN_RETURN_IF_ERROR(clock_.Measure(*others, TraceClock));
+  const bool for_paraver = TraceFormOf(path) == TraceForm::kParaver;
+  std::optional<ChromeTraceWriter> chrome;
+  std::optional<ParaverWriter> paraver;
+  const auto write = [&](const RankEvents& rank) {
+    if (!paraver) return chrome->Add(rank);
+    paraver->Add(rank);
+    return absl::OkStatus();
+  };
+  int64_t events = 0, dropped = 0;
+  DTNN_RETURN_IF_ERROR(GatherEvents(*log_, others, clock_,
+                                    {.begin = [&](int64_t origin) -> absl::Status {
+                                       if (for_paraver) {
+                                         paraver.emplace(path, origin, layers);
+                                       } else {
+                                         DTNN_ASSIGN_OR_RETURN(
+                                             ChromeTraceWriter created,
+                                             ChromeTraceWriter::Create(path, origin, layers));
+                                         chrome.emplace(std::move(created));
+                                       }
+                                       return absl::OkStatus();
+                                     },
+                                     .take =
+                                         [&](const RankEvents& rank) {
+                                           events += int64_t(rank.events.size());
+                                           dropped += rank.dropped;
+                                           if (!alone) return write(rank);
+                                           RankEvents mine = rank;
+                                           mine.rank = rank_;
+                                           return write(mine);
+                                         }}));
+  if (!chrome && !paraver) return absl::OkStatus();  // rank 0 has written
+  DTNN_RETURN_IF_ERROR(paraver ? paraver->Finish(std::time(nullptr)) : chrome->Finish());
+  voice.tell(StrCat("**** Wrote ", Counted(events, "event"), " to ", path, "; open it in ",
+                    for_paraver ? "Paraver" : "ui.perfetto.dev or chrome://tracing", "\n"));
+  if (dropped > 0) {
+    voice.warn(StrCat("--tracer-output: ", path, " has the first ", EventLog::kMostEvents,
+                      " events of a rank; ", Counted(dropped, "later event"),
+                      " did not fit; trace fewer steps (--steps-per-epoch, --num-epochs)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunTrace::WriteSimple(std::span<const LayerFacts> layers, const TraceVoice& voice) {
+  const std::string& path = options_.tracer_output;
+  voice.tell(StrCat("Writing simple tracer output to '", path, "'...\n"));
+  DTNN_RETURN_IF_ERROR(WriteText(path, simple_->Text(layers)));
+  if (simple_->dropped() > 0) {
+    voice.warn(StrCat("--tracer-output: the medians in ", path, " are those of the first ",
+                      SimpleTrace::kMostTimes, " calls; calls and total times are of all"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunTrace::WriteProfile(std::span<const LayerFacts> layers, DType dtype,
+                                    const TraceVoice& voice) {
+  const int threads = NumThreads();
+  const MachineSpeed machine = {.flops = MeasureFmaPeakGflops(threads, dtype) * 1e9,
+                                .bytes = MeasureCopyBandwidth(threads) * 1e9};
+  const ProfileReport report = MakeReport(*profile_, layers, machine);
+  if (!IsFile(options_.profile)) {
+    voice.print(FormatReport(report));
+    return absl::OkStatus();
+  }
+  const bool json = ProfileFormOf(options_.profile) == ProfileForm::kJson;
+  DTNN_RETURN_IF_ERROR(WriteText(options_.profile, json ? ReportJson(report) : ReportCsv(report)));
+  voice.tell(StrCat("**** Wrote the profile to ", options_.profile, "\n"));
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,77 @@
+// What a run tells of itself: --profile and --tracer-output.
+//
+// The trace of all ranks is one file, which rank 0 writes when the run ends. Where ranks can no
+// longer talk to each other, each writes what it has into a file of its own. A file that cannot be
+// written is a warning: the run has done its work.
+
+#ifndef DTNN_APPS_TRACING_RUN_TRACE_H_
+#define DTNN_APPS_TRACING_RUN_TRACE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "apps/flags/options.h"
+#include "comm/clock_offset.h"
+#include "comm/communicator.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/trace/event_log.h"
+#include "models/trace/layer_facts.h"
+#include "models/trace/profile.h"
+#include "models/trace/simple_trace.h"
+#include "tensor/trace/observer.h"
+#include "tensor/trace/observer_list.h"
+
+namespace dtnn {
+
+// Where its messages go.
+struct TraceVoice {
+  std::function<void(std::string_view text)> print;  // what was asked for: tables
+  std::function<void(std::string_view text)> tell;   // what was done
+  std::function<void(std::string_view line)> warn;
+};
+
+// Whether the files can be written: a run of hours must not find out at its end.
+absl::Status CheckTraceFiles(const Options& options);
+
+class RunTrace {
+ public:
+  // For one rank; `communicator`: null for a run of one. Both must outlive it, and it the loaders.
+  RunTrace(const Options& options, Communicator* communicator);
+
+  // From now on, until Finish or its end, watches what the calling thread does. All ranks call it
+  // together.
+  absl::Status Begin(const Graph& graph, const ParameterStore& store);
+
+  // Writes and prints. `algorithms`: of the plan of training. Ranks that are `together` call it
+  // together; others write for themselves.
+  void Finish(const Graph& graph, const ParameterStore& store,
+              std::span<const std::string> algorithms, bool together, const TraceVoice& voice);
+
+ private:
+  bool profiles() const { return options_.profile != "False"; }
+  absl::Status WriteEvents(std::span<const LayerFacts> layers, bool together,
+                           const TraceVoice& voice);
+  absl::Status WriteSimple(std::span<const LayerFacts> layers, const TraceVoice& voice);
+  absl::Status WriteProfile(std::span<const LayerFacts> layers, DType dtype,
+                            const TraceVoice& voice);
+
+  const Options& options_;
+  Communicator* const communicator_;
+  const int rank_;
+  ClockOffset clock_;
+  std::unique_ptr<EventLog> log_;
+  std::unique_ptr<SimpleTrace> simple_;
+  std::unique_ptr<Profile> profile_;
+  std::unique_ptr<ObserverList> all_;
+  std::optional<ScopedObserver> watching_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_TRACING_RUN_TRACE_H_

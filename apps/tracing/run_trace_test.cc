@@ -1,0 +1,201 @@
+#include "apps/tracing/run_trace.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "comm/local.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/testing/training_session.h"
+#include "nlohmann/json.hpp"
+#include "tensor/files/atomic_file.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::PatternMlp;
+using ::dtnn::testing::SessionOptions;
+using ::dtnn::testing::TrainingSession;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string Path(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// One rank that trains for an epoch: what it printed and warned of.
+struct Traced {
+  std::ostringstream out, err;
+
+  absl::Status Run(const Options& options, Communicator* communicator, bool together) {
+    const int rank = communicator == nullptr ? 0 : communicator->rank();
+    const int ranks = communicator == nullptr ? 1 : communicator->size();
+    RunTrace trace(options, communicator);
+    SessionOptions setup;
+    setup.training.communicator = communicator;
+    setup.loading.rank = rank;
+    setup.loading.ranks = ranks;
+    const Graph graph = PatternMlp();
+    TrainingSession session(graph, setup);
+    DTNN_RETURN_IF_ERROR(trace.Begin(graph, *session.store));
+    DTNN_RETURN_IF_ERROR(session.Train(1));
+    trace.Finish(graph, *session.store, session.trainer->engine().TrainingAlgorithms(), together,
+                 {.print = [this](std::string_view text) { out << text; },
+                  .tell = [this](std::string_view text) { out << text; },
+                  .warn = [this](std::string_view line) { err << line << "\n"; }});
+    EXPECT_EQ(CurrentObserver(), nullptr);
+    return absl::OkStatus();
+  }
+};
+
+// How often each rank did what, by process.
+std::map<int, std::map<std::string, int>> Slices(const std::string& path) {
+  std::map<int, std::map<std::string, int>> slices;
+  const nlohmann::json trace = nlohmann::json::parse(Read(path));
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") ++slices[event.at("pid")][event.at("name")];
+  }
+  return slices;
+}
+
+TEST(RunTraceTest, AllRanksAreInOneFile) {
+  Options options;
+  options.tracer_output = Path("all.json");
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    Traced run;
+    DTNN_RETURN_IF_ERROR(run.Run(options, &communicator, /*together=*/true));
+    EXPECT_EQ(run.err.str(), "");
+    if (communicator.rank() == 0) {
+      EXPECT_THAT(run.out.str(), StartsWith("**** Wrote "));
+      EXPECT_THAT(run.out.str(), HasSubstr(" events to " + options.tracer_output + "; open it in"));
+    }
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  const auto slices = Slices(options.tracer_output);
+  ASSERT_EQ(slices.size(), 2u);
+  for (const auto& [pid, names] : slices) {
+    EXPECT_EQ(names.at("training"), 1) << pid;
+    EXPECT_EQ(names.at("step"), names.at("2_FC forward")) << pid;
+    EXPECT_EQ(names.at("exchange"), names.at("wait for gradients")) << pid;
+  }
+  EXPECT_EQ(slices.at(1).at("step"), slices.at(2).at("step"));
+}
+
+TEST(RunTraceTest, ParaversFilesNameAllRanks) {
+  Options options;
+  options.tracer_output = Path("all.prv");
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    Traced run;
+    return run.Run(options, &communicator, /*together=*/true);
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(Read(Path("all.prv")), StartsWith("#Paraver ("));
+  EXPECT_THAT(Read(Path("all.prv")), HasSubstr("\n3:")) << "messages between the ranks";
+  EXPECT_THAT(Read(Path("all.pcf")), HasSubstr("_FC_forward\n"));
+  EXPECT_THAT(Read(Path("all.row")), HasSubstr("\nrank 1\n"));
+}
+
+// One of them is gone: nobody waits for anybody.
+TEST(RunTraceTest, RanksThatAreApartWriteFilesOfTheirOwn) {
+  Options options;
+  options.tracer_output = Path("apart.json");
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    Traced run;
+    return run.Run(options, &communicator, /*together=*/false);
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(std::filesystem::exists(options.tracer_output));
+  for (const int rank : {0, 1}) {
+    const auto slices = Slices(Path("apart.rank" + std::to_string(rank) + ".json"));
+    ASSERT_EQ(slices.size(), 1u);
+    EXPECT_EQ(slices.begin()->first, rank + 1);
+  }
+}
+
+int FailWrites(std::string_view step) { return step == "write" ? ENOSPC : 0; }
+
+TEST(RunTraceTest, AFullDiskIsOneWarningAndNoFile) {
+  for (const char* name : {"full.json", "full.csv"}) {
+    Options options;
+    options.tracer_output = Path(name);
+    Traced run;
+    internal::SetFileFaultHookForTesting(FailWrites);
+    const absl::Status status = run.Run(options, nullptr, /*together=*/true);
+    internal::SetFileFaultHookForTesting(nullptr);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_THAT(run.err.str(), StartsWith("the trace is not written: " + Path(name)));
+    EXPECT_EQ(std::ranges::count(run.err.str(), '\n'), 1);
+    EXPECT_FALSE(std::filesystem::exists(Path(name)));
+  }
+}
+
+TEST(RunTraceTest, OtherEndingsAreTheSimpleTracers) {
+  Options options;
+  options.tracer_output = Path("sums.csv");
+  Traced run;
+  ASSERT_TRUE(run.Run(options, nullptr, /*together=*/true).ok());
+  EXPECT_EQ(run.out.str(), "Writing simple tracer output to '" + Path("sums.csv") + "'...\n");
+  const std::string text = Read(Path("sums.csv"));
+  EXPECT_THAT(text, StartsWith("Event type;Event value;Event name;Calls;Total time;Median of "
+                               "times\nModel;11;2_FC_forward;"));
+  EXPECT_THAT(text, HasSubstr("\nOperations;106;002_FC_forward_matmul;"));
+}
+
+TEST(RunTraceTest, ProfilesArePrintedOrWritten) {
+  Options options;
+  options.profile = "True";
+  Traced printed;
+  ASSERT_TRUE(printed.Run(options, nullptr, /*together=*/true).ok());
+  EXPECT_THAT(printed.out.str(), StartsWith("**** Profile of 6 steps, "));
+  EXPECT_THAT(printed.out.str(), HasSubstr("; peak "));
+  EXPECT_THAT(printed.out.str(), HasSubstr("\n  2_FC "));
+  options.profile = Path("profile.json");
+  options.tracer_output = Path("besides.json");
+  Traced written;
+  ASSERT_TRUE(written.Run(options, nullptr, /*together=*/true).ok());
+  EXPECT_THAT(written.out.str(), HasSubstr("**** Wrote the profile to " + options.profile + "\n"));
+  const nlohmann::json profile = nlohmann::json::parse(Read(options.profile));
+  EXPECT_EQ(profile["steps"], 6);
+  EXPECT_GT(profile["peak_flops_per_second"], 0);
+  EXPECT_EQ(Slices(options.tracer_output).at(1).at("step"), 6) << "both were told";
+}
+
+TEST(RunTraceTest, NothingIsWatchedUnlessAsked) {
+  const Options options;
+  RunTrace trace(options, nullptr);
+  const Graph graph = PatternMlp();
+  const TrainingSession session(graph);
+  ASSERT_TRUE(trace.Begin(graph, *session.store).ok());
+  EXPECT_EQ(CurrentObserver(), nullptr);
+}
+
+TEST(RunTraceTest, FilesThatCannotBeWrittenShowBeforeTheRun) {
+  Options options;
+  EXPECT_TRUE(CheckTraceFiles(options).ok());
+  options.tracer_output = Path("fine.json");
+  options.profile = Path("fine.csv");
+  EXPECT_TRUE(CheckTraceFiles(options).ok());
+  EXPECT_FALSE(std::filesystem::exists(options.tracer_output));
+  options.profile = ::testing::TempDir();
+  EXPECT_THAT(std::string(CheckTraceFiles(options).message()), StartsWith("--profile: "));
+  options.tracer_output = "/no/such/folder/x.json";
+  EXPECT_THAT(std::string(CheckTraceFiles(options).message()),
+              StartsWith("--tracer-output: /no/such/folder/x.json: "));
+}
+
+}  // namespace
+}  // namespace dtnn
