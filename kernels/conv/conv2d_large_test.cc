@@ -119,5 +119,49 @@ TEST(Conv2dLargeTest, GradientsOfLargeFilters) {
   }
 }
 
+// Pixels that are copied side by side; with padding, some of them do not exist.
+TEST(Conv2dLargeTest, SingleTapsOfManyChannels) {
+  for (const int64_t channels : {256, 259}) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      Conv2dSpec spec;
+      spec.batch = 3, spec.height = 10, spec.width = 9;
+      spec.channels = channels, spec.filters = 70;
+      spec.kernel = 1, spec.stride = Pair(3, 2), spec.padding = Pair(1, 2);
+      spec.format = format;
+      ExpectExact(spec, "gemm");
+    }
+  }
+}
+
+// Tiles that are transformed a slice at a time; more than one slice, and parts of panels. Against
+// gemm, which is exact on integers: the reference would take minutes.
+TEST(Conv2dLargeTest, WinogradGradientsOfManyChannelsAndFilters) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      Conv2dSpec spec;
+      spec.batch = 5, spec.height = 25, spec.width = 22, spec.channels = 266, spec.filters = 275;
+      spec.kernel = 3, spec.padding = 1;
+      spec.format = format, spec.dtype = dtype;
+      SCOPED_TRACE(spec.ToString());
+      Conv2dRunner runner(spec, "winograd");
+      const Tensor x = IntegerTensor(dtype, spec.InputShape(), 1, 3);
+      const Tensor dy = IntegerTensor(dtype, spec.OutputShape(), 2, 3);
+      const Tensor dw = IntegerTensor(dtype, spec.FilterShape(), 3, 3);
+      const Tensor dbias = IntegerTensor(dtype, {spec.filters}, 4, 3);
+      const Tensor exact = ZeroTensor(dtype, spec.FilterShape());
+      const Tensor exact_bias = ZeroTensor(dtype, {spec.filters});
+      Conv2dRunner(spec, "gemm").BackwardFilter(x, dy, exact, exact_bias, false);
+      const Doubles gradient = Values(exact), accumulated = Plus(Values(dw), gradient);
+      const Doubles bias = Plus(Values(dbias), Values(exact_bias));
+      const double tolerance = dtype == DType::kFloat32 ? 2e-2 : 1e-10;  // of sums of 3000 terms
+      runner.BackwardFilter(x, dy, dw, dbias, true);
+      EXPECT_TRUE(Close(Values(dw), accumulated, tolerance));
+      EXPECT_TRUE(Close(Values(dbias), bias, 0));
+      runner.BackwardFilter(x, dy, dw, Tensor(), false);
+      EXPECT_TRUE(Close(Values(dw), gradient, tolerance));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -9,10 +10,14 @@ namespace dtnn::conv::gemm {
 namespace {
 
 // Of x and dy of a strip: they stay in the second cache while every block of the filter's gradient
-// is summed over them. Fewer pixels would not be worth loading and storing the sums of a block.
+// is summed over them, and those of a block in the first. Fewer pixels would not be worth loading
+// and storing the sums of a block.
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kFewestPixels = 64;
-constexpr int64_t kMostPixels = 1024;
+constexpr int64_t kMostPixels = 256;
+// Pixels that are a multiple of so many bytes apart fall into few sets of the first cache.
+constexpr int64_t kConflict = 512;
+constexpr int64_t kLine = 64;
 
 // The results along an axis whose input at `offset` exists.
 struct Range {
@@ -61,9 +66,23 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
 }
 
 template <typename T>
-size_t FilterGemm<T>::thread_bytes() const {
+typename FilterGemm<T>::Copies FilterGemm<T>::Divide(std::byte* memory) const {
   const int64_t pixels = strip_images_ * strip_rows_ * horizontal_.count;
-  return size_t(RoundUp(pixels * tail_width() * int64_t(sizeof(T)), 64));
+  ScratchDivider divider(memory);
+  Copies copies;
+  // The last pixel is written in whole vectors.
+  copies.x = divider.Take<T>(CopiesInput() ? pixels * InPitch() + kernels_.lanes : 0);
+  copies.dy = divider.Take<T>(CopiesGradient() ? pixels * padded_filters() : 0);
+  copies.bytes = divider.bytes();
+  return copies;
+}
+
+// Of a copied pixel of x.
+template <typename T>
+int64_t FilterGemm<T>::InPitch() const {
+  constexpr int64_t kElements = kLine / int64_t(sizeof(T));
+  const bool conflicts = channels_ * int64_t(sizeof(T)) % kConflict == 0;
+  return channels_ + (conflicts ? kElements : 0);
 }
 
 template <typename T>
@@ -95,11 +114,10 @@ void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int
   const int64_t blocks = taps() * blocks_per_tap_;
   ParallelForWithScratch(
       sums_.parts() * blocks, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
-        T* const tail =
-            reinterpret_cast<T*>(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
+        const Copies copies = Divide(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
         for (int64_t item = begin; item < end;) {
           const int64_t block = item % blocks, last = std::min(blocks, block + (end - item));
-          SumPart(job, item / blocks, block, last, tail);
+          SumPart(job, item / blocks, block, last, copies);
           item += last - block;
         }
       });
@@ -108,26 +126,27 @@ void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int
 // Blocks [first_block, last_block) of partial sum `part`, and its bias with the first of them.
 template <typename T>
 void FilterGemm<T>::SumPart(const Job& job, int64_t part, int64_t first_block, int64_t last_block,
-                            T* tail) const {
+                            const Copies& copies) const {
   T* const sums = sums_.filter(job.sums, part);
   T* const bias = sums_.bias(job.sums, part);
   if (first_block == 0 && job.start) std::fill_n(bias, padded_filters(), T(0));
   const int64_t strips = Strips(job.images);
   const int64_t begin = sums_.Begin(strips, part), end = sums_.Begin(strips, part + 1);
   if (begin == end && job.start) {  // fewer strips than parts: sums of nothing
-    SumStrip(job, {0, 0, 0, 0}, sums, true, first_block, last_block, tail);
+    SumStrip(job, {0, 0, 0, 0}, sums, true, first_block, last_block, copies);
   }
   for (int64_t i = begin; i < end; ++i) {
     const Strip strip = StripAt(i, job.images);
-    if (tail_width() > 0) CopyTail(job, strip, tail);
-    SumStrip(job, strip, sums, job.start && i == begin, first_block, last_block, tail);
     if (first_block == 0 && job.gradient.dbias != nullptr) SumBias(job, strip, bias);
+    if (CopiesGradient()) CopyGradient(job, strip, copies.dy);
+    if (CopiesInput()) CopyInput(job, strip, copies.x);
+    SumStrip(job, strip, sums, job.start && i == begin, first_block, last_block, copies);
   }
 }
 
 template <typename T>
 void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool start,
-                             int64_t first_block, int64_t last_block, T* tail) const {
+                             int64_t first_block, int64_t last_block, const Copies& copies) const {
   // Steps from tap to tap and from channel to channel of where the sums are.
   int64_t tap_step = channels_ * padded_filters(), channel_step = padded_filters();
   const bool writes_gradient = WritesGradient(job.gradient);
@@ -139,9 +158,11 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool s
   const int64_t kernel_width = int64_t(horizontal_.taps.size());
   FilterBlock<T> block;
   block.images = strip.images;
-  block.x_image = job.x.image;
-  block.x_row = vertical_.in_step * job.x.row;
-  block.x_pixel = horizontal_.in_step * job.x.pixel;
+  const bool copied = CopiesInput();
+  block.x_pixel = copied ? InPitch() : horizontal_.in_step * job.x.pixel;
+  block.x_row = copied ? horizontal_.count * InPitch() : vertical_.in_step * job.x.row;
+  block.x_image = copied ? strip.rows * block.x_row : job.x.image;
+  const int64_t strip_pixels = strip.images * strip.rows * horizontal_.count;
   block.pitch = channel_step;
   block.accumulate = !start || (writes_gradient && job.gradient.accumulate);
   for (int64_t b = first_block; b < last_block; ++b) {
@@ -156,21 +177,23 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool s
     // Blocks of about equal size: one of few channels would wait for its sums.
     const int64_t channel = channels_ * index / blocks_per_tap_;
     block.channels = int(channels_ * (index + 1) / blocks_per_tap_ - channel);
-    if (block.rows > 0) {
+    const int64_t pixel = (row - strip.row) * horizontal_.count + columns.begin;  // of the strip
+    if (copied) {
+      block.x = copies.x + pixel * InPitch() + channel;
+    } else if (block.rows > 0) {
       block.x = job.x.At(strip.image, row * vertical_.in_step + down) +
                 (columns.begin * horizontal_.in_step + right) * job.x.pixel + channel;
     }
     for (int64_t f = 0; f < padded_filters(); f += block.width) {
-      block.width =
-          f < whole_filters() ? std::min(panel_width(), whole_filters() - f) : tail_width();
-      if (f < whole_filters()) {
-        block.dy = job.dy.At(strip.image, row) + columns.begin * job.dy.pixel + f;
-        block.dy_image = job.dy.image, block.dy_row = job.dy.row, block.dy_pixel = job.dy.pixel;
-      } else {
-        block.dy_pixel = tail_width();
+      block.width = std::min(panel_width(), padded_filters() - f);
+      if (CopiesGradient()) {
+        block.dy_pixel = block.width;
         block.dy_row = horizontal_.count * block.dy_pixel;
         block.dy_image = strip.rows * block.dy_row;
-        block.dy = tail + (row - strip.row) * block.dy_row + columns.begin * block.dy_pixel;
+        block.dy = copies.dy + f * strip_pixels + pixel * block.width;
+      } else {
+        block.dy = job.dy.At(strip.image, row) + columns.begin * job.dy.pixel + f;
+        block.dy_image = job.dy.image, block.dy_row = job.dy.row, block.dy_pixel = job.dy.pixel;
       }
       block.out = sums + tap * tap_step + channel * channel_step + f;
       kernels_.filter_block(block);
@@ -178,18 +201,42 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool s
   }
 }
 
-// The last filters of dy, padded to whole vectors.
 template <typename T>
-void FilterGemm<T>::CopyTail(const Job& job, const Strip& strip, T* tail) const {
-  const int64_t width = tail_width(), filters = filters_ - whole_filters();
-  for (int64_t n = 0; n < strip.images; ++n) {
-    for (int64_t r = 0; r < strip.rows; ++r) {
-      const T* from = job.dy.At(strip.image + n, strip.row + r) + whole_filters();
-      for (int64_t p = 0; p < horizontal_.count; ++p, tail += width, from += job.dy.pixel) {
-        std::copy_n(from, filters, tail);
-        std::fill_n(tail + filters, width - filters, T(0));
-      }
-    }
+void FilterGemm<T>::CopyGradient(const Job& job, const Strip& strip, T* copy) const {
+  const int64_t row_pixels = horizontal_.count;
+  const int64_t strip_pixels = strip.images * strip.rows * row_pixels;
+  for (int64_t i = 0; i < strip.images * strip.rows; ++i) {
+    kernels_.copy_panels(
+        {.from = job.dy.At(strip.image + i / strip.rows, strip.row + i % strip.rows),
+         .from_pixel = job.dy.pixel,
+         .pixels = row_pixels,
+         .columns = filters_,
+         .width = panel_width(),
+         .last_width = (padded_filters() - 1) % panel_width() + 1,
+         .to = copy,
+         .first = i * row_pixels,
+         .all = strip_pixels});
+  }
+}
+
+// The pixels of x that the only tap of a kernel reads.
+template <typename T>
+void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, T* copy) const {
+  const int64_t down = vertical_.taps[0].offset, right = horizontal_.taps[0].offset;
+  const Range rows = ResultsOf(vertical_, down), columns = ResultsOf(horizontal_, right);
+  for (int64_t i = 0; i < strip.images * strip.rows; ++i) {
+    const int64_t row = strip.row + i % strip.rows;
+    if (row < rows.begin || row >= rows.end) continue;
+    const int64_t h = row * vertical_.in_step + down;
+    const int64_t w = columns.begin * horizontal_.in_step + right;
+    kernels_.copy_panels({.from = job.x.At(strip.image + i / strip.rows, h) + w * job.x.pixel,
+                          .from_pixel = horizontal_.in_step * job.x.pixel,
+                          .pixels = columns.end - columns.begin,
+                          .columns = channels_,
+                          .width = InPitch(),
+                          .last_width = InPitch(),
+                          .to = copy,
+                          .first = i * horizontal_.count + columns.begin});
   }
 }
 

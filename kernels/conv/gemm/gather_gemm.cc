@@ -13,6 +13,9 @@ namespace {
 
 // Of the inputs of a block: they share the second cache with a panel of the filter.
 constexpr int64_t kBlockBytes = 192 << 10;
+// Of inputs and outputs of a block whose sums are so short.
+constexpr int64_t kShortSumBytes = 64 << 10;
+constexpr int64_t kShortSum = 512;
 // Maps up to this width are computed across images, this many at a time: a multiple of the rows of
 // a tile on every machine but the scalar one.
 constexpr int64_t kSmallWidth = 6;
@@ -38,6 +41,7 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
       depth_(backward_ ? spec.filters : spec.channels),
       columns_(backward_ ? spec.channels : spec.filters),
       batch_(spec.batch),
+      padded_depth_(few_columns() ? RoundUp(depth_, kernels_.lanes) : depth_),
       vertical_(VerticalPhases(spec, direction)),
       horizontal_(HorizontalPhases(spec, direction)),
       flat_(spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0)),
@@ -56,11 +60,20 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
 }
 
 template <typename T>
+int64_t GatherGemm<T>::BlockPixels() const {
+  // The panels of short sums follow each other so quickly that a block's outputs must be near too.
+  if (flat_ && depth_ < kShortSum) {
+    return std::max(kTileRows, kShortSumBytes / ((depth_ + columns_) * int64_t(sizeof(T))));
+  }
+  return kBlockBytes / (depth_ * int64_t(sizeof(T)));
+}
+
+template <typename T>
 typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
                                                      const Phase& horizontal) const {
   Cut cut{&vertical, &horizontal, vertical.count, horizontal.count, 1, 1};
   if (across_images_) return cut;
-  const int64_t fit = kBlockBytes / (depth_ * int64_t(sizeof(T)));  // pixels
+  const int64_t fit = BlockPixels();
   // Whole rows where some of them fit, else parts of a row, in whole tiles.
   const int64_t line = horizontal.Reach(horizontal.count);
   if (line * vertical.Reach(1) > fit && !vertical.taps.empty()) {
@@ -81,13 +94,26 @@ typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
   return cut;
 }
 
+// For vectors of the depth: [tap][vector][column][lane], padded with zeros.
 template <typename T>
-int64_t GatherGemm<T>::padded_columns() const {
-  return RoundUp(columns_, kernels_.lanes);
+void GatherGemm<T>::DeriveFew(const Filter<const T>& filter, T* derived) const {
+  const int64_t depth_step = backward_ ? filter.filter : filter.channel;
+  const int64_t column_step = backward_ ? filter.channel : filter.filter;
+  for (int64_t tap = 0; tap < kernel_height_ * kernel_width_; ++tap) {
+    const T* const from = filter.data + tap * filter.tap;
+    for (int64_t first = 0; first < padded_depth_; first += kernels_.lanes) {
+      for (int64_t column = 0; column < columns_; ++column) {
+        for (int64_t k = first; k < first + kernels_.lanes; ++k) {
+          *derived++ = k < depth_ ? from[k * depth_step + column * column_step] : T(0);
+        }
+      }
+    }
+  }
 }
 
 template <typename T>
 void GatherGemm<T>::DeriveFilter(const Filter<const T>& filter, T* derived) const {
+  if (few_columns()) return DeriveFew(filter, derived);
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
   const int64_t column_step = backward_ ? filter.channel : filter.filter;
   constexpr int64_t kRun = 16;  // patch elements packed together, so that lines read are used up
@@ -299,7 +325,7 @@ int64_t GatherGemm<T>::ListTaps(const Block& block, const Images<const T>& in, i
         w = column * horizontal.in_step + b.offset;
         if (w < 0 || w >= horizontal.inputs) continue;
       }
-      taps[count++] = {h * in.row + w * in.pixel, (a.tap * kernel_width_ + b.tap) * depth_};
+      taps[count++] = {h * in.row + w * in.pixel, (a.tap * kernel_width_ + b.tap) * padded_depth_};
     }
   }
   return count;
@@ -326,8 +352,10 @@ void GatherGemm<T>::RunPanel(const Call& call, const Block& block, const Images<
                              const Panel<T>& panel, const Scratch& scratch) const {
   const Phase &vertical = *block.vertical, &horizontal = *block.horizontal;
   const Images<const T>& addend = call.write_back.addend;
+  const auto multiply = few_columns() ? kernels_.multiply_few : kernels_.multiply;
   RowOfPixels<T> row;
   row.taps = scratch.taps;
+  row.prefetch = panel.column == 0 && ReadsInPlace(block, call.in);
   if (!across_images_) row.tap_count = ListTaps(block, in, 0, 0, scratch.taps);
   for (int64_t i = block.row; i < block.row_end; ++i) {
     const int64_t h = vertical.first + i * vertical.step;
@@ -342,7 +370,7 @@ void GatherGemm<T>::RunPanel(const Call& call, const Block& block, const Images<
         row.tap_count = ListTaps(block, in, i, j, scratch.taps);
         row.out = call.out.At(block.image, h) + w * call.out.pixel;
         if (addend.data != nullptr) row.addend = addend.At(block.image, h) + w * addend.pixel;
-        kernels_.multiply(row, panel);
+        multiply(row, panel);
       }
       continue;
     }
@@ -354,7 +382,7 @@ void GatherGemm<T>::RunPanel(const Call& call, const Block& block, const Images<
     row.out_step = horizontal.step * call.out.pixel;
     if (addend.data != nullptr) row.addend = addend.At(block.image, h) + w * addend.pixel;
     row.addend_step = horizontal.step * addend.pixel;
-    kernels_.multiply(row, panel);
+    multiply(row, panel);
   }
 }
 

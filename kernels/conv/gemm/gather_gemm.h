@@ -7,11 +7,12 @@
 // once for all taps, with zeros around it and a better distance; else it is read where it is. On
 // small maps taps in the padding are left out: a 3x3 kernel on a 2x2 map needs 4 of 9. With a
 // stride, dx is computed phase by phase (phases.h), so that nothing is multiplied by the zeros
-// between the strides.
+// between the strides. Results of a few columns are computed in vectors of the depth.
 
 #ifndef DTNN_KERNELS_CONV_GEMM_GATHER_GEMM_H_
 #define DTNN_KERNELS_CONV_GEMM_GATHER_GEMM_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -30,7 +31,9 @@ class GatherGemm final : public DataKernel<T> {
 
   GatherGemm(const Conv2dSpec& spec, Direction direction);
 
-  int64_t derived_elements() const override { return patch() * padded_columns(); }
+  int64_t derived_elements() const override {
+    return kernel_height_ * kernel_width_ * padded_depth_ * padded_columns();
+  }
   void DeriveFilter(const Filter<const T>& filter, T* derived) const override;
   size_t workspace_bytes() const override { return size_t(threads_) * thread_bytes(); }
   void Run(const Call& call) const override;
@@ -56,6 +59,8 @@ class GatherGemm final : public DataKernel<T> {
     size_t bytes;
   };
 
+  // Inputs of a block, at most.
+  int64_t BlockPixels() const;
   Cut CutPhases(const Phase& vertical, const Phase& horizontal) const;
   Block BlockAt(int64_t index, int64_t images) const;
   Scratch Divide(std::byte* memory) const;
@@ -74,14 +79,22 @@ class GatherGemm final : public DataKernel<T> {
   Panel<T> PanelAt(const Call& call, int64_t index) const;
 
   int64_t patch() const { return kernel_height_ * kernel_width_ * depth_; }
-  // Output columns rounded up to whole vectors.
-  int64_t padded_columns() const;
+  // Whether vectors are of the depth, not of output columns.
+  bool few_columns() const {
+    return columns_ <= std::min(kFewColumns, kernels_.lanes - 1) && depth_ >= kernels_.lanes;
+  }
+  // Output columns rounded up to whole vectors, or as many as there are.
+  int64_t padded_columns() const {
+    return few_columns() ? columns_ : RoundUp(columns_, kernels_.lanes);
+  }
+  void DeriveFew(const Filter<const T>& filter, T* derived) const;
   int64_t panel_width() const { return 2 * kernels_.lanes; }
   int64_t panels() const { return CeilDiv(padded_columns(), panel_width()); }
 
   const Kernels<T>& kernels_;
   bool backward_;
   int64_t kernel_height_, kernel_width_, depth_, columns_, batch_;
+  int64_t padded_depth_;  // of a tap of the derived filter
   std::vector<Phase> vertical_, horizontal_;
   bool flat_;           // a product of all pixels of all images, as one row
   bool across_images_;  // a row of results is one pixel of several images

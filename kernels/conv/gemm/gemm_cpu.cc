@@ -1,11 +1,17 @@
 #include "kernels/conv/gemm/gemm_cpu.h"
 
+#include <cstdint>
+#include <utility>
+
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/gemm/gemm_cpu.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+// After foreach_target.h: these are compiled once per instruction set.
 #include "kernels/elementwise/relu-inl.h"
+#include "kernels/gemm/gemm_tile-inl.h"
 
 // GCC unrolls loops over arrays of vectors only when told; rolled, the arrays live in memory.
 #undef DTNN_UNROLL
@@ -21,6 +27,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using dtnn::HWY_NAMESPACE::LoadFirst;
 using dtnn::HWY_NAMESPACE::Rectify;
 
 // Sums of a tile fill the registers but for the filter's vectors and a broadcast.
@@ -72,18 +79,26 @@ HWY_INLINE void Write(D d, V sum, const Panel<T>& panel, int64_t at, T* out, con
   }
 }
 
+// While it multiplies, a tile calls into the cache what it will write, and where `row.prefetch`
+// says so the inputs of the next tile: the processor foresees neither.
 template <typename T, int kR, int kVectors>
 HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int64_t first) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kLine = 64 / sizeof(T);
   const int64_t lanes = int64_t(hn::Lanes(d));
   const int64_t step = row.in_step, depth = panel.depth;
+  const int64_t next_step = row.prefetch ? step : 0;
   V sum[kR][kVectors];
   DTNN_UNROLL
   for (int i = 0; i < kR; ++i) {
     DTNN_UNROLL
     for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
   }
+  const T* const out_begin = row.out + first * row.out_step + panel.column;
+  const T* out = out_begin;
+  const int64_t runs = row.tap_count * ((depth + kLine - 1) / kLine);
+  int64_t due = 0;  // rows of the output to be called, in units of 1 / runs
   for (int64_t t = 0; t < row.tap_count; ++t) {
     // One pointer for three rows: pointer, pointer + step, pointer + 2 * step are addressing modes.
     constexpr int kBases = (kR + 2) / 3;
@@ -91,19 +106,27 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
     DTNN_UNROLL
     for (int i = 0; i < kBases; ++i) base[i] = row.in + (first + 3 * i) * step + row.taps[t].in;
     const T* HWY_RESTRICT filter = panel.filter + row.taps[t].filter * kVectors * lanes;
-    for (int64_t k = depth; k > 0; --k) {
-      V w[kVectors];
-      DTNN_UNROLL
-      for (int v = 0; v < kVectors; ++v) w[v] = hn::Load(d, filter + v * lanes);
-      DTNN_UNROLL
-      for (int i = 0; i < kR; ++i) {
-        const V x = hn::Set(d, base[i / 3][i % 3 * step]);
+    for (int64_t left = depth; left > 0; left -= kLine) {
+      for (due += kR; due >= runs; due -= runs, out += row.out_step) {
         DTNN_UNROLL
-        for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(x, w[v], sum[i][v]);
+        for (int v = 0; v < kVectors; ++v) hwy::Prefetch(out + v * lanes);
       }
-      DTNN_UNROLL
-      for (int i = 0; i < kBases; ++i) ++base[i];
-      filter += kVectors * lanes;
+      const T* next = base[0] + kR * step;
+      for (int64_t k = HWY_MIN(left, kLine); k > 0; --k, next += next_step) {
+        hwy::Prefetch(next);
+        V w[kVectors];
+        DTNN_UNROLL
+        for (int v = 0; v < kVectors; ++v) w[v] = hn::Load(d, filter + v * lanes);
+        DTNN_UNROLL
+        for (int i = 0; i < kR; ++i) {
+          const V x = hn::Set(d, base[i / 3][i % 3 * step]);
+          DTNN_UNROLL
+          for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(x, w[v], sum[i][v]);
+        }
+        DTNN_UNROLL
+        for (int i = 0; i < kBases; ++i) ++base[i];
+        filter += kVectors * lanes;
+      }
     }
   }
   DTNN_UNROLL
@@ -114,6 +137,70 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
     DTNN_UNROLL
     for (int v = 0; v < kVectors; ++v) Write(d, sum[i][v], panel, v * lanes, out, addend);
   }
+}
+
+// Vectors of the depth instead of columns: kR pixels times kColumns columns of sums, whose lanes
+// are added at the end.
+template <typename T, int kR, int kColumns>
+HWY_NOINLINE void RunDots(const RowOfPixels<T>& row, const Panel<T>& panel, int64_t first_row) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const int64_t lanes = int64_t(hn::Lanes(d)), depth = panel.depth, whole = depth / lanes * lanes;
+  const auto count = size_t(depth - whole);
+  const auto first = hn::FirstN(d, count);
+  V sum[kR][kColumns];
+  DTNN_UNROLL
+  for (int i = 0; i < kR; ++i) {
+    DTNN_UNROLL
+    for (int c = 0; c < kColumns; ++c) sum[i][c] = hn::Zero(d);
+  }
+  const auto add = [&](const T* filter, const auto& load) HWY_ATTR {
+    V w[kColumns];
+    DTNN_UNROLL
+    for (int c = 0; c < kColumns; ++c) w[c] = hn::LoadU(d, filter + c * lanes);
+    DTNN_UNROLL
+    for (int i = 0; i < kR; ++i) {
+      const V x = load(i);
+      DTNN_UNROLL
+      for (int c = 0; c < kColumns; ++c) sum[i][c] = hn::MulAdd(x, w[c], sum[i][c]);
+    }
+  };
+  for (int64_t t = 0; t < row.tap_count; ++t) {
+    const T* const in = row.in + first_row * row.in_step + row.taps[t].in;
+    const T* filter = panel.filter + row.taps[t].filter * kColumns;
+    int64_t k = 0;
+    for (; k < whole; k += lanes, filter += kColumns * lanes) {
+      add(filter, [&](int i) HWY_ATTR { return hn::LoadU(d, in + i * row.in_step + k); });
+    }
+    if (k < depth) {
+      add(filter,
+          [&](int i) HWY_ATTR { return LoadFirst(d, first, count, in + i * row.in_step + k); });
+    }
+  }
+  for (int i = 0; i < kR; ++i) {
+    T* const out = row.out + (first_row + i) * row.out_step;
+    const T* const addend =
+        row.addend == nullptr ? nullptr : row.addend + (first_row + i) * row.addend_step;
+    for (int c = 0; c < kColumns; ++c) {
+      T value = hn::GetLane(hn::SumOfLanes(d, sum[i][c]));
+      if (panel.scale != nullptr) value *= panel.scale[c];
+      if (panel.bias != nullptr) value += panel.bias[c];
+      if (addend != nullptr) value += addend[c];
+      out[c] = panel.relu && value < 0 ? T(0) : value;
+    }
+  }
+}
+
+template <typename T, int kColumns>
+void MultiplyFewColumns(const RowOfPixels<T>& row, const Panel<T>& panel) {
+  constexpr int kMost = HWY_TARGET <= HWY_AVX3 || kColumns <= 2 ? 8 : 4;
+  int64_t i = 0;
+  for (; i + kMost <= row.count; i += kMost) RunDots<T, kMost, kColumns>(row, panel, i);
+  if (kMost > 4 && i + 4 <= row.count) {
+    RunDots<T, 4, kColumns>(row, panel, i);
+    i += 4;
+  }
+  for (; i < row.count; ++i) RunDots<T, 1, kColumns>(row, panel, i);
 }
 
 template <typename T, int kC, int kVectors>
@@ -157,24 +244,31 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
   }
 }
 
-// Calls the instantiation for `rows`, one of 1..MaxRows.
-template <typename T, int kVectors, int kR = MaxRows<kVectors>()>
-HWY_INLINE void TileOfRows(int64_t rows, const RowOfPixels<T>& row, const Panel<T>& panel,
-                           int64_t first) {
-  if constexpr (kR > 1) {
-    if (rows < kR) return TileOfRows<T, kVectors, kR - 1>(rows, row, panel, first);
-  }
-  RunTile<T, kR, kVectors>(row, panel, first);
+template <typename T>
+using RunTileOf = void (*)(const RowOfPixels<T>& row, const Panel<T>& panel, int64_t first);
+
+// Those of 1, 2, ... rows.
+template <typename T, int kVectors, int... kRows>
+const RunTileOf<T>* TilesOf(std::integer_sequence<int, kRows...>) {
+  static constexpr RunTileOf<T> kTiles[] = {&RunTile<T, kRows + 1, kVectors>...};
+  return kTiles;
 }
 
 // Tiles of about equal size: a small one at the end would wait for its few sums.
 template <typename T, int kVectors>
 void MultiplyRow(const RowOfPixels<T>& row, const Panel<T>& panel) {
-  constexpr int64_t kMost = MaxRows<kVectors>();
-  const int64_t tiles = (row.count + kMost - 1) / kMost;
-  for (int64_t i = 0; i < tiles; ++i) {
-    const int64_t first = row.count * i / tiles, last = row.count * (i + 1) / tiles;
-    TileOfRows<T, kVectors>(last - first, row, panel, first);
+  constexpr int kMost = MaxRows<kVectors>();
+  const RunTileOf<T>* const run = TilesOf<T, kVectors>(std::make_integer_sequence<int, kMost>());
+  // In 32 bits, where a division takes a third of the time.
+  if (row.count == 0) return;
+  const auto count = uint32_t(row.count), tiles = (count + kMost - 1) / kMost;
+  const uint32_t least = count / tiles;
+  uint32_t larger = count - least * tiles;
+  for (uint32_t first = 0; first < count;) {
+    const uint32_t rows = least + (larger > 0 ? 1 : 0);
+    larger -= larger > 0 ? 1 : 0;
+    run[rows - 1](row, panel, first);
+    first += rows;
   }
 }
 
@@ -193,6 +287,21 @@ void Multiply(const RowOfPixels<T>& row, const Panel<T>& panel) {
     MultiplyRow<T, 2>(row, panel);
   } else {
     MultiplyRow<T, 1>(row, panel);
+  }
+}
+
+template <typename T>
+void MultiplyFew(const RowOfPixels<T>& row, const Panel<T>& panel) {
+  static_assert(kFewColumns == 4);
+  switch (panel.columns) {
+    case 1:
+      return MultiplyFewColumns<T, 1>(row, panel);
+    case 2:
+      return MultiplyFewColumns<T, 2>(row, panel);
+    case 3:
+      return MultiplyFewColumns<T, 3>(row, panel);
+    default:
+      return MultiplyFewColumns<T, 4>(row, panel);
   }
 }
 
@@ -223,13 +332,36 @@ void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) 
 }
 
 template <typename T>
+void CopyPanels(const PixelCopy<T>& job) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = int64_t(hn::Lanes(d)), whole = job.columns / lanes * lanes;
+  const auto count = size_t(job.columns - whole);
+  const auto first = hn::FirstN(d, count);
+  const T* from = job.from;
+  for (int64_t p = job.first; p < job.first + job.pixels; ++p, from += job.from_pixel) {
+    T* to = job.to;
+    for (int64_t f = 0; f < job.columns;) {
+      const int64_t width = f + job.width > job.columns ? job.last_width : job.width;
+      const int64_t end = HWY_MIN(f + width, job.columns);
+      T* at = to + p * width;
+      for (; f + lanes <= end; f += lanes, at += lanes) hn::StoreU(hn::LoadU(d, from + f), d, at);
+      if (f < end) hn::StoreU(LoadFirst(d, first, count, from + f), d, at);
+      f = f < end ? end : f;
+      to += job.all * width;
+    }
+  }
+}
+
+template <typename T>
 const Kernels<T>* Table() {
   static const Kernels<T> table = {int64_t(hn::Lanes(hn::ScalableTag<T>())),
                                    MaxChannels<2>(),
                                    MaxChannels<1>() / MaxChannels<2>(),
                                    &Multiply<T>,
+                                   &MultiplyFew<T>,
                                    &RunBlock<T>,
-                                   &AddRows<T>};
+                                   &AddRows<T>,
+                                   &CopyPanels<T>};
   return &table;
 }
 

@@ -19,6 +19,8 @@ struct TapOffset {
   int64_t in = 0, filter = 0;
 };
 
+inline constexpr int64_t kFewColumns = 4;
+
 // Output pixels at constant distances, of which all have the same taps inside the input.
 template <typename T>
 struct RowOfPixels {
@@ -31,6 +33,7 @@ struct RowOfPixels {
   int64_t out_step = 0;
   const T* addend = nullptr;  // or null; may be `out`
   int64_t addend_step = 0;
+  bool prefetch = false;  // the inputs of a tile while the one before it is computed
 };
 
 // One or two vectors of output columns: `width` packed filter elements for each patch element.
@@ -62,15 +65,30 @@ struct FilterBlock {
   bool accumulate = false;
 };
 
+// Pixels of `columns` channels to panels, in each of which they lie one after the other: of `width`
+// channels, a multiple of the vector, and the last one, where it is not full, of `last_width`.
+template <typename T>
+struct PixelCopy {
+  const T* from = nullptr;
+  int64_t from_pixel = 0;
+  int64_t pixels = 0, columns = 0, width = 0, last_width = 0;
+  T* to = nullptr;
+  int64_t first = 0, all = 0;  // the first of these pixels among all of a panel
+};
+
 template <typename T>
 struct Kernels {
   int64_t lanes;  // elements of a vector
   // Channels of a filter block with two vectors; with one, narrow_factor times as many.
   int max_rows, narrow_factor;
   void (*multiply)(const RowOfPixels<T>& row, const Panel<T>& panel);
+  // The same for a panel of at most kFewColumns columns, which would leave most of a vector empty:
+  // its filter is in blocks of a vector of the depth, padded with zeros, one for each column.
+  void (*multiply_few)(const RowOfPixels<T>& row, const Panel<T>& panel);
   void (*filter_block)(const FilterBlock<T>& block);
   // sums[j] += x[p * pitch + j] for p < rows in order.
   void (*add_rows)(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums);
+  void (*copy_panels)(const PixelCopy<T>& job);
 };
 
 template <typename T>

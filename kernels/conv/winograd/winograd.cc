@@ -6,6 +6,7 @@
 #include "kernels/conv/winograd/fused_data.h"
 #include "kernels/conv/winograd/fused_filter.h"
 #include "kernels/conv/winograd/sliced_data.h"
+#include "kernels/conv/winograd/sliced_filter.h"
 
 namespace dtnn::conv {
 namespace {
@@ -15,6 +16,10 @@ using winograd::Form;
 // Bytes of a transformed filter that a core reads from the third cache in less time than it takes
 // to multiply a block of tiles.
 constexpr int64_t kLargeFilter = 3 << 20;
+
+// Channels times filters of a gradient that is summed faster from tiles in the third cache than
+// from tiles that are transformed again for every block of it.
+constexpr int64_t kLargeGradient = 256 * 256;
 
 constexpr Form kForm = {.outputs = 4, .taps = 3};
 
@@ -35,6 +40,9 @@ std::unique_ptr<DataKernel<T>> MakeData(const Conv2dSpec& spec, Direction direct
 }
 template <typename T>
 std::unique_ptr<FilterKernel<T>> MakeFilter(const Conv2dSpec& spec) {
+  if (spec.channels * spec.filters >= kLargeGradient) {
+    return std::make_unique<winograd::SlicedFilter<T>>(spec, kForm);
+  }
   return std::make_unique<winograd::FusedFilter<T>>(spec, kForm);
 }
 

@@ -72,6 +72,7 @@ template <int kExtent, typename T, class Transform>
 HWY_INLINE void ForWindows(const ToTiles<T>& job, const Transform& transform) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = int64_t(hn::Lanes(d)), channels = job.channels;
+  const int64_t panel = job.panel == 0 ? channels + lanes : job.panel;
   // What does not exist stays zero from window to window of the same shape.
   HWY_ALIGN T copy[kExtent * kExtent * hn::MaxLanes(d)];
   InWindow<T> copied = {.bottom = -1};
@@ -85,7 +86,13 @@ HWY_INLINE void ForWindows(const ToTiles<T>& job, const Transform& transform) {
       std::fill_n(copy, kExtent * kExtent * size_t(lanes), T(0));
       copied = window;
     }
-    for (int64_t c = 0; c < channels; c += lanes) {
+    T* tile = job.tiles.data + t * job.tiles.tile;
+    int64_t left = panel;
+    for (int64_t c = 0; c < channels; c += lanes, tile += lanes, left -= lanes) {
+      if (left == 0) {
+        tile += job.panel_step - panel;
+        left = panel;
+      }
       const int64_t channel = job.first_channel + c;
       const T* from = window.data + channel;
       int64_t row = job.row, pixel = job.pixel;
@@ -97,7 +104,7 @@ HWY_INLINE void ForWindows(const ToTiles<T>& job, const Transform& transform) {
         row = kExtent * lanes;
       }
       transform([&](int i, int j) HWY_ATTR { return hn::LoadU(d, from + i * row + j * pixel); },
-                job.tiles.data + t * job.tiles.tile + c, c);
+                tile, c);
     }
   }
 }

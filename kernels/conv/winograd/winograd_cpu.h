@@ -33,6 +33,8 @@ struct ToTiles {
   int64_t row = 0, pixel = 0;               // steps
   int64_t channels = 0, first_channel = 0;  // of the images
   Tiles<T> tiles;                           // whole vectors of channels are written
+  // Channels that lie together, in whole vectors, and from there to the next ones; 0: all do.
+  int64_t panel = 0, panel_step = 0;
   T* sums = nullptr;  // [channels]: what the pixels of the windows are added to; or null
 };
 

@@ -1,0 +1,220 @@
+#include "kernels/conv/winograd/sliced_filter.h"
+
+#include <algorithm>
+
+#include "kernels/conv/winograd/layout.h"
+#include "kernels/scratch.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn::conv::winograd {
+namespace {
+
+// Of the transformed tiles of a slice, in the third cache.
+constexpr int64_t kSliceBytes = 12 << 20;
+// Of one element of them, a panel of which stays in the first cache.
+constexpr int64_t kMostTiles = 192;
+// What a thread transforms at a time: channels, and tiles, whose pixels are one partial sum of the
+// bias.
+constexpr int64_t kRun = 64;
+constexpr int64_t kBlock = 16;
+// Channels of x that lie together, a line: with a panel of filters they cover few pages.
+constexpr int64_t kInPanel = 16;
+// Channels whose gradients are written together.
+constexpr int64_t kWritten = 16;
+constexpr int64_t kMostTaps = 9;
+
+}  // namespace
+
+template <typename T>
+struct SlicedFilter<T>::Memory {
+  InWindow<T>*x, *dy;
+  Tiles<T> in, gradient;             // [element][panel][tile][channel of the panel]
+  T* sums;                           // [panel][element][channel][width]
+  int64_t sums_panel, sums_element;  // steps
+  T* block_bias;                     // [block of tiles][filter]
+  T* bias;
+  size_t bytes;
+};
+
+template <typename T>
+SlicedFilter<T>::SlicedFilter(const Conv2dSpec& spec, Form form)
+    : form_(form),
+      kernels_(CpuKernels<T>(form)),
+      grid_(spec, Direction::kForward, form),
+      channels_(spec.channels),
+      filters_(spec.filters),
+      padded_filters_(RoundUp(spec.filters, kernels_.lanes)) {
+  const int64_t row = RoundUp(channels_, kInPanel) + RoundUp(filters_, panel_width());
+  const int64_t fit = kSliceBytes / (form.elements() * row * int64_t(sizeof(T)));
+  slice_ = std::min(std::clamp(fit / kBlock * kBlock, kBlock, kMostTiles),
+                    spec.batch * grid_.per_image());
+}
+
+template <typename T>
+int64_t SlicedFilter<T>::width(int64_t panel) const {
+  return std::min(panel_width(), padded_filters_ - panel * panel_width());
+}
+
+template <typename T>
+typename SlicedFilter<T>::Memory SlicedFilter<T>::Divide(std::byte* workspace) const {
+  ScratchDivider divider(workspace);
+  Memory memory;
+  const auto take = [&](int64_t channels, int64_t panel) {
+    const int64_t element = OddLines<T>(CeilDiv(channels, panel) * panel * slice_);
+    return Tiles<T>{divider.Take<T>(form_.elements() * element), element, panel};
+  };
+  memory.x = divider.Take<InWindow<T>>(slice_);
+  memory.dy = divider.Take<InWindow<T>>(slice_);
+  memory.in = take(channels_, kInPanel);
+  memory.gradient = take(filters_, panel_width());
+  memory.sums_element = OddLines<T>(channels_ * panel_width());
+  memory.sums_panel = form_.elements() * memory.sums_element;
+  memory.sums = divider.Take<T>(panels() * memory.sums_panel);
+  memory.block_bias = divider.Take<T>(CeilDiv(slice_, kBlock) * padded_filters_);
+  memory.bias = divider.Take<T>(padded_filters_);
+  memory.bytes = divider.bytes();
+  return memory;
+}
+
+template <typename T>
+size_t SlicedFilter<T>::workspace_bytes() const {
+  return Divide(nullptr).bytes;
+}
+
+template <typename T>
+void SlicedFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
+                          bool first, const Gradient&, std::byte* workspace) const {
+  const Memory memory = Divide(workspace);
+  const int64_t tiles = images * grid_.per_image();
+  if (first) std::fill_n(memory.bias, padded_filters_, T(0));
+  const int64_t in_runs = CeilDiv(channels_, kRun), runs = in_runs + CeilDiv(filters_, kRun);
+  for (int64_t at = 0; at < tiles || at == 0; at += slice_) {
+    const int64_t count = std::min(slice_, tiles - at), blocks = CeilDiv(count, kBlock);
+    grid_.ListInput(x, at, count, memory.x);
+    grid_.ListGradient(dy, at, count, memory.dy);
+    ParallelFor(0, runs * blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t item = begin; item < end; ++item) {
+        const int64_t run = item / blocks, block = item % blocks;
+        if (run < in_runs) {
+          TransformInput(x, run, block * kBlock, std::min(count, (block + 1) * kBlock), memory);
+        } else {
+          TransformGradient(dy, run - in_runs, block, count, memory);
+        }
+      }
+    });
+    for (int64_t block = 0; block < blocks; ++block) {
+      const T* const sums = memory.block_bias + block * padded_filters_;
+      for (int64_t f = 0; f < filters_; ++f) memory.bias[f] += sums[f];
+    }
+    ParallelFor(0, form_.elements() * panels(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t item = begin; item < end; ++item) {
+        Multiply(item / panels(), item % panels(), count, !first || at > 0, memory);
+      }
+    });
+  }
+}
+
+template <typename T>
+void SlicedFilter<T>::TransformInput(const Images<const T>& x, int64_t run, int64_t first,
+                                     int64_t last, const Memory& memory) const {
+  const int64_t channel = run * kRun;
+  kernels_.in_to_tiles(
+      {.windows = memory.x + first,
+       .count = last - first,
+       .row = x.row,
+       .pixel = x.pixel,
+       .channels = std::min(kRun, channels_ - channel),
+       .first_channel = channel,
+       .tiles = {memory.in.data + channel * slice_ + first * kInPanel, memory.in.element, kInPanel},
+       .panel = kInPanel,
+       .panel_step = kInPanel * slice_});
+}
+
+template <typename T>
+void SlicedFilter<T>::TransformGradient(const Images<const T>& dy, int64_t run, int64_t block,
+                                        int64_t count, const Memory& memory) const {
+  const int64_t filter = run * kRun, first = block * kBlock;
+  T* const bias = memory.block_bias + block * padded_filters_ + filter;
+  std::fill_n(bias, std::min(kRun, padded_filters_ - filter), T(0));
+  kernels_.gradient_to_tiles(
+      {.windows = memory.dy + first,
+       .count = std::min(count - first, kBlock),
+       .row = dy.row,
+       .pixel = dy.pixel,
+       .channels = std::min(kRun, filters_ - filter),
+       .first_channel = filter,
+       .tiles = {memory.gradient.data + filter * slice_ + first * panel_width(),
+                 memory.gradient.element, panel_width()},
+       .panel = panel_width(),
+       .panel_step = panel_width() * slice_,
+       .sums = bias});
+}
+
+template <typename T>
+void SlicedFilter<T>::Multiply(int64_t element, int64_t panel, int64_t count, bool accumulate,
+                               const Memory& memory) const {
+  const Tiles<T>&in = memory.in, &gradient = memory.gradient;
+  T* const sums = memory.sums + panel * memory.sums_panel + element * memory.sums_element;
+  for (int64_t channel = 0; channel < channels_; channel += kInPanel) {
+    kernels_.correlate(
+        {.elements = 1,
+         .tiles = count,
+         .channels = std::min(kInPanel, channels_ - channel),
+         .width = width(panel),
+         .in = {in.data + element * in.element + channel * slice_, in.element, in.tile},
+         .gradient = {gradient.data + element * gradient.element + panel * panel_width() * slice_,
+                      gradient.element, gradient.tile},
+         .accumulate = accumulate,
+         .out = sums + channel * width(panel),
+         .out_element = memory.sums_element});
+  }
+}
+
+template <typename T>
+void SlicedFilter<T>::Write(const Gradient& gradient, std::byte* workspace) const {
+  const Memory memory = Divide(workspace);
+  const int64_t runs = CeilDiv(channels_, kWritten);
+  ParallelFor(0, panels() * runs, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t first = item % runs * kWritten;
+      WritePanel(gradient, item / runs, first, std::min(channels_, first + kWritten), memory);
+    }
+  });
+  for (int64_t f = 0; gradient.dbias != nullptr && f < filters_; ++f) {
+    gradient.dbias[f] = (gradient.accumulate ? gradient.dbias[f] : T(0)) + memory.bias[f];
+  }
+}
+
+// The gradients of channels [first, last) for the filters of a panel.
+template <typename T>
+void SlicedFilter<T>::WritePanel(const Gradient& gradient, int64_t panel, int64_t first,
+                                 int64_t last, const Memory& memory) const {
+  constexpr int64_t kMostWidth = 2 * 64 / sizeof(T);
+  T taps[kMostTaps * kWritten * kMostWidth];  // [tap][channel][column]
+  const int64_t columns = width(panel), filter = panel * panel_width();
+  const int64_t tap_step = (last - first) * columns;
+  kernels_.sums_to_filter({.from = memory.sums + panel * memory.sums_panel + first * columns,
+                           .from_step = memory.sums_element,
+                           .from_row = columns,
+                           .to = taps,
+                           .to_step = tap_step,
+                           .to_row = columns,
+                           .count = last - first,
+                           .columns = columns});
+  const Filter<T>& dfilter = gradient.dfilter;
+  for (int64_t tap = 0; tap < int64_t(form_.taps) * form_.taps; ++tap) {
+    for (int64_t c = first; c < last; ++c) {
+      const T* from = taps + tap * tap_step + (c - first) * columns;
+      T* to = dfilter.data + tap * dfilter.tap + c * dfilter.channel + filter * dfilter.filter;
+      for (int64_t f = 0; f < std::min(columns, filters_ - filter); ++f) {
+        T& at = to[f * dfilter.filter];
+        at = (gradient.accumulate ? at : T(0)) + from[f];
+      }
+    }
+  }
+}
+
+template class SlicedFilter<float>;
+template class SlicedFilter<double>;
+
+}  // namespace dtnn::conv::winograd
