@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "comm/communicator.h"
 #include "tensor/text/str_cat.h"
 
@@ -31,6 +32,15 @@ struct CallKey {
     return StrCat("message number ", number, " from rank ", from, " to rank ", to);
   }
 };
+
+// What all ranks get where the calls of two do not fit together.
+inline absl::Status CallsDiffer(const CallKey& key, int rank, const CallSignature& call, int other,
+                                const CallSignature& others) {
+  return absl::InvalidArgumentError(
+      StrCat(key.ToString(), " differs between ranks: rank ", rank, " called ", call.ToString(),
+             ", rank ", other, " called ", others.ToString(),
+             "; every rank must make the same calls in the same order"));
+}
 
 }  // namespace dtnn
 

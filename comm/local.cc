@@ -172,11 +172,8 @@ void Group::CheckFits(const Operation& op, int rank, const Collective& call) {
     const Collective& theirs = op.calls[size_t(other)];
     if (op.arrived[size_t(other)]) {
       if (theirs.Fits(call)) continue;
-      return BreakLocked(
-          InvalidArgument(op.key.ToString(), " differs between ranks: rank ", other, " called ",
-                          theirs.ToString(), ", rank ", rank, " called ", call.ToString(),
-                          "; every rank must make the same calls in the same order"),
-          {});
+      return BreakLocked(CallsDiffer(op.key, other, theirs.signature(), rank, call.signature()),
+                         {});
     }
     if (left_[size_t(other)]) {
       return BreakLocked(Unavailable("rank ", other, " left before ", op.key.ToString(),

@@ -54,11 +54,13 @@ constexpr Folder kRooms[] = {
 
     {"comm", 0},
     {"comm/crypto", 0},
+    {"comm/group", 1},
     {"comm/ckks", 1},
     {"comm/masked", 1},
-    {"comm/mpi", 1},
-    {"comm/codec", 2},
-    {"comm/job", 2},
+    {"comm/mpi", 2},
+    {"comm/tcp", 2},
+    {"comm/codec", 3},
+    {"comm/job", 3},
 
     {"models/graph", 0},
     {"models/parameters", 1},

@@ -65,10 +65,8 @@ absl::Status Carrier::CompareSignatures(const Transfer& transfer) const {
   for (size_t i = 1; i < all.size(); ++i) {
     if (all[0].Fits(all[i])) continue;
     const CallKey& key = transfer.key();
-    return InvalidArgument(
-        key.ToString(), " differs between ranks: rank ", key.is_message() ? key.from : 0,
-        " called ", all[0].ToString(), ", rank ", key.is_message() ? key.to : int(i), " called ",
-        all[i].ToString(), "; every rank must make the same calls in the same order");
+    return CallsDiffer(key, key.is_message() ? key.from : 0, all[0],
+                       key.is_message() ? key.to : int(i), all[i]);
   }
   return absl::OkStatus();
 }

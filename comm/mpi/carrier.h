@@ -20,7 +20,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "comm/communicator.h"
-#include "comm/mpi/group.h"
+#include "comm/group/group.h"
 #include "comm/mpi/hierarchy.h"
 #include "comm/mpi/mpi_api.h"
 #include "comm/mpi/mpi_options.h"

@@ -9,11 +9,11 @@
 #include <optional>
 #include <utility>
 
+#include "comm/group/group_communicator.h"
 #include "comm/launch_place.h"
 #include "comm/mpi/control/peer_processes.h"
 #include "comm/mpi/engine.h"
 #include "comm/mpi/mpi_api.h"
-#include "comm/mpi/mpi_communicator.h"
 #include "comm/mpi/mpi_thread.h"
 #include "comm/mpi/mpi_world.h"
 #include "comm/patience.h"
@@ -171,7 +171,7 @@ void MpiProcess::Run(const std::function<void()>& calls) {
 absl::StatusOr<std::unique_ptr<Communicator>> MpiProcess::Connect(
     const CommunicatorOptions& options, const MpiOptions& mpi) {
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Group> group, engine_->CreateGroup(options, mpi));
-  return MakeMpiCommunicator(*engine_, std::move(group), place_);
+  return MakeGroupCommunicator(*engine_, std::move(group));
 }
 
 }  // namespace dtnn

@@ -115,16 +115,15 @@ void MpiThread::set_crowded(bool crowded) {
   state_->crowded = crowded;
 }
 
-MpiThread::Waiting::Waiting(MpiThread& thread) : thread_(thread) {
-  State& state = *thread_.state_;
+void MpiThread::SetWaiting(bool waits) {
+  State& state = *state_;
   std::lock_guard lock(state.mutex);
+  if (!waits) {
+    --state.waiting;
+    return;
+  }
   if (state.waiting++ == 0) state.waiting_since = Clock::now();
   state.wake.notify_one();
-}
-
-MpiThread::Waiting::~Waiting() {
-  std::lock_guard lock(thread_.state_->mutex);
-  --thread_.state_->waiting;
 }
 
 bool MpiThread::Stop(Clock::time_point end) {

@@ -39,17 +39,8 @@ class MpiThread {
   // More ranks than cores are on this host: others need the core that a wait takes.
   void set_crowded(bool crowded);
 
-  // While one lives somebody waits.
-  class Waiting {
-   public:
-    explicit Waiting(MpiThread& thread);
-    ~Waiting();
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-
-   private:
-    MpiThread& thread_;
-  };
+  // One more waits, or one less.
+  void SetWaiting(bool waits);
 
   // Ends the thread after all tasks. False where it has not ended by then.
   bool Stop(Clock::time_point end);

@@ -69,12 +69,11 @@ TEST(MpiThreadTest, WhatIsOnItsWayIsLookedAtWhetherSomebodyWaitsOrNot) {
   MpiThread thread;
   thread.set_progress([&] { return looks.Look(); });
   looks.AwaitAnother();
-  {
-    const MpiThread::Waiting waiting(thread);
-    looks.AwaitAnother();
-    thread.set_crowded(true);
-    looks.AwaitAnother();
-  }
+  thread.SetWaiting(true);
+  looks.AwaitAnother();
+  thread.set_crowded(true);
+  looks.AwaitAnother();
+  thread.SetWaiting(false);
   looks.AwaitAnother();
   ASSERT_TRUE(thread.Stop(In(std::chrono::minutes(1))));
 }
@@ -85,7 +84,7 @@ TEST(MpiThreadTest, WhileNothingIsOnItsWayItSleeps) {
   thread.set_progress([&] { return looks.Look(); });
   looks.AwaitAnother();
   const int before = looks.End();
-  const MpiThread::Waiting waiting(thread);  // wakes it, for nothing
+  thread.SetWaiting(true);  // wakes it, for nothing
   thread.Post([] {});
   ASSERT_TRUE(thread.Stop(In(std::chrono::minutes(1))));
   // One that may have been under way, and one after each of the three.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "comm/all_reduce_algorithm.h"
+#include "comm/network_space.h"
 #include "tensor/errors.h"
 #include "tensor/threads/processors.h"
 

@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/mpi/control/control_message.h"
+#include "comm/group/control_message.h"
 #include "comm/mpi/control/control_socket.h"
 
 namespace dtnn {

@@ -5,14 +5,10 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <functional>
-#include <string>
 #include <utility>
 
 #include "tensor/errors.h"
@@ -43,14 +39,6 @@ std::array<uint32_t, 8> HostAddresses() {
 }
 
 }  // namespace
-
-uint64_t NetworkSpace() {
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  struct stat space = {};
-  stat("/proc/self/ns/net", &space);
-  return std::hash<std::string>()(StrCat(boot, " ", uint64_t(space.st_ino)));
-}
 
 uint32_t LoopbackHost() { return htonl(INADDR_LOOPBACK); }
 

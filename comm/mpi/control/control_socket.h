@@ -20,8 +20,6 @@ struct ControlAddress {
   friend bool operator==(const ControlAddress&, const ControlAddress&) = default;
 };
 
-// The same number for processes that reach each other by the loopback address.
-uint64_t NetworkSpace();
 uint32_t LoopbackHost();
 
 // Every rank has a socket, and addresses to reach it by.

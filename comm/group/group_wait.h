@@ -6,14 +6,14 @@
 // get to answer for seconds. A rank that was itself stopped, with its whole process, knows nothing
 // yet and puts the verdict off.
 
-#ifndef DTNN_COMM_MPI_GROUP_WAIT_H_
-#define DTNN_COMM_MPI_GROUP_WAIT_H_
+#ifndef DTNN_COMM_GROUP_GROUP_WAIT_H_
+#define DTNN_COMM_GROUP_GROUP_WAIT_H_
 
 #include <chrono>
 #include <optional>
 #include <string>
 
-#include "comm/mpi/group.h"
+#include "comm/group/group.h"
 #include "comm/patience.h"
 
 namespace dtnn {
@@ -33,7 +33,7 @@ class GroupWait {
   std::string TakeWarning();
 
  private:
-  // Of which the others are asked: where MPI failed, the call at which it did.
+  // Of which the others are asked: where the transport failed, the call at which it did.
   const Operation& Subject() const { return group_.failed() ? *group_.failed() : operation_; }
   void HoldIfStopped(Clock::time_point now);
   void Judge(Patience::Verdict verdict, Clock::time_point now);
@@ -47,7 +47,7 @@ class GroupWait {
   Patience patience_;
   Clock::time_point planned_, hold_;
   int holds_ = 0;
-  std::optional<Clock::time_point> failed_until_;  // MPI has failed: who is lost by then?
+  std::optional<Clock::time_point> failed_until_;  // the transport failed: who is lost?
   // The others have been asked since, for a verdict at, and are asked again at.
   Clock::time_point asked_since_, asked_for_ = {}, ask_again_ = {};
   std::string warning_;
@@ -55,4 +55,4 @@ class GroupWait {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_MPI_GROUP_WAIT_H_
+#endif  // DTNN_COMM_GROUP_GROUP_WAIT_H_

@@ -1,4 +1,4 @@
-#include "comm/mpi/control/departure_wait.h"
+#include "comm/group/departure_wait.h"
 
 #include <algorithm>
 

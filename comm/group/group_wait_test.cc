@@ -1,4 +1,4 @@
-#include "comm/mpi/group_wait.h"
+#include "comm/group/group_wait.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // What ranks tell each other beside their tensors: who is where, who gave up, who leaves.
 
-#ifndef DTNN_COMM_MPI_CONTROL_CONTROL_MESSAGE_H_
-#define DTNN_COMM_MPI_CONTROL_CONTROL_MESSAGE_H_
+#ifndef DTNN_COMM_GROUP_CONTROL_MESSAGE_H_
+#define DTNN_COMM_GROUP_CONTROL_MESSAGE_H_
 
 #include <chrono>
 #include <cstdint>
@@ -47,4 +47,4 @@ std::optional<ControlMessage> Decode(std::string_view bytes, int ranks);
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_MPI_CONTROL_CONTROL_MESSAGE_H_
+#endif  // DTNN_COMM_GROUP_CONTROL_MESSAGE_H_

@@ -1,4 +1,4 @@
-#include "comm/mpi/control/control_message.h"
+#include "comm/group/control_message.h"
 
 #include <numeric>
 

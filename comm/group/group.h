@@ -1,14 +1,14 @@
 // What one rank knows of a communicator: its calls that are not over, and where the others are.
 //
-// Without threads, locks, or MPI: Engine guards it, carrier.h carries the calls out.
+// Without threads, locks, or a transport: GroupEngine guards it, a transport carries the calls out.
 //
 // A rank that waits asks where the others are. Where a message is missing it asks the one that has
 // to send it; where a collective is, it asks the coordinator, the lowest rank that has not left,
 // who asks all and reports: p questions for p ranks that wait, instead of p * p. Only where the
 // coordinator does not answer either does everybody ask everybody.
 
-#ifndef DTNN_COMM_MPI_GROUP_H_
-#define DTNN_COMM_MPI_GROUP_H_
+#ifndef DTNN_COMM_GROUP_GROUP_H_
+#define DTNN_COMM_GROUP_GROUP_H_
 
 #include <atomic>
 #include <deque>
@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "comm/call_key.h"
 #include "comm/communicator.h"
-#include "comm/mpi/control/control_message.h"
+#include "comm/group/control_message.h"
 #include "comm/patience.h"
 #include "tensor/tensor.h"
 
@@ -32,7 +32,7 @@ struct Operation {
   CallKey key;
   std::string text;  // for messages to people: "collective number 3, barrier"
   bool done = false;
-  absl::Status failed;  // MPI's word; see Group::failed
+  absl::Status failed;  // the transport's word; see Group::failed
   Tensor gathered;      // when done: all ranks' tensors, where we reduce them ourselves
 };
 
@@ -51,8 +51,8 @@ class Group {
   const absl::Status& broken() const { return broken_; }
   // The same, without the engine's lock.
   bool is_broken() const { return is_broken_; }
-  // The call at which MPI failed; null: none. The transport asks MPI no more after it: this call,
-  // those on their way and those that follow are never done.
+  // The call at which the transport failed; null: none. This call, those on their way and those
+  // that follow are never done.
   const Operation* failed() const { return failed_.get(); }
   const std::vector<int>& lost() const { return lost_; }
   bool idle() const { return pending_.empty(); }
@@ -64,12 +64,14 @@ class Group {
   std::shared_ptr<Operation> Call(const Collective& call, std::string text = "");
   // It is done: no longer looked after.
   void End(const Operation& operation);
-  // MPI has failed at the call; whoever waits for any call finds out who is lost.
+  // The transport has failed at the call; whoever waits for any call finds out who is lost.
   void Fail(std::shared_ptr<Operation> operation, const absl::Status& why);
 
   void Receive(int from, const ControlMessage& message, Clock::time_point now);
   // Ends the group here and, by a message, elsewhere.
   void Break(const absl::Status& why, std::vector<int> lost);
+  // The rank is gone without a word: breaks the group unless the rank has left it.
+  void Lose(int rank, const absl::Status& why);
   // Says good-bye, and once more to whoever asks. No call follows.
   void Leave();
 
@@ -145,4 +147,4 @@ class Group {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_MPI_GROUP_H_
+#endif  // DTNN_COMM_GROUP_GROUP_H_

@@ -5,12 +5,12 @@
 // counts from the wait's own first question, and, since a rank that was stopped with its whole
 // process has heard nothing, anew after such a pause.
 
-#ifndef DTNN_COMM_MPI_CONTROL_DEPARTURE_WAIT_H_
-#define DTNN_COMM_MPI_CONTROL_DEPARTURE_WAIT_H_
+#ifndef DTNN_COMM_GROUP_DEPARTURE_WAIT_H_
+#define DTNN_COMM_GROUP_DEPARTURE_WAIT_H_
 
 #include <chrono>
 
-#include "comm/mpi/group.h"
+#include "comm/group/group.h"
 #include "comm/patience.h"
 
 namespace dtnn {
@@ -37,4 +37,4 @@ class DepartureWait {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_MPI_CONTROL_DEPARTURE_WAIT_H_
+#endif  // DTNN_COMM_GROUP_DEPARTURE_WAIT_H_

@@ -1,4 +1,4 @@
-#include "comm/mpi/group.h"
+#include "comm/group/group.h"
 
 #include <algorithm>
 #include <utility>
@@ -130,7 +130,7 @@ void Group::SetBroken(const absl::Status& why, std::vector<int> lost) {
   broken_ = why;
   lost_ = std::move(lost);
   std::sort(lost_.begin(), lost_.end());
-  pending_.clear();  // MPI has them still
+  pending_.clear();  // the transport has them still
   is_broken_ = true;
 }
 
@@ -156,6 +156,12 @@ void Group::Tell(ControlMessage::Kind kind) {
 
 void Group::BreakLike(const ControlMessage& message) {
   if (broken_.ok() && !message.status.ok()) SetBroken(message.status, message.lost);
+}
+
+void Group::Lose(int rank, const absl::Status& why) {
+  Peer& peer = peers_[size_t(rank)];
+  if (std::exchange(peer.left, true) || has_left_) return;
+  Break(why, {rank});
 }
 
 void Group::Leave() {

@@ -1,4 +1,4 @@
-#include "comm/mpi/mpi_communicator.h"
+#include "comm/group/group_communicator.h"
 
 #include <optional>
 #include <utility>
@@ -8,11 +8,11 @@
 namespace dtnn {
 namespace {
 
-class MpiWork : public Work {
+class GroupWork : public Work {
  public:
-  MpiWork(Engine& engine, std::shared_ptr<Group> group, std::shared_ptr<Operation> operation)
+  GroupWork(GroupEngine& engine, std::shared_ptr<Group> group, std::shared_ptr<Operation> operation)
       : engine_(engine), group_(std::move(group)), operation_(std::move(operation)) {}
-  ~MpiWork() override { (void)Wait(); }
+  ~GroupWork() override { (void)Wait(); }
 
   absl::Status Wait() override {
     if (operation_ != nullptr) {
@@ -23,17 +23,17 @@ class MpiWork : public Work {
   }
 
  private:
-  Engine& engine_;
+  GroupEngine& engine_;
   std::shared_ptr<Group> group_;
   std::shared_ptr<Operation> operation_;
   absl::Status status_;
 };
 
-class MpiCommunicator : public Communicator {
+class GroupCommunicator : public Communicator {
  public:
-  MpiCommunicator(Engine& engine, std::shared_ptr<Group> group, const RankPlace& place)
-      : Communicator(place, group->options()), engine_(engine), group_(std::move(group)) {}
-  ~MpiCommunicator() override { engine_.Leave(group_); }
+  GroupCommunicator(GroupEngine& engine, std::shared_ptr<Group> group)
+      : Communicator(engine.place(), group->options()), engine_(engine), group_(std::move(group)) {}
+  ~GroupCommunicator() override { engine_.Leave(group_); }
 
   void Abort(const absl::Status& why) override {
     engine_.GiveUp(*group_,
@@ -48,19 +48,19 @@ class MpiCommunicator : public Communicator {
 
  protected:
   std::unique_ptr<Work> Start(const Collective& call) override {
-    return std::make_unique<MpiWork>(engine_, group_, engine_.Start(group_, call));
+    return std::make_unique<GroupWork>(engine_, group_, engine_.Start(group_, call));
   }
 
  private:
-  Engine& engine_;
+  GroupEngine& engine_;
   const std::shared_ptr<Group> group_;
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> MakeMpiCommunicator(Engine& engine, std::shared_ptr<Group> group,
-                                                  const RankPlace& place) {
-  return std::make_unique<MpiCommunicator>(engine, std::move(group), place);
+std::unique_ptr<Communicator> MakeGroupCommunicator(GroupEngine& engine,
+                                                    std::shared_ptr<Group> group) {
+  return std::make_unique<GroupCommunicator>(engine, std::move(group));
 }
 
 }  // namespace dtnn

@@ -1,0 +1,158 @@
+// What a connection does with bytes that no rank sends.
+
+#include "comm/tcp/connection.h"
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using Kind = FrameHeader::Kind;
+
+constexpr PieceKey kKey = {.group = 1, .number = 7};
+
+// A connection whose other end a test writes by hand.
+class ConnectionTest : public ::testing::Test {
+ protected:
+  ConnectionTest() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    peer_ = Socket(ends[1]);
+    connection_ = std::make_unique<Connection>(
+        0, 1, 2, Link{PlainStream(Socket(ends[0])), "here"},
+        [this](int, const ControlMessage& message) { heard_.push_back(message); });
+  }
+
+  void Say(const std::string& bytes) {
+    ASSERT_EQ(send(peer_.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              ssize_t(bytes.size()));
+  }
+  void Say(const FrameHeader& header, const std::string& payload = "") {
+    Say(std::string(BytesOf(header)) + payload);
+  }
+  std::string Error() {
+    const absl::StatusOr<bool> read = connection_->Read();
+    return read.ok() ? "OK" : std::string(read.status().message());
+  }
+  // A call that receives `bytes` into memory_.
+  std::shared_ptr<Running> Expect(size_t bytes, Piece::Kind kind = Piece::Kind::kReceive) {
+    memory_.assign(bytes, {});
+    auto running = std::make_shared<Running>(
+        kKey, Schedule{{.kind = kind, .peer = 1, .begin = 0, .end = bytes}}, memory_.data(),
+        ReduceOp::kSum, DType::kFloat32);
+    connection_->Expect(running, 0);
+    return running;
+  }
+
+  Socket peer_;
+  std::unique_ptr<Connection> connection_;
+  std::vector<ControlMessage> heard_;
+  std::vector<std::byte> memory_;
+};
+
+TEST_F(ConnectionTest, LengthsBeyondAKindsLimitEndItBeforeAnythingIsAllocated) {
+  Say({.kind = Kind::kControl, .payload = 0xffffffff});
+  EXPECT_THAT(Error(), HasSubstr("a frame of 4294967295 bytes, at most "));
+}
+
+TEST_F(ConnectionTest, UnknownKindsAndEmptyFramesEndIt) {
+  for (const FrameHeader& header :
+       {FrameHeader{.kind = Kind(0), .payload = 1}, FrameHeader{.kind = Kind(4), .payload = 1},
+        FrameHeader{.kind = Kind::kData}, FrameHeader{.kind = Kind::kControl},
+        FrameHeader{.kind = Kind::kGrant, .payload = 1},
+        FrameHeader{.kind = Kind::kGrant, .bytes = -1}}) {
+    EXPECT_FALSE(ReadFrameHeader(BytesOf(header), 2).ok());
+  }
+  EXPECT_FALSE(ReadFrameHeader("short", 2).ok());
+}
+
+TEST_F(ConnectionTest, BytesThatNobodyAskedForEndIt) {
+  Say({.kind = Kind::kData, .payload = 4, .piece = kKey}, "abcd");
+  EXPECT_THAT(Error(), HasSubstr("nobody has asked for"));
+}
+
+TEST_F(ConnectionTest, MoreBytesThanAskedForEndIt) {
+  const std::shared_ptr<Running> running = Expect(8);
+  Say({.kind = Kind::kData, .payload = 8, .piece = kKey}, "12345678");
+  Say({.kind = Kind::kData, .payload = 4, .piece = kKey}, "abcd");
+  EXPECT_THAT(Error(), HasSubstr("nobody has asked for"));
+  EXPECT_TRUE(running->complete());
+}
+
+TEST_F(ConnectionTest, ALongerPieceThanAskedForEndsIt) {
+  const std::shared_ptr<Running> running = Expect(8);
+  Say({.kind = Kind::kData, .payload = 12, .piece = kKey}, "123456789abc");
+  EXPECT_THAT(Error(), HasSubstr("other bytes than it was asked for"));
+}
+
+TEST_F(ConnectionTest, HalfAnElementOfASumEndsIt) {
+  const std::shared_ptr<Running> running = Expect(8, Piece::Kind::kReduce);
+  Say({.kind = Kind::kData, .payload = 6, .piece = kKey}, "123456");
+  EXPECT_THAT(Error(), HasSubstr("other bytes than it was asked for"));
+}
+
+TEST_F(ConnectionTest, APeerThatStopsInTheMiddleBlocksNothing) {
+  const std::shared_ptr<Running> running = Expect(8);
+  Say({.kind = Kind::kData, .payload = 8, .piece = kKey}, "123");
+  EXPECT_EQ(Error(), "OK");
+  Say(std::string(BytesOf(FrameHeader{.kind = Kind::kData})).substr(0, 5));
+  EXPECT_EQ(Error(), "OK");
+  EXPECT_TRUE(running->complete());
+  peer_ = Socket();
+  EXPECT_EQ(connection_->Read().status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(ConnectionTest, GrantsWithoutEndEndIt) {
+  std::string error = "OK";
+  for (int64_t number = 0; number < 100'000 && error == "OK"; ++number) {
+    Say({.kind = Kind::kGrant, .piece = {.group = 1, .number = number}, .bytes = 1});
+    error = Error();
+  }
+  EXPECT_THAT(error, HasSubstr("grants more than it can use"));
+}
+
+TEST_F(ConnectionTest, AMessageThatIsNoneEndsIt) {
+  Say({.kind = Kind::kControl, .payload = 5}, "hello");
+  EXPECT_THAT(Error(), HasSubstr("a message that is none"));
+  EXPECT_TRUE(heard_.empty());
+}
+
+TEST_F(ConnectionTest, AGrantOfAnotherSizeFailsTheCall) {
+  memory_.assign(8, {});
+  const auto running = std::make_shared<Running>(
+      kKey, Schedule{{.kind = Piece::Kind::kSend, .peer = 1, .begin = 0, .end = 8}}, memory_.data(),
+      ReduceOp::kSum, DType::kFloat32);
+  connection_->Offer(running, 0);
+  Say({.kind = Kind::kGrant, .piece = kKey, .bytes = int64_t{1} << 60});
+  EXPECT_EQ(Error(), "OK");
+  EXPECT_THAT(std::string(running->error().message()),
+              HasSubstr("rank 0 sends 8 bytes, rank 1 expects 1152921504606846976"));
+  connection_->Write();
+  char byte = 0;
+  EXPECT_EQ(recv(peer_.descriptor(), &byte, 1, 0), -1);  // nothing was sent
+}
+
+TEST_F(ConnectionTest, WhatComesForAGroupThatBrokeIsThrownAway) {
+  const std::shared_ptr<Running> running = Expect(8);
+  Say({.kind = Kind::kData, .payload = 8, .piece = kKey}, "123");
+  EXPECT_EQ(Error(), "OK");
+  connection_->Forget(kKey.group);
+  Say("45678");
+  Say({.kind = Kind::kData, .payload = 4, .piece = kKey}, "abcd");
+  EXPECT_EQ(Error(), "OK");
+  EXPECT_FALSE(running->complete());
+  EXPECT_EQ(char(memory_[2]), '3');
+  EXPECT_EQ(char(memory_[3]), '\0');
+}
+
+}  // namespace
+}  // namespace dtnn

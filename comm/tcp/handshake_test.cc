@@ -1,0 +1,140 @@
+#include "comm/tcp/handshake.h"
+
+#include <cstring>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+JobSecret SecretOf(char letter) { return *JobSecret::Of(std::string(40, letter)); }
+
+constexpr RankCard kCard = {.host = "10.0.0.7", .port = 4711, .network_space = 99};
+
+Handshake Caller(char secret = 'a', int rank = 2, int to = 1, int size = 3) {
+  return Handshake::Connecting(SecretOf(secret), rank, to, size, kCard);
+}
+Handshake Called(char secret = 'a', int rank = 1, int size = 3) {
+  return Handshake::Accepting(SecretOf(secret), rank, size);
+}
+
+struct Ends {
+  absl::Status caller, called;
+};
+
+// Until neither wants more, or one has failed.
+Ends Shake(Handshake& caller, Handshake& called) {
+  Ends ends;
+  std::string to_called = caller.TakeOutput(), to_caller;
+  while (true) {
+    if (!to_called.empty() && called.wanted() > 0) {
+      ends.called = called.Take(to_called);
+      to_called.clear();
+      to_caller += called.TakeOutput();
+    } else if (!to_caller.empty() && caller.wanted() > 0) {
+      ends.caller = caller.Take(to_caller);
+      to_caller.clear();
+      to_called += caller.TakeOutput();
+    } else {
+      return ends;
+    }
+  }
+}
+
+TEST(HandshakeTest, RanksOfAJobRecogniseEachOther) {
+  Handshake caller = Caller(), called = Called();
+  const Ends ends = Shake(caller, called);
+  EXPECT_EQ(ends.caller, absl::OkStatus());
+  EXPECT_EQ(ends.called, absl::OkStatus());
+  EXPECT_TRUE(caller.done() && called.done());
+  EXPECT_EQ(called.peer(), 2);
+  EXPECT_STREQ(called.card().host, "10.0.0.7");
+  EXPECT_EQ(called.card().port, 4711);
+  EXPECT_EQ(called.card().network_space, 99u);
+}
+
+TEST(HandshakeTest, WhoDoesNotKnowTheSecretIsRefusedByBothSides) {
+  Handshake caller = Caller('b'), called = Called('a');
+  const Ends ends = Shake(caller, called);
+  EXPECT_THAT(std::string(ends.caller.message()), HasSubstr("does not know this job's secret"));
+  EXPECT_FALSE(called.done());
+  // A caller that goes on all the same.
+  Handshake forger = Caller('b'), other = Called('a');
+  ASSERT_EQ(other.Take(forger.TakeOutput()), absl::OkStatus());
+  const absl::Status status = other.Take(std::string(other.wanted(), 'x'));
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_FALSE(other.done());
+  EXPECT_EQ(other.wanted(), 0u);
+}
+
+TEST(HandshakeTest, OtherJobsRanksAndVersionsAreRefusedWithTheReason) {
+  const auto refusal = [](Handshake caller, Handshake called) {
+    const Ends ends = Shake(caller, called);
+    EXPECT_FALSE(ends.called.ok());
+    EXPECT_FALSE(caller.done() || called.done());
+    return std::string(ends.caller.message());
+  };
+  EXPECT_THAT(refusal(Caller('a', 2, 1, 4), Called()),
+              HasSubstr("belongs to a job of 3 ranks, this rank to one of 4"));
+  EXPECT_THAT(refusal(Caller('a', 2, 0, 3), Called()), HasSubstr("is not rank 0"));
+  EXPECT_THAT(refusal(Caller('a', 1, 1, 3), Called()), HasSubstr("refuses a rank 1 of 3"));
+  EXPECT_THAT(refusal(Caller('a', -1, 1, 3), Called()), HasSubstr("refuses a rank -1"));
+  EXPECT_THAT(refusal(Caller('a', 3, 1, 3), Called()), HasSubstr("refuses a rank 3"));
+
+  Handshake caller = Caller(), called = Called();
+  std::string hello = caller.TakeOutput();
+  hello[4] = 9;
+  EXPECT_THAT(std::string(called.Take(hello).message()), HasSubstr("speaks version 9"));
+  EXPECT_FALSE(called.TakeOutput().empty());
+  hello[0] = 'X';
+  Handshake third = Called();
+  EXPECT_THAT(std::string(third.Take(hello).message()), HasSubstr("is not a rank of DTNN"));
+}
+
+TEST(HandshakeTest, BytesOfAnEarlierHandshakeProveNothing) {
+  Handshake caller = Caller(), called = Called();
+  const std::string hello = caller.TakeOutput();
+  ASSERT_EQ(called.Take(hello), absl::OkStatus());
+  const std::string challenge = called.TakeOutput();
+  ASSERT_EQ(caller.Take(challenge), absl::OkStatus());
+  const std::string proof = caller.TakeOutput();
+  ASSERT_EQ(called.Take(proof), absl::OkStatus());
+  // To a rank that listens again.
+  Handshake again = Called();
+  ASSERT_EQ(again.Take(hello), absl::OkStatus());
+  EXPECT_EQ(again.Take(proof).code(), absl::StatusCode::kPermissionDenied);
+  // To one that connects again.
+  Handshake second = Caller();
+  EXPECT_EQ(second.Take(challenge).code(), absl::StatusCode::kPermissionDenied);
+  // Back to who wrote it.
+  Handshake mirror = Called();
+  ASSERT_EQ(mirror.Take(hello), absl::OkStatus());
+  const std::string own = mirror.TakeOutput();
+  const std::string reflected = own.substr(own.size() - 32);
+  EXPECT_EQ(mirror.Take(std::string(mirror.wanted() - 32, '\0') + reflected).code(),
+            absl::StatusCode::kPermissionDenied);
+}
+
+TEST(HandshakeTest, AChangedCardIsNotBelieved) {
+  Handshake caller = Caller(), called = Called();
+  ASSERT_EQ(called.Take(caller.TakeOutput()), absl::OkStatus());
+  ASSERT_EQ(caller.Take(called.TakeOutput()), absl::OkStatus());
+  std::string proof = caller.TakeOutput();
+  proof[0] = '9';  // of the host
+  EXPECT_EQ(called.Take(proof).code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST(JobSecretTest, AShortSecretIsRefusedWithoutSayingIt) {
+  const absl::Status status = JobSecret::Of("swordfish").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message().find("swordfish"), status.message().npos);
+  EXPECT_TRUE(JobSecret::Of(JobSecret::NewText()).ok());
+  EXPECT_NE(JobSecret::NewText(), JobSecret::NewText());
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,338 @@
+#include "comm/tcp/rendezvous.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "comm/network_space.h"
+#include "comm/patience.h"
+#include "comm/tcp/handshake.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+using Clock = Patience::Clock;
+using std::chrono::milliseconds;
+
+// Connections that have not proved anything yet, and how long each may take for it.
+constexpr size_t kMostStrangers = 128;
+constexpr std::chrono::seconds kStrangersTime(10);
+// Between two attempts to connect.
+constexpr milliseconds kPauseFirst(10), kPauseLast(250);
+// An attempt to connect that got no answer is given up for another one.
+constexpr std::chrono::seconds kAttempt(5);
+
+// A handshake over a stream, a few bytes at a time.
+struct Greeting {
+  std::unique_ptr<Stream> stream;
+  std::string address;
+  Handshake handshake;
+  Clock::time_point end;
+  std::string in = {}, out = {};
+
+  bool done() const { return handshake.done() && out.empty(); }
+  short events() const {
+    return short(POLLIN | (!out.empty() || stream->wants_to_write() ? POLLOUT : 0));
+  }
+
+  absl::Status Flush() {
+    out += handshake.TakeOutput();
+    while (!out.empty()) {
+      const std::span<const std::byte> range = std::as_bytes(std::span(out));
+      DTNN_ASSIGN_OR_RETURN(const size_t n, stream->Write({&range, 1}));
+      if (n == 0) break;
+      out.erase(0, n);
+    }
+    return absl::OkStatus();
+  }
+
+  // As far as it gets now. What the other side may be told of an error is sent.
+  absl::Status Advance() {
+    DTNN_RETURN_IF_ERROR(Flush());
+    while (handshake.wanted() > 0) {
+      std::array<std::byte, 128> buffer;
+      const size_t missing = handshake.wanted() - in.size();
+      DTNN_ASSIGN_OR_RETURN(
+          const size_t n, stream->Read(std::span(buffer).first(std::min(missing, buffer.size()))));
+      if (n == 0) break;
+      in.append(reinterpret_cast<const char*>(buffer.data()), n);
+      if (in.size() < handshake.wanted()) continue;
+      const absl::Status taken = handshake.Take(std::exchange(in, ""));
+      DTNN_RETURN_IF_ERROR(Flush());
+      DTNN_RETURN_IF_ERROR(taken);
+    }
+    return absl::OkStatus();
+  }
+};
+
+class Meeting {
+ public:
+  Meeting(const RendezvousOptions& options, const JobSecret& secret,
+          const CommunicatorOptions& patience)
+      : options_(options),
+        secret_(secret),
+        told_(patience),
+        patience_(told_, patience.timeout, Clock::now()),
+        cards_(size_t(options.size)) {
+    mesh_.place.rank = options.rank;
+    mesh_.place.size = options.size;
+    mesh_.links.resize(size_t(options.size));
+  }
+
+  absl::StatusOr<Mesh> Run() {
+    cards_[0].network_space = NetworkSpace();
+    if (options_.size > 1) {
+      DTNN_RETURN_IF_ERROR(options_.rank == 0 ? Gather() : Join());
+    }
+    FindPlace();
+    return std::move(mesh_);
+  }
+
+ private:
+  absl::Status Gather();
+  absl::Status Join();
+  // Connections of all these ranks.
+  absl::Status AcceptAll(std::set<int> ranks);
+  void Settle(Greeting greeting, std::set<int>& ranks);
+  // A connection to that rank, in a handshake; errors are of this attempt.
+  absl::StatusOr<Greeting> Dial(int rank, const Endpoint& endpoint);
+  absl::Status Call(int rank, const Endpoint& endpoint);
+  // Writes, then reads into `bytes`, all of it.
+  absl::Status Write(Stream& stream, std::string_view bytes, const std::string& what);
+  absl::Status Read(Stream& stream, std::span<std::byte> bytes, const std::string& what);
+  // Until something happens to the descriptors, or `until`; the errors of Patience.
+  absl::Status Poll(std::span<pollfd> descriptors, Clock::time_point until,
+                    const std::string& what);
+  absl::StatusOr<std::unique_ptr<Stream>> Open(Socket socket, const std::string& host) const {
+    return options_.stream ? options_.stream(std::move(socket), host)
+                           : PlainStream(std::move(socket));
+  }
+  void FindPlace();
+
+  const RendezvousOptions& options_;
+  const JobSecret& secret_;
+  const CommunicatorOptions told_;
+  Patience patience_;
+  Socket listener_;
+  std::vector<RankCard> cards_;  // by rank
+  std::string refused_;          // the last connection that was, and why
+  Mesh mesh_;
+};
+
+absl::Status Meeting::Poll(std::span<pollfd> descriptors, Clock::time_point until,
+                           const std::string& what) {
+  const Clock::time_point begin = Clock::now();
+  const Clock::time_point next = std::min(patience_.Next(begin), until);
+  const auto pause = std::chrono::ceil<milliseconds>(next - begin).count();
+  poll(descriptors.data(), descriptors.size(), int(std::clamp<int64_t>(pause, 0, 60'000)));
+  const Clock::time_point now = Clock::now();
+  const auto text = [&] {
+    return StrCat("rank ", options_.rank, " has waited ", ToString(patience_.Waited(now)), " for ",
+                  what, refused_.empty() ? "" : "; refused: ", refused_);
+  };
+  switch (patience_.Ask(now)) {
+    case Patience::Verdict::kGoOn:
+      break;
+    case Patience::Verdict::kWarn:
+      told_.warn(StrCat(text(), "; gives up in ", ToString(patience_.Left(now))));
+      break;
+    case Patience::Verdict::kInterrupted:
+      return absl::UnavailableError(StrCat(text(), " when it received the signal to end"));
+    case Patience::Verdict::kTimedOut:
+      return absl::DeadlineExceededError(
+          StrCat(text(),
+                 "; is it running, with the same address and port, and does no firewall stop it?"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Write(Stream& stream, std::string_view bytes, const std::string& what) {
+  while (!bytes.empty()) {
+    const std::span<const std::byte> range = std::as_bytes(std::span(bytes));
+    DTNN_ASSIGN_OR_RETURN(const size_t n, stream.Write({&range, 1}));
+    bytes.remove_prefix(n);
+    if (n > 0) continue;
+    pollfd descriptor = {stream.descriptor(), POLLIN | POLLOUT, 0};
+    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, Clock::time_point::max(), what));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Read(Stream& stream, std::span<std::byte> bytes, const std::string& what) {
+  while (!bytes.empty()) {
+    DTNN_ASSIGN_OR_RETURN(const size_t n, stream.Read(bytes));
+    bytes = bytes.subspan(n);
+    if (n > 0) continue;
+    pollfd descriptor = {stream.descriptor(), POLLIN, 0};
+    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, Clock::time_point::max(), what));
+  }
+  return absl::OkStatus();
+}
+
+void Meeting::Settle(Greeting greeting, std::set<int>& ranks) {
+  const int peer = greeting.handshake.peer();
+  if (ranks.erase(peer) == 0) {
+    refused_ = StrCat(greeting.address, ", a second rank ", peer);
+    return;
+  }
+  cards_[size_t(peer)] = greeting.handshake.card();
+  mesh_.links[size_t(peer)] = {std::move(greeting.stream), greeting.address};
+}
+
+absl::Status Meeting::AcceptAll(std::set<int> ranks) {
+  std::list<Greeting> strangers;  // the oldest first
+  while (!ranks.empty()) {
+    std::vector<pollfd> descriptors = {{listener_.descriptor(), POLLIN, 0}};
+    Clock::time_point next = Clock::time_point::max();
+    for (const Greeting& stranger : strangers) {
+      descriptors.push_back({stranger.stream->descriptor(), stranger.events(), 0});
+      next = std::min(next, stranger.end);
+    }
+    const std::vector<int> missing(ranks.begin(), ranks.end());
+    DTNN_RETURN_IF_ERROR(Poll(descriptors, next, StrCat(RankList(missing), " to connect")));
+    for (auto stranger = strangers.begin(); stranger != strangers.end();) {
+      absl::Status status = stranger->Advance();
+      if (status.ok() && Clock::now() >= stranger->end) status = Unavailable("said too little");
+      if (!status.ok()) refused_ = StrCat(stranger->address, ", which ", status.message());
+      if (stranger->done()) Settle(std::move(*stranger), ranks);
+      const bool over = !status.ok() || stranger->stream == nullptr || stranger->done();
+      stranger = over ? strangers.erase(stranger) : std::next(stranger);
+    }
+    for (size_t i = 0; i < kMostStrangers; ++i) {
+      std::optional<Socket> socket = Accept(listener_);
+      if (!socket) break;
+      const absl::StatusOr<Endpoint> from = socket->Peer();
+      absl::StatusOr<std::unique_ptr<Stream>> stream = Open(*std::move(socket), "");
+      if (!from.ok() || !stream.ok()) continue;
+      strangers.push_back({.stream = *std::move(stream),
+                           .address = from->ToString(),
+                           .handshake = Handshake::Accepting(secret_, options_.rank, options_.size),
+                           .end = Clock::now() + kStrangersTime});
+      if (strangers.size() > kMostStrangers) strangers.pop_front();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Greeting> Meeting::Dial(int rank, const Endpoint& endpoint) {
+  const std::string what = StrCat("rank ", rank, " to answer at ", endpoint.ToString());
+  const Clock::time_point end = Clock::now() + kAttempt;
+  DTNN_ASSIGN_OR_RETURN(Socket socket, StartConnecting(endpoint));
+  pollfd descriptor = {socket.descriptor(), POLLOUT, 0};
+  while (descriptor.revents == 0) {
+    if (Clock::now() >= end) return Unavailable("no answer");
+    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, end, what));
+  }
+  DTNN_RETURN_IF_ERROR(ConnectingError(socket));
+  RankCard card = {.network_space = NetworkSpace()};
+  if (rank == 0) {
+    DTNN_ASSIGN_OR_RETURN(const Endpoint here, socket.Local());
+    DTNN_ASSIGN_OR_RETURN(listener_, Listen({.host = here.host, .port = 0}));
+    DTNN_ASSIGN_OR_RETURN(const Endpoint mine, listener_.Local());
+    mine.host.copy(card.host, sizeof(card.host) - 1);
+    card.port = mine.port;
+  }
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Open(std::move(socket), endpoint.host));
+  Greeting greeting = {
+      .stream = std::move(stream),
+      .address = endpoint.ToString(),
+      .handshake = Handshake::Connecting(secret_, options_.rank, rank, options_.size, card),
+      .end = end};
+  while (true) {
+    DTNN_RETURN_IF_ERROR(greeting.Advance());
+    if (greeting.done()) return greeting;
+    descriptor = {greeting.stream->descriptor(), greeting.events(), 0};
+    DTNN_RETURN_IF_ERROR(Poll({&descriptor, 1}, Clock::time_point::max(), what));
+  }
+}
+
+absl::Status Meeting::Call(int rank, const Endpoint& endpoint) {
+  for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
+    absl::StatusOr<Greeting> greeting = Dial(rank, endpoint);
+    if (greeting.ok()) {
+      mesh_.links[size_t(rank)] = {std::move(greeting->stream), greeting->address};
+      return absl::OkStatus();
+    }
+    const absl::Status& status = greeting.status();
+    // Who is not there yet, or was too busy for this rank, may be later.
+    const bool again = absl::IsUnavailable(status) || absl::IsOutOfRange(status);
+    const std::string whom = StrCat("rank ", rank, " at ", endpoint.ToString());
+    if (absl::IsDeadlineExceeded(status)) return status;
+    if (!again) return WithContext(status, "rank ", options_.rank, " cannot join ", whom);
+    refused_ = StrCat("by ", whom, ": ", status.message());
+    for (const Clock::time_point end = Clock::now() + pause; Clock::now() < end;) {
+      DTNN_RETURN_IF_ERROR(Poll({}, end, StrCat(whom, " to answer")));
+    }
+  }
+}
+
+absl::Status Meeting::Gather() {
+  if (options_.listener >= 0) {
+    DTNN_ASSIGN_OR_RETURN(listener_, AdoptListener(options_.listener));
+  } else {
+    DTNN_ASSIGN_OR_RETURN(listener_, Listen(options_.address));
+  }
+  std::set<int> others;
+  for (int rank = 1; rank < options_.size; ++rank) others.insert(rank);
+  DTNN_RETURN_IF_ERROR(AcceptAll(others));
+  const std::string_view cards(reinterpret_cast<const char*>(cards_.data()),
+                               cards_.size() * sizeof(RankCard));
+  for (const int rank : others) {
+    const Link& link = mesh_.links[size_t(rank)];
+    DTNN_RETURN_IF_ERROR(WithContext(Write(*link.stream, cards, StrCat("rank ", rank, " to read")),
+                                     "rank ", rank, " at ", link.address));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Meeting::Join() {
+  DTNN_RETURN_IF_ERROR(Call(0, options_.address));
+  const absl::Status read =
+      Read(*mesh_.links[0].stream, std::as_writable_bytes(std::span(cards_)),
+           StrCat("rank 0 at ", mesh_.links[0].address, " to name all ranks"));
+  if (absl::IsOutOfRange(read)) {
+    return Unavailable("rank 0 at ", mesh_.links[0].address, " is gone: ", read.message());
+  }
+  DTNN_RETURN_IF_ERROR(read);
+  for (int rank = 1; rank < options_.rank; ++rank) {
+    RankCard& card = cards_[size_t(rank)];
+    card.host[sizeof(card.host) - 1] = '\0';
+    DTNN_RETURN_IF_ERROR(Call(rank, {.host = card.host, .port = card.port}));
+  }
+  std::set<int> others;
+  for (int rank = options_.rank + 1; rank < options_.size; ++rank) others.insert(rank);
+  const std::vector<RankCard> known = cards_;
+  DTNN_RETURN_IF_ERROR(AcceptAll(others));
+  cards_ = known;  // as rank 0 tells all
+  return absl::OkStatus();
+}
+
+void Meeting::FindPlace() {
+  RankPlace& place = mesh_.place;
+  const uint64_t mine = cards_[size_t(place.rank)].network_space;
+  std::vector<uint64_t> hosts;  // in the order of their first ranks
+  place.node_size = 0;
+  for (int rank = 0; rank < place.size; ++rank) {
+    const uint64_t space = cards_[size_t(rank)].network_space;
+    if (std::ranges::find(hosts, space) == hosts.end()) hosts.push_back(space);
+    if (space == mine && rank < place.rank) ++place.node_rank;
+    place.node_size += space == mine ? 1 : 0;
+  }
+  place.node = int(std::ranges::find(hosts, mine) - hosts.begin());
+}
+
+}  // namespace
+
+absl::StatusOr<Mesh> Meet(const RendezvousOptions& options, const JobSecret& secret,
+                          const CommunicatorOptions& patience) {
+  return Meeting(options, secret, patience).Run();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,54 @@
+// How the ranks of a job find each other: rank 0 listens at an address that all know; the others
+// connect to it and say where they listen themselves; rank 0 tells everybody; then every rank
+// connects to those below it.
+//
+// Who connects has to prove that he knows the job's secret (handshake.h). Until then he gets a few
+// bytes of memory, a few seconds, and one of a limited number of places, the oldest of which a
+// newer one may take: strangers, however many, cannot keep the ranks from meeting.
+
+#ifndef DTNN_COMM_TCP_RENDEZVOUS_H_
+#define DTNN_COMM_TCP_RENDEZVOUS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "comm/tcp/job_secret.h"
+#include "comm/tcp/socket.h"
+#include "comm/tcp/stream.h"
+
+namespace dtnn {
+
+// Makes a stream of a connection. `host`: of the other end, as it was called, where this rank
+// called; empty where it was called.
+using StreamMaker =
+    std::function<absl::StatusOr<std::unique_ptr<Stream>>(Socket socket, const std::string& host)>;
+
+struct RendezvousOptions {
+  int rank = 0, size = 1;
+  Endpoint address;         // of rank 0
+  int listener = -1;        // of rank 0: a socket that listens there already, which it takes over
+  StreamMaker stream = {};  // nothing: PlainStream
+};
+
+struct Link {
+  std::unique_ptr<Stream> stream;  // null: this rank's own
+  std::string address;             // of the other end, for messages
+};
+
+struct Mesh {
+  RankPlace place;
+  std::vector<Link> links;  // by rank
+};
+
+// Waits for all ranks as the options say. DeadlineExceeded or Unavailable where they do not come,
+// InvalidArgument or PermissionDenied where another job is at that address.
+absl::StatusOr<Mesh> Meet(const RendezvousOptions& options, const JobSecret& secret,
+                          const CommunicatorOptions& patience);
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_TCP_RENDEZVOUS_H_

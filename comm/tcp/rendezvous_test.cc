@@ -1,0 +1,167 @@
+#include "comm/tcp/rendezvous.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+constexpr std::chrono::seconds kTimeout(60);
+
+JobSecret SecretOf(char letter) { return *JobSecret::Of(std::string(40, letter)); }
+
+CommunicatorOptions Within(milliseconds timeout) {
+  CommunicatorOptions options;
+  options.timeout = timeout;
+  return options;
+}
+
+// Ranks that are threads, around a listener of rank 0.
+class Job {
+ public:
+  explicit Job(int size) : size_(size), listener_(Must(Listen({"127.0.0.1", 0}))) {
+    address_ = Must(listener_.Local());
+    meshes_.resize(size_t(size));
+  }
+  ~Job() { Wait(); }
+
+  const Endpoint& address() const { return address_; }
+
+  void Start(int rank, char secret = 'a', milliseconds timeout = kTimeout, int size = 0) {
+    RendezvousOptions options = {
+        .rank = rank, .size = size > 0 ? size : size_, .address = address_};
+    if (rank == 0) options.listener = listener_.Release();
+    threads_.emplace_back([this, options, secret, timeout] {
+      meshes_[size_t(options.rank)] = Meet(options, SecretOf(secret), Within(timeout));
+    });
+  }
+  void Wait() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+  absl::StatusOr<Mesh>& mesh(int rank) { return *meshes_[size_t(rank)]; }
+
+ private:
+  const int size_;
+  Socket listener_;
+  Endpoint address_;
+  std::vector<std::optional<absl::StatusOr<Mesh>>> meshes_;
+  std::vector<std::thread> threads_;
+};
+
+Socket Stranger(const Endpoint& address, const std::string& says = "") {
+  Socket socket = Must(StartConnecting(address));
+  pollfd descriptor = {socket.descriptor(), POLLOUT, 0};
+  poll(&descriptor, 1, -1);
+  if (!says.empty()) send(socket.descriptor(), says.data(), says.size(), MSG_NOSIGNAL);
+  return socket;
+}
+
+void ExpectConnected(Job& job, int size) {
+  for (int rank = 0; rank < size; ++rank) {
+    ASSERT_TRUE(job.mesh(rank).ok()) << job.mesh(rank).status();
+    const Mesh& mesh = *job.mesh(rank);
+    EXPECT_EQ(mesh.place.rank, rank);
+    EXPECT_EQ(mesh.place.node_size, size);
+    EXPECT_EQ(mesh.place.node_rank, rank);
+    for (int other = 0; other < size; ++other) {
+      EXPECT_EQ(mesh.links[size_t(other)].stream == nullptr, other == rank);
+    }
+  }
+}
+
+TEST(RendezvousTest, RanksMeetInAnyOrder) {
+  for (int size = 1; size <= 5; ++size) {
+    Job job(size);
+    for (int rank = size - 1; rank >= 0; --rank) job.Start(rank);
+    job.Wait();
+    ExpectConnected(job, size);
+  }
+}
+
+TEST(RendezvousTest, StrangersDoNotKeepThemFromMeeting) {
+  Job job(3);
+  std::vector<Socket> strangers;
+  for (int i = 0; i < 150; ++i) strangers.push_back(Stranger(job.address()));
+  strangers.push_back(Stranger(job.address(), std::string(1000, 'x')));
+  strangers.push_back(Stranger(job.address(), "GET / HTTP/1.1\r\n\r\n"));
+  strangers.push_back(Stranger(job.address(), "DTNN"));
+  for (int rank = 0; rank < 3; ++rank) job.Start(rank);
+  job.Wait();
+  ExpectConnected(job, 3);
+}
+
+TEST(RendezvousTest, AnotherSecretIsRefusedAndSaid) {
+  Job job(2);
+  job.Start(0, 'a', milliseconds(1500));
+  job.Start(1, 'b');
+  job.Wait();
+  EXPECT_EQ(job.mesh(1).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(job.mesh(1).status().message()),
+              HasSubstr("rank 1 cannot join rank 0 at " + job.address().ToString() +
+                        ": it does not know this job's secret"));
+  EXPECT_EQ(job.mesh(0).status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(RendezvousTest, AnotherNumberOfRanksIsRefusedAndSaid) {
+  Job job(2);
+  job.Start(0, 'a', milliseconds(1500));
+  job.Start(1, 'a', kTimeout, 3);
+  job.Wait();
+  EXPECT_THAT(std::string(job.mesh(1).status().message()),
+              HasSubstr("it belongs to a job of 2 ranks, this rank to one of 3"));
+  EXPECT_THAT(std::string(job.mesh(0).status().message()),
+              HasSubstr("which belongs to a job of 3 ranks, not of 2"));
+}
+
+TEST(RendezvousTest, WhoIsMissingIsNamed) {
+  Job job(3);
+  job.Start(0, 'a', milliseconds(1000));
+  job.Start(1, 'a', milliseconds(1000));
+  job.Wait();
+  EXPECT_THAT(std::string(job.mesh(0).status().message()),
+              HasSubstr("rank 0 has waited 1000 ms for rank 2 to connect"));
+  EXPECT_FALSE(job.mesh(1).ok());
+}
+
+TEST(RendezvousTest, WithoutRankZeroTheAddressIsSaid) {
+  Endpoint nobody;
+  {
+    const Socket closed = Must(Listen({"127.0.0.1", 0}));
+    nobody = Must(closed.Local());
+  }
+  const absl::Status status =
+      Meet({.rank = 1, .size = 2, .address = nobody}, SecretOf('a'), Within(milliseconds(300)))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 at " + nobody.ToString()));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Connection refused"));
+}
+
+TEST(RendezvousTest, ASignalEndsTheWait) {
+  CommunicatorOptions options = Within(kTimeout);
+  options.interrupted = [] { return true; };
+  options.grace = milliseconds(10);
+  const Socket listener = Must(Listen({"127.0.0.1", 0}));
+  const absl::Status status =
+      Meet({.rank = 1, .size = 2, .address = Must(listener.Local())}, SecretOf('a'), options)
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("received the signal to end"));
+}
+
+}  // namespace
+}  // namespace dtnn

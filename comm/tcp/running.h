@@ -1,0 +1,74 @@
+// A collective on its way: its memory, its pieces, and how far each of them is.
+//
+// Of the thread that moves the bytes. A piece that is added to what is there may arrive before what
+// it comes after, since ranks are not equally fast: its bytes are kept until then, so that the
+// order of a sum is always the same.
+
+#ifndef DTNN_COMM_TCP_RUNNING_H_
+#define DTNN_COMM_TCP_RUNNING_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "comm/communicator.h"
+#include "comm/tcp/frame.h"
+#include "comm/tcp/schedule.h"
+#include "tensor/dtype.h"
+
+namespace dtnn {
+
+class Running {
+ public:
+  // `key`: of the pieces, but for their tags. `memory` outlives it.
+  Running(const PieceKey& key, Schedule schedule, std::byte* memory, ReduceOp op, DType dtype);
+
+  const Schedule& schedule() const { return schedule_; }
+  PieceKey key(size_t piece) const;
+  bool complete() const { return open_ == 0; }
+
+  // Of a piece to send: how many of its bytes may be sent already.
+  size_t Ready(size_t piece) const;
+  std::span<const std::byte> Bytes(size_t piece, size_t begin, size_t count) const;
+  void Sent(size_t piece, size_t count);
+
+  // Of a piece to receive: where its next bytes go, no more than `most`. Empty where they are
+  // combined with what is there, or kept, by Combine, which returns how many it took: whole
+  // elements.
+  std::span<std::byte> Room(size_t piece, size_t most);
+  void Received(size_t piece, size_t count);
+  size_t Combine(size_t piece, std::span<const std::byte> bytes);
+  // What has not arrived yet.
+  size_t Missing(size_t piece) const;
+  size_t element_bytes() const { return SizeOf(dtype_); }
+
+  // The ranks' calls do not fit together.
+  const absl::Status& error() const { return error_; }
+  void Fail(const absl::Status& error) { error_ = error; }
+
+ private:
+  struct State {
+    size_t done = 0;                    // sent, or received and combined
+    std::vector<std::byte> early = {};  // arrived, but not combined yet, from early_at on
+    size_t early_at = 0;
+  };
+
+  void Progress(size_t piece, size_t count);
+  // The next bytes of a sum.
+  void Apply(size_t piece, std::span<const std::byte> bytes);
+  void ApplyEarly(size_t piece);
+
+  const PieceKey key_;
+  const Schedule schedule_;
+  std::byte* const memory_;
+  const ReduceOp op_;
+  const DType dtype_;
+  std::vector<State> states_;
+  size_t open_;
+  absl::Status error_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_TCP_RUNNING_H_

@@ -1,0 +1,124 @@
+// The conformance suite on 1 to 4 ranks that are processes: without an argument, the program starts
+// them all, and fails where one of them does.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/tcp/tcp_process.h"
+#include "comm/tcp/testing/rank_processes.h"
+#include "comm/testing/communicator_conformance.h"
+#include "gtest/gtest.h"
+#include "tensor/status_macros.h"
+#include "tensor/tensor.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+TcpProcess* the_process = nullptr;
+
+RanksUnderTest Processes(const std::string& name, bool checked, const TcpOptions& tcp) {
+  RanksUnderTest ranks;
+  ranks.name = name;
+  ranks.size = the_process->size();
+  ranks.sums_in_rank_order = tcp.sums_in_rank_order;
+  ranks.run = [checked, tcp](absl::FunctionRef<absl::Status(Communicator&)> body,
+                             const CommunicatorOptions& options) -> absl::Status {
+    CommunicatorOptions all = options;
+    all.check_calls |= checked;
+    DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
+                          the_process->Connect(all, tcp));
+    const absl::Status status = body(*communicator);
+    if (!status.ok()) communicator->Abort(status);
+    return status;
+  };
+  return ranks;
+}
+
+std::vector<RanksUnderTest> AllWays() {
+  return {Processes("Plain", false, {}), Processes("Checked", true, {}),
+          Processes("Gathered", false, {.sums_in_rank_order = true})};
+}
+
+INSTANTIATE_TEST_SUITE_P(Tcp, CommunicatorConformance, ::testing::ValuesIn(AllWays()),
+                         ConformanceName);
+
+// So that the size of gradients' buckets can be chosen freely.
+TEST(TcpCommunicatorTest, SumsHaveTheSameBitsHoweverATensorIsCut) {
+  const std::unique_ptr<Communicator> c = *the_process->Connect();
+  constexpr int64_t kElements = 100003;
+  const uint64_t seed = uint64_t(c->rank());
+  const Tensor whole = testing::RandomTensor(DType::kFloat32, {kElements}, seed);
+  ASSERT_EQ(c->AllReduce(whole), absl::OkStatus());
+  for (const int64_t piece : {1, 16, 5000, 65536}) {
+    const Tensor cut = testing::RandomTensor(DType::kFloat32, {kElements}, seed);
+    // The smallest pieces only for a while.
+    const int64_t end = std::min(kElements, 200 * piece);
+    for (int64_t begin = 0; begin < end; begin += piece) {
+      const int64_t count = std::min(piece, end - begin);
+      ASSERT_EQ(c->AllReduce(cut.Samples(begin, count, TensorFormat::kNHWC)), absl::OkStatus());
+    }
+    EXPECT_EQ(std::memcmp(cut.raw_data(), whole.raw_data(), size_t(end) * sizeof(float)), 0)
+        << "pieces of " << piece;
+  }
+}
+
+// Calls that are not checked.
+TEST(TcpCommunicatorTest, CallsThatDifferInSizeAreFoundUnasked) {
+  if (the_process->size() == 1) GTEST_SKIP() << "needs a second rank";
+  for (const int64_t elements : {int64_t{8}, int64_t{1} << 20}) {
+    const std::unique_ptr<Communicator> c = *the_process->Connect();
+    const Tensor x =
+        testing::ZeroTensor(DType::kFloat32, {c->rank() == 1 ? elements - 1 : elements});
+    absl::Status status = c->AllReduce(x);
+    if (status.ok()) status = c->Barrier();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_NE(status.message().find("the ranks' calls differ in size"), status.message().npos)
+        << status;
+    EXPECT_EQ(c->Barrier(), status);
+  }
+}
+
+int RunOneRank(int argc, char** argv) {
+  CommunicatorOptions options;
+  options.timeout = std::chrono::minutes(1);
+  absl::StatusOr<std::unique_ptr<TcpProcess>> process = testing::JoinRanks(options);
+  if (!process.ok()) {
+    std::cerr << process.status() << "\n";
+    return 1;
+  }
+  the_process = process->get();
+  // One rank writes the list of tests; the others speak of failures only.
+  if (the_process->rank() > 0) GTEST_FLAG_SET(brief, true);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
+
+int RunAllRanks(const std::vector<std::string>& arguments) {
+  unsetenv("XML_OUTPUT_FILE");
+  unsetenv("TEST_PREMATURE_EXIT_FILE");
+  int failed = 0;
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    testing::RankProcesses processes(ranks, arguments);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int code = processes.Wait(rank);
+      if (code == 0) continue;
+      std::fprintf(stderr, "rank %d of %d ended with %d\n", rank, ranks, code);
+      failed = 1;
+    }
+  }
+  return failed;
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  if (dtnn::testing::IsRankProcess()) return dtnn::RunOneRank(argc, argv);
+  return dtnn::RunAllRanks({argv + 1, argv + argc});
+}

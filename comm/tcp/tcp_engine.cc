@@ -1,0 +1,336 @@
+#include "comm/tcp/tcp_engine.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+// Which signatures: all ranks', or the two of a message, by who wrote them.
+constexpr uint32_t kTensors = 0, kOfAll = 1, kOfSender = 2, kOfReceiver = 3;
+
+PieceKey KeyOf(const Group& group, const Operation& operation, uint32_t signature) {
+  return {.group = group.number(),
+          .number = operation.key.number,
+          .is_message = operation.key.is_message() ? 1u : 0u,
+          .signature = signature};
+}
+
+// Another process wrote it.
+bool IsSignature(const CallSignature& signature) {
+  return signature.kind <= CollectiveKind::kReceive && signature.op <= ReduceOp::kMax &&
+         signature.dtype <= DType::kInt64;
+}
+
+}  // namespace
+
+TcpEngine::TcpEngine(Mesh mesh)
+    : GroupEngine(mesh.place), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  const RankPlace& here = place();
+  for (int peer = 0; peer < here.size; ++peer) {
+    Link& link = mesh.links[size_t(peer)];
+    connections_.push_back(
+        link.stream == nullptr
+            ? nullptr
+            : std::make_unique<Connection>(
+                  here.rank, peer, here.size, std::move(link),
+                  [this](int from, const ControlMessage& message) { Receive(from, message); }));
+  }
+  thread_ = std::thread([this] { Run(); });
+}
+
+TcpEngine::~TcpEngine() {
+  {
+    std::lock_guard lock(tasks_mutex_);
+    stop_ = true;
+  }
+  eventfd_write(wake_, 1);
+  thread_.join();
+  close(wake_);
+}
+
+void TcpEngine::Post(std::function<void()> task) {
+  {
+    std::lock_guard lock(tasks_mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  eventfd_write(wake_, 1);
+}
+
+void TcpEngine::Send(int to, const ControlMessage& message) {
+  {
+    std::lock_guard lock(tasks_mutex_);
+    messages_.emplace_back(to, message);
+  }
+  eventfd_write(wake_, 1);
+}
+
+absl::StatusOr<std::shared_ptr<Group>> TcpEngine::CreateGroup(const CommunicatorOptions& options,
+                                                              const TcpOptions& tcp) {
+  const std::shared_ptr<Group> group = NewGroup(options);
+  absl::Status broken;
+  const std::shared_ptr<Operation> operation =
+      CallOfAll({.timeout = options.timeout}, "the start of communication", broken);
+  if (operation == nullptr) return broken;
+  TcpOptions of_group = tcp;
+  of_group.check_calls = options.check_calls || tcp.sums_in_rank_order;
+  Post([this, number = group->number(), of_group] { options_[number] = of_group; });
+  if (place().size > 1) {
+    Carry(all(), operation);
+    DTNN_RETURN_IF_ERROR(AwaitOfAll(*operation, options));
+  }
+  return group;
+}
+
+absl::Status TcpEngine::Meet(const CommunicatorOptions& options) {
+  absl::Status broken;
+  const std::shared_ptr<Operation> operation =
+      CallOfAll({.timeout = options.timeout}, "the end of the job", broken);
+  if (operation == nullptr) return broken;
+  if (place().size > 1) {
+    Carry(all(), operation);
+    DTNN_RETURN_IF_ERROR(AwaitOfAll(*operation, options));
+  }
+  return absl::OkStatus();
+}
+
+void TcpEngine::Close(Clock::time_point end) {
+  Leave(all());  // with what broke it: others may not have heard of it from anybody else yet
+  std::unique_lock lock(tasks_mutex_);
+  closing_ = true;
+  eventfd_write(wake_, 1);
+  closed_changed_.wait_until(lock, end, [this] { return closed_; });
+}
+
+void TcpEngine::Carry(const std::shared_ptr<Group>& group, std::shared_ptr<Operation> operation) {
+  Post([this, group, operation = std::move(operation)] {
+    calls_.push_back(std::make_shared<Call>(
+        Call{.group = group, .operation = operation, .options = options_[group->number()]}));
+    Begin(calls_.back());
+  });
+}
+
+void TcpEngine::Release(const std::shared_ptr<Group>& group) {
+  Post([this, number = group->number()] { options_.erase(number); });
+}
+
+void TcpEngine::TakeTasks() {
+  std::vector<std::function<void()>> tasks;
+  std::vector<std::pair<int, ControlMessage>> messages;
+  {
+    std::lock_guard lock(tasks_mutex_);
+    tasks.swap(tasks_);
+    messages.swap(messages_);
+  }
+  for (const std::function<void()>& task : tasks) task();
+  for (const auto& [to, message] : messages) {
+    if (connections_[size_t(to)] != nullptr) connections_[size_t(to)]->Send(message);
+  }
+}
+
+void TcpEngine::LosePeer(int peer, const absl::Status& why) {
+  const std::string address = connections_[size_t(peer)]->address();
+  connections_[size_t(peer)] = nullptr;
+  const std::string who = StrCat("rank ", peer, " at ", address);
+  Lose(peer, absl::IsOutOfRange(why)
+                 ? Unavailable(who,
+                               " is gone: its process ended, or was killed, while others still "
+                               "needed it; its own messages say more")
+                 : Unavailable("the connection to ", who, " broke: ", why.message()));
+}
+
+void TcpEngine::MoveAll() {
+  std::vector<pollfd> descriptors = {{wake_, POLLIN, 0}};
+  std::vector<int> peers = {-1};
+  for (size_t peer = 0; peer < connections_.size(); ++peer) {
+    if (connections_[peer] == nullptr) continue;
+    descriptors.push_back({connections_[peer]->descriptor(), connections_[peer]->events(), 0});
+    peers.push_back(int(peer));
+  }
+  poll(descriptors.data(), descriptors.size(), std::exchange(moved_, false) ? 0 : -1);
+  eventfd_t ignored = 0;
+  if (descriptors[0].revents != 0) eventfd_read(wake_, &ignored);
+  TakeTasks();
+  for (size_t i = 1; i < peers.size(); ++i) {
+    if (descriptors[i].revents == 0) continue;
+    const absl::StatusOr<bool> more = connections_[size_t(peers[i])]->Read();
+    if (!more.ok()) {
+      LosePeer(peers[i], more.status());
+    } else {
+      moved_ |= *more;
+    }
+  }
+  Sweep();
+  for (size_t i = 1; i < peers.size(); ++i) {
+    Connection* const connection = connections_[size_t(peers[i])].get();
+    if (connection == nullptr) continue;
+    if (connection->blocked() && (descriptors[i].revents & POLLOUT) == 0) continue;
+    moved_ |= connection->Write();
+  }
+  Sweep();
+}
+
+void TcpEngine::Run() {
+  bool said_all = false;
+  while (true) {
+    MoveAll();
+    std::lock_guard lock(tasks_mutex_);
+    if (stop_) return;
+    if (!closing_ || !messages_.empty() || !tasks_.empty()) continue;
+    // What others have sent is read to its end: a connection that is closed before loses what it
+    // has not yet carried.
+    bool closed = true, flushed = true;
+    for (const std::unique_ptr<Connection>& connection : connections_) {
+      if (connection == nullptr) continue;
+      closed = false;
+      flushed &= connection->flushed();
+    }
+    if (flushed && !std::exchange(said_all, true)) {
+      for (const std::unique_ptr<Connection>& connection : connections_) {
+        if (connection != nullptr) connection->CloseWriting();
+      }
+    }
+    if (closed && !std::exchange(closed_, true)) closed_changed_.notify_all();
+  }
+}
+
+void TcpEngine::Begin(const CallPointer& call) {
+  if (call->options.check_calls) return BeginSignatures(call);
+  BeginTransfer(call);
+}
+
+void TcpEngine::Begin(const CallPointer& call, Schedule schedule, std::byte* memory,
+                      uint32_t signature) {
+  const Collective& collective = call->operation->call;
+  const bool tensors = signature == kTensors && collective.kind != CollectiveKind::kBarrier;
+  call->running = std::make_unique<Running>(KeyOf(*call->group, *call->operation, signature),
+                                            std::move(schedule), memory, collective.op,
+                                            tensors ? collective.input.dtype() : DType::kUint8);
+  const std::shared_ptr<Running> running(call, call->running.get());
+  for (size_t piece = 0; piece < running->schedule().size(); ++piece) {
+    const Piece& p = running->schedule()[piece];
+    Connection* const connection = connections_[size_t(p.peer)].get();
+    if (connection == nullptr) continue;  // its group is broken, or breaks soon
+    if (p.kind == Piece::Kind::kSend) {
+      connection->Offer(running, piece);
+    } else {
+      connection->Expect(running, piece);
+    }
+  }
+}
+
+void TcpEngine::BeginSignatures(const CallPointer& call) {
+  call->comparing = true;
+  constexpr size_t kBytes = sizeof(CallSignature);
+  const Collective& collective = call->operation->call;
+  const CallSignature mine = collective.signature();
+  const int rank = place().rank, size = place().size;
+  if (!collective.between_two()) {
+    call->memory.resize(size_t(size) * kBytes);
+    std::memcpy(call->memory.data() + size_t(rank) * kBytes, &mine, kBytes);
+    return Begin(call, MakeSchedule(CollectiveKind::kAllGather, rank, size, 0, kBytes, 1),
+                 call->memory.data(), kOfAll);
+  }
+  // The sender's first. Each piece has a key of its own, as a message in either direction.
+  const bool sends = collective.kind == CollectiveKind::kSend;
+  call->memory.resize(2 * kBytes);
+  std::memcpy(call->memory.data() + (sends ? 0 : kBytes), &mine, kBytes);
+  const auto piece = [&](Piece::Kind kind, size_t at, uint32_t tag) {
+    return Piece{.kind = kind,
+                 .peer = collective.root,
+                 .begin = at * kBytes,
+                 .end = (at + 1) * kBytes,
+                 .tag = tag};
+  };
+  const Schedule schedule = {
+      piece(sends ? Piece::Kind::kSend : Piece::Kind::kReceive, 0, kOfSender),
+      piece(sends ? Piece::Kind::kReceive : Piece::Kind::kSend, 1, kOfReceiver)};
+  Begin(call, schedule, call->memory.data(), kOfAll);
+}
+
+absl::Status TcpEngine::Compare(const Call& call) const {
+  std::vector<CallSignature> all(call.memory.size() / sizeof(CallSignature));
+  std::memcpy(all.data(), call.memory.data(), call.memory.size());
+  const CallKey& key = call.operation->key;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!IsSignature(all[i])) {
+      return InvalidArgument(key.ToString(), ": another rank sent what is no call");
+    }
+    if (i == 0 || all[0].Fits(all[i])) continue;
+    return CallsDiffer(key, key.is_message() ? key.from : 0, all[0],
+                       key.is_message() ? key.to : int(i), all[i]);
+  }
+  return absl::OkStatus();
+}
+
+void TcpEngine::BeginTransfer(const CallPointer& call) {
+  call->comparing = false;
+  const Collective& collective = call->operation->call;
+  const int rank = place().rank, size = place().size;
+  CollectiveKind kind = collective.kind;
+  if (kind == CollectiveKind::kBarrier) {
+    call->memory.assign(BarrierBytes(size), {});
+    return Begin(call, MakeSchedule(kind, rank, size, 0, 0, 1), call->memory.data(), kTensors);
+  }
+  const size_t element = SizeOf(collective.input.dtype());
+  const size_t bytes = size_t(collective.input.num_elements()) * element;
+  std::byte* memory = collective.output.raw_data();
+  if (kind == CollectiveKind::kAllReduce && call->options.sums_in_rank_order && bytes > 0) {
+    absl::StatusOr<Tensor> gathered = Tensor::Allocate(Device::Cpu(), collective.input.dtype(),
+                                                       {size, collective.input.num_elements()});
+    if (!gathered.ok()) {
+      call->running =
+          std::make_unique<Running>(PieceKey(), Schedule(), nullptr, collective.op, DType::kUint8);
+      return call->running->Fail(gathered.status());
+    }
+    call->gathered = *std::move(gathered);
+    memory = call->gathered.raw_data();
+    kind = CollectiveKind::kAllGather;
+  }
+  if (kind == CollectiveKind::kAllGather) {
+    std::byte* const mine = memory + size_t(rank) * bytes;
+    if (bytes > 0 && mine != collective.input.raw_data()) {
+      std::memcpy(mine, collective.input.raw_data(), bytes);
+    }
+  }
+  Begin(call, MakeSchedule(kind, rank, size, collective.root, bytes, element), memory, kTensors);
+}
+
+void TcpEngine::Forget(int32_t group) {
+  for (const std::unique_ptr<Connection>& connection : connections_) {
+    if (connection != nullptr) connection->Forget(group);
+  }
+}
+
+bool TcpEngine::Advance(const CallPointer& call) {
+  if (call->group->is_broken()) {
+    Forget(call->group->number());
+    return true;
+  }
+  absl::Status status = WithContext(call->running->error(), call->operation->text);
+  if (call->failed || (status.ok() && !call->running->complete())) return false;
+  moved_ = true;  // perhaps there is something to write
+  if (status.ok() && call->comparing) {
+    status = Compare(*call);
+    if (status.ok()) {
+      BeginTransfer(call);
+      return Advance(call);
+    }
+  }
+  call->failed = !status.ok();
+  Finish(*call->group, call->operation, status, std::move(call->gathered));
+  return status.ok() || Advance(call);
+}
+
+void TcpEngine::Sweep() {
+  std::erase_if(calls_, [this](const CallPointer& call) { return Advance(call); });
+}
+
+}  // namespace dtnn

@@ -1,0 +1,54 @@
+#include "comm/tcp/tcp_job.h"
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+
+absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
+                                  const std::function<const char*(const char*)>& get) {
+  const auto text = [&](const char* name) { return get ? get(name) : std::getenv(name); };
+  const auto number = [&](const char* name, int otherwise, int most) -> absl::StatusOr<int> {
+    const char* const value = text(name);
+    int parsed = otherwise;
+    if (value == nullptr || (absl::SimpleAtoi(value, &parsed) && parsed >= 0 && parsed <= most)) {
+      return parsed;
+    }
+    return InvalidArgument("environment: ", name, "=", Quoted(value),
+                           ": expected a whole number from 0 to ", most);
+  };
+  const char* const address = text(kAddressVariable);
+  const char* const secret = text(kSecretVariable);
+  if (secret == nullptr) {
+    return InvalidArgument("environment: ", kSecretVariable,
+                           " is not set: ranks over TCP recognise "
+                           "each other by it. "
+                           "Set it to the same random text for all ranks (openssl rand -hex 32)");
+  }
+  absl::StatusOr<JobSecret> known = JobSecret::Of(secret);
+  DTNN_RETURN_IF_ERROR(WithContext(known.status(), "environment: ", kSecretVariable));
+  DTNN_ASSIGN_OR_RETURN(const int port, number(kPortVariable, kDefaultPort, 65535));
+  DTNN_ASSIGN_OR_RETURN(const int listener, number(kListenerVariable, -1, 1 << 20));
+  TcpJob job = {.rendezvous = {.rank = place.rank,
+                               .size = place.ranks,
+                               .address = {.host = address == nullptr ? kDefaultAddress : address,
+                                           .port = uint16_t(port)}},
+                .secret = *std::move(known)};
+  const char* const plain = text(kPlainVariable);
+  if (!IsLoopback(job.rendezvous.address.host) &&
+      (plain == nullptr || std::string_view(plain) != "yes")) {
+    return InvalidArgument(
+        "environment: ", kAddressVariable, "=", job.rendezvous.address.host,
+        " is not an address of this host alone: TCP would carry what ranks exchange unprotected. "
+        "Where nobody else controls the network between the hosts, set ",
+        kPlainVariable, "=yes");
+  }
+  if (place.rank == 0) job.rendezvous.listener = listener;
+  return job;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,18 @@
+// What only ranks over TCP have a choice of.
+
+#ifndef DTNN_COMM_TCP_TCP_OPTIONS_H_
+#define DTNN_COMM_TCP_TCP_OPTIONS_H_
+
+namespace dtnn {
+
+struct TcpOptions {
+  // Every all-reduce gathers all ranks' tensors and adds them in the order of ranks on each of
+  // them, and calls are checked. Slow, p times the memory, and the very bits of ranks that are
+  // threads (local.h).
+  bool sums_in_rank_order = false;
+  bool check_calls = false;  // as CommunicatorOptions
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_TCP_TCP_OPTIONS_H_

@@ -1,0 +1,78 @@
+#include "comm/tcp/testing/rank_processes.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "comm/tcp/job_secret.h"
+#include "comm/tcp/socket.h"
+#include "comm/tcp/tcp_job.h"
+#include "tensor/must.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn::testing {
+namespace {
+
+constexpr char kRank[] = "DTNN_TEST_RANK", kRanks[] = "DTNN_TEST_RANKS";
+
+void Set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
+
+}  // namespace
+
+RankProcesses::RankProcesses(int ranks, const std::vector<std::string>& arguments) {
+  const Socket listener = Must(Listen({.host = kDefaultAddress, .port = 0}));
+  Set(kPortVariable, std::to_string(Must(listener.Local()).port));
+  Set(kSecretVariable, JobSecret::NewText());
+  Set(kListenerVariable, std::to_string(listener.descriptor()));
+  Set(kRanks, std::to_string(ranks));
+  std::vector<std::string> words = {"/proc/self/exe"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  for (int rank = 0; rank < ranks; ++rank) {
+    Set(kRank, std::to_string(rank));
+    const pid_t pid = fork();
+    if (pid == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (rank == 0) fcntl(listener.descriptor(), F_SETFD, 0);
+      execv("/proc/self/exe", pointers.data());
+      _exit(127);
+    }
+    pids_.push_back(pid);
+  }
+  unsetenv(kRank);
+}
+
+RankProcesses::~RankProcesses() {
+  for (size_t rank = 0; rank < pids_.size(); ++rank) {
+    if (pids_[rank] < 0) continue;
+    Signal(int(rank), SIGKILL);
+    Wait(int(rank));
+  }
+}
+
+void RankProcesses::Signal(int rank, int number) { kill(pids_[size_t(rank)], number); }
+
+int RankProcesses::Wait(int rank) {
+  int status = 0;
+  waitpid(std::exchange(pids_[size_t(rank)], -1), &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool IsRankProcess() { return std::getenv(kRank) != nullptr; }
+
+absl::StatusOr<std::unique_ptr<TcpProcess>> JoinRanks(const CommunicatorOptions& options) {
+  const LaunchPlace place = {.launched = true,
+                             .rank = std::atoi(std::getenv(kRank)),
+                             .ranks = std::atoi(std::getenv(kRanks))};
+  DTNN_ASSIGN_OR_RETURN(const TcpJob job, FindTcpJob(place));
+  return TcpProcess::Start(options, job.rendezvous, job.secret);
+}
+
+}  // namespace dtnn::testing
