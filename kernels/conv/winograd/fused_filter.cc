@@ -15,11 +15,21 @@ constexpr int64_t kMostChannels = 64;
 // Of the transformed tiles of a block, which share the second cache with the sums.
 constexpr int64_t kTileBytes = 300 << 10;
 constexpr int64_t kMostTiles = 64;
-// Pixels that a part sums at least.
+// Pixels that a part sums at least, and the number of tasks that are enough to divide.
 constexpr int64_t kPartPixels = 2048;
+constexpr int64_t kTasks = 16;
 
 int64_t PaddedFilters(const Conv2dSpec& spec, int64_t lanes) {
   return RoundUp(spec.filters, lanes);
+}
+
+// Of each part: blocks of channels and filters are tasks of their own, so that many of them need
+// few parts, which must be written and added.
+int64_t PartPixels(const Conv2dSpec& spec) {
+  const int64_t blocks =
+      CeilDiv(spec.channels, kMostChannels) * CeilDiv(spec.filters, kMostChannels);
+  const int64_t pixels = spec.batch * spec.out_height() * spec.out_width();
+  return std::max(kPartPixels, pixels / CeilDiv(kTasks, blocks));
 }
 
 }  // namespace
@@ -44,7 +54,7 @@ FusedFilter<T>::FusedFilter(const Conv2dSpec& spec, Form form)
       filters_(spec.filters),
       channel_block_(std::min(channels_, kMostChannels)),
       filter_block_(std::min(PaddedFilters(spec, kernels_.lanes), kMostChannels)),
-      sums_(spec, PaddedFilters(spec, kernels_.lanes), kPartPixels) {
+      sums_(spec, PaddedFilters(spec, kernels_.lanes), PartPixels(spec)) {
   const int64_t row = RowPitch<T>(channel_block_) + RowPitch<T>(filter_block_);
   block_ =
       std::clamp<int64_t>(kTileBytes / (form.elements() * row * int64_t(sizeof(T))), 8, kMostTiles);
