@@ -139,7 +139,8 @@ TEST(Conv2dLargeTest, WinogradGradientsOfManyChannelsAndFilters) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
       Conv2dSpec spec;
-      spec.batch = 5, spec.height = 25, spec.width = 22, spec.channels = 266, spec.filters = 275;
+      spec.batch = dtype == DType::kFloat32 ? 37 : 19;  // of four tiles each
+      spec.height = spec.width = 5, spec.channels = 266, spec.filters = 275;
       spec.kernel = 3, spec.padding = 1;
       spec.format = format, spec.dtype = dtype;
       SCOPED_TRACE(spec.ToString());
@@ -153,7 +154,7 @@ TEST(Conv2dLargeTest, WinogradGradientsOfManyChannelsAndFilters) {
       Conv2dRunner(spec, "gemm").BackwardFilter(x, dy, exact, exact_bias, false);
       const Doubles gradient = Values(exact), accumulated = Plus(Values(dw), gradient);
       const Doubles bias = Plus(Values(dbias), Values(exact_bias));
-      const double tolerance = dtype == DType::kFloat32 ? 2e-2 : 1e-10;  // of sums of 3000 terms
+      const double tolerance = dtype == DType::kFloat32 ? 2e-2 : 1e-10;  // of sums of 1000 terms
       runner.BackwardFilter(x, dy, dw, dbias, true);
       EXPECT_TRUE(Close(Values(dw), accumulated, tolerance));
       EXPECT_TRUE(Close(Values(dbias), bias, 0));
