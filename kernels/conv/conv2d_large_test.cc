@@ -96,9 +96,9 @@ TEST(Conv2dLargeTest, DepthwiseTilesOfRowsAndColumns) {
 // vectors of filters), or is copied there. More pixels than a block has, and an odd number.
 TEST(Conv2dLargeTest, GradientsOfLargeFilters) {
   for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
-    for (const int64_t filters : {640, 641}) {
+    for (const int64_t filters : {528, 529}) {
       Conv2dSpec spec;
-      spec.batch = 3, spec.height = 9, spec.width = 11, spec.channels = 1024;
+      spec.batch = 2, spec.height = 9, spec.width = 8, spec.channels = 1024;
       spec.filters = filters;
       spec.kernel = 1;
       spec.format = format;
