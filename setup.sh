@@ -21,7 +21,7 @@ nlohmann-json3-dev    | JSON: .safetensors files
 libprotobuf-dev       | Protocol Buffers: checkpoints
 libopenmpi-dev        | Open MPI: several processes, also on several machines
 openmpi-bin           | its mpirun
-libssl-dev            | checksums of data sets
+libssl-dev            | checksums of data sets, encryption
 protobuf-compiler     | compiler of Protocol Buffers
 zlib1g-dev            | .gz data sets
 libgtest-dev          | GoogleTest
