@@ -97,7 +97,9 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
   }
   const T* const out_begin = row.out + first * row.out_step + panel.column;
   const T* out = out_begin;
-  const int64_t runs = row.tap_count * ((depth + kLine - 1) / kLine);
+  // The depth of one of several taps, or a line of the only one.
+  const int64_t run = row.tap_count > 1 ? depth : kLine;
+  const int64_t runs = row.tap_count * ((depth + run - 1) / run);
   int64_t due = 0;  // rows of the output to be called, in units of 1 / runs
   for (int64_t t = 0; t < row.tap_count; ++t) {
     // One pointer for three rows: pointer, pointer + step, pointer + 2 * step are addressing modes.
@@ -106,13 +108,13 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
     DTNN_UNROLL
     for (int i = 0; i < kBases; ++i) base[i] = row.in + (first + 3 * i) * step + row.taps[t].in;
     const T* HWY_RESTRICT filter = panel.filter + row.taps[t].filter * kVectors * lanes;
-    for (int64_t left = depth; left > 0; left -= kLine) {
+    for (int64_t left = depth; left > 0; left -= run) {
       for (due += kR; due >= runs; due -= runs, out += row.out_step) {
         DTNN_UNROLL
         for (int v = 0; v < kVectors; ++v) hwy::Prefetch(out + v * lanes);
       }
       const T* next = base[0] + kR * step;
-      for (int64_t k = HWY_MIN(left, kLine); k > 0; --k, next += next_step) {
+      for (int64_t k = HWY_MIN(left, run); k > 0; --k, next += next_step) {
         hwy::Prefetch(next);
         V w[kVectors];
         DTNN_UNROLL
