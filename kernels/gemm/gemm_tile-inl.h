@@ -21,14 +21,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-
-// GCC unrolls loops over arrays of vectors only when told; rolled, the arrays live in memory.
-#undef DTNN_UNROLL
-#if HWY_COMPILER_GCC_ACTUAL
-#define DTNN_UNROLL _Pragma("GCC unroll 16")
-#else
-#define DTNN_UNROLL _Pragma("unroll")
-#endif
+#include "kernels/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
@@ -102,9 +95,9 @@ HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_
   const size_t last_lanes = strip.last_lanes;
   const hn::Mask<D> last = hn::FirstN(d, last_lanes);
   V sum[kRows][kVectors];
-  DTNN_UNROLL
+  DTNN_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
-    DTNN_UNROLL
+    DTNN_UNROLL(16)
     for (int v = 0; v < kVectors; ++v) {
       sum[i][v] = hn::Zero(d);
       if (kPrefetch && strip.accumulate) hwy::Prefetch(c + i * c_stride + v * lanes);
@@ -114,7 +107,7 @@ HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_
   // One base pointer for three rows: base, base + stride, base + 2 * stride are addressing modes.
   constexpr int kBases = kByRows ? (kRows + 2) / 3 : 1;
   const T* base[kBases];
-  DTNN_UNROLL
+  DTNN_UNROLL(16)
   for (int i = 0; i < kBases; ++i) base[i] = a + 3 * i * a_stride;
   const T* HWY_RESTRICT b = strip.b;
   const int64_t b_stride = strip.b_stride;
@@ -122,16 +115,16 @@ HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_
 
   for (int64_t p = strip.k; p > 0; --p) {
     V vb[kVectors];
-    DTNN_UNROLL
+    DTNN_UNROLL(16)
     for (int v = 0; v < kVectors; ++v) {
       vb[v] = kTailB && v == kLast ? LoadFirst(d, last, last_lanes, b + v * lanes)
                                    : hn::LoadU(d, b + v * lanes);
     }
     if constexpr (kPrefetch) hwy::Prefetch(a + (kRows * (strip.k + strip.k - p)));
-    DTNN_UNROLL
+    DTNN_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
       const V va = hn::Set(d, kByRows ? base[i / 3 * kByRows][i % 3 * a_stride + at] : base[0][i]);
-      DTNN_UNROLL
+      DTNN_UNROLL(16)
       for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(va, vb[v], sum[i][v]);
     }
     b += b_stride;
@@ -142,9 +135,9 @@ HWY_INLINE void Tile(D d, const Strip<T>& strip, const T* HWY_RESTRICT a, int64_
     }
   }
 
-  DTNN_UNROLL
+  DTNN_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
-    DTNN_UNROLL
+    DTNN_UNROLL(16)
     for (int v = 0; v < kVectors; ++v) {
       T* to = c + i * c_stride + v * lanes;
       if (kTailC && v == kLast) {

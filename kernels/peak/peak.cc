@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/unroll.h"
 #include "tensor/threads/parallel_for.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,14 +15,6 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-
-// GCC unrolls loops over arrays of vectors only when told; rolled, the arrays live in memory.
-#undef DTNN_UNROLL
-#if HWY_COMPILER_GCC_ACTUAL
-#define DTNN_UNROLL _Pragma("GCC unroll 16")
-#else
-#define DTNN_UNROLL _Pragma("unroll")
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
@@ -36,14 +29,14 @@ double RunFma(int64_t steps, double* sink) {
   const hn::ScalableTag<T> d;
   const auto factor = hn::Set(d, T(0.999)), term = hn::Set(d, T(0.001));
   hn::Vec<decltype(d)> sum[kChains];
-  DTNN_UNROLL
+  DTNN_UNROLL(16)
   for (int i = 0; i < kChains; ++i) sum[i] = hn::Set(d, T(i));
   for (int64_t step = 0; step < steps; ++step) {
-    DTNN_UNROLL
+    DTNN_UNROLL(16)
     for (int i = 0; i < kChains; ++i) sum[i] = hn::MulAdd(sum[i], factor, term);
   }
   auto all = sum[0];
-  DTNN_UNROLL
+  DTNN_UNROLL(16)
   for (int i = 1; i < kChains; ++i) all = hn::Add(all, sum[i]);
   *sink = double(hn::GetLane(hn::SumOfLanes(d, all)));
   return 2.0 * double(steps) * kChains * double(hn::Lanes(d));

@@ -16,6 +16,7 @@
 #include "hwy/highway.h"
 #include "kernels/elementwise/transform-inl.h"
 #include "kernels/pool/winners-inl.h"
+#include "kernels/unroll.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NCHW_CC_
 #define DTNN_KERNELS_POOL_POOL_NCHW_CC_
@@ -117,7 +118,7 @@ HWY_INLINE void ForEachTap(D d, const Geometry& g, const Window& rows, const Lan
   for (int64_t kh = 0; kh < rows.count; ++kh) {
     const T* row = plane + (rows.first + kh * g.rows.dilation) * width;
     const int64_t number = (rows.tap + kh) * g.columns.taps;
-    DTNN_UNROLL_TAPS
+    DTNN_UNROLL(3)
     for (int64_t kw = begin; kw < end; ++kw) {
       const int64_t at = lanes.origin + kw * g.columns.dilation;
       tap(LoadTap<kStride>(d, row, at, stride, width, fill), number + kw);

@@ -15,6 +15,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/pool/winners-inl.h"
+#include "kernels/unroll.h"
 #include "tensor/rounding.h"
 
 #ifndef DTNN_KERNELS_POOL_POOL_NHWC_CC_
@@ -73,9 +74,9 @@ template <int64_t kTaps, class Tap>
 HWY_INLINE void ForEachTap(const PixelWindow<kTaps>& window, const Tap& tap) {
   const int64_t down = window.row.down, right = window.row.right;
   if constexpr (kTaps > 0) {
-    DTNN_UNROLL_TAPS
+    DTNN_UNROLL(3)
     for (int64_t kh = 0; kh < kTaps; ++kh) {
-      DTNN_UNROLL_TAPS
+      DTNN_UNROLL(3)
       for (int64_t kw = 0; kw < kTaps; ++kw) tap(kh * down + kw * right, window.Number(kh, kw));
     }
   } else {

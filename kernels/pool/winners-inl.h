@@ -13,14 +13,6 @@
 
 #include "hwy/highway.h"
 
-// For loops over the taps of a small window: GCC unrolls them only when told.
-#undef DTNN_UNROLL_TAPS
-#if HWY_COMPILER_GCC_ACTUAL
-#define DTNN_UNROLL_TAPS _Pragma("GCC unroll 3")
-#else
-#define DTNN_UNROLL_TAPS _Pragma("unroll")
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::pool {
 namespace HWY_NAMESPACE {

@@ -12,14 +12,7 @@
 // After foreach_target.h: these are compiled once per instruction set.
 #include "kernels/elementwise/relu-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
-
-// GCC unrolls loops over arrays of vectors only when told; rolled, the arrays live in memory.
-#undef DTNN_UNROLL
-#if HWY_COMPILER_GCC_ACTUAL
-#define DTNN_UNROLL _Pragma("GCC unroll 32")
-#else
-#define DTNN_UNROLL _Pragma("unroll")
-#endif
+#include "kernels/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::gemm {
@@ -90,9 +83,9 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
   const int64_t step = row.in_step, depth = panel.depth;
   const int64_t next_step = row.prefetch ? step : 0;
   V sum[kR][kVectors];
-  DTNN_UNROLL
+  DTNN_UNROLL(32)
   for (int i = 0; i < kR; ++i) {
-    DTNN_UNROLL
+    DTNN_UNROLL(32)
     for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
   }
   const T* const out_begin = row.out + first * row.out_step + panel.column;
@@ -105,38 +98,38 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
     // One pointer for three rows: pointer, pointer + step, pointer + 2 * step are addressing modes.
     constexpr int kBases = (kR + 2) / 3;
     const T* base[kBases];
-    DTNN_UNROLL
+    DTNN_UNROLL(32)
     for (int i = 0; i < kBases; ++i) base[i] = row.in + (first + 3 * i) * step + row.taps[t].in;
     const T* HWY_RESTRICT filter = panel.filter + row.taps[t].filter * kVectors * lanes;
     for (int64_t left = depth; left > 0; left -= run) {
       for (due += kR; due >= runs; due -= runs, out += row.out_step) {
-        DTNN_UNROLL
+        DTNN_UNROLL(32)
         for (int v = 0; v < kVectors; ++v) hwy::Prefetch(out + v * lanes);
       }
       const T* next = base[0] + kR * step;
       for (int64_t k = HWY_MIN(left, run); k > 0; --k, next += next_step) {
         hwy::Prefetch(next);
         V w[kVectors];
-        DTNN_UNROLL
+        DTNN_UNROLL(32)
         for (int v = 0; v < kVectors; ++v) w[v] = hn::Load(d, filter + v * lanes);
-        DTNN_UNROLL
+        DTNN_UNROLL(32)
         for (int i = 0; i < kR; ++i) {
           const V x = hn::Set(d, base[i / 3][i % 3 * step]);
-          DTNN_UNROLL
+          DTNN_UNROLL(32)
           for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(x, w[v], sum[i][v]);
         }
-        DTNN_UNROLL
+        DTNN_UNROLL(32)
         for (int i = 0; i < kBases; ++i) ++base[i];
         filter += kVectors * lanes;
       }
     }
   }
-  DTNN_UNROLL
+  DTNN_UNROLL(32)
   for (int i = 0; i < kR; ++i) {
     T* const out = row.out + (first + i) * row.out_step;
     const T* const addend =
         row.addend == nullptr ? nullptr : row.addend + (first + i) * row.addend_step;
-    DTNN_UNROLL
+    DTNN_UNROLL(32)
     for (int v = 0; v < kVectors; ++v) Write(d, sum[i][v], panel, v * lanes, out, addend);
   }
 }
@@ -151,19 +144,19 @@ HWY_NOINLINE void RunDots(const RowOfPixels<T>& row, const Panel<T>& panel, int6
   const auto count = size_t(depth - whole);
   const auto first = hn::FirstN(d, count);
   V sum[kR][kColumns];
-  DTNN_UNROLL
+  DTNN_UNROLL(32)
   for (int i = 0; i < kR; ++i) {
-    DTNN_UNROLL
+    DTNN_UNROLL(32)
     for (int c = 0; c < kColumns; ++c) sum[i][c] = hn::Zero(d);
   }
   const auto add = [&](const T* filter, const auto& load) HWY_ATTR {
     V w[kColumns];
-    DTNN_UNROLL
+    DTNN_UNROLL(32)
     for (int c = 0; c < kColumns; ++c) w[c] = hn::LoadU(d, filter + c * lanes);
-    DTNN_UNROLL
+    DTNN_UNROLL(32)
     for (int i = 0; i < kR; ++i) {
       const V x = load(i);
-      DTNN_UNROLL
+      DTNN_UNROLL(32)
       for (int c = 0; c < kColumns; ++c) sum[i][c] = hn::MulAdd(x, w[c], sum[i][c]);
     }
   };
@@ -212,9 +205,9 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
   const int64_t lanes = int64_t(hn::Lanes(d));
   const int64_t x_step = block.x_pixel, dy_step = block.dy_pixel;
   V sum[kC][kVectors];
-  DTNN_UNROLL
+  DTNN_UNROLL(32)
   for (int i = 0; i < kC; ++i) {
-    DTNN_UNROLL
+    DTNN_UNROLL(32)
     for (int v = 0; v < kVectors; ++v) {
       sum[i][v] =
           block.accumulate ? hn::LoadU(d, block.out + i * block.pitch + v * lanes) : hn::Zero(d);
@@ -226,20 +219,20 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
       const T* HWY_RESTRICT dy = block.dy + n * block.dy_image + r * block.dy_row;
       for (int64_t p = block.pixels; p > 0; --p, x += x_step, dy += dy_step) {
         V g[kVectors];
-        DTNN_UNROLL
+        DTNN_UNROLL(32)
         for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(d, dy + v * lanes);
-        DTNN_UNROLL
+        DTNN_UNROLL(32)
         for (int i = 0; i < kC; ++i) {
           const V value = hn::Set(d, x[i]);
-          DTNN_UNROLL
+          DTNN_UNROLL(32)
           for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(value, g[v], sum[i][v]);
         }
       }
     }
   }
-  DTNN_UNROLL
+  DTNN_UNROLL(32)
   for (int i = 0; i < kC; ++i) {
-    DTNN_UNROLL
+    DTNN_UNROLL(32)
     for (int v = 0; v < kVectors; ++v) {
       hn::StoreU(sum[i][v], d, block.out + i * block.pitch + v * lanes);
     }

@@ -16,13 +16,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/conv/winograd/points.h"
-
-#undef DTNN_UNROLL_TRANSFORM
-#if HWY_COMPILER_GCC_ACTUAL
-#define DTNN_UNROLL_TRANSFORM _Pragma("GCC unroll 8")
-#else
-#define DTNN_UNROLL_TRANSFORM _Pragma("unroll")
-#endif
+#include "kernels/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::winograd {
@@ -47,7 +41,7 @@ template <int kPoints, class D, class X>
 HWY_INLINE hn::Vec<D> TransformEnd(D d, const X& x) {
   constexpr auto kProduct = SquaresProduct<kPoints>(-1);
   auto sum = x(kPoints - 2);
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int i = kPairCount<kPoints> - 1; i >= 0; --i) {
     sum = AddTimes(d, kProduct[size_t(i)], x(2 * i), sum);
   }
@@ -61,7 +55,7 @@ HWY_INLINE void TransformPair(D d, const X& x, hn::Vec<D>& plus, hn::Vec<D>& min
   // Over the pairs but one, so that its highest coefficient has the power of those.
   constexpr auto kProduct = SquaresProduct<kPoints>(kPair);
   auto even = x(kPoints - 2), odd = x(kPoints - 3);
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int i = kPairCount<kPoints> - 2; i >= 0; --i) {
     even = AddTimes(d, kProduct[size_t(i)], x(2 * i + 2), even);
     odd = AddTimes(d, kProduct[size_t(i)], x(2 * i + 1), odd);
@@ -90,7 +84,7 @@ template <int kPoints, int kPair = 0, class D, class X, class Store>
 HWY_INLINE void TransformPairsOfRows(D d, const X& x, const Store& store) {
   if constexpr (kPair < kPairCount<kPoints>) {
     hn::Vec<D> plus[kPoints], minus[kPoints];
-    DTNN_UNROLL_TRANSFORM
+    DTNN_UNROLL(8)
     for (int j = 0; j < kPoints; ++j) {
       TransformPair<kPoints, kPair>(
           d, [&](int i) HWY_ATTR { return x(i, j); }, plus[j], minus[j]);
@@ -109,14 +103,14 @@ HWY_INLINE void TransformPairsOfRows(D d, const X& x, const Store& store) {
 template <int kPoints, class D, class X, class Store>
 HWY_INLINE void TransformData(D d, const X& x, const Store& store) {
   hn::Vec<D> row[kPoints];
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int j = 0; j < kPoints; ++j) {
     row[j] = TransformEnd<kPoints>(d, [&](int i) HWY_ATTR { return x(i, j); });
   }
   TransformRow<kPoints>(
       d, [&](int j) HWY_ATTR { return row[j]; }, [&](int j, auto v) HWY_ATTR { store(0, j, v); });
   TransformPairsOfRows<kPoints>(d, x, store);
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int j = 0; j < kPoints; ++j) {
     row[j] = TransformEnd<kPoints>(d, [&](int i) HWY_ATTR { return x(i + 1, j); });
   }
@@ -136,9 +130,9 @@ HWY_INLINE void EvaluateRow(D d, const X& x, const Store& store) {
     constexpr double kPoint = Points<kPoints>::kPairs[kPair];
     constexpr int kLastEven = (kSize - 1) / 2 * 2, kLastOdd = kSize / 2 * 2 - 1;
     auto even = x(kLastEven), odd = x(kLastOdd);
-    DTNN_UNROLL_TRANSFORM
+    DTNN_UNROLL(8)
     for (int i = kLastEven - 2; i >= 0; i -= 2) even = AddTimes(d, kPoint * kPoint, even, x(i));
-    DTNN_UNROLL_TRANSFORM
+    DTNN_UNROLL(8)
     for (int i = kLastOdd - 2; i >= 0; i -= 2) odd = AddTimes(d, kPoint * kPoint, odd, x(i));
     store(1 + 2 * kPair, AddTimes(d, kPoint, odd, even));
     store(2 + 2 * kPair, AddTimes(d, -kPoint, odd, even));
@@ -150,13 +144,13 @@ HWY_INLINE void EvaluateRow(D d, const X& x, const Store& store) {
 template <int kPoints, int kSize, class D, class X, class Store>
 HWY_INLINE void Evaluate(D d, const X& x, const Store& store) {
   hn::Vec<D> values[kPoints][kSize];
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int j = 0; j < kSize; ++j) {
     EvaluateRow<kPoints, kSize>(
         d, [&](int i) HWY_ATTR { return x(i, j); },
         [&](int i, auto v) HWY_ATTR { values[i][j] = v; });
   }
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int i = 0; i < kPoints; ++i) {
     EvaluateRow<kPoints, kSize>(
         d, [&](int j) HWY_ATTR { return values[i][j]; },
@@ -169,12 +163,12 @@ template <int kPoints, int kOutputs, int kFirst, class D, class X, class Store>
 HWY_INLINE void InvertHalf(D d, const X& x, const Store& store) {
   constexpr int kPairs = kPairCount<kPoints>;
   hn::Vec<D> part[kPairs];  // the even or the odd ones
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int i = 0; i < kPairs; ++i) {
     const auto plus = x(1 + 2 * i), minus = x(2 + 2 * i);
     part[i] = kFirst == 0 ? hn::Add(plus, minus) : hn::Sub(plus, minus);
   }
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int j = kFirst; j < kOutputs; j += 2) {
     hn::Vec<D> sum;
     int next = 0;
@@ -187,7 +181,7 @@ HWY_INLINE void InvertHalf(D d, const X& x, const Store& store) {
       sum = factor == 1 ? part[0] : hn::Mul(hn::Set(d, hn::TFromD<D>(factor)), part[0]);
       next = 1;
     }
-    DTNN_UNROLL_TRANSFORM
+    DTNN_UNROLL(8)
     for (int i = next; i < kPairs; ++i) {
       sum = AddTimes(d, Power(Points<kPoints>::kPairs[size_t(i)], j), part[i], sum);
     }
@@ -199,13 +193,13 @@ template <int kPoints, int kOutputs, int kFirst, class D, class X, class Store>
 HWY_INLINE void InvertRows(D d, const X& x, const Store& store) {
   constexpr int kRows = (kOutputs - kFirst + 1) / 2;
   hn::Vec<D> row[kRows][kPoints];
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int j = 0; j < kPoints; ++j) {
     InvertHalf<kPoints, kOutputs, kFirst>(
         d, [&](int i) HWY_ATTR { return x(i, j); },
         [&](int i, auto v) HWY_ATTR { row[i / 2][j] = v; });
   }
-  DTNN_UNROLL_TRANSFORM
+  DTNN_UNROLL(8)
   for (int i = 0; i < kRows; ++i) {
     const auto element = [&](int j) HWY_ATTR { return row[i][j]; };
     const auto put = [&](int j, auto v) HWY_ATTR { store(kFirst + 2 * i, j, v); };

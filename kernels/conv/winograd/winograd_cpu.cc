@@ -12,6 +12,7 @@
 #include "kernels/conv/winograd/transform-inl.h"
 #include "kernels/elementwise/relu-inl.h"
 #include "kernels/gemm/gemm_tile-inl.h"
+#include "kernels/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dtnn::conv::winograd {
@@ -127,9 +128,9 @@ void GradientToTiles(const ToTiles<T>& job) {
   ForWindows<kOutputs>(job, [&](const auto& read, T* tile, int64_t c) HWY_ATTR {
     if (job.sums != nullptr) {
       auto sum = hn::LoadU(d, job.sums + c);
-      DTNN_UNROLL_TRANSFORM
+      DTNN_UNROLL(8)
       for (int i = 0; i < kOutputs; ++i) {
-        DTNN_UNROLL_TRANSFORM
+        DTNN_UNROLL(8)
         for (int j = 0; j < kOutputs; ++j) sum = hn::Add(sum, read(i, j));
       }
       hn::StoreU(sum, d, job.sums + c);
