@@ -10,11 +10,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "data/loading/sample_reader.h"
 #include "data/loading/sampler.h"
-#include "data/preprocessing.h"
 #include "data/transforms/mixup.h"
 #include "tensor/errors.h"
-#include "tensor/shape.h"
 #include "tensor/trace/observer.h"
 
 namespace dtnn {
@@ -27,10 +26,8 @@ class Loader::Impl {
  public:
   Impl(std::shared_ptr<const Dataset> dataset, Split split, Sampler sampler,
        const LoaderOptions& options)
-      : dataset_(std::move(dataset)),
-        part_(split),
-        options_(options),
-        input_(dataset_->preprocessing().input),
+      : options_(options),
+        reader_(std::move(dataset), split, options),
         sampler_(std::move(sampler)) {}
 
   ~Impl() {
@@ -54,37 +51,27 @@ class Loader::Impl {
   using Clock = std::chrono::steady_clock;
 
   struct Slot {
-    Tensor x, targets, mixed;      // room for max_batch samples; mixed: only with mixup
+    Batch memory;                  // room for max_batch samples
     std::vector<int64_t> indices;  // of the samples
-    Batch batch;                   // views of the tensors
+    Batch batch;                   // views of the memory
     int64_t step = -1;             // whose samples these are or will be
     int64_t begin = 0;             // place of the first one in the epoch's order
     int64_t pieces = 0, given = 0, done = 0;
     int64_t failed = 0;  // the first piece with an error, `pieces` when there is none
     absl::Status status;
   };
-  // What a thread needs besides.
-  struct Scratch {
-    Tensor sample;             // for transforms
-    Tensor next, next_target;  // for mixup: the sample after a piece
-  };
   struct Piece {
     int64_t step, number;
   };
 
   absl::Status AllocateSlots();
-  absl::Status AllocateScratch();
   void Pause(std::unique_lock<std::mutex>& lock);
+  Batch Rows(const Batch& batch, int64_t begin, int64_t count) const;
   void Prepare(Slot& slot, int64_t step, int64_t pieces) const;
-  absl::Status Read(Slot& slot, int64_t piece, const Scratch& scratch) const;
-  void Change(const Tensor& x, int64_t place, const Scratch& scratch) const;
-  template <typename T>
-  void ChangeValues(const Tensor& x, int64_t place, const Scratch& scratch) const;
-  absl::Status MixPiece(const Slot& slot, int64_t begin, int64_t count,
-                        const Scratch& scratch) const;
+  absl::Status Read(Slot& slot, int64_t piece, const SampleReader::Scratch& scratch) const;
   absl::Status ReadAll(int64_t step);  // without threads
 
-  void Work(const Scratch& scratch);
+  void Work(const SampleReader::Scratch& scratch);
   bool MayOrder() const { return running_ && order_ == Order::kOld && sampler_.steps() > first_; }
   bool MayRead() const {
     return running_ && order_ == Order::kReady && issued_ < sampler_.steps() &&
@@ -94,13 +81,11 @@ class Loader::Impl {
   void Finish(const Piece& piece, absl::Status status);
   Slot& SlotOf(int64_t step) { return slots_[size_t(step) % slots_.size()]; }
 
-  const std::shared_ptr<const Dataset> dataset_;
-  const Split part_;
   const LoaderOptions options_;
-  const Preprocessing::Input input_;
+  const SampleReader reader_;
   Sampler sampler_;  // its order changes only while nothing is read
   std::vector<Slot> slots_;
-  std::vector<Scratch> scratch_;  // of every thread
+  std::vector<SampleReader::Scratch> scratch_;  // of every thread
   Clock::duration waited_ = {};
 
   std::mutex mutex_;
@@ -124,45 +109,11 @@ class Loader::Impl {
 
 absl::Status Loader::Impl::AllocateSlots() {
   slots_.clear();
-  const int64_t rows = sampler_.max_batch();
-  const Shape sample = SampleShape(dataset_->sample(), options_.format);
-  std::vector<int64_t> extents = {rows};
-  extents.insert(extents.end(), sample.extents().begin(), sample.extents().end());
-  DTNN_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(extents));
   for (int i = 0; i < options_.prefetch + 1; ++i) {
     Slot slot;
-    absl::StatusOr<Tensor> x = Tensor::Allocate(Device::Cpu(), options_.dtype, shape);
-    if (!x.ok()) {
-      return absl::Status(x.status().code(), StrCat("batches of shape ", shape.ToString(), ": ",
-                                                    x.status().message(), "; use a smaller batch"));
-    }
-    slot.x = *std::move(x);
-    DTNN_ASSIGN_OR_RETURN(slot.targets,
-                          Tensor::Allocate(Device::Cpu(), TargetDType(*dataset_, options_.dtype),
-                                           TargetShape(*dataset_, rows)));
-    if (options_.mixup > 0) {
-      DTNN_ASSIGN_OR_RETURN(slot.mixed, Tensor::Allocate(Device::Cpu(), options_.dtype,
-                                                         Shape{rows, dataset_->outputs()}));
-    }
-    slot.indices.resize(rows);
+    DTNN_ASSIGN_OR_RETURN(slot.memory, reader_.NewBatch(sampler_.max_batch()));
+    slot.indices.resize(size_t(sampler_.max_batch()));
     slots_.push_back(std::move(slot));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Loader::Impl::AllocateScratch() {
-  scratch_.resize(options_.prefetch == 0 ? 1 : size_t(options_.threads));
-  const Shape sample = SampleShape(dataset_->sample(), options_.format);
-  const DType dtype = options_.dtype;
-  for (Scratch& scratch : scratch_) {
-    if (!options_.transforms.empty()) {
-      DTNN_ASSIGN_OR_RETURN(scratch.sample, Tensor::Allocate(Device::Cpu(), dtype, sample));
-    }
-    if (options_.mixup == 0) continue;
-    DTNN_ASSIGN_OR_RETURN(scratch.next, Tensor::Allocate(Device::Cpu(), dtype, sample.Prepend(1)));
-    DTNN_ASSIGN_OR_RETURN(
-        scratch.next_target,
-        Tensor::Allocate(Device::Cpu(), TargetDType(*dataset_, dtype), TargetShape(*dataset_, 1)));
   }
   return absl::OkStatus();
 }
@@ -170,10 +121,13 @@ absl::Status Loader::Impl::AllocateScratch() {
 absl::Status Loader::Impl::Init() {
   if (sampler_.steps() == 0) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(AllocateSlots());
-  DTNN_RETURN_IF_ERROR(AllocateScratch());
+  scratch_.resize(options_.prefetch == 0 ? 1 : size_t(options_.threads));
+  for (SampleReader::Scratch& scratch : scratch_) {
+    DTNN_ASSIGN_OR_RETURN(scratch, reader_.NewScratch());
+  }
   if (options_.prefetch == 0) return absl::OkStatus();
   threads_.reserve(options_.threads);
-  for (const Scratch& scratch : scratch_) {
+  for (const SampleReader::Scratch& scratch : scratch_) {
     try {
       threads_.emplace_back([this, &scratch] { Work(scratch); });
     } catch (const std::system_error& error) {
@@ -194,7 +148,7 @@ absl::Status Loader::Impl::Skip(int64_t samples) {
   Pause(lock);
   epoch_ = -1;
   DTNN_RETURN_IF_ERROR(sampler_.Skip(samples));
-  const bool fits = slots_.empty() || sampler_.max_batch() <= slots_[0].x.shape()[0];
+  const bool fits = slots_.empty() || sampler_.max_batch() <= slots_[0].memory.x.shape()[0];
   return fits ? absl::OkStatus() : AllocateSlots();
 }
 
@@ -241,14 +195,20 @@ absl::StatusOr<const Batch*> Loader::Impl::Next() {
   return batch;
 }
 
+// Rows [begin, begin + count) of a batch.
+Batch Loader::Impl::Rows(const Batch& batch, int64_t begin, int64_t count) const {
+  Batch rows = {.x = batch.x.Samples(begin, count, options_.format),
+                .targets = batch.targets.Samples(begin, count, options_.format),
+                .count = count};
+  if (options_.mixup > 0) {
+    rows.mixed_targets = batch.mixed_targets.Samples(begin, count, options_.format);
+  }
+  return rows;
+}
+
 void Loader::Impl::Prepare(Slot& slot, int64_t step, int64_t pieces) const {
   const Sampler::Slice slice = sampler_.StepSlice(step);
-  slot.batch.x = slot.x.Samples(0, slice.count, options_.format);
-  slot.batch.targets = slot.targets.Samples(0, slice.count, options_.format);
-  if (options_.mixup > 0) {
-    slot.batch.mixed_targets = slot.mixed.Samples(0, slice.count, options_.format);
-  }
-  slot.batch.count = slice.count;
+  slot.batch = Rows(slot.memory, 0, slice.count);
   slot.batch.global_count = slice.global_count;
   slot.step = step;
   slot.begin = slice.begin;
@@ -257,76 +217,14 @@ void Loader::Impl::Prepare(Slot& slot, int64_t step, int64_t pieces) const {
   slot.status = absl::OkStatus();
 }
 
-absl::Status Loader::Impl::Read(Slot& slot, int64_t piece, const Scratch& scratch) const {
+absl::Status Loader::Impl::Read(Slot& slot, int64_t piece,
+                                const SampleReader::Scratch& scratch) const {
   const int64_t begin = slot.batch.count * piece / slot.pieces;
   const int64_t count = slot.batch.count * (piece + 1) / slot.pieces - begin;
   const Span span({.activity = Activity::kReadData, .samples = count});
-  const std::span<int64_t> indices = std::span(slot.indices).subspan(begin, count);
-  sampler_.Indices({slot.begin + begin, count, slot.batch.global_count}, indices);
-  const Tensor x = slot.batch.x.Samples(begin, count, options_.format);
-  const Tensor targets = slot.batch.targets.Samples(begin, count, options_.format);
-  DTNN_RETURN_IF_ERROR(dataset_->Read(part_, indices, options_.format, x, targets));
-  Change(x, slot.begin + begin, scratch);
-  return options_.mixup > 0 ? MixPiece(slot, begin, count, scratch) : absl::OkStatus();
-}
-
-// Mixes each sample with the next one. The one after the last is of another piece, which may be
-// another rank's, so it is read here as well.
-absl::Status Loader::Impl::MixPiece(const Slot& slot, int64_t begin, int64_t count,
-                                    const Scratch& scratch) const {
-  const int64_t place = slot.begin + begin, outputs = dataset_->outputs();
-  const int64_t next = (place + count) % sampler_.samples();
-  int64_t index = 0;
-  sampler_.Indices({next, 1, 1}, {&index, 1});
-  DTNN_RETURN_IF_ERROR(
-      dataset_->Read(part_, {&index, 1}, options_.format, scratch.next, scratch.next_target));
-  Change(scratch.next, next, scratch);
-  const int32_t* labels = slot.batch.targets.data<int32_t>() + begin;
-  return DispatchFloating(options_.dtype, [&](auto zero) -> absl::Status {
-    using T = decltype(zero);
-    const size_t size = size_t(scratch.next.num_elements());
-    T* x = slot.batch.x.data<T>() + size_t(begin) * size;
-    T* mixed = slot.batch.mixed_targets.data<T>() + begin * outputs;
-    std::fill_n(mixed, count * outputs, T(0));
-    for (int64_t i = 0; i < count; ++i, x += size, mixed += outputs) {
-      const bool last = i + 1 == count;
-      const int32_t own = labels[i];
-      const int32_t other = last ? scratch.next_target.data<int32_t>()[0] : labels[i + 1];
-      for (const int32_t label : {own, other}) {
-        if (label >= 0 && label < outputs) continue;
-        return InvalidArgument(dataset_->name(), ": a sample has label ", label, ", but there are ",
-                               outputs, " classes");
-      }
-      const double share = MixupShare(options_.mixup, options_.seed, epoch_, place + i);
-      Mix(share, std::span<T>(x, size),
-          std::span<const T>(last ? scratch.next.data<T>() : x + size, size));
-      mixed[own] += T(share);
-      mixed[other] += T(1 - share);
-    }
-    return absl::OkStatus();
-  });
-}
-
-void Loader::Impl::Change(const Tensor& x, int64_t place, const Scratch& scratch) const {
-  DispatchFloating(options_.dtype,
-                   [&](auto zero) { ChangeValues<decltype(zero)>(x, place, scratch); });
-}
-
-// Transforms and normalises samples, the first of which is at `place` of the epoch's order.
-template <typename T>
-void Loader::Impl::ChangeValues(const Tensor& x, int64_t place, const Scratch& scratch) const {
-  if (!options_.transforms.empty()) {
-    SampleImage<T> image = {.values = x.data<T>(),
-                            .scratch = scratch.sample.data<T>(),
-                            .extents = dataset_->sample(),
-                            .format = options_.format,
-                            .input = input_};
-    for (int64_t i = 0; i < x.shape()[0]; ++i, image.values += image.size()) {
-      ApplyTransforms(options_.transforms, options_.seed, epoch_, place + i, image);
-    }
-  }
-  Normalize(options_.normalization, dataset_->sample(), options_.format,
-            std::span<T>(x.data<T>(), size_t(x.num_elements())));
+  return reader_.Read(sampler_, epoch_, {slot.begin + begin, count, slot.batch.global_count},
+                      std::span(slot.indices).subspan(size_t(begin), size_t(count)), scratch,
+                      Rows(slot.batch, begin, count));
 }
 
 absl::Status Loader::Impl::ReadAll(int64_t step) {
@@ -350,7 +248,7 @@ Loader::Impl::Piece Loader::Impl::Take() {
   return piece;
 }
 
-// All pieces of a step are read, also behind one that failed, so that of several errors it is
+// All pieces of a step are read, also after one that failed, so that of several errors it is
 // always that of the first sample which is reported.
 void Loader::Impl::Finish(const Piece& piece, absl::Status status) {
   Slot& slot = SlotOf(piece.step);
@@ -374,7 +272,7 @@ void Loader::Impl::Finish(const Piece& piece, absl::Status status) {
   if (produced_ != before || !running_) news_.notify_one();
 }
 
-void Loader::Impl::Work(const Scratch& scratch) {
+void Loader::Impl::Work(const SampleReader::Scratch& scratch) {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     while (!stop_ && !MayOrder() && !MayRead()) {

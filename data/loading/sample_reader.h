@@ -1,0 +1,61 @@
+// The samples of a batch as training sees them: read from the data set, changed by transforms,
+// normalised and mixed (in the order that loader.h gives). A function of the epoch and of the
+// places in its order alone, whoever reads them and in what pieces.
+
+#ifndef DTNN_DATA_LOADING_SAMPLE_READER_H_
+#define DTNN_DATA_LOADING_SAMPLE_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "data/dataset.h"
+#include "data/loading/loader.h"
+#include "data/loading/sampler.h"
+#include "data/preprocessing.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// Threads may use one at the same time, each with scratch memory of its own.
+class SampleReader {
+ public:
+  struct Scratch {
+    Tensor sample;             // for transforms
+    Tensor next, next_target;  // for mixup: the sample after those that are read
+  };
+
+  SampleReader(std::shared_ptr<const Dataset> dataset, Split split, const LoaderOptions& options);
+
+  // ResourceExhausted without the memory.
+  absl::StatusOr<Scratch> NewScratch() const;
+  // A batch of `rows` samples; with mixup, it has mixed targets too. ResourceExhausted without the
+  // memory.
+  absl::StatusOr<Batch> NewBatch(int64_t rows) const;
+
+  // Reads the samples at the places of `slice` in the order of `epoch`, which `sampler` has begun,
+  // into `to`, a batch of slice.count samples. `indices`: scratch memory for slice.count of them.
+  absl::Status Read(const Sampler& sampler, int64_t epoch, const Sampler::Slice& slice,
+                    std::span<int64_t> indices, const Scratch& scratch, const Batch& to) const;
+
+ private:
+  void Change(const Tensor& x, int64_t epoch, int64_t place, const Scratch& scratch) const;
+  template <typename T>
+  void ChangeValues(const Tensor& x, int64_t epoch, int64_t place, const Scratch& scratch) const;
+  absl::Status ReadNext(const Sampler& sampler, int64_t epoch, int64_t place,
+                        const Scratch& scratch) const;
+  template <typename T>
+  absl::Status MixSamples(int64_t epoch, int64_t place, const Scratch& scratch,
+                          const Batch& to) const;
+
+  const std::shared_ptr<const Dataset> dataset_;
+  const Split split_;
+  const LoaderOptions options_;
+  const Preprocessing::Input input_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_DATA_LOADING_SAMPLE_READER_H_
