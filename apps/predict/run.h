@@ -4,41 +4,14 @@
 #ifndef DTNN_APPS_PREDICT_RUN_H_
 #define DTNN_APPS_PREDICT_RUN_H_
 
-#include <cstdint>
 #include <ostream>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "apps/predict/predict_options.h"
 
 namespace dtnn {
-
-struct PredictOptions {
-  std::string model_file = {};  // says all: network, parameters, preprocessing, classes
-  // Instead: a file of parameters, such as a checkpoint. Where it holds a network too, and none of
-  // `model`, `loss_func`, `dataset` and `input_shape` names one, that is the network.
-  std::string weights = {};
-  std::string model = {};  // empty: as the file says
-  std::string weights_format = "auto";
-  // Of training: what a network of a name that adapts ends in, and with it what the numbers mean.
-  // Empty: as the file says, or categorical_cross_entropy.
-  std::string loss_func = {};
-  // Samples and classes: those of a data set of fixed extents, or the network's own; the shape as
-  // channels,height,width and the names of the classes go before both.
-  std::string dataset = {};
-  std::vector<int64_t> input_shape = {};
-  std::string class_names = {};  // a file of a name per line, or the folder of a data set
-  // Of each side, this fraction in the middle is kept; 1: as much as in training.
-  double crop = 1;
-  bool normalize = false;
-  // One number, or one per channel.
-  std::vector<double> normalize_offset = {-0.45}, normalize_scale = {3.75};
-  std::vector<double> mean = {}, std = {};  // of the training data
-  std::string format = "text";              // or csv, json
-  int64_t top = 1;                          // classes per file
-  int64_t batch = 32;
-};
 
 // `paths`: image files, and folders of them at any depth. Files that cannot be read,
 // and those whose answer is NaN or infinite, are named on `errors`, the others are answered, and

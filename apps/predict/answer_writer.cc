@@ -1,0 +1,89 @@
+#include "apps/predict/answer_writer.h"
+
+#include "absl/strings/str_format.h"
+#include "tensor/text/json_text.h"
+#include "tensor/text/one_line.h"
+
+namespace dtnn {
+namespace {
+
+std::string CsvText(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+}  // namespace
+
+AnswerWriter::AnswerWriter(std::string_view format, bool probabilities, std::ostream& out)
+    : format_(format == "csv"    ? Format::kCsv
+              : format == "json" ? Format::kJson
+                                 : Format::kText),
+      probabilities_(probabilities),
+      out_(out) {
+  if (format_ == Format::kCsv) out_ << "file,rank,class,probability\n";
+  if (format_ == Format::kJson) out_ << "[";
+}
+
+void AnswerWriter::Write(const std::string& file, std::span<const Prediction> best) {
+  switch (format_) {
+    case Format::kText:
+      return WriteText(file, best);
+    case Format::kCsv:
+      return WriteCsv(file, best);
+    case Format::kJson:
+      return WriteJson(file, best);
+  }
+}
+
+void AnswerWriter::WriteError(const std::string& file, std::string_view error) {
+  if (format_ != Format::kJson) return;
+  BeginJsonItem(file);
+  out_ << "\"error\": " << JsonText(error) << "}";
+}
+
+void AnswerWriter::Finish() {
+  if (format_ == Format::kJson) out_ << "\n]\n";
+}
+
+void AnswerWriter::WriteText(const std::string& file, std::span<const Prediction> best) {
+  std::string line;
+  for (const Prediction& prediction : best) {
+    if (!line.empty()) line += ", ";
+    line += probabilities_ ? absl::StrFormat("%s %.2f %%", prediction.name, 100 * prediction.value)
+                           : absl::StrFormat("%s %.6g", prediction.name, prediction.value);
+  }
+  out_ << OneLine(file) << ": " << OneLine(line) << "\n";
+}
+
+void AnswerWriter::WriteCsv(const std::string& file, std::span<const Prediction> best) {
+  int rank = 0;
+  for (const Prediction& prediction : best) {
+    out_ << CsvText(file) << "," << ++rank << "," << CsvText(prediction.name) << ","
+         << JsonNumber(prediction.value) << "\n";
+  }
+}
+
+void AnswerWriter::WriteJson(const std::string& file, std::span<const Prediction> best) {
+  BeginJsonItem(file);
+  out_ << "\"predictions\": [";
+  const char* separator = "";
+  for (const Prediction& prediction : best) {
+    out_ << separator << "{\"class\": " << JsonText(prediction.name)
+         << ", \"index\": " << prediction.index
+         << ", \"probability\": " << JsonNumber(prediction.value) << "}";
+    separator = ", ";
+  }
+  out_ << "]}";
+}
+
+void AnswerWriter::BeginJsonItem(const std::string& file) {
+  out_ << (empty_ ? "\n" : ",\n") << "{\"file\": " << JsonText(file) << ", ";
+  empty_ = false;
+}
+
+}  // namespace dtnn

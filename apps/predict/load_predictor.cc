@@ -1,0 +1,224 @@
+#include "apps/predict/load_predictor.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "apps/flags/options.h"
+#include "apps/make/make_dataset.h"
+#include "apps/make/make_training.h"
+#include "apps/printing/name_lists.h"
+#include "apps/program/image_paths.h"
+#include "comm/job/exit_code.h"
+#include "data/normalization/normalize.h"
+#include "data/preprocessing.h"
+#include "models/parameters/weights.h"
+#include "models/serving/saved_model.h"
+#include "models/zoo/zoo.h"
+#include "tensor/errors.h"
+#include "tensor/files/array_file.h"
+#include "tensor/text/counted.h"
+
+namespace dtnn {
+namespace {
+
+// (x + offset) * scale, by --normalize or by --mean and --std.
+absl::StatusOr<Normalization> MakeNormalization(const PredictOptions& options, int64_t channels) {
+  if (options.normalize && !(options.mean.empty() && options.std.empty())) {
+    return UsageError("--normalize and --mean or --std: cannot be used together; give one of them");
+  }
+  Normalization result;
+  if (options.normalize) {
+    result = {.offset = options.normalize_offset, .scale = options.normalize_scale};
+  } else if (!options.mean.empty() || !options.std.empty()) {
+    result = {.offset = options.mean, .scale = options.std};
+    if (result.offset.empty()) result.offset.assign(result.scale.size(), 0);
+    if (result.scale.empty()) result.scale.assign(result.offset.size(), 1);
+    for (double& offset : result.offset) offset = -offset;
+    for (double& scale : result.scale) scale = 1 / scale;
+  }
+  const absl::Status status = CheckNormalization(result, channels);
+  if (!status.ok()) {
+    return UsageError("--mean, --std or --normalize: ", status.message());
+  }
+  return result;
+}
+
+// Whether flags say of which network the parameters are, so that the file need not.
+bool NamesNetwork(const PredictOptions& options) {
+  return !options.model.empty() || !options.dataset.empty() || !options.input_shape.empty() ||
+         !options.loss_func.empty();
+}
+
+class PredictorLoader {
+ public:
+  PredictorLoader(const PredictOptions& options, std::vector<std::string>& warnings)
+      : options_(options),
+        path_(options.model_file.empty() ? options.weights : options.model_file),
+        warnings_(warnings) {}
+
+  absl::StatusOr<std::unique_ptr<Predictor>> Load() {
+    if (path_.empty()) return UsageError("--model-file: missing; name the file of a trained model");
+    if (!options_.model_file.empty() && !options_.weights.empty()) {
+      return UsageError(
+          "--model-file and --weights-and-bias-filename: cannot be used together; give one of "
+          "them");
+    }
+    const std::optional<WeightsFormat> format = ParseWeightsFormat(options_.weights_format);
+    if (!format) {
+      return UsageError("--weights-format=", options_.weights_format,
+                        ": expected auto, NHWC or NCHW");
+    }
+    DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path_));
+    DTNN_ASSIGN_OR_RETURN(SavedModel model, MakeModel(file));
+    DTNN_ASSIGN_OR_RETURN(
+        std::unique_ptr<Predictor> predictor,
+        Create(std::move(model), file, {.batch = options_.batch, .weights_format = *format}));
+    warnings_.insert(warnings_.end(), predictor->warnings().begin(), predictor->warnings().end());
+    DTNN_RETURN_IF_ERROR(predictor->images().status());
+    return predictor;
+  }
+
+ private:
+  // The file's model, or the one that flags name; where both speak, flags count.
+  absl::StatusOr<SavedModel> MakeModel(ArrayFileReader& file) {
+    SavedModel model;
+    DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
+    const bool from_file = holds_model && !NamesNetwork(options_);
+    if (from_file) {
+      DTNN_ASSIGN_OR_RETURN(model, ReadModel(file));
+    } else {
+      DTNN_RETURN_IF_ERROR(NameNetwork(file, model));
+    }
+    if (from_file && !options_.class_names.empty()) {
+      DTNN_ASSIGN_OR_RETURN(model.description.class_names, ReadClassNames(options_.class_names));
+      const int64_t names = int64_t(model.description.class_names.size());
+      const int64_t outputs = model.graph.output_shape().NumElements();
+      if (names != outputs) {
+        return UsageError("--class-names: ", options_.class_names, " names ",
+                          Counted(names, "class", "classes"), ", but the network has ", outputs);
+      }
+    }
+    DTNN_ASSIGN_OR_RETURN(model.preprocessing, MakePreprocessing(file, model.graph));
+    return model;
+  }
+
+  absl::StatusOr<std::unique_ptr<Predictor>> Create(SavedModel model, ArrayFileReader& file,
+                                                    const PredictorOptions& options) {
+    const std::string name = model.graph.name();
+    const int64_t outputs = model.graph.output_shape().NumElements();
+    auto predictor = Predictor::Create(std::move(model), file, options);
+    const bool told = !options_.class_names.empty() || !options_.dataset.empty();
+    if (!absl::IsInvalidArgument(predictor.status()) || told) return predictor;
+    return InvalidArgument(path_, ": does not fit model ", name, " with ",
+                           Counted(outputs, "class", "classes"),
+                           "; a network that was trained on your own data needs --class-names (the "
+                           "folder of the data set, or a file with one name per line), and "
+                           "--input-shape if its samples were resized (",
+                           predictor.status().message(), ")");
+  }
+
+  // What training did with its images, as the file says or, where flags are given, as they say.
+  absl::StatusOr<Preprocessing> MakePreprocessing(ArrayFileReader& file, const Graph& graph) {
+    const int64_t channels = ExtentsOf(graph.input_shape(), graph.format()).channels;
+    DTNN_ASSIGN_OR_RETURN(const Normalization asked, MakeNormalization(options_, channels));
+    DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> told, file.Text(kPreprocessingTag));
+    Preprocessing result = {.normalization = asked};
+    if (told) {
+      DTNN_ASSIGN_OR_RETURN(const Preprocessing trained,
+                            WithContext(ParsePreprocessing(*told, channels), path_));
+      result = trained;
+      if (asked.any()) WarnOfOthers(trained, asked, channels, result);
+    } else if (!asked.any()) {
+      warnings_.push_back(
+          StrCat(path_,
+                 ": does not say how training normalised its images; they are used as byte / "
+                 "255. If training did something else, give --normalize, or --mean and --std"));
+    }
+    if (options_.crop != 1) {
+      if (!result.geometry) result.geometry = ImageGeometry{};
+      result.geometry->geometry.crop = options_.crop;
+    }
+    return result;
+  }
+
+  // Flags say how images are normalised.
+  void WarnOfOthers(const Preprocessing& trained, const Normalization& asked, int64_t channels,
+                    Preprocessing& result) {
+    using Input = Preprocessing::Input;
+    if (result.input == Input::kBgrBytes) result.input = Input::kBgr;  // flags mean byte / 255
+    result.normalization = asked;
+    result.then = {};
+    if (SamePreprocessing(trained, result, channels)) return;
+    warnings_.push_back(StrCat(path_, ": was trained on images preprocessed as ", Describe(trained),
+                               "; --normalize, --mean and --std change this to ", Describe(result),
+                               ", and that is done"));
+  }
+
+  // The network of the zoo that flags name, or the file.
+  absl::Status NameNetwork(ArrayFileReader& file, SavedModel& model) const {
+    std::string name = options_.model;
+    if (name.empty()) {
+      DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> tag, file.Text("__model__"));
+      if (!tag) {
+        return UsageError(
+            "--model: missing, and ", path_,
+            " contains parameters only and does not name their network; see --model=list");
+      }
+      name = *tag;
+    } else {
+      DTNN_RETURN_IF_ERROR(CheckModelName(name));
+    }
+    Options training;
+    if (!options_.loss_func.empty()) training.loss_func = options_.loss_func;
+    training.metrics.clear();
+    DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(training));
+    ModelOptions made{.format = TensorFormat::kNHWC,
+                      .final_activation = metric_set.loss->final_activation()};
+    DTNN_RETURN_IF_ERROR(ChooseSamples(name, made));
+    if (!options_.class_names.empty()) {
+      DTNN_ASSIGN_OR_RETURN(model.description.class_names, ReadClassNames(options_.class_names));
+      made.classes = int64_t(model.description.class_names.size());
+    }
+    DTNN_ASSIGN_OR_RETURN(model.graph, BuildModel(name, made));
+    return absl::OkStatus();
+  }
+
+  absl::Status ChooseSamples(const std::string& model, ModelOptions& made) const {
+    if (!options_.dataset.empty()) {
+      Options data;
+      data.model = model;
+      data.dataset = options_.dataset;
+      const std::optional<DatasetSize> size = KnownSize(data);
+      if (!size) {
+        return UsageError(
+            "--dataset=", options_.dataset,
+            ": the size of its images is not known in advance; give --input-shape and "
+            "--class-names");
+      }
+      made.sample = size->sample;
+      made.classes = size->outputs;
+    }
+    if (options_.input_shape.empty()) return absl::OkStatus();
+    const std::vector<int64_t>& shape = options_.input_shape;
+    if (shape.size() != 3) {
+      return UsageError("--input-shape=", absl::StrJoin(shape, ","),
+                        ": must be three whole numbers: channels,height,width");
+    }
+    made.sample = ImageExtents{.height = shape[1], .width = shape[2], .channels = shape[0]};
+    return absl::OkStatus();
+  }
+
+  const PredictOptions& options_;
+  const std::string path_;
+  std::vector<std::string>& warnings_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Predictor>> LoadPredictor(const PredictOptions& options,
+                                                         std::vector<std::string>& warnings) {
+  return PredictorLoader(options, warnings).Load();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,40 @@
+// What the flags of predict say.
+
+#ifndef DTNN_APPS_PREDICT_PREDICT_OPTIONS_H_
+#define DTNN_APPS_PREDICT_PREDICT_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dtnn {
+
+struct PredictOptions {
+  std::string model_file = {};  // says all: network, parameters, preprocessing, classes
+  // Instead: a file of parameters, such as a checkpoint. Where it holds a network too, and none of
+  // `model`, `loss_func`, `dataset` and `input_shape` names one, that is the network.
+  std::string weights = {};
+  std::string model = {};  // empty: as the file says
+  std::string weights_format = "auto";
+  // Of training: what a network of a name that adapts ends in, and with it what the numbers mean.
+  // Empty: as the file says, or categorical_cross_entropy.
+  std::string loss_func = {};
+  // Samples and classes: those of a data set of fixed extents, or the network's own; the shape as
+  // channels,height,width and the names of the classes go before both.
+  std::string dataset = {};
+  std::vector<int64_t> input_shape = {};
+  std::string class_names = {};  // a file of a name per line, or the folder of a data set
+  // Of each side, this fraction in the middle is kept; 1: as much as in training.
+  double crop = 1;
+  bool normalize = false;
+  // One number, or one per channel.
+  std::vector<double> normalize_offset = {-0.45}, normalize_scale = {3.75};
+  std::vector<double> mean = {}, std = {};  // of the training data
+  std::string format = "text";              // or csv, json
+  int64_t top = 1;                          // classes per file
+  int64_t batch = 32;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PREDICT_PREDICT_OPTIONS_H_
