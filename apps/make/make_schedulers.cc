@@ -6,67 +6,53 @@
 
 #include "absl/strings/str_join.h"
 #include "comm/job/exit_code.h"
-#include "optim/schedulers/cosine.h"
-#include "optim/schedulers/early_stopping.h"
-#include "optim/schedulers/model_checkpoint.h"
-#include "optim/schedulers/one_cycle.h"
-#include "optim/schedulers/reduce_lr_every_nepochs.h"
-#include "optim/schedulers/reduce_lr_on_plateau.h"
-#include "optim/schedulers/stop_at_loss.h"
-#include "optim/schedulers/warm_up.h"
+#include "optim/schedulers/schedulers.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
 
-// Null for a name that is none. What a scheduler watches and the run does not compute: whatever.
-std::shared_ptr<Scheduler> Make(const std::string& name, const Options& o,
-                                const MetricSet& metric_set, int64_t ranks) {
+// What flags say of one. A metric that the run does not compute is refused later.
+SchedulerConstants ConstantsOf(std::string_view name, const Options& o, const MetricSet& metric_set,
+                               int64_t ranks) {
   const auto better = [&](const std::string& metric) {
     return metric_set.FindBetter(metric).value_or(Better::kSmaller);
   };
   if (name == "warm_up") {
-    return std::make_shared<WarmUp>(
-        WarmUpOptions{.batches = o.warm_up_batches.value_or(0), .epochs = o.warm_up_epochs});
+    return {.batches = o.warm_up_batches.value_or(0), .epochs = o.warm_up_epochs};
   }
   if (name == "early_stopping") {
-    return std::make_shared<EarlyStopping>(EarlyStoppingOptions{
-        .metric = o.early_stopping_metric,
-        .better = o.early_stopping_minimize ? Better::kSmaller : Better::kLarger,
-        .patience = o.early_stopping_patience});
+    return {.metric = o.early_stopping_metric,
+            .better = o.early_stopping_minimize ? Better::kSmaller : Better::kLarger,
+            .patience = o.early_stopping_patience};
   }
   if (name == "reduce_lr_on_plateau") {
-    return std::make_shared<ReduceLrOnPlateau>(
-        ReduceLrOnPlateauOptions{.metric = o.reduce_lr_on_plateau_metric,
-                                 .better = better(o.reduce_lr_on_plateau_metric),
-                                 .factor = o.reduce_lr_on_plateau_factor,
-                                 .patience = o.reduce_lr_on_plateau_patience,
-                                 .min_lr = o.reduce_lr_on_plateau_min_lr});
+    return {.metric = o.reduce_lr_on_plateau_metric,
+            .better = better(o.reduce_lr_on_plateau_metric),
+            .patience = o.reduce_lr_on_plateau_patience,
+            .factor = o.reduce_lr_on_plateau_factor,
+            .min_lr = o.reduce_lr_on_plateau_min_lr};
   }
   if (name == "reduce_lr_every_nepochs") {
-    return std::make_shared<ReduceLrEveryNepochs>(
-        ReduceLrEveryNepochsOptions{.factor = o.reduce_lr_every_nepochs_factor,
-                                    .nepochs = o.reduce_lr_every_nepochs_nepochs,
-                                    .min_lr = o.reduce_lr_every_nepochs_min_lr});
+    return {.nepochs = o.reduce_lr_every_nepochs_nepochs,
+            .factor = o.reduce_lr_every_nepochs_factor,
+            .min_lr = o.reduce_lr_every_nepochs_min_lr};
   }
   if (name == "model_checkpoint") {
-    return std::make_shared<ModelCheckpoint>(
-        ModelCheckpointOptions{.metric = o.model_checkpoint_metric,
-                               .better = better(o.model_checkpoint_metric),
-                               .save_freq = o.model_checkpoint_save_freq});
+    return {.metric = o.model_checkpoint_metric,
+            .better = better(o.model_checkpoint_metric),
+            .save_freq = o.model_checkpoint_save_freq};
   }
   if (name == "stop_at_loss") {
-    return std::make_shared<StopAtLoss>(StopAtLossOptions{.metric = o.stop_at_loss_metric,
-                                                          .better = better(o.stop_at_loss_metric),
-                                                          .threshold = o.stop_at_loss_threshold});
+    return {.metric = o.stop_at_loss_metric,
+            .better = better(o.stop_at_loss_metric),
+            .threshold = o.stop_at_loss_threshold};
   }
   if (name == "cosine") {
-    return std::make_shared<Cosine>(
-        CosineOptions{.floor = std::min(1.0, o.cosine_min_lr / InitialLearningRate(o, ranks))});
+    return {.floor = std::min(1.0, o.cosine_min_lr / InitialLearningRate(o, ranks))};
   }
-  if (name == "one_cycle") return std::make_shared<OneCycle>();
-  return nullptr;
+  return {};
 }
 
 absl::Status CheckWatched(const Scheduler& scheduler, const MetricSet& metric_set,
@@ -110,12 +96,10 @@ absl::StatusOr<std::vector<std::shared_ptr<Scheduler>>> MakeSchedulers(const Opt
   std::vector<std::shared_ptr<Scheduler>> schedulers;
   for (const std::string& name : options.schedulers) {
     if (name == "model_checkpoint" && options.model_dir.empty()) continue;
-    std::shared_ptr<Scheduler> scheduler = Make(name, options, metric_set, ranks);
-    if (scheduler == nullptr) {
-      return UsageError("--schedulers: unknown scheduler ", name);
-    }
-    DTNN_RETURN_IF_ERROR(CheckWatched(*scheduler, metric_set, has_validation));
-    schedulers.push_back(std::move(scheduler));
+    auto scheduler = MakeScheduler(name, ConstantsOf(name, options, metric_set, ranks));
+    if (!scheduler.ok()) return UsageError("--schedulers: ", scheduler.status().message());
+    DTNN_RETURN_IF_ERROR(CheckWatched(**scheduler, metric_set, has_validation));
+    schedulers.push_back(*std::move(scheduler));
   }
   return schedulers;
 }
