@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "models/graph/builder.h"
+#include "models/graph/freeze.h"
 
 namespace dtnn {
 namespace {
@@ -82,6 +83,33 @@ TEST_F(PlanLayoutTest, EvaluationKeepsNothingForABackwardPass) {
   EXPECT_EQ(layout.gradient, std::vector<PlannedValue>(kNodes));
   EXPECT_EQ(layout.state, std::vector<int>(kNodes, PlanLayout::kNone));
   EXPECT_LT(layout.memory.arena, Make(/*training=*/true).memory.arena);
+}
+
+// What only a backward pass would read is overwritten where there is none, below the first layer
+// that trains.
+TEST(FrozenLayoutTest, LayersBelowTheFirstThatTrainsRunInPlace) {
+  GraphBuilder b("frozen", TensorFormat::kNHWC);
+  b.Input({8, 8, 2}).Conv2d(2).BatchNorm().Tanh().Tanh().Conv2d(2).Tanh().Tanh();
+  const Graph graph = *b.Build();
+  std::vector<LayerOpTraits> traits(graph.nodes().size());
+  traits[1] = traits[5] = {.backward_reads_input = true};
+  traits[2] = {.backward_reads_input = true, .forward_in_place = true};
+  for (const size_t tanh : {3, 4, 6, 7}) {
+    traits[tanh] = {.backward_reads_output = true, .forward_in_place = true};
+  }
+  // Whether each node but the first shares its input's memory.
+  const auto in_place = [&](const Graph& of) {
+    const PlanLayout layout = MakePlanLayout(of, traits, std::vector<uint8_t>(traits.size(), 0),
+                                             {.batch = 7, .training = true});
+    std::vector<bool> shared;
+    for (size_t i = 1; i < traits.size(); ++i) {
+      shared.push_back(layout.activation[i] == layout.activation[i - 1]);
+    }
+    return shared;
+  };
+  EXPECT_EQ(in_place(graph), (std::vector<bool>{false, false, true, false, false, true, false}));
+  EXPECT_EQ(in_place(*Freeze(graph, "1-4")),
+            (std::vector<bool>{false, true, true, true, false, true, false}));
 }
 
 // Graphs of convolutions, which read their input in the backward pass; activations, which read
