@@ -26,8 +26,8 @@ struct OpenDatasetOptions {
   bool train = true, test = true;               // which splits are read
   // Central crop and resize. Images of different sizes need a resize.
   Geometry geometry = {};
-  bool imagenet_whole =
-      false;  // of imagenet's .npz files: 227 x 227 instead of the middle 224 x 224
+  // Of imagenet's .npz files: 227 x 227 instead of the middle 224 x 224.
+  bool imagenet_whole = false;
   // Of archive: the order of the axes; nullopt: found from their extents.
   std::optional<TensorFormat> archive_format = {};
   SyntheticOptions synthetic = {};  // of synthetic

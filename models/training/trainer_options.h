@@ -1,4 +1,5 @@
 // How a network is trained: what a StepEngine, and a Trainer around one, are made with.
+// Values out of range are refused where a StepEngine is made.
 
 #ifndef DTNN_MODELS_TRAINING_TRAINER_OPTIONS_H_
 #define DTNN_MODELS_TRAINING_TRAINER_OPTIONS_H_

@@ -1,4 +1,5 @@
 // Targets as rows of values, whichever kind they are: a class is a one among zeros.
+// Shapes: (n,) int32, a class per sample, or (n, outputs) values of the predictions' dtype.
 
 #ifndef DTNN_OPTIM_LOSSES_TARGETS_H_
 #define DTNN_OPTIM_LOSSES_TARGETS_H_

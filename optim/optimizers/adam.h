@@ -1,4 +1,5 @@
-// Adam (Kingma & Ba, ICLR 2015), with epsilon inside the root and decoupled decay.
+// Adam (Kingma & Ba, ICLR 2015), with epsilon inside the root and decoupled decay;
+// the formula is in kernels/update/update.h. beta1 is the original system's, not the paper's 0.9.
 
 #ifndef DTNN_OPTIM_OPTIMIZERS_ADAM_H_
 #define DTNN_OPTIM_OPTIMIZERS_ADAM_H_

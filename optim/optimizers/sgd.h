@@ -1,4 +1,5 @@
-// Stochastic gradient descent with momentum (Sutskever et al., ICML 2013), optionally Nesterov's.
+// Stochastic gradient descent with momentum (Sutskever et al., ICML 2013), optionally Nesterov's;
+// the formulas are in kernels/update/update.h.
 
 #ifndef DTNN_OPTIM_OPTIMIZERS_SGD_H_
 #define DTNN_OPTIM_OPTIMIZERS_SGD_H_
@@ -8,7 +9,7 @@
 namespace dtnn {
 
 struct SgdOptions {
-  double momentum = 0.9;  // [0, 1); 0 keeps no slot
+  double momentum = 0.9;  // [0, 1); 0 keeps no state
   bool nesterov = false;
   double decay = 0;           // weight decay, >= 0
   bool decay_vectors = true;  // false spares biases, beta and gamma
