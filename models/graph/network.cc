@@ -30,21 +30,17 @@ void Add(const std::string& name, const Attribute& value, proto::Node& node) {
 }
 
 absl::StatusOr<Attribute> ValueOf(const proto::Attribute& attribute) {
-  std::optional<Attribute> value;
-  int values = 0;
-  const auto take = [&](bool has, Attribute one) {
-    if (!has) return;
-    value = std::move(one);
-    ++values;
-  };
-  take(attribute.has_integer(), attribute.integer());
-  take(attribute.has_real(), attribute.real());
-  take(attribute.has_text(), attribute.text());
-  take(attribute.integers_size() > 0,
-       std::vector<int64_t>(attribute.integers().begin(), attribute.integers().end()));
-  if (values == 1) return *std::move(value);
-  return InvalidArgument("attribute ", Quoted(attribute.name()), " has ", values,
-                         " values; expected one: integer, real, text or integers");
+  const auto& integers = attribute.integers();
+  const int values = int(attribute.has_integer()) + int(attribute.has_real()) +
+                     int(attribute.has_text()) + int(!integers.empty());
+  if (values != 1) {
+    return InvalidArgument("attribute ", Quoted(attribute.name()), " has ", values,
+                           " values; expected one: integer, real, text or integers");
+  }
+  if (attribute.has_integer()) return Attribute(int64_t{attribute.integer()});
+  if (attribute.has_real()) return Attribute(attribute.real());
+  if (attribute.has_text()) return Attribute(attribute.text());
+  return Attribute(std::vector<int64_t>(integers.begin(), integers.end()));
 }
 
 absl::StatusOr<NodeSpec> SpecOf(const proto::Node& node, int place, const LayerTable& table) {
