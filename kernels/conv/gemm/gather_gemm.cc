@@ -14,7 +14,7 @@ namespace {
 // Of the inputs of a block: they share the second cache with a panel of the filter.
 constexpr int64_t kBlockBytes = 192 << 10;
 // Of inputs and outputs of a block whose sums are so short.
-constexpr int64_t kShortSumBytes = 64 << 10;
+constexpr int64_t kShortSumBytes = 256 << 10;
 constexpr int64_t kShortSum = 512;
 // Maps up to this width are computed across images, this many at a time: a multiple of the rows of
 // a tile on every machine but the scalar one.
@@ -63,7 +63,8 @@ template <typename T>
 int64_t GatherGemm<T>::BlockPixels() const {
   // The panels of short sums follow each other so quickly that a block's outputs must be near too.
   if (flat_ && depth_ < kShortSum) {
-    return std::max(kTileRows, kShortSumBytes / ((depth_ + columns_) * int64_t(sizeof(T))));
+    const int64_t pixels = kShortSumBytes / ((depth_ + columns_) * int64_t(sizeof(T)));
+    return std::max(kTileRows, pixels / kTileRows * kTileRows);
   }
   return kBlockBytes / (depth_ * int64_t(sizeof(T)));
 }

@@ -22,6 +22,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using dtnn::HWY_NAMESPACE::LoadFirst;
 using dtnn::HWY_NAMESPACE::Rectify;
+using dtnn::HWY_NAMESPACE::StoreFirst;
 
 // Sums of a tile fill the registers but for the filter's vectors and a broadcast.
 template <int kVectors>
@@ -57,19 +58,14 @@ HWY_INLINE void Write(D d, V sum, const Panel<T>& panel, int64_t at, T* out, con
   sum = Finish(d, sum, panel, at);
   out += panel.column + at;
   if (addend != nullptr) addend += panel.column + at;
-  if (at + lanes <= panel.columns) {
-    if (addend != nullptr) sum = hn::Add(sum, hn::LoadU(d, addend));
-    if (panel.relu) sum = Rectify(d, sum);
-    hn::StoreU(sum, d, out);
-    return;
+  const bool whole = at + lanes <= panel.columns;
+  const auto count = size_t(whole ? lanes : panel.columns - at);
+  const auto first = hn::FirstN(d, count);
+  if (addend != nullptr) {
+    sum = hn::Add(sum, whole ? hn::LoadU(d, addend) : LoadFirst(d, first, count, addend));
   }
-  HWY_ALIGN T values[HWY_MAX_BYTES / sizeof(T)];
-  hn::Store(sum, d, values);
-  for (int64_t j = 0; j < panel.columns - at; ++j) {
-    T value = values[j];
-    if (addend != nullptr) value += addend[j];
-    out[j] = panel.relu && value < 0 ? T(0) : value;
-  }
+  if (panel.relu) sum = Rectify(d, sum);
+  whole ? hn::StoreU(sum, d, out) : StoreFirst(d, sum, first, count, out);
 }
 
 // While it multiplies, a tile calls into the cache what it will write, and where `row.prefetch`
@@ -123,6 +119,26 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
         filter += kVectors * lanes;
       }
     }
+  }
+  const bool plain =
+      panel.scale == nullptr && panel.bias == nullptr && !panel.relu && row.addend == nullptr;
+  if (plain) {  // asked once: for short sums the questions of Write cost as much as the sums
+    const auto count = size_t(panel.columns - (kVectors - 1) * lanes);
+    const auto last = hn::FirstN(d, count);
+    const bool whole = int64_t(count) == lanes;
+    T* out = row.out + first * row.out_step + panel.column;
+    DTNN_UNROLL(32)
+    for (int i = 0; i < kR; ++i, out += row.out_step) {
+      DTNN_UNROLL(32)
+      for (int v = 0; v < kVectors; ++v) {
+        if (whole || v + 1 < kVectors) {
+          hn::StoreU(sum[i][v], d, out + v * lanes);
+        } else {
+          StoreFirst(d, sum[i][v], last, count, out + v * lanes);
+        }
+      }
+    }
+    return;
   }
   DTNN_UNROLL(32)
   for (int i = 0; i < kR; ++i) {
