@@ -211,7 +211,7 @@ TEST(ChromeTraceTest, TwoRanksByTheRulesOfTheFormat) {
   EXPECT_EQ(training[2].name, "5_FC forward");
   EXPECT_EQ(training[2].begin, 11) << "to the nanosecond";
   EXPECT_EQ(training[2].end, 999);
-  EXPECT_EQ(training[3].name, "a\"b\\c\\n forward");
+  EXPECT_EQ(training[3].name, "a\"b\\c\n forward");
   EXPECT_EQ(training[4].name, "layer 7 backward");
   EXPECT_EQ(trace.tracks.at({2, 1})[0].begin, 50);
   EXPECT_EQ(trace.starts.size(), 2u);

@@ -12,6 +12,7 @@
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/input_file.h"
 #include "tensor/files/npy.h"
+#include "tensor/text/utf8.h"
 
 namespace dtnn {
 namespace {
@@ -150,10 +151,19 @@ absl::Status WriteSafetensors(std::string_view path, const NamedTensors& tensors
   for (const auto& named : tensors) {
     DTNN_RETURN_IF_ERROR(
         WithContext(NpyData(named.second).status(), path, ": tensor ", Quoted(named.first)));
+    if (!IsUtf8(named.first)) {
+      return InvalidArgument(path, ": the name of tensor ", Quoted(named.first),
+                             " is not in UTF-8");
+    }
     order.push_back(&named);
   }
   std::ranges::stable_sort(order, std::greater<>(),
                            [](const auto* named) { return SizeOf(named->second.dtype()); });
+  for (const auto& [name, text] : metadata) {
+    if (!IsUtf8(name) || !IsUtf8(text)) {
+      return InvalidArgument(path, ": the text ", Quoted(name), " is not in UTF-8");
+    }
+  }
   SafetensorsHeader header{.entries = {}, .metadata = metadata};
   int64_t end = 0;
   for (const auto* named : order) {
@@ -169,7 +179,7 @@ absl::Status WriteSafetensors(std::string_view path, const NamedTensors& tensors
   }
   std::string json = FormatSafetensorsHeader(header);
   json.append((8 - json.size() % 8) % 8, ' ');
-  // Finds names that stand twice, that are no UTF-8, and a header that is too long.
+  // Finds names that stand twice, and a header that is too long.
   if (int64_t(json.size()) > kMaxHeader) {
     return InvalidArgument(path, ": a header of ", json.size(),
                            " bytes is more than can be read again");

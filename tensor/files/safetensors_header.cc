@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "nlohmann/json.hpp"
 #include "tensor/errors.h"
+#include "tensor/text/json_text.h"
 
 namespace dtnn {
 namespace {
@@ -152,19 +152,6 @@ absl::Status CheckEntry(const SafetensorsEntry& entry, int64_t data_bytes, std::
                    entry.end - entry.begin, " in the file");
   }
   return absl::OkStatus();
-}
-
-std::string JsonText(std::string_view text) {
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') quoted.push_back('\\');
-    if (uint8_t(c) < 0x20) {
-      StrAppend(&quoted, "\\u", absl::Hex(uint8_t(c), absl::kZeroPad4));
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return quoted + "\"";
 }
 
 void AppendList(const std::vector<int64_t>& values, std::string* json) {

@@ -2,24 +2,17 @@
 
 #include <cstdint>
 
+#include "tensor/text/utf8.h"
+
 namespace dtnn {
 namespace {
 
-// Bytes of the well-formed UTF-8 sequence that `text` starts with; 0 if there is none.
-size_t Utf8Length(std::string_view text) {
+// Whether the character of `length` bytes that `text` begins with is neither a control character,
+// of one byte or two, nor no UTF-8.
+bool IsPrintable(std::string_view text, size_t length) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xc2 && lead < 0xe0   ? 2
-                        : lead >= 0xe0 && lead < 0xf0 ? 3
-                        : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                      : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // U+0080..U+009F are control characters as well.
-  return lead == 0xc2 && byte(1) < 0xa0 ? 0 : length;
+  if (length == 2) return byte(0) != 0xc2 || byte(1) >= 0xa0;
+  return length > 0 && byte(0) >= 0x20 && byte(0) != 0x7f;
 }
 
 }  // namespace
@@ -31,7 +24,7 @@ std::string OneLine(std::string_view text, size_t limit) {
     if (line.size() >= limit) return line + "...";
     const size_t length = Utf8Length(text);
     const uint8_t lead = static_cast<uint8_t>(text[0]);
-    if (length == 0 || lead < 0x20 || lead == 0x7f) {
+    if (!IsPrintable(text, length)) {
       if (lead == '\n') {
         line += "\\n";
       } else {
