@@ -28,6 +28,7 @@ struct LoggedEvent {
 class EventLog : public Observer {
  public:
   static constexpr int64_t kMostEvents = 1'000'000;
+  static constexpr size_t kMostThreads = 256;
 
   explicit EventLog(int64_t most_events = kMostEvents);
   ~EventLog() override;
@@ -43,7 +44,6 @@ class EventLog : public Observer {
 
  private:
   static constexpr size_t kBlock = 1024;  // events
-  static constexpr size_t kMostThreads = 256;
 
   // A thread, and the block that it fills.
   struct Writer {

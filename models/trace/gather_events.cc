@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "comm/gather_values.h"
+#include "tensor/errors.h"
 #include "tensor/status_macros.h"
 #include "tensor/tensor.h"
 
@@ -16,6 +17,7 @@ namespace {
 static_assert(std::is_trivially_copyable_v<LoggedEvent>);
 constexpr int64_t kPiece = 1 << 14;  // events of a message
 constexpr int64_t kSize = sizeof(LoggedEvent);
+constexpr int64_t kMostOfARank = int64_t{1} << 27;  // 8 GB of them
 
 absl::StatusOr<Tensor> Message() { return Tensor::Zeros(DType::kUint8, Shape{kPiece * kSize}); }
 
@@ -29,14 +31,26 @@ absl::Status SendEvents(const std::vector<LoggedEvent>& events, Communicator& co
   return absl::OkStatus();
 }
 
+// Other ranks' numbers become indices here.
+bool IsValid(const LoggedEvent& logged) {
+  return int(logged.event.activity) < kActivities && logged.thread >= 1 &&
+         logged.thread <= int32_t(EventLog::kMostThreads);
+}
+
 absl::Status ReceiveEvents(int64_t count, int from, Communicator& communicator,
                            std::vector<LoggedEvent>& events) {
+  if (count < 0 || count > kMostOfARank) {
+    return DataLoss("rank ", from, " says that it has ", count, " events to tell");
+  }
   DTNN_ASSIGN_OR_RETURN(const Tensor message, Message());
   events.resize(size_t(count));
   for (int64_t received = 0; received < count; received += kPiece) {
     DTNN_RETURN_IF_ERROR(communicator.Receive(message, from));
     std::memcpy(static_cast<void*>(events.data() + received), message.raw_data(),
                 size_t(std::min(kPiece, count - received) * kSize));
+  }
+  if (!std::ranges::all_of(events, IsValid)) {
+    return DataLoss("rank ", from, " told events that no rank can have");
   }
   return absl::OkStatus();
 }

@@ -73,6 +73,19 @@ TEST(GatherEventsTest, AnErrorOfTheTakerDoesNotKeepTheOthers) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// What another rank says becomes an index.
+TEST(GatherEventsTest, EventsThatNoRankCanHaveAreRefused) {
+  const absl::Status status = RunRanks(2, [](Communicator& communicator) {
+    EventLog log(1000);
+    log.End({.activity = communicator.rank() == 0 ? Activity::kStep : Activity(250), .end = 1});
+    return GatherEvents(log, &communicator, ClockOffset(),
+                        {.begin = [](int64_t) { return absl::OkStatus(); },
+                         .take = [](const RankEvents&) { return absl::OkStatus(); }});
+  });
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_NE(status.message().find("rank 1 told events that no rank can have"), std::string::npos);
+}
+
 TEST(GatherEventsTest, OneRankNeedsNoCommunicator) {
   int taken = 0;
   EXPECT_TRUE(Gather(nullptr, {.begin = [](int64_t) { return absl::OkStatus(); },

@@ -8,8 +8,9 @@
 // Operations 37, value = layer * 37 + kind, of which a layer has those that name what computes it.
 // A bucket of gradients, and an update, may cover several layers: it counts for the first of them.
 //
-// Sums are exact; medians are those of all calls while there is room for them, 4 million together,
-// and of the calls until then afterwards. Counts the thread that made it.
+// Sums are exact; medians (of an even number of times the upper one in the middle) are those of all
+// calls while there is room for them, 4 million together, and of the calls until then afterwards.
+// Counts the thread that made it.
 
 #ifndef DTNN_MODELS_TRACE_SIMPLE_TRACE_H_
 #define DTNN_MODELS_TRACE_SIMPLE_TRACE_H_
