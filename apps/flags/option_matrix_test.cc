@@ -94,6 +94,7 @@ absl::StatusOr<CommandLine> Parse(const std::string& argument, std::string_view 
   std::vector<std::string> arguments = {argument};
   if (option != "model") arguments.push_back("--model=simplecnn");
   if (option != "dataset") arguments.push_back("--dataset=mnist");
+  if (option == "dataset-test-path") arguments.push_back("--dataset-train-path=folder");
   if (option == "resume") arguments.push_back("--checkpoint-dir=folder");
   if (argument == "--tracing" || argument == "--tracing=True") {
     arguments.push_back("--tracer-output=trace.json");

@@ -14,7 +14,9 @@ constexpr int64_t kDefaultBatchSize = 64;
 std::string PathOf(const Options& options, const std::string& part) {
   if (!part.empty()) return part;
   if (!options.dataset_path.empty()) return options.dataset_path;
-  return options.dataset == "mnist" ? kFashionMnistPath : "";
+  // With a path for one split, the other is nowhere rather than where a default is.
+  const bool nowhere = options.dataset_train_path.empty() && options.dataset_test_path.empty();
+  return nowhere && options.dataset == "mnist" ? kFashionMnistPath : "";
 }
 
 }  // namespace

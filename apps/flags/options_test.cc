@@ -53,6 +53,14 @@ TEST(OptionsTest, PathOfAPartOutranksTheCommonPath) {
   EXPECT_EQ(TestPath(options), "test");
 }
 
+TEST(OptionsTest, ADefaultPathStandsBesideNoOther) {
+  Options options;
+  options.dataset = "mnist";
+  options.dataset_train_path = "train";
+  EXPECT_EQ(TrainPath(options), "train");
+  EXPECT_EQ(TestPath(options), "");
+}
+
 TEST(OptionsTest, TestingReadsTrainingDataOnlyForTheirStatistics) {
   Options options;
   EXPECT_TRUE(ReadsTraining(options));

@@ -82,10 +82,13 @@ absl::Status CheckRequired(const Options& options) {
   }
   const bool reads =
       options.dataset != "synthetic" && !options.use_synthetic_data && !options.dry_run;
-  if (reads && ((ReadsTraining(options) && TrainPath(options).empty()) ||
-                (ReadsTest(options) && TestPath(options).empty()))) {
-    return UsageError("--dataset-path: missing; where are the files of --dataset=", options.dataset,
-                      "?");
+  const bool train = reads && ReadsTraining(options) && TrainPath(options).empty();
+  const bool test = reads && ReadsTest(options) && TestPath(options).empty();
+  if (train || test) {
+    const std::string_view flag = !options.dataset_train_path.empty()  ? "--dataset-test-path"
+                                  : !options.dataset_test_path.empty() ? "--dataset-train-path"
+                                                                       : "--dataset-path";
+    return UsageError(flag, ": missing; where are the files of --dataset=", options.dataset, "?");
   }
   return absl::OkStatus();
 }

@@ -29,6 +29,15 @@ TEST(ValidateTest, ModelAndDatasetAreRequired) {
   EXPECT_FALSE(ParseFlags(Arguments{}).ok());
 }
 
+TEST(ValidateTest, ThePathThatIsMissingIsNamed) {
+  const std::string question = ": missing; where are the files of --dataset=cifar10?";
+  EXPECT_EQ(Error({"--dataset=cifar10"}), "--dataset-path" + question);
+  EXPECT_EQ(Error({"--dataset=cifar10", "--evaluate", "--dataset-train-path=x"}),
+            "--dataset-test-path" + question);
+  EXPECT_EQ(Error({"--dataset=cifar10", "--dataset-test-path=x"}),
+            "--dataset-train-path" + question);
+}
+
 TEST(ValidateTest, BatchSizesExcludeEachOther) {
   EXPECT_EQ(
       Error({"--batch-size=64", "--global-batch-size=128"}),

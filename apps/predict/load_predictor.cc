@@ -128,7 +128,7 @@ class PredictorLoader {
       DTNN_ASSIGN_OR_RETURN(const Preprocessing trained,
                             WithContext(ParsePreprocessing(*told, channels), path_));
       result = trained;
-      if (asked.any()) WarnOfOthers(trained, asked, channels, result);
+      if (asked.any()) ApplyFlags(trained, asked, channels, result);
     } else if (!asked.any()) {
       warnings_.push_back(
           StrCat(path_,
@@ -142,9 +142,9 @@ class PredictorLoader {
     return result;
   }
 
-  // Flags say how images are normalised.
-  void WarnOfOthers(const Preprocessing& trained, const Normalization& asked, int64_t channels,
-                    Preprocessing& result) {
+  // Where flags say how images are normalised, that is done, with a warning if training differed.
+  void ApplyFlags(const Preprocessing& trained, const Normalization& asked, int64_t channels,
+                  Preprocessing& result) {
     using Input = Preprocessing::Input;
     if (result.input == Input::kBgrBytes) result.input = Input::kBgr;  // flags mean byte / 255
     result.normalization = asked;
@@ -190,14 +190,17 @@ class PredictorLoader {
       data.model = model;
       data.dataset = options_.dataset;
       const std::optional<DatasetSize> size = KnownSize(data);
-      if (!size) {
+      const bool told = !options_.input_shape.empty() && !options_.class_names.empty();
+      if (!size && !told) {
         return UsageError(
             "--dataset=", options_.dataset,
             ": the size of its images is not known in advance; give --input-shape and "
             "--class-names");
       }
-      made.sample = size->sample;
-      made.classes = size->outputs;
+      if (size) {
+        made.sample = size->sample;
+        made.classes = size->outputs;
+      }
     }
     if (options_.input_shape.empty()) return absl::OkStatus();
     const std::vector<int64_t>& shape = options_.input_shape;

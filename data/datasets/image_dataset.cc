@@ -36,7 +36,7 @@ ImageDataset::ImageDataset(const Geometry& geometry, int channels, int64_t max_p
 absl::Status ImageDataset::Init() {
   DTNN_RETURN_IF_ERROR(CheckGeometry(geometry_));
   if (geometry_.resize > 0) {
-    decoding_.shortest_side = int64_t(std::ceil(2.0 * double(geometry_.resize) / geometry_.crop));
+    decoding_.shortest_side = ShortestSide(geometry_, geometry_.resize);
     sample_ = {geometry_.resize, geometry_.resize, decoding_.channels};
     return absl::OkStatus();
   }

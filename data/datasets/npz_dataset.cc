@@ -153,8 +153,9 @@ absl::StatusOr<Targets> FromLabels(const Arrays& arrays, int64_t limit) {
 absl::StatusOr<TensorFormat> FormatOf(const Arrays& arrays) {
   const auto like_channels = [](int64_t n) { return n == 1 || n == 3 || n == 4; };
   const Shape& x = arrays.x.shape();
-  if (like_channels(x[1]) || !like_channels(x[3])) return TensorFormat::kNCHW;
-  if (x[1] == x[2]) return TensorFormat::kNHWC;
+  const bool first = like_channels(x[1]), last = like_channels(x[3]);
+  if (!last || (first && (x[2] == 1 || x[3] == 1))) return TensorFormat::kNCHW;
+  if (!first && x[1] == x[2]) return TensorFormat::kNHWC;
   return InvalidArgument(Described(arrays.x_name, arrays.x), ", which could be ", x[1],
                          " channels of ", x[2], " x ", x[3], " or images of ", x[1], " x ", x[2],
                          " with ", Counted(x[3], "channel"),
@@ -268,7 +269,9 @@ absl::Status CheckAlike(const Arrays& train, const Arrays& test) {
     return InvalidArgument(Described(b_name, b), " but ", Described(a_name, a),
                            "; both splits must have the same form");
   };
-  if (train.x.shape().DropFirst() != test.x.shape().DropFirst()) {
+  // Bytes are used as byte / 255, other numbers as they are.
+  if (train.x.shape().DropFirst() != test.x.shape().DropFirst() ||
+      IsFloating(train.x.dtype()) != IsFloating(test.x.dtype())) {
     return differ(train.x_name, train.x, test.x_name, test.x);
   }
   if (train.y.shape().rank() != test.y.shape().rank() ||

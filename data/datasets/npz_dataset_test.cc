@@ -207,6 +207,9 @@ TEST(NpzDatasetTest, WhereShapesDoNotTellTheUserMust) {
               HasSubstr("x_train: is float32 of shape (2, 8, 20, 1), which could be 8 channels of "
                         "20 x 1 or images of 8 x 20 with 1 channel; "
                         "choose NCHW or NHWC by NpzOptions::format"));
+  EXPECT_THAT(Error({{"x_train", Images<float>(2, {3, 8, 3})}, {"y_train", y}}),
+              HasSubstr("could be 3 channels of 8 x 3 or images of 3 x 8 with 3 channels"));
+  EXPECT_EQ(sample({3, 1, 1}), (ImageExtents{1, 1, 3})) << "3 numbers";
   EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNCHW}), (ImageExtents{20, 1, 8}));
   EXPECT_EQ(sample({8, 20, 1}, {.format = TensorFormat::kNHWC}), (ImageExtents{8, 20, 1}));
   EXPECT_EQ(sample({8, 8, 3}, {.format = TensorFormat::kNCHW}), (ImageExtents{8, 3, 8}));
@@ -254,6 +257,11 @@ TEST(NpzDatasetTest, FormsAreChecked) {
                      {"y_train", y},
                      {"x_test", x},
                      {"y_test", Array<double>(Shape{3}, {0, 0, 0})}}),
+              HasSubstr("both splits must have the same form"));
+  EXPECT_THAT(Error({{"x_train", Images<uint8_t>(3)},
+                     {"y_train", y},
+                     {"x_test", Images<float>(3)},
+                     {"y_test", y}}),
               HasSubstr("both splits must have the same form"));
   EXPECT_THAT(Error({{"x_train", x}, {"y_train", y}}, {.classes = -1}), HasSubstr("-1"));
 }

@@ -2,8 +2,9 @@
 // fields asked for, the single number or the text that each element holds.
 //
 // Read: little-endian files of version 0x0100, elements plain or deflated, numbers of any stored
-// type, one-dimensional texts. All else in the file is passed over. The file is not trusted: sizes
-// are compared with what is there; at most 131072 rows and 16 MiB of unpacked bytes are read.
+// type, one-dimensional texts. All else in the file is passed over, but for a deflated variable of
+// more than 16 MiB, which is an error. The file is not trusted: sizes are compared with what is
+// there; at most 131072 rows are read, and one variable at a time is unpacked.
 // Format: "MAT-File Format", The MathWorks, level 5.
 
 #ifndef DTNN_DATA_FORMATS_MATLAB_H_

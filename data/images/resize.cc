@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "data/images/image_limits.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -167,12 +168,16 @@ absl::Status CheckGeometry(const Geometry& geometry) {
     return InvalidArgument("the fraction that a central crop keeps must be in (0, 1], not ",
                            geometry.crop);
   }
-  constexpr int64_t kMaxSide = 1 << 16;
-  if (geometry.resize < 0 || geometry.resize > kMaxSide) {
-    return InvalidArgument("the side after a resize must be 1 to ", kMaxSide, ", not ",
+  if (geometry.resize < 0 || geometry.resize > kMaxImageSide) {
+    return InvalidArgument("the side after a resize must be 1 to ", kMaxImageSide, ", not ",
                            geometry.resize);
   }
   return absl::OkStatus();
+}
+
+int64_t ShortestSide(const Geometry& geometry, int64_t side) {
+  const double wanted = std::ceil(2 * double(side) / geometry.crop);
+  return int64_t(std::min(wanted, double(kMaxImageSide)));
 }
 
 ImageExtents ExtentsAfter(const Geometry& geometry, const ImageExtents& extents) {

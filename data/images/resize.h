@@ -29,6 +29,10 @@ struct Geometry {
 // InvalidArgument for values out of range.
 absl::Status CheckGeometry(const Geometry& geometry);
 
+// The shortest side, in pixels, that an image decoded for this geometry and a result of `side`
+// needs: twice what is kept, at most kMaxImageSide (image_limits.h).
+int64_t ShortestSide(const Geometry& geometry, int64_t side);
+
 // The extents of what comes out of an image of `extents`.
 ImageExtents ExtentsAfter(const Geometry& geometry, const ImageExtents& extents);
 

@@ -133,6 +133,12 @@ TEST(ResizeTest, ExtentsFollowTheGeometry) {
   EXPECT_EQ(ExtentsAfter({.crop = 0.5, .resize = 7}, {32, 24, 1}), (ImageExtents{7, 7, 1}));
 }
 
+TEST(ResizeTest, ImagesAreDecodedTwiceAsLargeAsWhatIsKept) {
+  EXPECT_EQ(ShortestSide({}, 224), 448);
+  EXPECT_EQ(ShortestSide({.crop = 0.875}, 224), 512);
+  EXPECT_EQ(ShortestSide({.crop = 1e-300}, 224), 1 << 16) << "no larger than any image";
+}
+
 TEST(ResizeTest, GeometryIsChecked) {
   EXPECT_TRUE(CheckGeometry({}).ok());
   EXPECT_TRUE(CheckGeometry({.crop = 1e-3, .resize = 1}).ok());

@@ -126,8 +126,9 @@ std::optional<DatasetSize> KnownSize(std::string_view name, const OpenDatasetOpt
 
 Opened OpenDataset(std::string_view name, const OpenDatasetOptions& options) {
   DTNN_ASSIGN_OR_RETURN(const Row* row, FindNamed(kRows, "data set", name));
-  const std::string path =
-      options.path.empty() && name == "mnist" ? kFashionMnistPath : options.path;
+  const bool nowhere =
+      options.path.empty() && options.train_path.empty() && options.test_path.empty();
+  const std::string path = nowhere && name == "mnist" ? kFashionMnistPath : options.path;
   const std::string& train = options.train_path.empty() ? path : options.train_path;
   const std::string& test = options.test_path.empty() ? path : options.test_path;
   DTNN_ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> dataset,

@@ -19,8 +19,8 @@
 namespace dtnn {
 
 struct OpenDatasetOptions {
-  // A file or folder; each data set's header says which files it looks for there. Empty for mnist:
-  // kFashionMnistPath.
+  // A file or folder; each data set's header says which files it looks for there. For mnist, if no
+  // path is given at all: kFashionMnistPath.
   std::string path = {};
   std::string train_path = {}, test_path = {};  // of one split, in place of `path`
   bool train = true, test = true;               // which splits are read

@@ -39,6 +39,8 @@ TEST(OpenDatasetTest, ReadsTheSplitsThatAreAskedFor) {
   const auto test = *OpenDataset("mnist", {.test_path = folder, .train = false});
   EXPECT_EQ(test->size(Split::kTrain), 0);
   EXPECT_EQ(test->size(Split::kTest), 2);
+  // One place given: the other split is nowhere, not where some default is.
+  EXPECT_EQ((*OpenDataset("mnist", {.train_path = folder}))->size(Split::kTest), 0);
   EXPECT_EQ(OpenDataset("mnist", {.path = folder, .train_path = folder + "/none"}).status().code(),
             absl::StatusCode::kNotFound);
 }

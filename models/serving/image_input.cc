@@ -116,14 +116,14 @@ absl::Status ImageInput::Read(const std::string& path, const Tensor& x, int64_t 
   // As in training, where images are resized there.
   const int64_t side =
       geometry.resize > 0 ? geometry.resize : std::max(sample_.height, sample_.width);
-  const int64_t shortest_side = int64_t(std::ceil(2.0 * double(side) / geometry.crop));
   absl::Status status;
   try {
     std::vector<uint8_t> bytes;
     DTNN_RETURN_IF_ERROR(ReadBytes(path, bytes));
-    DTNN_ASSIGN_OR_RETURN(const Image image, DecodeImage(bytes, path,
-                                                         {.channels = int(sample_.channels),
-                                                          .shortest_side = shortest_side}));
+    DTNN_ASSIGN_OR_RETURN(const Image image,
+                          DecodeImage(bytes, path,
+                                      {.channels = int(sample_.channels),
+                                       .shortest_side = ShortestSide(geometry, side)}));
     status = Convert(image, x, row);
   } catch (const std::bad_alloc&) {
     status = absl::ResourceExhaustedError("not enough memory to read it");

@@ -53,7 +53,13 @@ absl::Status Predictor::Prepare(ArrayFileReader& file, const PredictorOptions& o
   const Graph& graph = model_.graph;
   batch_ = options.batch;
   if (batch_ < 1) {
-    return InvalidArgument("batches of ", batch_, " samples; expected 1 ", "or more");
+    return InvalidArgument("batches of ", batch_, " samples; expected 1 or more");
+  }
+  const int64_t names = int64_t(model_.description.class_names.size());
+  const int64_t outputs = graph.output_shape().NumElements();
+  if (names > 0 && names != outputs) {
+    return InvalidArgument("the model names ", names, " classes, but its network has ", outputs,
+                           " outputs");
   }
   if (model_.preprocessing.input == Preprocessing::Input::kValues) {
     warnings_.push_back(

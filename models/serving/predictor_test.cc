@@ -118,6 +118,14 @@ TEST_F(PredictorTest, ClassifiesFiles) {
   EXPECT_EQ(missing.message().find(folder_ + "/none: "), 0) << missing;
 }
 
+TEST_F(PredictorTest, ClassNamesAreAsManyAsOutputs) {
+  SavedModel model = {.graph = Net(TensorFormat::kNHWC)};
+  auto file = *ArrayFileReader::Open(Saved(model, "nameless.safetensors"));
+  model.description.class_names = {"zero", "one"};
+  const absl::Status status = Predictor::Create(std::move(model), file, {}).status();
+  EXPECT_EQ(status.message(), "the model names 2 classes, but its network has 4 outputs");
+}
+
 TEST_F(PredictorTest, SamplesThatDoNotFitAreRefused) {
   const auto predictor =
       *Predictor::Load(Saved({.graph = Net(TensorFormat::kNHWC)}, "small.safetensors"));

@@ -1,5 +1,7 @@
 #include "data/datasets/imagenet/shard_cache.h"
 
+#include <new>
+
 #include "tensor/dtype.h"
 
 namespace dtnn {
@@ -10,6 +12,15 @@ int64_t Bytes(const Tensor& tensor) {
 }
 
 }  // namespace
+
+// An exception would leave the others waiting for the shard.
+absl::StatusOr<Tensor> ShardCache::LoadOrFail(int64_t shard) const {
+  try {
+    return load_(shard);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("not enough memory to read it");
+  }
+}
 
 absl::StatusOr<Tensor> ShardCache::Get(int64_t shard) {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -23,7 +34,7 @@ absl::StatusOr<Tensor> ShardCache::Get(int64_t shard) {
   }
   loading_.insert(shard);
   lock.unlock();
-  absl::StatusOr<Tensor> tensor = load_(shard);
+  absl::StatusOr<Tensor> tensor = LoadOrFail(shard);
   lock.lock();
   loading_.erase(shard);
   if (tensor.ok()) Keep(shard, *tensor);

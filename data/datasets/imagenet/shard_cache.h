@@ -29,7 +29,8 @@ class ShardCache {
   // `load` is called without a lock, by several threads for different shards.
   ShardCache(int64_t budget_bytes, Load load) : budget_(budget_bytes), load_(std::move(load)) {}
 
-  // An error is what `load` answered; the next call tries again.
+  // An error is what `load` answered, or ResourceExhausted where it found no memory; the next call
+  // tries again.
   absl::StatusOr<Tensor> Get(int64_t shard);
 
  private:
@@ -38,6 +39,7 @@ class ShardCache {
     std::list<int64_t>::iterator use;  // its place in uses_
   };
 
+  absl::StatusOr<Tensor> LoadOrFail(int64_t shard) const;
   void Keep(int64_t shard, const Tensor& tensor);
 
   const int64_t budget_;

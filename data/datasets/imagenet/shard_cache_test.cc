@@ -1,6 +1,7 @@
 #include "data/datasets/imagenet/shard_cache.h"
 
 #include <atomic>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -41,6 +42,16 @@ TEST(ShardCacheTest, NeverKeepsMoreThanTheBudget) {
   EXPECT_EQ(loads, 10) << "the last two are there";
   ASSERT_TRUE(cache.Get(7).ok());
   EXPECT_EQ(loads, 11) << "and no other";
+}
+
+TEST(ShardCacheTest, LackOfMemoryIsAnErrorAfterWhichOthersTryAgain) {
+  int loads = 0;
+  ShardCache cache(10, [&](int64_t shard) {
+    if (++loads == 1) throw std::bad_alloc();
+    return Ten(shard);
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(cache.Get(4).status()));
+  EXPECT_EQ(cache.Get(4)->data<uint8_t>()[0], 4);
 }
 
 TEST(ShardCacheTest, BudgetBelowOneShardKeepsNone) {
