@@ -14,6 +14,7 @@
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/input_file.h"
+#include "tensor/text/counted.h"
 
 namespace dtnn {
 namespace {
@@ -39,7 +40,7 @@ bool IsTextLine(std::string_view line, int64_t epoch) {
 }
 
 constexpr char kOtherColumns[] =
-    "use the metrics and validation of the run that this one continues, or another file for the "
+    "use the metrics and validation of the run that this one continues, or no file for the "
     "history";
 
 // What a line holds.
@@ -132,9 +133,9 @@ absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
   for (int64_t line = 0; line < wanted; ++line) {
     end = text.find('\n', end);
     if (end == text.npos) {
-      return DataLoss(path, ": has ", line, " lines, but ", wanted,
-                      " were expected for the epochs that are done; name another file to start "
-                      "a new history");
+      return DataLoss(path, ": has ", Counted(line, "line"), ", but ", wanted,
+                      " were expected for the epochs that are done; name the history file of the "
+                      "run that this one continues, or none");
     }
     ++end;
   }

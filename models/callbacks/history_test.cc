@@ -225,7 +225,7 @@ TEST_F(HistoryTest, ARunWithOtherColumnsIsRefused) {
                   "categorical_cross_entropy,val_categorical_accuracy, this run writes "
                   "epoch,learning_rate,categorical_cross_entropy,top5_accuracy,val_categorical_"
                   "cross_entropy,val_top5_accuracy; use the metrics and validation of the run that "
-                  "this one continues, or another file for the history");
+                  "this one continues, or no file for the history");
     EXPECT_EQ(Content(path), content);
   }
 }

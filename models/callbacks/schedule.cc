@@ -33,9 +33,14 @@ absl::Status Schedule::OnEpochEnd(const Pass& training, const Pass* validation) 
   EpochMetrics metrics{.epoch = training.epoch + 1};
   for (auto& [name, value] : MetricsOf(training, validation)) metrics.values[name] = value;
   restoring_.clear();
+  ends_ = metrics.epoch == training.epochs;
   for (size_t i = 0; i < owners_.size(); ++i) {
     acting_ = owners_[i];
     DTNN_RETURN_IF_ERROR(options_.schedulers[i]->OnEpochEnd(metrics, *this));
+  }
+  for (size_t i = 0; ends_ && i < owners_.size(); ++i) {
+    acting_ = owners_[i];
+    DTNN_RETURN_IF_ERROR(options_.schedulers[i]->OnTrainEnd(*this));
   }
   return restoring_.empty() ? absl::OkStatus() : BringBack(restoring_);
 }
@@ -84,6 +89,11 @@ absl::Status Schedule::Restore(const TrainingState& state,
   kept_ = kept;
   files_ = state.files;
   return absl::OkStatus();
+}
+
+void Schedule::Stop() {
+  ends_ = true;
+  trainer_->Stop();
 }
 
 void Schedule::Say(std::string_view line) {

@@ -58,7 +58,7 @@ class Schedule : public Callback, private SchedulerHost {
  private:
   double learning_rate() const override { return trainer_->learning_rate(); }
   void set_learning_rate(double rate) override { trainer_->set_learning_rate(rate); }
-  void Stop() override { trainer_->Stop(); }
+  void Stop() override;
   void Say(std::string_view line) override;
   absl::Status KeepParameters() override;
   absl::Status RestoreParameters() override;
@@ -72,6 +72,7 @@ class Schedule : public Callback, private SchedulerHost {
   ScheduleOptions options_;
   std::vector<std::string> owners_;  // what each scheduler goes by
   std::string acting_;               // of the one whose turn it is
+  bool ends_ = false;                // the run, with this epoch, unless it is only interrupted
   std::string restoring_;            // whose parameters the epoch ends with; empty: its own
   std::map<std::string, Tensor, std::less<>> kept_;        // by owner
   std::map<std::string, std::string, std::less<>> files_;  // written last, by owner

@@ -14,7 +14,11 @@ absl::Status ModelCheckpoint::OnEpochEnd(const EpochMetrics& metrics, SchedulerH
     pending_epoch_ = metrics.epoch;
     DTNN_RETURN_IF_ERROR(host.KeepParameters());
   }
-  if (pending_epoch_ == 0 || metrics.epoch % options_.save_freq != 0) return absl::OkStatus();
+  return metrics.epoch % options_.save_freq == 0 ? SavePending(host) : absl::OkStatus();
+}
+
+absl::Status ModelCheckpoint::SavePending(SchedulerHost& host) {
+  if (pending_epoch_ == 0) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const std::string file, host.SaveParameters(pending_epoch_));
   pending_epoch_ = 0;
   host.Say(StrCat("LRScheduler ModelCheckpoint: saving model weights and bias in ", file));

@@ -36,6 +36,17 @@ TEST(ModelCheckpointTest, AnImprovementBetweenMultiplesIsSavedAtTheNext) {
   EXPECT_EQ(host.lines.size(), 1u);
 }
 
+TEST(ModelCheckpointTest, WhatIsNotSavedYetIsSavedAtTheEnd) {
+  RecordingHost host;
+  ModelCheckpoint scheduler({.save_freq = 2});
+  RunEpochs(scheduler, host, {.5, .4, .3});
+  EXPECT_EQ(host.saved, (Epochs{2}));
+  ASSERT_EQ(scheduler.OnTrainEnd(host), absl::OkStatus());
+  EXPECT_EQ(host.saved, (Epochs{2, 3}));
+  ASSERT_EQ(scheduler.OnTrainEnd(host), absl::OkStatus());
+  EXPECT_EQ(host.saved, (Epochs{2, 3})) << "once";
+}
+
 TEST(ModelCheckpointTest, LargerCanBeBetter) {
   RecordingHost host;
   ModelCheckpoint scheduler(

@@ -83,6 +83,9 @@ class Scheduler {
     return absl::OkStatus();
   }
 
+  // After the last epoch's OnEpochEnd of all schedulers: what still has to be done, is.
+  virtual absl::Status OnTrainEnd(SchedulerHost& /*host*/) { return absl::OkStatus(); }
+
   // All that it remembers from epoch to epoch, for checkpoints: after Restore it continues bit for
   // bit. InvalidArgument for a state of another length than its own.
   virtual std::vector<double> State() const { return {}; }
