@@ -157,6 +157,13 @@ class LoaderMaker {
   }
 
   absl::StatusOr<std::unique_ptr<Loader>> MakeTest() {
+    // Other ranks may have samples where this one has none.
+    if (dataset_->size(Split::kTest) == 0 && !own_data_) {
+      return InvalidArgument(
+          "data set ", dataset_->name(), " has no test samples, which ",
+          options_.evaluate || options_.evaluate_only ? "--evaluate" : "--test-as-validation",
+          " needs; is there a --dataset-test-path?");
+    }
     DTNN_ASSIGN_OR_RETURN(std::vector<int64_t> test,
                           Take(Split::kTest, AllIndices(dataset_->size(Split::kTest))));
     return Loader::Create(dataset_, Split::kTest, std::move(test), evaluation_);

@@ -47,6 +47,20 @@ TEST_F(LoadersTest, TheTestPartAsValidationLeavesAllToTrainOn) {
   EXPECT_EQ(loaders.validation->samples(), 20);
 }
 
+TEST_F(LoadersTest, ATestSplitWithoutSamplesIsRefused) {
+  options_.synthetic_test_samples = 0;
+  const auto error = [&] {
+    return std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message());
+  };
+  EXPECT_EQ(error(),
+            "data set synthetic has no test samples, which --evaluate needs; is there a "
+            "--dataset-test-path?");
+  options_.evaluate = false;
+  EXPECT_EQ(error(), "");
+  options_.test_as_validation = true;
+  EXPECT_NE(error().find("which --test-as-validation needs"), std::string::npos);
+}
+
 TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
   options_.dataset_percentage = 0.001;
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
