@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dtnn {
 namespace HWY_NAMESPACE {
-std::string TargetName() { return hwy::TargetName(HWY_TARGET); }
+std::string TargetName() { return HWY_TARGET <= HWY_AVX3 ? "AVX512" : hwy::TargetName(HWY_TARGET); }
 }  // namespace HWY_NAMESPACE
 }  // namespace dtnn
 HWY_AFTER_NAMESPACE();

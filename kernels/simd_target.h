@@ -1,5 +1,5 @@
-// The instruction set that the SIMD kernels run with, as Highway names it: "AVX3" (AVX-512),
-// "AVX2", "SCALAR", ... For start-up lines and reports.
+// The instruction set that the SIMD kernels run with: "AVX512", "AVX2", "SCALAR", ..., in Highway's
+// words but for the first, which it calls AVX3. For start-up lines and reports.
 
 #ifndef DTNN_KERNELS_SIMD_TARGET_H_
 #define DTNN_KERNELS_SIMD_TARGET_H_

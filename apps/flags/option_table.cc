@@ -213,11 +213,11 @@ constexpr OptionSpec kTable[] = {
         .Example("/data/cifar-10-binary.tar.gz")
         .Needs("!dataset=synthetic"),
     Now("dataset-train-path", kDataset, kPath, &O::dataset_train_path,
-        "folder of the training split, instead of --dataset-path")
+        "where the training split is, instead of --dataset-path: what --dataset-path would name")
         .Example("/data/train")
         .Needs("!dataset=synthetic"),
     Now("dataset-test-path", kDataset, kPath, &O::dataset_test_path,
-        "folder of the test split, instead of --dataset-path")
+        "where the test split is, instead of --dataset-path: what --dataset-path would name")
         .Example("/data/test")
         .Needs("!dataset=synthetic"),
     Now("archive-format", kDataset, kWord, &O::archive_format,
@@ -474,7 +474,7 @@ constexpr OptionSpec kTable[] = {
         .Example("val_categorical_cross_entropy")
         .Needs("schedulers=stop_at_loss"),
     Now("stop-at-loss-threshold", kSchedulers, kReal, &O::stop_at_loss_threshold,
-        "stop_at_loss: value of the metric, in the metric's unit, that ends the run", kAnyReal)
+        "stop_at_loss: value of the metric that ends the run; accuracies are in per cent", kAnyReal)
         .Unit("value", "99")
         .Needs("schedulers=stop_at_loss"),
     Now("model-checkpoint-metric", kSchedulers, kMetric, &O::model_checkpoint_metric,

@@ -88,7 +88,7 @@ TEST_F(FinetuneTest, ANewHeadIsTrainedOnLayersThatAreFrozenOrNot) {
   ASSERT_EQ(whole.exit_code, 0) << whole.text;
   EXPECT_THAT(whole.text, AllOf(HasSubstr("**** Loaded 6 of 8 arrays of weights from " + base_),
                                 HasSubstr("has shape (128, 3), but model simplecnn needs (128, 4): "
-                                          "it keeps its values\n"),
+                                          "the parameter keeps its initial values\n"),
                                 HasSubstr("has shape (3,), but model simplecnn needs (4,)"),
                                 Not(HasSubstr("frozen"))));
   EXPECT_NE(ValuesIn("whole", "1_Conv2D_weights"), ValuesIn("base", "1_Conv2D_weights"));

@@ -74,7 +74,8 @@ absl::Status SkipMisfits(const std::string& file, const Graph& graph, WeightsLay
                            misfits.front());
   }
   for (size_t i = 0; i < std::min(misfits.size(), kMostTold); ++i) {
-    loaded->warnings.push_back(StrCat(file, ": ", misfits[i], ": it keeps its values"));
+    loaded->warnings.push_back(
+        StrCat(file, ": ", misfits[i], ": the parameter keeps its initial values"));
   }
   if (misfits.size() > kMostTold) {
     loaded->warnings.push_back(

@@ -422,9 +422,11 @@ TEST_F(WeightsTest, APartialLoadLeavesOutWhatHasAnotherShape) {
         EXPECT_EQ(report->wanted, 8);
         EXPECT_THAT(
             report->warnings,
-            ElementsAre(HasSubstr("\"10_FC_weights\" of layer 10 (FC) has shape (128, 50000), but "
-                                  "model simplecnn8 needs (128, 5): it keeps its values"),
-                        HasSubstr("has shape (50000,), but model simplecnn8 needs (5,)")));
+            ElementsAre(
+                HasSubstr(
+                    "\"10_FC_weights\" of layer 10 (FC) has shape (128, 50000), but "
+                    "model simplecnn8 needs (128, 5): the parameter keeps its initial values"),
+                HasSubstr("has shape (50000,), but model simplecnn8 needs (5,)")));
         EXPECT_EQ(Values(loaded->Value(10, 0)), head);
         if (from != to) continue;
         EXPECT_EQ(Values(loaded->Value(1, 0)), Values(whole->Value(1, 0)));
