@@ -407,7 +407,10 @@ TEST_F(PredictTest, WrongUseIsSaid) {
   };
   EXPECT_EQ(refused([](PredictOptions& o) { o.weights = ""; }), kExitUsage);
   EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = {3, 8}; }), kExitUsage);
-  EXPECT_EQ(refused([](PredictOptions& o) { o.dataset = "folder"; }), kExitUsage);
+  EXPECT_EQ(refused([](PredictOptions& o) {
+              o = {.weights = o.weights, .model = o.model, .dataset = "folder"};
+            }),
+            kExitUsage);
   EXPECT_EQ(refused([](PredictOptions& o) { o.normalize_scale = {1, 1}; }), kExitUsage);
   EXPECT_EQ(refused([](PredictOptions& o) { o.model = "none"; }), kExitUsage);
   EXPECT_EQ(refused([](PredictOptions& o) { o.input_shape = {3, 9, 9}; }), kExitFailed);

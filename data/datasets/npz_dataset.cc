@@ -154,7 +154,7 @@ absl::StatusOr<TensorFormat> FormatOf(const Arrays& arrays) {
   const auto like_channels = [](int64_t n) { return n == 1 || n == 3 || n == 4; };
   const Shape& x = arrays.x.shape();
   const bool first = like_channels(x[1]), last = like_channels(x[3]);
-  if (!last || (first && (x[2] == 1 || x[3] == 1))) return TensorFormat::kNCHW;
+  if (!last || x[1] == 1 || (first && (x[2] == 1 || x[3] == 1))) return TensorFormat::kNCHW;
   if (!first && x[1] == x[2]) return TensorFormat::kNHWC;
   return InvalidArgument(Described(arrays.x_name, arrays.x), ", which could be ", x[1],
                          " channels of ", x[2], " x ", x[3], " or images of ", x[1], " x ", x[2],

@@ -16,7 +16,7 @@ TEST(JsonTextTest, TextsStayValidJson) {
 }
 
 TEST(JsonTextTest, AnotherReaderFindsTheSameText) {
-  for (const std::string text :
+  for (const std::string& text :
        {std::string("a\tb\r\n\x1f\x7f"), std::string("\0", 1),
         std::string("año 数 \xf0\x9f\x98\x80 \xc2\x9b"), std::string("\\n is not \n")}) {
     EXPECT_EQ(nlohmann::json::parse(JsonText(text)).get<std::string>(), text);
