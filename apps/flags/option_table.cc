@@ -149,7 +149,8 @@ constexpr OptionSpec kTable[] = {
         "write the trained model to this file, with all that predict needs: .safetensors or .npz")
         .Example("mine.safetensors"),
     Now("history-file", kModel, kPath, &O::history_file,
-        "write loss and metrics of every epoch to this file: text, .csv or .jsonl")
+        "write loss and metrics of every epoch to this file (a new run replaces it): text, .csv or "
+        ".jsonl")
         .Example("history.csv"),
     Now("checkpoint-dir", kModel, kPath, &O::checkpoint_dir,
         "save the state of the run in this folder, for --resume")
