@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "data/images/resize.h"
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 
 namespace dtnn {
 

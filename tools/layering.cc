@@ -26,11 +26,11 @@ constexpr Folder kHouse[] = {
 // own. Rooms that are not named, the programs of apps for one, use all that are named, not each
 // other, and no named room uses them.
 constexpr Folder kRooms[] = {
-    {"tensor", 0},
     {"tensor/text", 0},
     {"tensor/trace", 0},
-    {"tensor/threads", 1},
-    {"tensor/files", 2},
+    {"tensor", 1},
+    {"tensor/threads", 2},
+    {"tensor/files", 3},
 
     {"layers/base", 0},
     {"layers", 1},
@@ -45,12 +45,11 @@ constexpr Folder kRooms[] = {
     {"data/files", 0},
     {"data/images", 1},
     {"data", 2},
-    {"data/normalization", 2},
-    {"data/transforms", 2},
-    {"data/formats", 3},
-    {"data/datasets", 4},
-    {"data/datasets/imagenet", 5},
-    {"data/loading", 6},
+    {"data/transforms", 3},
+    {"data/formats", 4},
+    {"data/datasets", 5},
+    {"data/datasets/imagenet", 6},
+    {"data/loading", 7},
 
     {"comm", 0},
     {"comm/crypto", 0},
@@ -171,8 +170,7 @@ std::optional<std::string> RoomRefusal(std::string_view user, std::string_view u
     return std::nullopt;
   }
   const Folder from = RoomOf(user), to = RoomOf(used);
-  const bool equals = from.floor == to.floor && from.floor != kUnnamedRoom;
-  if (from.name == to.name || to.floor < from.floor || equals) return std::nullopt;
+  if (from.name == to.name || to.floor < from.floor) return std::nullopt;
   return std::string(to.floor == from.floor ? "sideways" : "upwards") + "; the rooms of " +
          std::string(TopFolder(user)) + " have an order, in tools/layering.cc";
 }

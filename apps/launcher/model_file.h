@@ -12,7 +12,7 @@
 #include "apps/flags/options.h"
 #include "data/dataset.h"
 #include "data/loading/open_dataset.h"
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 #include "models/graph/graph.h"
 #include "models/serving/saved_model.h"
 

@@ -12,8 +12,8 @@
 #include "comm/communicator.h"
 #include "data/dataset.h"
 #include "data/loading/loader.h"
-#include "data/normalization/channel_statistics.h"
-#include "data/normalization/normalize.h"
+#include "data/loading/channel_statistics.h"
+#include "data/normalize.h"
 #include "data/preprocessing.h"
 
 namespace dtnn {

@@ -11,7 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "data/normalization/channel_statistics.h"
+#include "data/loading/channel_statistics.h"
 
 namespace dtnn {
 

@@ -10,7 +10,7 @@
 #include "apps/printing/name_lists.h"
 #include "apps/program/image_paths.h"
 #include "comm/job/exit_code.h"
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 #include "data/preprocessing.h"
 #include "models/parameters/weights.h"
 #include "models/serving/saved_model.h"

@@ -39,7 +39,7 @@
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 #include "data/transforms/transform.h"
 #include "tensor/dtype.h"
 #include "tensor/format.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 
 namespace dtnn {
 

@@ -11,7 +11,7 @@
 #include "data/files/read_bytes.h"
 #include "data/images/image_bytes.h"
 #include "data/images/resize.h"
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
 #include "tensor/text/counted.h"

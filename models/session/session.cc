@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "data/loading/split.h"
-#include "data/normalization/channel_statistics.h"
+#include "data/loading/channel_statistics.h"
 #include "models/callbacks/last_metrics.h"
 #include "models/callbacks/schedule.h"
 #include "models/parameters/weights.h"

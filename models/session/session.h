@@ -26,7 +26,7 @@
 #include "comm/communicator.h"
 #include "data/dataset.h"
 #include "data/loading/loader.h"
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 #include "data/transforms/transform.h"
 #include "kernels/context.h"
 #include "models/graph/graph.h"

@@ -9,7 +9,7 @@
 #include "data/datasets/synthetic.h"
 #include "data/loading/loader.h"
 #include "data/loading/split.h"
-#include "data/normalization/channel_statistics.h"
+#include "data/loading/channel_statistics.h"
 #include "gtest/gtest.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/step_engine.h"

@@ -1,4 +1,4 @@
-#include "data/normalization/channel_statistics.h"
+#include "data/loading/channel_statistics.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // The mean and the standard deviation of every channel, and the normalisation that makes them 0 and
 // 1 (`--standardize`).
 
-#ifndef DTNN_DATA_NORMALIZATION_CHANNEL_STATISTICS_H_
-#define DTNN_DATA_NORMALIZATION_CHANNEL_STATISTICS_H_
+#ifndef DTNN_DATA_LOADING_CHANNEL_STATISTICS_H_
+#define DTNN_DATA_LOADING_CHANNEL_STATISTICS_H_
 
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 
 namespace dtnn {
 
@@ -53,4 +53,4 @@ Normalization Standardization(const ChannelStatistics& statistics);
 
 }  // namespace dtnn
 
-#endif  // DTNN_DATA_NORMALIZATION_CHANNEL_STATISTICS_H_
+#endif  // DTNN_DATA_LOADING_CHANNEL_STATISTICS_H_

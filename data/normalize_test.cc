@@ -1,4 +1,4 @@
-#include "data/normalization/normalize.h"
+#include "data/normalize.h"
 
 #include <cmath>
 #include <cstdint>

@@ -2,8 +2,8 @@
 // and scale for all values (`--normalize`), or one per channel (`--standardize`:
 // channel_statistics.h).
 
-#ifndef DTNN_DATA_NORMALIZATION_NORMALIZE_H_
-#define DTNN_DATA_NORMALIZATION_NORMALIZE_H_
+#ifndef DTNN_DATA_NORMALIZE_H_
+#define DTNN_DATA_NORMALIZE_H_
 
 #include <cstdint>
 #include <span>
@@ -38,4 +38,4 @@ void Normalize(const Normalization& normalization, const ImageExtents& extents, 
 
 }  // namespace dtnn
 
-#endif  // DTNN_DATA_NORMALIZATION_NORMALIZE_H_
+#endif  // DTNN_DATA_NORMALIZE_H_
