@@ -29,6 +29,7 @@ constexpr Folder kRooms[] = {
     {"tensor/text", 0},
     {"tensor/trace", 0},
     {"tensor", 1},
+    {"tensor/gpu", 1},
     {"tensor/threads", 2},
     {"tensor/files", 3},
 
@@ -81,6 +82,9 @@ constexpr Folder kRooms[] = {
     {"apps", 5},
 };
 constexpr int kUnnamedRoom = 4;
+
+// Two folders of one room, which use each other.
+constexpr std::string_view kTwins[][2] = {{"tensor", "tensor/gpu"}};
 
 // Libraries, whose messages name no flags of programs; flags of other programs are advice that any
 // user can take.
@@ -170,7 +174,11 @@ std::optional<std::string> RoomRefusal(std::string_view user, std::string_view u
     return std::nullopt;
   }
   const Folder from = RoomOf(user), to = RoomOf(used);
-  if (from.name == to.name || to.floor < from.floor) return std::nullopt;
+  const bool twins = std::ranges::any_of(kTwins, [&](const auto& pair) {
+    return (pair[0] == from.name && pair[1] == to.name) ||
+           (pair[1] == from.name && pair[0] == to.name);
+  });
+  if (from.name == to.name || to.floor < from.floor || twins) return std::nullopt;
   return std::string(to.floor == from.floor ? "sideways" : "upwards") + "; the rooms of " +
          std::string(TopFolder(user)) + " have an order, in tools/layering.cc";
 }

@@ -1,0 +1,48 @@
+// A function with a stack of its own that can stop in the middle and go on later: what lets one
+// thread run the threads of a GPU's block in turns. Sanitizers are told of every switch.
+
+#ifndef DTNN_TENSOR_GPU_SIMULATED_FIBER_H_
+#define DTNN_TENSOR_GPU_SIMULATED_FIBER_H_
+
+#include <ucontext.h>
+
+#include <cstddef>
+
+namespace dtnn::gpu {
+
+class Fiber {
+ public:
+  Fiber();
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // Prepares a call of entry(argument). One that has not ended is given up where it stands.
+  void Start(void (*entry)(void*), void* argument);
+  // Runs until the next Yield or the end; false once it has ended.
+  bool Resume();
+  // Called on the fiber's stack: back to whoever called Resume.
+  void Yield();
+
+ private:
+  static void Enter(unsigned high, unsigned low);
+  void SwitchIn();
+  void SwitchOut(bool ended);
+
+  void* memory_;  // a page without access, then the stack
+  std::byte* stack_;
+  ucontext_t context_, owner_;
+  void (*entry_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  bool ended_ = true;
+  // Of the address sanitizer and the thread sanitizer; null without them.
+  void* fake_stack_ = nullptr;
+  const void* owner_stack_ = nullptr;
+  size_t owner_stack_bytes_ = 0;
+  void* tsan_fiber_ = nullptr;
+  void* tsan_owner_ = nullptr;
+};
+
+}  // namespace dtnn::gpu
+
+#endif  // DTNN_TENSOR_GPU_SIMULATED_FIBER_H_

@@ -1,0 +1,36 @@
+// GPUs that need no GPU: the driver interface (tensor/gpu/driver.h) carried out by threads of this
+// process, strict where CUDA leaves a mistake to chance. docs/gpu.md says what it finds and what it
+// cannot.
+//
+//   const std::unique_ptr<Driver> driver = CreateSimulatedDriver({.seed = 7});
+//
+// Results of a correct program do not depend on the seed, which draws how late work begins, the
+// order of blocks within a kernel, and that of a graph's nodes.
+
+#ifndef DTNN_TENSOR_GPU_SIMULATED_SIMULATED_DRIVER_H_
+#define DTNN_TENSOR_GPU_SIMULATED_SIMULATED_DRIVER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tensor/gpu/driver.h"
+
+namespace dtnn::gpu {
+
+struct SimulatedConfig {
+  int devices = 1;
+  uint64_t seed = 1;
+  uint32_t most_delay_us = 20;  // per operation of a stream
+  // What each GPU claims to be; its memory is taken from the host's as it is allocated.
+  Properties properties = {.name = "simulated GPU",
+                           .capability = 90,
+                           .multiprocessors = 2,
+                           .memory_bytes = size_t{1} << 30};
+};
+
+std::unique_ptr<Driver> CreateSimulatedDriver(const SimulatedConfig& config = {});
+
+}  // namespace dtnn::gpu
+
+#endif  // DTNN_TENSOR_GPU_SIMULATED_SIMULATED_DRIVER_H_

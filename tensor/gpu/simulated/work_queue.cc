@@ -1,0 +1,52 @@
+#include "tensor/gpu/simulated/work_queue.h"
+
+#include <chrono>
+#include <utility>
+
+namespace dtnn::gpu {
+
+WorkQueue::WorkQueue(const Philox& random, uint32_t most_delay_us)
+    : random_(random), most_delay_us_(most_delay_us), last_(new Item()) {
+  thread_ = std::thread([this, first = last_] { DoAll(first); });
+}
+
+WorkQueue::~WorkQueue() {
+  Push(nullptr);
+  thread_.join();
+}
+
+void WorkQueue::Push(std::function<void()> work) {
+  Item* const item = new Item();
+  item->work = std::move(work);
+  ++pushed_;
+  std::exchange(last_, item)->next = item;
+  queued_.store(pushed_, std::memory_order_release);
+  queued_.notify_one();
+}
+
+void WorkQueue::Wait() {
+  for (uint32_t done; (done = done_.load(std::memory_order_acquire)) != pushed_;) done_.wait(done);
+}
+
+void WorkQueue::DoAll(Item* item) {
+  for (uint32_t number = 0;; ++number) {
+    while (queued_.load(std::memory_order_acquire) == number) queued_.wait(number);
+    Item* const next = item->next;
+    delete item;
+    item = next;
+    if (item->work == nullptr) break;
+    // Half of the time no delay, so that the order of streams changes too.
+    const std::array<uint32_t, 4> random = random_.Block(number);
+    if (most_delay_us_ > 0 && random[0] % 2 == 0) {
+      const auto delay = std::chrono::microseconds(random[1] % (most_delay_us_ + 1));
+      std::this_thread::sleep_for(delay);
+    }
+    item->work();
+    item->work = nullptr;  // what it held is free before anybody is told
+    done_.fetch_add(1, std::memory_order_release);
+    done_.notify_all();
+  }
+  delete item;
+}
+
+}  // namespace dtnn::gpu
