@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "kernels/gpu_context.h"
 #include "kernels/operand.h"
 #include "kernels/simd_target.h"
 #include "tensor/errors.h"
@@ -27,11 +28,9 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> DeviceContext::Create(Device devi
   DTNN_RETURN_IF_ERROR(RestrictSimdByEnvironment());
   if (device.is_cpu()) return std::make_unique<CpuContext>();
 #ifdef DTNN_WITH_CUDA
-  return CudaContext::Create(device);
-#else
-  return Unimplemented("this build has no GPU support, so ", device.ToString(),
-                       " cannot be used; build with --config=cuda");
+  if (device.type == DeviceType::kCuda) return CudaContext::Create(device);
 #endif
+  return GpuContext::Create(device);
 }
 
 absl::Status DeviceContext::Copy(const Tensor& from, const Tensor& to) {

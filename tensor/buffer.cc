@@ -4,9 +4,7 @@
 
 #include "absl/status/status.h"
 #include "tensor/errors.h"
-#ifdef DTNN_WITH_CUDA
-#include "tensor/cuda_memory.h"
-#endif
+#include "tensor/gpu/open_gpus.h"
 
 namespace dtnn {
 namespace {
@@ -24,38 +22,32 @@ absl::StatusOr<void*> AllocateHost(size_t bytes) {
   return data;
 }
 
-absl::StatusOr<void*> AllocateBytes(Device device, size_t bytes, MemoryKind kind) {
-  if (device.is_cpu() && kind == MemoryKind::kDefault) return AllocateHost(bytes);
-#ifdef DTNN_WITH_CUDA
-  return kind == MemoryKind::kPinned ? cuda::AllocatePinned(bytes)
-                                     : cuda::Allocate(device.index, bytes);
-#else
-  return Unimplemented("this build has no GPU support, so there is no memory on ",
-                       device.ToString(), "; build with --config=cuda");
-#endif
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(Device device, size_t bytes,
                                                          MemoryKind kind) {
-  absl::StatusOr<void*> data = AllocateBytes(device, bytes, kind);
-  if (!data.ok()) return data.status();
-  return std::shared_ptr<Buffer>(new Buffer(static_cast<std::byte*>(*data), bytes, device, kind));
+  gpu::Gpu* gpu = nullptr;
+  void* data;
+  if (device.is_cpu()) {
+    if (kind == MemoryKind::kPinned) {
+      return absl::InvalidArgumentError("pinned memory belongs to a GPU, not to the cpu");
+    }
+    DTNN_ASSIGN_OR_RETURN(data, AllocateHost(bytes));
+  } else {
+    DTNN_ASSIGN_OR_RETURN(gpu, gpu::OpenGpu(device));
+    DTNN_ASSIGN_OR_RETURN(data, kind == MemoryKind::kPinned ? gpu->AllocatePinned(bytes, "a buffer")
+                                                            : gpu->Allocate(bytes, "a buffer"));
+  }
+  return std::shared_ptr<Buffer>(
+      new Buffer(static_cast<std::byte*>(data), bytes, device, kind, gpu));
 }
 
 Buffer::~Buffer() {
-  if (device_.is_cpu() && kind_ == MemoryKind::kDefault) {
+  if (gpu_ == nullptr) {
     std::free(data_);
-    return;
-  }
-#ifdef DTNN_WITH_CUDA
-  if (kind_ == MemoryKind::kPinned) {
-    cuda::FreePinned(data_);
   } else {
-    cuda::Free(device_.index, data_);
+    (void)gpu_->Free(data_);
   }
-#endif
 }
 
 }  // namespace dtnn

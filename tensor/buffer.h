@@ -1,9 +1,9 @@
 // One block of memory with one owner: 64-byte aligned on the host, or on a GPU.
 //
 // Buffers are shared by reference: a Tensor is a view into one, and the memory lives until the last
-// view is gone. Memory of a new buffer is not initialised. A program that was not built with
-// --config=cuda answers a request for a GPU with Unimplemented, and a machine without memory left
-// with ResourceExhausted.
+// view is gone. Memory of a new buffer is not initialised. That of a GPU comes from its driver
+// (tensor/gpu/open_gpus.h), whose errors it answers with; freeing it waits for the GPU. Without
+// memory left the answer is ResourceExhausted.
 
 #ifndef DTNN_TENSOR_BUFFER_H_
 #define DTNN_TENSOR_BUFFER_H_
@@ -16,6 +16,9 @@
 #include "tensor/device.h"
 
 namespace dtnn {
+namespace gpu {
+class Gpu;
+}
 
 enum class MemoryKind : uint8_t {
   kDefault,  // host memory on the CPU, device memory on a GPU
@@ -39,13 +42,14 @@ class Buffer {
   bool host_accessible() const { return device_.is_cpu() || kind_ == MemoryKind::kPinned; }
 
  private:
-  Buffer(std::byte* data, size_t size, Device device, MemoryKind kind)
-      : data_(data), size_(size), device_(device), kind_(kind) {}
+  Buffer(std::byte* data, size_t size, Device device, MemoryKind kind, gpu::Gpu* gpu)
+      : data_(data), size_(size), device_(device), kind_(kind), gpu_(gpu) {}
 
   std::byte* data_;
   size_t size_;
   Device device_;
   MemoryKind kind_;
+  gpu::Gpu* gpu_;  // null for memory of the host
 };
 
 }  // namespace dtnn

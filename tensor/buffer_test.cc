@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/gpu/open_gpus.h"
 
 namespace dtnn {
 namespace {
@@ -45,6 +46,36 @@ TEST(BufferTest, ACpuBuildRefusesGpuMemoryAndSaysHowToGetIt) {
   }
 }
 #endif
+
+TEST(BufferTest, MemoryOfASimulatedGpuIsItsOwn) {
+  const gpu::Gpu& gpu = **gpu::OpenGpu(Device::Simulated(0));
+  for (size_t bytes : {0, 1, 4097}) {
+    const auto device = *Buffer::Allocate(Device::Simulated(0), bytes);
+    EXPECT_EQ(device->size(), bytes);
+    EXPECT_FALSE(device->host_accessible());
+    EXPECT_EQ(device->device(), Device::Simulated(0));
+    EXPECT_TRUE(gpu.allocations().Find(device->data(), bytes).ok());
+    const auto pinned = *Buffer::Allocate(Device::Simulated(0), bytes, MemoryKind::kPinned);
+    EXPECT_TRUE(pinned->host_accessible());
+    std::memset(pinned->data(), 1, bytes);
+  }
+  EXPECT_EQ(gpu.allocations().total_bytes(gpu::MemoryKind::kDevice), 0u);
+  EXPECT_EQ(gpu.allocations().total_bytes(gpu::MemoryKind::kPinned), 0u);
+}
+
+TEST(BufferTest, WhereThereIsNoMemoryIsAnError) {
+  EXPECT_EQ(Buffer::Allocate(Device::Simulated(7), 1).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Buffer::Allocate(Device::Simulated(0), size_t{1} << 50).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Buffer::Allocate(Device::Cpu(), 1, MemoryKind::kPinned).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(BufferDeathTest, TheHostCannotTouchIt) {
+  const auto buffer = *Buffer::Allocate(Device::Simulated(0), 100);
+  EXPECT_DEATH(*static_cast<volatile std::byte*>(buffer->data()) = std::byte{1},
+               "the host writes byte 0 of 100 bytes of device memory for \"a buffer\"");
+}
 
 }  // namespace
 }  // namespace dtnn

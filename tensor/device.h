@@ -1,4 +1,5 @@
-// Where memory lives and work runs: the host ("cpu") or one GPU ("cuda:0").
+// Where memory lives and work runs: the host ("cpu"), a GPU ("cuda:0"), or a simulated one
+// ("simulated:0", tensor/gpu/README.md).
 
 #ifndef DTNN_TENSOR_DEVICE_H_
 #define DTNN_TENSOR_DEVICE_H_
@@ -8,7 +9,7 @@
 
 namespace dtnn {
 
-enum class DeviceType : uint8_t { kCpu, kCuda };
+enum class DeviceType : uint8_t { kCpu, kCuda, kSimulated };
 
 struct Device {
   DeviceType type = DeviceType::kCpu;
@@ -16,9 +17,13 @@ struct Device {
 
   static constexpr Device Cpu() { return {}; }
   static constexpr Device Cuda(int index) { return {DeviceType::kCuda, index}; }
+  static constexpr Device Simulated(int index) { return {DeviceType::kSimulated, index}; }
 
   bool is_cpu() const { return type == DeviceType::kCpu; }
-  std::string ToString() const { return is_cpu() ? "cpu" : "cuda:" + std::to_string(index); }
+  std::string ToString() const {
+    if (is_cpu()) return "cpu";
+    return (type == DeviceType::kCuda ? "cuda:" : "simulated:") + std::to_string(index);
+  }
   friend bool operator==(const Device&, const Device&) = default;
 };
 

@@ -9,6 +9,7 @@
     dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
     dtnn_proto_library                the C++ code of a .proto file
     dtnn_cuda_library                 .cu files compiled by nvcc, only with --config=cuda
+    dtnn_gpu_library                  .cu files compiled by nvcc with it, and for simulated GPUs without
     dtnn_cuda_objects                 the same, as sources of another library
     if_cuda                           a list that is empty without --config=cuda
 """
@@ -34,13 +35,14 @@ def if_cuda(with_cuda, without = []):
 def _copts(copts):
     return _COPTS + _NUMERIC_COPTS + copts
 
-def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], **kwargs):
+def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], gpu_deps = [], **kwargs):
     """A library. `cuda_deps` are dtnn_cuda_library's: their headers are always there, so that with
     and without GPUs everything else compiles alike; with --config=cuda the library's own sources see
-    DTNN_WITH_CUDA and their code is linked."""
+    DTNN_WITH_CUDA and their code is linked. `gpu_deps` are dtnn_gpu_library's: always linked."""
     if cuda_deps:
         copts = copts + if_cuda(["-DDTNN_WITH_CUDA"])
         deps = deps + cuda_deps + if_cuda([dep + "_link" for dep in cuda_deps])
+    deps = deps + gpu_deps + [dep + "_link" for dep in gpu_deps]
     cc_library(name = name, copts = _copts(copts), deps = deps, **kwargs)
 
 def dtnn_cc_binary(name, copts = [], **kwargs):
@@ -234,5 +236,24 @@ def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
         srcs = [":" + name + "_objects"],
         deps = deps + ["//third_party:cudart"],
         tags = ["manual"],
+        **kwargs
+    )
+
+def dtnn_gpu_library(name, srcs, hdrs = [], deps = [], **kwargs):
+    """A library of .cu files, to stand among gpu_deps: `name` has its headers, and `name`_link its code,
+    which nvcc compiles with --config=cuda, and the compiler of the host, for simulated GPUs, without."""
+    dtnn_cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps)
+    native.genrule(
+        name = name + "_sources",
+        outs = [src + ".cc" for src in srcs],
+        cmd = "\n".join(["echo '#include \"%s/%s\"' > $(RULEDIR)/%s.cc" % (native.package_name(), src, src) for src in srcs]),
+    )
+    cc_library(name = name, hdrs = hdrs, copts = _copts([]), deps = deps, **kwargs)
+    cc_library(
+        name = name + "_link",
+        srcs = if_cuda([":" + name + "_objects"], [src + ".cc" for src in srcs]),
+        copts = _copts([]),
+        textual_hdrs = srcs,
+        deps = deps + [":" + name] + if_cuda(["//third_party:cudart"]),
         **kwargs
     )

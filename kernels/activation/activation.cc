@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "kernels/activation/activation_gpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
-#ifdef DTNN_WITH_CUDA
-#include "kernels/activation/activation_cuda.h"
-#endif
 
 // From here on, everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -284,11 +282,7 @@ absl::StatusOr<std::unique_ptr<Activation>> CreateActivation(DeviceContext& cont
                                                              const ActivationSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckFloating(Name(spec.kind), spec.dtype));
   if (context.device().is_cpu()) return std::make_unique<ActivationCpu>(spec);
-#ifdef DTNN_WITH_CUDA
-  return CreateActivationCuda(context, spec);
-#else
-  return NoKernelFor(Name(spec.kind), context.device());
-#endif
+  return CreateActivationGpu(context, spec);
 }
 
 }  // namespace dtnn

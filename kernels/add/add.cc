@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/add/add_gpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
-#ifdef DTNN_WITH_CUDA
-#include "kernels/add/add_cuda.h"
-#endif
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -155,11 +153,7 @@ class AddCpu : public Add {
 absl::StatusOr<std::unique_ptr<Add>> CreateAdd(DeviceContext& context, const AddSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckFloating("add", spec.dtype));
   if (context.device().is_cpu()) return std::make_unique<AddCpu>(spec);
-#ifdef DTNN_WITH_CUDA
-  return CreateAddCuda(context, spec);
-#else
-  return NoKernelFor("add", context.device());
-#endif
+  return CreateAddGpu(context, spec);
 }
 
 }  // namespace dtnn

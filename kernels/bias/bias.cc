@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/bias/bias_gpu.h"
 #include "kernels/bias/check.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
-#ifdef DTNN_WITH_CUDA
-#include "kernels/bias/bias_cuda.h"
-#endif
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -372,11 +370,7 @@ absl::StatusOr<std::unique_ptr<Bias>> CreateBias(DeviceContext& context, const B
     return InvalidArgument("bias: ", spec.channels, " channels, expected at least 1");
   }
   if (context.device().is_cpu()) return std::make_unique<BiasCpu>(spec);
-#ifdef DTNN_WITH_CUDA
-  return CreateBiasCuda(context, spec);
-#else
-  return NoKernelFor("bias", context.device());
-#endif
+  return CreateBiasGpu(context, spec);
 }
 
 }  // namespace dtnn

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/dropout/dropout_gpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
-#ifdef DTNN_WITH_CUDA
-#include "kernels/dropout/dropout_cuda.h"
-#endif
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -197,11 +195,7 @@ absl::StatusOr<std::unique_ptr<Dropout>> CreateDropout(DeviceContext& context,
     return InvalidArgument("dropout: rate is ", spec.rate, ", expected 0 to 1");
   }
   if (context.device().is_cpu()) return std::make_unique<DropoutCpu>(spec);
-#ifdef DTNN_WITH_CUDA
-  return CreateDropoutCuda(context, spec);
-#else
-  return NoKernelFor("dropout", context.device());
-#endif
+  return CreateDropoutGpu(context, spec);
 }
 
 }  // namespace dtnn

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "kernels/cuda_launch.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_variants.h"
+#include "kernels/gpu_runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -23,6 +23,12 @@ struct GemmEpilogueBody {
   int64_t addend_pitch;
   bool relu;
 
+  void Declare(int64_t n, gpu::Accesses& accesses) {
+    accesses.Writes(c, n / columns, columns, pitch);
+    accesses.Reads(scale, columns);
+    accesses.Reads(bias, columns);
+    accesses.Reads(addend, n / columns, columns, addend_pitch);
+  }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t row = i / columns, column = i % columns;
     T value = c[row * pitch + column];
@@ -33,7 +39,7 @@ struct GemmEpilogueBody {
   }
 };
 
-// `Blas` is a Runner (cuda_launch.h) with BLAS's column-major product:
+// `Blas` is a GpuRunner with BLAS's column-major product:
 //   Multiply(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc)
 template <class Blas>
 class CublasGemm : public Gemm {

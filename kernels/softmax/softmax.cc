@@ -6,11 +6,9 @@
 
 #include "kernels/elementwise/operands.h"
 #include "kernels/softmax/check.h"
+#include "kernels/softmax/softmax_gpu.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
-#ifdef DTNN_WITH_CUDA
-#include "kernels/softmax/softmax_cuda.h"
-#endif
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -310,22 +308,14 @@ absl::StatusOr<std::unique_ptr<Softmax>> CreateSoftmax(DeviceContext& context,
                                                        const SoftmaxSpec& spec) {
   DTNN_RETURN_IF_ERROR(Validate(spec));
   if (context.device().is_cpu()) return std::make_unique<SoftmaxCpu>(spec);
-#ifdef DTNN_WITH_CUDA
-  return CreateSoftmaxCuda(context, spec);
-#else
-  return NoKernelFor("softmax", context.device());
-#endif
+  return CreateSoftmaxGpu(context, spec);
 }
 
 absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropy>> CreateSoftmaxCrossEntropy(
     DeviceContext& context, const SoftmaxSpec& spec) {
   DTNN_RETURN_IF_ERROR(Validate(spec));
   if (context.device().is_cpu()) return std::make_unique<SoftmaxCrossEntropyCpu>(spec);
-#ifdef DTNN_WITH_CUDA
-  return CreateSoftmaxCrossEntropyCuda(context, spec);
-#else
-  return NoKernelFor("softmax cross entropy", context.device());
-#endif
+  return CreateSoftmaxCrossEntropyGpu(context, spec);
 }
 
 }  // namespace dtnn

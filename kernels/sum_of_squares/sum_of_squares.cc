@@ -7,12 +7,10 @@
 
 #include "kernels/elementwise/operands.h"
 #include "kernels/operand.h"
+#include "kernels/sum_of_squares/sum_of_squares_gpu.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
-#ifdef DTNN_WITH_CUDA
-#include "kernels/sum_of_squares/sum_of_squares_cuda.h"
-#endif
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -99,11 +97,7 @@ absl::StatusOr<std::unique_ptr<SumOfSquares>> CreateSumOfSquares(DeviceContext& 
                                                                  DType dtype) {
   DTNN_RETURN_IF_ERROR(CheckFloating("sum of squares", dtype));
   if (context.device().is_cpu()) return std::make_unique<SumOfSquaresCpu>(dtype);
-#ifdef DTNN_WITH_CUDA
-  return CreateSumOfSquaresCuda(context, dtype);
-#else
-  return NoKernelFor("sum of squares", context.device());
-#endif
+  return CreateSumOfSquaresGpu(context, dtype);
 }
 
 }  // namespace dtnn

@@ -4,8 +4,7 @@
 #include <limits>
 
 #include "gtest/gtest.h"
-#include "kernels/cuda_testing.h"
-#include "kernels/sum_of_squares/sum_of_squares_cuda.h"
+#include "kernels/gpu_testing.h"
 #include "tensor/threads/parallel_for.h"
 #include "tools/testing/tensors.h"
 
@@ -49,19 +48,21 @@ TEST_P(SumOfSquaresTest, ASmallerArrayMayFollowALargerOne) {
   }
 }
 
-TEST_P(SumOfSquaresTest, InAHostLoopAndOnAGpuTheSame) {
+void ExpectExactOn(DeviceContext& gpu, DType dtype) {
+  const auto sum = *CreateSumOfSquares(gpu, dtype);
   for (const int64_t n : kSizes) {
-    const Tensor x = IntegerTensor(GetParam(), {n}, 1);
-    SumOfSquaresCuda<HostRunner> looped(HostRunner(), *context_, GetParam());
-    EXPECT_EQ(*looped.Run(x), Expected(x)) << n;
+    const Tensor x = IntegerTensor(dtype, {n}, 1);
+    EXPECT_EQ(*sum->Run(testing::Put(gpu, x)), Expected(x)) << n;
   }
+}
+
+TEST_P(SumOfSquaresTest, ExactOnASimulatedGpu) {
+  ExpectExactOn(**DeviceContext::Create(Device::Simulated(0)), GetParam());
+}
+
+TEST_P(SumOfSquaresTest, ExactOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
-  const auto sum = *CreateSumOfSquares(*gpu, GetParam());
-  for (const int64_t n : kSizes) {
-    if (n == 0) continue;
-    const Tensor x = IntegerTensor(GetParam(), {n}, 1);
-    EXPECT_EQ(*sum->Run(testing::Put(*gpu, x)), Expected(x)) << n;
-  }
+  ExpectExactOn(*gpu, GetParam());
 }
 
 TEST_P(SumOfSquaresTest, SquaresBeyondFloatAddUp) {

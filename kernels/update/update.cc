@@ -6,11 +6,9 @@
 
 #include "kernels/elementwise/operands.h"
 #include "kernels/update/check.h"
+#include "kernels/update/update_gpu.h"
 #include "tensor/errors.h"
 #include "tensor/threads/parallel_for.h"
-#ifdef DTNN_WITH_CUDA
-#include "kernels/update/update_cuda.h"
-#endif
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
@@ -271,11 +269,7 @@ absl::StatusOr<std::unique_ptr<Update>> CreateUpdate(DeviceContext& context,
   DTNN_RETURN_IF_ERROR(CheckFloating("update", spec.dtype));
   DTNN_RETURN_IF_ERROR(CheckConstants(spec));
   if (context.device().is_cpu()) return std::make_unique<UpdateCpu>(spec);
-#ifdef DTNN_WITH_CUDA
-  return CreateUpdateCuda(context, spec);
-#else
-  return NoKernelFor("update", context.device());
-#endif
+  return CreateUpdateGpu(context, spec);
 }
 
 }  // namespace dtnn

@@ -63,7 +63,7 @@ TEST(DriversTest, TheStubOfTheDriverIsRecognised) {
   if (access(stub.c_str(), R_OK) != 0) GTEST_SKIP() << "there is no " << stub;
   char self[4096] = {};
   ASSERT_GT(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
-  const std::string command = "LD_PRELOAD='" + stub + "' '" + self +
+  const std::string command = "TEST_PREMATURE_EXIT_FILE= LD_PRELOAD='" + stub + "' '" + self +
                               "' --gtest_also_run_disabled_tests --gtest_filter='*PrintsWhyNoCuda' "
                               "--gtest_output= 2>&1";
   FILE* const output = popen(command.c_str(), "r");

@@ -1,21 +1,12 @@
-// The CUDA implementation of Dropout: one thread per four elements, which share one block of random
-// numbers. It drops exactly the elements that the CPU drops.
-
-#ifndef DTNN_KERNELS_DROPOUT_DROPOUT_CUDA_H_
-#define DTNN_KERNELS_DROPOUT_DROPOUT_CUDA_H_
-
 #include <cmath>
-#include <memory>
 
-#include "kernels/dropout/dropout.h"
-#include "kernels/dropout/philox_cuda.h"
-#include "kernels/elementwise/grid_cuda.h"
+#include "kernels/dropout/dropout_gpu.h"
+#include "kernels/dropout/philox_gpu.h"
+#include "kernels/elementwise/grid_gpu.h"
+#include "kernels/gpu_runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-
-absl::StatusOr<std::unique_ptr<Dropout>> CreateDropoutCuda(DeviceContext& context,
-                                                           const DropoutSpec& spec);
 
 template <typename T>
 struct DropoutBody {
@@ -28,6 +19,10 @@ struct DropoutBody {
   GridView<const T> x;
   GridView<T> y;
 
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    x.Declare(index, accesses);
+    y.Declare(index, accesses);
+  }
   DTNN_HOST_DEVICE void operator()(int64_t block) const {
     const PhiloxBlock random = PhiloxAt(seed, stream, first_block + uint64_t(block));
     for (int word = 0; word < 4 && block * 4 + word < size; ++word) {
@@ -39,10 +34,9 @@ struct DropoutBody {
   }
 };
 
-template <class Runner>
-class DropoutCuda : public Dropout {
+class DropoutGpu : public Dropout {
  public:
-  DropoutCuda(const Runner& runner, const DropoutSpec& spec) : runner_(runner), spec_(spec) {}
+  DropoutGpu(const GpuRunner& runner, const DropoutSpec& spec) : runner_(runner), spec_(spec) {}
 
   absl::Status Run(const Tensor& x, const Philox& stream, uint64_t offset, const Tensor& y,
                    bool accumulate) override {
@@ -62,10 +56,13 @@ class DropoutCuda : public Dropout {
   }
 
  private:
-  Runner runner_;
+  GpuRunner runner_;
   DropoutSpec spec_;
 };
 
-}  // namespace dtnn
+absl::StatusOr<std::unique_ptr<Dropout>> CreateDropoutGpu(DeviceContext& context,
+                                                          const DropoutSpec& spec) {
+  return std::make_unique<DropoutGpu>(GpuRunner(context), spec);
+}
 
-#endif  // DTNN_KERNELS_DROPOUT_DROPOUT_CUDA_H_
+}  // namespace dtnn

@@ -1,20 +1,11 @@
-// The CUDA implementation of Activation: one thread per element.
-
-#ifndef DTNN_KERNELS_ACTIVATION_ACTIVATION_CUDA_H_
-#define DTNN_KERNELS_ACTIVATION_ACTIVATION_CUDA_H_
-
 #include <cmath>
-#include <memory>
 
-#include "kernels/activation/activation.h"
-#include "kernels/cuda_launch.h"
-#include "kernels/elementwise/grid_cuda.h"
+#include "kernels/activation/activation_gpu.h"
+#include "kernels/elementwise/grid_gpu.h"
+#include "kernels/gpu_runner.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-
-absl::StatusOr<std::unique_ptr<Activation>> CreateActivationCuda(DeviceContext& context,
-                                                                 const ActivationSpec& spec);
 
 template <typename T>
 struct ActivationForwardBody {
@@ -23,6 +14,10 @@ struct ActivationForwardBody {
   GridView<const T> x;
   GridView<T> y;
 
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    x.Declare(index, accesses);
+    y.Declare(index, accesses);
+  }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const GridCell cell = index(i);
     const T value = x[cell];
@@ -60,6 +55,11 @@ struct ActivationBackwardBody {
   GridView<const T> y, dy;
   GridView<T> dx;
 
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    y.Declare(index, accesses);
+    dy.Declare(index, accesses);
+    dx.Declare(index, accesses);
+  }
   DTNN_HOST_DEVICE T Gradient(T value, T dvalue) const {
     if (std::isnan(value)) return value;
     switch (kind) {
@@ -89,10 +89,10 @@ struct ActivationBackwardBody {
   }
 };
 
-template <class Runner>
-class ActivationCuda : public Activation {
+class ActivationGpu : public Activation {
  public:
-  ActivationCuda(const Runner& runner, const ActivationSpec& spec) : runner_(runner), spec_(spec) {}
+  ActivationGpu(const GpuRunner& runner, const ActivationSpec& spec)
+      : runner_(runner), spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&x, &y}));
@@ -121,10 +121,13 @@ class ActivationCuda : public Activation {
  private:
   static constexpr std::string_view kName = "activation";
 
-  Runner runner_;
+  GpuRunner runner_;
   ActivationSpec spec_;
 };
 
-}  // namespace dtnn
+absl::StatusOr<std::unique_ptr<Activation>> CreateActivationGpu(DeviceContext& context,
+                                                                const ActivationSpec& spec) {
+  return std::make_unique<ActivationGpu>(GpuRunner(context), spec);
+}
 
-#endif  // DTNN_KERNELS_ACTIVATION_ACTIVATION_CUDA_H_
+}  // namespace dtnn

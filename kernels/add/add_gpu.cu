@@ -1,21 +1,12 @@
-// The CUDA implementation of Add: one thread per element, one pass over memory; up to 16 inputs.
-
-#ifndef DTNN_KERNELS_ADD_ADD_CUDA_H_
-#define DTNN_KERNELS_ADD_ADD_CUDA_H_
-
-#include <memory>
-
-#include "kernels/add/add.h"
-#include "kernels/cuda_launch.h"
-#include "kernels/elementwise/grid_cuda.h"
+#include "kernels/add/add_gpu.h"
+#include "kernels/elementwise/grid_gpu.h"
+#include "kernels/gpu_runner.h"
 #include "tensor/errors.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 
-absl::StatusOr<std::unique_ptr<Add>> CreateAddCuda(DeviceContext& context, const AddSpec& spec);
-
-inline constexpr int kMostCudaAddends = 16;
+inline constexpr int kMostGpuAddends = 16;
 
 template <typename T>
 struct AddBody {
@@ -23,8 +14,12 @@ struct AddBody {
   bool accumulate;
   GridView<T> y;
   int inputs;
-  GridView<const T> x[kMostCudaAddends];
+  GridView<const T> x[kMostGpuAddends];
 
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    for (int input = 0; input < inputs; ++input) x[input].Declare(index, accesses);
+    y.Declare(index, accesses);
+  }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const GridCell cell = index(i);
     T sum = x[0][cell];
@@ -33,15 +28,14 @@ struct AddBody {
   }
 };
 
-template <class Runner>
-class AddCuda : public Add {
+class AddGpu : public Add {
  public:
-  AddCuda(const Runner& runner, const AddSpec& spec) : runner_(runner), spec_(spec) {}
+  AddGpu(const GpuRunner& runner, const AddSpec& spec) : runner_(runner), spec_(spec) {}
 
   absl::Status Run(std::span<const Tensor> inputs, const Tensor& y, bool accumulate) override {
-    if (inputs.empty() || inputs.size() > kMostCudaAddends) {
+    if (inputs.empty() || inputs.size() > kMostGpuAddends) {
       return InvalidArgument("add: ", inputs.size(), " inputs; on a GPU expected 1 to ",
-                             kMostCudaAddends);
+                             kMostGpuAddends);
     }
     RowGrid grid = GridOf(spec_.format, {&y});
     for (const Tensor& x : inputs) {
@@ -59,10 +53,12 @@ class AddCuda : public Add {
   }
 
  private:
-  Runner runner_;
+  GpuRunner runner_;
   AddSpec spec_;
 };
 
-}  // namespace dtnn
+absl::StatusOr<std::unique_ptr<Add>> CreateAddGpu(DeviceContext& context, const AddSpec& spec) {
+  return std::make_unique<AddGpu>(GpuRunner(context), spec);
+}
 
-#endif  // DTNN_KERNELS_ADD_ADD_CUDA_H_
+}  // namespace dtnn

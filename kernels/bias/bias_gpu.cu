@@ -1,22 +1,11 @@
-// The CUDA implementation of Bias: forward a thread per element; backward each channel is summed by
-// up to 128 threads over interleaved positions, whose sums are then added in order, so that the
-// result does not depend on scheduling.
-
-#ifndef DTNN_KERNELS_BIAS_BIAS_CUDA_H_
-#define DTNN_KERNELS_BIAS_BIAS_CUDA_H_
-
-#include <memory>
-
-#include "kernels/bias/bias.h"
+#include "kernels/bias/bias_gpu.h"
 #include "kernels/bias/check.h"
-#include "kernels/cuda_launch.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/gpu_runner.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-
-absl::StatusOr<std::unique_ptr<Bias>> CreateBiasCuda(DeviceContext& context, const BiasSpec& spec);
 
 // An activation as (outer, channels, inner): images of planes (NCHW), or rows of channels with
 // inner = 1.
@@ -38,6 +27,12 @@ struct BiasForwardBody {
   T* y;
   int64_t x_pitch, y_pitch;
 
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    const int64_t row = layout.channels * layout.inner;
+    accesses.Reads(x, layout.outer, row, x_pitch);
+    accesses.Reads(bias, layout.channels);
+    accesses.Writes(y, layout.outer, row, y_pitch);
+  }
   // Neighbouring threads have neighbouring elements.
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t row = layout.channels * layout.inner, outer = i / row, rest = i % row;
@@ -55,6 +50,10 @@ struct BiasPartialSumBody {
   int64_t pitch;
   T* sums;  // (parts, channels)
 
+  void Declare(int64_t n, gpu::Accesses& accesses) {
+    accesses.Reads(dy, layout.outer, layout.channels * layout.inner, pitch);
+    accesses.Writes(sums, n);
+  }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const bool rows = layout.inner == 1;
     const int64_t channel = rows ? i % layout.channels : i / parts;
@@ -74,6 +73,10 @@ struct BiasTotalBody {
   const T* sums;
   T* dbias;
 
+  void Declare(int64_t n, gpu::Accesses& accesses) {
+    accesses.Reads(sums, parts * n);
+    accesses.Writes(dbias, n);
+  }
   DTNN_HOST_DEVICE void operator()(int64_t channel) const {
     T sum = accumulate ? dbias[channel] : T(0);
     for (int64_t part = 0; part < parts; ++part) sum += sums[part * channels + channel];
@@ -81,15 +84,15 @@ struct BiasTotalBody {
   }
 };
 
-template <class Runner>
-class BiasCuda : public Bias {
+class BiasGpu : public Bias {
  public:
   static constexpr int64_t kParts = 128;
 
-  static absl::StatusOr<std::unique_ptr<Bias>> Create(const Runner& runner, const BiasSpec& spec) {
+  static absl::StatusOr<std::unique_ptr<Bias>> Create(const GpuRunner& runner,
+                                                      const BiasSpec& spec) {
     DTNN_ASSIGN_OR_RETURN(
         Tensor sums, Tensor::Allocate(runner.device(), spec.dtype, Shape{kParts, spec.channels}));
-    return std::unique_ptr<Bias>(new BiasCuda(runner, spec, sums));
+    return std::unique_ptr<Bias>(new BiasGpu(runner, spec, sums));
   }
 
   absl::Status Forward(const Tensor& x, const Tensor& bias, const Tensor& y) override {
@@ -119,7 +122,7 @@ class BiasCuda : public Bias {
   }
 
  private:
-  BiasCuda(const Runner& runner, const BiasSpec& spec, const Tensor& sums)
+  BiasGpu(const GpuRunner& runner, const BiasSpec& spec, const Tensor& sums)
       : runner_(runner), spec_(spec), sums_(sums) {}
 
   bool Planes(const Tensor& x) const {
@@ -135,11 +138,13 @@ class BiasCuda : public Bias {
     return layout.inner == 1 && x.shape().rank() == 4 ? x.PixelPitch() : x.ImagePitch();
   }
 
-  Runner runner_;
+  GpuRunner runner_;
   BiasSpec spec_;
   Tensor sums_;  // of the parts of every channel
 };
 
-}  // namespace dtnn
+absl::StatusOr<std::unique_ptr<Bias>> CreateBiasGpu(DeviceContext& context, const BiasSpec& spec) {
+  return BiasGpu::Create(GpuRunner(context), spec);
+}
 
-#endif  // DTNN_KERNELS_BIAS_BIAS_CUDA_H_
+}  // namespace dtnn

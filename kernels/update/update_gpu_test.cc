@@ -1,10 +1,9 @@
-#include "kernels/update/update_cuda.h"
-
 #include <limits>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/cuda_testing.h"
+#include "kernels/gpu_testing.h"
+#include "kernels/update/update.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -59,17 +58,16 @@ void ExpectSameAsCpu(DeviceContext& context, Update& update, const UpdateSpec& s
   }
 }
 
-class UpdateCudaTest : public ::testing::TestWithParam<DType> {};
+class UpdateGpuTest : public ::testing::TestWithParam<DType> {};
 
-TEST_P(UpdateCudaTest, SameAsCpuInAHostLoop) {
-  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+TEST_P(UpdateGpuTest, SameAsCpuOnASimulatedGpu) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
   for (const UpdateSpec& spec : Specs(GetParam())) {
-    UpdateCuda<HostRunner> update(HostRunner(), spec, *DecayBounds(spec));
-    ExpectSameAsCpu(*cpu, update, spec);
+    ExpectSameAsCpu(*gpu, **CreateUpdate(*gpu, spec), spec);
   }
 }
 
-TEST_P(UpdateCudaTest, SameAsCpuOnAGpu) {
+TEST_P(UpdateGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   for (const UpdateSpec& spec : Specs(GetParam())) {
     const auto update = CreateUpdate(*gpu, spec);
@@ -78,7 +76,7 @@ TEST_P(UpdateCudaTest, SameAsCpuOnAGpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, UpdateCudaTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
+INSTANTIATE_TEST_SUITE_P(, UpdateGpuTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
 
 }  // namespace
 }  // namespace dtnn

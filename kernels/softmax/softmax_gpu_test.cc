@@ -1,9 +1,8 @@
-#include "kernels/softmax/softmax_cuda.h"
-
 #include <limits>
 
 #include "gtest/gtest.h"
-#include "kernels/cuda_testing.h"
+#include "kernels/gpu_testing.h"
+#include "kernels/softmax/softmax.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -75,31 +74,18 @@ void ExpectSameAsCpu(DeviceContext& context, SoftmaxCrossEntropy& fused, const S
   EXPECT_TRUE(Close(Get(context, device_x), x, tolerance)) << spec.columns;
 }
 
-class SoftmaxCudaTest : public ::testing::TestWithParam<DType> {};
+class SoftmaxGpuTest : public ::testing::TestWithParam<DType> {};
 
-TEST_P(SoftmaxCudaTest, SameAsCpuInAHostLoop) {
-  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+TEST_P(SoftmaxGpuTest, SameAsCpuOnASimulatedGpu) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
   for (const int64_t columns : kColumns) {
     const SoftmaxSpec spec = {kRows, columns, GetParam(), columns % 2 == 0 ? 0.1 : 0};
-    SoftmaxCuda<HostRunner> softmax(HostRunner(), spec);
-    ExpectSameAsCpu(*cpu, softmax, spec);
-    SoftmaxCrossEntropyCuda<HostRunner> fused(HostRunner(), spec);
-    ExpectSameAsCpu(*cpu, fused, spec);
+    ExpectSameAsCpu(*gpu, **CreateSoftmax(*gpu, spec), spec);
+    ExpectSameAsCpu(*gpu, **CreateSoftmaxCrossEntropy(*gpu, spec), spec);
   }
 }
 
-TEST_P(SoftmaxCudaTest, SameAsCpuInAWarpOfHostThreads) {
-  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
-  for (const int64_t columns : kColumns) {
-    const SoftmaxSpec spec = {kRows, columns, GetParam(), columns % 2 == 0 ? 0.1 : 0};
-    SoftmaxCuda<testing::HostWarpRunner> softmax(testing::HostWarpRunner(), spec);
-    ExpectSameAsCpu(*cpu, softmax, spec);
-    SoftmaxCrossEntropyCuda<testing::HostWarpRunner> fused(testing::HostWarpRunner(), spec);
-    ExpectSameAsCpu(*cpu, fused, spec);
-  }
-}
-
-TEST_P(SoftmaxCudaTest, SameAsCpuOnAGpu) {
+TEST_P(SoftmaxGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   for (const int64_t columns : kColumns) {
     const SoftmaxSpec spec = {kRows, columns, GetParam(), columns % 2 == 0 ? 0.1 : 0};
@@ -112,7 +98,7 @@ TEST_P(SoftmaxCudaTest, SameAsCpuOnAGpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, SoftmaxCudaTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
+INSTANTIATE_TEST_SUITE_P(, SoftmaxGpuTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
 
 }  // namespace
 }  // namespace dtnn

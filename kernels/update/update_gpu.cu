@@ -1,21 +1,12 @@
-// The CUDA implementation of Update: one thread per parameter.
-
-#ifndef DTNN_KERNELS_UPDATE_UPDATE_CUDA_H_
-#define DTNN_KERNELS_UPDATE_UPDATE_CUDA_H_
-
 #include <cmath>
-#include <memory>
 
-#include "kernels/cuda_launch.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/gpu_runner.h"
 #include "kernels/update/check.h"
-#include "kernels/update/update.h"
+#include "kernels/update/update_gpu.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-
-absl::StatusOr<std::unique_ptr<Update>> CreateUpdateCuda(DeviceContext& context,
-                                                         const UpdateSpec& spec);
 
 // The bounds of UpdateArena below on the host; empty where nothing is spared from decay.
 inline absl::StatusOr<Tensor> DecayBounds(const UpdateSpec& spec) {
@@ -42,6 +33,13 @@ struct UpdateArena {
   const int64_t* bounds;
   int64_t bound_count;
 
+  void Declare(int64_t n, gpu::Accesses& accesses) {
+    accesses.Writes(w, n);
+    accesses.Reads(g, n);
+    accesses.Writes(first, n);
+    accesses.Writes(second, n);
+    accesses.Reads(bounds, bound_count);
+  }
   // Whether an even number of bounds is at or before i.
   DTNN_HOST_DEVICE bool Decays(int64_t i) const {
     int64_t low = 0, high = bound_count;
@@ -67,6 +65,7 @@ struct SgdBody {
   T momentum;
   bool nesterov;
 
+  void Declare(int64_t n, gpu::Accesses& accesses) { arena.Declare(n, accesses); }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const T g = arena.Gradient(i);
     if (arena.first == nullptr) return arena.Follow(i, g);
@@ -81,6 +80,7 @@ struct RmspropBody {
   UpdateArena<T> arena;
   T rho, rest, epsilon;  // rest: 1 - rho
 
+  void Declare(int64_t n, gpu::Accesses& accesses) { arena.Declare(n, accesses); }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const T g = arena.Gradient(i);
     T& c = arena.first[i];
@@ -97,6 +97,7 @@ struct AdamBody {
   T beta1, rest1, beta2, rest2;  // rest: 1 - beta
   T correction1, correction2;    // 1 / (1 - beta^step)
 
+  void Declare(int64_t n, gpu::Accesses& accesses) { arena.Declare(n, accesses); }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const T g = arena.Gradient(i), fresh = rest1 * g;
     T &m = arena.first[i], &v = arena.second[i];
@@ -110,10 +111,9 @@ struct AdamBody {
 };
 
 // `bounds`: the ends of spec.without_decay on the runner's device, int64; empty without any.
-template <class Runner>
-class UpdateCuda : public Update {
+class UpdateGpu : public Update {
  public:
-  UpdateCuda(const Runner& runner, const UpdateSpec& spec, const Tensor& bounds)
+  UpdateGpu(const GpuRunner& runner, const UpdateSpec& spec, const Tensor& bounds)
       : runner_(runner), spec_(spec), bounds_(bounds) {}
 
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
@@ -158,11 +158,22 @@ class UpdateCuda : public Update {
                     T(1 - spec_.beta2), T(correction1), T(correction2)});
   }
 
-  Runner runner_;
+  GpuRunner runner_;
   UpdateSpec spec_;
   Tensor bounds_;
 };
 
-}  // namespace dtnn
+absl::StatusOr<std::unique_ptr<Update>> CreateUpdateGpu(DeviceContext& context,
+                                                        const UpdateSpec& spec) {
+  DTNN_ASSIGN_OR_RETURN(Tensor bounds, DecayBounds(spec));
+  if (!bounds.empty()) {
+    DTNN_ASSIGN_OR_RETURN(Tensor device_bounds,
+                          Tensor::Allocate(context.device(), DType::kInt64, bounds.shape()));
+    DTNN_RETURN_IF_ERROR(context.Copy(bounds, device_bounds));
+    DTNN_RETURN_IF_ERROR(context.Synchronize());
+    bounds = device_bounds;
+  }
+  return std::make_unique<UpdateGpu>(GpuRunner(context), spec, bounds);
+}
 
-#endif  // DTNN_KERNELS_UPDATE_UPDATE_CUDA_H_
+}  // namespace dtnn

@@ -1,7 +1,6 @@
-#include "kernels/dropout/dropout_cuda.h"
-
 #include "gtest/gtest.h"
-#include "kernels/cuda_testing.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -36,27 +35,26 @@ void ExpectSameAsCpu(DeviceContext& context, Dropout& dropout, const DropoutSpec
   }
 }
 
-class DropoutCudaTest : public ::testing::TestWithParam<std::tuple<double, TensorFormat, DType>> {
+class DropoutGpuTest : public ::testing::TestWithParam<std::tuple<double, TensorFormat, DType>> {
  protected:
   DropoutSpec spec() const {
     return {std::get<0>(GetParam()), std::get<1>(GetParam()), std::get<2>(GetParam())};
   }
 };
 
-TEST_P(DropoutCudaTest, SameAsCpuInAHostLoop) {
-  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
-  DropoutCuda<HostRunner> dropout(HostRunner(), spec());
-  ExpectSameAsCpu(*cpu, dropout, spec());
+TEST_P(DropoutGpuTest, SameAsCpuOnASimulatedGpu) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
+  ExpectSameAsCpu(*gpu, **CreateDropout(*gpu, spec()), spec());
 }
 
-TEST_P(DropoutCudaTest, SameAsCpuOnAGpu) {
+TEST_P(DropoutGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   const auto dropout = CreateDropout(*gpu, spec());
   ASSERT_EQ(dropout.status(), absl::OkStatus());
   ExpectSameAsCpu(*gpu, **dropout, spec());
 }
 
-INSTANTIATE_TEST_SUITE_P(, DropoutCudaTest,
+INSTANTIATE_TEST_SUITE_P(, DropoutGpuTest,
                          ::testing::Combine(::testing::Values(0, 0.1, 0.5, 0.75, 1),
                                             ::testing::Values(TensorFormat::kNHWC,
                                                               TensorFormat::kNCHW),

@@ -1,9 +1,8 @@
-#include "kernels/activation/activation_cuda.h"
-
 #include <limits>
 
 #include "gtest/gtest.h"
-#include "kernels/cuda_testing.h"
+#include "kernels/activation/activation.h"
+#include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -45,7 +44,7 @@ void ExpectSameAsCpu(DeviceContext& context, Activation& activation, const Activ
   }
 }
 
-class ActivationCudaTest
+class ActivationGpuTest
     : public ::testing::TestWithParam<std::tuple<ActivationKind, TensorFormat, DType>> {
  protected:
   ActivationSpec spec() const {
@@ -53,20 +52,19 @@ class ActivationCudaTest
   }
 };
 
-TEST_P(ActivationCudaTest, SameAsCpuInAHostLoop) {
-  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
-  ActivationCuda<HostRunner> activation(HostRunner(), spec());
-  ExpectSameAsCpu(*cpu, activation, spec());
+TEST_P(ActivationGpuTest, SameAsCpuOnASimulatedGpu) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
+  ExpectSameAsCpu(*gpu, **CreateActivation(*gpu, spec()), spec());
 }
 
-TEST_P(ActivationCudaTest, SameAsCpuOnAGpu) {
+TEST_P(ActivationGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   const auto activation = CreateActivation(*gpu, spec());
   ASSERT_EQ(activation.status(), absl::OkStatus());
   ExpectSameAsCpu(*gpu, **activation, spec());
 }
 
-INSTANTIATE_TEST_SUITE_P(, ActivationCudaTest,
+INSTANTIATE_TEST_SUITE_P(, ActivationGpuTest,
                          ::testing::Combine(::testing::ValuesIn(kActivationKinds),
                                             ::testing::Values(TensorFormat::kNHWC,
                                                               TensorFormat::kNCHW),

@@ -1,9 +1,8 @@
-#include "kernels/add/add_cuda.h"
-
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/cuda_testing.h"
+#include "kernels/add/add.h"
+#include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -41,34 +40,35 @@ void ExpectSameAsCpu(DeviceContext& context, Add& add, const AddSpec& spec, size
   EXPECT_TRUE(testing::Close(Get(context, device_x[0]), x[0], 0)) << inputs;
 }
 
-class AddCudaTest : public ::testing::TestWithParam<std::tuple<TensorFormat, DType>> {
+class AddGpuTest : public ::testing::TestWithParam<std::tuple<TensorFormat, DType>> {
  protected:
   AddSpec spec() const { return {std::get<0>(GetParam()), std::get<1>(GetParam())}; }
 };
 
-TEST_P(AddCudaTest, SameAsCpuInAHostLoop) {
-  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
-  AddCuda<HostRunner> add(HostRunner(), spec());
-  for (size_t inputs : {1, 2, 3, 16}) ExpectSameAsCpu(*cpu, add, spec(), inputs);
+TEST_P(AddGpuTest, SameAsCpuOnASimulatedGpu) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
+  const auto add = *CreateAdd(*gpu, spec());
+  for (size_t inputs : {1, 2, 3, 16}) ExpectSameAsCpu(*gpu, *add, spec(), inputs);
 }
 
-TEST_P(AddCudaTest, SameAsCpuOnAGpu) {
+TEST_P(AddGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   const auto add = CreateAdd(*gpu, spec());
   ASSERT_EQ(add.status(), absl::OkStatus());
   for (size_t inputs : {1, 2, 3, 16}) ExpectSameAsCpu(*gpu, **add, spec(), inputs);
 }
 
-TEST_P(AddCudaTest, RefusesMoreInputsThanFit) {
-  AddCuda<HostRunner> add(HostRunner(), spec());
-  const Tensor y = testing::ZeroTensor(spec().dtype, {2, 2});
+TEST_P(AddGpuTest, RefusesMoreInputsThanFit) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
+  const auto add = *CreateAdd(*gpu, spec());
+  const Tensor y = Put(*gpu, testing::ZeroTensor(spec().dtype, {2, 2}));
   for (size_t inputs : {0, 17}) {
-    const absl::Status status = add.Run(std::vector<Tensor>(inputs, y), y, false);
+    const absl::Status status = add->Run(std::vector<Tensor>(inputs, y), y, false);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, AddCudaTest,
+INSTANTIATE_TEST_SUITE_P(, AddGpuTest,
                          ::testing::Combine(::testing::Values(TensorFormat::kNHWC,
                                                               TensorFormat::kNCHW),
                                             ::testing::Values(DType::kFloat32, DType::kFloat64)));

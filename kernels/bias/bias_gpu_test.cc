@@ -1,7 +1,6 @@
-#include "kernels/bias/bias_cuda.h"
-
 #include "gtest/gtest.h"
-#include "kernels/cuda_testing.h"
+#include "kernels/bias/bias.h"
+#include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -53,19 +52,17 @@ const Case kCases[] = {
     {TensorFormat::kNCHW, {6, 4}, 4},          {TensorFormat::kNHWC, {0, 4}, 4},
 };
 
-class BiasCudaTest : public ::testing::TestWithParam<DType> {};
+class BiasGpuTest : public ::testing::TestWithParam<DType> {};
 
-TEST_P(BiasCudaTest, SameAsCpuInAHostLoop) {
-  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+TEST_P(BiasGpuTest, SameAsCpuOnASimulatedGpu) {
+  const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
   for (const Case& c : kCases) {
     const BiasSpec spec = {c.channels, c.format, GetParam()};
-    const auto bias = BiasCuda<HostRunner>::Create(HostRunner(), spec);
-    ASSERT_EQ(bias.status(), absl::OkStatus());
-    ExpectSameAsCpu(*cpu, **bias, spec, c.shape);
+    ExpectSameAsCpu(*gpu, **CreateBias(*gpu, spec), spec, c.shape);
   }
 }
 
-TEST_P(BiasCudaTest, SameAsCpuOnAGpu) {
+TEST_P(BiasGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   for (const Case& c : kCases) {
     const BiasSpec spec = {c.channels, c.format, GetParam()};
@@ -75,7 +72,7 @@ TEST_P(BiasCudaTest, SameAsCpuOnAGpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, BiasCudaTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
+INSTANTIATE_TEST_SUITE_P(, BiasGpuTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
 
 }  // namespace
 }  // namespace dtnn

@@ -1,22 +1,12 @@
-// The CUDA implementation of SumOfSquares: a warp per block, whose lanes take every 32nd element;
-// the host adds the blocks' sums.
-
-#ifndef DTNN_KERNELS_SUM_OF_SQUARES_SUM_OF_SQUARES_CUDA_H_
-#define DTNN_KERNELS_SUM_OF_SQUARES_SUM_OF_SQUARES_CUDA_H_
-
-#include <memory>
 #include <numeric>
 
-#include "kernels/cuda_launch.h"
+#include "kernels/gpu_runner.h"
 #include "kernels/operand.h"
-#include "kernels/sum_of_squares/sum_of_squares.h"
+#include "kernels/sum_of_squares/sum_of_squares_gpu.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-
-absl::StatusOr<std::unique_ptr<SumOfSquares>> CreateSumOfSquaresCuda(DeviceContext& context,
-                                                                     DType dtype);
 
 template <typename T>
 struct SumOfSquaresBody {
@@ -24,6 +14,10 @@ struct SumOfSquaresBody {
   int64_t count, block;  // elements of all, and of one block
   double* sums;
 
+  void Declare(int64_t rows, gpu::Accesses& accesses) {
+    accesses.Reads(x, count);
+    accesses.Writes(sums, rows);
+  }
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     const int64_t begin = row * block, end = count < begin + block ? count : begin + block;
@@ -36,10 +30,9 @@ struct SumOfSquaresBody {
   }
 };
 
-template <class Runner>
-class SumOfSquaresCuda : public SumOfSquares {
+class SumOfSquaresGpu : public SumOfSquares {
  public:
-  SumOfSquaresCuda(const Runner& runner, DeviceContext& context, DType dtype)
+  SumOfSquaresGpu(const GpuRunner& runner, DeviceContext& context, DType dtype)
       : runner_(runner), context_(&context), dtype_(dtype) {}
 
   absl::StatusOr<double> Run(const Tensor& x) override {
@@ -65,12 +58,15 @@ class SumOfSquaresCuda : public SumOfSquares {
   }
 
  private:
-  Runner runner_;
+  GpuRunner runner_;
   DeviceContext* context_;
   DType dtype_;
   Tensor sums_, host_sums_;
 };
 
-}  // namespace dtnn
+absl::StatusOr<std::unique_ptr<SumOfSquares>> CreateSumOfSquaresGpu(DeviceContext& context,
+                                                                    DType dtype) {
+  return std::make_unique<SumOfSquaresGpu>(GpuRunner(context), context, dtype);
+}
 
-#endif  // DTNN_KERNELS_SUM_OF_SQUARES_SUM_OF_SQUARES_CUDA_H_
+}  // namespace dtnn

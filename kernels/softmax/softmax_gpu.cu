@@ -1,24 +1,12 @@
-// The CUDA implementations of Softmax and SoftmaxCrossEntropy: one warp per row, whose lanes take
-// every 32nd column.
-
-#ifndef DTNN_KERNELS_SOFTMAX_SOFTMAX_CUDA_H_
-#define DTNN_KERNELS_SOFTMAX_SOFTMAX_CUDA_H_
-
 #include <cmath>
-#include <memory>
 
-#include "kernels/cuda_launch.h"
-#include "kernels/elementwise/grid_cuda.h"
+#include "kernels/elementwise/grid_gpu.h"
+#include "kernels/gpu_runner.h"
 #include "kernels/softmax/check.h"
-#include "kernels/softmax/softmax.h"
+#include "kernels/softmax/softmax_gpu.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-
-absl::StatusOr<std::unique_ptr<Softmax>> CreateSoftmaxCuda(DeviceContext& context,
-                                                           const SoftmaxSpec& spec);
-absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropy>> CreateSoftmaxCrossEntropyCuda(
-    DeviceContext& context, const SoftmaxSpec& spec);
 
 // The maximum of a row.
 template <typename T, class Group>
@@ -45,6 +33,10 @@ struct SoftmaxForwardBody {
   GridView<const T> x;
   GridView<T> y;
 
+  void Declare(int64_t rows, gpu::Accesses& accesses) {
+    x.Declare({rows, columns}, accesses);
+    y.Declare({rows, columns}, accesses);
+  }
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     const T* from = &x[{row, 0}];
@@ -63,6 +55,11 @@ struct SoftmaxBackwardBody {
   GridView<const T> y, dy;
   GridView<T> dx;
 
+  void Declare(int64_t rows, gpu::Accesses& accesses) {
+    y.Declare({rows, columns}, accesses);
+    dy.Declare({rows, columns}, accesses);
+    dx.Declare({rows, columns}, accesses);
+  }
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     T dot = 0;
@@ -89,6 +86,13 @@ struct SoftmaxCrossEntropyBody {
   T* losses;
   GridView<T> dx;  // data is null where only the loss is wanted
 
+  void Declare(int64_t rows, gpu::Accesses& accesses) {
+    x.Declare({rows, columns}, accesses);
+    y.Declare({rows, columns}, accesses);
+    dx.Declare({rows, columns}, accesses);
+    accesses.Reads(labels, rows);
+    accesses.Writes(losses, rows);
+  }
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     const T* from = &x[{row, 0}];
@@ -125,10 +129,9 @@ GridView<T> RowsIn(const SoftmaxSpec& spec, const Tensor& x) {
   return ViewIn<T>({x.shape()[0], spec.columns}, x, TensorFormat::kNHWC);
 }
 
-template <class Runner>
-class SoftmaxCuda : public Softmax {
+class SoftmaxGpu : public Softmax {
  public:
-  SoftmaxCuda(const Runner& runner, const SoftmaxSpec& spec) : runner_(runner), spec_(spec) {}
+  SoftmaxGpu(const GpuRunner& runner, const SoftmaxSpec& spec) : runner_(runner), spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&x, &y}));
@@ -151,14 +154,13 @@ class SoftmaxCuda : public Softmax {
   }
 
  private:
-  Runner runner_;
+  GpuRunner runner_;
   SoftmaxSpec spec_;
 };
 
-template <class Runner>
-class SoftmaxCrossEntropyCuda : public SoftmaxCrossEntropy {
+class SoftmaxCrossEntropyGpu : public SoftmaxCrossEntropy {
  public:
-  SoftmaxCrossEntropyCuda(const Runner& runner, const SoftmaxSpec& spec)
+  SoftmaxCrossEntropyGpu(const GpuRunner& runner, const SoftmaxSpec& spec)
       : runner_(runner), spec_(spec) {}
 
   absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& y, const Tensor& losses,
@@ -179,10 +181,18 @@ class SoftmaxCrossEntropyCuda : public SoftmaxCrossEntropy {
  private:
   static constexpr std::string_view kName = "softmax cross entropy";
 
-  Runner runner_;
+  GpuRunner runner_;
   SoftmaxSpec spec_;
 };
 
-}  // namespace dtnn
+absl::StatusOr<std::unique_ptr<Softmax>> CreateSoftmaxGpu(DeviceContext& context,
+                                                          const SoftmaxSpec& spec) {
+  return std::make_unique<SoftmaxGpu>(GpuRunner(context), spec);
+}
 
-#endif  // DTNN_KERNELS_SOFTMAX_SOFTMAX_CUDA_H_
+absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropy>> CreateSoftmaxCrossEntropyGpu(
+    DeviceContext& context, const SoftmaxSpec& spec) {
+  return std::make_unique<SoftmaxCrossEntropyGpu>(GpuRunner(context), spec);
+}
+
+}  // namespace dtnn

@@ -1,4 +1,4 @@
-#include "kernels/dropout/philox_cuda.h"
+#include "kernels/dropout/philox_gpu.h"
 
 #include "gtest/gtest.h"
 #include "tensor/philox.h"
@@ -6,7 +6,7 @@
 namespace dtnn {
 namespace {
 
-TEST(PhiloxCudaTest, SameNumbersAsOnTheHost) {
+TEST(PhiloxGpuTest, SameNumbersAsOnTheHost) {
   for (uint64_t i = 0; i < 1000; ++i) {
     // Every half of every argument takes part.
     const uint64_t seed = i * 0x9E3779B97F4A7C15u, stream = ~i * 0xBF58476D1CE4E5B9u;

@@ -1,12 +1,13 @@
 // operands.h for device code: where the elements of a pitched tensor lie.
 
-#ifndef DTNN_KERNELS_ELEMENTWISE_GRID_CUDA_H_
-#define DTNN_KERNELS_ELEMENTWISE_GRID_CUDA_H_
+#ifndef DTNN_KERNELS_ELEMENTWISE_GRID_GPU_H_
+#define DTNN_KERNELS_ELEMENTWISE_GRID_GPU_H_
 
 #include <cstdint>
+#include <type_traits>
 
-#include "kernels/cuda_launch.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/gpu_runner.h"
 
 namespace dtnn {
 
@@ -32,6 +33,14 @@ struct GridView {
   DTNN_HOST_DEVICE T& operator[](GridCell cell) const {
     return data[cell.row * pitch + cell.column];
   }
+  // A pass over all cells: constant elements are read, others written.
+  void Declare(const GridIndex& index, gpu::Accesses& accesses) {
+    if constexpr (std::is_const_v<T>) {
+      accesses.Reads(data, index.rows, index.columns, pitch);
+    } else {
+      accesses.Writes(data, index.rows, index.columns, pitch);
+    }
+  }
 };
 
 inline GridIndex IndexOf(const RowGrid& grid) { return {grid.rows, grid.columns}; }
@@ -44,4 +53,4 @@ GridView<T> ViewIn(const RowGrid& grid, const Tensor& tensor, TensorFormat forma
 
 }  // namespace dtnn
 
-#endif  // DTNN_KERNELS_ELEMENTWISE_GRID_CUDA_H_
+#endif  // DTNN_KERNELS_ELEMENTWISE_GRID_GPU_H_

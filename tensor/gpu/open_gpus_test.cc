@@ -1,0 +1,27 @@
+#include "tensor/gpu/open_gpus.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn::gpu {
+namespace {
+
+TEST(OpenGpusTest, OneForEachDevice) {
+  Gpu* const gpu = *OpenGpu(Device::Simulated(0));
+  EXPECT_EQ(gpu, *OpenGpu(Device::Simulated(0)));
+  EXPECT_EQ(gpu->name(), Device::Simulated(0).ToString());
+}
+
+TEST(OpenGpusTest, WhatIsNotThereIsNamed) {
+  EXPECT_EQ(OpenGpu(Device::Cpu()).status().code(), absl::StatusCode::kInvalidArgument);
+  for (const Device device : {Device::Simulated(99), Device::Cuda(99)}) {
+    for (int i = 0; i < 2; ++i) {  // the second time too
+      const absl::Status status = OpenGpu(device).status();
+      EXPECT_FALSE(status.ok());
+      EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(device.ToString()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dtnn::gpu
