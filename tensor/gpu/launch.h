@@ -22,14 +22,8 @@
 #include "tensor/gpu/simulated_thread.h"
 
 #ifdef __CUDACC__
-#ifndef DTNN_HOST_DEVICE
-#define DTNN_HOST_DEVICE __host__ __device__
-#endif
 #define DTNN_GPU_COMPILER compiled_by_nvcc
 #else
-#ifndef DTNN_HOST_DEVICE
-#define DTNN_HOST_DEVICE
-#endif
 #define DTNN_GPU_COMPILER compiled_for_the_host
 #endif
 

@@ -18,10 +18,11 @@ class SimulatedBlock {
   // Returns the values of all lanes of the thread's warp, once every lane has brought its own;
   // `combine`, unless null, has then replaced them. `what` names the meeting: lanes that meet for
   // different purposes are an error.
-  virtual const uint64_t* MeetWarp(uint32_t thread, const char* what, uint64_t value,
-                                   void (*combine)(uint64_t* lanes)) = 0;
-  virtual void MeetBlock(uint32_t thread) = 0;
-  virtual std::byte* shared() = 0;
+  DTNN_HOST_DEVICE virtual const uint64_t* MeetWarp(uint32_t thread, const char* what,
+                                                    uint64_t value,
+                                                    void (*combine)(uint64_t* lanes)) = 0;
+  DTNN_HOST_DEVICE virtual void MeetBlock(uint32_t thread) = 0;
+  DTNN_HOST_DEVICE virtual std::byte* shared() = 0;
 
  protected:
   ~SimulatedBlock() = default;
@@ -29,43 +30,44 @@ class SimulatedBlock {
 
 class SimulatedWarp {
  public:
-  SimulatedWarp(SimulatedBlock* block, uint32_t thread) : block_(block), thread_(thread) {}
+  DTNN_HOST_DEVICE SimulatedWarp(SimulatedBlock* block, uint32_t thread)
+      : block_(block), thread_(thread) {}
 
-  int64_t lane() const { return thread_ % kWarpSize; }
-  int64_t size() const { return kWarpSize; }
-  void Sync() const { block_->MeetWarp(thread_, "Sync", 0, nullptr); }
+  DTNN_HOST_DEVICE int64_t lane() const { return thread_ % kWarpSize; }
+  DTNN_HOST_DEVICE int64_t size() const { return kWarpSize; }
+  DTNN_HOST_DEVICE void Sync() const { block_->MeetWarp(thread_, "Sync", 0, nullptr); }
 
   // The same order of operations as CudaWarp's.
   template <typename T>
-  T Sum(T x) const {
+  DTNN_HOST_DEVICE T Sum(T x) const {
     return Combine<T>("Sum", x, [](T a, T b) { return a + b; });
   }
   template <typename T>
-  T Max(T x) const {
+  DTNN_HOST_DEVICE T Max(T x) const {
     return Combine<T>("Max", x, [](T a, T b) { return a < b ? b : a; });
   }
   // The value that lane `from` brings.
   template <typename T>
-  T Shuffle(T x, int64_t from) const {
+  DTNN_HOST_DEVICE T Shuffle(T x, int64_t from) const {
     return Value<T>(block_->MeetWarp(thread_, "Shuffle", Bits(x), nullptr)[from % kWarpSize]);
   }
 
  private:
   template <typename T>
-  static uint64_t Bits(T x) {
+  DTNN_HOST_DEVICE static uint64_t Bits(T x) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(uint64_t));
     uint64_t bits = 0;
     std::memcpy(&bits, &x, sizeof(T));
     return bits;
   }
   template <typename T>
-  static T Value(uint64_t bits) {
+  DTNN_HOST_DEVICE static T Value(uint64_t bits) {
     T x;
     std::memcpy(&x, &bits, sizeof(T));
     return x;
   }
   template <typename T, class Operation>
-  T Combine(const char* what, T x, Operation) const {
+  DTNN_HOST_DEVICE T Combine(const char* what, T x, Operation) const {
     const auto butterfly = [](uint64_t* lanes) {
       for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
         T before[kWarpSize];
@@ -84,31 +86,33 @@ class SimulatedWarp {
 
 class SimulatedThread {
  public:
-  SimulatedThread(SimulatedBlock* cooperation, Dim3 grid, Dim3 block, Dim3 block_index,
-                  Dim3 thread_index)
+  DTNN_HOST_DEVICE SimulatedThread(SimulatedBlock* cooperation, Dim3 grid, Dim3 block,
+                                   Dim3 block_index, Dim3 thread_index)
       : cooperation_(cooperation),
         grid_(grid),
         block_(block),
         block_index_(block_index),
         thread_index_(thread_index) {}
 
-  Dim3 grid() const { return grid_; }
-  Dim3 block() const { return block_; }
-  Dim3 block_index() const { return block_index_; }
-  Dim3 thread_index() const { return thread_index_; }
+  DTNN_HOST_DEVICE Dim3 grid() const { return grid_; }
+  DTNN_HOST_DEVICE Dim3 block() const { return block_; }
+  DTNN_HOST_DEVICE Dim3 block_index() const { return block_index_; }
+  DTNN_HOST_DEVICE Dim3 thread_index() const { return thread_index_; }
   // Along x: the number of this thread, and how many there are.
-  int64_t grid_index() const { return int64_t{block_index_.x} * block_.x + thread_index_.x; }
-  int64_t grid_size() const { return int64_t{grid_.x} * block_.x; }
+  DTNN_HOST_DEVICE int64_t grid_index() const {
+    return int64_t{block_index_.x} * block_.x + thread_index_.x;
+  }
+  DTNN_HOST_DEVICE int64_t grid_size() const { return int64_t{grid_.x} * block_.x; }
 
-  SimulatedWarp warp() const { return {cooperation_, flat_index()}; }
+  DTNN_HOST_DEVICE SimulatedWarp warp() const { return {cooperation_, flat_index()}; }
   // Waits for all threads of the block: __syncthreads.
-  void Barrier() const { cooperation_->MeetBlock(flat_index()); }
+  DTNN_HOST_DEVICE void Barrier() const { cooperation_->MeetBlock(flat_index()); }
   template <typename T>
-  T* Shared() const {
+  DTNN_HOST_DEVICE T* Shared() const {
     return reinterpret_cast<T*>(cooperation_->shared());
   }
 
-  uint32_t flat_index() const {
+  DTNN_HOST_DEVICE uint32_t flat_index() const {
     return (thread_index_.z * block_.y + thread_index_.y) * block_.x + thread_index_.x;
   }
 
