@@ -1,12 +1,15 @@
 #include "kernels/cuda_context.h"
 #include "kernels/cuda_status.h"
-#include "kernels/gemm/cublas_gemm.h"
+#include "kernels/gemm/gemm_gpu.h"
 
 namespace dtnn {
 namespace {
 
+// float32 is computed in full precision, without TF32.
 class Cublas : public GpuRunner {
  public:
+  static constexpr std::string_view kName = "cublas";
+
   explicit Cublas(CudaContext& context) : GpuRunner(context), context_(&context) {}
 
   absl::Status Multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
@@ -40,7 +43,7 @@ absl::StatusOr<std::unique_ptr<Gemm>> CreateCublasGemm(DeviceContext& context,
     return absl::InvalidArgumentError("cublas runs on NVIDIA's GPUs, not on " +
                                       context.device().ToString());
   }
-  return std::make_unique<CublasGemm<Cublas>>(Cublas(static_cast<CudaContext&>(context)), spec);
+  return std::make_unique<GemmGpu<Cublas>>(Cublas(static_cast<CudaContext&>(context)), spec);
 }
 
 }  // namespace dtnn

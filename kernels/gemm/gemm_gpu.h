@@ -1,9 +1,9 @@
-// Gemm by cuBLAS. BLAS is column-major, in which a row-major matrix is its own transpose: the call
-// computes C' = op(B)' op(A)', with the operands in exchanged places and nothing copied. An
-// epilogue is a second pass over C. float32 is computed in full precision, without TF32.
+// Gemm on a GPU, over the product of a BLAS. BLAS is column-major, in which a row-major matrix is
+// its own transpose: the call computes C' = op(B)' op(A)', with the operands in exchanged places
+// and nothing copied. An epilogue is a second pass over C.
 
-#ifndef DTNN_KERNELS_GEMM_CUBLAS_GEMM_H_
-#define DTNN_KERNELS_GEMM_CUBLAS_GEMM_H_
+#ifndef DTNN_KERNELS_GEMM_GEMM_GPU_H_
+#define DTNN_KERNELS_GEMM_GEMM_GPU_H_
 
 #include <algorithm>
 
@@ -41,10 +41,11 @@ struct GemmEpilogueBody {
 
 // `Blas` is a GpuRunner with BLAS's column-major product:
 //   Multiply(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc)
+// and kName, the name of the variant.
 template <class Blas>
-class CublasGemm : public Gemm {
+class GemmGpu : public Gemm {
  public:
-  CublasGemm(const Blas& blas, const GemmSpec& spec) : blas_(blas), spec_(spec) {}
+  GemmGpu(const Blas& blas, const GemmSpec& spec) : blas_(blas), spec_(spec) {}
 
   absl::Status Run(const Tensor& a, const Tensor& b, const Tensor& c,
                    const EpilogueOperands& operands, Workspace) override {
@@ -60,7 +61,7 @@ class CublasGemm : public Gemm {
       const Epilogue& epilogue = spec_.epilogue;
       if (epilogue == Epilogue()) return absl::OkStatus();
       return blas_.ForEach(
-          kName, m * n,
+          Blas::kName, m * n,
           GemmEpilogueBody<T>{n, c.data<T>(), c.RowPitch(),
                               epilogue.scale ? operands.scale.data<T>() : nullptr,
                               epilogue.bias ? operands.bias.data<T>() : nullptr,
@@ -68,11 +69,9 @@ class CublasGemm : public Gemm {
                               epilogue.add ? operands.addend.RowPitch() : 0, epilogue.relu});
     });
   }
-  std::string_view variant() const override { return kName; }
+  std::string_view variant() const override { return Blas::kName; }
 
  private:
-  static constexpr std::string_view kName = "cublas";
-
   static int64_t LeadingDimension(const Tensor& x) { return std::max<int64_t>(x.RowPitch(), 1); }
 
   Blas blas_;
@@ -81,4 +80,4 @@ class CublasGemm : public Gemm {
 
 }  // namespace dtnn
 
-#endif  // DTNN_KERNELS_GEMM_CUBLAS_GEMM_H_
+#endif  // DTNN_KERNELS_GEMM_GEMM_GPU_H_

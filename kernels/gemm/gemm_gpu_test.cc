@@ -1,10 +1,8 @@
-#include "kernels/gemm/cublas_gemm.h"
-
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/gemm/reference.h"
-#include "kernels/gpu_runner.h"
 #include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
@@ -14,48 +12,6 @@ namespace {
 using testing::Get;
 using testing::IntegerTensor;
 using testing::Put;
-
-// What BLAS promises: a thread for each element of c.
-template <typename T>
-struct ProductBody {
-  bool transpose_a, transpose_b;
-  int64_t m, n, k;
-  const T* a;
-  int64_t lda;
-  const T* b;
-  int64_t ldb;
-  T beta;
-  T* c;
-  int64_t ldc;
-
-  void Declare(int64_t, gpu::Accesses& accesses) {
-    accesses.Reads(a, transpose_a ? m : k, transpose_a ? k : m, lda);
-    accesses.Reads(b, transpose_b ? k : n, transpose_b ? n : k, ldb);
-    accesses.Writes(c, n, m, ldc);
-  }
-  void operator()(int64_t element) const {
-    const int64_t i = element % m, j = element / m;
-    T sum = beta == 0 ? T(0) : beta * c[j * ldc + i];
-    for (int64_t p = 0; p < k; ++p) {
-      sum +=
-          a[transpose_a ? i * lda + p : p * lda + i] * b[transpose_b ? p * ldb + j : j * ldb + p];
-    }
-    c[j * ldc + i] = sum;
-  }
-};
-
-class SimulatedBlas : public GpuRunner {
- public:
-  using GpuRunner::GpuRunner;
-
-  template <typename T>
-  absl::Status Multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                        const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c,
-                        int64_t ldc) const {
-    return ForEach("product", m * n,
-                   ProductBody<T>{transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc});
-  }
-};
 
 // The columns 2 .. of a wider matrix: a view with a pitch.
 Tensor Middle(const Tensor& wide) {
@@ -128,38 +84,39 @@ void ExpectReferenceOf(DeviceContext& context, Gemm& gemm, const GemmSpec& spec)
   DispatchFloating(spec.dtype, [&]<typename T>(T) { ExpectReference<T>(context, gemm, spec); });
 }
 
-class CublasGemmTest : public ::testing::TestWithParam<DType> {};
+class GemmGpuTest : public ::testing::TestWithParam<DType> {};
 
-TEST_P(CublasGemmTest, EqualsReferenceOnASimulatedGpu) {
+TEST_P(GemmGpuTest, EqualsReferenceOnASimulatedGpu) {
   const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
   for (const GemmSpec& spec : Specs(GetParam())) {
-    CublasGemm<SimulatedBlas> gemm(SimulatedBlas(*gpu), spec);
-    ExpectReferenceOf(*gpu, gemm, spec);
+    ExpectReferenceOf(*gpu, **CreateGemm(*gpu, spec), spec);
   }
 }
 
-TEST_P(CublasGemmTest, EqualsReferenceOnAGpu) {
+TEST_P(GemmGpuTest, EqualsReferenceOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   for (const GemmSpec& spec : Specs(GetParam())) {
-    const auto gemm = CreateGemm(*gpu, spec);
-    ASSERT_EQ(gemm.status(), absl::OkStatus());
-    ExpectReferenceOf(*gpu, **gemm, spec);
+    for (const char* const variant : {"cublas", "plain"}) {
+      const auto gemm = CreateGemm(*gpu, spec, variant);
+      ASSERT_EQ(gemm.status(), absl::OkStatus());
+      ExpectReferenceOf(*gpu, **gemm, spec);
+    }
   }
 }
 
-TEST_P(CublasGemmTest, RefusesWhatDoesNotFit) {
+TEST_P(GemmGpuTest, RefusesWhatDoesNotFit) {
   const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
-  CublasGemm<SimulatedBlas> gemm(SimulatedBlas(*gpu),
-                                 {.m = 2, .n = 3, .k = 4, .dtype = GetParam(), .epilogue = {}});
+  const auto gemm =
+      *CreateGemm(*gpu, {.m = 2, .n = 3, .k = 4, .dtype = GetParam(), .epilogue = {}});
   const Tensor host_a = IntegerTensor(GetParam(), {2, 4}, 1), a = Put(*gpu, host_a);
   const Tensor b = Put(*gpu, IntegerTensor(GetParam(), {4, 3}, 1));
   const Tensor c = Put(*gpu, IntegerTensor(GetParam(), {2, 3}, 1));
-  EXPECT_EQ(gemm.Run(a, b, c, {}, {}), absl::OkStatus());
-  EXPECT_EQ(gemm.Run(host_a, b, c, {}, {}).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(gemm.Run(a, a, c, {}, {}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(gemm->Run(a, b, c, {}, {}), absl::OkStatus());
+  EXPECT_EQ(gemm->Run(host_a, b, c, {}, {}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(gemm->Run(a, a, c, {}, {}).code(), absl::StatusCode::kInvalidArgument);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CublasGemmTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
+INSTANTIATE_TEST_SUITE_P(, GemmGpuTest, ::testing::Values(DType::kFloat32, DType::kFloat64));
 
 }  // namespace
 }  // namespace dtnn
