@@ -1,4 +1,5 @@
-// Weights and checkpoints of a network on a GPU; skipped, with the reason, where there is none.
+// Weights and checkpoints of a network on a simulated GPU, and on a real one; that is skipped, with
+// the reason, where there is none.
 
 #include <filesystem>
 #include <memory>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/gpu_testing.h"
 #include "models/checkpoint/checkpoint.h"
 #include "models/graph/builder.h"
 #include "tools/testing/tensors.h"
@@ -45,15 +47,16 @@ std::unique_ptr<ParameterStore> Store(const Graph& graph, DeviceContext& device,
   return store;
 }
 
-TEST(CheckpointGpuTest, ARunMovesBetweenCpuAndGpu) {
-  absl::StatusOr<std::unique_ptr<DeviceContext>> gpu = DeviceContext::Create(Device::Cuda(0));
-  if (!gpu.ok()) GTEST_SKIP() << gpu.status().message();
+class CheckpointGpuTest : public ::testing::TestWithParam<Device> {};
+
+TEST_P(CheckpointGpuTest, ARunMovesBetweenCpuAndGpu) {
+  DTNN_GPU_OR_SKIP_AT(gpu, GetParam());
   auto cpu = *DeviceContext::Create(Device::Cpu());
   const std::string path = ::testing::TempDir() + "/x.npz";
   const Graph graph = Net(TensorFormat::kNHWC);
   for (const bool to_gpu : {false, true}) {
-    DeviceContext& from = to_gpu ? *cpu : **gpu;
-    DeviceContext& to = to_gpu ? **gpu : *cpu;
+    DeviceContext& from = to_gpu ? *cpu : *gpu;
+    DeviceContext& to = to_gpu ? *gpu : *cpu;
     auto saved = Store(graph, from, 1), store = Store(graph, to, 2);
     RunState run = {.optimizer = "adam"};
     run.kept.emplace("best", saved->all_values());
@@ -80,6 +83,12 @@ TEST(CheckpointGpuTest, ARunMovesBetweenCpuAndGpu) {
   }
   std::filesystem::remove(path);
 }
+
+INSTANTIATE_TEST_SUITE_P(, CheckpointGpuTest,
+                         ::testing::Values(Device::Simulated(0), Device::Cuda(0)),
+                         [](const auto& info) {
+                           return info.param.type == DeviceType::kCuda ? "Cuda" : "Simulated";
+                         });
 
 }  // namespace
 }  // namespace dtnn

@@ -1,10 +1,12 @@
-// The same training on the CPU and on a GPU; skipped, with the reason, where there is none.
+// The same training on the CPU, on a simulated GPU, and on a real one; that is skipped, with the
+// reason, where there is none.
 
 #include <vector>
 
 #include "data/datasets/synthetic.h"
 #include "data/loading/split.h"
 #include "gtest/gtest.h"
+#include "kernels/gpu_testing.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/trainer.h"
 #include "models/zoo/zoo.h"
@@ -51,16 +53,17 @@ std::vector<double> Losses(DeviceContext& device, std::shared_ptr<const Optimize
   return recorder.losses;
 }
 
-TEST(TrainerGpuTest, SameLossesAsOnTheCpu) {
-  absl::StatusOr<std::unique_ptr<DeviceContext>> gpu = DeviceContext::Create(Device::Cuda(0));
-  if (!gpu.ok()) GTEST_SKIP() << gpu.status().message();
+class TrainerGpuTest : public ::testing::TestWithParam<Device> {};
+
+TEST_P(TrainerGpuTest, SameLossesAsOnTheCpu) {
+  DTNN_GPU_OR_SKIP_AT(gpu, GetParam());
   auto cpu = *DeviceContext::Create(Device::Cpu());
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     for (const std::shared_ptr<const Optimizer>& optimizer :
          std::vector<std::shared_ptr<const Optimizer>>{std::make_shared<Sgd>(),
                                                        std::make_shared<Adam>()}) {
       const std::vector<double> expected = Losses(*cpu, optimizer, dtype);
-      const std::vector<double> actual = Losses(**gpu, optimizer, dtype);
+      const std::vector<double> actual = Losses(*gpu, optimizer, dtype);
       ASSERT_EQ(actual.size(), expected.size());
       for (size_t i = 0; i < expected.size(); ++i) {
         EXPECT_NEAR(actual[i], expected[i], dtype == DType::kFloat32 ? 1e-3 : 1e-9)
@@ -69,6 +72,11 @@ TEST(TrainerGpuTest, SameLossesAsOnTheCpu) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(, TrainerGpuTest, ::testing::Values(Device::Simulated(0), Device::Cuda(0)),
+                         [](const auto& info) {
+                           return info.param.type == DeviceType::kCuda ? "Cuda" : "Simulated";
+                         });
 
 }  // namespace
 }  // namespace dtnn
