@@ -88,4 +88,16 @@ absl::Status AccessHistory::Add(std::shared_ptr<const Operation> operation, cons
   return absl::OkStatus();
 }
 
+void AccessHistory::ForgetBefore(const Clock& clock) {
+  for (auto& [allocation, records] : records_) {
+    std::erase_if(records, [&](const Record& record) { return record.operation->Before(clock); });
+  }
+}
+
+size_t AccessHistory::size() const {
+  size_t size = 0;
+  for (const auto& [allocation, records] : records_) size += records.size();
+  return size;
+}
+
 }  // namespace dtnn::gpu

@@ -56,6 +56,9 @@ class AccessHistory {
   absl::Status Add(std::shared_ptr<const Operation> operation, const Clock& clock,
                    std::span<const Touch> touches);
   void Forget(uint64_t allocation) { records_.erase(allocation); }
+  // Operations before `clock`, after which everything comes from now on.
+  void ForgetBefore(const Clock& clock);
+  size_t size() const;  // records kept
 
  private:
   struct Record {

@@ -103,6 +103,20 @@ TEST_F(AccessHistoryTest, WhatIsForgottenIsCoveredByWhatStays) {
   EXPECT_FALSE(Run(2, "c", Rows(0, 4, 1, 4, kRead)).ok());
 }
 
+TEST_F(AccessHistoryTest, KeepsOnlyWhatCanMatter) {
+  Clock host;
+  for (size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(Run(0, "same", Rows(0, 8, 1, 8, kRead)), absl::OkStatus());
+    EXPECT_EQ(Run(0, "other", Rows(8 + i, 8, 1, 8, kRead)), absl::OkStatus());
+  }
+  EXPECT_EQ(history_.size(), 101u);
+  host.Merge(clocks_[0]);
+  EXPECT_EQ(Run(0, "later", Rows(500, 8, 1, 8)), absl::OkStatus());
+  history_.ForgetBefore(host);
+  EXPECT_EQ(history_.size(), 1u);
+  EXPECT_FALSE(Run(1, "unordered", Rows(500, 1, 1, 1)).ok());
+}
+
 TEST_F(AccessHistoryTest, ChannelsBetweenEachOtherDoNotConflict) {
   EXPECT_EQ(Run(0, "left", Rows(0, 4, 100, 16)), absl::OkStatus());
   EXPECT_EQ(Run(1, "right", Rows(4, 12, 100, 16)), absl::OkStatus());

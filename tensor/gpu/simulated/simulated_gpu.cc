@@ -21,6 +21,7 @@ absl::Status World::CheckThreadDoesNotCapture(std::string_view what) {
 
 void World::HostWaitedFor(const Clock& clock) {
   host.Merge(clock);
+  history.ForgetBefore(host);
   for (SimulatedGpu* const gpu : gpus) gpu->GiveBackToHost();
 }
 
