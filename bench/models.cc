@@ -28,18 +28,10 @@
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
+#include "tensor/threads/processor_name.h"
 
 namespace dtnn {
 namespace {
-
-std::string CpuName() {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(cpuinfo, line)) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
 
 struct ModelsOptions {
   std::string models = "simplemlp,simplecnn,simplecnn8,vgg16_cifar10";
@@ -56,8 +48,8 @@ absl::Status AppendJson(const ModelsOptions& options, const std::string& model,
       R"("peak_gflops_before":%.1f,"peak_gflops_after":%.1f,"train":%.1f,"infer":%.1f,)"
       R"("train_gflops":%.1f,"infer_gflops":%.1f,"memory_peak_bytes":%.0f,)"
       R"("memory_planned_bytes":%.0f})",
-      model, options.batch, options.format, NumThreads(), CpuName(), SimdTarget(), peak_before,
-      peak_after, speed.train_samples_per_second, speed.infer_samples_per_second,
+      model, options.batch, options.format, NumThreads(), ProcessorName(), SimdTarget(),
+      peak_before, peak_after, speed.train_samples_per_second, speed.infer_samples_per_second,
       speed.train_gflops, speed.infer_gflops, speed.memory_peak_bytes, speed.memory_planned_bytes);
   json << "\n";
   if (json.flush()) return absl::OkStatus();
@@ -125,7 +117,8 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   for (const std::string_view model : models) {
     DTNN_RETURN_IF_ERROR(CheckModelName(model, "models"));
   }
-  std::printf("%s, %d threads, SIMD %s\n", CpuName().c_str(), NumThreads(), SimdTarget().c_str());
+  std::printf("%s, %d threads, SIMD %s\n", ProcessorName().c_str(), NumThreads(),
+              SimdTarget().c_str());
   std::printf("%-16s %12s %12s %9s %7s %9s %7s %9s\n", "model", "train/s", "infer/s", "train GF/s",
               "peak", "infer GF/s", "peak", "memory");
   for (const std::string_view model : models) {

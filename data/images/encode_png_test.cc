@@ -1,0 +1,29 @@
+#include "data/images/encode_png.h"
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+TEST(EncodePngTest, TheSamePixelsComeBack) {
+  for (const int channels : {1, 3}) {
+    Image image = {.extents = {5, 7, channels}, .pixels = {}};
+    for (int i = 0; i < 5 * 7 * channels; ++i) image.pixels.push_back(uint8_t(i * 37));
+    const auto png = EncodePng(image);
+    ASSERT_TRUE(png.ok()) << png.status();
+    const auto decoded = DecodeImage(*png, "the file", {.channels = channels});
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(decoded->extents, image.extents);
+    EXPECT_EQ(decoded->pixels, image.pixels);
+  }
+}
+
+TEST(EncodePngTest, PixelsThatAreMissingAreAnError) {
+  EXPECT_FALSE(EncodePng({.extents = {2, 2, 1}, .pixels = {1, 2, 3}}).ok());
+  EXPECT_FALSE(EncodePng({.extents = {2, 1, 2}, .pixels = {1, 2, 3, 4}}).ok());
+  EXPECT_FALSE(EncodePng({.extents = {0, 0, 1}, .pixels = {}}).ok());
+  EXPECT_FALSE(EncodePng({.extents = {1 << 17, 1 << 17, 1}, .pixels = {}}).ok());
+}
+
+}  // namespace
+}  // namespace dtnn
