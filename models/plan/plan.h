@@ -79,6 +79,8 @@ class Plan {
   double LossSum() const;
 
   const PlanMemory& memory() const { return memory_; }
+  // Which buffers there are, and when each is used.
+  const PlanLayout& layout() const { return layout_; }
   // A line for each layer that has a choice: "layer 1 (Conv2D): forward winograd, ...".
   std::vector<std::string> Algorithms() const;
 

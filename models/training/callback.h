@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "absl/status/status.h"
+#include "data/loading/loader.h"
 #include "models/training/metric_averages.h"
 
 namespace dtnn {
@@ -23,6 +24,10 @@ struct Pass {
   int64_t samples = 0;                       // of the whole pass, over all ranks
   int64_t done = 0;                          // samples seen so far, over all ranks
   const MetricAverages* averages = nullptr;  // this rank's during the pass, all ranks' at its end
+  // In OnBatchEnd of an evaluation, this rank's batch and what the network says of it, on the host;
+  // null where it has none in this step.
+  const Batch* batch = nullptr;
+  const Tensor* predictions = nullptr;
 };
 
 // The metrics of an epoch by name, those of validation after "val_"; null: there was none.

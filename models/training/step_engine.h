@@ -95,6 +95,16 @@ class StepEngine {
   const PlanMemory* training_memory() const {
     return training_plan_ == nullptr ? nullptr : &training_plan_->memory();
   }
+  const PlanLayout* training_layout() const {
+    return training_plan_ == nullptr ? nullptr : &training_plan_->layout();
+  }
+  // Of the samples of the last Evaluate, on the host.
+  const Tensor& predictions() const { return evaluation_plan_->predictions(); }
+  // Euclidean norm of the gradients of the last update, before they were clipped; nothing where
+  // nobody clips.
+  std::optional<double> gradient_norm() const {
+    return updater_ == nullptr ? std::nullopt : updater_->gradient_norm();
+  }
 
  private:
   StepEngine(const Graph& graph, ParameterStore& store, DeviceContext& context,

@@ -149,7 +149,13 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
     DTNN_RETURN_IF_ERROR(RunBatch(batch, pass, averages));
     ++pass.step;
     pass.done = shares.SamplesBefore(++step);
+    if (!training && batch != nullptr) {
+      pass.batch = batch;
+      pass.predictions = &engine_->predictions();
+    }
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchEnd(pass));
+    pass.batch = nullptr;
+    pass.predictions = nullptr;
     if (stopped_) return absl::OkStatus();
   }
   if (training) DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());

@@ -129,6 +129,7 @@ absl::StatusOr<double> Updater::ClippedScale(double scale) {
   if (sum_of_squares_ == nullptr) return scale;
   DTNN_ASSIGN_OR_RETURN(const double squares, sum_of_squares_->Run(gradients_));
   const double norm = scale * std::sqrt(squares);
+  gradient_norm_ = norm;
   return norm > options_.clip_norm ? scale * (options_.clip_norm / norm) : scale;
 }
 

@@ -62,6 +62,8 @@ class Updater {
   double exchange_seconds() const {
     return reducer_ ? exposed_before_ + reducer_->exposed_seconds() : 0;
   }
+  // Of the gradients of the last update, before they were clipped; nothing without clipping.
+  std::optional<double> gradient_norm() const { return gradient_norm_; }
   int64_t buckets() const { return int64_t(parts_.size()); }
 
  private:
@@ -91,6 +93,7 @@ class Updater {
   bool exchanges_ = false;     // in the update in progress
   std::vector<Tensor> slots_;  // of the part at work
   bool torn_ = false;
+  std::optional<double> gradient_norm_;
   std::optional<GradientReducer> reducer_;
   double exposed_before_ = 0;  // by reducers before this one
   // While the size of buckets is to be chosen: of this step, in seconds since its begin.

@@ -1,0 +1,112 @@
+#include "models/report/comparison.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "models/report/charts/html.h"
+#include "models/report/charts/line_chart.h"
+#include "models/report/charts/page.h"
+#include "models/report/metric_title.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/one_line.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+constexpr std::string_view kLearningRate = "learning_rate";
+
+// What a run has to say of a metric.
+struct Result {
+  double last = ReportEpoch::kUnknown, best = ReportEpoch::kUnknown;
+  int64_t best_epoch = 0;  // 0: there is no best
+};
+
+Result ResultOf(const ComparedRun& run, const std::string& metric) {
+  Result result;
+  if (run.epochs.empty()) return result;
+  result.last = MetricOf(run.epochs.back(), metric);
+  const std::optional<Better> better = BetterByName(metric);
+  const int best = better ? BestEpoch(run.epochs, metric, *better) : -1;
+  if (best < 0) return result;
+  result.best = MetricOf(run.epochs[size_t(best)], metric);
+  result.best_epoch = run.epochs[size_t(best)].epoch;
+  return result;
+}
+
+HtmlTable TableOfRuns(const std::string& metric, const std::vector<ComparedRun>& runs) {
+  HtmlTable table = {.caption = MetricTitle(metric),
+                     .columns = {"run", "epochs", "last", "best", "in epoch"}};
+  for (const ComparedRun& run : runs) {
+    const Result result = ResultOf(run, metric);
+    table.rows.push_back({HtmlText(run.name), StrCat(run.epochs.size()), HtmlNumber(result.last),
+                          HtmlNumber(result.best),
+                          result.best_epoch == 0 ? "-" : StrCat(result.best_epoch)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::string> MetricsOfRuns(const std::vector<ComparedRun>& runs) {
+  std::vector<std::string> names;
+  for (const ComparedRun& run : runs) {
+    if (run.epochs.empty()) continue;
+    for (const auto& [name, value] : run.epochs.front().metrics) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+SvgPicture DrawRuns(std::string_view id, std::string_view metric,
+                    const std::vector<ComparedRun>& runs) {
+  LineChart chart = {.id = std::string(id), .title = MetricTitle(metric)};
+  for (const ComparedRun& run : runs) {
+    LineSeries& series = chart.series.emplace_back();
+    series.name = run.name;
+    for (const ReportEpoch& epoch : run.epochs) {
+      series.x.push_back(double(epoch.epoch));
+      series.y.push_back(metric == kLearningRate ? epoch.learning_rate : MetricOf(epoch, metric));
+    }
+  }
+  return DrawLines(chart);
+}
+
+std::string FormatComparison(const std::vector<ComparedRun>& runs) {
+  std::string html =
+      StrCat("<h1>", Counted(int64_t(runs.size()), "run"), " beside each other</h1>\n");
+  const std::vector<std::string> metrics = MetricsOfRuns(runs);
+  std::string tables;
+  std::vector<SvgPicture> pictures;
+  for (const std::string& metric : metrics) {
+    tables += FormatHtmlTable(TableOfRuns(metric, runs));
+    pictures.push_back(DrawRuns(StrCat("curve", pictures.size() + 1), metric, runs));
+  }
+  pictures.push_back(DrawRuns("rates", kLearningRate, runs));
+  html += PageSection("curves", "Curves", PictureGrid(pictures));
+  html += PageSection("results", "Results", tables);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    html += FoldedTable(StrCat("All epochs of ", runs[i].name), TableOfEpochs(runs[i].epochs));
+  }
+  return FormatPage("Runs beside each other", html);
+}
+
+std::string FormatComparisonText(const std::vector<ComparedRun>& runs) {
+  size_t width = 3;
+  for (const ComparedRun& run : runs) width = std::max(width, OneLine(run.name).size());
+  std::string text = absl::StrFormat("%-*s  %-32s %12s %12s %9s\n", int(width), "run", "metric",
+                                     "last", "best", "in epoch");
+  for (const std::string& metric : MetricsOfRuns(runs)) {
+    for (const ComparedRun& run : runs) {
+      const Result result = ResultOf(run, metric);
+      absl::StrAppendFormat(&text, "%-*s  %-32s %12s %12s %9s\n", int(width), OneLine(run.name),
+                            metric, RoundNumber(result.last), RoundNumber(result.best),
+                            result.best_epoch == 0 ? "-" : StrCat(result.best_epoch));
+    }
+  }
+  return text;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,35 @@
+// Several runs beside each other: a table of their last and best values, and a chart per metric
+// with a line per run.
+
+#ifndef DTNN_MODELS_REPORT_COMPARISON_H_
+#define DTNN_MODELS_REPORT_COMPARISON_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/report/charts/svg.h"
+#include "models/report/epochs.h"
+
+namespace dtnn {
+
+struct ComparedRun {
+  std::string name = {};
+  std::vector<ReportEpoch> epochs = {};
+};
+
+// The metrics of all runs, in the order in which they are first seen.
+std::vector<std::string> MetricsOfRuns(const std::vector<ComparedRun>& runs);
+
+// One metric, or "learning_rate".
+SvgPicture DrawRuns(std::string_view id, std::string_view metric,
+                    const std::vector<ComparedRun>& runs);
+
+// A page (page.h).
+std::string FormatComparison(const std::vector<ComparedRun>& runs);
+// Lines for a terminal: run, metric, last value, best value and its epoch.
+std::string FormatComparisonText(const std::vector<ComparedRun>& runs);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_REPORT_COMPARISON_H_

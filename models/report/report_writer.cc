@@ -1,0 +1,113 @@
+#include "models/report/report_writer.h"
+
+#include <span>
+#include <utility>
+
+#include "tensor/files/atomic_file.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+
+ReportWriter::ReportWriter(ReportWriterOptions options, const Trainer& trainer, const Graph& graph,
+                           const ParameterStore& store)
+    : options_(std::move(options)),
+      trainer_(trainer),
+      graph_(graph),
+      store_(store),
+      wrong_images_(graph.format()) {
+  report_.facts = options_.facts;
+  report_.parameter_bytes = options_.parameter_bytes;
+  const MetricSet& metrics = trainer.engine().options().metric_set;
+  for (const std::string& name : metrics.Names()) {
+    const std::optional<Better> better = metrics.FindBetter(name);
+    if (!better) continue;
+    report_.better.emplace_back(name, *better);
+    report_.better.emplace_back("val_" + name, *better);
+  }
+}
+
+absl::Status ReportWriter::OnPassBegin(const Pass& pass) {
+  if (pass.kind == Pass::Kind::kTraining) {
+    report_.epochs_wanted = pass.epochs;
+    epoch_ = {.epoch = pass.epoch + 1};
+    norms_ = 0;
+    steps_ = 0;
+    done_before_ = pass.done;
+    pass_.emplace();
+  }
+  if (pass.kind == Pass::Kind::kValidation) {
+    report_.confusion = {};
+    wrong_images_.Clear();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
+  if (pass.kind == Pass::Kind::kTraining) {
+    if (const auto norm = trainer_.engine().gradient_norm()) {
+      norms_ += *norm;
+      ++steps_;
+    }
+  }
+  if (pass.kind == Pass::Kind::kValidation && pass.batch != nullptr) {
+    Count(*pass.predictions, pass.batch->targets, report_.confusion);
+    wrong_images_.Add(pass.batch->x, *pass.predictions, pass.batch->targets);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReportWriter::OnPassEnd(const Pass& pass) {
+  if (pass.kind != Pass::Kind::kTraining || !pass_) return absl::OkStatus();
+  epoch_.seconds = pass_->seconds();
+  if (epoch_.seconds > 0) {
+    epoch_.samples_per_second = double(pass.done - done_before_) / epoch_.seconds;
+  }
+  pass_.reset();
+  return absl::OkStatus();
+}
+
+void ReportWriter::AddProfile() {
+  if (options_.profile == nullptr) return;
+  const std::vector<std::string> algorithms = trainer_.engine().TrainingAlgorithms();
+  report_.profile =
+      MakeReport(*options_.profile, DescribeLayers(graph_, store_, algorithms), MachineSpeed());
+  const ActivitySeconds now = SumActivities(*options_.profile);
+  report_.last_epoch = now - report_.activities;
+  report_.activities = now;
+}
+
+void ReportWriter::AddMemory() {
+  const PlanLayout* const layout = trainer_.engine().training_layout();
+  if (layout == nullptr || !report_.buffers.empty()) return;
+  report_.buffers = DescribeBuffers(graph_, *layout);
+  report_.moments = 2 * int(graph_.nodes().size()) + 2;
+  report_.memory = *trainer_.engine().training_memory();
+}
+
+absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validation) {
+  epoch_.metrics = MetricsOf(training, validation);
+  epoch_.learning_rate = trainer_.engine().learning_rate();
+  if (steps_ > 0) epoch_.gradient_norm = norms_ / double(steps_);
+  report_.epochs.push_back(epoch_);
+  report_.wrong_images = wrong_images_.images();
+  AddProfile();
+  AddMemory();
+  Write();
+  return absl::OkStatus();
+}
+
+void ReportWriter::Write() {
+  const std::string page = FormatRunReport(report_);
+  const absl::Status status =
+      WriteFileAtomically(options_.path, std::as_bytes(std::span(std::string_view(page))));
+  if (status.ok() || std::exchange(warned_, true) || !options_.warn) return;
+  options_.warn(StrCat("the report is not written: ", status.message(), "; training goes on"));
+}
+
+void ReportWriter::Finish(const absl::Status& status) {
+  report_.state = status.ok() ? ReportState::kDone : ReportState::kFailed;
+  report_.end = std::string(status.message());
+  Write();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,77 @@
+// Writes the page of a run (run_report.h) after each epoch of a trainer, as a whole or not at all,
+// so that it can be watched in a browser.
+//
+//   ReportWriter report({.path = "run.html", .facts = ..., .warn = ...}, *trainer, graph, *store);
+//   trainer->Train(training, &validation, epochs, {&report});
+//   report.Finish(status);
+//
+// A page that cannot be written (a full disk) is one warning; training goes on, the page of the
+// epoch before stays, and the next epoch tries again. For one rank: validation's counts and images
+// are of its samples. Costs what a look at each validation prediction costs, and some milliseconds
+// per epoch.
+
+#ifndef DTNN_MODELS_REPORT_REPORT_WRITER_H_
+#define DTNN_MODELS_REPORT_REPORT_WRITER_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/report/run_report.h"
+#include "models/report/wrong_images.h"
+#include "models/trace/profile.h"
+#include "models/training/callback.h"
+#include "models/training/trainer.h"
+#include "tensor/stopwatch.h"
+
+namespace dtnn {
+
+struct ReportWriterOptions {
+  std::string path = {};
+  ReportFacts facts = {};
+  double parameter_bytes = 0;        // with gradients and optimizer state
+  const Profile* profile = nullptr;  // that watches the training; null: no times
+  std::function<void(std::string_view line)> warn = {};
+};
+
+class ReportWriter : public Callback {
+ public:
+  // All of them must outlive it, but for Finish.
+  ReportWriter(ReportWriterOptions options, const Trainer& trainer, const Graph& graph,
+               const ParameterStore& store);
+
+  absl::Status OnPassBegin(const Pass& pass) override;
+  absl::Status OnBatchEnd(const Pass& pass) override;
+  absl::Status OnPassEnd(const Pass& pass) override;
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+  // Writes the page once more, with how it ended.
+  void Finish(const absl::Status& status);
+
+  const RunReport& report() const { return report_; }
+
+ private:
+  void Write();
+  void AddProfile();
+  void AddMemory();
+
+  const ReportWriterOptions options_;
+  const Trainer& trainer_;
+  const Graph& graph_;
+  const ParameterStore& store_;
+  RunReport report_;
+  WrongImages wrong_images_;
+  std::optional<Stopwatch> pass_;
+  ReportEpoch epoch_;  // in progress
+  double norms_ = 0;   // of the gradients of its steps
+  int64_t steps_ = 0;
+  int64_t done_before_ = 0;  // samples of the epoch that an interrupted run had done
+  bool warned_ = false;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_REPORT_REPORT_WRITER_H_

@@ -1,0 +1,63 @@
+// A run as a page: what it is, how it went, where its time and its memory went, what it gets wrong.
+//
+//   RunReport report = {.network = "simplecnn", .data = "mnist", ...};
+//   report.epochs.push_back(...);
+//   WriteFileAtomically("run.html", FormatRunReport(report));
+//
+// report_writer.h fills it from a trainer after each epoch. What is not known is left out.
+
+#ifndef DTNN_MODELS_REPORT_RUN_REPORT_H_
+#define DTNN_MODELS_REPORT_RUN_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/plan/plan_layout.h"
+#include "models/report/confusion.h"
+#include "models/report/epochs.h"
+#include "models/report/memory_picture.h"
+#include "models/report/time_section.h"
+#include "models/report/wrong_images.h"
+#include "models/trace/profile_report.h"
+
+namespace dtnn {
+
+// Texts that a program knows and a trainer does not.
+struct ReportFacts {
+  std::string network = {};   // "simplecnn"
+  std::string sentence = {};  // "simplecnn (1.2 M parameters) learns mnist, 48000 samples ..."
+  std::string machine = {};
+  std::string command = {};  // that repeats the run; in several lines or one
+  std::vector<std::string> class_names = {};
+};
+
+enum class ReportState : uint8_t { kRunning, kDone, kFailed };
+
+struct RunReport {
+  ReportFacts facts;
+  ReportState state = ReportState::kRunning;
+  std::string end = {};  // why it failed
+  int64_t epochs_wanted = 0;
+  std::vector<ReportEpoch> epochs = {};
+  BetterOfMetrics better = {};
+  // Of a profile.
+  std::optional<ProfileReport> profile = {};
+  ActivitySeconds activities = {}, last_epoch = {};
+  // Of the plan.
+  std::vector<MemoryBuffer> buffers = {};
+  int moments = 0;
+  PlanMemory memory = {};
+  double parameter_bytes = 0;  // with gradients and optimizer state
+  // Of the last validation, on the samples of this rank.
+  Confusion confusion = {};
+  std::vector<WrongImage> wrong_images = {};
+};
+
+std::string FormatRunReport(const RunReport& report);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_REPORT_RUN_REPORT_H_
