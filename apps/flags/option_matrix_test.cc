@@ -22,6 +22,7 @@ std::string GoodValue(const OptionSpec& spec) {
   if (spec.name == "comm-bucket-mb") return "0.625";
   if (spec.name == "augment") return "flip:0.25,cutout:4:zero";
   if (spec.name == "profile") return "some/profile.json";
+  if (spec.name == "report") return "some/run.html";
   switch (spec.type) {
     case OptionType::kBool:
       return DefaultText(spec) == "True" ? "False" : "True";
@@ -49,6 +50,7 @@ std::vector<std::string> BadValues(const OptionSpec& spec) {
   if (spec.name == "comm-bucket-mb") return {"0", "-1", "0,5", "nan", "inf", "1e7", "best", ""};
   if (spec.name == "augment") return {"flop", "flip:2", "flip:", "pad_crop:4:4", "flip:1:1"};
   if (spec.name == "profile") return {"ture", "profile.txt", "profile"};
+  if (spec.name == "report") return {"", "run.pdf", "html"};
   if (spec.name == "tracer-output") return {"trace.jsn", "x.pcf"};
   std::vector<std::string> bad;
   switch (spec.type) {

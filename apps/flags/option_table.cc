@@ -554,11 +554,20 @@ constexpr OptionSpec kTable[] = {
         .Example("profile.json")
         .Needs("!evaluate-only"),
 
+    Now("report", kTracing, kPath, &O::report,
+        "after each epoch, write a page on the run to this file: curves, where time and memory go, "
+        "what the network gets wrong; .html")
+        .Example("run.html")
+        .Needs("!evaluate-only"),
+
     Now("dry-run", kOther, kBool, &O::dry_run,
         "print the network, its memory and its work; load no data, compute nothing"),
     Now("force", kOther, kBool, &O::force,
         "run even if the network needs more memory than is free"),
     Now("quiet", kOther, kBool, &O::quiet, "print results and warnings only"),
+    Now("progress", kOther, kWord, &O::progress, "how a run shows how far it is",
+        "auto,bar,line,none")
+        .Means(meanings::kProgress),
     Now("verbose", kOther, kBool, &O::verbose, "also print what was chosen and why"),
     Later("cpu-speed", kOther, kReal, "4e12", "speed of a processor in the cost model", kPositive)
         .Unit("FLOP/s"),

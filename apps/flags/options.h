@@ -160,9 +160,11 @@ struct Options {
   bool force = false;  // although memory does not suffice
   bool quiet = false;
   bool verbose = false;
+  std::string progress = "auto";  // or bar, line or none
   bool tracing = false;
   std::string tracer_output;      // file of the trace, which says its format; empty: no trace
   std::string profile = "False";  // True: printed; a file: written there
+  std::string report;             // page of the run; empty: none
 
   friend bool operator==(const Options&, const Options&) = default;
 };

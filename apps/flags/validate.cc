@@ -10,6 +10,7 @@
 #include "comm/job/exit_code.h"
 #include "data/transforms/transform_list.h"
 #include "models/callbacks/history_form.h"
+#include "models/report/report_name.h"
 #include "models/trace/trace_form.h"
 #include "optim/losses/better.h"
 #include "optim/metrics/metrics.h"
@@ -151,6 +152,10 @@ absl::Status CheckHistoryFile(const Options& options) {
 }
 
 absl::Status CheckTracing(const Options& options) {
+  if (!options.report.empty() && !IsReportName(options.report)) {
+    return UsageError("--report=", OneLine(options.report, 80),
+                      ": unknown ending; must be .html or .htm");
+  }
   const std::string& profile = options.profile;
   if (profile != "True" && profile != "False" && !ProfileFormOf(profile)) {
     return UsageError("--profile=", OneLine(profile, 80),

@@ -17,6 +17,12 @@ inline constexpr std::string_view kWeightsFormat =
     "NHWC: channels last\n"
     "NCHW: channels first\n";
 
+inline constexpr std::string_view kProgress =
+    "auto: bar on a terminal, line elsewhere\n"
+    "bar: a bar that is drawn again and again, with the time that is left\n"
+    "line: a line after each epoch\n"
+    "none: no lines of epochs; results of tests are printed\n";
+
 inline constexpr std::string_view kTensorFormat =
     "NHWC: channels last\n"
     "NCHW: channels first\n"

@@ -22,7 +22,9 @@
 #include "apps/make/rank_options.h"
 #include "apps/printing/memory_table.h"
 #include "apps/printing/performance_counter.h"
+#include "apps/printing/progress.h"
 #include "apps/printing/progress_callback.h"
+#include "apps/tracing/run_page.h"
 #include "apps/tracing/run_trace.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"
@@ -39,6 +41,7 @@
 #include "models/checkpoint/run_settings.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
+#include "models/report/report_writer.h"
 #include "models/serving/saved_model.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
@@ -55,12 +58,13 @@ class BenchmarkRun {
  public:
   BenchmarkRun(const Options& options, Communicator* communicator, std::ostream& out,
                std::ostream& err)
-      : trace_(options, communicator),
+      : given_(options),
+        trace_(options, communicator),
         run_(options, communicator),
         voice_(run_.options, run_.rank, run_.ranks, out, err),
-        progress_(
-            run_.rank == 0 ? DetectDisplay(STDOUT_FILENO, FindLaunchPlace().launched) : Display{},
-            voice_.out()) {}
+        progress_({.display = run_.rank == 0 ? DisplayOf(options) : Display{},
+                   .epochs = options.progress != "none"},
+                  voice_.out()) {}
 
   absl::Status Run() {
     DTNN_RETURN_IF_ERROR(run_.Prepare(voice_));
@@ -69,6 +73,7 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CheckPlace()));
     DTNN_RETURN_IF_ERROR(trace_.Begin(run_.graph, *store_));
     absl::Status status = Work();
+    if (report_) report_->Finish(status);
     trace_.Finish(run_.graph, *store_, trainer_->engine().TrainingAlgorithms(),
                   /*together=*/status.ok() || absl::IsCancelled(status),
                   {.print = [this](std::string_view text) { voice_.out() << text << std::flush; },
@@ -292,9 +297,31 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
+  static Display DisplayOf(const Options& options) {
+    return ChooseDisplay(options.progress,
+                         DetectDisplay(STDOUT_FILENO, FindLaunchPlace().launched));
+  }
+
+  void MakeReport() {
+    if (run_.options.report.empty() || !run_.Writes()) return;
+    ReportWriterOptions options = MakeReportOptions({.given = given_,
+                                                     .options = run_.options,
+                                                     .ranks = run_.ranks,
+                                                     .graph = run_.graph,
+                                                     .dataset = *run_.dataset,
+                                                     .loaders = run_.loaders,
+                                                     .optimizer = *run_.optimizer,
+                                                     .device = run_.context->device()});
+    options.profile = trace_.profile();
+    options.warn = [this](std::string_view line) { voice_.Warn(line); };
+    report_.emplace(std::move(options), *trainer_, run_.graph, *store_);
+  }
+
   absl::Status Train() {
     std::vector<Callback*> callbacks = {&performance_, &progress_, &last_metrics_};
     if (history_ != nullptr) callbacks.push_back(history_.get());
+    MakeReport();
+    if (report_) callbacks.push_back(&*report_);
     callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
@@ -355,6 +382,7 @@ class BenchmarkRun {
     }
   }
 
+  const Options& given_;
   RunTrace trace_;  // which loaders tell, until they end
   PreparedRun run_;
   RunVoice voice_;
@@ -366,6 +394,7 @@ class BenchmarkRun {
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
   std::unique_ptr<History> history_;
+  std::optional<ReportWriter> report_;
 };
 
 }  // namespace

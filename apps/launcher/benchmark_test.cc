@@ -54,6 +54,30 @@ TEST(BenchmarkTest, WrongUsageIsOneLineAndExitCode2) {
   }
 }
 
+TEST(BenchmarkTest, ProgressIsShownAsAsked) {
+  const std::string run =
+      "--model=simplemlp --dataset=synthetic --synthetic-input-shape=1,4,4 --num-epochs=3 "
+      "--synthetic-train-samples=40 --evaluate --quiet --progress=";
+  const auto epochs = [&](const std::string& progress) {
+    const Outcome outcome = Launch(run + progress);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_NE(outcome.text.find("test_acc"), std::string::npos) << "results are always shown";
+    EXPECT_NE(outcome.text.find("**** Done"), std::string::npos);
+    const bool redrawn = outcome.text.find('\r') != std::string::npos;
+    EXPECT_EQ(redrawn, progress == "bar") << outcome.text;
+    int count = 0;
+    for (const char* epoch : {"Epoch 1/3: 100%", "Epoch 2/3: 100%", "Epoch 3/3: 100%"}) {
+      count += outcome.text.find(epoch) != std::string::npos;
+    }
+    return count;
+  };
+  EXPECT_EQ(epochs("auto"), 3);
+  EXPECT_EQ(epochs("line"), 3);
+  EXPECT_EQ(epochs("bar"), 3);
+  EXPECT_EQ(epochs("none"), 0);
+  EXPECT_EQ(Launch("--progress=dots").exit_code, 2);
+}
+
 TEST(BenchmarkTest, ErrorsGoToTheStandardErrorOnly) {
   EXPECT_EQ(Launch("--nonsense 2>/dev/null").text, "");
   EXPECT_EQ(Launch("--help 2>&1 >/dev/null").text, "");

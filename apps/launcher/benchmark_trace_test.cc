@@ -8,6 +8,7 @@
 #include "apps/testing/process.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "models/report/testing/page_checker.h"
 #include "nlohmann/json.hpp"
 
 namespace {
@@ -72,13 +73,28 @@ TEST(BenchmarkTraceTest, TheOriginalsCommandWritesItsFile) {
   EXPECT_THAT(Read(Path("simple")), HasSubstr("\nModel;6;1_Conv2D_forward;"));
 }
 
+TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
+  const auto run = Train("--num-epochs=2 --optimizer-decay=0.001 --report=" + Path("run.html"));
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+  EXPECT_THAT(run.text, Not(HasSubstr("warning")));
+  const auto page = dtnn::testing::CheckPage(Read(Path("run.html")));
+  EXPECT_THAT(page.problems, ::testing::IsEmpty());
+  EXPECT_THAT(page.root.text, HasSubstr("Training of simplecnn on synthetic"));
+  EXPECT_THAT(page.root.text, HasSubstr("40 samples of 8x8x1 to train on, 10 to validate"));
+  EXPECT_THAT(page.root.text, HasSubstr("Training has ended: 2 of 2 epochs done."));
+  const std::string command = page.root.All("code").at(0)->text;
+  EXPECT_THAT(command, StartsWith("benchmark \\\n  --model=simplecnn \\\n"));
+  EXPECT_THAT(command, HasSubstr("--optimizer-decay=0.001"));
+  EXPECT_EQ(page.root.All("section").size(), 5u) << "nothing was wrong: there is one class";
+}
+
 TEST(BenchmarkTraceTest, WhatCannotBeWrittenIsAnErrorBeforeTheRun) {
   for (const std::string& arguments :
        {"--tracer-output=" + ::testing::TempDir(), std::string("--tracer-output=/no/such/x.json"),
-        std::string("--profile=/no/such/x.csv")}) {
+        std::string("--profile=/no/such/x.csv"), std::string("--report=/no/such/x.html")}) {
     const auto run = Train(arguments);
     EXPECT_EQ(run.exit_code, 1) << run.text;
-    EXPECT_THAT(run.text, HasSubstr("benchmark: " + arguments.substr(0, 9)));
+    EXPECT_THAT(run.text, HasSubstr("benchmark: " + arguments.substr(0, 8)));
     EXPECT_THAT(run.text, Not(HasSubstr("**** Loading")));
   }
   const auto ending = Train("--tracer-output=x.jsn");
@@ -86,6 +102,8 @@ TEST(BenchmarkTraceTest, WhatCannotBeWrittenIsAnErrorBeforeTheRun) {
   EXPECT_THAT(ending.text, StartsWith("benchmark: --tracer-output=x.jsn: unknown ending; must be "
                                       ".json for ui.perfetto.dev"));
   EXPECT_THAT(ending.text, HasSubstr(".prv for Paraver, or .csv, .txt or none"));
+  EXPECT_THAT(Train("--report=x.pdf").text,
+              StartsWith("benchmark: --report=x.pdf: unknown ending; must be .html or .htm"));
   EXPECT_EQ(Train("--tracing").exit_code, 2);
   EXPECT_EQ(Train("--tracing=False --tracer-output=x.json").exit_code, 2);
   EXPECT_THAT(Train("--profile=ture").text,

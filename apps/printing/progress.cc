@@ -61,17 +61,23 @@ void AppendBar(double fraction, int columns, bool unicode, std::string& out) {
 
 // What a line holds beside description and metrics.
 struct Parts {
-  bool percentage, bar, times, samples, rate;
+  bool percentage, bar, times, run_left, samples, rate;
 };
 
 // From the widest to the narrowest.
 constexpr Parts kLayouts[] = {
-    {.percentage = true, .bar = true, .times = true, .samples = true, .rate = true},
-    {.percentage = true, .bar = true, .times = true, .samples = true, .rate = false},
-    {.percentage = true, .bar = true, .times = true, .samples = false, .rate = false},
-    {.percentage = true, .bar = true, .times = false, .samples = false, .rate = false},
-    {.percentage = true, .bar = false, .times = false, .samples = false, .rate = false},
-    {.percentage = false, .bar = false, .times = false, .samples = false, .rate = false},
+    {.percentage = true,
+     .bar = true,
+     .times = true,
+     .run_left = true,
+     .samples = true,
+     .rate = true},
+    {.percentage = true, .bar = true, .times = true, .run_left = true, .samples = true, .rate = {}},
+    {.percentage = true, .bar = true, .times = true, .run_left = true, .samples = {}, .rate = {}},
+    {.percentage = true, .bar = true, .times = true, .run_left = {}, .samples = {}, .rate = {}},
+    {.percentage = true, .bar = true, .times = {}, .run_left = {}, .samples = {}, .rate = {}},
+    {.percentage = true, .bar = {}, .times = {}, .run_left = {}, .samples = {}, .rate = {}},
+    {.percentage = {}, .bar = {}, .times = {}, .run_left = {}, .samples = {}, .rate = {}},
 };
 
 // "500/1000 [00:02<00:02, 250.00 samples/s, cce: 0.5000000]", or what is left of that.
@@ -91,6 +97,11 @@ void AppendNumbers(const ProgressState& state, const Parts& parts, std::string& 
     } else {
       out += '?';
     }
+  }
+  if (parts.run_left && state.run_left >= 0) {
+    out += ", run ";
+    AppendDuration(std::ceil(state.run_left), out);
+    out += " left";
   }
   if (parts.rate && rate > 0) AppendFormat(out, ", %.2f samples/s", rate);
   if (parts.rate && rate <= 0) out += ", ? samples/s";
@@ -153,6 +164,12 @@ Display DetectDisplay(int file_descriptor, bool relayed) {
   display.live = true;
   display.unicode = LocaleIsUtf8();
   return display;
+}
+
+Display ChooseDisplay(std::string_view choice, const Display& found) {
+  if (choice == "line") return Display{};
+  if (choice != "bar" || found.live) return found;
+  return {.live = true, .columns = kUsualLine, .unicode = LocaleIsUtf8()};
 }
 
 void AppendProgress(const ProgressState& state, const Display& display, bool cut,
@@ -231,8 +248,13 @@ void ProgressBar::Draw(Metrics metrics, bool final) {
   metrics(metrics_);
   line_.clear();
   if (display_.live) line_ += '\r';
-  AppendProgress({description_, done_, total_, advanced_ - start_, metrics_}, display_,
-                 /*cut=*/!final, line_);
+  AppendProgress({.description = description_,
+                  .done = done_,
+                  .total = total_,
+                  .elapsed = advanced_ - start_,
+                  .metrics = metrics_,
+                  .run_left = final ? -1 : run_left_},
+                 display_, /*cut=*/!final, line_);
   if (display_.live) line_ += "\x1b[K";  // what a longer line left there
   out_ << line_ << std::flush;
 }

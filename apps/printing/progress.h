@@ -3,11 +3,12 @@
 //   Epoch 1/5:  42%|█████▃      | 20160/48000 [00:01<00:02, 13911.20 samples/s, cce: 0.9134411]
 //
 // On a terminal it is redrawn in place, at most ten times a second, in the width that the terminal
-// has then: where that is less than the line needs, the bar shrinks first, then rate, samples,
-// times, bar and percentage go, in this order; losses and metrics stay. Elsewhere (a file, a pipe)
-// only the final state is written, whole. Redrawing reuses its buffers: no allocation per step.
-// Time counts until the last Advance, so that a validation pass before Finish does not dilute the
-// rate.
+// has then, with the time that the whole run will take yet: "[00:01<00:02, run 00:14 left, ...".
+// Where the width is less than the line needs, the bar shrinks first, then rate, samples, the run's
+// time, times, bar and percentage go, in this order; losses and metrics stay. Elsewhere (a file, a
+// pipe) only the final state is written, whole. Redrawing reuses its buffers: no allocation per
+// step. Time counts until the last Advance, so that a validation pass before Finish does not dilute
+// the rate.
 
 #ifndef DTNN_APPS_PRINTING_PROGRESS_H_
 #define DTNN_APPS_PRINTING_PROGRESS_H_
@@ -35,6 +36,10 @@ struct Display {
 // standard output, which must be one too, and whose columns count; it stays open.
 Display DetectDisplay(int file_descriptor, bool relayed = false);
 
+// The display that --progress=`choice` asks for, where `found` has been detected: "bar" redraws
+// elsewhere too, "line" never does.
+Display ChooseDisplay(std::string_view choice, const Display& found);
+
 // That a line of `terminal` can fill; those of a common one where the terminal does not know.
 int TerminalColumns(int terminal);
 
@@ -44,6 +49,7 @@ struct ProgressState {
   int64_t total = 0;
   double elapsed = 0;             // seconds
   std::string_view metrics = {};  // "cce: 0.9134411, acc: 74.20%"
+  double run_left = -1;           // seconds; negative: not known
 };
 
 // The line, without line end: 110 columns, or as many as its text and ten columns of bar need. On a
@@ -71,6 +77,8 @@ class ProgressBar {
 
   // After a step over `samples`. `metrics` is called only when the line is redrawn.
   void Advance(int64_t samples, Metrics metrics);
+  // What the run will take yet, in seconds; negative: not known. Shown when it is redrawn.
+  void set_run_left(double seconds) { run_left_ = seconds; }
   // Writes the final state and ends the line.
   void Finish(Metrics metrics);
 
@@ -83,7 +91,7 @@ class ProgressBar {
   const Clock clock_;
   const int64_t total_;
   int64_t done_ = 0;
-  double start_ = 0, advanced_ = 0, drawn_ = 0;
+  double start_ = 0, advanced_ = 0, drawn_ = 0, run_left_ = -1;
   bool finished_ = false;
   std::string metrics_, line_;
 };

@@ -1,19 +1,61 @@
 #include "apps/printing/progress_callback.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "tensor/stopwatch.h"
+
 namespace dtnn {
+namespace {
+
+ProgressOptions WithClock(ProgressOptions options) {
+  if (!options.clock) options.clock = [watch = Stopwatch()] { return watch.seconds(); };
+  return options;
+}
+
+}  // namespace
+
+ProgressCallback::ProgressCallback(ProgressOptions options, std::ostream& out)
+    : options_(WithClock(std::move(options))), out_(out) {}
+
+bool ProgressCallback::Shows(const Pass& pass) const {
+  return pass.kind == Pass::Kind::kTest || (pass.kind == Pass::Kind::kTraining && options_.epochs);
+}
+
+// Negative where nothing is known yet, or nothing comes after this epoch.
+double ProgressCallback::RunLeft(const Pass& pass) const {
+  const int64_t epochs_left = pass.epochs - pass.epoch;
+  if (pass.kind != Pass::Kind::kTraining || epochs_left < 2) return -1;
+  const double now = options_.clock(), in_epoch = now - epoch_begin_;
+  if (epochs_done_ > 0) {
+    const double epoch = (epoch_begin_ - first_begin_) / double(epochs_done_);
+    return std::max(epoch - in_epoch, 0.0) + epoch * double(epochs_left - 1);
+  }
+  const int64_t seen = pass.done - done_before_;
+  if (seen <= 0) return -1;
+  const double per_sample = in_epoch / double(seen);
+  return per_sample *
+         (double(pass.samples - pass.done) + double(pass.samples) * double(epochs_left - 1));
+}
 
 absl::Status ProgressCallback::OnPassBegin(const Pass& pass) {
-  if (pass.kind == Pass::Kind::kValidation) return absl::OkStatus();
+  if (!Shows(pass)) return absl::OkStatus();
+  if (pass.kind == Pass::Kind::kTraining) {
+    epoch_begin_ = options_.clock();
+    if (first_begin_ < 0) first_begin_ = epoch_begin_;
+    done_before_ = pass.done;
+  }
   bar_.emplace(
       pass.kind == Pass::Kind::kTest ? "Testing" : EpochDescription(pass.epoch + 1, pass.epochs),
-      pass.samples, display_, out_);
+      pass.samples, options_.display, out_, options_.clock);
   shown_ = 0;
   return absl::OkStatus();
 }
 
 absl::Status ProgressCallback::OnBatchEnd(const Pass& pass) {
-  if (pass.kind == Pass::Kind::kValidation) return absl::OkStatus();
+  if (!Shows(pass)) return absl::OkStatus();
   const char* prefix = pass.kind == Pass::Kind::kTest ? "test_" : "";
+  if (options_.display.live) bar_->set_run_left(RunLeft(pass));
   bar_->Advance(pass.done - shown_,
                 [&](std::string& line) { line += pass.averages->Format(prefix); });
   shown_ = pass.done;
@@ -29,6 +71,13 @@ absl::Status ProgressCallback::OnPassEnd(const Pass& pass) {
 }
 
 absl::Status ProgressCallback::OnEpochEnd(const Pass& training, const Pass* validation) {
+  if (!Shows(training)) return absl::OkStatus();
+  // The first epoch of a run that was interrupted in the middle says nothing of others.
+  if (done_before_ == 0) {
+    ++epochs_done_;
+  } else {
+    first_begin_ = -1;
+  }
   bar_->Finish([&](std::string& line) {
     line += training.averages->Format("");
     if (validation != nullptr) line += ", " + validation->averages->Format("val_");

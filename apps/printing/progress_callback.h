@@ -1,5 +1,8 @@
 // Shows a trainer's passes as progress lines: one per epoch, which ends with the validation
 // metrics, and one per evaluation.
+//
+// What the whole run will take yet follows from the epochs that are done, with all that happened
+// between them; in the first one, from its own progress.
 
 #ifndef DTNN_APPS_PRINTING_PROGRESS_CALLBACK_H_
 #define DTNN_APPS_PRINTING_PROGRESS_CALLBACK_H_
@@ -12,9 +15,15 @@
 
 namespace dtnn {
 
+struct ProgressOptions {
+  Display display = {};
+  bool epochs = true;             // else only evaluations are shown
+  ProgressBar::Clock clock = {};  // none: the real one
+};
+
 class ProgressCallback : public Callback {
  public:
-  ProgressCallback(const Display& display, std::ostream& out) : display_(display), out_(out) {}
+  ProgressCallback(ProgressOptions options, std::ostream& out);
 
   absl::Status OnPassBegin(const Pass& pass) override;
   absl::Status OnBatchEnd(const Pass& pass) override;
@@ -22,10 +31,17 @@ class ProgressCallback : public Callback {
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
-  const Display display_;
+  bool Shows(const Pass& pass) const;
+  double RunLeft(const Pass& pass) const;
+
+  const ProgressOptions options_;
   std::ostream& out_;
   std::optional<ProgressBar> bar_;
-  int64_t shown_ = 0;  // samples that the bar knows of
+  int64_t shown_ = 0;        // samples that the bar knows of
+  int64_t done_before_ = 0;  // samples of the epoch that an interrupted run had done
+  // Of the epochs that this run has done as a whole.
+  double first_begin_ = -1, epoch_begin_ = 0;
+  int64_t epochs_done_ = 0;
 };
 
 }  // namespace dtnn

@@ -31,7 +31,7 @@ class ProgressCallbackTest : public ::testing::Test {
   }
 
   std::ostringstream out_;
-  ProgressCallback progress_{Display{.live = false}, out_};
+  ProgressCallback progress_{{}, out_};
 };
 
 TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
@@ -45,6 +45,71 @@ TEST_F(ProgressCallbackTest, MatricesStandBelowTheirEpoch) {
   const size_t matrix = text.find("\nmulticlass_confusion_matrix");
   EXPECT_NE(matrix, text.npos) << text;
   EXPECT_NE(text.find("\nval_multiclass_confusion_matrix", matrix), text.npos) << text;
+}
+
+// Epochs of 100 samples that take 10 seconds and 2 for what comes after.
+TEST_F(ProgressCallbackTest, TheBarSaysWhatTheRunWillTakeYet) {
+  double now = 5;
+  ProgressCallback progress(
+      {.display = {.live = true, .columns = 200, .unicode = false}, .clock = [&] { return now; }},
+      out_);
+  const MetricAverages averages = Some({});
+  const auto epoch = [&](int64_t number, int64_t before) {
+    Pass pass{.epoch = number, .epochs = 3, .samples = 100, .done = before, .averages = &averages};
+    ASSERT_TRUE(progress.OnPassBegin(pass).ok());
+    for (int64_t done = before + 25; done <= 100; done += 25) {
+      now += 2.5;
+      pass.done = done;
+      ASSERT_TRUE(progress.OnBatchEnd(pass).ok());
+    }
+    now += 2;
+    ASSERT_TRUE(progress.OnEpochEnd(pass, nullptr).ok());
+  };
+  const auto drawn = [&](const std::string& text) {
+    const bool found = out_.str().find(text) != std::string::npos;
+    EXPECT_TRUE(found) << text << "\n" << out_.str();
+  };
+  epoch(0, 50);                                    // interrupted before
+  drawn("75/100 [00:02<00:01, run 00:23 left, ");  // 25 + 2 * 100 samples of 0.1 s each
+  out_.str("");
+  epoch(1, 0);
+  drawn(
+      " 25/100 [00:02<00:08, run 00:18 left, ");  // 75 + 100 samples: no epoch is known as a whole
+  out_.str("");
+  epoch(2, 0);
+  drawn(" 25/100 [00:02<00:08, 10.00 samples/s, ");  // the last
+  EXPECT_EQ(out_.str().find("left"), std::string::npos);
+  out_.str("");
+  ProgressCallback whole(
+      {.display = {.live = true, .columns = 200, .unicode = false}, .clock = [&] { return now; }},
+      out_);
+  Pass pass{.epochs = 4, .samples = 10, .averages = &averages};
+  for (pass.epoch = 0; pass.epoch < 2; ++pass.epoch) {
+    pass.done = 0;
+    ASSERT_TRUE(whole.OnPassBegin(pass).ok());
+    now += 10;
+    pass.done = 10;
+    ASSERT_TRUE(whole.OnBatchEnd(pass).ok());
+    now += 30;
+    ASSERT_TRUE(whole.OnEpochEnd(pass, nullptr).ok());
+  }
+  drawn("10/10 [00:10<00:00, run 00:30 left, ");  // 3 epochs of 10 s
+  drawn("10/10 [00:10<00:00, run 01:50 left, ");  // 30 s of this one, and 2 of 40 s
+}
+
+TEST_F(ProgressCallbackTest, EpochsCanBeKeptBack) {
+  ProgressCallback progress({.epochs = false}, out_);
+  const MetricAverages some = Some({"multiclass_confusion_matrix"});
+  Pass pass{.samples = 2, .done = 2, .averages = &some};
+  ASSERT_TRUE(progress.OnPassBegin(pass).ok());
+  ASSERT_TRUE(progress.OnBatchEnd(pass).ok());
+  ASSERT_TRUE(progress.OnPassEnd(pass).ok());
+  ASSERT_TRUE(progress.OnEpochEnd(pass, &pass).ok());
+  EXPECT_EQ(out_.str(), "");
+  pass.kind = Pass::Kind::kTest;
+  ASSERT_TRUE(progress.OnPassBegin(pass).ok());
+  ASSERT_TRUE(progress.OnPassEnd(pass).ok());
+  EXPECT_THAT(out_.str(), HasSubstr("Testing: "));
 }
 
 TEST_F(ProgressCallbackTest, AndBelowATest) {

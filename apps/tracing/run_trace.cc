@@ -54,7 +54,7 @@ absl::Status RunTrace::Begin(const Graph& graph, const ParameterStore& store) {
     simple_ = std::make_unique<SimpleTrace>(DescribeLayers(graph, store, {}));
     observers.push_back(simple_.get());
   }
-  if (profiles() && rank_ == 0) {
+  if (profiles() || reports()) {
     int ids = 0;
     for (const Node& node : graph.nodes()) ids = std::max(ids, node.id + 1);
     profile_ = std::make_unique<Profile>(ids);
@@ -77,7 +77,8 @@ void RunTrace::Finish(const Graph& graph, const ParameterStore& store,
   };
   if (log_ != nullptr) warn(WriteEvents(layers, together, voice), "trace");
   if (simple_ != nullptr) warn(WriteSimple(layers, voice), "trace");
-  if (profile_ != nullptr) warn(WriteProfile(layers, store.dtype(), voice), "profile");
+  if (profiles() && profile_ != nullptr)
+    warn(WriteProfile(layers, store.dtype(), voice), "profile");
 }
 
 absl::Status RunTrace::WriteEvents(std::span<const LayerFacts> layers, bool together,

@@ -1,4 +1,4 @@
-// What a run tells of itself: --profile and --tracer-output.
+// What a run tells of itself: --profile and --tracer-output, and the profile that its page shows.
 //
 // The trace of all ranks is one file, which rank 0 writes when the run ends. Where ranks can no
 // longer talk to each other, each writes what it has into a file of its own. A file that cannot be
@@ -44,6 +44,9 @@ class RunTrace {
   // For one rank; `communicator`: null for a run of one. Both must outlive it, and it the loaders.
   RunTrace(const Options& options, Communicator* communicator);
 
+  // Of this rank's training, for its page; null: there is none. Lives as long as this.
+  const Profile* profile() const { return profile_.get(); }
+
   // From now on, until Finish or its end, watches what the calling thread does. All ranks call it
   // together.
   absl::Status Begin(const Graph& graph, const ParameterStore& store);
@@ -54,7 +57,10 @@ class RunTrace {
               std::span<const std::string> algorithms, bool together, const TraceVoice& voice);
 
  private:
-  bool profiles() const { return options_.profile != "False"; }
+  bool profiles() const { return options_.profile != "False" && rank_ == 0; }
+  bool reports() const {
+    return !options_.report.empty() && (rank_ == 0 || !options_.shared_storage);
+  }
   absl::Status WriteEvents(std::span<const LayerFacts> layers, bool together,
                            const TraceVoice& voice);
   absl::Status WriteSimple(std::span<const LayerFacts> layers, const TraceVoice& voice);

@@ -1,0 +1,22 @@
+// The command line that gives a run once more, for what people keep of it.
+
+#ifndef DTNN_APPS_PRINTING_COMMAND_LINE_H_
+#define DTNN_APPS_PRINTING_COMMAND_LINE_H_
+
+#include <string>
+#include <string_view>
+
+#include "apps/flags/options.h"
+
+namespace dtnn {
+
+// `text` as one word of a shell's command, in quotes where it needs them.
+std::string ShellWord(std::string_view text);
+
+// "mpirun -np 2 benchmark --model=simplecnn ...": the options that were given, in the order of the
+// table, under their newest names, `separator` before each. One rank is no mpirun.
+std::string CommandLineOf(const Options& options, int ranks, std::string_view separator = " ");
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PRINTING_COMMAND_LINE_H_

@@ -1,0 +1,50 @@
+// Compares runs by their histories: a table, a page or a picture.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
+#include "apps/report/run.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kSummary[] =
+    "report RUN.csv [RUN.jsonl ...]                    prints last and best values of runs\n"
+    "report RUN.csv [RUN.jsonl ...] --output=FILE      draws them: .html all, .svg one metric\n"
+    "\n"
+    "Runs are the files that benchmark --history-file writes.";
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  ReportOptions options;
+  const OptionSpec flags[] = {
+      {.name = "output",
+       .type = OptionType::kPath,
+       .help = "write a page (.html) or a picture (.svg) to this file",
+       .field = &options.output},
+      {.name = "metric",
+       .type = OptionType::kText,
+       .help = "what the picture shows; if not given, the loss of the validation",
+       .field = &options.metric},
+  };
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request,
+                        ParseToolFlags(arguments, flags, &options.files));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    return absl::OkStatus();
+  }
+  return ReportRuns(options, std::cout);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram("report", argc, argv, "compare fewer runs", dtnn::Run);
+}

@@ -1,0 +1,74 @@
+#include "apps/report/run.h"
+
+#include <algorithm>
+#include <span>
+
+#include "absl/strings/str_join.h"
+#include "comm/job/exit_code.h"
+#include "models/report/comparison.h"
+#include "models/report/read_history.h"
+#include "models/report/report_name.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+absl::Status CheckOptions(const ReportOptions& options) {
+  if (options.files.empty()) {
+    return UsageError(
+        "no runs: name their history files, .csv or .jsonl (benchmark --history-file writes them)");
+  }
+  const bool picture = options.output.ends_with(".svg");
+  if (!options.output.empty() && !picture && !IsReportName(options.output)) {
+    return UsageError("--output=", options.output,
+                      ": unknown ending; must be .html for a page or .svg for a picture");
+  }
+  if (!options.metric.empty() && !picture) {
+    return UsageError("--metric: needs --output=FILE.svg; a page shows all metrics");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> MetricToDraw(const std::string& asked,
+                                         const std::vector<ComparedRun>& runs) {
+  const std::vector<std::string> metrics = MetricsOfRuns(runs);
+  if (!asked.empty()) {
+    if (asked == "learning_rate" || std::ranges::count(metrics, asked) > 0) return asked;
+    return UsageError("--metric=", asked, ": no run has it; there are learning_rate, ",
+                      absl::StrJoin(metrics, ", "));
+  }
+  if (metrics.empty()) return std::string("learning_rate");
+  const std::string validation = "val_" + metrics[0];  // the loss comes first
+  return std::ranges::count(metrics, validation) > 0 ? validation : metrics[0];
+}
+
+}  // namespace
+
+absl::Status ReportRuns(const ReportOptions& options, std::ostream& out) {
+  DTNN_RETURN_IF_ERROR(CheckOptions(options));
+  std::vector<ComparedRun> runs;
+  for (const std::string& file : options.files) {
+    DTNN_ASSIGN_OR_RETURN(std::vector<ReportEpoch> epochs, ReadHistory(file));
+    runs.push_back({.name = file, .epochs = std::move(epochs)});
+  }
+  if (options.output.empty()) {
+    out << FormatComparisonText(runs);
+    return absl::OkStatus();
+  }
+  std::string text;
+  if (options.output.ends_with(".svg")) {
+    DTNN_ASSIGN_OR_RETURN(const std::string metric, MetricToDraw(options.metric, runs));
+    text = FormatSvgFile(DrawRuns("runs", metric, runs));
+  } else {
+    text = FormatComparison(runs);
+  }
+  DTNN_RETURN_IF_ERROR(
+      WriteFileAtomically(options.output, std::as_bytes(std::span(std::string_view(text)))));
+  out << "Wrote " << options.output << ", " << Counted(int64_t(runs.size()), "run") << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn
