@@ -58,41 +58,9 @@ std::string UnitName(const OptionSpec& spec, std::string_view otherwise) {
   return lower ? absl::AsciiStrToUpper(unit) : unit;
 }
 
-// What stands after the name: "=SECONDS". `shortened`: without the words that it takes.
-std::string Placeholder(const OptionSpec& spec, bool shortened = false) {
-  switch (spec.type) {
-    case OptionType::kBool:
-      return "";
-    case OptionType::kInt:
-      return "=" + UnitName(spec, "N");
-    case OptionType::kReal:
-      return "=" + UnitName(spec, "X");
-    case OptionType::kText:
-      return spec.is_switch() ? StrCat("[=", UnitName(spec, "NAME"), "]")
-                              : "=" + UnitName(spec, "NAME");
-    case OptionType::kPath:
-      return "=PATH";
-    case OptionType::kInts:
-      return "=" + UnitName(spec, "N,...");
-    case OptionType::kReals:
-      return "=" + UnitName(spec, "X,...");
-    case OptionType::kWord: {
-      if (shortened) return "=NAME";
-      std::string words(spec.words);
-      std::ranges::replace(words, ',', '|');
-      return "=" + words;
-    }
-    case OptionType::kWords:
-      return "=NAME,...";
-    case OptionType::kMetric:
-      return "=NAME";
-  }
-  return "";
-}
-
 void AppendOption(const OptionSpec& spec, bool shortened, std::string& out) {
   const size_t start = out.size();
-  StrAppend(&out, "  --", spec.name, Placeholder(spec, shortened));
+  StrAppend(&out, "  --", spec.name, ValuePlaceholder(spec, shortened));
   const size_t width = out.size() - start;
   if (width + 2 > kHelpColumn) {
     out.append("\n").append(kHelpColumn, ' ');
@@ -268,6 +236,37 @@ std::optional<OptionGroup> FindGroup(std::string_view topic) {
 
 }  // namespace
 
+std::string ValuePlaceholder(const OptionSpec& spec, bool shortened) {
+  switch (spec.type) {
+    case OptionType::kBool:
+      return "";
+    case OptionType::kInt:
+      return "=" + UnitName(spec, "N");
+    case OptionType::kReal:
+      return "=" + UnitName(spec, "X");
+    case OptionType::kText:
+      return spec.is_switch() ? StrCat("[=", UnitName(spec, "NAME"), "]")
+                              : "=" + UnitName(spec, "NAME");
+    case OptionType::kPath:
+      return "=PATH";
+    case OptionType::kInts:
+      return "=" + UnitName(spec, "N,...");
+    case OptionType::kReals:
+      return "=" + UnitName(spec, "X,...");
+    case OptionType::kWord: {
+      if (shortened) return "=NAME";
+      std::string words(spec.words);
+      std::ranges::replace(words, ',', '|');
+      return "=" + words;
+    }
+    case OptionType::kWords:
+      return "=NAME,...";
+    case OptionType::kMetric:
+      return "=NAME";
+  }
+  return "";
+}
+
 std::string DescribeOptions(std::span<const OptionSpec> options) {
   std::string text;
   for (const OptionSpec& spec : options) AppendOption(spec, /*shortened=*/false, text);
@@ -275,7 +274,7 @@ std::string DescribeOptions(std::span<const OptionSpec> options) {
 }
 
 std::string DescribeOption(const OptionSpec& option, const Syntax& syntax) {
-  std::string out = StrCat("--", option.name, Placeholder(option, /*shortened=*/true), "\n  ");
+  std::string out = StrCat("--", option.name, ValuePlaceholder(option, /*shortened=*/true), "\n  ");
   std::string_view help = option.help;
   if (help.ends_with("; of:")) help.remove_suffix(5);
   Wrap(help, 2, 2, out);

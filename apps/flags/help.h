@@ -15,6 +15,10 @@
 
 namespace dtnn {
 
+// What stands after an option's name: "=SECONDS", "=adam|sgd". `shortened`: without the words that
+// it takes: "=NAME".
+std::string ValuePlaceholder(const OptionSpec& spec, bool shortened);
+
 // A line per option, or more: name, what it takes, what it means, default.
 std::string DescribeOptions(std::span<const OptionSpec> options);
 

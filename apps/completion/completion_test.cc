@@ -1,0 +1,185 @@
+// What the scripts make of a command line, asked of the shells themselves; and the manual page.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/completion/man_page.h"
+#include "apps/flags/option_table.h"
+#include "apps/testing/process.h"
+#include "apps/testing/terminal.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+using ::dtnn::testing::Launch;
+using ::dtnn::testing::Terminal;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
+
+std::string Path(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+
+std::string Script(const std::string& what) {
+  const auto outcome = Launch("apps/completion/completion", what);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  std::ofstream(Path(what)) << outcome.text;
+  return Path(what);
+}
+
+bool Missing(const char* program) { return access(program, X_OK) != 0; }
+
+class BashTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (Missing("/bin/bash")) GTEST_SKIP() << "no /bin/bash on this machine";
+    script_ = Script("bash");
+  }
+
+  // What bash offers for the last of these words.
+  std::vector<std::string> Offers(const std::string& words) {
+    const std::string file = Path("offer.sh");
+    std::ofstream(file) << "set -u\nsource " << script_ << "\nCOMP_WORDS=(benchmark " << words
+                        << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_benchmark\n"
+                           "printf '%s\\n' \"${COMPREPLY[@]-}\"\n";
+    const auto outcome = Launch("/bin/bash", file);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    std::vector<std::string> offers;
+    std::istringstream lines(outcome.text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty()) offers.push_back(line);
+    }
+    return offers;
+  }
+
+  std::string script_;
+};
+
+TEST_F(BashTest, EveryOptionThatWorksIsOffered) {
+  std::set<std::string> expected = {"--help"};
+  for (const OptionSpec& spec : OptionTable()) {
+    if (spec.available()) expected.insert(StrCat("--", spec.name, spec.is_switch() ? "" : "="));
+  }
+  const std::vector<std::string> offers = Offers("--");
+  EXPECT_EQ(std::set<std::string>(offers.begin(), offers.end()), expected);
+  EXPECT_THAT(Offers("''"), Contains("--model="));
+  EXPECT_THAT(Offers("--progr"), ElementsAre("--progress="));
+  EXPECT_THAT(Offers("--noeval"), UnorderedElementsAre("--noevaluate", "--noevaluate-only"));
+  EXPECT_THAT(Offers("--evaluate ''"), Contains("--model=")) << "a switch may stand alone";
+  EXPECT_THAT(Offers("--no-such ''"), Contains("--model="));
+}
+
+TEST_F(BashTest, ValuesAreOfferedHoweverTheyAreWritten) {
+  for (const char* words : {"--progress = ''", "--progress =", "--progress ''", "--progress="}) {
+    const std::string before = std::string(words) == "--progress=" ? "--progress=" : "";
+    EXPECT_THAT(Offers(words),
+                ElementsAre(before + "auto", before + "bar", before + "line", before + "none"))
+        << words;
+  }
+  EXPECT_THAT(Offers("--tensor_format = N"), ElementsAre("NHWC", "NCHW"));
+  EXPECT_THAT(Offers("--model = vgg16_"),
+              AllOf(Each(StartsWith("vgg16_")), Contains("vgg16_cifar10")));
+  EXPECT_THAT(Offers("--model = li"), ElementsAre("list"));
+  EXPECT_THAT(Offers("--evaluate = T"), ElementsAre("True"));
+  EXPECT_THAT(Offers("--num-epochs = ''"), ElementsAre()) << "a number";
+  EXPECT_THAT(Offers("--help = trac"), UnorderedElementsAre("tracing", "tracing", "tracer-output"));
+  EXPECT_THAT(Offers("--early-stopping-metric = val_prec"), ElementsAre("val_precision"));
+}
+
+TEST_F(BashTest, ListsGoOnAfterACommaAndPathsAreFiles) {
+  EXPECT_THAT(Offers("--metrics = f1_score,categorical_h"),
+              ElementsAre("f1_score,categorical_hinge"));
+  std::ofstream(Path("my file.csv")) << "x";
+  EXPECT_THAT(Offers("--history-file = " + Path("my")), ElementsAre(Path("my file.csv")));
+  EXPECT_THAT(Offers("--history-file=" + Path("my")),
+              ElementsAre("--history-file=" + Path("my file.csv")));
+  EXPECT_THAT(Offers("--profile = " + Path("my")), ElementsAre(Path("my file.csv")));
+  EXPECT_THAT(Offers("--profile = T"), Contains("True"));
+}
+
+// A user who presses tabs.
+TEST_F(BashTest, AtATerminalTabsCompleteWords) {
+  Terminal bash("/bin/bash", {"--norc", "--noprofile", "-i"});
+  bash.Type("source " + script_ +
+            "; benchmark() { printf '<%s>' \"$@\"; echo; }; echo so''urced\n");
+  ASSERT_TRUE(bash.ReadUntil("sourced\r\n")) << bash.text();
+  bash.Type("benchmark --progr\tno\t--metr\tf1\t,prec\t --evaluate-o\t\n");
+  EXPECT_TRUE(bash.ReadUntil("<--progress=none><--metrics=f1_score,precision><--evaluate-only>"))
+      << bash.text();
+}
+
+TEST(ZshTest, AtATerminalTabsCompleteWords) {
+  const std::string script = Script("zsh");
+  if (Missing("/usr/bin/zsh")) GTEST_SKIP() << "no zsh; apt-get install zsh to run this test";
+  Terminal zsh("/usr/bin/zsh", {"-f", "-i"});
+  zsh.Type(
+      "unsetopt zle_bracketed_paste; TERM=dumb; autoload -U compinit; compinit -D -u; source " +
+      script + "; benchmark() { printf '<%s>' \"$@\"; echo; }; echo so''urced\n");
+  ASSERT_TRUE(zsh.ReadUntil("sourced\r\n")) << zsh.text();
+  zsh.Type("benchmark --progr\tno\t --model=vgg16_cif\t --metrics=f1\t --evaluate-o\t\n");
+  EXPECT_TRUE(zsh.ReadUntil(
+      "<--progress=none><--model=vgg16_cifar10><--metrics=f1_score><--evaluate-only>"))
+      << zsh.text();
+}
+
+TEST(ManPageTest, EveryOptionThatWorksIsThereAndTextsStayTexts) {
+  const std::string page = ManPage("benchmark", OptionTable());
+  for (const OptionSpec& spec : OptionTable()) {
+    const std::string entry = StrCat(".TP\n\\fB", ManText(StrCat("--", spec.name)), "\\fR");
+    EXPECT_EQ(page.find(entry) != page.npos, spec.available()) << spec.name;
+  }
+  EXPECT_EQ(ManText(".a\\b-c"), "\\&.a\\eb\\-c");
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('.')) continue;
+    const std::string macro = line.substr(0, line.find(' '));
+    EXPECT_THAT((std::set<std::string>{".TH", ".SH", ".SS", ".TP", ".B", ".BR", ".I", ".RI", ".br",
+                                       ".RS", ".RE"}),
+                Contains(macro))
+        << line;
+  }
+}
+
+TEST(ManPageTest, GroffHasNothingToWarnOf) {
+  const std::string page = Script("man");
+  if (Missing("/usr/bin/groff")) GTEST_SKIP() << "no groff; apt-get install groff-base";
+  const auto warnings = Launch("/usr/bin/groff", "-man -ww -Tutf8 " + page + " 2>&1 >/dev/null");
+  EXPECT_EQ(warnings.exit_code, 0);
+  EXPECT_EQ(warnings.text, "");
+  const auto text = Launch("/usr/bin/groff", "-man -Tascii -P-c " + page);
+  std::string plain;  // without what bold letters are made of
+  for (const char c : text.text) {
+    if (c != '\b') {
+      plain += c;
+    } else if (!plain.empty()) {
+      plain.pop_back();
+    }
+  }
+  EXPECT_NE(plain.find("--learning-rate=RATE"), plain.npos);
+}
+
+TEST(CompletionTest, WrongWordsAreErrors) {
+  EXPECT_EQ(Launch("apps/completion/completion", "").exit_code, 2);
+  EXPECT_EQ(Launch("apps/completion/completion", "fish").exit_code, 2);
+  EXPECT_EQ(Launch("apps/completion/completion", "bash zsh").exit_code, 2);
+  EXPECT_EQ(Launch("apps/completion/completion", "bash '--program=a;b'").exit_code, 2);
+  EXPECT_THAT(Launch("apps/completion/completion", "bash --program=train").text,
+              AllOf(HasSubstr("complete -F _train train\n"), Not(HasSubstr("_benchmark"))));
+  EXPECT_EQ(Launch("apps/completion/completion", "--help").exit_code, 0);
+}
+
+}  // namespace
+}  // namespace dtnn
