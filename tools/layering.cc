@@ -73,6 +73,7 @@ constexpr Folder kRooms[] = {
     {"models/callbacks", 6},
     {"models/trace", 6},
     {"models/report", 7},
+    {"models/tensorboard", 7},
     {"models/session", 7},
 
     {"apps/flags", 0},

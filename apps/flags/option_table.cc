@@ -559,6 +559,11 @@ constexpr OptionSpec kTable[] = {
         "what the network gets wrong; .html")
         .Example("run.html")
         .Needs("!evaluate-only"),
+    Now("tensorboard-dir", kTracing, kPath, &O::tensorboard_dir,
+        "after each epoch, write curves and histograms to event files for TensorBoard in this "
+        "folder")
+        .Example("board")
+        .Needs("!evaluate-only"),
 
     Now("dry-run", kOther, kBool, &O::dry_run,
         "print the network, its memory and its work; load no data, compute nothing"),

@@ -165,6 +165,7 @@ struct Options {
   std::string tracer_output;      // file of the trace, which says its format; empty: no trace
   std::string profile = "False";  // True: printed; a file: written there
   std::string report;             // page of the run; empty: none
+  std::string tensorboard_dir;    // folder of event files; empty: none
 
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -24,6 +24,7 @@
 #include "apps/printing/performance_counter.h"
 #include "apps/printing/progress.h"
 #include "apps/printing/progress_callback.h"
+#include "apps/tracing/run_board.h"
 #include "apps/tracing/run_page.h"
 #include "apps/tracing/run_trace.h"
 #include "comm/job/exit_code.h"
@@ -43,6 +44,7 @@
 #include "models/parameters/weights.h"
 #include "models/report/report_writer.h"
 #include "models/serving/saved_model.h"
+#include "models/tensorboard/tensorboard_writer.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
 #include "models/training/trainer_options.h"
@@ -302,26 +304,41 @@ class BenchmarkRun {
                          DetectDisplay(STDOUT_FILENO, FindLaunchPlace().launched));
   }
 
-  void MakeReport() {
-    if (run_.options.report.empty() || !run_.Writes()) return;
-    ReportWriterOptions options = MakeReportOptions({.given = given_,
-                                                     .options = run_.options,
-                                                     .ranks = run_.ranks,
-                                                     .graph = run_.graph,
-                                                     .dataset = *run_.dataset,
-                                                     .loaders = run_.loaders,
-                                                     .optimizer = *run_.optimizer,
-                                                     .device = run_.context->device()});
-    options.profile = trace_.profile();
-    options.warn = [this](std::string_view line) { voice_.Warn(line); };
-    report_.emplace(std::move(options), *trainer_, run_.graph, *store_);
+  RunSubject Subject() const {
+    return {.given = given_,
+            .options = run_.options,
+            .ranks = run_.ranks,
+            .graph = run_.graph,
+            .dataset = *run_.dataset,
+            .loaders = run_.loaders,
+            .optimizer = *run_.optimizer,
+            .device = run_.context->device()};
+  }
+
+  // What writes about the run as it goes on.
+  absl::Status MakeWriters() {
+    if (!run_.Writes()) return absl::OkStatus();
+    const auto warn = [this](std::string_view line) { voice_.Warn(line); };
+    if (!run_.options.report.empty()) {
+      ReportWriterOptions options = MakeReportOptions(Subject());
+      options.profile = trace_.profile();
+      options.warn = warn;
+      report_.emplace(std::move(options), *trainer_, run_.graph, *store_);
+    }
+    if (run_.options.tensorboard_dir.empty()) return absl::OkStatus();
+    TensorboardOptions options = MakeTensorboardOptions(Subject());
+    options.warn = warn;
+    DTNN_ASSIGN_OR_RETURN(board_, TensorboardWriter::Create(std::move(options), *trainer_,
+                                                            run_.graph, *store_, *run_.context));
+    return absl::OkStatus();
   }
 
   absl::Status Train() {
     std::vector<Callback*> callbacks = {&performance_, &progress_, &last_metrics_};
     if (history_ != nullptr) callbacks.push_back(history_.get());
-    MakeReport();
+    DTNN_RETURN_IF_ERROR(Agree(run_.communicator, MakeWriters()));
     if (report_) callbacks.push_back(&*report_);
+    if (board_ != nullptr) callbacks.push_back(board_.get());
     callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
@@ -395,6 +412,7 @@ class BenchmarkRun {
   std::optional<Checkpointer> checkpointer_;
   std::unique_ptr<History> history_;
   std::optional<ReportWriter> report_;
+  std::unique_ptr<TensorboardWriter> board_;
 };
 
 }  // namespace

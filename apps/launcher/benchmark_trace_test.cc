@@ -88,10 +88,34 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
   EXPECT_EQ(page.root.All("section").size(), 5u) << "nothing was wrong: there is one class";
 }
 
+TEST(BenchmarkTraceTest, FilesForTensorBoardAreWritten) {
+  const std::string folder = Path("board"), state = Path("board_state");
+  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(state);
+  const std::string arguments = "--tensorboard-dir=" + folder + " --checkpoint-dir=" + state;
+  const auto files = [&](const char* run) {
+    int64_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder + "/" + run)) {
+      EXPECT_THAT(entry.path().filename().string(), StartsWith("events.out.tfevents."));
+      EXPECT_GT(entry.file_size(), 100u);
+      ++count;
+    }
+    return count;
+  };
+  const auto first = Train(arguments);
+  EXPECT_EQ(first.exit_code, 0) << first.text;
+  EXPECT_EQ(files("train"), 1);
+  EXPECT_EQ(files("validation"), 1);
+  const auto resumed = Train(arguments + " --resume --num-epochs=2");
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_EQ(files("train"), 2) << "a file of its own";
+}
+
 TEST(BenchmarkTraceTest, WhatCannotBeWrittenIsAnErrorBeforeTheRun) {
   for (const std::string& arguments :
        {"--tracer-output=" + ::testing::TempDir(), std::string("--tracer-output=/no/such/x.json"),
-        std::string("--profile=/no/such/x.csv"), std::string("--report=/no/such/x.html")}) {
+        std::string("--profile=/no/such/x.csv"), std::string("--report=/no/such/x.html"),
+        std::string("--tensorboard-dir=/proc/no/such")}) {
     const auto run = Train(arguments);
     EXPECT_EQ(run.exit_code, 1) << run.text;
     EXPECT_THAT(run.text, HasSubstr("benchmark: " + arguments.substr(0, 8)));

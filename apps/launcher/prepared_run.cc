@@ -17,6 +17,7 @@
 #include "apps/make/rank_options.h"
 #include "apps/make/standardization.h"
 #include "apps/printing/parameter_list.h"
+#include "apps/tracing/run_board.h"
 #include "apps/tracing/run_page.h"
 #include "apps/tracing/run_trace.h"
 #include "comm/gather_values.h"
@@ -44,6 +45,7 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   if (run.rank == 0) DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options));
   if (run.options.evaluate_only) return absl::OkStatus();
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckReportFile(run.options));
+  if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckBoard(run.options));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(run.options.model_dir));
   if (run.Writes() && !run.options.history_file.empty()) {
     DTNN_RETURN_IF_ERROR(History::Check(run.options.history_file));

@@ -48,6 +48,7 @@ Options OptionsOfRank(Options options, int rank, int ranks) {
   if (ranks > 1 && !options.shared_storage) {
     MakeOwn(options.history_file, /*is_file=*/true, rank);
     MakeOwn(options.report, /*is_file=*/true, rank);
+    MakeOwn(options.tensorboard_dir, /*is_file=*/false, rank);
     MakeOwn(options.save_model, /*is_file=*/true, rank);
     MakeOwn(options.model_dir, /*is_file=*/false, rank);
   }

@@ -2,47 +2,11 @@
 
 #include "apps/printing/command_line.h"
 #include "apps/printing/memory_table.h"
-#include "kernels/simd_target.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
-#include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
-#include "tensor/threads/parallel_for.h"
-#include "tensor/threads/processor_name.h"
 
 namespace dtnn {
-namespace {
-
-std::string Sentence(const RunSubject& run) {
-  const Dataset& data = run.dataset;
-  std::string text =
-      StrCat(run.graph.name(), ", with ", run.graph.num_parameters(), " parameters (",
-             run.options.dtype, "), learns ", data.name(), ": ", run.loaders.training->samples(),
-             " samples of ", ToString(data.sample()), " to train on");
-  if (run.loaders.validation != nullptr) {
-    StrAppend(&text, ", ", run.loaders.validation->samples(), " to validate");
-  }
-  StrAppend(&text, ", ",
-            data.target_kind() == TargetKind::kClass ? Counted(data.outputs(), "class", "classes")
-                                                     : Counted(data.outputs(), "value"),
-            "; in batches of ", run.loaders.training->options().batch, ", with ",
-            run.optimizer.name(), ".");
-  return text;
-}
-
-std::string Machine(const RunSubject& run) {
-  std::string text = StrCat(ProcessorName(), ", ", Counted(NumThreads(), "thread"));
-  if (run.device.is_cpu()) {
-    StrAppend(&text, " (", SimdTarget(), ")");
-  } else {
-    StrAppend(&text, ", and ", run.device.ToString());
-  }
-  if (run.ranks > 1) StrAppend(&text, " on each of ", run.ranks, " ranks");
-  return text;
-}
-
-}  // namespace
-
 absl::Status CheckReportFile(const Options& options) {
   if (options.report.empty() || options.evaluate_only) return absl::OkStatus();
   return WithContext(AtomicFile::Create(options.report).status(), "--report");
@@ -51,8 +15,8 @@ absl::Status CheckReportFile(const Options& options) {
 ReportWriterOptions MakeReportOptions(const RunSubject& run) {
   return {.path = run.options.report,
           .facts = {.network = StrCat(run.graph.name(), " on ", run.dataset.name()),
-                    .sentence = Sentence(run),
-                    .machine = Machine(run),
+                    .sentence = DescribeRun(run),
+                    .machine = DescribeMachine(run),
                     .command = CommandLineOf(run.given, run.ranks, " \\\n  "),
                     .class_names = run.dataset.class_names()},
           .parameter_bytes = ParameterBytes(run.graph, ElementTypeOf(run.options), &run.optimizer)};

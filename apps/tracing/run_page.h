@@ -5,29 +5,13 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
-#include "apps/make/make_loaders.h"
-#include "data/dataset.h"
-#include "models/graph/graph.h"
+#include "apps/tracing/run_subject.h"
 #include "models/report/report_writer.h"
-#include "optim/optimizers/optimizer.h"
-#include "tensor/device.h"
 
 namespace dtnn {
 
 // Whether the page can be written: a run of hours must not find out later.
 absl::Status CheckReportFile(const Options& options);
-
-// What a run is about.
-struct RunSubject {
-  const Options& given;    // as the user gave them
-  const Options& options;  // of this rank
-  int ranks;
-  const Graph& graph;
-  const Dataset& dataset;
-  const Loaders& loaders;
-  const Optimizer& optimizer;
-  Device device;
-};
 
 // The caller adds the profile, and where warnings go.
 ReportWriterOptions MakeReportOptions(const RunSubject& run);

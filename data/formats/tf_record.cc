@@ -18,7 +18,26 @@ uint64_t LittleEndian(std::span<const uint8_t> bytes) {
   return value;
 }
 
+// `size` bytes of `value`, the lowest first.
+void Append(uint64_t value, size_t size, std::string& bytes) {
+  for (size_t i = 0; i < size; ++i) bytes += char(value >> (8 * i));
+}
+
+uint32_t Checksum(std::string_view bytes) {
+  return MaskedCrc32c({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
 }  // namespace
+
+std::string TfRecordBytes(std::string_view record) {
+  std::string bytes;
+  bytes.reserve(record.size() + kLengthBytes + 2 * kChecksumBytes);
+  Append(record.size(), kLengthBytes, bytes);
+  Append(Checksum(bytes), kChecksumBytes, bytes);
+  bytes += record;
+  Append(Checksum(record), kChecksumBytes, bytes);
+  return bytes;
+}
 
 absl::StatusOr<TfRecordReader> TfRecordReader::Open(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> file, FileSource(path));

@@ -21,6 +21,9 @@ namespace dtnn {
 // Of ImageNet's images the largest takes a quarter of that.
 inline constexpr uint64_t kMaxTfRecordBytes = uint64_t{1} << 26;
 
+// A record with its frame.
+std::string TfRecordBytes(std::string_view record);
+
 class TfRecordReader {
  public:
   // A file, plain or gzip. NotFound, PermissionDenied, ... with the path.

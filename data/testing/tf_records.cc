@@ -2,18 +2,10 @@
 
 #include <string>
 
-#include "data/files/crc32c.h"
 #include "data/formats/tf_example.pb.h"
+#include "data/formats/tf_record.h"
 
 namespace dtnn::testing {
-namespace {
-
-// `size` bytes of `value`, the lowest first.
-void Append(std::vector<uint8_t>& bytes, uint64_t value, size_t size) {
-  for (size_t i = 0; i < size; ++i) bytes.push_back(uint8_t(value >> (8 * i)));
-}
-
-}  // namespace
 
 std::vector<uint8_t> ImageExampleBytes(const LabelledImage& image) {
   proto::Example example;
@@ -26,12 +18,9 @@ std::vector<uint8_t> ImageExampleBytes(const LabelledImage& image) {
 }
 
 std::vector<uint8_t> TfRecordBytes(std::span<const uint8_t> record) {
-  std::vector<uint8_t> bytes;
-  Append(bytes, record.size(), 8);
-  Append(bytes, MaskedCrc32c(bytes), 4);
-  bytes.insert(bytes.end(), record.begin(), record.end());
-  Append(bytes, MaskedCrc32c(record), 4);
-  return bytes;
+  const std::string bytes =
+      dtnn::TfRecordBytes({reinterpret_cast<const char*>(record.data()), record.size()});
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace dtnn::testing

@@ -1,0 +1,92 @@
+// Writes a run for TensorBoard, after each epoch of a trainer: loss, metrics, learning rate, speed,
+// histograms of parameters and of their last gradients, and, once, the network and the options.
+//
+//   auto board = TensorboardWriter::Create({.folder = "board", .options = ...}, *trainer, graph,
+//   ...); trainer->Train(training, &validation, epochs, {board->get()});
+//
+// The folder gets two runs, train and validation, whose curves TensorBoard draws into one chart;
+// steps are epochs, from 1. A run that continues writes new files there, and TensorBoard forgets
+// what the old ones say of the epochs from there on. Files that cannot be written are one warning,
+// and training goes on.
+
+#ifndef DTNN_MODELS_TENSORBOARD_TENSORBOARD_WRITER_H_
+#define DTNN_MODELS_TENSORBOARD_TENSORBOARD_WRITER_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/tensorboard/event_file.h"
+#include "models/training/callback.h"
+#include "models/training/trainer.h"
+#include "tensor/stopwatch.h"
+
+namespace dtnn {
+
+using Hyperparameter = std::variant<bool, double, std::string>;
+
+struct TensorboardOptions {
+  std::string folder = {};
+  std::vector<std::pair<std::string, Hyperparameter>> hyperparameters = {};
+  std::string text = {};  // Markdown that describes the run
+  bool validates = false;
+  std::function<void(std::string_view line)> warn = {};
+};
+
+// Whether the files can be written.
+absl::Status CheckTensorboardFolder(std::string_view folder);
+
+class TensorboardWriter : public Callback {
+ public:
+  // Makes the files, for epochs after those that the trainer has done. All must outlive the writer.
+  static absl::StatusOr<std::unique_ptr<TensorboardWriter>> Create(TensorboardOptions options,
+                                                                   const Trainer& trainer,
+                                                                   const Graph& graph,
+                                                                   const ParameterStore& store,
+                                                                   DeviceContext& context);
+
+  absl::Status OnPassBegin(const Pass& pass) override;
+  absl::Status OnPassEnd(const Pass& pass) override;
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+
+ private:
+  TensorboardWriter(TensorboardOptions options, const Trainer& trainer, const Graph& graph,
+                    const ParameterStore& store, DeviceContext& context)
+      : options_(std::move(options)),
+        trainer_(trainer),
+        graph_(graph),
+        store_(store),
+        context_(context) {}
+
+  absl::Status Open();
+  absl::Status WriteRun();
+  absl::Status WriteEpoch(const Pass& training, const Pass* validation);
+  absl::Status AddHistograms(tensorboard::Summary& summary);
+  absl::Status AddHistogram(std::string_view tag, const Tensor& values,
+                            tensorboard::Summary& summary);
+
+  const TensorboardOptions options_;
+  const Trainer& trainer_;
+  const Graph& graph_;
+  const ParameterStore& store_;
+  DeviceContext& context_;
+  std::unique_ptr<EventFile> training_, validation_;
+  std::optional<Stopwatch> pass_;
+  int64_t done_before_ = 0;
+  double samples_per_second_ = 0;
+  bool warned_ = false;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_TENSORBOARD_TENSORBOARD_WRITER_H_
