@@ -72,6 +72,7 @@ constexpr Folder kRooms[] = {
     {"models/training", 5},
     {"models/callbacks", 6},
     {"models/trace", 6},
+    {"models/energy", 6},
     {"models/report", 7},
     {"models/tensorboard", 7},
     {"models/session", 7},

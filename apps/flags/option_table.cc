@@ -559,6 +559,9 @@ constexpr OptionSpec kTable[] = {
         "what the network gets wrong; .html")
         .Example("run.html")
         .Needs("!evaluate-only"),
+    Now("energy", kTracing, kBool, &O::energy,
+        "measure the energy that the machine uses, per epoch and per sample, where it has counters")
+        .Needs("!evaluate-only"),
     Now("tensorboard-dir", kTracing, kPath, &O::tensorboard_dir,
         "after each epoch, write curves and histograms to event files for TensorBoard in this "
         "folder")

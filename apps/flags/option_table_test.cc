@@ -79,7 +79,8 @@ constexpr std::string_view kNewerDefaults =
     "augment=None mixup=0 standardize=False loader-threads=0 optimizer-decay-all=True clip-norm=0 "
     "accumulate-steps=1 "
     "label-smoothing=0 model-dir=None cosine-min-lr=0 comm-timeout=300 force=False quiet=False "
-    "verbose=False best-of-file=None report=None progress=auto tensorboard-dir=None ";
+    "verbose=False best-of-file=None report=None progress=auto tensorboard-dir=None "
+    "energy=False ";
 
 // How many options `list` names.
 int64_t CheckDefaults(std::string_view list) {
@@ -98,7 +99,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 28);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 29);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

@@ -166,6 +166,7 @@ struct Options {
   std::string profile = "False";  // True: printed; a file: written there
   std::string report;             // page of the run; empty: none
   std::string tensorboard_dir;    // folder of event files; empty: none
+  bool energy = false;            // is measured, where the machine has counters
 
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -40,6 +40,8 @@
 #include "models/callbacks/schedule.h"
 #include "models/callbacks/stop_on_signal.h"
 #include "models/checkpoint/run_settings.h"
+#include "models/energy/energy_meter.h"
+#include "models/energy/energy_source.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
 #include "models/report/report_writer.h"
@@ -319,10 +321,16 @@ class BenchmarkRun {
   absl::Status MakeWriters() {
     if (!run_.Writes()) return absl::OkStatus();
     const auto warn = [this](std::string_view line) { voice_.Warn(line); };
+    if (run_.options.energy && run_.rank == 0) {
+      absl::StatusOr<std::unique_ptr<EnergySource>> source = FindEnergySource();
+      if (source.ok()) energy_.emplace(*std::move(source), warn);
+      if (!source.ok()) warn(StrCat("--energy: ", source.status().message()));
+    }
     if (!run_.options.report.empty()) {
       ReportWriterOptions options = MakeReportOptions(Subject());
       options.profile = trace_.profile();
       options.warn = warn;
+      if (energy_) options.joules = [this] { return energy_->epoch_joules(); };
       report_.emplace(std::move(options), *trainer_, run_.graph, *store_);
     }
     if (run_.options.tensorboard_dir.empty()) return absl::OkStatus();
@@ -337,6 +345,7 @@ class BenchmarkRun {
     std::vector<Callback*> callbacks = {&performance_, &progress_, &last_metrics_};
     if (history_ != nullptr) callbacks.push_back(history_.get());
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, MakeWriters()));
+    if (energy_) callbacks.push_back(&*energy_);
     if (report_) callbacks.push_back(&*report_);
     if (board_ != nullptr) callbacks.push_back(board_.get());
     callbacks.push_back(&*schedule_);
@@ -397,6 +406,7 @@ class BenchmarkRun {
     if (epochs > 0) {
       voice_.out() << absl::StrFormat("Time per epoch: %5.4f s\n", seconds / double(epochs));
     }
+    if (energy_) voice_.out() << energy_->Report();
   }
 
   const Options& given_;
@@ -411,6 +421,7 @@ class BenchmarkRun {
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
   std::unique_ptr<History> history_;
+  std::optional<EnergyMeter> energy_;
   std::optional<ReportWriter> report_;
   std::unique_ptr<TensorboardWriter> board_;
 };

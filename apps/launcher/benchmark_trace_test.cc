@@ -88,6 +88,16 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
   EXPECT_EQ(page.root.All("section").size(), 5u) << "nothing was wrong: there is one class";
 }
 
+TEST(BenchmarkTraceTest, EnergyIsToldOrItIsSaidWhyNot) {
+  const auto run = Train("--energy --quiet");
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+  const bool told = run.text.find("\n**** Energy: ") != std::string::npos;
+  const bool missing =
+      run.text.find("benchmark: warning: --energy: this machine tells no energy: ") !=
+      std::string::npos;
+  EXPECT_NE(told, missing) << run.text;
+}
+
 TEST(BenchmarkTraceTest, FilesForTensorBoardAreWritten) {
   const std::string folder = Path("board"), state = Path("board_state");
   std::filesystem::remove_all(folder);

@@ -47,6 +47,8 @@ const Column kColumns[] = {
     {"gradient norm", &ReportEpoch::gradient_norm},
     {"samples/s", &ReportEpoch::samples_per_second},
     {"seconds", &ReportEpoch::seconds},
+    {"joules", &ReportEpoch::joules},
+    {"joules per sample", &ReportEpoch::joules_per_sample},
 };
 
 bool IsKnown(const std::vector<ReportEpoch>& epochs, double ReportEpoch::*value) {

@@ -26,6 +26,8 @@ struct ReportEpoch {
   double gradient_norm = kUnknown;  // the mean over its updates
   double seconds = kUnknown;        // of the pass over the training data
   double samples_per_second = kUnknown;
+  double joules = kUnknown;             // with its validation
+  double joules_per_sample = kUnknown;  // that it trained on
 };
 
 // A chart for each metric, with training and validation ("val_" before its name), then for learning

@@ -87,6 +87,11 @@ void ReportWriter::AddMemory() {
 absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validation) {
   epoch_.metrics = MetricsOf(training, validation);
   epoch_.learning_rate = trainer_.engine().learning_rate();
+  const auto joules = options_.joules ? options_.joules() : std::nullopt;
+  if (joules && training.done > done_before_) {
+    epoch_.joules = *joules;
+    epoch_.joules_per_sample = *joules / double(training.done - done_before_);
+  }
   if (steps_ > 0) epoch_.gradient_norm = norms_ / double(steps_);
   report_.epochs.push_back(epoch_);
   report_.wrong_images = wrong_images_.images();

@@ -35,6 +35,8 @@ struct ReportWriterOptions {
   ReportFacts facts = {};
   double parameter_bytes = 0;        // with gradients and optimizer state
   const Profile* profile = nullptr;  // that watches the training; null: no times
+  // Of the epoch that has just ended; none, or nothing: not known.
+  std::function<std::optional<double>()> joules = {};
   std::function<void(std::string_view line)> warn = {};
 };
 

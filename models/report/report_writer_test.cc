@@ -1,6 +1,7 @@
 #include "models/report/report_writer.h"
 
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -163,6 +164,22 @@ TEST(ReportWriterTest, TimesMemoryAndNormsAreThere) {
   EXPECT_THAT(page.root.text, HasSubstr("2_FC, forward: "));
   EXPECT_NE(TableOf(page, "activity"), nullptr);
   EXPECT_NE(TableOf(page, "layer"), nullptr);
+}
+
+TEST(ReportWriterTest, EnergyIsThereWhereItIsKnown) {
+  const Graph graph = PatternMlp();
+  TrainingSession session(graph);
+  int asked = 0;
+  ReportWriter writer({.path = Path("energy.html"),
+                       .joules = [&]() -> std::optional<double> {
+                         return ++asked == 2 ? std::optional(96.0) : std::nullopt;
+                       }},
+                      *session.trainer, graph, *session.store);
+  ASSERT_TRUE(session.Train(2, {&writer}).ok());
+  EXPECT_TRUE(std::isnan(writer.report().epochs[0].joules));
+  EXPECT_EQ(writer.report().epochs[1].joules, 96);
+  EXPECT_EQ(writer.report().epochs[1].joules_per_sample, 2) << "of 48 samples";
+  EXPECT_THAT(Read(Path("energy.html")), HasSubstr("joules per sample"));
 }
 
 // The run's numbers are the same with and without.
