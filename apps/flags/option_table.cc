@@ -542,10 +542,21 @@ constexpr OptionSpec kTable[] = {
         "each layer")
         .Unit("file")
         .Example("trace.json"),
-    Later("tracer-pmlib-server", kTracing, kText, "127.0.0.1", "host of the power meter"),
-    Later("tracer-pmlib-port", kTracing, kInt, "6526", "TCP port of the power meter", kPort)
-        .Unit("port"),
-    Later("tracer-pmlib-device", kTracing, kText, "", "device of the power meter"),
+    Now("tracer-pmlib-server", kTracing, kText, &O::tracer_pmlib_server,
+        "host of the PMlib server that reads the power meter")
+        .Unit("host")
+        .Example("meters.example.org")
+        .Needs("tracer-pmlib-device"),
+    Now("tracer-pmlib-port", kTracing, kInt, &O::tracer_pmlib_port, "TCP port of the PMlib server",
+        kPort)
+        .Unit("port", "6527")
+        .Needs("tracer-pmlib-device"),
+    Now("tracer-pmlib-device", kTracing, kText, &O::tracer_pmlib_device,
+        "power meter that --energy asks, as its PMlib server calls it, instead of the machine's "
+        "counters")
+        .Unit("device")
+        .Example("node1")
+        .Needs("energy"),
     Now("profile", kTracing, kText, &O::profile,
         "print where the time of training went, by layer and by activity, and how near to what the "
         "machine can do; a file that ends in .json or .csv takes the same as data",

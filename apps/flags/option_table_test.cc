@@ -67,7 +67,8 @@ constexpr std::string_view kDocumentedDefaults =
     "enable-gpudirect=False enable-nccl=False enable-cudnn-auto-conv-alg=True encryption=None "
     "encryption-poly-degree=13 encryption-global-scale=40 encryption-security-level=128 "
     "tracing=False tracer-output=None tracer-pmlib-server=127.0.0.1 tracer-pmlib-port=6526 "
-    "tracer-pmlib-device= profile=False dry-run=False cpu-speed=4e12 memory-bw=50e9 network-bw=1e9 "
+    "tracer-pmlib-device=None profile=False dry-run=False cpu-speed=4e12 memory-bw=50e9 "
+    "network-bw=1e9 "
     "network-lat=0.5e-6 network-alg=vdg optimizer-tau=64 optimizer-tau-prime=32 "
     "optimizer-density=0.01 ";
 

@@ -167,6 +167,9 @@ struct Options {
   std::string report;             // page of the run; empty: none
   std::string tensorboard_dir;    // folder of event files; empty: none
   bool energy = false;            // is measured, where the machine has counters
+  std::string tracer_pmlib_server = "127.0.0.1";
+  int64_t tracer_pmlib_port = 6526;
+  std::string tracer_pmlib_device;  // whose power the server tells; empty: counters of the machine
 
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -42,6 +42,7 @@
 #include "models/checkpoint/run_settings.h"
 #include "models/energy/energy_meter.h"
 #include "models/energy/energy_source.h"
+#include "models/energy/pmlib.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
 #include "models/report/report_writer.h"
@@ -317,12 +318,20 @@ class BenchmarkRun {
             .device = run_.context->device()};
   }
 
+  absl::StatusOr<std::unique_ptr<EnergySource>> OpenEnergySource() const {
+    const Options& options = run_.options;
+    if (options.tracer_pmlib_device.empty()) return FindEnergySource();
+    return OpenPmlib({.server = {.host = options.tracer_pmlib_server,
+                                 .port = uint16_t(options.tracer_pmlib_port)},
+                      .device = options.tracer_pmlib_device});
+  }
+
   // What writes about the run as it goes on.
   absl::Status MakeWriters() {
     if (!run_.Writes()) return absl::OkStatus();
     const auto warn = [this](std::string_view line) { voice_.Warn(line); };
     if (run_.options.energy && run_.rank == 0) {
-      absl::StatusOr<std::unique_ptr<EnergySource>> source = FindEnergySource();
+      absl::StatusOr<std::unique_ptr<EnergySource>> source = OpenEnergySource();
       if (source.ok()) energy_.emplace(*std::move(source), warn);
       if (!source.ok()) warn(StrCat("--energy: ", source.status().message()));
     }

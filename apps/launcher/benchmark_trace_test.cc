@@ -96,6 +96,13 @@ TEST(BenchmarkTraceTest, EnergyIsToldOrItIsSaidWhyNot) {
       run.text.find("benchmark: warning: --energy: this machine tells no energy: ") !=
       std::string::npos;
   EXPECT_NE(told, missing) << run.text;
+  // Nobody listens there.
+  const auto alone = Train("--energy --quiet --tracer-pmlib-device=meter --tracer-pmlib-port=1");
+  EXPECT_EQ(alone.exit_code, 0) << alone.text;
+  EXPECT_THAT(alone.text, HasSubstr("benchmark: warning: --energy: PMlib server 127.0.0.1:1: "));
+  EXPECT_THAT(alone.text, HasSubstr("**** Done"));
+  EXPECT_THAT(Train("--tracer-pmlib-device=meter").text,
+              HasSubstr("--tracer-pmlib-device has no effect"));
 }
 
 TEST(BenchmarkTraceTest, FilesForTensorBoardAreWritten) {
