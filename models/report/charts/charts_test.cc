@@ -183,7 +183,9 @@ TEST(BarChartTest, LengthsAreInTheRatioOfValues) {
 TEST(SvgTest, FilesOfTheirOwnHaveTheStyle) {
   const SvgPicture picture = DrawLines({.id = "a", .title = "t", .series = {{"s", {1}, {2}}}});
   const std::string file = FormatSvgFile(picture);
-  EXPECT_THAT(CheckFragment(file).problems, IsEmpty());
+  const CheckedPage page = CheckFragment(file);
+  EXPECT_THAT(page.problems, IsEmpty());
+  EXPECT_EQ(page.root.All("text")[0]->text, "t") << "the title can be seen";
   EXPECT_THAT(file, HasSubstr("xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_THAT(file, HasSubstr("prefers-color-scheme:dark"));
 }

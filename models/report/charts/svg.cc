@@ -9,12 +9,12 @@
 namespace dtnn {
 namespace {
 
-std::string Format(const SvgPicture& picture, std::string_view attributes, std::string_view style) {
+std::string Format(const SvgPicture& picture, std::string_view attributes) {
   return StrCat("<svg", attributes, " role=\"img\" viewBox=\"0 0 ", SvgNumber(picture.width), " ",
                 SvgNumber(picture.height), "\" aria-labelledby=\"", picture.id, "-title ",
                 picture.id, "-desc\">\n<title id=\"", picture.id, "-title\">",
                 HtmlText(picture.title), "</title>\n<desc id=\"", picture.id, "-desc\">",
-                HtmlText(picture.description), "</desc>\n", style, picture.contents, "</svg>\n");
+                HtmlText(picture.description), "</desc>\n", picture.contents, "</svg>\n");
 }
 
 }  // namespace
@@ -46,14 +46,19 @@ std::string SvgNumber(double value) {
   return text == "-0" ? "0" : text;
 }
 
-std::string FormatSvg(const SvgPicture& picture) { return Format(picture, "", ""); }
+std::string FormatSvg(const SvgPicture& picture) { return Format(picture, ""); }
 
 std::string FormatSvgFile(const SvgPicture& picture) {
-  return Format(picture,
-                StrCat(" xmlns=\"http://www.w3.org/2000/svg\" width=\"", SvgNumber(picture.width),
-                       "\" height=\"", SvgNumber(picture.height), "\""),
-                StrCat("<style>", SvgStyle(), "</style>\n<rect class=\"page\" width=\"100%\" ",
-                       "height=\"100%\"/>\n"));
+  constexpr double kTitle = 24;  // drawn too, as nothing else says it
+  SvgPicture titled = picture;
+  titled.height += kTitle;
+  titled.contents = StrCat("<style>", SvgStyle(), "</style>\n<rect class=\"page\" width=\"100%\" ",
+                           "height=\"100%\"/>\n", SvgText(8, 17, "start", picture.title),
+                           "<g transform=\"translate(0 ", SvgNumber(kTitle), ")\">\n",
+                           picture.contents, "</g>\n");
+  return Format(titled,
+                StrCat(" xmlns=\"http://www.w3.org/2000/svg\" width=\"", SvgNumber(titled.width),
+                       "\" height=\"", SvgNumber(titled.height), "\""));
 }
 
 std::string SvgText(double x, double y, std::string_view anchor, std::string_view text) {

@@ -25,7 +25,7 @@ struct SvgPicture {
   std::string contents = {};
 };
 std::string FormatSvg(const SvgPicture& picture);
-// A file of its own, with the style.
+// A file of its own, with the style, and with the title above it.
 std::string FormatSvgFile(const SvgPicture& picture);
 
 // A text at a place; `anchor`: start, middle or end.
