@@ -24,9 +24,9 @@
 #include "apps/printing/performance_counter.h"
 #include "apps/printing/progress.h"
 #include "apps/printing/progress_callback.h"
-#include "apps/tracing/run_board.h"
-#include "apps/tracing/run_page.h"
+#include "apps/tracing/run_subject.h"
 #include "apps/tracing/run_trace.h"
+#include "apps/tracing/run_writers.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"
 #include "comm/job/rank_report.h"
@@ -40,14 +40,9 @@
 #include "models/callbacks/schedule.h"
 #include "models/callbacks/stop_on_signal.h"
 #include "models/checkpoint/run_settings.h"
-#include "models/energy/energy_meter.h"
-#include "models/energy/energy_source.h"
-#include "models/energy/pmlib.h"
 #include "models/parameters/parameter_store.h"
 #include "models/parameters/weights.h"
-#include "models/report/report_writer.h"
 #include "models/serving/saved_model.h"
-#include "models/tensorboard/tensorboard_writer.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
 #include "models/training/trainer_options.h"
@@ -78,7 +73,7 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CheckPlace()));
     DTNN_RETURN_IF_ERROR(trace_.Begin(run_.graph, *store_));
     absl::Status status = Work();
-    if (report_) report_->Finish(status);
+    writers_.Finish(status);
     trace_.Finish(run_.graph, *store_, trainer_->engine().TrainingAlgorithms(),
                   /*together=*/status.ok() || absl::IsCancelled(status),
                   {.print = [this](std::string_view text) { voice_.out() << text << std::flush; },
@@ -318,45 +313,17 @@ class BenchmarkRun {
             .device = run_.context->device()};
   }
 
-  absl::StatusOr<std::unique_ptr<EnergySource>> OpenEnergySource() const {
-    const Options& options = run_.options;
-    if (options.tracer_pmlib_device.empty()) return FindEnergySource();
-    return OpenPmlib({.server = {.host = options.tracer_pmlib_server,
-                                 .port = uint16_t(options.tracer_pmlib_port)},
-                      .device = options.tracer_pmlib_device});
-  }
-
-  // What writes about the run as it goes on.
   absl::Status MakeWriters() {
     if (!run_.Writes()) return absl::OkStatus();
-    const auto warn = [this](std::string_view line) { voice_.Warn(line); };
-    if (run_.options.energy && run_.rank == 0) {
-      absl::StatusOr<std::unique_ptr<EnergySource>> source = OpenEnergySource();
-      if (source.ok()) energy_.emplace(*std::move(source), warn);
-      if (!source.ok()) warn(StrCat("--energy: ", source.status().message()));
-    }
-    if (!run_.options.report.empty()) {
-      ReportWriterOptions options = MakeReportOptions(Subject());
-      options.profile = trace_.profile();
-      options.warn = warn;
-      if (energy_) options.joules = [this] { return energy_->epoch_joules(); };
-      report_.emplace(std::move(options), *trainer_, run_.graph, *store_);
-    }
-    if (run_.options.tensorboard_dir.empty()) return absl::OkStatus();
-    TensorboardOptions options = MakeTensorboardOptions(Subject());
-    options.warn = warn;
-    DTNN_ASSIGN_OR_RETURN(board_, TensorboardWriter::Create(std::move(options), *trainer_,
-                                                            run_.graph, *store_, *run_.context));
-    return absl::OkStatus();
+    return writers_.Make(Subject(), run_.rank, trace_.profile(), *trainer_, *store_, *run_.context,
+                         [this](std::string_view line) { voice_.Warn(line); });
   }
 
   absl::Status Train() {
     std::vector<Callback*> callbacks = {&performance_, &progress_, &last_metrics_};
     if (history_ != nullptr) callbacks.push_back(history_.get());
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, MakeWriters()));
-    if (energy_) callbacks.push_back(&*energy_);
-    if (report_) callbacks.push_back(&*report_);
-    if (board_ != nullptr) callbacks.push_back(board_.get());
+    for (Callback* writer : writers_.callbacks()) callbacks.push_back(writer);
     callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
@@ -415,7 +382,7 @@ class BenchmarkRun {
     if (epochs > 0) {
       voice_.out() << absl::StrFormat("Time per epoch: %5.4f s\n", seconds / double(epochs));
     }
-    if (energy_) voice_.out() << energy_->Report();
+    voice_.out() << writers_.EnergyReport();
   }
 
   const Options& given_;
@@ -430,9 +397,7 @@ class BenchmarkRun {
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
   std::unique_ptr<History> history_;
-  std::optional<EnergyMeter> energy_;
-  std::optional<ReportWriter> report_;
-  std::unique_ptr<TensorboardWriter> board_;
+  RunWriters writers_;
 };
 
 }  // namespace

@@ -1,0 +1,61 @@
+#include "apps/tracing/run_writers.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "apps/tracing/run_board.h"
+#include "apps/tracing/run_page.h"
+#include "models/energy/energy_source.h"
+#include "models/energy/pmlib.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+absl::StatusOr<std::unique_ptr<EnergySource>> OpenEnergySource(const Options& options) {
+  if (options.tracer_pmlib_device.empty()) return FindEnergySource();
+  return OpenPmlib(
+      {.server = {.host = options.tracer_pmlib_server, .port = uint16_t(options.tracer_pmlib_port)},
+       .device = options.tracer_pmlib_device});
+}
+
+}  // namespace
+
+absl::Status RunWriters::Make(const RunSubject& run, int rank, const Profile* profile,
+                              const Trainer& trainer, const ParameterStore& store,
+                              DeviceContext& context,
+                              const std::function<void(std::string_view line)>& warn) {
+  if (run.options.energy && rank == 0) {
+    auto source = OpenEnergySource(run.options);
+    if (source.ok()) energy_.emplace(*std::move(source), warn);
+    if (!source.ok()) warn(StrCat("--energy: ", source.status().message()));
+  }
+  if (!run.options.report.empty()) {
+    ReportWriterOptions options = MakeReportOptions(run);
+    options.profile = profile;
+    options.warn = warn;
+    if (energy_) options.joules = [this] { return energy_->epoch_joules(); };
+    report_.emplace(std::move(options), trainer, run.graph, store);
+  }
+  if (run.options.tensorboard_dir.empty()) return absl::OkStatus();
+  TensorboardOptions options = MakeTensorboardOptions(run);
+  options.warn = warn;
+  DTNN_ASSIGN_OR_RETURN(
+      board_, TensorboardWriter::Create(std::move(options), trainer, run.graph, store, context));
+  return absl::OkStatus();
+}
+
+std::vector<Callback*> RunWriters::callbacks() {
+  std::vector<Callback*> callbacks;
+  if (energy_) callbacks.push_back(&*energy_);
+  if (report_) callbacks.push_back(&*report_);
+  if (board_ != nullptr) callbacks.push_back(board_.get());
+  return callbacks;
+}
+
+void RunWriters::Finish(const absl::Status& status) {
+  if (report_) report_->Finish(status);
+}
+
+}  // namespace dtnn

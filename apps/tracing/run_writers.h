@@ -1,0 +1,49 @@
+// What writes about a run as it goes on: --energy, --report and --tensorboard-dir.
+
+#ifndef DTNN_APPS_TRACING_RUN_WRITERS_H_
+#define DTNN_APPS_TRACING_RUN_WRITERS_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/tracing/run_subject.h"
+#include "kernels/context.h"
+#include "models/energy/energy_meter.h"
+#include "models/parameters/parameter_store.h"
+#include "models/report/report_writer.h"
+#include "models/tensorboard/tensorboard_writer.h"
+#include "models/trace/profile.h"
+#include "models/training/callback.h"
+#include "models/training/trainer.h"
+
+namespace dtnn {
+
+class RunWriters {
+ public:
+  // Those that the options of `run` ask for, before training. Energy that nobody counts is a
+  // warning. `profile`: of the training; may be null. All must outlive the writers.
+  absl::Status Make(const RunSubject& run, int rank, const Profile* profile, const Trainer& trainer,
+                    const ParameterStore& store, DeviceContext& context,
+                    const std::function<void(std::string_view line)>& warn);
+
+  // In the order in which they are to be called.
+  std::vector<Callback*> callbacks();
+  // A line, or nothing.
+  std::string EnergyReport() const { return energy_ ? energy_->Report() : ""; }
+  // How the run has ended.
+  void Finish(const absl::Status& status);
+
+ private:
+  std::optional<EnergyMeter> energy_;
+  std::optional<ReportWriter> report_;
+  std::unique_ptr<TensorboardWriter> board_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_TRACING_RUN_WRITERS_H_
