@@ -81,10 +81,10 @@ constexpr Folder kRooms[] = {
     {"apps/program", 1},
     {"apps/printing", 2},
     {"apps/make", 3},
-    {"apps/tracing", 3},
-    {"apps", 5},
+    {"apps/tracing", 4},
+    {"apps", 6},
 };
-constexpr int kUnnamedRoom = 4;
+constexpr int kUnnamedRoom = 5;
 
 // Two folders of one room, which use each other.
 constexpr std::string_view kTwins[][2] = {{"tensor", "tensor/gpu"}};
