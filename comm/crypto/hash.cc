@@ -26,6 +26,32 @@ absl::StatusOr<Hash> Sha256(std::initializer_list<std::span<const uint8_t>> piec
   return hash;
 }
 
+absl::StatusOr<Hash> Hmac(std::span<const uint8_t> key,
+                          std::initializer_list<std::span<const uint8_t>> pieces) {
+  const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> hmac(
+      EVP_MAC_fetch(nullptr, "HMAC", nullptr), EVP_MAC_free);
+  const std::unique_ptr<EVP_MAC_CTX, decltype(&EVP_MAC_CTX_free)> context(
+      hmac == nullptr ? nullptr : EVP_MAC_CTX_new(hmac.get()), EVP_MAC_CTX_free);
+  if (context == nullptr) return OpenSslError("find HMAC");
+  // OpenSSL only reads what it is given here.
+  char name[] = "SHA256";
+  const OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
+      OSSL_PARAM_construct_end(),
+  };
+  bool done = EVP_MAC_init(context.get(), key.data(), key.size(), parameters) == 1;
+  for (const std::span<const uint8_t> piece : pieces) {
+    done = done && EVP_MAC_update(context.get(), piece.data(), piece.size()) == 1;
+  }
+  Hash hash;
+  size_t size = 0;
+  if (!done || EVP_MAC_final(context.get(), hash.data(), &size, hash.size()) != 1 ||
+      size != hash.size()) {
+    return OpenSslError("compute HMAC-SHA-256");
+  }
+  return hash;
+}
+
 absl::StatusOr<Secret> DeriveSecret(const Secret& secret, std::string_view purpose,
                                     std::span<const uint8_t> context) {
   // The purpose and a zero byte, which it does not contain, then the context.

@@ -19,6 +19,10 @@ using Hash = std::array<uint8_t, 32>;
 // Of the pieces one after another. Pieces of variable length need their lengths among them.
 absl::StatusOr<Hash> Sha256(std::initializer_list<std::span<const uint8_t>> pieces);
 
+// By which who knows `key`, of any length, recognises the pieces one after another; as above.
+absl::StatusOr<Hash> Hmac(std::span<const uint8_t> key,
+                          std::initializer_list<std::span<const uint8_t>> pieces);
+
 // Keys for several purposes from one secret: those of different `purpose` or `context` say nothing
 // about each other or about the secret.
 absl::StatusOr<Secret> DeriveSecret(const Secret& secret, std::string_view purpose,

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "tensor/errors.h"
@@ -22,10 +21,6 @@ constexpr size_t kStagingBytes = 128 << 10;
 constexpr size_t kBufferBytes = 8 << 10;
 // Grants that this rank has not called for yet: no rank is so far ahead.
 constexpr size_t kMostGrants = 1 << 16;
-
-std::span<const std::byte> AsBytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
 
 }  // namespace
 
@@ -124,7 +119,7 @@ bool Connection::Write() {
       if (out_.empty()) return false;
     }
     const std::array<std::span<const std::byte>, 2> ranges = {
-        AsBytes(std::string_view(out_).substr(out_at_)), payload_};
+        std::as_bytes(std::span(out_).subspan(out_at_)), payload_};
     const absl::StatusOr<size_t> written = stream_->Write(ranges);
     // What the peer has sent before the connection broke is still to be read.
     const size_t n = written.ok() ? *written : 0;

@@ -4,13 +4,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "comm/crypto/random_secret.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
 constexpr uint32_t kMagic = 0x4e4e5444;  // "DTNN"
-constexpr uint16_t kVersion = 1;
+constexpr uint16_t kVersion = 2;
 
 enum class Answer : uint32_t { kWelcome, kVersion, kSize, kNotMe, kRank };
 
@@ -18,14 +19,14 @@ struct Hello {
   uint32_t magic = kMagic;
   uint16_t version = kVersion, reserved = 0;
   int32_t from = 0, to = 0, size = 0;
-  std::array<char, 32> nonce = {};
+  std::array<uint8_t, 32> nonce = {};
 };
 struct Challenge {
   uint32_t magic = kMagic;
   Answer answer = Answer::kWelcome;  // else a refusal
   int32_t size = 0;                  // how many ranks the accepting side counts
   uint16_t version = kVersion, reserved = 0;
-  std::array<char, 32> nonce = {};
+  std::array<uint8_t, 32> nonce = {};
   Proof proof = {};
 };
 struct ProofMessage {
@@ -53,16 +54,14 @@ T Read(std::string_view bytes) {
   return value;
 }
 
-std::string_view TextOf(const std::array<char, 32>& bytes) { return {bytes.data(), bytes.size()}; }
-
 }  // namespace
 
-Handshake Handshake::Connecting(const JobSecret& secret, int rank, int to, int size,
-                                const RankCard& card) {
+absl::StatusOr<Handshake> Handshake::Connecting(const JobSecret& secret, int rank, int to, int size,
+                                                const RankCard& card) {
   Handshake handshake(secret, State::kChallenge, rank, to, size);
   handshake.card_ = card;
   Hello hello = {.from = rank, .to = to, .size = size};
-  hello.nonce = RandomNonce();
+  DTNN_RETURN_IF_ERROR(FillRandom(hello.nonce));
   handshake.hello_ = handshake.output_ = BytesOf(hello);
   return handshake;
 }
@@ -130,8 +129,10 @@ absl::Status Handshake::TakeHello(std::string_view message) {
   if (refused.ok()) {
     peer_ = hello.from;
     hello_ = message;
-    nonce_ = challenge.nonce = RandomNonce();
-    challenge.proof = secret_.Prove({kAccepts, hello_, TextOf(nonce_)});
+    DTNN_RETURN_IF_ERROR(FillRandom(nonce_));
+    challenge.nonce = nonce_;
+    DTNN_ASSIGN_OR_RETURN(challenge.proof,
+                          secret_->Prove({AsBytes(kAccepts), AsBytes(hello_), nonce_}));
     state_ = State::kProof;
   }
   output_ = BytesOf(challenge);
@@ -159,12 +160,16 @@ absl::Status Handshake::TakeChallenge(std::string_view message) {
       return InvalidArgument("it refuses a rank ", rank_, " of ", size_);
   }
   nonce_ = challenge.nonce;
-  if (!Same(challenge.proof, secret_.Prove({kAccepts, hello_, TextOf(nonce_)}))) {
+  DTNN_ASSIGN_OR_RETURN(
+      const bool known,
+      secret_->Proves(challenge.proof, {AsBytes(kAccepts), AsBytes(hello_), nonce_}));
+  if (!known) {
     return absl::PermissionDeniedError(
         "it does not know this job's secret; give all ranks the same one, or another port");
   }
   ProofMessage proof = {.card = card_};
-  proof.proof = secret_.Prove({kConnects, hello_, TextOf(nonce_), BytesOf(card_)});
+  DTNN_ASSIGN_OR_RETURN(proof.proof, secret_->Prove({AsBytes(kConnects), AsBytes(hello_), nonce_,
+                                                     AsBytes(BytesOf(card_))}));
   output_ = BytesOf(proof);
   state_ = State::kWelcome;
   return absl::OkStatus();
@@ -172,13 +177,17 @@ absl::Status Handshake::TakeChallenge(std::string_view message) {
 
 absl::Status Handshake::TakeProof(std::string_view message) {
   const ProofMessage proof = Read<ProofMessage>(message);
-  if (!Same(proof.proof, secret_.Prove({kConnects, hello_, TextOf(nonce_), BytesOf(proof.card)}))) {
+  DTNN_ASSIGN_OR_RETURN(const bool known,
+                        secret_->Proves(proof.proof, {AsBytes(kConnects), AsBytes(hello_), nonce_,
+                                                      AsBytes(BytesOf(proof.card))}));
+  if (!known) {
     return absl::PermissionDeniedError("does not know this job's secret");
   }
   card_ = proof.card;
   card_.host[sizeof(card_.host) - 1] = '\0';
   Welcome welcome;
-  welcome.proof = secret_.Prove({kWelcomes, hello_, TextOf(nonce_)});
+  DTNN_ASSIGN_OR_RETURN(welcome.proof,
+                        secret_->Prove({AsBytes(kWelcomes), AsBytes(hello_), nonce_}));
   output_ = BytesOf(welcome);
   state_ = State::kDone;
   return absl::OkStatus();
@@ -186,9 +195,10 @@ absl::Status Handshake::TakeProof(std::string_view message) {
 
 absl::Status Handshake::TakeWelcome(std::string_view message) {
   const Welcome welcome = Read<Welcome>(message);
-  if (!Same(welcome.proof, secret_.Prove({kWelcomes, hello_, TextOf(nonce_)}))) {
-    return absl::PermissionDeniedError("it does not know this job's secret");
-  }
+  DTNN_ASSIGN_OR_RETURN(
+      const bool known,
+      secret_->Proves(welcome.proof, {AsBytes(kWelcomes), AsBytes(hello_), nonce_}));
+  if (!known) return absl::PermissionDeniedError("it does not know this job's secret");
   state_ = State::kDone;
   return absl::OkStatus();
 }

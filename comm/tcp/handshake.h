@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "comm/tcp/job_secret.h"
 
 namespace dtnn {
@@ -32,9 +33,9 @@ struct RankCard {
 
 class Handshake {
  public:
-  // `to`: the rank that is called; `rank` that calls.
-  static Handshake Connecting(const JobSecret& secret, int rank, int to, int size,
-                              const RankCard& card);
+  // The secret outlives the handshake. `to`: the rank that is called; `rank` that calls.
+  static absl::StatusOr<Handshake> Connecting(const JobSecret& secret, int rank, int to, int size,
+                                              const RankCard& card);
   static Handshake Accepting(const JobSecret& secret, int rank, int size);
 
   // The size of the message that comes next; 0: none does.
@@ -54,19 +55,19 @@ class Handshake {
   enum class State : uint8_t { kHello, kChallenge, kProof, kWelcome, kDone, kFailed };
 
   Handshake(const JobSecret& secret, State state, int rank, int peer, int size)
-      : secret_(secret), state_(state), rank_(rank), peer_(peer), size_(size) {}
+      : secret_(&secret), state_(state), rank_(rank), peer_(peer), size_(size) {}
 
   absl::Status TakeHello(std::string_view message);
   absl::Status TakeChallenge(std::string_view message);
   absl::Status TakeProof(std::string_view message);
   absl::Status TakeWelcome(std::string_view message);
 
-  JobSecret secret_;
+  const JobSecret* secret_;
   State state_;
   int rank_, peer_, size_;
   RankCard card_;
   std::string hello_, output_;
-  std::array<char, 32> nonce_ = {};  // the accepting side's
+  std::array<uint8_t, 32> nonce_ = {};  // the accepting side's
 };
 
 }  // namespace dtnn

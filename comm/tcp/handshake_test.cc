@@ -1,22 +1,29 @@
 #include "comm/tcp/handshake.h"
 
+#include <openssl/evp.h>
+
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/must.h"
 
 namespace dtnn {
 namespace {
 
 using ::testing::HasSubstr;
 
-JobSecret SecretOf(char letter) { return *JobSecret::Of(std::string(40, letter)); }
+const JobSecret& SecretOf(char letter) {
+  static std::map<char, JobSecret> secrets;
+  return secrets.emplace(letter, *JobSecret::Of(std::string(40, letter))).first->second;
+}
 
 constexpr RankCard kCard = {.host = "10.0.0.7", .port = 4711, .network_space = 99};
 
 Handshake Caller(char secret = 'a', int rank = 2, int to = 1, int size = 3) {
-  return Handshake::Connecting(SecretOf(secret), rank, to, size, kCard);
+  return Must(Handshake::Connecting(SecretOf(secret), rank, to, size, kCard));
 }
 Handshake Called(char secret = 'a', int rank = 1, int size = 3) {
   return Handshake::Accepting(SecretOf(secret), rank, size);
@@ -128,12 +135,26 @@ TEST(HandshakeTest, AChangedCardIsNotBelieved) {
   EXPECT_EQ(called.Take(proof).code(), absl::StatusCode::kPermissionDenied);
 }
 
+// A proof of zeros is what a computation leaves that did not happen.
+TEST(HandshakeTest, WithoutSha256NobodyIsRecognised) {
+  Handshake caller = Caller(), called = Called();
+  ASSERT_EQ(called.Take(caller.TakeOutput()), absl::OkStatus());
+  ASSERT_EQ(EVP_set_default_properties(nullptr, "provider=none"), 1);
+  EXPECT_EQ(called.Take(std::string(called.wanted(), '\0')).code(), absl::StatusCode::kInternal);
+  std::string challenge = called.TakeOutput();
+  std::memset(challenge.data() + challenge.size() - sizeof(Proof), 0, sizeof(Proof));
+  EXPECT_EQ(caller.Take(challenge).code(), absl::StatusCode::kInternal);
+  EXPECT_FALSE(JobSecret::Of(std::string(40, 'z')).ok());
+  ASSERT_EQ(EVP_set_default_properties(nullptr, ""), 1);
+  EXPECT_FALSE(caller.done() || called.done());
+}
+
 TEST(JobSecretTest, AShortSecretIsRefusedWithoutSayingIt) {
   const absl::Status status = JobSecret::Of("swordfish").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message().find("swordfish"), status.message().npos);
-  EXPECT_TRUE(JobSecret::Of(JobSecret::NewText()).ok());
-  EXPECT_NE(JobSecret::NewText(), JobSecret::NewText());
+  EXPECT_TRUE(JobSecret::Of(Must(JobSecret::NewText())).ok());
+  EXPECT_NE(Must(JobSecret::NewText()), Must(JobSecret::NewText()));
 }
 
 }  // namespace

@@ -1,13 +1,7 @@
 #include "comm/tcp/job_secret.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
-
-#include <cstdlib>
-
 #include "absl/strings/escaping.h"
+#include "comm/crypto/random_secret.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -22,34 +16,25 @@ absl::StatusOr<JobSecret> JobSecret::Of(std::string_view text) {
     return InvalidArgument("the job's secret has ", text.size(), " characters, expected at least ",
                            kLeast, "; `openssl rand -hex 32` makes one");
   }
-  return JobSecret(text);
+  DTNN_ASSIGN_OR_RETURN(const Hash key, Sha256({AsBytes("DTNN job's secret"), AsBytes(text)}));
+  return JobSecret(Secret(key));
 }
 
-std::string JobSecret::NewText() {
-  const std::array<char, 32> bits = RandomNonce();
-  return absl::BytesToHexString(absl::string_view(bits.data(), bits.size()));
+absl::StatusOr<std::string> JobSecret::NewText() {
+  DTNN_ASSIGN_OR_RETURN(const Secret bits, RandomSecret());
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(bits.bytes().data()), Secret::kSize));
 }
 
-Proof JobSecret::Prove(std::initializer_list<std::string_view> parts) const {
-  std::string all;
-  for (const std::string_view part : parts) all += part;
-  Proof proof = {};
-  unsigned size = 0;
-  HMAC(EVP_sha256(), text_.data(), int(text_.size()),
-       reinterpret_cast<const unsigned char*>(all.data()), all.size(),
-       reinterpret_cast<unsigned char*>(proof.data()), &size);
-  return proof;
+absl::StatusOr<Proof> JobSecret::Prove(
+    std::initializer_list<std::span<const uint8_t>> parts) const {
+  return Hmac(key_.bytes(), parts);
 }
 
-bool Same(const Proof& a, const Proof& b) {
-  return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-std::array<char, 32> RandomNonce() {
-  std::array<char, 32> nonce;
-  // Without random numbers nothing here protects anything.
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()), int(nonce.size())) != 1) abort();
-  return nonce;
+absl::StatusOr<bool> JobSecret::Proves(
+    const Proof& proof, std::initializer_list<std::span<const uint8_t>> parts) const {
+  DTNN_ASSIGN_OR_RETURN(const Proof good, Prove(parts));
+  return Secret(good).Equals(Secret(proof));
 }
 
 }  // namespace dtnn

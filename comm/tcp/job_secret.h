@@ -1,42 +1,44 @@
 // What the ranks of a job know and nobody else does: by it they recognise each other.
+//
+// The text is hashed at once; only the hash is kept, and overwritten at the end. Where OpenSSL
+// cannot compute, every function returns its error: nobody is recognised by chance.
 
 #ifndef DTNN_COMM_TCP_JOB_SECRET_H_
 #define DTNN_COMM_TCP_JOB_SECRET_H_
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "comm/crypto/hash.h"
+#include "comm/crypto/wiped.h"
 
 namespace dtnn {
 
 // 32 bytes, that only who knows the secret can compute.
-using Proof = std::array<char, 32>;
+using Proof = Hash;
 
 class JobSecret {
  public:
   // At least 32 characters, of any kind: InvalidArgument, without the text, for fewer.
   static absl::StatusOr<JobSecret> Of(std::string_view text);
   // A new one, of random bits, as text.
-  static std::string NewText();
+  static absl::StatusOr<std::string> NewText();
 
   // HMAC-SHA-256 over the parts, whose lengths the caller has fixed.
-  Proof Prove(std::initializer_list<std::string_view> parts) const;
+  absl::StatusOr<Proof> Prove(std::initializer_list<std::span<const uint8_t>> parts) const;
+  // Whether that is the proof of these parts; the time does not depend on where it differs.
+  absl::StatusOr<bool> Proves(const Proof& proof,
+                              std::initializer_list<std::span<const uint8_t>> parts) const;
 
  private:
-  explicit JobSecret(std::string_view text) : text_(text) {}
+  explicit JobSecret(const Secret& key) : key_(key) {}
 
-  std::string text_;
+  Secret key_;
 };
-
-// In a time that does not depend on where they differ.
-bool Same(const Proof& a, const Proof& b);
-
-// Of a generator for secrets.
-std::array<char, 32> RandomNonce();
 
 }  // namespace dtnn
 

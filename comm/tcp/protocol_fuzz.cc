@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static const dtnn::JobSecret secret = *dtnn::JobSecret::Of(std::string(40, 'a'));
   dtnn::ShakeHands(dtnn::Handshake::Accepting(secret, 0, 2), bytes);
-  dtnn::ShakeHands(dtnn::Handshake::Connecting(secret, 1, 0, 2, {}), bytes);
+  dtnn::ShakeHands(*dtnn::Handshake::Connecting(secret, 1, 0, 2, {}), bytes);
   dtnn::TakeFrames(bytes);
   return 0;
 }

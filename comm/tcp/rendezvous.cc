@@ -240,11 +240,12 @@ absl::StatusOr<Greeting> Meeting::Dial(int rank, const Endpoint& endpoint) {
     card.port = mine.port;
   }
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Open(std::move(socket), endpoint.host));
-  Greeting greeting = {
-      .stream = std::move(stream),
-      .address = endpoint.ToString(),
-      .handshake = Handshake::Connecting(secret_, options_.rank, rank, options_.size, card),
-      .end = end};
+  DTNN_ASSIGN_OR_RETURN(Handshake handshake,
+                        Handshake::Connecting(secret_, options_.rank, rank, options_.size, card));
+  Greeting greeting = {.stream = std::move(stream),
+                       .address = endpoint.ToString(),
+                       .handshake = std::move(handshake),
+                       .end = end};
   while (true) {
     DTNN_RETURN_IF_ERROR(greeting.Advance());
     if (greeting.done()) return greeting;

@@ -88,7 +88,8 @@ absl::StatusOr<std::unique_ptr<TcpProcess>> JoinThrough(Communicator& mpi,
                           Listen({.host = host == nullptr ? "127.0.0.1" : host, .port = 0}));
     DTNN_ASSIGN_OR_RETURN(const Endpoint here, listener.Local());
     here.host.copy(meeting.host.data(), meeting.host.size() - 1);
-    JobSecret::NewText().copy(meeting.secret.data(), meeting.secret.size());
+    DTNN_ASSIGN_OR_RETURN(const std::string secret, JobSecret::NewText());
+    secret.copy(meeting.secret.data(), meeting.secret.size());
     meeting.port = here.port;
   }
   DTNN_ASSIGN_OR_RETURN(const Tensor all, Tensor::Zeros(DType::kUint8, {int64_t(sizeof(meeting))}));

@@ -27,7 +27,7 @@ void Set(const char* name, const std::string& value) { setenv(name, value.c_str(
 RankProcesses::RankProcesses(int ranks, const std::vector<std::string>& arguments) {
   const Socket listener = Must(Listen({.host = kDefaultAddress, .port = 0}));
   Set(kPortVariable, std::to_string(Must(listener.Local()).port));
-  Set(kSecretVariable, JobSecret::NewText());
+  Set(kSecretVariable, Must(JobSecret::NewText()));
   Set(kListenerVariable, std::to_string(listener.descriptor()));
   Set(kRanks, std::to_string(ranks));
   std::vector<std::string> words = {"/proc/self/exe"};
