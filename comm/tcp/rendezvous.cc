@@ -72,6 +72,11 @@ struct Greeting {
   }
 };
 
+// Who is not there yet, or was too busy for this rank, may be later.
+bool ComesLater(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsOutOfRange(status);
+}
+
 class Meeting {
  public:
   Meeting(const RendezvousOptions& options, const JobSecret& secret,
@@ -102,7 +107,9 @@ class Meeting {
   absl::Status AcceptAll(std::set<int> ranks);
   void Settle(Greeting greeting, std::set<int>& ranks);
   // A connection to that rank, in a handshake; errors are of this attempt.
-  absl::StatusOr<Greeting> Dial(int rank, const Endpoint& endpoint);
+  absl::StatusOr<Greeting> Dial(int rank, const Endpoint& endpoint, const SocketAddress& address);
+  // At one of its addresses after another; asks for them where there are none.
+  absl::Status DialAll(int rank, const Endpoint& endpoint, std::vector<SocketAddress>& addresses);
   absl::Status Call(int rank, const Endpoint& endpoint);
   // Writes, then reads into `bytes`, all of it.
   absl::Status Write(Stream& stream, std::string_view bytes, const std::string& what);
@@ -206,7 +213,7 @@ absl::Status Meeting::AcceptAll(std::set<int> ranks) {
       stranger = over ? strangers.erase(stranger) : std::next(stranger);
     }
     for (size_t i = 0; i < kMostStrangers; ++i) {
-      std::optional<Socket> socket = Accept(listener_);
+      DTNN_ASSIGN_OR_RETURN(std::optional<Socket> socket, Accept(listener_));
       if (!socket) break;
       const absl::StatusOr<Endpoint> from = socket->Peer();
       absl::StatusOr<std::unique_ptr<Stream>> stream = Open(*std::move(socket), "");
@@ -221,10 +228,11 @@ absl::Status Meeting::AcceptAll(std::set<int> ranks) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Greeting> Meeting::Dial(int rank, const Endpoint& endpoint) {
+absl::StatusOr<Greeting> Meeting::Dial(int rank, const Endpoint& endpoint,
+                                       const SocketAddress& address) {
   const std::string what = StrCat("rank ", rank, " to answer at ", endpoint.ToString());
   const Clock::time_point end = Clock::now() + kAttempt;
-  DTNN_ASSIGN_OR_RETURN(Socket socket, StartConnecting(endpoint));
+  DTNN_ASSIGN_OR_RETURN(Socket socket, StartConnecting(address));
   pollfd descriptor = {socket.descriptor(), POLLOUT, 0};
   while (descriptor.revents == 0) {
     if (Clock::now() >= end) return Unavailable("no answer");
@@ -254,19 +262,34 @@ absl::StatusOr<Greeting> Meeting::Dial(int rank, const Endpoint& endpoint) {
   }
 }
 
-absl::Status Meeting::Call(int rank, const Endpoint& endpoint) {
-  for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
-    absl::StatusOr<Greeting> greeting = Dial(rank, endpoint);
+absl::Status Meeting::DialAll(int rank, const Endpoint& endpoint,
+                              std::vector<SocketAddress>& addresses) {
+  // A name that is not known yet may be later; one that is known is not asked for again.
+  if (addresses.empty()) {
+    DTNN_ASSIGN_OR_RETURN(addresses, Resolve(endpoint));
+  }
+  absl::Status status;
+  for (const SocketAddress& address : addresses) {
+    absl::StatusOr<Greeting> greeting = Dial(rank, endpoint, address);
     if (greeting.ok()) {
       mesh_.links[size_t(rank)] = {std::move(greeting->stream), greeting->address};
       return absl::OkStatus();
     }
-    const absl::Status& status = greeting.status();
-    // Who is not there yet, or was too busy for this rank, may be later.
-    const bool again = absl::IsUnavailable(status) || absl::IsOutOfRange(status);
+    status = greeting.status();
+    if (!ComesLater(status)) break;
+  }
+  return status;
+}
+
+absl::Status Meeting::Call(int rank, const Endpoint& endpoint) {
+  std::vector<SocketAddress> addresses;
+  for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
+    const absl::Status status = DialAll(rank, endpoint, addresses);
+    if (status.ok() || absl::IsDeadlineExceeded(status)) return status;
     const std::string whom = StrCat("rank ", rank, " at ", endpoint.ToString());
-    if (absl::IsDeadlineExceeded(status)) return status;
-    if (!again) return WithContext(status, "rank ", options_.rank, " cannot join ", whom);
+    if (!ComesLater(status)) {
+      return WithContext(status, "rank ", options_.rank, " cannot join ", whom);
+    }
     refused_ = StrCat("by ", whom, ": ", status.message());
     for (const Clock::time_point end = Clock::now() + pause; Clock::now() < end;) {
       DTNN_RETURN_IF_ERROR(Poll({}, end, StrCat(whom, " to answer")));

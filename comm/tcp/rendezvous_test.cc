@@ -1,9 +1,12 @@
 #include "comm/tcp/rendezvous.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <thread>
@@ -32,13 +35,16 @@ CommunicatorOptions Within(milliseconds timeout) {
 // Ranks that are threads, around a listener of rank 0.
 class Job {
  public:
-  explicit Job(int size) : size_(size), listener_(Must(Listen({"127.0.0.1", 0}))) {
+  explicit Job(int size, const std::string& host = "127.0.0.1")
+      : size_(size), listener_(Must(Listen({host, 0}))) {
     address_ = Must(listener_.Local());
     meshes_.resize(size_t(size));
   }
   ~Job() { Wait(); }
 
   const Endpoint& address() const { return address_; }
+  // As the other ranks call it.
+  void set_host(const std::string& host) { address_.host = host; }
 
   void Start(int rank, char secret = 'a', milliseconds timeout = kTimeout, int size = 0) {
     RendezvousOptions options = {
@@ -63,7 +69,7 @@ class Job {
 };
 
 Socket Stranger(const Endpoint& address, const std::string& says = "") {
-  Socket socket = Must(StartConnecting(address));
+  Socket socket = Must(StartConnecting(Must(Resolve(address)).front()));
   pollfd descriptor = {socket.descriptor(), POLLOUT, 0};
   poll(&descriptor, 1, -1);
   if (!says.empty()) send(socket.descriptor(), says.data(), says.size(), MSG_NOSIGNAL);
@@ -89,6 +95,55 @@ TEST(RendezvousTest, RanksMeetInAnyOrder) {
     for (int rank = size - 1; rank >= 0; --rank) job.Start(rank);
     job.Wait();
     ExpectConnected(job, size);
+  }
+}
+
+// Without a name this host is ::1, then 127.0.0.1; rank 0 listens at one of them only.
+TEST(RendezvousTest, AllAddressesOfAHostAreTried) {
+  for (const char* host : {"127.0.0.1", "::1"}) {
+    if (!Listen({host, 0}).ok()) {
+      std::printf("not tested with %s, which this machine does not have\n", host);
+      continue;
+    }
+    Job job(2, host);
+    job.set_host("");
+    EXPECT_GT(Must(Resolve(job.address())).size(), 1u);
+    job.Start(0);
+    job.Start(1);
+    job.Wait();
+    ExpectConnected(job, 2);
+  }
+}
+
+// Who cannot accept anybody says why, and does not wait for what cannot come.
+TEST(RendezvousTest, TooManyOpenFilesEndTheWait) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "sanitizers open files themselves, and find faults where they cannot";
+#endif
+  Socket listener = Must(Listen({"127.0.0.1", 0}));
+  const Endpoint address = Must(listener.Local());
+  const Socket stranger = Stranger(address);
+  const int next = dup(0);
+  ASSERT_GE(next, 0);
+  close(next);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = rlim_t(next);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const JobSecret secret = SecretOf('a');
+  const auto call = [&](const std::string& host) {
+    return Meet({.rank = 1, .size = 2, .address = {host, 1}}, secret, Within(kTimeout)).status();
+  };
+  const absl::Status calling = call("127.0.0.1"), resolving = call("localhost");
+  RendezvousOptions options = {.rank = 0, .size = 2, .address = address};
+  options.listener = listener.Release();
+  const absl::Status accepting = Meet(options, secret, Within(kTimeout)).status();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const absl::Status& status : {accepting, calling, resolving}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("Too many open files"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("ulimit -n"));
   }
 }
 

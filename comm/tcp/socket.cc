@@ -1,5 +1,6 @@
 #include "comm/tcp/socket.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,8 +10,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <utility>
+#include <vector>
 
 #include "tensor/errors.h"
 
@@ -21,27 +22,61 @@ namespace {
 constexpr int kBacklog = 1024;
 
 absl::Status SystemError(std::string_view what, int error) {
-  return Unavailable(what, ": ", strerror(error));
-}
-
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-absl::StatusOr<Addresses> Resolve(const Endpoint& endpoint, bool to_listen) {
-  addrinfo hints = {};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | (to_listen ? AI_PASSIVE : 0);
-  addrinfo* list = nullptr;
-  const int code =
-      getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &list);
-  if (code != 0) {
-    return Unavailable("host ", Quoted(endpoint.host), " is not known here: ", gai_strerror(code));
+  if (error == EMFILE) {
+    return ResourceExhausted(what, ": ", strerror(error),
+                             "; raise this process's limit of open files (ulimit -n)");
   }
-  return Addresses(list, &freeaddrinfo);
+  const bool exhausted = error == ENFILE || error == ENOBUFS || error == ENOMEM;
+  return exhausted ? ResourceExhausted(what, ": ", strerror(error))
+                   : Unavailable(what, ": ", strerror(error));
 }
 
-Socket Open(const addrinfo& address) {
-  return Socket(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+absl::StatusOr<Socket> Open(int family) {
+  const int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return SystemError("cannot open a socket", errno);
+  return Socket(descriptor);
+}
+
+const sockaddr* Generic(const SocketAddress& address) {
+  return reinterpret_cast<const sockaddr*>(&address.bytes);
+}
+
+template <typename T>
+SocketAddress AddressOf(const T& of_family) {
+  SocketAddress address = {.size = sizeof(of_family)};
+  std::memcpy(&address.bytes, &of_family, sizeof(of_family));
+  return address;
+}
+
+bool IsAddress(const std::string& host) {
+  in6_addr bytes;
+  return inet_pton(AF_INET, host.c_str(), &bytes) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &bytes) == 1;
+}
+
+// Of IPv6, which takes IPv4's connections too, then of IPv4, for hosts without the other.
+std::vector<SocketAddress> AllAddresses(uint16_t port) {
+  sockaddr_in6 six = {};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  sockaddr_in four = {};
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  return {AddressOf(six), AddressOf(four)};
+}
+
+absl::StatusOr<Socket> ListenAt(const SocketAddress& address, std::string_view what) {
+  DTNN_ASSIGN_OR_RETURN(Socket socket, Open(address.bytes.ss_family));
+  const int on = 1, off = 0;
+  setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (address.bytes.ss_family == AF_INET6) {
+    setsockopt(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  }
+  if (bind(socket.descriptor(), Generic(address), address.size) != 0 ||
+      listen(socket.descriptor(), kBacklog) != 0) {
+    return SystemError(what, errno);
+  }
+  return socket;
 }
 
 // Small messages are not kept back for larger ones.
@@ -61,7 +96,13 @@ absl::StatusOr<Endpoint> EndOf(int descriptor, NameOf name_of) {
   const int code = getnameinfo(generic, size, host, sizeof(host), port, sizeof(port),
                                NI_NUMERICHOST | NI_NUMERICSERV);
   if (code != 0) return Unavailable("a socket's address: ", gai_strerror(code));
-  return Endpoint{.host = host, .port = uint16_t(std::stoi(port))};
+  // An address of IPv4 on a socket of IPv6.
+  constexpr std::string_view kMapped = "::ffff:";
+  std::string_view shown = host;
+  if (shown.starts_with(kMapped) && shown.find('.') != shown.npos) {
+    shown.remove_prefix(kMapped.size());
+  }
+  return Endpoint{.host = std::string(shown), .port = uint16_t(std::stoi(port))};
 }
 
 }  // namespace
@@ -86,23 +127,57 @@ absl::StatusOr<Endpoint> Socket::Local() const { return EndOf(descriptor_, getso
 absl::StatusOr<Endpoint> Socket::Peer() const { return EndOf(descriptor_, getpeername); }
 
 bool IsLoopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  const std::string text(host);
+  in_addr four;
+  if (inet_pton(AF_INET, text.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  in6_addr six;
+  if (inet_pton(AF_INET6, text.c_str(), &six) == 1) {
+    return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
+  }
+  return host == "localhost";
+}
+
+absl::StatusOr<std::vector<SocketAddress>> Resolve(const Endpoint& endpoint) {
+  addrinfo hints = {};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  errno = 0;
+  const int code = getaddrinfo(endpoint.host.empty() ? nullptr : endpoint.host.c_str(),
+                               std::to_string(endpoint.port).c_str(), &hints, &list);
+  if (code != 0) {
+    // The resolver calls a host unknown where it could not open the file of hosts.
+    if (errno == EMFILE || errno == ENFILE || code == EAI_MEMORY) {
+      return SystemError(StrCat("cannot look up host ", Quoted(endpoint.host)),
+                         code == EAI_MEMORY ? ENOMEM : errno);
+    }
+    return Unavailable("host ", Quoted(endpoint.host), " is not known here: ", gai_strerror(code));
+  }
+  std::vector<SocketAddress> addresses;
+  for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
+    SocketAddress& address = addresses.emplace_back();
+    address.size = at->ai_addrlen;
+    std::memcpy(&address.bytes, at->ai_addr, at->ai_addrlen);
+  }
+  freeaddrinfo(list);
+  return addresses;
 }
 
 absl::StatusOr<Socket> Listen(const Endpoint& endpoint) {
-  DTNN_ASSIGN_OR_RETURN(const Addresses addresses, Resolve(endpoint, /*to_listen=*/true));
-  int error = 0;
-  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
-    Socket socket = Open(*address);
-    const int on = 1;
-    setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(socket.descriptor(), address->ai_addr, address->ai_addrlen) == 0 &&
-        listen(socket.descriptor(), kBacklog) == 0) {
-      return socket;
-    }
-    error = errno;
+  const std::string& host = endpoint.host;
+  std::vector<SocketAddress> addresses = AllAddresses(endpoint.port);
+  if (IsAddress(host) || IsLoopback(host)) {
+    DTNN_ASSIGN_OR_RETURN(addresses, Resolve(endpoint));
   }
-  return SystemError(StrCat("cannot listen at ", endpoint.ToString()), error);
+  absl::Status error;
+  for (const SocketAddress& address : addresses) {
+    absl::StatusOr<Socket> socket =
+        ListenAt(address, StrCat("cannot listen at ", endpoint.ToString()));
+    if (socket.ok()) return socket;
+    error = socket.status();
+  }
+  return error;
 }
 
 absl::StatusOr<Socket> AdoptListener(int descriptor) {
@@ -116,28 +191,27 @@ absl::StatusOr<Socket> AdoptListener(int descriptor) {
   return Socket(descriptor);
 }
 
-std::optional<Socket> Accept(const Socket& listener) {
+absl::StatusOr<std::optional<Socket>> Accept(const Socket& listener) {
   const int descriptor =
       accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (descriptor < 0) return std::nullopt;
-  Socket socket(descriptor);
-  SendAtOnce(socket);
-  return socket;
+  if (descriptor >= 0) {
+    Socket socket(descriptor);
+    SendAtOnce(socket);
+    return socket;
+  }
+  // Other errors are of the connection that would have come, which is gone.
+  const absl::Status error = SystemError("cannot accept a connection", errno);
+  if (absl::IsResourceExhausted(error)) return error;
+  return std::nullopt;
 }
 
-absl::StatusOr<Socket> StartConnecting(const Endpoint& endpoint) {
-  DTNN_ASSIGN_OR_RETURN(const Addresses addresses, Resolve(endpoint, /*to_listen=*/false));
-  int error = 0;
-  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
-    Socket socket = Open(*address);
-    SendAtOnce(socket);
-    if (connect(socket.descriptor(), address->ai_addr, address->ai_addrlen) == 0 ||
-        errno == EINPROGRESS) {
-      return socket;
-    }
-    error = errno;
+absl::StatusOr<Socket> StartConnecting(const SocketAddress& address) {
+  DTNN_ASSIGN_OR_RETURN(Socket socket, Open(address.bytes.ss_family));
+  SendAtOnce(socket);
+  if (connect(socket.descriptor(), Generic(address), address.size) == 0 || errno == EINPROGRESS) {
+    return socket;
   }
-  return SystemError(StrCat("cannot connect to ", endpoint.ToString()), error);
+  return SystemError("cannot connect", errno);
 }
 
 absl::Status ConnectingError(const Socket& socket) {

@@ -1,7 +1,8 @@
 // Where a process finds the other ranks of its job, from the environment:
 //
 //   PYMPI_RANK, PYMPI_SIZE   which rank of how many; else what mpirun or srun has set
-//   PYMPI_ADDR, PYMPI_PORT   where rank 0 listens (127.0.0.1, 61642)
+//   PYMPI_ADDR, PYMPI_PORT   where rank 0 listens (127.0.0.1, 61642): a name, an IPv4 or an IPv6
+//                            address; by a name it listens at all addresses of its host
 //   DTNN_JOB_SECRET          what all ranks of the job know and nobody else does (job_secret.h)
 //   DTNN_JOB_PLAIN           yes: also between hosts, where others may read and change the bytes
 //   DTNN_JOB_LISTENER        of rank 0: the file descriptor of a socket that listens there already

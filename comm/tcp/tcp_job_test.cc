@@ -59,6 +59,9 @@ TEST(TcpJobTest, OtherHostsAreReachedUnprotectedOnlyWhereThatWasAskedFor) {
   Environment environment = {{"DTNN_JOB_SECRET", kSecret}, {"PYMPI_ADDR", "10.0.0.7"}};
   EXPECT_THAT(ErrorOf(environment), HasSubstr("unprotected"));
   EXPECT_THAT(ErrorOf(environment), HasSubstr("DTNN_JOB_PLAIN=yes"));
+  environment["PYMPI_ADDR"] = "127.example.org";
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("unprotected")) << "a name is not an address";
+  environment["PYMPI_ADDR"] = "10.0.0.7";
   environment["DTNN_JOB_PLAIN"] = "yes";
   EXPECT_EQ(Find(environment)->rendezvous.address.host, "10.0.0.7");
 }
