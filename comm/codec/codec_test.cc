@@ -31,18 +31,23 @@ struct Sides {
   std::vector<UpdateClient> clients;
   std::unique_ptr<UpdateServer> server;
   double tolerance = 0;  // of a sum
+  // Inside those above, without tags.
+  std::vector<ClientCodec*> client_codecs;
+  ServerCodec* server_codec = nullptr;
   // What the masked codecs refer to, and how the server gets ready for results.
   std::vector<masked::MaskedClient> masked_clients;
   std::unique_ptr<masked::MaskedServer> masked_server;
   std::function<void()> before_results = [] {};
 
-  void Finish(const Secret& job, std::vector<std::unique_ptr<ClientCodec>> client_codecs,
-              std::unique_ptr<ServerCodec> server_codec) {
+  void Finish(const Secret& job, std::vector<std::unique_ptr<ClientCodec>> of_clients,
+              std::unique_ptr<ServerCodec> of_server) {
     for (int i = 0; i < kClients; ++i) {
-      clients.emplace_back(std::move(client_codecs[size_t(i)]), i, Must(ClientTagKey(job, i)),
+      client_codecs.push_back(of_clients[size_t(i)].get());
+      clients.emplace_back(std::move(of_clients[size_t(i)]), i, Must(ClientTagKey(job, i)),
                            Must(ServerTagKey(job)));
     }
-    server = std::make_unique<UpdateServer>(std::move(server_codec), job);
+    server_codec = of_server.get();
+    server = std::make_unique<UpdateServer>(std::move(of_server), job);
   }
 };
 
@@ -97,8 +102,8 @@ std::unique_ptr<Sides> Threshold(const Secret& job) {
 
 std::unique_ptr<Sides> Masked(const Secret& job) {
   auto sides = std::make_unique<Sides>();
-  const MaskedCodecOptions options{.parameters = {.clients = kClients, .round = kRound},
-                                   .chunk_values = 1000};
+  const MaskedCodecOptions options{
+      .parameters = {.clients = kClients, .threshold = 2, .round = kRound}, .chunk_values = 1000};
   sides->masked_server = std::make_unique<masked::MaskedServer>(
       Must(masked::MaskedServer::Create(options.parameters)));
   masked::MaskedServer& server = *sides->masked_server;
@@ -221,7 +226,7 @@ TEST_P(CodecTest, AMessageIsBoundToItsPlace) {
   EXPECT_EQ(later.Add(1, message).code(), absl::StatusCode::kUnauthenticated);
 }
 
-TEST_P(CodecTest, DamagedMessagesAreRefusedAndChangeNothing) {
+TEST_P(CodecTest, DamagedMessagesAreRefusedByTheirTag) {
   const ChunkId id{kRound, 0};
   const std::vector<float> values = Random(10, 1);
   const Bytes good = Must(sides_->clients[0].Encode(id, values));
@@ -239,6 +244,29 @@ TEST_P(CodecTest, DamagedMessagesAreRefusedAndChangeNothing) {
   EXPECT_EQ(sum.Add(0, longer).code(), absl::StatusCode::kDataLoss);
   EXPECT_TRUE(sum.added().empty());
   Must(sum.Add(0, good));
+}
+
+// Bodies that no honest client sends, with a good tag or none.
+TEST_P(CodecTest, BodiesThatAreRefusedDoNotChangeTheSum) {
+  const ChunkId id{kRound, 0};
+  const auto clean = Must(sides_->server_codec->NewSum(id, 10));
+  const auto sum = Must(sides_->server_codec->NewSum(id, 10));
+  for (int i = 0; i < kClients; ++i) {
+    const Bytes good = Must(sides_->client_codecs[size_t(i)]->Encode(id, Random(10, uint64_t(i))));
+    std::vector<Bytes> bad = {{}, {good.begin(), good.end() - 1}, good};
+    bad.back().push_back(0);
+    if (GetParam().name != "masked") {  // whose bodies are any numbers
+      bad.push_back(good);
+      std::fill(bad.back().begin() + std::ptrdiff_t(good.size() / 2), bad.back().end(), 0xff);
+    }
+    for (const Bytes& body : bad) EXPECT_FALSE(sum->Add(i, body).ok()) << body.size();
+    Must(sum->Add(i, good));
+    Must(clean->Add(i, good));
+  }
+  sides_->before_results();
+  const bool asks = sides_->server_codec->asks();  // for what it has added
+  EXPECT_EQ(Must(asks ? sum->Question() : sum->Result()),
+            Must(asks ? clean->Question() : clean->Result()));
 }
 
 TEST_P(CodecTest, AnotherJobsMessagesAreRefused) {
@@ -276,6 +304,23 @@ TEST_P(CodecTest, OtherCodecsAndParametersAreFoundOut) {
     const Bytes message = Must(others->clients[0].Encode(id, values));
     UpdateSum sum = Must(sides_->server->NewSum(id, 10));
     EXPECT_EQ(sum.Add(0, message).code(), absl::StatusCode::kFailedPrecondition);
+  }
+}
+
+// Each client's numbers may be as large as a third of what the sum holds.
+TEST(EncryptedCodecTest, AClientTooManyIsRefused) {
+  for (const MakeSides make : {Ckks, Threshold}) {
+    const std::unique_ptr<Sides> sides = make(Must(RandomSecret()));
+    const ChunkId id{kRound, 0};
+    const auto sum = Must(sides->server_codec->NewSum(id, 10));
+    for (int i = 0; i < kClients; ++i) {
+      Must(sum->Add(i, Must(sides->client_codecs[size_t(i)]->Encode(id, Random(10, 1)))));
+    }
+    const Bytes fourth = Must(sides->client_codecs[0]->Encode(id, Random(10, 1)));
+    const absl::Status status = sum->Add(kClients, fourth);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("client 3: chunk 0 of round 9: a sum of 4 updates"));
   }
 }
 

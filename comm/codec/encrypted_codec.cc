@@ -58,12 +58,19 @@ class CkksClientCodec : public ClientCodec {
 // Adds ciphertexts, which are seeded ones or not.
 class CiphertextSum : public ChunkSum {
  public:
-  CiphertextSum(CkksContextPointer context, ChunkId id) : context_(std::move(context)), id_(id) {}
+  CiphertextSum(CkksContextPointer context, ChunkId id, int clients)
+      : context_(std::move(context)), id_(id), clients_(clients) {}
 
   absl::StatusOr<Bytes> Result() override { return SumAsBytes(); }
 
  protected:
   absl::Status AddCiphertext(const Ciphertext& x) {
+    // What a sum may be is shared out between so many: one more could wrap it around.
+    const uint64_t summands = uint64_t{x.summands} + (sum_ ? sum_->summands : 0);
+    if (summands > uint64_t(clients_)) {
+      return FailedPrecondition("chunk ", id_.chunk, " of round ", id_.round, ": a sum of ",
+                                summands, " updates, with numbers for ", clients_, " clients");
+    }
     if (sum_) return ckks::Add(*context_, *sum_, x);
     sum_ = x;
     return absl::OkStatus();
@@ -80,6 +87,7 @@ class CiphertextSum : public ChunkSum {
 
   const CkksContextPointer context_;
   const ChunkId id_;
+  const int clients_;  // the most
   std::optional<Ciphertext> sum_;
 };
 
@@ -91,23 +99,24 @@ class CkksSum : public CiphertextSum {
         ckks::SeededCiphertext x,
         WithContext(SeededCiphertextFromBytes(*context_, body), "client ", client));
     DTNN_ASSIGN_OR_RETURN(const Ciphertext expanded, Expand(*context_, std::move(x)));
-    return AddCiphertext(expanded);
+    return WithContext(AddCiphertext(expanded), "client ", client);
   }
 };
 
 class CkksServerCodec : public ServerCodec {
  public:
-  CkksServerCodec(CkksContextPointer context, const CodecDescription& description)
-      : context_(std::move(context)), description_(description) {}
+  CkksServerCodec(CkksContextPointer context, int clients, const CodecDescription& description)
+      : context_(std::move(context)), clients_(clients), description_(description) {}
 
   const CodecDescription& description() const override { return description_; }
   absl::StatusOr<std::unique_ptr<ChunkSum>> NewSum(ChunkId id, size_t values) override {
     DTNN_RETURN_IF_ERROR(CheckChunkSize(description_, id, values));
-    return std::make_unique<CkksSum>(context_, id);
+    return std::make_unique<CkksSum>(context_, id, clients_);
   }
 
  private:
   const CkksContextPointer context_;
+  const int clients_;
   const CodecDescription description_;
 };
 
@@ -160,7 +169,7 @@ class ThresholdClientCodec : public ClientCodec {
 class ThresholdSum : public CiphertextSum {
  public:
   ThresholdSum(CkksContextPointer context, ChunkId id, size_t values, int clients)
-      : CiphertextSum(std::move(context), id), values_(values), parts_(size_t(clients)) {}
+      : CiphertextSum(std::move(context), id, clients), values_(values), parts_(size_t(clients)) {}
 
   absl::Status Add(int client, std::span<const uint8_t> body) override {
     if (asked_) return FailedPrecondition("client ", client, " is too late for this sum");
@@ -169,7 +178,7 @@ class ThresholdSum : public CiphertextSum {
     if (x.summands != 1) {
       return InvalidArgument("client ", client, " sends a sum of ", x.summands, " updates");
     }
-    return AddCiphertext(x);
+    return WithContext(AddCiphertext(x), "client ", client);
   }
 
   absl::StatusOr<Bytes> Question() override {
@@ -246,7 +255,7 @@ absl::StatusOr<std::unique_ptr<ClientCodec>> CkksClient(CkksContextPointer conte
 absl::StatusOr<std::unique_ptr<ServerCodec>> CkksServer(CkksContextPointer context, int clients) {
   DTNN_ASSIGN_OR_RETURN(const CodecDescription description,
                         DescribeEncrypted("ckks", *context, clients));
-  return std::make_unique<CkksServerCodec>(std::move(context), description);
+  return std::make_unique<CkksServerCodec>(std::move(context), clients, description);
 }
 
 absl::StatusOr<std::unique_ptr<ClientCodec>> ThresholdCodecClient(CkksContextPointer context,

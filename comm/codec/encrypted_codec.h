@@ -18,7 +18,7 @@ namespace dtnn::codec {
 
 using CkksContextPointer = std::shared_ptr<const ckks::CkksContext>;
 
-// Codec "ckks". `clients`: the most that a sum has; each number must be below
+// Codec "ckks". `clients`: the most that a sum has, one more is refused; each number must be below
 // sum_limit() / clients. `seed` is the key that all clients share.
 absl::StatusOr<std::unique_ptr<ClientCodec>> CkksClient(CkksContextPointer context, int clients,
                                                         const Secret& seed);
