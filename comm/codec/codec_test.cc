@@ -324,6 +324,56 @@ TEST(EncryptedCodecTest, AClientTooManyIsRefused) {
   }
 }
 
+// Its words of chunk 0 are in the sum, under masks that nobody removes.
+TEST(MaskedCodecTest, AClientThatStopsBetweenTwoChunksDoesNotSpoilTheSumUnseen) {
+  const std::unique_ptr<Sides> sides = Masked(Must(RandomSecret()));
+  UpdateSum early = Must(sides->server->NewSum({kRound, 0}, 10));
+  std::vector<UpdateSum> held;  // of clients all of whose chunks have arrived
+  std::vector<double> wanted(10);
+  for (uint32_t chunk = 0; chunk < 2; ++chunk) {
+    held.push_back(Must(sides->server->NewSum({kRound, chunk}, 10)));
+    for (int i = 0; i < kClients; ++i) {
+      if (chunk == 1 && i == 2) continue;
+      const std::vector<float> values = Random(10, uint64_t(i));
+      const Bytes message = Must(sides->clients[size_t(i)].Encode({kRound, chunk}, values));
+      if (chunk == 0) Must(early.Add(i, message));
+      if (i != 2) Must(held.back().Add(i, message));
+      if (chunk == 0 && i != 2) {
+        for (size_t k = 0; k < values.size(); ++k) wanted[k] += values[k];
+      }
+    }
+  }
+  const std::vector<int> stayed = {0, 1};
+  Must(sides->masked_server->SetSurvivors(stayed));
+  for (const int i : stayed) {
+    Must(sides->masked_server->AddReveal(
+        Must(sides->masked_clients[size_t(i)].RevealShares(stayed))));
+  }
+  Must(sides->masked_server->Rebuild());
+  const absl::Status status = early.Result().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("chunk 0 has words of client 2, which did not survive"));
+  for (uint32_t chunk = 0; chunk < 2; ++chunk) {
+    std::vector<float> values(10);
+    Must(sides->clients[0].Decode({kRound, chunk}, Must(held[chunk].Result()), values));
+    for (size_t k = 0; k < values.size(); ++k) {
+      EXPECT_NEAR(values[k], wanted[k], sides->tolerance);
+    }
+  }
+}
+
+// Of two encodings of one chunk the server could compute the difference of the numbers.
+TEST(MaskedCodecTest, AChunkIsEncodedOnce) {
+  const std::unique_ptr<Sides> sides = Masked(Must(RandomSecret()));
+  const std::vector<float> values = Random(10, 1), too_large(10, 1e9f);
+  EXPECT_FALSE(sides->clients[0].Encode({kRound, 0}, too_large).ok());
+  Must(sides->clients[0].Encode({kRound, 0}, values));
+  EXPECT_EQ(sides->clients[0].Encode({kRound, 0}, values).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(sides->clients[0].Encode({kRound, 1}, values).ok());
+}
+
 // With a shared key the server has nothing that decrypts; with threshold keys every part is needed.
 TEST(ThresholdCodecTest, WithoutOneClientsAnswerThereIsNoResult) {
   const Secret job = Must(RandomSecret());

@@ -1,5 +1,7 @@
 #include "comm/codec/masked_codec.h"
 
+#include <set>
+
 #include "comm/masked/fixed_point.h"
 
 namespace dtnn::codec {
@@ -43,7 +45,7 @@ absl::StatusOr<CodecDescription> DescribeMasked(const MaskedCodecOptions& option
 
 class Client : public ClientCodec {
  public:
-  Client(const MaskedCodecOptions& options, const masked::MaskedClient& client,
+  Client(const MaskedCodecOptions& options, masked::MaskedClient& client,
          const CodecDescription& description)
       : options_(options), client_(client), description_(description) {}
 
@@ -69,7 +71,7 @@ class Client : public ClientCodec {
 
  private:
   const MaskedCodecOptions options_;
-  const masked::MaskedClient& client_;
+  masked::MaskedClient& client_;
   const CodecDescription description_;
 };
 
@@ -81,13 +83,17 @@ class Sum : public ChunkSum {
   absl::Status Add(int client, std::span<const uint8_t> body) override {
     DTNN_ASSIGN_OR_RETURN(const Words words,
                           WithContext(FromBytes(id_, body, sum_.size()), "client ", client));
+    if (!added_.insert(client).second) {
+      return absl::AlreadyExistsError(
+          StrCat("client ", client, " has already added its words of chunk ", id_.chunk));
+    }
     for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += words[i];
     return absl::OkStatus();
   }
 
   absl::StatusOr<Bytes> Result() override {
     Words sum = sum_;
-    DTNN_RETURN_IF_ERROR(server_.Unmask(id_.chunk, std::span(sum)));
+    DTNN_RETURN_IF_ERROR(server_.Unmask(id_.chunk, added_, std::span(sum)));
     return ToBytes(sum);
   }
 
@@ -95,6 +101,7 @@ class Sum : public ChunkSum {
   const masked::MaskedServer& server_;
   const ChunkId id_;
   Words sum_;
+  std::set<int> added_;
 };
 
 class Server : public ServerCodec {
@@ -119,7 +126,7 @@ class Server : public ServerCodec {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ClientCodec>> MaskedCodecClient(const MaskedCodecOptions& options,
-                                                               const masked::MaskedClient& client) {
+                                                               masked::MaskedClient& client) {
   DTNN_ASSIGN_OR_RETURN(const CodecDescription description, DescribeMasked(options));
   return std::make_unique<Client>(options, client, description);
 }

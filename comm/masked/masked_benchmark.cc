@@ -31,12 +31,13 @@ void BM_SetUp(benchmark::State& state) {
 BENCHMARK(BM_SetUp)->Arg(4)->Arg(30)->Unit(benchmark::kMillisecond);
 
 void BM_Mask(benchmark::State& state) {
-  const std::vector<MaskedClient> clients = ReadyClients({.clients = int(state.range(0))});
+  std::vector<MaskedClient> clients = ReadyClients({.clients = int(state.range(0))});
   std::vector<float> values(1 << 16, 0.25f);
   std::vector<uint32_t> words(values.size());
+  uint64_t chunk = 0;
   for (auto _ : state) {
     Must(ToFixedPoint(std::span<const float>(values), 20, 16, std::span(words)));
-    Must(clients[0].Mask(0, std::span(words)));
+    Must(clients[0].Mask(chunk++, std::span(words)));
   }
   state.SetItemsProcessed(state.iterations() * int64_t(words.size()));
 }

@@ -1,7 +1,6 @@
 #include "comm/masked/masked_client.h"
 
 #include <algorithm>
-#include <set>
 
 #include "comm/crypto/random_secret.h"
 #include "comm/crypto/sealed_message.h"
@@ -142,8 +141,16 @@ absl::Status MaskedClient::Receive(std::span<const SealedShares> shares) {
 }
 
 template <typename Word>
-absl::Status MaskedClient::Mask(uint64_t chunk, std::span<Word> words) const {
+absl::Status MaskedClient::Mask(uint64_t chunk, std::span<Word> words) {
   DTNN_RETURN_IF_ERROR(Expect(Stage::kReceived));
+  {
+    const std::lock_guard lock(used_->mutex);
+    if (!used_->chunks.insert(chunk).second) {
+      return FailedPrecondition("masked sum of round ", parameters_.round, ": client ",
+                                advertisement_.client, " has masked chunk ", chunk,
+                                " before; a mask hides one message, send that one again");
+    }
+  }
   DTNN_RETURN_IF_ERROR(AddMask(own_mask_, chunk, Sign::kPlus, words));
   for (const auto& [peer, seed] : pair_masks_) {
     DTNN_RETURN_IF_ERROR(AddMask(seed, chunk, SignOf(advertisement_.client, peer), words));
@@ -151,8 +158,8 @@ absl::Status MaskedClient::Mask(uint64_t chunk, std::span<Word> words) const {
   return absl::OkStatus();
 }
 
-template absl::Status MaskedClient::Mask(uint64_t, std::span<uint32_t>) const;
-template absl::Status MaskedClient::Mask(uint64_t, std::span<uint64_t>) const;
+template absl::Status MaskedClient::Mask(uint64_t, std::span<uint32_t>);
+template absl::Status MaskedClient::Mask(uint64_t, std::span<uint64_t>);
 
 absl::StatusOr<Reveal> MaskedClient::RevealShares(std::span<const int> survivors) {
   DTNN_RETURN_IF_ERROR(Expect(Stage::kReceived));

@@ -6,6 +6,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -32,10 +35,12 @@ class MaskedClient {
   // Those that were sealed for this client: they and this client are the participants.
   absl::Status Receive(std::span<const SealedShares> shares);
 
-  // Adds the masks to the numbers of a chunk, in place; any number of chunks, each once. Each costs
-  // a stream of random words per participant. Two threads may mask different chunks.
+  // Adds the masks to the numbers of a chunk, in place; any number of chunks, each once: a second
+  // time is refused, since the difference of two messages under one mask is that of the numbers.
+  // Who has to send a chunk again keeps its words. Each costs a stream of random words per
+  // participant. Two threads may mask at a time.
   template <typename Word>
-  absl::Status Mask(uint64_t chunk, std::span<Word> words) const;
+  absl::Status Mask(uint64_t chunk, std::span<Word> words);
 
   // What the server needs to remove the masks, given who of the participants sent all chunks.
   // Refuses fewer than the threshold, itself not among them, and a second call: it never reveals
@@ -58,6 +63,12 @@ class MaskedClient {
   std::map<int, Advertisement> advertised_;  // by client, itself included
   std::map<int, Shares> shares_;             // of the participants, itself included
   std::map<int, Secret> pair_masks_;         // with the other participants
+  // Chunks whose masks were used, between threads.
+  struct Used {
+    std::mutex mutex;
+    std::set<uint64_t> chunks;
+  };
+  std::unique_ptr<Used> used_ = std::make_unique<Used>();
 };
 
 }  // namespace dtnn::masked

@@ -1,6 +1,7 @@
 #include "comm/masked/masked_server.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "comm/crypto/shamir.h"
 #include "tensor/errors.h"
@@ -135,10 +136,20 @@ absl::Status MaskedServer::Rebuild() {
 }
 
 template <typename Word>
-absl::Status MaskedServer::Unmask(uint64_t chunk, std::span<Word> words) const {
+absl::Status MaskedServer::Unmask(uint64_t chunk, const std::set<int>& added,
+                                  std::span<Word> words) const {
   if (!rebuilt_) {
     return FailedPrecondition("masked sum of round ", parameters_.round,
                               ": masks can be removed only after Rebuild");
+  }
+  if (added != survivors_) {
+    std::vector<int> others;
+    std::ranges::set_symmetric_difference(added, survivors_, std::back_inserter(others));
+    return FailedPrecondition(
+        "masked sum of round ", parameters_.round, ": chunk ", chunk, " ",
+        added.contains(others[0]) ? "has words of client " : "lacks words of client ", others[0],
+        ", which ", added.contains(others[0]) ? "did not survive" : "survived",
+        "; add a client's words when all its chunks have arrived");
   }
   for (const Removal& removal : removals_) {
     DTNN_RETURN_IF_ERROR(AddMask(removal.seed, chunk, removal.sign, words));
@@ -146,7 +157,9 @@ absl::Status MaskedServer::Unmask(uint64_t chunk, std::span<Word> words) const {
   return absl::OkStatus();
 }
 
-template absl::Status MaskedServer::Unmask(uint64_t, std::span<uint32_t>) const;
-template absl::Status MaskedServer::Unmask(uint64_t, std::span<uint64_t>) const;
+template absl::Status MaskedServer::Unmask(uint64_t, const std::set<int>&,
+                                           std::span<uint32_t>) const;
+template absl::Status MaskedServer::Unmask(uint64_t, const std::set<int>&,
+                                           std::span<uint64_t>) const;
 
 }  // namespace dtnn::masked

@@ -1,8 +1,10 @@
 // The server of one masked sum (masked_parameters.h). It learns the sum of the survivors' numbers.
 //
 // Calls come in the order of the functions below; InvalidArgument for messages that do not belong
-// there. The server keeps the words of chunks itself: it adds them (they wrap around) and calls
-// Unmask at the end, chunk by chunk, so that it needs no more memory than the sum.
+// there. Words stay outside: who uses this adds them (they wrap around) and calls Unmask at the
+// end, chunk by chunk. A client's words must be kept until its last chunk has arrived, and added
+// only then: one that stops between two chunks is no survivor, and its mask would stay in the sums
+// of its first ones, which Unmask refuses.
 
 #ifndef DTNN_COMM_MASKED_MASKED_SERVER_H_
 #define DTNN_COMM_MASKED_MASKED_SERVER_H_
@@ -45,11 +47,12 @@ class MaskedServer {
   // where shares were wrong.
   absl::Status Rebuild();
 
-  // Removes the masks from the sum of the survivors' words of a chunk, in place. Costs a stream of
-  // random words per survivor, and one per pair of a survivor and a client that dropped out. Two
-  // threads may unmask different chunks.
+  // Removes the masks from the sum of the words of a chunk, in place. `added`: whose words those
+  // are; FailedPrecondition unless they are the survivors'. Costs a stream of random words per
+  // survivor, and one per pair of a survivor and a client that dropped out. Two threads may unmask
+  // different chunks.
   template <typename Word>
-  absl::Status Unmask(uint64_t chunk, std::span<Word> words) const;
+  absl::Status Unmask(uint64_t chunk, const std::set<int>& added, std::span<Word> words) const;
 
  private:
   struct Removal {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "comm/crypto/random_secret.h"
 #include "comm/masked/fixed_point.h"
@@ -83,8 +84,18 @@ absl::StatusOr<Numbers<Word>> RunRound(const MaskedParameters& p, Stays stays) {
   }
   DTNN_RETURN_IF_ERROR(server.Rebuild());
   for (uint64_t c = 0; c < kChunks; ++c) {
-    DTNN_RETURN_IF_ERROR(server.Unmask(c, std::span(sum[c])));
+    DTNN_RETURN_IF_ERROR(server.Unmask(c, {survivors.begin(), survivors.end()}, std::span(sum[c])));
   }
+  // A client too many or too few, which would leave masks in the sum.
+  std::vector<Word> words(kWords);
+  std::set<int> others(survivors.begin(), survivors.end());
+  others.insert(p.clients);
+  EXPECT_EQ(server.Unmask(0, others, std::span(words)).code(),
+            absl::StatusCode::kFailedPrecondition);
+  others = {survivors.begin() + 1, survivors.end()};
+  EXPECT_EQ(server.Unmask(0, others, std::span(words)).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(words, std::vector<Word>(kWords)) << "what is refused is not changed";
   return sum;
 }
 
@@ -192,6 +203,28 @@ TEST(MaskedTest, AClientRevealsOnceAndOnlyForEnoughSurvivors) {
   EXPECT_FALSE(client.Mask(0, std::span(words)).ok()) << "after it revealed";
 }
 
+// The server would subtract one from the other, and know how the numbers differ.
+TEST(MaskedTest, AMaskIsUsedOnce) {
+  const MaskedParameters p{.clients = 2};
+  MaskedClient a = Must(MaskedClient::Create(p, 0)), b = Must(MaskedClient::Create(p, 1));
+  const std::vector<Advertisement> advertised = {a.advertisement(), b.advertisement()};
+  Must(a.Share(advertised).status());
+  std::vector<uint32_t> words = {1, 2};
+  EXPECT_FALSE(a.Mask(7, std::span(words)).ok()) << "too early";
+  Must(a.Receive(Must(b.Share(advertised))));
+  Must(a.Mask(7, std::span(words)));
+  words = {5, 6};
+  const absl::Status status = a.Mask(7, std::span(words));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("chunk 7"));
+  EXPECT_EQ(words, std::vector<uint32_t>({5, 6})) << "what is refused is not changed";
+  std::vector<uint64_t> wide = {5};
+  EXPECT_FALSE(a.Mask(7, std::span(wide)).ok());
+  MaskedClient moved = std::move(a);
+  EXPECT_FALSE(moved.Mask(7, std::span(words)).ok());
+  EXPECT_TRUE(moved.Mask(8, std::span(words)).ok());
+}
+
 TEST(MaskedTest, AServerThatChangesKeysIsFoundOut) {
   const MaskedParameters p{.clients = 3};
   std::vector<MaskedClient> clients;
@@ -273,7 +306,7 @@ TEST(MaskedTest, AWrongShareIsFoundOutByTheServer) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("wrong shares of client 2"));
   std::vector<uint32_t> words(1);
-  EXPECT_FALSE(server.Unmask(0, std::span(words)).ok());
+  EXPECT_FALSE(server.Unmask(0, {0, 1}, std::span(words)).ok());
 }
 
 TEST(MaskedTest, ParametersThatProtectNobodyAreRefused) {
