@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kMagic = 0x4e4e5444;  // "DTNN"
 constexpr uint16_t kVersion = 2;
 
-enum class Answer : uint32_t { kWelcome, kVersion, kSize, kNotMe, kRank };
+enum class Answer : uint32_t { kWelcome, kVersion, kSize, kNotMe, kRank, kTaken };
 
 struct Hello {
   uint32_t magic = kMagic;
@@ -35,11 +35,15 @@ struct ProofMessage {
 };
 struct Welcome {
   uint32_t magic = kMagic;
+  Answer answer = Answer::kWelcome;  // or kTaken
   Proof proof = {};
 };
 
 // The role is part of what is proved.
-constexpr std::string_view kAccepts = "accepts", kConnects = "connects", kWelcomes = "welcomes";
+constexpr std::string_view kAccepts = "accepts", kConnects = "connects";
+std::string_view RoleOf(const Welcome& welcome) {
+  return welcome.answer == Answer::kWelcome ? "welcomes" : "refuses";
+}
 
 template <typename T>
 std::string_view BytesOf(const T& value) {
@@ -66,8 +70,11 @@ absl::StatusOr<Handshake> Handshake::Connecting(const JobSecret& secret, int ran
   return handshake;
 }
 
-Handshake Handshake::Accepting(const JobSecret& secret, int rank, int size) {
-  return {secret, State::kHello, rank, -1, size};
+Handshake Handshake::Accepting(const JobSecret& secret, int rank, int size,
+                               std::function<bool(int)> expects) {
+  Handshake handshake(secret, State::kHello, rank, -1, size);
+  handshake.expects_ = std::move(expects);
+  return handshake;
 }
 
 size_t Handshake::wanted() const {
@@ -158,6 +165,8 @@ absl::Status Handshake::TakeChallenge(std::string_view message) {
       return InvalidArgument("it is not rank ", peer_, "; are two jobs at the same port?");
     case Answer::kRank:
       return InvalidArgument("it refuses a rank ", rank_, " of ", size_);
+    case Answer::kTaken:  // is said later
+      return InvalidArgument("it answers what is no answer");
   }
   nonce_ = challenge.nonce;
   DTNN_ASSIGN_OR_RETURN(
@@ -185,10 +194,12 @@ absl::Status Handshake::TakeProof(std::string_view message) {
   }
   card_ = proof.card;
   card_.host[sizeof(card_.host) - 1] = '\0';
-  Welcome welcome;
+  const bool expected = !expects_ || expects_(peer_);
+  Welcome welcome = {.answer = expected ? Answer::kWelcome : Answer::kTaken};
   DTNN_ASSIGN_OR_RETURN(welcome.proof,
-                        secret_->Prove({AsBytes(kWelcomes), AsBytes(hello_), nonce_}));
+                        secret_->Prove({AsBytes(RoleOf(welcome)), AsBytes(hello_), nonce_}));
   output_ = BytesOf(welcome);
+  if (!expected) return InvalidArgument("is a second rank ", peer_);
   state_ = State::kDone;
   return absl::OkStatus();
 }
@@ -197,8 +208,12 @@ absl::Status Handshake::TakeWelcome(std::string_view message) {
   const Welcome welcome = Read<Welcome>(message);
   DTNN_ASSIGN_OR_RETURN(
       const bool known,
-      secret_->Proves(welcome.proof, {AsBytes(kWelcomes), AsBytes(hello_), nonce_}));
+      secret_->Proves(welcome.proof, {AsBytes(RoleOf(welcome)), AsBytes(hello_), nonce_}));
   if (!known) return absl::PermissionDeniedError("it does not know this job's secret");
+  if (welcome.answer != Answer::kWelcome) {
+    return InvalidArgument("another process has joined it as rank ", rank_,
+                           "; give every process of the job a rank of its own");
+  }
   state_ = State::kDone;
   return absl::OkStatus();
 }

@@ -4,7 +4,7 @@
 //   connecting -> accepting  hello      version, who, to whom, how many ranks, a nonce
 //   accepting  -> connecting challenge  a nonce, and the proof of knowing the job's secret
 //   connecting -> accepting  proof      its own, and its card
-//   accepting  -> connecting welcome
+//   accepting  -> connecting welcome    or that another process is that rank already
 //
 // Proofs are HMACs (job_secret.h) over both nonces, both ranks and the side's role: bytes of an
 // earlier handshake, of another pair, or of the other direction prove nothing. After a refusal the
@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -36,7 +37,9 @@ class Handshake {
   // The secret outlives the handshake. `to`: the rank that is called; `rank` that calls.
   static absl::StatusOr<Handshake> Connecting(const JobSecret& secret, int rank, int to, int size,
                                               const RankCard& card);
-  static Handshake Accepting(const JobSecret& secret, int rank, int size);
+  // `expects`: whether that rank may still join, asked when it has proved to be one; nothing: all.
+  static Handshake Accepting(const JobSecret& secret, int rank, int size,
+                             std::function<bool(int rank)> expects = nullptr);
 
   // The size of the message that comes next; 0: none does.
   size_t wanted() const;
@@ -63,6 +66,7 @@ class Handshake {
   absl::Status TakeWelcome(std::string_view message);
 
   const JobSecret* secret_;
+  std::function<bool(int)> expects_;
   State state_;
   int rank_, peer_, size_;
   RankCard card_;

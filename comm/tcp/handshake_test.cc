@@ -117,13 +117,60 @@ TEST(HandshakeTest, BytesOfAnEarlierHandshakeProveNothing) {
   // To one that connects again.
   Handshake second = Caller();
   EXPECT_EQ(second.Take(challenge).code(), absl::StatusCode::kPermissionDenied);
-  // Back to who wrote it.
+  // Back to who wrote it, as if it were the other side's.
   Handshake mirror = Called();
   ASSERT_EQ(mirror.Take(hello), absl::OkStatus());
   const std::string own = mirror.TakeOutput();
-  const std::string reflected = own.substr(own.size() - 32);
-  EXPECT_EQ(mirror.Take(std::string(mirror.wanted() - 32, '\0') + reflected).code(),
+  const std::string reflected = own.substr(own.size() - sizeof(Proof));
+  EXPECT_EQ(mirror.Take(std::string(mirror.wanted() - sizeof(Proof), '\0') + reflected).code(),
             absl::StatusCode::kPermissionDenied);
+}
+
+// Who has only listened knows a proof over the same numbers: the challenge's.
+TEST(HandshakeTest, NobodyForgesAWelcome) {
+  for (const char answer : {0, 5}) {  // welcome, taken
+    Handshake caller = Caller(), called = Called();
+    ASSERT_EQ(called.Take(caller.TakeOutput()), absl::OkStatus());
+    const std::string challenge = called.TakeOutput();
+    ASSERT_EQ(caller.Take(challenge), absl::OkStatus());
+    std::string forged(caller.wanted() - sizeof(Proof), '\0');
+    forged.replace(0, 4, "DTNN");
+    forged[4] = answer;
+    EXPECT_EQ(caller.Take(forged + challenge.substr(challenge.size() - sizeof(Proof))).code(),
+              absl::StatusCode::kPermissionDenied);
+    EXPECT_FALSE(caller.done());
+  }
+  // A refusal does not become a welcome.
+  Handshake caller = Caller();
+  Handshake called = Handshake::Accepting(SecretOf('a'), 1, 3, [](int) { return false; });
+  ASSERT_EQ(called.Take(caller.TakeOutput()), absl::OkStatus());
+  ASSERT_EQ(caller.Take(called.TakeOutput()), absl::OkStatus());
+  EXPECT_FALSE(called.Take(caller.TakeOutput()).ok());
+  std::string refusal = called.TakeOutput();
+  refusal[4] = 0;
+  EXPECT_EQ(caller.Take(refusal).code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST(HandshakeTest, ARankThatIsThereAlreadyIsRefusedWithTheReason) {
+  int asked = -1;
+  const auto expects = [&](int rank) {
+    asked = rank;
+    return false;
+  };
+  Handshake caller = Caller(), called = Handshake::Accepting(SecretOf('a'), 1, 3, expects);
+  const Ends ends = Shake(caller, called);
+  EXPECT_EQ(asked, 2);
+  EXPECT_FALSE(caller.done() || called.done());
+  EXPECT_EQ(ends.called.message(), "is a second rank 2");
+  EXPECT_EQ(ends.caller.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(ends.caller.message()),
+              HasSubstr("another process has joined it as rank 2"));
+  // Only who proves to be a rank hears it.
+  asked = -1;
+  Handshake stranger = Caller('b');
+  Handshake other = Handshake::Accepting(SecretOf('a'), 1, 3, expects);
+  Shake(stranger, other);
+  EXPECT_EQ(asked, -1);
 }
 
 TEST(HandshakeTest, AChangedCardIsNotBelieved) {

@@ -185,16 +185,18 @@ absl::Status Meeting::Read(Stream& stream, std::span<std::byte> bytes, const std
 
 void Meeting::Settle(Greeting greeting, std::set<int>& ranks) {
   const int peer = greeting.handshake.peer();
-  if (ranks.erase(peer) == 0) {
-    refused_ = StrCat(greeting.address, ", a second rank ", peer);
-    return;
-  }
+  ranks.erase(peer);
   cards_[size_t(peer)] = greeting.handshake.card();
   mesh_.links[size_t(peer)] = {std::move(greeting.stream), greeting.address};
 }
 
 absl::Status Meeting::AcceptAll(std::set<int> ranks) {
   std::list<Greeting> strangers;  // the oldest first
+  const auto expects = [&](int rank) {
+    return ranks.contains(rank) && std::ranges::none_of(strangers, [rank](const Greeting& other) {
+             return other.handshake.done() && other.handshake.peer() == rank;
+           });
+  };
   while (!ranks.empty()) {
     std::vector<pollfd> descriptors = {{listener_.descriptor(), POLLIN, 0}};
     Clock::time_point next = Clock::time_point::max();
@@ -218,10 +220,11 @@ absl::Status Meeting::AcceptAll(std::set<int> ranks) {
       const absl::StatusOr<Endpoint> from = socket->Peer();
       absl::StatusOr<std::unique_ptr<Stream>> stream = Open(*std::move(socket), "");
       if (!from.ok() || !stream.ok()) continue;
-      strangers.push_back({.stream = *std::move(stream),
-                           .address = from->ToString(),
-                           .handshake = Handshake::Accepting(secret_, options_.rank, options_.size),
-                           .end = Clock::now() + kStrangersTime});
+      strangers.push_back(
+          {.stream = *std::move(stream),
+           .address = from->ToString(),
+           .handshake = Handshake::Accepting(secret_, options_.rank, options_.size, expects),
+           .end = Clock::now() + kStrangersTime});
       if (strangers.size() > kMostStrangers) strangers.pop_front();
     }
   }
