@@ -19,9 +19,11 @@
 // Micciancio, Schultz and Sorrell ("Securing approximate homomorphic encryption using differential
 // privacy", 2022). The noise makes scales of 2^40 useless here; ValidateThreshold tells.
 //
-// Assumes that clients follow the protocol. A client that lies about its share or part makes the
-// result garbage; an aggregator that asks for the decryption of a single client's ciphertext
-// instead of the sum is limited to one such question per chunk and round, but not found out.
+// Assumes that all follow the protocol. A client that lies about its share or part makes the result
+// garbage. Clients do not look at what they are asked to decrypt: an aggregator that asks for one
+// client's ciphertext instead of the sum learns that update, and one that asks with c1 = Q / 4
+// gets Q / 4 s_i + noise, which is s_i, from every client. One deviation, never found out, opens
+// all that was and will be encrypted with the joint key; one answer per chunk and round is no help.
 
 #ifndef DTNN_COMM_CKKS_THRESHOLD_H_
 #define DTNN_COMM_CKKS_THRESHOLD_H_

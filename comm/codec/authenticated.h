@@ -3,9 +3,11 @@
 // (comm/crypto/sealed_message.h), so a message that was changed, sent again in another round or
 // place, or made by somebody without the key is refused before its body is looked at.
 //
-// Keys come from one secret of the job: each client has its own and the server's; the server has
-// all. The server's key is shared by all clients, so a client could forge a result for another
-// one where it can put bytes in its way: that is for TLS to prevent.
+// Keys come from one secret of the job, which is new for every run, also one that resumes: tags do
+// not name the run, and one that counts the same rounds again with the same secret would take
+// recorded messages for its own. Each client has its own key and the server's; the server has all.
+// The server's key is shared by all clients, so a client could forge a result for another one where
+// it can put bytes in its way: that is for TLS to prevent.
 
 #ifndef DTNN_COMM_CODEC_AUTHENTICATED_H_
 #define DTNN_COMM_CODEC_AUTHENTICATED_H_
