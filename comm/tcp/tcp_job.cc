@@ -21,7 +21,23 @@ absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
     return InvalidArgument("environment: ", name, "=", Quoted(value),
                            ": expected a whole number from 0 to ", most);
   };
+  DTNN_ASSIGN_OR_RETURN(const int rank, number(kRankVariable, place.rank, 1 << 20));
+  DTNN_ASSIGN_OR_RETURN(const int size, number(kSizeVariable, place.ranks, 1 << 20));
+  const bool one = text(kRankVariable) != nullptr, other = text(kSizeVariable) != nullptr;
+  if (one != other) {
+    return InvalidArgument("environment: ", one ? kRankVariable : kSizeVariable,
+                           " is set, but not ", one ? kSizeVariable : kRankVariable,
+                           "; set both, or neither");
+  }
+  if (rank >= size) {
+    return InvalidArgument("environment: ", kRankVariable, "=", rank, ": expected less than ",
+                           kSizeVariable, "=", size);
+  }
   const char* const address = text(kAddressVariable);
+  if (address != nullptr && *address == '\0') {
+    return InvalidArgument("environment: ", kAddressVariable,
+                           " is empty: expected where rank 0 listens, or that it is not set");
+  }
   const char* const secret = text(kSecretVariable);
   if (secret == nullptr) {
     return InvalidArgument("environment: ", kSecretVariable,
@@ -33,8 +49,8 @@ absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
   DTNN_RETURN_IF_ERROR(WithContext(known.status(), "environment: ", kSecretVariable));
   DTNN_ASSIGN_OR_RETURN(const int port, number(kPortVariable, kDefaultPort, 65535));
   DTNN_ASSIGN_OR_RETURN(const int listener, number(kListenerVariable, -1, 1 << 20));
-  TcpJob job = {.rendezvous = {.rank = place.rank,
-                               .size = place.ranks,
+  TcpJob job = {.rendezvous = {.rank = rank,
+                               .size = size,
                                .address = {.host = address == nullptr ? kDefaultAddress : address,
                                            .port = uint16_t(port)}},
                 .secret = *std::move(known)};
@@ -47,7 +63,7 @@ absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
         "Where nobody else controls the network between the hosts, set ",
         kPlainVariable, "=yes");
   }
-  if (place.rank == 0) job.rendezvous.listener = listener;
+  if (rank == 0) job.rendezvous.listener = listener;
   return job;
 }
 

@@ -21,6 +21,8 @@
 
 namespace dtnn {
 
+inline constexpr char kRankVariable[] = "PYMPI_RANK";
+inline constexpr char kSizeVariable[] = "PYMPI_SIZE";
 inline constexpr char kAddressVariable[] = "PYMPI_ADDR";
 inline constexpr char kPortVariable[] = "PYMPI_PORT";
 inline constexpr char kSecretVariable[] = "DTNN_JOB_SECRET";
@@ -35,7 +37,8 @@ struct TcpJob {
   JobSecret secret;
 };
 
-// `get` answers like getenv(), which is the default. InvalidArgument names the variable.
+// `place`: what a launcher has set, where the variables for it are not there. `get` answers like
+// getenv(), which is the default. InvalidArgument names the variable.
 absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
                                   const std::function<const char*(const char*)>& get = nullptr);
 

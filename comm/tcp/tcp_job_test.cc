@@ -34,6 +34,24 @@ TEST(TcpJobTest, RanksMeetOnThisHostUnlessTold) {
   EXPECT_EQ(job->rendezvous.listener, -1);
 }
 
+TEST(TcpJobTest, TheRankMayBeSetWithoutALauncher) {
+  Environment environment = {
+      {"DTNN_JOB_SECRET", kSecret}, {"PYMPI_RANK", "4"}, {"PYMPI_SIZE", "7"}};
+  const absl::StatusOr<TcpJob> job = Find(environment);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->rendezvous.rank, 4);
+  EXPECT_EQ(job->rendezvous.size, 7);
+  environment["PYMPI_RANK"] = "7";
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_RANK=7: expected less than PYMPI_SIZE=7"));
+  environment["PYMPI_RANK"] = "one";
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_RANK="));
+  environment.erase("PYMPI_RANK");
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_SIZE is set, but not PYMPI_RANK"));
+  environment["PYMPI_RANK"] = "0";
+  environment["DTNN_JOB_LISTENER"] = "5";
+  EXPECT_EQ(Find(environment)->rendezvous.listener, 5) << "this is rank 0";
+}
+
 TEST(TcpJobTest, OnlyRankZeroTakesTheListener) {
   const Environment environment = {{"DTNN_JOB_SECRET", kSecret}, {"DTNN_JOB_LISTENER", "5"}};
   EXPECT_EQ(Find(environment, 0)->rendezvous.listener, 5);
@@ -61,6 +79,8 @@ TEST(TcpJobTest, OtherHostsAreReachedUnprotectedOnlyWhereThatWasAskedFor) {
   EXPECT_THAT(ErrorOf(environment), HasSubstr("DTNN_JOB_PLAIN=yes"));
   environment["PYMPI_ADDR"] = "127.example.org";
   EXPECT_THAT(ErrorOf(environment), HasSubstr("unprotected")) << "a name is not an address";
+  environment["PYMPI_ADDR"] = "";
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_ADDR is empty"));
   environment["PYMPI_ADDR"] = "10.0.0.7";
   environment["DTNN_JOB_PLAIN"] = "yes";
   EXPECT_EQ(Find(environment)->rendezvous.address.host, "10.0.0.7");

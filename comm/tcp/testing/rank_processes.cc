@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "comm/launch_place.h"
 #include "comm/tcp/job_secret.h"
 #include "comm/tcp/socket.h"
 #include "comm/tcp/tcp_job.h"
@@ -17,8 +18,6 @@
 
 namespace dtnn::testing {
 namespace {
-
-constexpr char kRank[] = "DTNN_TEST_RANK", kRanks[] = "DTNN_TEST_RANKS";
 
 void Set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
@@ -29,14 +28,14 @@ RankProcesses::RankProcesses(int ranks, const std::vector<std::string>& argument
   Set(kPortVariable, std::to_string(Must(listener.Local()).port));
   Set(kSecretVariable, Must(JobSecret::NewText()));
   Set(kListenerVariable, std::to_string(listener.descriptor()));
-  Set(kRanks, std::to_string(ranks));
+  Set(kSizeVariable, std::to_string(ranks));
   std::vector<std::string> words = {"/proc/self/exe"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   for (int rank = 0; rank < ranks; ++rank) {
-    Set(kRank, std::to_string(rank));
+    Set(kRankVariable, std::to_string(rank));
     const pid_t pid = fork();
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -46,7 +45,7 @@ RankProcesses::RankProcesses(int ranks, const std::vector<std::string>& argument
     }
     pids_.push_back(pid);
   }
-  unsetenv(kRank);
+  unsetenv(kRankVariable);
 }
 
 RankProcesses::~RankProcesses() {
@@ -65,13 +64,10 @@ int RankProcesses::Wait(int rank) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-bool IsRankProcess() { return std::getenv(kRank) != nullptr; }
+bool IsRankProcess() { return std::getenv(kRankVariable) != nullptr; }
 
 absl::StatusOr<std::unique_ptr<TcpProcess>> JoinRanks(const CommunicatorOptions& options) {
-  const LaunchPlace place = {.launched = true,
-                             .rank = std::atoi(std::getenv(kRank)),
-                             .ranks = std::atoi(std::getenv(kRanks))};
-  DTNN_ASSIGN_OR_RETURN(const TcpJob job, FindTcpJob(place));
+  DTNN_ASSIGN_OR_RETURN(const TcpJob job, FindTcpJob(FindLaunchPlace()));
   return TcpProcess::Start(options, job.rendezvous, job.secret);
 }
 
