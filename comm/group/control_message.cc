@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "tensor/rounding.h"
 
@@ -18,6 +19,17 @@ struct Header {
   int32_t farewell, code;
   uint32_t number, lost, late, text;  // the last three: bytes
 };
+
+// The bytes are those of the machine: x86-64 only. None of them is left unset.
+static_assert(std::has_unique_object_representations_v<Header>);
+
+// From another process: what a clock can count, and no time before now.
+std::chrono::milliseconds TimeOf(int64_t milliseconds) {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kMost =
+      std::chrono::floor<std::chrono::milliseconds>(steady_clock::duration::max());
+  return std::chrono::milliseconds(std::clamp<int64_t>(milliseconds, 0, kMost.count()));
+}
 
 std::string BitsOf(const std::vector<int>& ranks) {
   std::string bits;
@@ -79,7 +91,7 @@ std::optional<ControlMessage> Decode(std::string_view bytes, int ranks) {
   message.calls = header.calls;
   message.sent = header.sent;
   message.received = header.received;
-  message.silent_for = std::chrono::milliseconds(header.silent_for);
+  message.silent_for = TimeOf(header.silent_for);
   message.farewell = header.farewell;
   message.number = header.number;
   bytes.remove_prefix(sizeof(header));

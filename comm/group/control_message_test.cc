@@ -39,6 +39,21 @@ TEST(ControlMessageTest, WhatWasSaidArrives) {
   EXPECT_EQ(read->late, std::vector<int>({1, 3}));
 }
 
+// Whoever compares it with a clock's time converts it to nanoseconds.
+TEST(ControlMessageTest, TimesThatNoClockCountsAreCutOff) {
+  using std::chrono::milliseconds;
+  for (const milliseconds time : {milliseconds::max(), milliseconds::min(), milliseconds(-1)}) {
+    ControlMessage message = AbortWith({});
+    message.silent_for = time;
+    const std::optional<ControlMessage> read = Decode(Encode(message), 4);
+    ASSERT_TRUE(read.has_value());
+    const std::chrono::steady_clock::duration converted = read->silent_for;
+    EXPECT_EQ(std::chrono::duration_cast<milliseconds>(converted), read->silent_for);
+    EXPECT_GE(converted.count(), 0);
+    EXPECT_EQ(converted.count() > 0, time.count() > 0);
+  }
+}
+
 TEST(ControlMessageTest, AllWhoAreLostAreNamedHoweverMany) {
   for (const int ranks : {1, 2, 7, 8, 9, 63, 64, 65, 129, 256, 4097}) {
     std::vector<int> lost(size_t(ranks), 0);
