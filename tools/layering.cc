@@ -54,6 +54,7 @@ constexpr Folder kRooms[] = {
 
     {"comm", 0},
     {"comm/crypto", 0},
+    {"comm/wire", 0},
     {"comm/group", 1},
     {"comm/ckks", 1},
     {"comm/masked", 1},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "comm/crypto/wire.h"
+#include "comm/wire/wire.h"
 #include "tensor/errors.h"
 
 namespace dtnn::ckks {

@@ -95,8 +95,7 @@ absl::StatusOr<ThresholdClient> ThresholdClient::Create(const CkksContext& conte
   return result;
 }
 
-absl::StatusOr<std::vector<uint8_t>> ThresholdClient::Decrypt(const Ciphertext& sum,
-                                                              ChunkOfRound of) {
+absl::StatusOr<std::vector<uint8_t>> ThresholdClient::Decrypt(const Ciphertext& sum, ChunkId of) {
   if (sum.c0.size() != context_->size() || sum.c1.size() != context_->size() ||
       sum.summands > uint32_t(threshold_.clients)) {
     return InvalidArgument("cannot decrypt chunk ", of.chunk, " of round ", of.round, ": a sum of ",

@@ -40,6 +40,7 @@
 #include "comm/ckks/context.h"
 #include "comm/ckks/keys.h"
 #include "comm/crypto/hash.h"
+#include "comm/wire/chunk_id.h"
 
 namespace dtnn::ckks {
 
@@ -64,13 +65,6 @@ absl::Status ValidateThreshold(const CkksParameters& ckks, const ThresholdParame
 // The default parameters: degree 2^13, scale 2^61 over two primes, numbers in coefficients.
 CkksParameters DefaultThresholdCkks();
 
-// What belongs to a chunk of a round, for which a client decrypts once.
-struct ChunkOfRound {
-  uint64_t round = 0;
-  uint32_t chunk = 0;
-  auto operator<=>(const ChunkOfRound&) const = default;
-};
-
 class ThresholdClient {
  public:
   // `seed` is common and public. The context outlives the client. Errors: ValidateThreshold's.
@@ -84,7 +78,7 @@ class ThresholdClient {
   // This client's part of the decryption of a sum of all clients' ciphertexts, for
   // CombineDecryptions. FailedPrecondition for a second one of the same chunk, for an earlier
   // round, and when as many were given as the noise is made for: then new keys are needed.
-  absl::StatusOr<std::vector<uint8_t>> Decrypt(const Ciphertext& sum, ChunkOfRound of);
+  absl::StatusOr<std::vector<uint8_t>> Decrypt(const Ciphertext& sum, ChunkId of);
 
  private:
   ThresholdClient(const CkksContext& context, const ThresholdParameters& threshold, int client)

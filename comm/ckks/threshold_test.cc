@@ -57,7 +57,7 @@ Ciphertext SumOf(const CkksContext& context, const Group& group, std::vector<dou
   return sum;
 }
 
-std::vector<std::vector<uint8_t>> Parts(Group& group, const Ciphertext& sum, ChunkOfRound of) {
+std::vector<std::vector<uint8_t>> Parts(Group& group, const Ciphertext& sum, ChunkId of) {
   std::vector<std::vector<uint8_t>> parts;
   for (ThresholdClient& client : group.clients) parts.push_back(Must(client.Decrypt(sum, of)));
   return parts;

@@ -4,7 +4,7 @@
 
 #include "comm/crypto/hash.h"
 #include "comm/crypto/sealed_message.h"
-#include "comm/crypto/wire.h"
+#include "comm/wire/wire.h"
 
 namespace dtnn::codec {
 namespace {

@@ -25,18 +25,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/wire/chunk_id.h"
 #include "tensor/errors.h"
 
 namespace dtnn::codec {
 
 using Bytes = std::vector<uint8_t>;
-
-// One chunk of one round.
-struct ChunkId {
-  uint64_t round = 0;
-  uint32_t chunk = 0;
-  auto operator<=>(const ChunkId&) const = default;
-};
 
 // What both sides must agree on.
 struct CodecDescription {

@@ -7,6 +7,7 @@
 
 #include "comm/ckks/cipher.h"
 #include "comm/ckks/message.h"
+#include "comm/wire/wire.h"
 
 namespace dtnn::codec {
 namespace {
@@ -140,7 +141,7 @@ class ThresholdClientCodec : public ClientCodec {
   absl::StatusOr<Bytes> Answer(ChunkId id, std::span<const uint8_t> question) override {
     DTNN_ASSIGN_OR_RETURN(const Ciphertext sum, CiphertextFromBytes(*context_, question));
     const std::lock_guard lock(mutex_);
-    return self_.Decrypt(sum, {.round = id.round, .chunk = id.chunk});
+    return self_.Decrypt(sum, id);
   }
 
   absl::Status Decode(ChunkId id, std::span<const uint8_t> result,
@@ -150,9 +151,7 @@ class ThresholdClientCodec : public ClientCodec {
                       " bytes, expected ", values.size() * sizeof(float));
     }
     for (size_t i = 0; i < values.size(); ++i) {
-      uint32_t bits = 0;
-      for (size_t b = 0; b < 4; ++b) bits |= uint32_t{result[4 * i + b]} << (8 * b);
-      values[i] = std::bit_cast<float>(bits);
+      values[i] = std::bit_cast<float>(LoadLittleEndian<uint32_t>(&result[4 * i]));
     }
     return absl::OkStatus();
   }
@@ -209,10 +208,9 @@ class ThresholdSum : public CiphertextSum {
     std::vector<float> sum(values_);
     DTNN_RETURN_IF_ERROR(
         CombineDecryptions(*context_, *sum_, int(parts_.size()), parts_, std::span(sum)));
-    Bytes bytes;
-    bytes.reserve(4 * sum.size());
-    for (const float x : sum) {
-      for (int b = 0; b < 4; ++b) bytes.push_back(uint8_t(std::bit_cast<uint32_t>(x) >> (8 * b)));
+    Bytes bytes(4 * sum.size());
+    for (size_t i = 0; i < sum.size(); ++i) {
+      StoreLittleEndian(std::bit_cast<uint32_t>(sum[i]), &bytes[4 * i]);
     }
     return bytes;
   }

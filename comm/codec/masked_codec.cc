@@ -3,6 +3,7 @@
 #include <set>
 
 #include "comm/masked/fixed_point.h"
+#include "comm/wire/wire.h"
 
 namespace dtnn::codec {
 namespace {
@@ -11,7 +12,7 @@ using Words = std::vector<uint32_t>;
 
 Bytes ToBytes(std::span<const uint32_t> words) {
   Bytes bytes(4 * words.size());
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = uint8_t(words[i / 4] >> (8 * (i % 4)));
+  for (size_t i = 0; i < words.size(); ++i) StoreLittleEndian(words[i], &bytes[4 * i]);
   return bytes;
 }
 
@@ -21,7 +22,7 @@ absl::StatusOr<Words> FromBytes(ChunkId id, std::span<const uint8_t> bytes, size
                     4 * count, " for ", count, " numbers");
   }
   Words words(count);
-  for (size_t i = 0; i < bytes.size(); ++i) words[i / 4] |= uint32_t{bytes[i]} << (8 * (i % 4));
+  for (size_t i = 0; i < count; ++i) words[i] = LoadLittleEndian<uint32_t>(&bytes[4 * i]);
   return words;
 }
 

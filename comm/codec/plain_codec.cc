@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 
+#include "comm/wire/wire.h"
+
 namespace dtnn::codec {
 namespace {
 
@@ -48,7 +50,11 @@ absl::StatusOr<Bytes> Write(WireType type, ChunkId id, std::span<const float> va
   for (size_t i = 0; i < values.size(); ++i) {
     const uint32_t bits = ToBits(type, values[i]);
     finite &= std::isfinite(FromBits(type, bits));
-    for (size_t b = 0; b < width; ++b) bytes[i * width + b] = uint8_t(bits >> (8 * b));
+    if (width == 4) {
+      StoreLittleEndian(bits, &bytes[4 * i]);
+    } else {
+      StoreLittleEndian(uint16_t(bits), &bytes[2 * i]);
+    }
   }
   if (!finite) {
     return InvalidArgument("codec ", NameOf(type), ": chunk ", id.chunk,
@@ -67,9 +73,8 @@ absl::Status Read(WireType type, ChunkId id, std::span<const uint8_t> bytes, siz
                     " bytes, expected ", count * width, " for ", count, " numbers");
   }
   const auto number = [&](size_t i) {
-    uint32_t bits = 0;
-    for (size_t b = 0; b < width; ++b) bits |= uint32_t{bytes[i * width + b]} << (8 * b);
-    return FromBits(type, bits);
+    return FromBits(type, width == 4 ? LoadLittleEndian<uint32_t>(&bytes[4 * i])
+                                     : LoadLittleEndian<uint16_t>(&bytes[2 * i]));
   };
   bool finite = true;
   for (size_t i = 0; i < count; ++i) finite &= std::isfinite(number(i));

@@ -5,7 +5,7 @@
 #include "comm/crypto/random_secret.h"
 #include "comm/crypto/sealed_message.h"
 #include "comm/crypto/shamir.h"
-#include "comm/crypto/wire.h"
+#include "comm/wire/wire.h"
 #include "tensor/errors.h"
 
 namespace dtnn::masked {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "comm/crypto/chacha20_stream.h"
-#include "comm/crypto/wire.h"
+#include "comm/wire/wire.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::masked {

@@ -1,11 +1,12 @@
-// Numbers and bytes one after another, little endian: messages of the libraries beside this one.
+// Numbers and bytes one after another, little endian, whatever the machine is: messages of the
+// libraries beside this one. Frames of one machine type (comm/tcp, comm/group) stay structs.
 //
 // A reader never reads past the end and never allocates: it hands out spans of what it was given.
 // After the first piece that is missing it gives zeros and empty spans, and Done() is an error, so
 // a parser asks once, after the last piece.
 
-#ifndef DTNN_COMM_CRYPTO_WIRE_H_
-#define DTNN_COMM_CRYPTO_WIRE_H_
+#ifndef DTNN_COMM_WIRE_WIRE_H_
+#define DTNN_COMM_WIRE_WIRE_H_
 
 #include <concepts>
 #include <cstdint>
@@ -18,11 +19,24 @@
 
 namespace dtnn {
 
+// One number; arrays of them, whose length their messages say.
+template <std::unsigned_integral T>
+void StoreLittleEndian(T value, uint8_t* to) {
+  for (size_t i = 0; i < sizeof(T); ++i) to[i] = uint8_t(uint64_t{value} >> (8 * i));
+}
+template <std::unsigned_integral T>
+T LoadLittleEndian(const uint8_t* from) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < sizeof(T); ++i) value |= uint64_t{from[i]} << (8 * i);
+  return T(value);
+}
+
 class WireWriter {
  public:
   template <std::unsigned_integral T>
   void Number(T value) {
-    for (size_t i = 0; i < sizeof(T); ++i) bytes_.push_back(uint8_t(uint64_t{value} >> (8 * i)));
+    bytes_.resize(bytes_.size() + sizeof(T));
+    StoreLittleEndian(value, bytes_.data() + bytes_.size() - sizeof(T));
   }
   void Bytes(std::span<const uint8_t> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
@@ -42,10 +56,8 @@ class WireReader {
 
   template <std::unsigned_integral T>
   T Number() {
-    uint64_t value = 0;
     const std::span<const uint8_t> bytes = Bytes(sizeof(T));
-    for (size_t i = 0; i < bytes.size(); ++i) value |= uint64_t{bytes[i]} << (8 * i);
-    return T(value);
+    return bytes.empty() ? T{0} : LoadLittleEndian<T>(bytes.data());
   }
   std::span<const uint8_t> Bytes(size_t count) {
     if (missing_ || count > rest_.size()) {
@@ -73,4 +85,4 @@ class WireReader {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_CRYPTO_WIRE_H_
+#endif  // DTNN_COMM_WIRE_WIRE_H_

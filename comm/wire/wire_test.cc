@@ -1,4 +1,4 @@
-#include "comm/crypto/wire.h"
+#include "comm/wire/wire.h"
 
 #include <algorithm>
 
@@ -22,6 +22,17 @@ TEST(WireTest, ReadsWhatWasWritten) {
   EXPECT_EQ(reader.Number<uint64_t>(), 0xfedcba9876543210u);
   EXPECT_TRUE(std::ranges::equal(reader.Rest(), std::vector<uint8_t>{7, 8}));
   EXPECT_EQ(absl::OkStatus(), reader.Done());
+}
+
+TEST(WireTest, NumbersOfArraysAreLittleEndian) {
+  uint8_t bytes[8] = {};
+  StoreLittleEndian(uint16_t{0x0102}, bytes);
+  StoreLittleEndian(uint32_t{0x03040506}, bytes + 2);
+  const uint8_t wanted[] = {2, 1, 6, 5, 4, 3, 0, 0};
+  EXPECT_TRUE(std::ranges::equal(bytes, wanted));
+  EXPECT_EQ(LoadLittleEndian<uint16_t>(bytes), 0x0102);
+  EXPECT_EQ(LoadLittleEndian<uint32_t>(bytes + 2), 0x03040506u);
+  EXPECT_EQ(LoadLittleEndian<uint64_t>(bytes), 0x0000030405060102u);
 }
 
 TEST(WireTest, WhatIsMissingIsToldAtTheEnd) {
