@@ -6,8 +6,9 @@
 //  - calls are checked only where the options ask for it;
 //  - a sum's order is that of schedule.h, wherever ranks are and however a tensor is cut;
 //  - a rank whose process ends is missed at once, one that is frozen after the timeout;
-//  - after an error a connection may still write to the tensors of calls that were on their way,
-//    until they are destroyed.
+//  - after an error the connections may still write to the tensors of calls that were on their way,
+//    until this process object is destroyed. They hold that memory as long: dropping such a tensor
+//    is safe, filling it again is not.
 
 #ifndef DTNN_COMM_TCP_TCP_PROCESS_H_
 #define DTNN_COMM_TCP_TCP_PROCESS_H_

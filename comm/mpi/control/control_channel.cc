@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace dtnn {
@@ -25,6 +26,7 @@ struct Envelope {
   ControlChannel::Token token;
   int32_t from, to;
 };
+static_assert(std::has_unique_object_representations_v<Envelope>);
 
 bool MustBeHeard(ControlMessage::Kind kind) {
   return kind == ControlMessage::Kind::kAbort || kind == ControlMessage::Kind::kLeave ||
@@ -33,6 +35,7 @@ bool MustBeHeard(ControlMessage::Kind kind) {
 
 }  // namespace
 
+// It travels in the clear, so it is no secret; and programs over MPI link no OpenSSL for it.
 ControlChannel::Token ControlChannel::NewToken() {
   Token token = {};
   auto* const bytes = reinterpret_cast<std::byte*>(token.data());
