@@ -48,10 +48,14 @@ SocketAddress AddressOf(const T& of_family) {
   return address;
 }
 
+// Also one of a link ("fe80::1%eth0").
 bool IsAddress(const std::string& host) {
-  in6_addr bytes;
-  return inet_pton(AF_INET, host.c_str(), &bytes) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), &bytes) == 1;
+  addrinfo hints = {};
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* list = nullptr;
+  if (host.empty() || getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return false;
+  freeaddrinfo(list);
+  return true;
 }
 
 // Of IPv6, which takes IPv4's connections too, then of IPv4, for hosts without the other.

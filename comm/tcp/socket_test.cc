@@ -53,6 +53,13 @@ TEST(SocketTest, WhoListensAtAnAddressIsReachedThereOnly) {
               HasSubstr("Connection refused"));
 }
 
+// The address of a link's interface says which interface that is.
+TEST(SocketTest, AddressesOfLinksAreAddresses) {
+  const absl::StatusOr<Socket> listener = Listen({.host = "fe80::1234%lo", .port = 0});
+  EXPECT_FALSE(listener.ok()) << "lo has no such address; at all addresses: "
+                              << Must(listener->Local()).host;
+}
+
 TEST(SocketTest, ErrorsSayWhatAndWhere) {
   const Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
   const Endpoint taken = Must(listener.Local());
