@@ -357,9 +357,7 @@ TEST(MaskedCodecTest, AClientThatStopsBetweenTwoChunksDoesNotSpoilTheSumUnseen) 
   for (uint32_t chunk = 0; chunk < 2; ++chunk) {
     std::vector<float> values(10);
     Must(sides->clients[0].Decode({kRound, chunk}, Must(held[chunk].Result()), values));
-    for (size_t k = 0; k < values.size(); ++k) {
-      EXPECT_NEAR(values[k], wanted[k], sides->tolerance);
-    }
+    for (size_t k = 0; k < 10; ++k) EXPECT_NEAR(values[k], wanted[k], sides->tolerance);
   }
 }
 
