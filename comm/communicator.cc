@@ -1,5 +1,6 @@
 #include "comm/communicator.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "tensor/errors.h"
@@ -44,6 +45,8 @@ std::string Elements(const Tensor& tensor) {
 }
 
 }  // namespace
+
+static_assert(std::has_unique_object_representations_v<CallSignature>, "is sent as bytes");
 
 CallSignature Collective::signature() const {
   CallSignature result = {.kind = kind, .op = op, .root = root};

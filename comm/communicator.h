@@ -14,7 +14,9 @@
 //    missing.
 //  - Tensors are dense and in host memory. From the start of a call until Wait has returned, nobody
 //    else may touch them (several sends may read the same one).
-//  - After the first error the group is broken: pending and later calls on all ranks return it.
+//  - After the first error the group is broken: pending and later calls on all ranks return it. The
+//    tensors of calls that were on their way then hold anything, and with ranks that are processes
+//    may still be written to: drop them, their memory lives as long as it is needed.
 //  - A communicator is used by one thread at a time. Costs: README.md.
 
 #ifndef DTNN_COMM_COMMUNICATOR_H_
@@ -77,6 +79,7 @@ struct CallSignature {
   CollectiveKind kind = CollectiveKind::kBarrier;
   ReduceOp op = ReduceOp::kSum;
   DType dtype = DType::kFloat32;
+  uint8_t reserved = 0;  // no byte is left unset
   int32_t root = 0;
   int64_t elements = 0;
 
