@@ -38,8 +38,8 @@ absl::Status CheckDistributions(const Tensor& targets) {
 
 class LogitsOp : public LossOp {
  public:
-  LogitsOp(std::unique_ptr<SoftmaxCrossEntropy> fused, double smoothing, int64_t classes)
-      : fused_(std::move(fused)), smoothing_(smoothing), logits_(size_t(classes)) {}
+  LogitsOp(std::unique_ptr<SoftmaxCrossEntropy> fused, double smoothing)
+      : fused_(std::move(fused)), smoothing_(smoothing) {}
 
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
@@ -59,7 +59,8 @@ class LogitsOp : public LossOp {
                                 const Tensor& losses, const Tensor& dx, double gradient_scale) {
     DTNN_RETURN_IF_ERROR(CheckDistributions<T>(targets));
     const TargetRows<T> rows(targets);
-    const int64_t classes = int64_t(logits_.size());
+    const int64_t classes = x.shape()[1];
+    logits_.resize(size_t(classes));
     const double everywhere = smoothing_ / double(classes);
     for (int64_t i = 0; i < x.shape()[0]; ++i) {
       const T* row = x.data<T>() + i * x.RowPitch();
@@ -87,7 +88,7 @@ class LogitsOp : public LossOp {
 
   std::unique_ptr<SoftmaxCrossEntropy> fused_;
   const double smoothing_;
-  std::vector<double> logits_;  // of a row
+  std::vector<double> logits_;  // of a row; empty until targets are rows
 };
 
 // For networks that end in something else than a softmax: a handful of values per sample.
@@ -139,7 +140,7 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
                                                     .columns = context.outputs,
                                                     .dtype = context.dtype,
                                                     .label_smoothing = smoothing}));
-    return std::make_unique<LogitsOp>(std::move(fused), smoothing, context.outputs);
+    return std::make_unique<LogitsOp>(std::move(fused), smoothing);
   }
   DTNN_RETURN_IF_ERROR(CheckOnCpu(*this, context));
   return std::make_unique<ProbabilitiesOp>(smoothing);
