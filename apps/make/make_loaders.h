@@ -11,8 +11,8 @@
 #include "apps/flags/options.h"
 #include "comm/communicator.h"
 #include "data/dataset.h"
-#include "data/loading/loader.h"
 #include "data/loading/channel_statistics.h"
+#include "data/loading/loader.h"
 #include "data/normalize.h"
 #include "data/preprocessing.h"
 

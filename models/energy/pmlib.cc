@@ -154,10 +154,24 @@ class Pmlib : public EnergySource {
         status.code(), StrCat("PMlib server ", options_.server.ToString(), ": ", status.message()));
   }
 
+  // To the first address of the server that answers.
+  absl::Status Connect() {
+    DTNN_ASSIGN_OR_RETURN(const std::vector<SocketAddress> addresses, Resolve(options_.server));
+    absl::Status status;
+    for (const SocketAddress& address : addresses) {
+      absl::StatusOr<Socket> socket = StartConnecting(address);
+      status = socket.status();
+      if (!status.ok()) continue;
+      connection_.emplace(*std::move(socket), options_.timeout_seconds);
+      status = connection_->AwaitConnection();
+      if (status.ok()) return status;
+      connection_.reset();
+    }
+    return status;
+  }
+
   absl::Status Start() {
-    DTNN_ASSIGN_OR_RETURN(Socket socket, StartConnecting(options_.server));
-    connection_.emplace(std::move(socket), options_.timeout_seconds);
-    DTNN_RETURN_IF_ERROR(connection_->AwaitConnection());
+    DTNN_RETURN_IF_ERROR(Connect());
     std::string create;
     Append(kCreate, create);
     Append(int32_t(options_.device.size()), create);

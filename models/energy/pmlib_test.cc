@@ -77,7 +77,8 @@ class Server {
   }
   void Run() {
     while (Await(listener_.descriptor())) {
-      if (std::optional<Socket> connection = Accept(listener_)) Serve(connection->descriptor());
+      const absl::StatusOr<std::optional<Socket>> connection = Accept(listener_);
+      if (connection.ok() && *connection) Serve((*connection)->descriptor());
     }
   }
   void Serve(int connection) {

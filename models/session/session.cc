@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "data/loading/split.h"
 #include "data/loading/channel_statistics.h"
+#include "data/loading/split.h"
 #include "models/callbacks/last_metrics.h"
 #include "models/callbacks/schedule.h"
 #include "models/parameters/weights.h"

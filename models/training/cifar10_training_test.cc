@@ -7,9 +7,9 @@
 
 #include "data/datasets/cifar10.h"
 #include "data/datasets/synthetic.h"
+#include "data/loading/channel_statistics.h"
 #include "data/loading/loader.h"
 #include "data/loading/split.h"
-#include "data/loading/channel_statistics.h"
 #include "gtest/gtest.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/step_engine.h"
