@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
@@ -27,19 +27,17 @@ std::vector<std::string> Words(const std::string& line) {
 // A file of one number; nothing for "max", and where there is no such file.
 std::optional<int64_t> Number(const std::string& path) {
   const std::vector<std::string> lines = Lines(path);
-  int64_t number = 0;
-  if (lines.empty() || !absl::SimpleAtoi(lines[0], &number) || number < 0) return std::nullopt;
-  return number;
+  const std::optional<int64_t> number = lines.empty() ? std::nullopt : NumberIn<int64_t>(lines[0]);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 // The sum of what a file of lines "name number ..." says of these names; 0 where it says nothing.
 int64_t SumOf(const std::string& path, std::initializer_list<std::string_view> names) {
-  int64_t sum = 0, number = 0;
+  int64_t sum = 0;
   for (const std::string& line : Lines(path)) {
     const std::vector<std::string> words = Words(line);
-    if (words.size() >= 2 && std::ranges::count(names, std::string_view(words[0])) > 0 &&
-        absl::SimpleAtoi(words[1], &number)) {
-      sum += number;
+    if (words.size() >= 2 && std::ranges::count(names, std::string_view(words[0])) > 0) {
+      sum += NumberIn<int64_t>(words[1]).value_or(0);
     }
   }
   return sum;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "tensor/errors.h"
+#include "tensor/text/nearest.h"
 
 namespace dtnn {
 
@@ -21,16 +22,18 @@ std::vector<std::string_view> NamesIn(const Table& table) {
   return names;
 }
 
-// NotFound, listing the names: `unknown loss "hinge"; must be one of: mse, mae`.
+// NotFound, listing the names: `unknown loss "mze"; must be one of: mse, mae; did you mean "mse"?`.
 template <typename Table>
 auto FindNamed(const Table& table, std::string_view kind, std::string_view name)
     -> absl::StatusOr<decltype(&*std::begin(table))> {
-  std::string known;
   for (const auto& entry : table) {
     if (entry.name == name) return &entry;
-    StrAppend(&known, known.empty() ? "" : ", ", entry.name);
   }
-  return NotFound("unknown ", kind, " ", Quoted(name), "; must be one of: ", known);
+  const std::vector<std::string_view> names = NamesIn(table);
+  std::string known;
+  for (const std::string_view other : names) StrAppend(&known, known.empty() ? "" : ", ", other);
+  return NotFound("unknown ", kind, " ", Quoted(name), "; must be one of: ", known,
+                  DidYouMean(name, names));
 }
 
 }  // namespace dtnn

@@ -13,7 +13,6 @@
 #include "absl/strings/str_join.h"
 #include "apps/check_dataset/expected_files.h"
 #include "apps/check_dataset/folder_facts.h"
-#include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/options.h"
 #include "apps/flags/value.h"
@@ -22,6 +21,7 @@
 #include "data/dataset.h"
 #include "tensor/errors.h"
 #include "tensor/text/counted.h"
+#include "tensor/text/nearest.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {

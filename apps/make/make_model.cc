@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "apps/flags/nearest.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
 #include "models/graph/freeze.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/nearest.h"
 
 namespace dtnn {
 

@@ -1,10 +1,9 @@
 #include "data/transforms/transform_list.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -18,18 +17,21 @@
 #include "data/transforms/resized_crop.h"
 #include "data/transforms/rotate.h"
 #include "tensor/errors.h"
+#include "tensor/text/nearest.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
 
 absl::StatusOr<const TransformKind*> FindKind(const std::string& name) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const TransformKind* kind : TransformKinds()) {
     if (kind->name == name) return kind;
-    names.emplace_back(kind->name);
+    names.push_back(kind->name);
   }
-  return InvalidArgument("unknown transform ", Quoted(name),
-                         "; must be one of: ", absl::StrJoin(names, ", "));
+  return InvalidArgument("unknown transform ", Quoted(name), "; must be one of: ",
+                         absl::StrJoin(std::vector<std::string>(names.begin(), names.end()), ", "),
+                         DidYouMean(name, names));
 }
 
 absl::StatusOr<double> ParseParameter(const TransformKind& kind,
@@ -45,10 +47,9 @@ absl::StatusOr<double> ParseParameter(const TransformKind& kind,
     if (found == words.end()) return refused(absl::StrJoin(words, " or "));
     return double(found - words.begin());
   }
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return refused("a number");
-  return value;
+  const std::optional<double> value = NumberIn<double>(text);
+  if (!value) return refused("a number");
+  return *value;
 }
 
 absl::StatusOr<std::shared_ptr<const Transform>> ParseTransform(const std::string& text) {

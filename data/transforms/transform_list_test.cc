@@ -57,7 +57,7 @@ TEST(TransformListTest, EveryKindHasItsStream) {
 TEST(TransformListTest, ErrorsSayWhatIsExpected) {
   EXPECT_EQ(Read("flop"),
             "unknown transform \"flop\"; must be one of: flip, vertical_flip, crop, pad_crop, "
-            "resized_crop, rotate, color_jitter, cutout");
+            "resized_crop, rotate, color_jitter, cutout; did you mean \"flip\"?");
   EXPECT_EQ(Read("flip:0.5:1"), "flip: takes up to 1 parameter, but \"flip:0.5:1\" gives 2");
   EXPECT_EQ(Read("flip:"), "flip: the probability must be a number, not \"\"");
   EXPECT_EQ(Read("flip:x"), "flip: the probability must be a number, not \"x\"");

@@ -1,17 +1,17 @@
 #include "kernels/best_of/decisions.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "kernels/simd_target.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/text/number.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
@@ -39,19 +39,10 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
-// The whole of `text` as a number.
-template <typename T>
-std::optional<T> Number(std::string_view text) {
-  T value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 absl::StatusOr<BestOfKey> ParseKey(std::string_view text) {
   const std::vector<std::string_view> parts = Split(text, '/');
   std::optional<int> threads;
-  if (parts.size() == 5 && parts[3].starts_with('t')) threads = Number<int>(parts[3].substr(1));
+  if (parts.size() == 5 && parts[3].starts_with('t')) threads = NumberIn<int>(parts[3].substr(1));
   const bool words = std::ranges::all_of(parts, IsWord);
   if (!words || !threads || *threads < 1 || *threads > kMostThreads) {
     return InvalidArgument("the key is ", Quoted(text),
@@ -71,7 +62,7 @@ absl::StatusOr<CandidateTime> ParseCandidate(std::string_view text) {
   }
   CandidateTime candidate = {.name = std::string(parts[0]), .microseconds = {}};
   if (parts[1] == "-") return candidate;
-  candidate.microseconds = Number<double>(parts[1]);
+  candidate.microseconds = NumberIn<double>(parts[1]);
   if (!candidate.microseconds || !(*candidate.microseconds >= 0) ||
       *candidate.microseconds > kMostMicroseconds) {
     return InvalidArgument("the time of ", candidate.name, " is ", Quoted(parts[1]),

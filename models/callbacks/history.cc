@@ -7,7 +7,6 @@
 #include <span>
 #include <system_error>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -15,6 +14,7 @@
 #include "tensor/files/atomic_file.h"
 #include "tensor/files/input_file.h"
 #include "tensor/text/counted.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
@@ -34,7 +34,9 @@ bool IsTextLine(std::string_view line, int64_t epoch) {
       absl::StrSplit(absl::string_view(line.data(), line.size()), ' ', absl::SkipEmpty());
   std::vector<double> values;
   for (size_t i = 1; i < words.size(); ++i) {
-    if (!absl::SimpleAtod(words[i], &values.emplace_back())) return false;
+    const std::optional<double> value = NumberIn<double>(words[i]);
+    if (!value) return false;
+    values.push_back(*value);
   }
   return !values.empty() && TextLine(epoch, values) == line;
 }

@@ -7,11 +7,11 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
@@ -29,10 +29,7 @@ std::optional<int64_t> StepsOf(std::string_view name) {
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return std::nullopt;
   name.remove_prefix(kBegin.size());
   name.remove_suffix(std::min(name.size(), kEnd.size()));
-  int64_t steps;
-  const bool digits = !name.empty() && name.find_first_not_of("0123456789") == name.npos;
-  if (!digits || !absl::SimpleAtoi(std::string(name), &steps)) return std::nullopt;
-  return steps;
+  return name.starts_with('-') ? std::nullopt : NumberIn<int64_t>(name);
 }
 
 // What atomic_file.h calls the file it is writing: ".checkpoint-<steps>.npz.<...>.tmp".

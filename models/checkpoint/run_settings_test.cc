@@ -25,7 +25,7 @@ TEST(RunSettingsTest, EveryDifferenceIsNamedWithBothValues) {
   now.label_smoothing = 0.1;
   EXPECT_THAT(
       Differences(was, now),
-      ElementsAre(Difference{"contents of the samples", "0000000000000001", "0000000000000002"},
+      ElementsAre(Difference{"checksum of the samples", "0000000000000001", "0000000000000002"},
                   Difference{"momentum of the optimizer", "0.9", "0.5"},
                   Difference{"norm that gradients are clipped to", "0", "1"},
                   Difference{"label smoothing", "0", "0.1"}));

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
-#include "absl/strings/numbers.h"
 #include "tensor/errors.h"
 #include "tensor/files/input_file.h"
+#include "tensor/text/number.h"
 #include "tensor/text/one_line.h"
 
 namespace dtnn {
@@ -22,11 +23,11 @@ absl::StatusOr<std::string> ReadWord(const std::string& path) {
 
 absl::StatusOr<int64_t> ReadCount(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const std::string text, ReadWord(path));
-  int64_t count = 0;
-  if (!absl::SimpleAtoi(text, &count) || count < 0) {
+  const std::optional<int64_t> count = NumberIn<int64_t>(text);
+  if (!count || *count < 0) {
     return DataLoss(path, ": holds \"", OneLine(text, 40), "\"; expected a whole number");
   }
-  return count;
+  return *count;
 }
 
 std::vector<std::string> EntriesOf(const std::string& folder, const std::string& prefix) {

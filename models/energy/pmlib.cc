@@ -201,7 +201,8 @@ class Pmlib : public EnergySource {
                                      .subspan(size_t(samples.begin)),
                                  seconds);
     }
-    if (!std::isfinite(joules_)) return absl::DataLossError("sends powers that are no numbers");
+    if (!std::isfinite(joules_))
+      return absl::DataLossError("sends powers that are NaN or infinite");
     return absl::OkStatus();
   }
 

@@ -2,27 +2,23 @@
 
 #include <fnmatch.h>
 
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "tensor/errors.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
 
 // The first and the last id of "12" or "1-40"; nothing for other patterns.
 std::optional<std::pair<int, int>> ParseIds(std::string_view pattern) {
-  const char* const end = pattern.data() + pattern.size();
-  std::pair<int, int> ids;
-  const auto first = std::from_chars(pattern.data(), end, ids.first);
-  if (first.ec != std::errc()) return std::nullopt;
-  ids.second = ids.first;
-  if (first.ptr == end) return ids;
-  if (*first.ptr != '-') return std::nullopt;
-  const auto last = std::from_chars(first.ptr + 1, end, ids.second);
-  if (last.ec != std::errc() || last.ptr != end) return std::nullopt;
-  return ids;
+  const size_t dash = pattern.find('-');
+  const std::optional<int> first = NumberIn<int>(pattern.substr(0, dash));
+  const std::optional<int> last =
+      dash == pattern.npos ? first : NumberIn<int>(pattern.substr(dash + 1));
+  if (!first || !last) return std::nullopt;
+  return std::pair(*first, *last);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <ctime>
@@ -17,6 +16,7 @@
 #include "data/formats/tf_record.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
@@ -38,10 +38,10 @@ int64_t NewestTime(const fs::path& folder) {
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(kPrefix)) continue;
-    int64_t time = 0;
-    const char* const digits = name.data() + kPrefix.size();
-    const auto [stop, failed] = std::from_chars(digits, name.data() + name.size(), time);
-    if (failed == std::errc() && stop - digits == 10) newest = std::max(newest, time);
+    const std::string_view rest = std::string_view(name).substr(kPrefix.size());
+    const std::string_view digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+    const std::optional<int64_t> time = NumberIn<int64_t>(digits);
+    if (time && digits.size() == 10) newest = std::max(newest, *time);
   }
   return newest;
 }

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "tensor/errors.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
@@ -72,10 +72,8 @@ class LiteralReader {
     const size_t sign = !rest_.empty() && rest_[0] == '-';
     size_t end = sign;
     while (end < rest_.size() && rest_[end] >= '0' && rest_[end] <= '9') ++end;
-    int64_t value;
-    if (end == sign || !absl::SimpleAtoi(std::string(rest_.substr(0, end)), &value)) {
-      return std::nullopt;
-    }
+    const std::optional<int64_t> value = NumberIn<int64_t>(rest_.substr(0, end));
+    if (!value) return std::nullopt;
     rest_.remove_prefix(end);
     if (!rest_.empty() && rest_[0] == 'L') rest_.remove_prefix(1);
     return value;
@@ -113,12 +111,13 @@ absl::Status SetTextType(std::string_view descr, std::string_view name, NpyHeade
   constexpr size_t kMostCharacters = 1 << 20;
   const std::string_view order = descr.substr(0, 1), kind = descr.substr(0, 2).substr(order.size());
   const std::string_view digits = descr.substr(std::min<size_t>(descr.size(), 2));
-  const bool number = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  const std::optional<size_t> size = NumberIn<size_t>(digits);
   header->utf32 = kind == "U";
   const bool known = header->utf32 ? order == "<" || order == ">" : kind == "S" && order == "|";
-  if (!known || !number || !absl::SimpleAtoi(std::string(digits), &header->item_size)) {
+  if (!known || !size) {
     return InvalidArgument(name, ": has dtype ", Quote(descr), ", expected a text");
   }
+  header->item_size = *size;
   if (header->item_size > kMostCharacters) {
     return Broken(name, "its text claims ", header->item_size, " characters (at most ",
                   kMostCharacters, " are allowed)");

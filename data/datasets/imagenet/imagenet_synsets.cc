@@ -1,7 +1,7 @@
 #include "data/datasets/imagenet/imagenet_synsets.h"
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -9,6 +9,7 @@
 #include "data/formats/csv.h"
 #include "data/formats/matlab.h"
 #include "tensor/errors.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
@@ -71,13 +72,11 @@ absl::StatusOr<ImagenetSynsets> ParseImagenetSynsets(std::span<const uint8_t> me
   for (;;) {
     DTNN_ASSIGN_OR_RETURN(const bool more, lines.Next(fields));
     if (!more) return synsets;
-    int number = 0;
-    const char* end = fields[0].data() + fields[0].size();
-    const auto [stop, error] = std::from_chars(fields[0].data(), end, number);
-    if (error != std::errc() || stop != end || number < 1 || number > int(classes.size())) {
+    const std::optional<int> number = NumberIn<int>(fields[0]);
+    if (!number || *number < 1 || *number > int(classes.size())) {
       return InvalidArgument(lines.Place(), ": expected a number from 1 to ", classes.size());
     }
-    synsets.validation.push_back(synsets.place[size_t(number) - 1]);
+    synsets.validation.push_back(synsets.place[size_t(*number) - 1]);
   }
 }
 

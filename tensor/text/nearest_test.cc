@@ -1,4 +1,4 @@
-#include "apps/flags/nearest.h"
+#include "tensor/text/nearest.h"
 
 #include "gtest/gtest.h"
 
@@ -45,6 +45,9 @@ TEST(NearestNameTest, KnowsAbbreviationsAndLastWords) {
   EXPECT_EQ(NearestName("n", kFlags), "num-epochs") << "the only one that begins so";
   EXPECT_EQ(NearestName("w", kFlags), "warm-up-epochs");
   EXPECT_EQ(NearestName("l", kFlags), std::nullopt);
+  constexpr std::string_view kFiles[] = {"weights-and-bias-filename", "weights-format"};
+  EXPECT_EQ(NearestName("weights", kFiles), "weights-and-bias-filename");
+  EXPECT_EQ(NearestName("weight-", kFiles), std::nullopt);
 }
 
 TEST(NearestNameTest, StaysSilentWhenNothingIsNear) {

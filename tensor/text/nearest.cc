@@ -1,4 +1,4 @@
-#include "apps/flags/nearest.h"
+#include "tensor/text/nearest.h"
 
 #include <algorithm>
 #include <numeric>
@@ -56,7 +56,7 @@ std::optional<std::string_view> NearestName(std::string_view name,
                                             std::span<const std::string_view> candidates) {
   if (name.empty() || name.size() > kLongestName) return std::nullopt;
   const std::string wanted = Lower(name);
-  std::optional<std::string_view> nearest, prefixed, abbreviated, ending;
+  std::optional<std::string_view> nearest, prefixed, abbreviated, ending, beginning;
   size_t prefix_matches = 0;
   size_t best = std::max<size_t>(name.size() / 3, 1) + 1;  // a candidate must be nearer than this
   for (const std::string_view candidate : candidates) {
@@ -64,6 +64,8 @@ std::optional<std::string_view> NearestName(std::string_view name,
     if (known.starts_with(wanted)) {
       prefixed = candidate;
       ++prefix_matches;
+      const bool whole_words = known.size() > wanted.size() && Separates(known[wanted.size()]);
+      if (whole_words && !beginning) beginning = candidate;
     }
     if (!abbreviated && Initials(known) == wanted) abbreviated = candidate;
     if (IsLastWordOf(wanted, known) && (!ending || candidate.size() < ending->size())) {
@@ -80,7 +82,7 @@ std::optional<std::string_view> NearestName(std::string_view name,
   if (nearest && best <= 1) return nearest;
   if (abbreviated) return abbreviated;
   if (prefix_matches == 1) return prefixed;
-  return nearest ? nearest : ending;
+  return nearest ? nearest : ending ? ending : beginning;
 }
 
 std::string JoinOr(std::span<const std::string_view> words) {

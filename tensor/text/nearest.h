@@ -5,11 +5,12 @@
 // candidate differs by one letter only, a name that consists of the initials of a candidate's words
 // ("lr" of "learning-rate") means that candidate, and so does one that begins exactly one
 // candidate. If nothing else is near, a name that is the last word of candidates ("epochs" of
-// "num-epochs") means the shortest of them. O(candidates * length^2); lengths over 64 match
+// "num-epochs") means the shortest of them, and one that is their first words ("weights" of
+// "weights-and-bias-filename") the first of them. O(candidates * length^2); lengths over 64 match
 // nothing.
 
-#ifndef DTNN_APPS_FLAGS_NEAREST_H_
-#define DTNN_APPS_FLAGS_NEAREST_H_
+#ifndef DTNN_TENSOR_TEXT_NEAREST_H_
+#define DTNN_TENSOR_TEXT_NEAREST_H_
 
 #include <cstddef>
 #include <optional>
@@ -33,4 +34,4 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
 
 }  // namespace dtnn
 
-#endif  // DTNN_APPS_FLAGS_NEAREST_H_
+#endif  // DTNN_TENSOR_TEXT_NEAREST_H_
