@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "apps/flags/nearest.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/nearest.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {

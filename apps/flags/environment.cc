@@ -5,9 +5,11 @@
 #include <string_view>
 
 #include "absl/strings/str_join.h"
-#include "apps/flags/nearest.h"
 #include "comm/job/exit_code.h"
+#include "tensor/text/nearest.h"
+#include "tensor/text/number.h"
 #include "tensor/text/str_cat.h"
+#include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
@@ -16,12 +18,26 @@ constexpr std::string_view kPrefix = "PYMPI_";
 constexpr std::string_view kKnown[] = {"PROTO", "SSL",  "SSL_KEY", "SSL_CERT",
                                        "ADDR",  "PORT", "SIZE",    "RANK"};
 
+constexpr std::string_view kThreads = "OMP_NUM_THREADS=";
+constexpr int kMostThreads = 1024;
+
+// "4", or "4,2" of programs with loops inside of loops.
+bool IsThreads(std::string_view value) {
+  const std::optional<int> threads = NumberIn<int>(value.substr(0, value.find(',')));
+  return threads && *threads >= 1 && *threads <= kMostThreads;
+}
+
 }  // namespace
 
 std::vector<std::string> EnvironmentWarnings(const char* const* environment) {
-  std::vector<std::string> unknown, unused;
+  std::vector<std::string> warnings, unknown, unused;
   for (; *environment != nullptr; ++environment) {
     const std::string_view variable(*environment);
+    if (variable.starts_with(kThreads) && !IsThreads(variable.substr(kThreads.size()))) {
+      warnings.push_back(StrCat("environment: ", OneLine(variable, 80),
+                                ": must be a whole number from 1 to ", kMostThreads, "; using ",
+                                NumThreads()));
+    }
     if (!variable.starts_with(kPrefix)) continue;
     const std::string_view full = variable.substr(0, variable.find('='));
     const std::string_view name = full.substr(kPrefix.size());
@@ -36,7 +52,6 @@ std::vector<std::string> EnvironmentWarnings(const char* const* environment) {
   }
   std::ranges::sort(unknown);
   std::ranges::sort(unused);
-  std::vector<std::string> warnings;
   if (!unknown.empty()) {
     warnings.push_back(StrCat("environment: unknown variables: ", absl::StrJoin(unknown, ", ")));
   }

@@ -1,5 +1,5 @@
 // The environment variables that choose how ranks talk to each other, all of which begin with
-// PYMPI_.
+// PYMPI_, and the one that says how many threads compute, OMP_NUM_THREADS.
 
 #ifndef DTNN_APPS_FLAGS_ENVIRONMENT_H_
 #define DTNN_APPS_FLAGS_ENVIRONMENT_H_
@@ -10,7 +10,8 @@
 namespace dtnn {
 
 // Of `environment`, "NAME=value" each and then null: a line for all variables that there are not,
-// and one for those that this build has no use for yet.
+// one for those that this build has no use for yet, and one for a number of threads that is not
+// valid.
 std::vector<std::string> EnvironmentWarnings(const char* const* environment);
 
 }  // namespace dtnn

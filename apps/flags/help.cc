@@ -7,12 +7,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
-#include "apps/flags/nearest.h"
 #include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/nearest.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -149,7 +149,12 @@ std::string Takes(const OptionSpec& spec) {
 
 std::string Example(const OptionSpec& spec) {
   const std::string name(spec.name), by_default = DefaultText(spec);
-  if (!spec.example.empty()) return StrCat("--", name, "=", spec.example);
+  if (!spec.example.empty()) {
+    // What a shell would replace stands in quotes.
+    const std::string_view quote =
+        spec.example.find_first_of("*? ") == spec.example.npos ? "" : "'";
+    return StrCat("--", name, "=", quote, spec.example, quote);
+  }
   if (spec.type == OptionType::kBool) return (by_default == "True" ? "--no" : "--") + name;
   for (const std::string_view word : SplitList(spec.words)) {
     if (word != by_default) return StrCat("--", name, "=", word);
@@ -194,7 +199,8 @@ std::string Page(std::string_view program) {
     };
     if (std::ranges::any_of(OptionTable(), works)) topics.push_back(Name(group));
   }
-  std::string more = "--help=OPTION explains one, --help=all lists all, --help=TOPIC those of: ";
+  std::string more =
+      "--help=OPTION explains one option, --help=all lists all, --help=TOPIC those of: ";
   StrAppend(&more,
             absl::StrJoin(topics, ", ", [](auto* text, auto topic) { text->append(topic); }));
   out += "\n";
@@ -267,6 +273,10 @@ std::string ValuePlaceholder(const OptionSpec& spec, bool shortened) {
   return "";
 }
 
+std::string_view HelpWithoutList(const OptionSpec& spec) {
+  return spec.help.ends_with(':') ? spec.help.substr(0, spec.help.rfind(';')) : spec.help;
+}
+
 std::string DescribeOptions(std::span<const OptionSpec> options) {
   std::string text;
   for (const OptionSpec& spec : options) AppendOption(spec, /*shortened=*/false, text);
@@ -275,15 +285,10 @@ std::string DescribeOptions(std::span<const OptionSpec> options) {
 
 std::string DescribeOption(const OptionSpec& option, const Syntax& syntax) {
   std::string out = StrCat("--", option.name, ValuePlaceholder(option, /*shortened=*/true), "\n  ");
-  std::string_view help = option.help;
-  if (help.ends_with("; of:")) help.remove_suffix(5);
-  Wrap(help, 2, 2, out);
+  Wrap(HelpWithoutList(option), 2, 2, out);
   out += "\n";
   AppendFact("takes", Takes(option), out);
   AppendMeanings(option, out);
-  if (!option.unit.empty() && option.on_list == Action::kRun) {
-    AppendFact("unit", option.unit, out);
-  }
   const std::string by_default = DefaultText(option);
   AppendFact("default", by_default.empty() ? "empty" : by_default, out);
   if (const std::string needs = DescribeNeeds(option); !needs.empty()) {

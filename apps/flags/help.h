@@ -19,10 +19,13 @@ namespace dtnn {
 // it takes: "=NAME".
 std::string ValuePlaceholder(const OptionSpec& spec, bool shortened);
 
+// The help line of `spec` without the words that announce the list of its words.
+std::string_view HelpWithoutList(const OptionSpec& spec);
+
 // A line per option, or more: name, what it takes, what it means, default.
 std::string DescribeOptions(std::span<const OptionSpec> options);
 
-// Everything about one option of `syntax`: what each word means, range, unit, default, what it
+// Everything about one option of `syntax`: what each word means, range, default, what it
 // needs, what needs it, earlier spellings, an example.
 std::string DescribeOption(const OptionSpec& option, const Syntax& syntax);
 

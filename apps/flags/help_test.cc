@@ -105,7 +105,7 @@ TEST(HelpTest, ListsTheWordsOfLists) {
 TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_EQ(Help("optimizer-beta1"),
             "--optimizer-beta1=SHARE\n  adam, nadam, adamw: decay rate of the running mean of "
-            "gradients\n\n  takes     a real number >= 0 and < 1\n  unit      share\n  default   "
+            "gradients\n\n  takes     a real number >= 0 and < 1\n  default   "
             "0.99\n  needs     --optimizer=adam, nadam or adamw; otherwise this option has no "
             "effect\n  also      --beta1\n  example   --optimizer-beta1=0.9\n  topic     "
             "optimizer; --help=optimizer lists its options\n");
@@ -121,7 +121,12 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_THAT(Help("conv-variant"), HasSubstr("winograd  Winograd's minimal filtering"));
   EXPECT_THAT(Help("profile"), HasSubstr("--profile[=FILE]\n"));
   EXPECT_THAT(Help("profile"), HasSubstr("  takes     True, False or the name of a file\n"));
-  EXPECT_THAT(Help("network-bw"),
+  EXPECT_THAT(Help("freeze"), HasSubstr("  example   --freeze='1-40,*BatchNormalization'\n"));
+  EXPECT_THAT(Help("metrics"), HasSubstr("if not given, those that suit the data\n\n"));
+  EXPECT_THAT(Help("warm-up-epochs"), HasSubstr("  needs     warm_up in --schedulers; "));
+  EXPECT_THAT(Help("early-stopping-patience"),
+              HasSubstr("  needs     early_stopping in --schedulers (the default); "));
+  EXPECT_THAT(Help("optimizer-tau"),
               HasSubstr("not available in this build yet; only the default is accepted"));
 }
 

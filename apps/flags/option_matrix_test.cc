@@ -64,8 +64,10 @@ std::vector<std::string> BadValues(const OptionSpec& spec) {
       bad = {"0,5", "nan", "inf", "1e999", ""};
       break;
     case OptionType::kInts:
-    case OptionType::kReals:
       bad = {"3,x", "", ",", "3,-1"};
+      break;
+    case OptionType::kReals:
+      bad = {"3,x", "", ",", "3,nan"};
       break;
     case OptionType::kWord:
     case OptionType::kWords:

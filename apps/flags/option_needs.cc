@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <variant>
 
-#include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
+#include "tensor/text/nearest.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -74,7 +74,15 @@ std::string WhyUnmet(const Setting& setting, const Options& options) {
 
 std::string Describe(const Setting& setting) {
   const std::string option = StrCat(setting.negated ? "no --" : "--", setting.option);
-  return setting.words.empty() ? option : StrCat(option, "=", JoinOr(setting.words));
+  if (setting.words.empty()) return option;
+  if (setting.negated) {
+    return StrCat("--", setting.option, " other than ", JoinOr(setting.words));
+  }
+  if (FindOption(setting.option)->type == OptionType::kWords) {
+    return StrCat(JoinOr(setting.words), " in ", option,
+                  IsMet(setting, Options()) ? " (the default)" : "");
+  }
+  return StrCat(option, "=", JoinOr(setting.words));
 }
 
 }  // namespace

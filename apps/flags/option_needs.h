@@ -24,8 +24,8 @@ namespace dtnn {
 // "without --augment-flip", "without warm_up in --schedulers".
 std::vector<std::string> UnmetNeeds(const OptionSpec& spec, const Options& options);
 
-// "--optimizer=adam or nadam", "--augment-flip", "no --evaluate-only"; empty where nothing is
-// needed.
+// "--optimizer=adam or nadam", "--augment-flip", "no --evaluate-only", "warm_up in --schedulers";
+// empty where nothing is needed.
 std::string DescribeNeeds(const OptionSpec& spec);
 
 // Whether `option` is among the settings that `spec` needs.

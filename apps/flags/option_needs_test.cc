@@ -68,6 +68,10 @@ TEST(OptionNeedsTest, IsDescribedAsOneWouldWriteIt) {
             "--optimizer=adam, nadam or adamw");
   EXPECT_EQ(DescribeNeeds(Needing("!evaluate-only dataset=synthetic|use-synthetic-data")),
             "no --evaluate-only; --dataset=synthetic or --use-synthetic-data");
+  EXPECT_EQ(DescribeNeeds(Needing("!dataset=synthetic,mnist")),
+            "--dataset other than synthetic or mnist");
+  EXPECT_EQ(DescribeNeeds(Needing("schedulers=warm_up,cosine")),
+            "warm_up or cosine in --schedulers");
 }
 
 TEST(OptionNeedsTest, KnowsWhichOptionsItNames) {

@@ -68,9 +68,9 @@ enum class Action : uint8_t { kRun, kHelp, kListModels, kListDatasets, kListTran
 using OptionField =
     std::variant<std::monostate, bool Options::*, int64_t Options::*, double Options::*,
                  std::optional<int64_t> Options::*, std::string Options::*,
-                 std::vector<std::string> Options::*, std::vector<int64_t> Options::*, bool*,
-                 int64_t*, double*, std::optional<int64_t>*, std::string*, std::vector<int64_t>*,
-                 std::vector<double>*>;
+                 std::vector<std::string> Options::*, std::vector<int64_t> Options::*,
+                 std::vector<double> Options::*, bool*, int64_t*, double*, std::optional<int64_t>*,
+                 std::string*, std::vector<int64_t>*, std::vector<double>*>;
 
 struct OptionSpec {
   std::string_view name = {};  // with dashes

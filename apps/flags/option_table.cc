@@ -124,7 +124,7 @@ constexpr OptionSpec kTable[] = {
         .Unit("epochs", "10")
         .Needs("!evaluate-only"),
     Now("steps-per-epoch", kModel, kReal, &O::steps_per_epoch,
-        "train on only this many batches per epoch; 0: on all data", kCountFrom0)
+        "train on only this many batches per epoch, rounded up; 0: on all data", kCountFrom0)
         .Unit("batches", "100")
         .Needs("!evaluate-only"),
     Now("evaluate", kModel, kBool, &O::evaluate,
@@ -214,11 +214,11 @@ constexpr OptionSpec kTable[] = {
         .Example("/data/cifar-10-binary.tar.gz")
         .Needs("!dataset=synthetic"),
     Now("dataset-train-path", kDataset, kPath, &O::dataset_train_path,
-        "where the training split is, instead of --dataset-path: what --dataset-path would name")
+        "folder or archive of the training split, if it is not that of --dataset-path")
         .Example("/data/train")
         .Needs("!dataset=synthetic"),
     Now("dataset-test-path", kDataset, kPath, &O::dataset_test_path,
-        "where the test split is, instead of --dataset-path: what --dataset-path would name")
+        "folder or archive of the test split, if it is not that of --dataset-path")
         .Example("/data/test")
         .Needs("!dataset=synthetic"),
     Now("archive-format", kDataset, kWord, &O::archive_format,
@@ -303,16 +303,18 @@ constexpr OptionSpec kTable[] = {
         .Needs("transform-resize"),
     Now("normalize", kDataset, kBool, &O::normalize,
         "replace every value x of a sample by (x + --normalize-offset) * --normalize-scale"),
-    Now("normalize-offset", kDataset, kReal, &O::normalize_offset,
-        "number that --normalize adds to every value; pixels are 0 to 1", kAnyReal)
-        .Unit("value", "-0.5")
+    Now("normalize-offset", kDataset, kReals, &O::normalize_offset,
+        "what --normalize adds: one number, or one per channel; pixels are 0 to 1", kAnyReal)
+        .Unit("value,...", "-0.5")
         .Needs("normalize"),
-    Now("normalize-scale", kDataset, kReal, &O::normalize_scale,
-        "number that --normalize then multiplies every value by", kNotZero)
-        .Unit("factor", "2")
+    Now("normalize-scale", kDataset, kReals, &O::normalize_scale,
+        "what --normalize then multiplies by: one number, or one per channel", kNotZero)
+        .Unit("factor,...", "2")
         .Needs("normalize"),
     Now("standardize", kDataset, kBool, &O::standardize,
-        "replace every value x by (x - mean) / deviation, per channel, of the training data"),
+        "replace every value x by (x - mean) / deviation, per channel, of the samples that are "
+        "trained "
+        "on, without those of --validation-split"),
     Now("use-synthetic-data", kDataset, kBool, &O::use_synthetic_data,
         "use generated samples in the shape of --dataset; no files are read"),
     Now("loader-threads", kDataset, kInt, &O::loader_threads,
@@ -334,12 +336,12 @@ constexpr OptionSpec kTable[] = {
         "in evaluation, compute convolution, batch normalisation and relu in one pass"),
 
     Now("conv-variant", kConvolution, kWord, &O::conv_variant,
-        "algorithm of convolutions on CPUs, where it computes them",
+        "algorithm of convolutions on CPUs; those that it cannot compute get another",
         "auto,i2c,gemm,direct,winograd")
         .Means(meanings::kConvVariant),
     Now("best-of-file", kConvolution, kPath, &O::best_of_file,
-        "read what --enable-best-of has decided from this file if it exists, and save it there; "
-        "rank 0 does")
+        "file in which --enable-best-of keeps its decisions: read if it exists, then written; by "
+        "rank 0 only")
         .Example("tuned.txt")
         .Needs("enable-best-of"),
     Later("conv-direct-method", kConvolution, kText, "", "kernel of --conv-variant=direct"),
@@ -417,8 +419,9 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kSchedulers)
         .Example("warm_up,cosine"),
     Now("model-dir", kSchedulers, kPath, &O::model_dir,
-        "folder in which the scheduler model_checkpoint saves parameters; if not given, the "
-        "current folder if --schedulers lists model_checkpoint, else none")
+        "folder in which the scheduler model_checkpoint saves parameters; if only --schedulers "
+        "asks "
+        "for that scheduler, the current folder")
         .Example("best"),
     Now("warm-up-batches", kSchedulers, kInt, &O::warm_up_batches,
         "warm_up: batches until the full learning rate, instead of --warm-up-epochs", kCountFrom1)
@@ -499,7 +502,7 @@ constexpr OptionSpec kTable[] = {
         "exchange gradients after the backward pass; False: during it, which is faster")
         .Needs("parallel=data"),
     Now("use-mpi-buffers", kParallel, kWord, &O::use_mpi_buffers,
-        "MPI adds the gradients; False: each rank adds them in the order of ranks; None: True",
+        "let MPI add the gradients; False: each rank adds them itself, in the order of ranks",
         "False,True")
         .Means(meanings::kUseMpiBuffers)
         .Needs("parallel=data"),
@@ -558,8 +561,8 @@ constexpr OptionSpec kTable[] = {
         .Example("node1")
         .Needs("energy"),
     Now("profile", kTracing, kText, &O::profile,
-        "print where the time of training went, by layer and by activity, and how near to what the "
-        "machine can do; a file that ends in .json or .csv takes the same as data",
+        "print where the time of training went, by layer and by activity, and how close that is to "
+        "the machine's limits; a file that ends in .json or .csv gets the same as data",
         "False,True")
         .Unit("file")
         .Example("profile.json")
@@ -588,18 +591,30 @@ constexpr OptionSpec kTable[] = {
         "auto,bar,line,none")
         .Means(meanings::kProgress),
     Now("verbose", kOther, kBool, &O::verbose, "also print what was chosen and why"),
-    Later("cpu-speed", kOther, kReal, "4e12", "speed of a processor in the cost model", kPositive)
-        .Unit("FLOP/s"),
-    Later("memory-bw", kOther, kReal, "50e9", "bandwidth of memory in the cost model", kPositive)
-        .Unit("bytes/s"),
-    Later("network-bw", kOther, kReal, "1e9", "bandwidth of the network in the cost model",
-          kPositive)
-        .Unit("bytes/s"),
-    Later("network-lat", kOther, kReal, "0.5e-6", "latency of a message in the cost model",
-          kAtLeast0)
-        .Unit("seconds"),
-    Later("network-alg", kOther, kWord, "vdg", "all-reduce in the cost model", "vdg,bta")
-        .Means(meanings::kNetworkAlg),
+    Now("cpu-speed", kOther, kReal, &O::cpu_speed,
+        "floating-point operations per second, for the step time that --profile predicts; 0: as "
+        "measured",
+        kAtLeast0)
+        .Unit("FLOP/s", "4e12")
+        .Needs("!profile=False"),
+    Now("memory-bw", kOther, kReal, &O::memory_bw,
+        "bytes of memory copied per second, for the step time that --profile predicts; 0: as "
+        "measured",
+        kAtLeast0)
+        .Unit("bytes/s", "50e9")
+        .Needs("!profile=False"),
+    Now("network-bw", kOther, kReal, &O::network_bw,
+        "bytes per second of the network, for the step time that --profile predicts", kDivisor)
+        .Unit("bytes/s", "125e6")
+        .Needs("!profile=False parallel=data"),
+    Now("network-lat", kOther, kReal, &O::network_lat,
+        "latency of a message, for the step time that --profile predicts", kAtLeast0)
+        .Unit("seconds", "25e-6")
+        .Needs("!profile=False parallel=data"),
+    Now("network-alg", kOther, kWord, &O::network_alg,
+        "all-reduce of gradients, for the step time that --profile predicts", "vdg,bta")
+        .Means(meanings::kNetworkAlg)
+        .Needs("!profile=False parallel=data"),
     Later("optimizer-tau", kOther, kInt, "64", "oktopk: steps from one threshold to the next",
           kCountFrom1)
         .Unit("steps"),

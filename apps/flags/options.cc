@@ -1,10 +1,11 @@
 #include "apps/flags/options.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "comm/job/exit_code.h"
+#include "tensor/text/number.h"
 
 namespace dtnn {
 namespace {
@@ -66,13 +67,12 @@ bool ReadsTest(const Options& options) {
 absl::StatusOr<int64_t> BucketBytes(const Options& options) {
   constexpr double kMost = 1e6;
   if (absl::EqualsIgnoreCase(options.comm_bucket_mb, "auto")) return 0;
-  double megabytes = 0;
-  if (!absl::SimpleAtod(options.comm_bucket_mb, &megabytes) || !(megabytes > 0) ||
-      megabytes > kMost) {
+  const std::optional<double> megabytes = NumberIn<double>(options.comm_bucket_mb);
+  if (!megabytes || !(*megabytes > 0) || *megabytes > kMost) {
     return UsageError("--comm-bucket-mb=", options.comm_bucket_mb,
                       ": must be auto or a number > 0 and <= ", kMost);
   }
-  return std::max<int64_t>(1, int64_t(megabytes * (1 << 20)));
+  return std::max<int64_t>(1, int64_t(*megabytes * (1 << 20)));
 }
 
 }  // namespace dtnn

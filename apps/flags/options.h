@@ -91,8 +91,8 @@ struct Options {
   bool transform_resize = false;
   int64_t transform_resize_size = 300;
   bool normalize = false;
-  double normalize_offset = -0.45;
-  double normalize_scale = 3.75;
+  std::vector<double> normalize_offset = {-0.45};  // one, or one per channel
+  std::vector<double> normalize_scale = {3.75};    // likewise
   bool standardize = false;
   bool use_synthetic_data = false;
   int64_t loader_threads = 0;  // 0: as the data set needs
@@ -154,6 +154,12 @@ struct Options {
   std::string comm_bucket_mb = "auto";  // 2^20 bytes; see BucketBytes
   double comm_timeout = 300;            // seconds
   bool enable_gpu = false;
+
+  // What the machine and the network can do, for predictions.
+  double cpu_speed = 0, memory_bw = 0;  // operations, and bytes copied, per second; 0: as measured
+  double network_bw = 1e9;              // bytes per second
+  double network_lat = 0.5e-6;          // seconds
+  std::string network_alg = "vdg";
 
   // Output.
   bool dry_run = false;

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "apps/flags/arguments.h"
-#include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/validate.h"
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/nearest.h"
 
 namespace dtnn {
 

@@ -169,15 +169,15 @@ TEST(ParserTest, MappedAliases) {
 
 TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
   Options options = Parsed({"--encryption-poly-degree=13", "--encryption=None",
-                            "--enable-nccl=False", "--network-lat=5e-7"});
+                            "--enable-nccl=False", "--optimizer-density=0.010"});
   const Options bare = Parsed({});
   options.given = bare.given;
   EXPECT_EQ(options, bare);
   EXPECT_EQ(Error({"--encryption-poly-degree=14"}),
             "--encryption-poly-degree=14: not available in this build yet; the only value accepted "
             "is 13");
-  EXPECT_EQ(Error({"--network-alg=bta"}),
-            "--network-alg=bta: not available in this build yet; the only value accepted is vdg");
+  EXPECT_EQ(Error({"--optimizer-tau=2"}),
+            "--optimizer-tau=2: not available in this build yet; the only value accepted is 64");
   EXPECT_EQ(Error({"--encryption-poly-degree=0"}),
             "--encryption-poly-degree=0: must be a whole number >= 1 and <= 62");
 }

@@ -39,6 +39,9 @@ std::string Companion(std::string_view name) {
       {"augment-crop", "--augment-crop"},
       {"transform-crop", "--transform-crop"},
       {"normalize", "--normalize"},
+      {"cpu-speed", "--profile"},
+      {"memory-bw", "--profile"},
+      {"network-", "--profile --parallel=data"},
       {"checkpoint", "--checkpoint-dir=$TEST_TMPDIR/checkpoints"},
       {"model-sync", "--parallel=data"},
       {"comm-bucket", "--parallel=data --use-blocking-mpi=False"},
@@ -91,7 +94,8 @@ TEST_P(RangeEndsTest, AreTakenOrRefusedByName) {
 std::vector<OptionSpec> Numbers() {
   std::vector<OptionSpec> numbers;
   for (const OptionSpec& spec : OptionTable()) {
-    const bool number = spec.type == OptionType::kInt || spec.type == OptionType::kReal;
+    const bool number = spec.type == OptionType::kInt || spec.type == OptionType::kReal ||
+                        spec.type == OptionType::kReals;
     const bool bounded = std::isfinite(spec.range.low);
     if (spec.available() && number && bounded && !IsASize(spec.name)) numbers.push_back(spec);
   }

@@ -68,6 +68,8 @@ constexpr Case kCases[] = {
     {5, "--transform-crop --transform-crop-perc=1.5", kUsage, "--transform-crop-perc=1.5: "},
     {5, "--dataset-percentage=-1", kUsage, "--dataset-percentage=-1: "},
     {5, "--dataset-percentage=2.5", kDone, "**** Done"},
+    {5, "--dataset-percentage=5 --steps-per-epoch=1", kDone,
+     "warning: --dataset-percentage=5: is a share, not per cent; uses all data 5 times"},
 
     {6, "--augment-crop --augment-crop-size=9", kUsage,
      "--augment-crop-size=9: is larger than the samples, 8 x 8"},
@@ -91,6 +93,7 @@ constexpr Case kCases[] = {
     {6, "--mixup=2.5", kUsage, "--mixup=2.5: must be a real number >= 0 and <= 2"},
     {6, "--mixup=0.2 --enable-gpu", kUsage, "--mixup and --enable-gpu: cannot be used together"},
     {6, "--augment=flop", kUsage, "--augment=flop: unknown transform \"flop\"; must be one of: "},
+    {6, "--augment=flop", kUsage, "; did you mean \"flip\"?"},
 
     {7, "--evaluate-only --schedulers=early_stopping", kDone,
      "warning: --evaluate-only: tests a network with random weights"},

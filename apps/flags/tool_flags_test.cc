@@ -155,7 +155,6 @@ TEST(ToolFlagsTest, HelpOfAnOptionTellsAllAboutIt) {
             "  share to use\n"
             "\n"
             "  takes     a real number >= 0\n"
-            "  unit      share\n"
             "  default   0.5\n");
   EXPECT_EQ(help("the_path"), help("--the-path"));
   EXPECT_EQ(help("weights-format").find("needs"), std::string::npos)

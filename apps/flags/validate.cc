@@ -235,6 +235,12 @@ void Warn(const Options& options, std::vector<std::string>& warnings) {
       warnings.push_back(StrCat("--", spec.name, " has no effect ", reason));
     }
   }
+  if (options.dataset_percentage >= 5) {  // who wants all data so often gives more epochs
+    const std::string share = FormatValue(options.dataset_percentage);
+    warnings.push_back(StrCat("--dataset-percentage=", share,
+                              ": is a share, not per cent; uses all data ", share,
+                              " times in each epoch"));
+  }
   if (Contains(options.schedulers, "stop_at_loss") && !given.contains("stop-at-loss-threshold")) {
     warnings.push_back(
         "--schedulers: stop_at_loss without --stop-at-loss-threshold ends a run that watches an "

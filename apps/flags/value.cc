@@ -11,10 +11,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "apps/flags/nearest.h"
 #include "apps/flags/option_table.h"
 #include "comm/job/exit_code.h"
 #include "tensor/status_macros.h"
+#include "tensor/text/nearest.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {

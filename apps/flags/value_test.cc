@@ -79,11 +79,12 @@ TEST(ValueTest, RangesIncludeAndExcludeTheirEnds) {
 }
 
 TEST(ValueTest, SomeRangesHaveAHoleAroundZero) {
-  for (const char* text : {"-0.001", "1e-30", "3.75"}) {
+  for (const char* text : {"-0.001", "1e-30", "3.75", "1,2,3"}) {
     EXPECT_FALSE(Fails("normalize-scale", text)) << text;
   }
-  EXPECT_EQ(Canonical("normalize-scale", "0"),
-            "error: must be a real number >= -1e+38 and <= 1e+38, not within 1e-30 of 0");
+  EXPECT_EQ(
+      Canonical("normalize-scale", "0"),
+      "error: must be a comma list of real numbers >= -1e+38 and <= 1e+38, not within 1e-30 of 0");
   EXPECT_TRUE(Fails("normalize-scale", "-1e-31"));
 }
 

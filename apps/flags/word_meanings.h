@@ -109,7 +109,9 @@ inline constexpr std::string_view kSchedulers =
     "parameters\n"
     "reduce_lr_on_plateau: multiplies the rate by a factor when a metric has stopped improving\n"
     "reduce_lr_every_nepochs: multiplies the rate by a factor every n epochs\n"
-    "model_checkpoint: saves the best parameters in --model-dir\n"
+    "model_checkpoint: saves the best parameters in --model-dir or, if --schedulers names it, in "
+    "the "
+    "current folder\n"
     "stop_at_loss: ends the run when a metric passes a threshold\n"
     "cosine: the rate falls along half a cosine over the whole run\n"
     "one_cycle: the rate rises over the first 30 % of the run, then falls close to 0\n";
@@ -123,7 +125,7 @@ inline constexpr std::string_view kUseMpiBuffers =
     "True: let MPI add them while it transfers them\n";
 
 inline constexpr std::string_view kCommBucket =
-    "auto: chosen by timing the first steps\nN: a real number > 0, of MiB\n";
+    "auto: chosen by timing the first steps\nN: size in MiB, > 0\n";
 
 inline constexpr std::string_view kEncryption =
     "tenseal: the TenSEAL library\n"

@@ -106,8 +106,13 @@ class LoaderMaker {
                  .dtype = ElementTypeOf(options_),
                  .threads = Threads()};
     if (options_.normalize) {
-      training_.normalization = {.offset = {options_.normalize_offset},
-                                 .scale = {options_.normalize_scale}};
+      training_.normalization = {.offset = options_.normalize_offset,
+                                 .scale = options_.normalize_scale};
+      const absl::Status fits =
+          CheckNormalization(training_.normalization, dataset_->sample().channels);
+      if (!fits.ok()) {
+        return UsageError("--normalize-offset and --normalize-scale: ", fits.message());
+      }
     }
     if (normalization_) training_.normalization = *normalization_;
     const double held_out = options_.test_as_validation ? 0 : options_.validation_split;

@@ -67,6 +67,14 @@ TEST_F(LoadersTest, APercentageThatLeavesNothingIsNamed) {
             "--dataset-percentage=0.001: a share of 0.001 leaves none of 40 samples");
 }
 
+TEST_F(LoadersTest, AnotherNumberOfOffsetsThanOfChannelsIsRefused) {
+  options_.normalize = true;
+  options_.normalize_offset = {-0.5, -0.4};
+  EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),
+            "--normalize-offset and --normalize-scale: normalisation with 2 offsets and 1 scales; "
+            "expected one each, or 3, one per channel");
+}
+
 TEST_F(LoadersTest, ASplitThatLeavesNothingIsNamed) {
   options_.validation_split = 0.9999999999999999;
   EXPECT_EQ(std::string(MakeLoaders(options_, *MakeDataset(options_)).status().message()),

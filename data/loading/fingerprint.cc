@@ -125,7 +125,7 @@ std::optional<Difference> FirstDifference(const DataFingerprint& was, const Data
   compare("kind of targets", was.targets, now.targets);
   compare("number of outputs", was.outputs, now.outputs);
   compare("number of samples", was.samples, now.samples);
-  compare("contents of the samples", was.contents, now.contents);
+  compare("checksum of the samples", was.contents, now.contents);
   return difference;
 }
 

@@ -54,7 +54,7 @@ TEST(FingerprintTest, EveryValueOfDataInMemoryCounts) {
       const DataFingerprint other = *Fingerprint(Changed(200, sample, label), Split::kTrain);
       const auto difference = FirstDifference(print, other);
       ASSERT_TRUE(difference.has_value()) << sample << (label ? ", label" : ", value");
-      EXPECT_EQ(difference->what, "contents of the samples");
+      EXPECT_EQ(difference->what, "checksum of the samples");
       EXPECT_EQ(difference->was.size(), 16u);
       EXPECT_NE(difference->was, difference->now);
     }
@@ -116,7 +116,7 @@ TEST(FingerprintTest, TheFieldThatDiffersIsNamed) {
       {[](auto& f) { f.outputs = 9; }, {"number of outputs", "10", "9"}},
       {[](auto& f) { f.samples = 50000; }, {"number of samples", "60000", "50000"}},
       {[](auto& f) { f.contents = 1; },
-       {"contents of the samples", "0000000000000abc", "0000000000000001"}},
+       {"checksum of the samples", "0000000000000abc", "0000000000000001"}},
   };
   for (const auto& c : cases) {
     DataFingerprint now = was;

@@ -378,7 +378,7 @@ TEST(TrainerExchangeTest, TheStateOfASurvivorGoesOnAsIfNothingHadHappened) {
 }
 
 // At the end of its batch 3, or of its first epoch, rank 1 ends with a status or, without one, goes
-// on with parameters that are no numbers.
+// on with parameters that are NaN.
 struct Spoil : public Callback {
   Spoil(Rank& r, absl::Status s, bool at_the_end)
       : rank(r), status(std::move(s)), at_epoch_end(at_the_end) {}

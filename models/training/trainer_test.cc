@@ -199,7 +199,7 @@ TEST(TrainerTest, ClippingShortensLongGradients) {
   EXPECT_TRUE(Close(AfterAnEpoch(9, 6, 0.5), clipped, 1e-12)) << "of the accumulated gradient";
 }
 
-TEST(TrainerTest, ALossThatIsNoNumberInAnEvaluationIsAnError) {
+TEST(TrainerTest, ALossThatIsNaNInAnEvaluationIsAnError) {
   TrainingSession session(PatternMlp());
   session.store->values().data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
   session.store->MarkChanged();

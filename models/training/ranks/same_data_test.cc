@@ -45,7 +45,7 @@ TEST(SameDataTest, TheRankThatDiffersNamesWhatDoes) {
             "ranks need the same data; if each has its own, use AgreeOnClasses");
   EXPECT_THAT(
       answers[2],
-      HasSubstr("the contents of the samples is 0000000000000003, on rank 0 fffffffffffffffa; "));
+      HasSubstr("the checksum of the samples is 0000000000000003, on rank 0 fffffffffffffffa; "));
   EXPECT_THAT(answers[3], HasSubstr("60000, on rank 0 10000"));
   EXPECT_EQ(answers[4], "");
 }
