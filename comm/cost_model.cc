@@ -104,6 +104,14 @@ LinkCost AllReduceCost(AllReduceAlgorithm algorithm, const Cluster& cluster) {
   return {};
 }
 
+LinkCost TreeAllReduceCost(const Cluster& cluster) {
+  assert(cluster.ranks > 0);
+  const int levels = std::bit_width(uint64_t(cluster.ranks - 1));
+  LinkCost cost = {.seconds_per_byte = levels * cluster.seconds_per_byte_added};
+  Add(cost, 2 * levels, cluster.network, 1);
+  return cost;
+}
+
 StepPrediction PredictStep(const StepProfile& profile, int64_t bucket_bytes, bool blocking,
                            absl::FunctionRef<double(double bytes)> all_reduce_seconds) {
   assert(profile.exchange_load >= 0 && profile.exchange_load < 1);

@@ -45,6 +45,10 @@ struct Cluster {
 // Of an all-reduce as if it were one message: all of them are linear in its bytes. Takes O(p lg p).
 LinkCost AllReduceCost(AllReduceAlgorithm algorithm, const Cluster& cluster);
 
+// Likewise of a sum up a binary tree and a broadcast down it, in whole messages over the network:
+// 2 lg p (a + n b) + lg p n c, lg rounded up. No communicator here works so; simple ones do.
+LinkCost TreeAllReduceCost(const Cluster& cluster);
+
 // One training step of one rank on its own.
 struct StepProfile {
   struct Event {

@@ -95,6 +95,14 @@ TEST(AllReduceCostTest, PairsWithinANodeOfAnOddNumber) {
                 2 * (64 + 16 * 2) + 16 + 2 * (64 + 8 * 2) + 8 + 2 * (64 + 4 * 6) + 4);
 }
 
+TEST(AllReduceCostTest, ATreeSendsWholeMessages) {
+  EXPECT_EQ(TreeAllReduceCost(Flat(1)).Seconds(32), 0);
+  EXPECT_EQ(TreeAllReduceCost(Flat(2)).Seconds(32), 2 * (64 + 32 * 2) + 32);
+  // Three levels.
+  EXPECT_EQ(TreeAllReduceCost(Flat(5)).Seconds(32), 3 * (2 * (64 + 32 * 2) + 32));
+  EXPECT_EQ(TreeAllReduceCost(Flat(8)).Seconds(32), TreeAllReduceCost(Flat(5)).Seconds(32));
+}
+
 // On networks that are slower than memory.
 TEST(AllReduceCostTest, StagesAreUsedWhereTheyPay) {
   for (int64_t nodes = 1; nodes <= 17; ++nodes) {

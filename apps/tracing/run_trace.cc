@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "comm/cost_model.h"
 #include "kernels/peak/peak.h"
 #include "models/trace/chrome_trace.h"
 #include "models/trace/gather_events.h"
 #include "models/trace/paraver.h"
-#include "models/trace/profile_report.h"
 #include "models/trace/trace_form.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
@@ -141,12 +141,35 @@ absl::Status RunTrace::WriteSimple(std::span<const LayerFacts> layers, const Tra
   return absl::OkStatus();
 }
 
+PredictedMachine RunTrace::Predicted(const MachineSpeed& measured, double gradient_bytes) const {
+  PredictedMachine machine = {.speed = measured,
+                              .updates_per_step = 1 / double(options_.accumulate_steps)};
+  if (options_.cpu_speed > 0) machine.speed.flops = options_.cpu_speed;
+  if (options_.memory_bw > 0) machine.speed.bytes = options_.memory_bw;
+  if (communicator_ == nullptr || options_.model_sync_freq != 0) return machine;
+  // As if each rank were alone on its node. A sum reads two numbers and writes one.
+  const Cluster cluster = {
+      .ranks = communicator_->size(),
+      .network = {.latency = options_.network_lat, .seconds_per_byte = 1 / options_.network_bw},
+      .seconds_per_byte_added = 3 / machine.speed.bytes};
+  const LinkCost cost = options_.network_alg == "bta"
+                            ? TreeAllReduceCost(cluster)
+                            : AllReduceCost(AllReduceAlgorithm::kHalvingDoubling, cluster);
+  machine.exchange = cost.Seconds(gradient_bytes);
+  return machine;
+}
+
 absl::Status RunTrace::WriteProfile(std::span<const LayerFacts> layers, DType dtype,
                                     const TraceVoice& voice) {
+  double gradients = 0;
+  for (const LayerFacts& layer : layers) {
+    gradients += double(layer.last_gradient - layer.first_gradient);
+  }
   const int threads = NumThreads();
-  const MachineSpeed machine = {.flops = MeasureFmaPeakGflops(threads, dtype) * 1e9,
-                                .bytes = MeasureCopyBandwidth(threads) * 1e9};
-  const ProfileReport report = MakeReport(*profile_, layers, machine);
+  const MachineSpeed measured = {.flops = MeasureFmaPeakGflops(threads, dtype) * 1e9,
+                                 .bytes = MeasureCopyBandwidth(threads) * 1e9};
+  const ProfileReport report = MakeReport(*profile_, layers, measured,
+                                          Predicted(measured, gradients * double(SizeOf(dtype))));
   if (!IsFile(options_.profile)) {
     voice.print(FormatReport(report));
     return absl::OkStatus();

@@ -23,6 +23,7 @@
 #include "models/trace/event_log.h"
 #include "models/trace/layer_facts.h"
 #include "models/trace/profile.h"
+#include "models/trace/profile_report.h"
 #include "models/trace/simple_trace.h"
 #include "tensor/trace/observer.h"
 #include "tensor/trace/observer_list.h"
@@ -64,6 +65,8 @@ class RunTrace {
   absl::Status WriteEvents(std::span<const LayerFacts> layers, bool together,
                            const TraceVoice& voice);
   absl::Status WriteSimple(std::span<const LayerFacts> layers, const TraceVoice& voice);
+  // As measured, but for what options say.
+  PredictedMachine Predicted(const MachineSpeed& measured, double gradient_bytes) const;
   absl::Status WriteProfile(std::span<const LayerFacts> layers, DType dtype,
                             const TraceVoice& voice);
 

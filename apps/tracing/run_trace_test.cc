@@ -161,7 +161,7 @@ TEST(RunTraceTest, ProfilesArePrintedOrWritten) {
   Traced printed;
   ASSERT_TRUE(printed.Run(options, nullptr, /*together=*/true).ok());
   EXPECT_THAT(printed.out.str(), StartsWith("**** Profile of 6 steps, "));
-  EXPECT_THAT(printed.out.str(), HasSubstr("; peak "));
+  EXPECT_THAT(printed.out.str(), HasSubstr("\n  predicted: "));
   EXPECT_THAT(printed.out.str(), HasSubstr("\n  2_FC "));
   options.profile = Path("profile.json");
   options.tracer_output = Path("besides.json");
@@ -181,6 +181,39 @@ TEST(RunTraceTest, NothingIsWatchedUnlessAsked) {
   const TrainingSession session(graph);
   ASSERT_TRUE(trace.Begin(graph, *session.store).ok());
   EXPECT_EQ(CurrentObserver(), nullptr);
+}
+
+// The seconds per step that are predicted for two ranks.
+double PredictedSeconds(const std::string& network_alg, int64_t model_sync_freq) {
+  Options options;
+  options.profile = Path("predicted.json");
+  options.cpu_speed = 1e9;
+  options.memory_bw = 1e9;
+  options.network_bw = 1e6;
+  options.network_lat = 0.25;
+  options.network_alg = network_alg;
+  options.model_sync_freq = model_sync_freq;
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    Traced run;
+    return run.Run(options, &communicator, /*together=*/true);
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  const nlohmann::json profile = nlohmann::json::parse(Read(options.profile));
+  return double(profile["predicted_seconds"]) / double(profile["steps"]);
+}
+
+TEST(RunTraceTest, TheExchangeIsPredictedByTheNetworkThatOptionsDescribe) {
+  double bytes = 0;
+  const Graph graph = PatternMlp();
+  for (const Node& node : graph.nodes()) {
+    for (const ParameterSpec& parameter : node.parameters) {
+      bytes += 4 * double(parameter.shape.NumElements());
+    }
+  }
+  const double alone = PredictedSeconds("vdg", /*model_sync_freq=*/1);
+  // Both halves of a message there and back, or all of it; each half, or all, is added once.
+  EXPECT_NEAR(PredictedSeconds("vdg", 0) - alone, 2 * 0.25 + bytes * (1e-6 + 1.5e-9), 1e-6);
+  EXPECT_NEAR(PredictedSeconds("bta", 0) - alone, 2 * 0.25 + bytes * (2e-6 + 3e-9), 1e-6);
 }
 
 TEST(RunTraceTest, FilesThatCannotBeWrittenShowBeforeTheRun) {

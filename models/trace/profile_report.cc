@@ -16,21 +16,37 @@ double Seconds(const Profile::Sum& sum) { return double(sum.nanoseconds) / 1e9; 
 
 double Divide(double a, double b) { return b > 0 ? a / b : 0; }
 
-// What its passes did in their time, and what the machine could have.
-void SetSpeed(const LayerFacts& facts, const Profile::LayerSums& sums, const MachineSpeed& machine,
-              ProfileReport::Layer& layer) {
-  const double seconds = layer.forward + layer.backward;
-  const double flops = facts.forward_flops * double(sums.forward.samples) +
-                       facts.backward_flops * double(sums.backward.samples);
+// Operations and bytes of a layer's passes.
+struct Work {
+  double flops = 0, bytes = 0;
+};
+
+Work WorkOf(const LayerFacts& facts, const Profile::LayerSums& sums) {
   // Parameters are read by both passes, and their gradients written by one.
-  const double bytes = facts.forward_bytes * double(sums.forward.samples) +
-                       facts.backward_bytes * double(sums.backward.samples) +
-                       facts.parameter_bytes * double(sums.forward.calls + 2 * sums.backward.calls);
-  layer.flops_per_second = Divide(flops, seconds);
-  layer.bytes_per_second = Divide(bytes, seconds);
-  const double computing = Divide(flops, machine.flops), moving = Divide(bytes, machine.bytes);
-  layer.memory_bound = moving > computing;
-  layer.reached = Divide(std::max(computing, moving), seconds);
+  return {.flops = facts.forward_flops * double(sums.forward.samples) +
+                   facts.backward_flops * double(sums.backward.samples),
+          .bytes = facts.forward_bytes * double(sums.forward.samples) +
+                   facts.backward_bytes * double(sums.backward.samples) +
+                   facts.parameter_bytes * double(sums.forward.calls + 2 * sums.backward.calls)};
+}
+
+// The seconds that a machine needs at best.
+double Bound(const Work& work, const MachineSpeed& machine) {
+  return std::max(Divide(work.flops, machine.flops), Divide(work.bytes, machine.bytes));
+}
+
+// What its passes did in their time, and what the machine could have.
+void SetSpeed(const Work& work, const MachineSpeed& machine, ProfileReport::Layer& layer) {
+  const double seconds = layer.forward + layer.backward;
+  layer.flops_per_second = Divide(work.flops, seconds);
+  layer.bytes_per_second = Divide(work.bytes, seconds);
+  layer.memory_bound = Divide(work.bytes, machine.bytes) > Divide(work.flops, machine.flops);
+  layer.reached = Divide(Bound(work, machine), seconds);
+}
+
+// Of an update: reads parameters and gradients, writes parameters.
+double UpdateBytes(const LayerFacts& facts) {
+  return facts.last_gradient > facts.first_gradient ? 3 * facts.parameter_bytes : 0;
 }
 
 void AddKind(const ProfileReport::Layer& layer, std::vector<ProfileReport::Kind>& kinds) {
@@ -50,10 +66,20 @@ std::string RowName(Activity activity) {
 
 std::string Percent(double share) { return absl::StrFormat("%.1f%%", 100 * share); }
 
-std::string Machine(const MachineSpeed& machine) {
-  if (machine.flops == 0) return "";
-  return absl::StrFormat("; peak %.1f GFLOP/s, copies %.1f GB/s", machine.flops * 1e-9,
-                         machine.bytes * 1e-9);
+std::string Machine(const ProfileReport& report, double per_step) {
+  const MachineSpeed &measured = report.machine, &predicted = report.predicted_machine;
+  if (measured.flops == 0) return "";
+  std::string text = absl::StrFormat("; peak %.1f GFLOP/s, copies %.1f GB/s", measured.flops * 1e-9,
+                                     measured.bytes * 1e-9);
+  if (predicted.flops == 0) return text;
+  absl::StrAppendFormat(&text, "\n  predicted: %.3f ms per step", report.predicted * per_step);
+  if (report.predicted_exchange > 0) {
+    absl::StrAppendFormat(&text, ", %.3f of it for the exchange",
+                          report.predicted_exchange * per_step);
+  }
+  absl::StrAppendFormat(&text, " (%.1f GFLOP/s, copies %.1f GB/s)", predicted.flops * 1e-9,
+                        predicted.bytes * 1e-9);
+  return text;
 }
 
 std::string Field(std::string_view name, const std::string& value) {
@@ -73,7 +99,7 @@ std::string Cell(const std::string& text) {
 }  // namespace
 
 ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> layers,
-                         const MachineSpeed& machine) {
+                         const MachineSpeed& machine, const PredictedMachine& predicted) {
   ProfileReport report;
   const Profile::Sum& steps = profile.training(Activity::kStep);
   report.steps = steps.calls;
@@ -81,6 +107,8 @@ ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> lay
   report.seconds = double(profile.nanoseconds()) / 1e9;
   report.reading = double(profile.reading_nanoseconds()) / 1e9;
   report.machine = machine;
+  report.predicted_machine = predicted.speed;
+  double update_bytes = 0;
   double gradients = 0;
   for (const LayerFacts& facts : layers) {
     gradients += double(facts.last_gradient - facts.first_gradient);
@@ -97,10 +125,17 @@ ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> lay
     layer.update = update * Divide(double(facts.last_gradient - facts.first_gradient), gradients);
     layer.share = Divide(layer.seconds(), report.seconds);
     if (layer.seconds() + layer.inference == 0) continue;
-    SetSpeed(facts, sums, machine, layer);
+    const Work work = WorkOf(facts, sums);
+    SetSpeed(work, machine, layer);
+    report.predicted += Bound(work, predicted.speed);
+    update_bytes += UpdateBytes(facts);
     AddKind(layer, report.kinds);
     report.layers.push_back(std::move(layer));
   }
+  const double updates = double(report.steps) * predicted.updates_per_step;
+  report.predicted_exchange = updates * predicted.exchange;
+  report.predicted +=
+      Divide(updates * update_bytes, predicted.speed.bytes) + report.predicted_exchange;
   std::ranges::stable_sort(report.kinds, std::greater(), &ProfileReport::Kind::seconds);
   for (int i = 0; i < kActivities; ++i) {
     const Profile::Sum& sum = profile.training(Activity(i));
@@ -117,7 +152,7 @@ ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> lay
 std::string FormatReport(const ProfileReport& report) {
   const double per_step = report.steps > 0 ? 1e3 / double(report.steps) : 0;
   std::string text = absl::StrFormat("**** Profile of %d steps, %.3f ms per step%s\n", report.steps,
-                                     report.seconds * per_step, Machine(report.machine));
+                                     report.seconds * per_step, Machine(report, per_step));
   if (report.steps == 0) return text + "  nothing was trained\n";
   const auto add_row = [&](const auto&... cells) {
     absl::StrAppendFormat(&text, "  %-24s %9s %9s %9s %7s %9s %8s %8s %8s  %s\n", cells...);
@@ -154,7 +189,8 @@ std::string FormatReport(const ProfileReport& report) {
 std::string ReportJson(const ProfileReport& report) {
   std::string json = StrCat(
       "{", Field("steps", double(report.steps)), ", ", Field("samples", double(report.samples)),
-      ", ", Field("seconds", report.seconds), ",\n ", Field("loader_seconds", report.reading), ", ",
+      ", ", Field("seconds", report.seconds), ", ", Field("predicted_seconds", report.predicted),
+      ",\n ", Field("loader_seconds", report.reading), ", ",
       Field("peak_flops_per_second", report.machine.flops), ", ",
       Field("copy_bytes_per_second", report.machine.bytes), ",\n \"layers\": [");
   const char* separator = "\n  ";

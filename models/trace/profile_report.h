@@ -13,9 +13,16 @@
 
 namespace dtnn {
 
-// What the machine could do at best (kernels/peak), per second; 0: not known.
+// What a machine could do at best, per second; 0: not known. Bytes are read and written by a copy.
 struct MachineSpeed {
   double flops = 0, bytes = 0;
+};
+
+// Whose step to predict.
+struct PredictedMachine {
+  MachineSpeed speed;
+  double updates_per_step = 1;
+  double exchange = 0;  // seconds of the all-reduces before an update; 0: there are none
 };
 
 struct ProfileReport {
@@ -46,15 +53,21 @@ struct ProfileReport {
 
   int64_t steps = 0, samples = 0;
   double seconds = 0;  // of training
-  double reading = 0;  // by threads of loaders, besides
-  MachineSpeed machine;
+  // What the predicted machine would need at best, 0: not known. Every pass of a layer computes or
+  // moves its bytes, whichever takes longer (a roofline); updates read parameters and gradients and
+  // write parameters; the exchange comes on top.
+  double predicted = 0;
+  double predicted_exchange = 0;  // of these
+  double reading = 0;             // by threads of loaders, besides
+  MachineSpeed machine, predicted_machine;
   std::vector<Layer> layers;    // that took time, in the order of the network
   std::vector<Kind> kinds;      // the costliest first
   std::vector<Row> activities;  // likewise; their sum is `seconds`
 };
 
+// `machine`: the one that ran, as measured.
 ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> layers,
-                         const MachineSpeed& machine);
+                         const MachineSpeed& machine, const PredictedMachine& predicted = {});
 
 // Three tables: layers, kinds of layers, activities. Times are milliseconds per step.
 std::string FormatReport(const ProfileReport& report);

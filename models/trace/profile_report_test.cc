@@ -132,6 +132,7 @@ TEST(ProfileReportTest, SpeedsAreSharesOfWhatTheMachineCanDo) {
   const ProfileReport::Layer& fc = report.layers[1];
   EXPECT_TRUE(fc.memory_bound);
   EXPECT_DOUBLE_EQ(fc.reached, 20 * 150'000 / 1e9 / 0.02);
+  EXPECT_EQ(report.predicted, 0) << "nobody asked";
   ASSERT_EQ(report.kinds.size(), 2u);
   EXPECT_EQ(report.kinds[0].type, "Conv2D") << "the costliest first";
   double sum = 0;
@@ -155,13 +156,37 @@ TEST(ProfileReportTest, TheTableSaysWhereTheTimeWent) {
             "**** Profile of 0 steps, 0.000 ms per step\n  nothing was trained\n");
 }
 
+TEST(ProfileReportTest, AnotherMachineIsPredicted) {
+  Profile profile(4);
+  Fill(profile);
+  const MachineSpeed here = {.flops = 2e9, .bytes = 1e9};
+  PredictedMachine there = {.speed = {.flops = 4e9, .bytes = 3e9}};
+  ProfileReport report = MakeReport(profile, kLayers, here, there);
+  // The first layer computes, the second moves bytes; one update of 1000 bytes in each step.
+  const double passes = 20 * 3e6 / 4e9 + 20 * 150'000 / 3e9, update = 3 * 1000 / 3e9;
+  EXPECT_DOUBLE_EQ(report.predicted, passes + 2 * update);
+  EXPECT_DOUBLE_EQ(report.layers[0].reached, 0.5) << "of the machine that ran";
+  EXPECT_THAT(FormatReport(report),
+              HasSubstr("copies 1.0 GB/s\n  predicted: 8.001 ms per step (4.0 GFLOP/s, copies 3.0 "
+                        "GB/s)\n"));
+  there.exchange = 0.0015;
+  report = MakeReport(profile, kLayers, here, there);
+  EXPECT_DOUBLE_EQ(report.predicted, passes + 2 * (update + 0.0015));
+  EXPECT_THAT(FormatReport(report),
+              HasSubstr("predicted: 9.501 ms per step, 1.500 of it for the exchange (4.0 "));
+  there.updates_per_step = 0.5;
+  EXPECT_DOUBLE_EQ(MakeReport(profile, kLayers, here, there).predicted, passes + update + 0.0015);
+}
+
 TEST(ProfileReportTest, JsonAndCsvHoldTheSame) {
   Profile profile(4);
   Fill(profile);
-  const ProfileReport report = MakeReport(profile, kLayers, {.flops = 2e9, .bytes = 1e9});
+  const ProfileReport report = MakeReport(profile, kLayers, {.flops = 2e9, .bytes = 1e9},
+                                          {.speed = {.flops = 2e9, .bytes = 1e9}});
   const auto json = nlohmann::json::parse(ReportJson(report));
   EXPECT_EQ(json["steps"], 2);
   EXPECT_EQ(json["seconds"], report.seconds);
+  EXPECT_EQ(json["predicted_seconds"], report.predicted);
   ASSERT_EQ(json["layers"].size(), 2u);
   EXPECT_EQ(json["layers"][0]["forward_seconds"], report.layers[0].forward);
   EXPECT_EQ(json["layers"][1]["name"], "3_FC, \"x\"");
