@@ -346,7 +346,7 @@ TEST(BenchmarkRanksTest, RanksThatShareDataMustHaveTheSame) {
   EXPECT_EQ(RankExitCode(refused, 1), kExitFailed) << refused.text;
   EXPECT_THAT(
       refused.text,
-      HasSubstr("benchmark: rank 1: has other data than rank 0: the contents of the samples is "));
+      HasSubstr("benchmark: rank 1: has other data than rank 0: the checksum of the samples is "));
   WriteArchive(folder + "/1/data.npz", 40);
   const Outcome same = MpiJob(kProgram, run, {.ranks = 2, .folders = folder}).Wait();
   EXPECT_EQ(same.exit_code, 0) << same.text;

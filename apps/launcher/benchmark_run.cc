@@ -46,6 +46,7 @@
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
 #include "models/training/trainer_options.h"
+#include "tensor/files/array_file.h"
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
 #include "tensor/text/counted.h"
@@ -202,9 +203,23 @@ class BenchmarkRun {
       voice_.Warn(StrCat("--resume: ", run_.options.checkpoint_dir,
                          " contains no checkpoint; starting a new run"));
     } else {
+      if (const absl::Status status = TakeLastMetrics(path); !status.ok()) {
+        voice_.Warn(
+            StrCat("--resume: the metrics of the last epoch are not known: ", status.message()));
+      }
       voice_.Tell(StrCat("**** Resuming from ", path, ", ", Counted(trainer_->steps_done(), "step"),
                          " done, learning rate ", trainer_->learning_rate(), "\n"));
     }
+    return absl::OkStatus();
+  }
+
+  // Of the last epoch before the checkpoint, for a run that does not end another.
+  absl::Status TakeLastMetrics(const std::string& checkpoint) {
+    DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(checkpoint));
+    DTNN_ASSIGN_OR_RETURN(const bool holds_model, HoldsModel(file));
+    if (!holds_model) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(SavedModel model, ReadModel(file));
+    last_metrics_.Begin(std::move(model.description.training.metrics));
     return absl::OkStatus();
   }
 
@@ -377,8 +392,9 @@ class BenchmarkRun {
     const PassTotals& totals = trainer_->totals();
     const int64_t epoch_samples = totals.training_samples + totals.validation_samples;
     const double rate = double(epoch_samples * epochs) / seconds;
-    voice_.out() << absl::StrFormat("**** Done...\nTime: %.2f s\nThroughput: %.2f samples/s\n",
-                                    seconds, rate);
+    voice_.out() << absl::StrFormat("**** Done...\nTime: %.2f s\nThroughput: %.2f samples/s%s\n",
+                                    seconds, rate,
+                                    totals.validation_samples > 0 ? ", validation included" : "");
     if (epochs > 0) {
       voice_.out() << absl::StrFormat("Time per epoch: %5.4f s\n", seconds / double(epochs));
     }

@@ -325,6 +325,16 @@ TEST(BenchmarkStateTest, WhatIsProbablyAMistakeIsWarnedOf) {
             "step takes all of them\n");
 }
 
+TEST(BenchmarkStateTest, AResumedRunWithNothingLeftSavesTheModelThatItWouldHaveSaved) {
+  const std::string folder = NewFolder("saved_later");
+  const std::string run = std::string(kSmallRun) + "--num-epochs=2 --checkpoint-dir=" + folder;
+  ASSERT_EQ(Launch(run + " --save-model=" + folder + "/first.safetensors").exit_code, 0);
+  ASSERT_EQ(Launch(run + " --resume --save-model=" + folder + "/later.safetensors").exit_code, 0);
+  const std::string first = Contents(folder + "/first.safetensors");
+  EXPECT_THAT(first, HasSubstr("val_categorical_accuracy"));
+  EXPECT_EQ(Contents(folder + "/later.safetensors"), first);
+}
+
 // An epoch that was begun on one data set does not go on with another of the same form.
 TEST(BenchmarkStateTest, AnEpochGoesOnWithTheSameDataOnly) {
   const std::string folder = NewFolder("other_data");
@@ -349,7 +359,7 @@ TEST(BenchmarkStateTest, AnEpochGoesOnWithTheSameDataOnly) {
   EXPECT_THAT(
       refused.text,
       ContainsRegex("checkpoint-2.npz: epoch 1 was interrupted and cannot be continued: the "
-                    "contents of the samples was [0-9a-f]{16} and is now [0-9a-f]{16}; "));
+                    "checksum of the samples was [0-9a-f]{16} and is now [0-9a-f]{16}; "));
   // Wherever the same data lie.
   std::filesystem::rename(folder + "/0", folder + "/2");
   const Outcome moved = run("2", "--resume");
@@ -358,7 +368,7 @@ TEST(BenchmarkStateTest, AnEpochGoesOnWithTheSameDataOnly) {
   const Outcome next = run("1", "--resume --num-epochs=2");
   EXPECT_EQ(next.exit_code, 0) << next.text;
   EXPECT_THAT(next.text,
-              HasSubstr("benchmark: warning: resumed run: the contents of the samples was "));
+              HasSubstr("benchmark: warning: resumed run: the checksum of the samples was "));
 }
 
 TEST(BenchmarkStateTest, AResumedRunFollowsTheLearningRateItIsGiven) {

@@ -106,7 +106,7 @@ TEST(BenchmarkTest, TrainsAndEvaluates) {
                              "val_acc: ",
                              "Epoch 2/2: 100%",
                              "**** Done...",
-                             "Throughput: ",
+                             " samples/s, validation included\n",
                              "Testing: 100%",
                              "| Performance counter training report |",
                              "Training time (from model): ",
@@ -126,6 +126,9 @@ TEST(BenchmarkTest, StepsPerEpochLimitTrainingOnly) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_NE(outcome.text.find(" 16/16"), std::string::npos) << outcome.text;
   EXPECT_NE(outcome.text.find(" 20/20"), std::string::npos) << outcome.text;
+  EXPECT_EQ(
+      Launch(std::string(kSmallRun) + "--validation-split=0").text.find("validation included"),
+      std::string::npos);
 }
 
 TEST(BenchmarkTest, EvaluateOnlyDoesNotTrain) {

@@ -64,6 +64,10 @@ TEST(BenchmarkTraceTest, AProfileIsPrintedAfterTheRun) {
   EXPECT_THAT(run.text, HasSubstr("\n  1_Conv2D "));
   EXPECT_THAT(run.text, HasSubstr("\n  backward "));
   EXPECT_THAT(Train("--noprofile").text, Not(HasSubstr("Profile of")));
+  EXPECT_THAT(Train("--profile --cpu-speed=5e9 --memory-bw=3e9").text,
+              HasSubstr(" ms per step (5.0 GFLOP/s, copies 3.0 GB/s)\n"));
+  EXPECT_THAT(Train("--cpu-speed=5e9").text,
+              HasSubstr("--cpu-speed has no effect with --profile=False"));
 }
 
 TEST(BenchmarkTraceTest, TheOriginalsCommandWritesItsFile) {
@@ -86,6 +90,23 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
   EXPECT_THAT(command, StartsWith("benchmark \\\n  --model=simplecnn \\\n"));
   EXPECT_THAT(command, HasSubstr("--optimizer-decay=0.001"));
   EXPECT_EQ(page.root.All("section").size(), 5u) << "nothing was wrong: there is one class";
+}
+
+TEST(BenchmarkTraceTest, ThePageOfAResumedRunHasAllEpochsOfItsHistory) {
+  const std::string folder = Path("page_state");
+  std::filesystem::remove_all(folder);
+  const std::string arguments = "--checkpoint-dir=" + folder + " --history-file=" + folder +
+                                ".csv --report=" + folder + ".html";
+  ASSERT_EQ(Train(arguments + " --num-epochs=2").exit_code, 0);
+  const auto resumed = Train(arguments + " --resume --num-epochs=3");
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.text;
+  const auto page = dtnn::testing::CheckPage(Read(folder + ".html"));
+  EXPECT_THAT(page.problems, ::testing::IsEmpty());
+  for (const auto* table : page.root.All("table")) {
+    if (table->All("th")[0]->text != "epoch") continue;
+    EXPECT_EQ(table->All("tr").size(), 4u) << "and the names";
+  }
+  EXPECT_THAT(page.root.text, HasSubstr("Training has ended: 3 of 3 epochs done."));
 }
 
 TEST(BenchmarkTraceTest, EnergyIsToldOrItIsSaidWhyNot) {

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "apps/tracing/run_board.h"
 #include "apps/tracing/run_page.h"
+#include "models/callbacks/history_form.h"
 #include "models/energy/energy_source.h"
 #include "models/energy/pmlib.h"
+#include "models/report/read_history.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -20,6 +23,20 @@ absl::StatusOr<std::unique_ptr<EnergySource>> OpenEnergySource(const Options& op
        .device = options.tracer_pmlib_device});
 }
 
+// The epochs that a resumed run has behind it, where its history names their metrics.
+std::vector<ReportEpoch> EarlierEpochs(const Options& options, int64_t epochs_done,
+                                       const std::function<void(std::string_view line)>& warn) {
+  const std::string& path = options.history_file;
+  if (epochs_done == 0 || path.empty() || HistoryFormOf(path) == HistoryForm::kText) return {};
+  absl::StatusOr<std::vector<ReportEpoch>> epochs = ReadHistory(path);
+  if (!epochs.ok()) {
+    warn(StrCat("--report: begins with epoch ", epochs_done + 1, ": ", epochs.status().message()));
+    return {};
+  }
+  std::erase_if(*epochs, [&](const ReportEpoch& epoch) { return epoch.epoch > epochs_done; });
+  return *std::move(epochs);
+}
+
 }  // namespace
 
 absl::Status RunWriters::Make(const RunSubject& run, int rank, const Profile* profile,
@@ -31,15 +48,19 @@ absl::Status RunWriters::Make(const RunSubject& run, int rank, const Profile* pr
     if (source.ok()) energy_.emplace(*std::move(source), warn);
     if (!source.ok()) warn(StrCat("--energy: ", source.status().message()));
   }
+  std::function<std::optional<double>()> joules;
+  if (energy_) joules = [this] { return energy_->epoch_joules(); };
   if (!run.options.report.empty()) {
     ReportWriterOptions options = MakeReportOptions(run);
     options.profile = profile;
+    options.earlier = EarlierEpochs(run.options, trainer.epochs_done(), warn);
     options.warn = warn;
-    if (energy_) options.joules = [this] { return energy_->epoch_joules(); };
+    options.joules = joules;
     report_.emplace(std::move(options), trainer, run.graph, store);
   }
   if (run.options.tensorboard_dir.empty()) return absl::OkStatus();
   TensorboardOptions options = MakeTensorboardOptions(run);
+  options.joules = joules;
   options.warn = warn;
   DTNN_ASSIGN_OR_RETURN(
       board_, TensorboardWriter::Create(std::move(options), trainer, run.graph, store, context));

@@ -285,7 +285,7 @@ TEST(CheckpointerTest, AnEpochGoesOnWithTheSameDataAndSettingsOnly) {
   clipped.clip_norm = 1;
   const std::pair<RunSettings, const char*> others[] = {
       {data,
-       "the contents of the samples was 0000000000000001 and is now 0000000000000002; use the old "
+       "the checksum of the samples was 0000000000000001 and is now 0000000000000002; use the old "
        "value"},
       {constants, "the beta1 of the optimizer was 0.9 and is now 0.5; use the old value"},
       {clipped, "the norm that gradients are clipped to was 0 and is now 1; "}};
@@ -311,7 +311,7 @@ TEST(CheckpointerTest, TheNextEpochMayHaveOtherDataAndSettings) {
   ASSERT_TRUE(second.Resume().ok());
   EXPECT_THAT(
       second.said,
-      ElementsAre("resumed run: the contents of the samples was 0000000000000001 and is now "
+      ElementsAre("resumed run: the checksum of the samples was 0000000000000001 and is now "
                   "0000000000000002",
                   "resumed run: the label smoothing was 0 and is now 0.5"));
 }

@@ -3,6 +3,8 @@
 #ifndef DTNN_MODELS_CALLBACKS_LAST_METRICS_H_
 #define DTNN_MODELS_CALLBACKS_LAST_METRICS_H_
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "models/training/callback.h"
 
@@ -14,6 +16,9 @@ class LastMetrics : public Callback {
     values_ = MetricsOf(training, validation);
     return absl::OkStatus();
   }
+
+  // Of the epoch before the first one, where a run is resumed.
+  void Begin(NamedMetrics values) { values_ = std::move(values); }
 
   // Empty before the first epoch has ended.
   const NamedMetrics& values() const { return values_; }

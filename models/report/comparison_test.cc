@@ -49,11 +49,11 @@ TEST(ReadHistoryTest, WhatIsNoHistoryIsAnErrorWithItsLine) {
       {"", "run: holds no epochs"},
       {"epoch,mse\n", "run: holds no epochs"},
       {"a,b\n1,2\n", "run, line 1: the first column is not \"epoch\""},
-      {"epoch,mse\n1\n", "run, line 2: another number of values"},
-      {"epoch,mse\n1,2,3\n", "run, line 2: another number of values"},
-      {"epoch,mse\n1,x\n", "run, line 2: a value that is no number"},
-      {"epoch,mse\n0,1\n", "run, line 2: an epoch that is no number"},
-      {"epoch,mse\nnan,1\n", "run, line 2: an epoch that is no number"},
+      {"epoch,mse\n1\n", "run, line 2: 1 values for 2 names"},
+      {"epoch,mse\n1,2,3\n", "run, line 2: 3 values for 2 names"},
+      {"epoch,mse\n1,x\n", "run, line 2: a value is not a number"},
+      {"epoch,mse\n0,1\n", "run, line 2: the epoch is not a number"},
+      {"epoch,mse\nnan,1\n", "run, line 2: the epoch is not a number"},
       {"epoch,mse\n2,1\n2,1\n", "run, line 3: an epoch that is not after"},
   };
   for (const auto& [text, message] : tables) {

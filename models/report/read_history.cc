@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/text/number.h"
 #include "tensor/text/one_line.h"
 
 namespace dtnn {
@@ -27,11 +27,9 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-std::optional<double> NumberIn(std::string_view text) {
+std::optional<double> ValueIn(std::string_view text) {
   if (text == "null" || text.empty()) return ReportEpoch::kUnknown;
-  double value = 0;
-  if (!absl::SimpleAtod(absl::string_view(text.data(), text.size()), &value)) return std::nullopt;
-  return value;
+  return NumberIn<double>(text);
 }
 
 std::vector<std::string_view> SplitAtCommas(std::string_view line) {
@@ -54,7 +52,7 @@ std::optional<Row> ParseObject(std::string_view line) {
     if (colon == part.npos) return std::nullopt;
     const std::string_view key = Trim(part.substr(0, colon));
     if (key.size() < 3 || key.front() != '"' || key.back() != '"') return std::nullopt;
-    const auto value = NumberIn(Trim(part.substr(colon + 1)));
+    const auto value = ValueIn(Trim(part.substr(colon + 1)));
     const std::string_view name = key.substr(1, key.size() - 2);
     if (!value || name.find_first_of("\"\\") != name.npos) return std::nullopt;
     row.emplace_back(name, *value);
@@ -86,7 +84,7 @@ class Reader {
     if (line.empty()) return absl::OkStatus();
     if (form_ == HistoryForm::kJsonLines) {
       const std::optional<Row> row = ParseObject(line);
-      return row ? Add(*row) : Wrong("no object of numbers");
+      return row ? Add(*row) : Wrong("the line is not an object of numbers");
     }
     const std::vector<std::string_view> parts = SplitAtCommas(line);
     if (columns_.empty()) {
@@ -95,11 +93,12 @@ class Reader {
       if (columns_.size() > kMostColumns) return Wrong("too many columns");
       return absl::OkStatus();
     }
-    if (parts.size() != columns_.size()) return Wrong("another number of values than names");
+    if (parts.size() != columns_.size())
+      return Wrong(StrCat(parts.size(), " values for ", columns_.size(), " names"));
     Row row;
     for (size_t i = 0; i < parts.size(); ++i) {
-      const std::optional<double> value = NumberIn(parts[i]);
-      if (!value) return Wrong("a value that is no number");
+      const std::optional<double> value = ValueIn(parts[i]);
+      if (!value) return Wrong("a value is not a number");
       row.emplace_back(columns_[i], *value);
     }
     return Add(row);
@@ -109,7 +108,7 @@ class Reader {
     ReportEpoch epoch;
     for (const auto& [name, value] : row) {
       if (name == "epoch") {
-        if (!(value >= 1 && value <= 1e15)) return Wrong("an epoch that is no number from 1 on");
+        if (!(value >= 1 && value <= 1e15)) return Wrong("the epoch is not a number from 1 on");
         epoch.epoch = int64_t(value);
       } else if (name == "learning_rate") {
         epoch.learning_rate = value;

@@ -17,6 +17,7 @@ ReportWriter::ReportWriter(ReportWriterOptions options, const Trainer& trainer, 
       wrong_images_(graph.format()) {
   report_.facts = options_.facts;
   report_.parameter_bytes = options_.parameter_bytes;
+  report_.epochs = options_.earlier;
   const MetricSet& metrics = trainer.engine().options().metric_set;
   for (const std::string& name : metrics.Names()) {
     const std::optional<Better> better = metrics.FindBetter(name);

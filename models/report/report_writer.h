@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
+#include "models/report/epochs.h"
 #include "models/report/run_report.h"
 #include "models/report/wrong_images.h"
 #include "models/trace/profile.h"
@@ -33,8 +34,9 @@ namespace dtnn {
 struct ReportWriterOptions {
   std::string path = {};
   ReportFacts facts = {};
-  double parameter_bytes = 0;        // with gradients and optimizer state
-  const Profile* profile = nullptr;  // that watches the training; null: no times
+  double parameter_bytes = 0;             // with gradients and optimizer state
+  std::vector<ReportEpoch> earlier = {};  // epochs of the run that this one goes on with
+  const Profile* profile = nullptr;       // that watches the training; null: no times
   // Of the epoch that has just ended; none, or nothing: not known.
   std::function<std::optional<double>()> joules = {};
   std::function<void(std::string_view line)> warn = {};

@@ -102,6 +102,19 @@ TEST(ReportWriterTest, ThePageGrowsWithEveryEpoch) {
   EXPECT_THAT(run.warnings, IsEmpty());
 }
 
+TEST(ReportWriterTest, ThePageOfARunThatGoesOnHasTheEpochsBefore) {
+  Reported run(Path("unused.html"));
+  ReportEpoch earlier = {.epoch = 7, .metrics = {{"categorical_accuracy", 12.5}}};
+  ReportWriter writer({.path = Path("goes_on.html"), .earlier = {earlier}}, *run.session.trainer,
+                      run.graph, *run.session.store);
+  ASSERT_TRUE(run.session.Train(1, {&writer}).ok());
+  const CheckedPage page = CheckPage(Read(Path("goes_on.html")));
+  EXPECT_THAT(page.problems, IsEmpty());
+  const auto rows = NumbersOf(*TableOf(page, "epoch"));
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[0][0], 7);
+}
+
 TEST(ReportWriterTest, ItsNumbersAreThoseOfTheHistory) {
   Reported run(Path("history.html"));
   const MetricSet metrics = run.session.trainer->engine().options().metric_set;

@@ -161,6 +161,8 @@ absl::Status TensorboardWriter::WriteEpoch(const Pass& training, const Pass* val
   if (const auto norm = trainer_.engine().gradient_norm()) {
     AddScalar("gradient_norm_of_last_update", *norm, trained);
   }
+  const auto joules = options_.joules ? options_.joules() : std::nullopt;
+  if (joules) AddScalar("joules", *joules, trained);
   DTNN_RETURN_IF_ERROR(AddHistograms(trained));
   DTNN_RETURN_IF_ERROR(training_->Add(EventOf(std::move(trained), step)));
   if (validation == nullptr || validation_ == nullptr) return absl::OkStatus();

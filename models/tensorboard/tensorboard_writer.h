@@ -1,5 +1,6 @@
 // Writes a run for TensorBoard, after each epoch of a trainer: loss, metrics, learning rate, speed,
-// histograms of parameters and of their last gradients, and, once, the network and the options.
+// energy, histograms of parameters and of their last gradients, and, once, the network and the
+// options.
 //
 //   auto board = TensorboardWriter::Create({.folder = "board", .options = ...}, *trainer, graph,
 //   ...); trainer->Train(training, &validation, epochs, {board->get()});
@@ -40,6 +41,8 @@ struct TensorboardOptions {
   std::vector<std::pair<std::string, Hyperparameter>> hyperparameters = {};
   std::string text = {};  // Markdown that describes the run
   bool validates = false;
+  // Of the epoch that has just ended; none, or nothing: not known.
+  std::function<std::optional<double>()> joules = {};
   std::function<void(std::string_view line)> warn = {};
 };
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,7 @@ struct Watched {
          .hyperparameters = {{"optimizer", "sgd"}, {"rate", 0.05}, {"nesterov", false}},
          .text = "a | b",
          .validates = validates,
+         .joules = [this] { return joules; },
          .warn = [this](std::string_view line) { warnings.emplace_back(line); }},
         *session.trainer, graph, *session.store, *session.device);
     EXPECT_TRUE(created.ok()) << created.status();
@@ -109,6 +111,7 @@ struct Watched {
   const Graph graph;
   TrainingSession session;
   std::vector<std::string> warnings;
+  std::optional<double> joules;
   std::unique_ptr<TensorboardWriter> writer;
 };
 
@@ -138,6 +141,20 @@ TEST(TensorboardWriterTest, ScalarsAreThoseOfTheRun) {
   }
   EXPECT_EQ(train.plugins.at("categorical_accuracy"), "scalars");
   EXPECT_THAT(validation.scalars, Not(Contains(Key("learning_rate"))));
+}
+
+TEST(TensorboardWriterTest, EnergyIsThereWhereItIsKnown) {
+  for (const bool known : {false, true}) {
+    const std::string folder = Folder("energy");
+    Watched run(folder);
+    if (known) run.joules = 12.5;
+    ASSERT_TRUE(run.session.Train(1, {run.writer.get()}).ok());
+    const Shown train(folder + "/train");
+    ASSERT_EQ(train.scalars.contains("joules"), known);
+    if (known) {
+      EXPECT_EQ(train.scalars.at("joules").at(1), 12.5);
+    }
+  }
 }
 
 TEST(TensorboardWriterTest, HistogramsCountEveryParameter) {

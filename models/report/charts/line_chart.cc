@@ -36,7 +36,7 @@ struct Range {
 };
 
 // Indices of the points to draw: all, or of each of some equal pieces the lowest, the highest and
-// one that is no number.
+// one that is NaN.
 std::vector<size_t> PointsToDraw(const std::vector<double>& y) {
   std::vector<size_t> points;
   if (y.size() <= kMostPoints) {
