@@ -76,12 +76,47 @@ def scaling(path):
     return "\n".join(lines) + "\n"
 
 
+def profile(path):
+    """By kind of layer, what profile_models.py has found."""
+    first, *runs = [json.loads(line) for line in open(path) if line.strip()]
+    name = os.path.splitext(os.path.basename(path))[0]
+    lines = [f"\n## Where the time goes: {name}\n",
+             f"{first['cpu']}, {first['threads']} threads, batch {first['batch']}. `--profile` of "
+             "training steps, by kind of layer, those above 1 % and the rest of a step. *Bound*: "
+             "the time that the layers' operations at the FMA peak, or their bytes at the copy "
+             "bandwidth, would take; what stays in the caches is faster than that. Measure again: "
+             "`bench/profile_models.py --help`.\n",
+             "| model | kind | ms per step | share | bound, ms |",
+             "| --- | --- | --- | --- | --- |"]
+    for run in runs:
+        per_step = 1e3 / run["steps"]
+        bound, seconds = {}, {}
+        for layer in run["layers"]:
+            taken = layer["forward_seconds"] + layer["backward_seconds"]
+            kind = layer["type"]
+            bound[kind] = bound.get(kind, 0) + taken * layer["reached"]
+            seconds[kind] = seconds.get(kind, 0) + taken
+        rows = [(taken, kind, f"{bound[kind] * per_step:.2f}") for kind, taken in seconds.items()]
+        rows += [(a["seconds"], a["name"], "") for a in run["activities"]
+                 if a["name"] not in ("forward", "backward")]
+        title = f"{run['model']}, {run['seconds'] * per_step:.1f} ms"
+        for taken, kind, floor in sorted(rows, reverse=True):
+            if taken < 0.01 * run["seconds"]:
+                continue
+            lines.append(f"| {title} | {kind} | {taken * per_step:.2f} | "
+                         f"{100 * taken / run['seconds']:.1f} % | {floor} |")
+            title = ""
+    return "\n".join(lines) + "\n"
+
+
 def main():
+    profiles = sorted(glob.glob(os.path.join(HERE, "results", "profiles", "*.jsonl")))
     paths = sorted(glob.glob(os.path.join(HERE, "results", "*.jsonl")))
     scalings = sorted(glob.glob(os.path.join(HERE, "results", "scaling", "*.jsonl")))
     with open(os.path.join(HERE, "PERFORMANCE.md"), "w") as out:
         out.write(HEAD + "".join(section(path) for path in paths)
-                  + "".join(scaling(path) for path in scalings))
+                  + "".join(scaling(path) for path in scalings)
+                  + "".join(profile(path) for path in profiles))
 
 
 if __name__ == "__main__":

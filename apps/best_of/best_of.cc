@@ -39,7 +39,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
       LikeLauncher("enable-fused-conv-bn", &options.enable_fused_conv_bn),
       LikeLauncher("enable-fused-conv-bn-relu", &options.enable_fused_conv_bn_relu),
       LikeLauncher("best-of-file", &options.best_of_file,
-                   "time only what this file, if it exists, does not contain, and save all there"),
+                   "file of decisions: what it contains is not timed again; the others are added"),
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, flags));
   if (request.action == Action::kHelp) {

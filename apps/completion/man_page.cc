@@ -34,9 +34,7 @@ void AppendOption(const OptionSpec& spec, std::string& page) {
     StrAppend(&page, ManText(value.substr(0, equals + 1)), "\\fI",
               ManText(value.substr(equals + 1)), "\\fR");
   }
-  std::string_view help = spec.help;
-  if (help.ends_with("; of:")) help.remove_suffix(5);
-  StrAppend(&page, "\n", ManText(help), ".");
+  StrAppend(&page, "\n", ManText(HelpWithoutList(spec)), ".");
   const std::string standard = DefaultText(spec);
   if (!standard.empty() && standard != "None")
     StrAppend(&page, " Default: ", ManText(standard), ".");

@@ -161,8 +161,10 @@ TEST(ConvertImagenetTest, WrongUseIsSaid) {
   EXPECT_THAT(Error({.input = "/nowhere", .output = "x"}), HasSubstr("no such folder"));
   EXPECT_THAT(Error({.input = Input(), .output = Output(), .part = "test"}),
               HasSubstr("expected all, train or validation"));
-  EXPECT_THAT(Error({.input = testing::NewFolder("empty"), .output = Output()}),
+  const std::string output = testing::NewFolder("none") + "/output";
+  EXPECT_THAT(Error({.input = testing::NewFolder("empty"), .output = output}),
               HasSubstr("contains neither TFRecord files"));
+  EXPECT_FALSE(std::filesystem::exists(output));
 }
 
 int ExitCode(const std::string& arguments) {

@@ -157,7 +157,6 @@ class Conversion {
 };
 
 absl::Status Check(const ConvertOptions& options) {
-  std::error_code error;
   if (options.input.empty() || options.output.empty()) {
     return UsageError("--input and --output: missing; name both folders (see --help)");
   }
@@ -166,10 +165,6 @@ absl::Status Check(const ConvertOptions& options) {
   }
   if (options.part != "all" && options.part != "train" && options.part != "validation") {
     return UsageError("--part=", options.part, ": expected all, train or validation");
-  }
-  if (fs::create_directories(options.output, error); error) {
-    return absl::PermissionDeniedError(
-        StrCat(options.output, ": cannot be created: ", error.message()));
   }
   return absl::OkStatus();
 }
@@ -213,6 +208,11 @@ absl::Status ConvertImagenet(const ConvertOptions& options, std::ostream& out) {
     if (!validation.empty()) {
       add(ArchiveJobs(options, "validation", archives.validation, options.validation_files));
     }
+  }
+  std::error_code error;
+  if (fs::create_directories(options.output, error); error) {
+    return absl::PermissionDeniedError(
+        StrCat(options.output, ": cannot be created: ", error.message()));
   }
   return Conversion(options, out).Run(jobs);
 }

@@ -28,7 +28,6 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
   using enum OptionType;
   constexpr Range kFraction = {.low = 0, .high = 1, .low_open = true};
   constexpr Range kNumber = {.low = -1e30, .high = 1e30};
-  constexpr Range kScale = {.low = -1e30, .high = 1e30, .hole = 1e-30};
   constexpr Range kDeviation = {.low = 1e-30, .high = 1e30};
   return {
       {.name = "model-file",
@@ -68,18 +67,8 @@ std::vector<OptionSpec> Flags(PredictOptions& options) {
        .field = &options.crop},
       LikeLauncher("normalize", &options.normalize,
                    "(x + --normalize-offset) * --normalize-scale for every value x of an image"),
-      {.name = "normalize-offset",
-       .type = kReals,
-       .help = "what --normalize adds: one value for all channels, or one for each",
-       .unit = "value,...",
-       .range = kNumber,
-       .field = &options.normalize_offset},
-      {.name = "normalize-scale",
-       .type = kReals,
-       .help = "what --normalize then multiplies by: one factor, or one per channel",
-       .unit = "factor,...",
-       .range = kScale,
-       .field = &options.normalize_scale},
+      LikeLauncher("normalize-offset", &options.normalize_offset),
+      LikeLauncher("normalize-scale", &options.normalize_scale),
       {.name = "mean",
        .type = kReals,
        .help = "mean of the training data, pixels being 0 to 1: one, or one per channel",

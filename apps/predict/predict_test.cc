@@ -244,6 +244,22 @@ TEST_F(PredictTest, ClassesThatNobodyNamedAreAskedFor) {
                                    "was trained on your own data needs --class-names"));
 }
 
+TEST_F(PredictTest, NaNInAFileIsNotBlamedOnMissingNames) {
+  const auto context = DeviceContext::Create(Device::Cpu()).value();
+  const Graph graph =
+      BuildModel("simplemlp", {.format = TensorFormat::kNHWC, .sample = ImageExtents{8, 8, 3}})
+          .value();
+  const auto store = ParameterStore::Create(graph, *context, DType::kFloat32, 0).value();
+  store->values().data<float>()[0] = std::nanf("");
+  PredictOptions options = Options();
+  options.class_names = "";
+  options.weights = testing::NewFolder("predict_nan") + "/w.npz";
+  ASSERT_TRUE(SaveWeights(options.weights, graph, *store, *context).ok());
+  const Outcome outcome = Ask(options, {root_ + "/test/dark/3"});
+  EXPECT_THAT(std::string(outcome.status.message()), HasSubstr(" contains the value nan "));
+  EXPECT_THAT(std::string(outcome.status.message()), Not(HasSubstr("--class-names")));
+}
+
 TEST_F(PredictTest, OfAFolderOnlyImagesAreAnswered) {
   const std::string folder = testing::NewFolder("predict_others");
   WriteFile(folder, "image", testing::FlatJpeg(8, 8, {205, 205, 205}));

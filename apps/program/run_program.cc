@@ -1,6 +1,7 @@
 #include "apps/program/run_program.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,12 @@ void TakeStandardStreams() {
   }
 }
 
+// Whether the standard output is a pipe that nobody reads any more, as in `program | head`.
+bool ReaderHasExited() {
+  pollfd output = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 }  // namespace
 
 int RunProgram(std::string_view name, int argc, char** argv, std::string_view advice,
@@ -38,9 +45,8 @@ int RunProgram(std::string_view name, int argc, char** argv, std::string_view ad
     status = ResourceExhausted("out of memory; ", advice);
   }
   if (!std::cout.flush() && status.ok()) {
-    status = absl::DataLossError(
-        "cannot write to the standard output; is the disk full, or has the program that reads it "
-        "exited?");
+    if (ReaderHasExited()) return ExitCodeOfSignal(SIGPIPE);
+    status = absl::DataLossError("cannot write to the standard output; is the disk full?");
   }
   return ReportStatus(NameFlags(status), name, std::cerr);
 }

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 
-TEST(RunProgramTest, PassesTheArgumentsBehindTheName) {
+TEST(RunProgramTest, PassesTheArgumentsAfterTheName) {
   char name[] = "program", first[] = "--a=1", second[] = "b";
   char* all[] = {name, first, second, nullptr};
   EXPECT_EQ(RunProgram("program", 3, all, "",
@@ -52,8 +52,7 @@ TEST(RunProgramTest, OutputThatCannotBeWrittenIsAFailure) {
   CaptureStderr();
   EXPECT_EQ(run(absl::OkStatus()), kExitFailed);
   EXPECT_EQ(GetCapturedStderr(),
-            "program: cannot write to the standard output; is the disk full, or has the program "
-            "that reads it exited?\n");
+            "program: cannot write to the standard output; is the disk full?\n");
   // Another error is told instead.
   CaptureStderr();
   EXPECT_EQ(run(UsageError("--a: no")), kExitUsage);

@@ -1,5 +1,7 @@
-// Every program, where its standard output cannot be written: exit code 1 and one line.
+// Every program, where its standard output cannot be written: exit code 1 and one line; no line,
+// and the exit code of SIGPIPE, where its reader wants no more.
 
+#include <csignal>
 #include <string>
 
 #include "apps/testing/process.h"
@@ -15,24 +17,26 @@ using testing::Outcome;
 
 class StandardOutputTest : public ::testing::TestWithParam<const char*> {
  protected:
-  // `before` and `redirection` are the shell's.
-  static void ExpectOneLine(const std::string& redirection, const std::string& before = "") {
+  // `redirection` is the shell's.
+  static void ExpectOneLine(const std::string& redirection) {
     const std::string command = GetParam();
-    const Outcome outcome = Launch(before + command, "2>&1 " + redirection);
+    const Outcome outcome = Launch(command, "2>&1 " + redirection);
     const std::string program = command.substr(0, command.find(' '));
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_EQ(outcome.text, program.substr(program.rfind('/') + 1) +
-                                ": cannot write to the standard output; is the disk full, or has "
-                                "the program that reads it exited?\n");
+                                ": cannot write to the standard output; is the disk full?\n");
   }
 };
 
 TEST_P(StandardOutputTest, AFullDiskIsAFailure) { ExpectOneLine(">/dev/full"); }
 
-TEST_P(StandardOutputTest, AReaderThatHasEndedIsAFailure) {
+TEST_P(StandardOutputTest, AReaderThatHasExitedEndsItInSilence) {
   const std::string pipe = NewFolder("pipe") + "/pipe";
   // Descriptor 3 is a reader for as long as it takes to open the other end.
-  ExpectOneLine(">&4 4>&-", "mkfifo " + pipe + "; exec 3<>" + pipe + " 4>" + pipe + " 3<&-; ");
+  const std::string before = "mkfifo " + pipe + "; exec 3<>" + pipe + " 4>" + pipe + " 3<&-; ";
+  const Outcome outcome = Launch(before + GetParam(), "2>&1 >&4 4>&-");
+  EXPECT_EQ(outcome.exit_code, 128 + SIGPIPE);
+  EXPECT_EQ(outcome.text, "");
 }
 
 TEST_P(StandardOutputTest, NoOutputAtAllIsAFailure) { ExpectOneLine(">&-"); }
@@ -41,6 +45,9 @@ INSTANTIATE_TEST_SUITE_P(Programs, StandardOutputTest,
                          ::testing::Values("apps/benchmark --help", "apps/benchmark --model=list",
                                            "apps/predict/predict --model=list",
                                            "apps/inspect/inspect --help",
+                                           "apps/report/report --help",
+                                           "apps/best_of/best_of --help",
+                                           "apps/completion/completion man",
                                            "apps/check_dataset/check_dataset --dataset=synthetic",
                                            "apps/convert_imagenet/convert_imagenet --help",
                                            "apps/scale_model/scale_model --model=list"));

@@ -30,7 +30,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .field = &options.output},
       {.name = "metric",
        .type = OptionType::kText,
-       .help = "what the picture shows; if not given, the loss of the validation",
+       .help = "what the picture shows; if not given, the validation loss",
        .field = &options.metric},
   };
   DTNN_ASSIGN_OR_RETURN(const ToolRequest request,

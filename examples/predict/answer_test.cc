@@ -13,6 +13,7 @@ namespace dtnn {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(AnswerTest, AnswersWithWhatTheLauncherSaved) {
   const std::string root = testing::NewFolder("answer");
@@ -36,10 +37,28 @@ TEST(AnswerTest, AnswersWithWhatTheLauncherSaved) {
   EXPECT_THAT(answered.text, HasSubstr(dark + ": dark "));
   EXPECT_THAT(answered.text, HasSubstr(bright + ": bright "));
 
+  const testing::Outcome alone = testing::Launch("examples/predict/answer", model + " 2>&1");
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.text, "usage: answer MODEL IMAGE...\n");
   const testing::Outcome missing =
       testing::Launch("examples/predict/answer", model + " " + root + "/none");
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_THAT(missing.text, HasSubstr(root + "/none: "));
+}
+
+TEST(AnswerTest, LinksWhatPredictingNeeds) {
+  const testing::Outcome libraries = testing::Launch("ldd", "examples/predict/answer");
+  ASSERT_EQ(libraries.exit_code, 0) << libraries.text;
+  EXPECT_THAT(libraries.text, HasSubstr("libblis"));
+  EXPECT_THAT(libraries.text, Not(HasSubstr("libmpi")));
+  // By the names of their functions.
+  const auto holds = [](const char* name) {
+    return testing::Launch("grep", std::string("-q ") + name + " examples/predict/answer")
+               .exit_code == 0;
+  };
+  EXPECT_TRUE(holds("Predictor"));
+  EXPECT_FALSE(holds("RuleOptimizer"));
+  EXPECT_FALSE(holds("StepEngine"));
 }
 
 }  // namespace

@@ -126,9 +126,9 @@ absl::Status CheckFinite(const std::vector<ParameterArray>& arrays, const std::s
       if (at != values.end()) found = double(*at);
     });
     if (!found.has_value()) continue;
-    return InvalidArgument(file, ": \"", array.key, "\" of ", LayerOf(graph, array),
-                           " contains the value ", *found, " (as ", Name(slice.dtype()),
-                           "), expected finite numbers; was it saved after training had diverged?");
+    return DataLoss(file, ": \"", array.key, "\" of ", LayerOf(graph, array),
+                    " contains the value ", *found, " (as ", Name(slice.dtype()),
+                    "), expected finite numbers; was it saved after training had diverged?");
   }
   return absl::OkStatus();
 }

@@ -62,7 +62,7 @@ absl::Status PlaceArrays(const std::vector<ParameterArray>& arrays, ArrayFileRea
                          const Graph& graph, const ParameterStore& store, WeightsLayout layout,
                          std::string_view reason, const Tensor& arena);
 
-// InvalidArgument that names the file, the key, the layer and the value where one of the arrays'
+// DataLoss that names the file, the key, the layer and the value where one of the arrays'
 // values, in their places of `arena`, is NaN or infinite.
 absl::Status CheckFinite(const std::vector<ParameterArray>& arrays, const std::string& file,
                          const Graph& graph, const ParameterStore& store, const Tensor& arena);

@@ -168,6 +168,8 @@ TEST_F(WeightsTest, NaNAndInfinityAreRefusedByName) {
     EXPECT_THAT(ErrorOf(graph), AllOf(HasSubstr(npz_ + ": \"" + last.key + "\" of layer "),
                                       HasSubstr(text), HasSubstr("expected finite numbers")));
   }
+  auto store = Store(graph, 2);
+  EXPECT_EQ(Load(graph, *store).status().code(), absl::StatusCode::kDataLoss);
   save(1e39);  // finite in the file, infinite in the network
   auto narrow = Store(graph, 2, DType::kFloat32);
   EXPECT_THAT(std::string(Load(graph, *narrow).status().message()), HasSubstr("inf (as float32)"));
