@@ -1,8 +1,10 @@
 #include "kernels/pool/adaptive_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/elementwise/operands.h"
+#include "kernels/pool/pool_gpu.h"
 #include "kernels/pool/pool_pass.h"
 #include "tensor/errors.h"
 
@@ -25,25 +27,28 @@ Axis AxisOf(int64_t in, int64_t out) {
   return axis;
 }
 
+pool::Geometry GeometryOf(const AdaptivePoolSpec& spec) {
+  return {.batch = spec.batch,
+          .rows = AxisOf(spec.height, spec.out_height),
+          .columns = AxisOf(spec.width, spec.out_width),
+          .channels = spec.channels,
+          .average = true,
+          .format = spec.format,
+          .dtype = spec.dtype};
+}
+
 class AdaptivePoolCpu : public AdaptivePool {
  public:
-  explicit AdaptivePoolCpu(const AdaptivePoolSpec& spec)
-      : geometry_{.batch = spec.batch,
-                  .rows = AxisOf(spec.height, spec.out_height),
-                  .columns = AxisOf(spec.width, spec.out_width),
-                  .channels = spec.channels,
-                  .average = true,
-                  .format = spec.format,
-                  .dtype = spec.dtype} {}
+  explicit AdaptivePoolCpu(pool::Geometry geometry) : geometry_(std::move(geometry)) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, "x", x, "y", y));
+    DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, Device::Cpu(), "x", x, "y", y));
     pool::RunForward(geometry_, x, y, Tensor());
     return absl::OkStatus();
   }
 
   absl::Status Backward(const Tensor& dy, const Tensor& dx, bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, "dx", dx, "dy", dy));
+    DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, Device::Cpu(), "dx", dx, "dy", dy));
     pool::RunBackward(geometry_, dy, Tensor(), dx, accumulate);
     return absl::OkStatus();
   }
@@ -83,10 +88,8 @@ std::string AdaptivePoolSpec::ToString() const {
 absl::StatusOr<std::unique_ptr<AdaptivePool>> CreateAdaptivePool(DeviceContext& context,
                                                                  const AdaptivePoolSpec& spec) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
-  if (context.device().type != DeviceType::kCpu) {
-    return NoKernelFor(kName, context.device());
-  }
-  return std::make_unique<AdaptivePoolCpu>(spec);
+  if (context.device().is_cpu()) return std::make_unique<AdaptivePoolCpu>(GeometryOf(spec));
+  return pool::CreateAdaptivePoolGpu(context, GeometryOf(spec));
 }
 
 }  // namespace dtnn

@@ -58,7 +58,7 @@ class AdaptivePool {
   virtual absl::Status Backward(const Tensor& dy, const Tensor& dx, bool accumulate) = 0;
 };
 
-// InvalidArgument as Validate() says; Unimplemented on GPUs.
+// InvalidArgument as Validate() says.
 absl::StatusOr<std::unique_ptr<AdaptivePool>> CreateAdaptivePool(DeviceContext& context,
                                                                  const AdaptivePoolSpec& spec);
 

@@ -1,7 +1,9 @@
 #include "kernels/pool/pool.h"
 
+#include <utility>
+
 #include "kernels/elementwise/operands.h"
-#include "kernels/operand.h"
+#include "kernels/pool/pool_gpu.h"
 #include "kernels/pool/pool_pass.h"
 #include "tensor/errors.h"
 
@@ -29,43 +31,42 @@ Axis AxisOf(int64_t extent, int64_t outputs, int64_t taps, int64_t stride, int64
   return axis;
 }
 
+pool::Geometry GeometryOf(const PoolSpec& spec) {
+  return {
+      .batch = spec.batch,
+      .rows = AxisOf(spec.height, spec.out_height(), spec.window.vertical, spec.stride.vertical,
+                     spec.padding.vertical, spec.dilation.vertical),
+      .columns = AxisOf(spec.width, spec.out_width(), spec.window.horizontal,
+                        spec.stride.horizontal, spec.padding.horizontal, spec.dilation.horizontal),
+      .channels = spec.channels,
+      .average = spec.kind == PoolKind::kAverage,
+      .format = spec.format,
+      .dtype = spec.dtype,
+      .winner_dtype = spec.WinnerDType()};
+}
+
 class PoolCpu : public Pool {
  public:
-  explicit PoolCpu(const PoolSpec& spec)
-      : geometry_{
-            .batch = spec.batch,
-            .rows = AxisOf(spec.height, spec.out_height(), spec.window.vertical,
-                           spec.stride.vertical, spec.padding.vertical, spec.dilation.vertical),
-            .columns =
-                AxisOf(spec.width, spec.out_width(), spec.window.horizontal, spec.stride.horizontal,
-                       spec.padding.horizontal, spec.dilation.horizontal),
-            .channels = spec.channels,
-            .average = spec.kind == PoolKind::kAverage,
-            .format = spec.format,
-            .dtype = spec.dtype,
-            .winner_dtype = spec.WinnerDType()} {}
+  explicit PoolCpu(pool::Geometry geometry) : geometry_(std::move(geometry)) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& winners) override {
-    DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, "x", x, "y", y));
-    if (!winners.empty()) DTNN_RETURN_IF_ERROR(CheckWinners(winners, y.shape()));
+    DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, Device::Cpu(), "x", x, "y", y));
+    if (!winners.empty()) DTNN_RETURN_IF_ERROR(CheckWinners(winners, y));
     pool::RunForward(geometry_, x, y, winners);
     return absl::OkStatus();
   }
 
   absl::Status Backward(const Tensor& dy, const Tensor& winners, const Tensor& dx,
                         bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, "dx", dx, "dy", dy));
-    DTNN_RETURN_IF_ERROR(CheckWinners(winners, dy.shape()));
+    DTNN_RETURN_IF_ERROR(pool::CheckImages(kName, geometry_, Device::Cpu(), "dx", dx, "dy", dy));
+    DTNN_RETURN_IF_ERROR(CheckWinners(winners, dy));
     pool::RunBackward(geometry_, dy, winners, dx, accumulate);
     return absl::OkStatus();
   }
 
  private:
-  // One per output; a mean has none.
-  absl::Status CheckWinners(const Tensor& winners, const Shape& outputs) const {
-    if (geometry_.average) return absl::OkStatus();
-    return CheckOperand(kName, "winners", winners, Device::Cpu(), geometry_.winner_dtype, outputs,
-                        Pitch::kNone);
+  absl::Status CheckWinners(const Tensor& winners, const Tensor& out) const {
+    return pool::CheckWinners(kName, geometry_, Device::Cpu(), winners, out.shape());
   }
 
   const pool::Geometry geometry_;
@@ -142,12 +143,8 @@ std::string PoolSpec::ToString() const {
 
 absl::StatusOr<std::unique_ptr<Pool>> CreatePool(DeviceContext& context, const PoolSpec& spec) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
-  switch (context.device().type) {
-    case DeviceType::kCpu:
-      return std::make_unique<PoolCpu>(spec);
-    default:
-      return NoKernelFor(kName, context.device());
-  }
+  if (context.device().is_cpu()) return std::make_unique<PoolCpu>(GeometryOf(spec));
+  return pool::CreatePoolGpu(context, GeometryOf(spec));
 }
 
 }  // namespace dtnn

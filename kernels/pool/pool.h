@@ -66,7 +66,7 @@ class Pool {
                                 bool accumulate) = 0;
 };
 
-// InvalidArgument as Validate() says; Unimplemented on GPUs.
+// InvalidArgument as Validate() says.
 absl::StatusOr<std::unique_ptr<Pool>> CreatePool(DeviceContext& context, const PoolSpec& spec);
 
 }  // namespace dtnn

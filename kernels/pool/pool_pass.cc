@@ -34,7 +34,7 @@ absl::Status CheckRange(std::string_view operation, std::string_view field, int6
   return InvalidArgument(operation, ": ", field, " is ", value, ", expected ", least, " to ", most);
 }
 
-absl::Status CheckImages(std::string_view operation, const Geometry& geometry,
+absl::Status CheckImages(std::string_view operation, const Geometry& geometry, Device device,
                          std::string_view in_name, const Tensor& in, std::string_view out_name,
                          const Tensor& out) {
   const int64_t images = in.shape().rank() == 4 ? in.shape()[0] : geometry.batch;
@@ -45,11 +45,18 @@ absl::Status CheckImages(std::string_view operation, const Geometry& geometry,
   const auto check = [&](std::string_view name, const Tensor& tensor, int64_t height,
                          int64_t width) {
     const Shape sample = SampleShape({height, width, geometry.channels}, geometry.format);
-    return CheckOperand(operation, name, tensor, Device::Cpu(), geometry.dtype,
-                        sample.Prepend(images), Pitch::kAllowed);
+    return CheckOperand(operation, name, tensor, device, geometry.dtype, sample.Prepend(images),
+                        Pitch::kAllowed);
   };
   DTNN_RETURN_IF_ERROR(check(in_name, in, geometry.rows.extent, geometry.columns.extent));
   return check(out_name, out, geometry.rows.outputs(), geometry.columns.outputs());
+}
+
+absl::Status CheckWinners(std::string_view operation, const Geometry& geometry, Device device,
+                          const Tensor& winners, const Shape& outputs) {
+  if (geometry.average) return absl::OkStatus();
+  return CheckOperand(operation, "winners", winners, device, geometry.winner_dtype, outputs,
+                      Pitch::kNone);
 }
 
 void RunForward(const Geometry& geometry, const Tensor& x, const Tensor& y, const Tensor& winners) {

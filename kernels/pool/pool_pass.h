@@ -1,6 +1,7 @@
-// What the CPU's implementations of Pool and AdaptivePool share: a pass over images whose windows
-// are given axis by axis. No two threads write one element, and every element is summed in the
-// order of the windows: results are the same bits on any number of threads.
+// What the implementations of Pool and AdaptivePool share: a pass over images whose windows are
+// given axis by axis, its check, and the CPU's loops. No two threads write one element, and every
+// element is summed in the order of the windows: results are the same bits on any number of
+// threads.
 
 #ifndef DTNN_KERNELS_POOL_POOL_PASS_H_
 #define DTNN_KERNELS_POOL_POOL_PASS_H_
@@ -46,11 +47,14 @@ absl::Status CheckRange(std::string_view operation, std::string_view field, int6
                         int64_t least = 1, int64_t most = kMostExtent);
 
 // InvalidArgument, naming the operation and the operand, unless `in` (x or dx) and `out` (y or dy)
-// are as many images, no more than the geometry's batch, of its extents and dtype. Both may be
-// pitched.
-absl::Status CheckImages(std::string_view operation, const Geometry& geometry,
+// are as many images on the device, no more than the geometry's batch, of its extents and dtype.
+// Both may be pitched.
+absl::Status CheckImages(std::string_view operation, const Geometry& geometry, Device device,
                          std::string_view in_name, const Tensor& in, std::string_view out_name,
                          const Tensor& out);
+// Unless there is a winner for each of `outputs`; a mean has none.
+absl::Status CheckWinners(std::string_view operation, const Geometry& geometry, Device device,
+                          const Tensor& winners, const Shape& outputs);
 
 // Calls run.operator()<element type, winner type>().
 template <class Run>

@@ -17,6 +17,11 @@ struct Window {
   int64_t first = 0, tap = 0, count = 0;
 };
 
+// Outputs begin .. end - 1.
+struct OutputRange {
+  int64_t begin = 0, end = 0;
+};
+
 // All windows along an axis.
 struct Axis {
   int64_t extent = 0;    // of the image
@@ -28,6 +33,20 @@ struct Axis {
   int64_t outputs() const { return int64_t(windows.size()); }
   // Where a window would begin, were there no edge.
   int64_t OriginOf(const Window& window) const { return window.first - window.tap * dilation; }
+  // For each element, the first output whose window may hold it and the one after the last; those
+  // between need not (dilation).
+  std::vector<OutputRange> OutputsByElement() const {
+    std::vector<OutputRange> ranges(size_t(extent), OutputRange{outputs(), 0});
+    for (int64_t output = 0; output < outputs(); ++output) {
+      const Window& window = windows[size_t(output)];
+      for (int64_t tap = 0; tap < window.count; ++tap) {
+        OutputRange& range = ranges[size_t(window.first + tap * dilation)];
+        range.begin = std::min(range.begin, output);
+        range.end = output + 1;
+      }
+    }
+    return ranges;
+  }
   // Whether every element lies in exactly one window.
   bool Tiled() const {
     int64_t next = 0;

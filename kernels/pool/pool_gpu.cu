@@ -1,0 +1,256 @@
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "kernels/gpu_runner.h"
+#include "kernels/images_gpu.h"
+#include "kernels/pool/pool_gpu.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn::pool {
+
+// An axis on the device: its windows, and for each element the outputs that may hold it.
+struct DeviceAxis {
+  const Window* windows;
+  const OutputRange* by_element;
+  int64_t outputs, extent, taps, dilation;
+
+  void DeclareWindows(gpu::Accesses& accesses) { accesses.Reads(windows, outputs); }
+  void DeclareAll(gpu::Accesses& accesses) {
+    DeclareWindows(accesses);
+    accesses.Reads(by_element, extent);
+  }
+  // The number of an element in the window of an output, or -1 where that does not hold it.
+  DTNN_HOST_DEVICE int64_t TapOf(int64_t element, int64_t output) const {
+    const Window window = windows[output];
+    const int64_t distance = element - window.first, tap = distance / dilation;
+    if (distance < 0 || tap * dilation != distance || tap >= window.count) return -1;
+    return window.tap + tap;
+  }
+};
+
+template <typename T, typename Winner>
+struct PoolForwardBody {
+  bool average;
+  DeviceAxis rows, columns;
+  ImageGrid in, out;
+  ImageView<const T> x;
+  ImageView<T> y;
+  Winner* winners;  // null where nobody asks for them
+
+  void Declare(int64_t n, gpu::Accesses& accesses) {
+    rows.DeclareWindows(accesses);
+    columns.DeclareWindows(accesses);
+    x.Declare(in, accesses);
+    y.Declare(out, accesses);
+    accesses.Writes(winners, n);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const ImageCell cell = out(i);
+    const Window row = rows.windows[cell.row], column = columns.windows[cell.column];
+    T result = average ? T(0) : x.At(cell.image, row.first, column.first, cell.channel);
+    int64_t winner = row.tap * columns.taps + column.tap;
+    for (int64_t a = 0; a < row.count; ++a) {
+      for (int64_t b = 0; b < column.count; ++b) {
+        const T value = x.At(cell.image, row.first + a * rows.dilation,
+                             column.first + b * columns.dilation, cell.channel);
+        if (average) {
+          result += value;
+        } else if (value > result || std::isnan(value)) {
+          result = value;
+          winner = (row.tap + a) * columns.taps + column.tap + b;
+        }
+      }
+    }
+    y[cell] = average ? result / T(row.count * column.count) : result;
+    if (winners != nullptr) winners[i] = Winner(winner);
+  }
+};
+
+template <typename T, typename Winner>
+struct PoolBackwardBody {
+  bool accumulate;
+  DeviceAxis rows, columns;
+  ImageGrid in, out;
+  ImageView<const T> dy;
+  const Winner* winners;  // null for means
+  ImageView<T> dx;
+
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    rows.DeclareAll(accesses);
+    columns.DeclareAll(accesses);
+    dy.Declare(out, accesses);
+    accesses.Reads(winners, out.size());
+    dx.Declare(in, accesses);
+  }
+  DTNN_HOST_DEVICE T GradientFrom(const ImageCell& output, int64_t row_tap,
+                                  int64_t column_tap) const {
+    const T gradient = dy[output];
+    if (winners == nullptr) {
+      return gradient / T(rows.windows[output.row].count * columns.windows[output.column].count);
+    }
+    return winners[out.IndexOf(output)] == Winner(row_tap * columns.taps + column_tap) ? gradient
+                                                                                       : T(0);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const ImageCell cell = in(i);
+    const OutputRange vertical = rows.by_element[cell.row];
+    const OutputRange horizontal = columns.by_element[cell.column];
+    T sum = 0;
+    for (int64_t h = vertical.begin; h < vertical.end; ++h) {
+      const int64_t row_tap = rows.TapOf(cell.row, h);
+      for (int64_t w = horizontal.begin; w < horizontal.end && row_tap >= 0; ++w) {
+        const int64_t column_tap = columns.TapOf(cell.column, w);
+        if (column_tap < 0) continue;
+        sum += GradientFrom({cell.image, h, w, cell.channel}, row_tap, column_tap);
+      }
+    }
+    T& to = dx[cell];
+    to = accumulate ? to + sum : sum;
+  }
+};
+
+// The windows of a geometry on the device, and the launches over them.
+class Passes {
+ public:
+  static absl::StatusOr<Passes> Create(DeviceContext& context, Geometry geometry) {
+    Passes passes(context, std::move(geometry));
+    DTNN_ASSIGN_OR_RETURN(passes.rows_, Upload(context, passes.geometry_.rows));
+    DTNN_ASSIGN_OR_RETURN(passes.columns_, Upload(context, passes.geometry_.columns));
+    return passes;
+  }
+
+  absl::Status Forward(std::string_view name, const Tensor& x, const Tensor& y,
+                       const Tensor& winners) const {
+    DTNN_RETURN_IF_ERROR(CheckImages(name, geometry_, runner_.device(), "x", x, "y", y));
+    if (!winners.empty()) DTNN_RETURN_IF_ERROR(Check(name, winners, y));
+    return WithWinner([&]<typename T, typename Winner>(T, Winner) {
+      const ImageGrid out = GridOf(y);
+      return runner_.ForEach(
+          name, out.size(),
+          PoolForwardBody<T, Winner>{
+              geometry_.average, AxisAt(rows_, geometry_.rows), AxisAt(columns_, geometry_.columns),
+              GridOf(x), out, ImageView<const T>::Of(x, geometry_.format),
+              ImageView<T>::Of(y, geometry_.format), DataOf<Winner>(winners)});
+    });
+  }
+
+  absl::Status Backward(std::string_view name, const Tensor& dy, const Tensor& winners,
+                        const Tensor& dx, bool accumulate) const {
+    DTNN_RETURN_IF_ERROR(CheckImages(name, geometry_, runner_.device(), "dx", dx, "dy", dy));
+    DTNN_RETURN_IF_ERROR(Check(name, winners, dy));
+    return WithWinner([&]<typename T, typename Winner>(T, Winner) {
+      const ImageGrid in = GridOf(dx);
+      return runner_.ForEach(
+          name, in.size(),
+          PoolBackwardBody<T, Winner>{
+              accumulate, AxisAt(rows_, geometry_.rows), AxisAt(columns_, geometry_.columns), in,
+              GridOf(dy), ImageView<const T>::Of(dy, geometry_.format), DataOf<Winner>(winners),
+              ImageView<T>::Of(dx, geometry_.format)});
+    });
+  }
+
+ private:
+  struct UploadedAxis {
+    Tensor windows, by_element;  // arrays of their structs, as int64
+  };
+
+  Passes(DeviceContext& context, Geometry geometry)
+      : runner_(context), geometry_(std::move(geometry)) {}
+
+  template <typename Item>
+  static absl::StatusOr<Tensor> Upload(DeviceContext& context, const std::vector<Item>& items) {
+    static_assert(sizeof(Item) % sizeof(int64_t) == 0);
+    const Shape shape = {int64_t(items.size() * (sizeof(Item) / sizeof(int64_t)))};
+    DTNN_ASSIGN_OR_RETURN(const Tensor host, Tensor::Allocate(Device::Cpu(), DType::kInt64, shape));
+    std::memcpy(host.raw_data(), items.data(), items.size() * sizeof(Item));
+    DTNN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(context.device(), DType::kInt64, shape));
+    DTNN_RETURN_IF_ERROR(context.Copy(host, tensor));
+    DTNN_RETURN_IF_ERROR(context.Synchronize());
+    return tensor;
+  }
+  static absl::StatusOr<UploadedAxis> Upload(DeviceContext& context, const Axis& axis) {
+    UploadedAxis uploaded;
+    DTNN_ASSIGN_OR_RETURN(uploaded.windows, Upload(context, axis.windows));
+    DTNN_ASSIGN_OR_RETURN(uploaded.by_element, Upload(context, axis.OutputsByElement()));
+    return uploaded;
+  }
+  static DeviceAxis AxisAt(const UploadedAxis& uploaded, const Axis& axis) {
+    return {reinterpret_cast<const Window*>(uploaded.windows.raw_data()),
+            reinterpret_cast<const OutputRange*>(uploaded.by_element.raw_data()),
+            axis.outputs(),
+            axis.extent,
+            axis.taps,
+            axis.dilation};
+  }
+
+  ImageGrid GridOf(const Tensor& tensor) const {
+    return ImageGrid::Of(tensor.shape(), geometry_.format);
+  }
+  absl::Status Check(std::string_view name, const Tensor& winners, const Tensor& out) const {
+    return CheckWinners(name, geometry_, runner_.device(), winners, out.shape());
+  }
+  template <typename Winner>
+  Winner* DataOf(const Tensor& winners) const {
+    return geometry_.average || winners.empty() ? nullptr : winners.data<Winner>();
+  }
+  template <class Run>
+  absl::Status WithWinner(const Run& run) const {
+    return DispatchFloating(geometry_.dtype, [&]<typename T>(T zero) {
+      return geometry_.winner_dtype == DType::kUint8 ? run(zero, uint8_t{}) : run(zero, int32_t{});
+    });
+  }
+
+  GpuRunner runner_;
+  Geometry geometry_;
+  UploadedAxis rows_, columns_;
+};
+
+class PoolGpu : public Pool {
+ public:
+  explicit PoolGpu(Passes passes) : passes_(std::move(passes)) {}
+
+  absl::Status Forward(const Tensor& x, const Tensor& y, const Tensor& winners) override {
+    return passes_.Forward(kName, x, y, winners);
+  }
+  absl::Status Backward(const Tensor& dy, const Tensor& winners, const Tensor& dx,
+                        bool accumulate) override {
+    return passes_.Backward(kName, dy, winners, dx, accumulate);
+  }
+
+ private:
+  static constexpr std::string_view kName = "pool";
+
+  Passes passes_;
+};
+
+class AdaptivePoolGpu : public AdaptivePool {
+ public:
+  explicit AdaptivePoolGpu(Passes passes) : passes_(std::move(passes)) {}
+
+  absl::Status Forward(const Tensor& x, const Tensor& y) override {
+    return passes_.Forward(kName, x, y, Tensor());
+  }
+  absl::Status Backward(const Tensor& dy, const Tensor& dx, bool accumulate) override {
+    return passes_.Backward(kName, dy, Tensor(), dx, accumulate);
+  }
+
+ private:
+  static constexpr std::string_view kName = "adaptive pool";
+
+  Passes passes_;
+};
+
+absl::StatusOr<std::unique_ptr<Pool>> CreatePoolGpu(DeviceContext& context, Geometry geometry) {
+  DTNN_ASSIGN_OR_RETURN(Passes passes, Passes::Create(context, std::move(geometry)));
+  return std::make_unique<PoolGpu>(std::move(passes));
+}
+
+absl::StatusOr<std::unique_ptr<AdaptivePool>> CreateAdaptivePoolGpu(DeviceContext& context,
+                                                                    Geometry geometry) {
+  DTNN_ASSIGN_OR_RETURN(Passes passes, Passes::Create(context, std::move(geometry)));
+  return std::make_unique<AdaptivePoolGpu>(std::move(passes));
+}
+
+}  // namespace dtnn::pool
