@@ -2,11 +2,10 @@
 
 #include "kernels/batch_norm/batch_norm_cpu.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
-#include "kernels/operand.h"
+#include "kernels/batch_norm/batch_norm_gpu.h"
+#include "kernels/batch_norm/check.h"
 #include "kernels/scratch.h"
 #include "tensor/errors.h"
 #include "tensor/rounding.h"
@@ -155,11 +154,7 @@ class BatchNormCpu : public BatchNorm {
   }
 
   void RenewLine(const BatchNormParameters& parameters, const RunningStatistics& running) {
-    const std::array<uint64_t, 4> versions = {parameters.gamma.version, parameters.beta.version,
-                                              running.mean.version, running.variance.version};
-    const bool known = std::ranges::find(versions, 0u) == versions.end();
-    if (known && versions == versions_) return;
-    versions_ = versions;
+    if (!line_versions_.Renew(parameters, running)) return;
     BatchNormSetLines(ChannelsAt(line_.raw_data()), running.mean.tensor, running.variance.tensor,
                       parameters);
   }
@@ -189,52 +184,22 @@ class BatchNormCpu : public BatchNorm {
     return pass;
   }
 
-  absl::Status NothingToMeasure() const {
-    return absl::InvalidArgumentError("batch normalisation: no elements to take the mean of");
-  }
-
   absl::Status Check(std::initializer_list<const Tensor*> tensors, Workspace workspace) const {
-    DTNN_RETURN_IF_ERROR(CheckOperands("batch normalisation", Device::Cpu(), spec_.dtype, tensors));
-    const Shape& shape = (*tensors.begin())->shape();
-    const int rank = shape.rank();
-    const bool first = ChannelsFirst(**tensors.begin());
-    const bool fits = (rank == 2 || rank == 4) && shape[0] <= spec_.batch &&
-                      shape[first ? 1 : rank - 1] == spec_.channels &&
-                      shape.NumElements() == shape[0] * spec_.positions * spec_.channels;
-    if (!fits) {
-      return InvalidArgument("batch normalisation: shape ", shape.ToString(), ", expected up to ",
-                             spec_.batch, " samples of ", spec_.positions, " positions and ",
-                             spec_.channels, " channels");
-    }
-    if (workspace.size() >= workspace_bytes()) return absl::OkStatus();
-    return InvalidArgument("batch normalisation: a workspace of ", workspace.size(),
-                           " bytes, expected ", workspace_bytes());
+    return CheckBatchNorm(spec_, Device::Cpu(), tensors, workspace, workspace_bytes());
   }
-
-  absl::Status CheckInputs(const BatchStatistics& statistics,
+  template <class Statistics>
+  absl::Status CheckInputs(const Statistics& statistics,
                            const BatchNormParameters& parameters) const {
-    DTNN_RETURN_IF_ERROR(CheckChannels(DType::kFloat64, {&statistics.mean, &statistics.variance}));
-    return CheckChannels(spec_.dtype, {&parameters.gamma.tensor, &parameters.beta.tensor});
+    return CheckBatchNormInputs(spec_, Device::Cpu(), statistics, parameters);
   }
-
-  absl::Status CheckInputs(const RunningStatistics& running,
-                           const BatchNormParameters& parameters) const {
-    return CheckChannels(spec_.dtype, {&parameters.gamma.tensor, &parameters.beta.tensor,
-                                       &running.mean.tensor, &running.variance.tensor});
-  }
-
   absl::Status CheckChannels(DType dtype, std::initializer_list<const Tensor*> tensors) const {
-    for (const Tensor* tensor : tensors) {
-      DTNN_RETURN_IF_ERROR(CheckOperand("batch normalisation", "a parameter or statistic", *tensor,
-                                        Device::Cpu(), dtype, Shape{spec_.channels}, Pitch::kNone));
-    }
-    return absl::OkStatus();
+    return CheckBatchNormChannels(spec_, Device::Cpu(), dtype, tensors);
   }
 
   BatchNormSpec spec_;
   int64_t pitch_;  // of the coefficients: whole vectors
-  Tensor line_;    // of the parameters and running statistics of `versions_`
-  std::array<uint64_t, 4> versions_ = {};
+  Tensor line_;    // of the parameters and running statistics of `line_versions_`
+  LineVersions line_versions_;
 };
 
 absl::Status Validate(const BatchNormSpec& spec) {
@@ -256,7 +221,7 @@ absl::Status Validate(const BatchNormSpec& spec) {
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNorm(DeviceContext& context,
                                                            const BatchNormSpec& spec) {
   DTNN_RETURN_IF_ERROR(Validate(spec));
-  if (!context.device().is_cpu()) return NoKernelFor("batch normalisation", context.device());
+  if (!context.device().is_cpu()) return CreateBatchNormGpu(context, spec);
   // All coefficients have a place; inference sets three, and slopes and offsets stay 0.
   DTNN_ASSIGN_OR_RETURN(Tensor line, Tensor::Zeros(spec.dtype, Shape{Pass::kCoefficients,
                                                                      RoundUp(spec.channels, 16)}));

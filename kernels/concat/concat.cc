@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "kernels/concat/concat_gpu.h"
+#include "kernels/concat/moves.h"
 #include "kernels/elementwise/operands.h"
-#include "tensor/errors.h"
+#include "tensor/status_macros.h"
 #include "tensor/threads/parallel_for.h"
 
 // Everything up to HWY_ONCE is compiled once per instruction set.
@@ -73,121 +75,48 @@ namespace {
 
 HWY_EXPORT(MoveRows);
 
-// How tensors of the operation split into rows: a pixel, an image (NCHW) or a matrix row.
-struct RowLayout {
-  int64_t rows = 0, channels = 0;
-  int64_t inner = 1;  // elements of a row per channel
-
-  RowLayout(const Tensor& tensor, TensorFormat format) {
-    const Shape& shape = tensor.shape();
-    const bool planes = shape.rank() == 4 && format == TensorFormat::kNCHW;
-    channels = shape[planes ? 1 : shape.rank() - 1];
-    inner = planes ? shape[2] * shape[3] : 1;
-    rows = channels == 0 ? 0 : tensor.num_elements() / (channels * inner);
-  }
-};
-
 class ConcatCpu : public Concat {
  public:
   explicit ConcatCpu(const ConcatSpec& spec) : spec_(spec) {}
 
   absl::Status Forward(std::span<const Tensor> inputs, const Tensor& y) override {
-    for (const Tensor& x : inputs)
+    for (const Tensor& x : inputs) {
       DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&x}));
-    int64_t skipped = 0;
-    DTNN_RETURN_IF_ERROR(Check(y, inputs, skipped));
-    Move(y, inputs, skipped, [](const Operand& whole, const Operand& part, size_t) {
-      return RowMove{.from = part, .to = whole};
-    });
+    }
+    DTNN_ASSIGN_OR_RETURN(const ConcatMoves moves,
+                          ConcatMoves::Of(spec_, Device::Cpu(), y, inputs));
+    Move(moves,
+         [](const ConcatPart& part) { return RowMove{.from = part.part, .to = part.whole}; });
     return absl::OkStatus();
   }
 
   absl::Status Backward(const Tensor& dy, std::span<const Tensor> dx,
                         std::span<const bool> accumulate) override {
-    if (accumulate.size() != dx.size()) {
-      return InvalidArgument("concat: ", dx.size(), " gradients and ", accumulate.size(),
-                             " accumulate flags, expected as many");
-    }
-    int64_t skipped = 0;
-    DTNN_RETURN_IF_ERROR(Check(dy, dx, skipped));
-    Move(dy, dx, skipped, [&](const Operand& whole, const Operand& part, size_t i) {
-      return RowMove{.from = whole, .to = part, .add = accumulate[i]};
+    DTNN_RETURN_IF_ERROR(CheckAccumulateFlags(dx.size(), accumulate.size()));
+    DTNN_ASSIGN_OR_RETURN(const ConcatMoves moves, ConcatMoves::Of(spec_, Device::Cpu(), dy, dx));
+    Move(moves, [&](const ConcatPart& part) {
+      return RowMove{.from = part.whole, .to = part.part, .add = accumulate[part.index]};
     });
     return absl::OkStatus();
   }
 
  private:
-  // `skipped` becomes the number of channels of the empty part, if there is one.
-  absl::Status Check(const Tensor& whole, std::span<const Tensor> parts, int64_t& skipped) const {
-    DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&whole}));
-    const int rank = whole.shape().rank();
-    if (rank != 2 && rank != 4) {
-      return InvalidArgument("concat: shape ", whole.shape().ToString(),
-                             ", expected a matrix or images");
-    }
-    const RowLayout layout(whole, spec_.format);
-    int64_t channels = 0, empty = 0;
-    for (const Tensor& part : parts) {
-      if (part.empty()) {
-        ++empty;
-        continue;
-      }
-      DTNN_RETURN_IF_ERROR(CheckOperands("concat", Device::Cpu(), spec_.dtype, {&part}));
-      if (part.shape().rank() != rank) return DoesNotFit(part, whole);
-      if (!SameButChannels(part.shape(), whole.shape())) return DoesNotFit(part, whole);
-      channels += RowLayout(part, spec_.format).channels;
-    }
-    skipped = layout.channels - channels;
-    const bool fits = empty == 0 ? skipped == 0 : empty == 1 && skipped > 0;
-    if (fits) return absl::OkStatus();
-    return InvalidArgument("concat: the parts have ", channels, " channels and ", empty,
-                           " of them are empty, but the whole has ", layout.channels,
-                           "; expected the same number, or one empty part that has the rest");
-  }
-
-  bool SameButChannels(const Shape& a, const Shape& b) const {
-    const int channel_axis =
-        a.rank() == 4 && spec_.format == TensorFormat::kNCHW ? 1 : a.rank() - 1;
-    for (int axis = 0; axis < a.rank(); ++axis) {
-      if (axis != channel_axis && a[axis] != b[axis]) return false;
-    }
-    return true;
-  }
-
-  static absl::Status DoesNotFit(const Tensor& part, const Tensor& whole) {
-    return InvalidArgument("concat: a part of shape ", part.shape().ToString(), " does not fit in ",
-                           whole.shape().ToString(), "; only the channels may differ");
-  }
-
   // Part by part for a block of rows that stays in cache, so that memory is passed over once even
   // where the parts of a row are narrower than a cache line.
   template <class MakeMove>
-  void Move(const Tensor& whole, std::span<const Tensor> parts, int64_t skipped,
-            const MakeMove& make_move) const {
-    const RowLayout layout(whole, spec_.format);
+  void Move(const ConcatMoves& moves, const MakeMove& make_move) const {
+    const ConcatLayout& layout = moves.layout();
     if (layout.rows == 0) return;
-    const int64_t row_size = layout.channels * layout.inner;
-    const Operand all = OperandIn({layout.rows, row_size}, whole, spec_.format);
-    const int64_t block = std::max<int64_t>(1, kCopyGrain / row_size);
+    const int64_t block = std::max<int64_t>(1, kCopyGrain / (layout.channels * layout.inner));
     // Calls run(move) for every part that is not where it belongs already.
     const auto for_each_move = [&](auto&& run) {
-      int64_t offset = 0;  // elements from the beginning of a row
-      for (size_t i = 0; i < parts.size(); ++i) {
-        const Tensor& part = parts[i];
-        const int64_t columns = part.empty()
-                                    ? skipped * layout.inner
-                                    : RowLayout(part, spec_.format).channels * layout.inner;
-        const Operand range = {static_cast<char*>(all.data) + size_t(offset) * SizeOf(spec_.dtype),
-                               all.pitch};
-        offset += columns;
-        if (part.empty()) continue;
-        const Operand own = OperandIn({layout.rows, columns}, part, spec_.format);
-        RowMove move = make_move(range, own, i);
-        if (!move.add && own.data == range.data && own.pitch == range.pitch) continue;
+      moves.ForEachPart([&](const ConcatPart& part) {
+        RowMove move = make_move(part);
+        if (!move.add && part.IsWhereItBelongs()) return;
         move.dtype = spec_.dtype;
-        move.columns = columns;
+        move.columns = part.columns;
         run(move);
-      }
+      });
     };
     bool nothing = true;
     for_each_move([&](const RowMove&) { nothing = false; });
@@ -210,7 +139,7 @@ absl::StatusOr<std::unique_ptr<Concat>> CreateConcat(DeviceContext& context,
                                                      const ConcatSpec& spec) {
   DTNN_RETURN_IF_ERROR(CheckFloating("concat", spec.dtype));
   if (context.device().is_cpu()) return std::make_unique<ConcatCpu>(spec);
-  return NoKernelFor("concat", context.device());
+  return CreateConcatGpu(context, spec);
 }
 
 }  // namespace dtnn

@@ -1,0 +1,196 @@
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/gpu_testing.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::Get;
+using testing::Put;
+using testing::RandomTensor;
+using testing::ZeroTensor;
+
+// A primitive with its memory on a device; made with the same seeds on any.
+struct Bench {
+  Bench(DeviceContext& context, const BatchNormSpec& spec)
+      : context(context), primitive(*CreateBatchNorm(context, spec)) {
+    const auto vector = [&](DType dtype, uint64_t seed) {
+      return Put(context, RandomTensor(dtype, {spec.channels}, seed));
+    };
+    statistics = {vector(DType::kFloat64, 1), vector(DType::kFloat64, 2)};
+    parameters = {{vector(spec.dtype, 3), 1}, {vector(spec.dtype, 4), 1}};
+    running = {{vector(spec.dtype, 5), 1}, {vector(spec.dtype, 6), 1}};
+    gradients = {vector(spec.dtype, 7), vector(spec.dtype, 8)};
+    memory = *Buffer::Allocate(context.device(), primitive->workspace_bytes());
+    workspace = {memory->data(), primitive->workspace_bytes()};
+  }
+
+  DeviceContext& context;
+  std::unique_ptr<BatchNorm> primitive;
+  BatchStatistics statistics;
+  BatchNormParameters parameters;
+  RunningStatistics running;
+  BatchNormGradients gradients;
+  std::shared_ptr<Buffer> memory;
+  Workspace workspace;
+};
+
+struct Case {
+  Shape extents;  // of an image as NHWC, or a vector
+  double mean = 0.5;
+};
+const Case kCases[] = {{{1, 1}},         {{33, 17}},      {{2, 513}},
+                       {{1, 1, 1, 5}},   {{3, 5, 7, 20}}, {{2, 33, 31, 3}},
+                       {{5, 1, 1, 130}}, {{4, 9, 8, 1}},  {{6, 12, 10, 2}, 1e4}};
+
+class BatchNormGpuTest : public ::testing::TestWithParam<std::tuple<Device, TensorFormat, DType>> {
+ protected:
+  void SetUp() override {
+    DTNN_GPU_OR_SKIP_AT(gpu, std::get<0>(GetParam()));
+    gpu_ = std::move(gpu);
+  }
+  Shape ShapeOf(const Case& c, int64_t more_channels) const {
+    const Shape& e = c.extents;
+    if (e.rank() == 2) return {e[0], e[1] + more_channels};
+    return SampleShape({e[1], e[2], e[3] + more_channels}, format_).Prepend(e[0]);
+  }
+  BatchNormSpec SpecOf(const Case& c, bool relu) const {
+    const Shape& e = c.extents;
+    return {.batch = e[0],
+            .positions = e.rank() == 2 ? 1 : e[1] * e[2],
+            .channels = e[e.rank() - 1],
+            .format = format_,
+            .dtype = dtype_,
+            .relu = relu};
+  }
+  Tensor Input(const Case& c, int64_t more_channels) const {
+    const Shape shape = ShapeOf(c, more_channels);
+    std::vector<double> values = testing::Values(RandomTensor(DType::kFloat64, shape, 11));
+    for (double& value : values) value = 2 * value + c.mean;
+    return testing::TensorOf(dtype_, shape, values);
+  }
+  Tensor Middle(const Tensor& wide, const Case& c) const {
+    return wide.Channels(1, c.extents[c.extents.rank() - 1], format_);
+  }
+  // Of values around 1.
+  double Tolerance(const Case& c) const {
+    const double epsilon = dtype_ == DType::kFloat32 ? 1e-6 : 1e-14;
+    return 20 * epsilon * (1 + c.mean);
+  }
+
+  const TensorFormat format_ = std::get<1>(GetParam());
+  const DType dtype_ = std::get<2>(GetParam());
+  std::unique_ptr<DeviceContext> gpu_, cpu_ = *DeviceContext::Create(Device::Cpu());
+};
+
+TEST_P(BatchNormGpuTest, TrainingSameAsCpu) {
+  for (const Case& c : kCases) {
+    for (const bool relu : {false, true}) {
+      const BatchNormSpec spec = SpecOf(c, relu);
+      Bench cpu(*cpu_, spec), gpu(*gpu_, spec);
+      const Tensor x = Input(c, 3), y = ZeroTensor(dtype_, ShapeOf(c, 0));
+      const Tensor dy = RandomTensor(dtype_, ShapeOf(c, 0), 12);
+      const Tensor dx = RandomTensor(dtype_, ShapeOf(c, 3), 13);
+      const Tensor device_x = Put(*gpu_, x), device_y = Put(*gpu_, y);
+      const Tensor device_dy = Put(*gpu_, dy), device_dx = Put(*gpu_, dx);
+      const double tolerance = Tolerance(c);
+      const auto run = [&](Bench& bench, const Tensor& in, const Tensor& out, const Tensor& dout,
+                           const Tensor& din, bool accumulate) {
+        BatchNorm& norm = *bench.primitive;
+        ASSERT_EQ(norm.Statistics(in, bench.statistics, bench.workspace), absl::OkStatus());
+        ASSERT_EQ(norm.Track(bench.statistics, bench.running), absl::OkStatus());
+        ASSERT_EQ(norm.Apply(in, bench.statistics, bench.parameters, out, bench.workspace),
+                  absl::OkStatus());
+        ASSERT_EQ(norm.Gradients(in, dout, bench.statistics, bench.parameters, bench.gradients,
+                                 bench.workspace),
+                  absl::OkStatus());
+        ASSERT_EQ(norm.BackwardData(in, dout, bench.statistics, bench.parameters, bench.gradients,
+                                    spec.batch * spec.positions, din, accumulate, bench.workspace),
+                  absl::OkStatus());
+      };
+      for (const bool accumulate : {true, false}) {
+        run(cpu, Middle(x, c), y, dy, Middle(dx, c), accumulate);
+        run(gpu, Middle(device_x, c), device_y, device_dy, Middle(device_dx, c), accumulate);
+        const std::string which = c.extents.ToString() + (relu ? " relu" : "");
+        const auto same = [&](const Tensor& actual, const Tensor& expected, double terms) {
+          EXPECT_TRUE(Close(Get(*gpu_, actual), expected, terms * tolerance, terms * tolerance))
+              << which;
+        };
+        same(gpu.statistics.mean, cpu.statistics.mean, 1);
+        same(gpu.statistics.variance, cpu.statistics.variance, 1);
+        same(gpu.running.mean.tensor, cpu.running.mean.tensor, 1);
+        same(gpu.running.variance.tensor, cpu.running.variance.tensor, 1);
+        same(device_y, y, 1);
+        // Sums over the positions of a channel.
+        const double terms = 1 + double(spec.batch * spec.positions) / 16;
+        same(gpu.gradients.gamma, cpu.gradients.gamma, terms);
+        same(gpu.gradients.beta, cpu.gradients.beta, terms);
+        // One element has no variance: what is left of it is divided by the root of epsilon.
+        same(device_dx, dx, spec.batch * spec.positions == 1 ? 400 : 4);
+      }
+    }
+  }
+}
+
+TEST_P(BatchNormGpuTest, InferenceSameAsCpuAndFollowsTheVersions) {
+  for (const Case& c : kCases) {
+    for (const bool relu : {false, true}) {
+      const BatchNormSpec spec = SpecOf(c, relu);
+      Bench cpu(*cpu_, spec), gpu(*gpu_, spec);
+      const Tensor x = Input(c, 0), dy = RandomTensor(dtype_, ShapeOf(c, 0), 12);
+      const Tensor dx = RandomTensor(dtype_, ShapeOf(c, 0), 13), y = ZeroTensor(dtype_, x.shape());
+      const Tensor device_x = Put(*gpu_, x), device_dy = Put(*gpu_, dy);
+      const Tensor device_dx = Put(*gpu_, dx), device_y = Put(*gpu_, y);
+      for (const uint64_t version : {1, 1, 2}) {
+        for (Bench* bench : {&cpu, &gpu}) {
+          if (version == 2) {
+            const Tensor other = RandomTensor(dtype_, {spec.channels}, 14);
+            ASSERT_EQ(bench->context.Copy(other, bench->parameters.beta.tensor), absl::OkStatus());
+          }
+          bench->parameters.beta.version = version;
+          const bool on_gpu = bench == &gpu;
+          ASSERT_EQ(
+              bench->primitive->Infer(on_gpu ? device_x : x, bench->parameters, bench->running,
+                                      on_gpu ? device_y : y, bench->workspace),
+              absl::OkStatus());
+          ASSERT_EQ(bench->primitive->BackwardInfer(
+                        on_gpu ? device_x : x, on_gpu ? device_dy : dy, bench->parameters,
+                        bench->running, on_gpu ? device_dx : dx, version == 2, bench->workspace),
+                    absl::OkStatus());
+        }
+        // A variance below 0 counts as 0: the root of epsilon divides.
+        const double tolerance = 400 * Tolerance(c);
+        EXPECT_TRUE(Close(Get(*gpu_, device_y), y, tolerance, tolerance)) << c.extents.ToString();
+        EXPECT_TRUE(Close(Get(*gpu_, device_dx), dx, tolerance, tolerance)) << c.extents.ToString();
+      }
+    }
+  }
+}
+
+TEST_P(BatchNormGpuTest, RefusesWhatDoesNotFit) {
+  const Case c = {{3, 5, 7, 4}};
+  Bench gpu(*gpu_, SpecOf(c, false));
+  const Tensor host = Input(c, 0), x = Put(*gpu_, host);
+  const auto statistics = [&](const Tensor& tensor, Workspace workspace) {
+    return gpu.primitive->Statistics(tensor, gpu.statistics, workspace).code();
+  };
+  EXPECT_EQ(statistics(x, gpu.workspace), absl::StatusCode::kOk);
+  EXPECT_EQ(statistics(host, gpu.workspace), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(statistics(x, {}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(statistics(x.Samples(0, 0, format_), gpu.workspace),
+            absl::StatusCode::kInvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , BatchNormGpuTest,
+    ::testing::Combine(::testing::Values(Device::Simulated(0), Device::Cuda(0)),
+                       ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW),
+                       ::testing::Values(DType::kFloat32, DType::kFloat64)));
+
+}  // namespace
+}  // namespace dtnn
