@@ -70,6 +70,25 @@ struct ChannelParts {
   }
 };
 
+// to = (accumulate ? to : 0) + the sum of its parts, for each channel.
+template <typename T>
+struct AddPartsBody {
+  ChannelParts parts;
+  bool accumulate;
+  const T* sums;
+  T* to;
+
+  void Declare(int64_t channels, gpu::Accesses& accesses) {
+    accesses.Reads(sums, parts.threads());
+    accesses.Writes(to, channels);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t channel) const {
+    T sum = accumulate ? to[channel] : T(0);
+    for (int64_t part = 0; part < parts.parts; ++part) sum += sums[parts.At(part, channel)];
+    to[channel] = sum;
+  }
+};
+
 }  // namespace dtnn
 
 #endif  // DTNN_KERNELS_CHANNELS_GPU_H_

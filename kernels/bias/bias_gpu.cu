@@ -47,24 +47,6 @@ struct BiasPartialSumBody {
   }
 };
 
-template <typename T>
-struct BiasTotalBody {
-  ChannelParts parts;
-  bool accumulate;
-  const T* sums;
-  T* dbias;
-
-  void Declare(int64_t n, gpu::Accesses& accesses) {
-    accesses.Reads(sums, parts.threads());
-    accesses.Writes(dbias, n);
-  }
-  DTNN_HOST_DEVICE void operator()(int64_t channel) const {
-    T sum = accumulate ? dbias[channel] : T(0);
-    for (int64_t part = 0; part < parts.parts; ++part) sum += sums[parts.At(part, channel)];
-    dbias[channel] = sum;
-  }
-};
-
 class BiasGpu : public Bias {
  public:
   static absl::StatusOr<std::unique_ptr<Bias>> Create(const GpuRunner& runner,
@@ -93,7 +75,7 @@ class BiasGpu : public Bias {
           "bias gradient", parts.threads(),
           BiasPartialSumBody<T>{layout, parts, dy.data<T>(), layout.PitchOf(dy), sums_.data<T>()}));
       return runner_.ForEach("bias gradient", layout.channels,
-                             BiasTotalBody<T>{parts, accumulate, sums_.data<T>(), dbias.data<T>()});
+                             AddPartsBody<T>{parts, accumulate, sums_.data<T>(), dbias.data<T>()});
     });
   }
 

@@ -3,8 +3,8 @@
 #include <span>
 
 #include "kernels/conv/conv2d_cpu.h"
+#include "kernels/conv/gpu/conv2d_gpu.h"
 #include "kernels/conv/kernel.h"
-#include "kernels/elementwise/operands.h"
 #include "tensor/errors.h"
 #include "tensor/named_table.h"
 
@@ -88,9 +88,7 @@ double Conv2dError(std::string_view variant, const Conv2dSpec& spec, conv::Direc
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, const Conv2dSpec& spec,
                                                      Conv2dVariants variants) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
-  if (!context.device().is_cpu()) {
-    return NoKernelFor("convolution", context.device());
-  }
+  if (!context.device().is_cpu()) return conv::CreateConv2dGpu(context, spec, variants);
   conv::VariantChoice choice;
   DTNN_ASSIGN_OR_RETURN(choice.forward, Choose(variants.forward, spec, conv::Direction::kForward));
   DTNN_ASSIGN_OR_RETURN(choice.backward_data,

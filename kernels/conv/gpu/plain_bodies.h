@@ -1,0 +1,217 @@
+// The three directions of a convolution as bodies of a GPU's kernels: the loops of the definition,
+// a thread per result. For plain.cu only.
+
+#ifndef DTNN_KERNELS_CONV_GPU_PLAIN_BODIES_H_
+#define DTNN_KERNELS_CONV_GPU_PLAIN_BODIES_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/channels_gpu.h"
+#include "kernels/conv/conv2d_spec.h"
+#include "kernels/gpu_runner.h"
+#include "kernels/images_gpu.h"
+
+namespace dtnn::conv {
+
+// One axis of the kernel: which input element a tap of an output reads, and the reverse.
+struct KernelAxis {
+  int64_t taps, stride, padding, dilation;
+
+  DTNN_HOST_DEVICE int64_t InputOf(int64_t output, int64_t tap) const {
+    return output * stride - padding + tap * dilation;
+  }
+  // -1 where no output reads the input with this tap.
+  DTNN_HOST_DEVICE int64_t OutputOf(int64_t input, int64_t tap, int64_t outputs) const {
+    const int64_t distance = input + padding - tap * dilation, output = distance / stride;
+    return distance < 0 || output * stride != distance || output >= outputs ? -1 : output;
+  }
+};
+
+struct PlainGeometry {
+  KernelAxis rows, columns;
+  int64_t in_group, out_group;  // channels and filters of a group
+  ImageGrid in, out;
+
+  static PlainGeometry Of(const Conv2dSpec& spec, int64_t images) {
+    const auto grid = [&](const Shape& shape) {
+      ImageGrid all = ImageGrid::Of(shape, spec.format);
+      all.images = images;
+      return all;
+    };
+    return {
+        {spec.kernel.vertical, spec.stride.vertical, spec.padding.vertical, spec.dilation.vertical},
+        {spec.kernel.horizontal, spec.stride.horizontal, spec.padding.horizontal,
+         spec.dilation.horizontal},
+        spec.channels / spec.groups,
+        spec.filters / spec.groups,
+        grid(spec.InputShape()),
+        grid(spec.OutputShape())};
+  }
+};
+
+struct FilterCell {
+  int64_t row, column, channel, filter;  // the channel is the group's
+};
+
+// A filter with its steps, in either order of axes.
+template <typename T>
+struct FilterView {
+  T* data;
+  int64_t tap, channel, filter;
+  int64_t height, width, channels, filters;  // extents
+
+  static FilterView Of(const Tensor& tensor, const Conv2dSpec& spec) {
+    const int64_t height = spec.kernel.vertical, width = spec.kernel.horizontal;
+    const int64_t taps = height * width, channels = spec.channels / spec.groups;
+    T* data = tensor.data<std::remove_const_t<T>>();
+    if (spec.filter_format.value_or(spec.format) == TensorFormat::kNHWC) {
+      return {data, spec.filters, taps * spec.filters, 1, height, width, channels, spec.filters};
+    }
+    return {data, 1, taps, channels * taps, height, width, channels, spec.filters};
+  }
+
+  DTNN_HOST_DEVICE int64_t size() const { return height * width * channels * filters; }
+  DTNN_HOST_DEVICE T* At(int64_t row, int64_t column, int64_t c, int64_t f) const {
+    return data + (row * width + column) * tap + c * channel + f * filter;
+  }
+  // The i-th element in memory.
+  DTNN_HOST_DEVICE FilterCell Cell(int64_t i) const {
+    FilterCell cell;
+    const bool filters_last = filter == 1 && tap != 1;
+    if (filters_last) {
+      cell.filter = i % filters;
+      i /= filters;
+    }
+    cell.column = i % width;
+    i /= width;
+    cell.row = i % height;
+    i /= height;
+    cell.channel = i % channels;
+    if (!filters_last) cell.filter = i / channels;
+    return cell;
+  }
+  void Declare(gpu::Accesses& accesses) { accesses.Reads(data, size()); }
+};
+
+template <typename T>
+struct PlainForwardBody {
+  PlainGeometry geometry;
+  ImageView<const T> x;
+  FilterView<const T> weights;
+  ImageView<T> y;
+  // The epilogue; null where not asked for.
+  const T *scale, *bias;
+  ImageView<const T> addend;
+  bool relu;
+
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    x.Declare(geometry.in, accesses);
+    weights.Declare(accesses);
+    y.Declare(geometry.out, accesses);
+    accesses.Reads(scale, weights.filters);
+    accesses.Reads(bias, weights.filters);
+    addend.Declare(geometry.out, accesses);
+  }
+  DTNN_HOST_DEVICE T Sum(const ImageCell& to) const {
+    const int64_t first = to.channel / geometry.out_group * geometry.in_group;
+    T sum = 0;
+    for (int64_t a = 0; a < geometry.rows.taps; ++a) {
+      const int64_t h = geometry.rows.InputOf(to.row, a);
+      if (h < 0 || h >= geometry.in.height) continue;
+      for (int64_t b = 0; b < geometry.columns.taps; ++b) {
+        const int64_t w = geometry.columns.InputOf(to.column, b);
+        if (w < 0 || w >= geometry.in.width) continue;
+        const T* from = &x.At(to.image, h, w, first);
+        const T* weight = weights.At(a, b, 0, to.channel);
+        for (int64_t c = 0; c < geometry.in_group; ++c) {
+          sum += from[c * x.channel] * weight[c * weights.channel];
+        }
+      }
+    }
+    return sum;
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const ImageCell cell = geometry.out(i);
+    T value = Sum(cell);
+    if (scale != nullptr) value *= scale[cell.channel];
+    if (bias != nullptr) value += bias[cell.channel];
+    if (addend.data != nullptr) value += addend[cell];
+    y[cell] = relu && value < 0 ? T(0) : value;  // a NaN stays one
+  }
+};
+
+template <typename T>
+struct PlainDataBody {
+  PlainGeometry geometry;
+  bool accumulate;
+  ImageView<const T> dy;
+  FilterView<const T> weights;
+  ImageView<T> dx;
+
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    dy.Declare(geometry.out, accesses);
+    weights.Declare(accesses);
+    dx.Declare(geometry.in, accesses);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const ImageCell cell = geometry.in(i);
+    const int64_t group = cell.channel / geometry.in_group;
+    const int64_t channel = cell.channel % geometry.in_group, first = group * geometry.out_group;
+    T sum = 0;
+    for (int64_t a = 0; a < geometry.rows.taps; ++a) {
+      const int64_t h = geometry.rows.OutputOf(cell.row, a, geometry.out.height);
+      if (h < 0) continue;
+      for (int64_t b = 0; b < geometry.columns.taps; ++b) {
+        const int64_t w = geometry.columns.OutputOf(cell.column, b, geometry.out.width);
+        if (w < 0) continue;
+        const T* from = &dy.At(cell.image, h, w, first);
+        const T* weight = weights.At(a, b, channel, first);
+        for (int64_t f = 0; f < geometry.out_group; ++f) {
+          sum += from[f * dy.channel] * weight[f * weights.filter];
+        }
+      }
+    }
+    T& to = dx[cell];
+    to = accumulate ? to + sum : sum;
+  }
+};
+
+// Thread (element of the filter, part) takes the rows of outputs part, part + parts, ... of all
+// images; the parts are added later, in order.
+template <typename T>
+struct PlainFilterBody {
+  PlainGeometry geometry;
+  ChannelParts parts;
+  ImageView<const T> x, dy;
+  FilterView<const T> shape;  // without data
+  T* sums;
+
+  void Declare(int64_t n, gpu::Accesses& accesses) {
+    x.Declare(geometry.in, accesses);
+    dy.Declare(geometry.out, accesses);
+    accesses.Writes(sums, n);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t element = parts.ChannelOf(i), part = parts.PartOf(i);
+    const FilterCell cell = shape.Cell(element);
+    const int64_t channel = cell.filter / geometry.out_group * geometry.in_group + cell.channel;
+    T sum = 0;
+    for (int64_t line = part; line < geometry.out.images * geometry.out.height;
+         line += parts.parts) {
+      const int64_t image = line / geometry.out.height, row = line % geometry.out.height;
+      const int64_t h = geometry.rows.InputOf(row, cell.row);
+      if (h < 0 || h >= geometry.in.height) continue;
+      for (int64_t column = 0; column < geometry.out.width; ++column) {
+        const int64_t w = geometry.columns.InputOf(column, cell.column);
+        if (w < 0 || w >= geometry.in.width) continue;
+        sum += x.At(image, h, w, channel) * dy.At(image, row, column, cell.filter);
+      }
+    }
+    sums[parts.At(part, element)] = sum;
+  }
+};
+
+}  // namespace dtnn::conv
+
+#endif  // DTNN_KERNELS_CONV_GPU_PLAIN_BODIES_H_
