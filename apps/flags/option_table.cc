@@ -518,6 +518,10 @@ constexpr OptionSpec kTable[] = {
         .Unit("seconds", "60")
         .Needs("parallel=data"),
     Now("enable-gpu", kParallel, kBool, &O::enable_gpu, "compute on an NVIDIA GPU"),
+    Now("gpu-device", kParallel, kWord, &O::gpu_device, "GPU that --enable-gpu computes on",
+        "cuda,simulated")
+        .Means(meanings::kGpuDevice)
+        .Needs("enable-gpu"),
     LaterSwitch("enable-gpudirect", kParallel, "let MPI read and write GPU memory"),
     LaterSwitch("enable-nccl", kParallel, "sum gradients with NCCL"),
     Later("enable-cudnn-auto-conv-alg", kParallel, kBool, "True",

@@ -154,6 +154,7 @@ struct Options {
   std::string comm_bucket_mb = "auto";  // 2^20 bytes; see BucketBytes
   double comm_timeout = 300;            // seconds
   bool enable_gpu = false;
+  std::string gpu_device = "cuda";  // or simulated
 
   // What the machine and the network can do, for predictions.
   double cpu_speed = 0, memory_bw = 0;  // operations, and bytes copied, per second; 0: as measured

@@ -198,6 +198,9 @@ absl::Status CheckTogether(const Options& options) {
                       "it be found by timing");
   }
   if (options.mixup > 0 && options.enable_gpu) return exclude("mixup", "enable-gpu");
+  if (options.conv_variant != "auto" && options.enable_gpu) {
+    return exclude("conv-variant", "enable-gpu");
+  }
   for (const std::string& path :
        {options.dataset_path, options.dataset_train_path, options.dataset_test_path}) {
     if (options.parallel == "data" && options.shared_storage && path.find("$rank") != path.npos) {

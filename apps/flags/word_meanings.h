@@ -124,6 +124,11 @@ inline constexpr std::string_view kUseMpiBuffers =
     "False: gather the gradients of all ranks and add them in the order of ranks\n"
     "True: let MPI add them while it transfers them\n";
 
+inline constexpr std::string_view kGpuDevice =
+    "cuda: the first of NVIDIA's GPUs; needs a build with --config=cuda\n"
+    "simulated: threads of this machine that keep the rules of a GPU, slowly; to test without "
+    "one\n";
+
 inline constexpr std::string_view kCommBucket =
     "auto: chosen by timing the first steps\nN: size in MiB, > 0\n";
 

@@ -192,6 +192,28 @@ TEST(BenchmarkTest, AGpuThatIsNotThereIsWrongUsage) {
   if (outcome.exit_code == 0) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.text.rfind("benchmark: --enable-gpu: ", 0), 0u) << outcome.text;
+  EXPECT_NE(outcome.text.find("; --gpu-device=simulated needs no GPU"), std::string::npos);
+}
+
+TEST(BenchmarkTest, ASimulatedGpuTrainsAndTestsLikeTheCpu) {
+  const std::string run =
+      "--model=simplecnn --dataset=synthetic --synthetic-pattern=classes "
+      "--synthetic-input-shape=1,12,12 --synthetic-train-samples=50 --synthetic-test-samples=20 "
+      "--batch-size=16 --num-epochs=2 --evaluate --dtype=float64 --tensor-format=NCHW "
+      "--progress=none "
+      "--gpu-device=simulated ";
+  const Outcome cpu = Launch(run + "--enable-gpu=False"), gpu = Launch(run + "--enable-gpu");
+  EXPECT_EQ(cpu.exit_code, 0) << cpu.text;
+  ASSERT_EQ(gpu.exit_code, 0) << gpu.text;
+  EXPECT_NE(cpu.text.find("--gpu-device has no effect without --enable-gpu"), std::string::npos)
+      << cpu.text;
+  EXPECT_NE(gpu.text.find("**** Running on simulated:0"), std::string::npos) << gpu.text;
+  const auto result = [](const std::string& text) -> std::string {
+    const size_t at = text.rfind("test_cce: ");
+    return at == text.npos ? "" : text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_NE(result(gpu.text), "") << gpu.text;
+  EXPECT_EQ(result(gpu.text), result(cpu.text));
 }
 
 TEST(BenchmarkTest, ProcessesOfSrunThatCannotFindEachOtherAreRefused) {

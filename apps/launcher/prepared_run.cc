@@ -57,6 +57,17 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<DeviceContext>> OpenDevice(const Options& options) {
+  if (!options.enable_gpu) return DeviceContext::Create(Device::Cpu());
+  if (options.gpu_device == "simulated") {
+    return OfFlag(DeviceContext::Create(Device::Simulated(0)), "--enable-gpu");
+  }
+  auto context = DeviceContext::Create(Device::Cuda(0));
+  if (context.ok()) return context;
+  return UsageError("--enable-gpu: ", context.status().message(),
+                    "; --gpu-device=simulated needs no GPU");
+}
+
 absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   if (run.options.model_sync_min_avail > run.ranks) {
     return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
@@ -67,10 +78,7 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
         "--enable-gpu: this version trains with several processes on CPUs only; run without "
         "mpirun, or without --enable-gpu");
   }
-  const Device device = run.options.enable_gpu ? Device::Cuda(0) : Device::Cpu();
-  absl::StatusOr<std::unique_ptr<DeviceContext>> context = DeviceContext::Create(device);
-  if (!context.ok() && run.options.enable_gpu) context = OfFlag(std::move(context), "--enable-gpu");
-  DTNN_ASSIGN_OR_RETURN(run.context, std::move(context));
+  DTNN_ASSIGN_OR_RETURN(run.context, OpenDevice(run.options));
   DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
   if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read
