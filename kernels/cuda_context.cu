@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<CudaContext>> CudaContext::Create(Device device) 
 
 CudaContext::~CudaContext() {
   (void)MakeCurrent();
+  dnn_.reset();
   if (blas_ != nullptr) cublasDestroy(blas_);
 }
 

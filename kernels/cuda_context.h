@@ -1,5 +1,5 @@
-// The context of one of NVIDIA's GPUs: a GpuContext with a cuBLAS handle on its stream. Only with
-// --config=cuda.
+// The context of one of NVIDIA's GPUs: a GpuContext with the handles of libraries on its stream. Only
+// with --config=cuda.
 
 #ifndef DTNN_KERNELS_CUDA_CONTEXT_H_
 #define DTNN_KERNELS_CUDA_CONTEXT_H_
@@ -22,6 +22,8 @@ class CudaContext : public GpuContext {
   ~CudaContext() override;
 
   cublasContext* blas() const { return blas_; }
+  // What the users of cuDNN keep for this context: its handle, made by the first of them.
+  std::shared_ptr<void>& dnn() { return dnn_; }
 
   // Makes this GPU the calling thread's current one: before every call of a library.
   absl::Status MakeCurrent() const;
@@ -30,6 +32,7 @@ class CudaContext : public GpuContext {
   explicit CudaContext(Device device) : GpuContext(device) {}
 
   cublasContext* blas_ = nullptr;
+  std::shared_ptr<void> dnn_;
 };
 
 }  // namespace dtnn

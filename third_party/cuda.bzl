@@ -3,12 +3,16 @@
 def _cuda_repository_impl(ctx):
     home = ctx.os.environ.get("CUDA_HOME", "/usr/local/cuda")
     nvcc = home + "/bin/nvcc"
-    if ctx.path(nvcc).exists:
+    message = None
+    if not ctx.path(nvcc).exists:
+        message = "--config=cuda needs a CUDA toolkit, and there is no %s. Install one, or set CUDA_HOME to where it is." % nvcc
+    elif not (ctx.path(home + "/include/cudnn.h").exists or ctx.path("/usr/include/cudnn.h").exists):
+        message = "--config=cuda needs cuDNN 9.8 or newer, and there is no cudnn.h in %s/include or /usr/include. Install it, or unpack it into the toolkit." % home
+    if message == None:
         # The version stands in it, so that another toolkit compiles everything again.
         version = ctx.execute([nvcc, "--version"]).stdout.strip().replace("\n", "\n# ")
         script = "#!/bin/sh\n# %s\nexec %s \"$@\"\n" % (version, nvcc)
     else:
-        message = "--config=cuda needs a CUDA toolkit, and there is no %s. Install one, or set CUDA_HOME to where it is." % nvcc
         script = "#!/bin/sh\necho >&2\necho '%s' >&2\nexit 1\n" % message
     ctx.file("nvcc.sh", script, executable = True)
     ctx.file("BUILD.bazel", """package(default_visibility = ["//visibility:public"])
@@ -20,6 +24,7 @@ filegroup(name = "nvcc", srcs = ["nvcc.sh"])
     # depends on it, and compile all of that again.
     ctx.file("link.bzl", """CUDART_LINKOPTS = ["-L{lib}", "-Wl,-rpath,{lib}", "-lcudart"]
 CUBLAS_LINKOPTS = ["-lcublas"]
+CUDNN_LINKOPTS = ["-lcudnn"]
 """.format(lib = home + "/lib64"))
 
 cuda_repository = repository_rule(

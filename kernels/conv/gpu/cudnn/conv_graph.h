@@ -1,0 +1,45 @@
+// A direction of a convolution as cuDNN's operation graph: the convolution and its epilogue. For
+// .cu files.
+
+#ifndef DTNN_KERNELS_CONV_GPU_CUDNN_CONV_GRAPH_H_
+#define DTNN_KERNELS_CONV_GPU_CUDNN_CONV_GRAPH_H_
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/conv/conv2d_spec.h"
+#include "kernels/conv/direction.h"
+#include "kernels/conv/gpu/cudnn/descriptor.h"
+
+namespace dtnn::cudnn {
+
+// The names of a graph's operands: x or dx, the filter or its gradient, y or dy.
+enum Operand : int64_t { kX = 1, kFilter, kY, kScale, kBias, kAddend, kFirstVirtual };
+
+// What of a call a plan depends on, beside the spec.
+struct CallShape {
+  conv::Direction direction = conv::Direction::kForward;
+  int64_t images = 0;
+  int64_t x_pitch = 0, y_pitch = 0, addend_pitch = 0;  // from pixel to pixel or image to image
+  int64_t alignment = 16;                              // of all operands, bytes
+  bool accumulate = false;                             // of the backward directions
+
+  friend auto operator<=>(const CallShape&, const CallShape&) = default;
+};
+
+// The call of dense, aligned operands.
+CallShape DenseCall(const Conv2dSpec& spec, conv::Direction direction, int64_t images);
+
+// The filter's order of axes that cuDNN computes with: (filters, channels, kh, kw) for NCHW and
+// (filters, kh, kw, channels) for NHWC. Whether the spec's is another one.
+bool ReordersFilter(const Conv2dSpec& spec);
+
+// Finalized; for a handle's device, or with null for one that is only described.
+absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,
+                                         cudnnHandle_t handle);
+
+}  // namespace dtnn::cudnn
+
+#endif  // DTNN_KERNELS_CONV_GPU_CUDNN_CONV_GRAPH_H_

@@ -1,0 +1,282 @@
+// The convolution by cuDNN. Plans are made for whole, dense, aligned batches when the primitive is
+// made, and for other calls when they first come; what cuDNN has no plan for, a direction or a
+// call, runs as variant plain.
+
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/bias/bias.h"
+#include "kernels/conv/check.h"
+#include "kernels/conv/gpu/cudnn/conv_graph.h"
+#include "kernels/conv/gpu/cudnn/filter_order.h"
+#include "kernels/conv/gpu/cudnn/plan.h"
+#include "kernels/conv/gpu/variants.h"
+#include "kernels/cuda_context.h"
+#include "kernels/elementwise/operands.h"
+#include "kernels/scratch.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn::cudnn {
+namespace {
+
+using conv::Direction;
+
+// Of calls with other batches, pitches or alignments.
+constexpr size_t kMostPlans = 64;
+
+// One handle per context, on its stream.
+absl::StatusOr<cudnnHandle_t> HandleOf(CudaContext& context) {
+  std::shared_ptr<void>& kept = context.dnn();
+  if (kept == nullptr) {
+    DTNN_RETURN_IF_ERROR(context.MakeCurrent());
+    cudnnHandle_t handle = nullptr;
+    DTNN_RETURN_IF_ERROR(StatusOf("starting cuDNN", cudnnCreate(&handle)));
+    kept.reset(handle, [](void* each) { (void)cudnnDestroy(static_cast<cudnnHandle_t>(each)); });
+    DTNN_RETURN_IF_ERROR(
+        StatusOf("giving cuDNN a stream",
+                 cudnnSetStream(handle, static_cast<cudaStream_t>(context.stream().native()))));
+  }
+  return static_cast<cudnnHandle_t>(kept.get());
+}
+
+class CudnnConv2d final : public Conv2d {
+ public:
+  static absl::StatusOr<std::unique_ptr<Conv2d>> Create(CudaContext& context,
+                                                        const Conv2dSpec& spec) {
+    DTNN_ASSIGN_OR_RETURN(const cudnnHandle_t handle, HandleOf(context));
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain, conv::CreatePlainConv2d(context, spec));
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Bias> bias, CreateBias(context, {.channels = spec.filters,
+                                                                           .format = spec.format,
+                                                                           .dtype = spec.dtype}));
+    std::unique_ptr<CudnnConv2d> conv(
+        new CudnnConv2d(context, handle, spec, std::move(plain), std::move(bias)));
+    DTNN_RETURN_IF_ERROR(conv->MakeFirstPlans());
+    return conv;
+  }
+
+  absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
+                       const EpilogueOperands& operands, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(
+        CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands));
+    DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
+    if (x.shape()[0] == 0) return absl::OkStatus();
+    const Epilogue& epilogue = spec_.epilogue;
+    Pack pack;
+    pack.Add(kX, x);
+    pack.Add(kY, y);
+    if (epilogue.scale) pack.Add(kScale, operands.scale);
+    if (epilogue.bias) pack.Add(kBias, operands.bias);
+    if (epilogue.add) pack.Add(kAddend, operands.addend);
+    const Plan* const plan =
+        PlanFor(CallOf(Direction::kForward, x, y, epilogue.add ? operands.addend : Tensor(), false,
+                       pack, filter.tensor));
+    if (plan == nullptr) return plain_->Forward(x, filter, y, operands, workspace);
+    DTNN_ASSIGN_OR_RETURN(std::byte* const weights, Used(filter.tensor, workspace));
+    pack.Add(kFilter, weights);
+    return Execute(*plan, pack, workspace);
+  }
+
+  absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
+                            bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx));
+    DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
+    if (dy.shape()[0] == 0) return absl::OkStatus();
+    Pack pack;
+    pack.Add(kX, dx);
+    pack.Add(kY, dy);
+    const Plan* const plan = PlanFor(
+        CallOf(Direction::kBackwardData, dx, dy, Tensor(), accumulate, pack, filter.tensor));
+    if (plan == nullptr) return plain_->BackwardData(dy, filter, dx, accumulate, workspace);
+    DTNN_ASSIGN_OR_RETURN(std::byte* const weights, Used(filter.tensor, workspace));
+    pack.Add(kFilter, weights);
+    return Execute(*plan, pack, workspace);
+  }
+
+  absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
+                              const Tensor& dbias, bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, runner_.device(), x, dy, dfilter, dbias));
+    DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
+    Pack pack;
+    pack.Add(kX, x);
+    pack.Add(kY, dy);
+    const Plan* const plan = x.shape()[0] == 0
+                                 ? nullptr
+                                 : PlanFor(CallOf(Direction::kBackwardFilter, x, dy, Tensor(),
+                                                  accumulate && !reorders_, pack, dfilter));
+    if (plan == nullptr) {
+      return plain_->BackwardFilter(x, dy, dfilter, dbias, accumulate, workspace);
+    }
+    std::byte* const gradient = reorders_ ? workspace.data() : dfilter.raw_data();
+    pack.Add(kFilter, gradient);
+    DTNN_RETURN_IF_ERROR(Execute(*plan, pack, workspace));
+    if (reorders_) DTNN_RETURN_IF_ERROR(Store(gradient, dfilter, accumulate));
+    return dbias.empty() ? absl::OkStatus() : bias_->Backward(dy, dbias, accumulate);
+  }
+
+  size_t workspace_bytes() const override {
+    return std::max(plain_->workspace_bytes(), FilterBytes() + size_t(plan_workspace_));
+  }
+  std::string_view variant(Direction direction) const override {
+    return first_[size_t(direction)] ? "cudnn" : plain_->variant(direction);
+  }
+
+ private:
+  // The operands of a call by their names in the graph.
+  class Pack {
+   public:
+    void Add(int64_t name, void* data) {
+      names_.push_back(name);
+      pointers_.push_back(data);
+    }
+    void Add(int64_t name, const Tensor& tensor) { Add(name, tensor.raw_data()); }
+    const std::vector<int64_t>& names() const { return names_; }
+    const std::vector<void*>& pointers() const { return pointers_; }
+
+   private:
+    std::vector<int64_t> names_;
+    std::vector<void*> pointers_;
+  };
+
+  CudnnConv2d(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec,
+              std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
+      : context_(&context),
+        runner_(context),
+        handle_(handle),
+        spec_(spec),
+        reorders_(ReordersFilter(spec)),
+        plain_(std::move(plain)),
+        bias_(std::move(bias)) {}
+
+  // InvalidArgument, with the reasons, where cuDNN computes no direction.
+  absl::Status MakeFirstPlans() {
+    DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
+    std::string reasons;
+    for (const Direction direction : conv::kDirections) {
+      const CallShape call = DenseCall(spec_, direction, spec_.batch);
+      const absl::StatusOr<Plan> plan = MakePlan(call, kMostWorkspace);
+      first_[size_t(direction)] = plan.ok();
+      if (!plan.ok()) {
+        absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", std::string(conv::Name(direction)),
+                        ": ", plan.status().message());
+        continue;
+      }
+      plan_workspace_ = std::max(plan_workspace_, plan->workspace_bytes);
+      plans_.emplace(call, *plan);
+    }
+    if (!plans_.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(reasons);
+  }
+  absl::StatusOr<Plan> MakePlan(const CallShape& call, int64_t most_workspace) const {
+    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
+    return ChoosePlan(graph, {.handle = handle_}, most_workspace);
+  }
+  // Null where there is none; it is then not asked for again.
+  const Plan* PlanFor(const CallShape& call) {
+    if (!first_[size_t(call.direction)]) return nullptr;
+    auto found = plans_.find(call);
+    if (found == plans_.end()) {
+      if (plans_.size() >= kMostPlans) plans_.clear();
+      std::optional<Plan> plan;
+      if (context_->MakeCurrent().ok()) {
+        if (absl::StatusOr<Plan> made = MakePlan(call, plan_workspace_); made.ok()) plan = *made;
+      }
+      found = plans_.emplace(call, std::move(plan)).first;
+    }
+    return found->second.has_value() ? &*found->second : nullptr;
+  }
+
+  CallShape CallOf(Direction direction, const Tensor& x, const Tensor& y, const Tensor& addend,
+                   bool accumulate, const Pack& pack, const Tensor& filter) const {
+    CallShape call = {.direction = direction, .images = x.shape()[0], .accumulate = accumulate};
+    const auto pitch = [&](const Tensor& tensor) {
+      return spec_.format == TensorFormat::kNHWC ? tensor.PixelPitch() : tensor.ImagePitch();
+    };
+    call.x_pitch = pitch(x);
+    call.y_pitch = pitch(y);
+    if (!addend.empty()) call.addend_pitch = pitch(addend);
+    uintptr_t bits = 16;
+    for (const void* pointer : pack.pointers()) bits |= reinterpret_cast<uintptr_t>(pointer);
+    if (!reorders_) bits |= reinterpret_cast<uintptr_t>(filter.raw_data());
+    call.alignment = int64_t{1} << std::countr_zero(bits);
+    return call;
+  }
+
+  size_t FilterBytes() const {
+    if (!reorders_) return 0;
+    ScratchDivider divider(nullptr);
+    divider.Take<std::byte>(spec_.FilterShape().NumElements() * int64_t(SizeOf(spec_.dtype)));
+    return divider.bytes();
+  }
+  // The filter in the order that cuDNN computes with: a copy in the workspace where that differs.
+  absl::StatusOr<std::byte*> Used(const Tensor& filter, Workspace workspace) const {
+    if (!reorders_) return filter.raw_data();
+    DTNN_RETURN_IF_ERROR(DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      const auto stored = conv::FilterView<const T>::Of(filter, spec_);
+      return runner_.ForEach(
+          "filter for cuDNN", stored.size(),
+          ReorderFilterBody<T>{false, Extents(stored), stored,
+                               UsedFilter(reinterpret_cast<T*>(workspace.data()), spec_)});
+    }));
+    return workspace.data();
+  }
+  absl::Status Store(std::byte* gradient, const Tensor& dfilter, bool accumulate) const {
+    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      const auto stored = conv::FilterView<T>::Of(dfilter, spec_);
+      const auto extents = Extents(conv::FilterView<const T>::Of(dfilter, spec_));
+      return runner_.ForEach(
+          "filter from cuDNN", stored.size(),
+          ReorderFilterBody<T>{accumulate, extents,
+                               UsedFilter(reinterpret_cast<const T*>(gradient), spec_), stored});
+    });
+  }
+  template <typename View>
+  static View Extents(View view) {
+    view.data = nullptr;
+    return view;
+  }
+
+  absl::Status Execute(const Plan& plan, const Pack& call, Workspace workspace) const {
+    DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
+    void* scratch = workspace.data() + FilterBytes();
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.Ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, call.names())
+        .Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+             int64_t(call.pointers().size()), call.pointers().data())
+        .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &scratch)
+        .Finalize();
+    DTNN_RETURN_IF_ERROR(pack.status());
+    return StatusOf(absl::StrCat("convolution ", spec_.ToString(), ", engine ", plan.engine),
+                    cudnnBackendExecute(handle_, plan.plan.get(), pack.get()));
+  }
+
+  CudaContext* context_;
+  GpuRunner runner_;
+  cudnnHandle_t handle_;
+  Conv2dSpec spec_;
+  bool reorders_;
+  std::unique_ptr<Conv2d> plain_;
+  std::unique_ptr<Bias> bias_;
+  bool first_[3] = {};  // whether cuDNN computes a direction
+  int64_t plan_workspace_ = 0;
+  std::map<CallShape, std::optional<Plan>> plans_;
+};
+
+}  // namespace
+}  // namespace dtnn::cudnn
+
+namespace dtnn::conv {
+
+absl::StatusOr<std::unique_ptr<Conv2d>> CreateCudnnConv2d(DeviceContext& context,
+                                                          const Conv2dSpec& spec) {
+  if (context.device().type != DeviceType::kCuda) {
+    return absl::InvalidArgumentError("cuDNN runs on NVIDIA's GPUs, not on " +
+                                      context.device().ToString());
+  }
+  return cudnn::CudnnConv2d::Create(static_cast<CudaContext&>(context), spec);
+}
+
+}  // namespace dtnn::conv

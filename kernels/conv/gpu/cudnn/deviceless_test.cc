@@ -1,0 +1,158 @@
+// cuDNN has a plan for each kind of convolution of the zoo, in all directions and both formats, on
+// GPUs that are only described: the same engine and workspace as before, where the version of cuDNN
+// is the one of the table (plans.txt). Runs where the toolkit is, without a GPU.
+//
+// Plans are made in a process of their own, with the toolkit's stub of the driver: cuDNN compiles
+// some engines at run time and may crash where it should refuse.
+
+#include "kernels/conv/gpu/cudnn/deviceless.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/conv/conv2d_spec.h"
+#include "kernels/conv/direction.h"
+
+namespace dtnn {
+namespace {
+
+#ifdef DTNN_WITH_CUDA
+
+constexpr char kPlansFile[] = "DTNN_DEVICELESS_TEST_PLANS_FILE";
+constexpr char kTable[] = "kernels/conv/gpu/cudnn/testdata/plans.txt";
+
+std::vector<Conv2dSpec> Specs() {
+  std::vector<Conv2dSpec> specs;
+  const auto add = [&](int64_t batch, int64_t extent, int64_t channels, int64_t filters,
+                       int64_t kernel, int64_t stride, bool bias_relu, int64_t groups = 1) {
+    Conv2dSpec spec;
+    spec.batch = batch, spec.height = spec.width = extent;
+    spec.channels = channels, spec.filters = filters;
+    spec.kernel = kernel, spec.stride = stride, spec.padding = kernel / 2, spec.groups = groups;
+    spec.epilogue = {.bias = bias_relu, .relu = bias_relu};
+    // As the layers have it: depthwise filters are (channels, kh, kw) in both formats.
+    if (groups > 1) spec.filter_format = TensorFormat::kNCHW;
+    specs.push_back(spec);
+  };
+  add(64, 28, 1, 4, 3, 1, true);    // simplecnn
+  add(128, 32, 3, 64, 3, 1, true);  // vgg16_cifar10
+  add(128, 16, 64, 128, 3, 1, true);
+  add(128, 4, 256, 512, 3, 1, true);
+  add(128, 2, 512, 512, 3, 1, true);
+  add(128, 32, 3, 16, 3, 1, false);  // resnet20_cifar10
+  add(128, 32, 16, 16, 3, 1, false);
+  add(128, 32, 16, 32, 3, 2, false);
+  add(128, 32, 16, 32, 1, 2, false);
+  add(128, 8, 64, 64, 3, 1, false);
+  add(32, 224, 3, 64, 7, 2, false);  // resnet50_imagenet
+  add(32, 56, 64, 256, 1, 1, false);
+  add(32, 28, 128, 128, 3, 1, false);
+  add(32, 14, 1024, 2048, 1, 2, false);
+  add(32, 7, 512, 512, 3, 1, false);
+  add(32, 224, 3, 64, 11, 4, true);      // alexnet
+  add(64, 16, 192, 64, 5, 1, true);      // googlenet
+  add(64, 32, 12, 48, 1, 1, false);      // densenet
+  add(64, 32, 32, 32, 3, 1, false, 32);  // mobilenet, depthwise
+  add(64, 16, 128, 128, 3, 2, false, 128);
+  add(64, 32, 32, 64, 1, 1, false);
+  Conv2dSpec residual = specs[9];
+  residual.epilogue = {.bias = true, .add = true, .relu = true};
+  specs.push_back(residual);
+  Conv2dSpec exact = specs[9];
+  exact.dtype = DType::kFloat64;
+  specs.push_back(exact);
+  return specs;
+}
+
+// Lines of "device spec direction: engine 7, 1024 bytes", or of the reason why there is none.
+std::string DescribePlans() {
+  std::ostringstream text;
+  for (const auto& [name, json] : {std::pair("h100", cudnn::kH100), {"a100", cudnn::kA100}}) {
+    const auto device = cudnn::DescribeDevice(json);
+    if (!device.ok()) return std::string(device.status().message());
+    if (text.str().empty()) text << "cudnn " << (*device)->version() << "\n";
+    for (Conv2dSpec spec : Specs()) {
+      for (const TensorFormat format : {TensorFormat::kNCHW, TensorFormat::kNHWC}) {
+        spec.format = format;
+        for (const conv::Direction direction : conv::kDirections) {
+          const auto plan = (*device)->PlanOf(spec, direction);
+          text << name << " " << spec.ToString() << " " << conv::Name(direction) << ": ";
+          if (plan.ok()) {
+            text << "engine " << plan->engine << ", " << plan->workspace_bytes << " bytes\n";
+          } else {
+            text << "none\n";
+            text << "# " << plan.status().message() << "\n";
+          }
+        }
+      }
+    }
+  }
+  return text.str();
+}
+
+// By what stands before the colon; without comments.
+std::map<std::string, std::string> Parse(std::istream& text) {
+  std::map<std::string, std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    const size_t colon = line.find(": ");
+    if (line.empty() || line[0] == '#' || colon == line.npos) continue;
+    lines[line.substr(0, colon)] = line.substr(colon + 2);
+  }
+  return lines;
+}
+
+std::string FirstLine(std::istream& text) {
+  std::string line;
+  std::getline(text, line);
+  return line;
+}
+
+TEST(DevicelessTest, EveryKindOfConvolutionHasItsPlan) {
+  if (const char* const file = std::getenv(kPlansFile); file != nullptr) {
+    std::ofstream(file) << DescribePlans();
+    return;
+  }
+  const char* const home = std::getenv("CUDA_HOME");
+  const std::string lib = std::string(home == nullptr ? "/usr/local/cuda" : home) + "/lib64";
+  const std::string stub = lib + "/stubs/libcuda.so";
+  if (access(stub.c_str(), R_OK) != 0) GTEST_SKIP() << "there is no " << stub;
+  char self[4096] = {};
+  ASSERT_GT(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
+  const std::string file = ::testing::TempDir() + "/plans.txt";
+  const std::string command = std::string("TEST_PREMATURE_EXIT_FILE= ") + kPlansFile + "='" + file +
+                              "' LD_LIBRARY_PATH='" + lib + "' LD_PRELOAD='" + stub + "' '" + self +
+                              "' --gtest_output=";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+
+  std::ifstream actual_file(file), table_file(kTable);
+  ASSERT_TRUE(actual_file.good() && table_file.good());
+  const bool same_version = FirstLine(actual_file) == FirstLine(table_file);
+  const auto actual = Parse(actual_file), expected = Parse(table_file);
+  EXPECT_EQ(actual.size(), expected.size());
+  for (const auto& [call, plan] : expected) {
+    const auto found = actual.find(call);
+    ASSERT_NE(found, actual.end()) << call;
+    // Another version may choose others, but supports what this one did.
+    if (same_version || found->second == "none") {
+      EXPECT_EQ(found->second, plan) << call;
+    }
+  }
+}
+
+#else
+
+TEST(DevicelessTest, EveryKindOfConvolutionHasItsPlan) {
+  GTEST_SKIP() << "plans are made by cuDNN: build with --config=cuda";
+}
+
+#endif
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,52 @@
+// Filters between the order of axes that the parameters have and the one that cuDNN computes with.
+// For .cu files.
+
+#ifndef DTNN_KERNELS_CONV_GPU_CUDNN_FILTER_ORDER_H_
+#define DTNN_KERNELS_CONV_GPU_CUDNN_FILTER_ORDER_H_
+
+#include <cstdint>
+
+#include "kernels/conv/gpu/plain_bodies.h"
+
+namespace dtnn::cudnn {
+
+// cuDNN's: (filters, channels, kh, kw) for NCHW, (filters, kh, kw, channels) for NHWC.
+template <typename T>
+conv::FilterView<T> UsedFilter(T* data, const Conv2dSpec& spec) {
+  const int64_t height = spec.kernel.vertical, width = spec.kernel.horizontal;
+  const int64_t taps = height * width, channels = spec.channels / spec.groups;
+  const bool channels_last = spec.format == TensorFormat::kNHWC;
+  return {data,
+          channels_last ? channels : 1,
+          channels_last ? 1 : taps,
+          channels * taps,
+          height,
+          width,
+          channels,
+          spec.filters};
+}
+
+// to = (accumulate ? to : 0) + from; a thread per element, in the order of `stored`, which is one
+// of the two.
+template <typename T>
+struct ReorderFilterBody {
+  bool accumulate;
+  conv::FilterView<const T> stored;  // extents and steps that elements are counted by
+  conv::FilterView<const T> from;
+  conv::FilterView<T> to;
+
+  void Declare(int64_t n, gpu::Accesses& accesses) {
+    accesses.Reads(from.data, n);
+    accesses.Writes(to.data, n);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const conv::FilterCell cell = stored.Cell(i);
+    T* const target = to.At(cell.row, cell.column, cell.channel, cell.filter);
+    const T value = *from.At(cell.row, cell.column, cell.channel, cell.filter);
+    *target = accumulate ? *target + value : value;
+  }
+};
+
+}  // namespace dtnn::cudnn
+
+#endif  // DTNN_KERNELS_CONV_GPU_CUDNN_FILTER_ORDER_H_

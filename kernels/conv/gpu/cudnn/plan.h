@@ -1,0 +1,40 @@
+// An execution plan of cuDNN for an operation graph: the first engine of its heuristics that keeps
+// this project's promises. float32 is computed in full precision (no TF32, no conversion of
+// inputs), sums have one order, and the workspace stays below a limit. For .cu files.
+
+#ifndef DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
+#define DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "kernels/conv/gpu/cudnn/descriptor.h"
+
+namespace dtnn::cudnn {
+
+// Faster engines than the plainest want up to this much; more brings little.
+inline constexpr int64_t kMostWorkspace = int64_t{128} << 20;
+
+// What plans are made for: the device of a handle, or one that is only described (a finalized
+// CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR), whose plans cannot run here.
+struct PlanTarget {
+  cudnnHandle_t handle = nullptr;
+  const Descriptor* device = nullptr;
+};
+
+struct Plan {
+  Descriptor plan;
+  int64_t workspace_bytes = 0;
+  int64_t engine = -1;
+  // Only for a described device: the engine was compiled, and a stub of the driver did not load it.
+  bool only_compiled = false;
+};
+
+// Unimplemented, with the reason of the last engine, where no engine will do.
+absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target,
+                                int64_t most_workspace);
+
+}  // namespace dtnn::cudnn
+
+#endif  // DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
