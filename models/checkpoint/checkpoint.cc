@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/transfers.h"
 #include "models/parameters/parameter_arrays.h"
 #include "tensor/dtype.h"
 #include "tensor/errors.h"
@@ -64,15 +65,6 @@ absl::Status CheckSameRun(const std::string& file, const CheckpointInfo& info, c
     return Differs(file, "slots per parameter", StrCat(info.slots), StrCat(store.slots().size()));
   }
   return CheckSameFrozen(file, info, graph);
-}
-
-absl::StatusOr<Tensor> OnDevice(const Tensor& host, DeviceContext& context) {
-  if (context.device().is_cpu()) return host;
-  DTNN_ASSIGN_OR_RETURN(Tensor tensor,
-                        Tensor::Allocate(context.device(), host.dtype(), host.shape()));
-  DTNN_RETURN_IF_ERROR(context.Copy(host, tensor));
-  DTNN_RETURN_IF_ERROR(context.Synchronize());
-  return tensor;
 }
 
 absl::StatusOr<Tensor> BytesTensor(std::string_view bytes) {
@@ -176,7 +168,7 @@ absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, c
   for (const std::string& owner : std::set<std::string>(info.kept.begin(), info.kept.end())) {
     DTNN_ASSIGN_OR_RETURN(const Tensor arena,
                           ReadArena(file, graph, store, layout, KeptKeys(owner)));
-    DTNN_ASSIGN_OR_RETURN(staged.run_.kept[owner], OnDevice(arena, context));
+    DTNN_ASSIGN_OR_RETURN(staged.run_.kept[owner], ToDevice(context, arena));
   }
   staged.run_.optimizer = std::move(info.optimizer);
   staged.run_.training = std::move(info.training);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "kernels/transfers.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -66,13 +67,8 @@ std::string ListKeys(const std::vector<std::string>& keys) {
 absl::StatusOr<NamedTensors> NameArena(const Graph& graph, const ParameterStore& store,
                                        DeviceContext& context, const Tensor& arena,
                                        const ArenaKeys& keys) {
-  Tensor host = arena;
   DTNN_RETURN_IF_ERROR(context.Synchronize());
-  if (!arena.buffer()->host_accessible()) {
-    DTNN_ASSIGN_OR_RETURN(host, Tensor::Allocate(Device::Cpu(), arena.dtype(), arena.shape()));
-    DTNN_RETURN_IF_ERROR(context.Copy(arena, host));
-    DTNN_RETURN_IF_ERROR(context.Synchronize());
-  }
+  DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(context, arena));
   NamedTensors tensors;
   for (const ParameterArray& array : ParameterArrays(graph, keys)) {
     tensors.emplace_back(array.key, store.Slice(host, int(array.node), int(array.parameter)));

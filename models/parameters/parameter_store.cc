@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "kernels/transfers.h"
 #include "tensor/errors.h"
 #include "tensor/philox.h"
 #include "tensor/rounding.h"
@@ -84,13 +85,9 @@ absl::StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(const Gra
       nodes[n].parameters[p].initializer.Fill(store->Value(int(n), int(p)), random);
     }
   }
-  if (!context.device().is_cpu()) {
-    DTNN_ASSIGN_OR_RETURN(Tensor values,
-                          ZeroArena(context, dtype, store->size_, "parameters of the model"));
-    DTNN_RETURN_IF_ERROR(context.Copy(store->values_, values));
-    DTNN_RETURN_IF_ERROR(context.Synchronize());
-    store->values_ = values;
-  }
+  DTNN_ASSIGN_OR_RETURN(store->values_,
+                        WithContext(ToDevice(context, store->values_), "parameters of the model (",
+                                    store->size_, ") on ", context.device().ToString()));
   return store;
 }
 

@@ -73,12 +73,11 @@ absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradi
         values ? "values: it needs classes (mse, mae and binary_cross_entropy take values)"
                : "classes: it needs values");
   }
-  Tensor device_targets = targets;
-  if (!context_->device().is_cpu()) {
-    if (values) return absl::UnimplementedError("losses of values are not available on GPUs");
-    device_targets = device_targets_.Samples(0, n_, graph_.format());
-    DTNN_RETURN_IF_ERROR(context_->Copy(targets, device_targets));
+  if (!device_targets_.Takes(targets.dtype())) {
+    return Unimplemented("losses of values are not available on ", context_->device().ToString());
   }
+  DTNN_ASSIGN_OR_RETURN(const Tensor device_targets,
+                        device_targets_.Put(values ? targets : targets.Reshaped(Shape{n_})));
   const Step& last = steps_.back();
   const Tensor& x = loss_takes_logits_ ? last.inputs[0] : last.output;
   return loss_->Run(x, device_targets, last.output, losses_, dx, gradient_scale);
@@ -118,15 +117,9 @@ absl::Status Plan::RunBackward(int64_t step_number, const GradientsReady& ready)
 }
 
 absl::Status Plan::FetchResults(bool with_losses) {
-  const Tensor& output = steps_.back().output;
-  if (context_->device().is_cpu()) {
-    predictions_ = output;
-    return absl::OkStatus();
-  }
-  predictions_ = host_predictions_.Samples(0, n_, graph_.format());
-  DTNN_RETURN_IF_ERROR(context_->Copy(output, predictions_));
+  DTNN_ASSIGN_OR_RETURN(predictions_, host_predictions_.Get(steps_.back().output));
   if (with_losses) {
-    DTNN_RETURN_IF_ERROR(context_->Copy(losses_, host_losses_.Samples(0, n_, graph_.format())));
+    DTNN_ASSIGN_OR_RETURN(losses_on_host_, host_losses_.Get(losses_));
   }
   return context_->Synchronize();
 }
@@ -160,11 +153,10 @@ absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& targets, doubl
 }
 
 double Plan::LossSum() const {
-  const Tensor& losses = context_->device().is_cpu() ? losses_ : host_losses_;
   double sum = 0;
   DispatchFloating(dtype_, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < n_; ++i) sum += double(losses.data<T>()[i]);
+    for (int64_t i = 0; i < n_; ++i) sum += double(losses_on_host_.data<T>()[i]);
   });
   return sum;
 }

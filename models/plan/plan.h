@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/transfers.h"
 #include "layers/base/layer.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
@@ -142,9 +143,11 @@ class Plan {
   std::vector<size_t> batch_readers_;  // steps whose views point into the batch
   std::unique_ptr<LossOp> loss_;
   std::shared_ptr<Buffer> arena_, workspace_;
-  Tensor x_, device_x_, device_targets_;  // the batch as the ops see it
+  Tensor x_;  // the batch as the ops see it
+  DeviceTwin device_x_, device_targets_;
   Tensor losses_;
-  Tensor predictions_, host_losses_, host_predictions_;
+  HostTwin host_losses_, host_predictions_;
+  Tensor predictions_, losses_on_host_;
 };
 
 }  // namespace dtnn

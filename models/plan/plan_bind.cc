@@ -153,13 +153,13 @@ absl::Status Plan::Allocate() {
       }
     }
   }
-  if (device.is_cpu()) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(device_x_,
-                        Tensor::Allocate(device, dtype_, graph_.input_shape().Prepend(batch_)));
-  DTNN_ASSIGN_OR_RETURN(device_targets_, Tensor::Allocate(device, DType::kInt32, Shape{batch_}));
-  DTNN_ASSIGN_OR_RETURN(host_losses_, Tensor::Zeros(dtype_, Shape{batch_}));
+  DTNN_ASSIGN_OR_RETURN(
+      device_x_, DeviceTwin::Create(*context_, dtype_, graph_.input_shape().Prepend(batch_)));
+  DTNN_ASSIGN_OR_RETURN(device_targets_,
+                        DeviceTwin::Create(*context_, DType::kInt32, Shape{batch_}));
+  DTNN_ASSIGN_OR_RETURN(host_losses_, HostTwin::Create(*context_, dtype_, Shape{batch_}));
   DTNN_ASSIGN_OR_RETURN(host_predictions_,
-                        Tensor::Zeros(dtype_, graph_.output_shape().Prepend(batch_)));
+                        HostTwin::Create(*context_, dtype_, graph_.output_shape().Prepend(batch_)));
   return absl::OkStatus();
 }
 
@@ -219,11 +219,7 @@ absl::Status Plan::BindBatch(const Tensor& x) {
                            sample.ToString(), " and type ", Name(dtype_));
   }
   const int64_t n = x.shape()[0];
-  x_ = x;
-  if (!context_->device().is_cpu()) {
-    x_ = device_x_.Samples(0, n, graph_.format());
-    DTNN_RETURN_IF_ERROR(context_->Copy(x, x_));
-  }
+  DTNN_ASSIGN_OR_RETURN(x_, device_x_.Put(x));
   if (n != n_) {
     BindViews(n);
     return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kernels/rows.h"
+#include "kernels/transfers.h"
 #include "models/plan/plan.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
@@ -30,16 +31,6 @@ std::optional<Finding> FirstNonFiniteIn(const Tensor& host, TensorFormat format)
   return found;
 }
 
-// On a GPU, a copy; of parts of a concatenation none: they are found in the whole.
-absl::StatusOr<Tensor> OnHost(DeviceContext& context, const Tensor& tensor) {
-  if (context.device().is_cpu()) return tensor;
-  if (!tensor.dense()) return Tensor();
-  DTNN_ASSIGN_OR_RETURN(Tensor host, Tensor::Zeros(tensor.dtype(), tensor.shape()));
-  DTNN_RETURN_IF_ERROR(context.Copy(tensor, host));
-  DTNN_RETURN_IF_ERROR(context.Synchronize());
-  return host;
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> Plan::FirstNonFiniteParameter(const Step& step) const {
@@ -48,7 +39,7 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteParameter(const Step& step) cons
   for (size_t p = 0; p < specs.size(); ++p) {
     // In training, running statistics follow from the batch, after the layer's output.
     if (training_ && !specs[p].trainable && !node.frozen) continue;
-    DTNN_ASSIGN_OR_RETURN(const Tensor host, OnHost(*context_, step.parameters[p].tensor));
+    DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(*context_, step.parameters[p].tensor));
     if (const auto found = FirstNonFiniteIn(host, graph_.format())) {
       return StrCat(LayerName(step), ": ", found->value, " in ", specs[p].name);
     }
@@ -57,7 +48,8 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteParameter(const Step& step) cons
 }
 
 absl::StatusOr<std::string> Plan::FirstNonFiniteSample(const Tensor& value) const {
-  DTNN_ASSIGN_OR_RETURN(const Tensor host, OnHost(*context_, value));
+  DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(*context_, value));
+  // On a GPU, parts of a concatenation are found in the whole.
   if (host.empty()) return "";
   const auto found = FirstNonFiniteIn(host, graph_.format());
   if (!found) return "";

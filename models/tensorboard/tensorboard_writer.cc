@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include "kernels/transfers.h"
 #include "models/tensorboard/graph_def.h"
 #include "models/tensorboard/histogram.h"
 #include "tensor/errors.h"
@@ -120,12 +121,7 @@ absl::Status TensorboardWriter::OnPassEnd(const Pass& pass) {
 
 absl::Status TensorboardWriter::AddHistogram(std::string_view tag, const Tensor& values,
                                              Summary& summary) {
-  Tensor host = values;
-  if (!context_.device().is_cpu()) {
-    DTNN_ASSIGN_OR_RETURN(host, Tensor::Zeros(values.dtype(), values.shape()));
-    DTNN_RETURN_IF_ERROR(context_.Copy(values, host));
-    DTNN_RETURN_IF_ERROR(context_.Synchronize());
-  }
+  DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(context_, values));
   const std::vector<double> rows = Histogram(host);
   if (rows.empty()) return absl::OkStatus();
   tensorboard::TensorContent& tensor =

@@ -1,0 +1,66 @@
+#include "kernels/transfers.h"
+
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+// The first samples of a dense tensor, as many as `like` has.
+Tensor FirstOf(const Tensor& twin, const Tensor& like) {
+  return twin.Samples(0, like.shape()[0], TensorFormat::kNHWC);
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> ToHost(DeviceContext& context, const Tensor& tensor) {
+  if (context.device().is_cpu()) return tensor;
+  if (!tensor.dense()) return Tensor();
+  DTNN_ASSIGN_OR_RETURN(Tensor host,
+                        Tensor::Allocate(Device::Cpu(), tensor.dtype(), tensor.shape()));
+  DTNN_RETURN_IF_ERROR(context.Copy(tensor, host));
+  DTNN_RETURN_IF_ERROR(context.Synchronize());
+  return host;
+}
+
+absl::StatusOr<Tensor> ToDevice(DeviceContext& context, const Tensor& host) {
+  if (context.device().is_cpu()) return host;
+  DTNN_ASSIGN_OR_RETURN(Tensor tensor,
+                        Tensor::Allocate(context.device(), host.dtype(), host.shape()));
+  DTNN_RETURN_IF_ERROR(context.Copy(host, tensor));
+  DTNN_RETURN_IF_ERROR(context.Synchronize());
+  return tensor;
+}
+
+absl::StatusOr<DeviceTwin> DeviceTwin::Create(DeviceContext& context, DType dtype,
+                                              const Shape& largest) {
+  DeviceTwin twin;
+  twin.context_ = &context;
+  if (context.device().is_cpu()) return twin;
+  DTNN_ASSIGN_OR_RETURN(twin.twin_, Tensor::Allocate(context.device(), dtype, largest));
+  return twin;
+}
+
+absl::StatusOr<Tensor> DeviceTwin::Put(const Tensor& host) const {
+  if (twin_.empty()) return host;
+  const Tensor device = FirstOf(twin_, host);
+  DTNN_RETURN_IF_ERROR(context_->Copy(host, device));
+  return device;
+}
+
+absl::StatusOr<HostTwin> HostTwin::Create(DeviceContext& context, DType dtype,
+                                          const Shape& largest) {
+  HostTwin twin;
+  twin.context_ = &context;
+  if (context.device().is_cpu()) return twin;
+  DTNN_ASSIGN_OR_RETURN(twin.twin_, Tensor::Zeros(dtype, largest));
+  return twin;
+}
+
+absl::StatusOr<Tensor> HostTwin::Get(const Tensor& device) const {
+  if (twin_.empty()) return device;
+  const Tensor host = FirstOf(twin_, device);
+  DTNN_RETURN_IF_ERROR(context_->Copy(device, host));
+  return host;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,53 @@
+// Values between the host and the device of a context, for code that need not know which device it
+// is: on the CPU there is one memory, and nothing is copied.
+
+#ifndef DTNN_KERNELS_TRANSFERS_H_
+#define DTNN_KERNELS_TRANSFERS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/context.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// A tensor of the host with the values of a tensor of the device; waits for it. Empty for a tensor
+// of a GPU that has a pitch.
+absl::StatusOr<Tensor> ToHost(DeviceContext& context, const Tensor& tensor);
+// The reverse, of a dense tensor.
+absl::StatusOr<Tensor> ToDevice(DeviceContext& context, const Tensor& host);
+
+// Where the device finds what the host brings again and again: batches of samples. Allocated once.
+class DeviceTwin {
+ public:
+  // `largest`: the most samples first.
+  static absl::StatusOr<DeviceTwin> Create(DeviceContext& context, DType dtype,
+                                           const Shape& largest);
+
+  // Whether Put takes tensors of this type.
+  bool Takes(DType dtype) const { return twin_.empty() || twin_.dtype() == dtype; }
+  // The same values for the device, of at most as many samples; the host tensor is dense and stays
+  // until they were read (DeviceContext::Copy).
+  absl::StatusOr<Tensor> Put(const Tensor& host) const;
+
+ private:
+  DeviceContext* context_ = nullptr;
+  Tensor twin_;  // empty on a CPU
+};
+
+// Where the host finds what the device leaves again and again.
+class HostTwin {
+ public:
+  static absl::StatusOr<HostTwin> Create(DeviceContext& context, DType dtype, const Shape& largest);
+
+  // The same values for the host, after the next DeviceContext::Synchronize.
+  absl::StatusOr<Tensor> Get(const Tensor& device) const;
+
+ private:
+  DeviceContext* context_ = nullptr;
+  Tensor twin_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_TRANSFERS_H_

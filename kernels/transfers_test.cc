@@ -1,0 +1,53 @@
+#include "kernels/transfers.h"
+
+#include "gtest/gtest.h"
+#include "kernels/gpu_testing.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::IntegerTensor;
+
+TEST(TransfersTest, TheCpuHasOneMemory) {
+  const auto cpu = *DeviceContext::Create(Device::Cpu());
+  const Tensor tensor = IntegerTensor(DType::kFloat32, {3, 4}, 1);
+  const auto twin = *DeviceTwin::Create(*cpu, DType::kInt32, {3});
+  const auto host = *HostTwin::Create(*cpu, DType::kInt32, {3});
+  EXPECT_TRUE(twin.Takes(DType::kFloat32)) << "nothing was allocated that could be too small";
+  for (const Tensor& same :
+       {*ToHost(*cpu, tensor), *ToDevice(*cpu, tensor), *twin.Put(tensor), *host.Get(tensor)}) {
+    EXPECT_EQ(same.raw_data(), tensor.raw_data());
+  }
+}
+
+TEST(TransfersTest, ValuesMoveToAGpuAndBack) {
+  const auto gpu = *DeviceContext::Create(Device::Simulated(0));
+  const Tensor tensor = IntegerTensor(DType::kFloat64, {3, 4}, 1);
+  const Tensor device = *ToDevice(*gpu, tensor);
+  EXPECT_EQ(device.device(), gpu->device());
+  EXPECT_TRUE(Close(*ToHost(*gpu, device), tensor, 0));
+  EXPECT_TRUE(ToHost(*gpu, device.Channels(1, 2, TensorFormat::kNHWC))->empty());
+}
+
+TEST(TransfersTest, TwinsTakeFewerSamples) {
+  const auto gpu = *DeviceContext::Create(Device::Simulated(0));
+  const auto twin = *DeviceTwin::Create(*gpu, DType::kFloat32, {5, 2, 2, 3});
+  const auto host = *HostTwin::Create(*gpu, DType::kFloat32, {5, 2, 2, 3});
+  EXPECT_TRUE(twin.Takes(DType::kFloat32));
+  EXPECT_FALSE(twin.Takes(DType::kInt32));
+  for (const int64_t samples : {5, 2}) {
+    const Tensor tensor = IntegerTensor(DType::kFloat32, {samples, 2, 2, 3}, uint64_t(samples));
+    const Tensor device = *twin.Put(tensor);
+    EXPECT_EQ(device.device(), gpu->device());
+    const Tensor back = *host.Get(device);
+    ASSERT_EQ(gpu->Synchronize(), absl::OkStatus());
+    EXPECT_TRUE(Close(back, tensor, 0));
+  }
+  const Tensor more = IntegerTensor(DType::kFloat64, {5, 2, 2, 3}, 1);
+  EXPECT_EQ(twin.Put(more).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace dtnn

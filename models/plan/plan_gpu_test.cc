@@ -1,0 +1,120 @@
+// A plan on a GPU does what one on the CPU does, over a network that has every kind of layer:
+// predictions, losses, gradients and running statistics. On a simulated GPU, and on a real one;
+// that is skipped, with the reason, where there is none.
+
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/gpu_testing.h"
+#include "models/graph/builder.h"
+#include "models/parameters/parameter_store.h"
+#include "models/plan/plan.h"
+#include "models/testing/plan_session.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Close;
+using testing::Get;
+using testing::Labels;
+using testing::RandomTensor;
+using testing::Values;
+
+Graph EveryLayer(TensorFormat format) {
+  GraphBuilder b("every layer", format);
+  const auto convolution = [](int64_t filters, int64_t kernel) {
+    return [=](GraphBuilder& path) {
+      path.Conv2d(filters, {.kernel = kernel, .padding = kernel / 2}).BatchNorm().Relu();
+    };
+  };
+  b.Input({9, 8, 3});
+  b.Conv2d(6, {.kernel = 3, .padding = 1}).Relu().MaxPool2d({.window = 2, .stride = 2});
+  b.Concat({convolution(4, 1), convolution(5, 3), GraphBuilder::Identity()});
+  b.Conv2d(0, {.kernel = 3, .padding = 1, .grouping = ConvGrouping::kDepthwise}).BatchNorm();
+  b.Add({convolution(15, 3), GraphBuilder::Identity()}).LeakyRelu();
+  b.AveragePool2d({.window = 2, .stride = 1}).Conv2d(8, {.grouping = ConvGrouping::kPointwise});
+  b.Relu6().AdaptiveAveragePool2d(2).Dropout(0.25).Flatten();
+  b.Fc(10).BatchNorm().Sigmoid().Fc(7).Tanh().Fc(4).Softmax();
+  return *b.Build();
+}
+
+class PlanGpuTest : public ::testing::TestWithParam<std::tuple<Device, TensorFormat>> {
+ protected:
+  void SetUp() override {
+    DTNN_GPU_OR_SKIP_AT(gpu, std::get<0>(GetParam()));
+    gpu_ = std::move(gpu);
+  }
+  const TensorFormat format_ = std::get<1>(GetParam());
+  std::unique_ptr<DeviceContext> gpu_, cpu_ = *DeviceContext::Create(Device::Cpu());
+};
+
+// What a device made of a few steps.
+struct Outcome {
+  std::vector<double> losses;
+  std::vector<Tensor> predictions;  // of evaluations
+  Tensor gradients, values;
+};
+
+Outcome OutcomeOn(DeviceContext& device, const Graph& graph, TensorFormat format) {
+  Outcome outcome;
+  auto store = *ParameterStore::Create(graph, device, DType::kFloat64, 3);
+  EXPECT_EQ(store->AllocateForTraining(device, 0), absl::OkStatus());
+  const CategoricalCrossEntropy loss;
+  const auto compile = [&](bool training) {
+    return *Plan::Compile(graph, *store, device,
+                          {.batch = 5, .training = training, .loss = &loss, .random_seed = 9});
+  };
+  const auto training = compile(true), evaluation = compile(false);
+  for (const int64_t samples : {5, 3}) {  // the last batch is smaller
+    const Tensor x = RandomTensor(DType::kFloat64, SampleShape({9, 8, 3}, format).Prepend(samples),
+                                  uint64_t(samples));
+    EXPECT_EQ(training->ForwardBackward(x, Labels(samples), 1.0 / double(samples), samples, {}),
+              absl::OkStatus());
+    outcome.losses.push_back(training->LossSum());
+    EXPECT_EQ(evaluation->Evaluate(x, Labels(samples)), absl::OkStatus());
+    outcome.losses.push_back(evaluation->LossSum());
+    outcome.predictions.push_back(testing::TensorOf(
+        DType::kFloat64, evaluation->predictions().shape(), Values(evaluation->predictions())));
+  }
+  outcome.gradients = Get(device, store->gradients());
+  outcome.values = Get(device, store->all_values());
+  return outcome;
+}
+
+TEST_P(PlanGpuTest, EveryLayerAsOnTheCpu) {
+  const Graph graph = EveryLayer(format_);
+  const Outcome expected = OutcomeOn(*cpu_, graph, format_),
+                actual = OutcomeOn(*gpu_, graph, format_);
+  EXPECT_TRUE(Close(actual.losses, expected.losses, 1e-11));
+  for (size_t i = 0; i < expected.predictions.size(); ++i) {
+    EXPECT_TRUE(Close(actual.predictions[i], expected.predictions[i], 1e-11));
+  }
+  EXPECT_TRUE(Close(actual.gradients, expected.gradients, 1e-11));
+  EXPECT_TRUE(Close(actual.values, expected.values, 1e-11)) << "running statistics";
+}
+
+// The diagnosis of a diverged network looks into the device's memory.
+TEST_P(PlanGpuTest, FindsWhatIsNotFinite) {
+  const Graph graph = EveryLayer(format_);
+  auto store = *ParameterStore::Create(graph, *gpu_, DType::kFloat64, 3);
+  const CategoricalCrossEntropy loss;
+  const auto plan = *Plan::Compile(graph, *store, *gpu_, {.batch = 2, .loss = &loss});
+  const Tensor x = RandomTensor(DType::kFloat64, SampleShape({9, 8, 3}, format_).Prepend(2), 1);
+  EXPECT_EQ(*plan->FirstNonFinite(x, Labels(2), 0), "");
+  const Tensor weights = store->Value(1, 0);
+  ASSERT_EQ(gpu_->Copy(testing::NaNTensor(DType::kFloat64, weights.shape()), weights),
+            absl::OkStatus());
+  EXPECT_EQ(*plan->FirstNonFinite(x, Labels(2), 0), "layer 1 (Conv2D): nan in weights");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , PlanGpuTest,
+    ::testing::Combine(::testing::Values(Device::Simulated(0), Device::Cuda(0)),
+                       ::testing::Values(TensorFormat::kNHWC, TensorFormat::kNCHW)));
+
+}  // namespace
+}  // namespace dtnn
