@@ -39,7 +39,10 @@ float FromBits(WireType type, uint32_t bits) {
 }
 
 absl::StatusOr<CodecDescription> DescribePlain(WireType type, size_t chunk_values) {
-  if (chunk_values == 0) return InvalidArgument("codec ", NameOf(type), ": chunks of no numbers");
+  if (chunk_values == 0) {
+    return InvalidArgument("codec ", NameOf(type),
+                           ": chunk_values is 0; a chunk must have at least one number");
+  }
   return Describe(NameOf(type), chunk_values, chunk_values * BytesOf(type), "");
 }
 

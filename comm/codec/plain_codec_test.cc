@@ -88,7 +88,8 @@ TEST(PlainCodecTest, NumbersThatAreNoneAreRefused) {
   }
   const float large = 70000;
   EXPECT_FALSE(Must(PlainClient(WireType::kFloat16, 4))->Encode({}, std::span(&large, 1)).ok());
-  EXPECT_FALSE(PlainClient(WireType::kFloat16, 0).ok());
+  EXPECT_EQ(PlainClient(WireType::kFloat16, 0).status().message(),
+            "codec fp16: chunk_values is 0; a chunk must have at least one number");
 }
 
 }  // namespace
