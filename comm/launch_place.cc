@@ -1,8 +1,12 @@
 #include "comm/launch_place.h"
 
 #include <cstdlib>
+#include <span>
+#include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -13,34 +17,60 @@ struct Launcher {
   const char* ranks;
 };
 
+constexpr Launcher kOwnLauncher = {kRankVariable, kSizeVariable};
 constexpr Launcher kLaunchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"PMI_RANK", "PMI_SIZE"},
     {"PMIX_RANK", "SLURM_NTASKS"},  // PMIx itself does not say how many
 };
 
-using Get = std::function<const char*(const char*)>;
+const char* Text(const GetVariable& get, const char* name) {
+  return get ? get(name) : std::getenv(name);
+}
 
-const char* Text(const Get& get, const char* name) { return get ? get(name) : std::getenv(name); }
-
-int Number(const Get& get, const char* name) {
+int Number(const GetVariable& get, const char* name) {
   const char* const text = Text(get, name);
   int value = -1;
   return text != nullptr && absl::SimpleAtoi(text, &value) ? value : -1;
 }
 
-}  // namespace
+Transport FindTransport(const GetVariable& get) {
+  const char* const text = Text(get, kTransportVariable);
+  const std::string word = absl::AsciiStrToLower(text == nullptr ? "" : text);
+  if (word.empty() || word == "mpi") return Transport::kMpi;
+  return word == "tcp" ? Transport::kTcp : Transport::kUnknown;
+}
 
-LaunchPlace FindLaunchPlace(const Get& get) {
-  for (const Launcher& launcher : kLaunchers) {
+// As the launchers say.
+LaunchPlace FindLaunched(const GetVariable& get, std::span<const Launcher> launchers) {
+  for (const Launcher& launcher : launchers) {
     const int rank = Number(get, launcher.rank), ranks = Number(get, launcher.ranks);
     if (rank >= 0 && rank < ranks) return {.launched = true, .rank = rank, .ranks = ranks};
   }
   return {};
 }
 
-LaunchPlace FindUnconnectedPlace(const Get& get) {
-  if (FindLaunchPlace(get).launched) return {};
+}  // namespace
+
+LaunchPlace FindLaunchPlace(const GetVariable& get) {
+  const Transport transport = FindTransport(get);
+  LaunchPlace place;
+  if (transport == Transport::kTcp) place = FindLaunched(get, {&kOwnLauncher, 1});
+  if (!place.launched) place = FindLaunched(get, kLaunchers);
+  if (!place.launched && transport == Transport::kTcp) place = FindUnconnectedPlace(get);
+  place.transport = transport;
+  return place;
+}
+
+absl::Status CheckTransport(const GetVariable& get) {
+  if (FindTransport(get) != Transport::kUnknown) return absl::OkStatus();
+  return InvalidArgument("environment: ", kTransportVariable, "=",
+                         Quoted(Text(get, kTransportVariable)),
+                         ": there is no such transport in this build; must be mpi or tcp");
+}
+
+LaunchPlace FindUnconnectedPlace(const GetVariable& get) {
+  if (FindLaunched(get, kLaunchers).launched) return {};
   const bool step = Text(get, "SLURM_STEP_ID") != nullptr;
   const int rank = Number(get, "SLURM_PROCID");
   int ranks = Number(get, "SLURM_STEP_NUM_TASKS");

@@ -1,29 +1,49 @@
-// Rank and number of processes, from the environment that the program which started them (mpirun,
-// srun) has set: known before MPI is initialised, and without MPI.
+// Rank and number of processes, and what carries their bytes, from the environment that the program
+// which started them (mpirun, srun, apps/launch) has set: known before MPI is initialised, and
+// without MPI.
+//
+//   PYMPI_PROTO              mpi, which is the default, or tcp
+//   PYMPI_RANK, PYMPI_SIZE   with tcp: which rank of how many; else what mpirun or srun has set
 
 #ifndef DTNN_COMM_LAUNCH_PLACE_H_
 #define DTNN_COMM_LAUNCH_PLACE_H_
 
+#include <cstdint>
 #include <functional>
 
+#include "absl/status/status.h"
+
 namespace dtnn {
+
+inline constexpr char kTransportVariable[] = "PYMPI_PROTO";
+inline constexpr char kRankVariable[] = "PYMPI_RANK";
+inline constexpr char kSizeVariable[] = "PYMPI_SIZE";
+
+enum class Transport : uint8_t { kMpi, kTcp, kUnknown };
+
+using GetVariable = std::function<const char*(const char*)>;
 
 struct LaunchPlace {
   bool launched = false;  // by something that starts the processes of parallel programs
   int rank = 0;
   int ranks = 1;
+  Transport transport = Transport::kMpi;
 
   friend bool operator==(const LaunchPlace&, const LaunchPlace&) = default;
 };
 
-// Reads Open MPI's variables, else those of PMI (MPICH, Slurm) or PMIx. Invalid numbers count as
-// unset. `get` answers like getenv(), which is the default.
-LaunchPlace FindLaunchPlace(const std::function<const char*(const char*)>& get = nullptr);
+// Reads Open MPI's variables, else those of PMI (MPICH, Slurm) or PMIx; with tcp those above first,
+// and last those of a srun that knows of no MPI. Invalid numbers count as unset. `get` answers like
+// getenv(), which is the default.
+LaunchPlace FindLaunchPlace(const GetVariable& get = nullptr);
+
+// InvalidArgument where PYMPI_PROTO names a transport that there is not.
+absl::Status CheckTransport(const GetVariable& get = nullptr);
 
 // If Slurm's srun has started several processes without PMI or PMIx, so that they cannot find each
-// other and each would be alone: this one's place among them. Otherwise, as for a single process.
-// The process of a batch script itself does not count.
-LaunchPlace FindUnconnectedPlace(const std::function<const char*(const char*)>& get = nullptr);
+// other by MPI and each would be alone: this one's place among them. Otherwise, as for a single
+// process. The process of a batch script itself does not count.
+LaunchPlace FindUnconnectedPlace(const GetVariable& get = nullptr);
 
 }  // namespace dtnn
 

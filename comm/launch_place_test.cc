@@ -59,6 +59,37 @@ TEST(LaunchPlaceTest, KnowsWhatSrunStartedWithoutMpi) {
   EXPECT_FALSE(find({}).launched);
 }
 
+TEST(LaunchPlaceTest, VariablesOfTheJobCountOnlyWithTcp) {
+  std::map<std::string, std::string> job = {{"PYMPI_RANK", "2"}, {"PYMPI_SIZE", "12"}};
+  EXPECT_EQ(Find(job), LaunchPlace()) << "with MPI, which would not connect them";
+  job["PYMPI_PROTO"] = "TCP";
+  LaunchPlace third = {.launched = true, .rank = 2, .ranks = 12, .transport = Transport::kTcp};
+  EXPECT_EQ(Find(job), third);
+  job.insert({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "3"}});
+  EXPECT_EQ(Find(job), third) << "what is said of the job outranks mpirun";
+  job["PYMPI_PROTO"] = "mpi";
+  EXPECT_EQ(Find(job), (LaunchPlace{.launched = true, .rank = 0, .ranks = 3}));
+}
+
+TEST(LaunchPlaceTest, WithTcpAnyLauncherNumbersTheRanks) {
+  const LaunchPlace second = {
+      .launched = true, .rank = 1, .ranks = 4, .transport = Transport::kTcp};
+  EXPECT_EQ(Find({{"PYMPI_PROTO", "tcp"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}), second);
+  EXPECT_EQ(Find({{"PYMPI_PROTO", "tcp"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}), second);
+  EXPECT_EQ(Find({{"PYMPI_PROTO", "tcp"}}), (LaunchPlace{.transport = Transport::kTcp}));
+}
+
+TEST(LaunchPlaceTest, OtherTransportsAreRefused) {
+  for (const char* known : {"", "mpi", "MPI", "tcp"}) {
+    EXPECT_TRUE(CheckTransport([&](const char*) { return known; }).ok()) << known;
+  }
+  EXPECT_TRUE(CheckTransport([](const char*) { return nullptr; }).ok());
+  EXPECT_EQ(Find({{"PYMPI_PROTO", "grpc"}}).transport, Transport::kUnknown);
+  const absl::Status refused = CheckTransport([](const char*) { return "grpc"; });
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("PYMPI_PROTO=\"grpc\""), refused.message().npos) << refused;
+}
+
 TEST(LaunchPlaceTest, NumbersThatMakeNoSenseCountAsUnset) {
   for (const auto& [rank, ranks] : {std::pair("2", "2"), std::pair("-1", "2"), std::pair("x", "2"),
                                     std::pair("0", ""), std::pair("99999999999", "2")}) {

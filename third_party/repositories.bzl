@@ -84,7 +84,10 @@ _SYSTEM_LIBRARIES = {
     "openssl": struct(
         package = "libssl-dev",
         header = "openssl/evp.h",
-        targets = {":crypto": "libcrypto"},
+        targets = {
+            ":crypto": "libcrypto",
+            ":ssl": "libssl",
+        },
     ),
     "random123": struct(
         package = "librandom123-dev",

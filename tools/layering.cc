@@ -61,7 +61,8 @@ constexpr Folder kRooms[] = {
     {"comm/mpi", 2},
     {"comm/tcp", 2},
     {"comm/codec", 3},
-    {"comm/job", 3},
+    {"comm/tls", 3},
+    {"comm/job", 4},
 
     {"models/graph", 0},
     {"models/parameters", 1},

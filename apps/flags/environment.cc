@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "absl/strings/str_join.h"
-#include "comm/job/exit_code.h"
 #include "tensor/text/nearest.h"
 #include "tensor/text/number.h"
+#include "tensor/text/one_line.h"
 #include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -15,7 +15,7 @@ namespace dtnn {
 namespace {
 
 constexpr std::string_view kPrefix = "PYMPI_";
-constexpr std::string_view kKnown[] = {"PROTO", "SSL",  "SSL_KEY", "SSL_CERT",
+constexpr std::string_view kKnown[] = {"PROTO", "SSL",  "SSL_KEY", "SSL_CERT", "SSL_CA",
                                        "ADDR",  "PORT", "SIZE",    "RANK"};
 
 constexpr std::string_view kThreads = "OMP_NUM_THREADS=";
@@ -29,7 +29,7 @@ bool IsThreads(std::string_view value) {
 
 }  // namespace
 
-std::vector<std::string> EnvironmentWarnings(const char* const* environment) {
+std::vector<std::string> EnvironmentWarnings(const char* const* environment, Transport transport) {
   std::vector<std::string> warnings, unknown, unused;
   for (; *environment != nullptr; ++environment) {
     const std::string_view variable(*environment);
@@ -41,24 +41,25 @@ std::vector<std::string> EnvironmentWarnings(const char* const* environment) {
     if (!variable.starts_with(kPrefix)) continue;
     const std::string_view full = variable.substr(0, variable.find('='));
     const std::string_view name = full.substr(kPrefix.size());
-    if (std::ranges::find(kKnown, name) != std::end(kKnown)) {
+    if (name == "PROTO") continue;
+    if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
+      unknown.push_back(OneLine(full, 80));
+      if (const std::optional<std::string_view> nearest = NearestName(name, kKnown)) {
+        StrAppend(&unknown.back(), " (did you mean ", kPrefix, *nearest, "?)");
+      }
+    } else if (transport == Transport::kMpi) {
       unused.emplace_back(full);
-      continue;
-    }
-    unknown.push_back(OneLine(full, 80));
-    if (const std::optional<std::string_view> nearest = NearestName(name, kKnown)) {
-      StrAppend(&unknown.back(), " (did you mean ", kPrefix, *nearest, "?)");
     }
   }
-  std::ranges::sort(unknown);
-  std::ranges::sort(unused);
-  if (!unknown.empty()) {
-    warnings.push_back(StrCat("environment: unknown variables: ", absl::StrJoin(unknown, ", ")));
-  }
-  if (!unused.empty()) {
-    warnings.push_back(StrCat("environment: ", absl::StrJoin(unused, ", "),
-                              ": not available in this build yet; ranks talk through MPI"));
-  }
+  const auto warn = [&](std::vector<std::string> names, std::string_view before,
+                        std::string_view after) {
+    if (names.empty()) return;
+    std::ranges::sort(names);
+    warnings.push_back(StrCat("environment: ", before, absl::StrJoin(names, ", "), after));
+  };
+  warn(unknown, "unknown variables: ", "");
+  warn(unused, "",
+       ": have no effect, since ranks talk through MPI; PYMPI_PROTO=tcp would use them");
   return warnings;
 }
 

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "comm/launch_place.h"
+
 namespace dtnn {
 
 // Of `environment`, "NAME=value" each and then null: a line for all variables that there are not,
-// one for those that this build has no use for yet, and one for a number of threads that is not
-// valid.
-std::vector<std::string> EnvironmentWarnings(const char* const* environment);
+// one for those of no use with this transport, and one for a number of threads that is not valid.
+std::vector<std::string> EnvironmentWarnings(const char* const* environment, Transport transport);
 
 }  // namespace dtnn
 

@@ -39,12 +39,12 @@ constexpr OptionAlias kAliases[] = {
 constexpr WordAlias kWordAliases[] = {{"accuracy", "categorical_accuracy"}};
 
 constexpr ComputedValue kComputedValues[] = {
-    {"mpi-processes", "it is the number of processes that mpirun starts"},
+    {"mpi-processes", "it is the number of processes that mpirun or launch starts"},
     {"threads-per-process", "set the environment variable OMP_NUM_THREADS"},
     {"gpus-per-node", "it is the number of GPUs found"},
-    {"mpi-protocol", "set the environment variable PYMPI_PROTO"},
-    {"mpi-server", "set the environment variable PYMPI_ADDR"},
-    {"mpi-port", "set the environment variable PYMPI_PORT"},
+    {"mpi-protocol", "use --transport, or set the environment variable PYMPI_PROTO"},
+    {"mpi-server", "use --rendezvous, or set the environment variable PYMPI_ADDR"},
+    {"mpi-port", "use --rendezvous, or set the environment variable PYMPI_PORT"},
 };
 
 }  // namespace

@@ -495,9 +495,17 @@ constexpr OptionSpec kTable[] = {
         .Unit("rate", "0.0001")
         .Needs("schedulers=cosine"),
 
-    Now("parallel", kParallel, kWord, &O::parallel, "data: the processes of mpirun train one model",
+    Now("parallel", kParallel, kWord, &O::parallel, "data: several processes train one model",
         "sequential,data")
         .Means(meanings::kParallel),
+    Now("transport", kParallel, kWord, &O::transport, "what carries the messages of ranks",
+        "auto,mpi,tcp")
+        .Means(meanings::kTransport)
+        .Needs("parallel=data"),
+    Now("rendezvous", kParallel, kText, &O::rendezvous,
+        "where rank 0 listens for the others, with TCP; empty: PYMPI_ADDR and PYMPI_PORT")
+        .Unit("HOST:PORT", "node1:61642")
+        .Needs("parallel=data"),
     Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,
         "exchange gradients after the backward pass; False: during it, which is faster")
         .Needs("parallel=data"),

@@ -149,8 +149,10 @@ struct Options {
 
   // Parallel.
   std::string parallel = "sequential";
-  bool use_blocking_mpi = true;  // gradients are reduced after the backward pass, not during it
-  std::string use_mpi_buffers;   // True or False; empty: True
+  std::string transport = "auto";  // or mpi or tcp, as the launcher has settled it
+  std::string rendezvous;          // HOST:PORT; empty: the environment's
+  bool use_blocking_mpi = true;    // gradients are reduced after the backward pass, not during it
+  std::string use_mpi_buffers;     // True or False; empty: True
   std::string comm_bucket_mb = "auto";  // 2^20 bytes; see BucketBytes
   double comm_timeout = 300;            // seconds
   bool enable_gpu = false;

@@ -118,7 +118,13 @@ inline constexpr std::string_view kSchedulers =
 
 inline constexpr std::string_view kParallel =
     "sequential: one process trains alone\n"
-    "data: all processes of mpirun train one model, each on its share of every step's samples\n";
+    "data: all processes of mpirun or launch train one model, each on its share of every step's "
+    "samples\n";
+
+inline constexpr std::string_view kTransport =
+    "auto: as the environment variable PYMPI_PROTO says; mpi if it is not set\n"
+    "mpi: Open MPI, for processes that mpirun started\n"
+    "tcp: connections of the ranks' own, for processes that launch or anything else started\n";
 
 inline constexpr std::string_view kUseMpiBuffers =
     "False: gather the gradients of all ranks and add them in the order of ranks\n"

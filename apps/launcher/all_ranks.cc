@@ -46,12 +46,13 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
         << " processes were started, but --parallel=sequential trains in one process only; the "
            "others exit. --parallel=data divides the work among all of them\n";
   }
-  if (options.parallel == "sequential" || !place.launched) {
+  const bool alone = !place.launched && place.transport == Transport::kMpi;
+  if (options.parallel == "sequential" || alone) {
     return RunBenchmark(options, nullptr, out, err);
   }
   const RankProcessOptions rank = {.program = "benchmark",
                                    .communicator = CommunicatorOptionsOf(options, err),
-                                   .mpi = {.buffers = options.use_mpi_buffers != "False"},
+                                   .sums_in_rank_order = options.use_mpi_buffers == "False",
                                    .when_lost = [&](const absl::Status& status) {
                                      return WithExitCode(
                                          status, ExitCodeOfLoss(options, place.rank, place.ranks));

@@ -18,6 +18,7 @@
 #include "apps/launcher/dry_run.h"
 #include "apps/launcher/main_job.h"
 #include "apps/printing/name_lists.h"
+#include "apps/program/job_flags.h"
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "comm/job/exit_code.h"
@@ -45,15 +46,15 @@ void Warn(const std::vector<std::string>& warnings) {
 }
 
 // Processes that do not know of each other would all train, into the same files.
-absl::Status CheckLauncher() {
+absl::Status CheckLauncher(Transport transport) {
   const LaunchPlace place = FindUnconnectedPlace();
-  if (!place.launched) return absl::OkStatus();
+  if (!place.launched || transport != Transport::kMpi) return absl::OkStatus();
   if (place.rank > 0) return WithExitCode(absl::FailedPreconditionError(""), kExitUsage);
   return UsageError(
       "srun has started ", place.ranks,
       " processes without MPI, each of which would train alone and write the same files; start "
-      "them with mpirun or srun --mpi=pmix (srun --mpi=list shows what there is), or one process "
-      "with srun --ntasks=1");
+      "them with mpirun or srun --mpi=pmix (srun --mpi=list shows what there is), with "
+      "--transport=tcp, or one process with srun --ntasks=1");
 }
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {
@@ -61,7 +62,7 @@ absl::Status Train(const Options& options, const LaunchPlace& place) {
     const int ranks = options.parallel == "sequential" ? 1 : place.ranks;
     return place.rank == 0 ? DryRun(options, ranks, std::cout) : absl::OkStatus();
   }
-  DTNN_RETURN_IF_ERROR(CheckLauncher());
+  DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));
   DTNN_RETURN_IF_ERROR(CheckPackagedData(options));
   return RunOnAllRanks(options, place, std::cout, std::cerr);
 }
@@ -76,14 +77,15 @@ absl::Status Answer(const CommandLine& command_line, const LaunchPlace& place) {
   if (PrintList(command_line.action, std::cout)) return absl::OkStatus();
   if (place.rank == 0) {
     Warn(command_line.warnings);
-    Warn(EnvironmentWarnings(environ));
+    Warn(EnvironmentWarnings(environ, place.transport));
   }
   return Train(command_line.options, place);
 }
 
 // `program`: as the user wrote it.
-absl::Status Run(std::string_view program, std::vector<std::string> arguments,
-                 const LaunchPlace& place) {
+absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
+  const absl::Status job = AdoptJobFlags(arguments);
+  const LaunchPlace place = FindLaunchPlace();
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   if (arguments.empty()) {
     arguments = MainJobArguments();
@@ -92,9 +94,12 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments,
       std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : program);
     }
   }
-  const absl::StatusOr<CommandLine> command_line = Understand(arguments);
+  absl::StatusOr<CommandLine> command_line = Understand(arguments);
+  if (command_line.ok() && !job.ok()) command_line = job;
   if (!command_line.ok())
     return TellOnce(command_line.status(), place, kProgram, std::cout, std::cerr);
+  // So that ranks, files and the list of parameters say what is used.
+  command_line->options.transport = place.transport == Transport::kTcp ? "tcp" : "mpi";
   return Answer(*command_line, place);
 }
 
@@ -102,9 +107,8 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments,
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  const dtnn::LaunchPlace place = dtnn::FindLaunchPlace();
   return dtnn::RunProgram(dtnn::kProgram, argc, argv, "use a smaller --batch-size or network",
                           [&](const std::vector<std::string>& arguments) {
-                            return dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, arguments, place);
+                            return dtnn::Run(argc > 0 ? argv[0] : dtnn::kProgram, arguments);
                           });
 }

@@ -27,7 +27,11 @@ std::string ShellWord(std::string_view text) {
 }
 
 std::string CommandLineOf(const Options& options, int ranks, std::string_view separator) {
-  std::string line = ranks > 1 ? StrCat("mpirun -np ", ranks, " benchmark") : "benchmark";
+  std::string line = "benchmark";
+  if (ranks > 1) {
+    line = options.transport == "tcp" ? StrCat("launch -n ", ranks, " -- benchmark")
+                                      : StrCat("mpirun -np ", ranks, " benchmark");
+  }
   for (const OptionSpec& spec : OptionTable()) {
     if (!spec.available() || !options.given.contains(spec.name)) continue;
     StrAppend(&line, separator, "--", spec.name, "=", ShellWord(FormatValue(Load(&options, spec))));

@@ -17,6 +17,9 @@ TEST(CommandLineTest, SaysWhatWasGivenUnderNewNames) {
             "--dataset-path='/my data/it'\\''s' --optimizer-momentum=0.8 "
             "--metrics=categorical_accuracy,categorical_mse");
   EXPECT_EQ(CommandLineOf(parsed->options, 4), "mpirun -np 4 " + line);
+  Options tcp = parsed->options;
+  tcp.transport = "tcp";
+  EXPECT_EQ(CommandLineOf(tcp, 4), "launch -n 4 -- " + line);
 }
 
 TEST(CommandLineTest, WordsForTheShellAreQuotedWhereNeeded) {

@@ -44,7 +44,8 @@ constexpr Range kRanks = {.low = 0, .high = 1 << 20}, kMaxRanks = {.low = 1, .hi
 
 // Measures on all ranks that mpirun has started, or alone.
 absl::Status RunHere(const ScaleModelOptions& options, const LaunchPlace& place) {
-  if (!place.launched) return RunScaleModel(options, nullptr, std::cout);
+  if (!place.launched && place.transport == Transport::kMpi)
+    return RunScaleModel(options, nullptr, std::cout);
   const RankProcessOptions rank = {
       .program = kProgram,
       .communicator = {.timeout = std::chrono::milliseconds(int64_t(1000 * options.comm_timeout))}};
@@ -171,7 +172,7 @@ absl::Status Run(const std::vector<std::string>& arguments, const LaunchPlace& p
     if (place.rank == 0) std::cout << answer.str();
     return absl::OkStatus();
   }
-  for (const std::string& warning : EnvironmentWarnings(environ)) {
+  for (const std::string& warning : EnvironmentWarnings(environ, place.transport)) {
     if (place.rank == 0) std::cerr << kProgram << ": warning: " << warning << "\n";
   }
   return RunHere(options, place);

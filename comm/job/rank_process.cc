@@ -6,15 +6,16 @@
 #include <utility>
 
 #include "comm/job/exit_code.h"
+#include "comm/job/job_process.h"
 #include "comm/job/thread_share.h"
-#include "comm/mpi/mpi_process.h"
-#include "tensor/errors.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
 
 namespace dtnn {
 namespace {
 
-// Without MPI, whose ways out wait for others.
+// Not by exit(), where MPI's way out waits for others.
 [[noreturn]] void Leave(const absl::Status& status, const RankProcessOptions& options,
                         std::ostream& out, std::ostream& err) {
   out.flush();
@@ -34,18 +35,14 @@ void TakeShareOfThreads(const Communicator& communicator, const RankProcessOptio
 absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& options,
                        std::ostream& out, std::ostream& err,
                        absl::FunctionRef<absl::Status(Communicator&)> work) {
-  absl::StatusOr<std::unique_ptr<MpiProcess>> started = MpiProcess::Start(options.communicator);
+  absl::StatusOr<std::unique_ptr<JobProcess>> started =
+      StartJobProcess(place, options.communicator);
   if (absl::IsDeadlineExceeded(started.status()) || absl::IsUnavailable(started.status())) {
     Leave(options.when_lost(started.status()), options, out, err);
   }
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, std::move(started));
-  if (process->size() != place.ranks) {
-    return FailedPrecondition("the launcher started ", place.ranks,
-                              " processes, but Open MPI counts ", process->size(),
-                              "; start them with Open MPI's mpirun");
-  }
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<JobProcess> process, std::move(started));
   absl::StatusOr<std::unique_ptr<Communicator>> connected =
-      process->Connect(options.communicator, options.mpi);
+      process->Connect(options.communicator, options.sums_in_rank_order);
   if (!connected.ok()) {
     process->Flush();
     Leave(options.when_lost(connected.status()), options, out, err);

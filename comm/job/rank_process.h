@@ -1,4 +1,5 @@
-// Runs this process as one rank of those that mpirun started: joins the others, works, leaves.
+// Runs this process as one rank of a job: joins the others, works, leaves. The job's processes were
+// started by mpirun, or by apps/launch and meet by TCP (comm/launch_place.h).
 
 #ifndef DTNN_COMM_JOB_RANK_PROCESS_H_
 #define DTNN_COMM_JOB_RANK_PROCESS_H_
@@ -11,14 +12,13 @@
 #include "absl/status/status.h"
 #include "comm/communicator.h"
 #include "comm/launch_place.h"
-#include "comm/mpi/mpi_options.h"
 
 namespace dtnn {
 
 struct RankProcessOptions {
   std::string program = {};  // for messages
   CommunicatorOptions communicator = {};
-  MpiOptions mpi = {};
+  bool sums_in_rank_order = false;  // job_process.h
   // What is reported, and with which exit code, where the others cannot be reached at the start or
   // at the end, which is the status that it is given.
   std::function<absl::Status(const absl::Status&)> when_lost = [](const absl::Status& status) {
@@ -29,7 +29,7 @@ struct RankProcessOptions {
 // Runs `work` with this rank's communicator and its share of the machine's threads. What it returns
 // is returned, but for an error's message, which is written to `err` before any rank leaves. Where
 // the ranks broke apart or a signal is the reason (Cancelled), ends the process at once: MPI could
-// not be left in order. FailedPrecondition where the launcher is not Open MPI's.
+// not be left in order. Errors of a process that is no rank of a job: job_process.h.
 absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& options,
                        std::ostream& out, std::ostream& err,
                        absl::FunctionRef<absl::Status(Communicator&)> work);

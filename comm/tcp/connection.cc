@@ -153,6 +153,7 @@ absl::StatusOr<size_t> Connection::ReadSome(std::span<std::byte> into) {
 absl::StatusOr<bool> Connection::Read() {
   for (size_t moved = 0; moved < kTurnBytes;) {
     DTNN_ASSIGN_OR_RETURN(const size_t n, payload_left_ > 0 ? ReadPayload() : ReadHeader());
+    may_hold_bytes_ = n > 0;
     if (n == 0) return false;
     moved += n;
   }

@@ -48,6 +48,8 @@ class Connection {
   bool Write();
   // Write would move nothing until poll says that the stream can be written to.
   bool blocked() const { return blocked_; }
+  // There may be bytes to read although poll does not say so.
+  bool may_hold_bytes() const { return may_hold_bytes_; }
   // All that was sent is on its way.
   bool flushed() const { return out_.size() == out_at_ && payload_.empty() && queue_.empty(); }
 
@@ -94,6 +96,7 @@ class Connection {
   std::span<const std::byte> payload_;
   Moving payload_of_;
   bool blocked_ = false;  // until the stream can be written to
+  bool may_hold_bytes_ = true;
 
   std::vector<std::byte> in_;  // buffered: [in_at_, in_end_)
   size_t in_at_ = 0, in_end_ = 0;

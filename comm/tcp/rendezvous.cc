@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <list>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -21,56 +19,10 @@ namespace {
 using Clock = Patience::Clock;
 using std::chrono::milliseconds;
 
-// Connections that have not proved anything yet, and how long each may take for it.
-constexpr size_t kMostStrangers = 128;
-constexpr std::chrono::seconds kStrangersTime(10);
 // Between two attempts to connect.
 constexpr milliseconds kPauseFirst(10), kPauseLast(250);
 // An attempt to connect that got no answer is given up for another one.
 constexpr std::chrono::seconds kAttempt(5);
-
-// A handshake over a stream, a few bytes at a time.
-struct Greeting {
-  std::unique_ptr<Stream> stream;
-  std::string address;
-  Handshake handshake;
-  Clock::time_point end;
-  std::string in = {}, out = {};
-
-  bool done() const { return handshake.done() && out.empty(); }
-  short events() const {
-    return short(POLLIN | (!out.empty() || stream->wants_to_write() ? POLLOUT : 0));
-  }
-
-  absl::Status Flush() {
-    out += handshake.TakeOutput();
-    while (!out.empty()) {
-      const std::span<const std::byte> range = std::as_bytes(std::span(out));
-      DTNN_ASSIGN_OR_RETURN(const size_t n, stream->Write({&range, 1}));
-      if (n == 0) break;
-      out.erase(0, n);
-    }
-    return absl::OkStatus();
-  }
-
-  // As far as it gets now. What the other side may be told of an error is sent.
-  absl::Status Advance() {
-    DTNN_RETURN_IF_ERROR(Flush());
-    while (handshake.wanted() > 0) {
-      std::array<std::byte, 128> buffer;
-      const size_t missing = handshake.wanted() - in.size();
-      DTNN_ASSIGN_OR_RETURN(
-          const size_t n, stream->Read(std::span(buffer).first(std::min(missing, buffer.size()))));
-      if (n == 0) break;
-      in.append(reinterpret_cast<const char*>(buffer.data()), n);
-      if (in.size() < handshake.wanted()) continue;
-      const absl::Status taken = handshake.Take(std::exchange(in, ""));
-      DTNN_RETURN_IF_ERROR(Flush());
-      DTNN_RETURN_IF_ERROR(taken);
-    }
-    return absl::OkStatus();
-  }
-};
 
 // Who is not there yet, or was too busy for this rank, may be later.
 bool ComesLater(const absl::Status& status) {
@@ -105,7 +57,6 @@ class Meeting {
   absl::Status Join();
   // Connections of all these ranks.
   absl::Status AcceptAll(std::set<int> ranks);
-  void Settle(Greeting greeting, std::set<int>& ranks);
   // A connection to that rank, in a handshake; errors are of this attempt.
   absl::StatusOr<Greeting> Dial(int rank, const Endpoint& endpoint, const SocketAddress& address);
   // At one of its addresses after another; asks for them where there are none.
@@ -117,10 +68,6 @@ class Meeting {
   // Until something happens to the descriptors, or `until`; the errors of Patience.
   absl::Status Poll(std::span<pollfd> descriptors, Clock::time_point until,
                     const std::string& what);
-  absl::StatusOr<std::unique_ptr<Stream>> Open(Socket socket, const std::string& host) const {
-    return options_.stream ? options_.stream(std::move(socket), host)
-                           : PlainStream(std::move(socket));
-  }
   void FindPlace();
 
   const RendezvousOptions& options_;
@@ -130,6 +77,7 @@ class Meeting {
   Socket listener_;
   std::vector<RankCard> cards_;  // by rank
   std::string refused_;          // the last connection that was, and why
+  std::unique_ptr<Reception> reception_;
   Mesh mesh_;
 };
 
@@ -183,49 +131,22 @@ absl::Status Meeting::Read(Stream& stream, std::span<std::byte> bytes, const std
   return absl::OkStatus();
 }
 
-void Meeting::Settle(Greeting greeting, std::set<int>& ranks) {
-  const int peer = greeting.handshake.peer();
-  ranks.erase(peer);
-  cards_[size_t(peer)] = greeting.handshake.card();
-  mesh_.links[size_t(peer)] = {std::move(greeting.stream), greeting.address};
-}
-
 absl::Status Meeting::AcceptAll(std::set<int> ranks) {
-  std::list<Greeting> strangers;  // the oldest first
-  const auto expects = [&](int rank) {
-    return ranks.contains(rank) && std::ranges::none_of(strangers, [rank](const Greeting& other) {
-             return other.handshake.done() && other.handshake.peer() == rank;
-           });
-  };
-  while (!ranks.empty()) {
-    std::vector<pollfd> descriptors = {{listener_.descriptor(), POLLIN, 0}};
-    Clock::time_point next = Clock::time_point::max();
-    for (const Greeting& stranger : strangers) {
-      descriptors.push_back({stranger.stream->descriptor(), stranger.events(), 0});
-      next = std::min(next, stranger.end);
-    }
-    const std::vector<int> missing(ranks.begin(), ranks.end());
-    DTNN_RETURN_IF_ERROR(Poll(descriptors, next, StrCat(RankList(missing), " to connect")));
-    for (auto stranger = strangers.begin(); stranger != strangers.end();) {
-      absl::Status status = stranger->Advance();
-      if (status.ok() && Clock::now() >= stranger->end) status = Unavailable("said too little");
-      if (!status.ok()) refused_ = StrCat(stranger->address, ", which ", status.message());
-      if (stranger->done()) Settle(std::move(*stranger), ranks);
-      const bool over = !status.ok() || stranger->stream == nullptr || stranger->done();
-      stranger = over ? strangers.erase(stranger) : std::next(stranger);
-    }
-    for (size_t i = 0; i < kMostStrangers; ++i) {
-      DTNN_ASSIGN_OR_RETURN(std::optional<Socket> socket, Accept(listener_));
-      if (!socket) break;
-      const absl::StatusOr<Endpoint> from = socket->Peer();
-      absl::StatusOr<std::unique_ptr<Stream>> stream = Open(*std::move(socket), "");
-      if (!from.ok() || !stream.ok()) continue;
-      strangers.push_back(
-          {.stream = *std::move(stream),
-           .address = from->ToString(),
-           .handshake = Handshake::Accepting(secret_, options_.rank, options_.size, expects),
-           .end = Clock::now() + kStrangersTime});
-      if (strangers.size() > kMostStrangers) strangers.pop_front();
+  reception_ = std::make_unique<Reception>(secret_, options_.rank, options_.size, options_.stream,
+                                           std::move(listener_), std::move(ranks));
+  while (!reception_->awaited().empty()) {
+    std::vector<pollfd> descriptors;
+    reception_->AddTo(descriptors);
+    const std::set<int>& awaited = reception_->awaited();
+    const std::vector<int> missing(awaited.begin(), awaited.end());
+    DTNN_RETURN_IF_ERROR(
+        Poll(descriptors, reception_->next(), StrCat(RankList(missing), " to connect")));
+    DTNN_ASSIGN_OR_RETURN(std::vector<Greeting> arrived, reception_->Advance());
+    refused_ = reception_->refused();
+    for (Greeting& greeting : arrived) {
+      const size_t peer = size_t(greeting.handshake.peer());
+      cards_[peer] = greeting.handshake.card();
+      mesh_.links[peer] = {std::move(greeting.stream), greeting.address};
     }
   }
   return absl::OkStatus();
@@ -250,7 +171,8 @@ absl::StatusOr<Greeting> Meeting::Dial(int rank, const Endpoint& endpoint,
     mine.host.copy(card.host, sizeof(card.host) - 1);
     card.port = mine.port;
   }
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Open(std::move(socket), endpoint.host));
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream,
+                        MakeStream(options_.stream, std::move(socket), endpoint.host));
   DTNN_ASSIGN_OR_RETURN(Handshake handshake,
                         Handshake::Connecting(secret_, options_.rank, rank, options_.size, card));
   Greeting greeting = {.stream = std::move(stream),
@@ -316,6 +238,7 @@ absl::Status Meeting::Gather() {
     DTNN_RETURN_IF_ERROR(WithContext(Write(*link.stream, cards, StrCat("rank ", rank, " to read")),
                                      "rank ", rank, " at ", link.address));
   }
+  mesh_.reception = std::move(reception_);
   return absl::OkStatus();
 }
 

@@ -2,30 +2,25 @@
 // connect to it and say where they listen themselves; rank 0 tells everybody; then every rank
 // connects to those below it.
 //
-// Who connects has to prove that he knows the job's secret (handshake.h). Until then he gets a few
-// bytes of memory, a few seconds, and one of a limited number of places, the oldest of which a
-// newer one may take: strangers, however many, cannot keep the ranks from meeting.
+// Who connects has to prove that he knows the job's secret (handshake.h), and strangers, however
+// many, cannot keep the ranks from meeting (reception.h).
 
 #ifndef DTNN_COMM_TCP_RENDEZVOUS_H_
 #define DTNN_COMM_TCP_RENDEZVOUS_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/tcp/greeting.h"
 #include "comm/tcp/job_secret.h"
+#include "comm/tcp/reception.h"
 #include "comm/tcp/socket.h"
 #include "comm/tcp/stream.h"
 
 namespace dtnn {
-
-// Makes a stream of a connection. `host`: of the other end, as it was called, where this rank
-// called; empty where it was called.
-using StreamMaker =
-    std::function<absl::StatusOr<std::unique_ptr<Stream>>(Socket socket, const std::string& host)>;
 
 struct RendezvousOptions {
   int rank = 0, size = 1;
@@ -42,6 +37,8 @@ struct Link {
 struct Mesh {
   RankPlace place;
   std::vector<Link> links;  // by rank
+  // Of rank 0: refuses who comes later. Null: of the others, and of a job of one.
+  std::unique_ptr<Reception> reception;
 };
 
 // Waits for all ranks as the options say. DeadlineExceeded or Unavailable where they do not come,

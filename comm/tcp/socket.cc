@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -114,6 +116,25 @@ absl::StatusOr<Endpoint> EndOf(int descriptor, NameOf name_of) {
 std::string Endpoint::ToString() const {
   const bool brackets = host.find(':') != host.npos;
   return StrCat(brackets ? "[" : "", host, brackets ? "]" : "", ":", port);
+}
+
+absl::StatusOr<Endpoint> ParseEndpoint(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  std::string_view host = text.substr(0, std::min(colon, text.size()));
+  const std::string_view port = colon == text.npos ? "" : text.substr(colon + 1);
+  const bool brackets = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
+  if (brackets) host = host.substr(1, host.size() - 2);
+  uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  const bool whole = error == std::errc() && end == port.data() + port.size();
+  // Without brackets nobody knows where an IPv6 address ends.
+  const bool good = brackets || host.find_first_of(":[]") == host.npos;
+  if (host.empty() || !good || !whole || number == 0) {
+    return InvalidArgument(Quoted(text),
+                           ": expected HOST:PORT, such as node1:61642, 10.0.0.7:61642 or "
+                           "[::1]:61642, with a port from 1 to 65535");
+  }
+  return Endpoint{.host = std::string(host), .port = number};
 }
 
 Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -29,6 +29,9 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
+// "node1:61642", "[::1]:61642". InvalidArgument for anything else, also for no host.
+absl::StatusOr<Endpoint> ParseEndpoint(std::string_view text);
+
 // Of a file descriptor, which it closes.
 class Socket {
  public:

@@ -60,6 +60,18 @@ TEST(SocketTest, AddressesOfLinksAreAddresses) {
                               << Must(listener->Local()).host;
 }
 
+TEST(SocketTest, EndpointsAreReadAsTheyAreWritten) {
+  for (const Endpoint& endpoint :
+       {Endpoint{"node1", 61642}, Endpoint{"10.0.0.7", 1}, Endpoint{"::1", 65535}}) {
+    EXPECT_EQ(Must(ParseEndpoint(endpoint.ToString())), endpoint);
+  }
+  for (const char* wrong :
+       {"", "node1", "node1:", ":61642", "node1:0", "node1:65536", "node1:-1", "node1:+1",
+        "node1: 1", "node1:1x", "::1", "[]:1", "fe80::1:61642", "node1:99999999999999999999"}) {
+    EXPECT_EQ(ParseEndpoint(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+  }
+}
+
 TEST(SocketTest, ErrorsSayWhatAndWhere) {
   const Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
   const Endpoint taken = Must(listener.Local());

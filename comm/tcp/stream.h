@@ -1,4 +1,6 @@
 // A connection to one other process as a stream of bytes that never blocks.
+//
+// Who reads reads until nothing comes: a stream may hold bytes of which poll knows nothing.
 
 #ifndef DTNN_COMM_TCP_STREAM_H_
 #define DTNN_COMM_TCP_STREAM_H_
@@ -28,6 +30,8 @@ class Stream {
   // for it.
   virtual int descriptor() const = 0;
   virtual bool wants_to_write() const { return false; }
+  // A Write that fell short moves nothing before something was read.
+  virtual bool writes_after_reading() const { return false; }
 };
 
 // TCP as it is: anyone on the path can read and change the bytes.

@@ -32,7 +32,9 @@ bool IsSignature(const CallSignature& signature) {
 }  // namespace
 
 TcpEngine::TcpEngine(Mesh mesh)
-    : GroupEngine(mesh.place), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : GroupEngine(mesh.place),
+      reception_(std::move(mesh.reception)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   const RankPlace& here = place();
   for (int peer = 0; peer < here.size; ++peer) {
     Link& link = mesh.links[size_t(peer)];
@@ -146,6 +148,13 @@ void TcpEngine::LosePeer(int peer, const absl::Status& why) {
                  : Unavailable("the connection to ", who, " broke: ", why.message()));
 }
 
+int TcpEngine::PollTime() {
+  if (std::exchange(moved_, false)) return 0;
+  if (reception_ == nullptr || reception_->next() == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(reception_->next() - Clock::now());
+  return int(std::max<int64_t>(0, left.count()));
+}
+
 void TcpEngine::MoveAll() {
   std::vector<pollfd> descriptors = {{wake_, POLLIN, 0}};
   std::vector<int> peers = {-1};
@@ -154,13 +163,17 @@ void TcpEngine::MoveAll() {
     descriptors.push_back({connections_[peer]->descriptor(), connections_[peer]->events(), 0});
     peers.push_back(int(peer));
   }
-  poll(descriptors.data(), descriptors.size(), std::exchange(moved_, false) ? 0 : -1);
+  if (reception_ != nullptr) reception_->AddTo(descriptors);
+  poll(descriptors.data(), descriptors.size(), PollTime());
   eventfd_t ignored = 0;
   if (descriptors[0].revents != 0) eventfd_read(wake_, &ignored);
   TakeTasks();
+  // All ranks are there: whoever comes is told so. Where not even that is possible, nobody is.
+  if (reception_ != nullptr && !reception_->Advance().ok()) reception_ = nullptr;
   for (size_t i = 1; i < peers.size(); ++i) {
-    if (descriptors[i].revents == 0) continue;
-    const absl::StatusOr<bool> more = connections_[size_t(peers[i])]->Read();
+    Connection& connection = *connections_[size_t(peers[i])];
+    if (descriptors[i].revents == 0 && !connection.may_hold_bytes()) continue;
+    const absl::StatusOr<bool> more = connection.Read();
     if (!more.ok()) {
       LosePeer(peers[i], more.status());
     } else {
@@ -184,6 +197,7 @@ void TcpEngine::Run() {
     std::lock_guard lock(tasks_mutex_);
     if (stop_) return;
     if (!closing_ || !messages_.empty() || !tasks_.empty()) continue;
+    reception_ = nullptr;
     // What others have sent is read to its end: a connection that is closed before loses what it
     // has not yet carried.
     bool closed = true, flushed = true;

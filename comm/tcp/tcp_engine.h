@@ -26,6 +26,7 @@
 #include "comm/group/group.h"
 #include "comm/group/group_engine.h"
 #include "comm/tcp/connection.h"
+#include "comm/tcp/reception.h"
 #include "comm/tcp/rendezvous.h"
 #include "comm/tcp/running.h"
 #include "comm/tcp/tcp_options.h"
@@ -72,6 +73,7 @@ class TcpEngine : public GroupEngine {
   // The rest on the engine's thread.
   void TakeTasks();
   void MoveAll();
+  int PollTime();  // milliseconds, as poll takes them
   void LosePeer(int peer, const absl::Status& why);
   void Begin(const CallPointer& call);
   void BeginSignatures(const CallPointer& call);
@@ -85,6 +87,7 @@ class TcpEngine : public GroupEngine {
   void Forget(int32_t group);
 
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; null: own, or lost
+  std::unique_ptr<Reception> reception_;                  // of rank 0
   std::list<CallPointer> calls_;
   std::map<int32_t, TcpOptions> options_;  // by group
   bool moved_ = false;                     // there may be more to move at once

@@ -1,16 +1,117 @@
 #include "comm/tcp/tcp_job.h"
 
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "tensor/errors.h"
+#include "tensor/files/atomic_file.h"
 
 namespace dtnn {
+namespace {
 
-absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
-                                  const std::function<const char*(const char*)>& get) {
+constexpr int64_t kMostSecretBytes = 4096;
+
+// The first line of a file that nobody but its owner can read.
+absl::StatusOr<JobSecret> ReadSecret(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::perms permissions = fs::status(path, error).permissions();
+  constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
+  if (!error && (permissions & kOthers) != fs::perms::none) {
+    return absl::PermissionDeniedError(
+        StrCat(path, ": other users may read or change it; chmod 600 makes it private"));
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostSecretBytes));
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  text = text.substr(0, text.find_first_of("\r\n"));
+  return WithContext(JobSecret::Of(text), path);
+}
+
+absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file) {
+  if (secret != nullptr && file != nullptr) {
+    return InvalidArgument("environment: ", kSecretVariable, " and ", kSecretFileVariable,
+                           " are both set; set one of them");
+  }
+  if (secret != nullptr) {
+    return WithContext(JobSecret::Of(secret), "environment: ", kSecretVariable);
+  }
+  if (file != nullptr) return WithContext(ReadSecret(file), "environment: ", kSecretFileVariable);
+  return InvalidArgument("environment: neither ", kSecretVariable, " nor ", kSecretFileVariable,
+                         " is set: ranks over TCP recognise each other by a secret. Set one of "
+                         "them, to the same random text for all ranks (openssl rand -hex 32), or "
+                         "to a file that holds it");
+}
+
+using Text = std::function<const char*(const char*)>;
+
+// Nothing where it is not set.
+absl::StatusOr<std::optional<bool>> FindSwitch(const Text& text, const char* name) {
+  const char* const value = text(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  const std::string word = absl::AsciiStrToLower(value);
+  for (const std::string_view yes : {"yes", "true", "on", "1"}) {
+    if (word == yes) return true;
+  }
+  for (const std::string_view no : {"no", "false", "off", "0"}) {
+    if (word == no) return false;
+  }
+  return InvalidArgument("environment: ", name, "=", Quoted(value), ": must be yes or no");
+}
+
+// Encrypted, unless only this host sees the bytes or the user wants it so.
+absl::Status Protect(const Text& text, TcpJob& job) {
+  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> tls, FindSwitch(text, kTlsVariable));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> plain, FindSwitch(text, kPlainVariable));
+  const bool other_hosts = !IsLoopback(job.rendezvous.address.host);
+  const std::string where =
+      StrCat("environment: ", kAddressVariable, "=", job.rendezvous.address.host);
+  if (tls == true && plain == true) {
+    return InvalidArgument("environment: ", kTlsVariable, " and ", kPlainVariable,
+                           " contradict each other; set one of them to no");
+  }
+  if (tls == false && other_hosts && plain != true) {
+    return InvalidArgument(
+        where,
+        " is not an address of this host alone: TCP would carry what ranks exchange "
+        "unprotected. Where nobody else controls the network between the hosts, set ",
+        kPlainVariable, "=yes, else ", kTlsVariable, "=yes");
+  }
+  if (other_hosts && plain == true) {
+    job.warning = StrCat(where, ", ", kPlainVariable,
+                         "=yes: whoever reaches the network between "
+                         "the hosts can read and change what ranks exchange");
+  }
+  if (plain == true || !(tls.value_or(other_hosts))) return absl::OkStatus();
+  const char* const certificate = text(kCertificateVariable);
+  const char* const key = text(kKeyVariable);
+  const char* const authority = text(kAuthorityVariable);
+  if (certificate == nullptr || key == nullptr) {
+    return InvalidArgument(
+        "environment: ", certificate == nullptr ? kCertificateVariable : kKeyVariable,
+        " is not set: ranks ",
+        other_hosts ? StrCat("that meet at ", job.rendezvous.address.host)
+                    : StrCat("with ", kTlsVariable, "=yes"),
+        " show each other certificates. Set ", kCertificateVariable, ", ", kKeyVariable, " and ",
+        kAuthorityVariable, " to files of this host (make_certificates writes them), or ",
+        kPlainVariable, "=yes where nobody else controls the network");
+  }
+  job.tls = {.certificate = certificate,
+             .key = key,
+             .authority = authority == nullptr ? certificate : authority};
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& get) {
   const auto text = [&](const char* name) { return get ? get(name) : std::getenv(name); };
   const auto number = [&](const char* name, int otherwise, int most) -> absl::StatusOr<int> {
     const char* const value = text(name);
@@ -38,15 +139,8 @@ absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
     return InvalidArgument("environment: ", kAddressVariable,
                            " is empty: expected where rank 0 listens, or that it is not set");
   }
-  const char* const secret = text(kSecretVariable);
-  if (secret == nullptr) {
-    return InvalidArgument("environment: ", kSecretVariable,
-                           " is not set: ranks over TCP recognise "
-                           "each other by it. "
-                           "Set it to the same random text for all ranks (openssl rand -hex 32)");
-  }
-  absl::StatusOr<JobSecret> known = JobSecret::Of(secret);
-  DTNN_RETURN_IF_ERROR(WithContext(known.status(), "environment: ", kSecretVariable));
+  absl::StatusOr<JobSecret> known = FindSecret(text(kSecretVariable), text(kSecretFileVariable));
+  DTNN_RETURN_IF_ERROR(known.status());
   DTNN_ASSIGN_OR_RETURN(const int port, number(kPortVariable, kDefaultPort, 65535));
   DTNN_ASSIGN_OR_RETURN(const int listener, number(kListenerVariable, -1, 1 << 20));
   TcpJob job = {.rendezvous = {.rank = rank,
@@ -54,15 +148,7 @@ absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
                                .address = {.host = address == nullptr ? kDefaultAddress : address,
                                            .port = uint16_t(port)}},
                 .secret = *std::move(known)};
-  const char* const plain = text(kPlainVariable);
-  if (!IsLoopback(job.rendezvous.address.host) &&
-      (plain == nullptr || std::string_view(plain) != "yes")) {
-    return InvalidArgument(
-        "environment: ", kAddressVariable, "=", job.rendezvous.address.host,
-        " is not an address of this host alone: TCP would carry what ranks exchange unprotected. "
-        "Where nobody else controls the network between the hosts, set ",
-        kPlainVariable, "=yes");
-  }
+  DTNN_RETURN_IF_ERROR(Protect(text, job));
   if (rank == 0) job.rendezvous.listener = listener;
   return job;
 }

@@ -1,10 +1,16 @@
 // Where a process finds the other ranks of its job, from the environment:
 //
 //   PYMPI_RANK, PYMPI_SIZE   which rank of how many; else what mpirun or srun has set
+//                            (comm/launch_place.h)
 //   PYMPI_ADDR, PYMPI_PORT   where rank 0 listens (127.0.0.1, 61642): a name, an IPv4 or an IPv6
 //                            address; by a name it listens at all addresses of its host
 //   DTNN_JOB_SECRET          what all ranks of the job know and nobody else does (job_secret.h)
-//   DTNN_JOB_PLAIN           yes: also between hosts, where others may read and change the bytes
+//   DTNN_JOB_SECRET_FILE     or a file that holds it, which only its owner may read
+//   PYMPI_SSL                yes: TLS (comm/tls), which is what ranks use anyway where rank 0 does
+//                            not listen at a loopback address
+//   PYMPI_SSL_CERT, _KEY     files with this host's certificate and its private key
+//   PYMPI_SSL_CA             file with the authority's certificate; else the one of PYMPI_SSL_CERT
+//   DTNN_JOB_PLAIN           yes: no TLS between hosts, where others may read and change the bytes
 //   DTNN_JOB_LISTENER        of rank 0: the file descriptor of a socket that listens there already
 //
 // In the environment, unlike on a command line, other users of the machine cannot read a secret.
@@ -12,7 +18,9 @@
 #ifndef DTNN_COMM_TCP_TCP_JOB_H_
 #define DTNN_COMM_TCP_TCP_JOB_H_
 
-#include <functional>
+#include <cstdint>
+#include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "comm/launch_place.h"
@@ -21,26 +29,36 @@
 
 namespace dtnn {
 
-inline constexpr char kRankVariable[] = "PYMPI_RANK";
-inline constexpr char kSizeVariable[] = "PYMPI_SIZE";
 inline constexpr char kAddressVariable[] = "PYMPI_ADDR";
 inline constexpr char kPortVariable[] = "PYMPI_PORT";
 inline constexpr char kSecretVariable[] = "DTNN_JOB_SECRET";
+inline constexpr char kSecretFileVariable[] = "DTNN_JOB_SECRET_FILE";
+inline constexpr char kTlsVariable[] = "PYMPI_SSL";
+inline constexpr char kCertificateVariable[] = "PYMPI_SSL_CERT";
+inline constexpr char kKeyVariable[] = "PYMPI_SSL_KEY";
+inline constexpr char kAuthorityVariable[] = "PYMPI_SSL_CA";
 inline constexpr char kPlainVariable[] = "DTNN_JOB_PLAIN";
 inline constexpr char kListenerVariable[] = "DTNN_JOB_LISTENER";
 
 inline constexpr char kDefaultAddress[] = "127.0.0.1";
 inline constexpr uint16_t kDefaultPort = 61642;
 
+// Names of files, as comm/tls takes them.
+struct JobCertificates {
+  std::string certificate, key, authority;
+};
+
 struct TcpJob {
-  RendezvousOptions rendezvous;
+  RendezvousOptions rendezvous;  // but for the stream
   JobSecret secret;
+  std::optional<JobCertificates> tls = {};  // nothing: plain TCP
+  std::string warning = {};                 // for the user; empty: none
 };
 
 // `place`: what a launcher has set, where the variables for it are not there. `get` answers like
-// getenv(), which is the default. InvalidArgument names the variable.
-absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place,
-                                  const std::function<const char*(const char*)>& get = nullptr);
+// getenv(), which is the default. InvalidArgument, and what is wrong with the secret's file, names
+// the variable.
+absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& get = nullptr);
 
 }  // namespace dtnn
 

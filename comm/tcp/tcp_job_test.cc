@@ -1,7 +1,10 @@
 #include "comm/tcp/tcp_job.h"
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -59,11 +62,40 @@ TEST(TcpJobTest, OnlyRankZeroTakesTheListener) {
 }
 
 TEST(TcpJobTest, WithoutASecretTheErrorSaysHowToGetOne) {
-  EXPECT_THAT(ErrorOf({}), HasSubstr("DTNN_JOB_SECRET is not set"));
+  EXPECT_THAT(ErrorOf({}), HasSubstr("neither DTNN_JOB_SECRET nor DTNN_JOB_SECRET_FILE is set"));
   EXPECT_THAT(ErrorOf({}), HasSubstr("openssl rand -hex 32"));
   const std::string error = ErrorOf({{"DTNN_JOB_SECRET", "swordfish"}});
   EXPECT_THAT(error, HasSubstr("DTNN_JOB_SECRET: the job's secret has 9 characters"));
   EXPECT_EQ(error.find("swordfish"), error.npos);
+}
+
+std::string SecretFile(const std::string& name, const std::string& text,
+                       std::filesystem::perms permissions) {
+  const std::string path = ::testing::TempDir() + "/" + name;
+  std::ofstream(path) << text;
+  std::filesystem::permissions(path, permissions);
+  return path;
+}
+
+TEST(TcpJobTest, ASecretMayBeInAFileOfItsOwner) {
+  using std::filesystem::perms;
+  constexpr perms kPrivate = perms::owner_read | perms::owner_write;
+  const std::string path = SecretFile("secret", kSecret + "\n", kPrivate);
+  const absl::StatusOr<TcpJob> job = Find({{"DTNN_JOB_SECRET_FILE", path}});
+  ASSERT_TRUE(job.ok()) << job.status();
+  const std::vector<uint8_t> text = {1, 2, 3};
+  const Proof proof = *job->secret.Prove({text});
+  EXPECT_TRUE(*Find({{"DTNN_JOB_SECRET", kSecret}})->secret.Proves(proof, {text}));
+
+  const std::string open = SecretFile("open", kSecret, kPrivate | perms::group_read);
+  EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", open}}),
+              HasSubstr(open + ": other users may read"));
+  const std::string brief = SecretFile("brief", "swordfish\n", kPrivate);
+  EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", brief}}),
+              HasSubstr(brief + ": the job's secret has 9"));
+  EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", path + "x"}}), HasSubstr(path + "x"));
+  EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", path}, {"DTNN_JOB_SECRET", kSecret}}),
+              HasSubstr("are both set"));
 }
 
 TEST(TcpJobTest, WrongPortsAreNamed) {
@@ -73,17 +105,52 @@ TEST(TcpJobTest, WrongPortsAreNamed) {
   }
 }
 
-TEST(TcpJobTest, OtherHostsAreReachedUnprotectedOnlyWhereThatWasAskedFor) {
+TEST(TcpJobTest, BetweenHostsBytesAreProtected) {
   Environment environment = {{"DTNN_JOB_SECRET", kSecret}, {"PYMPI_ADDR", "10.0.0.7"}};
-  EXPECT_THAT(ErrorOf(environment), HasSubstr("unprotected"));
-  EXPECT_THAT(ErrorOf(environment), HasSubstr("DTNN_JOB_PLAIN=yes"));
+  EXPECT_THAT(ErrorOf(environment),
+              HasSubstr("PYMPI_SSL_CERT is not set: ranks that meet at 10.0.0.7 show"));
+  environment["PYMPI_SSL_CERT"] = "c.pem";
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_SSL_KEY is not set"));
+  environment["PYMPI_SSL_KEY"] = "k.pem";
+  absl::StatusOr<TcpJob> job = Find(environment);
+  ASSERT_TRUE(job.ok() && job->tls) << job.status();
+  EXPECT_EQ(job->tls->certificate, "c.pem");
+  EXPECT_EQ(job->tls->key, "k.pem");
+  EXPECT_EQ(job->tls->authority, "c.pem") << "a certificate that is its own authority";
+  EXPECT_EQ(job->warning, "");
+  environment["PYMPI_SSL_CA"] = "a.pem";
+  EXPECT_EQ(Find(environment)->tls->authority, "a.pem");
   environment["PYMPI_ADDR"] = "127.example.org";
-  EXPECT_THAT(ErrorOf(environment), HasSubstr("unprotected")) << "a name is not an address";
+  EXPECT_TRUE(Find(environment)->tls) << "a name is not an address";
   environment["PYMPI_ADDR"] = "";
   EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_ADDR is empty"));
-  environment["PYMPI_ADDR"] = "10.0.0.7";
+}
+
+TEST(TcpJobTest, OtherHostsAreReachedUnprotectedOnlyWhereThatWasAskedFor) {
+  Environment environment = {
+      {"DTNN_JOB_SECRET", kSecret}, {"PYMPI_ADDR", "10.0.0.7"}, {"PYMPI_SSL", "False"}};
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("unprotected"));
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("DTNN_JOB_PLAIN=yes"));
   environment["DTNN_JOB_PLAIN"] = "yes";
-  EXPECT_EQ(Find(environment)->rendezvous.address.host, "10.0.0.7");
+  const absl::StatusOr<TcpJob> job = Find(environment);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_FALSE(job->tls);
+  EXPECT_THAT(job->warning, HasSubstr("can read and change"));
+  environment["PYMPI_SSL"] = "1";
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("contradict each other"));
+  environment["PYMPI_SSL"] = "perhaps";
+  EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_SSL=\"perhaps\": must be yes or no"));
+}
+
+TEST(TcpJobTest, OnOneHostTlsIsAChoice) {
+  Environment environment = {{"DTNN_JOB_SECRET", kSecret}};
+  EXPECT_FALSE(Find(environment)->tls);
+  environment["PYMPI_SSL"] = "True";
+  EXPECT_THAT(ErrorOf(environment),
+              HasSubstr("PYMPI_SSL_CERT is not set: ranks with PYMPI_SSL=yes"));
+  environment["PYMPI_SSL_CERT"] = "c.pem";
+  environment["PYMPI_SSL_KEY"] = "k.pem";
+  EXPECT_TRUE(Find(environment)->tls);
 }
 
 }  // namespace

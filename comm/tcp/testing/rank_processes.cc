@@ -66,8 +66,10 @@ int RankProcesses::Wait(int rank) {
 
 bool IsRankProcess() { return std::getenv(kRankVariable) != nullptr; }
 
-absl::StatusOr<std::unique_ptr<TcpProcess>> JoinRanks(const CommunicatorOptions& options) {
-  DTNN_ASSIGN_OR_RETURN(const TcpJob job, FindTcpJob(FindLaunchPlace()));
+absl::StatusOr<std::unique_ptr<TcpProcess>> JoinRanks(const CommunicatorOptions& options,
+                                                      const StreamMaker& stream) {
+  DTNN_ASSIGN_OR_RETURN(TcpJob job, FindTcpJob(FindLaunchPlace()));
+  job.rendezvous.stream = stream;
   return TcpProcess::Start(options, job.rendezvous, job.secret);
 }
 

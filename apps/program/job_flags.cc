@@ -1,0 +1,51 @@
+#include "apps/program/job_flags.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "comm/job/exit_code.h"
+#include "comm/launch_place.h"
+#include "comm/tcp/socket.h"
+#include "comm/tcp/tcp_job.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+// What the last of `--name=value` and `--name value` says, as the parser understands them.
+std::optional<std::string> ValueOf(std::string_view name, std::span<const std::string> arguments) {
+  std::optional<std::string> value;
+  for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    std::string flag = arguments[i].substr(0, arguments[i].find('='));
+    std::ranges::replace(flag, '_', '-');
+    if (flag != StrCat("--", name)) continue;
+    if (flag.size() < arguments[i].size()) {
+      value = arguments[i].substr(flag.size() + 1);
+    } else if (i + 1 < arguments.size()) {
+      value = arguments[++i];
+    }
+  }
+  return value;
+}
+
+}  // namespace
+
+absl::Status AdoptJobFlags(std::span<const std::string> arguments) {
+  const std::optional<std::string> transport = ValueOf("transport", arguments);
+  if (transport) {
+    const std::string word = absl::AsciiStrToLower(*transport);
+    if (word == "mpi" || word == "tcp") setenv(kTransportVariable, word.c_str(), 1);
+  }
+  const std::optional<std::string> rendezvous = ValueOf("rendezvous", arguments);
+  if (!rendezvous || rendezvous->empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint,
+                        OfFlag(ParseEndpoint(*rendezvous), "--rendezvous"));
+  setenv(kAddressVariable, endpoint.host.c_str(), 1);
+  setenv(kPortVariable, std::to_string(endpoint.port).c_str(), 1);
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn

@@ -1,0 +1,22 @@
+// The flags that say how a rank meets the others, turned into the environment that says the same
+// (comm/launch_place.h, comm/tcp/tcp_job.h) before anything reads it: what is wrong with another
+// flag of a rank is told by one of them for all, so that they must meet even then.
+
+#ifndef DTNN_APPS_PROGRAM_JOB_FLAGS_H_
+#define DTNN_APPS_PROGRAM_JOB_FLAGS_H_
+
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+// Of a command line that may be wrong elsewhere: --transport and --rendezvous outrank PYMPI_PROTO,
+// PYMPI_ADDR and PYMPI_PORT, which it sets. Usage error for an address that is none; a word that is
+// no transport is left to the parser. Call it before any thread is started.
+absl::Status AdoptJobFlags(std::span<const std::string> arguments);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_PROGRAM_JOB_FLAGS_H_

@@ -1,0 +1,73 @@
+// The door of a rank: who connects to its listener, until he has proved to be a rank that is
+// awaited, or has been told why he cannot join.
+//
+// Strangers get a few bytes of memory, a few seconds, and one of a limited number of places, the
+// oldest of which a newer one may take. Rank 0's stays open as long as the job: a process that
+// comes when all ranks are there is refused at once.
+
+#ifndef DTNN_COMM_TCP_RECEPTION_H_
+#define DTNN_COMM_TCP_RECEPTION_H_
+
+#include <poll.h>
+
+#include <chrono>
+#include <list>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "comm/tcp/greeting.h"
+#include "comm/tcp/job_secret.h"
+#include "comm/tcp/socket.h"
+
+namespace dtnn {
+
+class Reception {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Of `rank` among `size`, which awaits those ranks.
+  Reception(const JobSecret& secret, int rank, int size, StreamMaker stream, Socket listener,
+            std::set<int> awaited);
+  Reception(const Reception&) = delete;
+  Reception& operator=(const Reception&) = delete;
+
+  // Those who have not come yet.
+  const std::set<int>& awaited() const { return awaited_; }
+
+  // What poll is to watch, and until when at the latest.
+  void AddTo(std::vector<pollfd>& descriptors) const;
+  Clock::time_point next() const;
+
+  // As far as it gets now: the awaited ranks that have arrived. An error is of the listener.
+  absl::StatusOr<std::vector<Greeting>> Advance();
+
+  // The last one that was refused, and why; empty: nobody was.
+  const std::string& refused() const { return refused_; }
+
+ private:
+  struct Stranger {
+    Greeting greeting;
+    // Only what he still sends is read: a connection that is closed with bytes unread may take the
+    // reason of the refusal with it.
+    bool refused = false;
+  };
+
+  bool Expects(int rank) const;
+  void Refuse(Stranger& stranger, const absl::Status& why);
+  absl::Status AcceptSome();
+
+  const JobSecret secret_;
+  const int rank_, size_;
+  const StreamMaker stream_;
+  const Socket listener_;
+  std::set<int> awaited_;
+  std::list<Stranger> strangers_;  // the oldest first
+  std::string refused_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_TCP_RECEPTION_H_

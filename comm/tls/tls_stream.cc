@@ -1,0 +1,204 @@
+#include "comm/tls/tls_stream.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "comm/tls/tls_error.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+// Certificates between a host's and the authority's.
+constexpr int kMostDepth = 3;
+
+using Context = std::shared_ptr<SSL_CTX>;
+
+class Tls : public Stream {
+ public:
+  Tls(Socket socket, std::unique_ptr<SSL, decltype(&SSL_free)> ssl, std::string other_end)
+      : socket_(std::move(socket)), ssl_(std::move(ssl)), other_end_(std::move(other_end)) {}
+
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    size_t n = 0;
+    Prepare();
+    if (SSL_read_ex(ssl_.get(), into.data(), into.size(), &n) == 1) {
+      read_waits_to_write_ = false;
+      return n;
+    }
+    return Handle(SSL_get_error(ssl_.get(), 0), /*reading=*/true);
+  }
+
+  absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from) override {
+    size_t total = 0;
+    for (std::span<const std::byte> range : from) {
+      while (!range.empty()) {
+        size_t n = 0;
+        Prepare();
+        if (SSL_write_ex(ssl_.get(), range.data(), range.size(), &n) != 1) {
+          const absl::StatusOr<size_t> handled =
+              Handle(SSL_get_error(ssl_.get(), 0), /*reading=*/false);
+          if (handled.ok() || total > 0) return total;
+          return handled;
+        }
+        write_waits_to_read_ = false;
+        total += n;
+        range = range.subspan(n);
+      }
+    }
+    return total;
+  }
+
+  void CloseWriting() override {
+    Prepare();
+    if (SSL_is_init_finished(ssl_.get())) SSL_shutdown(ssl_.get());
+    shutdown(descriptor(), SHUT_WR);
+  }
+
+  int descriptor() const override { return socket_.descriptor(); }
+  bool wants_to_write() const override { return read_waits_to_write_; }
+  bool writes_after_reading() const override { return write_waits_to_read_; }
+
+ private:
+  static void Prepare() {
+    ERR_clear_error();
+    errno = 0;
+  }
+
+  // 0 where it goes on later.
+  absl::StatusOr<size_t> Handle(int error, bool reading) {
+    const int system_error = errno;
+    switch (error) {
+      case SSL_ERROR_WANT_READ:
+        (reading ? read_waits_to_write_ : write_waits_to_read_) = !reading;
+        return size_t{0};
+      case SSL_ERROR_WANT_WRITE:
+        (reading ? read_waits_to_write_ : write_waits_to_read_) = reading;
+        return size_t{0};
+      case SSL_ERROR_ZERO_RETURN:
+        return absl::OutOfRangeError("closed by the other side");
+      default:
+        return TlsError(ssl_.get(), error, system_error, other_end_);
+    }
+  }
+
+  const Socket socket_;
+  const std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
+  const std::string other_end_;
+  bool read_waits_to_write_ = false, write_waits_to_read_ = false;
+};
+
+absl::Status FileError(const std::string& path, std::string_view what) {
+  return WithContext(OpenSslReason(), path, ": ", what);
+}
+
+absl::Status CheckFile(const std::string& path, std::string_view what) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_regular_file(status)) return absl::OkStatus();
+  return InvalidArgument(path, ": expected a file with ", what, " in PEM form",
+                         error ? ": " + error.message() : "");
+}
+
+absl::Status CheckPrivate(const std::string& path) {
+  std::error_code error;
+  using std::filesystem::perms;
+  const perms permissions = std::filesystem::status(path, error).permissions();
+  if ((permissions & (perms::group_all | perms::others_all)) == perms::none)
+    return absl::OkStatus();
+  return absl::PermissionDeniedError(StrCat(
+      path, ": other users may read or change this private key; chmod 600 makes it private"));
+}
+
+absl::StatusOr<Context> MakeContext(const TlsFiles& files) {
+  DTNN_RETURN_IF_ERROR(CheckFile(files.authority, "the authority's certificate"));
+  DTNN_RETURN_IF_ERROR(CheckFile(files.certificate, "this host's certificate"));
+  DTNN_RETURN_IF_ERROR(CheckFile(files.key, "this host's private key"));
+  DTNN_RETURN_IF_ERROR(CheckPrivate(files.key));
+  ERR_clear_error();
+  const Context context(SSL_CTX_new(TLS_method()), SSL_CTX_free);
+  if (context == nullptr) return OpenSslReason();
+  SSL_CTX* const c = context.get();
+  SSL_CTX_set_min_proto_version(c, TLS1_3_VERSION);
+  SSL_CTX_set_num_tickets(c, 0);
+  SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                          SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_read_ahead(c, 1);
+  SSL_CTX_set_verify_depth(c, kMostDepth);
+  SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  // No passphrase is asked for: a rank has no terminal.
+  SSL_CTX_set_default_passwd_cb(c, [](char*, int, int, void*) { return -1; });
+  if (SSL_CTX_load_verify_locations(c, files.authority.c_str(), nullptr) != 1) {
+    return FileError(files.authority, "is no certificate in PEM form");
+  }
+  if (SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1) {
+    return FileError(files.certificate, "is no certificate in PEM form");
+  }
+  if (SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return FileError(
+        files.key,
+        "is no private key without a passphrase in PEM form, or not that of " + files.certificate);
+  }
+  if (SSL_CTX_check_private_key(c) != 1) {
+    return FileError(files.key, "is not the key of " + files.certificate);
+  }
+  return context;
+}
+
+bool IsNumeric(const std::string& host) {
+  ASN1_OCTET_STRING* const address = a2i_IPADDRESS(host.c_str());
+  ASN1_OCTET_STRING_free(address);
+  return address != nullptr;
+}
+
+// What the other end's certificate must be for.
+bool ExpectName(SSL* ssl, const std::string& host) {
+  if (IsNumeric(host)) {
+    return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1;
+  }
+  SSL_set_hostflags(ssl,
+                    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  return SSL_set1_host(ssl, host.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
+}
+
+absl::StatusOr<std::unique_ptr<Stream>> Make(const Context& context, Socket socket,
+                                             const std::string& called) {
+  ERR_clear_error();
+  std::unique_ptr<SSL, decltype(&SSL_free)> ssl(SSL_new(context.get()), SSL_free);
+  if (ssl == nullptr || SSL_set_fd(ssl.get(), socket.descriptor()) != 1) return OpenSslReason();
+  std::string name = called;
+  if (called.empty()) {
+    DTNN_ASSIGN_OR_RETURN(const Endpoint peer, socket.Peer());
+    name = peer.host;
+    SSL_set_accept_state(ssl.get());
+  } else {
+    SSL_set_connect_state(ssl.get());
+  }
+  // Without a name none would be checked.
+  if (name.empty() || !ExpectName(ssl.get(), name)) {
+    return InvalidArgument("TLS: ", Quoted(name), " cannot be the name of a host");
+  }
+  return std::make_unique<Tls>(std::move(socket), std::move(ssl), std::move(name));
+}
+
+}  // namespace
+
+absl::StatusOr<StreamMaker> TlsStreams(const TlsFiles& files) {
+  DTNN_ASSIGN_OR_RETURN(const Context context, MakeContext(files));
+  return StreamMaker([context](Socket socket, const std::string& host) {
+    return Make(context, std::move(socket), host);
+  });
+}
+
+}  // namespace dtnn

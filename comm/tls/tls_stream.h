@@ -1,0 +1,36 @@
+// Connections of ranks by TLS 1.3: encrypted, and both ends show a certificate.
+//
+// Both certificates must be of the job's authority, valid today, and for the host at the other end:
+// who calls checks the name or address that he called, who is called the address that calls. So the
+// certificate of a host names its addresses (make_certificates writes them). There are no tickets,
+// no early data, no older versions of TLS. The job's secret is proved inside
+// (comm/tcp/handshake.h).
+//
+// Errors say what is wrong with whose certificate, and are of one of these codes: PermissionDenied
+// for certificates, versions, and what is not TLS; Unavailable for a handshake that is cut;
+// OutOfRange and Unavailable as stream.h says afterwards.
+
+#ifndef DTNN_COMM_TLS_TLS_STREAM_H_
+#define DTNN_COMM_TLS_TLS_STREAM_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "comm/tcp/greeting.h"
+
+namespace dtnn {
+
+// Files in PEM form.
+struct TlsFiles {
+  std::string certificate;  // of this host, perhaps with those between it and the authority
+  std::string key;          // of the certificate; only its owner may read it
+  std::string authority;    // certificates that others' are checked with
+};
+
+// InvalidArgument or PermissionDenied, naming the file, where one is missing, unreadable, not
+// private, or does not fit the others.
+absl::StatusOr<StreamMaker> TlsStreams(const TlsFiles& files);
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_TLS_TLS_STREAM_H_
