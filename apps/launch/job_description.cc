@@ -1,0 +1,138 @@
+#include "apps/launch/job_description.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "apps/flags/value.h"
+#include "comm/job/exit_code.h"
+#include "comm/launch_place.h"
+#include "comm/tcp/job_secret.h"
+#include "comm/tcp/tcp_job.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+struct Host {
+  std::string name;  // as it was given
+  std::string ssh;   // what ssh is told; empty: this host
+  bool here() const { return ssh.empty(); }
+};
+
+absl::StatusOr<std::vector<Host>> Hosts(const LaunchOptions& options) {
+  std::vector<Host> hosts;
+  for (const std::string_view host : SplitList(options.hosts)) {
+    // To ssh a host that begins with a dash is an option.
+    if (host.empty() || host.starts_with('-') || host.find_first_of(" \t\n") != host.npos) {
+      return UsageError("--hosts=", Quoted(options.hosts),
+                        ": must be names or addresses of hosts, separated by commas");
+    }
+    const size_t at = host.find('@');  // user@host is ssh's
+    const std::string name(host.substr(at == host.npos ? 0 : at + 1));
+    hosts.push_back({.name = name, .ssh = IsLoopback(name) ? "" : std::string(host)});
+  }
+  if (hosts.empty()) hosts.push_back({.name = "localhost", .ssh = ""});
+  if (int64_t(hosts.size()) > options.ranks) {
+    return UsageError("--hosts: names ", hosts.size(), " hosts for ", options.ranks,
+                      " ranks; each must have at least one");
+  }
+  return hosts;
+}
+
+// Of the user's environment, for ranks on other hosts.
+absl::StatusOr<Variables> Exported(const LaunchOptions& options) {
+  Variables variables;
+  for (const std::string_view item : SplitList(options.variables)) {
+    const std::string name(item);
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr) return UsageError("--variables: ", Quoted(name), " is not set");
+    if (std::string_view(value).find('\n') != std::string_view::npos) {
+      return UsageError("--variables: ", name, " has several lines; must be one line");
+    }
+    variables.emplace_back(name, value);
+  }
+  return variables;
+}
+
+absl::StatusOr<Endpoint> MeetingPlace(const LaunchOptions& options,
+                                      const std::vector<Host>& hosts) {
+  if (!options.rendezvous.empty()) {
+    return OfFlag(ParseEndpoint(options.rendezvous), "--rendezvous");
+  }
+  const bool here = std::ranges::all_of(hosts, &Host::here);
+  if (here) return Endpoint{.host = kDefaultAddress, .port = 0};
+  if (hosts[0].here()) {
+    return UsageError(
+        "--rendezvous: missing; rank 0 is on this host, so say by which name or address the others "
+        "reach it: HOST:PORT");
+  }
+  return Endpoint{.host = hosts[0].name, .port = kDefaultPort};
+}
+
+// How bytes between ranks of that host and others are protected.
+Variables Protection(const LaunchOptions& options, const Host& host) {
+  if (options.plain) return {{kPlainVariable, "yes"}};
+  if (options.certificates.empty()) return {};
+  const std::string folder = options.certificates + "/";
+  return {{kTlsVariable, "yes"},
+          {kCertificateVariable, StrCat(folder, host.name, ".pem")},
+          {kKeyVariable, StrCat(folder, host.name, ".key")},
+          {kAuthorityVariable, folder + "authority.pem"}};
+}
+
+}  // namespace
+
+absl::StatusOr<JobDescription> DescribeJob(const LaunchOptions& options) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<Host> hosts, Hosts(options));
+  DTNN_ASSIGN_OR_RETURN(Endpoint endpoint, MeetingPlace(options, hosts));
+  DTNN_ASSIGN_OR_RETURN(Variables variables, Exported(options));
+  if (options.plain && !options.certificates.empty()) {
+    return UsageError("--plain and --certificates: cannot be used together; give one of them");
+  }
+  const bool others = !std::ranges::all_of(hosts, &Host::here);
+  if (others && !options.plain && options.certificates.empty()) {
+    return UsageError(
+        "--certificates: missing; ranks of several hosts show each other certificates, "
+        "which make_certificates makes. Where nobody else controls the network "
+        "between the hosts, --plain does without");
+  }
+  JobDescription job;
+  if (hosts[0].here()) {
+    DTNN_ASSIGN_OR_RETURN(job.listener, Listen(endpoint));
+    DTNN_ASSIGN_OR_RETURN(const Endpoint local, job.listener.Local());
+    endpoint.port = local.port;
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::string secret, JobSecret::NewText());
+  const auto set = [&variables](std::string_view name, std::string_view value) {
+    variables.emplace_back(name, value);
+  };
+  set(kTransportVariable, "tcp");
+  set(kSizeVariable, std::to_string(options.ranks));
+  set(kAddressVariable, endpoint.host);
+  set(kPortVariable, std::to_string(endpoint.port));
+  set(kSecretVariable, secret);
+  for (int64_t rank = 0; rank < options.ranks; ++rank) {
+    const Host& host = hosts[size_t(rank) * hosts.size() / size_t(options.ranks)];
+    RankChildOptions child = {.rank = int(rank),
+                              .host = host.ssh,
+                              .ssh = options.ssh,
+                              .command = options.command,
+                              .variables = variables,
+                              .prefix = options.prefix ? StrCat("[", rank, "] ") : ""};
+    for (const auto& [name, value] : Protection(options, host)) {
+      child.variables.emplace_back(name, value);
+    }
+    child.variables.emplace_back(kRankVariable, std::to_string(rank));
+    if (rank == 0 && job.listener.descriptor() >= 0) {
+      child.listener = job.listener.descriptor();
+      child.variables.emplace_back(kListenerVariable, std::to_string(child.listener));
+    }
+    job.ranks.push_back(std::move(child));
+  }
+  return job;
+}
+
+}  // namespace dtnn

@@ -1,0 +1,113 @@
+#include "apps/launch/job_description.h"
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "comm/job/exit_code.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> HostsOf(const JobDescription& job) {
+  std::vector<std::string> hosts;
+  for (const RankChildOptions& rank : job.ranks) hosts.push_back(rank.host);
+  return hosts;
+}
+
+std::map<std::string, std::string> VariablesOf(const RankChildOptions& rank) {
+  return {rank.variables.begin(), rank.variables.end()};
+}
+
+TEST(JobDescriptionTest, OneHostNeedsNothingElse) {
+  const auto job = DescribeJob({.ranks = 3});
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(HostsOf(*job), ElementsAre("", "", ""));
+  EXPECT_GE(job->listener.descriptor(), 0);
+  const int port = job->listener.Local()->port;
+  for (int rank = 0; rank < 3; ++rank) {
+    const RankChildOptions& child = job->ranks[size_t(rank)];
+    auto variables = VariablesOf(child);
+    EXPECT_EQ(variables["PYMPI_PROTO"], "tcp");
+    EXPECT_EQ(variables["PYMPI_RANK"], std::to_string(rank));
+    EXPECT_EQ(variables["PYMPI_SIZE"], "3");
+    EXPECT_EQ(variables["PYMPI_ADDR"], "127.0.0.1");
+    EXPECT_EQ(variables["PYMPI_PORT"], std::to_string(port));
+    EXPECT_EQ(variables["DTNN_JOB_SECRET"], VariablesOf(job->ranks[0])["DTNN_JOB_SECRET"]);
+    EXPECT_EQ(variables.contains("DTNN_JOB_PLAIN"), false);
+    EXPECT_EQ(variables.contains("DTNN_JOB_LISTENER"), rank == 0);
+    EXPECT_EQ(child.listener, rank == 0 ? job->listener.descriptor() : -1);
+    EXPECT_EQ(child.prefix, "[" + std::to_string(rank) + "] ");
+  }
+  const auto other = DescribeJob({.ranks = 1});
+  EXPECT_NE(VariablesOf(other->ranks[0])["DTNN_JOB_SECRET"],
+            VariablesOf(job->ranks[0])["DTNN_JOB_SECRET"]);
+}
+
+TEST(JobDescriptionTest, RanksAreDividedAmongHostsInBlocks) {
+  setenv("JOB_TEST", "a b", 1);
+  const auto job =
+      DescribeJob({.ranks = 5, .hosts = "me@one,two", .variables = "JOB_TEST", .plain = true});
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(HostsOf(*job), ElementsAre("me@one", "me@one", "me@one", "two", "two"));
+  EXPECT_LT(job->listener.descriptor(), 0) << "rank 0 is on another host";
+  auto variables = VariablesOf(job->ranks[4]);
+  EXPECT_EQ(variables["PYMPI_ADDR"], "one");
+  EXPECT_EQ(variables["PYMPI_PORT"], "61642");
+  EXPECT_EQ(variables["DTNN_JOB_PLAIN"], "yes");
+  EXPECT_EQ(variables["JOB_TEST"], "a b");
+  EXPECT_FALSE(variables.contains("DTNN_JOB_LISTENER"));
+}
+
+TEST(JobDescriptionTest, EachHostHasACertificateOfItsOwn) {
+  const auto job = DescribeJob({.ranks = 2, .hosts = "me@one,two", .certificates = "/certs"});
+  ASSERT_TRUE(job.ok()) << job.status();
+  auto variables = VariablesOf(job->ranks[0]);
+  EXPECT_EQ(variables["PYMPI_SSL"], "yes");
+  EXPECT_EQ(variables["PYMPI_SSL_CERT"], "/certs/one.pem");
+  EXPECT_EQ(variables["PYMPI_SSL_KEY"], "/certs/one.key");
+  EXPECT_EQ(variables["PYMPI_SSL_CA"], "/certs/authority.pem");
+  EXPECT_FALSE(variables.contains("DTNN_JOB_PLAIN"));
+  EXPECT_EQ(VariablesOf(job->ranks[1])["PYMPI_SSL_CERT"], "/certs/two.pem");
+  const auto here = DescribeJob({.ranks = 1, .certificates = "certs"});
+  EXPECT_EQ(VariablesOf(here->ranks[0])["PYMPI_SSL_CERT"], "certs/localhost.pem");
+}
+
+TEST(JobDescriptionTest, RankZeroHereNeedsAnAddressForTheOthers) {
+  LaunchOptions options = {.ranks = 2, .hosts = "localhost,two", .plain = true};
+  EXPECT_THAT(std::string(DescribeJob(options).status().message()),
+              HasSubstr("--rendezvous: missing"));
+  options.rendezvous = "here.example:61999";
+  const auto job = DescribeJob(options);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_THAT(HostsOf(*job), ElementsAre("", "two"));
+  EXPECT_EQ(VariablesOf(job->ranks[1])["PYMPI_ADDR"], "here.example");
+  EXPECT_EQ(job->listener.Local()->port, 61999);
+}
+
+TEST(JobDescriptionTest, WhatMakesNoSenseIsNamed) {
+  const auto error = [](const LaunchOptions& options) {
+    const absl::Status status = DescribeJob(options).status();
+    EXPECT_EQ(ExitCodeOf(status), kExitUsage) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(error({.ranks = 1, .hosts = "a,b", .plain = true}),
+              HasSubstr("--hosts: names 2 hosts for 1 ranks"));
+  EXPECT_THAT(error({.ranks = 2, .hosts = "a,-oProxyCommand=x", .plain = true}),
+              HasSubstr("must be names"));
+  EXPECT_THAT(error({.ranks = 2, .hosts = "a,b"}), HasSubstr("--certificates: missing"));
+  EXPECT_THAT(error({.ranks = 2, .hosts = "a,b", .certificates = "c", .plain = true}),
+              HasSubstr("cannot be used together"));
+  EXPECT_THAT(error({.ranks = 2, .rendezvous = "a"}), HasSubstr("--rendezvous: \"a\""));
+  EXPECT_THAT(error({.variables = "JOB_TEST_NONE"}), HasSubstr("\"JOB_TEST_NONE\" is not set"));
+  setenv("JOB_TEST_LINES", "a\nb", 1);
+  EXPECT_THAT(error({.variables = "JOB_TEST_LINES"}), HasSubstr("has several lines"));
+}
+
+}  // namespace
+}  // namespace dtnn

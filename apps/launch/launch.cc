@@ -1,0 +1,108 @@
+// Starts the ranks of a data-parallel program without MPI, on this host or on several.
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/launch/run.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
+#include "comm/job/exit_code.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kProgram[] = "launch";
+constexpr char kSummary[] =
+    "launch -n RANKS [--hosts=a,b] -- PROGRAM [ARGUMENT...]\n\nStarts RANKS processes of a program "
+    "that are one job: they meet by TCP, without MPI, and know each\nother by a secret that is new "
+    "for every job. On other hosts they are started by ssh, in the same\nfolder. Each line that a "
+    "rank writes has its number before it. Signals go to all ranks. When one fails,\nthe others "
+    "are ended; the exit code is 75 if a rank has ended with it, else that of the first that "
+    "failed.\n\n  bazel run //apps:launch -- -n 4 -- bazel-bin/apps/benchmark --parallel=data ...";
+
+constexpr Range kRanks = {.low = 1, .high = 4096}, kGrace = {.low = 0, .high = 1e6};
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  LaunchOptions options;
+  using enum OptionType;
+  const OptionSpec flags[] = {
+      {.name = "ranks",
+       .type = kInt,
+       .help = "processes to start; -n for short",
+       .unit = "ranks",
+       .range = kRanks,
+       .field = &options.ranks},
+      {.name = "hosts",
+       .type = kText,
+       .help = "where to start them, in blocks of equal size: names or addresses of hosts, "
+               "separated by commas; localhost needs no ssh",
+       .unit = "hosts",
+       .field = &options.hosts,
+       .example = "node1,node2"},
+      LikeLauncher(
+          "rendezvous", &options.rendezvous,
+          "where rank 0 listens for the others; if not given, a free port of this host, or "
+          "port 61642 of the first of --hosts"),
+      {.name = "variables",
+       .type = kText,
+       .help = "variables of this environment that ranks on other hosts get too, separated by "
+               "commas",
+       .unit = "names",
+       .field = &options.variables,
+       .example = "OMP_NUM_THREADS"},
+      {.name = "certificates",
+       .type = kPath,
+       .help = "folder, on every host, of the files that make_certificates has written for it: "
+               "messages are encrypted",
+       .field = &options.certificates,
+       .example = "/etc/dtnn"},
+      {.name = "plain",
+       .type = kBool,
+       .help = "allow messages between hosts that others on the network can read and change",
+       .field = &options.plain},
+      {.name = "prefix",
+       .type = kBool,
+       .help = "write the number of the rank before each line",
+       .field = &options.prefix},
+      {.name = "grace",
+       .type = kReal,
+       .help = "how long the others may go on after one rank has failed, before they get SIGTERM, "
+               "and again before they are killed",
+       .unit = "seconds",
+       .range = kGrace,
+       .field = &options.grace},
+      {.name = "ssh",
+       .type = kPath,
+       .help = "program that starts a command on another host, as ssh does",
+       .field = &options.ssh},
+  };
+  const auto separator = std::ranges::find(arguments, "--");
+  std::vector<std::string> own(arguments.begin(), separator);
+  for (std::string& argument : own) {
+    if (argument == "-n" || argument == "-np") argument = "--ranks";
+  }
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(own, flags));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    return absl::OkStatus();
+  }
+  if (separator != arguments.end()) options.command.assign(separator + 1, arguments.end());
+  if (options.command.empty()) {
+    return UsageError(
+        "names no program to start; write it after --, as in launch -n 2 -- benchmark --help");
+  }
+  return RunLaunch(options, std::cout, std::cerr);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram(dtnn::kProgram, argc, argv, "start fewer ranks", dtnn::Run);
+}

@@ -1,0 +1,234 @@
+// Training with ranks that meet without MPI: as with mpirun, and what happens when one is lost.
+
+#include <signal.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "apps/testing/mpi_job.h"
+#include "apps/testing/process.h"
+#include "comm/job/exit_code.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using testing::Launch;
+using testing::MpiJob;
+using testing::NewFolder;
+using testing::Outcome;
+using testing::Process;
+
+constexpr char kLaunch[] = "apps/launch/launch";
+constexpr char kProgram[] = "apps/benchmark";
+
+const std::vector<std::string> kSmallRun = {"--model=simplecnn_v1",
+                                            "--dataset=synthetic",
+                                            "--synthetic-pattern=classes",
+                                            "--synthetic-input-shape=1,8,8",
+                                            "--synthetic-output-shape=3",
+                                            "--synthetic-train-samples=101",
+                                            "--synthetic-test-samples=23",
+                                            "--validation-split=0.3",
+                                            "--dtype=float64",
+                                            "--learning-rate=0.05",
+                                            "--schedulers=",
+                                            "--parallel=data"};
+
+std::vector<std::string> With(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::vector<std::string> Ranks(int ranks, const std::vector<std::string>& arguments,
+                               const std::vector<std::string>& options = {}) {
+  return With(With(With({"-n", std::to_string(ranks)}, options), {"--", kProgram}), arguments);
+}
+
+Outcome RunJob(int ranks, const std::vector<std::string>& arguments) {
+  return Process(kLaunch, Ranks(ranks, arguments)).Wait();
+}
+
+int Count(const std::string& in, const std::string& text) {
+  int count = 0;
+  for (size_t at = 0; (at = in.find(text, at)) != std::string::npos; at += text.size()) ++count;
+  return count;
+}
+
+// The numbers of a history, in their order.
+std::vector<double> Numbers(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::vector<double> numbers;
+  const char* at = text.c_str();
+  while (*at != '\0') {
+    char* end = nullptr;
+    const double value = std::strtod(at, &end);
+    if (end != at) numbers.push_back(value);
+    at = end == at ? at + 1 : end;
+  }
+  return numbers;
+}
+
+TEST(LaunchBenchmarkTest, LearnsWhatRanksOfMpirunLearn) {
+  const std::string folder = NewFolder("history");
+  for (const std::vector<std::string>& how :
+       std::vector<std::vector<std::string>>{{"--use-blocking-mpi=False"},
+                                             {"--use-blocking-mpi=True"},
+                                             {"--use-mpi-buffers=False"}}) {
+    const std::vector<std::string> run =
+        With(With(kSmallRun, how), {"--num-epochs=3", "--global-batch-size=12"});
+    const std::string file = folder + "/mpi.csv";
+    const Outcome mpi =
+        MpiJob(kProgram, With(run, {"--history-file=" + file}), {.ranks = 2}).Wait();
+    ASSERT_EQ(mpi.exit_code, 0) << mpi.text;
+    const std::vector<double> expected = Numbers(file);
+    ASSERT_GE(expected.size(), 3 * 3u);
+    for (const int ranks : {1, 2, 3, 4}) {
+      SCOPED_TRACE(how[0] + " " + std::to_string(ranks));
+      const std::string own = folder + "/" + std::to_string(ranks) + ".csv";
+      const Outcome outcome = RunJob(ranks, With(run, {"--history-file=" + own}));
+      ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+      EXPECT_EQ(Count(outcome.text, "**** Done..."), 1) << outcome.text;
+      const std::vector<double> numbers = Numbers(own);
+      ASSERT_EQ(numbers.size(), expected.size());
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        EXPECT_NEAR(numbers[i], expected[i], 1e-12 * (1 + std::abs(expected[i]))) << i;
+      }
+    }
+  }
+}
+
+TEST(LaunchBenchmarkTest, TheTransportAndTheCommandAreSaid) {
+  const Outcome outcome = RunJob(2, With(kSmallRun, {"--num-epochs=1", "--batch-size=4"}));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, ContainsRegex("transport +: tcp"));
+  EXPECT_THAT(outcome.text, ContainsRegex("mpi_processes +: 2"));
+  EXPECT_EQ(Count(outcome.text, "warning"), 0) << outcome.text;
+}
+
+// The rank's process: a benchmark with that place, a child of this launcher.
+std::optional<pid_t> FindRank(pid_t launcher, int rank) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const int pid = std::atoi(entry.path().filename().c_str());
+    std::ifstream stat(entry.path() / "stat");
+    std::string number, name, state;
+    int parent = 0;
+    if (pid <= 0 || !(stat >> number >> name >> state >> parent) || parent != launcher) continue;
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string variables(std::istreambuf_iterator<char>(file), {});
+    const std::string place = "PYMPI_RANK=" + std::to_string(rank);
+    if (variables.find(place + '\0') != std::string::npos) return pid;
+  }
+  return std::nullopt;
+}
+
+void SignalRank(const Process& job, int rank, int number) {
+  const std::optional<pid_t> pid = FindRank(job.pid(), rank);
+  ASSERT_TRUE(pid.has_value());
+  ASSERT_EQ(kill(*pid, number), 0);
+}
+
+TEST(LaunchBenchmarkTest, ALostRankLeavesACheckpoint) {
+  for (const int number : {SIGKILL, SIGSTOP}) {
+    SCOPED_TRACE(number);
+    const std::string folder = NewFolder("lost");
+    const std::vector<std::string> run =
+        With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder, "--comm-timeout=6",
+                         "--use-blocking-mpi=False"});
+    Process job(kLaunch, Ranks(3, With(run, {"--num-epochs=1000000"}), {"--grace=3"}));
+    ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
+    SignalRank(job, 1, number);
+    const Outcome outcome = job.Wait();
+    EXPECT_EQ(outcome.exit_code, kExitPeerLost) << outcome.text;
+    EXPECT_THAT(outcome.text,
+                ContainsRegex("benchmark: rank 0:[^\n]*rank 1[ ,][^\n]*--resume continues from"));
+    const Outcome resumed =
+        RunJob(2, With(run, {"--resume", "--num-epochs=1"}));  // all epochs are done
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
+    EXPECT_THAT(resumed.text, HasSubstr("**** Resuming from"));
+  }
+}
+
+TEST(LaunchBenchmarkTest, CtrlCEndsAllAfterTheSameStepAndSaves) {
+  const std::string folder = NewFolder("signal");
+  const std::vector<std::string> run =
+      With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder, "--checkpoint-freq=10000"});
+  Process job(kLaunch, Ranks(3, With(run, {"--num-epochs=1000000"})));
+  ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
+  job.Signal(SIGINT);
+  const Outcome stopped = job.Wait();
+  EXPECT_EQ(stopped.exit_code, ExitCodeOfSignal(SIGINT)) << stopped.text;
+  EXPECT_EQ(Count(stopped.text, "stopped by SIGINT after "), 1) << stopped.text;
+  const Outcome resumed = RunJob(3, With(run, {"--resume", "--num-epochs=1"}));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("**** Resuming from")) << resumed.text;
+}
+
+TEST(LaunchBenchmarkTest, AWrongFlagIsToldOnce) {
+  for (const char* wrong : {"--nonsense", "--global-batch-size=7", "--rendezvous=nowhere"}) {
+    const Outcome outcome = RunJob(2, With(kSmallRun, {wrong}));
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
+    EXPECT_EQ(Count(outcome.text, "benchmark: "), 1) << outcome.text;
+  }
+}
+
+TEST(LaunchBenchmarkTest, RanksThatAreStartedByHandNeedAPlaceAndASecret) {
+  const auto run = [](const std::string& variables, const std::string& flags) {
+    return Launch(variables + " " + std::string(kProgram),
+                  "--model=simplecnn --dataset=synthetic --parallel=data " + flags);
+  };
+  const std::string secret = "DTNN_JOB_SECRET=0123456789abcdef0123456789abcdef";
+  const Outcome no_secret = run("PYMPI_RANK=0 PYMPI_SIZE=2", "--transport=tcp");
+  EXPECT_EQ(no_secret.exit_code, kExitUsage);
+  EXPECT_THAT(no_secret.text, HasSubstr("neither DTNN_JOB_SECRET nor DTNN_JOB_SECRET_FILE"));
+  const Outcome no_place = run(secret, "--transport=tcp");
+  EXPECT_EQ(no_place.exit_code, kExitUsage);
+  EXPECT_THAT(no_place.text, HasSubstr("neither PYMPI_RANK nor PYMPI_SIZE is set"));
+  const Outcome no_transport = run("PYMPI_PROTO=mqtt", "");
+  EXPECT_EQ(no_transport.exit_code, kExitUsage);
+  EXPECT_THAT(no_transport.text, HasSubstr("PYMPI_PROTO=\"mqtt\": there is no such transport"));
+  const Outcome elsewhere =
+      run(secret + " PYMPI_RANK=0 PYMPI_SIZE=2", "--transport=tcp --rendezvous=10.0.0.7:5000");
+  EXPECT_EQ(elsewhere.exit_code, kExitUsage);
+  EXPECT_THAT(elsewhere.text,
+              HasSubstr("PYMPI_SSL_CERT is not set: ranks that meet at 10.0.0.7 show each"));
+}
+
+TEST(LaunchBenchmarkTest, FlagsAndVariablesDoWithoutTheLauncher) {
+  const std::string folder = NewFolder("by_hand");
+  std::ofstream(folder + "/secret") << std::string(40, 's') << "\n";
+  std::filesystem::permissions(folder + "/secret", std::filesystem::perms::owner_read);
+  setenv("DTNN_JOB_SECRET_FILE", (folder + "/secret").c_str(), 1);
+  setenv("PYMPI_SIZE", "2", 1);
+  // A port that was free a moment ago, which rank 0 takes.
+  const std::vector<std::string> arguments = With(
+      kSmallRun,
+      {"--num-epochs=1", "--transport=tcp", "--rendezvous=127.0.0.1:61987", "--comm-timeout=60"});
+  setenv("PYMPI_RANK", "0", 1);
+  Process zero(kProgram, arguments);
+  setenv("PYMPI_RANK", "1", 1);
+  Process one(kProgram, arguments);
+  EXPECT_EQ(one.Wait().exit_code, 0);
+  const Outcome outcome = zero.Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** Done..."));
+  for (const char* name : {"DTNN_JOB_SECRET_FILE", "PYMPI_SIZE", "PYMPI_RANK"}) unsetenv(name);
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,39 @@
+#include "apps/launch/line_relay.h"
+
+#include <sstream>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+TEST(LineRelayTest, OnlyWholeLinesArePassedOn) {
+  std::ostringstream out;
+  LineRelay one("[0] ", out), other("[1] ", out);
+  one.Take("half");
+  other.Take("first\n\nsec");
+  EXPECT_EQ(out.str(), "[1] first\n[1] \n");
+  one.Take(" and half\n");
+  other.Take("ond");
+  other.Finish();
+  other.Finish();
+  EXPECT_EQ(out.str(), "[1] first\n[1] \n[0] half and half\n[1] second\n");
+}
+
+TEST(LineRelayTest, HoweverLongALineIsMemoryIsNot) {
+  std::ostringstream out;
+  LineRelay relay("", out);
+  const size_t most = LineRelay::kMostBytes;
+  for (const char letter : {'a', 'b', 'c'}) relay.Take(std::string(most / 2, letter));
+  const std::string half_a(most / 2, 'a'), half_b(most / 2, 'b'), half_c(most / 2, 'c');
+  EXPECT_EQ(out.str(), half_a + half_b + "\n");
+  relay.Take("\n");
+  EXPECT_EQ(out.str(), half_a + half_b + "\n" + half_c + "\n");
+  // A line of just that length is not followed by an empty one.
+  relay.Take(half_a + half_b + "\nx\n");
+  EXPECT_TRUE(out.str().ends_with("\n" + half_a + half_b + "\nx\n"));
+}
+
+}  // namespace
+}  // namespace dtnn

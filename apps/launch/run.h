@@ -1,0 +1,38 @@
+// Starts the ranks of a job, here or on several hosts, without MPI: tells them where they meet and
+// the secret by which they know each other, passes on what they write and the signals that it gets,
+// and ends what is left when one of them fails.
+
+#ifndef DTNN_APPS_LAUNCH_RUN_H_
+#define DTNN_APPS_LAUNCH_RUN_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace dtnn {
+
+struct LaunchOptions {
+  int64_t ranks = 1;
+  std::string hosts = {};         // comma list; empty: this host
+  std::string rendezvous = {};    // HOST:PORT; empty: of the first host, where several take part
+  std::string variables = {};     // comma list of names: of the environment, also for other hosts
+  std::string certificates = {};  // folder, on every host, of what make_certificates writes
+  bool plain = false;             // between hosts without encryption
+  bool prefix = true;             // "[rank] " before each line
+  double grace = 10;              // seconds that ranks get to end
+  std::string ssh = "ssh";
+  std::vector<std::string> command = {};  // program and arguments
+};
+
+// Returns when all have ended. The error of ranks that failed has no message, since they, and lines
+// to `err`, have told the user, and the exit code 75 where one of them has ended with it
+// (comm/job/exit_code.h), else that of the first that failed; 127 where there is no such program.
+// The process has one thread; it starts and ends all.
+absl::Status RunLaunch(const LaunchOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_LAUNCH_RUN_H_

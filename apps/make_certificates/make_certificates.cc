@@ -1,0 +1,63 @@
+// Makes certificates for ranks that meet over a network: docs/ranks-without-mpi.md.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/make_certificates/run.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
+#include "comm/job/exit_code.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kSummary[] =
+    "make_certificates --folder=FOLDER NAME[,NAME_OR_ADDRESS...] ...\n\nMakes a certificate and a "
+    "private key for each host, whose names and addresses are one argument, and,\nif the folder "
+    "has none yet, the authority that signs them. Ranks on several hosts check them:\n"
+    "docs/ranks-without-mpi.md.\n\n  make_certificates --folder=certificates "
+    "node1,10.0.0.1 node2,10.0.0.2";
+
+constexpr Range kDays = {.low = 1, .high = 36500};
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  CertificateOptions options;
+  const OptionSpec flags[] = {
+      {.name = "folder",
+       .type = OptionType::kPath,
+       .help = "where the files are written, and where the authority's are or will be",
+       .field = &options.folder,
+       .example = "certificates"},
+      {.name = "days",
+       .type = OptionType::kInt,
+       .help = "how long the certificates are valid",
+       .unit = "days",
+       .range = kDays,
+       .field = &options.days},
+  };
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request,
+                        ParseToolFlags(arguments, flags, &options.hosts));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, flags, request.help_topic);
+    return absl::OkStatus();
+  }
+  if (options.folder.empty()) {
+    return UsageError("--folder: missing; where are the files to be written?");
+  }
+  if (options.hosts.empty()) {
+    return UsageError("names no host; write each with its addresses, as in node1,10.0.0.1");
+  }
+  return MakeCertificates(options, std::cout);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram("make_certificates", argc, argv, "name fewer hosts", dtnn::Run);
+}

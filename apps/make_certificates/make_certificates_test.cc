@@ -1,0 +1,86 @@
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/make_certificates/run.h"
+#include "apps/testing/process.h"
+#include "comm/job/exit_code.h"
+#include "comm/tls/tls_stream.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using testing::Launch;
+using testing::NewFolder;
+using testing::Outcome;
+
+constexpr char kProgram[] = "apps/make_certificates/make_certificates";
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+absl::Status Files(const std::string& folder, const std::string& host) {
+  return TlsStreams({.certificate = folder + "/" + host + ".pem",
+                     .key = folder + "/" + host + ".key",
+                     .authority = folder + "/authority.pem"})
+      .status();
+}
+
+TEST(MakeCertificatesTest, WritesWhatRanksNeed) {
+  const std::string folder = NewFolder("certificates") + "/new";
+  const Outcome outcome =
+      Launch(kProgram, "--folder=" + folder + " node1,10.0.0.1 node2.example,::1");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("keep authority.key here"));
+  EXPECT_EQ(Files(folder, "node1"), absl::OkStatus());
+  EXPECT_EQ(Files(folder, "node2.example"), absl::OkStatus());
+  for (const char* name : {"/authority.key", "/node1.key", "/node2.example.key"}) {
+    EXPECT_EQ(fs::status(folder + name).permissions(),
+              fs::perms::owner_read | fs::perms::owner_write);
+  }
+  const Outcome names =
+      Launch("openssl", "verify -CAfile " + folder +
+                            "/authority.pem -verify_ip "
+                            "10.0.0.1 -verify_hostname node1 -purpose sslserver " +
+                            folder + "/node1.pem");
+  EXPECT_EQ(names.exit_code, 0) << names.text;
+}
+
+TEST(MakeCertificatesTest, TheAuthorityStaysTheSame) {
+  const std::string folder = NewFolder("again");
+  std::ostringstream out;
+  ASSERT_EQ(MakeCertificates({.folder = folder, .hosts = {"node1"}}, out), absl::OkStatus());
+  const std::string authority = Contents(folder + "/authority.pem");
+  ASSERT_EQ(MakeCertificates({.folder = folder, .hosts = {"node2"}}, out), absl::OkStatus());
+  EXPECT_EQ(Contents(folder + "/authority.pem"), authority);
+  EXPECT_EQ(Files(folder, "node1"), absl::OkStatus());
+  EXPECT_EQ(Files(folder, "node2"), absl::OkStatus());
+  fs::remove(folder + "/authority.key");
+  const absl::Status status = MakeCertificates({.folder = folder, .hosts = {"node3"}}, out);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("authority.key: is missing"));
+}
+
+TEST(MakeCertificatesTest, WrongUsageSaysWhatToDo) {
+  const std::string folder = NewFolder("wrong");
+  const std::string to = "--folder=" + folder + " ";
+  const std::vector<std::string> usages = {"node1", to, to + "../node1", to + "'a b'",
+                                           "--days=0 node1"};
+  for (const std::string& wrong : usages) {
+    const Outcome outcome = Launch(kProgram, wrong);
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
+  }
+}
+
+}  // namespace
+}  // namespace dtnn
