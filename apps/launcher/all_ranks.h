@@ -1,4 +1,4 @@
-// The launcher's run on every process that mpirun started.
+// The launcher's run on every process of a job.
 
 #ifndef DTNN_APPS_LAUNCHER_ALL_RANKS_H_
 #define DTNN_APPS_LAUNCHER_ALL_RANKS_H_
@@ -11,7 +11,7 @@
 
 namespace dtnn {
 
-// Called by every process of the run. Joins the others over MPI where a launcher started this one,
+// Called by every process of the run. Joins the others where a launcher started this one,
 // and takes its share of the machine's threads. With --parallel=sequential under a launcher, rank 0
 // runs alone and the others return OK at once. Where the ranks broke apart the process ends here,
 // its error written to `err`, since MPI could not be left in order.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs an MPI program on several "hosts": network namespaces of this machine, each with an address
+# Runs a program on several "hosts", with MPI or without: network namespaces of this machine, each with an address
 # and a host name of its own, joined by links whose bandwidth and latency are set.
 # `netns_run.sh --help` says more.
 #
@@ -21,13 +21,16 @@ usage: netns_run.sh [OPTION...] [--] PROGRAM [ARGUMENT...]
   --delay=TIME         from host to host, one way: 1ms, 50us (none)
   --no-udp             UDP does not leave a host, as with many a firewall
   --mpirun=ARGUMENT    one more argument of mpirun; may be repeated
+  --alone              the program runs once, on the first host, without mpirun; it reaches the
+                       hosts 10.77.0.1, 10.77.0.2, ... by the command in the variable DTNN_SSH, as
+                       by ssh
   --check              only say whether it can work here
 
 Every host has the interface eth0; a rank may cut its link with `ip link set eth0 down`. SIGTERM
-and SIGINT go to mpirun.
+and SIGINT go to mpirun, or to the program that runs alone.
 
 Exit codes: 77 where the machine cannot do this (the reason is printed), 2 wrong usage, else
-mpirun's.
+mpirun's, or the program's.
 END_OF_USAGE
 }
 
@@ -56,6 +59,7 @@ ranks_per_host=1
 rate=
 delay=0
 udp=true
+alone=false
 check_only=false
 mpirun_arguments=()
 arguments=("$@")
@@ -67,6 +71,7 @@ while [ $# -gt 0 ]; do
     --delay=*) delay=$(microseconds "${1#*=}") ;;
     --mpirun=*) mpirun_arguments+=("${1#*=}") ;;
     --no-udp) udp=false ;;
+    --alone) alone=true ;;
     --check) check_only=true ;;
     -h | --help) usage && exit 0 ;;
     --) shift && break ;;
@@ -165,7 +170,8 @@ for ((host = 1; host <= hosts; ++host)); do
   fi
 done
 
-# enter HOST COMMAND...: on that host, with its name; agent ADDRESS COMMAND...: mpirun's ssh.
+# enter HOST COMMAND...: on that host, with its name; agent ADDRESS COMMAND...: mpirun's ssh;
+# ssh OPTION... ADDRESS COMMAND: everybody else's.
 cat >$folder/enter <<END_OF_ENTER
 #!/bin/sh
 name=\$1
@@ -179,7 +185,13 @@ name=host\${1##*.}
 shift
 exec $folder/enter "\$name" sh -c "\$*"
 END_OF_AGENT
-chmod +x $folder/enter $folder/agent
+cat >$folder/ssh <<END_OF_SSH
+#!/bin/sh
+while [ \$# -gt 2 ]; do shift; done
+exec $folder/enter "host\${1##*.}" sh -c "\$2"
+END_OF_SSH
+chmod +x $folder/enter $folder/agent $folder/ssh
+export DTNN_SSH=$folder/ssh
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpirun=(mpirun --host "${host_list#,}" --map-by slot --bind-to none
@@ -189,6 +201,7 @@ mpirun=(mpirun --host "${host_list#,}" --map-by slot --bind-to none
   # A daemon whose link is cut is missed within seconds instead of minutes.
   --mca oob_tcp_keepalive_time 5 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 5)
 
+if $alone; then mpirun=() && mpirun_arguments=(); fi
 $folder/enter host1 "${mpirun[@]}" "${mpirun_arguments[@]}" "$@" &
 job=$!
 trap 'kill -TERM $job 2>/dev/null || true' TERM INT HUP

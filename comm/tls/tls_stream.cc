@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -120,6 +121,13 @@ absl::Status CheckPrivate(const std::string& path) {
       path, ": other users may read or change this private key; chmod 600 makes it private"));
 }
 
+// OpenSSL writes to connections that the other end has closed.
+void IgnoreBrokenPipes() {
+  struct sigaction before = {};
+  sigaction(SIGPIPE, nullptr, &before);
+  if (before.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
+}
+
 absl::StatusOr<Context> MakeContext(const TlsFiles& files) {
   DTNN_RETURN_IF_ERROR(CheckFile(files.authority, "the authority's certificate"));
   DTNN_RETURN_IF_ERROR(CheckFile(files.certificate, "this host's certificate"));
@@ -196,6 +204,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Make(const Context& context, Socket sock
 
 absl::StatusOr<StreamMaker> TlsStreams(const TlsFiles& files) {
   DTNN_ASSIGN_OR_RETURN(const Context context, MakeContext(files));
+  IgnoreBrokenPipes();
   return StreamMaker([context](Socket socket, const std::string& host) {
     return Make(context, std::move(socket), host);
   });

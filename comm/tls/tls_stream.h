@@ -27,8 +27,8 @@ struct TlsFiles {
   std::string authority;    // certificates that others' are checked with
 };
 
-// InvalidArgument or PermissionDenied, naming the file, where one is missing, unreadable, not
-// private, or does not fit the others.
+// SIGPIPE is ignored from then on where nobody handles it. InvalidArgument or PermissionDenied,
+// naming the file, where one is missing, unreadable, not private, or does not fit the others.
 absl::StatusOr<StreamMaker> TlsStreams(const TlsFiles& files);
 
 }  // namespace dtnn
