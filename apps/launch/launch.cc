@@ -21,9 +21,11 @@ constexpr char kSummary[] =
     "launch -n RANKS [--hosts=a,b] -- PROGRAM [ARGUMENT...]\n\nStarts RANKS processes of a program "
     "that are one job: they meet by TCP, without MPI, and know each\nother by a secret that is new "
     "for every job. On other hosts they are started by ssh, in the same\nfolder. Each line that a "
-    "rank writes has its number before it. Signals go to all ranks. When one fails,\nthe others "
-    "are ended; the exit code is 75 if a rank has ended with it, else that of the first that "
-    "failed.\n\n  bazel run //apps:launch -- -n 4 -- bazel-bin/apps/benchmark --parallel=data ...";
+    "rank writes has its number before it. Signals go to all ranks. When one\nfails, the others "
+    "are "
+    "ended; the exit code is 75 if a rank has ended with it, else that of the first\nthat "
+    "failed.\n\n"
+    "  bazel run //apps:launch -- -n 4 -- bazel-bin/apps/benchmark --parallel=data ...";
 
 constexpr Range kRanks = {.low = 1, .high = 4096}, kGrace = {.low = 0, .high = 1e6};
 

@@ -47,8 +47,8 @@ class ConnectionTest : public ::testing::Test {
   std::shared_ptr<Running> Expect(size_t bytes, Piece::Kind kind = Piece::Kind::kReceive) {
     memory_.assign(bytes, {});
     auto running = std::make_shared<Running>(
-        kKey, Schedule{{.kind = kind, .peer = 1, .begin = 0, .end = bytes}}, memory_.data(),
-        ReduceOp::kSum, DType::kFloat32);
+        kKey, Schedule{{.kind = kind, .peer = 1, .begin = 0, .end = bytes}},
+        CallMemory{.first = memory_.data()}, ReduceOp::kSum, DType::kFloat32);
     connection_->Expect(running, 0);
     return running;
   }
@@ -129,8 +129,8 @@ TEST_F(ConnectionTest, AMessageThatIsNoneEndsIt) {
 TEST_F(ConnectionTest, AGrantOfAnotherSizeFailsTheCall) {
   memory_.assign(8, {});
   const auto running = std::make_shared<Running>(
-      kKey, Schedule{{.kind = Piece::Kind::kSend, .peer = 1, .begin = 0, .end = 8}}, memory_.data(),
-      ReduceOp::kSum, DType::kFloat32);
+      kKey, Schedule{{.kind = Piece::Kind::kSend, .peer = 1, .begin = 0, .end = 8}},
+      CallMemory{.first = memory_.data()}, ReduceOp::kSum, DType::kFloat32);
   connection_->Offer(running, 0);
   Say({.kind = Kind::kGrant, .piece = kKey, .bytes = int64_t{1} << 60});
   EXPECT_EQ(Error(), "OK");

@@ -38,7 +38,7 @@ void TakeFrames(std::string_view bytes) {
           {.kind = Piece::Kind::kReceive, .peer = 1, .begin = 0, .end = 32, .tag = 1},
           {.kind = Piece::Kind::kReduce, .peer = 1, .begin = 0, .end = 32, .tag = 2, .after = 0},
           {.kind = Piece::Kind::kSend, .peer = 1, .begin = 0, .end = 32, .tag = 3, .after = 1}},
-      memory.data(), ReduceOp::kSum, DType::kFloat32);
+      CallMemory{.first = memory.data()}, ReduceOp::kSum, DType::kFloat32);
   connection.Expect(running, 0);
   connection.Expect(running, 1);
   connection.Offer(running, 2);

@@ -271,11 +271,13 @@ void Meeting::FindPlace() {
   place.node_size = 0;
   for (int rank = 0; rank < place.size; ++rank) {
     const uint64_t space = cards_[size_t(rank)].network_space;
-    if (std::ranges::find(hosts, space) == hosts.end()) hosts.push_back(space);
+    auto host = std::ranges::find(hosts, space);
+    if (host == hosts.end()) host = hosts.insert(hosts.end(), space);
+    mesh_.nodes.push_back(int(host - hosts.begin()));
     if (space == mine && rank < place.rank) ++place.node_rank;
     place.node_size += space == mine ? 1 : 0;
   }
-  place.node = int(std::ranges::find(hosts, mine) - hosts.begin());
+  place.node = mesh_.nodes[size_t(place.rank)];
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct Link {
 
 struct Mesh {
   RankPlace place;
+  std::vector<int> nodes;   // each rank's host
   std::vector<Link> links;  // by rank
   // Of rank 0: refuses who comes later. Null: of the others, and of a job of one.
   std::unique_ptr<Reception> reception;

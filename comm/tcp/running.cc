@@ -2,13 +2,44 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "comm/reduce_in_order.h"
 
 namespace dtnn {
 
-Running::Running(const PieceKey& key, Schedule schedule, std::byte* memory, ReduceOp op,
+void SumSlices(int rank, int size, ReduceOp op, DType dtype, size_t bytes,
+               const CallMemory& memory) {
+  const Slice mine = SliceOfRank(rank, size, bytes, SizeOf(dtype));
+  const int64_t elements = int64_t(mine.bytes() / SizeOf(dtype));
+  if (elements == 0) return;
+  std::vector<std::byte*> parts;  // by rank, then sums of more and more
+  for (int other = 0; other < size; ++other) {
+    const size_t place = size_t(other - (other > rank ? 1 : 0));
+    parts.push_back(other == rank ? memory.at(mine.begin)
+                                  : memory.at(bytes + place * mine.bytes()));
+  }
+  const auto add = [&](std::byte* to, const std::byte* from) {
+    const std::array<const std::byte*, 2> inputs = {to, from};
+    ReduceInOrder(op, dtype, inputs, {&to, 1}, elements);
+  };
+  const size_t power = std::bit_floor(size_t(size)), folded = size_t(size) - power;
+  for (size_t i = 0; i < folded; ++i) {
+    add(parts[2 * i], parts[2 * i + 1]);
+    parts[i] = parts[2 * i];
+  }
+  for (size_t i = folded; i < power; ++i) parts[i] = parts[i + folded];
+  for (size_t step = 1; step < power; step *= 2) {
+    for (size_t i = 0; i < power; i += 2 * step) add(parts[i], parts[i + step]);
+  }
+  if (parts[0] != memory.at(mine.begin)) {
+    std::memcpy(memory.at(mine.begin), parts[0], mine.bytes());
+  }
+}
+
+Running::Running(const PieceKey& key, Schedule schedule, const CallMemory& memory, ReduceOp op,
                  DType dtype)
     : key_(key),
       schedule_(std::move(schedule)),
@@ -33,7 +64,7 @@ size_t Running::Ready(size_t piece) const {
 }
 
 std::span<const std::byte> Running::Bytes(size_t piece, size_t begin, size_t count) const {
-  return {memory_ + schedule_[piece].begin + begin, count};
+  return {memory_.at(schedule_[piece].begin) + begin, count};
 }
 
 void Running::Sent(size_t piece, size_t count) { Progress(piece, count); }
@@ -42,7 +73,7 @@ std::span<std::byte> Running::Room(size_t piece, size_t most) {
   const Piece& p = schedule_[piece];
   if (p.kind == Piece::Kind::kReduce) return {};
   const size_t done = states_[piece].done;
-  return {memory_ + p.begin + done, std::min(most, p.bytes() - done)};
+  return {memory_.at(p.begin) + done, std::min(most, p.bytes() - done)};
 }
 
 void Running::Received(size_t piece, size_t count) { Progress(piece, count); }
@@ -64,7 +95,7 @@ size_t Running::Combine(size_t piece, std::span<const std::byte> bytes) {
 }
 
 void Running::Apply(size_t piece, std::span<const std::byte> bytes) {
-  std::byte* const sum = memory_ + schedule_[piece].begin + states_[piece].done;
+  std::byte* const sum = memory_.at(schedule_[piece].begin) + states_[piece].done;
   const std::array<const std::byte*, 2> inputs = {sum, bytes.data()};
   ReduceInOrder(op_, dtype_, inputs, {&sum, 1}, int64_t(bytes.size() / element_bytes()));
   Progress(piece, bytes.size());

@@ -19,10 +19,29 @@
 
 namespace dtnn {
 
+// What the offsets of a schedule mean: `first`, and after its bytes `second`. No piece is in both.
+struct CallMemory {
+  std::byte* first = nullptr;
+  size_t first_bytes = 0;
+  std::byte* second = nullptr;
+
+  std::byte* at(size_t offset) const {
+    return offset < first_bytes || second == nullptr ? first + offset
+                                                     : second + (offset - first_bytes);
+  }
+};
+
+// Between the halves of an all-reduce in slices (schedule.h): this rank's slice becomes the sum of
+// all ranks', in the order of halving and doubling, so that its bits are the same either way. The
+// second memory holds the others'; it is overwritten.
+void SumSlices(int rank, int size, ReduceOp op, DType dtype, size_t bytes,
+               const CallMemory& memory);
+
 class Running {
  public:
-  // `key`: of the pieces, but for their tags. `memory` outlives it.
-  Running(const PieceKey& key, Schedule schedule, std::byte* memory, ReduceOp op, DType dtype);
+  // `key`: of the pieces, but for their tags. The memory outlives it.
+  Running(const PieceKey& key, Schedule schedule, const CallMemory& memory, ReduceOp op,
+          DType dtype);
 
   const Schedule& schedule() const { return schedule_; }
   PieceKey key(size_t piece) const;
@@ -61,7 +80,7 @@ class Running {
 
   const PieceKey key_;
   const Schedule schedule_;
-  std::byte* const memory_;
+  const CallMemory memory_;
   const ReduceOp op_;
   const DType dtype_;
   std::vector<State> states_;

@@ -1,13 +1,20 @@
 #include "comm/tcp/schedule.h"
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
+
+#include "comm/all_reduce_algorithm.h"
+#include "comm/cost_model.h"
 
 namespace dtnn {
 namespace {
 
 // Where the tags of an all-reduce's parts begin.
 constexpr uint32_t kFold = 0, kHalve = 1, kDouble = 64;
+// Of one in slices.
+constexpr uint32_t kExchange = 0, kGather = 1;
 
 class Builder {
  public:
@@ -154,6 +161,55 @@ Schedule MakeSchedule(CollectiveKind kind, int rank, int size, int root, size_t 
       break;
   }
   return builder.Take();
+}
+
+Slice SliceOfRank(int rank, int size, size_t bytes, size_t element_bytes) {
+  const size_t elements = bytes / element_bytes, whole = elements / size_t(size);
+  const size_t longer = elements % size_t(size);  // these slices have an element more
+  const auto begin = [&](size_t slice) {
+    return (slice * whole + std::min(slice, longer)) * element_bytes;
+  };
+  return {begin(size_t(rank)), begin(size_t(rank) + 1)};
+}
+
+Schedule MakeSliceExchange(int rank, int size, size_t bytes, size_t element_bytes) {
+  Builder builder(rank, size);
+  const size_t mine = SliceOfRank(rank, size, bytes, element_bytes).bytes();
+  for (int i = 1; i < size; ++i) {
+    const int peer = (rank + i) % size;
+    const Slice theirs = SliceOfRank(peer, size, bytes, element_bytes);
+    builder.Add(Piece::Kind::kSend, peer, theirs.begin, theirs.end, kExchange);
+    const size_t begin = bytes + size_t(peer - (peer > rank ? 1 : 0)) * mine;
+    builder.Add(Piece::Kind::kReceive, peer, begin, begin + mine, kExchange);
+  }
+  return builder.Take();
+}
+
+Schedule MakeSliceGather(int rank, int size, size_t bytes, size_t element_bytes) {
+  Builder builder(rank, size);
+  const Slice mine = SliceOfRank(rank, size, bytes, element_bytes);
+  for (int i = 1; i < size; ++i) {
+    const int peer = (rank + i) % size;
+    const Slice theirs = SliceOfRank(peer, size, bytes, element_bytes);
+    builder.Add(Piece::Kind::kSend, peer, mine.begin, mine.end, kGather);
+    builder.Add(Piece::Kind::kReceive, peer, theirs.begin, theirs.end, kGather);
+  }
+  return builder.Take();
+}
+
+size_t SlicesPayFrom(std::span<const int> nodes) {
+  constexpr size_t kNever = std::numeric_limits<size_t>::max();
+  constexpr LinkCost kNetwork = {.latency = 50e-6, .seconds_per_byte = 8e-9};
+  const Placement placement = PlacementOf(nodes);
+  if (placement.nodes < 2 || placement.ranks_per_node > 1) return kNever;
+  const Cluster cluster = {.ranks = int64_t(nodes.size()), .network = kNetwork};
+  // As many bytes as a ring's, and fewer steps.
+  const LinkCost slices = AllReduceCost(AllReduceAlgorithm::kRing, cluster);
+  const LinkCost halving = AllReduceCost(AllReduceAlgorithm::kHalvingDoubling, cluster);
+  const double saved = halving.seconds_per_byte - slices.seconds_per_byte;
+  // A power of two sends as much either way, but for rounding.
+  if (saved < 1e-3 * halving.seconds_per_byte) return kNever;
+  return size_t(std::max(1.0, (slices.latency - halving.latency) / saved));
 }
 
 size_t BarrierBytes(int size) { return size_t(std::bit_width(unsigned(size - 1))) + 1; }

@@ -8,6 +8,9 @@
 //                too many first add to a neighbour, and get the result at the end (Thakur,
 //                Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 19, 2005). Every
 //                element is summed in the same order, wherever it is: ((0 + 1) + (2 + 3)) + ...
+//                Or in slices, where that sends less (SlicesPayFrom): each rank receives all
+//                others' values of its slice, adds them in that same order, and sends the sum to
+//                all.
 //   broadcast    binomial tree
 //   all-gather   every rank to every other at once
 //   barrier      dissemination, a byte per message (Hensgen, Finkel and Manber, Int. J. Parallel
@@ -18,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -47,6 +51,22 @@ using Schedule = std::vector<Piece>;
 Schedule MakeSchedule(CollectiveKind kind, int rank, int size, int root, size_t bytes,
                       size_t element_bytes);
 size_t BarrierBytes(int size);
+
+// An all-reduce in slices, first half: a rank's slice of all others goes behind the tensor, in the
+// order of ranks, its own left out; SliceMemory in all. Second half: the sums go to all.
+Schedule MakeSliceExchange(int rank, int size, size_t bytes, size_t element_bytes);
+Schedule MakeSliceGather(int rank, int size, size_t bytes, size_t element_bytes);
+
+struct Slice {
+  size_t begin, end;  // bytes of the tensor
+  size_t bytes() const { return end - begin; }
+};
+Slice SliceOfRank(int rank, int size, size_t bytes, size_t element_bytes);
+
+// From so many bytes on slices pay, by the cost model (cost_model.h) for a network of 1 Gbit/s with
+// 50 us; the largest number where they never do. `nodes`: each rank's host. Where ranks share a
+// host, and so its link, and where their number is a power of two, halving and doubling is as good.
+size_t SlicesPayFrom(std::span<const int> nodes);
 
 }  // namespace dtnn
 

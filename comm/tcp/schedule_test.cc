@@ -1,6 +1,7 @@
 #include "comm/tcp/schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,6 +133,67 @@ TEST(ScheduleTest, AllReducesOfPowersOfTwoSendNoMoreThanNeeded) {
       EXPECT_EQ(sent, 2 * 1024 * kElement * size_t(size - 1) / size_t(size));
     }
   }
+}
+
+TEST(ScheduleTest, SlicesSendNoMoreThanNeededForAnyNumberOfRanks) {
+  constexpr size_t kBytes = 840 * kElement;
+  for (int size = 2; size <= 8; ++size) {
+    for (int rank = 0; rank < size; ++rank) {
+      size_t sent = 0, received = 0;
+      for (const Schedule& half : {MakeSliceExchange(rank, size, kBytes, kElement),
+                                   MakeSliceGather(rank, size, kBytes, kElement)}) {
+        for (const Piece& piece : half) {
+          (piece.kind == Piece::Kind::kSend ? sent : received) += piece.bytes();
+        }
+      }
+      EXPECT_EQ(sent, 2 * kBytes * size_t(size - 1) / size_t(size));
+      EXPECT_EQ(received, sent);
+    }
+  }
+}
+
+TEST(ScheduleTest, SlicesCoverAllElementsAndFitTheOtherEnd) {
+  for (int size = 2; size <= kMostRanks; ++size) {
+    for (const size_t elements : {1, 2, 7, 30}) {
+      const size_t bytes = elements * kElement;
+      size_t end = 0;
+      for (int rank = 0; rank < size; ++rank) {
+        const Slice slice = SliceOfRank(rank, size, bytes, kElement);
+        EXPECT_EQ(slice.begin, end);
+        end = slice.end;
+        std::vector<bool> used(static_cast<size_t>(size));
+        for (const Piece& piece : MakeSliceExchange(rank, size, bytes, kElement)) {
+          const Slice of = SliceOfRank(piece.kind == Piece::Kind::kSend ? piece.peer : rank, size,
+                                       bytes, kElement);
+          EXPECT_EQ(piece.bytes(), of.bytes());
+          if (piece.kind == Piece::Kind::kSend) continue;
+          ASSERT_GE(piece.begin, bytes);
+          const size_t place = (piece.begin - bytes) / of.bytes();
+          ASSERT_LT(place, size_t(size - 1));
+          EXPECT_FALSE(used[place]) << "two slices in one place";
+          used[place] = true;
+        }
+      }
+      EXPECT_EQ(end, bytes);
+    }
+  }
+}
+
+TEST(ScheduleTest, SlicesPayWhereHalvingSendsMore) {
+  const auto from = [](const std::vector<int>& nodes) { return SlicesPayFrom(nodes); };
+  constexpr size_t kNever = std::numeric_limits<size_t>::max();
+  for (const std::vector<int>& nodes : {std::vector<int>{0, 1},
+                                        {0, 1, 2, 3},
+                                        {0, 1, 2, 3, 4, 5, 6, 7},
+                                        {0, 0, 0},
+                                        {0, 0, 1},
+                                        {0}}) {
+    EXPECT_EQ(from(nodes), kNever) << nodes.size();
+  }
+  EXPECT_LT(from({0, 1, 2}), 100u);
+  EXPECT_LT(from({0, 1, 2, 3, 4}), 64u << 10);
+  // The more ranks, the more steps.
+  EXPECT_GT(from({0, 1, 2, 3, 4, 5, 6}), from({0, 1, 2, 3, 4}));
 }
 
 TEST(ScheduleTest, BroadcastsReachAllRanksFromEachRoot) {

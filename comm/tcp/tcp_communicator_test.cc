@@ -42,7 +42,8 @@ RanksUnderTest Processes(const std::string& name, bool checked, const TcpOptions
 
 std::vector<RanksUnderTest> AllWays() {
   return {Processes("Plain", false, {}), Processes("Checked", true, {}),
-          Processes("Gathered", false, {.sums_in_rank_order = true})};
+          Processes("Gathered", false, {.sums_in_rank_order = true}),
+          Processes("Slices", false, {.slices_from = 0})};
 }
 
 INSTANTIATE_TEST_SUITE_P(Tcp, CommunicatorConformance, ::testing::ValuesIn(AllWays()),
@@ -65,6 +66,23 @@ TEST(TcpCommunicatorTest, SumsHaveTheSameBitsHoweverATensorIsCut) {
     }
     EXPECT_EQ(std::memcmp(cut.raw_data(), whole.raw_data(), size_t(end) * sizeof(float)), 0)
         << "pieces of " << piece;
+  }
+}
+
+// So that they can be chosen freely too.
+TEST(TcpCommunicatorTest, SlicesGiveTheSameBits) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (const int64_t elements : {1, 2, 3, 4, 5, 7, 1000, 100003}) {
+      const std::unique_ptr<Communicator> halving = *the_process->Connect();
+      const std::unique_ptr<Communicator> slices = *the_process->Connect({}, {.slices_from = 0});
+      const uint64_t seed = uint64_t(halving->rank());
+      const Tensor x = testing::RandomTensor(dtype, {elements}, seed);
+      const Tensor y = testing::RandomTensor(dtype, {elements}, seed);
+      ASSERT_EQ(halving->AllReduce(x), absl::OkStatus());
+      ASSERT_EQ(slices->AllReduce(y), absl::OkStatus());
+      EXPECT_EQ(std::memcmp(x.raw_data(), y.raw_data(), size_t(elements) * SizeOf(dtype)), 0)
+          << elements << " elements";
+    }
   }
 }
 

@@ -34,6 +34,7 @@ bool IsSignature(const CallSignature& signature) {
 TcpEngine::TcpEngine(Mesh mesh)
     : GroupEngine(mesh.place),
       reception_(std::move(mesh.reception)),
+      slices_pay_from_(SlicesPayFrom(mesh.nodes)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   const RankPlace& here = place();
   for (int peer = 0; peer < here.size; ++peer) {
@@ -220,7 +221,7 @@ void TcpEngine::Begin(const CallPointer& call) {
   BeginTransfer(call);
 }
 
-void TcpEngine::Begin(const CallPointer& call, Schedule schedule, std::byte* memory,
+void TcpEngine::Begin(const CallPointer& call, Schedule schedule, const CallMemory& memory,
                       uint32_t signature) {
   const Collective& collective = call->operation->call;
   const bool tensors = signature == kTensors && collective.kind != CollectiveKind::kBarrier;
@@ -250,7 +251,7 @@ void TcpEngine::BeginSignatures(const CallPointer& call) {
     call->memory.resize(size_t(size) * kBytes);
     std::memcpy(call->memory.data() + size_t(rank) * kBytes, &mine, kBytes);
     return Begin(call, MakeSchedule(CollectiveKind::kAllGather, rank, size, 0, kBytes, 1),
-                 call->memory.data(), kOfAll);
+                 {.first = call->memory.data()}, kOfAll);
   }
   // The sender's first. Each piece has a key of its own, as a message in either direction.
   const bool sends = collective.kind == CollectiveKind::kSend;
@@ -266,7 +267,7 @@ void TcpEngine::BeginSignatures(const CallPointer& call) {
   const Schedule schedule = {
       piece(sends ? Piece::Kind::kSend : Piece::Kind::kReceive, 0, kOfSender),
       piece(sends ? Piece::Kind::kReceive : Piece::Kind::kSend, 1, kOfReceiver)};
-  Begin(call, schedule, call->memory.data(), kOfAll);
+  Begin(call, schedule, {.first = call->memory.data()}, kOfAll);
 }
 
 absl::Status TcpEngine::Compare(const Call& call) const {
@@ -291,7 +292,8 @@ void TcpEngine::BeginTransfer(const CallPointer& call) {
   CollectiveKind kind = collective.kind;
   if (kind == CollectiveKind::kBarrier) {
     call->memory.assign(BarrierBytes(size), {});
-    return Begin(call, MakeSchedule(kind, rank, size, 0, 0, 1), call->memory.data(), kTensors);
+    return Begin(call, MakeSchedule(kind, rank, size, 0, 0, 1), {.first = call->memory.data()},
+                 kTensors);
   }
   const size_t element = SizeOf(collective.input.dtype());
   const size_t bytes = size_t(collective.input.num_elements()) * element;
@@ -299,14 +301,14 @@ void TcpEngine::BeginTransfer(const CallPointer& call) {
   if (kind == CollectiveKind::kAllReduce && call->options.sums_in_rank_order && bytes > 0) {
     absl::StatusOr<Tensor> gathered = Tensor::Allocate(Device::Cpu(), collective.input.dtype(),
                                                        {size, collective.input.num_elements()});
-    if (!gathered.ok()) {
-      call->running =
-          std::make_unique<Running>(PieceKey(), Schedule(), nullptr, collective.op, DType::kUint8);
-      return call->running->Fail(gathered.status());
-    }
+    if (!gathered.ok()) return FailToBegin(call, gathered.status());
     call->gathered = *std::move(gathered);
     memory = call->gathered.raw_data();
     kind = CollectiveKind::kAllGather;
+  }
+  const size_t slices_from = call->options.slices_from.value_or(slices_pay_from_);
+  if (kind == CollectiveKind::kAllReduce && bytes >= std::max<size_t>(1, slices_from)) {
+    return BeginSlices(call, bytes);
   }
   if (kind == CollectiveKind::kAllGather) {
     std::byte* const mine = memory + size_t(rank) * bytes;
@@ -314,7 +316,42 @@ void TcpEngine::BeginTransfer(const CallPointer& call) {
       std::memcpy(mine, collective.input.raw_data(), bytes);
     }
   }
-  Begin(call, MakeSchedule(kind, rank, size, collective.root, bytes, element), memory, kTensors);
+  Begin(call, MakeSchedule(kind, rank, size, collective.root, bytes, element), {.first = memory},
+        kTensors);
+}
+
+void TcpEngine::FailToBegin(const CallPointer& call, const absl::Status& why) {
+  call->running = std::make_unique<Running>(PieceKey(), Schedule(), CallMemory(), ReduceOp::kSum,
+                                            DType::kUint8);
+  call->running->Fail(why);
+}
+
+void TcpEngine::BeginSlices(const CallPointer& call, size_t bytes) {
+  const Tensor& tensor = call->operation->call.output;
+  const int rank = place().rank, size = place().size;
+  const size_t element = SizeOf(tensor.dtype());
+  const size_t others =
+      SliceOfRank(rank, size, bytes, element).bytes() / element * size_t(size - 1);
+  absl::StatusOr<Tensor> slices =
+      Tensor::Allocate(Device::Cpu(), tensor.dtype(), {std::max<int64_t>(1, int64_t(others))});
+  if (!slices.ok()) return FailToBegin(call, slices.status());
+  call->slices = *std::move(slices);
+  call->exchanging = true;
+  Begin(call, MakeSliceExchange(rank, size, bytes, element),
+        {.first = tensor.raw_data(), .first_bytes = bytes, .second = call->slices.raw_data()},
+        kTensors);
+}
+
+void TcpEngine::EndSlices(const CallPointer& call) {
+  call->exchanging = false;
+  const Collective& collective = call->operation->call;
+  const Tensor& tensor = collective.output;
+  const int rank = place().rank, size = place().size;
+  const size_t element = SizeOf(tensor.dtype());
+  const size_t bytes = size_t(tensor.num_elements()) * element;
+  SumSlices(rank, size, collective.op, tensor.dtype(), bytes,
+            {.first = tensor.raw_data(), .first_bytes = bytes, .second = call->slices.raw_data()});
+  Begin(call, MakeSliceGather(rank, size, bytes, element), {.first = tensor.raw_data()}, kTensors);
 }
 
 void TcpEngine::Forget(int32_t group) {
@@ -337,6 +374,9 @@ bool TcpEngine::Advance(const CallPointer& call) {
       BeginTransfer(call);
       return Advance(call);
     }
+  } else if (status.ok() && call->exchanging) {
+    EndSlices(call);
+    return Advance(call);
   }
   call->failed = !status.ok();
   Finish(*call->group, call->operation, status, std::move(call->gathered));

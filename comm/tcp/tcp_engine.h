@@ -62,8 +62,8 @@ class TcpEngine : public GroupEngine {
     std::shared_ptr<Operation> operation;
     TcpOptions options = {};
     std::vector<std::byte> memory = {};  // of a barrier, of signatures
-    Tensor gathered = {};
-    bool comparing = false, failed = false;
+    Tensor gathered = {}, slices = {};
+    bool comparing = false, exchanging = false, failed = false;
     std::unique_ptr<Running> running = {};
   };
   using CallPointer = std::shared_ptr<Call>;
@@ -78,7 +78,12 @@ class TcpEngine : public GroupEngine {
   void Begin(const CallPointer& call);
   void BeginSignatures(const CallPointer& call);
   void BeginTransfer(const CallPointer& call);
-  void Begin(const CallPointer& call, Schedule schedule, std::byte* memory, uint32_t signature);
+  void Begin(const CallPointer& call, Schedule schedule, const CallMemory& memory,
+             uint32_t signature);
+  // An all-reduce in slices: its first half, and the rest.
+  void BeginSlices(const CallPointer& call, size_t bytes);
+  void EndSlices(const CallPointer& call);
+  void FailToBegin(const CallPointer& call, const absl::Status& why);
   absl::Status Compare(const Call& call) const;
   // Hands back what is over.
   void Sweep();
@@ -88,6 +93,7 @@ class TcpEngine : public GroupEngine {
 
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; null: own, or lost
   std::unique_ptr<Reception> reception_;                  // of rank 0
+  const size_t slices_pay_from_;                          // bytes
   std::list<CallPointer> calls_;
   std::map<int32_t, TcpOptions> options_;  // by group
   bool moved_ = false;                     // there may be more to move at once

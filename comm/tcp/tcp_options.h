@@ -3,6 +3,9 @@
 #ifndef DTNN_COMM_TCP_TCP_OPTIONS_H_
 #define DTNN_COMM_TCP_TCP_OPTIONS_H_
 
+#include <cstddef>
+#include <optional>
+
 namespace dtnn {
 
 struct TcpOptions {
@@ -11,6 +14,9 @@ struct TcpOptions {
   // threads (local.h).
   bool sums_in_rank_order = false;
   bool check_calls = false;  // as CommunicatorOptions
+  // All-reduces go in slices (schedule.h) from so many bytes on; nothing: where that pays. A test
+  // makes it small.
+  std::optional<size_t> slices_from = {};
 };
 
 }  // namespace dtnn
