@@ -1,5 +1,5 @@
-// What one chunk costs a client and the server, by codec, tags included: the second argument of the
-// README's table of bytes.
+// What one chunk costs a client and the server, by codec, tags included; how many bytes a value takes
+// on the wire.
 
 #include <memory>
 #include <string>
