@@ -199,8 +199,7 @@ std::string Page(std::string_view program) {
     };
     if (std::ranges::any_of(OptionTable(), works)) topics.push_back(Name(group));
   }
-  std::string more =
-      "--help=OPTION explains one option, --help=all lists all, --help=TOPIC those of: ";
+  std::string more = "--help=OPTION explains it, --help=all lists all, --help=TOPIC those of: ";
   StrAppend(&more,
             absl::StrJoin(topics, ", ", [](auto* text, auto topic) { text->append(topic); }));
   out += "\n";
