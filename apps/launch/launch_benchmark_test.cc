@@ -9,15 +9,16 @@
 #include <iterator>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
 #include "comm/job/exit_code.h"
+#include "comm/tls/authority.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/must.h"
 
 namespace dtnn {
 namespace {
@@ -143,25 +144,59 @@ void SignalRank(const Process& job, int rank, int number) {
   ASSERT_EQ(kill(*pid, number), 0);
 }
 
-TEST(LaunchBenchmarkTest, ALostRankLeavesACheckpoint) {
-  for (const int number : {SIGKILL, SIGSTOP}) {
-    SCOPED_TRACE(number);
-    const std::string folder = NewFolder("lost");
-    const std::vector<std::string> run =
-        With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder, "--comm-timeout=6",
-                         "--use-blocking-mpi=False"});
-    Process job(kLaunch, Ranks(3, With(run, {"--num-epochs=1000000"}), {"--grace=3"}));
-    ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
-    SignalRank(job, 1, number);
-    const Outcome outcome = job.Wait();
-    EXPECT_EQ(outcome.exit_code, kExitPeerLost) << outcome.text;
-    EXPECT_THAT(outcome.text,
-                ContainsRegex("benchmark: rank 0:[^\n]*rank 1[ ,][^\n]*--resume continues from"));
-    const Outcome resumed =
-        RunJob(2, With(run, {"--resume", "--num-epochs=1"}));  // all epochs are done
-    EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
-    EXPECT_THAT(resumed.text, HasSubstr("**** Resuming from"));
-  }
+// A folder with what ranks on this host need for TLS.
+std::string Certificates() {
+  const std::string folder = NewFolder("certificates");
+  const Certificate authority = Must(MakeAuthority("test"));
+  const Certificate host = Must(MakeHostCertificate(authority, {"localhost", "127.0.0.1"}));
+  std::ofstream(folder + "/authority.pem") << authority.certificate;
+  std::ofstream(folder + "/localhost.pem") << host.certificate;
+  std::ofstream(folder + "/localhost.key") << host.key;
+  std::filesystem::permissions(folder + "/localhost.key", std::filesystem::perms::owner_read);
+  return folder;
+}
+
+TEST(LaunchBenchmarkTest, WithTlsTheSameIsLearnt) {
+  const std::string folder = NewFolder("tls");
+  const std::vector<std::string> run =
+      With(kSmallRun, {"--num-epochs=2", "--batch-size=4", "--use-blocking-mpi=False"});
+  const std::vector<std::string> plain = With(run, {"--history-file=" + folder + "/plain.csv"});
+  const std::vector<std::string> tls = With(run, {"--history-file=" + folder + "/tls.csv"});
+  EXPECT_EQ(RunJob(3, plain).exit_code, 0);
+  const Outcome outcome =
+      Process(kLaunch, Ranks(3, tls, {"--certificates=" + Certificates()})).Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(Numbers(folder + "/tls.csv"), Numbers(folder + "/plain.csv"));
+}
+
+void ExpectACheckpointAfterTheLossOfARank(int number, const std::vector<std::string>& options) {
+  const std::string folder = NewFolder("lost");
+  const std::vector<std::string> run =
+      With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder, "--comm-timeout=6",
+                       "--use-blocking-mpi=False"});
+  Process job(kLaunch, Ranks(3, With(run, {"--num-epochs=1000000"}), options));
+  ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
+  SignalRank(job, 1, number);
+  const Outcome outcome = job.Wait();
+  EXPECT_EQ(outcome.exit_code, kExitPeerLost) << outcome.text;
+  EXPECT_THAT(outcome.text,
+              ContainsRegex("benchmark: rank 0:[^\n]*rank 1[ ,][^\n]*--resume continues from"));
+  const Outcome resumed =
+      RunJob(2, With(run, {"--resume", "--num-epochs=1"}));  // all epochs are done
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("**** Resuming from"));
+}
+
+TEST(LaunchBenchmarkTest, AKilledRankLeavesACheckpoint) {
+  ExpectACheckpointAfterTheLossOfARank(SIGKILL, {});
+}
+
+TEST(LaunchBenchmarkTest, AFrozenRankLeavesACheckpoint) {
+  ExpectACheckpointAfterTheLossOfARank(SIGSTOP, {"--grace=3"});
+}
+
+TEST(LaunchBenchmarkTest, AKilledRankLeavesACheckpointWithTls) {
+  ExpectACheckpointAfterTheLossOfARank(SIGKILL, {"--certificates=" + Certificates()});
 }
 
 TEST(LaunchBenchmarkTest, CtrlCEndsAllAfterTheSameStepAndSaves) {

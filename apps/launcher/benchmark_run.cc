@@ -279,6 +279,8 @@ class BenchmarkRun {
 
   // Whether there is something to go on from, and a disk that takes more; `text` says so.
   bool SaveAlone(std::string& text) {
+    // What has started the ranks sends those that are left a signal.
+    const Interrupt held_back(/*relayed=*/run_.communicator != nullptr);
     const absl::Status saved = checkpointer_->SaveAlone();
     if (!saved.ok()) StrAppend(&text, "; the last step cannot be saved: ", saved.message());
     const std::string& newest = checkpointer_->newest();
