@@ -1,5 +1,5 @@
-// What one chunk costs a client and the server, by codec, tags included; how many bytes a value takes
-// on the wire.
+// What one chunk costs a client and the server, by codec, tags included, and how many bytes a value
+// takes on the wire.
 
 #include <memory>
 #include <string>
