@@ -1,5 +1,5 @@
-// The context of one of NVIDIA's GPUs: a GpuContext with the handles of libraries on its stream. Only
-// with --config=cuda.
+// The context of one of NVIDIA's GPUs: a GpuContext with the handles of libraries on its stream.
+// Only with --config=cuda.
 
 #ifndef DTNN_KERNELS_CUDA_CONTEXT_H_
 #define DTNN_KERNELS_CUDA_CONTEXT_H_

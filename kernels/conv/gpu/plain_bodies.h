@@ -62,9 +62,11 @@ struct FilterView {
   int64_t height, width, channels, filters;  // extents
 
   static FilterView Of(const Tensor& tensor, const Conv2dSpec& spec) {
+    return Of(static_cast<T*>(tensor.data<std::remove_const_t<T>>()), spec);
+  }
+  static FilterView Of(T* data, const Conv2dSpec& spec) {
     const int64_t height = spec.kernel.vertical, width = spec.kernel.horizontal;
     const int64_t taps = height * width, channels = spec.channels / spec.groups;
-    T* data = tensor.data<std::remove_const_t<T>>();
     if (spec.filter_format.value_or(spec.format) == TensorFormat::kNHWC) {
       return {data, spec.filters, taps * spec.filters, 1, height, width, channels, spec.filters};
     }

@@ -207,21 +207,6 @@ CallShape DenseCall(const Conv2dSpec& spec, Direction direction, int64_t images)
           .addend_pitch = direction == Direction::kForward && spec.epilogue.add ? y_pitch : 0};
 }
 
-bool ReordersFilter(const Conv2dSpec& spec) {
-  const int64_t taps = spec.kernel.vertical * spec.kernel.horizontal;
-  const int64_t channels = spec.channels / spec.groups, filters = spec.filters;
-  struct Steps {
-    int64_t filter, channel, tap;
-  };
-  const bool filters_last = spec.filter_format.value_or(spec.format) == TensorFormat::kNHWC;
-  const Steps stored =
-      filters_last ? Steps{1, taps * filters, filters} : Steps{channels * taps, taps, 1};
-  const Steps used = spec.format == TensorFormat::kNHWC ? Steps{channels * taps, 1, channels}
-                                                        : Steps{channels * taps, taps, 1};
-  return (filters > 1 && stored.filter != used.filter) ||
-         (channels > 1 && stored.channel != used.channel) || (taps > 1 && stored.tap != used.tap);
-}
-
 absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,
                                          cudnnHandle_t handle) {
   return Builder(spec, call).Build(handle);

@@ -15,7 +15,8 @@
 
 namespace dtnn::cudnn {
 
-// The names of a graph's operands: x or dx, the filter or its gradient, y or dy.
+// The names of a graph's operands: x or dx, the filter or its gradient (in the order of
+// filter_order.h), y or dy.
 enum Operand : int64_t { kX = 1, kFilter, kY, kScale, kBias, kAddend, kFirstVirtual };
 
 // What of a call a plan depends on, beside the spec.
@@ -31,10 +32,6 @@ struct CallShape {
 
 // The call of dense, aligned operands.
 CallShape DenseCall(const Conv2dSpec& spec, conv::Direction direction, int64_t images);
-
-// The filter's order of axes that cuDNN computes with: (filters, channels, kh, kw) for NCHW and
-// (filters, kh, kw, channels) for NHWC. Whether the spec's is another one.
-bool ReordersFilter(const Conv2dSpec& spec);
 
 // Finalized; for a handle's device, or with null for one that is only described.
 absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,

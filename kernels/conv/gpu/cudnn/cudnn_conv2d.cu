@@ -28,10 +28,21 @@ using conv::Direction;
 // Of calls with other batches, pitches or alignments.
 constexpr size_t kMostPlans = 64;
 
+// A program finds the library that is installed where it runs.
+absl::Status CheckVersion() {
+  const int64_t found = int64_t(cudnnGetVersion());
+  if (found / 10000 == CUDNN_MAJOR && found >= CUDNN_VERSION) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("found version ", found, " of cuDNN, and this program needs ", CUDNN_VERSION,
+                   " or a newer one of cuDNN ", CUDNN_MAJOR,
+                   "; install it, or build with the one that is there"));
+}
+
 // One handle per context, on its stream.
 absl::StatusOr<cudnnHandle_t> HandleOf(CudaContext& context) {
   std::shared_ptr<void>& kept = context.dnn();
   if (kept == nullptr) {
+    DTNN_RETURN_IF_ERROR(CheckVersion());
     DTNN_RETURN_IF_ERROR(context.MakeCurrent());
     cudnnHandle_t handle = nullptr;
     DTNN_RETURN_IF_ERROR(StatusOf("starting cuDNN", cudnnCreate(&handle)));
@@ -41,6 +52,12 @@ absl::StatusOr<cudnnHandle_t> HandleOf(CudaContext& context) {
                  cudnnSetStream(handle, static_cast<cudaStream_t>(context.stream().native()))));
   }
   return static_cast<cudnnHandle_t>(kept.get());
+}
+
+bool OrderDiffers(const Conv2dSpec& spec) {
+  return DispatchFloating(spec.dtype, [&]<typename T>(T) {
+    return IsReordered(conv::FilterView<T>::Of(static_cast<T*>(nullptr), spec), spec);
+  });
 }
 
 class CudnnConv2d final : public Conv2d {
@@ -147,7 +164,7 @@ class CudnnConv2d final : public Conv2d {
         runner_(context),
         handle_(handle),
         spec_(spec),
-        reorders_(ReordersFilter(spec)),
+        reorders_(OrderDiffers(spec)),
         plain_(std::move(plain)),
         bias_(std::move(bias)) {}
 

@@ -1,5 +1,4 @@
 // Filters between the order of axes that the parameters have and the one that cuDNN computes with.
-// For .cu files.
 
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_FILTER_ORDER_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_FILTER_ORDER_H_
@@ -26,13 +25,21 @@ conv::FilterView<T> UsedFilter(T* data, const Conv2dSpec& spec) {
           spec.filters};
 }
 
-// to = (accumulate ? to : 0) + from; a thread per element, in the order of `stored`, which is one
-// of the two.
+// Whether a stored filter is in another order than that.
+template <typename T>
+bool IsReordered(const conv::FilterView<T>& stored, const Conv2dSpec& spec) {
+  const conv::FilterView<T> used = UsedFilter<T>(nullptr, spec);
+  return (used.filters > 1 && stored.filter != used.filter) ||
+         (used.channels > 1 && stored.channel != used.channel) ||
+         (used.height * used.width > 1 && stored.tap != used.tap);
+}
+
+// to = (accumulate ? to : 0) + from. A thread per element, in the order in which `counted`, which
+// has no data, lies in memory.
 template <typename T>
 struct ReorderFilterBody {
   bool accumulate;
-  conv::FilterView<const T> stored;  // extents and steps that elements are counted by
-  conv::FilterView<const T> from;
+  conv::FilterView<const T> counted, from;
   conv::FilterView<T> to;
 
   void Declare(int64_t n, gpu::Accesses& accesses) {
@@ -40,7 +47,7 @@ struct ReorderFilterBody {
     accesses.Writes(to.data, n);
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const conv::FilterCell cell = stored.Cell(i);
+    const conv::FilterCell cell = counted.Cell(i);
     T* const target = to.At(cell.row, cell.column, cell.channel, cell.filter);
     const T value = *from.At(cell.row, cell.column, cell.channel, cell.filter);
     *target = accumulate ? *target + value : value;

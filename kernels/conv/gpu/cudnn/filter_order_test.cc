@@ -1,0 +1,105 @@
+// The order of filters for cuDNN, on a simulated GPU: what cannot be seen without a GPU otherwise.
+
+#include "kernels/conv/gpu/cudnn/filter_order.h"
+
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/gpu_testing.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn::cudnn {
+namespace {
+
+using conv::FilterView;
+using testing::Get;
+using testing::IntegerTensor;
+using testing::Put;
+using testing::Values;
+
+Conv2dSpec Spec(int64_t channels, int64_t filters, Pair kernel, int64_t groups, TensorFormat format,
+                TensorFormat filter_format) {
+  Conv2dSpec spec;
+  spec.batch = 1, spec.height = spec.width = 9;
+  spec.channels = channels, spec.filters = filters, spec.kernel = kernel, spec.groups = groups;
+  spec.format = format, spec.filter_format = filter_format, spec.dtype = DType::kFloat64;
+  return spec;
+}
+
+// Where the parameters have the element, by the contract of conv2d.h; and where cuDNN has it.
+int64_t StoredAt(const Conv2dSpec& s, int64_t f, int64_t c, int64_t a, int64_t b) {
+  const int64_t channels = s.channels / s.groups, kh = s.kernel.vertical, kw = s.kernel.horizontal;
+  return s.filter_format == TensorFormat::kNHWC ? ((c * kh + a) * kw + b) * s.filters + f
+                                                : ((f * channels + c) * kh + a) * kw + b;
+}
+int64_t UsedAt(const Conv2dSpec& s, int64_t f, int64_t c, int64_t a, int64_t b) {
+  const int64_t channels = s.channels / s.groups, kh = s.kernel.vertical, kw = s.kernel.horizontal;
+  return s.format == TensorFormat::kNHWC ? ((f * kh + a) * kw + b) * channels + c
+                                         : ((f * channels + c) * kh + a) * kw + b;
+}
+
+std::vector<Conv2dSpec> Specs() {
+  std::vector<Conv2dSpec> specs;
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    for (const TensorFormat filter : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      for (const auto& [channels, filters, kernel, groups] :
+           std::vector<std::tuple<int64_t, int64_t, Pair, int64_t>>{{3, 5, Pair(2, 3), 1},
+                                                                    {1, 4, 3, 1},
+                                                                    {6, 1, 3, 1},
+                                                                    {1, 1, Pair(1, 3), 1},
+                                                                    {4, 6, 1, 1},
+                                                                    {6, 4, 3, 2},
+                                                                    {5, 5, 3, 5},
+                                                                    {1, 1, 1, 1}}) {
+        specs.push_back(Spec(channels, filters, kernel, groups, format, filter));
+      }
+    }
+  }
+  return specs;
+}
+
+TEST(FilterOrderTest, ThereAndBack) {
+  const auto gpu = *DeviceContext::Create(Device::Simulated(0));
+  const GpuRunner runner(*gpu);
+  int reordered = 0;
+  for (const Conv2dSpec& spec : Specs()) {
+    const Tensor host = IntegerTensor(DType::kFloat64, spec.FilterShape(), 1, 100);
+    const Tensor stored = Put(*gpu, host), used = Put(*gpu, host);
+    const auto stored_view = FilterView<const double>::Of(stored, spec);
+    FilterView<const double> counted = stored_view;
+    counted.data = nullptr;
+    ASSERT_EQ(runner.ForEach("there", counted.size(),
+                             ReorderFilterBody<double>{false, counted, stored_view,
+                                                       UsedFilter(used.data<double>(), spec)}),
+              absl::OkStatus());
+    const std::vector<double> before = Values(host), after = Values(Get(*gpu, used));
+    for (int64_t f = 0; f < spec.filters; ++f)
+      for (int64_t c = 0; c < spec.channels / spec.groups; ++c)
+        for (int64_t a = 0; a < spec.kernel.vertical; ++a)
+          for (int64_t b = 0; b < spec.kernel.horizontal; ++b) {
+            ASSERT_EQ(after[size_t(UsedAt(spec, f, c, a, b))],
+                      before[size_t(StoredAt(spec, f, c, a, b))])
+                << spec.ToString();
+          }
+    // A filter that need not be reordered is not changed by it.
+    if (!IsReordered(stored_view, spec)) {
+      EXPECT_EQ(after, before) << spec.ToString();
+    } else {
+      ++reordered;
+    }
+    // And back, added to what is there.
+    const double* const from = used.data<double>();
+    ASSERT_EQ(runner.ForEach("back", counted.size(),
+                             ReorderFilterBody<double>{true, counted, UsedFilter(from, spec),
+                                                       FilterView<double>::Of(stored, spec)}),
+              absl::OkStatus());
+    std::vector<double> doubled = before;
+    for (double& value : doubled) value *= 2;
+    EXPECT_EQ(Values(Get(*gpu, stored)), doubled) << spec.ToString();
+  }
+  EXPECT_GT(reordered, 8);
+}
+
+}  // namespace
+}  // namespace dtnn::cudnn
