@@ -209,6 +209,7 @@ TEST(CheckDatasetTest, WrongUseIsSaid) {
       "--dataset=cifra10: must be one of: mnist, cifar10, imagenet, chestxray, cyclone, tsunamis, "
       "archive, folder, synthetic; did you mean \"cifar10\"?");
   EXPECT_EQ(ExitCodeOf(Check("", "").status), kExitUsage);
+  EXPECT_THAT(Check("", "").text, HasSubstr("--dataset: missing"));
   EXPECT_EQ(ExitCodeOf(Check("mnist", "").status), kExitUsage);
   EXPECT_TRUE(Check("synthetic", "").status.ok());
   for (const char* dataset :

@@ -155,6 +155,7 @@ absl::Status CheckSamples(const CheckOptions& options, std::ostream& out) {
 }  // namespace
 
 absl::Status CheckDataset(const CheckOptions& options, std::ostream& out) {
+  if (options.dataset.empty()) return UsageError("--dataset: missing; which data set is it?");
   const std::vector<std::string_view> names = SplitList(FindOption("dataset")->words);
   if (std::ranges::find(names, options.dataset) == names.end()) {
     return UsageError("--dataset=", options.dataset, ": must be one of: ",
