@@ -8,7 +8,12 @@ namespace {
 
 using testing::Get;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
+using testing::OnesTensor;
 using testing::Put;
+using testing::Values;
+using testing::ZeroTensor;
 
 // Small integers: sums are exact, whatever their order.
 void ExpectSameAsCpu(DeviceContext& context, Bias& bias, const BiasSpec& spec, const Shape& shape) {
@@ -23,7 +28,7 @@ void ExpectSameAsCpu(DeviceContext& context, Bias& bias, const BiasSpec& spec, c
   };
   const Tensor x = IntegerTensor(spec.dtype, wide, 1),
                b = IntegerTensor(spec.dtype, {spec.channels}, 2);
-  const Tensor y = testing::ZeroTensor(spec.dtype, shape);
+  const Tensor y = ZeroTensor(spec.dtype, shape);
   const Tensor device_x = Put(context, x), device_b = Put(context, b), device_y = Put(context, y);
 
   ASSERT_EQ(expected->Forward(middle(x), b, y), absl::OkStatus());
@@ -37,6 +42,31 @@ void ExpectSameAsCpu(DeviceContext& context, Bias& bias, const BiasSpec& spec, c
     ASSERT_EQ(bias.Backward(device_y, device_b, accumulate), absl::OkStatus());
     EXPECT_TRUE(testing::Close(Get(context, device_b), b, 0)) << shape.ToString();
   }
+}
+
+// Of operands of ones, one has NaNs.
+void ExpectNaNsComeOut(DeviceContext& context, Bias& bias, const BiasSpec& spec,
+                       const Shape& shape) {
+  const std::unique_ptr<DeviceContext> cpu = *DeviceContext::Create(Device::Cpu());
+  const std::unique_ptr<Bias> expected = *CreateBias(*cpu, spec);
+  const Tensor nans = NaNTensor(spec.dtype, shape), ones = OnesTensor(spec.dtype, shape);
+  const Shape channels = {spec.channels};
+  const Tensor y = ZeroTensor(spec.dtype, shape), dbias = ZeroTensor(spec.dtype, channels);
+  const Tensor device_y = Put(context, y), device_dbias = Put(context, dbias);
+  for (const auto& [x, b] : {std::pair(nans, OnesTensor(spec.dtype, channels)),
+                             {ones, NaNTensor(spec.dtype, channels)}}) {
+    ASSERT_EQ(expected->Forward(x, b, y), absl::OkStatus());
+    ASSERT_EQ(bias.Forward(Put(context, x), Put(context, b), device_y), absl::OkStatus());
+    EXPECT_TRUE(KeepsNaN(Values(Get(context, device_y)), Values(y))) << shape.ToString();
+  }
+  ASSERT_EQ(expected->Backward(nans, dbias, false), absl::OkStatus());
+  ASSERT_EQ(bias.Backward(Put(context, nans), device_dbias, false), absl::OkStatus());
+  EXPECT_TRUE(KeepsNaN(Values(Get(context, device_dbias)), Values(dbias))) << shape.ToString();
+}
+
+void ExpectAll(DeviceContext& context, Bias& bias, const BiasSpec& spec, const Shape& shape) {
+  ExpectSameAsCpu(context, bias, spec, shape);
+  if (shape.NumElements() > 0) ExpectNaNsComeOut(context, bias, spec, shape);
 }
 
 struct Case {
@@ -58,7 +88,7 @@ TEST_P(BiasGpuTest, SameAsCpuOnASimulatedGpu) {
   const std::unique_ptr<DeviceContext> gpu = *DeviceContext::Create(Device::Simulated(0));
   for (const Case& c : kCases) {
     const BiasSpec spec = {c.channels, c.format, GetParam()};
-    ExpectSameAsCpu(*gpu, **CreateBias(*gpu, spec), spec, c.shape);
+    ExpectAll(*gpu, **CreateBias(*gpu, spec), spec, c.shape);
   }
 }
 
@@ -68,7 +98,7 @@ TEST_P(BiasGpuTest, SameAsCpuOnAGpu) {
     const BiasSpec spec = {c.channels, c.format, GetParam()};
     const auto bias = CreateBias(*gpu, spec);
     ASSERT_EQ(bias.status(), absl::OkStatus());
-    ExpectSameAsCpu(*gpu, **bias, spec, c.shape);
+    ExpectAll(*gpu, **bias, spec, c.shape);
   }
 }
 

@@ -157,6 +157,38 @@ TEST_P(PoolGpuTest, ANaNWinsAndSmallerBatchesRun) {
   EXPECT_TRUE(testing::KeepsNaN(testing::Values(Get(*gpu_, device_y)), testing::Values(y)));
 }
 
+TEST_P(PoolGpuTest, NaNComesOutForwardAndBackwardByTheSameWinners) {
+  for (PoolSpec spec : Specs()) {
+    for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+      spec = With(spec);
+      spec.kind = kind;
+      const auto expected = *CreatePool(*cpu_, spec);
+      const auto pool = *CreatePool(*gpu_, spec);
+      // More than one in a window, so that the winner among them is seen too.
+      const Shape in = spec.InputShape(), out = spec.OutputShape();
+      std::vector<double> values = testing::Values(IntegerTensor(dtype_, in, 1, 2));
+      for (size_t i = 0; i < values.size(); i += 1 + i % 4) {
+        values[i] = std::numeric_limits<double>::quiet_NaN();
+      }
+      const Tensor x = testing::TensorOf(dtype_, in, values), dx = ZeroTensor(dtype_, in);
+      const Tensor y = ZeroTensor(dtype_, out), dy = testing::NaNTensor(dtype_, out);
+      const Tensor winners = ZeroTensor(spec.WinnerDType(), out);
+      const Tensor device_y = Put(*gpu_, y), device_dx = Put(*gpu_, dx);
+      const Tensor device_winners = Put(*gpu_, winners);
+      ASSERT_EQ(expected->Forward(x, y, winners), absl::OkStatus());
+      ASSERT_EQ(pool->Forward(Put(*gpu_, x), device_y, device_winners), absl::OkStatus());
+      EXPECT_TRUE(testing::KeepsNaN(testing::Values(Get(*gpu_, device_y)), testing::Values(y)))
+          << spec.ToString();
+      EXPECT_EQ(testing::Values(Get(*gpu_, device_winners)), testing::Values(winners))
+          << spec.ToString();
+      ASSERT_EQ(expected->Backward(dy, winners, dx, false), absl::OkStatus());
+      ASSERT_EQ(pool->Backward(Put(*gpu_, dy), device_winners, device_dx, false), absl::OkStatus());
+      EXPECT_TRUE(testing::KeepsNaN(testing::Values(Get(*gpu_, device_dx)), testing::Values(dx)))
+          << spec.ToString();
+    }
+  }
+}
+
 TEST_P(PoolGpuTest, RefusesWhatDoesNotFit) {
   const PoolSpec spec = With(PoolSpec{.batch = 2, .height = 4, .width = 4, .channels = 2});
   const auto pool = *CreatePool(*gpu_, spec);
