@@ -1,6 +1,8 @@
 // Convolutions on GPUs against the CPU's plainest variant: small integers, so that results are
 // equal whatever the order of sums.
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/conv/conv2d.h"
+#include "kernels/conv/reference.h"
 #include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
@@ -18,7 +21,16 @@ using testing::Close;
 using testing::Get;
 using ::testing::HasSubstr;
 using testing::IntegerTensor;
+using testing::KeepsNaN;
+using testing::NaNTensor;
+using testing::OnesTensor;
 using testing::Put;
+using testing::RandomTensor;
+using testing::Values;
+using testing::ZeroTensor;
+
+// All that a spec allows.
+constexpr int64_t kWholeBatch = -1;
 
 std::vector<Conv2dSpec> Specs() {
   const auto spec = [](int64_t n, int64_t h, int64_t w, int64_t c, int64_t f, Pair kernel,
@@ -62,6 +74,11 @@ class Conv2dGpuTest : public ::testing::TestWithParam<std::tuple<Device, TensorF
     spec.dtype = dtype_;
     return spec;
   }
+  // A simulated GPU, which is slow, has one variant alone.
+  std::vector<const char*> Variants() const {
+    if (gpu_->device() == Device::Simulated(0)) return {"auto"};
+    return {"auto", "plain"};
+  }
   Tensor Random(const Shape& shape, uint64_t seed) const {
     return IntegerTensor(dtype_, shape, seed, 2);
   }
@@ -88,9 +105,14 @@ class Conv2dGpuTest : public ::testing::TestWithParam<std::tuple<Device, TensorF
     return {*std::move(conv), memory, {memory->data(), bytes}};
   }
 
-  void ExpectSameForward(const Conv2dSpec& spec, const char* variant) {
+  static Shape Of(const Shape& shape, int64_t images) {
+    return images == kWholeBatch ? shape : shape.DropFirst().Prepend(images);
+  }
+
+  void ExpectSameForward(const Conv2dSpec& spec, const char* variant,
+                         int64_t images = kWholeBatch) {
     const Bench cpu = Make(*cpu_, spec, "i2c"), gpu = Make(*gpu_, spec, variant);
-    const Shape in = spec.InputShape(), out = spec.OutputShape();
+    const Shape in = Of(spec.InputShape(), images), out = Of(spec.OutputShape(), images);
     const Tensor x = Wide(in, spec.format, 1), w = Random(spec.FilterShape(), 2);
     const Tensor y = Wide(out, spec.format, 3), addend = Wide(out, spec.format, 4);
     const Tensor bias = Random({spec.filters}, 5), scale = Random({spec.filters}, 6);
@@ -109,9 +131,10 @@ class Conv2dGpuTest : public ::testing::TestWithParam<std::tuple<Device, TensorF
     EXPECT_TRUE(Close(Get(*gpu_, device_y), y, 0)) << spec.ToString();
   }
 
-  void ExpectSameBackward(const Conv2dSpec& spec, const char* variant) {
+  void ExpectSameBackward(const Conv2dSpec& spec, const char* variant,
+                          int64_t images = kWholeBatch) {
     const Bench cpu = Make(*cpu_, spec, "i2c"), gpu = Make(*gpu_, spec, variant);
-    const Shape in = spec.InputShape(), out = spec.OutputShape();
+    const Shape in = Of(spec.InputShape(), images), out = Of(spec.OutputShape(), images);
     const Tensor x = Wide(in, spec.format, 1), w = Random(spec.FilterShape(), 2);
     const Tensor dx = Wide(in, spec.format, 7), dy = Wide(out, spec.format, 3);
     const Tensor dw = Random(spec.FilterShape(), 8), dbias = Random({spec.filters}, 9);
@@ -168,18 +191,132 @@ TEST_P(Conv2dGpuTest, EpiloguesSameAsCpu) {
   }
 }
 
-TEST_P(Conv2dGpuTest, SmallerBatchesRun) {
-  const Conv2dSpec spec = With(Specs()[2]);
-  const Bench cpu = Make(*cpu_, spec, "i2c"), gpu = Make(*gpu_, spec, "auto");
-  for (const int64_t images : {2, 1, 0}) {
-    const Tensor x = Random(spec.InputShape().DropFirst().Prepend(images), 1);
-    const Tensor dy = Random(spec.OutputShape().DropFirst().Prepend(images), 2);
-    const Tensor dw = Random(spec.FilterShape(), 3), device_dw = Put(*gpu_, dw);
-    ASSERT_EQ(cpu.conv->BackwardFilter(x, dy, dw, Tensor(), true, cpu.workspace), absl::OkStatus());
-    ASSERT_EQ(gpu.conv->BackwardFilter(Put(*gpu_, x), Put(*gpu_, dy), device_dw, Tensor(), true,
-                                       gpu.workspace),
+TEST_P(Conv2dGpuTest, SmallerBatchesSameAsCpu) {
+  for (Conv2dSpec spec : {With(Specs()[2]), With(Specs()[11])}) {
+    spec.batch = 3;
+    spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
+    for (const char* const variant : Variants()) {
+      for (const int64_t images : {2, 0}) {
+        SCOPED_TRACE(images);
+        ExpectSameForward(spec, variant, images);
+        ExpectSameBackward(spec, variant, images);
+      }
+    }
+  }
+}
+
+// Of more terms than integers can tell: inputs that are rounded first (TF32) are 100 times as far
+// away.
+TEST_P(Conv2dGpuTest, RoundsNoMoreThanItsType) {
+  const double epsilon = dtype_ == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
+                                                   : std::numeric_limits<double>::epsilon();
+  Conv2dSpec spec = With(Specs().back());
+  spec.batch = 3, spec.channels = 64, spec.filters = 24;
+  const Shape in = spec.InputShape(), out = spec.OutputShape(), filter = spec.FilterShape();
+  const Tensor x = RandomTensor(dtype_, in, 1), w = RandomTensor(dtype_, filter, 2);
+  const Tensor dy = RandomTensor(dtype_, out, 3);
+  for (const char* const variant : Variants()) {
+    const Bench gpu = Make(*gpu_, spec, variant);
+    const Tensor device_x = Put(*gpu_, x), device_w = Put(*gpu_, w), device_dy = Put(*gpu_, dy);
+    const Tensor y = Put(*gpu_, dy), dx = Put(*gpu_, x), dw = Put(*gpu_, w);
+    const auto expect_near = [&](const Tensor& actual, const std::vector<double>& expected,
+                                 int64_t terms) {
+      EXPECT_TRUE(Close(Values(Get(*gpu_, actual)), expected, 2 * double(terms) * epsilon))
+          << variant;
+    };
+    ASSERT_EQ(gpu.conv->Forward(device_x, {device_w, 0}, y, {}, gpu.workspace), absl::OkStatus());
+    expect_near(y, reference::Conv2dForward(spec, Values(x), Values(w)), 9 * spec.channels);
+    ASSERT_EQ(gpu.conv->BackwardData(device_dy, {device_w, 0}, dx, false, gpu.workspace),
               absl::OkStatus());
-    EXPECT_TRUE(Close(Get(*gpu_, device_dw), dw, 0)) << images;
+    expect_near(dx, reference::Conv2dBackwardData(spec, Values(dy), Values(w)), 9 * spec.filters);
+    ASSERT_EQ(gpu.conv->BackwardFilter(device_x, device_dy, dw, Tensor(), false, gpu.workspace),
+              absl::OkStatus());
+    expect_near(dw, reference::Conv2dBackwardFilter(spec, Values(x), Values(dy)),
+                spec.batch * spec.out_height() * spec.out_width());
+  }
+}
+
+// Of operands of ones, one has NaNs, or infinities instead; those may come out as NaNs, as a fast
+// algorithm makes them by subtracting.
+class NotFinite {
+ public:
+  NotFinite(DType dtype, bool infinite) : dtype_(dtype), infinite_(infinite) {}
+
+  Tensor Ones(const Shape& shape) const { return OnesTensor(dtype_, shape); }
+  Tensor Some(const Shape& shape) const {
+    std::vector<double> values = Values(NaNTensor(dtype_, shape));
+    for (double& value : values) {
+      if (infinite_ && std::isnan(value)) value = std::numeric_limits<double>::infinity();
+    }
+    return testing::TensorOf(dtype_, shape, values);
+  }
+  // NaN for what must stay.
+  std::vector<double> Marked(std::vector<double> values) const {
+    for (double& value : values) {
+      if (infinite_ && std::isinf(value)) value = std::nan("");
+    }
+    return values;
+  }
+  ::testing::AssertionResult Stay(const Tensor& actual, const std::vector<double>& expected) const {
+    return KeepsNaN(Marked(Values(actual)), Marked(expected));
+  }
+
+ private:
+  DType dtype_;
+  bool infinite_;
+};
+
+TEST_P(Conv2dGpuTest, WhatIsNotFiniteComesOut) {
+  for (const int which : {3, 8}) {
+    Conv2dSpec spec = With(Specs()[size_t(which)]);
+    spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
+    const Shape in = spec.InputShape(), out = spec.OutputShape(), filter = spec.FilterShape();
+    for (const char* const variant : Variants()) {
+      const Bench gpu = Make(*gpu_, spec, variant);
+      for (const bool infinite : {false, true}) {
+        SCOPED_TRACE(spec.ToString() + " " + variant + (infinite ? " infinity" : " NaN"));
+        const NotFinite values(dtype_, infinite);
+        for (int operand = 0; operand < 5; ++operand) {
+          const auto make = [&](int number, const Shape& shape) {
+            return number == operand ? values.Some(shape) : values.Ones(shape);
+          };
+          const Tensor x = make(0, in), w = make(1, filter), bias = make(2, {spec.filters});
+          const Tensor scale = make(3, {spec.filters}), addend = make(4, out);
+          const Tensor y = Put(*gpu_, ZeroTensor(dtype_, out));
+          ASSERT_EQ(gpu.conv->Forward(Put(*gpu_, x), {Put(*gpu_, w), 0}, y,
+                                      {Put(*gpu_, bias), Put(*gpu_, scale), Put(*gpu_, addend)},
+                                      gpu.workspace),
+                    absl::OkStatus());
+          EXPECT_TRUE(values.Stay(
+              Get(*gpu_, y),
+              reference::ApplyEpilogue(spec, reference::Conv2dForward(spec, Values(x), Values(w)),
+                                       Values(bias), Values(scale), Values(addend))))
+              << operand;
+        }
+        for (const bool in_dy : {false, true}) {
+          const Tensor x = in_dy ? values.Ones(in) : values.Some(in);
+          const Tensor w = in_dy ? values.Ones(filter) : values.Some(filter);
+          const Tensor dy = in_dy ? values.Some(out) : values.Ones(out);
+          const Tensor device_dy = Put(*gpu_, dy), dx = Put(*gpu_, ZeroTensor(dtype_, in));
+          const Tensor dw = Put(*gpu_, ZeroTensor(dtype_, filter));
+          const Tensor dbias = Put(*gpu_, ZeroTensor(dtype_, {spec.filters}));
+          ASSERT_EQ(gpu.conv->BackwardData(device_dy, {Put(*gpu_, w), 0}, dx, false, gpu.workspace),
+                    absl::OkStatus());
+          ASSERT_EQ(
+              gpu.conv->BackwardFilter(Put(*gpu_, x), device_dy, dw, dbias, false, gpu.workspace),
+              absl::OkStatus());
+          EXPECT_TRUE(values.Stay(Get(*gpu_, dx),
+                                  reference::Conv2dBackwardData(spec, Values(dy), Values(w))))
+              << in_dy;
+          EXPECT_TRUE(values.Stay(Get(*gpu_, dw),
+                                  reference::Conv2dBackwardFilter(spec, Values(x), Values(dy))))
+              << in_dy;
+          if (!in_dy) continue;
+          EXPECT_TRUE(
+              values.Stay(Get(*gpu_, dbias), reference::Conv2dBackwardBias(spec, Values(dy))));
+        }
+      }
+    }
   }
 }
 
