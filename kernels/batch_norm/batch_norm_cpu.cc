@@ -68,7 +68,7 @@ class BatchNormCpu : public BatchNorm {
                      Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(Check({&x, &y}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
-    RenewLine(parameters, running);
+    DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
     Pass pass = MakePass(BatchNormStep::kApply, x, Tensor(), y);
     pass.coefficients = line_.raw_data();
     BatchNormMap(pass, ScratchIn(workspace));
@@ -113,7 +113,7 @@ class BatchNormCpu : public BatchNorm {
                              Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(Check({&x, &dy, &dx}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(running, parameters));
-    RenewLine(parameters, running);
+    DTNN_RETURN_IF_ERROR(RenewLine(parameters, running));
     // Nobody writes the slopes and offsets there: they are 0.
     Pass pass = MakePass(BatchNormStep::kData, x, dy, dx);
     pass.accumulate = accumulate;
@@ -153,10 +153,12 @@ class BatchNormCpu : public BatchNorm {
     return ChannelsAt(coefficients);
   }
 
-  void RenewLine(const BatchNormParameters& parameters, const RunningStatistics& running) {
-    if (!line_versions_.Renew(parameters, running)) return;
-    BatchNormSetLines(ChannelsAt(line_.raw_data()), running.mean.tensor, running.variance.tensor,
-                      parameters);
+  absl::Status RenewLine(const BatchNormParameters& parameters, const RunningStatistics& running) {
+    return line_versions_.Renew(parameters, running, [&] {
+      BatchNormSetLines(ChannelsAt(line_.raw_data()), running.mean.tensor, running.variance.tensor,
+                        parameters);
+      return absl::OkStatus();
+    });
   }
 
   bool ChannelsFirst(const Tensor& x) const {

@@ -136,10 +136,11 @@ class BatchNormGpu : public BatchNorm {
   }
 
   absl::Status RenewLine(const BatchNormParameters& parameters, const RunningStatistics& running) {
-    if (!line_versions_.Renew(parameters, running)) return absl::OkStatus();
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      return SetLine<T, T>(running.mean.tensor, running.variance.tensor, parameters,
-                           line_.raw_data(), BatchNormGradients(), 1);
+    return line_versions_.Renew(parameters, running, [&] {
+      return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+        return SetLine<T, T>(running.mean.tensor, running.variance.tensor, parameters,
+                             line_.raw_data(), BatchNormGradients(), 1);
+      });
     });
   }
   absl::Status SetLine(const BatchStatistics& statistics, const BatchNormParameters& parameters,

@@ -1,8 +1,10 @@
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "kernels/batch_norm/batch_norm.h"
+#include "kernels/gpu_context.h"
 #include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
 
@@ -13,6 +15,7 @@ using testing::Close;
 using testing::Get;
 using testing::Put;
 using testing::RandomTensor;
+using testing::Values;
 using testing::ZeroTensor;
 
 // A primitive with its memory on a device; made with the same seeds on any.
@@ -70,7 +73,7 @@ class BatchNormGpuTest : public ::testing::TestWithParam<std::tuple<Device, Tens
   }
   Tensor Input(const Case& c, int64_t more_channels) const {
     const Shape shape = ShapeOf(c, more_channels);
-    std::vector<double> values = testing::Values(RandomTensor(DType::kFloat64, shape, 11));
+    std::vector<double> values = Values(RandomTensor(DType::kFloat64, shape, 11));
     for (double& value : values) value = 2 * value + c.mean;
     return testing::TensorOf(dtype_, shape, values);
   }
@@ -91,7 +94,9 @@ class BatchNormGpuTest : public ::testing::TestWithParam<std::tuple<Device, Tens
 TEST_P(BatchNormGpuTest, TrainingSameAsCpu) {
   for (const Case& c : kCases) {
     for (const bool relu : {false, true}) {
-      const BatchNormSpec spec = SpecOf(c, relu);
+      BatchNormSpec spec = SpecOf(c, relu);
+      const int64_t count = spec.batch * spec.positions;
+      if (relu) spec.batch += 2;  // fewer samples than the spec allows
       Bench cpu(*cpu_, spec), gpu(*gpu_, spec);
       const Tensor x = Input(c, 3), y = ZeroTensor(dtype_, ShapeOf(c, 0));
       const Tensor dy = RandomTensor(dtype_, ShapeOf(c, 0), 12);
@@ -110,7 +115,7 @@ TEST_P(BatchNormGpuTest, TrainingSameAsCpu) {
                                  bench.workspace),
                   absl::OkStatus());
         ASSERT_EQ(norm.BackwardData(in, dout, bench.statistics, bench.parameters, bench.gradients,
-                                    spec.batch * spec.positions, din, accumulate, bench.workspace),
+                                    count, din, accumulate, bench.workspace),
                   absl::OkStatus());
       };
       for (const bool accumulate : {true, false}) {
@@ -127,11 +132,11 @@ TEST_P(BatchNormGpuTest, TrainingSameAsCpu) {
         same(gpu.running.variance.tensor, cpu.running.variance.tensor, 1);
         same(device_y, y, 1);
         // Sums over the positions of a channel.
-        const double terms = 1 + double(spec.batch * spec.positions) / 16;
+        const double terms = 1 + double(count) / 16;
         same(gpu.gradients.gamma, cpu.gradients.gamma, terms);
         same(gpu.gradients.beta, cpu.gradients.beta, terms);
         // One element has no variance: what is left of it is divided by the root of epsilon.
-        same(device_dx, dx, spec.batch * spec.positions == 1 ? 400 : 4);
+        same(device_dx, dx, count == 1 ? 400 : 4);
       }
     }
   }
@@ -140,7 +145,8 @@ TEST_P(BatchNormGpuTest, TrainingSameAsCpu) {
 TEST_P(BatchNormGpuTest, InferenceSameAsCpuAndFollowsTheVersions) {
   for (const Case& c : kCases) {
     for (const bool relu : {false, true}) {
-      const BatchNormSpec spec = SpecOf(c, relu);
+      BatchNormSpec spec = SpecOf(c, relu);
+      if (relu) spec.batch += 2;  // fewer samples than the spec allows
       Bench cpu(*cpu_, spec), gpu(*gpu_, spec);
       const Tensor x = Input(c, 0), dy = RandomTensor(dtype_, ShapeOf(c, 0), 12);
       const Tensor dx = RandomTensor(dtype_, ShapeOf(c, 0), 13), y = ZeroTensor(dtype_, x.shape());
@@ -170,6 +176,59 @@ TEST_P(BatchNormGpuTest, InferenceSameAsCpuAndFollowsTheVersions) {
       }
     }
   }
+}
+
+TEST_P(BatchNormGpuTest, NoSamplesSameAsCpu) {
+  const Case some = {{3, 5, 7, 4}}, none = {{0, 5, 7, 4}};
+  const BatchNormSpec spec = SpecOf(some, true);
+  Bench cpu(*cpu_, spec), gpu(*gpu_, spec);
+  for (Bench* bench : {&cpu, &gpu}) {
+    const Tensor x = Put(bench->context, ZeroTensor(dtype_, ShapeOf(none, 0)));
+    BatchNorm& norm = *bench->primitive;
+    ASSERT_EQ(norm.Apply(x, bench->statistics, bench->parameters, x, bench->workspace),
+              absl::OkStatus());
+    ASSERT_EQ(norm.Infer(x, bench->parameters, bench->running, x, bench->workspace),
+              absl::OkStatus());
+    ASSERT_EQ(norm.Gradients(x, x, bench->statistics, bench->parameters, bench->gradients,
+                             bench->workspace),
+              absl::OkStatus());
+    ASSERT_EQ(norm.BackwardData(x, x, bench->statistics, bench->parameters, bench->gradients, 105,
+                                x, false, bench->workspace),
+              absl::OkStatus());
+    ASSERT_EQ(
+        norm.BackwardInfer(x, x, bench->parameters, bench->running, x, false, bench->workspace),
+        absl::OkStatus());
+    // No gradients, instead of what was there.
+    EXPECT_EQ(Values(Get(bench->context, bench->gradients.gamma)), std::vector<double>(4, 0.0));
+    EXPECT_EQ(Values(Get(bench->context, bench->gradients.beta)), std::vector<double>(4, 0.0));
+  }
+}
+
+// A capture that was spoiled refuses every launch until it ends.
+TEST_P(BatchNormGpuTest, VersionsOfACallThatFailedAreNotKept) {
+  const Case c = {{3, 5, 7, 4}};
+  Bench cpu(*cpu_, SpecOf(c, false)), gpu(*gpu_, SpecOf(c, false));
+  const Tensor x = Input(c, 0), y = ZeroTensor(dtype_, x.shape());
+  const Tensor device_x = Put(*gpu_, x), device_y = Put(*gpu_, y);
+  const auto infer = [&] {
+    return gpu.primitive->Infer(device_x, gpu.parameters, gpu.running, device_y, gpu.workspace);
+  };
+  ASSERT_EQ(infer(), absl::OkStatus());
+  for (Bench* bench : {&cpu, &gpu}) {
+    const Tensor other = RandomTensor(dtype_, {4}, 14);
+    ASSERT_EQ(bench->context.Copy(other, bench->parameters.beta.tensor), absl::OkStatus());
+    bench->parameters.beta.version = 2;
+  }
+  gpu::Stream& stream = static_cast<GpuContext&>(*gpu_).stream();
+  ASSERT_EQ(stream.BeginCapture(), absl::OkStatus());
+  EXPECT_FALSE(stream.Synchronize().ok());
+  EXPECT_FALSE(infer().ok());
+  EXPECT_FALSE(stream.EndCapture().ok());
+  ASSERT_EQ(infer(), absl::OkStatus());
+  ASSERT_EQ(cpu.primitive->Infer(x, cpu.parameters, cpu.running, y, cpu.workspace),
+            absl::OkStatus());
+  const double tolerance = 400 * Tolerance(c);
+  EXPECT_TRUE(Close(Get(*gpu_, device_y), y, tolerance, tolerance));
 }
 
 TEST_P(BatchNormGpuTest, RefusesWhatDoesNotFit) {

@@ -69,20 +69,26 @@ inline absl::Status NothingToMeasure() {
   return absl::InvalidArgumentError("batch normalisation: no elements to take the mean of");
 }
 
-// Of the versions that a line of inference follows from: whether it must be computed again.
+// The versions that a line of inference was computed from.
 class LineVersions {
  public:
-  bool Renew(const BatchNormParameters& parameters, const RunningStatistics& running) {
+  // Calls `compute`, which returns a status, unless the line is of these versions; of which it is
+  // from then on, where that succeeds.
+  template <class Compute>
+  absl::Status Renew(const BatchNormParameters& parameters, const RunningStatistics& running,
+                     const Compute& compute) {
     const std::array<uint64_t, 4> versions = {parameters.gamma.version, parameters.beta.version,
                                               running.mean.version, running.variance.version};
     const bool known = std::ranges::find(versions, uint64_t{0}) == versions.end();
-    if (known && versions == versions_) return false;
+    if (known && versions == versions_) return absl::OkStatus();
+    versions_ = {};
+    DTNN_RETURN_IF_ERROR(compute());
     versions_ = versions;
-    return true;
+    return absl::OkStatus();
   }
 
  private:
-  std::array<uint64_t, 4> versions_ = {};
+  std::array<uint64_t, 4> versions_ = {};  // 0 is the version of nothing
 };
 
 }  // namespace dtnn
