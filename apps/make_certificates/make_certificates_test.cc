@@ -71,6 +71,29 @@ TEST(MakeCertificatesTest, TheAuthorityStaysTheSame) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("authority.key: is missing"));
 }
 
+TEST(MakeCertificatesTest, NewKeysArePrivateWhereFilesOfOthersWereBefore) {
+  const std::string folder = NewFolder("modes");
+  constexpr fs::perms kOpen = fs::perms(0644), kPrivate = fs::perms(0600);
+  std::ofstream(folder + "/node1.key") << "old";
+  fs::permissions(folder + "/node1.key", kOpen);
+  std::ostringstream out;
+  ASSERT_EQ(MakeCertificates({.folder = folder, .hosts = {"node1"}}, out), absl::OkStatus());
+  EXPECT_EQ(fs::status(folder + "/node1.key").permissions(), kPrivate);
+  EXPECT_EQ(fs::status(folder + "/authority.key").permissions(), kPrivate);
+  EXPECT_EQ(Files(folder, "node1"), absl::OkStatus());
+}
+
+TEST(MakeCertificatesTest, AnAuthorityThatOthersKnowIsRefused) {
+  const std::string folder = NewFolder("known");
+  std::ostringstream out;
+  ASSERT_EQ(MakeCertificates({.folder = folder, .hosts = {"node1"}}, out), absl::OkStatus());
+  fs::permissions(folder + "/authority.key", fs::perms(0640));
+  const absl::Status status = MakeCertificates({.folder = folder, .hosts = {"node2"}}, out);
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("authority.key: other users may read"));
+  EXPECT_FALSE(fs::exists(folder + "/node2.key"));
+}
+
 TEST(MakeCertificatesTest, WrongUsageSaysWhatToDo) {
   const std::string folder = NewFolder("wrong");
   const std::string to = "--folder=" + folder + " ";

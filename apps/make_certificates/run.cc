@@ -1,7 +1,5 @@
 #include "apps/make_certificates/run.h"
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -13,6 +11,7 @@
 #include "comm/tls/authority.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/private_file.h"
 
 namespace dtnn {
 namespace {
@@ -21,30 +20,15 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostBytes = 64 << 10;
 
-// New files are their owner's alone, from the moment at which they are there.
-class PrivateFiles {
- public:
-  PrivateFiles() : before_(umask(S_IRWXG | S_IRWXO)) {}
-  ~PrivateFiles() { umask(before_); }
-  PrivateFiles(const PrivateFiles&) = delete;
-  PrivateFiles& operator=(const PrivateFiles&) = delete;
-
- private:
-  const mode_t before_;
-};
-
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 absl::Status Write(const Certificate& certificate, const std::string& stem, std::ostream& out) {
-  const auto write = [](const std::string& path, const std::string& text) {
-    return WriteFileAtomically(path, std::as_bytes(std::span(text)));
-  };
-  const PrivateFiles only;
-  DTNN_RETURN_IF_ERROR(write(stem + ".key", certificate.key));
-  DTNN_RETURN_IF_ERROR(write(stem + ".pem", certificate.certificate));
+  DTNN_RETURN_IF_ERROR(WritePrivateFile(stem + ".key", certificate.key));
+  DTNN_RETURN_IF_ERROR(
+      WriteFileAtomically(stem + ".pem", std::as_bytes(std::span(certificate.certificate))));
   std::error_code ignored;
   fs::permissions(stem + ".pem", fs::perms::group_read | fs::perms::others_read,
                   fs::perm_options::add, ignored);
@@ -67,6 +51,8 @@ absl::StatusOr<Certificate> FindAuthority(const std::string& stem, const Validit
     DTNN_RETURN_IF_ERROR(Write(authority, stem, out));
     return authority;
   }
+  // Who else knows the key can make certificates of this job's hosts.
+  DTNN_RETURN_IF_ERROR(CheckPrivateFile(stem + ".key"));
   Certificate authority;
   DTNN_ASSIGN_OR_RETURN(authority.certificate, ReadText(stem + ".pem"));
   DTNN_ASSIGN_OR_RETURN(authority.key, ReadText(stem + ".key"));

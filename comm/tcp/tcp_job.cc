@@ -2,17 +2,16 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
+#include "tensor/files/private_file.h"
 
 namespace dtnn {
 namespace {
@@ -21,14 +20,7 @@ constexpr int64_t kMostSecretBytes = 4096;
 
 // The first line of a file that nobody but its owner can read.
 absl::StatusOr<JobSecret> ReadSecret(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::perms permissions = fs::status(path, error).permissions();
-  constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
-  if (!error && (permissions & kOthers) != fs::perms::none) {
-    return absl::PermissionDeniedError(
-        StrCat(path, ": other users may read or change it; chmod 600 makes it private"));
-  }
+  DTNN_RETURN_IF_ERROR(CheckPrivateFile(path));
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostSecretBytes));
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   text = text.substr(0, text.find_first_of("\r\n"));

@@ -16,6 +16,7 @@
 
 #include "comm/tls/tls_error.h"
 #include "tensor/errors.h"
+#include "tensor/files/private_file.h"
 
 namespace dtnn {
 namespace {
@@ -111,16 +112,6 @@ absl::Status CheckFile(const std::string& path, std::string_view what) {
                          error ? ": " + error.message() : "");
 }
 
-absl::Status CheckPrivate(const std::string& path) {
-  std::error_code error;
-  using std::filesystem::perms;
-  const perms permissions = std::filesystem::status(path, error).permissions();
-  if ((permissions & (perms::group_all | perms::others_all)) == perms::none)
-    return absl::OkStatus();
-  return absl::PermissionDeniedError(StrCat(
-      path, ": other users may read or change this private key; chmod 600 makes it private"));
-}
-
 // OpenSSL writes to connections that the other end has closed.
 void IgnoreBrokenPipes() {
   struct sigaction before = {};
@@ -132,7 +123,7 @@ absl::StatusOr<Context> MakeContext(const TlsFiles& files) {
   DTNN_RETURN_IF_ERROR(CheckFile(files.authority, "the authority's certificate"));
   DTNN_RETURN_IF_ERROR(CheckFile(files.certificate, "this host's certificate"));
   DTNN_RETURN_IF_ERROR(CheckFile(files.key, "this host's private key"));
-  DTNN_RETURN_IF_ERROR(CheckPrivate(files.key));
+  DTNN_RETURN_IF_ERROR(CheckPrivateFile(files.key));
   ERR_clear_error();
   const Context context(SSL_CTX_new(TLS_method()), SSL_CTX_free);
   if (context == nullptr) return OpenSslReason();

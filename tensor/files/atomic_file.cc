@@ -116,12 +116,20 @@ absl::Status TooLarge(std::string_view path, int64_t max_bytes) {
 void internal::SetFileFaultHookForTesting(FileFaultHook hook) { fault_hook = hook; }
 
 absl::StatusOr<AtomicFile> AtomicFile::Create(std::string_view path) {
+  return Make(path, /*only_owner=*/false);
+}
+
+absl::StatusOr<AtomicFile> AtomicFile::CreatePrivate(std::string_view path) {
+  return Make(path, /*only_owner=*/true);
+}
+
+absl::StatusOr<AtomicFile> AtomicFile::Make(std::string_view path, bool only_owner) {
   AtomicFile result;
   result.path_ = path;
   if (path.empty()) return absl::InvalidArgumentError("the name of the file to write is empty");
   result.target_ = Resolve(result.path_);
-  DTNN_ASSIGN_OR_RETURN(const std::optional<mode_t> mode,
-                        ModeOfExisting(result.path_, result.target_));
+  DTNN_ASSIGN_OR_RETURN(std::optional<mode_t> mode, ModeOfExisting(result.path_, result.target_));
+  if (only_owner) mode = S_IRUSR | S_IWUSR;
 
   const size_t slash = result.target_.rfind('/');
   const std::string folder =
@@ -136,7 +144,7 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(std::string_view path) {
   if (result.file_ < 0) return result.Fail("creating a temporary file next to it", errno);
   result.temporary_ = std::move(temporary);
   if (mode.has_value() && fchmod(result.file_, *mode) != 0) {
-    return result.Fail("copying the old file's permissions", errno);
+    return result.Fail("setting its permissions", errno);
   }
   return result;
 }

@@ -26,6 +26,8 @@ namespace dtnn {
 class AtomicFile {
  public:
   static absl::StatusOr<AtomicFile> Create(std::string_view path);
+  // Of permissions 0600, whatever an existing file has.
+  static absl::StatusOr<AtomicFile> CreatePrivate(std::string_view path);
   ~AtomicFile();  // removes the temporary file unless Commit() succeeded
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
@@ -43,6 +45,7 @@ class AtomicFile {
 
  private:
   AtomicFile() = default;
+  static absl::StatusOr<AtomicFile> Make(std::string_view path, bool only_owner);
   absl::Status Fail(std::string_view step, int error);
 
   std::string path_;       // as the caller named it, for messages
