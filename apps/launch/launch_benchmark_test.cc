@@ -222,6 +222,15 @@ TEST(LaunchBenchmarkTest, AWrongFlagIsToldOnce) {
   }
 }
 
+TEST(LaunchBenchmarkTest, RanksThatDoNotMeetDoNotAllTrain) {
+  for (const char* parallel : {"--parallel=data", "--parallel=sequential"}) {
+    const Outcome outcome = RunJob(2, With(kSmallRun, {"--transport=mpi", parallel}));
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr("PYMPI_SIZE=2: this process is one of several ranks"));
+    EXPECT_EQ(Count(outcome.text, "**** Done..."), 0) << outcome.text;
+  }
+}
+
 TEST(LaunchBenchmarkTest, RanksThatAreStartedByHandNeedAPlaceAndASecret) {
   const auto run = [](const std::string& variables, const std::string& flags) {
     return Launch(variables + " " + std::string(kProgram),

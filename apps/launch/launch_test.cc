@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -68,6 +69,30 @@ TEST_P(LaunchTest, EachRankKnowsItsPlaceAndTheSecretOfAll) {
     expected.push_back(prefix + "tcp " + number + " of " + std::to_string(ranks) + " 64");
   }
   EXPECT_EQ(SortedLines(outcome.text), expected);
+}
+
+TEST(LaunchTest, WhatTheLauncherKnowsOfAnotherJobDoesNotReachTheRanks) {
+  const std::vector<std::string> names = {"DTNN_JOB_SECRET_FILE", "DTNN_JOB_PLAIN", "PYMPI_SSL",
+                                          "PYMPI_SSL_CERT", "DTNN_JOB_LISTENER"};
+  for (const std::string& name : names) setenv(name.c_str(), "7", 1);
+  // (Rank 0 has a listener of its own.)
+  const Outcome outcome = RunRanks(2,
+                                   "[ $PYMPI_RANK = 0 ] || echo \"$DTNN_JOB_SECRET_FILE,"
+                                   "$DTNN_JOB_PLAIN,$PYMPI_SSL,$PYMPI_SSL_CERT,"
+                                   "$DTNN_JOB_LISTENER.\"");
+  for (const std::string& name : names) unsetenv(name.c_str());
+  EXPECT_EQ(outcome.text, "[1] ,,,,.\n");
+}
+
+TEST(LaunchTest, CrashesLeaveNoCopyOfTheSecret) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_CORE, &before), 0);
+  rlimit all = before;
+  all.rlim_cur = all.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_CORE, &all), 0);
+  const Outcome outcome = RunRanks(1, "ulimit -S -c");
+  setrlimit(RLIMIT_CORE, &before);
+  EXPECT_EQ(outcome.text, "[0] 0\n");
 }
 
 TEST_P(LaunchTest, LinesOfRanksDoNotMix) {

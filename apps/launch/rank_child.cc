@@ -16,6 +16,7 @@
 
 #include "apps/launch/remote_command.h"
 #include "comm/job/exit_code.h"
+#include "comm/tcp/tcp_job.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -59,6 +60,8 @@ int Become(const std::vector<std::string>& command, const RankChildOptions& opti
   dup2(output, STDOUT_FILENO);
   dup2(error, STDERR_FILENO);
   if (options.listener >= 0) fcntl(options.listener, F_SETFD, 0);
+  // The launcher itself may belong to a job, or its user prepare one by hand.
+  for (const char* const name : kJobVariables) unsetenv(name);
   if (options.host.empty()) {
     for (const auto& [name, value] : options.variables) setenv(name.c_str(), value.c_str(), 1);
   }

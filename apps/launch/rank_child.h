@@ -25,9 +25,11 @@ struct RankChildOptions {
   std::string host = {};                  // empty: this one
   std::string ssh = "ssh";                // the program that starts a command on another host
   std::vector<std::string> command = {};  // the program and its arguments
-  Variables variables = {};  // besides those of the launcher; on another host only these
-  int listener = -1;         // a file descriptor that it inherits
-  std::string prefix = {};   // of its lines
+  // Besides those of the launcher, less what says which job that belongs to (comm/tcp/tcp_job.h);
+  // on another host only these.
+  Variables variables = {};
+  int listener = -1;        // a file descriptor that it inherits
+  std::string prefix = {};  // of its lines
 };
 
 class RankChild {

@@ -18,6 +18,7 @@
 #include "apps/launch/rank_child.h"
 #include "comm/job/exit_code.h"
 #include "comm/patience.h"
+#include "comm/tcp/job_secret.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -66,6 +67,7 @@ class Launch {
     if (signals_.descriptor() < 0) {
       return ResourceExhausted("cannot watch for signals: ", strerror(errno));
     }
+    KeepFromDumps();  // with the job's secret, of which the ranks inherit it
     DTNN_ASSIGN_OR_RETURN(JobDescription job, DescribeJob(options_));
     for (const RankChildOptions& rank : job.ranks) {
       absl::StatusOr<std::unique_ptr<RankChild>> child = RankChild::Start(rank, out_, err_);

@@ -13,6 +13,7 @@
 #include "comm/job/rank_process.h"
 #include "comm/job/ranks.h"
 #include "comm/job/tell_once.h"
+#include "comm/tcp/tcp_job.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "tensor/text/str_cat.h"
 
@@ -40,13 +41,17 @@ int ExitCodeOfLoss(const Options& options, int rank, int ranks) {
 
 absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std::ostream& out,
                            std::ostream& err) {
+  const bool alone = !place.launched && place.transport == Transport::kMpi;
+  if (alone) {
+    const absl::Status status = CheckNotOfTcpJob(options.parallel != "sequential");
+    if (!status.ok()) return WithExitCode(status, kExitUsage);
+  }
   if (options.parallel == "sequential" && place.rank > 0) return absl::OkStatus();
   if (options.parallel == "sequential" && place.ranks > 1) {
     err << "benchmark: warning: " << place.ranks
         << " processes were started, but --parallel=sequential trains in one process only; the "
            "others exit. --parallel=data divides the work among all of them\n";
   }
-  const bool alone = !place.launched && place.transport == Transport::kMpi;
   if (options.parallel == "sequential" || alone) {
     return RunBenchmark(options, nullptr, out, err);
   }

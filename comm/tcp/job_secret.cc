@@ -1,5 +1,7 @@
 #include "comm/tcp/job_secret.h"
 
+#include <sys/resource.h>
+
 #include "absl/strings/escaping.h"
 #include "comm/crypto/random_secret.h"
 #include "tensor/errors.h"
@@ -10,6 +12,13 @@ namespace {
 constexpr size_t kLeast = 32;
 
 }  // namespace
+
+void KeepFromDumps() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
+  limit.rlim_cur = 0;
+  setrlimit(RLIMIT_CORE, &limit);
+}
 
 absl::StatusOr<JobSecret> JobSecret::Of(std::string_view text) {
   if (text.size() < kLeast) {

@@ -21,6 +21,10 @@ namespace dtnn {
 // 32 bytes, that only who knows the secret can compute.
 using Proof = Hash;
 
+// Of this process and those that it starts from then on: the system keeps no copy of their memory
+// when they crash (RLIMIT_CORE, which each of them may raise again).
+void KeepFromDumps();
+
 class JobSecret {
  public:
   // At least 32 characters, of any kind: InvalidArgument, without the text, for fewer.

@@ -7,9 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "tensor/errors.h"
@@ -20,6 +21,8 @@ namespace {
 // Connections that have not proved anything yet, and how long each may take for it.
 constexpr size_t kMostStrangers = 128;
 constexpr std::chrono::seconds kStrangersTime(10);
+// New connections, and strangers that are heard, before the ranks have their turn again.
+constexpr size_t kMostPerTurn = 8;
 // How long one that was refused gets to read why.
 constexpr std::chrono::seconds kRefusedTime(2);
 
@@ -73,31 +76,53 @@ void Reception::Refuse(Stranger& stranger, const absl::Status& why) {
   shutdown(stranger.greeting.stream->descriptor(), SHUT_WR);
 }
 
-absl::StatusOr<std::vector<Greeting>> Reception::Advance() {
-  std::vector<Greeting> arrived;
-  for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
-    Greeting& greeting = stranger->greeting;
-    bool over = Clock::now() >= greeting.end;
-    if (!stranger->refused) {
-      absl::Status status = greeting.Advance();
-      if (status.ok() && greeting.done()) {
-        awaited_.erase(greeting.handshake.peer());
-        arrived.push_back(std::move(greeting));
-        stranger = strangers_.erase(stranger);
-        continue;
-      }
-      if (status.ok() && over) status = Unavailable("said too little");
-      if (!status.ok()) Refuse(*stranger, status);
+bool Reception::Hear(Stranger& stranger, std::vector<Greeting>& arrived) {
+  Greeting& greeting = stranger.greeting;
+  const bool over = Clock::now() >= greeting.end;
+  stranger.turn = turn_;
+  if (!stranger.refused) {
+    absl::Status status = greeting.Advance();
+    if (status.ok() && greeting.done()) {
+      awaited_.erase(greeting.handshake.peer());
+      arrived.push_back(std::move(greeting));
+      return true;
     }
-    over |= stranger->refused && Discard(*greeting.stream);
-    stranger = over ? strangers_.erase(stranger) : std::next(stranger);
+    if (status.ok() && over) status = Unavailable("said too little");
+    if (!status.ok()) Refuse(stranger, status);
   }
-  DTNN_RETURN_IF_ERROR(AcceptSome());
+  return over || (stranger.refused && Discard(*greeting.stream));
+}
+
+absl::StatusOr<std::vector<Greeting>> Reception::Advance(std::span<const pollfd> polled) {
+  using Place = std::list<Stranger>::iterator;
+  const Clock::time_point now = Clock::now();
+  std::vector<Place> due;
+  size_t at = 1;
+  for (Place stranger = strangers_.begin(); stranger != strangers_.end(); ++stranger, ++at) {
+    if (polled[at].revents != 0 || now >= stranger->greeting.end) due.push_back(stranger);
+  }
+  // Who was heard long ago comes first: nobody has all turns for himself.
+  std::ranges::stable_sort(due, {}, [](Place stranger) { return stranger->turn; });
+  due.resize(std::min(due.size(), kMostPerTurn));
+  ++turn_;
+  std::vector<Greeting> arrived;
+  for (const Place stranger : due) {
+    if (Hear(*stranger, arrived)) strangers_.erase(stranger);
+  }
+  if (polled[0].revents != 0) DTNN_RETURN_IF_ERROR(AcceptSome());
   return arrived;
 }
 
+void Reception::MakeRoom() {
+  std::map<std::string_view, size_t> places;
+  size_t most = 0;
+  for (const Stranger& stranger : strangers_) most = std::max(most, ++places[stranger.host]);
+  strangers_.erase(std::ranges::find_if(
+      strangers_, [&](const Stranger& stranger) { return places[stranger.host] == most; }));
+}
+
 absl::Status Reception::AcceptSome() {
-  for (size_t i = 0; i < kMostStrangers; ++i) {
+  for (size_t i = 0; i < kMostPerTurn; ++i) {
     DTNN_ASSIGN_OR_RETURN(std::optional<Socket> socket, Accept(listener_));
     if (!socket) break;
     const absl::StatusOr<Endpoint> from = socket->Peer();
@@ -108,8 +133,8 @@ absl::Status Reception::AcceptSome() {
                          .handshake = Handshake::Accepting(
                              secret_, rank_, size_, [this](int rank) { return Expects(rank); }),
                          .end = Clock::now() + kStrangersTime};
-    strangers_.push_back({.greeting = std::move(greeting)});
-    if (strangers_.size() > kMostStrangers) strangers_.pop_front();
+    strangers_.push_back({.greeting = std::move(greeting), .host = from->host});
+    if (strangers_.size() > kMostStrangers) MakeRoom();
   }
   return absl::OkStatus();
 }

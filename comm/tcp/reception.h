@@ -1,9 +1,14 @@
 // The door of a rank: who connects to its listener, until he has proved to be a rank that is
 // awaited, or has been told why he cannot join.
 //
-// Strangers get a few bytes of memory, a few seconds, and one of a limited number of places, the
-// oldest of which a newer one may take. Rank 0's stays open as long as the job: a process that
-// comes when all ranks are there is refused at once.
+// Strangers get a few seconds and one of 128 places, and each turn looks only at a few of those
+// from whom there is news. Where all places are taken, the oldest of the address that has most
+// makes room: whoever calls from a single address cannot push out those of others, who calls from a
+// hundred can. Of memory each gets less than 300 bytes here; with TLS also what a handshake takes,
+// which is at most 200 KiB (comm/tls/tls_stream.h).
+//
+// Rank 0's stays open as long as the job: a process that comes when all ranks are there is refused
+// at once.
 
 #ifndef DTNN_COMM_TCP_RECEPTION_H_
 #define DTNN_COMM_TCP_RECEPTION_H_
@@ -11,6 +16,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <cstdint>
 #include <list>
 #include <set>
 #include <span>
@@ -41,8 +47,10 @@ class Reception {
   void AddTo(std::vector<pollfd>& descriptors) const;
   Clock::time_point next() const;
 
-  // As far as it gets now: the awaited ranks that have arrived. An error is of the listener.
-  absl::StatusOr<std::vector<Greeting>> Advance();
+  // As far as it gets now: the awaited ranks that have arrived. `polled`: what AddTo() has added,
+  // in that order, since the last call of this, after poll. What it leaves for later poll reports
+  // again. An error is of the listener.
+  absl::StatusOr<std::vector<Greeting>> Advance(std::span<const pollfd> polled);
 
   // The last one that was refused, and why; empty: nobody was.
   const std::string& refused() const { return refused_; }
@@ -50,6 +58,8 @@ class Reception {
  private:
   struct Stranger {
     Greeting greeting;
+    std::string host;   // from which he calls
+    uint64_t turn = 0;  // in which he was heard last
     // Only what he still sends is read: a connection that is closed with bytes unread may take the
     // reason of the refusal with it.
     bool refused = false;
@@ -57,7 +67,10 @@ class Reception {
 
   bool Expects(int rank) const;
   void Refuse(Stranger& stranger, const absl::Status& why);
+  // Whether his connection is to be closed, or has been taken over as that of a rank.
+  bool Hear(Stranger& stranger, std::vector<Greeting>& arrived);
   absl::Status AcceptSome();
+  void MakeRoom();
 
   const JobSecret secret_;
   const int rank_, size_;
@@ -65,6 +78,7 @@ class Reception {
   const Socket listener_;
   std::set<int> awaited_;
   std::list<Stranger> strangers_;  // the oldest first
+  uint64_t turn_ = 0;
   std::string refused_;
 };
 

@@ -141,7 +141,7 @@ absl::Status Meeting::AcceptAll(std::set<int> ranks) {
     const std::vector<int> missing(awaited.begin(), awaited.end());
     DTNN_RETURN_IF_ERROR(
         Poll(descriptors, reception_->next(), StrCat(RankList(missing), " to connect")));
-    DTNN_ASSIGN_OR_RETURN(std::vector<Greeting> arrived, reception_->Advance());
+    DTNN_ASSIGN_OR_RETURN(std::vector<Greeting> arrived, reception_->Advance(descriptors));
     refused_ = reception_->refused();
     for (Greeting& greeting : arrived) {
       const size_t peer = size_t(greeting.handshake.peer());

@@ -2,8 +2,8 @@
 // connect to it and say where they listen themselves; rank 0 tells everybody; then every rank
 // connects to those below it.
 //
-// Who connects has to prove that he knows the job's secret (handshake.h), and strangers, however
-// many, cannot keep the ranks from meeting (reception.h).
+// Who connects has to prove that he knows the job's secret (handshake.h). Strangers may delay the
+// ranks, but those that call from a few addresses cannot keep them from meeting (reception.h).
 
 #ifndef DTNN_COMM_TCP_RENDEZVOUS_H_
 #define DTNN_COMM_TCP_RENDEZVOUS_H_

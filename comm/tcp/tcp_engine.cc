@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "tensor/errors.h"
 
@@ -164,13 +165,17 @@ void TcpEngine::MoveAll() {
     descriptors.push_back({connections_[peer]->descriptor(), connections_[peer]->events(), 0});
     peers.push_back(int(peer));
   }
+  const size_t strangers = descriptors.size();
   if (reception_ != nullptr) reception_->AddTo(descriptors);
   poll(descriptors.data(), descriptors.size(), PollTime());
   eventfd_t ignored = 0;
   if (descriptors[0].revents != 0) eventfd_read(wake_, &ignored);
   TakeTasks();
   // All ranks are there: whoever comes is told so. Where not even that is possible, nobody is.
-  if (reception_ != nullptr && !reception_->Advance().ok()) reception_ = nullptr;
+  if (reception_ != nullptr &&
+      !reception_->Advance(std::span(descriptors).subspan(strangers)).ok()) {
+    reception_ = nullptr;
+  }
   for (size_t i = 1; i < peers.size(); ++i) {
     Connection& connection = *connections_[size_t(peers[i])];
     if (descriptors[i].revents == 0 && !connection.may_hold_bytes()) continue;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,14 @@ absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file) {
                          " is set: ranks over TCP recognise each other by a secret. Set one of "
                          "them, to the same random text for all ranks (openssl rand -hex 32), or "
                          "to a file that holds it");
+}
+
+// The text itself too: /proc shows it as it was when the process started.
+void Forget(const char* name) {
+  char* const value = std::getenv(name);
+  if (value == nullptr) return;
+  explicit_bzero(value, std::strlen(value));
+  unsetenv(name);
 }
 
 using Text = std::function<const char*(const char*)>;
@@ -133,6 +142,10 @@ absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& g
   }
   absl::StatusOr<JobSecret> known = FindSecret(text(kSecretVariable), text(kSecretFileVariable));
   DTNN_RETURN_IF_ERROR(known.status());
+  if (!get) {
+    Forget(kSecretVariable);
+    KeepFromDumps();
+  }
   DTNN_ASSIGN_OR_RETURN(const int port, number(kPortVariable, kDefaultPort, 65535));
   DTNN_ASSIGN_OR_RETURN(const int listener, number(kListenerVariable, -1, 1 << 20));
   TcpJob job = {.rendezvous = {.rank = rank,
@@ -143,6 +156,25 @@ absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& g
   DTNN_RETURN_IF_ERROR(Protect(text, job));
   if (rank == 0) job.rendezvous.listener = listener;
   return job;
+}
+
+absl::Status CheckNotOfTcpJob(bool together, const GetVariable& get) {
+  const auto text = [&](const char* name) { return get ? get(name) : std::getenv(name); };
+  constexpr char kWhatToDo[] =
+      "but MPI finds no other ranks: each would do the whole work, into the same files. Let them "
+      "meet by TCP, or start them with mpirun";
+  const char* const size = text(kSizeVariable);
+  int ranks = 1;
+  if (size != nullptr && absl::SimpleAtoi(size, &ranks) && ranks > 1) {
+    return InvalidArgument("environment: ", kSizeVariable, "=", ranks,
+                           ": this process is one of several ranks, ", kWhatToDo);
+  }
+  for (const char* const name : {kSecretVariable, kSecretFileVariable}) {
+    if (!together || text(name) == nullptr) continue;
+    return InvalidArgument("environment: ", name,
+                           " is set: this process belongs to a job of ranks over TCP, ", kWhatToDo);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace dtnn

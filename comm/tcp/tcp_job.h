@@ -14,6 +14,7 @@
 //   DTNN_JOB_LISTENER        of rank 0: the file descriptor of a socket that listens there already
 //
 // In the environment, unlike on a command line, other users of the machine cannot read a secret.
+// A process that has read it there overwrites it, so that those that it starts do not inherit it.
 
 #ifndef DTNN_COMM_TCP_TCP_JOB_H_
 #define DTNN_COMM_TCP_TCP_JOB_H_
@@ -40,6 +41,12 @@ inline constexpr char kAuthorityVariable[] = "PYMPI_SSL_CA";
 inline constexpr char kPlainVariable[] = "DTNN_JOB_PLAIN";
 inline constexpr char kListenerVariable[] = "DTNN_JOB_LISTENER";
 
+// All that say which job a process belongs to: who starts ranks of another job removes them.
+inline constexpr const char* kJobVariables[] = {
+    kTransportVariable, kRankVariable,       kSizeVariable,    kAddressVariable,     kPortVariable,
+    kSecretVariable,    kSecretFileVariable, kTlsVariable,     kCertificateVariable, kKeyVariable,
+    kAuthorityVariable, kPlainVariable,      kListenerVariable};
+
 inline constexpr char kDefaultAddress[] = "127.0.0.1";
 inline constexpr uint16_t kDefaultPort = 61642;
 
@@ -57,8 +64,14 @@ struct TcpJob {
 
 // `place`: what a launcher has set, where the variables for it are not there. `get` answers like
 // getenv(), which is the default. InvalidArgument, and what is wrong with the secret's file, names
-// the variable.
+// the variable. By default, too, the secret is removed from the environment, and the process keeps
+// its memory from dumps: once, before it has other threads.
 absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& get = nullptr);
+
+// For a process that finds no other ranks by MPI: InvalidArgument where it was started as one of
+// several ranks over TCP, which would all do the whole work, into the same files. `together`: it
+// was told to work with others, so that a job's secret counts as well.
+absl::Status CheckNotOfTcpJob(bool together, const GetVariable& get = nullptr);
 
 }  // namespace dtnn
 

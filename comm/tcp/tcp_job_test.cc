@@ -1,5 +1,8 @@
 #include "comm/tcp/tcp_job.h"
 
+#include <sys/resource.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -96,6 +99,40 @@ TEST(TcpJobTest, ASecretMayBeInAFileOfItsOwner) {
   EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", path + "x"}}), HasSubstr(path + "x"));
   EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET_FILE", path}, {"DTNN_JOB_SECRET", kSecret}}),
               HasSubstr("are both set"));
+}
+
+TEST(TcpJobTest, TheSecretDoesNotStayInTheEnvironment) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_CORE, &limit), 0);
+  limit.rlim_cur = limit.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_CORE, &limit), 0);
+  setenv("DTNN_JOB_SECRET", kSecret.c_str(), 1);
+  const char* const value = std::getenv("DTNN_JOB_SECRET");
+  const absl::StatusOr<TcpJob> job = FindTcpJob({.launched = true, .rank = 0, .ranks = 2});
+  EXPECT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(std::getenv("DTNN_JOB_SECRET"), nullptr);
+  EXPECT_EQ(std::string(value), "") << "what /proc/self/environ shows";
+  ASSERT_EQ(getrlimit(RLIMIT_CORE, &limit), 0);
+  EXPECT_EQ(limit.rlim_cur, rlim_t{0});
+}
+
+TEST(TcpJobTest, WhoIsOneOfManyDoesNotWorkAlone) {
+  const auto check = [](const Environment& environment, bool together) {
+    const absl::Status status = CheckNotOfTcpJob(together, [&](const char* name) {
+      const auto at = environment.find(name);
+      return at == environment.end() ? nullptr : at->second.c_str();
+    });
+    return std::string(status.message());
+  };
+  EXPECT_EQ(check({}, true), "");
+  EXPECT_EQ(check({{"PYMPI_SIZE", "1"}}, true), "");
+  for (const bool together : {false, true}) {
+    EXPECT_THAT(check({{"PYMPI_SIZE", "4"}}, together),
+                HasSubstr("PYMPI_SIZE=4: this process is one of several ranks, but MPI finds no"));
+  }
+  EXPECT_THAT(check({{"DTNN_JOB_SECRET", kSecret}}, true), HasSubstr("DTNN_JOB_SECRET is set"));
+  EXPECT_THAT(check({{"DTNN_JOB_SECRET_FILE", "f"}}, true), HasSubstr("_FILE is set"));
+  EXPECT_EQ(check({{"DTNN_JOB_SECRET_FILE", "f"}}, false), "") << "a user may export it";
 }
 
 TEST(TcpJobTest, WrongPortsAreNamed) {

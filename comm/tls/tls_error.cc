@@ -69,6 +69,10 @@ absl::Status ProtocolError(int reason, const std::string& other_end) {
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
     case SSL_R_VERSION_TOO_LOW:
       return Refused(other_end, " speaks only older versions than TLS 1.3");
+    case SSL_R_EXCESSIVE_MESSAGE_SIZE:
+      return Refused(other_end,
+                     " sent a message of the handshake that is too long; it may show "
+                     "certificates of at most 16 KiB");
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
@@ -87,7 +91,8 @@ absl::Status ProtocolError(int reason, const std::string& other_end) {
 absl::Status TlsError(const SSL* ssl, int error, int system_error, const std::string& other_end) {
   const unsigned long first = ERR_peek_error();
   ERR_clear_error();
-  const bool greeted = SSL_is_init_finished(ssl);
+  // (After an error SSL_is_init_finished() says no again.)
+  const bool greeted = SSL_get_peer_finished(ssl, nullptr, 0) > 0;
   const int reason = ERR_GET_REASON(first);
   const bool ends = reason == SSL_R_UNEXPECTED_EOF_WHILE_READING && error == SSL_ERROR_SSL;
   if (ends || (error == SSL_ERROR_SYSCALL &&

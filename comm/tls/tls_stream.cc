@@ -23,6 +23,8 @@ namespace {
 
 // Certificates between a host's and the authority's.
 constexpr int kMostDepth = 3;
+// Of all certificates that the other end shows: room for a few of the largest keys.
+constexpr int kMostCertificateBytes = 16 << 10;
 
 using Context = std::shared_ptr<SSL_CTX>;
 
@@ -128,8 +130,10 @@ absl::StatusOr<Context> MakeContext(const TlsFiles& files) {
   const Context context(SSL_CTX_new(TLS_method()), SSL_CTX_free);
   if (context == nullptr) return OpenSslReason();
   SSL_CTX* const c = context.get();
-  SSL_CTX_set_min_proto_version(c, TLS1_3_VERSION);
-  SSL_CTX_set_num_tickets(c, 0);
+  if (SSL_CTX_set_min_proto_version(c, TLS1_3_VERSION) != 1 || SSL_CTX_set_num_tickets(c, 0) != 1) {
+    return WithContext(OpenSslReason(), "TLS: cannot be limited to version 1.3 without tickets");
+  }
+  SSL_CTX_set_max_cert_list(c, kMostCertificateBytes);
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                           SSL_MODE_RELEASE_BUFFERS);

@@ -6,6 +6,9 @@
 // no early data, no older versions of TLS. The job's secret is proved inside
 // (comm/tcp/handshake.h).
 //
+// Before it has shown its certificate the other end can make this one keep no more than the largest
+// messages: a greeting of 128 KiB, certificates of 16 KiB, and OpenSSL's own state of about 50 KiB.
+//
 // Errors say what is wrong with whose certificate, and are of one of these codes: PermissionDenied
 // for certificates, versions, and what is not TLS; Unavailable for a handshake that is cut;
 // OutOfRange and Unavailable as stream.h says afterwards.

@@ -227,7 +227,7 @@ absl::Status Fate(bool called, const std::function<void(Socket)>& peer) {
   End ours(Must(Must(TlsStreams(Good()))(std::move(called ? sockets.called : sockets.caller),
                                          called ? "" : "localhost")),
            "hello");
-  while (ours.status().ok()) ours.Advance();
+  while (ours.status().ok() && ours.heard().empty()) ours.Advance();
   shutdown(ours.stream().descriptor(), SHUT_RDWR);
   other.join();
   return ours.status();
@@ -249,6 +249,20 @@ TEST(TlsStreamTest, WhoShowsNoCertificateIsRefused) {
   ExpectRefused(
       Fate(true, [](Socket socket) { RunPeer(std::move(socket), false, [](SSL_CTX*) {}); }),
       "127.0.0.1 shows no certificate");
+}
+
+TEST(TlsStreamTest, WhoShowsTooManyCertificatesIsRefused) {
+  const auto many = [](SSL_CTX* context) {
+    SSL_CTX_use_certificate_chain_file(context, Good().certificate.c_str());
+    SSL_CTX_use_PrivateKey_file(context, Good().key.c_str(), SSL_FILETYPE_PEM);
+    for (int i = 0; i < 80; ++i) {  // about 40 KB, of the 100 that OpenSSL allows
+      SSL_CTX_add1_chain_cert(context, SSL_CTX_get0_certificate(context));
+    }
+  };
+  for (const bool called : {false, true}) {
+    ExpectRefused(Fate(called, [&](Socket socket) { RunPeer(std::move(socket), !called, many); }),
+                  "certificates of at most 16 KiB");
+  }
 }
 
 TEST(TlsStreamTest, WhatIsNotTlsIsRefused) {
