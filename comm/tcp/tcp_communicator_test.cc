@@ -1,49 +1,27 @@
 // The conformance suite on 1 to 4 ranks that are processes: without an argument, the program starts
 // them all, and fails where one of them does.
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <iostream>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "comm/tcp/tcp_process.h"
-#include "comm/tcp/testing/rank_processes.h"
+#include "comm/tcp/testing/rank_tests.h"
 #include "comm/testing/communicator_conformance.h"
 #include "gtest/gtest.h"
-#include "tensor/status_macros.h"
 #include "tensor/tensor.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
 namespace {
 
-TcpProcess* the_process = nullptr;
-
-RanksUnderTest Processes(const std::string& name, bool checked, const TcpOptions& tcp) {
-  RanksUnderTest ranks;
-  ranks.name = name;
-  ranks.size = the_process->size();
-  ranks.sums_in_rank_order = tcp.sums_in_rank_order;
-  ranks.run = [checked, tcp](absl::FunctionRef<absl::Status(Communicator&)> body,
-                             const CommunicatorOptions& options) -> absl::Status {
-    CommunicatorOptions all = options;
-    all.check_calls |= checked;
-    DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
-                          the_process->Connect(all, tcp));
-    const absl::Status status = body(*communicator);
-    if (!status.ok()) communicator->Abort(status);
-    return status;
-  };
-  return ranks;
-}
+using testing::TestedProcess;
+using testing::TestedRanks;
 
 std::vector<RanksUnderTest> AllWays() {
-  return {Processes("Plain", false, {}), Processes("Checked", true, {}),
-          Processes("Gathered", false, {.sums_in_rank_order = true}),
-          Processes("Slices", false, {.slices_from = 0})};
+  return {TestedRanks("Plain", false, {}), TestedRanks("Checked", true, {}),
+          TestedRanks("Gathered", false, {.sums_in_rank_order = true}),
+          TestedRanks("Slices", false, {.slices_from = 0})};
 }
 
 INSTANTIATE_TEST_SUITE_P(Tcp, CommunicatorConformance, ::testing::ValuesIn(AllWays()),
@@ -51,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Tcp, CommunicatorConformance, ::testing::ValuesIn(AllWa
 
 // So that the size of gradients' buckets can be chosen freely.
 TEST(TcpCommunicatorTest, SumsHaveTheSameBitsHoweverATensorIsCut) {
-  const std::unique_ptr<Communicator> c = *the_process->Connect();
+  const std::unique_ptr<Communicator> c = *TestedProcess().Connect();
   constexpr int64_t kElements = 100003;
   const uint64_t seed = uint64_t(c->rank());
   const Tensor whole = testing::RandomTensor(DType::kFloat32, {kElements}, seed);
@@ -73,8 +51,8 @@ TEST(TcpCommunicatorTest, SumsHaveTheSameBitsHoweverATensorIsCut) {
 TEST(TcpCommunicatorTest, SlicesGiveTheSameBits) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     for (const int64_t elements : {1, 2, 3, 4, 5, 7, 1000, 100003}) {
-      const std::unique_ptr<Communicator> halving = *the_process->Connect();
-      const std::unique_ptr<Communicator> slices = *the_process->Connect({}, {.slices_from = 0});
+      const std::unique_ptr<Communicator> halving = *TestedProcess().Connect();
+      const std::unique_ptr<Communicator> slices = *TestedProcess().Connect({}, {.slices_from = 0});
       const uint64_t seed = uint64_t(halving->rank());
       const Tensor x = testing::RandomTensor(dtype, {elements}, seed);
       const Tensor y = testing::RandomTensor(dtype, {elements}, seed);
@@ -88,9 +66,9 @@ TEST(TcpCommunicatorTest, SlicesGiveTheSameBits) {
 
 // Calls that are not checked.
 TEST(TcpCommunicatorTest, CallsThatDifferInSizeAreFoundUnasked) {
-  if (the_process->size() == 1) GTEST_SKIP() << "needs a second rank";
+  if (TestedProcess().size() == 1) GTEST_SKIP() << "needs a second rank";
   for (const int64_t elements : {int64_t{8}, int64_t{1} << 20}) {
-    const std::unique_ptr<Communicator> c = *the_process->Connect();
+    const std::unique_ptr<Communicator> c = *TestedProcess().Connect();
     const Tensor x =
         testing::ZeroTensor(DType::kFloat32, {c->rank() == 1 ? elements - 1 : elements});
     absl::Status status = c->AllReduce(x);
@@ -102,41 +80,7 @@ TEST(TcpCommunicatorTest, CallsThatDifferInSizeAreFoundUnasked) {
   }
 }
 
-int RunOneRank(int argc, char** argv) {
-  CommunicatorOptions options;
-  options.timeout = std::chrono::minutes(1);
-  absl::StatusOr<std::unique_ptr<TcpProcess>> process = testing::JoinRanks(options);
-  if (!process.ok()) {
-    std::cerr << process.status() << "\n";
-    return 1;
-  }
-  the_process = process->get();
-  // One rank writes the list of tests; the others speak of failures only.
-  if (the_process->rank() > 0) GTEST_FLAG_SET(brief, true);
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}
-
-int RunAllRanks(const std::vector<std::string>& arguments) {
-  unsetenv("XML_OUTPUT_FILE");
-  unsetenv("TEST_PREMATURE_EXIT_FILE");
-  int failed = 0;
-  for (int ranks = 1; ranks <= 4; ++ranks) {
-    testing::RankProcesses processes(ranks, arguments);
-    for (int rank = 0; rank < ranks; ++rank) {
-      const int code = processes.Wait(rank);
-      if (code == 0) continue;
-      std::fprintf(stderr, "rank %d of %d ended with %d\n", rank, ranks, code);
-      failed = 1;
-    }
-  }
-  return failed;
-}
-
 }  // namespace
 }  // namespace dtnn
 
-int main(int argc, char** argv) {
-  if (dtnn::testing::IsRankProcess()) return dtnn::RunOneRank(argc, argv);
-  return dtnn::RunAllRanks({argv + 1, argv + argc});
-}
+int main(int argc, char** argv) { return dtnn::testing::RunTestsOnRanks(argc, argv, 1, 4); }

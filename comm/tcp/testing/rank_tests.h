@@ -1,0 +1,26 @@
+// Programs of tests that run on all ranks of a job over TCP, each rank a process.
+
+#ifndef DTNN_COMM_TCP_TESTING_RANK_TESTS_H_
+#define DTNN_COMM_TCP_TESTING_RANK_TESTS_H_
+
+#include <string>
+
+#include "comm/tcp/tcp_options.h"
+#include "comm/tcp/tcp_process.h"
+#include "comm/testing/communicator_conformance.h"
+
+namespace dtnn::testing {
+
+// The program's main. Without the variables of a rank it starts itself on `least` to `most` ranks
+// in turn, and fails where one of them does; as a rank it joins the others and runs the tests.
+int RunTestsOnRanks(int argc, char** argv, int least, int most, const StreamMaker& streams = {});
+
+// Of the rank that runs the tests.
+TcpProcess& TestedProcess();
+
+// For the conformance suite: `checked` with all calls checked, whatever a test asks for.
+RanksUnderTest TestedRanks(const std::string& name, bool checked, const TcpOptions& tcp);
+
+}  // namespace dtnn::testing
+
+#endif  // DTNN_COMM_TCP_TESTING_RANK_TESTS_H_
