@@ -44,30 +44,6 @@ constexpr int MaxChannels() {
 #endif
 }
 
-template <class D, typename T = hn::TFromD<D>, class V = hn::Vec<D>>
-HWY_INLINE V Finish(D d, V sum, const Panel<T>& panel, int64_t at) {
-  if (panel.scale != nullptr) sum = hn::Mul(sum, hn::LoadU(d, panel.scale + at));
-  if (panel.bias != nullptr) sum = hn::Add(sum, hn::LoadU(d, panel.bias + at));
-  return sum;
-}
-
-// Some columns of one pixel, and of those the ones that exist.
-template <class D, typename T = hn::TFromD<D>, class V = hn::Vec<D>>
-HWY_INLINE void Write(D d, V sum, const Panel<T>& panel, int64_t at, T* out, const T* addend) {
-  const int64_t lanes = int64_t(hn::Lanes(d));
-  sum = Finish(d, sum, panel, at);
-  out += panel.column + at;
-  if (addend != nullptr) addend += panel.column + at;
-  const bool whole = at + lanes <= panel.columns;
-  const auto count = size_t(whole ? lanes : panel.columns - at);
-  const auto first = hn::FirstN(d, count);
-  if (addend != nullptr) {
-    sum = hn::Add(sum, whole ? hn::LoadU(d, addend) : LoadFirst(d, first, count, addend));
-  }
-  if (panel.relu) sum = Rectify(d, sum);
-  whole ? hn::StoreU(sum, d, out) : StoreFirst(d, sum, first, count, out);
-}
-
 // While it multiplies, a tile calls into the cache what it will write, and where `row.prefetch`
 // says so the inputs of the next tile: the processor foresees neither.
 template <typename T, int kR, int kVectors>
@@ -120,33 +96,50 @@ HWY_NOINLINE void RunTile(const RowOfPixels<T>& row, const Panel<T>& panel, int6
       }
     }
   }
-  const bool plain =
-      panel.scale == nullptr && panel.bias == nullptr && !panel.relu && row.addend == nullptr;
-  if (plain) {  // asked once: for short sums the questions of Write cost as much as the sums
-    const auto count = size_t(panel.columns - (kVectors - 1) * lanes);
-    const auto last = hn::FirstN(d, count);
-    const bool whole = int64_t(count) == lanes;
-    T* out = row.out + first * row.out_step + panel.column;
+  // Each question is asked once for the whole tile: for short sums they cost as much as the sums.
+  const auto count = size_t(panel.columns - (kVectors - 1) * lanes);  // of the last vector
+  const auto last = hn::FirstN(d, count);
+  const bool whole = int64_t(count) == lanes;
+  const auto in_tile = [&](auto&& change) HWY_ATTR {
     DTNN_UNROLL(32)
-    for (int i = 0; i < kR; ++i, out += row.out_step) {
+    for (int v = 0; v < kVectors; ++v) {
       DTNN_UNROLL(32)
-      for (int v = 0; v < kVectors; ++v) {
-        if (whole || v + 1 < kVectors) {
-          hn::StoreU(sum[i][v], d, out + v * lanes);
-        } else {
-          StoreFirst(d, sum[i][v], last, count, out + v * lanes);
-        }
-      }
+      for (int i = 0; i < kR; ++i) change(i, v);
     }
-    return;
+  };
+  if (panel.scale != nullptr) {
+    in_tile([&](int i, int v) HWY_ATTR {
+      sum[i][v] = hn::Mul(sum[i][v], hn::LoadU(d, panel.scale + v * lanes));
+    });
   }
-  DTNN_UNROLL(32)
-  for (int i = 0; i < kR; ++i) {
-    T* const out = row.out + (first + i) * row.out_step;
-    const T* const addend =
-        row.addend == nullptr ? nullptr : row.addend + (first + i) * row.addend_step;
-    DTNN_UNROLL(32)
-    for (int v = 0; v < kVectors; ++v) Write(d, sum[i][v], panel, v * lanes, out, addend);
+  if (panel.bias != nullptr) {
+    in_tile([&](int i, int v)
+                HWY_ATTR { sum[i][v] = hn::Add(sum[i][v], hn::LoadU(d, panel.bias + v * lanes)); });
+  }
+  if (row.addend != nullptr) {
+    const T* const addend = row.addend + first * row.addend_step + panel.column;
+    in_tile([&](int i, int v) HWY_ATTR {
+      const T* const from = addend + i * row.addend_step + v * lanes;
+      sum[i][v] = hn::Add(sum[i][v], whole || v + 1 < kVectors ? hn::LoadU(d, from)
+                                                               : LoadFirst(d, last, count, from));
+    });
+  }
+  if (panel.relu) {
+    in_tile([&](int i, int v) HWY_ATTR { sum[i][v] = Rectify(d, sum[i][v]); });
+  }
+  T* const to = row.out + first * row.out_step + panel.column;
+  const int64_t out_step = row.out_step;
+  if (whole) {
+    in_tile([&](int i, int v)
+                HWY_ATTR { hn::StoreU(sum[i][v], d, to + i * out_step + v * lanes); });
+  } else {
+    in_tile([&](int i, int v) HWY_ATTR {
+      if (v + 1 < kVectors) {
+        hn::StoreU(sum[i][v], d, to + i * out_step + v * lanes);
+      } else {
+        StoreFirst(d, sum[i][v], last, count, to + i * out_step + v * lanes);
+      }
+    });
   }
 }
 
