@@ -9,7 +9,8 @@ namespace dtnn::conv {
 namespace {
 
 constexpr int64_t kMostParts = 16;
-constexpr int64_t kMostBytes = 4 << 20;  // of all parts together
+constexpr int64_t kMostBytes = 2 << 20;  // of all parts together
+constexpr int64_t kFewestBlocks = 4;     // of a part: its sums are written and added up once
 constexpr int64_t kLine = 64;            // bytes
 
 }  // namespace
@@ -22,7 +23,7 @@ PartialSums<T>::PartialSums(const Conv2dSpec& spec, int64_t pitch, int64_t block
       pitch_(pitch) {
   const int64_t bytes = taps_ * channels_ * pitch_ * int64_t(sizeof(T));
   const int64_t pixels = spec.batch * spec.out_height() * spec.out_width();
-  parts_ = std::clamp<int64_t>(std::min(kMostBytes / bytes, CeilDiv(pixels, block)), 1, kMostParts);
+  parts_ = std::clamp<int64_t>(std::min(kMostBytes / bytes, CeilDiv(pixels, kFewestBlocks * block)), 1, kMostParts);
 }
 
 template <typename T>
@@ -60,11 +61,14 @@ void PartialSums<T>::Write(const typename FilterKernel<T>::Gradient& gradient,
         for (int64_t tap = 0; tap < taps_; ++tap) {
           const T* from = sums + (tap * channels_ + c) * pitch_;
           T* to = dfilter.data + tap * dfilter.tap + c * dfilter.channel;
-          for (int64_t f = f0; f < f1; ++f) {
-            T sum = gradient.accumulate ? to[f * dfilter.filter] : T(0);
-            for (int64_t part = 0; part < parts_; ++part) sum += from[part * size + f];
-            to[f * dfilter.filter] = sum;
+          T sum[kBlock] = {};
+          if (gradient.accumulate) {
+            for (int64_t f = f0; f < f1; ++f) sum[f - f0] = to[f * dfilter.filter];
           }
+          for (int64_t part = 0; part < parts_; ++part) {
+            for (int64_t f = f0; f < f1; ++f) sum[f - f0] += from[part * size + f];
+          }
+          for (int64_t f = f0; f < f1; ++f) to[f * dfilter.filter] = sum[f - f0];
         }
       }
     }

@@ -15,20 +15,6 @@ namespace {
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kFewestPixels = 64;
 constexpr int64_t kMostPixels = 256;
-// Pixels that are a multiple of so many bytes apart fall into few sets of the first cache.
-constexpr int64_t kConflict = 512;
-constexpr int64_t kLine = 64;
-
-// The results along an axis whose input at `offset` exists.
-struct Range {
-  int64_t begin, end;
-};
-Range ResultsOf(const Phase& phase, int64_t offset) {
-  const int64_t begin = offset >= 0 ? 0 : CeilDiv(-offset, phase.in_step);
-  const int64_t last = phase.inputs - 1 - offset;
-  const int64_t end = last < 0 ? 0 : std::min(phase.count, last / phase.in_step + 1);
-  return {begin, std::max(begin, end)};
-}
 
 int64_t StripPixels(const Conv2dSpec& spec, int64_t element) {
   return std::clamp(kStripBytes / ((spec.channels + spec.filters) * element), kFewestPixels,
@@ -53,13 +39,16 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
       filters_(spec.filters),
       vertical_(VerticalPhases(spec, Direction::kBackwardFilter).front()),
       horizontal_(HorizontalPhases(spec, Direction::kBackwardFilter).front()),
+      row_ranges_(RangesOf(vertical_)),
+      column_ranges_(RangesOf(horizontal_)),
       strip_images_(std::clamp<int64_t>(
           StripPixels(spec, sizeof(T)) / (vertical_.count * horizontal_.count), 1, spec.batch)),
       strip_rows_(std::clamp<int64_t>(StripPixels(spec, sizeof(T)) / horizontal_.count, 1,
                                       vertical_.count)),
-      block_channels_(kernels_.max_rows *
-                      (spec.filters <= kernels_.lanes ? kernels_.narrow_factor : 1)),
-      blocks_per_tap_(CeilDiv(channels_, block_channels_)),
+      blocks_per_tap_(CeilDiv(
+          channels_,
+          kernels_.max_rows * (spec.filters <= kernels_.lanes ? kernels_.narrow_factor : 1))),
+      block_channels_(CeilDiv(channels_, blocks_per_tap_)),
       sums_(spec, RoundUp(filters_, kernels_.lanes), StripPixels(spec, sizeof(T))),
       threads_(NumThreads()) {
   if (strip_images_ > 1) strip_rows_ = vertical_.count;
@@ -70,19 +59,16 @@ typename FilterGemm<T>::Copies FilterGemm<T>::Divide(std::byte* memory) const {
   const int64_t pixels = strip_images_ * strip_rows_ * horizontal_.count;
   ScratchDivider divider(memory);
   Copies copies;
-  // The last pixel is written in whole vectors.
-  copies.x = divider.Take<T>(CopiesInput() ? pixels * InPitch() + kernels_.lanes : 0);
+  copies.x = divider.Take<T>(CopiesInput() ? blocks_per_tap_ * InPanel(pixels) : 0);
   copies.dy = divider.Take<T>(CopiesGradient() ? pixels * padded_filters() : 0);
   copies.bytes = divider.bytes();
   return copies;
 }
 
-// Of a copied pixel of x.
+// Of a block's channels of a strip of x. Behind the last pixel is room for the rest of a vector.
 template <typename T>
-int64_t FilterGemm<T>::InPitch() const {
-  constexpr int64_t kElements = kLine / int64_t(sizeof(T));
-  const bool conflicts = channels_ * int64_t(sizeof(T)) % kConflict == 0;
-  return channels_ + (conflicts ? kElements : 0);
+int64_t FilterGemm<T>::InPanel(int64_t pixels) const {
+  return RoundUp(pixels * block_channels_, kernels_.lanes) + kernels_.lanes;
 }
 
 template <typename T>
@@ -112,8 +98,10 @@ void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int
                         bool first, const Gradient& gradient, std::byte* workspace) const {
   const Job job{x, dy, images, first, gradient, workspace};
   const int64_t blocks = taps() * blocks_per_tap_;
+  // A part whole where there are enough: two threads that share one copy the same strips.
+  const int64_t grain = sums_.parts() >= 4 * threads_ ? blocks : 1;
   ParallelForWithScratch(
-      sums_.parts() * blocks, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
+      sums_.parts() * blocks, grain, threads_, [&](int thread, int64_t begin, int64_t end) {
         const Copies copies = Divide(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
         for (int64_t item = begin; item < end;) {
           const int64_t block = item % blocks, last = std::min(blocks, block + (end - item));
@@ -133,20 +121,49 @@ void FilterGemm<T>::SumPart(const Job& job, int64_t part, int64_t first_block, i
   const int64_t strips = Strips(job.images);
   const int64_t begin = sums_.Begin(strips, part), end = sums_.Begin(strips, part + 1);
   if (begin == end && job.start) {  // fewer strips than parts: sums of nothing
-    SumStrip(job, {0, 0, 0, 0}, sums, true, first_block, last_block, copies);
+    SumStrip(job, {}, {}, sums, true, first_block, last_block, copies);
   }
   for (int64_t i = begin; i < end; ++i) {
     const Strip strip = StripAt(i, job.images);
     if (first_block == 0 && job.gradient.dbias != nullptr) SumBias(job, strip, bias);
     if (CopiesGradient()) CopyGradient(job, strip, copies.dy);
     if (CopiesInput()) CopyInput(job, strip, copies.x);
-    SumStrip(job, strip, sums, job.start && i == begin, first_block, last_block, copies);
+    SumStrip(job, strip, i + 1 < end ? StripAt(i + 1, job.images) : Strip(), sums,
+             job.start && i == begin, first_block, last_block, copies);
   }
 }
 
 template <typename T>
-void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool start,
-                             int64_t first_block, int64_t last_block, const Copies& copies) const {
+std::vector<typename FilterGemm<T>::Range> FilterGemm<T>::RangesOf(const Phase& phase) {
+  std::vector<Range> ranges;
+  for (const Phase::Tap& tap : phase.taps) {
+    const int64_t begin = tap.offset >= 0 ? 0 : CeilDiv(-tap.offset, phase.in_step);
+    const int64_t last = phase.inputs - 1 - tap.offset;
+    const int64_t end = last < 0 ? 0 : std::min(phase.count, last / phase.in_step + 1);
+    ranges.push_back({begin, std::max(begin, end)});
+  }
+  return ranges;
+}
+
+// From its first to its last row, whatever else lies between them.
+template <typename T>
+typename FilterGemm<T>::Ahead FilterGemm<T>::AheadOf(const Job& job, const Strip& strip) const {
+  if (strip.images == 0) return {nullptr, nullptr, 0, 0};
+  const int64_t first =
+      std::clamp<int64_t>(strip.row * vertical_.in_step + vertical_.low, 0, vertical_.inputs - 1);
+  const int64_t rows = std::min(strip.rows * vertical_.in_step, vertical_.inputs - first);
+  const int64_t images = strip.images - 1;
+  return {job.x.At(strip.image, first), job.dy.At(strip.image, strip.row),
+          images * job.x.image + rows * job.x.row, images * job.dy.image + strip.rows * job.dy.row};
+}
+
+template <typename T>
+void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, const Strip& next, T* sums,
+                             bool start, int64_t first_block, int64_t last_block,
+                             const Copies& copies) const {
+  const Ahead ahead = AheadOf(job, next);
+  const int64_t all = CeilDiv(padded_filters(), panel_width()) * (last_block - first_block);
+  int64_t done = 0;
   // Steps from tap to tap and from channel to channel of where the sums are.
   int64_t tap_step = channels_ * padded_filters(), channel_step = padded_filters();
   const bool writes_gradient = WritesGradient(job.gradient);
@@ -159,27 +176,33 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool s
   FilterBlock<T> block;
   block.images = strip.images;
   const bool copied = CopiesInput();
-  block.x_pixel = copied ? InPitch() : horizontal_.in_step * job.x.pixel;
-  block.x_row = copied ? horizontal_.count * InPitch() : vertical_.in_step * job.x.row;
+  block.x_pixel = copied ? block_channels_ : horizontal_.in_step * job.x.pixel;
+  block.x_row = copied ? horizontal_.count * block_channels_ : vertical_.in_step * job.x.row;
   block.x_image = copied ? strip.rows * block.x_row : job.x.image;
   const int64_t strip_pixels = strip.images * strip.rows * horizontal_.count;
   block.pitch = channel_step;
   block.accumulate = !start || (writes_gradient && job.gradient.accumulate);
+  if (next.images > 0) block.ahead_step = CeilDiv(ahead.elements(), all * strip_pixels);
   for (int64_t b = first_block; b < last_block; ++b) {
     const int64_t tap = b / blocks_per_tap_, index = b % blocks_per_tap_;
     const int64_t down = vertical_.taps[size_t(tap / kernel_width)].offset;
     const int64_t right = horizontal_.taps[size_t(tap % kernel_width)].offset;
-    const Range all_rows = ResultsOf(vertical_, down), columns = ResultsOf(horizontal_, right);
+    const Range all_rows = row_ranges_[size_t(tap / kernel_width)];
+    const Range columns = column_ranges_[size_t(tap % kernel_width)];
     const int64_t row = std::max(all_rows.begin, strip.row);
     block.rows = std::max<int64_t>(0, std::min(all_rows.end, strip.row + strip.rows) - row);
     block.pixels = columns.end - columns.begin;
     if (block.pixels == 0) block.rows = 0;
-    // Blocks of about equal size: one of few channels would wait for its sums.
-    const int64_t channel = channels_ * index / blocks_per_tap_;
-    block.channels = int(channels_ * (index + 1) / blocks_per_tap_ - channel);
+    // Of about equal size where nothing speaks against it: a block of few channels would wait for
+    // its sums.
+    const auto first_channel = [&](int64_t i) {
+      return copied ? std::min(channels_, i * block_channels_) : channels_ * i / blocks_per_tap_;
+    };
+    const int64_t channel = first_channel(index);
+    block.channels = int(first_channel(index + 1) - channel);
     const int64_t pixel = (row - strip.row) * horizontal_.count + columns.begin;  // of the strip
     if (copied) {
-      block.x = copies.x + pixel * InPitch() + channel;
+      block.x = copies.x + index * InPanel(strip_pixels) + pixel * block_channels_;
     } else if (block.rows > 0) {
       block.x = job.x.At(strip.image, row * vertical_.in_step + down) +
                 (columns.begin * horizontal_.in_step + right) * job.x.pixel + channel;
@@ -196,6 +219,7 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, T* sums, bool s
         block.dy_image = job.dy.image, block.dy_row = job.dy.row, block.dy_pixel = job.dy.pixel;
       }
       block.out = sums + tap * tap_step + channel * channel_step + f;
+      block.ahead = ahead.At(ahead.elements() * done++ / all);
       kernels_.filter_block(block);
     }
   }
@@ -215,7 +239,7 @@ void FilterGemm<T>::CopyGradient(const Job& job, const Strip& strip, T* copy) co
          .last_width = (padded_filters() - 1) % panel_width() + 1,
          .to = copy,
          .first = i * row_pixels,
-         .all = strip_pixels});
+         .panel = strip_pixels * panel_width()});
   }
 }
 
@@ -223,7 +247,7 @@ void FilterGemm<T>::CopyGradient(const Job& job, const Strip& strip, T* copy) co
 template <typename T>
 void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, T* copy) const {
   const int64_t down = vertical_.taps[0].offset, right = horizontal_.taps[0].offset;
-  const Range rows = ResultsOf(vertical_, down), columns = ResultsOf(horizontal_, right);
+  const Range rows = row_ranges_[0], columns = column_ranges_[0];
   for (int64_t i = 0; i < strip.images * strip.rows; ++i) {
     const int64_t row = strip.row + i % strip.rows;
     if (row < rows.begin || row >= rows.end) continue;
@@ -233,10 +257,11 @@ void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, T* copy) const
                           .from_pixel = horizontal_.in_step * job.x.pixel,
                           .pixels = columns.end - columns.begin,
                           .columns = channels_,
-                          .width = InPitch(),
-                          .last_width = InPitch(),
+                          .width = block_channels_,
+                          .last_width = block_channels_,
                           .to = copy,
-                          .first = i * horizontal_.count + columns.begin});
+                          .first = i * horizontal_.count + columns.begin,
+                          .panel = InPanel(strip.images * strip.rows * horizontal_.count)});
   }
 }
 

@@ -4,13 +4,14 @@
 // images themselves: the results that a tap gives something to are a rectangle of every image, so
 // that pixels whose tap falls into the padding are left out, not multiplied by zero. What would be
 // read in short pieces far apart is copied first, a strip of pixels at a time: dy where it has more
-// filters than a block, x where the kernel has a single tap.
+// filters than a block, x where it has more channels and the kernel has a single tap.
 
 #ifndef DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_
 #define DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/conv/gemm/gemm_cpu.h"
 #include "kernels/conv/kernel.h"
@@ -34,8 +35,6 @@ class FilterGemm final : public FilterKernel<T> {
   void Write(const Gradient& gradient, std::byte* workspace) const override;
 
  private:
-  // Pixels of so many channels are so far apart, or so near, that copying pays or does not.
-  static constexpr int64_t kFar = 256, kNear = 64;
   struct Job;  // one call
   // Results that are summed together: rows [row, row + rows) of `images` images from `image` on.
   struct Strip {
@@ -47,13 +46,28 @@ class FilterGemm final : public FilterKernel<T> {
     size_t bytes;
   };
 
+  // The results along an axis whose input at the offset of a tap exists.
+  struct Range {
+    int64_t begin, end;
+  };
+  static std::vector<Range> RangesOf(const Phase& phase);
+  struct Ahead {  // memory that a strip reads: so many elements of x, then those of dy
+    const T *x, *dy;
+    int64_t x_elements, dy_elements;
+
+    int64_t elements() const { return x_elements + dy_elements; }
+    const T* At(int64_t i) const { return i < x_elements ? x + i : dy + (i - x_elements); }
+  };
+
   // Strips of a number of images.
   int64_t Strips(int64_t images) const;
   Strip StripAt(int64_t index, int64_t images) const;
   void SumPart(const Job& job, int64_t part, int64_t first_block, int64_t last_block,
                const Copies& copies) const;
-  void SumStrip(const Job& job, const Strip& strip, T* sums, bool start, int64_t first_block,
-                int64_t last_block, const Copies& copies) const;
+  // Meanwhile calls `next` into the cache, which may be empty.
+  void SumStrip(const Job& job, const Strip& strip, const Strip& next, T* sums, bool start,
+                int64_t first_block, int64_t last_block, const Copies& copies) const;
+  Ahead AheadOf(const Job& job, const Strip& strip) const;
   void SumBias(const Job& job, const Strip& strip, T* bias) const;
   void CopyGradient(const Job& job, const Strip& strip, T* copy) const;
   void CopyInput(const Job& job, const Strip& strip, T* copy) const;
@@ -63,9 +77,9 @@ class FilterGemm final : public FilterKernel<T> {
   int64_t panel_width() const { return 2 * kernels_.lanes; }
   // Of filters rounded up to whole vectors.
   int64_t padded_filters() const { return sums_.pitch(); }
-  bool CopiesInput() const { return taps() == 1 && channels_ >= kFar; }
-  bool CopiesGradient() const { return filters_ > kNear || padded_filters() != filters_; }
-  int64_t InPitch() const;
+  bool CopiesInput() const { return taps() == 1 && channels_ >= 256; }
+  bool CopiesGradient() const { return filters_ > panel_width() || padded_filters() != filters_; }
+  int64_t InPanel(int64_t pixels) const;
   Copies Divide(std::byte* memory) const;
   size_t thread_bytes() const { return Divide(nullptr).bytes; }
   int64_t taps() const { return int64_t(vertical_.taps.size()) * int64_t(horizontal_.taps.size()); }
@@ -73,8 +87,9 @@ class FilterGemm final : public FilterKernel<T> {
   const Kernels<T>& kernels_;
   int64_t channels_, filters_;
   Phase vertical_, horizontal_;
+  std::vector<Range> row_ranges_, column_ranges_;  // of each tap
   int64_t strip_images_, strip_rows_;
-  int64_t block_channels_, blocks_per_tap_;
+  int64_t blocks_per_tap_, block_channels_;
   PartialSums<T> sums_;
   int threads_;
 };

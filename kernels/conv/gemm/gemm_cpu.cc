@@ -212,7 +212,8 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const int64_t lanes = int64_t(hn::Lanes(d));
-  const int64_t x_step = block.x_pixel, dy_step = block.dy_pixel;
+  const int64_t x_step = block.x_pixel, dy_step = block.dy_pixel, ahead_step = block.ahead_step;
+  const T* ahead = block.ahead;
   V sum[kC][kVectors];
   DTNN_UNROLL(32)
   for (int i = 0; i < kC; ++i) {
@@ -226,7 +227,8 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
     for (int64_t r = 0; r < block.rows; ++r) {
       const T* HWY_RESTRICT x = block.x + n * block.x_image + r * block.x_row;
       const T* HWY_RESTRICT dy = block.dy + n * block.dy_image + r * block.dy_row;
-      for (int64_t p = block.pixels; p > 0; --p, x += x_step, dy += dy_step) {
+      for (int64_t p = block.pixels; p > 0; --p, x += x_step, dy += dy_step, ahead += ahead_step) {
+        __builtin_prefetch(ahead, /*rw=*/0, /*locality=*/2);
         V g[kVectors];
         DTNN_UNROLL(32)
         for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(d, dy + v * lanes);
@@ -335,23 +337,40 @@ void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) 
   }
 }
 
+// `pixels` vectors, or where `count` is less than a vector the first elements of them and zeros.
+template <typename T>
+HWY_INLINE void CopyVectors(const T* from, int64_t from_step, T* to, int64_t to_step,
+                            int64_t pixels, int64_t count) {
+  const hn::ScalableTag<T> d;
+  if (count >= int64_t(hn::Lanes(d))) {
+    for (int64_t p = 0; p < pixels; ++p) {
+      hn::StoreU(hn::LoadU(d, from + p * from_step), d, to + p * to_step);
+    }
+  } else {
+    const auto first = hn::FirstN(d, size_t(count));
+    for (int64_t p = 0; p < pixels; ++p) {
+      hn::StoreU(LoadFirst(d, first, size_t(count), from + p * from_step), d, to + p * to_step);
+    }
+  }
+}
+
 template <typename T>
 void CopyPanels(const PixelCopy<T>& job) {
-  const hn::ScalableTag<T> d;
-  const int64_t lanes = int64_t(hn::Lanes(d)), whole = job.columns / lanes * lanes;
-  const auto count = size_t(job.columns - whole);
-  const auto first = hn::FirstN(d, count);
-  const T* from = job.from;
-  for (int64_t p = job.first; p < job.first + job.pixels; ++p, from += job.from_pixel) {
+  constexpr int64_t kTogether = 16;  // pixels that stay in the first cache
+  const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<T>()));
+  for (int64_t begin = 0; begin < job.pixels; begin += kTogether) {
+    const int64_t pixels = HWY_MIN(kTogether, job.pixels - begin);
+    const T* const from = job.from + begin * job.from_pixel;
     T* to = job.to;
-    for (int64_t f = 0; f < job.columns;) {
-      const int64_t width = f + job.width > job.columns ? job.last_width : job.width;
-      const int64_t end = HWY_MIN(f + width, job.columns);
-      T* at = to + p * width;
-      for (; f + lanes <= end; f += lanes, at += lanes) hn::StoreU(hn::LoadU(d, from + f), d, at);
-      if (f < end) hn::StoreU(LoadFirst(d, first, count, from + f), d, at);
-      f = f < end ? end : f;
-      to += job.all * width;
+    for (int64_t f = 0; f < job.columns; f += job.width, to += job.panel) {
+      const bool whole = f + job.width <= job.columns;
+      const int64_t step = whole ? job.width : job.last_width;
+      const int64_t columns = whole ? job.width : job.columns - f;
+      T* const at = to + (job.first + begin) * step;
+      // Backwards, since the last vector overwrites the beginning of the next pixel.
+      for (int64_t j = (columns - 1) / lanes * lanes; j >= 0; j -= lanes) {
+        CopyVectors(from + f + j, job.from_pixel, at + j, step, pixels, job.columns - (f + j));
+      }
     }
   }
 }

@@ -63,17 +63,23 @@ struct FilterBlock {
   T* out = nullptr;
   int64_t pitch = 0;
   bool accumulate = false;
+  // Called into the second cache meanwhile: an element per pixel, `ahead_step` apart.
+  const T* ahead = nullptr;
+  int64_t ahead_step = 0;
 };
 
-// Pixels of `columns` channels to panels, in each of which they lie one after the other: of `width`
-// channels, a multiple of the vector, and the last one, where it is not full, of `last_width`.
+// Pixels of `columns` channels to panels of `width` of them, in each of which they lie one after
+// the other; those of the last panel, where it is not full, are `last_width` apart. Up to a vector
+// behind the last pixel of a panel is overwritten, and channels that a pixel does not have are not
+// defined.
 template <typename T>
 struct PixelCopy {
   const T* from = nullptr;
   int64_t from_pixel = 0;
   int64_t pixels = 0, columns = 0, width = 0, last_width = 0;
   T* to = nullptr;
-  int64_t first = 0, all = 0;  // the first of these pixels among all of a panel
+  int64_t first = 0;  // the place of the first of these pixels in a panel
+  int64_t panel = 0;  // from panel to panel
 };
 
 template <typename T>
