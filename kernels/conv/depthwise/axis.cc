@@ -5,6 +5,23 @@
 
 namespace dtnn::conv::depthwise {
 
+std::vector<Stretch> Stretches(const Phase& phase) {
+  std::vector<Stretch> stretches;
+  const int64_t count = int64_t(phase.taps.size());
+  for (int64_t i = 0; i < phase.count; ++i) {
+    const auto exists = [&](int64_t tap) {
+      const int64_t input = i * phase.in_step + phase.taps[size_t(tap)].offset;
+      return input >= 0 && input < phase.inputs;
+    };
+    Range taps = {0, count};
+    while (taps.size() > 0 && !exists(taps.begin)) ++taps.begin;
+    while (taps.size() > 0 && !exists(taps.end - 1)) --taps.end;
+    if (stretches.empty() || stretches.back().taps != taps) stretches.push_back({{i, i}, taps});
+    stretches.back().steps.end = i + 1;
+  }
+  return stretches;
+}
+
 Axis::Axis(std::vector<Phase> phases) : phases_(std::move(phases)) {
   bool any = false;
   for (Phase& phase : phases_) {

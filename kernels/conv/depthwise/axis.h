@@ -17,6 +17,13 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
+// Neighbouring steps of a phase that have the same taps inside the inputs.
+struct Stretch {
+  Range steps;
+  Range taps;  // of the phase's list
+};
+std::vector<Stretch> Stretches(const Phase& phase);
+
 class Axis {
  public:
   explicit Axis(std::vector<Phase> phases);

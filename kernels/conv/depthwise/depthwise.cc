@@ -29,7 +29,6 @@ Support SupportOf(const Conv2dSpec& spec, Direction) {
 
 constexpr Variant kDepthwise = {
     .name = "depthwise",
-    .any_format = true,
     .grouped = true,
     .support = &SupportOf,
     .f32 = {.data = &MakeData<float>, .filter = &MakeFilter<float>},

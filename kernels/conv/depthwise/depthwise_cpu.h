@@ -1,7 +1,6 @@
-// The inner loops of depthwise convolution for the best instruction set of this machine, on blocks
-// of as many channels as a line of the cache holds. Up to 3 x 3 taps at a time stay in registers,
-// as the elements of the filter or as the sums of its gradient; where there are 32 registers of 64
-// bytes, 5 x 5 do too.
+// The inner loops of depthwise convolution for the best instruction set of this machine. A vector
+// of the filter serves up to 8 results at a time. The sums of up to 3 x 3 taps of its gradient stay
+// in registers; where there are 32 registers of 64 bytes, 5 x 5 do too.
 
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_DEPTHWISE_CPU_H_
 #define DTNN_KERNELS_CONV_DEPTHWISE_DEPTHWISE_CPU_H_
@@ -28,19 +27,26 @@ struct Counts {
   int64_t images = 0, rows = 0, columns = 0;
 };
 
-// out = relu(scale * sum over taps of in * filter + bias + addend). The steps of `in` lead from one
-// result to the next; those of addend and out are their own.
+// out = relu(scale * sum over taps of in * filter + bias + addend) for results at constant
+// distances that have the same taps, all channels of each.
 template <typename T>
-struct Gather {
-  Counts results;
-  Images<const T> in;  // at the first tap of the first result
+struct Sums {
+  int64_t count = 0, channels = 0;
+  int64_t tap_rows = 0, tap_columns = 0;
+  const T* in = nullptr;  // at the first tap of the first result
+  int64_t in_step = 0;
   TapSteps in_taps;
-  const T* filter = nullptr;
+  const T* filter = nullptr;  // of the first tap, padded to whole vectors
   TapSteps filter_taps;
-  const T *scale = nullptr, *bias = nullptr;  // may be null
-  Images<const T> addend;                     // its data may be null
+  const T *scale = nullptr, *bias = nullptr;  // may be null, else padded to whole vectors
+  const T* addend = nullptr;                  // may be null, or `out`
+  int64_t addend_step = 0;
   bool relu = false;
-  Images<T> out;
+  T* out = nullptr;
+  int64_t out_step = 0;
+  // Unless 0, so far from `in` and from `out` on lies what the next row of results needs, which is
+  // called into the second cache meanwhile.
+  int64_t in_below = 0, out_below = 0;
 };
 
 // sums[tap] += sum over results of in[tap] * dy.
@@ -55,13 +61,11 @@ struct Correlation {
 
 template <typename T>
 struct Kernels {
-  using GatherTaps = void (*)(const Gather<T>& gather);
   using CorrelateTaps = void (*)(const Correlation<T>& correlation);
 
-  GatherTaps gather[kTaps][kTaps];  // of so many rows and columns of taps, less one
-  CorrelateTaps correlate[kTaps][kTaps];
+  void (*sum)(const Sums<T>& sums);
+  CorrelateTaps correlate[kTaps][kTaps];  // of so many rows and columns of taps, less one
   // Of kMoreTaps x kMoreTaps; null where they do not fit the registers.
-  GatherTaps gather_more;
   CorrelateTaps correlate_more;
   // to = from.
   void (*copy)(const Counts& pixels, const Images<const T>& from, const Images<T>& to);
