@@ -7,8 +7,10 @@
 
 Each shape is measured by ours and by the peer within the same seconds; the ratio is the peer's best
 time over ours (> 1: ours is faster), the median of --rounds. A peer prints a JSON object per line
-with `name`, `direction` and `ms`, one for each of its algorithms, of which the fastest counts. The
-file written has one line per shape and direction. Prints the geometric mean per network (what stands
+with `library`, `name`, `direction`, `ms` (the median of its calls) and `ms_min`, one for each of its
+algorithms, of which the fastest counts. On a machine that others use too, --time=ms_min compares
+the fastest calls of both. The file written has a line about the machine, and then one per shape and
+direction; bench/make_performance.py makes a page of it. Prints the geometric mean per network (what stands
 before the slash of a name) and direction, the worst shapes, and how many are below 0.85.
 """
 import argparse
@@ -25,6 +27,11 @@ def lines(command):
     result = subprocess.run(command, shell=True, text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, check=False)
     return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as info:
+        return next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
 
 
 def geometric_mean(values):
@@ -44,6 +51,7 @@ def main():
     parser.add_argument("--variants", default="auto")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.1)
+    parser.add_argument("--time", choices=["ms", "ms_min"], default="ms")
     parser.add_argument("--out", default="", help="JSON lines, overwritten")
     options = parser.parse_args()
 
@@ -52,7 +60,7 @@ def main():
         sources += f" --shapes={options.shapes}"
     listed = subprocess.run(f"{options.binary} --list {sources}", shell=True, text=True,
                             stdout=subprocess.PIPE, check=True).stdout.splitlines()
-    out = open(options.out, "w") if options.out else None
+    records, machine, flops = [], {"cpu": cpu_name(), "time": options.time}, {}
     ratios = collections.defaultdict(list)  # direction -> [(ratio, name, variant)]
     for shape in listed:
         ours, theirs = collections.defaultdict(list), collections.defaultdict(list)
@@ -67,15 +75,20 @@ def main():
                                   f"{options.seconds} --variants={options.variants} "
                                   f"--directions={options.directions}"):
                     best[line["direction"]] = min(best[line["direction"]],
-                                                  (line["ms"], line["variant"]))
+                                                  (line[options.time], line["variant"]))
                     peak = line["fma_peak"]
+                    machine.update(simd=line["simd"], threads=line["threads"])
+                    machine["peak"] = max(machine.get("peak", 0), peak)
+                    flops[line["direction"]] = line["gflops"] * line["ms"] * 1e6
                 for direction, (milliseconds, variant) in best.items():
                     ours[direction].append(milliseconds)
                     variants[direction] = variant
                 fastest = collections.defaultdict(lambda: math.inf)
                 for line in lines(options.peer.format(shapes=file.name,
                                                       directions=options.directions)):
-                    fastest[line["direction"]] = min(fastest[line["direction"]], line["ms"])
+                    fastest[line["direction"]] = min(fastest[line["direction"]],
+                                                     line[options.time])
+                    machine["peer"] = line.get("library", "peer")
                 for direction, milliseconds in fastest.items():
                     theirs[direction].append(milliseconds)
         name = shape.split()[-1]
@@ -90,12 +103,14 @@ def main():
                       "ms": statistics.median(ours[direction]),
                       "peer_ms": statistics.median(theirs[direction]), "ratio": round(ratio, 3),
                       "fma_peak": peak}
-            if out:
-                out.write(json.dumps(record) + "\n")
-                out.flush()
+            record["gflops"] = round(flops[direction] / record["ms"] * 1e-6, 1)
+            records.append(record)
             print(f"{ratio:6.2f}  {direction:10}  {variants[direction]:9}  "
                   f"{record['ms']:9.3f} ms  {record['peer_ms']:9.3f} ms  {name}", flush=True)
 
+    if options.out:
+        with open(options.out, "w") as out:
+            out.writelines(json.dumps(line) + "\n" for line in [machine] + records)
     for direction, found in ratios.items():
         networks = collections.defaultdict(list)
         for ratio, name, _ in found:

@@ -2,6 +2,7 @@
 """Writes bench/PERFORMANCE.md from the raw measurements in bench/results/."""
 import glob
 import json
+import math
 import os
 import statistics
 
@@ -109,12 +110,99 @@ def profile(path):
     return "\n".join(lines) + "\n"
 
 
+DIRECTIONS = {"fwd": "forward", "bwd_data": "backward data", "bwd_filter": "backward filter"}
+COLORS = {"gemm": "#2563eb", "winograd": "#d97706", "direct": "#059669", "depthwise": "#dc2626",
+          "i2c": "#6b7280"}
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def scatter(records, peak, path):
+    """Each shape and direction: GFLOP/s against the ratio to the peer, by variant."""
+    width, height, left, bottom, top = 720, 420, 56, 44, 30
+    ratios = [record["ratio"] for record in records]
+    low = min(-3.0, math.floor(math.log2(min(ratios))))
+    high = max(2.0, math.ceil(math.log2(max(ratios))))
+    most = max(max(record["gflops"] for record in records), peak) * 1.05
+
+    def x(gflops):
+        return left + (width - left - 16) * gflops / most
+
+    def y(ratio):
+        return top + (height - top - bottom) * (high - math.log2(ratio)) / (high - low)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+           'font-family="sans-serif" font-size="12">',
+           f'<rect width="{width}" height="{height}" fill="#fff"/>']
+    for power in range(int(low), int(high) + 1):
+        at = y(2.0 ** power)
+        out.append(f'<line x1="{left}" x2="{width - 16}" y1="{at:.1f}" y2="{at:.1f}" stroke="'
+                   f'{"#111" if power == 0 else "#ddd"}"/><text x="{left - 6}" y="{at + 4:.1f}" '
+                   f'text-anchor="end">{2.0 ** power:g}</text>')
+    out.append(f'<line x1="{x(peak):.1f}" x2="{x(peak):.1f}" y1="{top}" y2="{height - bottom}" '
+               f'stroke="#999" stroke-dasharray="4 3"/><text x="{x(peak):.1f}" y="{height - 28}" '
+               f'text-anchor="middle">FMA peak {peak:.0f}</text>')
+    out += [f'<text x="{left}" y="{height - 8}">GFLOP/s, counted as products and sums of the '
+            'definition: winograd may pass the peak</text>',
+            f'<text x="{left}" y="16">time of the peer / ours; above 1 ours is faster</text>']
+    for i, (variant, color) in enumerate(COLORS.items()):
+        out.append(f'<circle cx="{380 + 68 * i}" cy="12" r="4" fill="{color}"/>'
+                   f'<text x="{388 + 68 * i}" y="16">{variant}</text>')
+    for r in records:
+        out.append(f'<circle cx="{x(r["gflops"]):.1f}" cy="{y(r["ratio"]):.1f}" r="3.5" '
+                   f'fill="{COLORS[r["variant"]]}" fill-opacity="0.6"><title>{r["name"]}, '
+                   f'{DIRECTIONS[r["direction"]]}: {r["ratio"]:.2f}</title></circle>')
+    with open(path, "w") as file:
+        file.write("\n".join(out + ["</svg>", ""]))
+
+
+def convolutions(path):
+    """What compare_convolutions.py has found."""
+    machine, *records = [json.loads(line) for line in open(path) if line.strip()]
+    name = os.path.splitext(os.path.basename(path))[0]
+    picture = os.path.splitext(path)[0] + ".svg"
+    scatter(records, machine["peak"], picture)
+    networks = list(dict.fromkeys(r["name"].split("/")[0] for r in records))
+    time = "medians" if machine["time"] == "ms" else "the fastest calls of both"
+    lines = [f"\n## Convolutions: {name}\n",
+             f"{machine['cpu']}, {machine['threads']} thread(s), FMA peak {machine['peak']:.0f} "
+             f"GFLOP/s, SIMD {machine['simd']}; peer: {machine['peer']}, its fastest layout and "
+             f"algorithm. NHWC, the automatic choice of a variant; {time}, in turns, shape by shape. "
+             "Ratio: time of the peer over ours, geometric means. Measure again: "
+             "`bench/compare_convolutions.py --help`.\n",
+             f"![ours against the peer]({os.path.relpath(picture, HERE)})\n",
+             "| direction | all | below 0.85 | " + " | ".join(networks) + " |",
+             "| --- | --- | --- |" + " --- |" * len(networks)]
+    for direction, title in DIRECTIONS.items():
+        found = [r for r in records if r["direction"] == direction]
+        if not found:
+            continue
+        cells = [title, f"**{geometric_mean([r['ratio'] for r in found]):.2f}**",
+                 f"{sum(r['ratio'] < 0.85 for r in found)} of {len(found)}"]
+        for network in networks:
+            cells.append(f"{geometric_mean([r['ratio'] for r in found if r['name'].split('/')[0] == network]):.2f}")
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += ["\n<details><summary>Each shape: milliseconds, variant, ratio</summary>\n",
+              "| shape | forward | backward data | backward filter |", "| --- | --- | --- | --- |"]
+    shapes = {}
+    for r in records:
+        shapes.setdefault(r["name"], {})[r["direction"]] = (
+            f"{r['ms']:.3f} {r['variant']} **{r['ratio']:.2f}**")
+    for shape, cells in shapes.items():
+        lines.append(f"| {shape} | " + " | ".join(cells.get(d, "") for d in DIRECTIONS) + " |")
+    return "\n".join(lines + ["\n</details>"]) + "\n"
+
+
 def main():
     profiles = sorted(glob.glob(os.path.join(HERE, "results", "profiles", "*.jsonl")))
     paths = sorted(glob.glob(os.path.join(HERE, "results", "*.jsonl")))
+    shapes = sorted(glob.glob(os.path.join(HERE, "results", "convolutions", "*.jsonl")))
     scalings = sorted(glob.glob(os.path.join(HERE, "results", "scaling", "*.jsonl")))
     with open(os.path.join(HERE, "PERFORMANCE.md"), "w") as out:
         out.write(HEAD + "".join(section(path) for path in paths)
+                  + "".join(convolutions(path) for path in shapes)
                   + "".join(scaling(path) for path in scalings)
                   + "".join(profile(path) for path in profiles))
 
