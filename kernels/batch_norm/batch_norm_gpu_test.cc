@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -13,6 +14,7 @@ namespace {
 
 using testing::Close;
 using testing::Get;
+using testing::NaNTensor;
 using testing::Put;
 using testing::RandomTensor;
 using testing::Values;
@@ -201,6 +203,103 @@ TEST_P(BatchNormGpuTest, NoSamplesSameAsCpu) {
     // No gradients, instead of what was there.
     EXPECT_EQ(Values(Get(bench->context, bench->gradients.gamma)), std::vector<double>(4, 0.0));
     EXPECT_EQ(Values(Get(bench->context, bench->gradients.beta)), std::vector<double>(4, 0.0));
+  }
+}
+
+// NaNs come out where they do on the CPU, and nowhere else; returns whether there were any.
+bool SameNaNs(const Tensor& actual, const Tensor& expected) {
+  const std::vector<double> a = Values(actual), e = Values(expected);
+  for (size_t i = 0; i < e.size(); ++i) {
+    EXPECT_EQ(std::isnan(a[i]), std::isnan(e[i])) << "element " << i << " is " << a[i];
+  }
+  return testing::HasNaN(e);
+}
+
+TEST_P(BatchNormGpuTest, NaNInAnyOperandOfTrainingComesOut) {
+  const Case c = {{3, 5, 7, 4}};
+  const Shape shape = ShapeOf(c, 0);
+  for (const bool relu : {false, true}) {
+    const BatchNormSpec spec = SpecOf(c, relu);
+    for (int operand = 0; operand < 8; ++operand) {
+      SCOPED_TRACE(std::to_string(operand) + (relu ? " relu" : ""));
+      std::vector<std::vector<Tensor>> results;
+      for (DeviceContext* context : {cpu_.get(), gpu_.get()}) {
+        Bench bench(*context, spec);
+        const auto images = [&](int number, uint64_t seed) {
+          return Put(*context, operand == number ? NaNTensor(dtype_, shape)
+                                                 : RandomTensor(dtype_, shape, seed));
+        };
+        const Tensor x = images(0, 11), dy = images(1, 12), dx = images(2, 13);
+        const Tensor y = Put(*context, ZeroTensor(dtype_, shape));
+        Tensor* const vectors[] = {
+            &bench.parameters.gamma.tensor, &bench.parameters.beta.tensor,
+            &bench.running.mean.tensor,     &bench.running.variance.tensor,
+            &bench.gradients.gamma,  // is written only
+        };
+        if (operand >= 3) {
+          *vectors[operand - 3] = Put(*context, NaNTensor(dtype_, {spec.channels}));
+        }
+        BatchNorm& norm = *bench.primitive;
+        ASSERT_EQ(norm.Statistics(x, bench.statistics, bench.workspace), absl::OkStatus());
+        ASSERT_EQ(norm.Track(bench.statistics, bench.running), absl::OkStatus());
+        ASSERT_EQ(norm.Apply(x, bench.statistics, bench.parameters, y, bench.workspace),
+                  absl::OkStatus());
+        ASSERT_EQ(norm.Gradients(x, dy, bench.statistics, bench.parameters, bench.gradients,
+                                 bench.workspace),
+                  absl::OkStatus());
+        ASSERT_EQ(norm.BackwardData(x, dy, bench.statistics, bench.parameters, bench.gradients, 105,
+                                    dx, /*accumulate=*/true, bench.workspace),
+                  absl::OkStatus());
+        const Tensor* const outputs[] = {&bench.statistics.mean,
+                                         &bench.statistics.variance,
+                                         &bench.running.mean.tensor,
+                                         &bench.running.variance.tensor,
+                                         &y,
+                                         &bench.gradients.gamma,
+                                         &bench.gradients.beta,
+                                         &dx};
+        std::vector<Tensor>& result = results.emplace_back();
+        for (const Tensor* output : outputs) result.push_back(Get(*context, *output));
+      }
+      int with = 0;
+      for (size_t i = 0; i < results[0].size(); ++i) with += SameNaNs(results[1][i], results[0][i]);
+      EXPECT_EQ(with > 0, operand < 7);
+    }
+  }
+}
+
+TEST_P(BatchNormGpuTest, NaNInAnyOperandOfInferenceComesOut) {
+  const Case c = {{3, 5, 7, 4}};
+  const Shape shape = ShapeOf(c, 0);
+  for (const bool relu : {false, true}) {
+    const BatchNormSpec spec = SpecOf(c, relu);
+    for (int operand = 0; operand < 7; ++operand) {
+      SCOPED_TRACE(std::to_string(operand) + (relu ? " relu" : ""));
+      std::vector<std::vector<Tensor>> results;
+      for (DeviceContext* context : {cpu_.get(), gpu_.get()}) {
+        Bench bench(*context, spec);
+        const auto images = [&](int number, uint64_t seed) {
+          return Put(*context, operand == number ? NaNTensor(dtype_, shape)
+                                                 : RandomTensor(dtype_, shape, seed));
+        };
+        const Tensor x = images(0, 11), dy = images(1, 12), dx = images(2, 13);
+        const Tensor y = Put(*context, ZeroTensor(dtype_, shape));
+        Tensor* const vectors[] = {&bench.parameters.gamma.tensor, &bench.parameters.beta.tensor,
+                                   &bench.running.mean.tensor, &bench.running.variance.tensor};
+        if (operand >= 3) {
+          *vectors[operand - 3] = Put(*context, NaNTensor(dtype_, {spec.channels}));
+        }
+        ASSERT_EQ(bench.primitive->Infer(x, bench.parameters, bench.running, y, bench.workspace),
+                  absl::OkStatus());
+        ASSERT_EQ(bench.primitive->BackwardInfer(x, dy, bench.parameters, bench.running, dx,
+                                                 /*accumulate=*/true, bench.workspace),
+                  absl::OkStatus());
+        results.push_back({Get(*context, y), Get(*context, dx)});
+      }
+      const int with =
+          SameNaNs(results[1][0], results[0][0]) + SameNaNs(results[1][1], results[0][1]);
+      EXPECT_GT(with, 0);
+    }
   }
 }
 
