@@ -6,6 +6,7 @@
 #include "kernels/gpu_runner.h"
 #include "kernels/images_gpu.h"
 #include "kernels/pool/pool_gpu.h"
+#include "kernels/transfers.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::pool {
@@ -165,10 +166,7 @@ class Passes {
     const Shape shape = {int64_t(items.size() * (sizeof(Item) / sizeof(int64_t)))};
     DTNN_ASSIGN_OR_RETURN(const Tensor host, Tensor::Allocate(Device::Cpu(), DType::kInt64, shape));
     std::memcpy(host.raw_data(), items.data(), items.size() * sizeof(Item));
-    DTNN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(context.device(), DType::kInt64, shape));
-    DTNN_RETURN_IF_ERROR(context.Copy(host, tensor));
-    DTNN_RETURN_IF_ERROR(context.Synchronize());
-    return tensor;
+    return ToDevice(context, host);
   }
   static absl::StatusOr<UploadedAxis> Upload(DeviceContext& context, const Axis& axis) {
     UploadedAxis uploaded;
