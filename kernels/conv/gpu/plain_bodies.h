@@ -5,10 +5,10 @@
 #define DTNN_KERNELS_CONV_GPU_PLAIN_BODIES_H_
 
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/channels_gpu.h"
 #include "kernels/conv/conv2d_spec.h"
+#include "kernels/conv/gpu/filter_view.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/images_gpu.h"
 
@@ -48,52 +48,6 @@ struct PlainGeometry {
         grid(spec.InputShape()),
         grid(spec.OutputShape())};
   }
-};
-
-struct FilterCell {
-  int64_t row, column, channel, filter;  // the channel is the group's
-};
-
-// A filter with its steps, in either order of axes.
-template <typename T>
-struct FilterView {
-  T* data;
-  int64_t tap, channel, filter;
-  int64_t height, width, channels, filters;  // extents
-
-  static FilterView Of(const Tensor& tensor, const Conv2dSpec& spec) {
-    return Of(static_cast<T*>(tensor.data<std::remove_const_t<T>>()), spec);
-  }
-  static FilterView Of(T* data, const Conv2dSpec& spec) {
-    const int64_t height = spec.kernel.vertical, width = spec.kernel.horizontal;
-    const int64_t taps = height * width, channels = spec.channels / spec.groups;
-    if (spec.filter_format.value_or(spec.format) == TensorFormat::kNHWC) {
-      return {data, spec.filters, taps * spec.filters, 1, height, width, channels, spec.filters};
-    }
-    return {data, 1, taps, channels * taps, height, width, channels, spec.filters};
-  }
-
-  DTNN_HOST_DEVICE int64_t size() const { return height * width * channels * filters; }
-  DTNN_HOST_DEVICE T* At(int64_t row, int64_t column, int64_t c, int64_t f) const {
-    return data + (row * width + column) * tap + c * channel + f * filter;
-  }
-  // The i-th element in memory.
-  DTNN_HOST_DEVICE FilterCell Cell(int64_t i) const {
-    FilterCell cell;
-    const bool filters_last = filter == 1 && tap != 1;
-    if (filters_last) {
-      cell.filter = i % filters;
-      i /= filters;
-    }
-    cell.column = i % width;
-    i /= width;
-    cell.row = i % height;
-    i /= height;
-    cell.channel = i % channels;
-    if (!filters_last) cell.filter = i / channels;
-    return cell;
-  }
-  void Declare(gpu::Accesses& accesses) { accesses.Reads(data, size()); }
 };
 
 template <typename T>

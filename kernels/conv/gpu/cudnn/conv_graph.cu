@@ -1,7 +1,9 @@
 #include <array>
+#include <cstddef>
 #include <optional>
 
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
+#include "kernels/conv/gpu/cudnn/filter_order.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::cudnn {
@@ -54,7 +56,7 @@ class Builder {
 
   absl::StatusOr<Descriptor> Build(cudnnHandle_t handle) {
     const Descriptor x = Images(kX, spec_.height, spec_.width, spec_.channels, call_.x_pitch);
-    const Descriptor filter = Tensor(kFilter, FilterExtents(), FilterStrides());
+    const Descriptor filter = Filter();
     const Descriptor y = Output(kY, call_.y_pitch);
     if (call_.direction != Direction::kForward) {
       Convolve(x, filter, y);
@@ -106,15 +108,10 @@ class Builder {
     const int64_t k = spec_.filters;
     return Tensor(name, {1, k, 1, 1}, channels_last() ? Four{k, 1, k, k} : Four{k, 1, 1, 1});
   }
-  Four FilterExtents() const {
-    return {spec_.filters, spec_.channels / spec_.groups, spec_.kernel.vertical,
-            spec_.kernel.horizontal};
-  }
-  Four FilterStrides() const {
-    const auto [filters, channels, height, width] = FilterExtents();
-    const int64_t filter = channels * height * width;
-    if (channels_last()) return {filter, 1, width * channels, channels};
-    return {filter, height * width, width, 1};
+  Descriptor Filter() {
+    const auto used = UsedFilter<const std::byte>(nullptr, spec_);
+    return Tensor(kFilter, {used.filters, used.channels, used.height, used.width},
+                  {used.filter, used.channel, used.width * used.tap, used.tap});
   }
 
   void Convolve(const Descriptor& x, const Descriptor& filter, const Descriptor& y) {

@@ -1,6 +1,6 @@
-// The convolution by cuDNN. Plans are made for whole, dense, aligned batches when the primitive is
-// made, and for other calls when they first come; what cuDNN has no plan for, a direction or a
-// call, runs as variant plain.
+// The convolution by cuDNN. Plans for whole, dense, aligned batches, with and without accumulation,
+// are made with the primitive and stay; those for other calls are made when such a call first
+// comes. What cuDNN has no plan for, a direction or a call, runs as variant plain.
 
 #include <bit>
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "kernels/conv/gpu/variants.h"
 #include "kernels/cuda_context.h"
 #include "kernels/elementwise/operands.h"
+#include "kernels/gpu_runner.h"
 #include "kernels/scratch.h"
 #include "tensor/status_macros.h"
 
@@ -26,7 +27,7 @@ namespace {
 using conv::Direction;
 
 // Of calls with other batches, pitches or alignments.
-constexpr size_t kMostPlans = 64;
+constexpr size_t kMostOtherPlans = 64;
 
 // A program finds the library that is installed where it runs.
 absl::Status CheckVersion() {
@@ -46,10 +47,12 @@ absl::StatusOr<cudnnHandle_t> HandleOf(CudaContext& context) {
     DTNN_RETURN_IF_ERROR(context.MakeCurrent());
     cudnnHandle_t handle = nullptr;
     DTNN_RETURN_IF_ERROR(StatusOf("starting cuDNN", cudnnCreate(&handle)));
-    kept.reset(handle, [](void* each) { (void)cudnnDestroy(static_cast<cudnnHandle_t>(each)); });
+    std::shared_ptr<void> made(
+        handle, [](void* each) { (void)cudnnDestroy(static_cast<cudnnHandle_t>(each)); });
     DTNN_RETURN_IF_ERROR(
         StatusOf("giving cuDNN a stream",
                  cudnnSetStream(handle, static_cast<cudaStream_t>(context.stream().native()))));
+    kept = std::move(made);
   }
   return static_cast<cudnnHandle_t>(kept.get());
 }
@@ -88,9 +91,10 @@ class CudnnConv2d final : public Conv2d {
     if (epilogue.scale) pack.Add(kScale, operands.scale);
     if (epilogue.bias) pack.Add(kBias, operands.bias);
     if (epilogue.add) pack.Add(kAddend, operands.addend);
-    const Plan* const plan =
+    DTNN_ASSIGN_OR_RETURN(
+        const Plan* const plan,
         PlanFor(CallOf(Direction::kForward, x, y, epilogue.add ? operands.addend : Tensor(), false,
-                       pack, filter.tensor));
+                       pack, filter.tensor)));
     if (plan == nullptr) return plain_->Forward(x, filter, y, operands, workspace);
     DTNN_ASSIGN_OR_RETURN(std::byte* const weights, Used(filter.tensor, workspace));
     pack.Add(kFilter, weights);
@@ -105,8 +109,9 @@ class CudnnConv2d final : public Conv2d {
     Pack pack;
     pack.Add(kX, dx);
     pack.Add(kY, dy);
-    const Plan* const plan = PlanFor(
-        CallOf(Direction::kBackwardData, dx, dy, Tensor(), accumulate, pack, filter.tensor));
+    DTNN_ASSIGN_OR_RETURN(const Plan* const plan,
+                          PlanFor(CallOf(Direction::kBackwardData, dx, dy, Tensor(), accumulate,
+                                         pack, filter.tensor)));
     if (plan == nullptr) return plain_->BackwardData(dy, filter, dx, accumulate, workspace);
     DTNN_ASSIGN_OR_RETURN(std::byte* const weights, Used(filter.tensor, workspace));
     pack.Add(kFilter, weights);
@@ -120,10 +125,11 @@ class CudnnConv2d final : public Conv2d {
     Pack pack;
     pack.Add(kX, x);
     pack.Add(kY, dy);
-    const Plan* const plan = x.shape()[0] == 0
-                                 ? nullptr
-                                 : PlanFor(CallOf(Direction::kBackwardFilter, x, dy, Tensor(),
-                                                  accumulate && !reorders_, pack, dfilter));
+    const Plan* plan = nullptr;
+    if (x.shape()[0] > 0) {
+      DTNN_ASSIGN_OR_RETURN(plan, PlanFor(CallOf(Direction::kBackwardFilter, x, dy, Tensor(),
+                                                 accumulate && !reorders_, pack, dfilter)));
+    }
     if (plan == nullptr) {
       return plain_->BackwardFilter(x, dy, dfilter, dbias, accumulate, workspace);
     }
@@ -142,6 +148,8 @@ class CudnnConv2d final : public Conv2d {
   }
 
  private:
+  using Plans = std::map<CallShape, std::optional<Plan>>;
+
   // The operands of a call by their names in the graph.
   class Pack {
    public:
@@ -173,7 +181,7 @@ class CudnnConv2d final : public Conv2d {
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
     std::string reasons;
     for (const Direction direction : conv::kDirections) {
-      const CallShape call = DenseCall(spec_, direction, spec_.batch);
+      CallShape call = DenseCall(spec_, direction, spec_.batch);
       const absl::StatusOr<Plan> plan = MakePlan(call, kMostWorkspace);
       first_[size_t(direction)] = plan.ok();
       if (!plan.ok()) {
@@ -181,29 +189,48 @@ class CudnnConv2d final : public Conv2d {
                         ": ", plan.status().message());
         continue;
       }
-      plan_workspace_ = std::max(plan_workspace_, plan->workspace_bytes);
-      plans_.emplace(call, *plan);
+      KeepFirst(call, *plan);
+      // A reordered gradient is added when it is put into the parameters' order.
+      if (direction == Direction::kForward) continue;
+      if (direction == Direction::kBackwardFilter && reorders_) continue;
+      call.accumulate = true;
+      KeepFirst(call, MakePlan(call, kMostWorkspace));
     }
-    if (!plans_.empty()) return absl::OkStatus();
+    if (!first_plans_.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(reasons);
+  }
+  void KeepFirst(const CallShape& call, absl::StatusOr<Plan> plan) {
+    std::optional<Plan>& kept = first_plans_[call];
+    if (!plan.ok()) return;
+    plan_workspace_ = std::max(plan_workspace_, plan->workspace_bytes);
+    kept = *std::move(plan);
   }
   absl::StatusOr<Plan> MakePlan(const CallShape& call, int64_t most_workspace) const {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
-    return ChoosePlan(graph, {.handle = handle_}, most_workspace);
+    return ChoosePlan(graph, {.handle = handle_}, spec_.dtype, most_workspace);
   }
   // Null where there is none; it is then not asked for again.
-  const Plan* PlanFor(const CallShape& call) {
+  absl::StatusOr<const Plan*> PlanFor(const CallShape& call) {
     if (!first_[size_t(call.direction)]) return nullptr;
-    auto found = plans_.find(call);
-    if (found == plans_.end()) {
-      if (plans_.size() >= kMostPlans) plans_.clear();
-      std::optional<Plan> plan;
-      if (context_->MakeCurrent().ok()) {
-        if (absl::StatusOr<Plan> made = MakePlan(call, plan_workspace_); made.ok()) plan = *made;
+    auto found = first_plans_.find(call);
+    if (found == first_plans_.end()) {
+      found = other_plans_.find(call);
+      if (found == other_plans_.end()) {
+        DTNN_ASSIGN_OR_RETURN(found, AddOther(call));
       }
-      found = plans_.emplace(call, std::move(plan)).first;
     }
     return found->second.has_value() ? &*found->second : nullptr;
+  }
+  absl::StatusOr<Plans::iterator> AddOther(const CallShape& call) {
+    if (other_plans_.size() >= kMostOtherPlans) {
+      // What is queued may still run the code of a plan.
+      DTNN_RETURN_IF_ERROR(context_->Synchronize());
+      other_plans_.clear();
+    }
+    DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
+    std::optional<Plan> plan;
+    if (absl::StatusOr<Plan> made = MakePlan(call, plan_workspace_); made.ok()) plan = *made;
+    return other_plans_.emplace(call, std::move(plan)).first;
   }
 
   CallShape CallOf(Direction direction, const Tensor& x, const Tensor& y, const Tensor& addend,
@@ -279,7 +306,7 @@ class CudnnConv2d final : public Conv2d {
   std::unique_ptr<Bias> bias_;
   bool first_[3] = {};  // whether cuDNN computes a direction
   int64_t plan_workspace_ = 0;
-  std::map<CallShape, std::optional<Plan>> plans_;
+  Plans first_plans_, other_plans_;
 };
 
 }  // namespace

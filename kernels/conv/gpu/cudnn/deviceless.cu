@@ -13,13 +13,13 @@ class Device final : public DescribedDevice {
   explicit Device(Descriptor properties) : properties_(std::move(properties)) {}
 
   int64_t version() const override { return int64_t(cudnnGetVersion()); }
-  absl::StatusOr<DescribedPlan> PlanOf(const Conv2dSpec& spec,
-                                       conv::Direction direction) const override {
-    DTNN_ASSIGN_OR_RETURN(
-        const Descriptor graph,
-        MakeConvGraph(spec, DenseCall(spec, direction, spec.batch), /*handle=*/nullptr));
+  absl::StatusOr<DescribedPlan> PlanOf(const Conv2dSpec& spec, conv::Direction direction,
+                                       bool accumulate) const override {
+    CallShape call = DenseCall(spec, direction, spec.batch);
+    call.accumulate = accumulate;
+    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec, call, /*handle=*/nullptr));
     DTNN_ASSIGN_OR_RETURN(const Plan plan,
-                          ChoosePlan(graph, {.device = &properties_}, kMostWorkspace));
+                          ChoosePlan(graph, {.device = &properties_}, spec.dtype, kMostWorkspace));
     return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled};
   }
 

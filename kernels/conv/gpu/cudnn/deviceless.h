@@ -47,10 +47,10 @@ class DescribedDevice {
   virtual ~DescribedDevice() = default;
   // cuDNN's number, 91900 for 9.19.0.
   virtual int64_t version() const = 0;
-  // The plan of the first call of a primitive: a whole batch, dense and aligned. Unimplemented,
-  // with cuDNN's reason, where there is none.
-  virtual absl::StatusOr<DescribedPlan> PlanOf(const Conv2dSpec& spec,
-                                               conv::Direction direction) const = 0;
+  // A plan that a primitive is made with: for a whole batch, dense and aligned; a backward
+  // direction may add to what is there. Unimplemented, with cuDNN's reason, where there is none.
+  virtual absl::StatusOr<DescribedPlan> PlanOf(const Conv2dSpec& spec, conv::Direction direction,
+                                               bool accumulate) const = 0;
 };
 
 // Internal where cuDNN refuses the description.

@@ -82,13 +82,17 @@ std::string DescribePlans() {
       for (const TensorFormat format : {TensorFormat::kNCHW, TensorFormat::kNHWC}) {
         spec.format = format;
         for (const conv::Direction direction : conv::kDirections) {
-          const auto plan = (*device)->PlanOf(spec, direction);
-          text << name << " " << spec.ToString() << " " << conv::Name(direction) << ": ";
-          if (plan.ok()) {
-            text << "engine " << plan->engine << ", " << plan->workspace_bytes << " bytes\n";
-          } else {
-            text << "none\n";
-            text << "# " << plan.status().message() << "\n";
+          for (const bool accumulate : {false, true}) {
+            if (accumulate && direction == conv::Direction::kForward) continue;
+            const auto plan = (*device)->PlanOf(spec, direction, accumulate);
+            text << name << " " << spec.ToString() << " " << conv::Name(direction)
+                 << (accumulate ? " added" : "") << ": ";
+            if (plan.ok()) {
+              text << "engine " << plan->engine << ", " << plan->workspace_bytes << " bytes\n";
+            } else {
+              text << "none\n";
+              text << "# " << plan.status().message() << "\n";
+            }
           }
         }
       }

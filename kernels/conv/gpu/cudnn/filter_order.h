@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/conv/gpu/plain_bodies.h"
+#include "kernels/conv/gpu/filter_view.h"
 
 namespace dtnn::cudnn {
 

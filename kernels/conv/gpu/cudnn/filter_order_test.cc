@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/gpu_runner.h"
 #include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
 

@@ -1,6 +1,7 @@
 // An execution plan of cuDNN for an operation graph: the first engine of its heuristics that keeps
 // this project's promises. float32 is computed in full precision (no TF32, no conversion of
-// inputs), sums have one order, and the workspace stays below a limit. For .cu files.
+// inputs), sums have one order, and the workspace stays below a limit. Tensor cores compute float64
+// in full, and are taken for it. For .cu files.
 
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
@@ -10,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/conv/gpu/cudnn/descriptor.h"
+#include "tensor/dtype.h"
 
 namespace dtnn::cudnn {
 
@@ -31,8 +33,9 @@ struct Plan {
   bool only_compiled = false;
 };
 
-// Unimplemented, with the reason of the last engine, where no engine will do.
-absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target,
+// `dtype`: what the graph computes in. Unimplemented, with the reason of the last engine, where no
+// engine will do.
+absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target, DType dtype,
                                 int64_t most_workspace);
 
 }  // namespace dtnn::cudnn
