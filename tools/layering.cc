@@ -97,6 +97,15 @@ constexpr std::string_view kLibraries[] = {"tensor", "kernels", "layers", "optim
                                            "data",   "comm",    "models"};
 constexpr std::string_view kForeignFlags[] = {"--config=", "--bind-to "};
 
+// Above kernels, and the one place there that names devices.
+constexpr std::string_view kAboveKernels[] = {"layers", "optim", "data", "comm", "models", "apps"};
+constexpr std::string_view kDeviceMaker = "apps/make/make_device.cc";
+constexpr std::string_view kDeviceQuestions[] = {
+    "is_cpu()",         "DeviceType::",     "Device::Cuda(", "Device::Simulated(",
+    "== Device::Cpu()", "!= Device::Cpu()", "device().type", "device().index",
+    "\"kernels/cuda_",  "\"kernels/gpu_",   "\"tensor/gpu/",
+};
+
 constexpr int kMostSources = 40;
 constexpr std::string_view kLargerFolders[] = {"models/zoo"};
 
@@ -314,6 +323,7 @@ void CheckFolder(const fs::path& root, const fs::path& folder, int& files_read,
     Append(source ? CheckSource(path, text) : CheckBuildFile(path, text), findings);
     if (source) {
       Append(CheckFlags(path, text), findings);
+      Append(CheckDevices(path, text), findings);
       ++sources[std::string(ParentFolder(path))];
     }
     ++files_read;
@@ -389,6 +399,24 @@ std::vector<std::string> CheckFlags(std::string_view path, std::string_view text
       findings.push_back(At(path, line) + "names " + std::string(*flag) +
                          ": a library knows no flags; name the argument, and its flag in "
                          "apps/program/argument_flags.cc");
+    }
+  });
+  return findings;
+}
+
+std::vector<std::string> CheckDevices(std::string_view path, std::string_view text) {
+  std::vector<std::string> findings;
+  if (std::ranges::count(kAboveKernels, TopFolder(path)) == 0 || IsTestSource(path) ||
+      path == kDeviceMaker) {
+    return findings;
+  }
+  ForEachLine(text, [&](int line, std::string_view content) {
+    const std::string_view code = content.substr(0, content.find("//"));
+    for (const std::string_view question : kDeviceQuestions) {
+      if (code.find(question) == code.npos) continue;
+      findings.push_back(At(path, line) + "says " + std::string(question) +
+                         ": only kernels know which device it is; ask for what it can do "
+                         "(kernels/device_traits.h), or move the decision there");
     }
   });
   return findings;

@@ -21,6 +21,9 @@
 // The fourth: rules that compile or run something come from tools/dtnn.bzl, so that one file knows
 // Bazel's own. Those that only name files or settings (alias, filegroup, exports_files,
 // config_setting) are used as they are.
+//
+// The fifth: above kernels nobody asks which device something is on; kernels/device_traits.h says
+// what a device can do. Only what makes the device of a run's options names devices.
 
 #ifndef DTNN_TOOLS_LAYERING_H_
 #define DTNN_TOOLS_LAYERING_H_
@@ -38,6 +41,9 @@ std::vector<std::string> CheckBuildFile(std::string_view path, std::string_view 
 
 // Flags in string literals of a library's source.
 std::vector<std::string> CheckFlags(std::string_view path, std::string_view text);
+
+// Sources above kernels that tell devices apart, or know a GPU's streams and memory.
+std::vector<std::string> CheckDevices(std::string_view path, std::string_view text);
 
 // The rooms that have an order, as "folder: room room, room, ...", lowest first: what the table in
 // docs/architecture.md says of each folder.

@@ -137,6 +137,24 @@ TEST(LayeringTest, LibrariesNameNoFlags) {
   EXPECT_THAT(CheckFlags("data/a_test.cc", "f(\"--dataset\");"), IsEmpty());
 }
 
+TEST(LayeringTest, NothingAboveKernelsAsksForTheDevice) {
+  EXPECT_THAT(CheckDevices("models/plan/a.cc",
+                           "// is_cpu() in a comment\n"
+                           "if (context.device().is_cpu()) return;  // Device::Cuda(0)\n"
+                           "#include \"tensor/gpu/driver.h\"\n"
+                           "Tensor::Allocate(Device::Cpu(), dtype, shape);\n"
+                           "if (device == Device::Cpu()) {}\n"),
+              ElementsAre(StartsWith("models/plan/a.cc:2: says is_cpu(): "),
+                          StartsWith("models/plan/a.cc:3: says \"tensor/gpu/: "),
+                          StartsWith("models/plan/a.cc:5: says == Device::Cpu(): ")));
+  const char kMakes[] = "return DeviceContext::Create(Device::Cuda(0));\n";
+  EXPECT_EQ(CheckDevices("apps/launcher/a.cc", kMakes).size(), 1);
+  EXPECT_EQ(CheckDevices("comm/a.h", "switch (DeviceType::kCuda) {}\n").size(), 1);
+  EXPECT_THAT(CheckDevices("apps/make/make_device.cc", kMakes), IsEmpty());
+  EXPECT_THAT(CheckDevices("models/plan/plan_gpu_test.cc", kMakes), IsEmpty());
+  EXPECT_THAT(CheckDevices("kernels/context.cc", kMakes), IsEmpty());
+}
+
 // Names in backquotes, row by row, against those that the test enforces.
 TEST(LayeringTest, TheDocumentedRoomsAreThese) {
   std::ifstream file(Root() / "docs" / "architecture.md");
@@ -193,6 +211,7 @@ TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
   write("utils/a.cc", "");
   write("docs/README.md", "#include \"apps/a.h\"\n");
   write(".git/a.cc", "");
+  write("optim/a.cc", "device.is_cpu();\n");
   write("BUILD.bazel", "sh_test(name = \"a\")\n");
   write("examples/a/b/BUILD.bazel", "cc_binary(name = \"a\")\n");
   write("third_party/BUILD.bazel", "cc_library(name = \"a\")\n");
@@ -205,9 +224,10 @@ TEST(LayeringTest, ATreeIsWalkedAndUnknownFoldersAreNamed) {
               ElementsAre(StartsWith("BUILD.bazel:1: uses sh_test"),
                           StartsWith("comm: has 41 sources, more than 40"),
                           StartsWith("examples/a/b/BUILD.bazel:1: uses cc_binary"),
-                          StartsWith("kernels/BUILD.bazel:1:"), StartsWith("tensor/deep/er/a.h:1:"),
+                          StartsWith("kernels/BUILD.bazel:1:"), StartsWith("optim/a.cc:1: says"),
+                          StartsWith("tensor/deep/er/a.h:1:"),
                           StartsWith("utils/a.cc: no floor of the house")));
-  EXPECT_EQ(files_read, 2 + 2 * 41);
+  EXPECT_EQ(files_read, 3 + 2 * 41);
 }
 
 }  // namespace

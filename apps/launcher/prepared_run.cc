@@ -10,6 +10,7 @@
 #include "apps/launcher/tune_run.h"
 #include "apps/launcher/verbose.h"
 #include "apps/make/make_dataset.h"
+#include "apps/make/make_device.h"
 #include "apps/make/make_model.h"
 #include "apps/make/make_schedulers.h"
 #include "apps/make/make_trainer_options.h"
@@ -24,7 +25,7 @@
 #include "comm/job/exit_code.h"
 #include "comm/job/ranks.h"
 #include "data/preprocessing.h"
-#include "kernels/simd_target.h"
+#include "kernels/device_traits.h"
 #include "models/callbacks/history.h"
 #include "models/graph/table.h"
 #include "models/plan/fusion.h"
@@ -57,17 +58,6 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<DeviceContext>> OpenDevice(const Options& options) {
-  if (!options.enable_gpu) return DeviceContext::Create(Device::Cpu());
-  if (options.gpu_device == "simulated") {
-    return OfFlag(DeviceContext::Create(Device::Simulated(0)), "--enable-gpu");
-  }
-  auto context = DeviceContext::Create(Device::Cuda(0));
-  if (context.ok()) return context;
-  return UsageError("--enable-gpu: ", context.status().message(),
-                    "; --gpu-device=simulated needs no GPU");
-}
-
 absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   if (run.options.model_sync_min_avail > run.ranks) {
     return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
@@ -78,7 +68,7 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
         "--enable-gpu: this version trains with several processes on CPUs only; run without "
         "mpirun, or without --enable-gpu");
   }
-  DTNN_ASSIGN_OR_RETURN(run.context, OpenDevice(run.options));
+  DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options));
   DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
   if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read
@@ -123,8 +113,9 @@ absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
   voice.Tell(StrCat("**** ", run.graph.name(), " model...\n",
                     FormatTable(run.graph, ElementTypeOf(run.options), device), parameters,
                     "**** Running on ", device.ToString()));
-  if (device.is_cpu()) {
-    voice.Tell(StrCat(" (", Counted(NumThreads(), "thread"), ", ", SimdTarget(), ")"));
+  const std::string instructions = TraitsOf(device).instructions;
+  if (!instructions.empty()) {
+    voice.Tell(StrCat(" (", Counted(NumThreads(), "thread"), ", ", instructions, ")"));
   }
   if (run.ranks > 1) voice.Tell(StrCat(" on each of ", run.ranks, " ranks"));
   voice.Tell("\n");
@@ -178,7 +169,8 @@ void FollowSamples(PreparedRun& run, RunVoice& voice) {
 
 // Before any rank takes memory that another still counts as left.
 absl::Status CheckMemoryOfRun(PreparedRun& run) {
-  if (run.options.force || !run.context->device().is_cpu()) return absl::OkStatus();
+  const DeviceTraits traits = TraitsOf(run.context->device());
+  if (run.options.force || !traits.in_host_memory) return absl::OkStatus();
   RunBatches batches;
   if (run.loaders.training != nullptr) batches.training = run.loaders.training->max_batch();
   for (const auto* loader : {&run.loaders.validation, &run.loaders.test}) {
@@ -229,7 +221,8 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, MakeNetwork(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, PrepareLoaders(*this, voice)));
-  if (!options.enable_best_of || !context->device().is_cpu()) return absl::OkStatus();
+  const DeviceTraits traits = TraitsOf(context->device());
+  if (!options.enable_best_of || !traits.chooses_convolutions) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(TuneRun(*this, voice));
   return Agree(communicator, CheckMemoryOfRun(*this));
 }

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "data/loading/loader.h"
-#include "kernels/simd_target.h"
+#include "kernels/device_traits.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
 
@@ -45,11 +45,14 @@ std::string DescribeKernels(const Graph& graph, const Options& options, Device d
   for (const Node& node : graph.nodes()) ++layers[std::string(node.layer->type_name())];
   std::vector<std::string> counts;
   for (const auto& [type, count] : layers) counts.push_back(StrCat(count, " ", type));
-  return StrCat("**** Kernels: ", options.dtype, ", ", Name(graph.format()),
-                device.is_cpu() ? StrCat(", ", SimdTarget(), ", convolutions by ",
-                                         options.enable_best_of ? "timing" : options.conv_variant)
-                                : std::string(),
-                "; layers: ", absl::StrJoin(counts, ", "), "\n");
+  const DeviceTraits traits = TraitsOf(device);
+  std::string text = StrCat("**** Kernels: ", options.dtype, ", ", Name(graph.format()));
+  if (!traits.instructions.empty()) StrAppend(&text, ", ", traits.instructions);
+  if (traits.chooses_convolutions) {
+    StrAppend(&text, ", convolutions by ",
+              options.enable_best_of ? "timing" : options.conv_variant);
+  }
+  return StrCat(text, "; layers: ", absl::StrJoin(counts, ", "), "\n");
 }
 
 std::string DescribeWaiting(const Loaders& loaders, double seconds) {

@@ -1,6 +1,6 @@
 #include "apps/tracing/run_subject.h"
 
-#include "kernels/simd_target.h"
+#include "kernels/device_traits.h"
 #include "tensor/text/counted.h"
 #include "tensor/text/str_cat.h"
 #include "tensor/threads/parallel_for.h"
@@ -27,11 +27,9 @@ std::string DescribeRun(const RunSubject& run) {
 
 std::string DescribeMachine(const RunSubject& run) {
   std::string text = StrCat(ProcessorName(), ", ", Counted(NumThreads(), "thread"));
-  if (run.device.is_cpu()) {
-    StrAppend(&text, " (", SimdTarget(), ")");
-  } else {
-    StrAppend(&text, ", and ", run.device.ToString());
-  }
+  const std::string instructions = TraitsOf(run.device).instructions;
+  StrAppend(&text, instructions.empty() ? ", and " + run.device.ToString()
+                                        : StrCat(" (", instructions, ")"));
   if (run.ranks > 1) StrAppend(&text, " on each of ", run.ranks, " ranks");
   return text;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "kernels/device_traits.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -40,8 +41,7 @@ std::string Total(const std::string& what, int64_t count, DType dtype, const std
 
 class TableMaker {
  public:
-  TableMaker(const Graph& graph, Device device)
-      : graph_(graph), suffix_(device.is_cpu() ? "CPU" : "GPU") {}
+  TableMaker(const Graph& graph, Device device) : graph_(graph), suffix_(TraitsOf(device).kind) {}
 
   std::string Rows(const std::vector<LayoutItem>& items, bool top) {
     std::string text;

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "kernels/device_traits.h"
 #include "layers/activation.h"
 #include "layers/batch_normalization.h"
 #include "layers/softmax.h"
@@ -35,7 +36,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   batch_ = options.batch;
   training_ = options.training;
   const std::vector<Node>& nodes = graph_.nodes();
-  const bool may_fold = !training_ && context_->device().is_cpu();
+  const bool may_fold = !training_ && TraitsOf(context_->device()).folds_normalizations;
   const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
   std::vector<Fusion> fusions(nodes.size());
   // Nodes that run in the write-back of one before, and those relus among them whose gradient is

@@ -1,0 +1,16 @@
+#include "kernels/device_traits.h"
+
+#include "kernels/simd_target.h"
+
+namespace dtnn {
+
+DeviceTraits TraitsOf(Device device) {
+  if (!device.is_cpu()) return {.kind = "GPU", .instructions = ""};
+  return {.kind = "CPU",
+          .instructions = SimdTarget(),
+          .in_host_memory = true,
+          .chooses_convolutions = true,
+          .folds_normalizations = true};
+}
+
+}  // namespace dtnn

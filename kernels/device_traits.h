@@ -1,0 +1,33 @@
+// What code above the kernels may ask of a device: what it can do, instead of which one it is
+// (tools/layering.h enforces it).
+
+#ifndef DTNN_KERNELS_DEVICE_TRAITS_H_
+#define DTNN_KERNELS_DEVICE_TRAITS_H_
+
+#include <string>
+#include <string_view>
+
+#include "tensor/device.h"
+
+namespace dtnn {
+
+struct DeviceTraits {
+  // "CPU" or "GPU": what layers are called in tables.
+  std::string_view kind;
+  // The instruction set of its kernels (kernels/simd_target.h); empty where programs do not choose
+  // it.
+  std::string instructions;
+  // Whether its tensors lie in memory that the host reads and writes, and that other programs of
+  // the machine use too.
+  bool in_host_memory = false;
+  // Whether convolutions have variants that can be named, and timed to choose one.
+  bool chooses_convolutions = false;
+  // Whether a convolution can apply a batch normalisation when it writes its results.
+  bool folds_normalizations = false;
+};
+
+DeviceTraits TraitsOf(Device device);
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_DEVICE_TRAITS_H_
