@@ -19,7 +19,7 @@
 namespace dtnn::gpu {
 
 struct SimulatedConfig {
-  int devices = 1;
+  int devices = 8;
   uint64_t seed = 1;
   uint32_t most_delay_us = 20;  // per operation of a stream
   // What each GPU claims to be; its memory is taken from the host's as it is allocated.

@@ -1,5 +1,6 @@
 #include "tensor/gpu/simulated/simulated_driver.h"
 
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -43,6 +44,22 @@ class SimulatedDriverTest : public ::testing::TestWithParam<uint64_t> {
   std::unique_ptr<Stream> compute_ = *gpu_->CreateStream("compute");
   std::unique_ptr<Event> copied_ = *gpu_->CreateEvent(), computed_ = *gpu_->CreateEvent();
 };
+
+// Streams of another thread may end, and be given more work, in the meantime.
+TEST_P(SimulatedDriverTest, AGpuIsSynchronizedWhileStreamsComeAndGo) {
+  int32_t* const x = Device("x");
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    for (int i = 0; i < 50; ++i) {
+      const auto stream = *gpu_->CreateStream("other");
+      for (int j = 0; j < 3; ++j) EXPECT_EQ(stream->Fill(x, 0, kBytes), absl::OkStatus());
+    }
+    over = true;
+  });
+  while (!over) EXPECT_EQ(gpu_->Synchronize(), absl::OkStatus());
+  other.join();
+  ASSERT_EQ(gpu_->Free(x), absl::OkStatus());
+}
 
 // Batches through one device buffer: copied on one stream, computed on the other.
 TEST_P(SimulatedDriverTest, EventsMakeAPipeline) {

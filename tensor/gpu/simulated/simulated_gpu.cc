@@ -94,15 +94,23 @@ absl::StatusOr<std::unique_ptr<Event>> SimulatedGpu::CreateEvent(Timing timing) 
 }
 
 absl::Status SimulatedGpu::Synchronize() {
-  std::set<SimulatedStream*> streams;
+  // What each stream has been given by now.
+  struct Given {
+    std::shared_ptr<WorkQueue> queue;
+    uint32_t pushed;
+    Clock clock;
+  };
+  std::vector<Given> streams;
   {
     const std::lock_guard lock(world_->mutex);
     DTNN_RETURN_IF_ERROR(world_->CheckThreadDoesNotCapture("synchronising"));
-    streams = streams_;
+    for (const SimulatedStream* const stream : streams_) {
+      streams.push_back({stream->queue_, stream->queue_->pushed(), stream->clock_});
+    }
   }
-  for (SimulatedStream* const stream : streams) stream->queue_.Wait();
+  for (const Given& stream : streams) stream.queue->WaitFor(stream.pushed);
   const std::lock_guard lock(world_->mutex);
-  for (SimulatedStream* const stream : streams) world_->HostWaitedFor(stream->clock_);
+  for (const Given& stream : streams) world_->HostWaitedFor(stream.clock);
   return CheckError();
 }
 

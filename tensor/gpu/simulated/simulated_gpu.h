@@ -162,7 +162,8 @@ class SimulatedStream : public Stream {
   std::shared_ptr<Capture> capture_;  // null unless capturing
   CapturePlace place_;
   KernelRunner runner_;  // of the queue's thread
-  WorkQueue queue_;
+  // A GPU that is synchronised keeps it while it waits, though another thread ends the stream.
+  const std::shared_ptr<WorkQueue> queue_;
 };
 
 }  // namespace dtnn::gpu

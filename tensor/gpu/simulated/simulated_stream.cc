@@ -19,10 +19,11 @@ SimulatedStream::SimulatedStream(SimulatedGpu& gpu, std::string_view name, size_
       world_(*gpu.world_),
       index_(index),
       runner_(RandomOf(gpu.config_.seed, index, 0)),
-      queue_(RandomOf(gpu.config_.seed, index, 1), gpu.config_.most_delay_us) {}
+      queue_(std::make_shared<WorkQueue>(RandomOf(gpu.config_.seed, index, 1),
+                                         gpu.config_.most_delay_us)) {}
 
 SimulatedStream::~SimulatedStream() {
-  queue_.Wait();
+  queue_->Wait();
   const std::lock_guard lock(world_.mutex);
   world_.HostWaitedFor(clock_);
   gpu_.streams_.erase(this);
@@ -44,7 +45,7 @@ std::string SimulatedStream::Named(std::string_view what) const {
 }
 
 void SimulatedStream::Push(Work work) {
-  queue_.Push([this, work = std::move(work)] { work(runner_); });
+  queue_->Push([this, work = std::move(work)] { work(runner_); });
 }
 
 absl::Status SimulatedStream::Enqueue(std::string what, std::span<const Touch> touches, Work work) {
@@ -152,7 +153,7 @@ absl::Status SimulatedStream::Record(Event& event) {
   occurrence->clock = clock_;
   Push([occurrence](KernelRunner&) {
     occurrence->time = std::chrono::steady_clock::now();
-    occurrence->done.store(1, std::memory_order_release);
+    occurrence->done.store(1, std::memory_order_seq_cst);  // as WorkQueue::Push
     occurrence->done.notify_all();
   });
   return absl::OkStatus();
@@ -211,7 +212,7 @@ absl::Status SimulatedStream::Synchronize() {
     const std::lock_guard lock(world_.mutex);
     DTNN_RETURN_IF_ERROR(CheckMayWait("synchronising the stream"));
   }
-  queue_.Wait();
+  queue_->Wait();
   const std::lock_guard lock(world_.mutex);
   world_.HostWaitedFor(clock_);
   return gpu_.CheckError();
@@ -221,7 +222,7 @@ absl::StatusOr<bool> SimulatedStream::Query() {
   const std::lock_guard lock(world_.mutex);
   DTNN_RETURN_IF_ERROR(CheckMayWait("querying the stream"));
   DTNN_RETURN_IF_ERROR(gpu_.CheckError());
-  if (!queue_.Done()) return false;
+  if (!queue_->Done()) return false;
   world_.HostWaitedFor(clock_);
   return true;
 }

@@ -20,12 +20,15 @@ void WorkQueue::Push(std::function<void()> work) {
   item->work = std::move(work);
   ++pushed_;
   std::exchange(last_, item)->next = item;
-  queued_.store(pushed_, std::memory_order_release);
+  // Not after the look at who waits that a notification begins with: it would miss a thread that
+  // has just gone to sleep.
+  queued_.store(pushed_, std::memory_order_seq_cst);
   queued_.notify_one();
 }
 
-void WorkQueue::Wait() {
-  for (uint32_t done; (done = done_.load(std::memory_order_acquire)) != pushed_;) done_.wait(done);
+void WorkQueue::WaitFor(uint32_t pushed) {
+  const auto missing = [&](uint32_t done) { return int32_t(pushed - done) > 0; };
+  for (uint32_t done; missing(done = done_.load(std::memory_order_acquire));) done_.wait(done);
 }
 
 void WorkQueue::DoAll(Item* item) {

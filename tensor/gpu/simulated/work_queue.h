@@ -27,7 +27,10 @@ class WorkQueue {
 
   void Push(std::function<void()> work);
   // Waits for all that has been pushed.
-  void Wait();
+  void Wait() { WaitFor(pushed_); }
+  // How much that is; and, for any thread, a wait until so much is done.
+  uint32_t pushed() const { return pushed_; }
+  void WaitFor(uint32_t pushed);
   bool Done() const { return done_.load(std::memory_order_acquire) == pushed_; }
 
  private:
