@@ -14,6 +14,9 @@ namespace dtnn::gpu {
 // call it.
 absl::StatusOr<Gpu*> OpenGpu(Device device);
 
+// How many of a kind this process may use; the errors of CreateDriver and Driver::DeviceCount.
+absl::StatusOr<int> CountGpus(DeviceType type);
+
 }  // namespace dtnn::gpu
 
 #endif  // DTNN_TENSOR_GPU_OPEN_GPUS_H_

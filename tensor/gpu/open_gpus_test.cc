@@ -12,6 +12,14 @@ TEST(OpenGpusTest, OneForEachDevice) {
   EXPECT_EQ(gpu->name(), Device::Simulated(0).ToString());
 }
 
+TEST(OpenGpusTest, AllThatAreCountedOpen) {
+  const int count = *CountGpus(DeviceType::kSimulated);
+  ASSERT_GE(count, 1);
+  EXPECT_TRUE(OpenGpu(Device::Simulated(count - 1)).ok());
+  EXPECT_FALSE(OpenGpu(Device::Simulated(count)).ok());
+  EXPECT_EQ(CountGpus(DeviceType::kCpu).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(OpenGpusTest, WhatIsNotThereIsNamed) {
   EXPECT_EQ(OpenGpu(Device::Cpu()).status().code(), absl::StatusCode::kInvalidArgument);
   for (const Device device : {Device::Simulated(99), Device::Cuda(99)}) {
