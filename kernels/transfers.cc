@@ -31,6 +31,16 @@ absl::StatusOr<Tensor> ToDevice(DeviceContext& context, const Tensor& host) {
   return tensor;
 }
 
+absl::Status ChangeOnHost(DeviceContext& context, const Tensor& tensor,
+                          absl::FunctionRef<absl::Status(const Tensor& host)> change) {
+  if (context.device().is_cpu()) return change(tensor);
+  if (!tensor.dense()) return absl::InvalidArgumentError("a tensor to be changed has a pitch");
+  DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(context, tensor));
+  DTNN_RETURN_IF_ERROR(change(host));
+  DTNN_RETURN_IF_ERROR(context.Copy(host, tensor));
+  return context.Synchronize();
+}
+
 absl::StatusOr<DeviceTwin> DeviceTwin::Create(DeviceContext& context, DType dtype,
                                               const Shape& largest) {
   DeviceTwin twin;

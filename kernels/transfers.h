@@ -4,6 +4,7 @@
 #ifndef DTNN_KERNELS_TRANSFERS_H_
 #define DTNN_KERNELS_TRANSFERS_H_
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
@@ -16,6 +17,12 @@ namespace dtnn {
 absl::StatusOr<Tensor> ToHost(DeviceContext& context, const Tensor& tensor);
 // The reverse, of a dense tensor.
 absl::StatusOr<Tensor> ToDevice(DeviceContext& context, const Tensor& host);
+
+// Lets the host change a dense tensor of the device, in the host's memory, and waits until the
+// device has what it became; what fails leaves the device's tensor as it was, unless it is the
+// host's.
+absl::Status ChangeOnHost(DeviceContext& context, const Tensor& tensor,
+                          absl::FunctionRef<absl::Status(const Tensor& host)> change);
 
 // Where the device finds what the host brings again and again: batches of samples. Allocated once.
 class DeviceTwin {

@@ -31,6 +31,26 @@ TEST(TransfersTest, ValuesMoveToAGpuAndBack) {
   EXPECT_TRUE(ToHost(*gpu, device.Channels(1, 2, TensorFormat::kNHWC))->empty());
 }
 
+TEST(TransfersTest, TheHostChangesWhatTheDeviceHolds) {
+  for (const Device device : {Device::Cpu(), Device::Simulated(0)}) {
+    const auto context = *DeviceContext::Create(device);
+    const Tensor tensor = *ToDevice(*context, IntegerTensor(DType::kFloat64, {3, 4}, 1));
+    const auto change = [&](const absl::Status& result) {
+      return ChangeOnHost(*context, tensor, [&](const Tensor& host) {
+        for (int i = 0; i < 12; ++i) host.data<double>()[i] = i;
+        return result;
+      });
+    };
+    EXPECT_EQ(change(absl::UnavailableError("no")).code(), absl::StatusCode::kUnavailable);
+    if (device != Device::Cpu()) {
+      EXPECT_TRUE(Close(*ToHost(*context, tensor), IntegerTensor(DType::kFloat64, {3, 4}, 1), 0));
+    }
+    EXPECT_EQ(change(absl::OkStatus()), absl::OkStatus());
+    EXPECT_EQ(testing::Values(*ToHost(*context, tensor)),
+              (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  }
+}
+
 TEST(TransfersTest, TwinsTakeFewerSamples) {
   const auto gpu = *DeviceContext::Create(Device::Simulated(0));
   const auto twin = *DeviceTwin::Create(*gpu, DType::kFloat32, {5, 2, 2, 3});
