@@ -8,6 +8,8 @@ def _cuda_repository_impl(ctx):
         message = "--config=cuda needs a CUDA toolkit, and there is no %s. Install one, or set CUDA_HOME to where it is." % nvcc
     elif not (ctx.path(home + "/include/cudnn.h").exists or ctx.path("/usr/include/cudnn.h").exists):
         message = "--config=cuda needs cuDNN 9.8 or newer, and there is no cudnn.h in %s/include or /usr/include. Install it, or unpack it into the toolkit." % home
+    elif not (ctx.path(home + "/include/nccl.h").exists or ctx.path("/usr/include/nccl.h").exists):
+        message = "--config=cuda needs NCCL 2.18 or newer, and there is no nccl.h in %s/include or /usr/include. Install it, or unpack it into the toolkit." % home
     if message == None:
         # The version stands in it, so that another toolkit compiles everything again.
         version = ctx.execute([nvcc, "--version"]).stdout.strip().replace("\n", "\n# ")
@@ -25,6 +27,7 @@ filegroup(name = "nvcc", srcs = ["nvcc.sh"])
     ctx.file("link.bzl", """CUDART_LINKOPTS = ["-L{lib}", "-Wl,-rpath,{lib}", "-lcudart"]
 CUBLAS_LINKOPTS = ["-lcublas"]
 CUDNN_LINKOPTS = ["-lcudnn"]
+NCCL_LINKOPTS = ["-lnccl"]
 """.format(lib = home + "/lib64"))
 
 cuda_repository = repository_rule(
