@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "tensor/buffer.h"
 #include "tensor/errors.h"
@@ -22,15 +23,27 @@ std::vector<GradientReducer::Bucket> GradientReducer::Cut(DType dtype, int64_t e
   return buckets;
 }
 
+absl::StatusOr<std::unique_ptr<ExchangeTwin>> GradientReducer::TwinFor(DeviceContext& context,
+                                                                       DType dtype,
+                                                                       int64_t elements,
+                                                                       int64_t bucket_bytes) {
+  std::vector<int64_t> sizes;
+  for (const auto& [begin, end] : Cut(dtype, elements, bucket_bytes)) sizes.push_back(end - begin);
+  return ExchangeTwin::Create(context, dtype, sizes);
+}
+
 GradientReducer::GradientReducer(Communicator& communicator, DType dtype, int64_t elements,
-                                 const GradientReducerOptions& options)
+                                 const GradientReducerOptions& options,
+                                 std::unique_ptr<ExchangeTwin> twin)
     : communicator_(communicator),
       dtype_(dtype),
       elements_(elements),
       options_(options),
       buckets_(Cut(dtype, elements, options.bucket_bytes)),
       works_(buckets_.size()),
-      flows_(buckets_.size()) {}
+      on_device_(buckets_.size()),
+      flows_(buckets_.size()),
+      twin_(std::move(twin)) {}
 
 absl::Status GradientReducer::Begin(const Tensor& gradients) {
   if (gradients.dtype() != dtype_ || gradients.shape() != Shape{elements_} || !gradients.dense()) {
@@ -52,33 +65,75 @@ Event GradientReducer::EventOf(Activity activity, size_t bucket) const {
           .flow = flows_[bucket]};
 }
 
-void GradientReducer::Start(size_t bucket) {
+Tensor GradientReducer::PartOf(size_t bucket) const {
+  const auto [begin, end] = buckets_[bucket];
+  return gradients_.Samples(begin, end - begin, TensorFormat::kNHWC);
+}
+
+// Other ranks, who may wait for this one elsewhere, learn of failures.
+absl::Status GradientReducer::Told(const absl::Status& status) {
+  if (!status.ok()) communicator_.Abort(status);
+  return status;
+}
+
+absl::Status GradientReducer::Fetch(size_t bucket) {
+  return twin_ == nullptr ? absl::OkStatus() : twin_->Fetch(bucket, PartOf(bucket));
+}
+
+absl::Status GradientReducer::Start(size_t bucket) {
+  Tensor part = PartOf(bucket);
+  if (twin_ != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(part, twin_->Await(bucket));
+  }
+  const AddTime time(exposed_seconds_);
   Observer* const observer = CurrentObserver();
   if (observer != nullptr) flows_[bucket] = NewFlow();
   const Span span(observer, EventOf(Activity::kExchange, bucket));
-  const auto [begin, end] = buckets_[bucket];
-  works_[bucket] =
-      communicator_.AllReduceAsync(gradients_.Samples(begin, end - begin, TensorFormat::kNHWC));
+  if (options_.collectives == nullptr) {
+    works_[bucket] = communicator_.AllReduceAsync(part);
+    return absl::OkStatus();
+  }
+  on_device_[bucket] = true;
+  return Told(options_.collectives->AllReduce(bucket, part));
+}
+
+absl::Status GradientReducer::StartUntil(size_t bucket) {
+  while (started_ < bucket) DTNN_RETURN_IF_ERROR(Start(started_++));
+  return absl::OkStatus();
 }
 
 void GradientReducer::Ready(int64_t from) {
   assert(!gradients_.empty() || buckets_.empty());
-  if (options_.blocking || started_ == buckets_.size() || buckets_[started_].begin < from) return;
-  const AddTime time(exposed_seconds_);
-  while (started_ < buckets_.size() && buckets_[started_].begin >= from) Start(started_++);
+  if (options_.blocking) return;
+  while (final_ < buckets_.size() && buckets_[final_].begin >= from && status_.ok()) {
+    status_ = Fetch(final_++);
+    // A bucket that is still being copied is left until the next one is final.
+    if (status_.ok()) status_ = StartUntil(twin_ == nullptr ? final_ : final_ - 1);
+  }
+}
+
+absl::Status GradientReducer::AwaitSum(size_t bucket) {
+  {
+    const AddTime time(exposed_seconds_);
+    const Span span(EventOf(Activity::kWaitForGradients, bucket));
+    if (options_.collectives != nullptr) {
+      on_device_[bucket] = false;
+      return Told(options_.collectives->Await(bucket));
+    }
+    DTNN_RETURN_IF_ERROR(works_[bucket]->Wait());
+    works_[bucket].reset();
+  }
+  return twin_ == nullptr ? absl::OkStatus() : twin_->Return(bucket);
 }
 
 absl::Status GradientReducer::Finish(absl::FunctionRef<absl::Status(size_t bucket)> reduced) {
   Ready(0);
-  absl::Status status;
+  absl::Status status = status_;
+  if (status.ok() && !options_.blocking) status = StartUntil(buckets_.size());
   for (size_t i = 0; i < buckets_.size() && status.ok(); ++i) {
-    {
-      const AddTime time(exposed_seconds_);
-      if (options_.blocking) Start(i);
-      const Span span(EventOf(Activity::kWaitForGradients, i));
-      status = works_[i]->Wait();
-      works_[i].reset();
-    }
+    if (options_.blocking) status = Fetch(i);
+    if (status.ok()) status = StartUntil(i + 1);
+    if (status.ok()) status = AwaitSum(i);
     if (status.ok()) status = reduced(i);
   }
   Drain();
@@ -87,8 +142,14 @@ absl::Status GradientReducer::Finish(absl::FunctionRef<absl::Status(size_t bucke
 }
 
 void GradientReducer::Drain() {
-  for (std::unique_ptr<Work>& work : works_) work.reset();
-  started_ = 0;
+  for (size_t i = 0; i < works_.size(); ++i) {
+    works_[i].reset();
+    if (on_device_[i]) (void)options_.collectives->Await(i);
+    on_device_[i] = false;
+  }
+  if (twin_ != nullptr) (void)twin_->Release();
+  final_ = started_ = 0;
+  status_ = absl::OkStatus();
   gradients_ = Tensor();
 }
 

@@ -12,6 +12,12 @@
 // among the communicator's other calls. The bits of the sums depend on the size of the buckets only
 // if the communicator's do. The first error of a step is returned, after its outstanding
 // collectives have come to their end. Costs: README.md.
+//
+// Gradients of a device whose memory the host cannot reach are exchanged through a twin in the
+// host's (kernels/exchange_twin.h): a bucket is copied there when it is final, and its all-reduce
+// starts when the next one is, whatever the speed of the device, so that all ranks make the
+// communicator's calls in the same order. Or the device sums them by itself
+// (GradientReducerOptions::collectives).
 
 #ifndef DTNN_COMM_GRADIENT_REDUCER_H_
 #define DTNN_COMM_GRADIENT_REDUCER_H_
@@ -22,7 +28,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "kernels/collective/device_collectives.h"
+#include "kernels/exchange_twin.h"
 #include "tensor/tensor.h"
 #include "tensor/trace/observer.h"
 
@@ -32,6 +41,9 @@ struct GradientReducerOptions {
   int64_t bucket_bytes = int64_t{4} << 20;  // at least 64
   // Every all-reduce starts in Finish and ends before the next one starts.
   bool blocking = true;
+  // Sums the gradients where they are, on their device, instead of the communicator, which then
+  // only hears of failures. Must outlive the reducer.
+  DeviceCollectives* collectives = nullptr;
 };
 
 class GradientReducer {
@@ -44,9 +56,16 @@ class GradientReducer {
   // The buckets of an arena, in the order of their exchange; none where it has no elements.
   static std::vector<Bucket> Cut(DType dtype, int64_t elements, int64_t bucket_bytes);
 
-  // The communicator must outlive the reducer.
+  // The twin that the gradients of a device need, with a range for each bucket; else null.
+  static absl::StatusOr<std::unique_ptr<ExchangeTwin>> TwinFor(DeviceContext& context, DType dtype,
+                                                               int64_t elements,
+                                                               int64_t bucket_bytes);
+
+  // The communicator must outlive the reducer. `twin`: of TwinFor, where gradients are a device's
+  // and there are no collectives.
   GradientReducer(Communicator& communicator, DType dtype, int64_t elements,
-                  const GradientReducerOptions& options);
+                  const GradientReducerOptions& options,
+                  std::unique_ptr<ExchangeTwin> twin = nullptr);
   // Waits for what a failed step has left.
   ~GradientReducer() { Drain(); }
   GradientReducer(const GradientReducer&) = delete;
@@ -70,7 +89,13 @@ class GradientReducer {
   int64_t steps() const { return steps_; }
 
  private:
-  void Start(size_t bucket);
+  absl::Status Told(const absl::Status& status);
+  absl::Status Fetch(size_t bucket);
+  // The all-reduces of all buckets before this one.
+  absl::Status StartUntil(size_t bucket);
+  absl::Status Start(size_t bucket);
+  absl::Status AwaitSum(size_t bucket);
+  Tensor PartOf(size_t bucket) const;
   Event EventOf(Activity activity, size_t bucket) const;
   void Drain();
 
@@ -80,9 +105,12 @@ class GradientReducer {
   const GradientReducerOptions options_;
   std::vector<Bucket> buckets_;
   std::vector<std::unique_ptr<Work>> works_;  // per bucket; null where there is none outstanding
+  std::vector<bool> on_device_;               // per bucket: the collectives have been given it
   std::vector<uint64_t> flows_;               // per bucket, for who observes
-  size_t started_ = 0;                        // buckets of this step
+  size_t final_ = 0, started_ = 0;            // buckets of this step
+  absl::Status status_;                       // of the step, before Finish
   Tensor gradients_;
+  std::unique_ptr<ExchangeTwin> twin_;  // null: the host reaches the gradients
   double exposed_seconds_ = 0;
   int64_t steps_ = 0;
 };

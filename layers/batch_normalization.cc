@@ -147,8 +147,8 @@ absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
   std::unique_ptr<SharedStatistics> shared;
   const bool of_batch = context.training && !context.frozen;
   if (of_batch && context.ranks != nullptr) {
-    DTNN_ASSIGN_OR_RETURN(shared,
-                          SharedStatistics::Create(*context.ranks, spec.channels, context.dtype));
+    DTNN_ASSIGN_OR_RETURN(shared, SharedStatistics::Create(*context.ranks, *context.device,
+                                                           spec.channels, context.dtype));
   }
   return std::make_unique<BatchNormalizationOp>(std::move(norm), std::move(statistics),
                                                 std::move(shared), of_batch, context.fuse_relu);

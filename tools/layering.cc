@@ -58,6 +58,7 @@ constexpr Folder kRooms[] = {
     {"comm/group", 1},
     {"comm/ckks", 1},
     {"comm/masked", 1},
+    {"comm/nccl", 1},
     {"comm/mpi", 2},
     {"comm/tcp", 2},
     {"comm/codec", 3},

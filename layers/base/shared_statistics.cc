@@ -1,7 +1,6 @@
 #include "layers/base/shared_statistics.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "tensor/status_macros.h"
 
@@ -14,29 +13,32 @@ Tensor Part(const Tensor& whole, int64_t begin, int64_t count) {
                       Shape{count});
 }
 
-size_t BytesOf(const Tensor& tensor) {
-  return size_t(tensor.num_elements()) * SizeOf(tensor.dtype());
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SharedStatistics>> SharedStatistics::Create(RankExchange& ranks,
+                                                                           DeviceContext& context,
                                                                            int64_t channels,
                                                                            DType dtype) {
-  std::unique_ptr<SharedStatistics> shared(new SharedStatistics(ranks, channels));
+  std::unique_ptr<SharedStatistics> shared(new SharedStatistics(ranks, context, channels));
   DTNN_ASSIGN_OR_RETURN(shared->moments_,
                         Tensor::Zeros(DType::kFloat64, Shape{ranks.ranks() * (1 + 2 * channels)}));
   DTNN_ASSIGN_OR_RETURN(shared->sums_, Tensor::Zeros(dtype, Shape{2 * channels}));
-  shared->sum_views_ = {.gamma = Part(shared->sums_, 0, channels),
-                        .beta = Part(shared->sums_, channels, channels)};
+  DTNN_ASSIGN_OR_RETURN(shared->device_sums_,
+                        DeviceTwin::Create(context, dtype, Shape{2 * channels}));
   return shared;
 }
 
 absl::Status SharedStatistics::Combine(int64_t count, const BatchStatistics& statistics) {
+  return ChangeOnHost(*context_, statistics.mean, [&](const Tensor& mean) {
+    return ChangeOnHost(*context_, statistics.variance, [&](const Tensor& variance) {
+      return Merge(count, mean.data<double>(), variance.data<double>());
+    });
+  });
+}
+
+absl::Status SharedStatistics::Merge(int64_t count, double* means, double* variances) {
   const int64_t size = 1 + 2 * channels_;
   const Tensor mine = Part(moments_, ranks_->rank() * size, size);
-  double* const means = statistics.mean.data<double>();
-  double* const variances = statistics.variance.data<double>();
   mine.data<double>()[0] = double(count);
   std::copy_n(means, channels_, mine.data<double>() + 1);
   std::copy_n(variances, channels_, mine.data<double>() + 1 + channels_);
@@ -62,10 +64,13 @@ absl::Status SharedStatistics::Combine(int64_t count, const BatchStatistics& sta
 }
 
 absl::StatusOr<BatchNormGradients> SharedStatistics::Sum(const BatchNormGradients& mine) {
-  std::memcpy(sum_views_.gamma.raw_data(), mine.gamma.raw_data(), BytesOf(mine.gamma));
-  std::memcpy(sum_views_.beta.raw_data(), mine.beta.raw_data(), BytesOf(mine.beta));
+  DTNN_RETURN_IF_ERROR(context_->Copy(mine.gamma, Part(sums_, 0, channels_)));
+  DTNN_RETURN_IF_ERROR(context_->Copy(mine.beta, Part(sums_, channels_, channels_)));
+  DTNN_RETURN_IF_ERROR(context_->Synchronize());
   DTNN_RETURN_IF_ERROR(ranks_->Sum(sums_));
-  return sum_views_;
+  DTNN_ASSIGN_OR_RETURN(const Tensor sums, device_sums_.Put(sums_));
+  return BatchNormGradients{.gamma = Part(sums, 0, channels_),
+                            .beta = Part(sums, channels_, channels_)};
 }
 
 }  // namespace dtnn

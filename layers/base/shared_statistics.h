@@ -19,6 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/batch_norm/batch_norm.h"
+#include "kernels/context.h"
+#include "kernels/transfers.h"
 #include "layers/base/rank_exchange.h"
 #include "tensor/tensor.h"
 
@@ -26,8 +28,10 @@ namespace dtnn {
 
 class SharedStatistics {
  public:
-  // `ranks` must outlive it. Allocates all that the calls need.
+  // Of tensors of the context's device. `ranks` and the context must outlive it. Allocates all that
+  // the calls need.
   static absl::StatusOr<std::unique_ptr<SharedStatistics>> Create(RankExchange& ranks,
+                                                                  DeviceContext& context,
                                                                   int64_t channels, DType dtype);
 
   // Makes of the statistics of this rank's `count` elements per channel those of all ranks'. A rank
@@ -40,13 +44,16 @@ class SharedStatistics {
   absl::StatusOr<BatchNormGradients> Sum(const BatchNormGradients& mine);
 
  private:
-  SharedStatistics(RankExchange& ranks, int64_t channels) : ranks_(&ranks), channels_(channels) {}
+  SharedStatistics(RankExchange& ranks, DeviceContext& context, int64_t channels)
+      : ranks_(&ranks), context_(&context), channels_(channels) {}
+  absl::Status Merge(int64_t count, double* means, double* variances);
 
   RankExchange* ranks_;
+  DeviceContext* context_;
   int64_t channels_, count_ = 0;
   Tensor moments_;  // (ranks, 1 + 2 * channels) float64: count, means, variances
-  Tensor sums_;     // dgamma, dbeta
-  BatchNormGradients sum_views_;
+  Tensor sums_;     // dgamma, dbeta, on the host
+  DeviceTwin device_sums_;
 };
 
 }  // namespace dtnn

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/transfers.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -52,6 +53,8 @@ Moments Reference(const std::vector<double>& x) {
   return {double(mean), x.empty() ? 0 : double(squares / (long double)(x.size()))};
 }
 
+const Device kDevices[] = {Device::Cpu(), Device::Simulated(0)};
+
 // The statistics that the last of some ranks has after the exchange, one channel each.
 Moments Combined(const std::vector<std::vector<double>>& parts, int64_t* count = nullptr) {
   std::vector<std::vector<double>> others;
@@ -59,14 +62,24 @@ Moments Combined(const std::vector<std::vector<double>>& parts, int64_t* count =
     const Moments moments = parts[i].empty() ? Moments{} : Reference(parts[i]);
     others.push_back({double(parts[i].size()), moments.mean, moments.variance});
   }
-  LastRank rank(others);
-  const auto shared = SharedStatistics::Create(rank, 1, DType::kFloat64).value();
   const Moments own = parts.back().empty() ? Moments{} : Reference(parts.back());
-  const BatchStatistics statistics = {TensorOf(DType::kFloat64, {1}, {own.mean}),
-                                      TensorOf(DType::kFloat64, {1}, {own.variance})};
-  EXPECT_TRUE(shared->Combine(int64_t(parts.back().size()), statistics).ok());
-  if (count != nullptr) *count = shared->count();
-  return {Values(statistics.mean)[0], Values(statistics.variance)[0]};
+  Moments combined;
+  for (const Device device : kDevices) {
+    const auto context = *DeviceContext::Create(device);
+    LastRank rank(others);
+    const auto shared = SharedStatistics::Create(rank, *context, 1, DType::kFloat64).value();
+    const BatchStatistics statistics = {
+        *ToDevice(*context, TensorOf(DType::kFloat64, {1}, {own.mean})),
+        *ToDevice(*context, TensorOf(DType::kFloat64, {1}, {own.variance}))};
+    EXPECT_TRUE(shared->Combine(int64_t(parts.back().size()), statistics).ok());
+    if (count != nullptr) *count = shared->count();
+    const Moments result = {Values(*ToHost(*context, statistics.mean))[0],
+                            Values(*ToHost(*context, statistics.variance))[0]};
+    if (device == kDevices[0]) combined = result;
+    EXPECT_EQ(result.mean, combined.mean);
+    EXPECT_EQ(result.variance, combined.variance);
+  }
+  return combined;
 }
 
 TEST(SharedStatisticsTest, SmallIntegersAreExact) {
@@ -113,15 +126,19 @@ TEST(SharedStatisticsTest, UnequalSharesFarFromZeroKeepTheirDigits) {
 }
 
 TEST(SharedStatisticsTest, SumsLeaveTheRanksOwnGradientsAlone) {
-  LastRank rank({{1, 2, 30, 40}, {100, 200, 3000, 4000}});
-  const auto shared = SharedStatistics::Create(rank, 2, DType::kFloat64).value();
-  const BatchNormGradients mine = {TensorOf(DType::kFloat64, {2}, {5, 6}),
-                                   TensorOf(DType::kFloat64, {2}, {7, 8})};
-  const BatchNormGradients sums = shared->Sum(mine).value();
-  EXPECT_EQ(Values(sums.gamma), (std::vector<double>{106, 208}));
-  EXPECT_EQ(Values(sums.beta), (std::vector<double>{3037, 4048}));
-  EXPECT_EQ(Values(mine.gamma), (std::vector<double>{5, 6}));
-  EXPECT_EQ(Values(mine.beta), (std::vector<double>{7, 8}));
+  for (const Device device : kDevices) {
+    const auto context = *DeviceContext::Create(device);
+    LastRank rank({{1, 2, 30, 40}, {100, 200, 3000, 4000}});
+    const auto shared = SharedStatistics::Create(rank, *context, 2, DType::kFloat64).value();
+    const BatchNormGradients mine = {*ToDevice(*context, TensorOf(DType::kFloat64, {2}, {5, 6})),
+                                     *ToDevice(*context, TensorOf(DType::kFloat64, {2}, {7, 8}))};
+    const BatchNormGradients sums = shared->Sum(mine).value();
+    const auto values = [&](const Tensor& tensor) { return Values(*ToHost(*context, tensor)); };
+    EXPECT_EQ(values(sums.gamma), (std::vector<double>{106, 208}));
+    EXPECT_EQ(values(sums.beta), (std::vector<double>{3037, 4048}));
+    EXPECT_EQ(values(mine.gamma), (std::vector<double>{5, 6}));
+    EXPECT_EQ(values(mine.beta), (std::vector<double>{7, 8}));
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/model_sync.h"
+#include "kernels/transfers.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 
@@ -24,10 +25,11 @@ StepEngine::StepEngine(const Graph& graph, ParameterStore& store, DeviceContext&
       context_(&context),
       options_(options),
       learning_rate_(options.learning_rate),
-      sync_(options.communicator, {.models = options.model_sync,
-                                   .at_start = options.initial_model_sync,
-                                   .at_end = options.final_model_sync,
-                                   .common_statistics = options.sync_batch_norm}) {
+      sync_(options.communicator, context,
+            {.models = options.model_sync,
+             .at_start = options.initial_model_sync,
+             .at_end = options.final_model_sync,
+             .common_statistics = options.sync_batch_norm}) {
   if (options.sync_batch_norm && options.communicator != nullptr) {
     exchange_.emplace(*options.communicator);
   }
@@ -182,7 +184,12 @@ absl::Status StepEngine::Update() {
   double scale = pending_samples_ == 0 ? 1 : double(first_samples_) / double(pending_samples_);
   if (options_.accumulate_steps > 1) {
     // Means of ranks are scaled before they are added up: each has its own number of samples.
-    if (sync_.means_of_ranks()) Scale(std::exchange(scale, 1), accumulated_);
+    if (sync_.means_of_ranks()) {
+      DTNN_RETURN_IF_ERROR(ChangeOnHost(*context_, accumulated_, [&](const Tensor& gradients) {
+        Scale(std::exchange(scale, 1), gradients);
+        return absl::OkStatus();
+      }));
+    }
     DTNN_RETURN_IF_ERROR(updater_->Begin(accumulated_, sync_.exchanges()));
   }
   // Without samples of its own or of others, a rank stays where it is.

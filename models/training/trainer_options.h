@@ -44,7 +44,8 @@ struct TrainerOptions {
   ModelSyncOptions model_sync = {};
   bool initial_model_sync = true, final_model_sync = true;
   GradientReducerOptions reducer = {};  // how gradients are exchanged
-  bool choose_buckets = false;          // in buckets of a size that is measured
+  // In buckets of a size that is measured, where the communicator exchanges them.
+  bool choose_buckets = false;
   // A step that fails leaves everything as it was after the update before: parameters, running
   // statistics, metrics, counts. It can then be saved, for instance when a rank was lost. Updates
   // do not begin before the exchange has ended.

@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
   const int64_t elements = store.gradients().num_elements();
   if (options.communicator == nullptr) {
     DTNN_RETURN_IF_ERROR(updater->AddPart(0, elements));
-  } else if (options.choose_buckets) {
+  } else if (options.choose_buckets && options.reducer.collectives == nullptr) {
     DTNN_RETURN_IF_ERROR(updater->Cut(BucketChoice::kFirstBytes));
     updater->choice_.emplace(store.dtype(), elements, options.reducer.blocking);
   } else {
@@ -50,8 +50,14 @@ absl::Status Updater::Cut(int64_t bucket_bytes) {
   if (reducer_) exposed_before_ += reducer_->exposed_seconds();
   GradientReducerOptions reducer = options_.reducer;
   reducer.bucket_bytes = bucket_bytes;
-  reducer_.emplace(*options_.communicator, store_->dtype(), store_->gradients().num_elements(),
-                   reducer);
+  const int64_t elements = store_->gradients().num_elements();
+  reducer_.reset();  // before the memory of the next one is allocated
+  std::unique_ptr<ExchangeTwin> twin;
+  if (reducer.collectives == nullptr) {
+    DTNN_ASSIGN_OR_RETURN(
+        twin, GradientReducer::TwinFor(*context_, store_->dtype(), elements, bucket_bytes));
+  }
+  reducer_.emplace(*options_.communicator, store_->dtype(), elements, reducer, std::move(twin));
   parts_.clear();
   for (const auto& [begin, end] : reducer_->buckets()) DTNN_RETURN_IF_ERROR(AddPart(begin, end));
   return absl::OkStatus();

@@ -1,15 +1,17 @@
 #include "models/training/ranks/synchronization.h"
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "kernels/transfers.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 
-Synchronization::Synchronization(Communicator* communicator, const SynchronizationOptions& options)
+Synchronization::Synchronization(Communicator* communicator, DeviceContext& context,
+                                 const SynchronizationOptions& options)
     : communicator_(communicator),
+      context_(&context),
       options_(options),
       shares_(communicator == nullptr ? 1 : communicator->size()) {}
 
@@ -22,7 +24,9 @@ absl::Status Synchronization::Check() const {
 
 absl::Status Synchronization::BeginTraining(ParameterStore& store) {
   if (communicator_ == nullptr || !options_.at_start) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(communicator_->Broadcast(store.all_values(), /*root=*/0));
+  DTNN_RETURN_IF_ERROR(ChangeOnHost(*context_, store.all_values(), [&](const Tensor& values) {
+    return communicator_->Broadcast(values, /*root=*/0);
+  }));
   store.MarkChanged();
   return absl::OkStatus();
 }
@@ -74,8 +78,10 @@ absl::Status Synchronization::Average(ParameterStore& store, const Tensor& part,
                           Tensor::Allocate(Device::Cpu(), store.dtype(), store.unfrozen().shape()));
   }
   const Tensor sum = sums_.Samples(0, part.num_elements(), TensorFormat::kNHWC);
-  DTNN_RETURN_IF_ERROR(WeightedSum(*communicator_, weight, part, sum));
-  std::memcpy(part.raw_data(), sum.raw_data(), size_t(part.num_elements()) * SizeOf(part.dtype()));
+  DTNN_ASSIGN_OR_RETURN(const Tensor mine, ToHost(*context_, part));
+  DTNN_RETURN_IF_ERROR(WeightedSum(*communicator_, weight, mine, sum));
+  DTNN_RETURN_IF_ERROR(context_->Copy(sum, part));
+  DTNN_RETURN_IF_ERROR(context_->Synchronize());
   store.MarkChanged();
   return absl::OkStatus();
 }

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "comm/communicator.h"
 #include "comm/model_sync.h"
+#include "kernels/context.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/ranks/rank_shares.h"
 #include "tensor/tensor.h"
@@ -34,8 +35,10 @@ struct SynchronizationOptions {
 
 class Synchronization {
  public:
-  // `communicator`: null for one rank, which exchanges nothing; else it must outlive this.
-  Synchronization(Communicator* communicator, const SynchronizationOptions& options);
+  // `communicator`: null for one rank, which exchanges nothing; else it must outlive this. The
+  // context is the store's.
+  Synchronization(Communicator* communicator, DeviceContext& context,
+                  const SynchronizationOptions& options);
   // InvalidArgument if more ranks with data are required than there are ranks.
   absl::Status Check() const;
 
@@ -64,13 +67,14 @@ class Synchronization {
   absl::Status Average(ParameterStore& store, const Tensor& part, double weight);
 
   Communicator* communicator_;
+  DeviceContext* context_;
   const SynchronizationOptions options_;
   RankShares shares_;
   SyncDecision decision_;
   bool exchanges_ = false, means_of_ranks_ = false;
   double weight_ = 1;
   bool statistics_differ_ = false;  // each rank has tracked its own samples
-  Tensor sums_;                     // as large as all that training changes
+  Tensor sums_;                     // on the host, as large as all that training changes
 };
 
 }  // namespace dtnn
