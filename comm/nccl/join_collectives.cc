@@ -16,9 +16,8 @@ absl::Status CheckGpus(Communicator& communicator, DeviceContext& context) {
     for (int b = a + 1; b < communicator.size(); ++b) {
       if (all[size_t(2 * a)] != all[size_t(2 * b)]) continue;
       if (all[size_t(2 * a) + 1] != all[size_t(2 * b) + 1]) continue;
-      return FailedPrecondition("ranks ", a, " and ", b, " have the same GPU, number ",
-                                all[size_t(2 * a) + 1],
-                                " of their host; NCCL needs a GPU for each rank");
+      return FailedPrecondition("ranks ", a, " and ", b,
+                                " have the same GPU; NCCL needs a GPU for each rank");
     }
   }
   return absl::OkStatus();

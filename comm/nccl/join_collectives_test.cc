@@ -76,8 +76,7 @@ TEST(JoinCollectivesTest, OneGpuForTwoRanksIsRefusedOnAll) {
                           DeviceContext::Create(Device::Simulated(c.rank() == 2 ? 1 : c.rank())));
     const absl::Status refused = JoinCollectives(c, *context, kTimeout).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("ranks 1 and 2 have the same GPU, number 1"));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("ranks 1 and 2 have the same GPU"));
     return absl::OkStatus();
   });
   EXPECT_TRUE(status.ok()) << status;

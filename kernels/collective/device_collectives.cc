@@ -1,5 +1,7 @@
 #include "kernels/collective/device_collectives.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -46,7 +48,11 @@ absl::StatusOr<std::unique_ptr<DeviceCollectives>> DeviceCollectives::Create(
   return made;
 }
 
-int DeviceCollectives::GpuNumber(const DeviceContext& context) { return context.device().index; }
+int DeviceCollectives::GpuNumber(const DeviceContext& context) {
+  const Device device = context.device();
+  // Simulated GPUs are a process's own.
+  return device.type == DeviceType::kSimulated ? 256 * int(getpid()) + device.index : device.index;
+}
 
 absl::Status DeviceCollectives::Start() {
   gpu::Gpu& gpu = context_.stream().gpu();
