@@ -531,7 +531,9 @@ constexpr OptionSpec kTable[] = {
         .Means(meanings::kGpuDevice)
         .Needs("enable-gpu"),
     LaterSwitch("enable-gpudirect", kParallel, "let MPI read and write GPU memory"),
-    LaterSwitch("enable-nccl", kParallel, "sum gradients with NCCL"),
+    Now("enable-nccl", kParallel, kBool, &O::enable_nccl,
+        "sum gradients on the GPUs, by NCCL, instead of in the hosts' memory")
+        .Needs("parallel=data enable-gpu"),
     Later("enable-cudnn-auto-conv-alg", kParallel, kBool, "True",
           "let cuDNN choose its convolution algorithms"),
 

@@ -157,6 +157,7 @@ struct Options {
   double comm_timeout = 300;            // seconds
   bool enable_gpu = false;
   std::string gpu_device = "cuda";  // or simulated
+  bool enable_nccl = false;
 
   // What the machine and the network can do, for predictions.
   double cpu_speed = 0, memory_bw = 0;  // operations, and bytes copied, per second; 0: as measured

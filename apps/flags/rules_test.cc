@@ -54,9 +54,10 @@ constexpr Case kCases[] = {
     {2, "--encryption=rot13", kUsage, "--encryption=rot13: "},
     {2, "--encryption-security-level=64", kUsage, "--encryption-security-level=64: "},
 
-    {3, "--enable-nccl", kUsage, "--enable-nccl=true: not available"},
+    {3, "--enable-nccl", kDone, "--enable-nccl has no effect with --parallel=sequential"},
     {3, "--enable-gpudirect", kUsage, "--enable-gpudirect=true: not available"},
-    {4, "--enable-nccl --enable-gpu", kUsage, "--enable-nccl=true: not available"},
+    {4, "--enable-nccl --parallel=data", kDone, "--enable-nccl has no effect without --enable-gpu"},
+    {4, "--enable-nccl --parallel=data --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
 
     {5, "--augment-flip --augment-flip-prob=0", kUsage, "--augment-flip-prob=0: "},
     {5, "--augment-flip --augment-flip-prob=1.01", kUsage, "--augment-flip-prob=1.01: "},

@@ -108,6 +108,7 @@ class BenchmarkRun {
     TrainerOptions trainer =
         MakeTrainerOptions(run_.options, run_.metric_set, run_.optimizer, run_.communicator);
     if (run_.best_of) trainer.best_of = &*run_.best_of;
+    trainer.reducer.collectives = run_.collectives.get();
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, trainer));
     if (!run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!run_.options.checkpoint_dir.empty()) MakeCheckpointer();

@@ -58,17 +58,16 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   return absl::OkStatus();
 }
 
+RankPlace PlaceOf(const PreparedRun& run) {
+  return run.communicator == nullptr ? RankPlace{} : run.communicator->place();
+}
+
 absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   if (run.options.model_sync_min_avail > run.ranks) {
     return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
                       ": must be at most the number of ranks, ", run.ranks);
   }
-  if (run.options.enable_gpu && run.communicator != nullptr) {
-    return UsageError(
-        "--enable-gpu: this version trains with several processes on CPUs only; run without "
-        "mpirun, or without --enable-gpu");
-  }
-  DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options));
+  DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options, PlaceOf(run)));
   DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
   if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read
@@ -109,7 +108,7 @@ absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
       const std::string parameters,
       FormatParameterList(run.options, {.mpi_processes = run.ranks,
                                         .threads_per_process = NumThreads(),
-                                        .gpus_per_node = run.options.enable_gpu ? 1 : 0}));
+                                        .gpus_per_node = GpusPerHost(run.options, PlaceOf(run))}));
   voice.Tell(StrCat("**** ", run.graph.name(), " model...\n",
                     FormatTable(run.graph, ElementTypeOf(run.options), device), parameters,
                     "**** Running on ", device.ToString()));
@@ -182,8 +181,7 @@ absl::Status CheckMemoryOfRun(PreparedRun& run) {
       MeasureMemory(run.options, run.graph, *run.metric_set.loss,
                     run.options.evaluate_only ? nullptr : run.optimizer.get(), *run.context,
                     batches, run.best_of ? &*run.best_of : nullptr));
-  const int ranks_here = run.communicator == nullptr ? 1 : run.communicator->place().node_size;
-  return CheckMemory(memory, FindAvailableMemory(), ranks_here);
+  return CheckMemory(memory, FindAvailableMemory(), PlaceOf(run).node_size);
 }
 
 absl::Status PrepareLoaders(PreparedRun& run, RunVoice& voice) {
@@ -221,6 +219,9 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, MakeNetwork(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, PrepareLoaders(*this, voice)));
+  auto joined = MakeCollectives(options, communicator, *context);
+  DTNN_RETURN_IF_ERROR(Agree(communicator, joined.status()));
+  collectives = *std::move(joined);
   const DeviceTraits traits = TraitsOf(context->device());
   if (!options.enable_best_of || !traits.chooses_convolutions) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(TuneRun(*this, voice));

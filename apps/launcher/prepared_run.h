@@ -18,6 +18,7 @@
 #include "data/dataset.h"
 #include "data/loading/fingerprint.h"
 #include "kernels/best_of/best_of.h"
+#include "kernels/collective/device_collectives.h"
 #include "kernels/context.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "models/graph/graph.h"
@@ -44,6 +45,7 @@ struct PreparedRun {
   Options options;  // this rank's; Prepare sets what follows from the model and the data
   std::shared_ptr<const Optimizer> optimizer;
   std::unique_ptr<DeviceContext> context;
+  std::unique_ptr<DeviceCollectives> collectives;  // with --enable-nccl
   CheckpointFolder checkpoint_folder;
   std::optional<SavedModel> initial_model;  // where its file says which network it is
   std::shared_ptr<const Dataset> dataset;

@@ -1,19 +1,49 @@
 #include "apps/make/make_device.h"
 
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
 #include "comm/job/exit_code.h"
+#include "comm/nccl/join_collectives.h"
 #include "tensor/errors.h"
+#include "tensor/gpu/open_gpus.h"
 
 namespace dtnn {
+namespace {
 
-absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options) {
+bool Simulated(const Options& options) { return options.gpu_device == "simulated"; }
+
+// 0 where they cannot be counted: whoever opens one then learns why.
+int CudaGpus() { return gpu::CountGpus(DeviceType::kCuda).value_or(0); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options,
+                                                          const RankPlace& place) {
   if (!options.enable_gpu) return DeviceContext::Create(Device::Cpu());
-  if (options.gpu_device == "simulated") {
+  if (Simulated(options)) {
     return OfFlag(DeviceContext::Create(Device::Simulated(0)), "--enable-gpu");
   }
-  auto context = DeviceContext::Create(Device::Cuda(0));
+  auto context = DeviceContext::Create(Device::Cuda(place.node_rank % std::max(1, CudaGpus())));
   if (context.ok()) return context;
   return UsageError("--enable-gpu: ", context.status().message(),
                     "; --gpu-device=simulated needs no GPU");
+}
+
+absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options& options,
+                                                                   Communicator* communicator,
+                                                                   DeviceContext& context) {
+  if (!options.enable_nccl || !options.enable_gpu || communicator == nullptr) return nullptr;
+  const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
+  auto collectives = JoinCollectives(*communicator, context, timeout);
+  if (!absl::IsFailedPrecondition(collectives.status())) return collectives;
+  return OfFlag(std::move(collectives), "--enable-nccl");
+}
+
+int GpusPerHost(const Options& options, const RankPlace& place) {
+  if (!options.enable_gpu) return 0;
+  return Simulated(options) ? place.node_size : std::min(place.node_size, CudaGpus());
 }
 
 }  // namespace dtnn

@@ -7,12 +7,28 @@
 
 #include "absl/status/statusor.h"
 #include "apps/flags/options.h"
+#include "comm/communicator.h"
+#include "kernels/collective/device_collectives.h"
 #include "kernels/context.h"
 
 namespace dtnn {
 
-// A usage error where there is no such GPU.
-absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options);
+// A rank at `place` gets a GPU of its host: the one with its number there, or, where there are more
+// ranks than GPUs, one that it shares. Simulated GPUs belong to a process: every rank has its own.
+// A usage error where there is no GPU.
+absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options,
+                                                          const RankPlace& place);
+
+// With --enable-nccl, what sums the gradients of ranks on their GPUs; null where ranks exchange
+// them in the memory of hosts. All ranks call it together, and agree on the outcome afterwards; the
+// context and the communicator, null for one process alone, outlive it. A usage error where the
+// GPUs cannot.
+absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options& options,
+                                                                   Communicator* communicator,
+                                                                   DeviceContext& context);
+
+// GPUs that the ranks of a host compute on; 0 without GPUs.
+int GpusPerHost(const Options& options, const RankPlace& place);
 
 }  // namespace dtnn
 
