@@ -1,7 +1,10 @@
 #include "models/tensorboard/tensorboard_writer.h"
 
+#include <algorithm>
 #include <ctime>
 
+#include "data/images/encode_png.h"
+#include "data/images/thumbnail.h"
 #include "kernels/transfers.h"
 #include "models/tensorboard/graph_def.h"
 #include "models/tensorboard/histogram.h"
@@ -14,7 +17,8 @@ using BoardEvent = tensorboard::Event;
 using tensorboard::Summary;
 
 constexpr int kDouble = 2, kString = 7, kFloat = 1;
-constexpr int kScalarData = 1, kTensorData = 2;
+constexpr int kScalarData = 1, kTensorData = 2, kBlobData = 3;
+constexpr int64_t kMostImages = 12, kMostPixels = 64;
 
 std::string TrainFolder(std::string_view folder) { return StrCat(folder, "/train"); }
 std::string ValidationFolder(std::string_view folder) { return StrCat(folder, "/validation"); }
@@ -68,6 +72,27 @@ BoardEvent HyperparameterEvent(
   return EventOf(std::move(summary), 0);
 }
 
+// The first samples of a batch, side by side under one tag; nothing where they are not images.
+Summary ImagesOf(const Tensor& x, TensorFormat format) {
+  Summary summary;
+  if (!HoldsImages(x)) return summary;
+  tensorboard::TensorContent tensor;
+  for (int64_t i = 0; i < std::min(x.shape()[0], kMostImages); ++i) {
+    const Image image = Thumbnail(x, i, format, kMostPixels);
+    const auto png = EncodePng(image);
+    if (!png.ok()) return summary;
+    if (i == 0) {
+      tensor.add_string_val(StrCat(image.extents.width));
+      tensor.add_string_val(StrCat(image.extents.height));
+    }
+    tensor.add_string_val(std::string(png->begin(), png->end()));
+  }
+  tensor.set_dtype(kString);
+  tensor.mutable_shape()->add_dim()->set_size(tensor.string_val_size());
+  *AddValue("samples", "images", kBlobData, summary).mutable_tensor() = std::move(tensor);
+  return summary;
+}
+
 }  // namespace
 
 absl::Status CheckTensorboardFolder(std::string_view folder) {
@@ -109,6 +134,12 @@ absl::Status TensorboardWriter::OnPassBegin(const Pass& pass) {
   if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
   pass_.emplace();
   done_before_ = pass.done;
+  return absl::OkStatus();
+}
+
+absl::Status TensorboardWriter::OnBatchEnd(const Pass& pass) {
+  if (pass.kind != Pass::Kind::kValidation || pass.batch == nullptr) return absl::OkStatus();
+  if (!std::exchange(has_images_, true)) images_ = ImagesOf(pass.batch->x, graph_.format());
   return absl::OkStatus();
 }
 
@@ -162,7 +193,7 @@ absl::Status TensorboardWriter::WriteEpoch(const Pass& training, const Pass* val
   DTNN_RETURN_IF_ERROR(AddHistograms(trained));
   DTNN_RETURN_IF_ERROR(training_->Add(EventOf(std::move(trained), step)));
   if (validation == nullptr || validation_ == nullptr) return absl::OkStatus();
-  Summary validated;
+  Summary validated = std::exchange(images_, {});
   for (const auto& [name, value] : validation->averages->Values()) {
     AddScalar(name, value, validated);
   }

@@ -59,6 +59,7 @@ class TensorboardWriter : public Callback {
                                                                    DeviceContext& context);
 
   absl::Status OnPassBegin(const Pass& pass) override;
+  absl::Status OnBatchEnd(const Pass& pass) override;
   absl::Status OnPassEnd(const Pass& pass) override;
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
@@ -87,6 +88,8 @@ class TensorboardWriter : public Callback {
   std::optional<Stopwatch> pass_;
   int64_t done_before_ = 0;
   double samples_per_second_ = 0;
+  tensorboard::Summary images_;  // of the first validation, until its epoch ends
+  bool has_images_ = false;
   bool warned_ = false;
 };
 

@@ -1,16 +1,21 @@
 #include "models/tensorboard/tensorboard_writer.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "data/formats/tf_record.h"
+#include "data/images/image.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/tensorboard/event.pb.h"
@@ -29,6 +34,7 @@ using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 std::string Folder(const std::string& name) {
   const std::string folder = ::testing::TempDir() + "/" + name;
@@ -182,6 +188,51 @@ TEST(TensorboardWriterTest, HistogramsCountEveryParameter) {
   EXPECT_EQ(histograms, 2 * Parameters(run.graph)) << "values and gradients";
 }
 
+TEST(TensorboardWriterTest, TheFirstValidationShowsSomeOfItsSamples) {
+  const std::string folder = Folder("images");
+  Watched run(folder);
+  ASSERT_TRUE(run.session.Train(2, {run.writer.get()}).ok());
+  const Shown validation(folder + "/validation");
+  EXPECT_EQ(validation.plugins.at("samples"), "images");
+  const auto& steps = validation.tensors.at("samples");
+  ASSERT_THAT(steps, SizeIs(1)) << "they stay the same";
+  const tensorboard::TensorContent& tensor = steps.at(1);
+  EXPECT_EQ(tensor.dtype(), 7);
+  EXPECT_EQ(tensor.shape().dim(0).size(), tensor.string_val_size());
+  ASSERT_GE(tensor.string_val_size(), 3);
+  EXPECT_LE(tensor.string_val_size(), 2 + 12);
+  for (int i = 2; i < tensor.string_val_size(); ++i) {
+    const std::string& png = tensor.string_val(i);
+    const auto image =
+        DecodeImage(std::span(reinterpret_cast<const uint8_t*>(png.data()), png.size()), "sample");
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_EQ(StrCat(image->extents.width), tensor.string_val(0));
+    EXPECT_EQ(StrCat(image->extents.height), tensor.string_val(1));
+    EXPECT_EQ(image->extents.height, run.graph.input_shape()[0]);
+  }
+}
+
+// As on a full disk: an epoch is missing, and nothing is half there.
+TEST(TensorboardWriterTest, AFullDiskIsOneWarningAndTheFilesStayReadable) {
+  const std::string folder = Folder("full");
+  Watched run(folder);
+  ASSERT_TRUE(run.session.Train(1, {run.writer.get()}).ok());
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit = {.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const absl::Status full = run.session.Train(3, {run.writer.get()});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old);
+  EXPECT_TRUE(full.ok()) << full;
+  ASSERT_THAT(run.warnings, SizeIs(1));
+  EXPECT_THAT(run.warnings[0], StartsWith("TensorBoard's files miss an epoch: " + folder));
+  ASSERT_TRUE(run.session.Train(4, {run.writer.get()}).ok());
+  const auto& losses = Shown(folder + "/train").scalars.at("categorical_cross_entropy");
+  EXPECT_THAT(losses, ElementsAre(Key(1), Key(4)));
+}
+
 TEST(TensorboardWriterTest, TheNetworkAndTheOptionsAreThere) {
   const std::string folder = Folder("graph");
   Watched run(folder, /*validates=*/false);
@@ -255,17 +306,21 @@ def points(tag):
 print('loss', [e.step for e in points('categorical_cross_entropy')])
 h = a.Tensors('parameters/2_FC/weights')
 print('histogram', [e.step for e in h], h[0].tensor_proto.tensor_shape.dim[0].size)
+v = ea.EventAccumulator(sys.argv[2], size_guidance={ea.TENSORS: 0}); v.Reload()
+print('images', [e.step for e in v.Tensors('samples')], list(v.PluginTagToContent('images')))
 for plugin in ('scalars', 'histograms', 'text', 'hparams'):
     print(plugin, len(a.PluginTagToContent(plugin)))
 )";
-  const std::string command = std::string(python) + " " + script + " " + folder + "/train 2>&1";
+  const std::string command =
+      std::string(python) + " " + script + " " + folder + "/train " + folder + "/validation 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string text;
   for (int c; (c = std::fgetc(pipe)) != EOF;) text += char(c);
   EXPECT_EQ(pclose(pipe), 0) << text;
   EXPECT_EQ(text, StrCat("graph True ", run.graph.nodes().size(),
-                         "\nloss [1, 2, 3]\nhistogram [1, 2, 3] 30\nscalars 4\nhistograms ",
+                         "\nloss [1, 2, 3]\nhistogram [1, 2, 3] 30\nimages [1] "
+                         "['samples']\nscalars 4\nhistograms ",
                          2 * Parameters(run.graph), "\ntext 1\nhparams 1\n"));
 }
 
