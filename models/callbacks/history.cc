@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -117,10 +118,12 @@ absl::Status History::Check(std::string_view path) {
 absl::StatusOr<std::unique_ptr<History>> History::Create(std::string_view path,
                                                          const Trainer& trainer,
                                                          const MetricSet& metric_set,
-                                                         bool validates, int64_t epochs_done) {
+                                                         bool validates, int64_t epochs_done,
+                                                         Warn warn) {
   DTNN_RETURN_IF_ERROR(Check(path));
   DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
   std::unique_ptr<History> history(new History(path, form, trainer));
+  history->warn_ = std::move(warn);
   if (epochs_done == 0) return history;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
@@ -208,7 +211,12 @@ std::string History::Line(const Pass& training, const Pass* validation) const {
 
 absl::Status History::OnEpochEnd(const Pass& training, const Pass* validation) {
   text_ += Line(training, validation);
-  return WriteFileAtomically(path_, std::as_bytes(std::span(text_)));
+  const absl::Status status = WriteFileAtomically(path_, std::as_bytes(std::span(text_)));
+  if (status.ok() || !warn_) return status;
+  if (!std::exchange(warned_, true)) {
+    warn_(StrCat("the history is not written: ", status.message(), "; training goes on"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace dtnn

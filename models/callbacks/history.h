@@ -15,6 +15,7 @@
 #define DTNN_MODELS_CALLBACKS_HISTORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,11 +39,14 @@ class History : public Callback {
   // written after the first epoch. Of an existing file, the lines of the first `epochs_done` epochs
   // are kept: those of the run that this one continues. The trainer must outlive the history.
   // DataLoss if the file has fewer lines, FailedPrecondition if they have other columns; else as
-  // Check.
+  // Check. A file that cannot be written later (a full disk) is one warning, the file of the epoch
+  // before stays, and the next epoch tries again; without `warn` it is an error that ends the run.
+  using Warn = std::function<void(std::string_view line)>;
   static absl::StatusOr<std::unique_ptr<History>> Create(std::string_view path,
                                                          const Trainer& trainer,
                                                          const MetricSet& metric_set,
-                                                         bool validates, int64_t epochs_done);
+                                                         bool validates, int64_t epochs_done,
+                                                         Warn warn = {});
 
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
@@ -57,6 +61,8 @@ class History : public Callback {
   const std::string path_;
   const HistoryForm form_;
   const Trainer* trainer_;
+  Warn warn_;
+  bool warned_ = false;
   std::string text_;  // of the whole file
 };
 

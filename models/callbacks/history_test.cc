@@ -3,10 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -14,6 +18,7 @@
 #include "optim/losses/categorical_cross_entropy.h"
 #include "optim/metrics/categorical_accuracy.h"
 #include "optim/metrics/top5_accuracy.h"
+#include "tensor/files/atomic_file.h"
 
 namespace dtnn {
 namespace {
@@ -105,6 +110,36 @@ TEST_F(HistoryTest, AResumedRunKeepsTheEpochsThatAreDone) {
     ASSERT_TRUE(End(*second, 2, 2, 2).ok());
     EXPECT_EQ(Content(path), Content(whole));
   }
+}
+
+int FailWrites(std::string_view step) { return step == "write" ? ENOSPC : 0; }
+
+TEST_F(HistoryTest, AFullDiskIsOneWarningAndLaterEpochsAreWrittenAgain) {
+  const std::string path = Path("full.csv");
+  std::vector<std::string> warnings;
+  auto history = *History::Create(path, *trainer_, metric_set_, true, 0,
+                                  [&](std::string_view line) { warnings.emplace_back(line); });
+  ASSERT_TRUE(End(*history, 0, 0, 0).ok());
+  const std::string first = Content(path);
+  internal::SetFileFaultHookForTesting(FailWrites);
+  EXPECT_TRUE(End(*history, 1, 1, 1).ok());
+  EXPECT_TRUE(End(*history, 2, 2, 2).ok());
+  EXPECT_EQ(Content(path), first) << "the file of the epoch before stays";
+  internal::SetFileFaultHookForTesting(nullptr);
+  EXPECT_TRUE(End(*history, 3, 3, 3).ok());
+  const std::string whole = Content(path);
+  EXPECT_EQ(std::ranges::count(whole, '\n'), 1 + 4) << whole;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], ::testing::StartsWith("the history is not written: " + path));
+  EXPECT_THAT(warnings[0], HasSubstr("; training goes on"));
+}
+
+TEST_F(HistoryTest, WithoutAnyoneToWarnAFullDiskIsAnError) {
+  auto history = *History::Create(Path("error.csv"), *trainer_, metric_set_, true, 0);
+  internal::SetFileFaultHookForTesting(FailWrites);
+  const absl::Status status = End(*history, 0, 0, 0);
+  internal::SetFileFaultHookForTesting(nullptr);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }
 
 TEST_F(HistoryTest, RefusesToGoOnWithAFileThatIsTooShort) {
