@@ -556,7 +556,7 @@ constexpr OptionSpec kTable[] = {
     Now("tracer-output", kTracing, kText, &O::tracer_output,
         "file of the trace: .json for ui.perfetto.dev and chrome://tracing or .prv for Paraver, "
         "with all that each rank did; .csv, .txt or no ending for calls, total and median time of "
-        "each layer")
+        "each layer, on rank 0, or, with {rank} in the name, in a file for each rank")
         .Unit("file")
         .Example("trace.json"),
     Now("tracer-pmlib-server", kTracing, kText, &O::tracer_pmlib_server,

@@ -174,6 +174,11 @@ absl::Status CheckTracing(const Options& options) {
         ": unknown ending; must be .json for ui.perfetto.dev and chrome://tracing, .prv for "
         "Paraver, or .csv, .txt or none for a table of sums");
   }
+  if (NamesRank(output) && TraceFormOf(output) != TraceForm::kSimple) {
+    return UsageError("--tracer-output=", OneLine(output, 80),
+                      ": such a file has all ranks; leave out {rank}, which is for .csv, .txt or "
+                      "no ending");
+  }
   if (!options.tracing && options.given.contains("tracing")) {
     return UsageError("--tracing=False and --tracer-output=", OneLine(output, 80),
                       ": contradict each other; give one of them");

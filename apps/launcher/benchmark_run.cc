@@ -75,13 +75,29 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(trace_.Begin(run_.graph, *store_));
     absl::Status status = Work();
     writers_.Finish(status);
-    trace_.Finish(run_.graph, *store_, trainer_->engine().TrainingAlgorithms(),
-                  /*together=*/status.ok() || absl::IsCancelled(status),
+    // A signal ends all ranks in good order.
+    if (status.ok() || absl::IsCancelled(status)) {
+      FinishTrace(/*together=*/true);
+      return status;
+    }
+    // What has started the ranks sends those that are left a signal.
+    const Interrupt held_back(/*relayed=*/run_.communicator != nullptr);
+    status = SaveAfter(std::move(status));
+    FinishTrace(/*together=*/false);
+    return status;
+  }
+
+ private:
+  void FinishTrace(bool together) {
+    trace_.Finish(run_.graph, *store_, trainer_->engine(),
+                  {.together = together, .watts = writers_.watts(), .power = &writers_.power()},
                   {.print = [this](std::string_view text) { voice_.out() << text << std::flush; },
                    .tell = [this](std::string_view text) { voice_.Tell(text); },
                    .warn = [this](std::string_view line) { voice_.Warn(line); }});
-    // A signal ends all ranks in good order.
-    if (status.ok() || absl::IsCancelled(status)) return status;
+  }
+
+  // What a run that failed has done so far.
+  absl::Status SaveAfter(absl::Status status) {
     // Files of data that are gone may be gone for all ranks, so that none is left to save.
     if (absl::IsDataLoss(status) && run_.WritesCheckpoints()) status = SaveThen(status);
     if (run_.communicator == nullptr) return status;
@@ -89,7 +105,6 @@ class BenchmarkRun {
     return SaveWhatIsLeft(std::move(status));
   }
 
- private:
   absl::Status Work() {
     if (run_.options.evaluate || run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
     if (!run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
@@ -138,7 +153,8 @@ class BenchmarkRun {
     }
     DTNN_ASSIGN_OR_RETURN(
         history_, History::Create(run_.options.history_file, *trainer_, run_.metric_set,
-                                  run_.loaders.validation != nullptr, trainer_->epochs_done()));
+                                  run_.loaders.validation != nullptr, trainer_->epochs_done(),
+                                  [this](std::string_view line) { voice_.Warn(line); }));
     return absl::OkStatus();
   }
 
@@ -280,8 +296,6 @@ class BenchmarkRun {
 
   // Whether there is something to go on from, and a disk that takes more; `text` says so.
   bool SaveAlone(std::string& text) {
-    // What has started the ranks sends those that are left a signal.
-    const Interrupt held_back(/*relayed=*/run_.communicator != nullptr);
     const absl::Status saved = checkpointer_->SaveAlone();
     if (!saved.ok()) StrAppend(&text, "; the last step cannot be saved: ", saved.message());
     const std::string& newest = checkpointer_->newest();
@@ -332,8 +346,8 @@ class BenchmarkRun {
   }
 
   absl::Status MakeWriters() {
-    if (!run_.Writes()) return absl::OkStatus();
-    return writers_.Make(Subject(), run_.rank, trace_.profile(), *trainer_, *store_, *run_.context,
+    return writers_.Make(Subject(), run_.communicator, run_.Writes(), trace_.profile(), *trainer_,
+                         *store_, *run_.context,
                          [this](std::string_view line) { voice_.Warn(line); });
   }
 

@@ -23,9 +23,25 @@ absl::Status WriteText(const std::string& path, std::string_view text) {
   return WriteFileAtomically(path, std::as_bytes(std::span(text)));
 }
 
+MeasuredEnergy EnergyColumns(const PowerLog& power) {
+  return {.lines = power.lines(),
+          .of = [&power](int64_t begin, int64_t end,
+                         std::span<double> joules) -> std::optional<int64_t> {
+            const SpanEnergy energy = power.EnergyOf(begin, end);
+            if (energy.joules.empty()) return std::nullopt;
+            std::ranges::copy(energy.joules, joules.begin());
+            return energy.samples;
+          }};
+}
+
 bool IsFile(const std::string& profile) { return profile != "True" && profile != "False"; }
 
 }  // namespace
+
+bool TracesPower(const Options& options) {
+  return options.energy && !options.tracer_pmlib_device.empty() && !options.tracer_output.empty() &&
+         TraceFormOf(options.tracer_output) == TraceForm::kSimple;
+}
 
 absl::Status CheckTraceFiles(const Options& options) {
   if (!options.tracer_output.empty()) {
@@ -50,8 +66,9 @@ absl::Status RunTrace::Begin(const Graph& graph, const ParameterStore& store) {
     }
     log_ = std::make_unique<EventLog>();
     observers.push_back(log_.get());
-  } else if (!options_.tracer_output.empty() && rank_ == 0) {
-    simple_ = std::make_unique<SimpleTrace>(DescribeLayers(graph, store, {}));
+  } else if (!options_.tracer_output.empty() && (rank_ == 0 || NamesRank(options_.tracer_output))) {
+    simple_ = std::make_unique<SimpleTrace>(
+        DescribeLayers(graph, store), SimpleTraceOptions{.keep_begins = TracesPower(options_)});
     observers.push_back(simple_.get());
   }
   if (profiles() || reports()) {
@@ -66,19 +83,21 @@ absl::Status RunTrace::Begin(const Graph& graph, const ParameterStore& store) {
   return absl::OkStatus();
 }
 
-void RunTrace::Finish(const Graph& graph, const ParameterStore& store,
-                      std::span<const std::string> algorithms, bool together,
-                      const TraceVoice& voice) {
+void RunTrace::Finish(const Graph& graph, const ParameterStore& store, const StepEngine& engine,
+                      const TracedRun& run, const TraceVoice& voice) {
   watching_.reset();
   if (log_ == nullptr && simple_ == nullptr && profile_ == nullptr) return;
-  const std::vector<LayerFacts> layers = DescribeLayers(graph, store, algorithms);
+  const std::vector<std::string> algorithms = engine.TrainingAlgorithms();
+  const std::vector<LayerMemory> memory = engine.TrainingMemoryByLayer();
+  const std::vector<LayerFacts> layers =
+      DescribeLayers(graph, store, {.algorithms = algorithms, .memory = memory});
   const auto warn = [&](const absl::Status& status, std::string_view what) {
     if (!status.ok()) voice.warn(StrCat("the ", what, " is not written: ", status.message()));
   };
-  if (log_ != nullptr) warn(WriteEvents(layers, together, voice), "trace");
-  if (simple_ != nullptr) warn(WriteSimple(layers, voice), "trace");
+  if (log_ != nullptr) warn(WriteEvents(layers, run.together, voice), "trace");
+  if (simple_ != nullptr) warn(WriteSimple(layers, run.power, voice), "trace");
   if (profiles() && profile_ != nullptr)
-    warn(WriteProfile(layers, store.dtype(), voice), "profile");
+    warn(WriteProfile(layers, store.dtype(), run.watts, voice), "profile");
 }
 
 absl::Status RunTrace::WriteEvents(std::span<const LayerFacts> layers, bool together,
@@ -130,13 +149,27 @@ absl::Status RunTrace::WriteEvents(std::span<const LayerFacts> layers, bool toge
   return absl::OkStatus();
 }
 
-absl::Status RunTrace::WriteSimple(std::span<const LayerFacts> layers, const TraceVoice& voice) {
-  const std::string& path = options_.tracer_output;
+absl::Status RunTrace::WriteSimple(std::span<const LayerFacts> layers, const PowerLog* power,
+                                   const TraceVoice& voice) {
+  const std::string path = NumberedFile(options_.tracer_output, rank_);
   voice.tell(StrCat("Writing simple tracer output to '", path, "'...\n"));
-  DTNN_RETURN_IF_ERROR(WriteText(path, simple_->Text(layers)));
+  const bool measured = rank_ == 0 && power != nullptr && !power->empty();
+  const MeasuredEnergy energy = measured ? EnergyColumns(*power) : MeasuredEnergy();
+  DTNN_RETURN_IF_ERROR(WriteText(path, simple_->Text(layers, measured ? &energy : nullptr)));
+  if (measured) {
+    const std::string watts = StrCat(path, ".watts");
+    voice.tell(StrCat("Writing watts output to '", watts, "'...\n"));
+    DTNN_RETURN_IF_ERROR(WriteText(watts, power->Text()));
+    if (power->dropped() > 0) {
+      voice.warn(StrCat("--tracer-output: ", watts, " has the first ", PowerLog::kMostSamples,
+                        " samples of power; ", power->dropped(),
+                        " later ones did not fit, and calls "
+                        "of that time have no joules"));
+    }
+  }
   if (simple_->dropped() > 0) {
     voice.warn(StrCat("--tracer-output: the medians in ", path, " are those of the first ",
-                      SimpleTrace::kMostTimes, " calls; calls and total times are of all"));
+                      simple_->most_times(), " calls; calls and total times are of all"));
   }
   return absl::OkStatus();
 }
@@ -160,7 +193,7 @@ PredictedMachine RunTrace::Predicted(const MachineSpeed& measured, double gradie
 }
 
 absl::Status RunTrace::WriteProfile(std::span<const LayerFacts> layers, DType dtype,
-                                    const TraceVoice& voice) {
+                                    std::optional<double> watts, const TraceVoice& voice) {
   double gradients = 0;
   for (const LayerFacts& layer : layers) {
     gradients += double(layer.last_gradient - layer.first_gradient);
@@ -168,8 +201,8 @@ absl::Status RunTrace::WriteProfile(std::span<const LayerFacts> layers, DType dt
   const int threads = NumThreads();
   const MachineSpeed measured = {.flops = MeasureFmaPeakGflops(threads, dtype) * 1e9,
                                  .bytes = MeasureCopyBandwidth(threads) * 1e9};
-  const ProfileReport report = MakeReport(*profile_, layers, measured,
-                                          Predicted(measured, gradients * double(SizeOf(dtype))));
+  const ProfileReport report = MakeReport(
+      *profile_, layers, measured, Predicted(measured, gradients * double(SizeOf(dtype))), watts);
   if (!IsFile(options_.profile)) {
     voice.print(FormatReport(report));
     return absl::OkStatus();

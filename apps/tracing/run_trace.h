@@ -18,6 +18,7 @@
 #include "apps/flags/options.h"
 #include "comm/clock_offset.h"
 #include "comm/communicator.h"
+#include "models/energy/power_log.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/trace/event_log.h"
@@ -25,6 +26,7 @@
 #include "models/trace/profile.h"
 #include "models/trace/profile_report.h"
 #include "models/trace/simple_trace.h"
+#include "models/training/step_engine.h"
 #include "tensor/trace/observer.h"
 #include "tensor/trace/observer_list.h"
 
@@ -36,6 +38,16 @@ struct TraceVoice {
   std::function<void(std::string_view text)> tell;   // what was done
   std::function<void(std::string_view line)> warn;
 };
+
+// How a run has ended.
+struct TracedRun {
+  bool together = true;              // ranks can still talk to each other
+  std::optional<double> watts = {};  // mean power of training, where it is known
+  const PowerLog* power = nullptr;   // what a power meter measured on rank 0
+};
+
+// Whether the table of sums says what a power meter measured meanwhile.
+bool TracesPower(const Options& options);
 
 // Whether the files can be written: a run of hours must not find out at its end.
 absl::Status CheckTraceFiles(const Options& options);
@@ -52,10 +64,10 @@ class RunTrace {
   // together.
   absl::Status Begin(const Graph& graph, const ParameterStore& store);
 
-  // Writes and prints. `algorithms`: of the plan of training. Ranks that are `together` call it
-  // together; others write for themselves.
-  void Finish(const Graph& graph, const ParameterStore& store,
-              std::span<const std::string> algorithms, bool together, const TraceVoice& voice);
+  // Writes and prints. `engine`: that has trained. Ranks that are together call it together; others
+  // write for themselves.
+  void Finish(const Graph& graph, const ParameterStore& store, const StepEngine& engine,
+              const TracedRun& run, const TraceVoice& voice);
 
  private:
   bool profiles() const { return options_.profile != "False" && rank_ == 0; }
@@ -64,11 +76,12 @@ class RunTrace {
   }
   absl::Status WriteEvents(std::span<const LayerFacts> layers, bool together,
                            const TraceVoice& voice);
-  absl::Status WriteSimple(std::span<const LayerFacts> layers, const TraceVoice& voice);
+  absl::Status WriteSimple(std::span<const LayerFacts> layers, const PowerLog* power,
+                           const TraceVoice& voice);
   // As measured, but for what options say.
   PredictedMachine Predicted(const MachineSpeed& measured, double gradient_bytes) const;
   absl::Status WriteProfile(std::span<const LayerFacts> layers, DType dtype,
-                            const TraceVoice& voice);
+                            std::optional<double> watts, const TraceVoice& voice);
 
   const Options& options_;
   Communicator* const communicator_;

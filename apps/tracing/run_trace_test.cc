@@ -52,7 +52,7 @@ struct Traced {
     TrainingSession session(graph, setup);
     DTNN_RETURN_IF_ERROR(trace.Begin(graph, *session.store));
     DTNN_RETURN_IF_ERROR(session.Train(1));
-    trace.Finish(graph, *session.store, session.trainer->engine().TrainingAlgorithms(), together,
+    trace.Finish(graph, *session.store, session.trainer->engine(), {.together = together},
                  {.print = [this](std::string_view text) { out << text; },
                   .tell = [this](std::string_view text) { out << text; },
                   .warn = [this](std::string_view line) { err << line << "\n"; }});
@@ -153,6 +153,25 @@ TEST(RunTraceTest, OtherEndingsAreTheSimpleTracers) {
   EXPECT_THAT(text, StartsWith("Event type;Event value;Event name;Calls;Total time;Median of "
                                "times\nModel;11;2_FC_forward;"));
   EXPECT_THAT(text, HasSubstr("\nOperations;106;002_FC_forward_matmul;"));
+}
+
+TEST(RunTraceTest, EachRankHasATableWhereAsked) {
+  for (const bool all : {false, true}) {
+    Options options;
+    options.tracer_output = Path(all ? "each.{rank}.csv" : "first.csv");
+    const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+      Traced run;
+      return run.Run(options, &communicator, /*together=*/true);
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    for (const std::string name : {"each.0.csv", "each.1.csv", "first.csv"}) {
+      const bool expected = name.starts_with("each") == all;
+      if (!expected) continue;
+      EXPECT_THAT(Read(Path(name)), HasSubstr("\nModel;11;2_FC_forward;")) << name;
+      EXPECT_THAT(Read(Path(name)), HasSubstr("\nModel;14;2_FC_wait_dw;")) << name;
+    }
+    EXPECT_EQ(std::filesystem::exists(options.tracer_output), !all);
+  }
 }
 
 TEST(RunTraceTest, ProfilesArePrintedOrWritten) {

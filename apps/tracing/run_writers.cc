@@ -6,6 +6,7 @@
 
 #include "apps/tracing/run_board.h"
 #include "apps/tracing/run_page.h"
+#include "apps/tracing/run_trace.h"
 #include "models/callbacks/history_form.h"
 #include "models/energy/energy_source.h"
 #include "models/energy/pmlib.h"
@@ -16,11 +17,13 @@
 namespace dtnn {
 namespace {
 
-absl::StatusOr<std::unique_ptr<EnergySource>> OpenEnergySource(const Options& options) {
+absl::StatusOr<std::unique_ptr<EnergySource>> OpenEnergySource(const Options& options,
+                                                               PowerLog& power) {
   if (options.tracer_pmlib_device.empty()) return FindEnergySource();
   return OpenPmlib(
       {.server = {.host = options.tracer_pmlib_server, .port = uint16_t(options.tracer_pmlib_port)},
-       .device = options.tracer_pmlib_device});
+       .device = options.tracer_pmlib_device,
+       .keep = TracesPower(options) ? &power : nullptr});
 }
 
 // The epochs that a resumed run has behind it, where its history names their metrics.
@@ -39,23 +42,45 @@ std::vector<ReportEpoch> EarlierEpochs(const Options& options, int64_t epochs_do
 
 }  // namespace
 
-absl::Status RunWriters::Make(const RunSubject& run, int rank, const Profile* profile,
-                              const Trainer& trainer, const ParameterStore& store,
-                              DeviceContext& context,
-                              const std::function<void(std::string_view line)>& warn) {
-  if (run.options.energy && rank == 0) {
-    auto source = OpenEnergySource(run.options);
-    if (source.ok()) energy_.emplace(*std::move(source), warn);
-    if (!source.ok()) warn(StrCat("--energy: ", source.status().message()));
+absl::Status RunWriters::MakeMeter(const Options& options, Communicator* communicator,
+                                   const std::function<void(std::string_view line)>& warn) {
+  // A power meter has a name, and rank 0 asks for it; counters are those of each machine.
+  bool reads = communicator == nullptr || communicator->rank() == 0;
+  if (communicator != nullptr && options.tracer_pmlib_device.empty()) {
+    DTNN_ASSIGN_OR_RETURN(reads, FirstOnItsHost(*communicator));
   }
-  std::function<std::optional<double>()> joules;
-  if (energy_) joules = [this] { return energy_->epoch_joules(); };
+  EnergyMeterOptions meter = {.expected = reads, .communicator = communicator, .warn = warn};
+  if (reads) {
+    auto source = OpenEnergySource(options, power_);
+    if (!source.ok()) warn(StrCat("--energy: ", source.status().message()));
+    if (source.ok()) meter.source = *std::move(source);
+  }
+  energy_.emplace(std::move(meter));
+  return absl::OkStatus();
+}
+
+absl::Status RunWriters::Make(const RunSubject& run, Communicator* communicator, bool writes,
+                              const Profile* profile, const Trainer& trainer,
+                              const ParameterStore& store, DeviceContext& context,
+                              const std::function<void(std::string_view line)>& warn) {
+  if (run.options.energy) DTNN_RETURN_IF_ERROR(MakeMeter(run.options, communicator, warn));
+  if (!run.options.report.empty() && communicator != nullptr) {
+    waits_.emplace(trainer, *communicator);
+  }
+  if (!writes) return absl::OkStatus();
+  std::function<std::optional<double>()> joules, watts;
+  if (energy_) {
+    joules = [this] { return energy_->epoch_joules(); };
+    watts = [this] { return energy_->watts(); };
+  }
   if (!run.options.report.empty()) {
     ReportWriterOptions options = MakeReportOptions(run);
     options.profile = profile;
     options.earlier = EarlierEpochs(run.options, trainer.epochs_done(), warn);
     options.warn = warn;
     options.joules = joules;
+    options.watts = watts;
+    if (waits_) options.ranks = &*waits_;
     report_.emplace(std::move(options), trainer, run.graph, store);
   }
   if (run.options.tensorboard_dir.empty()) return absl::OkStatus();
@@ -70,6 +95,7 @@ absl::Status RunWriters::Make(const RunSubject& run, int rank, const Profile* pr
 std::vector<Callback*> RunWriters::callbacks() {
   std::vector<Callback*> callbacks;
   if (energy_) callbacks.push_back(&*energy_);
+  if (waits_) callbacks.push_back(&*waits_);
   if (report_) callbacks.push_back(&*report_);
   if (board_ != nullptr) callbacks.push_back(board_.get());
   return callbacks;

@@ -12,8 +12,10 @@
 
 #include "absl/status/status.h"
 #include "apps/tracing/run_subject.h"
+#include "comm/communicator.h"
 #include "kernels/context.h"
 #include "models/energy/energy_meter.h"
+#include "models/energy/power_log.h"
 #include "models/parameters/parameter_store.h"
 #include "models/report/report_writer.h"
 #include "models/tensorboard/tensorboard_writer.h"
@@ -25,21 +27,31 @@ namespace dtnn {
 
 class RunWriters {
  public:
-  // Those that the options of `run` ask for, before training. Energy that nobody counts is a
-  // warning. `profile`: of the training; may be null. All must outlive the writers.
-  absl::Status Make(const RunSubject& run, int rank, const Profile* profile, const Trainer& trainer,
-                    const ParameterStore& store, DeviceContext& context,
-                    const std::function<void(std::string_view line)>& warn);
+  // Those that the options of `run` ask for, before training; all ranks call it together. A rank
+  // that `writes` has files. Energy that nobody counts is a warning. `profile`: of the training;
+  // may be null. `communicator`: null for a run of one rank. All must outlive the writers.
+  absl::Status Make(const RunSubject& run, Communicator* communicator, bool writes,
+                    const Profile* profile, const Trainer& trainer, const ParameterStore& store,
+                    DeviceContext& context, const std::function<void(std::string_view line)>& warn);
 
   // In the order in which they are to be called.
   std::vector<Callback*> callbacks();
   // A line, or nothing.
   std::string EnergyReport() const { return energy_ ? energy_->Report() : ""; }
+  // Mean power of training, where it is known.
+  std::optional<double> watts() const { return energy_ ? energy_->watts() : std::nullopt; }
+  // What a power meter has measured; empty where nobody asked for it.
+  const PowerLog& power() const { return power_; }
   // How the run has ended.
   void Finish(const absl::Status& status);
 
  private:
+  absl::Status MakeMeter(const Options& options, Communicator* communicator,
+                         const std::function<void(std::string_view line)>& warn);
+
+  PowerLog power_;
   std::optional<EnergyMeter> energy_;
+  std::optional<RankWaits> waits_;
   std::optional<ReportWriter> report_;
   std::unique_ptr<TensorboardWriter> board_;
 };

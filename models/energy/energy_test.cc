@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "comm/local.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/energy/energy_meter.h"
 #include "models/energy/energy_source.h"
+#include "tensor/status_macros.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -145,13 +148,15 @@ void RunEpoch(EnergyMeter& meter, double& now, double seconds, int64_t before = 
 
 TEST(EnergyMeterTest, EpochsHaveWhatTheCountersGainedMeanwhile) {
   double now = 0;
-  EnergyMeter meter(std::make_unique<Scripted>(std::vector<absl::StatusOr<double>>{1, 5, 7, 8, 17}),
-                    {}, [&] { return now; });
+  EnergyMeter meter(
+      {.source = std::make_unique<Scripted>(std::vector<absl::StatusOr<double>>{1, 5, 7, 8, 17}),
+       .clock = [&] { return now; }});
   EXPECT_EQ(meter.Report(), "");
   RunEpoch(meter, now, 1);
   EXPECT_EQ(meter.epoch_joules(), 4);
   RunEpoch(meter, now, 30, 50);  // long enough for a reading in between
   EXPECT_EQ(meter.epoch_joules(), 10);
+  EXPECT_EQ(meter.watts(), 14.0 / 31);
   EXPECT_EQ(meter.Report(),
             "**** Energy: 14 J in 2 epochs (scripted), 0.09333 J per training sample\n");
 }
@@ -159,10 +164,10 @@ TEST(EnergyMeterTest, EpochsHaveWhatTheCountersGainedMeanwhile) {
 TEST(EnergyMeterTest, CountersThatFailAreOneWarning) {
   double now = 0;
   std::vector<std::string> warnings;
-  EnergyMeter meter(
-      std::make_unique<Scripted>(
-          std::vector<absl::StatusOr<double>>{1, 5, absl::DataLossError("the counter is gone")}),
-      [&](std::string_view line) { warnings.emplace_back(line); }, [&] { return now; });
+  EnergyMeter meter({.source = std::make_unique<Scripted>(std::vector<absl::StatusOr<double>>{
+                         1, 5, absl::DataLossError("the counter is gone")}),
+                     .warn = [&](std::string_view line) { warnings.emplace_back(line); },
+                     .clock = [&] { return now; }});
   RunEpoch(meter, now, 1);
   RunEpoch(meter, now, 1);
   EXPECT_EQ(meter.epoch_joules(), std::nullopt);
@@ -170,6 +175,90 @@ TEST(EnergyMeterTest, CountersThatFailAreOneWarning) {
   ASSERT_THAT(warnings, SizeIs(1));
   EXPECT_EQ(warnings[0], "energy is not measured any more: the counter is gone; training goes on");
   EXPECT_EQ(meter.Report(), "**** Energy: 4 J in 1 epoch, 0.04 J per training sample\n");
+}
+
+// Counters of two machines; the last rank is on one of them.
+TEST(EnergyMeterTest, MachinesAreAddedUp) {
+  const absl::Status status = RunRanks(3, [&](Communicator& communicator) {
+    const int rank = communicator.rank();
+    double now = 0;
+    EnergyMeterOptions options = {
+        .expected = rank < 2, .communicator = &communicator, .clock = [&] { return now; }};
+    if (rank < 2) {
+      options.source =
+          std::make_unique<Scripted>(rank == 0 ? std::vector<absl::StatusOr<double>>{1, 5}
+                                               : std::vector<absl::StatusOr<double>>{0, 70});
+    }
+    EnergyMeter meter(std::move(options));
+    RunEpoch(meter, now, 10);
+    EXPECT_EQ(meter.epoch_joules(), 74) << rank;
+    EXPECT_EQ(meter.watts(), 7.4) << rank;
+    if (rank == 0) {
+      EXPECT_EQ(
+          meter.Report(),
+          "**** Energy: 74 J in 1 epoch (scripted; 2 machines), 0.74 J per training sample\n");
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(EnergyMeterTest, MachinesThatTellNothingAreNamedOnce) {
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    double now = 0;
+    std::vector<std::string> warnings;
+    EnergyMeterOptions options = {
+        .communicator = &communicator,
+        .warn = [&](std::string_view line) { warnings.emplace_back(line); },
+        .clock = [&] { return now; }};
+    if (communicator.rank() == 0) {
+      options.source = std::make_unique<Scripted>(std::vector<absl::StatusOr<double>>{1, 5, 7, 9});
+    }
+    EnergyMeter meter(std::move(options));
+    RunEpoch(meter, now, 1);
+    RunEpoch(meter, now, 1);
+    EXPECT_EQ(meter.epoch_joules(), 2);
+    EXPECT_THAT(warnings, ::testing::ElementsAre("energy lacks that of the machines of rank 1, "
+                                                 "which do not tell theirs"));
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(EnergyMeterTest, OneRankOfAHostReadsItsCounters) {
+  const absl::Status status = RunRanks(3, [&](Communicator& communicator) {
+    DTNN_ASSIGN_OR_RETURN(const bool first, FirstOnItsHost(communicator));
+    EXPECT_EQ(first, communicator.rank() == 0);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+class Readings : public Observer {
+ public:
+  void Begin(const Event&) override { ++begun; }
+  void End(const Event& event) override {
+    EXPECT_EQ(event.activity, Activity::kEnergy);
+    EXPECT_GE(event.end, event.begin);
+    microjoules.push_back(event.bytes);
+  }
+
+  int begun = 0;
+  std::vector<int64_t> microjoules;
+};
+
+TEST(EnergyMeterTest, ATraceHasReadingsOftenEnoughToSeePowerChange) {
+  double now = 0;
+  EnergyMeter meter(
+      {.source = std::make_unique<Scripted>(std::vector<absl::StatusOr<double>>{1, 2.5, 4}),
+       .clock = [&] { return now; }});
+  Readings readings;
+  {
+    const ScopedObserver watching(&readings);
+    RunEpoch(meter, now, 0.2);
+  }
+  EXPECT_EQ(readings.begun, 3);
+  EXPECT_EQ(readings.microjoules, (std::vector<int64_t>{1'000'000, 2'500'000, 4'000'000}));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "tensor/errors.h"
 #include "tensor/stopwatch.h"
 #include "tensor/text/one_line.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -184,31 +185,37 @@ class Pmlib : public EnergySource {
         connection_->Do(create, StrCat("refuses device \"", OneLine(options_.device, 80), "\"")));
     DTNN_RETURN_IF_ERROR(connection_->Do(kStart, "refuses to start"));
     watch_.emplace();
+    started_ = TraceClock();
     return absl::OkStatus();
   }
 
   absl::Status Stop() {
     if (!connection_) return FailedPrecondition("is not connected");
     const double seconds = watch_->seconds();
+    const int64_t stopped = TraceClock();
     DTNN_RETURN_IF_ERROR(connection_->Do(kStop, "refuses to stop"));
     DTNN_ASSIGN_OR_RETURN(const Samples samples, Fetch(*connection_));
     DTNN_RETURN_IF_ERROR(connection_->Do(kFinalize, "refuses to end"));
     connection_.reset();
     const size_t per_line = samples.watts.size() / size_t(samples.lines);
+    PowerSamples interval = {.begin = started_, .end = stopped, .lines = samples.lines};
     for (size_t line = 0; line < size_t(samples.lines); ++line) {
-      joules_ += EnergyOfSamples(std::span(samples.watts)
-                                     .subspan(line * per_line, per_line)
-                                     .subspan(size_t(samples.begin)),
-                                 seconds);
+      const auto watts = std::span(samples.watts)
+                             .subspan(line * per_line, per_line)
+                             .subspan(size_t(samples.begin));
+      joules_ += EnergyOfSamples(watts, seconds);
+      interval.watts.insert(interval.watts.end(), watts.begin(), watts.end());
     }
     if (!std::isfinite(joules_))
       return absl::DataLossError("sends powers that are NaN or infinite");
+    if (options_.keep != nullptr) options_.keep->Add(std::move(interval));
     return absl::OkStatus();
   }
 
   const PmlibOptions options_;
   std::optional<Connection> connection_;
   std::optional<Stopwatch> watch_;  // since the counter's start
+  int64_t started_ = 0;             // likewise, by TraceClock
   double joules_ = 0;
 };
 

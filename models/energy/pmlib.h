@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "comm/tcp/socket.h"
 #include "models/energy/energy_source.h"
+#include "models/energy/power_log.h"
 
 namespace dtnn {
 
@@ -23,6 +24,7 @@ struct PmlibOptions {
   Endpoint server = {.host = "127.0.0.1", .port = 6526};
   std::string device = {};      // as the server calls it
   double timeout_seconds = 10;  // of each answer
+  PowerLog* keep = nullptr;     // takes all samples; must outlive the source
 };
 
 // Energy begins to count. Unavailable, DeadlineExceeded, ... with the server's address where it

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -138,6 +139,23 @@ TEST(PmlibTest, LinesAreAddedUpOverIntervals) {
     EXPECT_GT(*second, *first);
     EXPECT_LE(*second, 22 * watch.seconds());
   }
+}
+
+TEST(PmlibTest, SamplesAreKeptWhereAsked) {
+  Server server(Good);
+  PowerLog log;
+  PmlibOptions options = server.Options();
+  options.keep = &log;
+  const auto source = OpenPmlib(options);
+  ASSERT_TRUE(source.ok()) << source.status();
+  const double joules = (*source)->Joules().value();
+  EXPECT_EQ(log.lines(), 2);
+  const std::string text = log.Text();
+  EXPECT_THAT(text, StartsWith("Time;Watts;Line0;Line1\n0;11;1;10\n"));
+  EXPECT_THAT(text, HasSubstr(";22;2;20\n"));
+  // A second reading goes on where the first one ended.
+  EXPECT_GT((*source)->Joules().value(), joules);
+  EXPECT_EQ(std::ranges::count(log.Text(), '\n'), 1 + 3 + 3);
 }
 
 TEST(PmlibTest, TheServerIsAskedInOrder) {

@@ -170,6 +170,12 @@ std::vector<std::string> Plan::Algorithms() const {
   return lines;
 }
 
+std::vector<LayerMemory> Plan::MemoryByLayer() const {
+  std::vector<LayerMemory> layers = DescribeLayerMemory(graph_, layout_);
+  for (size_t i = 0; i < steps_.size(); ++i) layers[i].workspace = steps_[i].traits.workspace_bytes;
+  return layers;
+}
+
 absl::Status Plan::Oversized(const absl::Status& status) const {
   return absl::Status(
       status.code(), StrCat("a plan for ", training_ ? "training on" : "evaluating", " batches of ",

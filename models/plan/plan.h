@@ -23,6 +23,7 @@
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/fusion.h"
+#include "models/plan/layer_memory.h"
 #include "models/plan/plan_layout.h"
 #include "optim/losses/loss.h"
 #include "tensor/tensor.h"
@@ -84,6 +85,8 @@ class Plan {
   const PlanLayout& layout() const { return layout_; }
   // A line for each layer that has a choice: "layer 1 (Conv2D): forward winograd, ...".
   std::vector<std::string> Algorithms() const;
+  // In the order of the graph's nodes.
+  std::vector<LayerMemory> MemoryByLayer() const;
 
  private:
   // One node with the views of this plan's memory that its op works on.

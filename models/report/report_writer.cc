@@ -69,9 +69,13 @@ absl::Status ReportWriter::OnPassEnd(const Pass& pass) {
 
 void ReportWriter::AddProfile() {
   if (options_.profile == nullptr) return;
-  const std::vector<std::string> algorithms = trainer_.engine().TrainingAlgorithms();
+  const StepEngine& engine = trainer_.engine();
+  const std::vector<std::string> algorithms = engine.TrainingAlgorithms();
+  const std::vector<LayerMemory> memory = engine.TrainingMemoryByLayer();
   report_.profile =
-      MakeReport(*options_.profile, DescribeLayers(graph_, store_, algorithms), MachineSpeed());
+      MakeReport(*options_.profile,
+                 DescribeLayers(graph_, store_, {.algorithms = algorithms, .memory = memory}),
+                 MachineSpeed(), {}, options_.watts ? options_.watts() : std::nullopt);
   const ActivitySeconds now = SumActivities(*options_.profile);
   report_.last_epoch = now - report_.activities;
   report_.activities = now;
@@ -96,6 +100,7 @@ absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validati
   if (steps_ > 0) epoch_.gradient_norm = norms_ / double(steps_);
   report_.epochs.push_back(epoch_);
   report_.wrong_images = wrong_images_.images();
+  if (options_.ranks != nullptr) report_.ranks = options_.ranks->ranks();
   AddProfile();
   AddMemory();
   Write();

@@ -37,8 +37,11 @@ struct ReportWriterOptions {
   double parameter_bytes = 0;             // with gradients and optimizer state
   std::vector<ReportEpoch> earlier = {};  // epochs of the run that this one goes on with
   const Profile* profile = nullptr;       // that watches the training; null: no times
+  const RankWaits* ranks = nullptr;       // that was called before; null: there is one rank
   // Of the epoch that has just ended; none, or nothing: not known.
   std::function<std::optional<double>()> joules = {};
+  // Mean power of the training so far, likewise.
+  std::function<std::optional<double>()> watts = {};
   std::function<void(std::string_view line)> warn = {};
 };
 

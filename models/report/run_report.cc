@@ -96,6 +96,10 @@ std::string FormatRunReport(const RunReport& report) {
     html += PageSection("times", "Where the time goes",
                         FormatTimes(report.activities, report.last_epoch, *report.profile));
   }
+  if (report.ranks.size() > 1) {
+    html += PageSection("rank-waits", "How long ranks wait for each other",
+                        FormatRankWaits(report.ranks));
+  }
   html += PageSection("memory-plan", "Where the memory goes", Memory(report));
   return FormatPage(StrCat("Training of ", report.facts.network), html,
                     report.state == ReportState::kRunning ? kReloadSeconds : 0);

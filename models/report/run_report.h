@@ -19,6 +19,7 @@
 #include "models/report/confusion.h"
 #include "models/report/epochs.h"
 #include "models/report/memory_picture.h"
+#include "models/report/rank_waits.h"
 #include "models/report/time_section.h"
 #include "models/report/wrong_images.h"
 #include "models/trace/profile_report.h"
@@ -46,6 +47,7 @@ struct RunReport {
   // Of a profile.
   std::optional<ProfileReport> profile = {};
   ActivitySeconds activities = {}, last_epoch = {};
+  std::vector<RankWait> ranks = {};  // where there are several
   // Of the plan.
   std::vector<MemoryBuffer> buffers = {};
   int moments = 0;

@@ -115,6 +115,23 @@ TEST(RunReportTest, ThousandsOfEpochsStayBelowTwoMegabytes) {
   }
 }
 
+TEST(RunReportTest, LayersHaveTheirMemoryAndEnergy) {
+  RunReport report = Filled(2);
+  report.profile->layers = {
+      {.name = "fat", .forward = 1, .arena = 2e6, .parameters = 1.5e6, .joules = 7.25}};
+  const CheckedPage page = CheckPage(FormatRunReport(report));
+  EXPECT_THAT(page.problems, IsEmpty());
+  for (const Element* table : page.root.All("table")) {
+    if (table->All("th")[0]->text != "layer" || table->All("th").size() != 10) continue;
+    EXPECT_EQ(table->All("th")[6]->text, "memory, MB");
+    EXPECT_EQ(table->All("th")[7]->text, "joules");
+    EXPECT_EQ(table->All("td")[5]->text, "3.5");
+    EXPECT_EQ(table->All("td")[6]->text, "7.25");
+    return;
+  }
+  FAIL() << "no table of layers with energy";
+}
+
 TEST(RunReportTest, OnlyAPageThatWillChangeLoadsItselfAgain) {
   RunReport report = Filled(2);
   EXPECT_THAT(FormatRunReport(report), HasSubstr("http-equiv=\"refresh\""));

@@ -45,6 +45,7 @@ Group GroupOf(Activity activity) {
     case Activity::kValidation:
     case Activity::kTest:
     case Activity::kMemory:
+    case Activity::kEnergy:
       break;
   }
   return kRest;
@@ -100,15 +101,25 @@ SvgPicture DrawLayers(const ProfileReport& report, double per_step) {
 }
 
 HtmlTable TableOfLayers(const ProfileReport& report, double per_step) {
+  // Memory: of the arena and of parameters with what belongs to them.
   HtmlTable table = {
       .caption = "Milliseconds per step",
-      .columns = {"layer", "forward", "backward", "update", "share", "GFLOP/s", "computed by"}};
+      .columns = {"layer", "forward", "backward", "update", "share", "GFLOP/s", "memory, MB"}};
+  const bool energy = std::ranges::any_of(
+      report.layers, [](const ProfileReport::Layer& layer) { return layer.joules.has_value(); });
+  if (energy) table.columns.push_back("joules");
+  table.columns.push_back("computed by");
   for (const ProfileReport::Layer& layer : report.layers) {
-    table.rows.push_back(
-        {HtmlText(layer.name), HtmlNumber(layer.forward * per_step),
-         HtmlNumber(layer.backward * per_step), HtmlNumber(layer.update * per_step),
-         absl::StrFormat("%.1f %%", 100 * layer.share), HtmlNumber(layer.flops_per_second * 1e-9),
-         HtmlText(layer.algorithms.empty() ? "-" : layer.algorithms)});
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row = {HtmlText(layer.name),
+           HtmlNumber(layer.forward * per_step),
+           HtmlNumber(layer.backward * per_step),
+           HtmlNumber(layer.update * per_step),
+           absl::StrFormat("%.1f %%", 100 * layer.share),
+           HtmlNumber(layer.flops_per_second * 1e-9),
+           HtmlNumber((layer.arena + layer.parameters) * 1e-6)};
+    if (energy) row.push_back(HtmlNumber(layer.joules.value_or(0)));
+    row.push_back(HtmlText(layer.algorithms.empty() ? "-" : layer.algorithms));
   }
   return table;
 }

@@ -103,7 +103,9 @@ void ChromeTraceWriter::AddSlice(const LoggedEvent& logged, int64_t pid) {
   AddTime("ts", event.begin - origin_);
   AddTime("dur", event.end - event.begin);
   StrAppend(&text_, ",\"cat\":\"", activity, "\"");
-  if (event.bytes > 0) {
+  if (event.activity == Activity::kEnergy) {
+    StrAppend(&text_, ",\"args\":{\"joules\":", double(event.bytes) * 1e-6, "}");
+  } else if (event.bytes > 0) {
     StrAppend(&text_, ",\"args\":{\"bytes\":", event.bytes, "}");
   } else if (event.samples > 0 && event.layer < 0) {
     StrAppend(&text_, ",\"args\":{\"samples\":", event.samples, "}");
@@ -131,12 +133,24 @@ void ChromeTraceWriter::AddCounter(std::string_view name, std::string_view key, 
   absl::StrAppendFormat(&text_, "%.1f}}", value);
 }
 
+// Of the time since the reading before.
+void ChromeTraceWriter::AddPower(const Event& reading, int64_t pid) {
+  if (energy_.end != 0 && reading.end > energy_.end) {
+    // Microjoules per nanosecond are kilowatts.
+    const double kilowatts =
+        double(reading.bytes - energy_.bytes) / double(reading.end - energy_.end);
+    AddCounter("power", "W", 1e3 * kilowatts, energy_.end, pid);
+  }
+  energy_ = reading;
+}
+
 absl::Status ChromeTraceWriter::Add(const RankEvents& rank) {
   const int64_t pid = int64_t{rank.rank} + 1;
   dropped_ += rank.dropped;
   AddNames(rank, pid);
   const std::unordered_set<uint64_t> arrows = FindArrows(rank.events);
   int64_t samples = 0, since = 0;
+  energy_ = {};
   for (const LoggedEvent& logged : rank.events) {
     const Event& event = logged.event;
     if (event.activity == Activity::kMemory) {
@@ -144,6 +158,7 @@ absl::Status ChromeTraceWriter::Add(const RankEvents& rank) {
       continue;
     }
     AddSlice(logged, pid);
+    if (event.activity == Activity::kEnergy) AddPower(event, pid);
     if (HoldsArrow(event) && arrows.contains(event.flow)) AddFlow(logged, pid);
     if (event.activity == Activity::kTraining) samples = since = 0;
     if (event.activity == Activity::kStep) {

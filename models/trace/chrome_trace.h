@@ -39,6 +39,7 @@ class ChromeTraceWriter {
   void AddNames(const RankEvents& rank, int64_t pid);
   void AddSlice(const LoggedEvent& logged, int64_t pid);
   void AddFlow(const LoggedEvent& logged, int64_t pid);
+  void AddPower(const Event& reading, int64_t pid);
   void AddCounter(std::string_view name, std::string_view key, double value, int64_t time,
                   int64_t pid);
   void AddTime(std::string_view key, int64_t nanoseconds);
@@ -48,6 +49,7 @@ class ChromeTraceWriter {
   const int64_t origin_;
   std::unordered_map<int, std::string> layers_;  // names by id, as they stand in JSON
   std::string text_;                             // not written yet
+  Event energy_;                                 // the last reading of the rank
   bool first_ = true;
   int64_t dropped_ = 0;
 };

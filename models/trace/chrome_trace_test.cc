@@ -223,6 +223,32 @@ TEST(ChromeTraceTest, TwoRanksByTheRulesOfTheFormat) {
   EXPECT_EQ(trace.root["otherData"]["dropped events"], 3);
 }
 
+// A reading every 0.1 s: 4 J, then 7 J more.
+std::vector<LoggedEvent> Readings(int64_t t) {
+  std::vector<LoggedEvent> events;
+  int64_t joules = 10;
+  for (const int64_t more : {0, 4, 7}) {
+    joules += more;
+    events.push_back(
+        {{.activity = Activity::kEnergy, .bytes = joules * 1'000'000, .begin = t, .end = t + 1000},
+         1});
+    t += 100'000'000;
+  }
+  return events;
+}
+
+TEST(ChromeTraceTest, PowerIsACounterOfEachRank) {
+  const std::string path = Path("power.json");
+  auto writer = ChromeTraceWriter::Create(path, 0, {});
+  for (const int rank : {0, 1}) {
+    ASSERT_TRUE(writer->Add({.rank = rank, .events = Readings(5000)}).ok());
+  }
+  ASSERT_TRUE(writer->Finish().ok());
+  const Trace trace(path);
+  EXPECT_EQ(trace.counters.at("power W"), (std::vector<double>{40, 70, 40, 70}));
+  EXPECT_EQ(trace.tracks.at({2, 1}).size(), 3u) << "what it takes to read them";
+}
+
 // What has no length cannot hold an arrow, and a wait whose exchange is not there gets none.
 TEST(ChromeTraceTest, ArrowsNeedRoom) {
   const std::string path = Path("short.json");

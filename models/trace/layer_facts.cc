@@ -37,9 +37,11 @@ std::vector<Needs> FindNeeds(const Graph& graph) {
 }  // namespace
 
 std::vector<LayerFacts> DescribeLayers(const Graph& graph, const ParameterStore& store,
-                                       std::span<const std::string> algorithms) {
+                                       const LayersOfPlan& plan) {
   const std::vector<Needs> needs = FindNeeds(graph);
   const double element = double(SizeOf(store.dtype()));
+  // Values, gradients, slots.
+  const double copies = store.has_gradients() ? 2 + double(store.slots().size()) : 1;
   std::vector<LayerFacts> layers;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
@@ -47,7 +49,11 @@ std::vector<LayerFacts> DescribeLayers(const Graph& graph, const ParameterStore&
     layer.id = node.id;
     layer.name = node.name;
     layer.type = node.layer->type_name();
-    layer.algorithms = AlgorithmsOf(node, algorithms);
+    layer.algorithms = AlgorithmsOf(node, plan.algorithms);
+    if (i < plan.memory.size()) {
+      layer.arena_bytes = double(plan.memory[i].arena);
+      layer.workspace_bytes = double(plan.memory[i].workspace);
+    }
     const double output = double(node.output.NumElements()) * element;
     double inputs = 0, input_gradients = 0;
     bool input_gradient = false;
@@ -65,8 +71,10 @@ std::vector<LayerFacts> DescribeLayers(const Graph& graph, const ParameterStore&
         layer.forward_flops * ((needs[i].parameters ? 1 : 0) + (input_gradient ? 1 : 0));
     for (size_t p = 0; p < node.parameters.size(); ++p) {
       const int64_t count = node.parameters[p].shape.NumElements();
+      const bool trains = !node.frozen && node.parameters[p].trainable;
       layer.parameter_bytes += double(count) * element;
-      if (node.frozen || !node.parameters[p].trainable) continue;
+      layer.held_parameter_bytes += double(count) * element * (trains ? copies : 1);
+      if (!trains) continue;
       const int64_t first = store.Offset(int(i), int(p));
       const bool none = layer.first_gradient == layer.last_gradient;
       layer.first_gradient = none ? first : std::min(layer.first_gradient, first);

@@ -11,6 +11,7 @@
 
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
+#include "models/plan/layer_memory.h"
 
 namespace dtnn {
 
@@ -25,13 +26,22 @@ struct LayerFacts {
   double forward_flops = 0, backward_flops = 0;
   double forward_bytes = 0, backward_bytes = 0;
   double parameter_bytes = 0;
+  // Bytes that training holds: parameters with their gradients and the optimizer's state; of the
+  // arena and the workspace, which layers share, as models/plan/layer_memory.h counts them.
+  double held_parameter_bytes = 0, arena_bytes = 0, workspace_bytes = 0;
   // Elements [first_gradient, last_gradient) of the arena of gradients; none where they are equal.
   int64_t first_gradient = 0, last_gradient = 0;
 };
 
-// In the order of the graph's nodes. `algorithms`: the lines of Plan::Algorithms.
+// What a plan says of its layers, as Plan::Algorithms and Plan::MemoryByLayer do.
+struct LayersOfPlan {
+  std::span<const std::string> algorithms = {};
+  std::span<const LayerMemory> memory = {};
+};
+
+// In the order of the graph's nodes.
 std::vector<LayerFacts> DescribeLayers(const Graph& graph, const ParameterStore& store,
-                                       std::span<const std::string> algorithms);
+                                       const LayersOfPlan& plan = {});
 
 }  // namespace dtnn
 

@@ -10,7 +10,7 @@ namespace {
 std::vector<LayerFacts> Facts(const Graph& graph, std::span<const std::string> algorithms = {}) {
   const auto device = *DeviceContext::Create(Device::Cpu());
   const auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
-  return DescribeLayers(graph, *store, algorithms);
+  return DescribeLayers(graph, *store, {.algorithms = algorithms});
 }
 
 Graph Network() {
@@ -50,6 +50,22 @@ TEST(LayerFactsTest, GradientsStandWhereTheStoreHasThem) {
   EXPECT_GE(layers[4].first_gradient, layers[1].last_gradient);
   EXPECT_GE(layers[4].last_gradient - layers[4].first_gradient, 256 * 10 + 10);
   EXPECT_EQ(layers[2].first_gradient, layers[2].last_gradient);
+}
+
+TEST(LayerFactsTest, MemoryIsThatOfTrainingAndOfThePlan) {
+  const Graph graph = *Freeze(Network(), "1");
+  const auto device = *DeviceContext::Create(Device::Cpu());
+  const auto store = *ParameterStore::Create(graph, *device, DType::kFloat32, 1);
+  EXPECT_EQ(DescribeLayers(graph, *store)[4].held_parameter_bytes, 4.0 * 2570) << "values alone";
+  ASSERT_TRUE(store->AllocateForTraining(*device, /*slots=*/2).ok());
+  std::vector<LayerMemory> memory(6);
+  memory[1] = {.id = 1, .arena = 1000, .workspace = 70};
+  const std::vector<LayerFacts> layers = DescribeLayers(graph, *store, {.memory = memory});
+  EXPECT_EQ(layers[1].arena_bytes, 1000);
+  EXPECT_EQ(layers[1].workspace_bytes, 70);
+  EXPECT_EQ(layers[1].held_parameter_bytes, 4.0 * 40) << "frozen";
+  EXPECT_EQ(layers[4].held_parameter_bytes, 4 * 4.0 * 2570) << "gradients and two slots as well";
+  EXPECT_EQ(layers[4].parameter_bytes, 4.0 * 2570);
 }
 
 TEST(LayerFactsTest, FrozenLayersHaveNoGradients) {

@@ -1,6 +1,7 @@
 #include "models/trace/paraver.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <unordered_map>
 
@@ -14,7 +15,7 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kModel = 60000001, kPasses = 60000003, kSteps = 60000004, kOthers = 60000005,
-                  kMemory = 60000006;
+                  kMemory = 60000006, kPower = 60000007;
 // Extrae's numbers.
 enum State : int {
   kIdle = 0,
@@ -50,6 +51,7 @@ State StateOf(Activity activity) {
       return kSynchronization;
     case Activity::kReadData:
     case Activity::kCheckpoint:
+    case Activity::kEnergy:
       return kInputOutput;
     case Activity::kExchange:
     case Activity::kBroadcast:
@@ -133,30 +135,40 @@ void ParaverWriter::AddStates(const std::vector<LoggedEvent>& events, int32_t ta
   }
 }
 
+void ParaverWriter::AddEvent(const LoggedEvent& logged, int32_t task, int64_t time, int64_t type,
+                             int64_t value) {
+  records_.push_back({.time = time - origin_,
+                      .kind = Record::Kind::kEvent,
+                      .task = task,
+                      .thread = logged.thread,
+                      .a = type,
+                      .b = value});
+}
+
 void ParaverWriter::AddPair(const LoggedEvent& logged, int32_t task, int64_t type, int64_t value) {
-  const Record begin = {.time = logged.event.begin - origin_,
-                        .kind = Record::Kind::kEvent,
-                        .task = task,
-                        .thread = logged.thread,
-                        .a = type,
-                        .b = value};
-  records_.push_back(begin);
-  records_.push_back(begin);
-  records_.back().time = logged.event.end - origin_;
-  records_.back().b = 0;
+  AddEvent(logged, task, logged.event.begin, type, value);
+  AddEvent(logged, task, logged.event.end, type, 0);
+}
+
+// Of the time since the reading before.
+void ParaverWriter::AddPower(const LoggedEvent& logged, int32_t task) {
+  const Event& reading = logged.event;
+  if (energy_.end != 0 && reading.end > energy_.end) {
+    // Microjoules per nanosecond are kilowatts.
+    const double kilowatts =
+        double(reading.bytes - energy_.bytes) / double(reading.end - energy_.end);
+    AddEvent(logged, task, energy_.end, kPower, std::llround(1e6 * kilowatts));
+  }
+  energy_ = reading;
 }
 
 void ParaverWriter::AddEvents(const LoggedEvent& logged, int32_t task) {
   const Event& event = logged.event;
   if (event.activity == Activity::kMemory) {
-    records_.push_back({.time = event.begin - origin_,
-                        .kind = Record::Kind::kEvent,
-                        .task = task,
-                        .thread = logged.thread,
-                        .a = kMemory,
-                        .b = event.bytes});
+    AddEvent(logged, task, event.begin, kMemory, event.bytes);
     return;
   }
+  if (event.activity == Activity::kEnergy) AddPower(logged, task);
   const ModelKind kind = ModelKindOf(event.activity);
   if (kind == kNoModelKind) {
     AddPair(logged, task, TypeOf(event.activity), int64_t(event.activity) + 1);
@@ -175,6 +187,7 @@ void ParaverWriter::Add(const RankEvents& rank) {
   }
   tasks_.push_back(task);
   const int32_t number = int32_t(tasks_.size());
+  energy_ = {};
   AddStates(rank.events, number, task.threads);
   std::vector<Exchange>& exchanges = exchanges_.emplace_back();
   std::unordered_map<uint64_t, size_t> by_flow;
@@ -292,6 +305,7 @@ std::string ParaverWriter::Legend() const {
     }
   }
   absl::StrAppendFormat(&text, "\n\nEVENT_TYPE\n0    %d    Memory in use (bytes)\n\n", kMemory);
+  absl::StrAppendFormat(&text, "\n\nEVENT_TYPE\n0    %d    Power (milliwatts)\n\n", kPower);
   return text;
 }
 

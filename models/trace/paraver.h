@@ -62,6 +62,8 @@ class ParaverWriter {
   void AddStates(const std::vector<LoggedEvent>& events, int32_t task, int32_t threads);
   void AddState(int32_t task, int32_t thread, int64_t begin, int64_t end, int state);
   void AddEvents(const LoggedEvent& logged, int32_t task);
+  void AddEvent(const LoggedEvent& logged, int32_t task, int64_t time, int64_t type, int64_t value);
+  void AddPower(const LoggedEvent& logged, int32_t task);
   void AddPair(const LoggedEvent& logged, int32_t task, int64_t type, int64_t value);
   void AddCommunications();
   std::string Place(int32_t task, int32_t thread) const;
@@ -77,6 +79,7 @@ class ParaverWriter {
   std::vector<Record> records_;
   std::vector<std::vector<Exchange>> exchanges_;  // per task
   std::vector<Communication> communications_;
+  Event energy_;  // the last reading of the task
   int64_t end_ = 1;
 };
 

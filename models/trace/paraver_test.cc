@@ -314,6 +314,28 @@ TEST_F(ParaverTest, TwoRanksByTheRulesOfTheFormat) {
   EXPECT_EQ(model, (std::map<int64_t, int>{{0, 3}, {61, 1}, {8, 1}, {9, 1}}));
 }
 
+TEST_F(ParaverTest, PowerIsThatBetweenTwoReadings) {
+  const std::string path = Path("power.prv");
+  ParaverWriter writer(path, 0, {});
+  std::vector<LoggedEvent> readings;
+  for (const int64_t i : {0, 1, 2}) {
+    readings.push_back({{.activity = Activity::kEnergy,
+                         .bytes = 7'000'000 + i * i * 500'000,
+                         .begin = i * 100'000'000,
+                         .end = i * 100'000'000 + 1000},
+                        1});
+  }
+  writer.Add({.rank = 0, .events = readings});
+  writer.Add({.rank = 1, .events = readings});
+  ASSERT_TRUE(writer.Finish(kDate).ok());
+  const Trace trace(path);
+  std::vector<int64_t> milliwatts;
+  for (const auto& event : trace.events.at({2, 1})) {
+    if (event.type == 60000007) milliwatts.push_back(event.value);
+  }
+  EXPECT_EQ(milliwatts, (std::vector<int64_t>{5000, 15000}));
+}
+
 TEST_F(ParaverTest, ARunWithoutEventsIsATraceToo) {
   const std::string path = Path("none.prv");
   ParaverWriter writer(path, 0, {});

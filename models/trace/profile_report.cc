@@ -16,37 +16,20 @@ double Seconds(const Profile::Sum& sum) { return double(sum.nanoseconds) / 1e9; 
 
 double Divide(double a, double b) { return b > 0 ? a / b : 0; }
 
-// Operations and bytes of a layer's passes.
-struct Work {
-  double flops = 0, bytes = 0;
-};
-
-Work WorkOf(const LayerFacts& facts, const Profile::LayerSums& sums) {
-  // Parameters are read by both passes, and their gradients written by one.
-  return {.flops = facts.forward_flops * double(sums.forward.samples) +
-                   facts.backward_flops * double(sums.backward.samples),
-          .bytes = facts.forward_bytes * double(sums.forward.samples) +
-                   facts.backward_bytes * double(sums.backward.samples) +
-                   facts.parameter_bytes * double(sums.forward.calls + 2 * sums.backward.calls)};
-}
-
-// The seconds that a machine needs at best.
-double Bound(const Work& work, const MachineSpeed& machine) {
-  return std::max(Divide(work.flops, machine.flops), Divide(work.bytes, machine.bytes));
+LayerPasses PassesOf(const Profile::LayerSums& sums) {
+  return {.forward = sums.forward.calls,
+          .forward_samples = sums.forward.samples,
+          .backward = sums.backward.calls,
+          .backward_samples = sums.backward.samples};
 }
 
 // What its passes did in their time, and what the machine could have.
-void SetSpeed(const Work& work, const MachineSpeed& machine, ProfileReport::Layer& layer) {
+void SetSpeed(const LayerWork& work, const MachineSpeed& machine, ProfileReport::Layer& layer) {
   const double seconds = layer.forward + layer.backward;
   layer.flops_per_second = Divide(work.flops, seconds);
   layer.bytes_per_second = Divide(work.bytes, seconds);
   layer.memory_bound = Divide(work.bytes, machine.bytes) > Divide(work.flops, machine.flops);
-  layer.reached = Divide(Bound(work, machine), seconds);
-}
-
-// Of an update: reads parameters and gradients, writes parameters.
-double UpdateBytes(const LayerFacts& facts) {
-  return facts.last_gradient > facts.first_gradient ? 3 * facts.parameter_bytes : 0;
+  layer.reached = Divide(SecondsAtBest(work, machine), seconds);
 }
 
 void AddKind(const ProfileReport::Layer& layer, std::vector<ProfileReport::Kind>& kinds) {
@@ -82,6 +65,35 @@ std::string Machine(const ProfileReport& report, double per_step) {
   return text;
 }
 
+std::string Megabytes(double bytes) { return absl::StrFormat("%.3f", bytes * 1e-6); }
+
+// The first table.
+void AddLayers(const ProfileReport& report, double per_step, std::string& text) {
+  // Energy has a column only where it is known.
+  const bool energy = std::ranges::any_of(
+      report.layers, [](const ProfileReport::Layer& layer) { return layer.joules.has_value(); });
+  const auto add_row = [&](const std::string& joules, const auto&... cells) {
+    absl::StrAppendFormat(&text, "  %-24s %9s %9s %9s %7s %9s %8s %8s %8s %9s %9s %9s", cells...);
+    if (energy) absl::StrAppendFormat(&text, " %9s", joules);
+  };
+  add_row("mJ", "layer (ms per step)", "forward", "backward", "update", "share", "GFLOP/s", "GB/s",
+          "bound", "reached", "arena MB", "params MB", "work MB");
+  text += "  computed by\n";
+  for (const ProfileReport::Layer& layer : report.layers) {
+    if (layer.seconds() == 0) continue;
+    const auto ms = [&](double seconds) { return absl::StrFormat("%.3f", seconds * per_step); };
+    const bool known = layer.reached > 0;
+    add_row(ms(layer.joules.value_or(0)), layer.name, ms(layer.forward), ms(layer.backward),
+            ms(layer.update), Percent(layer.share),
+            absl::StrFormat("%.1f", layer.flops_per_second * 1e-9),
+            absl::StrFormat("%.1f", layer.bytes_per_second * 1e-9),
+            known ? (layer.memory_bound ? "memory" : "compute") : "-",
+            known ? Percent(layer.reached) : "-", Megabytes(layer.arena),
+            Megabytes(layer.parameters), Megabytes(layer.workspace));
+    StrAppend(&text, "  ", layer.algorithms.empty() ? "-" : layer.algorithms, "\n");
+  }
+}
+
 std::string Field(std::string_view name, const std::string& value) {
   return StrCat("\"", name, "\": ", value);
 }
@@ -99,7 +111,8 @@ std::string Cell(const std::string& text) {
 }  // namespace
 
 ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> layers,
-                         const MachineSpeed& machine, const PredictedMachine& predicted) {
+                         const MachineSpeed& machine, const PredictedMachine& predicted,
+                         std::optional<double> watts) {
   ProfileReport report;
   const Profile::Sum& steps = profile.training(Activity::kStep);
   report.steps = steps.calls;
@@ -108,7 +121,7 @@ ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> lay
   report.reading = double(profile.reading_nanoseconds()) / 1e9;
   report.machine = machine;
   report.predicted_machine = predicted.speed;
-  double update_bytes = 0;
+  double one_update = 0;  // seconds
   double gradients = 0;
   for (const LayerFacts& facts : layers) {
     gradients += double(facts.last_gradient - facts.first_gradient);
@@ -117,25 +130,29 @@ ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> lay
   for (const LayerFacts& facts : layers) {
     if (facts.id < 0 || size_t(facts.id) >= profile.layers().size()) continue;
     const Profile::LayerSums& sums = profile.layers()[size_t(facts.id)];
-    ProfileReport::Layer layer = {
-        .name = facts.name, .type = facts.type, .algorithms = facts.algorithms};
+    ProfileReport::Layer layer = {.name = facts.name,
+                                  .type = facts.type,
+                                  .algorithms = facts.algorithms,
+                                  .arena = facts.arena_bytes,
+                                  .parameters = facts.held_parameter_bytes,
+                                  .workspace = facts.workspace_bytes};
     layer.forward = Seconds(sums.forward);
     layer.backward = Seconds(sums.backward);
     layer.inference = Seconds(sums.inference);
     layer.update = update * Divide(double(facts.last_gradient - facts.first_gradient), gradients);
     layer.share = Divide(layer.seconds(), report.seconds);
     if (layer.seconds() + layer.inference == 0) continue;
-    const Work work = WorkOf(facts, sums);
+    if (watts) layer.joules = *watts * layer.seconds();
+    const LayerWork work = WorkOf(facts, PassesOf(sums));
     SetSpeed(work, machine, layer);
-    report.predicted += Bound(work, predicted.speed);
-    update_bytes += UpdateBytes(facts);
+    report.predicted += SecondsAtBest(work, predicted.speed);
+    one_update += SecondsAtBest(UpdateOf(facts), predicted.speed);
     AddKind(layer, report.kinds);
     report.layers.push_back(std::move(layer));
   }
   const double updates = double(report.steps) * predicted.updates_per_step;
   report.predicted_exchange = updates * predicted.exchange;
-  report.predicted +=
-      Divide(updates * update_bytes, predicted.speed.bytes) + report.predicted_exchange;
+  report.predicted += updates * one_update + report.predicted_exchange;
   std::ranges::stable_sort(report.kinds, std::greater(), &ProfileReport::Kind::seconds);
   for (int i = 0; i < kActivities; ++i) {
     const Profile::Sum& sum = profile.training(Activity(i));
@@ -154,22 +171,7 @@ std::string FormatReport(const ProfileReport& report) {
   std::string text = absl::StrFormat("**** Profile of %d steps, %.3f ms per step%s\n", report.steps,
                                      report.seconds * per_step, Machine(report, per_step));
   if (report.steps == 0) return text + "  nothing was trained\n";
-  const auto add_row = [&](const auto&... cells) {
-    absl::StrAppendFormat(&text, "  %-24s %9s %9s %9s %7s %9s %8s %8s %8s  %s\n", cells...);
-  };
-  add_row("layer (ms per step)", "forward", "backward", "update", "share", "GFLOP/s", "GB/s",
-          "bound", "reached", "computed by");
-  for (const ProfileReport::Layer& layer : report.layers) {
-    if (layer.seconds() == 0) continue;
-    const auto ms = [&](double seconds) { return absl::StrFormat("%.3f", seconds * per_step); };
-    const bool known = layer.reached > 0;
-    add_row(layer.name, ms(layer.forward), ms(layer.backward), ms(layer.update),
-            Percent(layer.share), absl::StrFormat("%.1f", layer.flops_per_second * 1e-9),
-            absl::StrFormat("%.1f", layer.bytes_per_second * 1e-9),
-            known ? (layer.memory_bound ? "memory" : "compute") : "-",
-            known ? Percent(layer.reached) : "-",
-            layer.algorithms.empty() ? "-" : layer.algorithms);
-  }
+  AddLayers(report, per_step, text);
   absl::StrAppendFormat(&text, "  %-24s %9s %9s %7s\n", "kind of layer", "layers", "ms", "share");
   for (const ProfileReport::Kind& kind : report.kinds) {
     if (kind.seconds == 0) continue;
@@ -203,8 +205,10 @@ std::string ReportJson(const ProfileReport& report) {
         Field("flops_per_second", layer.flops_per_second), ", ",
         Field("bytes_per_second", layer.bytes_per_second), ", ",
         Field("bound", layer.memory_bound ? "\"memory\"" : "\"compute\""), ", ",
-        Field("reached", layer.reached), ", ", Field("computed_by", JsonText(layer.algorithms)),
-        "}");
+        Field("reached", layer.reached), ", ", Field("arena_bytes", layer.arena), ", ",
+        Field("parameter_bytes", layer.parameters), ", ", Field("workspace_bytes", layer.workspace),
+        ", ", Field("joules", layer.joules ? JsonNumber(*layer.joules) : "null"), ", ",
+        Field("computed_by", JsonText(layer.algorithms)), "}");
   }
   json += "],\n \"kinds\": [";
   separator = "\n  ";
@@ -226,15 +230,20 @@ std::string ReportJson(const ProfileReport& report) {
 std::string ReportCsv(const ProfileReport& report) {
   std::string csv =
       "name,type,forward_seconds,backward_seconds,update_seconds,inference_seconds,share,"
-      "flops_per_second,bytes_per_second,bound,reached,computed_by\n";
+      "flops_per_second,bytes_per_second,bound,reached,arena_bytes,parameter_bytes,"
+      "workspace_bytes,joules,computed_by\n";
   for (const ProfileReport::Layer& layer : report.layers) {
     StrAppend(&csv, Cell(layer.name), ",", Cell(layer.type));
     for (const double value : {layer.forward, layer.backward, layer.update, layer.inference,
                                layer.share, layer.flops_per_second, layer.bytes_per_second}) {
       StrAppend(&csv, ",", JsonNumber(value));
     }
-    StrAppend(&csv, ",", layer.memory_bound ? "memory" : "compute", ",", JsonNumber(layer.reached),
-              ",", Cell(layer.algorithms), "\n");
+    StrAppend(&csv, ",", layer.memory_bound ? "memory" : "compute");
+    for (const double value : {layer.reached, layer.arena, layer.parameters, layer.workspace}) {
+      StrAppend(&csv, ",", JsonNumber(value));
+    }
+    StrAppend(&csv, ",", layer.joules ? JsonNumber(*layer.joules) : "", ",", Cell(layer.algorithms),
+              "\n");
   }
   return csv;
 }

@@ -4,19 +4,16 @@
 #define DTNN_MODELS_TRACE_PROFILE_REPORT_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "models/trace/layer_facts.h"
 #include "models/trace/profile.h"
+#include "models/trace/roofline.h"
 
 namespace dtnn {
-
-// What a machine could do at best, per second; 0: not known. Bytes are read and written by a copy.
-struct MachineSpeed {
-  double flops = 0, bytes = 0;
-};
 
 // Whose step to predict.
 struct PredictedMachine {
@@ -38,6 +35,9 @@ struct ProfileReport {
     bool memory_bound = false;
     double reached = 0;
     double inference = 0;  // in validation and test
+    // Bytes held, as LayerFacts has them.
+    double arena = 0, parameters = 0, workspace = 0;
+    std::optional<double> joules = {};  // of `seconds()`; nothing where power is not known
     double seconds() const { return forward + backward + update; }
   };
   struct Kind {
@@ -65,9 +65,11 @@ struct ProfileReport {
   std::vector<Row> activities;  // likewise; their sum is `seconds`
 };
 
-// `machine`: the one that ran, as measured.
+// `machine`: the one that ran, as measured. `watts`: of all machines that ran; a layer uses them
+// for as long as it takes, since no counter can tell one layer from the next.
 ProfileReport MakeReport(const Profile& profile, std::span<const LayerFacts> layers,
-                         const MachineSpeed& machine, const PredictedMachine& predicted = {});
+                         const MachineSpeed& machine, const PredictedMachine& predicted = {},
+                         std::optional<double> watts = {});
 
 // Three tables: layers, kinds of layers, activities. Times are milliseconds per step.
 std::string FormatReport(const ProfileReport& report);

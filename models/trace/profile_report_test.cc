@@ -26,6 +26,9 @@ const std::vector<LayerFacts> kLayers = {
      .forward_bytes = 100,
      .backward_bytes = 200,
      .parameter_bytes = 1000,
+     .held_parameter_bytes = 4000,
+     .arena_bytes = 2.5e6,
+     .workspace_bytes = 77,
      .first_gradient = 0,
      .last_gradient = 250},
     {.id = 3,
@@ -148,12 +151,27 @@ TEST(ProfileReportTest, TheTableSaysWhereTheTimeWent) {
   EXPECT_THAT(text, HasSubstr("**** Profile of 2 steps, 53.000 ms per step; peak 2.0 GFLOP/s, "
                               "copies 1.0 GB/s\n"));
   EXPECT_THAT(text, HasSubstr("  1_Conv2D                    10.000    20.000     2.000   60.4%"));
-  EXPECT_THAT(text, HasSubstr("compute    50.0%  forward winograd, backward_data gemm\n"));
+  EXPECT_THAT(text, HasSubstr("  reached  arena MB params MB   work MB  computed by\n"));
+  EXPECT_THAT(text, HasSubstr("compute    50.0%     2.500     0.004     0.000  forward winograd, "
+                              "backward_data gemm\n"));
   EXPECT_THAT(text, HasSubstr("\n  all-reduce                       2     2.000    3.8%\n"));
   EXPECT_THAT(text, HasSubstr("rest of the steps"));
   EXPECT_THAT(text, Not(HasSubstr("Input")));
   EXPECT_EQ(FormatReport(MakeReport(Profile(4), kLayers, {})),
             "**** Profile of 0 steps, 0.000 ms per step\n  nothing was trained\n");
+}
+
+TEST(ProfileReportTest, ALayerHasTheEnergyOfItsTime) {
+  Profile profile(4);
+  Fill(profile);
+  const ProfileReport report =
+      MakeReport(profile, kLayers, {.flops = 2e9, .bytes = 1e9}, {}, /*watts=*/50);
+  EXPECT_DOUBLE_EQ(report.layers[0].joules.value(), 50 * report.layers[0].seconds());
+  const std::string text = FormatReport(report);
+  EXPECT_THAT(text, HasSubstr("   work MB        mJ  computed by\n"));
+  EXPECT_THAT(text, HasSubstr("     0.000  1600.000  forward winograd"));
+  const auto json = nlohmann::json::parse(ReportJson(report));
+  EXPECT_EQ(json["layers"][0]["joules"], *report.layers[0].joules);
 }
 
 TEST(ProfileReportTest, AnotherMachineIsPredicted) {
@@ -190,13 +208,18 @@ TEST(ProfileReportTest, JsonAndCsvHoldTheSame) {
   ASSERT_EQ(json["layers"].size(), 2u);
   EXPECT_EQ(json["layers"][0]["forward_seconds"], report.layers[0].forward);
   EXPECT_EQ(json["layers"][1]["name"], "3_FC, \"x\"");
+  EXPECT_EQ(json["layers"][0]["arena_bytes"], 2.5e6);
+  EXPECT_EQ(json["layers"][0]["parameter_bytes"], 4000);
+  EXPECT_EQ(json["layers"][0]["workspace_bytes"], 77);
+  EXPECT_TRUE(json["layers"][0]["joules"].is_null()) << "nobody has measured";
   EXPECT_EQ(json["layers"][1]["bound"], "memory");
   EXPECT_EQ(json["activities"].size(), report.activities.size());
   EXPECT_EQ(json["kinds"][0]["type"], "Conv2D");
   const std::string csv = ReportCsv(report);
   EXPECT_THAT(csv, HasSubstr("\n1_Conv2D,Conv2D,0.02,0.04,0.004,"));
   EXPECT_THAT(csv, HasSubstr("\n\"3_FC, \"\"x\"\"\",FC,0.01,"));
-  EXPECT_THAT(csv, HasSubstr(",\"forward winograd, backward_data gemm\"\n"));
+  EXPECT_THAT(csv, HasSubstr(",compute,0.5,2500000,4000,77,,\"forward winograd, backward_data "
+                             "gemm\"\n"));
 }
 
 }  // namespace

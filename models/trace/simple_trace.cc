@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "absl/strings/str_format.h"
@@ -108,10 +109,12 @@ std::string Number(double value) {
 
 }  // namespace
 
-SimpleTrace::SimpleTrace(std::span<const LayerFacts> layers, int64_t most_times)
+SimpleTrace::SimpleTrace(std::span<const LayerFacts> layers, const SimpleTraceOptions& options)
     : layers_(layers.begin(), layers.end()),
-      room_(most_times),
-      times_(std::make_unique_for_overwrite<Time[]>(size_t(most_times))) {
+      room_(options.most_times),
+      times_(std::make_unique_for_overwrite<Time[]>(size_t(room_))),
+      begins_(options.keep_begins ? std::make_unique_for_overwrite<int64_t[]>(size_t(room_))
+                                  : nullptr) {
   for (const LayerFacts& layer : layers_) ids_ = std::max(ids_, layer.id + 1);
   series_.resize(size_t(ids_ * kModelKinds));
 }
@@ -129,10 +132,24 @@ void SimpleTrace::End(const Event& event) {
     ++dropped_;
     return;
   }
+  if (begins_ != nullptr) begins_[size_t(used_)] = event.begin;
   times_[size_t(used_++)] = {index, event.end - event.begin};
 }
 
-std::vector<SimpleTrace::Row> SimpleTrace::Rows() const {
+void SimpleTrace::AddEnergy(const MeasuredEnergy& energy, std::vector<Row>& rows) const {
+  for (Row& row : rows) row.joules.resize(size_t(energy.lines));
+  std::vector<double> joules(static_cast<size_t>(energy.lines));
+  for (size_t i = 0; begins_ != nullptr && i < size_t(used_); ++i) {
+    const auto samples = energy.of(begins_[i], begins_[i] + times_[i].nanoseconds, joules);
+    if (!samples) continue;
+    Row& row = rows[size_t(times_[i].series)];
+    for (size_t line = 0; line < joules.size(); ++line) row.joules[line] += joules[line];
+    ++row.measured;
+    row.samples += *samples;
+  }
+}
+
+std::vector<SimpleTrace::Row> SimpleTrace::Rows(const MeasuredEnergy* energy) const {
   std::vector<std::vector<int64_t>> times(series_.size());
   for (size_t i = 0; i < series_.size(); ++i) times[i].reserve(size_t(series_[i].calls));
   for (int64_t i = 0; i < used_; ++i) {
@@ -146,11 +163,13 @@ std::vector<SimpleTrace::Row> SimpleTrace::Rows() const {
     std::ranges::nth_element(times[i], middle);
     rows[i].median = double(*middle) / 1e9;
   }
+  if (energy != nullptr) AddEnergy(*energy, rows);
   return rows;
 }
 
-std::string SimpleTrace::Text(std::span<const LayerFacts> layers) const {
-  const std::vector<Row> rows = Rows();
+std::string SimpleTrace::Text(std::span<const LayerFacts> layers,
+                              const MeasuredEnergy* energy) const {
+  const std::vector<Row> rows = Rows(energy);
   std::vector<const LayerFacts*> by_id(size_t(ids_), nullptr);
   for (const LayerFacts& layer : layers) {
     if (layer.id >= 0 && layer.id < ids_) by_id[size_t(layer.id)] = &layer;
@@ -163,9 +182,15 @@ std::string SimpleTrace::Text(std::span<const LayerFacts> layers) const {
     const Row& row = rows[size_t(index)];
     const LayerFacts* const layer = by_id[size_t(id)];
     if (row.sums.calls == 0 || layer == nullptr) continue;
-    const std::string numbers =
-        StrCat(row.sums.calls, ";", Number(double(row.sums.nanoseconds) / 1e9), ";",
-               Number(row.median), "\n");
+    std::string numbers = StrCat(row.sums.calls, ";", Number(double(row.sums.nanoseconds) / 1e9),
+                                 ";", Number(row.median));
+    if (energy != nullptr) {
+      StrAppend(&numbers, ";", Number(std::reduce(row.joules.begin(), row.joules.end(), 0.0)));
+      for (const double joules : row.joules) StrAppend(&numbers, ";", Number(joules));
+      StrAppend(&numbers, ";",
+                Number(row.measured > 0 ? double(row.samples) / double(row.measured) : 0));
+    }
+    numbers += "\n";
     absl::StrAppendFormat(&model, "Model;%d;%0*d_%s_%s;%s", id * kModelKinds + kind, digits, id,
                           layer->type, std::string(Name(ModelKind(kind))), numbers);
     const std::string_view operation = OperationOf(*layer, kind);
@@ -175,7 +200,13 @@ std::string SimpleTrace::Text(std::span<const LayerFacts> layers) const {
     operations[value] = absl::StrFormat("Operations;%d;%03d_%s_%s;%s", value, id, layer->type,
                                         std::string(operation), numbers);
   }
-  std::string text = "Event type;Event value;Event name;Calls;Total time;Median of times\n" + model;
+  std::string text = "Event type;Event value;Event name;Calls;Total time;Median of times";
+  if (energy != nullptr) {
+    text += ";Joules";
+    for (int64_t line = 0; line < energy->lines; ++line) StrAppend(&text, ";Line", line);
+    text += ";Mean of intermediate power samples";
+  }
+  text += "\n" + model;
   for (const auto& [value, line] : operations) text += line;
   return text;
 }

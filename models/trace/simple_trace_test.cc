@@ -57,13 +57,34 @@ TEST(SimpleTraceTest, TheFileIsTheOriginals) {
 }
 
 TEST(SimpleTraceTest, SumsAreExactWhereThereIsNoRoomForTimes) {
-  SimpleTrace trace(kLayers, 3);
+  SimpleTrace trace(kLayers, {.most_times = 3});
   for (int64_t i = 1; i <= 5; ++i) {
     Tell(trace, {.activity = Activity::kForward, .layer = 2}, i * 1'000'000'000);
   }
   EXPECT_EQ(trace.dropped(), 2);
   EXPECT_NE(trace.Text(kLayers).find("Model;11;02_Relu_forward;5;15.0;2.0\n"), std::string::npos)
       << trace.Text(kLayers);
+}
+
+// A meter of two lines, of 2 W and 3 W, that was read until nanosecond 10'000.
+TEST(SimpleTraceTest, AMeterAddsTheOriginalsColumns) {
+  SimpleTrace trace(kLayers, {.keep_begins = true});
+  for (const int64_t nanoseconds : {1000, 3000, 10'000}) {
+    Tell(trace, {.activity = Activity::kForward, .layer = 12}, nanoseconds);
+  }
+  const MeasuredEnergy energy = {
+      .lines = 2,
+      .of = [](int64_t begin, int64_t end, std::span<double> joules) -> std::optional<int64_t> {
+        if (end > 10'000) return std::nullopt;
+        joules[0] = 2 * double(end - begin);
+        joules[1] = 3 * double(end - begin);
+        return (end - begin) / 1000;
+      }};
+  EXPECT_EQ(trace.Text(kLayers, &energy),
+            "Event type;Event value;Event name;Calls;Total time;Median of times;Joules;Line0;Line1;"
+            "Mean of intermediate power samples\n"
+            "Model;61;12_FC_forward;3;1.4e-05;3e-06;20000.0;8000.0;12000.0;2.0\n"
+            "Operations;476;012_FC_forward_matmul;3;1.4e-05;3e-06;20000.0;8000.0;12000.0;2.0\n");
 }
 
 TEST(SimpleTraceTest, OtherThreadsAndUnknownLayersDoNotCount) {

@@ -1,10 +1,13 @@
 #include "models/trace/trace_form.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
+
+constexpr char kRank[] = "{rank}";
 
 // With its dot; empty where the name has none.
 std::string_view EndingOf(std::string_view path) {
@@ -32,6 +35,12 @@ std::optional<ProfileForm> ProfileFormOf(std::string_view path) {
   if (ending == ".json") return ProfileForm::kJson;
   if (ending == ".csv") return ProfileForm::kCsv;
   return std::nullopt;
+}
+
+bool NamesRank(std::string_view path) { return path.find(kRank) != path.npos; }
+
+std::string NumberedFile(std::string_view path, int rank) {
+  return absl::StrReplaceAll(std::string(path), {{kRank, StrCat(rank)}});
 }
 
 std::string FileOfRank(std::string_view path, int rank) {

@@ -25,6 +25,12 @@ enum class ProfileForm : uint8_t { kJson, kCsv };
 // .json and .csv, in any case.
 std::optional<ProfileForm> ProfileFormOf(std::string_view path);
 
+// Whether each rank is to write a file of its own: its name holds "{rank}".
+bool NamesRank(std::string_view path);
+
+// That file: with the rank's number in place of "{rank}".
+std::string NumberedFile(std::string_view path, int rank);
+
 // The file that a rank writes alone where it cannot write one with the others: "trace.rank3.json".
 std::string FileOfRank(std::string_view path, int rank);
 

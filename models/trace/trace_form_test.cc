@@ -28,6 +28,10 @@ TEST(TraceFormTest, ProfilesAreJsonOrCsv) {
 TEST(TraceFormTest, RanksHaveFilesOfTheirOwn) {
   EXPECT_EQ(FileOfRank("a.b/trace.json", 3), "a.b/trace.rank3.json");
   EXPECT_EQ(FileOfRank("a.b/trace", 0), "a.b/trace.rank0");
+  EXPECT_FALSE(NamesRank("rank.csv"));
+  EXPECT_TRUE(NamesRank("a/t.{rank}.csv"));
+  EXPECT_EQ(NumberedFile("a/t.{rank}.csv", 12), "a/t.12.csv");
+  EXPECT_EQ(NumberedFile("t.csv", 12), "t.csv");
 }
 
 }  // namespace

@@ -98,6 +98,10 @@ class StepEngine {
   const PlanLayout* training_layout() const {
     return training_plan_ == nullptr ? nullptr : &training_plan_->layout();
   }
+  // None before PrepareForTraining.
+  std::vector<LayerMemory> TrainingMemoryByLayer() const {
+    return training_plan_ == nullptr ? std::vector<LayerMemory>() : training_plan_->MemoryByLayer();
+  }
   // Of the samples of the last Evaluate, on the host.
   const Tensor& predictions() const { return evaluation_plan_->predictions(); }
   // Euclidean norm of the gradients of the last update, before they were clipped; nothing where

@@ -43,8 +43,9 @@ enum class Activity : uint8_t {
   kReceive,
   kCheckpoint,
   kMemory,  // no time passes: `bytes` are in use by the process
+  kEnergy,  // reads counters of energy: `bytes` microjoules were used since they were opened
 };
-inline constexpr int kActivities = int(Activity::kMemory) + 1;
+inline constexpr int kActivities = int(Activity::kEnergy) + 1;
 
 // "wait for gradients"
 std::string_view Name(Activity activity);
@@ -54,7 +55,7 @@ struct Event {
   Activity activity = Activity::kStep;
   int32_t layer = -1;           // its id in the graph; -1: of no layer
   int64_t samples = 0;          // that were computed or read; 0: not counted
-  int64_t bytes = 0;            // that were exchanged or written; 0: not counted
+  int64_t bytes = 0;            // that were exchanged or written, unless the activity says so
   int64_t begin = 0, end = 0;   // nanoseconds of TraceClock
   int64_t first = 0, last = 0;  // of the gradients: elements [first, last) of their arena
   uint64_t flow = 0;            // the same for an exchange and the wait for it; 0: none

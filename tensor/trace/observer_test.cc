@@ -89,6 +89,7 @@ TEST(ObserverTest, ActivitiesAndFlowsAreTold) {
   EXPECT_EQ(int(names.size()), kActivities);
   EXPECT_EQ(Name(Activity::kWaitForGradients), "wait for gradients");
   EXPECT_EQ(Name(Activity::kMemory), "memory");
+  EXPECT_EQ(Name(Activity::kEnergy), "energy");
   const uint64_t flow = NewFlow();
   EXPECT_NE(flow, 0u);
   EXPECT_NE(NewFlow(), flow);
