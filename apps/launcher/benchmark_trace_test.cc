@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -149,6 +150,41 @@ TEST(BenchmarkTraceTest, FilesForTensorBoardAreWritten) {
   EXPECT_EQ(files("train"), 2) << "a file of its own";
 }
 
+// As on a full disk: files take two thousand bytes. TensorBoard's need more from the start.
+TEST(BenchmarkTraceTest, AFullDiskIsAWarningPerFileAndTrainingGoesOn) {
+  const std::string folder = Path("full_disk");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const auto run = dtnn::testing::Launch(
+      "sh",
+      "-c \"trap '' XFSZ; ulimit -f 4; exec apps/benchmark --model=simplecnn "
+      "--dataset=synthetic --synthetic-input-shape=1,8,8 --synthetic-output-shape=3 "
+      "--synthetic-train-samples=50 --synthetic-test-samples=20 --batch-size=16 "
+      "--num-epochs=60 --schedulers= --quiet --tracer-output=" +
+          folder + "/trace.json --profile=" + folder + "/profile.json --report=" + folder +
+          "/run.html --history-file=" + folder + "/history.csv\"");
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+  for (const char* what : {"the trace is not written", "the profile is not written",
+                           "the report is not written", "the history is not written"}) {
+    const std::string warning = std::string("benchmark: warning: ") + what;
+    const size_t at = run.text.find(warning);
+    EXPECT_NE(at, std::string::npos) << what << " in:\n" << run.text;
+    EXPECT_EQ(run.text.find(warning, at + 1), std::string::npos) << "twice: " << what;
+  }
+  EXPECT_THAT(run.text, HasSubstr("**** Done"));
+  // Of the history, the epochs that went in; else nothing, and nothing that is half there.
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files.insert(entry.path().filename());
+  }
+  EXPECT_THAT(files, ::testing::ElementsAre("history.csv"));
+  const std::string history = Read(folder + "/history.csv");
+  ASSERT_FALSE(history.empty());
+  EXPECT_EQ(history.back(), '\n');
+  EXPECT_LE(history.size(), 2048u);
+  EXPECT_THAT(history, HasSubstr("\n9,")) << "epochs before the disk was full";
+}
+
 TEST(BenchmarkTraceTest, WhatCannotBeWrittenIsAnErrorBeforeTheRun) {
   for (const std::string& arguments :
        {"--tracer-output=" + ::testing::TempDir(), std::string("--tracer-output=/no/such/x.json"),
@@ -168,6 +204,10 @@ TEST(BenchmarkTraceTest, WhatCannotBeWrittenIsAnErrorBeforeTheRun) {
               StartsWith("benchmark: --report=x.pdf: unknown ending; must be .html or .htm"));
   EXPECT_EQ(Train("--tracing").exit_code, 2);
   EXPECT_EQ(Train("--tracing=False --tracer-output=x.json").exit_code, 2);
+  const auto all = Train("--tracer-output=x{rank}.json");
+  EXPECT_EQ(all.exit_code, 2);
+  EXPECT_THAT(all.text, StartsWith("benchmark: --tracer-output=x{rank}.json: such a file has all "
+                                   "ranks; leave out {rank}"));
   EXPECT_THAT(Train("--profile=ture").text,
               StartsWith("benchmark: --profile=ture: must be True, False or a file"));
 }
