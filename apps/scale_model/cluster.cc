@@ -10,13 +10,9 @@
 namespace dtnn {
 namespace {
 
-constexpr double kMicrosecond = 1e-6;
-// Seconds per byte of a link of one Gbit/s.
-constexpr double kGbit = 8e-9;
-
 // 10-Gbit Ethernet; shared memory.
-constexpr LinkCost kAssumedNetwork = {25 * kMicrosecond, kGbit / 10};
-constexpr LinkCost kAssumedNode = {1 * kMicrosecond, kGbit / 80};
+constexpr LinkCost kAssumedNetwork = {25e-6, 1 / 1.25e9};
+constexpr LinkCost kAssumedNode = {1e-6, 1 / 10e9};
 
 // The first rank after 0 on the same host as 0, or on another; 0: there is none.
 int Peer(const std::vector<int>& hosts, bool same) {
@@ -27,12 +23,12 @@ int Peer(const std::vector<int>& hosts, bool same) {
 }
 
 struct LinkFlags {
-  double latency_us, bandwidth_gbit;
+  double lat, bw;  // seconds, bytes per second; 0: not given
 };
 
 absl::Status FindLink(const LinkFlags& flags, Communicator* communicator, int peer,
                       const LinkCost& assumed, LinkCost& link, std::string& source) {
-  const bool given = flags.latency_us > 0 && flags.bandwidth_gbit > 0;
+  const bool given = flags.lat > 0 && flags.bw > 0;
   if (given) {
     source = "as given";
   } else if (communicator != nullptr && peer > 0) {
@@ -42,11 +38,10 @@ absl::Status FindLink(const LinkFlags& flags, Communicator* communicator, int pe
     link = assumed;
     source = "assumed";
   }
-  if (flags.latency_us > 0) link.latency = flags.latency_us * kMicrosecond;
-  if (flags.bandwidth_gbit > 0) link.seconds_per_byte = kGbit / flags.bandwidth_gbit;
-  if (!given && flags.latency_us + flags.bandwidth_gbit > 0) {
-    source =
-        StrCat(flags.latency_us > 0 ? "latency" : "bandwidth", " as given, the other ", source);
+  if (flags.lat > 0) link.latency = flags.lat;
+  if (flags.bw > 0) link.seconds_per_byte = 1 / flags.bw;
+  if (!given && flags.lat + flags.bw > 0) {
+    source = StrCat(flags.lat > 0 ? "latency" : "bandwidth", " as given, the other ", source);
   }
   return absl::OkStatus();
 }
@@ -64,12 +59,12 @@ absl::StatusOr<ScaleModelCluster> MeasureCluster(const ScaleModelOptions& option
   Cluster& cluster = found.cluster;
   cluster.ranks = int64_t(hosts.size());
   cluster.ranks_per_node = found.placement.ranks_per_node;
-  DTNN_RETURN_IF_ERROR(FindLink({options.latency_us, options.bandwidth_gbit}, communicator,
+  DTNN_RETURN_IF_ERROR(FindLink({options.network_lat, options.network_bw}, communicator,
                                 Peer(hosts, /*same=*/false), kAssumedNetwork, cluster.network,
                                 found.network_source));
-  DTNN_RETURN_IF_ERROR(FindLink({options.node_latency_us, options.node_bandwidth_gbit},
-                                communicator, Peer(hosts, /*same=*/true), kAssumedNode,
-                                cluster.node, found.node_source));
+  DTNN_RETURN_IF_ERROR(FindLink({options.node_lat, options.node_bw}, communicator,
+                                Peer(hosts, /*same=*/true), kAssumedNode, cluster.node,
+                                found.node_source));
   cluster.seconds_per_byte_added = MeasureAddition();
   if (communicator != nullptr) {
     DTNN_RETURN_IF_ERROR(TakeLargest(*communicator, {&cluster.seconds_per_byte_added, 1}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "apps/scale_model/cluster.h"
@@ -39,16 +40,27 @@ std::string DescribeRun(const ScaleModelSteps& steps, const StepProfile& profile
       profile.update_seconds / kMillisecond, FormatBytes(bytes));
 }
 
-std::string DescribeCluster(const ScaleModelCluster& found, int64_t ranks_per_node) {
+// `planned`: whose steps are predicted.
+std::string DescribeCluster(const ScaleModelCluster& found, const Cluster& planned) {
   std::string text = StrCat("  from node to node: ", FormatLink(found.cluster.network), "  (",
                             found.network_source, ")\n");
-  if (ranks_per_node > 1) {
+  if (planned.ranks_per_node > 1) {
     StrAppend(&text, "  within a node:     ", FormatLink(found.cluster.node), "  (",
               found.node_source, ")\n");
   }
   absl::StrAppendFormat(&text, "  adding gradients: %.1f GB/s; ranks per node: %d\n",
-                        1e-9 / found.cluster.seconds_per_byte_added, ranks_per_node);
+                        1e-9 / planned.seconds_per_byte_added, planned.ranks_per_node);
   return text;
+}
+
+std::string DescribeOther(const OtherMachine& machine, const StepProfile& step) {
+  return absl::StrFormat(
+      "  on a machine of %.1f GFLOP/s whose copies move %.1f GB/s (here %.1f and %.1f): forward "
+      "and "
+      "backward %.2f ms, update %.2f ms\n",
+      machine.there.flops * 1e-9, machine.there.bytes * 1e-9, machine.here.flops * 1e-9,
+      machine.here.bytes * 1e-9, step.backward_seconds / kMillisecond,
+      step.update_seconds / kMillisecond);
 }
 
 // The largest power of two of float32 values whose all-reduce takes no longer.
@@ -99,8 +111,19 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   const ExchangeChoice choice = {.bucket_bytes = bucket_bytes,
                                  .blocking = options.training.use_blocking_mpi};
   Cluster planned = found.cluster;
+  StepProfile across = profile;
+  if (options.machine.cpu_speed + options.machine.memory_bw > 0) {
+    const std::vector<LayerFacts> layers = steps->Layers();
+    DTNN_ASSIGN_OR_RETURN(
+        const OtherMachine machine,
+        MeasureOtherMachine(options.machine, layers, steps->batch(), profile.dtype, communicator));
+    across = machine.Apply(profile);
+    // A sum reads two numbers and writes one.
+    if (options.machine.memory_bw > 0) planned.seconds_per_byte_added = 3 / machine.there.bytes;
+    tell(DescribeOther(machine, across));
+  }
   if (options.ranks_per_node > 0) planned.ranks_per_node = options.ranks_per_node;
-  tell(DescribeCluster(found, planned.ranks_per_node));
+  tell(DescribeCluster(found, planned));
   if (communicator != nullptr && communicator->size() > 1) {
     const int64_t elements = ElementsWithin(profile.backward_seconds / 2, found);
     DTNN_ASSIGN_OR_RETURN(profile.exchange_load,
@@ -109,12 +132,13 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
         "  an exchange during the backward pass takes %.0f%% of the pass's processor time\n",
         100 * profile.exchange_load));
   }
-  StepProfile across = profile;
+  across.exchange_load = profile.exchange_load;
   // What an exchange in shared memory takes says nothing about one over a network.
   if (found.cluster.ranks == found.cluster.ranks_per_node) across.exchange_load = 0;
   tell(StrCat("**** Predicted, with the exchange ", choice.blocking ? "after" : "during",
               " the backward pass\n",
-              FormatScale(across, planned, choice, steps->batch(), options.max_ranks)));
+              FormatScale(across, planned, choice, ScaleAlgorithms(options.network_alg),
+                          steps->batch(), options.max_ranks)));
   if (communicator == nullptr) return absl::OkStatus();
 
   if (communicator->size() > 1) {
@@ -126,7 +150,8 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   const AllReduceAlgorithm here =
       AllReduceAlgorithmFor(found.placement, profile.elements * int64_t(SizeOf(profile.dtype)));
   ExchangeChoice made = choice;
-  made.bucket_bytes = PredictScale(profile, found.cluster, here, choice).bucket_bytes;
+  const LinkCost cost_here = AllReduceCost(here, found.cluster);
+  made.bucket_bytes = PredictScale(profile, cost_here, choice).bucket_bytes;
   DTNN_ASSIGN_OR_RETURN(
       const ScaleModelSteps::Comparison steps_here,
       steps->Compare(*communicator, {.bucket_bytes = made.bucket_bytes, .blocking = made.blocking},
@@ -134,7 +159,7 @@ absl::Status RunScaleModel(const ScaleModelOptions& options, Communicator* commu
   StepProfile alone = steps_here.alone;
   alone.exchange_load = profile.exchange_load;
   tell(StrCat("**** Steps of these ranks, buckets of ", FormatBytes(made.bucket_bytes), "\n",
-              FormatCheck(communicator->size(), PredictScale(alone, found.cluster, here, made),
+              FormatCheck(communicator->size(), PredictScale(alone, cost_here, made),
                           steps_here.exchanged)));
   return absl::OkStatus();
 }

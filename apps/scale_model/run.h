@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
+#include "apps/scale_model/machine.h"
 #include "comm/communicator.h"
 
 namespace dtnn {
@@ -18,10 +19,13 @@ struct ScaleModelOptions {
   Options training;             // comm_bucket_mb auto: the best of each prediction
   std::string model_file = {};  // whose network it is, instead of training.model
   bool layers = false;          // tell when each layer's gradients are final
-  // Where 0: as measured between these ranks, or assumed where there are none to measure.
-  double latency_us = 0, bandwidth_gbit = 0;            // from node to node
-  double node_latency_us = 0, node_bandwidth_gbit = 0;  // within one
-  int64_t ranks_per_node = 0;                           // 0: as here
+  // Where 0: as measured here, or assumed where there is nothing to measure. Seconds, bytes per
+  // second.
+  double network_lat = 0, network_bw = 0;  // from node to node
+  double node_lat = 0, node_bw = 0;        // within one
+  MachineOptions machine = {};
+  std::string network_alg = "all";  // to predict: vdg, bta, or all that there are here
+  int64_t ranks_per_node = 0;       // 0: as here
   int64_t max_ranks = 4096;
   int64_t steps = 20;        // timed
   double comm_timeout = 60;  // seconds

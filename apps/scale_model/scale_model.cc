@@ -39,6 +39,11 @@ constexpr char kSummary[] =
     "each\n"
     "algorithm of the all-reduce of gradients: docs/scale-model.md.\n";
 
+constexpr std::string_view kNetworkAlg =
+    "all: ring, halving-doubling and hierarchical, of which the launcher chooses\n"
+    "vdg: halving-doubling, which is van de Geijn's reduce-scatter, then all-gather\n"
+    "bta: binomial tree\n";
+
 // The formulas count messages rank by rank.
 constexpr Range kRanks = {.low = 0, .high = 1 << 20}, kMaxRanks = {.low = 1, .high = 1 << 20};
 
@@ -67,13 +72,23 @@ struct Section {
 std::vector<Section> Sections(ScaleModelOptions& options) {
   using enum OptionType;
   Options& training = options.training;
+  // As for the launcher, but that 0 may be given: as measured.
+  const auto of_network = [](std::string_view name, double* field, std::string_view help) {
+    OptionSpec spec = LikeLauncher(name, field, help);
+    spec.range.low = 0;
+    return spec;
+  };
+  OptionSpec algorithm =
+      LikeLauncher("network-alg", &options.network_alg, "all-reduces of gradients to predict");
+  algorithm.words = "all,vdg,bta";
+  algorithm.meanings = kNetworkAlg;
   const auto cost = [](std::string_view name, double* field, std::string_view unit,
                        std::string_view help) {
     return OptionSpec{.name = name,
                       .type = kReal,
                       .help = help,
                       .unit = unit,
-                      .range = {.low = 0, .high = 1e9},
+                      .range = {.low = 0, .high = 1e15},
                       .field = field};
   };
   const auto count = [](std::string_view name, int64_t* field, std::string_view unit,
@@ -110,13 +125,14 @@ std::vector<Section> Sections(ScaleModelOptions& options) {
                      "exchange gradients after the backward pass; False: during it"),
         LikeLauncher("comm-timeout", &options.comm_timeout)}},
       {"The cluster; 0: as measured here, or assumed where it cannot be measured:",
-       {cost("latency-us", &options.latency_us, "microseconds",
-             "latency of a message between nodes"),
-        cost("bandwidth-gbit", &options.bandwidth_gbit, "Gbit/s", "bandwidth between nodes"),
-        cost("node-latency-us", &options.node_latency_us, "microseconds",
-             "latency of a message within a node"),
-        cost("node-bandwidth-gbit", &options.node_bandwidth_gbit, "Gbit/s",
-             "bandwidth within a node"),
+       {LikeLauncher("cpu-speed", &options.machine.cpu_speed,
+                     "floating-point operations per second of each rank"),
+        LikeLauncher("memory-bw", &options.machine.memory_bw,
+                     "bytes of memory copied per second, of each rank"),
+        of_network("network-bw", &options.network_bw, "bytes per second between nodes"),
+        of_network("network-lat", &options.network_lat, "latency of a message between nodes"),
+        algorithm, cost("node-bw", &options.node_bw, "bytes/s", "bytes per second within a node"),
+        cost("node-lat", &options.node_lat, "seconds", "latency of a message within a node"),
         count("ranks-per-node", &options.ranks_per_node, "ranks",
               "ranks on each node of the predicted cluster", kRanks),
         count("max-ranks", &options.max_ranks, "ranks", "largest number of ranks to predict",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "apps/scale_model/machine.h"
 #include "apps/scale_model/run.h"
 #include "apps/scale_model/steps.h"
 #include "apps/scale_model/table.h"
@@ -30,8 +31,6 @@ using testing::Outcome;
 using testing::RankExitCode;
 
 constexpr char kProgram[] = "apps/scale_model/scale_model";
-constexpr auto kRing = AllReduceAlgorithm::kRing;
-constexpr auto kHalvingDoubling = AllReduceAlgorithm::kHalvingDoubling;
 
 int Count(const std::string& in, const std::string& text) {
   int count = 0;
@@ -53,11 +52,11 @@ Cluster Ethernet(int64_t ranks) {
 
 TEST(ScaleModelTableTest, TheBestBucketIsNoWorseThanAny) {
   for (const bool blocking : {false, true}) {
-    const ScalePrediction best =
-        PredictScale(Profile(), Ethernet(16), kRing, {.blocking = blocking});
+    const LinkCost ring = AllReduceCost(AllReduceAlgorithm::kRing, Ethernet(16));
+    const ScalePrediction best = PredictScale(Profile(), ring, {.blocking = blocking});
     for (int64_t bytes = 64 << 10; bytes <= 4 << 20; bytes *= 2) {
-      const ScalePrediction given = PredictScale(Profile(), Ethernet(16), kRing,
-                                                 {.bucket_bytes = bytes, .blocking = blocking});
+      const ScalePrediction given =
+          PredictScale(Profile(), ring, {.bucket_bytes = bytes, .blocking = blocking});
       EXPECT_EQ(given.bucket_bytes, bytes);
       EXPECT_GE(1.0011 * given.step.seconds, best.step.seconds) << bytes;
     }
@@ -70,22 +69,37 @@ TEST(ScaleModelTableTest, TheBestBucketIsNoWorseThanAny) {
 }
 
 TEST(ScaleModelTableTest, ALinePerPowerOfTwo) {
-  const std::string text = FormatScale(Profile(), Ethernet(1), {}, 64, 4096);
+  const std::string text =
+      FormatScale(Profile(), Ethernet(1), {}, ScaleAlgorithms("all"), 64, 4096);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 13) << text;
   EXPECT_THAT(text,
               HasSubstr("\n      1        5.00  100.0%        5.00  100.0%        5.00  100.0%"
                         "  -                           -    0.00 ms      12800.0\n"));
   // At so many ranks latency decides, and the two that are not rings agree.
-  const double seconds = PredictScale(Profile(), Ethernet(4096), kHalvingDoubling, {}).step.seconds;
+  const double seconds =
+      PredictScale(Profile(), ScaleAlgorithms("vdg")[0].cost(Ethernet(4096)), {}).step.seconds;
   const std::string last = text.substr(text.find("\n   4096"));
   EXPECT_EQ(Count(last, absl::StrFormat(" %.2f ", seconds * 1e3)), 2) << last;
   EXPECT_THAT(last, HasSubstr("%  halving-doubling "));
 }
 
+TEST(ScaleModelTableTest, OneAlgorithmIsOneColumn) {
+  const std::string tree =
+      FormatScale(Profile(), Ethernet(1), {.blocking = true}, ScaleAlgorithms("bta"), 64, 4);
+  EXPECT_THAT(tree, HasSubstr("  binomial tree "));
+  EXPECT_THAT(tree, Not(HasSubstr("ring")));
+  EXPECT_EQ(Count(tree, "ms/step"), 1);
+  // Two levels up and two down, of whole messages.
+  const double exchange = 2 * 2 * (50e-6 + (4 << 20) * 8e-10);
+  EXPECT_THAT(tree, HasSubstr(absl::StrFormat("\n      4 %11.2f ", 1e3 * (5e-3 + exchange))));
+  EXPECT_THAT(FormatScale(Profile(), Ethernet(1), {}, ScaleAlgorithms("vdg"), 64, 4),
+              HasSubstr("halving-doubling"));
+}
+
 TEST(ScaleModelTableTest, NodesAreFullWhereThereIsMoreThanOne) {
   Cluster cluster = Ethernet(1);
   cluster.ranks_per_node = 12;
-  const std::string text = FormatScale(Profile(), cluster, {}, 64, 100);
+  const std::string text = FormatScale(Profile(), cluster, {}, ScaleAlgorithms("all"), 64, 100);
   std::istringstream lines(text);
   std::string ranks;
   for (std::string line; std::getline(lines, line);) ranks += line.substr(0, 7);
@@ -173,10 +187,10 @@ ScaleModelOptions Small() {
 
 TEST(ScaleModelRunTest, AloneItTakesTheNetworkAsGiven) {
   ScaleModelOptions options = Small();
-  options.latency_us = 12.5;
+  options.network_lat = 12.5e-6;
   options.ranks_per_node = 2;
-  options.node_latency_us = 2;
-  options.node_bandwidth_gbit = 64;
+  options.node_lat = 2e-6;
+  options.node_bw = 8e9;
   options.layers = true;
   std::ostringstream out;
   const absl::Status status = RunScaleModel(options, nullptr, out);
@@ -188,6 +202,38 @@ TEST(ScaleModelRunTest, AloneItTakesTheNetworkAsGiven) {
   EXPECT_THAT(out.str(), HasSubstr("(FC)"));
   EXPECT_THAT(out.str(), HasSubstr("\n      8 "));
   EXPECT_THAT(out.str(), Not(HasSubstr("measured")));
+}
+
+TEST(OtherMachineTest, LayersReachTheSameShareOfTheirBounds) {
+  const std::vector<LayerFacts> layers = {
+      {.forward_flops = 1e15, .backward_flops = 1e15, .parameter_bytes = 8, .last_gradient = 2}};
+  const OtherMachine same = *MeasureOtherMachine({}, layers, 4, DType::kFloat32, nullptr);
+  EXPECT_GT(same.here.flops, 0);
+  EXPECT_GT(same.here.bytes, 0);
+  EXPECT_EQ(same.passes, 1);
+  EXPECT_EQ(same.update, 1);
+  const double slow = same.here.flops / 10, narrow = same.here.bytes / 1000;
+  const OtherMachine other = *MeasureOtherMachine({.cpu_speed = slow, .memory_bw = narrow}, layers,
+                                                  4, DType::kFloat32, nullptr);
+  EXPECT_EQ(other.there.flops, slow);
+  EXPECT_DOUBLE_EQ(other.passes, other.here.flops / slow);
+  EXPECT_DOUBLE_EQ(other.update, other.here.bytes / narrow);
+  const StepProfile there = other.Apply(Profile());
+  EXPECT_DOUBLE_EQ(there.backward_seconds, other.passes * 4e-3);
+  EXPECT_DOUBLE_EQ(there.ready[1].seconds, other.passes * 2e-3);
+  EXPECT_DOUBLE_EQ(there.update_seconds, other.update * 1e-3);
+}
+
+TEST(ScaleModelRunTest, AnotherMachineIsPredicted) {
+  ScaleModelOptions options = Small();
+  options.machine = {.cpu_speed = 5e9, .memory_bw = 3e9};
+  options.network_alg = "bta";
+  std::ostringstream out;
+  const absl::Status status = RunScaleModel(options, nullptr, out);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(out.str(), HasSubstr("\n  on a machine of 5.0 GFLOP/s whose copies move 3.0 GB/s ("));
+  EXPECT_THAT(out.str(), HasSubstr("  adding gradients: 1.0 GB/s"));
+  EXPECT_THAT(out.str(), HasSubstr("  binomial tree "));
 }
 
 TEST(ScaleModelRunTest, SeveralRanksCheckThemselvesAndOneSpeaks) {
@@ -215,8 +261,9 @@ TEST(ScaleModelTest, MistakesAreUsageErrors) {
   fails("--optimizer=foo", "--optimizer=foo: ");
   fails("--batch-size=0", "--batch-size=0: must be a whole number >= 1");
   fails("--comm-bucket-mb=0", "--comm-bucket-mb=0: must be auto or a number > 0");  // as there
-  fails("--latency-us=-1", "--latency-us=-1: must be a real number >= 0");
-  fails("--bandwith-gbit=1", "--bandwith-gbit: no such option; did you mean --bandwidth-gbit?");
+  fails("--network-lat=-1", "--network-lat=-1: must be a real number >= 0");
+  fails("--network-latt=1", "--network-latt: no such option; did you mean --network-lat?");
+  fails("--network-alg=vgd", "--network-alg=vgd: ");
   // The formulas count messages rank by rank.
   fails("--max-ranks=1000000000",
         "--max-ranks=1000000000: must be a whole number >= 1 and <= 1048576");

@@ -23,6 +23,7 @@
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
+#include "models/trace/layer_facts.h"
 #include "models/training/updater.h"
 #include "optim/losses/loss.h"
 #include "optim/optimizers/optimizer.h"
@@ -41,6 +42,7 @@ class ScaleModelSteps {
 
   const Graph& graph() const { return graph_; }
   int64_t batch() const { return batch_; }
+  std::vector<LayerFacts> Layers() const { return DescribeLayers(graph_, *store_); }
   // "layer 12 (Conv2D)", for every event of a profile.
   std::vector<std::string> EventLayers() const;
 

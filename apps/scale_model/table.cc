@@ -1,8 +1,10 @@
 #include "apps/scale_model/table.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_format.h"
+#include "comm/all_reduce_algorithm.h"
 #include "tensor/dtype.h"
 #include "tensor/text/str_cat.h"
 
@@ -10,6 +12,11 @@ namespace dtnn {
 namespace {
 
 constexpr double kMillisecond = 1e-3, kMicrosecond = 1e-6;
+
+template <AllReduceAlgorithm kAlgorithm>
+LinkCost CostOf(const Cluster& cluster) {
+  return AllReduceCost(kAlgorithm, cluster);
+}
 
 double ErrorPercent(double predicted, double measured) {
   return 100 * (predicted - measured) / measured;
@@ -26,10 +33,22 @@ std::vector<int64_t> RowsOfRanks(int64_t ranks_per_node, int64_t max_ranks) {
 
 }  // namespace
 
-ScalePrediction PredictScale(const StepProfile& profile, const Cluster& cluster,
-                             AllReduceAlgorithm algorithm, const ExchangeChoice& choice) {
-  const LinkCost cost = AllReduceCost(algorithm, cluster);
-  const auto seconds = [&](double bytes) { return cost.Seconds(bytes); };
+std::span<const ScaleAlgorithm> ScaleAlgorithms(std::string_view network_alg) {
+  static constexpr ScaleAlgorithm kHere[] = {
+      {"ring", CostOf<AllReduceAlgorithm::kRing>},
+      {"halving-doubling", CostOf<AllReduceAlgorithm::kHalvingDoubling>},
+      {"hierarchical", CostOf<AllReduceAlgorithm::kHierarchical>}};
+  static_assert(std::size(kHere) == kAllReduceAlgorithms.size());
+  static constexpr ScaleAlgorithm kTree[] = {{"binomial tree", TreeAllReduceCost}};
+  if (network_alg == "bta") return kTree;
+  const std::span<const ScaleAlgorithm> all(kHere);
+  // Van de Geijn's reduce-scatter and all-gather, in the fewest messages.
+  return network_alg == "vdg" ? all.subspan(1, 1) : all;
+}
+
+ScalePrediction PredictScale(const StepProfile& profile, const LinkCost& all_reduce,
+                             const ExchangeChoice& choice) {
+  const auto seconds = [&](double bytes) { return all_reduce.Seconds(bytes); };
   const int64_t bucket_bytes = choice.bucket_bytes > 0
                                    ? choice.bucket_bytes
                                    : BestBucketBytes(profile, choice.blocking, seconds);
@@ -59,13 +78,14 @@ std::string FormatEvents(const StepProfile& profile, const std::vector<std::stri
 }
 
 std::string FormatScale(const StepProfile& profile, const Cluster& cluster,
-                        const ExchangeChoice& choice, int64_t batch, int64_t max_ranks) {
+                        const ExchangeChoice& choice, std::span<const ScaleAlgorithm> algorithms,
+                        int64_t batch, int64_t max_ranks) {
   std::string text = "       ";
-  for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
-    absl::StrAppendFormat(&text, "  %-18s", std::string(Name(algorithm)));
+  for (const ScaleAlgorithm& algorithm : algorithms) {
+    absl::StrAppendFormat(&text, "  %-18s", std::string(algorithm.name));
   }
   StrAppend(&text, "  best\n  ranks");
-  for (size_t i = 0; i < kAllReduceAlgorithms.size(); ++i) text += "     ms/step    eff.";
+  for (size_t i = 0; i < algorithms.size(); ++i) text += "     ms/step    eff.";
   text += "  algorithm              bucket    exposed    samples/s\n";
   const double alone = profile.backward_seconds + profile.update_seconds;
   for (const int64_t ranks : RowsOfRanks(cluster.ranks_per_node, max_ranks)) {
@@ -73,18 +93,18 @@ std::string FormatScale(const StepProfile& profile, const Cluster& cluster,
     Cluster many = cluster;
     many.ranks = ranks;
     ScalePrediction best;
-    AllReduceAlgorithm fastest = kAllReduceAlgorithms[0];
-    for (const AllReduceAlgorithm algorithm : kAllReduceAlgorithms) {
-      const ScalePrediction prediction = PredictScale(profile, many, algorithm, choice);
+    const ScaleAlgorithm* fastest = nullptr;
+    for (const ScaleAlgorithm& algorithm : algorithms) {
+      const ScalePrediction prediction = PredictScale(profile, algorithm.cost(many), choice);
       const double seconds = prediction.step.seconds;
       absl::StrAppendFormat(&text, "%12.2f %6.1f%%", seconds / kMillisecond, 100 * alone / seconds);
-      if (algorithm == kAllReduceAlgorithms[0] || seconds < best.step.seconds) {
+      if (fastest == nullptr || seconds < best.step.seconds) {
         best = prediction;
-        fastest = algorithm;
+        fastest = &algorithm;
       }
     }
     absl::StrAppendFormat(
-        &text, "  %-17s %11s %7.2f ms %12.1f\n", ranks == 1 ? "-" : std::string(Name(fastest)),
+        &text, "  %-17s %11s %7.2f ms %12.1f\n", ranks == 1 ? "-" : std::string(fastest->name),
         ranks == 1 ? "-" : FormatBytes(best.bucket_bytes), best.step.exposed_seconds / kMillisecond,
         double(batch * ranks) / best.step.seconds);
   }

@@ -4,7 +4,9 @@
 #define DTNN_APPS_SCALE_MODEL_TABLE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/cost_model.h"
@@ -22,8 +24,17 @@ struct ScalePrediction {
   StepPrediction step = {};
 };
 
-ScalePrediction PredictScale(const StepProfile& profile, const Cluster& cluster,
-                             AllReduceAlgorithm algorithm, const ExchangeChoice& choice);
+// With all-reduces at this cost.
+ScalePrediction PredictScale(const StepProfile& profile, const LinkCost& all_reduce,
+                             const ExchangeChoice& choice);
+
+// A way to sum gradients, and what it costs on a cluster.
+struct ScaleAlgorithm {
+  std::string_view name;
+  LinkCost (*cost)(const Cluster& cluster);
+};
+// Those of --network-alg: "vdg", "bta"; "all": those that there are here.
+std::span<const ScaleAlgorithm> ScaleAlgorithms(std::string_view network_alg);
 
 // "64 KiB", "1.50 MiB".
 std::string FormatBytes(int64_t bytes);
@@ -35,7 +46,8 @@ std::string FormatEvents(const StepProfile& profile, const std::vector<std::stri
 // A line for 1, 2, 4, ... ranks of `cluster`, up to `max_ranks`: step and efficiency by algorithm,
 // and the best of these.
 std::string FormatScale(const StepProfile& profile, const Cluster& cluster,
-                        const ExchangeChoice& choice, int64_t batch, int64_t max_ranks);
+                        const ExchangeChoice& choice, std::span<const ScaleAlgorithm> algorithms,
+                        int64_t batch, int64_t max_ranks);
 
 // Two lines: what was predicted and what was measured.
 std::string FormatCheck(int64_t ranks, const ScalePrediction& predicted,

@@ -1,0 +1,42 @@
+#include "apps/scale_model/machine.h"
+
+#include "comm/cost_model_measure.h"
+#include "kernels/peak/peak.h"
+#include "tensor/status_macros.h"
+#include "tensor/threads/parallel_for.h"
+
+namespace dtnn {
+namespace {
+
+// A network may have nothing to train, and so no update.
+double Ratio(double there, double here) { return here > 0 ? there / here : 1; }
+
+}  // namespace
+
+StepProfile OtherMachine::Apply(StepProfile step) const {
+  for (StepProfile::Event& event : step.ready) event.seconds *= passes;
+  step.backward_seconds *= passes;
+  step.update_seconds *= update;
+  return step;
+}
+
+absl::StatusOr<OtherMachine> MeasureOtherMachine(const MachineOptions& options,
+                                                 std::span<const LayerFacts> layers,
+                                                 int64_t samples, DType dtype,
+                                                 Communicator* communicator) {
+  const int threads = NumThreads();
+  double speeds[] = {MeasureFmaPeakGflops(threads, dtype) * 1e9,
+                     MeasureCopyBandwidth(threads) * 1e9};
+  if (communicator != nullptr) DTNN_RETURN_IF_ERROR(TakeLargest(*communicator, speeds));
+  const MachineSpeed measured = {.flops = speeds[0], .bytes = speeds[1]};
+  OtherMachine machine = {.here = measured, .there = measured};
+  if (options.cpu_speed > 0) machine.there.flops = options.cpu_speed;
+  if (options.memory_bw > 0) machine.there.bytes = options.memory_bw;
+  const StepAtBest here = StepSecondsAtBest(layers, samples, machine.here);
+  const StepAtBest there = StepSecondsAtBest(layers, samples, machine.there);
+  machine.passes = Ratio(there.passes, here.passes);
+  machine.update = Ratio(there.update, here.update);
+  return machine;
+}
+
+}  // namespace dtnn
