@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tensor/must.h"
 
 namespace dtnn {
@@ -185,6 +187,44 @@ void ExpectACheckpointAfterTheLossOfARank(int number, const std::vector<std::str
       RunJob(2, With(run, {"--resume", "--num-epochs=1"}));  // all epochs are done
   EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
   EXPECT_THAT(resumed.text, HasSubstr("**** Resuming from"));
+}
+
+// Ranks whose trace is whole, that is closed, in a folder that holds nothing else.
+void ExpectTraces(const std::string& folder, const std::vector<int>& ranks) {
+  std::set<std::string> expected, found;
+  for (const int rank : ranks) expected.insert("trace.rank" + std::to_string(rank) + ".json");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    found.insert(entry.path().filename());
+  }
+  EXPECT_EQ(found, expected);
+  for (const int rank : ranks) {
+    std::ifstream file(folder + "/trace.rank" + std::to_string(rank) + ".json");
+    const nlohmann::json trace =
+        nlohmann::json::parse(file, /*cb=*/nullptr, /*allow_exceptions=*/false);
+    ASSERT_FALSE(trace.is_discarded()) << "rank " << rank;
+    int steps = 0;
+    for (const auto& event : trace.at("traceEvents")) {
+      EXPECT_EQ(event.at("pid"), rank + 1);
+      steps += event.at("name") == "step";
+    }
+    EXPECT_GT(steps, 3) << "rank " << rank;
+  }
+}
+
+TEST(LaunchBenchmarkTest, TheTracesOfTheOthersOfAKilledRankAreWhole) {
+  for (const int victim : {0, 2}) {
+    const std::string folder = NewFolder("traced");
+    Process job(kLaunch, Ranks(4, With(kSmallRun, {"--batch-size=4", "--comm-timeout=6",
+                                                   "--num-epochs=1000000",
+                                                   "--tracer-output=" + folder + "/trace.json"})));
+    ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
+    SignalRank(job, victim, SIGKILL);
+    const Outcome outcome = job.Wait();
+    EXPECT_NE(outcome.exit_code, 0) << outcome.text;
+    std::vector<int> others = {0, 1, 2, 3};
+    std::erase(others, victim);
+    ExpectTraces(folder, others);
+  }
 }
 
 TEST(LaunchBenchmarkTest, AKilledRankLeavesACheckpoint) {
