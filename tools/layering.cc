@@ -64,6 +64,7 @@ constexpr Folder kRooms[] = {
     {"comm/codec", 3},
     {"comm/tls", 3},
     {"comm/job", 4},
+    {"comm/federation", 5},
 
     {"models/graph", 0},
     {"models/parameters", 1},

@@ -22,4 +22,10 @@ absl::Status CheckChunkSize(const CodecDescription& description, ChunkId id, siz
                          " numbers: chunks have 1 to ", description.chunk_values);
 }
 
+absl::Status CheckReadSize(ChunkId id, size_t values, size_t wanted) {
+  if (values == wanted) return absl::OkStatus();
+  return InvalidArgument("chunk ", id.chunk, " of round ", id.round, " has ", values,
+                         " numbers, not ", wanted);
+}
+
 }  // namespace dtnn::codec

@@ -68,6 +68,11 @@ class ChunkSum {
     return FailedPrecondition("client ", client, " answers what nobody asked");
   }
   virtual absl::StatusOr<Bytes> Result() = 0;
+  // The sum itself, of as many numbers as it was made for, once there is a result: where it is no
+  // secret from the server.
+  virtual absl::Status Read(std::span<float> /*values*/) {
+    return absl::FailedPreconditionError("only clients can read this sum");
+  }
 };
 
 class ServerCodec {
@@ -86,6 +91,9 @@ absl::StatusOr<CodecDescription> Describe(std::string_view name, size_t chunk_va
 
 // InvalidArgument unless 0 < values <= chunk_values.
 absl::Status CheckChunkSize(const CodecDescription& description, ChunkId id, size_t values);
+
+// InvalidArgument unless a sum of `values` numbers is read as that many.
+absl::Status CheckReadSize(ChunkId id, size_t values, size_t wanted);
 
 }  // namespace dtnn::codec
 

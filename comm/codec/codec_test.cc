@@ -193,6 +193,16 @@ TEST_P(CodecTest, TheSumIsTheSum) {
       }
     }
     const Bytes result = Must(sum.Result());
+    std::vector<float> read(wanted[chunk].size());
+    if (GetParam().name == "ckks") {
+      EXPECT_FALSE(sum.Read(read).ok()) << "the server has no key";
+    } else {
+      Must(sum.Read(read));
+      for (size_t k = 0; k < read.size(); ++k) {
+        ASSERT_NEAR(read[k], wanted[chunk][k], sides_->tolerance) << k;
+      }
+      EXPECT_FALSE(sum.Read(std::span(read).first(1)).ok() && read.size() > 1);
+    }
     EXPECT_LE(result.size(), MostMessageBytes(sides_->server->description()));
     for (UpdateClient& client : sides_->clients) {
       std::vector<float> values(wanted[chunk].size());

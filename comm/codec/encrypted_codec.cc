@@ -197,7 +197,8 @@ class ThresholdSum : public CiphertextSum {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Bytes> Result() override {
+  absl::Status Read(std::span<float> values) override {
+    DTNN_RETURN_IF_ERROR(CheckReadSize(id_, values_, values.size()));
     DTNN_RETURN_IF_ERROR(CheckNotEmpty());
     for (size_t client = 0; client < parts_.size(); ++client) {
       if (!parts_[client].empty()) continue;
@@ -205,9 +206,12 @@ class ThresholdSum : public CiphertextSum {
                                 " has not given its part of the decryption; threshold keys need "
                                 "all clients");
     }
+    return CombineDecryptions(*context_, *sum_, int(parts_.size()), parts_, values);
+  }
+
+  absl::StatusOr<Bytes> Result() override {
     std::vector<float> sum(values_);
-    DTNN_RETURN_IF_ERROR(
-        CombineDecryptions(*context_, *sum_, int(parts_.size()), parts_, std::span(sum)));
+    DTNN_RETURN_IF_ERROR(Read(sum));
     Bytes bytes(4 * sum.size());
     for (size_t i = 0; i < sum.size(); ++i) {
       StoreLittleEndian(std::bit_cast<uint32_t>(sum[i]), &bytes[4 * i]);

@@ -78,8 +78,8 @@ class Client : public ClientCodec {
 
 class Sum : public ChunkSum {
  public:
-  Sum(const masked::MaskedServer& server, ChunkId id, size_t values)
-      : server_(server), id_(id), sum_(values) {}
+  Sum(const masked::MaskedServer& server, int fraction_bits, ChunkId id, size_t values)
+      : server_(server), fraction_bits_(fraction_bits), id_(id), sum_(values) {}
 
   absl::Status Add(int client, std::span<const uint8_t> body) override {
     DTNN_ASSIGN_OR_RETURN(const Words words,
@@ -97,9 +97,17 @@ class Sum : public ChunkSum {
     DTNN_RETURN_IF_ERROR(server_.Unmask(id_.chunk, added_, std::span(sum)));
     return ToBytes(sum);
   }
+  absl::Status Read(std::span<float> values) override {
+    DTNN_RETURN_IF_ERROR(CheckReadSize(id_, sum_.size(), values.size()));
+    Words sum = sum_;
+    DTNN_RETURN_IF_ERROR(server_.Unmask(id_.chunk, added_, std::span(sum)));
+    masked::FromFixedPoint(std::span<const uint32_t>(sum), fraction_bits_, values);
+    return absl::OkStatus();
+  }
 
  private:
   const masked::MaskedServer& server_;
+  const int fraction_bits_;
   const ChunkId id_;
   Words sum_;
   std::set<int> added_;
@@ -115,7 +123,7 @@ class Server : public ServerCodec {
   absl::StatusOr<std::unique_ptr<ChunkSum>> NewSum(ChunkId id, size_t values) override {
     DTNN_RETURN_IF_ERROR(CheckRound(options_, id));
     DTNN_RETURN_IF_ERROR(CheckChunkSize(description_, id, values));
-    return std::make_unique<Sum>(server_, id, values);
+    return std::make_unique<Sum>(server_, options_.fraction_bits, id, values);
   }
 
  private:

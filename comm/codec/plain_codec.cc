@@ -1,5 +1,6 @@
 #include "comm/codec/plain_codec.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -68,8 +69,8 @@ absl::StatusOr<Bytes> Write(WireType type, ChunkId id, std::span<const float> va
 
 // use(i, number) for all, when all are good.
 template <typename Use>
-absl::Status Read(WireType type, ChunkId id, std::span<const uint8_t> bytes, size_t count,
-                  const Use& use) {
+absl::Status ReadNumbers(WireType type, ChunkId id, std::span<const uint8_t> bytes, size_t count,
+                         const Use& use) {
   const size_t width = BytesOf(type);
   if (bytes.size() != count * width) {
     return DataLoss("codec ", NameOf(type), ": chunk ", id.chunk, " has ", bytes.size(),
@@ -100,7 +101,7 @@ class Client : public ClientCodec {
   }
   absl::Status Decode(ChunkId id, std::span<const uint8_t> result,
                       std::span<float> values) override {
-    return Read(type_, id, result, values.size(), [&](size_t i, float x) { values[i] = x; });
+    return ReadNumbers(type_, id, result, values.size(), [&](size_t i, float x) { values[i] = x; });
   }
 
  private:
@@ -114,10 +115,15 @@ class Sum : public ChunkSum {
 
   absl::Status Add(int client, std::span<const uint8_t> body) override {
     return WithContext(
-        Read(type_, id_, body, sum_.size(), [&](size_t i, float x) { sum_[i] += x; }), "client ",
-        client);
+        ReadNumbers(type_, id_, body, sum_.size(), [&](size_t i, float x) { sum_[i] += x; }),
+        "client ", client);
   }
   absl::StatusOr<Bytes> Result() override { return Write(type_, id_, sum_); }
+  absl::Status Read(std::span<float> values) override {
+    DTNN_RETURN_IF_ERROR(CheckReadSize(id_, sum_.size(), values.size()));
+    std::ranges::copy(sum_, values.begin());
+    return absl::OkStatus();
+  }
 
  private:
   const WireType type_;

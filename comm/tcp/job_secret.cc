@@ -35,6 +35,16 @@ absl::StatusOr<std::string> JobSecret::NewText() {
       absl::string_view(reinterpret_cast<const char*>(bits.bytes().data()), Secret::kSize));
 }
 
+absl::StatusOr<Secret> JobSecret::Derive(std::string_view purpose,
+                                         std::span<const uint8_t> context) const {
+  return DeriveSecret(key_, purpose, context);
+}
+
+absl::StatusOr<JobSecret> JobSecret::For(std::string_view purpose) const {
+  DTNN_ASSIGN_OR_RETURN(const Secret key, Derive(purpose));
+  return JobSecret(key);
+}
+
 absl::StatusOr<Proof> JobSecret::Prove(
     std::initializer_list<std::span<const uint8_t>> parts) const {
   return Hmac(key_.bytes(), parts);

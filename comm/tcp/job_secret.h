@@ -32,6 +32,11 @@ class JobSecret {
   // A new one, of random bits, as text.
   static absl::StatusOr<std::string> NewText();
 
+  // Others for a purpose of their own, that say nothing about this one or each other.
+  absl::StatusOr<Secret> Derive(std::string_view purpose,
+                                std::span<const uint8_t> context = {}) const;
+  absl::StatusOr<JobSecret> For(std::string_view purpose) const;
+
   // HMAC-SHA-256 over the parts, whose lengths the caller has fixed.
   absl::StatusOr<Proof> Prove(std::initializer_list<std::span<const uint8_t>> parts) const;
   // Whether that is the proof of these parts; the time does not depend on where it differs.

@@ -19,15 +19,6 @@ namespace {
 
 constexpr int64_t kMostSecretBytes = 4096;
 
-// The first line of a file that nobody but its owner can read.
-absl::StatusOr<JobSecret> ReadSecret(const std::string& path) {
-  DTNN_RETURN_IF_ERROR(CheckPrivateFile(path));
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostSecretBytes));
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  text = text.substr(0, text.find_first_of("\r\n"));
-  return WithContext(JobSecret::Of(text), path);
-}
-
 absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file) {
   if (secret != nullptr && file != nullptr) {
     return InvalidArgument("environment: ", kSecretVariable, " and ", kSecretFileVariable,
@@ -36,7 +27,8 @@ absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file) {
   if (secret != nullptr) {
     return WithContext(JobSecret::Of(secret), "environment: ", kSecretVariable);
   }
-  if (file != nullptr) return WithContext(ReadSecret(file), "environment: ", kSecretFileVariable);
+  if (file != nullptr)
+    return WithContext(ReadSecretFile(file), "environment: ", kSecretFileVariable);
   return InvalidArgument("environment: neither ", kSecretVariable, " nor ", kSecretFileVariable,
                          " is set: ranks over TCP recognise each other by a secret. Set one of "
                          "them, to the same random text for all ranks (openssl rand -hex 32), or "
@@ -111,6 +103,16 @@ absl::Status Protect(const Text& text, TcpJob& job) {
 }
 
 }  // namespace
+
+absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path) {
+  DTNN_RETURN_IF_ERROR(CheckPrivateFile(path));
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadFile(path, kMostSecretBytes));
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  text = text.substr(0, text.find_first_of("\r\n"));
+  absl::StatusOr<JobSecret> secret = WithContext(JobSecret::Of(text), path);
+  explicit_bzero(bytes.data(), bytes.size());
+  return secret;
+}
 
 absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& get) {
   const auto text = [&](const char* name) { return get ? get(name) : std::getenv(name); };

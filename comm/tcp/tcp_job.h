@@ -62,6 +62,9 @@ struct TcpJob {
   std::string warning = {};                 // for the user; empty: none
 };
 
+// The first line of a file that nobody but its owner can read. Errors name the file.
+absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path);
+
 // `place`: what a launcher has set, where the variables for it are not there. `get` answers like
 // getenv(), which is the default. InvalidArgument, and what is wrong with the secret's file, names
 // the variable. By default, too, the secret is removed from the environment, and the process keeps

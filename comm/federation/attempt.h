@@ -1,0 +1,159 @@
+// One attempt at a round, on the aggregator's side: who was asked, what has come, and the sum. It
+// knows neither connections nor the time; the aggregator tells it both.
+//
+//   set-up    notes of the protocol, until all that are there have replied
+//   updates   until all that are there have reported, or the deadline
+//   finish    what removes masks, or decrypts; then done
+//
+// An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
+// wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
+
+#ifndef DTNN_COMM_FEDERATION_ATTEMPT_H_
+#define DTNN_COMM_FEDERATION_ATTEMPT_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/codec/authenticated.h"
+#include "comm/federation/channel.h"
+#include "comm/federation/frame.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+#include "comm/federation/protocol.h"
+
+namespace dtnn::federation {
+
+struct AttemptOptions {
+  uint64_t number = 0;
+  RunNonce nonce{};
+  int quorum = 1;                        // updates that are enough
+  std::chrono::milliseconds deadline{};  // for the updates; a quarter of it for each other step
+  // Of the update less the parameters it began with, as Euclidean norm; 0: any.
+  double max_update_norm = 0;
+};
+
+// What became of a client that was asked.
+struct Asked {
+  enum class State : uint8_t { kWaiting, kAccepted, kLeftOut };
+  std::string name;
+  int64_t samples = 0;
+  double factor = 1;
+  State state = State::kWaiting;
+  std::string why = {};   // it was left out
+  bool at_fault = false;  // for what it sent, or that it declined; else it was late, or is gone
+  Report report = {};     // where it has reported
+};
+
+class Attempt {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Send = std::function<void(int position, FrameKind kind, uint32_t index, SharedBytes body)>;
+
+  // `parameters`: those the clients begin with, for their norms; empty where they are not known.
+  // `job`: for the tags of messages. `values`: of an update. All references outlive the attempt.
+  static absl::StatusOr<std::unique_ptr<Attempt>> Create(const AttemptOptions& options,
+                                                         const Protector& protector,
+                                                         const Secret& job, size_t values,
+                                                         std::span<const float> parameters,
+                                                         std::vector<Asked> asked, Send send);
+
+  // The longest body that a client at this position may send now.
+  std::optional<size_t> Allowed(int position, const FrameHeader& header) const;
+  // Whatever is wrong with it leaves the client out.
+  void Take(int position, Frame frame);
+  // Its connection is gone, or it breaks the rules.
+  void Lose(int position, const std::string& why);
+  // What time brings; to be called after each of the above, and at next().
+  void Advance(Clock::time_point now);
+  Clock::time_point next() const { return until_; }
+
+  bool over() const { return phase_ == Phase::kDone || phase_ == Phase::kFailed; }
+  // Why there is no sum; OK else.
+  const absl::Status& failure() const { return failure_; }
+  // The position is done with: another round may ask its client.
+  bool answered(int position) const { return places_[size_t(position)].reported; }
+  // What comes for it now is counted and thrown away.
+  const std::vector<Asked>& asked() const { return asked_; }
+
+  // Of an attempt that has a sum: of the accepted clients' factors, and their parameters times
+  // these.
+  double divisor() const;
+  // Empty where only clients can read it.
+  const std::vector<float>& average() const { return average_; }
+  // By chunk, then: messages for clients.
+  const std::vector<Bytes>& encrypted() const { return encrypted_; }
+
+ private:
+  enum class Phase : uint8_t { kSetUp, kUpdates, kReplies, kAnswers, kDone, kFailed };
+
+  struct Place {
+    int replies = 0;        // so many have come
+    bool reported = false;  // or declined
+    bool gone = false;
+    std::vector<Bytes> chunks;  // of the update
+    std::vector<float> values;  // of a plain update, when it was accepted
+    uint32_t answers = 0;
+  };
+
+  Attempt(const AttemptOptions& options, const Protector& protector, size_t values,
+          std::span<const float> parameters, std::vector<Asked> asked, Send send)
+      : options_(options),
+        protector_(&protector),
+        values_(values),
+        parameters_(parameters),
+        send_(std::move(send)),
+        asked_(std::move(asked)),
+        places_(asked_.size()) {}
+
+  size_t chunks() const { return protector_->chunks(values_); }
+  std::span<float> ChunkOf(std::vector<float>& values, size_t chunk) const;
+  size_t ChunkSize(size_t chunk) const;
+  ChunkId IdOf(size_t chunk) const { return {options_.number, uint32_t(chunk)}; }
+  bool Waits(int position) const;  // for what it has not sent yet
+  static void Count(Place& place, FrameKind kind);
+  void Release();
+  absl::Status TakeFrame(int position, Frame& frame);
+  absl::Status TakeReport(int position, std::span<const uint8_t> body);
+  absl::Status Inspect(int position);
+  absl::Status CheckNorm(int position) const;
+  void LeaveOut(int position, const std::string& why);
+  void Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time);
+  absl::Status Step(Clock::time_point now, bool late);
+  absl::Status EndSetUp(Clock::time_point now);
+  absl::Status EndUpdates(Clock::time_point now);
+  absl::Status AddUp(Clock::time_point now);
+  absl::Status AverageOfPlain();
+  absl::Status ReadSums();
+
+  const AttemptOptions options_;
+  const Protector* protector_;
+  const size_t values_;
+  const std::span<const float> parameters_;
+  const Send send_;
+  std::vector<Asked> asked_;
+  std::vector<Place> places_;
+  std::unique_ptr<ServerProtocol> protocol_;
+  std::unique_ptr<codec::UpdateServer> codec_;
+  Phase phase_ = Phase::kSetUp;
+  bool begun_ = false;
+  int note_ = 0;  // whose replies are awaited
+  std::set<int> survivors_;
+  std::vector<codec::UpdateSum> sums_;
+  Clock::time_point until_{};
+  absl::Status failure_;
+  std::vector<float> average_;
+  std::vector<Bytes> encrypted_;
+};
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_ATTEMPT_H_

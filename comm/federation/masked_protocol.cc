@@ -1,0 +1,187 @@
+#include "comm/federation/masked_protocol.h"
+
+#include <utility>
+#include <vector>
+
+#include "comm/codec/masked_codec.h"
+#include "comm/masked/masked_client.h"
+#include "comm/masked/masked_server.h"
+#include "comm/wire/wire.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+using masked::Advertisement;
+using masked::MaskedParameters;
+using masked::SealedShares;
+
+// A model's numbers are smaller than this, and each may be sent with a factor of 1: the sum of all
+// participants must not wrap around.
+constexpr double kLargestNumber = 64;
+
+codec::MaskedCodecOptions CodecOptions(size_t chunk_values, const SumFacts& sum) {
+  codec::MaskedCodecOptions options = {
+      .parameters = {.clients = sum.participants, .round = sum.attempt},
+      .chunk_values = chunk_values};
+  // 20 bits after the point where few clients take part, fewer where many do.
+  while (options.fraction_bits > 1 &&
+         double(uint64_t{1} << (31 - options.fraction_bits)) / sum.participants < kLargestNumber) {
+    --options.fraction_bits;
+  }
+  return options;
+}
+
+template <typename Message>
+Bytes ListOf(const std::vector<Message>& messages) {
+  std::vector<Bytes> list;
+  for (const Message& message : messages) list.push_back(ToBytes(message));
+  return ListToBytes(list);
+}
+
+template <typename Parse>
+auto ReadList(const MaskedParameters& parameters, std::span<const uint8_t> bytes, Parse parse)
+    -> absl::StatusOr<std::vector<typename decltype(parse(parameters, bytes))::value_type>> {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<Bytes> list,
+                        ListFromBytes(bytes, size_t(parameters.clients)));
+  std::vector<typename decltype(parse(parameters, bytes))::value_type> messages;
+  for (const Bytes& entry : list) {
+    DTNN_ASSIGN_OR_RETURN(auto message, parse(parameters, entry));
+    messages.push_back(std::move(message));
+  }
+  return messages;
+}
+
+class Server : public ServerProtocol {
+ public:
+  Server(const codec::MaskedCodecOptions& options, masked::MaskedServer server)
+      : options_(options), server_(std::move(server)) {}
+
+  int setup_notes() const override { return 2; }
+
+  absl::Status TakeReply(int note, int position, std::span<const uint8_t> reply) override {
+    const MaskedParameters& parameters = options_.parameters;
+    if (note == 0) {
+      DTNN_ASSIGN_OR_RETURN(const Advertisement message, AdvertisementFromBytes(parameters, reply));
+      DTNN_RETURN_IF_ERROR(CheckSender(message.client, position));
+      return server_.AddAdvertisement(message);
+    }
+    if (note == 1) {
+      DTNN_ASSIGN_OR_RETURN(const std::vector<SealedShares> shares,
+                            ReadList(parameters, reply, masked::SealedSharesFromBytes));
+      return server_.AddShares(position, shares);
+    }
+    DTNN_ASSIGN_OR_RETURN(const masked::Reveal reveal, RevealFromBytes(parameters, reply));
+    DTNN_RETURN_IF_ERROR(CheckSender(reveal.client, position));
+    return server_.AddReveal(reveal);
+  }
+
+  absl::StatusOr<std::map<int, SharedBytes>> Note(int note) override {
+    std::map<int, SharedBytes> notes;
+    if (note == 0) {
+      const std::vector<Advertisement> advertised = server_.advertised();
+      const SharedBytes all = std::make_shared<const Bytes>(ListOf(advertised));
+      for (const Advertisement& a : advertised) notes[a.client] = all;
+      if (int(advertised.size()) < options_.parameters.least()) return TooFew(advertised.size());
+      return notes;
+    }
+    const std::set<int> participants = server_.FixParticipants();
+    if (int(participants.size()) < options_.parameters.least()) return TooFew(participants.size());
+    for (const int position : participants) {
+      notes[position] = std::make_shared<const Bytes>(ListOf(server_.SharesFor(position)));
+    }
+    return notes;
+  }
+
+  absl::StatusOr<SharedBytes> AskSurvivors(const std::set<int>& survivors) override {
+    const std::vector<int> list(survivors.begin(), survivors.end());
+    DTNN_RETURN_IF_ERROR(server_.SetSurvivors(list));
+    WireWriter writer;
+    for (const int position : list) writer.Number(uint32_t(position));
+    return std::make_shared<const Bytes>(std::move(writer).Take());
+  }
+
+  absl::Status FinishReplies() override { return server_.Rebuild(); }
+
+  absl::StatusOr<std::unique_ptr<codec::ServerCodec>> MakeCodec() override {
+    return codec::MaskedCodecServer(options_, server_);
+  }
+
+ private:
+  static absl::Status CheckSender(int client, int position) {
+    if (client == position) return absl::OkStatus();
+    return InvalidArgument("client ", position, " speaks for client ", client);
+  }
+  absl::Status TooFew(size_t there) const {
+    return FailedPrecondition("masks need ", options_.parameters.least(), " of ",
+                              options_.parameters.clients, " clients, but only ", there,
+                              " are left");
+  }
+
+  const codec::MaskedCodecOptions options_;
+  masked::MaskedServer server_;
+};
+
+class Client : public ClientProtocol {
+ public:
+  Client(const codec::MaskedCodecOptions& options, masked::MaskedClient client)
+      : options_(options), client_(std::move(client)) {}
+
+  int setup_notes() const override { return 2; }
+
+  absl::StatusOr<Bytes> FirstReply() override { return ToBytes(client_.advertisement()); }
+
+  absl::StatusOr<std::optional<Bytes>> TakeNote(int note, std::span<const uint8_t> body) override {
+    const MaskedParameters& parameters = options_.parameters;
+    if (note == 0) {
+      DTNN_ASSIGN_OR_RETURN(const std::vector<Advertisement> advertised,
+                            ReadList(parameters, body, masked::AdvertisementFromBytes));
+      DTNN_ASSIGN_OR_RETURN(const std::vector<SealedShares> shares, client_.Share(advertised));
+      return ListOf(shares);
+    }
+    if (note == 1) {
+      DTNN_ASSIGN_OR_RETURN(const std::vector<SealedShares> shares,
+                            ReadList(parameters, body, masked::SealedSharesFromBytes));
+      DTNN_RETURN_IF_ERROR(client_.Receive(shares));
+      return std::nullopt;
+    }
+    if (body.size() % 4 != 0 || body.size() / 4 > size_t(parameters.clients)) {
+      return DataLoss("a list of survivors of ", body.size(), " bytes");
+    }
+    std::vector<int> survivors;
+    for (size_t i = 0; i < body.size(); i += 4) {
+      survivors.push_back(int(LoadLittleEndian<uint32_t>(&body[i])));
+    }
+    DTNN_ASSIGN_OR_RETURN(const masked::Reveal reveal, client_.RevealShares(survivors));
+    return ToBytes(reveal);
+  }
+
+  absl::StatusOr<std::unique_ptr<codec::ClientCodec>> MakeCodec() override {
+    return codec::MaskedCodecClient(options_, client_);
+  }
+
+ private:
+  const codec::MaskedCodecOptions options_;
+  masked::MaskedClient client_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_values,
+                                                                 const SumFacts& sum) {
+  const codec::MaskedCodecOptions options = CodecOptions(chunk_values, sum);
+  DTNN_ASSIGN_OR_RETURN(masked::MaskedServer server,
+                        masked::MaskedServer::Create(options.parameters));
+  return std::make_unique<Server>(options, std::move(server));
+}
+
+absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,
+                                                                 const SumFacts& sum,
+                                                                 int position) {
+  const codec::MaskedCodecOptions options = CodecOptions(chunk_values, sum);
+  DTNN_ASSIGN_OR_RETURN(masked::MaskedClient client,
+                        masked::MaskedClient::Create(options.parameters, position));
+  return std::make_unique<Client>(options, std::move(client));
+}
+
+}  // namespace dtnn::federation

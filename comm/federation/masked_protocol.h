@@ -1,0 +1,20 @@
+// Notes of masked sums (comm/masked): 0 advertisements, 1 sealed shares, then who has survived.
+
+#ifndef DTNN_COMM_FEDERATION_MASKED_PROTOCOL_H_
+#define DTNN_COMM_FEDERATION_MASKED_PROTOCOL_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "comm/federation/protocol.h"
+
+namespace dtnn::federation {
+
+absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeMaskedServer(size_t chunk_values,
+                                                                 const SumFacts& sum);
+absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeMaskedClient(size_t chunk_values,
+                                                                 const SumFacts& sum, int position);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_MASKED_PROTOCOL_H_

@@ -1,0 +1,241 @@
+#include "comm/federation/messages.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "comm/wire/wire.h"
+#include "tensor/errors.h"
+#include "tensor/text/one_line.h"
+
+namespace dtnn::federation {
+namespace {
+
+void PutReal(WireWriter& writer, double x) { writer.Number(std::bit_cast<uint64_t>(x)); }
+double Real(WireReader& reader) { return std::bit_cast<double>(reader.Number<uint64_t>()); }
+
+void PutText(WireWriter& writer, std::string_view text, size_t most) {
+  text = text.substr(0, most);
+  writer.Number(uint16_t(text.size()));
+  writer.Bytes(AsBytes(text));
+}
+
+std::string AsText(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string Text(WireReader& reader) { return AsText(reader.Bytes(reader.Number<uint16_t>())); }
+
+template <size_t n>
+std::array<uint8_t, n> Array(WireReader& reader) {
+  std::array<uint8_t, n> array{};
+  std::ranges::copy(reader.Bytes(n), array.begin());
+  return array;
+}
+
+// At least `low`, finite.
+bool In(double x, double low, double high) { return x >= low && x <= high; }
+
+bool IsNamePart(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, IsNamePart);
+}
+
+}  // namespace
+
+absl::Status CheckClientName(std::string_view name) {
+  if (IsName(name)) return absl::OkStatus();
+  return InvalidArgument("a client's name is 1 to ", kMostNameBytes,
+                         " letters, digits and \"._-\", not ", Quoted(name));
+}
+
+Bytes ToBytes(const Hello& message) {
+  WireWriter writer;
+  PutText(writer, message.name, kMostNameBytes);
+  writer.Bytes(message.model.network);
+  writer.Number(message.model.values);
+  writer.Number(message.model.trainable);
+  writer.Number(uint64_t(message.samples));
+  PutText(writer, message.protection, kMostTextBytes);
+  writer.Bytes(message.key);
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "hello");
+  Hello message;
+  message.name = Text(reader);
+  message.model.network = Array<sizeof(Hash)>(reader);
+  message.model.values = reader.Number<uint64_t>();
+  message.model.trainable = reader.Number<uint64_t>();
+  const uint64_t samples = reader.Number<uint64_t>();
+  message.protection = OneLine(Text(reader));
+  message.key = Array<8>(reader);
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  DTNN_RETURN_IF_ERROR(CheckClientName(message.name));
+  if (samples < 1 || samples > uint64_t(kMostSamples)) {
+    return InvalidArgument("hello: ", samples, " samples; expected 1 to ", kMostSamples);
+  }
+  message.samples = int64_t(samples);
+  return message;
+}
+
+Bytes ToBytes(const Welcome& message) {
+  WireWriter writer;
+  writer.Bytes(message.nonce);
+  writer.Number(message.alive_ms);
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<Welcome> WelcomeFromBytes(std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "welcome");
+  Welcome message;
+  message.nonce = Array<sizeof(RunNonce)>(reader);
+  message.alive_ms = reader.Number<uint32_t>();
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  return message;
+}
+
+Bytes ToBytes(const RoundStart& message) {
+  WireWriter writer;
+  writer.Number(uint8_t(message.over));
+  writer.Number(uint64_t(message.round));
+  writer.Number(uint64_t(message.rounds));
+  writer.Number(message.position);
+  writer.Number(message.participants);
+  PutReal(writer, message.factor);
+  PutReal(writer, message.proximal);
+  PutReal(writer, message.deadline);
+  writer.Number(uint8_t(message.parameters.encrypted));
+  writer.Number(message.parameters.attempt);
+  writer.Bytes(message.parameters.nonce);
+  writer.Number(message.parameters.clients);
+  PutReal(writer, message.parameters.divisor);
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "round");
+  RoundStart message;
+  const uint8_t over = reader.Number<uint8_t>();
+  const uint64_t round = reader.Number<uint64_t>(), rounds = reader.Number<uint64_t>();
+  message.position = reader.Number<uint32_t>();
+  message.participants = reader.Number<uint32_t>();
+  message.factor = Real(reader);
+  message.proximal = Real(reader);
+  message.deadline = Real(reader);
+  const uint8_t encrypted = reader.Number<uint8_t>();
+  message.parameters.attempt = reader.Number<uint64_t>();
+  message.parameters.nonce = Array<sizeof(RunNonce)>(reader);
+  message.parameters.clients = reader.Number<uint32_t>();
+  message.parameters.divisor = Real(reader);
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  constexpr uint64_t kMostRounds = uint64_t{1} << 40;
+  constexpr uint32_t kMostClients = 1 << 16;
+  const bool good =
+      over <= 1 && encrypted <= 1 && rounds <= kMostRounds && round <= rounds &&
+      message.participants <= kMostClients &&
+      (over == 1 || message.position < message.participants) && In(message.factor, 0, 1) &&
+      message.factor > 0 && In(message.proximal, 0, 1e38) && In(message.deadline, 0, 1e12) &&
+      message.parameters.clients <= kMostClients && In(message.parameters.divisor, 1e-9, 1e9);
+  if (!good) return DataLoss("round: numbers that no aggregator sends");
+  message.over = over == 1;
+  message.round = int64_t(round);
+  message.rounds = int64_t(rounds);
+  message.parameters.encrypted = encrypted == 1;
+  return message;
+}
+
+Bytes ToBytes(const Report& message) {
+  WireWriter writer;
+  writer.Number(uint64_t(message.samples));
+  PutReal(writer, message.seconds);
+  const size_t count = std::min(message.metrics.size(), kMostMetrics);
+  writer.Number(uint16_t(count));
+  for (size_t i = 0; i < count; ++i) {
+    PutText(writer, message.metrics[i].first, kMostNameBytes);
+    PutReal(writer, message.metrics[i].second);
+  }
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<Report> ReportFromBytes(std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "report");
+  Report message;
+  const uint64_t samples = reader.Number<uint64_t>();
+  message.seconds = Real(reader);
+  const uint16_t count = reader.Number<uint16_t>();
+  if (count > kMostMetrics) {
+    return DataLoss("report: ", count, " metrics, at most ", kMostMetrics, " are allowed");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    std::string name = Text(reader);
+    message.metrics.emplace_back(std::move(name), Real(reader));
+  }
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  if (samples < 1 || samples > uint64_t(kMostSamples)) {
+    return DataLoss("report: ", samples, " samples; expected 1 to ", kMostSamples);
+  }
+  message.samples = int64_t(samples);
+  if (!In(message.seconds, 0, 1e12)) return DataLoss("report: took ", message.seconds, " seconds");
+  for (const auto& [name, value] : message.metrics) {
+    if (!IsName(name)) return DataLoss("report: a metric called ", Quoted(name));
+    if (!std::isfinite(value)) return DataLoss("report: ", name, " is ", value);
+  }
+  return message;
+}
+
+Bytes ToBytes(const Verdict& message) {
+  WireWriter writer;
+  writer.Number(uint8_t(message.accepted));
+  PutText(writer, message.text, kMostTextBytes);
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<Verdict> VerdictFromBytes(std::span<const uint8_t> bytes) {
+  WireReader reader(bytes, "verdict");
+  Verdict message;
+  message.accepted = reader.Number<uint8_t>() == 1;
+  message.text = OneLine(Text(reader));
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  return message;
+}
+
+Bytes TextToBytes(std::string_view text) {
+  const std::span<const uint8_t> bytes = AsBytes(text.substr(0, kMostTextBytes));
+  return Bytes(bytes.begin(), bytes.end());
+}
+
+std::string TextFromBytes(std::span<const uint8_t> bytes) {
+  return OneLine(AsText(bytes.first(std::min(bytes.size(), kMostTextBytes))));
+}
+
+Bytes ListToBytes(std::span<const Bytes> list) {
+  WireWriter writer;
+  writer.Number(uint32_t(list.size()));
+  for (const Bytes& bytes : list) {
+    writer.Number(uint32_t(bytes.size()));
+    writer.Bytes(bytes);
+  }
+  return std::move(writer).Take();
+}
+
+absl::StatusOr<std::vector<Bytes>> ListFromBytes(std::span<const uint8_t> bytes, size_t most) {
+  WireReader reader(bytes, "list");
+  const uint32_t count = reader.Number<uint32_t>();
+  if (count > most) return DataLoss("list: ", count, " entries, at most ", most, " are allowed");
+  std::vector<Bytes> list;
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::span<const uint8_t> entry = reader.Bytes(reader.Number<uint32_t>());
+    list.emplace_back(entry.begin(), entry.end());
+  }
+  DTNN_RETURN_IF_ERROR(reader.Done());
+  return list;
+}
+
+}  // namespace dtnn::federation

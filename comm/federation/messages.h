@@ -1,0 +1,108 @@
+// The bodies of frames (frame.h), read without trust: every length and number is checked before it
+// is used, and errors say what is wrong.
+
+#ifndef DTNN_COMM_FEDERATION_MESSAGES_H_
+#define DTNN_COMM_FEDERATION_MESSAGES_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/crypto/hash.h"
+#include "comm/federation/frame.h"
+
+namespace dtnn::federation {
+
+inline constexpr size_t kMostNameBytes = 64;
+inline constexpr size_t kMostTextBytes = 512;
+inline constexpr size_t kMostMetrics = 32;
+// More samples than these no client has.
+inline constexpr int64_t kMostSamples = int64_t{1} << 40;
+
+using Metrics = std::vector<std::pair<std::string, double>>;
+using RunNonce = std::array<uint8_t, 16>;
+
+// What must be the same on both sides for sums to make sense.
+struct ModelFacts {
+  Hash network{};          // of the network: layers, shapes, their order in memory
+  uint64_t values = 0;     // numbers that are exchanged
+  uint64_t trainable = 0;  // the first of them; the others are running statistics
+  friend bool operator==(const ModelFacts&, const ModelFacts&) = default;
+};
+
+struct Hello {
+  std::string name;
+  ModelFacts model;
+  int64_t samples = 0;
+  std::string protection;        // how it protects its updates, in words with all parameters
+  std::array<uint8_t, 8> key{};  // says which key clients share, and nothing about it; else zeros
+};
+
+struct Welcome {
+  RunNonce nonce{};       // of the aggregator's process: keys are made for it
+  uint32_t alive_ms = 0;  // it says something at least so often
+};
+
+// Where the parameters of a round come from.
+struct ParametersFrom {
+  // The result of an encrypted sum, which is the parameters times `divisor`; else plain numbers.
+  bool encrypted = false;
+  uint64_t attempt = 0;  // of that sum
+  RunNonce nonce{};      // of the run that made it
+  uint32_t clients = 0;  // for how many it was made
+  double divisor = 1;
+};
+
+struct RoundStart {
+  bool over = false;              // no round: these are the final parameters
+  int64_t round = 0, rounds = 0;  // from 1
+  uint32_t position = 0, participants = 0;
+  double factor = 1;    // of this client's parameters: ClientFactors
+  double proximal = 0;  // mu of fedprox; 0: none
+  double deadline = 0;  // seconds
+  ParametersFrom parameters;
+};
+
+struct Report {
+  int64_t samples = 0;  // that were trained on
+  double seconds = 0;
+  Metrics metrics = {};
+};
+
+struct Verdict {
+  bool accepted = false;
+  std::string text;
+};
+
+Bytes ToBytes(const Hello& message);
+Bytes ToBytes(const Welcome& message);
+Bytes ToBytes(const RoundStart& message);
+Bytes ToBytes(const Report& message);
+Bytes ToBytes(const Verdict& message);
+// Of kRefusal and kDecline: cut where it is too long.
+Bytes TextToBytes(std::string_view text);
+
+absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes);
+absl::StatusOr<Welcome> WelcomeFromBytes(std::span<const uint8_t> bytes);
+absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes);
+absl::StatusOr<Report> ReportFromBytes(std::span<const uint8_t> bytes);
+absl::StatusOr<Verdict> VerdictFromBytes(std::span<const uint8_t> bytes);
+// One line, whatever the bytes are.
+std::string TextFromBytes(std::span<const uint8_t> bytes);
+
+// Letters, digits, and "._-", 1 to 64 of them: names stand in files and in lines for people.
+absl::Status CheckClientName(std::string_view name);
+
+// Several byte strings in one body; at most `most` of them.
+Bytes ListToBytes(std::span<const Bytes> list);
+absl::StatusOr<std::vector<Bytes>> ListFromBytes(std::span<const uint8_t> bytes, size_t most);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_MESSAGES_H_

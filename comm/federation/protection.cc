@@ -1,0 +1,55 @@
+#include "comm/federation/protection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/ckks/threshold.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+constexpr size_t kPlainChunk = size_t{1} << 16;
+
+}  // namespace
+
+absl::StatusOr<Protector> Protector::Create(const ProtectionOptions& options, size_t values) {
+  Protector protector;
+  protector.protection_ = options.protection;
+  if (options.protection == Protection::kNone || options.protection == Protection::kMasked) {
+    return protector;
+  }
+  const bool threshold = options.protection == Protection::kThreshold;
+  ckks::CkksParameters ckks = threshold ? ckks::DefaultThresholdCkks() : ckks::CkksParameters();
+  ckks.log2_degree = options.log2_degree;
+  if (options.log2_scale) ckks.log2_scale = *options.log2_scale;
+  ckks.security = options.security;
+  DTNN_RETURN_IF_ERROR(Validate(ckks));
+  DTNN_ASSIGN_OR_RETURN(protector.context_, ckks::CkksContext::Create(ckks));
+  if (threshold) {
+    DTNN_RETURN_IF_ERROR(ValidateThreshold(
+        ckks, {.clients = kMostParticipants,
+               .decryptions = std::max<int64_t>(1, int64_t(protector.chunks(values)))}));
+  }
+  return protector;
+}
+
+size_t Protector::chunk_values() const {
+  return context_ == nullptr ? kPlainChunk : context_->parameters().values();
+}
+
+std::string Protector::ToString() const {
+  switch (protection_) {
+    case Protection::kNone:
+      return "no encryption";
+    case Protection::kMasked:
+      return "masks";
+    case Protection::kSharedKey:
+      return StrCat("CKKS with a key that clients share, ", context_->parameters().ToString());
+    case Protection::kThreshold:
+      break;
+  }
+  return StrCat("CKKS with threshold keys, ", context_->parameters().ToString());
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,61 @@
+// How the updates of clients are protected from who adds them (docs/security.md): the words of a
+// program, checked and turned into what codecs are made of.
+
+#ifndef DTNN_COMM_FEDERATION_PROTECTION_H_
+#define DTNN_COMM_FEDERATION_PROTECTION_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/ckks/context.h"
+#include "comm/ckks/parameters.h"
+
+namespace dtnn::federation {
+
+enum class Protection : uint8_t {
+  kNone,       // plain float32
+  kMasked,     // masks that cancel (comm/masked)
+  kSharedKey,  // CKKS with a key that clients share and the aggregator does not have: "tenseal"
+  kThreshold,  // CKKS with a key of each round that nobody has alone: "openfhe"
+};
+
+struct ProtectionOptions {
+  Protection protection = Protection::kNone;
+  int log2_degree = 13;
+  std::optional<int> log2_scale = {};  // nothing: 40 with a shared key, 61 with threshold keys
+  int security = 128;
+};
+
+// Sums hold so many updates at most.
+inline constexpr int kMostParticipants = 64;
+
+class Protector {
+ public:
+  // InvalidArgument for parameters that are not secure, and for a scale that is too small for
+  // threshold keys: `chunks` of them are decrypted in a round.
+  static absl::StatusOr<Protector> Create(const ProtectionOptions& options, size_t values);
+
+  Protection protection() const { return protection_; }
+  // Null without CKKS.
+  const std::shared_ptr<const ckks::CkksContext>& context() const { return context_; }
+  // Whether the aggregator learns sums.
+  bool readable() const { return protection_ != Protection::kSharedKey; }
+  // Of an update of so many numbers.
+  size_t chunk_values() const;
+  size_t chunks(size_t values) const { return (values + chunk_values() - 1) / chunk_values(); }
+  // What both sides must agree on, in words.
+  std::string ToString() const;
+
+ private:
+  Protection protection_ = Protection::kNone;
+  std::shared_ptr<const ckks::CkksContext> context_;
+};
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_PROTECTION_H_

@@ -1,0 +1,97 @@
+#include "comm/federation/protocol.h"
+
+#include <utility>
+
+#include "comm/codec/encrypted_codec.h"
+#include "comm/codec/plain_codec.h"
+#include "comm/federation/masked_protocol.h"
+#include "comm/federation/threshold_protocol.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+class PlainServerProtocol : public ServerProtocol {
+ public:
+  explicit PlainServerProtocol(size_t chunk_values) : chunk_values_(chunk_values) {}
+  absl::StatusOr<std::unique_ptr<codec::ServerCodec>> MakeCodec() override {
+    return codec::PlainServer(codec::WireType::kFloat32, chunk_values_);
+  }
+
+ private:
+  const size_t chunk_values_;
+};
+
+class PlainClientProtocol : public ClientProtocol {
+ public:
+  explicit PlainClientProtocol(size_t chunk_values) : chunk_values_(chunk_values) {}
+  absl::StatusOr<std::unique_ptr<codec::ClientCodec>> MakeCodec() override {
+    return codec::PlainClient(codec::WireType::kFloat32, chunk_values_);
+  }
+
+ private:
+  const size_t chunk_values_;
+};
+
+class SharedKeyServer : public ServerProtocol {
+ public:
+  SharedKeyServer(ContextPointer context, int clients)
+      : context_(std::move(context)), clients_(clients) {}
+  absl::StatusOr<std::unique_ptr<codec::ServerCodec>> MakeCodec() override {
+    return codec::CkksServer(context_, clients_);
+  }
+
+ private:
+  const ContextPointer context_;
+  const int clients_;
+};
+
+class SharedKeyClient : public ClientProtocol {
+ public:
+  SharedKeyClient(ContextPointer context, int clients, const Secret& key)
+      : context_(std::move(context)), clients_(clients), key_(key) {}
+  absl::StatusOr<std::unique_ptr<codec::ClientCodec>> MakeCodec() override {
+    return codec::CkksClient(context_, clients_, key_);
+  }
+
+ private:
+  const ContextPointer context_;
+  const int clients_;
+  const Secret key_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protector& protector,
+                                                                   const SumFacts& sum) {
+  switch (protector.protection()) {
+    case Protection::kNone:
+      break;
+    case Protection::kMasked:
+      return MakeMaskedServer(protector.chunk_values(), sum);
+    case Protection::kSharedKey:
+      return std::make_unique<SharedKeyServer>(protector.context(), sum.participants);
+    case Protection::kThreshold:
+      return MakeThresholdServer(protector.context(), sum);
+  }
+  return std::make_unique<PlainServerProtocol>(protector.chunk_values());
+}
+
+absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(
+    const Protector& protector, const SumFacts& sum, int position,
+    const std::optional<Secret>& key) {
+  switch (protector.protection()) {
+    case Protection::kNone:
+      break;
+    case Protection::kMasked:
+      return MakeMaskedClient(protector.chunk_values(), sum, position);
+    case Protection::kSharedKey:
+      if (!key) return absl::FailedPreconditionError("the key that clients share is missing");
+      return std::make_unique<SharedKeyClient>(protector.context(), sum.participants, *key);
+    case Protection::kThreshold:
+      return MakeThresholdClient(protector.context(), sum, position);
+  }
+  return std::make_unique<PlainClientProtocol>(protector.chunk_values());
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,98 @@
+// What the two sides of one sum tell each other besides updates, for each kind of protection: notes
+// before the clients train, on which masks and joint keys are agreed, and one when all updates are
+// there. Nothing here knows connections.
+//
+//   client                      aggregator
+//   reply 0                 ->                      of every participant
+//                           <-  note 0              what the others have said
+//   reply 1                 ->
+//                           <-  note 1
+//   update                  ->
+//                           <-  last note           whose updates are there
+//   reply to it             ->                      what removes the masks
+//
+// Without encryption, and with a key that clients share, there are no notes.
+
+#ifndef DTNN_COMM_FEDERATION_PROTOCOL_H_
+#define DTNN_COMM_FEDERATION_PROTOCOL_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/codec/codec.h"
+#include "comm/crypto/wiped.h"
+#include "comm/federation/frame.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+
+namespace dtnn::federation {
+
+// One sum: positions 0 .. participants - 1, of clients that were asked.
+struct SumFacts {
+  uint64_t attempt = 0;
+  RunNonce nonce{};
+  int participants = 0;
+  size_t chunks = 0;
+};
+
+using SharedBytes = std::shared_ptr<const Bytes>;
+
+class ServerProtocol {
+ public:
+  virtual ~ServerProtocol() = default;
+
+  // Notes before clients train: numbers 0 ..
+  virtual int setup_notes() const { return 0; }
+  // Whether a client that is lost takes the sum with it.
+  virtual bool needs_all() const { return false; }
+  // To that note; an error changes nothing.
+  virtual absl::Status TakeReply(int note, int position, std::span<const uint8_t> reply) {
+    return InvalidArgument("client ", position, " replies to note ", note, ", which nobody sent ",
+                           reply.size(), " bytes about");
+  }
+  // By position, of those that have replied, when no more replies are awaited.
+  virtual absl::StatusOr<std::map<int, SharedBytes>> Note(int note) {
+    return FailedPrecondition("there is no note ", note);
+  }
+  // The note after the updates, number setup_notes(); nothing where none is needed.
+  virtual absl::StatusOr<SharedBytes> AskSurvivors(const std::set<int>& /*survivors*/) {
+    return SharedBytes();
+  }
+  // When the replies to it are there: sums can be read then.
+  virtual absl::Status FinishReplies() { return absl::OkStatus(); }
+
+  virtual absl::StatusOr<std::unique_ptr<codec::ServerCodec>> MakeCodec() = 0;
+};
+
+class ClientProtocol {
+ public:
+  virtual ~ClientProtocol() = default;
+
+  virtual int setup_notes() const { return 0; }
+  // Reply 0, which is made before there is a note.
+  virtual absl::StatusOr<Bytes> FirstReply() { return Bytes(); }
+  // What to answer; nothing to the last note before the client trains.
+  virtual absl::StatusOr<std::optional<Bytes>> TakeNote(int note, std::span<const uint8_t> body) {
+    return FailedPrecondition("note ", note, " of ", body.size(), " bytes, which nobody awaits");
+  }
+  // When the notes before training have come.
+  virtual absl::StatusOr<std::unique_ptr<codec::ClientCodec>> MakeCodec() = 0;
+};
+
+absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeServerProtocol(const Protector& protector,
+                                                                   const SumFacts& sum);
+
+// `key`: that clients share; only for Protection::kSharedKey. The protector outlives it.
+absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeClientProtocol(
+    const Protector& protector, const SumFacts& sum, int position,
+    const std::optional<Secret>& key);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_PROTOCOL_H_

@@ -1,0 +1,111 @@
+#include "comm/federation/strategy.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "comm/model_sync.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Strategy>, 6> kNames = {
+    {{"avg", Strategy::kAvg},
+     {"wavg", Strategy::kWavg},
+     {"invwavg", Strategy::kInvwavg},
+     {"fedprox", Strategy::kFedprox},
+     {"fedavgm", Strategy::kFedavgm},
+     {"fedadam", Strategy::kFedadam}}};
+
+RankWeighting WeightingOf(Strategy strategy) {
+  if (strategy == Strategy::kAvg) return RankWeighting::kEqual;
+  return strategy == Strategy::kInvwavg ? RankWeighting::kInverseSamples : RankWeighting::kSamples;
+}
+
+// g = w - average; v = beta v + g; w = w - rate v.
+void FollowMomentum(const StrategyOptions& options, std::span<const float> average,
+                    std::span<float> velocity, std::span<float> w) {
+  for (size_t i = 0; i < w.size(); ++i) {
+    const double v = options.momentum * velocity[i] + (double(w[i]) - average[i]);
+    velocity[i] = float(v);
+    w[i] = float(w[i] - options.rate() * v);
+  }
+}
+
+// d = average - w; m and v as Adam's of d, with Adam's correction of their bias (Kingma and Ba,
+// 2015) in the rate; w += rate' m / (sqrt(v) + tau).
+void FollowAdam(const StrategyOptions& options, std::span<const float> average, int64_t update,
+                std::span<float> first, std::span<float> second, std::span<float> w) {
+  const double b1 = options.momentum, b2 = options.second_moment;
+  const double rate = options.rate() * std::sqrt(1 - std::pow(b2, double(update))) /
+                      (1 - std::pow(b1, double(update)));
+  for (size_t i = 0; i < w.size(); ++i) {
+    const double d = double(average[i]) - w[i];
+    const double m = b1 * first[i] + (1 - b1) * d;
+    const double v = b2 * second[i] + (1 - b2) * d * d;
+    first[i] = float(m);
+    second[i] = float(v);
+    w[i] = float(w[i] + rate * m / (std::sqrt(v) + options.adaptivity));
+  }
+}
+
+}  // namespace
+
+std::optional<Strategy> ParseStrategy(std::string_view name) {
+  for (const auto& [word, strategy] : kNames) {
+    if (word == name) return strategy;
+  }
+  return std::nullopt;
+}
+
+std::string_view Name(Strategy strategy) {
+  return std::ranges::find(kNames, strategy, &decltype(kNames)::value_type::second)->first;
+}
+
+absl::Status Validate(const StrategyOptions& options) {
+  const auto in = [](double x, double low, double high) { return x >= low && x < high; };
+  if (!in(options.momentum, 0, 1) || !in(options.second_moment, 0, 1)) {
+    return InvalidArgument("strategy ", Name(options.strategy), ": momentum ", options.momentum,
+                           " and ", options.second_moment,
+                           " for squares: both must be >= 0 and "
+                           "< 1");
+  }
+  if (!in(options.learning_rate, 0, 1e38) || !in(options.proximal, 0, 1e38) ||
+      !in(options.adaptivity, 1e-30, 1e38)) {
+    return InvalidArgument("strategy ", Name(options.strategy), ": learning rate ",
+                           options.learning_rate, ", proximal term ", options.proximal,
+                           ", adaptivity ", options.adaptivity, ": expected numbers >= 0");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<double> ClientFactors(Strategy strategy, std::span<const int64_t> samples) {
+  std::vector<double> factors =
+      RankWeights(WeightingOf(strategy), samples, std::vector<bool>(samples.size(), true));
+  const double most = factors.empty() ? 1 : *std::ranges::max_element(factors);
+  for (double& factor : factors) factor /= most;
+  return factors;
+}
+
+void Follow(const StrategyOptions& options, std::span<const float> average, size_t trainable,
+            Moments& moments, std::span<float> parameters) {
+  ++moments.updates;
+  size_t averaged_from = 0;
+  if (options.reads_average()) {
+    averaged_from = trainable;
+    moments.first.resize(trainable);
+    const std::span<const float> of_trainable = average.first(trainable);
+    if (options.strategy == Strategy::kFedavgm) {
+      FollowMomentum(options, of_trainable, moments.first, parameters.first(trainable));
+    } else {
+      moments.second.resize(trainable);
+      FollowAdam(options, of_trainable, moments.updates, moments.first, moments.second,
+                 parameters.first(trainable));
+    }
+  }
+  std::ranges::copy(average.subspan(averaged_from), parameters.begin() + int64_t(averaged_from));
+}
+
+}  // namespace dtnn::federation

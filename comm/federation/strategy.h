@@ -1,0 +1,75 @@
+// How the models of the clients of one round become the next model. Pure functions of numbers.
+//
+// With x_k the parameters that client k sends, n_k its samples, and w the parameters of the round:
+//
+//   avg       mean of x_k, all clients alike
+//   wavg      sum of n_k x_k / sum of n_k              McMahan et al., 2017: FedAvg
+//   invwavg   weights (min + max - n_k) / their sum    as RankWeighting (comm/model_sync.h)
+//   fedprox   as wavg; clients add mu (w_now - w) to their gradients   Li et al., 2020: FedProx
+//   fedavgm   v = beta v + (w - wavg), w -= rate v     Hsu et al., 2019: FedAvgM
+//   fedadam   Adam over wavg - w                       Reddi et al., 2021: FedAdam
+//
+// The last two need the average itself, so they are not for sums that only clients can read.
+// Running statistics (the numbers after the first `trainable`) are averages in all of them.
+
+#ifndef DTNN_COMM_FEDERATION_STRATEGY_H_
+#define DTNN_COMM_FEDERATION_STRATEGY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace dtnn::federation {
+
+enum class Strategy : uint8_t { kAvg, kWavg, kInvwavg, kFedprox, kFedavgm, kFedadam };
+
+// "avg", ...; nothing for other words.
+std::optional<Strategy> ParseStrategy(std::string_view name);
+std::string_view Name(Strategy strategy);
+
+struct StrategyOptions {
+  Strategy strategy = Strategy::kWavg;
+  double proximal = 0.01;       // mu of fedprox
+  double learning_rate = 0;     // of fedavgm and fedadam; 0: 1 and 0.1
+  double momentum = 0.9;        // beta of fedavgm, beta1 of fedadam
+  double second_moment = 0.99;  // beta2 of fedadam
+  double adaptivity = 1e-3;     // tau of fedadam, beside the root of the second moment
+
+  double rate() const {
+    if (learning_rate > 0) return learning_rate;
+    return strategy == Strategy::kFedadam ? 0.1 : 1;
+  }
+  // Whether the aggregator must be able to read the average.
+  bool reads_average() const {
+    return strategy == Strategy::kFedavgm || strategy == Strategy::kFedadam;
+  }
+};
+
+// InvalidArgument for numbers out of range.
+absl::Status Validate(const StrategyOptions& options);
+
+// What each client multiplies its parameters by before it sends them: its weight over the largest
+// one, so at most 1. The average is the sum of what was sent over the sum of these factors, of the
+// clients that have answered. `samples`: of the clients that were asked, each at least 1.
+std::vector<double> ClientFactors(Strategy strategy, std::span<const int64_t> samples);
+
+// What the aggregator keeps from round to round beside the parameters; empty where it is not used.
+struct Moments {
+  std::vector<float> first;   // v of fedavgm, m of fedadam
+  std::vector<float> second;  // v of fedadam
+  int64_t updates = 0;
+};
+
+// Turns `parameters` into those of the next round. `average`: of as many numbers. The first call
+// makes the moments.
+void Follow(const StrategyOptions& options, std::span<const float> average, size_t trainable,
+            Moments& moments, std::span<float> parameters);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_STRATEGY_H_
