@@ -1,0 +1,46 @@
+#include "optim/optimizers/proximal.h"
+
+#include <cstdint>
+
+#include "tensor/errors.h"
+
+namespace dtnn {
+namespace {
+
+class ProximalUpdate : public Update {
+ public:
+  ProximalUpdate(std::unique_ptr<Update> inner, const double& mu)
+      : inner_(std::move(inner)), mu_(mu) {}
+
+  absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
+                   const UpdateStep& step) override {
+    if (mu_ > 0) {
+      // The optimizer scales what it is given.
+      const auto factor = float(mu_ / step.gradient_scale);
+      const float* const w = parameters.data<float>();
+      const float* const w0 = slots.back().data<float>();
+      float* const gradient = gradients.data<float>();
+      for (int64_t i = 0; i < parameters.num_elements(); ++i) {
+        gradient[i] += factor * (w[i] - w0[i]);
+      }
+    }
+    return inner_->Run(parameters, gradients, slots.first(slots.size() - 1), step);
+  }
+
+ private:
+  const std::unique_ptr<Update> inner_;
+  const double& mu_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Update>> ProximalOptimizer::Bind(
+    DeviceContext& context, DType dtype, std::span<const ArenaRange> vectors) const {
+  if (!context.device().is_cpu() || dtype != DType::kFloat32) {
+    return Unimplemented("a proximal term is computed on CPUs and in float32 only");
+  }
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Update> inner, inner_->Bind(context, dtype, vectors));
+  return std::make_unique<ProximalUpdate>(std::move(inner), mu_);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,48 @@
+#include "optim/optimizers/proximal.h"
+
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "optim/optimizers/sgd.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+Tensor Of(const std::vector<float>& values) {
+  const Tensor x = Must(Tensor::Zeros(DType::kFloat32, Shape{int64_t(values.size())}));
+  std::copy(values.begin(), values.end(), x.data<float>());
+  return x;
+}
+
+// w after one step from there, with the gradient scaled by `scale`.
+std::vector<float> Step(double mu, double scale) {
+  const auto context = Must(DeviceContext::Create(Device::Cpu()));
+  ProximalOptimizer optimizer(std::make_shared<Sgd>(SgdOptions{.momentum = 0}));
+  const auto update = Must(optimizer.Bind(*context, DType::kFloat32, {}));
+  optimizer.set_mu(mu);
+  const Tensor w = Of({1, 2, -3}), gradient = Of({0.5, 0, 4}), first = Of({0, 2, 1});
+  EXPECT_EQ(optimizer.slots(), 1);
+  const std::vector<Tensor> slots = {first};
+  Must(
+      update->Run(w, gradient, slots, {.learning_rate = 0.25, .step = 1, .gradient_scale = scale}));
+  return {w.data<float>(), w.data<float>() + 3};
+}
+
+TEST(ProximalTest, AddsMuTimesTheDistance) {
+  // g + mu (w - w0) = {0.5 + 0.5, 0, 4 - 2}
+  EXPECT_EQ(Step(0.5, 1), (std::vector<float>{0.75f, 2, -3.5f}));
+}
+
+TEST(ProximalTest, TheScaleOfGradientsIsNotThatOfTheTerm) {
+  // 0.5 g + 0.5 (w - w0) = {0.25 + 0.5, 0, 2 - 2}
+  EXPECT_EQ(Step(0.5, 0.5), (std::vector<float>{0.8125f, 2, -3}));
+}
+
+TEST(ProximalTest, WithoutMuItIsTheOptimizer) {
+  EXPECT_EQ(Step(0, 1), (std::vector<float>{0.875f, 2, -4}));
+}
+
+}  // namespace
+}  // namespace dtnn
