@@ -7,7 +7,6 @@
 
 #include "comm/wire/wire.h"
 #include "tensor/errors.h"
-#include "tensor/text/one_line.h"
 
 namespace dtnn::federation {
 namespace {
@@ -32,6 +31,13 @@ std::array<uint8_t, n> Array(WireReader& reader) {
   std::array<uint8_t, n> array{};
   std::ranges::copy(reader.Bytes(n), array.begin());
   return array;
+}
+
+// One line for people, whatever was sent; of the same length, so that it can be sent again.
+std::string Readable(std::string text) {
+  text.resize(std::min(text.size(), kMostTextBytes));
+  for (char& c : text) c = c >= ' ' && c <= '~' ? c : '?';
+  return text;
 }
 
 // At least `low`, finite.
@@ -74,7 +80,7 @@ absl::StatusOr<Hello> HelloFromBytes(std::span<const uint8_t> bytes) {
   message.model.values = reader.Number<uint64_t>();
   message.model.trainable = reader.Number<uint64_t>();
   const uint64_t samples = reader.Number<uint64_t>();
-  message.protection = OneLine(Text(reader));
+  message.protection = Readable(Text(reader));
   message.key = Array<8>(reader);
   DTNN_RETURN_IF_ERROR(reader.Done());
   DTNN_RETURN_IF_ERROR(CheckClientName(message.name));
@@ -201,7 +207,7 @@ absl::StatusOr<Verdict> VerdictFromBytes(std::span<const uint8_t> bytes) {
   WireReader reader(bytes, "verdict");
   Verdict message;
   message.accepted = reader.Number<uint8_t>() == 1;
-  message.text = OneLine(Text(reader));
+  message.text = Readable(Text(reader));
   DTNN_RETURN_IF_ERROR(reader.Done());
   return message;
 }
@@ -211,9 +217,7 @@ Bytes TextToBytes(std::string_view text) {
   return Bytes(bytes.begin(), bytes.end());
 }
 
-std::string TextFromBytes(std::span<const uint8_t> bytes) {
-  return OneLine(AsText(bytes.first(std::min(bytes.size(), kMostTextBytes))));
-}
+std::string TextFromBytes(std::span<const uint8_t> bytes) { return Readable(AsText(bytes)); }
 
 Bytes ListToBytes(std::span<const Bytes> list) {
   WireWriter writer;
