@@ -86,6 +86,7 @@ constexpr Folder kRooms[] = {
     {"apps/printing", 2},
     {"apps/make", 3},
     {"apps/tracing", 4},
+    {"apps/federation", 4},
     {"apps", 6},
 };
 constexpr int kUnnamedRoom = 5;

@@ -44,7 +44,7 @@ TEST(HelpTest, AloneIsAPageOf15Lines) {
   }
   EXPECT_THAT(page, Not(HasSubstr("--augment")));
   EXPECT_THAT(page, HasSubstr(" schedulers,"));
-  EXPECT_THAT(page, Not(HasSubstr("encryption"))) << "nothing of that topic works";
+  EXPECT_THAT(page, HasSubstr(" encryption,"));
 }
 
 TEST(HelpTest, AllNamesEveryOption) {

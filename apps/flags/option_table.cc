@@ -254,6 +254,11 @@ constexpr OptionSpec kTable[] = {
     Now("dataset-percentage", kDataset, kReal, &O::dataset_percentage,
         "share of the data to use; 0.1: a tenth; 2: all data twice; 0: all data once", kRepeats)
         .Unit("share", "0.1"),
+    Now("dataset-part", kDataset, kText, &O::dataset_part,
+        "train on one of several equal parts of the training samples: 2/4 is the second of four; "
+        "which samples it has does not depend on --random-seed")
+        .Unit("K/N", "2/4")
+        .Needs("!evaluate-only"),
     Now("test-as-validation", kDataset, kBool, &O::test_as_validation,
         "validate on the test split, and train on all training data"),
     Now("validation-split", kDataset, kReal, &O::validation_split,
@@ -417,7 +422,8 @@ constexpr OptionSpec kTable[] = {
         "warm_up,early_stopping,reduce_lr_on_plateau,reduce_lr_every_nepochs,model_checkpoint,"
         "stop_at_loss,cosine,one_cycle")
         .Means(meanings::kSchedulers)
-        .Example("warm_up,cosine"),
+        .Example("warm_up,cosine")
+        .Needs("!parallel=federated"),
     Now("model-dir", kSchedulers, kPath, &O::model_dir,
         "folder in which the scheduler model_checkpoint saves parameters; if only --schedulers "
         "asks "
@@ -495,9 +501,17 @@ constexpr OptionSpec kTable[] = {
         .Unit("rate", "0.0001")
         .Needs("schedulers=cosine"),
 
-    Now("parallel", kParallel, kWord, &O::parallel, "data: several processes train one model",
-        "sequential,data")
+    Now("parallel", kParallel, kWord, &O::parallel,
+        "data: with other ranks; federated: as a client", "sequential,data,federated")
         .Means(meanings::kParallel),
+    Now("server", kParallel, kText, &O::server, "where the aggregator of the federation listens")
+        .Unit("HOST:PORT", "node1:61643")
+        .Needs("parallel=federated"),
+    Now("client-name", kParallel, kText, &O::client_name,
+        "name of this client in the federation, which it keeps when it comes again; if not given, "
+        "the host's name and --dataset-part")
+        .Unit("NAME", "hospital-1")
+        .Needs("parallel=federated"),
     Now("transport", kParallel, kWord, &O::transport, "what carries the messages of ranks",
         "auto,mpi,tcp")
         .Means(meanings::kTransport)
@@ -522,9 +536,10 @@ constexpr OptionSpec kTable[] = {
         .Example("16")
         .Needs("parallel=data"),
     Now("comm-timeout", kParallel, kReal, &O::comm_timeout,
-        "how long a rank waits for the others before it gives up", kSeconds)
+        "how long a rank waits for the others, or a client for the aggregator, before it gives up",
+        kSeconds)
         .Unit("seconds", "60")
-        .Needs("parallel=data"),
+        .Needs("parallel=data,federated"),
     Now("enable-gpu", kParallel, kBool, &O::enable_gpu, "compute on an NVIDIA GPU"),
     Now("gpu-device", kParallel, kWord, &O::gpu_device, "GPU that --enable-gpu computes on",
         "cuda,simulated")
@@ -537,18 +552,30 @@ constexpr OptionSpec kTable[] = {
     Later("enable-cudnn-auto-conv-alg", kParallel, kBool, "True",
           "let cuDNN choose its convolution algorithms"),
 
-    Later("encryption", kEncryption, kWord, "None", "library that encrypts what ranks send",
-          "tenseal,openfhe")
-        .Means(meanings::kEncryption),
-    Later("encryption-poly-degree", kEncryption, kInt, "13",
-          "base-2 logarithm of the ring dimension", kLogarithm)
-        .Unit("log2"),
-    Later("encryption-global-scale", kEncryption, kInt, "40", "base-2 logarithm of the scale",
-          kLogarithm)
-        .Unit("log2"),
-    Later("encryption-security-level", kEncryption, kWord, "128", "bits of security",
-          "0,128,192,256")
-        .Means(meanings::kSecurityLevel),
+    Now("encryption", kEncryption, kWord, &O::encryption,
+        "how clients of a federation protect what they send from the aggregator",
+        "masked,tenseal,openfhe")
+        .Means(meanings::kEncryption)
+        .Needs("parallel=federated"),
+    Now("encryption-poly-degree", kEncryption, kInt, &O::encryption_poly_degree,
+        "base-2 logarithm of the ring dimension", kLogarithm)
+        .Unit("log2", "14")
+        .Needs("encryption=tenseal,openfhe"),
+    Now("encryption-global-scale", kEncryption, kInt, &O::encryption_global_scale,
+        "base-2 logarithm of the scale; openfhe without this option: 61, since the noise that "
+        "protects its keys needs so much",
+        kLogarithm)
+        .Unit("log2", "45")
+        .Needs("encryption=tenseal,openfhe"),
+    Now("encryption-security-level", kEncryption, kWord, &O::encryption_security_level,
+        "bits of security", "0,128,192,256")
+        .Means(meanings::kSecurityLevel)
+        .Needs("encryption=tenseal,openfhe"),
+    Now("encryption-key-file", kEncryption, kPath, &O::encryption_key_file,
+        "file with the key that all clients share and the aggregator must not have: at least 32 "
+        "random characters, readable by its owner only")
+        .Example("clients.key")
+        .Needs("encryption=tenseal"),
 
     Now("tracing", kTracing, kBool, &O::tracing,
         "record a trace of the run; --tracer-output alone does so too")

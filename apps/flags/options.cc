@@ -11,6 +11,7 @@ namespace dtnn {
 namespace {
 
 constexpr int64_t kDefaultBatchSize = 64;
+constexpr int64_t kMostParts = 1'000'000;
 
 std::string PathOf(const Options& options, const std::string& part) {
   if (!part.empty()) return part;
@@ -62,6 +63,20 @@ bool ReadsTraining(const Options& options) {
 
 bool ReadsTest(const Options& options) {
   return options.evaluate || options.evaluate_only || options.test_as_validation;
+}
+
+absl::StatusOr<DatasetPart> DatasetPartOf(const Options& options) {
+  const std::string_view text = options.dataset_part;
+  if (text.empty()) return DatasetPart{};
+  const size_t slash = std::min(text.find('/'), text.size());
+  const std::optional<int64_t> part = NumberIn<int64_t>(text.substr(0, slash));
+  const std::optional<int64_t> parts =
+      NumberIn<int64_t>(text.substr(std::min(slash + 1, text.size())));
+  if (!part || !parts || *part < 1 || *part > *parts || *parts > kMostParts) {
+    return UsageError("--dataset-part=", OneLine(text, 80),
+                      ": must be K/N, the K-th of N parts, with 1 <= K <= N <= ", kMostParts);
+  }
+  return DatasetPart{.part = *part, .parts = *parts};
 }
 
 absl::StatusOr<int64_t> BucketBytes(const Options& options) {

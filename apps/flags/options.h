@@ -76,6 +76,7 @@ struct Options {
   std::vector<int64_t> synthetic_output_shape = {10};        // classes
   std::string synthetic_pattern = "zeros";
   double dataset_percentage = 0;
+  std::string dataset_part;  // K/N, see DatasetPartOf; empty: all training samples
   bool test_as_validation = false;
   double validation_split = 0.2;
   bool augment_shuffle = true;
@@ -148,16 +149,25 @@ struct Options {
   double cosine_min_lr = 0;
 
   // Parallel.
-  std::string parallel = "sequential";
-  std::string transport = "auto";  // or mpi or tcp, as the launcher has settled it
-  std::string rendezvous;          // HOST:PORT; empty: the environment's
-  bool use_blocking_mpi = true;    // gradients are reduced after the backward pass, not during it
-  std::string use_mpi_buffers;     // True or False; empty: True
+  std::string parallel = "sequential";     // or data or federated
+  std::string server = "127.0.0.1:61643";  // HOST:PORT of the aggregator
+  std::string client_name;                 // in the federation; empty: made from the host's name
+  std::string transport = "auto";          // or mpi or tcp, as the launcher has settled it
+  std::string rendezvous;                  // HOST:PORT; empty: the environment's
+  bool use_blocking_mpi = true;  // gradients are reduced after the backward pass, not during it
+  std::string use_mpi_buffers;   // True or False; empty: True
   std::string comm_bucket_mb = "auto";  // 2^20 bytes; see BucketBytes
   double comm_timeout = 300;            // seconds
   bool enable_gpu = false;
   std::string gpu_device = "cuda";  // or simulated
   bool enable_nccl = false;
+
+  // Encryption of what clients send: masked, tenseal or openfhe; empty: none.
+  std::string encryption;
+  int64_t encryption_poly_degree = 13;
+  int64_t encryption_global_scale = 40;  // of openfhe 61, unless it is given
+  std::string encryption_security_level = "128";
+  std::string encryption_key_file;  // that clients share, with tenseal
 
   // What the machine and the network can do, for predictions.
   double cpu_speed = 0, memory_bw = 0;  // operations, and bytes copied, per second; 0: as measured
@@ -194,6 +204,12 @@ absl::StatusOr<int64_t> BatchSizePerRank(const Options& options, int64_t ranks =
 
 // Of --comm-bucket-mb; 0: auto, the size is measured.
 absl::StatusOr<int64_t> BucketBytes(const Options& options);
+
+// Of --dataset-part: the part-th, from 1, of so many equal parts of the training samples.
+struct DatasetPart {
+  int64_t part = 1, parts = 1;
+};
+absl::StatusOr<DatasetPart> DatasetPartOf(const Options& options);
 
 // The rate that training begins with, before any scheduler.
 double InitialLearningRate(const Options& options, int64_t ranks);

@@ -168,14 +168,10 @@ TEST(ParserTest, MappedAliases) {
 }
 
 TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
-  Options options = Parsed({"--encryption-poly-degree=13", "--encryption=None",
-                            "--enable-nccl=False", "--optimizer-density=0.010"});
+  Options options = Parsed({"--enable-nccl=False", "--optimizer-density=0.010"});
   const Options bare = Parsed({});
   options.given = bare.given;
   EXPECT_EQ(options, bare);
-  EXPECT_EQ(Error({"--encryption-poly-degree=14"}),
-            "--encryption-poly-degree=14: not available in this build yet; the only value accepted "
-            "is 13");
   EXPECT_EQ(Error({"--optimizer-tau=2"}),
             "--optimizer-tau=2: not available in this build yet; the only value accepted is 64");
   EXPECT_EQ(Error({"--encryption-poly-degree=0"}),

@@ -128,8 +128,11 @@ constexpr Case kCases[] = {
      "--best-of-file has no effect without --enable-best-of"},
     {11, "--enable-best-of --model=simplecnn --best-of-file=/no/such/folder/tuned.txt", kFailed,
      "--best-of-file: /no/such/folder/tuned.txt: "},
-    {12, "--use-mpi-buffers=True --encryption=openfhe", kUsage, kNotYet},
-    {13, "--encryption=tenseal --enable-gpu", kUsage, "--encryption=tenseal: not available"},
+    {12, "--parallel=data --use-mpi-buffers=True --encryption=openfhe", kUsage,
+     "--encryption=openfhe and --parallel=data: "},
+    {13, "--parallel=federated --enable-gpu", kUsage, "--parallel=federated and --enable-gpu: "},
+    {13, "--encryption=tenseal", kDone, "--encryption has no effect with --parallel=sequential"},
+    {13, "--parallel=federated --encryption=tenseal", kUsage, "--encryption-key-file: missing"},
     {13, "--encryption=None", kDone, "**** Done"},
     {14,
      "--enable-fused-bn-relu --enable-fused-conv-relu --enable-fused-conv-bn "

@@ -58,6 +58,7 @@ absl::Status CheckSizes(const Options& options) {
   }
   DTNN_RETURN_IF_ERROR(BatchSizePerRank(options).status());
   DTNN_RETURN_IF_ERROR(BucketBytes(options).status());
+  DTNN_RETURN_IF_ERROR(DatasetPartOf(options).status());
   if (options.synthetic_input_shape.size() != 3) {
     return UsageError("--synthetic-input-shape=", absl::StrJoin(options.synthetic_input_shape, ","),
                       ": must be three whole numbers: channels,height,width");
@@ -186,6 +187,41 @@ absl::Status CheckTracing(const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckFederation(const Options& options) {
+  const bool federated = options.parallel == "federated";
+  const auto exclude = [](std::string_view one, std::string_view other, std::string_view why) {
+    return UsageError("--", one, " and --", other, ": cannot be used together; ", why);
+  };
+  if (options.parallel == "data" && !options.encryption.empty()) {
+    return exclude(StrCat("encryption=", options.encryption), "parallel=data",
+                   "only clients of a federation (--parallel=federated) encrypt what they send");
+  }
+  if (!federated) return absl::OkStatus();
+  if (options.encryption == "tenseal" && options.encryption_key_file.empty()) {
+    return UsageError(
+        "--encryption-key-file: missing; --encryption=tenseal needs the key that all clients share "
+        "(`openssl rand -hex 32` makes one)");
+  }
+  constexpr std::string_view kParallel = "parallel=federated";
+  if (options.enable_gpu) {
+    return exclude(kParallel, "enable-gpu", "clients train on CPUs in this version");
+  }
+  if (options.dtype != "float32") {
+    return exclude(kParallel, "dtype=float64", "what clients send is float32");
+  }
+  if (!options.checkpoint_dir.empty()) {
+    return exclude(kParallel, "checkpoint-dir", "the aggregator saves every round");
+  }
+  if (options.evaluate_only) {
+    return exclude(kParallel, "evaluate-only", "a client of a federation trains");
+  }
+  if (!options.weights_and_bias_filename.empty()) {
+    return exclude(kParallel, "weights-and-bias-filename",
+                   "the aggregator says what training begins with");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTogether(const Options& options) {
   const auto exclude = [](std::string_view one, std::string_view other) {
     return UsageError("--", one, " and --", other, ": cannot be used together; give one of them");
@@ -219,6 +255,7 @@ absl::Status CheckTogether(const Options& options) {
           path, ": $rank means that each rank has its own data; add --shared-storage=False");
     }
   }
+  DTNN_RETURN_IF_ERROR(CheckFederation(options));
   if (options.resume && options.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
   }

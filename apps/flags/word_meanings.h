@@ -119,7 +119,9 @@ inline constexpr std::string_view kSchedulers =
 inline constexpr std::string_view kParallel =
     "sequential: one process trains alone\n"
     "data: all processes of mpirun or launch train one model, each on its share of every step's "
-    "samples\n";
+    "samples\n"
+    "federated: a client of an aggregator (--server) trains on its own data, and sends what "
+    "becomes of the model\n";
 
 inline constexpr std::string_view kTransport =
     "auto: as the environment variable PYMPI_PROTO says; mpi if it is not set\n"
@@ -139,8 +141,10 @@ inline constexpr std::string_view kCommBucket =
     "auto: chosen by timing the first steps\nN: size in MiB, > 0\n";
 
 inline constexpr std::string_view kEncryption =
-    "tenseal: the TenSEAL library\n"
-    "openfhe: the OpenFHE library\n";
+    "masked: masks that cancel in the sum; clients may drop out\n"
+    "tenseal: CKKS with one key that clients share; the aggregator cannot read sums either\n"
+    "openfhe: CKKS with threshold keys, which no client has alone; all clients of a round must "
+    "stay to its end\n";
 
 inline constexpr std::string_view kSecurityLevel =
     "0: not enforced\n"

@@ -41,6 +41,13 @@ int ExitCodeOfLoss(const Options& options, int rank, int ranks) {
 
 absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std::ostream& out,
                            std::ostream& err) {
+  if (options.parallel == "federated") {
+    if (place.ranks > 1) {
+      return UsageError("--parallel=federated: ", place.ranks,
+                        " processes were started together; start each client by itself");
+    }
+    return RunBenchmark(options, nullptr, out, err);
+  }
   const bool alone = !place.launched && place.transport == Transport::kMpi;
   if (alone) {
     const absl::Status status = CheckNotOfTcpJob(options.parallel != "sequential");

@@ -59,7 +59,7 @@ absl::Status CheckLauncher(Transport transport) {
 
 absl::Status Train(const Options& options, const LaunchPlace& place) {
   if (options.dry_run) {
-    const int ranks = options.parallel == "sequential" ? 1 : place.ranks;
+    const int ranks = options.parallel == "data" ? place.ranks : 1;
     return place.rank == 0 ? DryRun(options, ranks, std::cout) : absl::OkStatus();
   }
   DTNN_RETURN_IF_ERROR(CheckLauncher(place.transport));

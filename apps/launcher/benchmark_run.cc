@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "apps/federation/train_federated.h"
 #include "apps/launcher/kept_models.h"
 #include "apps/launcher/model_file.h"
 #include "apps/launcher/prepared_run.h"
@@ -106,7 +108,9 @@ class BenchmarkRun {
   }
 
   absl::Status Work() {
-    if (run_.options.evaluate || run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
+    // What a client of a federation begins with, others say.
+    const bool first = run_.options.evaluate && run_.proximal == nullptr;
+    if (first || run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
     if (!run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
     DTNN_RETURN_IF_ERROR(SaveTrained());
     if (run_.options.evaluate && !run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
@@ -125,7 +129,8 @@ class BenchmarkRun {
     if (run_.best_of) trainer.best_of = &*run_.best_of;
     trainer.reducer.collectives = run_.collectives.get();
     DTNN_ASSIGN_OR_RETURN(trainer_, Trainer::Create(run_.graph, *store_, *run_.context, trainer));
-    if (!run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(MakeSchedule());
+    const bool schedules = !run_.options.evaluate_only && run_.proximal == nullptr;
+    if (schedules) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!run_.options.checkpoint_dir.empty()) MakeCheckpointer();
     return absl::OkStatus();
   }
@@ -356,7 +361,7 @@ class BenchmarkRun {
     if (history_ != nullptr) callbacks.push_back(history_.get());
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, MakeWriters()));
     for (Callback* writer : writers_.callbacks()) callbacks.push_back(writer);
-    callbacks.push_back(&*schedule_);
+    if (schedule_) callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
     const Interrupt interrupt(/*relayed=*/run_.communicator != nullptr);
@@ -377,9 +382,21 @@ class BenchmarkRun {
     voice_.Tell("**** Training...\n");
     const Stopwatch watch;
     const int64_t before = trainer_->epochs_done();
-    DTNN_RETURN_IF_ERROR(trainer_->Train(*run_.loaders.training, run_.loaders.validation.get(),
-                                         std::max<int64_t>(0, run_.options.num_epochs - before),
-                                         callbacks));
+    if (run_.proximal != nullptr) {
+      const absl::Status status = TrainAsClient(callbacks);
+      if (const int signal = interrupt.signal()) {
+        return WithExitCode(
+            absl::CancelledError(StrCat("stopped by ", SignalName(signal),
+                                        "; the federation goes on, and takes this client in again "
+                                        "when it is started again")),
+            ExitCodeOfSignal(signal));
+      }
+      DTNN_RETURN_IF_ERROR(status);
+    } else {
+      DTNN_RETURN_IF_ERROR(trainer_->Train(*run_.loaders.training, run_.loaders.validation.get(),
+                                           std::max<int64_t>(0, run_.options.num_epochs - before),
+                                           callbacks));
+    }
     DTNN_RETURN_IF_ERROR(stop.Finish());
     if (const int signal = stop.signal()) {
       return WithExitCode(
@@ -402,6 +419,19 @@ class BenchmarkRun {
     }
     voice_.TellMore(DescribeWaiting(run_.loaders, seconds));
     return absl::OkStatus();
+  }
+
+  absl::Status TrainAsClient(std::span<Callback* const> callbacks) {
+    return TrainFederated({.options = run_.options,
+                           .graph = run_.graph,
+                           .store = *store_,
+                           .trainer = *trainer_,
+                           .optimizer = *run_.proximal,
+                           .loaders = run_.loaders,
+                           .metrics = last_metrics_,
+                           .callbacks = callbacks,
+                           .tell = [this](std::string_view text) { voice_.Tell(text); },
+                           .warn = [this](std::string_view line) { voice_.Warn(line); }});
   }
 
   void Report(double seconds, int64_t epochs) {

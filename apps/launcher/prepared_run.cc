@@ -69,6 +69,10 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   }
   DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options, PlaceOf(run)));
   DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
+  if (run.options.parallel == "federated") {
+    run.proximal = std::make_shared<ProximalOptimizer>(run.optimizer);
+    run.optimizer = run.proximal;
+  }
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
   if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read
     DTNN_RETURN_IF_ERROR(ArrayFileReader::Open(run.options.weights_and_bias_filename).status());

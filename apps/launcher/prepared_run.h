@@ -25,6 +25,7 @@
 #include "models/serving/saved_model.h"
 #include "models/training/metric_averages.h"
 #include "optim/optimizers/optimizer.h"
+#include "optim/optimizers/proximal.h"
 
 namespace dtnn {
 
@@ -44,6 +45,7 @@ struct PreparedRun {
   const int rank, ranks;
   Options options;  // this rank's; Prepare sets what follows from the model and the data
   std::shared_ptr<const Optimizer> optimizer;
+  std::shared_ptr<ProximalOptimizer> proximal;  // the same one, of a client of a federation
   std::unique_ptr<DeviceContext> context;
   std::unique_ptr<DeviceCollectives> collectives;  // with --enable-nccl
   CheckpointFolder checkpoint_folder;

@@ -8,6 +8,7 @@
 #include "apps/flags/value.h"
 #include "apps/make/standardization.h"
 #include "comm/job/exit_code.h"
+#include "data/loading/part.h"
 #include "data/loading/split.h"
 #include "data/transforms/crop.h"
 #include "data/transforms/flip.h"
@@ -116,9 +117,7 @@ class LoaderMaker {
     }
     if (normalization_) training_.normalization = *normalization_;
     const double held_out = options_.test_as_validation ? 0 : options_.validation_split;
-    DTNN_ASSIGN_OR_RETURN(TrainValidation divided,
-                          SplitIndices(dataset_->size(Split::kTrain), held_out, training_.seed,
-                                       dataset_->groups(Split::kTrain).begins));
+    DTNN_ASSIGN_OR_RETURN(TrainValidation divided, Divide(held_out));
     if (options_.evaluate_only && !options_.standardize) return absl::OkStatus();
     if (divided.train.empty() && !divided.validation.empty()) {
       return UsageError("--validation-split=", FormatValue(options_.validation_split),
@@ -132,6 +131,23 @@ class LoaderMaker {
     DTNN_ASSIGN_OR_RETURN(divided_.train, Take(Split::kTrain, divided.train));
     DTNN_ASSIGN_OR_RETURN(divided_.validation, Take(Split::kTrain, divided.validation));
     return absl::OkStatus();
+  }
+
+  // Of --dataset-part, where it is given, which no longer comes in groups.
+  absl::StatusOr<TrainValidation> Divide(double held_out) const {
+    const int64_t samples = dataset_->size(Split::kTrain);
+    DTNN_ASSIGN_OR_RETURN(const DatasetPart part, DatasetPartOf(options_));
+    if (part.parts == 1) {
+      return SplitIndices(samples, held_out, training_.seed,
+                          dataset_->groups(Split::kTrain).begins);
+    }
+    const std::vector<int64_t> mine = PartOfSamples(samples, part.part, part.parts);
+    DTNN_ASSIGN_OR_RETURN(TrainValidation divided,
+                          SplitIndices(int64_t(mine.size()), held_out, training_.seed));
+    for (std::vector<int64_t>* list : {&divided.train, &divided.validation}) {
+      for (int64_t& index : *list) index = mine[size_t(index)];
+    }
+    return divided;
   }
 
   absl::StatusOr<ChannelStatistics> Statistics(const absl::Status& chosen) {

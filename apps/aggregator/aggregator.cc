@@ -1,0 +1,158 @@
+// Averages what clients train on data of their own: docs/federation.md.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/aggregator/run.h"
+#include "apps/flags/tool_flags.h"
+#include "apps/printing/name_lists.h"
+#include "apps/program/paths.h"
+#include "apps/program/run_program.h"
+#include "comm/job/exit_code.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+namespace {
+
+constexpr char kSummary[] =
+    "aggregator --model=NAME [--dataset=NAME] [--rounds=N] [--min-clients=K] ...\n\nGives clients "
+    "(benchmark --parallel=federated --server=HOST:PORT) the parameters of a network, and makes\n"
+    "the next ones of what they train on data of their own: docs/federation.md. All need the same "
+    "secret:\n\n  umask 077 && openssl rand -hex 32 >secret\n"
+    "  DTNN_JOB_SECRET_FILE=secret aggregator --model=simplecnn8 --dataset=mnist --rounds=10";
+
+constexpr Range kRounds = {.low = 1, .high = 1e9}, kClients = {.low = 1, .high = 64};
+constexpr Range kShare = {.low = 0, .high = 1, .low_open = true};
+constexpr Range kNumber = {.low = 0, .high = 1e38};
+constexpr Range kBelow1 = {.low = 0, .high = 1, .high_open = true};
+constexpr Range kSeconds = {.low = 0.5, .high = 1e9};
+
+std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
+  using enum OptionType;
+  Options& training = flags.training;
+  return {
+      {.name = "address",
+       .type = kText,
+       .help = "where to listen",
+       .unit = "HOST:PORT",
+       .field = &flags.address,
+       .example = "node1:61643"},
+      LikeLauncher("model", &training.model),
+      LikeLauncher("dataset", &training.dataset,
+                   "data set whose shape the clients' samples have; if not given, the model's own"),
+      LikeLauncher("loss-func", &training.loss_func),
+      LikeLauncher("tensor-format", &training.tensor_format),
+      LikeLauncher("freeze", &training.freeze),
+      LikeLauncher("weights-and-bias-filename", &training.weights_and_bias_filename),
+      LikeLauncher("random-seed", &training.random_seed),
+      {.name = "rounds",
+       .type = kInt,
+       .help = "how often the clients train and are averaged",
+       .unit = "rounds",
+       .range = kRounds,
+       .field = &flags.rounds},
+      {.name = "min-clients",
+       .type = kInt,
+       .help = "a round begins with at least so many clients, and needs so many updates",
+       .unit = "clients",
+       .range = kClients,
+       .field = &flags.min_clients},
+      {.name = "client-fraction",
+       .type = kReal,
+       .help = "share of the clients that are there which a round asks, at least --min-clients",
+       .unit = "share",
+       .range = kShare,
+       .field = &flags.client_fraction},
+      {.name = "deadline",
+       .type = kReal,
+       .help = "how long a round waits for updates",
+       .unit = "seconds",
+       .range = kSeconds,
+       .field = &flags.deadline},
+      {.name = "strategy",
+       .type = kWord,
+       .help = "how updates become the next parameters",
+       .words = "avg,wavg,invwavg,fedprox,fedavgm,fedadam",
+       .field = &flags.strategy,
+       .meanings = "avg: mean of the clients' parameters\n"
+                   "wavg: the same, by their samples\n"
+                   "invwavg: the more samples a client has, the less it counts\n"
+                   "fedprox: wavg, and clients stay near the parameters of the round\n"
+                   "fedavgm: wavg with momentum\n"
+                   "fedadam: Adam, on the difference that wavg makes\n"},
+      {.name = "proximal-mu",
+       .type = kReal,
+       .help = "fedprox: how strongly clients are held back",
+       .unit = "factor",
+       .range = kNumber,
+       .field = &flags.proximal_mu},
+      {.name = "server-learning-rate",
+       .type = kReal,
+       .help = "fedavgm, fedadam: size of a round's step; 0: 1 and 0.1",
+       .unit = "rate",
+       .range = kNumber,
+       .field = &flags.server_learning_rate},
+      {.name = "server-momentum",
+       .type = kReal,
+       .help = "fedavgm, fedadam: share of the rounds before",
+       .unit = "factor",
+       .range = kBelow1,
+       .field = &flags.server_momentum},
+      {.name = "max-update-norm",
+       .type = kReal,
+       .help = "leave out clients whose parameters are farther from those of the round; 0: none",
+       .unit = "norm",
+       .range = kNumber,
+       .field = &flags.max_update_norm},
+      LikeLauncher("encryption", &training.encryption),
+      LikeLauncher("encryption-poly-degree", &training.encryption_poly_degree),
+      LikeLauncher("encryption-global-scale", &training.encryption_global_scale),
+      LikeLauncher("encryption-security-level", &training.encryption_security_level),
+      LikeLauncher("comm-timeout", &training.comm_timeout,
+                   "how long to wait until enough clients are there"),
+      LikeLauncher("checkpoint-dir", &training.checkpoint_dir,
+                   "save the state after each round in this folder, for --resume"),
+      LikeLauncher("resume", &training.resume,
+                   "continue after the last round in --checkpoint-dir, if there is one"),
+      LikeLauncher("history-file", &training.history_file,
+                   "write what the clients measure, weighted with their samples, and bytes and "
+                   "seconds of every round to this file: .csv"),
+      {.name = "clients-file",
+       .type = kPath,
+       .help = "write what each client did in every round to this file: .csv",
+       .field = &flags.clients_file,
+       .example = "clients.csv"},
+      LikeLauncher("save-model", &training.save_model,
+                   "write the weights after the last round to this file: .npz or .safetensors"),
+  };
+}
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  DTNN_RETURN_IF_ERROR(EnterUserDirectory());
+  AggregatorFlags flags;
+  const std::vector<OptionSpec> specs = Flags(flags);
+  DTNN_ASSIGN_OR_RETURN(const ToolRequest request, ParseToolFlags(arguments, specs));
+  if (request.action == Action::kHelp) {
+    std::cout << ToolHelp(kSummary, specs, request.help_topic);
+    return absl::OkStatus();
+  }
+  if (PrintList(request.action, std::cout)) return absl::OkStatus();
+  if (flags.training.model.empty()) {
+    return UsageError("--model: missing; name a network, such as --model=simplecnn8");
+  }
+  DTNN_RETURN_IF_ERROR(CheckModelName(flags.training.model));
+  if (flags.training.resume && flags.training.checkpoint_dir.empty()) {
+    return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
+  }
+  flags.training.given = request.given;
+  return RunAggregator(flags, std::cout, std::cerr);
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  return dtnn::RunProgram("aggregator", argc, argv, "use a smaller network", dtnn::Run);
+}

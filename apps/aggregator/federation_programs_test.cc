@@ -1,0 +1,257 @@
+// The aggregator and its clients as programs: real processes with parts of a data set of their own.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "apps/testing/process.h"
+#include "comm/job/exit_code.h"
+#include "comm/tcp/job_secret.h"
+#include "comm/tcp/socket.h"
+#include "data/testing/idx_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/files/array_file.h"
+#include "tensor/files/private_file.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::NewFolder;
+using testing::Outcome;
+using testing::Process;
+
+constexpr char kAggregator[] = "apps/aggregator/aggregator";
+constexpr char kClient[] = "apps/benchmark";
+const std::string kKeyText = "the key that only clients have: 0123456789abcdef";
+
+class FederationProgramsTest : public ::testing::Test {
+ protected:
+  FederationProgramsTest() : folder_(NewFolder("federation")) {
+    setenv("DTNN_JOB_SECRET", std::string(40, 'q').c_str(), 1);
+    setenv("OMP_NUM_THREADS", "1", 1);
+    // Free now, and with luck still when the aggregator listens there.
+    const Socket socket = Must(Listen({.host = "127.0.0.1", .port = 0}));
+    address_ = Must(socket.Local()).ToString();
+    Must(WritePrivateFile(folder_ + "/key", kKeyText));
+  }
+
+  std::unique_ptr<Process> Aggregator(std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"--model=simplecnn8", "--dataset=mnist",
+                                          "--address=" + address_, "--deadline=120",
+                                          "--comm-timeout=60"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return std::make_unique<Process>(kAggregator, arguments);
+  }
+
+  // The client with the k-th part.
+  std::unique_ptr<Process> Client(int k, std::vector<std::string> more = {}, int samples = 320) {
+    std::vector<std::string> arguments = {
+        "--model=simplecnn8",
+        "--dataset=synthetic",
+        "--synthetic-pattern=classes",
+        "--synthetic-input-shape=1,28,28",
+        "--synthetic-output-shape=10",
+        "--synthetic-train-samples=" + std::to_string(samples),
+        "--synthetic-test-samples=50",
+        "--validation-split=0",
+        "--batch-size=16",
+        "--learning-rate=0.05",
+        "--comm-timeout=60",
+        "--parallel=federated",
+        "--server=" + address_,
+        "--client-name=client-" + std::to_string(k),
+        "--dataset-part=" + std::to_string(k) + "/4",
+        "--save-model=" + folder_ + "/client-" + std::to_string(k) + ".npz"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return std::make_unique<Process>(kClient, arguments);
+  }
+
+  // All parameters of a file, in its order.
+  std::vector<float> Parameters(const std::string& name) {
+    ArrayFileReader file = Must(ArrayFileReader::Open(folder_ + "/" + name));
+    std::vector<float> all;
+    for (const std::string& array : file.names()) {
+      if (array.starts_with("__")) continue;
+      const Tensor tensor = Must(file.Read(array));
+      all.insert(all.end(), tensor.data<float>(), tensor.data<float>() + tensor.num_elements());
+    }
+    return all;
+  }
+
+  // Two rounds of four clients; what client 1 ends with.
+  std::vector<float> RunAll(const std::string& encryption,
+                            const std::vector<std::string>& strategy = {}) {
+    std::vector<std::string> of_all, of_clients = {"--evaluate"};
+    if (!encryption.empty()) of_all = {"--encryption=" + encryption};
+    if (encryption == "tenseal") of_clients.push_back("--encryption-key-file=" + folder_ + "/key");
+    of_clients.insert(of_clients.end(), of_all.begin(), of_all.end());
+    std::vector<std::string> of_aggregator = {"--rounds=2", "--min-clients=4",
+                                              "--history-file=" + folder_ + "/history.csv",
+                                              "--clients-file=" + folder_ + "/clients.csv"};
+    of_aggregator.insert(of_aggregator.end(), of_all.begin(), of_all.end());
+    of_aggregator.insert(of_aggregator.end(), strategy.begin(), strategy.end());
+    const auto aggregator = Aggregator(of_aggregator);
+    std::vector<std::unique_ptr<Process>> clients;
+    for (int k = 1; k <= 4; ++k) clients.push_back(Client(k, of_clients));
+    for (const auto& client : clients) {
+      const Outcome outcome = client->Wait();
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+      EXPECT_THAT(outcome.text, HasSubstr("**** Round 2 of 2..."));
+    }
+    const Outcome outcome = aggregator->Wait();
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr("**** Round 2: 4 of 4 clients"));
+    const std::vector<float> first = Parameters("client-1.npz");
+    for (int k = 2; k <= 4; ++k) {
+      EXPECT_EQ(Parameters("client-" + std::to_string(k) + ".npz"), first) << k;
+    }
+    return first;
+  }
+
+  static double Distance(const std::vector<float>& a, const std::vector<float>& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double most = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      most = std::max(most, double(std::abs(a[i] - b[i])));
+    }
+    return most;
+  }
+
+  const std::string folder_;
+  std::string address_;
+};
+
+TEST_F(FederationProgramsTest, AllProtectionsGiveThePlainModel) {
+  const std::vector<float> plain = RunAll("");
+  ASSERT_GT(plain.size(), 10000u);
+  for (const char* encryption : {"masked", "tenseal", "openfhe"}) {
+    EXPECT_LT(Distance(RunAll(encryption), plain), 1e-4) << encryption;
+  }
+  EXPECT_GT(Distance(RunAll("", {"--strategy=fedavgm"}), plain), 1e-6) << "another strategy";
+  std::ifstream history(folder_ + "/history.csv"), clients(folder_ + "/clients.csv");
+  std::string line;
+  std::getline(history, line);
+  EXPECT_EQ(line,
+            "epoch,categorical_cross_entropy,categorical_accuracy,clients,samples,attempts,"
+            "seconds,bytes_sent,bytes_received");
+  std::getline(history, line);
+  EXPECT_TRUE(line.starts_with("1,")) << line;
+  EXPECT_THAT(line, HasSubstr(",4,320,1,"));
+  int lines = 0;
+  while (std::getline(clients, line)) ++lines;
+  EXPECT_EQ(lines, 1 + 2 * 4);
+}
+
+// Clients, and the aggregator, are killed and started again; all rounds are done in the end.
+TEST_F(FederationProgramsTest, ProcessesThatAreKilledComeBack) {
+  const std::vector<std::string> options = {
+      "--rounds=16",        "--min-clients=2",
+      "--deadline=20",      "--checkpoint-dir=" + folder_ + "/state",
+      "--resume",           "--strategy=fedadam",
+      "--encryption=masked"};
+  const std::vector<std::string> masked = {"--encryption=masked"};
+  auto aggregator = Aggregator(options);
+  std::vector<std::unique_ptr<Process>> clients;
+  for (int k = 1; k <= 4; ++k) clients.push_back(Client(k, masked, 640));
+  std::mt19937_64 random(20261123);
+  for (const int round : {2, 3, 4, 6}) {
+    ASSERT_TRUE(aggregator->ReadUntil("**** Round " + std::to_string(round) + ": "));
+    usleep(useconds_t(random() % 300'000));
+    if (round == 3) {
+      aggregator->Signal(SIGKILL);
+      aggregator->Wait();
+      aggregator = Aggregator(options);
+      continue;
+    }
+    const size_t victim = random() % clients.size();
+    clients[victim]->Signal(SIGKILL);
+    clients[victim]->Wait();
+    clients[victim] = Client(int(victim) + 1, masked, 640);
+  }
+  const Outcome outcome = aggregator->Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("**** Round 16: "));
+  for (const auto& client : clients) {
+    const Outcome ended = client->Wait();
+    EXPECT_EQ(ended.exit_code, 0) << ended.text;
+    EXPECT_THAT(ended.text, HasSubstr("**** The federation has ended after 16 rounds"));
+  }
+  EXPECT_TRUE(ArrayFileReader::Open(folder_ + "/state/checkpoint-16.npz").ok());
+}
+
+// Whether the memory of a process holds these bytes anywhere.
+bool Holds(pid_t pid, std::string_view bytes) {
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  const int memory = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_GE(memory, 0);
+  bool found = false;
+  std::string line, buffer;
+  while (!found && std::getline(maps, line)) {
+    unsigned long begin = 0, end = 0;
+    char readable = 0;
+    if (sscanf(line.c_str(), "%lx-%lx %c", &begin, &end, &readable) != 3 || readable != 'r')
+      continue;
+    buffer.resize(std::min<size_t>(end - begin, size_t{1} << 30));
+    const ssize_t n = pread(memory, buffer.data(), buffer.size(), off_t(begin));
+    if (n <= 0) continue;
+    found = std::string_view(buffer).substr(0, size_t(n)).find(bytes) != std::string_view::npos;
+  }
+  close(memory);
+  return found;
+}
+
+// The key that clients share, and what is made of it, is in the memory of clients, not in the
+// aggregator's: it has had no chance to see it.
+TEST_F(FederationProgramsTest, TheAggregatorNeverHoldsTheClientsKey) {
+  const auto aggregator =
+      Aggregator({"--rounds=100000", "--min-clients=2", "--encryption=tenseal"});
+  const std::vector<std::string> options = {"--encryption=tenseal",
+                                            "--encryption-key-file=" + folder_ + "/key"};
+  const auto one = Client(1, options), two = Client(2, options);
+  ASSERT_TRUE(aggregator->ReadUntil("**** Round 2: "));
+  const Secret key =
+      Must(Must(JobSecret::Of(kKeyText)).Derive("DTNN federation: key of the clients"));
+  const std::string_view bytes(reinterpret_cast<const char*>(key.bytes().data()), Secret::kSize);
+  EXPECT_TRUE(Holds(one->pid(), bytes)) << "or this test looks for the wrong thing";
+  EXPECT_FALSE(Holds(aggregator->pid(), bytes));
+  EXPECT_FALSE(Holds(aggregator->pid(), kKeyText));
+  EXPECT_TRUE(Holds(aggregator->pid(), "simplecnn8"));
+}
+
+TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
+  const auto usage = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << outcome.text;
+    return outcome.text;
+  };
+  EXPECT_THAT(usage(Aggregator({"--strategy=fedadam", "--encryption=tenseal"})->Wait()),
+              HasSubstr("strategy fedadam needs the average"));
+  EXPECT_THAT(usage(Aggregator({"--max-update-norm=3", "--encryption=masked"})->Wait()),
+              HasSubstr("norms of updates cannot be limited"));
+  EXPECT_THAT(usage(Aggregator({"--encryption=openfhe", "--encryption-global-scale=40"})->Wait()),
+              HasSubstr("--encryption=openfhe with "));
+  EXPECT_THAT(usage(Aggregator({"--address=nowhere"})->Wait()), HasSubstr("--address: "));
+  EXPECT_THAT(usage(Client(1, {"--client-name=a b"})->Wait()), HasSubstr("--client-name: "));
+  EXPECT_THAT(usage(Client(1, {"--server=:5"})->Wait()), HasSubstr("--server: "));
+  EXPECT_THAT(
+      usage(Client(1, {"--encryption=tenseal", "--encryption-key-file=" + folder_ + "/nokey"})
+                ->Wait()),
+      HasSubstr("--encryption-key-file: "));
+  unsetenv("DTNN_JOB_SECRET");
+  EXPECT_THAT(usage(Aggregator({})->Wait()), HasSubstr("DTNN_JOB_SECRET"));
+}
+
+}  // namespace
+}  // namespace dtnn

@@ -1,0 +1,139 @@
+#include "apps/aggregator/round_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "tensor/errors.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/text/number.h"
+
+namespace dtnn {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+// What follows the metrics in the history, and what stands before them in the other file.
+constexpr const char* kOfRound[] = {"clients", "samples",    "attempts",
+                                    "seconds", "bytes_sent", "bytes_received"};
+constexpr const char* kOfClient[] = {"round", "client", "result", "samples", "seconds"};
+
+std::string Number(double x) { return absl::StrFormat("%.9g", x); }
+
+std::string ValueOf(const federation::Metrics& metrics, std::string_view name) {
+  const auto metric = std::ranges::find(metrics, name, &federation::Metrics::value_type::first);
+  return metric == metrics.end() ? "" : Number(metric->second);
+}
+
+std::string_view NameOf(const federation::Asked& asked) {
+  switch (asked.state) {
+    case federation::Asked::State::kAccepted:
+      return "accepted";
+    case federation::Asked::State::kLeftOut:
+      return asked.at_fault ? "refused" : "missing";
+    case federation::Asked::State::kWaiting:
+      break;
+  }
+  return "waiting";
+}
+
+}  // namespace
+
+absl::StatusOr<RoundFile> RoundFile::Open(const std::string& path, std::string_view first,
+                                          int64_t rounds_done) {
+  RoundFile file;
+  file.path_ = path;
+  if (path.empty()) return file;
+  if (!path.ends_with(".csv")) return InvalidArgument(path, ": the name must end in .csv");
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    // A run of hours must not find out after its first round.
+    DTNN_RETURN_IF_ERROR(AtomicFile::Create(path).status());
+    return file;
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+  if (lines.empty() || !lines[0].starts_with(StrCat(first, ","))) {
+    return FailedPrecondition(path, ": is no file of rounds, whose first column is ", first,
+                              "; give another name");
+  }
+  if (rounds_done == 0) return file;  // a new run replaces it
+  file.columns_ = absl::StrSplit(lines[0], ',');
+  file.text_ = lines[0] + "\n";
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::optional<int64_t> round =
+        NumberIn<int64_t>(std::string_view(lines[i]).substr(0, lines[i].find(',')));
+    if (!round) return FailedPrecondition(path, ", line ", i + 1, ": begins with no round");
+    if (*round <= rounds_done) StrAppend(&file.text_, lines[i], "\n");
+  }
+  return file;
+}
+
+void RoundFile::SetColumns(std::vector<std::string> columns) {
+  columns_ = std::move(columns);
+  text_ = absl::StrJoin(columns_, ",") + "\n";
+}
+
+absl::Status RoundFile::Add(const std::vector<std::vector<std::string>>& lines) {
+  for (const std::vector<std::string>& line : lines) {
+    StrAppend(&text_, absl::StrJoin(line, ","), "\n");
+  }
+  return WriteFileAtomically(path_, std::as_bytes(std::span(text_)));
+}
+
+absl::StatusOr<RoundFiles> RoundFiles::Open(const std::string& history, const std::string& clients,
+                                            int64_t rounds_done) {
+  DTNN_ASSIGN_OR_RETURN(RoundFile of_rounds, RoundFile::Open(history, "epoch", rounds_done));
+  DTNN_ASSIGN_OR_RETURN(RoundFile of_clients, RoundFile::Open(clients, "round", rounds_done));
+  return RoundFiles(std::move(of_rounds), std::move(of_clients));
+}
+
+absl::Status RoundFiles::Add(const federation::RoundRecord& record) {
+  int64_t accepted = 0;
+  for (const federation::Asked& asked : record.clients) {
+    accepted += asked.state == federation::Asked::State::kAccepted ? 1 : 0;
+  }
+  if (history_.written()) {
+    if (history_.columns().empty()) {
+      std::vector<std::string> columns = {"epoch"};
+      for (const auto& [name, value] : record.metrics) columns.push_back(name);
+      columns.insert(columns.end(), std::begin(kOfRound), std::end(kOfRound));
+      history_.SetColumns(std::move(columns));
+    }
+    const std::string of_round[] = {StrCat(accepted),          StrCat(record.samples),
+                                    StrCat(record.attempts),   Number(record.seconds),
+                                    StrCat(record.bytes_sent), StrCat(record.bytes_received)};
+    std::vector<std::string> line = {StrCat(record.round)};
+    for (size_t i = 1; i < history_.columns().size(); ++i) {
+      const std::string& column = history_.columns()[i];
+      const auto place = std::ranges::find(kOfRound, column);
+      line.push_back(place == std::end(kOfRound) ? ValueOf(record.metrics, column)
+                                                 : of_round[place - std::begin(kOfRound)]);
+    }
+    DTNN_RETURN_IF_ERROR(history_.Add({line}));
+  }
+  if (!clients_.written()) return absl::OkStatus();
+  if (clients_.columns().empty()) {
+    std::vector<std::string> columns(std::begin(kOfClient), std::end(kOfClient));
+    for (const auto& [name, value] : record.metrics) columns.push_back(name);
+    clients_.SetColumns(std::move(columns));
+  }
+  std::vector<std::vector<std::string>> lines;
+  for (const federation::Asked& asked : record.clients) {
+    std::vector<std::string> line = {StrCat(record.round), asked.name, std::string(NameOf(asked)),
+                                     StrCat(asked.report.samples), Number(asked.report.seconds)};
+    for (size_t i = line.size(); i < clients_.columns().size(); ++i) {
+      line.push_back(ValueOf(asked.report.metrics, clients_.columns()[i]));
+    }
+    lines.push_back(std::move(line));
+  }
+  return clients_.Add(lines);
+}
+
+}  // namespace dtnn

@@ -1,0 +1,55 @@
+// The files of numbers about the rounds, complete after every round: --history-file, a line per
+// round, which `report` reads as that of a run, and --clients-file, a line per round and client
+// that was asked.
+
+#ifndef DTNN_APPS_AGGREGATOR_ROUND_FILES_H_
+#define DTNN_APPS_AGGREGATOR_ROUND_FILES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/federation/aggregator.h"
+
+namespace dtnn {
+
+// One CSV file whose lines begin with the number of their round.
+class RoundFile {
+ public:
+  // An empty path: nothing is written. Of an existing file the lines of the first `rounds_done`
+  // rounds are kept. InvalidArgument for a path that does not end in .csv; FailedPrecondition for a
+  // file that is not one of these, whose first column is `first`.
+  static absl::StatusOr<RoundFile> Open(const std::string& path, std::string_view first,
+                                        int64_t rounds_done);
+
+  // Empty before the first line is written.
+  const std::vector<std::string>& columns() const { return columns_; }
+  // Where there are none yet.
+  void SetColumns(std::vector<std::string> columns);
+  // Adds lines, one value per column each, and writes the file.
+  absl::Status Add(const std::vector<std::vector<std::string>>& lines);
+  bool written() const { return !path_.empty(); }
+
+ private:
+  std::string path_, text_;
+  std::vector<std::string> columns_;
+};
+
+class RoundFiles {
+ public:
+  static absl::StatusOr<RoundFiles> Open(const std::string& history, const std::string& clients,
+                                         int64_t rounds_done);
+  absl::Status Add(const federation::RoundRecord& record);
+
+ private:
+  RoundFiles(RoundFile history, RoundFile clients)
+      : history_(std::move(history)), clients_(std::move(clients)) {}
+
+  RoundFile history_, clients_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_AGGREGATOR_ROUND_FILES_H_

@@ -1,0 +1,171 @@
+#include "apps/aggregator/round_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "models/checkpoint/checkpoint.h"
+#include "tensor/errors.h"
+#include "tensor/files/array_file.h"
+#include "tensor/text/number.h"
+
+namespace dtnn {
+namespace {
+
+using federation::FederationState;
+using federation::Moments;
+
+// As checkpoints call the optimizer of their run; and the owner of counts and of moments in them.
+constexpr char kOptimizer[] = "federation";
+constexpr char kCounts[] = "federation", kFirst[] = "federation-first",
+               kSecond[] = "federation-second";
+constexpr char kSum[] = "sum";
+// The texts of the file of an encrypted sum.
+constexpr char kRounds[] = "__rounds__", kAttempts[] = "__attempts__", kAttempt[] = "__attempt__",
+               kNonce[] = "__nonce__", kClients[] = "__clients__", kDivisor[] = "__divisor__";
+
+template <typename T>
+absl::StatusOr<T> ReadNumber(ArrayFileReader& file, const char* name) {
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> text, file.Text(name));
+  const std::optional<T> number = text ? NumberIn<T>(*text) : std::nullopt;
+  if (!number) return DataLoss(file.file(), ": has no number ", name, "; is it damaged?");
+  return *number;
+}
+
+}  // namespace
+
+std::span<float> RoundState::Exchanged() const {
+  const Tensor unfrozen = store_.unfrozen();
+  return {unfrozen.data<float>(), size_t(unfrozen.num_elements())};
+}
+
+absl::StatusOr<FederationState> RoundState::Begin(bool resume, std::vector<std::string>& warnings) {
+  FederationState state;
+  const auto begin = [&] {
+    const std::span<const float> values = Exchanged();
+    state.parameters.assign(values.begin(), values.end());
+  };
+  if (folder_name_.empty()) {
+    begin();
+    return state;
+  }
+  DTNN_ASSIGN_OR_RETURN(warnings, folder_.Prepare(resume));
+  std::error_code error;
+  if (std::filesystem::exists(EncryptedPath(), error)) {
+    if (resume) return LoadEncrypted();
+    return FailedPrecondition(EncryptedPath(),
+                              ": is the state of another federation; --resume goes on with it, or "
+                              "give another folder");
+  }
+  if (!resume) {
+    begin();
+    return state;
+  }
+  absl::StatusOr<CheckpointFolder::Latest> latest =
+      folder_.Newest(graph_, store_, context_, kOptimizer);
+  if (absl::IsNotFound(latest.status())) {
+    warnings.push_back(StrCat(folder_name_, ": contains no round; a new federation begins"));
+    begin();
+    return state;
+  }
+  DTNN_RETURN_IF_ERROR(latest.status());
+  warnings.insert(warnings.end(), latest->warnings.begin(), latest->warnings.end());
+  const RunState& run = latest->checkpoint.run();
+  DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(store_, context_));
+  state.rounds_done = run.training.epoch;
+  const auto counts = run.training.schedulers.find(kCounts);
+  if (counts == run.training.schedulers.end() || counts->second.size() != 2) {
+    return DataLoss(latest->path, ": is not of a federation");
+  }
+  state.attempts = uint64_t(counts->second[0]);
+  state.moments.updates = int64_t(counts->second[1]);
+  const size_t trainable = size_t(store_.values().num_elements());
+  for (const auto& [owner, moment] :
+       {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second)}) {
+    const auto kept = run.kept.find(owner);
+    if (kept == run.kept.end()) continue;
+    moment->assign(kept->second.data<float>(), kept->second.data<float>() + trainable);
+  }
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> aside, folder_.SetAsideAfter(latest->steps));
+  warnings.insert(warnings.end(), aside.begin(), aside.end());
+  begin();
+  return state;
+}
+
+absl::Status RoundState::Save(const FederationState& state) {
+  if (state.from.encrypted) {
+    return folder_name_.empty() ? absl::OkStatus() : SaveEncrypted(state);
+  }
+  std::ranges::copy(state.parameters, Exchanged().begin());
+  store_.MarkChanged();
+  if (folder_name_.empty()) return absl::OkStatus();
+  RunState run = {.optimizer = kOptimizer};
+  run.training.epoch = run.training.steps_done = state.rounds_done;
+  run.training.random_seed = seed_;
+  run.training.schedulers[kCounts] = {double(state.attempts), double(state.moments.updates)};
+  for (const auto& [owner, moment] :
+       {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second)}) {
+    if (moment->empty()) continue;
+    DTNN_ASSIGN_OR_RETURN(Tensor arena,
+                          Tensor::Zeros(DType::kFloat32, store_.all_values().shape()));
+    std::ranges::copy(*moment, arena.data<float>());
+    run.kept[owner] = std::move(arena);
+  }
+  return folder_.Save(graph_, store_, context_, run).status();
+}
+
+absl::Status RoundState::SaveEncrypted(const FederationState& state) const {
+  const size_t bytes = state.encrypted.empty() ? 0 : state.encrypted[0].size();
+  DTNN_ASSIGN_OR_RETURN(const Tensor sum,
+                        Tensor::Allocate(Device::Cpu(), DType::kUint8,
+                                         Shape{int64_t(state.encrypted.size()), int64_t(bytes)}));
+  auto* to = static_cast<uint8_t*>(static_cast<void*>(sum.raw_data()));
+  for (const federation::Bytes& chunk : state.encrypted) {
+    if (chunk.size() != bytes) return absl::InternalError("chunks of a sum differ in length");
+    to = std::ranges::copy(chunk, to).out;
+  }
+  const std::string nonce(reinterpret_cast<const char*>(state.from.nonce.data()),
+                          state.from.nonce.size());
+  return WriteArrayFile(EncryptedPath(), {{kSum, sum}},
+                        {{kRounds, StrCat(state.rounds_done)},
+                         {kAttempts, StrCat(state.attempts)},
+                         {kAttempt, StrCat(state.from.attempt)},
+                         {kNonce, absl::BytesToHexString(nonce)},
+                         {kClients, StrCat(state.from.clients)},
+                         {kDivisor, absl::StrFormat("%.17g", state.from.divisor)}});
+}
+
+absl::StatusOr<FederationState> RoundState::LoadEncrypted() const {
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(EncryptedPath()));
+  FederationState state;
+  state.from.encrypted = true;
+  DTNN_ASSIGN_OR_RETURN(state.rounds_done, ReadNumber<int64_t>(file, kRounds));
+  DTNN_ASSIGN_OR_RETURN(state.attempts, ReadNumber<uint64_t>(file, kAttempts));
+  DTNN_ASSIGN_OR_RETURN(state.from.attempt, ReadNumber<uint64_t>(file, kAttempt));
+  DTNN_ASSIGN_OR_RETURN(state.from.clients, ReadNumber<uint32_t>(file, kClients));
+  DTNN_ASSIGN_OR_RETURN(state.from.divisor, ReadNumber<double>(file, kDivisor));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> hex, file.Text(kNonce));
+  const std::string nonce = absl::HexStringToBytes(hex.value_or(""));
+  if (nonce.size() != state.from.nonce.size()) {
+    return DataLoss(file.file(), ": has no nonce; is it damaged?");
+  }
+  std::ranges::copy(nonce, state.from.nonce.begin());
+  DTNN_ASSIGN_OR_RETURN(const Tensor sum, file.Read(kSum));
+  if (sum.dtype() != DType::kUint8 || sum.shape().rank() != 2 || state.rounds_done < 1) {
+    return DataLoss(file.file(), ": holds no encrypted sum; is it damaged?");
+  }
+  const auto* from = static_cast<const uint8_t*>(static_cast<const void*>(sum.raw_data()));
+  const size_t bytes = size_t(sum.shape()[1]);
+  for (int64_t chunk = 0; chunk < sum.shape()[0]; ++chunk, from += bytes) {
+    state.encrypted.emplace_back(from, from + bytes);
+  }
+  return state;
+}
+
+}  // namespace dtnn

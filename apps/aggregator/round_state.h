@@ -1,0 +1,60 @@
+// The state of a federation on the disk (--checkpoint-dir): a checkpoint after each round, with the
+// parameters, the moments of the strategy and the counts; so `inspect` shows it, and its weights
+// can be loaded like any others. Where only clients can read sums, the newest encrypted one is in a
+// file of its own, encrypted-state.npz, and the checkpoints hold the parameters that the run began
+// with.
+
+#ifndef DTNN_APPS_AGGREGATOR_ROUND_STATE_H_
+#define DTNN_APPS_AGGREGATOR_ROUND_STATE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/federation/aggregator.h"
+#include "kernels/context.h"
+#include "models/checkpoint/checkpoint_folder.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+
+namespace dtnn {
+
+class RoundState {
+ public:
+  // An empty folder: nothing is written. The others outlive it.
+  RoundState(const std::string& folder, const Graph& graph, ParameterStore& store,
+             DeviceContext& context, uint64_t seed)
+      : folder_name_(folder),
+        folder_(folder),
+        graph_(graph),
+        store_(store),
+        context_(context),
+        seed_(seed) {}
+
+  // Locks the folder; with `resume` the state that it holds, where it holds one. Warnings about
+  // files go to `warnings`.
+  absl::StatusOr<federation::FederationState> Begin(bool resume,
+                                                    std::vector<std::string>& warnings);
+  // All of it or nothing. The store gets the parameters where they can be read.
+  absl::Status Save(const federation::FederationState& state);
+
+ private:
+  std::span<float> Exchanged() const;
+  std::string EncryptedPath() const { return folder_name_ + "/encrypted-state.npz"; }
+  absl::Status SaveEncrypted(const federation::FederationState& state) const;
+  absl::StatusOr<federation::FederationState> LoadEncrypted() const;
+
+  const std::string folder_name_;
+  CheckpointFolder folder_;
+  const Graph& graph_;
+  ParameterStore& store_;
+  DeviceContext& context_;
+  const uint64_t seed_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_AGGREGATOR_ROUND_STATE_H_

@@ -1,0 +1,175 @@
+#include "apps/aggregator/run.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "apps/aggregator/round_files.h"
+#include "apps/aggregator/round_state.h"
+#include "apps/federation/federation_options.h"
+#include "apps/make/make_dataset.h"
+#include "apps/make/make_model.h"
+#include "apps/make/make_training.h"
+#include "comm/federation/aggregator.h"
+#include "comm/federation/strategy.h"
+#include "comm/job/exit_code.h"
+#include "comm/job/interrupt.h"
+#include "kernels/context.h"
+#include "models/parameters/weights.h"
+#include "tensor/errors.h"
+#include "tensor/files/array_file.h"
+#include "tensor/text/counted.h"
+
+namespace dtnn {
+namespace {
+
+using federation::AggregatorOptions;
+using federation::FederationState;
+using federation::RoundRecord;
+
+std::chrono::milliseconds Milliseconds(double seconds) {
+  return std::chrono::milliseconds(int64_t(1000 * seconds));
+}
+
+std::string Describe(const RoundRecord& record) {
+  int64_t accepted = 0;
+  for (const federation::Asked& asked : record.clients) {
+    accepted += asked.state == federation::Asked::State::kAccepted ? 1 : 0;
+  }
+  std::string text = absl::StrFormat(
+      "**** Round %d: %d of %s, %.2f s, sent %.2f MB, received %.2f MB", record.round, accepted,
+      Counted(int64_t(record.clients.size()), "client"), record.seconds,
+      double(record.bytes_sent) * 1e-6, double(record.bytes_received) * 1e-6);
+  for (const auto& [name, value] : record.metrics) {
+    absl::StrAppendFormat(&text, ", %s %.4f", name, value);
+  }
+  return text + "\n";
+}
+
+class Run {
+ public:
+  Run(const AggregatorFlags& flags, std::ostream& out, std::ostream& err)
+      : flags_(flags), out_(out), err_(err) {}
+
+  absl::Status operator()() {
+    DTNN_RETURN_IF_ERROR(MakeNetwork());
+    DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(*graph_, *store_));
+    DTNN_RETURN_IF_ERROR(CheckProtection(flags_.training, model));
+    DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address"));
+    if (!meeting.warning.empty()) Warn(meeting.warning);
+    const Options& options = flags_.training;
+    RoundState files(options.checkpoint_dir, *graph_, *store_, *context_,
+                     uint64_t(options.random_seed));
+    std::vector<std::string> warnings;
+    DTNN_ASSIGN_OR_RETURN(FederationState state, files.Begin(options.resume, warnings));
+    for (const std::string& warning : warnings) Warn(warning);
+    DTNN_ASSIGN_OR_RETURN(
+        RoundFiles numbers,
+        RoundFiles::Open(options.history_file, flags_.clients_file, state.rounds_done));
+    if (!options.save_model.empty()) DTNN_RETURN_IF_ERROR(CheckArrayFileName(options.save_model));
+    out_ << "**** " << graph_->name() << ", " << Counted(int64_t(model.values), "number") << ", "
+         << Counted(flags_.rounds - state.rounds_done, "round") << " to do; waits for clients at "
+         << meeting.endpoint.ToString() << "\n"
+         << std::flush;
+    const Interrupt interrupt;
+    AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
+    federation::FederationState* const current = &state;
+    aggregator.round_done = [&](const RoundRecord& record, const FederationState&) {
+      DTNN_RETURN_IF_ERROR(files.Save(*current));
+      DTNN_RETURN_IF_ERROR(numbers.Add(record));
+      out_ << Describe(record) << std::flush;
+      return absl::OkStatus();
+    };
+    absl::Status status = federation::RunAggregator(aggregator, *secret_, state);
+    if (absl::IsCancelled(status)) return Stopped(interrupt.signal(), state);
+    if (absl::IsInvalidArgument(status)) return WithExitCode(status, kExitUsage);
+    if (absl::IsUnavailable(status) && !options.checkpoint_dir.empty()) {
+      return WithExitCode(WithContext(status, "--resume goes on later"), kExitPeerLost);
+    }
+    DTNN_RETURN_IF_ERROR(status);
+    return SaveLast(state);
+  }
+
+ private:
+  void Warn(std::string_view line) {
+    err_ << StrCat("aggregator: warning: ", OneLine(line), "\n") << std::flush;
+  }
+
+  absl::Status MakeNetwork() {
+    const Options& options = flags_.training;
+    DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
+    DTNN_ASSIGN_OR_RETURN(Graph graph, MakeModel(options, KnownSize(options), *metric_set.loss));
+    graph_.emplace(std::move(graph));
+    DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
+    DTNN_ASSIGN_OR_RETURN(store_, ParameterStore::Create(*graph_, *context_, DType::kFloat32,
+                                                         uint64_t(options.random_seed)));
+    if (options.weights_and_bias_filename.empty()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded, LoadWeights(options.weights_and_bias_filename,
+                                                                  *graph_, *store_, *context_));
+    for (const std::string& warning : loaded.warnings) Warn(warning);
+    return absl::OkStatus();
+  }
+
+  AggregatorOptions OptionsOf(Meeting meeting, const federation::ModelFacts& model) {
+    secret_.emplace(meeting.secret);
+    const Options& options = flags_.training;
+    return {.address = meeting.endpoint,
+            .stream = std::move(meeting.stream),
+            .model = model,
+            .protection = ProtectionOf(options),
+            .strategy = {.strategy = *federation::ParseStrategy(flags_.strategy),
+                         .proximal = flags_.proximal_mu,
+                         .learning_rate = flags_.server_learning_rate,
+                         .momentum = flags_.server_momentum},
+            .rounds = flags_.rounds,
+            .min_clients = int(flags_.min_clients),
+            .client_fraction = flags_.client_fraction,
+            .deadline = Milliseconds(flags_.deadline),
+            .timeout = Milliseconds(options.comm_timeout),
+            .max_update_norm = flags_.max_update_norm,
+            .seed = uint64_t(options.random_seed),
+            .say = [this](std::string_view line) { out_ << "**** " << line << "\n"
+                                                        << std::flush; },
+            .warn = [this](std::string_view line) { Warn(line); },
+            .interrupted = [] { return Interrupt::Last() != 0; }};
+  }
+
+  absl::Status Stopped(int signal, const FederationState& state) const {
+    const bool saved = !flags_.training.checkpoint_dir.empty() && state.rounds_done > 0;
+    return WithExitCode(absl::CancelledError(StrCat("stopped by ", SignalName(signal), " after ",
+                                                    Counted(state.rounds_done, "round"),
+                                                    saved ? "; --resume continues from here" : "")),
+                        ExitCodeOfSignal(signal));
+  }
+
+  absl::Status SaveLast(const FederationState& state) {
+    const std::string& path = flags_.training.save_model;
+    if (state.from.encrypted) {
+      out_ << "**** Only clients can read the model; they have it\n" << std::flush;
+      return absl::OkStatus();
+    }
+    if (path.empty()) return absl::OkStatus();
+    DTNN_RETURN_IF_ERROR(SaveWeights(path, *graph_, *store_, *context_));
+    out_ << "**** Saved the weights as " << path << "\n" << std::flush;
+    return absl::OkStatus();
+  }
+
+  const AggregatorFlags& flags_;
+  std::ostream &out_, &err_;
+  std::optional<Graph> graph_;
+  std::unique_ptr<DeviceContext> context_;
+  std::unique_ptr<ParameterStore> store_;
+  std::optional<JobSecret> secret_;
+};
+
+}  // namespace
+
+absl::Status RunAggregator(const AggregatorFlags& flags, std::ostream& out, std::ostream& err) {
+  return Run(flags, out, err)();
+}
+
+}  // namespace dtnn

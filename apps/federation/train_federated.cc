@@ -1,0 +1,127 @@
+#include "apps/federation/train_federated.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "apps/federation/federation_options.h"
+#include "comm/federation/client.h"
+#include "comm/job/interrupt.h"
+#include "models/checkpoint/training_state.h"
+#include "tensor/errors.h"
+#include "tensor/stopwatch.h"
+
+namespace dtnn {
+namespace {
+
+using federation::FederationClient;
+using federation::Report;
+using federation::RoundTask;
+
+class Training {
+ public:
+  explicit Training(const FederatedTraining& training) : t_(training) {}
+
+  absl::Status Run() {
+    DTNN_RETURN_IF_ERROR(t_.trainer.PrepareForTraining(t_.loaders.training->max_batch()));
+    DTNN_RETURN_IF_ERROR(Join());
+    while (true) {
+      DTNN_ASSIGN_OR_RETURN(const RoundTask task, client_->Next());
+      Take(task.parameters);
+      if (task.over) {
+        t_.tell(absl::StrFormat(
+            "**** The federation has ended after %d rounds; sent %d bytes, received %d\n",
+            task.round, client_->bytes_sent(), client_->bytes_received()));
+        return absl::OkStatus();
+      }
+      t_.tell(StrCat("**** Round ", task.round, " of ", task.rounds, "...\n"));
+      DTNN_RETURN_IF_ERROR(TrainRound(task));
+      if (t_.trainer.stopped()) return absl::OkStatus();
+    }
+  }
+
+ private:
+  absl::Status Join() {
+    DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(t_.options.server, "--server"));
+    if (!meeting.warning.empty()) t_.warn(meeting.warning);
+    DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(t_.graph, t_.store));
+    DTNN_RETURN_IF_ERROR(CheckProtection(t_.options, model));
+    DTNN_ASSIGN_OR_RETURN(std::string name, ClientNameOf(t_.options));
+    DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(t_.options));
+    DTNN_ASSIGN_OR_RETURN(
+        client_,
+        FederationClient::Create(
+            {.server = meeting.endpoint,
+             .stream = std::move(meeting.stream),
+             .name = std::move(name),
+             .model = model,
+             .samples = t_.loaders.training->samples(),
+             .protection = ProtectionOf(t_.options),
+             .key = std::move(key),
+             .timeout = std::chrono::milliseconds(int64_t(1000 * t_.options.comm_timeout)),
+             .say = [this](std::string_view line) { t_.tell(StrCat("**** This ", line, "\n")); },
+             .warn = t_.warn,
+             .interrupted = [] { return Interrupt::Last() != 0; }},
+            meeting.secret));
+    return absl::OkStatus();
+  }
+
+  std::span<float> Exchanged() const {
+    const Tensor unfrozen = t_.store.unfrozen();
+    return {unfrozen.data<float>(), size_t(unfrozen.num_elements())};
+  }
+
+  void Take(std::span<const float> parameters) {
+    std::ranges::copy(parameters, Exchanged().begin());
+    t_.store.MarkChanged();
+  }
+
+  // As at the begin of a run, but for the place in the order of the data.
+  absl::Status Rewind(const RoundTask& task) {
+    const std::vector<Tensor>& slots = t_.store.slots();
+    for (const Tensor& slot : slots) {
+      std::fill_n(slot.data<float>(), size_t(slot.num_elements()), 0.0f);
+    }
+    const Tensor anchor = slots.back();
+    std::copy_n(t_.store.values().data<float>(), size_t(anchor.num_elements()),
+                anchor.data<float>());
+    t_.optimizer.set_mu(task.proximal);
+    TrainingState state;
+    state.epoch = (task.round - 1) * t_.options.num_epochs;
+    state.learning_rate = InitialLearningRate(t_.options, 1);
+    state.random_seed = uint64_t(t_.options.random_seed);
+    return t_.trainer.Restore(state);
+  }
+
+  absl::Status TrainRound(const RoundTask& task) {
+    DTNN_RETURN_IF_ERROR(Rewind(task));
+    const Stopwatch watch;
+    const absl::Status trained = t_.trainer.Train(*t_.loaders.training, t_.loaders.validation.get(),
+                                                  t_.options.num_epochs, t_.callbacks);
+    if (t_.trainer.diverged()) {
+      t_.warn(StrCat("round ", task.round, ": ", trained.message()));
+      return client_->Decline("its training has diverged");
+    }
+    DTNN_RETURN_IF_ERROR(trained);
+    if (t_.trainer.stopped()) return absl::OkStatus();
+    Report report = {.samples = t_.loaders.training->samples(), .seconds = watch.seconds()};
+    for (const auto& [name, value] : t_.metrics.values()) {
+      if (std::isfinite(value)) report.metrics.emplace_back(name, value);
+    }
+    return client_->Submit(Exchanged(), report);
+  }
+
+  const FederatedTraining& t_;
+  std::unique_ptr<FederationClient> client_;
+};
+
+}  // namespace
+
+absl::Status TrainFederated(const FederatedTraining& training) { return Training(training).Run(); }
+
+}  // namespace dtnn

@@ -1,0 +1,47 @@
+// The launcher's training as a client of a federation: in each round it takes over the aggregator's
+// parameters, trains some epochs on its own data, and sends what has become of them.
+//
+// What a client sends depends on the round, the parameters, its data and its seed alone: optimizer
+// state and step counts begin anew in each round, and the data's order is a function of the round.
+// So one that was killed, and comes again, gives the same.
+
+#ifndef DTNN_APPS_FEDERATION_TRAIN_FEDERATED_H_
+#define DTNN_APPS_FEDERATION_TRAIN_FEDERATED_H_
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "apps/flags/options.h"
+#include "apps/make/make_loaders.h"
+#include "models/callbacks/last_metrics.h"
+#include "models/graph/graph.h"
+#include "models/parameters/parameter_store.h"
+#include "models/training/callback.h"
+#include "models/training/trainer.h"
+#include "optim/optimizers/proximal.h"
+
+namespace dtnn {
+
+// Everything must outlive the call.
+struct FederatedTraining {
+  const Options& options;
+  const Graph& graph;
+  ParameterStore& store;  // on the host, float32
+  Trainer& trainer;       // made with `optimizer`
+  ProximalOptimizer& optimizer;
+  Loaders& loaders;
+  const LastMetrics& metrics;  // one of the callbacks
+  std::span<Callback* const> callbacks;
+  std::function<void(std::string_view)> tell, warn;  // the second of a line
+};
+
+// Until the aggregator says that it is over; the store holds the final parameters then. Returns
+// early, without an error, where a callback has stopped the trainer. Cancelled where a signal came
+// while it waited.
+absl::Status TrainFederated(const FederatedTraining& training);
+
+}  // namespace dtnn
+
+#endif  // DTNN_APPS_FEDERATION_TRAIN_FEDERATED_H_
