@@ -34,7 +34,7 @@ DepthwiseFilter<T>::DepthwiseFilter(const Conv2dSpec& spec)
       blocks_(CeilDiv(channels_, kBlock<T>)),
       taps_(spec.kernel.vertical * spec.kernel.horizontal),
       kernel_width_(spec.kernel.horizontal),
-      copies_dy_(spec.format == TensorFormat::kNCHW || channels_ % kBlock<T> != 0),
+      copies_dy_(channels_ % kBlock<T> != 0),
       tiles_(rows_, columns_, spec.batch, channels_ * int64_t(sizeof(T)), 64),
       parts_(
           std::clamp<int64_t>(std::min(kTasks / blocks_, tiles_.Count(spec.batch)), 1, kMostParts)),
@@ -90,7 +90,7 @@ void DepthwiseFilter<T>::SumTile(const Images<const T>& x, const Images<const T>
   Correlation<T> correlation;
   correlation.results = {tile.images.size(), tile.rows.size(), tile.columns.size()};
   correlation.dy = From(dy, image, tile.rows.begin, tile.columns.begin, channel);
-  if (!IsBlock(correlation.dy, channels)) {
+  if (channels < kBlock<T>) {
     const Images<T> copy = dy_window.Dense(tile.rows.size(), tile.columns.size());
     CopyChannels(correlation.results, correlation.dy, channels, copy);
     correlation.dy = copy;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/conv/transpose.h"
-
 namespace dtnn::conv::depthwise {
 namespace {
 
@@ -19,21 +17,11 @@ Range Inside(Range range, int64_t extent) {
 template <typename T>
 void CopyChannels(const Counts& pixels, const Images<const T>& from, int64_t channels,
                   const Images<T>& to) {
-  if (IsBlock(from, channels) && to.channel == 1) {
-    return CpuKernels<T>().copy(pixels, from, to);
-  }
+  if (channels == kBlock<T>) return CpuKernels<T>().copy(pixels, from, to);
   for (int64_t i = 0; i < pixels.images; ++i) {
     for (int64_t r = 0; r < pixels.rows; ++r) {
-      const T* source = from.At(i, r);
-      T* target = to.At(i, r);
-      if (from.channel != 1) {
-        Transpose(source, channels, pixels.columns, from.channel, target, to.pixel);
-      } else if (to.channel != 1) {
-        Transpose(source, pixels.columns, channels, from.pixel, target, to.channel);
-      } else {
-        for (int64_t c = 0; c < pixels.columns; ++c) {
-          std::copy_n(source + c * from.pixel, channels, target + c * to.pixel);
-        }
+      for (int64_t c = 0; c < pixels.columns; ++c) {
+        std::copy_n(from.At(i, r) + c * from.pixel, channels, to.At(i, r) + c * to.pixel);
       }
     }
   }

@@ -1,6 +1,5 @@
 // A block of channels of some rows and columns of images, side by side in memory of its own: a copy
-// that has zeros where it reaches over the edge of an image, whatever the format and the pitch of
-// the images are.
+// that has zeros where it reaches over the edge of an image, whatever the pitch of the images is.
 
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_WINDOW_H_
 #define DTNN_KERNELS_CONV_DEPTHWISE_WINDOW_H_
@@ -22,13 +21,7 @@ Images<T> From(Images<T> images, int64_t image, int64_t row, int64_t column, int
   return images;
 }
 
-// Whether loops over whole blocks can read and write `channels` channels of images in place.
-template <typename T>
-bool IsBlock(const Images<T>& images, int64_t channels) {
-  return images.data == nullptr || (images.channel == 1 && channels == kBlock<T>);
-}
-
-// to = from, of which one at most has its channels apart.
+// to = from.
 template <typename T>
 void CopyChannels(const Counts& pixels, const Images<const T>& from, int64_t channels,
                   const Images<T>& to);
