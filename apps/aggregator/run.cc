@@ -78,9 +78,13 @@ class Run {
     const Interrupt interrupt;
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
     federation::FederationState* const current = &state;
+    const bool none_to_do = state.rounds_done >= flags_.rounds;
     aggregator.round_done = [&](const RoundRecord& record, const FederationState&) {
-      DTNN_RETURN_IF_ERROR(files.Save(*current));
+      // In this order: resumed, these files drop a round that was not saved.
       DTNN_RETURN_IF_ERROR(numbers.Add(record));
+      DTNN_RETURN_IF_ERROR(files.Save(*current));
+      // Before the farewell, which slow clients draw out.
+      if (record.round == flags_.rounds) DTNN_RETURN_IF_ERROR(SaveLast(*current));
       out_ << Describe(record) << std::flush;
       return absl::OkStatus();
     };
@@ -91,7 +95,7 @@ class Run {
       return WithExitCode(WithContext(status, "--resume goes on later"), kExitPeerLost);
     }
     DTNN_RETURN_IF_ERROR(status);
-    return SaveLast(state);
+    return none_to_do ? SaveLast(state) : absl::OkStatus();
   }
 
  private:

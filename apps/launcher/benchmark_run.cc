@@ -76,15 +76,16 @@ class BenchmarkRun {
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CheckPlace()));
     DTNN_RETURN_IF_ERROR(trace_.Begin(run_.graph, *store_));
     absl::Status status = Work();
-    writers_.Finish(status);
     // A signal ends all ranks in good order.
     if (status.ok() || absl::IsCancelled(status)) {
+      writers_.Finish(status);
       FinishTrace(/*together=*/true);
       return status;
     }
     // What has started the ranks sends those that are left a signal.
     const Interrupt held_back(/*relayed=*/run_.communicator != nullptr);
     status = SaveAfter(std::move(status));
+    writers_.Finish(status);
     FinishTrace(/*together=*/false);
     return status;
   }

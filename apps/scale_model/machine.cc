@@ -25,10 +25,11 @@ absl::StatusOr<OtherMachine> MeasureOtherMachine(const MachineOptions& options,
                                                  int64_t samples, DType dtype,
                                                  Communicator* communicator) {
   const int threads = NumThreads();
-  double speeds[] = {MeasureFmaPeakGflops(threads, dtype) * 1e9,
-                     MeasureCopyBandwidth(threads) * 1e9};
-  if (communicator != nullptr) DTNN_RETURN_IF_ERROR(TakeLargest(*communicator, speeds));
-  const MachineSpeed measured = {.flops = speeds[0], .bytes = speeds[1]};
+  // Of the slowest rank, as the times of the step are.
+  double seconds[] = {1 / (MeasureFmaPeakGflops(threads, dtype) * 1e9),
+                      1 / (MeasureCopyBandwidth(threads) * 1e9)};
+  if (communicator != nullptr) DTNN_RETURN_IF_ERROR(TakeLargest(*communicator, seconds));
+  const MachineSpeed measured = {.flops = 1 / seconds[0], .bytes = 1 / seconds[1]};
   OtherMachine machine = {.here = measured, .there = measured};
   if (options.cpu_speed > 0) machine.there.flops = options.cpu_speed;
   if (options.memory_bw > 0) machine.there.bytes = options.memory_bw;

@@ -37,7 +37,7 @@ constexpr uint64_t kMostAttempts = 50;
 // How long clients get to fetch the final parameters.
 constexpr std::chrono::seconds kFarewell(10);
 // Connections, also of names that are never asked.
-constexpr size_t kMostConnections = 1024;
+constexpr size_t kMostConnections = 512;
 // Frames of one client that are read before others have their turn.
 constexpr int kFramesPerTurn = 16;
 

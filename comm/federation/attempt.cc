@@ -10,6 +10,7 @@ namespace dtnn::federation {
 namespace {
 
 // Of a reply to a note, and of a report.
+constexpr double kLeastWeight = 1.0 / 16;
 constexpr size_t kMostReply = 1 << 20, kMostReport = 8 << 10;
 
 using State = Asked::State;
@@ -299,6 +300,12 @@ absl::Status Attempt::EndUpdates(Clock::time_point now) {
   for (int position = 0; position < int(asked_.size()); ++position) {
     if (asked_[size_t(position)].state == State::kAccepted) survivors_.insert(position);
   }
+  // Sums that are hidden have a fixed number of bits, in proportion to the largest weight.
+  if (protector_->protection() != Protection::kNone && divisor() < kLeastWeight) {
+    return FailedPrecondition("the clients that are left have ", divisor(),
+                              " of the weight of the largest one that was asked: rounding would ",
+                              "drown their mean");
+  }
   DTNN_ASSIGN_OR_RETURN(const SharedBytes note, protocol_->AskSurvivors(survivors_));
   if (note == nullptr) return AddUp(now);
   for (const int position : survivors_) send_(position, FrameKind::kNote, uint32_t(note_), note);
@@ -313,7 +320,8 @@ absl::Status Attempt::AverageOfPlain() {
     for (size_t i = 0; i < values_; ++i) total[i] += values[i];
   }
   average_.resize(values_);
-  for (size_t i = 0; i < values_; ++i) average_[i] = float(total[i] / divisor());
+  const double all = divisor();
+  for (size_t i = 0; i < values_; ++i) average_[i] = float(total[i] / all);
   return absl::OkStatus();
 }
 

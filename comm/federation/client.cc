@@ -205,7 +205,8 @@ std::optional<size_t> FederationClient::Allowed(const FrameHeader& header) const
       // A sum has two polynomials of 8 bytes per number, and a header.
       return 16 * std::max(kParameterChunk, protector_.chunk_values()) * 2 + kMostSmall;
     case FrameKind::kNote:
-      if (round_ && header.attempt == round_->attempt && int64_t{header.index} == round_->notes) {
+      if (round_ && round_->protocol != nullptr && header.attempt == round_->attempt &&
+          int64_t{header.index} == round_->notes) {
         return kMostNote;
       }
       break;

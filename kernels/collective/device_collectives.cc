@@ -79,13 +79,20 @@ absl::Status DeviceCollectives::AllReduce(size_t number, const Tensor& tensor) {
   if (sum.done == nullptr) {
     DTNN_ASSIGN_OR_RETURN(sum.done, context_.stream().gpu().CreateEvent());
   }
-  DTNN_RETURN_IF_ERROR(context_.stream().Record(*order_));
-  DTNN_RETURN_IF_ERROR(stream_->Wait(*order_));
-  DTNN_RETURN_IF_ERROR(DoAllReduce(*stream_, tensor));
-  DTNN_RETURN_IF_ERROR(stream_->Record(*sum.done));
+  if (const absl::Status status = Queue(tensor, *sum.done); !status.ok()) {
+    Abort();  // the others would wait for this rank
+    return status;
+  }
   sum.what = StrCat("all-reduce of ", tensor.num_elements(), " ", Name(tensor.dtype()), " on ",
                     context_.device().ToString(), " of rank ", place_.rank);
   return absl::OkStatus();
+}
+
+absl::Status DeviceCollectives::Queue(const Tensor& tensor, gpu::Event& done) {
+  DTNN_RETURN_IF_ERROR(context_.stream().Record(*order_));
+  DTNN_RETURN_IF_ERROR(stream_->Wait(*order_));
+  DTNN_RETURN_IF_ERROR(DoAllReduce(*stream_, tensor));
+  return stream_->Record(done);
 }
 
 absl::Status DeviceCollectives::Await(size_t number) {

@@ -85,6 +85,7 @@ class DeviceCollectives {
     std::string what;  // empty: not on its way
   };
 
+  absl::Status Queue(const Tensor& tensor, gpu::Event& done);
   // Queues it. Checked arguments.
   virtual absl::Status DoAllReduce(gpu::Stream& stream, const Tensor& tensor) = 0;
   // An error of the group, or OK.

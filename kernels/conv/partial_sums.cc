@@ -23,7 +23,8 @@ PartialSums<T>::PartialSums(const Conv2dSpec& spec, int64_t pitch, int64_t block
       pitch_(pitch) {
   const int64_t bytes = taps_ * channels_ * pitch_ * int64_t(sizeof(T));
   const int64_t pixels = spec.batch * spec.out_height() * spec.out_width();
-  parts_ = std::clamp<int64_t>(std::min(kMostBytes / bytes, CeilDiv(pixels, kFewestBlocks * block)), 1, kMostParts);
+  const int64_t most = std::min(kMostBytes / bytes, CeilDiv(pixels, kFewestBlocks * block));
+  parts_ = std::clamp<int64_t>(most, 1, kMostParts);
 }
 
 template <typename T>

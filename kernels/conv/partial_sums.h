@@ -18,7 +18,7 @@ template <typename T>
 class PartialSums {
  public:
   // For a spec of one group, whose rows of filters are padded to `pitch` elements. `block`: pixels
-  // that a kernel sums at a time; there are no more parts than blocks in the spec's batch.
+  // that a kernel sums at a time; a part has about four blocks of the spec's batch or more.
   PartialSums(const Conv2dSpec& spec, int64_t pitch, int64_t block);
 
   int64_t parts() const { return parts_; }

@@ -133,9 +133,9 @@ void ChromeTraceWriter::AddCounter(std::string_view name, std::string_view key, 
   absl::StrAppendFormat(&text_, "%.1f}}", value);
 }
 
-// Of the time since the reading before.
+// Of the time since the reading before. A reading that failed has no joules.
 void ChromeTraceWriter::AddPower(const Event& reading, int64_t pid) {
-  if (energy_.end != 0 && reading.end > energy_.end) {
+  if (energy_.end != 0 && reading.end > energy_.end && reading.bytes >= energy_.bytes) {
     // Microjoules per nanosecond are kilowatts.
     const double kilowatts =
         double(reading.bytes - energy_.bytes) / double(reading.end - energy_.end);

@@ -150,10 +150,10 @@ void ParaverWriter::AddPair(const LoggedEvent& logged, int32_t task, int64_t typ
   AddEvent(logged, task, logged.event.end, type, 0);
 }
 
-// Of the time since the reading before.
+// Of the time since the reading before. A reading that failed has no joules.
 void ParaverWriter::AddPower(const LoggedEvent& logged, int32_t task) {
   const Event& reading = logged.event;
-  if (energy_.end != 0 && reading.end > energy_.end) {
+  if (energy_.end != 0 && reading.end > energy_.end && reading.bytes >= energy_.bytes) {
     // Microjoules per nanosecond are kilowatts.
     const double kilowatts =
         double(reading.bytes - energy_.bytes) / double(reading.end - energy_.end);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/device_traits.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -36,7 +37,7 @@ class ProximalUpdate : public Update {
 
 absl::StatusOr<std::unique_ptr<Update>> ProximalOptimizer::Bind(
     DeviceContext& context, DType dtype, std::span<const ArenaRange> vectors) const {
-  if (!context.device().is_cpu() || dtype != DType::kFloat32) {
+  if (!TraitsOf(context.device()).in_host_memory || dtype != DType::kFloat32) {
     return Unimplemented("a proximal term is computed on CPUs and in float32 only");
   }
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Update> inner, inner_->Bind(context, dtype, vectors));

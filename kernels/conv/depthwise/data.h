@@ -1,9 +1,9 @@
 // Forward and backward data of variant depthwise: y from x, or dx from dy, read and written in
 // place.
 //
-// Results that sum the same taps are computed together, for all channels: the inner columns of a
-// row, or on small maps the same pixel of several images. At the border taps in the padding are
-// left out. Memory is thus read in its own order, whatever the number of channels.
+// Neighbouring results of a row that sum the same taps are computed together, for all channels. At
+// the border taps in the padding are left out. Memory is thus read in its own order, whatever the
+// number of channels.
 
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_DATA_H_
 #define DTNN_KERNELS_CONV_DEPTHWISE_DATA_H_

@@ -1,5 +1,5 @@
 // The inner loops of depthwise convolution for the best instruction set of this machine. A vector
-// of the filter serves up to 8 results at a time. The sums of up to 3 x 3 taps of its gradient stay
+// of the filter serves up to 6 results at a time. The sums of up to 3 x 3 taps of its gradient stay
 // in registers; where there are 32 registers of 64 bytes, 5 x 5 do too.
 
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_DEPTHWISE_CPU_H_
