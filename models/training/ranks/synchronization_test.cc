@@ -19,12 +19,16 @@ namespace {
 using ::dtnn::testing::ProbeCommunicator;
 using ::dtnn::testing::Values;
 
+DeviceContext& Cpu() {
+  static const std::unique_ptr<DeviceContext> context = *DeviceContext::Create(Device::Cpu());
+  return *context;
+}
+
 // Four parameters of three features each: beta and gamma, then the running statistics.
 std::unique_ptr<ParameterStore> MakeStore() {
   GraphBuilder b("normalisation", TensorFormat::kNHWC);
   b.Input({1, 1, 3}).Flatten().BatchNorm().Softmax();
-  const auto device = *DeviceContext::Create(Device::Cpu());
-  return *ParameterStore::Create(*b.Build(), *device, DType::kFloat64, 1);
+  return *ParameterStore::Create(*b.Build(), Cpu(), DType::kFloat64, 1);
 }
 
 void Fill(const Tensor& tensor, double value) {
@@ -45,7 +49,7 @@ RankShares SharesOf(const std::vector<int64_t>& sizes, Communicator& communicato
 TEST(SynchronizationTest, ModelsThatAreAlikeExchangeStatisticsOnly) {
   const absl::Status status = RunRanks(2, [](Communicator& ranks) {
     ProbeCommunicator probe(ranks);
-    Synchronization sync(&probe, {});
+    Synchronization sync(&probe, Cpu(), {});
     const auto store = MakeStore();
     Fill(store->all_values(), ranks.rank());
     DTNN_RETURN_IF_ERROR(sync.BeginTraining(*store));
@@ -76,7 +80,7 @@ TEST(SynchronizationTest, ModelsThatAreAlikeExchangeStatisticsOnly) {
 TEST(SynchronizationTest, CommonStatisticsAreLeftAlone) {
   const absl::Status status = RunRanks(2, [](Communicator& ranks) {
     ProbeCommunicator probe(ranks);
-    Synchronization sync(&probe, {.common_statistics = true});
+    Synchronization sync(&probe, Cpu(), {.common_statistics = true});
     const auto store = MakeStore();
     sync.BeginUpdate(0, 0);
     DTNN_RETURN_IF_ERROR(sync.EndUpdate(*store));
@@ -89,7 +93,7 @@ TEST(SynchronizationTest, CommonStatisticsAreLeftAlone) {
 
 TEST(SynchronizationTest, StatisticsCountByTheSamplesOfRanksWithDataOfTheirOwn) {
   const absl::Status status = RunRanks(2, [](Communicator& ranks) {
-    Synchronization sync(&ranks, {.models = {.weighting = RankWeighting::kInverseSamples}});
+    Synchronization sync(&ranks, Cpu(), {.models = {.weighting = RankWeighting::kInverseSamples}});
     const auto store = MakeStore();
     sync.set_shares(SharesOf({10, 30}, ranks));
     sync.BeginUpdate(0, 0);
@@ -107,7 +111,7 @@ TEST(SynchronizationTest, StatisticsCountByTheSamplesOfRanksWithDataOfTheirOwn) 
 
 TEST(SynchronizationTest, ModelsAreAveragedWithTheirStatistics) {
   const absl::Status status = RunRanks(2, [](Communicator& ranks) {
-    Synchronization sync(&ranks,
+    Synchronization sync(&ranks, Cpu(),
                          {.models = {.frequency = 2, .weighting = RankWeighting::kSamples}});
     const auto store = MakeStore();
     sync.set_shares(SharesOf({10, 30}, ranks));
@@ -133,7 +137,7 @@ TEST(SynchronizationTest, AnExchangeThatFailsLeavesParametersAsTheyWere) {
   for (const bool models : {true, false}) {
     (void)RunRanks(2, [&](Communicator& ranks) {
       ProbeCommunicator probe(ranks);
-      Synchronization sync(&probe, {.models = {.frequency = models ? 1 : 0}});
+      Synchronization sync(&probe, Cpu(), {.models = {.frequency = models ? 1 : 0}});
       const auto store = MakeStore();
       const double own = 3 + ranks.rank();
       Fill(store->all_values(), own);
@@ -148,7 +152,8 @@ TEST(SynchronizationTest, AnExchangeThatFailsLeavesParametersAsTheyWere) {
 
 TEST(SynchronizationTest, MoreRanksWithDataThanThereAreAreRefused) {
   const auto check = [](int min_available, Communicator* communicator) {
-    return Synchronization(communicator, {.models = {.min_available = min_available}}).Check();
+    return Synchronization(communicator, Cpu(), {.models = {.min_available = min_available}})
+        .Check();
   };
   EXPECT_TRUE(check(1, nullptr).ok());
   EXPECT_EQ(check(2, nullptr).code(), absl::StatusCode::kInvalidArgument);
@@ -158,7 +163,7 @@ TEST(SynchronizationTest, MoreRanksWithDataThanThereAreAreRefused) {
 }
 
 TEST(SynchronizationTest, OneRankExchangesNothing) {
-  Synchronization sync(nullptr, {.models = {.frequency = 1}, .at_start = false});
+  Synchronization sync(nullptr, Cpu(), {.models = {.frequency = 1}, .at_start = false});
   const auto store = MakeStore();
   Fill(store->all_values(), 7);
   EXPECT_TRUE(sync.BeginTraining(*store).ok());
