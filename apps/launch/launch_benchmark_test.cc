@@ -15,12 +15,11 @@
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
 #include "comm/job/exit_code.h"
-#include "comm/tls/authority.h"
+#include "comm/tls/testing/host_files.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tensor/must.h"
 
 namespace dtnn {
 namespace {
@@ -149,12 +148,7 @@ void SignalRank(const Process& job, int rank, int number) {
 // A folder with what ranks on this host need for TLS.
 std::string Certificates() {
   const std::string folder = NewFolder("certificates");
-  const Certificate authority = Must(MakeAuthority("test"));
-  const Certificate host = Must(MakeHostCertificate(authority, {"localhost", "127.0.0.1"}));
-  std::ofstream(folder + "/authority.pem") << authority.certificate;
-  std::ofstream(folder + "/localhost.pem") << host.certificate;
-  std::ofstream(folder + "/localhost.key") << host.key;
-  std::filesystem::permissions(folder + "/localhost.key", std::filesystem::perms::owner_read);
+  testing::WriteHostFiles(folder, "localhost");
   return folder;
 }
 

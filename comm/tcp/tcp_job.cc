@@ -30,9 +30,9 @@ absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file) {
   if (file != nullptr)
     return WithContext(ReadSecretFile(file), "environment: ", kSecretFileVariable);
   return InvalidArgument("environment: neither ", kSecretVariable, " nor ", kSecretFileVariable,
-                         " is set: ranks over TCP recognise each other by a secret. Set one of "
-                         "them, to the same random text for all ranks (openssl rand -hex 32), or "
-                         "to a file that holds it");
+                         " is set: ranks over TCP, and the clients of a federation, recognise "
+                         "each other by a secret. Set one of them, to the same random text for "
+                         "all (openssl rand -hex 32), or to a file that holds it");
 }
 
 // The text itself too: /proc shows it as it was when the process started.

@@ -1,15 +1,13 @@
 // The conformance suite over TLS: 2 and 3 ranks that are processes, which this program starts.
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "comm/tcp/testing/rank_processes.h"
 #include "comm/tcp/testing/rank_tests.h"
 #include "comm/testing/communicator_conformance.h"
-#include "comm/tls/authority.h"
+#include "comm/tls/testing/host_files.h"
 #include "comm/tls/tls_stream.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -26,31 +24,17 @@ std::vector<RanksUnderTest> AllWays() {
 INSTANTIATE_TEST_SUITE_P(Tls, CommunicatorConformance, ::testing::ValuesIn(AllWays()),
                          ConformanceName);
 
-TlsFiles Files(const std::string& folder) {
-  return {folder + "/host.pem", folder + "/host.key", folder + "/authority.pem"};
-}
-
-// Of one host, which all ranks are on.
-void WriteCertificates(const std::string& folder) {
-  const TlsFiles files = Files(folder);
-  const Certificate authority = Must(MakeAuthority("test"));
-  const Certificate host = Must(MakeHostCertificate(authority, {"127.0.0.1"}));
-  std::ofstream(files.authority) << authority.certificate;
-  std::ofstream(files.certificate) << host.certificate;
-  std::ofstream(files.key) << host.key;
-  std::filesystem::permissions(files.key, std::filesystem::perms::owner_read);
-  setenv(kFolder, folder.c_str(), 1);
-}
-
 }  // namespace
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
   dtnn::StreamMaker streams;
   if (dtnn::testing::IsRankProcess()) {
-    streams = dtnn::Must(dtnn::TlsStreams(dtnn::Files(std::getenv(dtnn::kFolder))));
+    const std::string folder = std::getenv(dtnn::kFolder);
+    streams = dtnn::Must(dtnn::TlsStreams(dtnn::testing::HostFiles(folder)));
   } else {
-    dtnn::WriteCertificates(testing::TempDir());
+    dtnn::testing::WriteHostFiles(testing::TempDir());
+    setenv(dtnn::kFolder, testing::TempDir().c_str(), 1);
   }
   return dtnn::testing::RunTestsOnRanks(argc, argv, 2, 3, streams);
 }

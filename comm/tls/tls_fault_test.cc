@@ -20,7 +20,7 @@
 #include "comm/tcp/rendezvous.h"
 #include "comm/tcp/tcp_process.h"
 #include "comm/tcp/testing/rank_processes.h"
-#include "comm/tls/authority.h"
+#include "comm/tls/testing/host_files.h"
 #include "comm/tls/tls_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -35,20 +35,10 @@ using ::testing::HasSubstr;
 constexpr int kGaveUp = 75, kRanks = 3, kVictim = 1, kSteps = 10;
 constexpr std::chrono::seconds kTimeout(5);
 
-TlsFiles Files(const std::string& folder) {
-  return {folder + "/host.pem", folder + "/host.key", folder + "/authority.pem"};
-}
-
 std::string NewFiles(const std::string& name) {
   const std::string folder = ::testing::TempDir() + "/" + name + std::to_string(getpid());
   std::filesystem::create_directories(folder);
-  const TlsFiles files = Files(folder);
-  const Certificate authority = Must(MakeAuthority("test"));
-  const Certificate host = Must(MakeHostCertificate(authority, {"127.0.0.1"}));
-  std::ofstream(files.authority) << authority.certificate;
-  std::ofstream(files.certificate) << host.certificate;
-  std::ofstream(files.key) << host.key;
-  std::filesystem::permissions(files.key, std::filesystem::perms::owner_read);
+  testing::WriteHostFiles(folder);
   return folder;
 }
 
@@ -69,7 +59,7 @@ int RunRank(const std::string& folder, int signal) {
   patient.timeout = std::chrono::minutes(1);
   options.timeout = kTimeout;
   const std::unique_ptr<TcpProcess> process =
-      Must(testing::JoinRanks(patient, Must(TlsStreams(Files(folder)))));
+      Must(testing::JoinRanks(patient, Must(TlsStreams(testing::HostFiles(folder)))));
   absl::StatusOr<std::unique_ptr<Communicator>> c = process->Connect(options);
   const absl::Status status = c.ok() ? Exchange(**c, signal) : c.status();
   std::ofstream(folder + "/" + std::to_string(process->rank())) << status << "\n";
@@ -102,7 +92,7 @@ TEST_P(TlsFaultTest, TheOthersLeaveAndNameTheLostRank) {
 }
 
 TEST(TlsStrangersTest, SilentOnesDoNotKeepTheRanksFromMeeting) {
-  const StreamMaker streams = Must(TlsStreams(Files(NewFiles("strangers"))));
+  const StreamMaker streams = Must(TlsStreams(testing::HostFiles(NewFiles("strangers"))));
   Socket listener = Must(Listen({"127.0.0.1", 0}));
   const Endpoint address = Must(listener.Local());
   std::vector<Socket> strangers;

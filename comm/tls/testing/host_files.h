@@ -1,0 +1,20 @@
+// Certificates of a host, for tests of what runs on one.
+
+#ifndef DTNN_COMM_TLS_TESTING_HOST_FILES_H_
+#define DTNN_COMM_TLS_TESTING_HOST_FILES_H_
+
+#include <string>
+
+#include "comm/tls/tls_stream.h"
+
+namespace dtnn::testing {
+
+// NAME.pem, NAME.key and authority.pem of a folder.
+TlsFiles HostFiles(const std::string& folder, const std::string& name = "host");
+
+// Writes them into a folder that exists: for localhost and 127.0.0.1, from an authority of its own.
+TlsFiles WriteHostFiles(const std::string& folder, const std::string& name = "host");
+
+}  // namespace dtnn::testing
+
+#endif  // DTNN_COMM_TLS_TESTING_HOST_FILES_H_
