@@ -64,7 +64,9 @@ TEST(BufferTest, MemoryOfASimulatedGpuIsItsOwn) {
 }
 
 TEST(BufferTest, WhereThereIsNoMemoryIsAnError) {
-  EXPECT_EQ(Buffer::Allocate(Device::Simulated(7), 1).status().code(), absl::StatusCode::kNotFound);
+  const int gpus = *gpu::CountGpus(DeviceType::kSimulated);
+  EXPECT_EQ(Buffer::Allocate(Device::Simulated(gpus), 1).status().code(),
+            absl::StatusCode::kNotFound);
   EXPECT_EQ(Buffer::Allocate(Device::Simulated(0), size_t{1} << 50).status().code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Buffer::Allocate(Device::Cpu(), 1, MemoryKind::kPinned).status().code(),
