@@ -4,36 +4,29 @@
 #include <algorithm>
 
 #include "kernels/conv/conv2d.h"
-#include "tensor/rounding.h"
+#include "kernels/conv/winograd/form.h"
 
 namespace dtnn {
 namespace {
 
-constexpr int64_t kTile = 4;  // pixels along an edge of what winograd computes at once
-
 // Transforming costs in proportion to images + outputs, products to images x outputs: with few
-// channels nothing is saved. Tiles that reach beyond an edge are computed whole. The transformed
-// filter is read once per block of tiles, and the one of a gradient written once: where there are
-// few tiles, that is the most of the work. Limits measured with bench:convolutions, one thread of
-// a Cascade Lake with AVX-512.
+// channels nothing is saved. The transformed filter is read once per block of tiles, and the one of
+// a gradient written once, which costs as much as the products of tens of tiles. Limits measured
+// with bench:convolutions, one thread, on cores with AVX-512.
 bool WinogradPays(const Conv2dSpec& spec, conv::Direction direction) {
   const int64_t channels = spec.channels / spec.groups, filters = spec.filters / spec.groups;
   if (std::min(channels, filters) < 4 || channels * filters < 144) return false;
-  // Forward in tiles of outputs, backwards in tiles of the input's gradient.
-  const bool backward = direction == conv::Direction::kBackwardData;
-  const int64_t height = backward ? spec.height : spec.out_height();
-  const int64_t width = backward ? spec.width : spec.out_width();
-  if (std::min(height, width) < kTile) return false;
-  const int64_t rows = CeilDiv(height, kTile), columns = CeilDiv(width, kTile);
-  const int64_t tiles = spec.batch * rows * columns;
-  if (double(rows * columns * kTile * kTile) > 1.8 * double(height * width)) return false;
+  const conv::winograd::Form form = *conv::winograd::ChooseForm(spec, direction);
+  const double saved = conv::winograd::ProductsSaved(spec, direction, form);
+  if (saved < 1.5) return false;
+  const auto tiles = double(spec.batch * conv::winograd::TilesPerImage(spec, direction, form));
   switch (direction) {
     case conv::Direction::kForward:
       return true;
     case conv::Direction::kBackwardData:
       return tiles >= 16;
     case conv::Direction::kBackwardFilter:
-      return tiles >= 64;
+      return tiles * (saved - 1) >= 32;
   }
   return false;
 }

@@ -134,8 +134,11 @@ TEST(AutomaticVariantTest, WinogradIsForManyChannelsAndTilesOfSmallKernels) {
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.groups = 16; }), "---");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.stride = 2; }), "---");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = spec.width = 2; }), "---");
-  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = spec.width = 5; }), "---");
-  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 2; }), "ww-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = spec.width = 3; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.height = spec.width = 5; }), "www");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.kernel = 5, spec.padding = 2; }), "www");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.kernel = 7, spec.padding = 3; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 1, spec.height = spec.width = 12; }), "w--");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = spec.height = 1; }), "---");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 1, spec.height = spec.width = 8; }), "w--");
 }

@@ -67,8 +67,11 @@ std::vector<Conv2dSpec> NastySpecs() {
       spec(2, 8, 7, 2, 5, 2, 1, 0, 1),
       spec(1, 11, 10, 3, 8, 5, 1, 2, 1),
       spec(2, 6, 5, 17, 8, 5, 2, 3, 1),
-      spec(2, 3, 3, 9, 4, 5, 1, 3, 1),  // padding larger than the map
-      spec(1, 2, 2, 8, 8, 3, 1, 5, 1),  // whole patches of padding
+      spec(11, 4, 4, 17, 33, 5, 1, 2, 1),
+      spec(3, 2, 2, 9, 8, 5, 1, 2, 1),
+      spec(7, 6, 12, 8, 18, 3, 1, 1, 1),  // tiles of 6 x 6
+      spec(2, 3, 3, 9, 4, 5, 1, 3, 1),    // padding larger than the map
+      spec(1, 2, 2, 8, 8, 3, 1, 5, 1),    // whole patches of padding
       spec(2, 9, 11, 8, 9, Pair(1, 7), 1, Pair(0, 3), 1),
       spec(2, 11, 9, 4, 17, Pair(7, 1), 1, Pair(3, 0), 1),
       spec(1, 9, 9, 3, 4, Pair(7, 1), Pair(2, 3), Pair(3, 1), 1),

@@ -10,7 +10,6 @@ namespace {
 
 // Depths whose filters are brought into order together, so that lines read are used up.
 constexpr int64_t kRun = 16;
-constexpr int64_t kMostTaps = 9;
 
 }  // namespace
 
@@ -38,7 +37,7 @@ template <typename T>
 void FilterPanels<T>::TransformRun(const Filter<const T>& filter, int64_t panel, int64_t first,
                                    int64_t last, T* to, int64_t element) const {
   constexpr int64_t kMostLanes = 64 / sizeof(T);
-  T taps[kMostTaps * kRun * 2 * kMostLanes];  // [tap][depth][column]
+  T taps[kMostTaps * kMostTaps * kRun * 2 * kMostLanes];  // [tap][depth][column]
   const int64_t depth_step = backward_ ? filter.filter : filter.channel;
   const int64_t column_step = backward_ ? filter.channel : filter.filter;
   const int64_t panel_width = width(panel), panel_columns = columns(panel), count = last - first;

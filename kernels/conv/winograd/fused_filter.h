@@ -1,5 +1,5 @@
-// Backward filter with few channels and filters: F(3x3, 4x4), the convolution of x with tiles of dy
-// as if they were filters, in the transformed domain, where the products of all tiles are summed
+// Backward filter with few channels and filters: as F(3x3, 4x4), the convolution of x with tiles of
+// dy as if they were filters, in the transformed domain, where the products of all tiles are summed
 // before they are transformed back.
 //
 // A block of tiles of x and dy is transformed and multiplied by one thread, without leaving its

@@ -21,7 +21,6 @@ constexpr int64_t kBlock = 16;
 constexpr int64_t kInPanel = 16;
 // Channels whose gradients are written together.
 constexpr int64_t kWritten = 16;
-constexpr int64_t kMostTaps = 9;
 
 }  // namespace
 
@@ -190,7 +189,7 @@ template <typename T>
 void SlicedFilter<T>::WritePanel(const Gradient& gradient, int64_t panel, int64_t first,
                                  int64_t last, const Memory& memory) const {
   constexpr int64_t kMostWidth = 2 * 64 / sizeof(T);
-  T taps[kMostTaps * kWritten * kMostWidth];  // [tap][channel][column]
+  T taps[kMostTaps * kMostTaps * kWritten * kMostWidth];  // [tap][channel][column]
   const int64_t columns = width(panel), filter = panel * panel_width();
   const int64_t tap_step = (last - first) * columns;
   kernels_.sums_to_filter({.from = memory.sums + panel * memory.sums_panel + first * columns,

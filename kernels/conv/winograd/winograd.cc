@@ -1,6 +1,7 @@
 #include "kernels/conv/winograd/winograd.h"
 
 #include <memory>
+#include <optional>
 
 #include "kernels/conv/winograd/form.h"
 #include "kernels/conv/winograd/fused_data.h"
@@ -21,29 +22,30 @@ constexpr int64_t kLargeFilter = 3 << 20;
 // from tiles that are transformed again for every block of it.
 constexpr int64_t kLargeGradient = 256 * 256;
 
-constexpr Form kForm = {.outputs = 4, .taps = 3};
-
 Support SupportOf(const Conv2dSpec& spec, Direction direction) {
-  if (spec.kernel != Pair(3)) return {"winograd computes kernels of 3x3 only"};
   if (spec.stride != Pair(1)) return {"winograd computes a stride of 1 only"};
   if (spec.dilation != Pair(1)) return {"winograd computes a dilation of 1 only"};
-  return {.refusal = "", .error = direction == Direction::kBackwardFilter ? 2 : 2.1};
+  const std::optional<Form> form = winograd::ChooseForm(spec, direction);
+  if (!form.has_value()) return {"winograd computes kernels of 3x3 and 5x5 only"};
+  return {.refusal = "", .error = form->error};
 }
 
 template <typename T>
 std::unique_ptr<DataKernel<T>> MakeData(const Conv2dSpec& spec, Direction direction) {
-  const int64_t transformed = spec.channels * spec.filters * kForm.elements();
+  const Form form = *winograd::ChooseForm(spec, direction);
+  const int64_t transformed = spec.channels * spec.filters * form.elements();
   if (transformed * int64_t(sizeof(T)) > kLargeFilter) {
-    return std::make_unique<winograd::SlicedData<T>>(spec, direction, kForm);
+    return std::make_unique<winograd::SlicedData<T>>(spec, direction, form);
   }
-  return std::make_unique<winograd::FusedData<T>>(spec, direction, kForm);
+  return std::make_unique<winograd::FusedData<T>>(spec, direction, form);
 }
 template <typename T>
 std::unique_ptr<FilterKernel<T>> MakeFilter(const Conv2dSpec& spec) {
+  const Form form = *winograd::ChooseForm(spec, Direction::kBackwardFilter);
   if (spec.channels * spec.filters >= kLargeGradient) {
-    return std::make_unique<winograd::SlicedFilter<T>>(spec, kForm);
+    return std::make_unique<winograd::SlicedFilter<T>>(spec, form);
   }
-  return std::make_unique<winograd::FusedFilter<T>>(spec, kForm);
+  return std::make_unique<winograd::FusedFilter<T>>(spec, form);
 }
 
 }  // namespace

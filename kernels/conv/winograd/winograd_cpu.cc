@@ -334,7 +334,14 @@ const Kernels<T>* Table() {
 
 template <typename T>
 const Kernels<T>* TableOf(Form form) {
-  if (form == Form{4, 3}) return Table<T, 4, 3>();
+  const auto is = [form](int outputs, int taps) {
+    return form.outputs == outputs && form.taps == taps;
+  };
+  if (is(2, 3)) return Table<T, 2, 3>();
+  if (is(4, 3)) return Table<T, 4, 3>();
+  if (is(6, 3)) return Table<T, 6, 3>();
+  if (is(2, 5)) return Table<T, 2, 5>();
+  if (is(4, 5)) return Table<T, 4, 5>();
   std::abort();
 }
 
