@@ -151,48 +151,122 @@ void Sum(const Sums<T>& s) {
   }
 }
 
+// One vector of channels.
+template <typename T, int kR, int kC, class Access>
+HWY_INLINE void CorrelateVector(const Correlation<T>& c, int64_t lane, const Access& access) {
+  const Tag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const int64_t step = c.in.pixel, tap = c.in_taps.column, dy_step = c.dy.pixel;
+  const auto sums_at = [&](int i) {
+    return c.sums + i / kC * c.sums_taps.row + i % kC * c.sums_taps.column + lane;
+  };
+  V sums[kR * kC];
+  Unroll<kR * kC>([&](auto i) HWY_ATTR { sums[i] = hn::LoadU(d, sums_at(i)); });
+  ForEachRow(c.results, [&](int64_t image, int64_t row) HWY_ATTR {
+    const T* in[kR];
+    Unroll<kR>([&](auto r) { in[r] = c.in.At(image, row) + r * c.in_taps.row + lane; });
+    const T* dy = c.dy.At(image, row) + lane;
+    for (int64_t i = c.results.columns; i > 0; --i, dy += dy_step) {
+      const V gradient = access.Load(dy);
+      Unroll<kR>([&](auto r) HWY_ATTR {
+        Unroll<kC>([&](auto k) HWY_ATTR {
+          V& sum = sums[r * kC + k];
+          sum = hn::MulAdd(access.Load(in[r] + k * tap), gradient, sum);
+        });
+        in[r] += step;
+      });
+    }
+  });
+  Unroll<kR * kC>([&](auto i) HWY_ATTR { hn::StoreU(sums[i], d, sums_at(i)); });
+}
+
+// GCC calls long lambdas that are passed on, with all that they capture in memory.
+#define DTNN_INLINE HWY_ATTR __attribute__((always_inline))
+
+// The inputs of a result stay in registers for the next ones: a line that was driven out of the
+// first cache, as by others at the distance of a pixel, comes back once and not for every tap.
+template <typename T, int kR, int kC, int kV>
+HWY_INLINE void SlideRows(const SlidingCorrelation<T>& job, int first_row) {
+  const Tag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const Correlation<T>& c = job.c;
+  const int64_t lanes = int64_t(hn::Lanes(d)), step = c.in.pixel, dy_step = c.dy.pixel;
+  const int64_t in_row = c.in_taps.row;
+  const auto width = uint64_t(job.width);
+  const auto sums_at = [&](int r, int k, int v) {
+    return c.sums + (first_row + r) * c.sums_taps.row + k * c.sums_taps.column + v * lanes;
+  };
+  const auto each = [&](const auto& body) DTNN_INLINE {
+    Unroll<kR>([&](auto r) DTNN_INLINE { Unroll<kV>([&](auto v) DTNN_INLINE { body(r, v); }); });
+  };
+  V sums[kR][kC][kV], x[kR][kC][kV];
+  each([&](auto r, auto v) DTNN_INLINE {
+    Unroll<kC>([&](auto k) DTNN_INLINE { sums[r][k][v] = hn::LoadU(d, sums_at(r, k, v)); });
+  });
+  for (int64_t i = 0; i < c.results.images * c.results.rows; ++i) {
+    const int64_t image = i / c.results.rows, row = i % c.results.rows;
+    int64_t column = job.first;
+    const T* in = c.in.At(image, row) + first_row * in_row + column * step;
+    const T* dy = c.dy.At(image, row);
+    Unroll<kC - 1>([&](auto k) DTNN_INLINE {
+      const bool exists = uint64_t(column) < width;
+      each([&](auto r, auto v) DTNN_INLINE {
+        x[r][k][v] = exists ? hn::LoadU(d, in + r * in_row + v * lanes) : hn::Zero(d);
+      });
+      in += step, ++column;
+    });
+    // One result, the turn-th of kC: so many places further on in x lies what the next one reads.
+    const auto add = [&](auto turn, auto load) DTNN_INLINE {
+      V gradient[kV];
+      Unroll<kV>([&](auto v) DTNN_INLINE { gradient[v] = hn::LoadU(d, dy + v * lanes); });
+      each([&](auto r, auto v) DTNN_INLINE {
+        x[r][(turn + kC - 1) % kC][v] = load(in + r * in_row + v * lanes);
+        Unroll<kC>([&](auto k) DTNN_INLINE {
+          V& sum = sums[r][k][v];
+          sum = hn::MulAdd(x[r][(turn + k) % kC][v], gradient[v], sum);
+        });
+      });
+      in += step, dy += dy_step, ++column;
+    };
+    for (int64_t left = c.results.columns; left > 0; left -= kC) {
+      if (left >= kC && column >= 0 && column + kC <= job.width) {
+        Unroll<kC>([&](auto turn) DTNN_INLINE {
+          add(turn, [&](const T* from) DTNN_INLINE { return hn::LoadU(d, from); });
+        });
+        continue;
+      }
+      Unroll<kC>([&](auto turn) DTNN_INLINE {
+        if (int64_t(turn) >= left) return;
+        const bool exists = uint64_t(column) < width;
+        add(turn,
+            [&](const T* from) DTNN_INLINE { return exists ? hn::LoadU(d, from) : hn::Zero(d); });
+      });
+    }
+  }
+  each([&](auto r, auto v) DTNN_INLINE {
+    Unroll<kC>([&](auto k) DTNN_INLINE { hn::StoreU(sums[r][k][v], d, sums_at(r, k, v)); });
+  });
+}
+
+template <typename T, int kR, int kC>
+void Slide(const SlidingCorrelation<T>& job) {
+  constexpr int kVectors = int(kBlock<T> / int64_t(hn::MaxLanes(Tag<T>())));
+  constexpr int kTogether = kVectors == 1 ? kR : 1;  // rows of taps that fit the registers
+  for (int r = 0; r < kR; r += kTogether) SlideRows<T, kTogether, kC, kVectors>(job, r);
+}
+
 template <typename T, int kR, int kC>
 void CorrelateTaps(const Correlation<T>& c) {
   const Tag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  const int64_t step = c.in.pixel, tap = c.in_taps.column;
-  for (int64_t lane = 0; lane < kBlock<T>; lane += int64_t(hn::Lanes(d))) {
-    const auto sums_at = [&](int i) {
-      return c.sums + i / kC * c.sums_taps.row + i % kC * c.sums_taps.column + lane;
-    };
-    V sums[kR * kC];
-    Unroll<kR * kC>([&](auto i) HWY_ATTR { sums[i] = hn::LoadU(d, sums_at(i)); });
-    ForEachRow(c.results, [&](int64_t image, int64_t row) HWY_ATTR {
-      const T* in[kR];
-      Unroll<kR>([&](auto r) { in[r] = c.in.At(image, row) + r * c.in_taps.row + lane; });
-      const T* dy = c.dy.At(image, row) + lane;
-      for (int64_t i = 0; i < c.results.columns; ++i, dy += c.dy.pixel) {
-        const V gradient = hn::LoadU(d, dy);
-        Unroll<kR>([&](auto r) HWY_ATTR {
-          Unroll<kC>([&](auto k) HWY_ATTR {
-            V& sum = sums[r * kC + k];
-            sum = hn::MulAdd(hn::LoadU(d, in[r] + k * tap), gradient, sum);
-          });
-          in[r] += step;
-        });
-      }
-    });
-    Unroll<kR * kC>([&](auto i) HWY_ATTR { hn::StoreU(sums[i], d, sums_at(i)); });
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  int64_t lane = 0;
+  for (; lane + lanes <= c.channels; lane += lanes) {
+    CorrelateVector<T, kR, kC>(c, lane, Whole<decltype(d)>{d});
   }
-}
-
-template <typename T>
-void Copy(const Counts& pixels, const Images<const T>& from, const Images<T>& to) {
-  const Tag<T> d;
-  ForEachRow(pixels, [&](int64_t image, int64_t row) HWY_ATTR {
-    const T* source = from.At(image, row);
-    T* target = to.At(image, row);
-    for (int64_t c = 0; c < pixels.columns; ++c, source += from.pixel, target += to.pixel) {
-      for (int64_t lane = 0; lane < kBlock<T>; lane += int64_t(hn::Lanes(d))) {
-        hn::StoreU(hn::LoadU(d, source + lane), d, target + lane);
-      }
-    }
-  });
+  if (lane < c.channels) {
+    const auto count = size_t(c.channels - lane);
+    CorrelateVector<T, kR, kC>(c, lane, Part<decltype(d)>{d, hn::FirstN(d, count), count});
+  }
 }
 
 template <typename T>
@@ -206,12 +280,12 @@ const Kernels<T>* Table() {
   static const Kernels<T> table = {
     .sum = &Sum<T>,
     .correlate = DTNN_TABLE(CorrelateTaps),
+    .slide = DTNN_TABLE(Slide),
 #if HWY_MAX_BYTES == 64
     .correlate_more = &CorrelateTaps<T, kMoreTaps, kMoreTaps>,
 #else
     .correlate_more = nullptr,
 #endif
-    .copy = &Copy<T>,
   };
 #undef DTNN_TABLE
   return &table;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/conv/images.h"
 
@@ -53,10 +54,19 @@ struct Sums {
 template <typename T>
 struct Correlation {
   Counts results;
+  int64_t channels = 0;  // at most kBlock; the sums are whole blocks
   Images<const T> in, dy;
   TapSteps in_taps;
   T* sums = nullptr;
   TapSteps sums_taps;
+};
+
+// The same for taps and results of a row that read neighbouring pixels, of a whole block of
+// channels; pixels outside of [0, width) are zeros. in.data: column 0 at the first row of taps.
+template <typename T>
+struct SlidingCorrelation {
+  Correlation<T> c;
+  int64_t first = 0, width = 0;  // the column that the first tap of the first result reads
 };
 
 template <typename T>
@@ -65,10 +75,9 @@ struct Kernels {
 
   void (*sum)(const Sums<T>& sums);
   CorrelateTaps correlate[kTaps][kTaps];  // of so many rows and columns of taps, less one
+  void (*slide[kTaps][kTaps])(const SlidingCorrelation<T>& correlation);
   // Of kMoreTaps x kMoreTaps; null where they do not fit the registers.
   CorrelateTaps correlate_more;
-  // to = from.
-  void (*copy)(const Counts& pixels, const Images<const T>& from, const Images<T>& to);
 };
 
 template <typename T>
@@ -77,8 +86,8 @@ const Kernels<T>& CpuKernels();
 // Calls use(function, first row, first column, taps) for blocks that cover rows x columns of taps,
 // with the one of `table` or `more` that knows a block of that size.
 template <class F, class Use>
-void ForEachBlockOfTaps(int64_t rows, int64_t columns, const F (&table)[kTaps][kTaps], F more,
-                        const Use& use) {
+void ForEachBlockOfTaps(int64_t rows, int64_t columns, const F (&table)[kTaps][kTaps],
+                        std::type_identity_t<F> more, const Use& use) {
   if (rows == kMoreTaps && columns == kMoreTaps && more != nullptr) {
     return use(more, 0, 0, rows * columns);
   }

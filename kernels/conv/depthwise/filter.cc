@@ -1,8 +1,8 @@
 #include "kernels/conv/depthwise/filter.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "kernels/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
 
@@ -13,6 +13,10 @@ namespace {
 // the tiles.
 constexpr int64_t kTasks = 64;
 constexpr int64_t kMostParts = 16;
+// Results that are worth loading and storing the sums of a block. Where the inputs do not stay in
+// registers, those of a tile should stay in the first cache.
+constexpr int64_t kFewestSliding = 96;
+constexpr int64_t kFewest = 32;
 
 template <typename T>
 constexpr auto kOnes = [] {
@@ -23,6 +27,21 @@ constexpr auto kOnes = [] {
   return ones;
 }();
 
+template <typename T>
+bool Slides(const Kernels<T>& kernels, const Phase& vertical, const Phase& horizontal) {
+  const auto taps = [](const Phase& phase) { return int64_t(phase.taps.size()); };
+  if (taps(vertical) == kMoreTaps && taps(horizontal) == kMoreTaps &&
+      kernels.correlate_more != nullptr) {
+    return false;
+  }
+  return horizontal.in_step == 1 && TapStep(horizontal).offset == 1;
+}
+
+Range Common(Range a, Range b) {
+  const int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
 }  // namespace
 
 template <typename T>
@@ -30,98 +49,108 @@ DepthwiseFilter<T>::DepthwiseFilter(const Conv2dSpec& spec)
     : kernels_(CpuKernels<T>()),
       rows_(VerticalPhases(spec, Direction::kBackwardFilter)),
       columns_(HorizontalPhases(spec, Direction::kBackwardFilter)),
+      row_stretches_(Stretches(rows_.phases().front())),
+      column_stretches_(Stretches(columns_.phases().front())),
       channels_(spec.channels),
       blocks_(CeilDiv(channels_, kBlock<T>)),
       taps_(spec.kernel.vertical * spec.kernel.horizontal),
       kernel_width_(spec.kernel.horizontal),
-      copies_dy_(channels_ % kBlock<T> != 0),
-      tiles_(rows_, columns_, spec.batch, channels_ * int64_t(sizeof(T)), 64),
-      parts_(
-          std::clamp<int64_t>(std::min(kTasks / blocks_, tiles_.Count(spec.batch)), 1, kMostParts)),
-      threads_(NumThreads()) {}
-
-template <typename T>
-typename DepthwiseFilter<T>::Scratch DepthwiseFilter<T>::Divide(std::byte* memory) const {
-  ScratchDivider divider(memory);
-  Scratch scratch;
-  scratch.x = divider.Take<T>(tiles_.in_pixels() * kBlock<T>);
-  scratch.dy = divider.Take<T>(copies_dy_ ? tiles_.out_pixels() * kBlock<T> : 0);
-  scratch.bytes = divider.bytes();
-  return scratch;
-}
-
-template <typename T>
-size_t DepthwiseFilter<T>::workspace_bytes() const {
-  return SumsBytes() + size_t(threads_) * Divide(nullptr).bytes;
-}
+      slides_(Slides(kernels_, rows_.phases().front(), columns_.phases().front())),
+      tiles_(rows_, columns_, spec.batch, channels_ * int64_t(sizeof(T)),
+             slides_ ? kFewestSliding : kFewest),
+      parts_(std::clamp<int64_t>(std::min(kTasks / blocks_, tiles_.Count(spec.batch)), 1,
+                                 kMostParts)) {}
 
 template <typename T>
 void DepthwiseFilter<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
                              bool first, const Gradient& gradient, std::byte* workspace) const {
   T* const sums = reinterpret_cast<T*>(workspace);
   const int64_t tiles = tiles_.Count(images);
-  ParallelForWithScratch(
-      parts_ * blocks_, 1, threads_, [&](int thread, int64_t begin, int64_t end) {
-        const Scratch mine =
-            Divide(workspace + SumsBytes() + size_t(thread) * Divide(nullptr).bytes);
-        Window<T> x_window(mine.x, tiles_.in_pixels()), dy_window(mine.dy, tiles_.out_pixels());
-        if (first) std::fill(sums + begin * BlockSums(), sums + end * BlockSums(), T(0));
-        while (begin < end) {
-          const int64_t part = begin / blocks_, block = begin % blocks_;
-          const int64_t last = std::min(blocks_, block + end - begin);
-          for (int64_t t = tiles * part / parts_; t < tiles * (part + 1) / parts_; ++t) {
-            const Tile tile = tiles_.At(t, images);
-            for (int64_t b = block; b < last; ++b) {
-              SumTile(x, dy, tile, b, gradient.dbias != nullptr, x_window, dy_window,
-                      sums + part * PartSums() + b * BlockSums());
-            }
-          }
-          begin += last - block;
+  ParallelFor(0, parts_ * blocks_, 1, [&](int64_t begin, int64_t end) {
+    if (first) std::fill(sums + begin * BlockSums(), sums + end * BlockSums(), T(0));
+    while (begin < end) {
+      const int64_t part = begin / blocks_, block = begin % blocks_;
+      const int64_t last = std::min(blocks_, block + end - begin);
+      for (int64_t t = tiles * part / parts_; t < tiles * (part + 1) / parts_; ++t) {
+        const Tile tile = tiles_.At(t, images);
+        for (int64_t b = block; b < last; ++b) {
+          SumTile(x, dy, tile, b, gradient.dbias != nullptr,
+                  sums + part * PartSums() + b * BlockSums());
         }
-      });
+      }
+      begin += last - block;
+    }
+  });
 }
 
 template <typename T>
 void DepthwiseFilter<T>::SumTile(const Images<const T>& x, const Images<const T>& dy,
-                                 const Tile& tile, int64_t block, bool with_bias,
-                                 Window<T>& x_window, Window<T>& dy_window, T* sums) const {
-  const int64_t image = tile.images.begin;
-  const int64_t channel = block * kBlock<T>, channels = std::min(kBlock<T>, channels_ - channel);
+                                 const Tile& tile, int64_t block, bool with_bias, T* sums) const {
+  const Phase &vertical = rows_.phases().front(), &horizontal = columns_.phases().front();
+  const int64_t channel = block * kBlock<T>;
+  const Images<const T> in = x.From(tile.images.begin, channel);
+  const Images<const T> gradient = dy.From(tile.images.begin, channel);
   Correlation<T> correlation;
-  correlation.results = {tile.images.size(), tile.rows.size(), tile.columns.size()};
-  correlation.dy = From(dy, image, tile.rows.begin, tile.columns.begin, channel);
-  if (channels < kBlock<T>) {
-    const Images<T> copy = dy_window.Dense(tile.rows.size(), tile.columns.size());
-    CopyChannels(correlation.results, correlation.dy, channels, copy);
-    correlation.dy = copy;
-  }
-  if (with_bias) {  // a tap that reads one everywhere
-    correlation.in = {kOnes<T>.values, 0, 0, 0, 1};
-    correlation.sums = sums + taps_ * kBlock<T>;
-    kernels_.correlate[0][0](correlation);
-  }
-  const Phase& rows = rows_.phases().front();
-  const Phase& columns = columns_.phases().front();
-  if (rows.taps.empty() || columns.taps.empty()) return;  // all lie in the padding
-  x_window.Fill(From(x, image, 0, 0, channel), tile.images.size(), rows_.inputs(),
-                columns_.inputs(), rows_.Inputs(tile.rows), columns_.Inputs(tile.columns),
-                channels);
-  const Images<const T> in = x_window.filled();
-  correlation.in = in;
-  correlation.in.row *= rows_.in_step();
-  correlation.in.pixel *= columns_.in_step();
-  correlation.in_taps = {in.row * TapStep(rows).offset, in.pixel * TapStep(columns).offset};
-  correlation.sums_taps = {kernel_width_ * kBlock<T>, kBlock<T>};
-  sums += (rows.taps.front().tap * kernel_width_ + columns.taps.front().tap) * kBlock<T>;
-  const auto use = [&](auto function, int64_t row, int64_t column, int64_t) {
-    correlation.in.data =
-        in.data + row * correlation.in_taps.row + column * correlation.in_taps.column;
-    correlation.sums =
-        sums + row * correlation.sums_taps.row + column * correlation.sums_taps.column;
+  correlation.channels = std::min(kBlock<T>, channels_ - channel);
+  // From a result to the next.
+  const auto sum = [&](Counts results, Images<const T> from, Images<const T> by, auto function) {
+    // The innermost loop is the longest.
+    if (results.images > results.columns) {
+      std::swap(results.images, results.columns);
+      std::swap(from.image, from.pixel);
+      std::swap(by.image, by.pixel);
+    }
+    correlation.results = results, correlation.in = from, correlation.dy = by;
     function(correlation);
   };
-  ForEachBlockOfTaps(int64_t(rows.taps.size()), int64_t(columns.taps.size()), kernels_.correlate,
-                     kernels_.correlate_more, use);
+  if (with_bias) {  // a tap that reads one everywhere
+    correlation.sums = sums + taps_ * kBlock<T>;
+    Images<const T> by = gradient;
+    by.data = gradient.At(0, tile.rows.begin) + tile.columns.begin * gradient.pixel;
+    sum({tile.images.size(), tile.rows.size(), tile.columns.size()}, {kOnes<T>.values, 0, 0, 0, 1},
+        by, kernels_.correlate[0][0]);
+  }
+  const Phase::Tap row_step = TapStep(vertical), column_step = TapStep(horizontal);
+  correlation.in_taps = {row_step.offset * in.row, column_step.offset * in.pixel};
+  correlation.sums_taps = {row_step.tap * kernel_width_ * kBlock<T>, column_step.tap * kBlock<T>};
+  const bool slides = slides_ && correlation.channels == kBlock<T>;
+  for (const Stretch& down : row_stretches_) {
+    const Range rows = Common(down.steps, tile.rows);
+    if (slides && rows.size() > 0) {
+      ForEachBlockOfTaps(
+          down.taps.size(), int64_t(horizontal.taps.size()), kernels_.slide, nullptr,
+          [&](auto function, int64_t row, int64_t column, int64_t) {
+            const Phase::Tap& a = vertical.taps[size_t(down.taps.begin + row)];
+            const Phase::Tap& b = horizontal.taps[size_t(column)];
+            correlation.results = {tile.images.size(), rows.size(), tile.columns.size()};
+            correlation.in = in, correlation.dy = gradient;
+            correlation.in.data = in.At(0, rows.begin * vertical.in_step + a.offset);
+            correlation.in.row *= vertical.in_step;
+            correlation.dy.data = gradient.At(0, rows.begin) + tile.columns.begin * gradient.pixel;
+            correlation.sums = sums + (a.tap * kernel_width_ + b.tap) * kBlock<T>;
+            function({correlation, tile.columns.begin + b.offset, horizontal.inputs});
+          });
+      continue;
+    }
+    for (const Stretch& right : column_stretches_) {
+      const Range columns = Common(right.steps, tile.columns);
+      if (rows.size() == 0 || columns.size() == 0) continue;
+      const auto use = [&](auto function, int64_t row, int64_t column, int64_t) {
+        const Phase::Tap& a = vertical.taps[size_t(down.taps.begin + row)];
+        const Phase::Tap& b = horizontal.taps[size_t(right.taps.begin + column)];
+        Images<const T> from = in, by = gradient;
+        from.data = in.At(0, rows.begin * vertical.in_step + a.offset) +
+                    (columns.begin * horizontal.in_step + b.offset) * in.pixel;
+        from.row *= vertical.in_step;
+        from.pixel *= horizontal.in_step;
+        by.data = gradient.At(0, rows.begin) + columns.begin * gradient.pixel;
+        correlation.sums = sums + (a.tap * kernel_width_ + b.tap) * kBlock<T>;
+        sum({tile.images.size(), rows.size(), columns.size()}, from, by, function);
+      };
+      ForEachBlockOfTaps(down.taps.size(), right.taps.size(), kernels_.correlate,
+                         kernels_.correlate_more, use);
+    }
+  }
 }
 
 template <typename T>

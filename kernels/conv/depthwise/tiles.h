@@ -20,15 +20,12 @@ struct Tile {
 
 class Tiles {
  public:
-  // `pixel` and `block`: bytes of all channels of a pixel, and of a block of them.
-  Tiles(const Axis& rows, const Axis& columns, int64_t batch, int64_t pixel, int64_t block);
+  // `pixel`: bytes of all channels of a pixel. Tiles have at least `fewest` results.
+  Tiles(const Axis& rows, const Axis& columns, int64_t batch, int64_t pixel, int64_t fewest);
 
   int64_t Count(int64_t images) const;
   // The rows of an image follow each other.
   Tile At(int64_t index, int64_t images) const;
-  // Pixels of the inputs and of the results of the largest tile.
-  int64_t in_pixels() const { return in_pixels_; }
-  int64_t out_pixels() const { return out_pixels_; }
 
  private:
   // `total` steps in ranges that differ by one at most.
@@ -36,12 +33,10 @@ class Tiles {
     int64_t total = 0, parts = 1;
     Division(int64_t steps, int64_t most) : total(steps), parts(CeilDiv(steps, most)) {}
     Range At(int64_t i) const { return {i * total / parts, (i + 1) * total / parts}; }
-    int64_t largest() const { return CeilDiv(total, parts); }
   };
 
   Division rows_, columns_;
   int64_t images_;  // of a tile
-  int64_t in_pixels_, out_pixels_;
 };
 
 }  // namespace dtnn::conv::depthwise
