@@ -13,7 +13,7 @@ namespace {
 // is summed over them, and those of a block in the first. Fewer pixels would not be worth loading
 // and storing the sums of a block.
 constexpr int64_t kStripBytes = 256 << 10;
-constexpr int64_t kFewestPixels = 64;
+constexpr int64_t kFewestPixels = 128;
 constexpr int64_t kMostPixels = 256;
 
 int64_t StripPixels(const Conv2dSpec& spec, int64_t element) {
@@ -52,6 +52,8 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
       sums_(spec, RoundUp(filters_, kernels_.lanes), StripPixels(spec, sizeof(T))),
       threads_(NumThreads()) {
   if (strip_images_ > 1) strip_rows_ = vertical_.count;
+  // Of about equal size.
+  strip_rows_ = CeilDiv(vertical_.count, CeilDiv(vertical_.count, strip_rows_));
 }
 
 template <typename T>

@@ -229,6 +229,10 @@ HWY_NOINLINE void RunFilterBlock(const FilterBlock<T>& block) {
       const T* HWY_RESTRICT dy = block.dy + n * block.dy_image + r * block.dy_row;
       for (int64_t p = block.pixels; p > 0; --p, x += x_step, dy += dy_step, ahead += ahead_step) {
         __builtin_prefetch(ahead, /*rw=*/0, /*locality=*/2);
+        // With few sums a step is longer than a line.
+        if constexpr (kVectors == 1) {
+          __builtin_prefetch(ahead + ahead_step / 2, /*rw=*/0, /*locality=*/2);
+        }
         V g[kVectors];
         DTNN_UNROLL(32)
         for (int v = 0; v < kVectors; ++v) g[v] = hn::LoadU(d, dy + v * lanes);
