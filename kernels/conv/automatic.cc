@@ -31,6 +31,16 @@ bool WinogradPays(const Conv2dSpec& spec, conv::Direction direction) {
   return false;
 }
 
+// Vectors of pixels pay where vectors of filters would be mostly empty: with a single tap only for
+// fewer than half a vector of them.
+bool DirectPays(const Conv2dSpec& spec, conv::Direction direction) {
+  if (direction == conv::Direction::kBackwardFilter) {
+    return spec.kernel != Pair(1) && spec.filters <= 8 && spec.channels <= 4;
+  }
+  const bool backward = direction == conv::Direction::kBackwardData;
+  return spec.kernel != Pair(1) || (backward ? spec.channels : spec.filters) <= 4;
+}
+
 }  // namespace
 
 std::string_view AutomaticVariant(const Conv2dSpec& spec, conv::Direction direction) {
@@ -40,7 +50,8 @@ std::string_view AutomaticVariant(const Conv2dSpec& spec, conv::Direction direct
   // A single channel has no neighbours to fill a vector with.
   if (spec.channels > 1 && computes("depthwise")) return "depthwise";
   if (computes("winograd") && WinogradPays(spec, direction)) return "winograd";
-  return computes("direct") ? "direct" : "gemm";
+  if (computes("direct") && DirectPays(spec, direction)) return "direct";
+  return "gemm";
 }
 
 }  // namespace dtnn

@@ -143,6 +143,27 @@ TEST(AutomaticVariantTest, WinogradIsForManyChannelsAndTilesOfSmallKernels) {
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.batch = 1, spec.height = spec.width = 8; }), "w--");
 }
 
+TEST(AutomaticVariantTest, DirectIsForFewChannelsAndFilters) {
+  Conv2dSpec common;
+  common.batch = 64, common.channels = 3, common.filters = 8;
+  common.height = common.width = 28;
+  common.padding = 1;
+  const auto chosen = [&](void (*change)(Conv2dSpec&)) {
+    Conv2dSpec spec = common;
+    change(spec);
+    std::string text;
+    for (const conv::Direction direction : conv::kDirections) {
+      text += AutomaticVariant(spec, direction) == "direct" ? 'd' : '-';
+    }
+    return text;
+  };
+  EXPECT_EQ(chosen([](Conv2dSpec&) {}), "ddd");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.filters = 12; }), "dd-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = spec.filters = 64; }), "---");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.kernel = 1, spec.padding = 0; }), "-d-");
+  EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.stride = 2; }), "---");
+}
+
 TEST(CreateConv2dTest, ChoosesAVariantPerDirection) {
   auto context = *DeviceContext::Create(Device::Cpu());
   Conv2dVariants variants;
