@@ -45,7 +45,9 @@ absl::StatusOr<ChromeTraceWriter> ChromeTraceWriter::Create(std::string_view pat
                                                             std::span<const LayerFacts> layers) {
   DTNN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   ChromeTraceWriter writer(std::move(file), origin);
-  for (const LayerFacts& layer : layers) writer.layers_[layer.id] = Inside(layer.name);
+  for (const LayerFacts& layer : layers) {
+    writer.layers_[layer.id] = {Inside(layer.name), layer};
+  }
   writer.text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
   return writer;
 }
@@ -92,7 +94,7 @@ void ChromeTraceWriter::AddSlice(const LoggedEvent& logged, int64_t pid) {
   const auto layer = layers_.find(event.layer);
   std::string name;
   if (layer != layers_.end()) {
-    name = StrCat(layer->second, " ", activity);
+    name = StrCat(layer->second.name, " ", activity);
   } else if (event.layer >= 0) {
     name = StrCat("layer ", event.layer, " ", activity);
   } else {
@@ -109,8 +111,22 @@ void ChromeTraceWriter::AddSlice(const LoggedEvent& logged, int64_t pid) {
     StrAppend(&text_, ",\"args\":{\"bytes\":", event.bytes, "}");
   } else if (event.samples > 0 && event.layer < 0) {
     StrAppend(&text_, ",\"args\":{\"samples\":", event.samples, "}");
+  } else if (event.samples > 0 && layer != layers_.end()) {
+    AddWork(layer->second.facts, event);
   }
   text_ += '}';
+}
+
+// Of a layer's pass: its operations, and the bytes that must be moved at least.
+void ChromeTraceWriter::AddWork(const LayerFacts& layer, const Event& event) {
+  const bool backward = event.activity == Activity::kBackward;
+  if (!backward && event.activity != Activity::kForward && event.activity != Activity::kInference) {
+    return;
+  }
+  const auto samples = double(event.samples);
+  absl::StrAppendFormat(&text_, ",\"args\":{\"Mflop\":%.6g,\"MB\":%.6g}",
+                        samples * (backward ? layer.backward_flops : layer.forward_flops) * 1e-6,
+                        samples * (backward ? layer.backward_bytes : layer.forward_bytes) * 1e-6);
 }
 
 // In the middle of its slice, to which it belongs thereby.

@@ -2,8 +2,9 @@
 // thread.
 //
 // What a thread does is a slice; an arrow leads from each exchange of gradients to the wait for it;
-// counters show memory in use and samples per second. Times are microseconds since `origin`, with
-// the nanoseconds as decimals. About 110 bytes per event.
+// counters show memory in use and samples per second. A layer's pass says its operations and the
+// bytes it must move, in millions. Times are microseconds since `origin`, with the nanoseconds as
+// decimals. About 150 bytes per event.
 
 #ifndef DTNN_MODELS_TRACE_CHROME_TRACE_H_
 #define DTNN_MODELS_TRACE_CHROME_TRACE_H_
@@ -37,6 +38,7 @@ class ChromeTraceWriter {
 
   void Begin(std::string_view kind, std::string_view name, int64_t pid);
   void AddNames(const RankEvents& rank, int64_t pid);
+  void AddWork(const LayerFacts& layer, const Event& event);
   void AddSlice(const LoggedEvent& logged, int64_t pid);
   void AddFlow(const LoggedEvent& logged, int64_t pid);
   void AddPower(const Event& reading, int64_t pid);
@@ -45,11 +47,16 @@ class ChromeTraceWriter {
   void AddTime(std::string_view key, int64_t nanoseconds);
   absl::Status Flush(size_t more_than);
 
+  struct Layer {
+    std::string name;  // as it stands in JSON
+    LayerFacts facts;
+  };
+
   AtomicFile file_;
   const int64_t origin_;
-  std::unordered_map<int, std::string> layers_;  // names by id, as they stand in JSON
-  std::string text_;                             // not written yet
-  Event energy_;                                 // the last reading of the rank
+  std::unordered_map<int, Layer> layers_;  // by id
+  std::string text_;                       // not written yet
+  Event energy_;                           // the last reading of the rank
   bool first_ = true;
   int64_t dropped_ = 0;
 };

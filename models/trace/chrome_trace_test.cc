@@ -151,7 +151,13 @@ class Trace {
 
 std::string Path(const char* name) { return testing::TempDir() + "/" + name; }
 
-const std::vector<LayerFacts> kLayers = {{.id = 5, .name = "5_FC", .type = "FC"},
+const std::vector<LayerFacts> kLayers = {{.id = 5,
+                                          .name = "5_FC",
+                                          .type = "FC",
+                                          .forward_flops = 123456789,
+                                          .backward_flops = 246913578,
+                                          .forward_bytes = 1e6,
+                                          .backward_bytes = 2.5e6},
                                          {.id = 6, .name = "a\"b\\c\n", .type = "Relu"}};
 
 // One step of a rank, which begins at `t`: nanoseconds.
@@ -221,6 +227,36 @@ TEST(ChromeTraceTest, TwoRanksByTheRulesOfTheFormat) {
   ASSERT_EQ(speed.size(), 2u);
   EXPECT_NEAR(speed[0], 64 / 0.02, 1);
   EXPECT_EQ(trace.root["otherData"]["dropped events"], 3);
+}
+
+// Operations and bytes of a pass, of all its samples.
+TEST(ChromeTraceTest, PassesOfLayersSayTheirWork) {
+  const std::string path = Path("work.json");
+  auto writer = ChromeTraceWriter::Create(path, 0, kLayers);
+  const auto pass = [](Activity activity, int32_t layer, int64_t begin) {
+    return LoggedEvent{
+        {.activity = activity, .layer = layer, .samples = 2, .begin = begin, .end = begin + 5}, 1};
+  };
+  ASSERT_TRUE(
+      writer
+          ->Add({.events = {pass(Activity::kForward, 5, 10), pass(Activity::kBackward, 5, 20),
+                            pass(Activity::kInference, 5, 30), pass(Activity::kUpdate, 5, 40),
+                            pass(Activity::kForward, 9, 50)}})
+          .ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  const Trace trace(path);
+  std::vector<Json> args;
+  for (const Json& event : trace.root["traceEvents"]) {
+    if (event["ph"] == "X") args.push_back(event.value("args", Json()));
+  }
+  ASSERT_EQ(args.size(), 5u);
+  EXPECT_NEAR(args[0]["Mflop"].get<double>(), 2 * 123.456789, 1e-3);
+  EXPECT_EQ(args[0]["MB"], 2);
+  EXPECT_NEAR(args[1]["Mflop"].get<double>(), 2 * 246.913578, 1e-3);
+  EXPECT_EQ(args[1]["MB"], 5);
+  EXPECT_EQ(args[2], args[0]);
+  EXPECT_TRUE(args[3].is_null()) << "an update belongs to several layers";
+  EXPECT_TRUE(args[4].is_null()) << "nothing is known of that layer";
 }
 
 // A reading every 0.1 s: 4 J, then 7 J more.
