@@ -1,7 +1,9 @@
 // Every primitive that takes a batch takes one without samples: it writes nothing, and gradients of
 // parameters are 0, or what they were.
 
+#include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,29 +38,32 @@ class EmptyBatchTest : public ::testing::TestWithParam<TensorFormat> {
   TensorFormat format() const { return GetParam(); }
   static Tensor Ones(const Shape& shape) { return OnesTensor(DType::kFloat32, shape); }
   static Tensor Zeros(const Shape& shape) { return ZeroTensor(DType::kFloat32, shape); }
-  // No images of 4 x 4 with as many channels.
-  Tensor Images(int64_t channels) const {
-    return Zeros(SampleShape({4, 4, channels}, format()).Prepend(0));
+  // No images of 4 x 4, or 4 x `width`, with as many channels.
+  Tensor Images(int64_t channels, DType dtype = DType::kFloat32, int64_t width = 4) const {
+    return ZeroTensor(dtype, SampleShape({4, width, channels}, format()).Prepend(0));
   }
   static void Ok(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
   Workspace Memory(size_t bytes) {
     memory_ = *Buffer::Allocate(Device::Cpu(), bytes);
     return {memory_->data(), bytes};
   }
-  Conv2dSpec Convolution(int64_t filters) const {
+  Conv2dSpec Convolution(int64_t filters, DType dtype) const {
     Conv2dSpec spec;
-    spec.batch = 3, spec.height = 4, spec.width = 4, spec.channels = 8, spec.filters = filters;
+    spec.batch = 3, spec.height = 4, spec.width = 8, spec.channels = 8, spec.filters = filters;
     spec.padding = 1;
-    spec.format = format();
+    spec.format = format(), spec.dtype = dtype;
     return spec;
   }
   void ExpectConvolution(Conv2dRunner& runner, const Conv2dSpec& spec, const Shape& filter) {
-    const Tensor x = Images(spec.channels), y = Images(spec.filters), w = Ones(filter);
+    const auto ones = [&](const Shape& shape) { return OnesTensor(spec.dtype, shape); };
+    const Tensor x = Images(spec.channels, spec.dtype, spec.width);
+    const Tensor y = Images(spec.filters, spec.dtype, spec.width);
+    const Tensor w = ones(filter);
     runner.Forward(x, w, y);
     runner.BackwardData(y, w, x);
-    const Tensor dw = Ones(filter), dbias = Ones({spec.filters});
+    const Tensor dw = ones(filter), dbias = ones({spec.filters});
     runner.BackwardFilter(x, y, dw, dbias, /*accumulate=*/true);
-    EXPECT_EQ(Values(dw), Values(Ones(filter)));
+    EXPECT_EQ(Values(dw), Values(ones(filter)));
     EXPECT_EQ(Values(dbias), Doubles(size_t(spec.filters), 1));
     runner.BackwardFilter(x, y, dw, dbias, /*accumulate=*/false);
     EXPECT_EQ(Values(dw), Values(Zeros(filter)));
@@ -70,20 +75,34 @@ class EmptyBatchTest : public ::testing::TestWithParam<TensorFormat> {
 };
 
 TEST_P(EmptyBatchTest, Convolution) {
-  for (const int64_t filters : {4, 16, 33}) {  // planes, whole vectors, and not
-    const Conv2dSpec spec = Convolution(filters);
+  std::set<std::string_view> seen;  // that have computed all directions
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (const int64_t filters : {4, 16, 33}) {  // planes, whole vectors, and not
+      const Conv2dSpec spec = Convolution(filters, dtype);
+      for (const std::string_view variant : Conv2dVariantNames()) {
+        Conv2dRunner runner(spec, WhereSupported(variant, spec));
+        ExpectConvolution(runner, spec, spec.FilterShape());
+        if (std::ranges::all_of(conv::kDirections, [&](conv::Direction direction) {
+              return runner.conv().variant(direction) == variant;
+            })) {
+          seen.insert(variant);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), Conv2dVariantNames().size() - 1) << "all but depthwise";
+}
+
+// By itself, and every other variant once for each group.
+TEST_P(EmptyBatchTest, DepthwiseConvolution) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    Conv2dSpec spec = Convolution(8, dtype);
+    spec.groups = 8;
     for (const std::string_view variant : Conv2dVariantNames()) {
-      Conv2dRunner runner(spec, WhereSupported(variant, spec));
+      Conv2dRunner runner(spec, variant);
       ExpectConvolution(runner, spec, spec.FilterShape());
     }
   }
-}
-
-TEST_P(EmptyBatchTest, DepthwiseConvolution) {
-  Conv2dSpec spec = Convolution(8);
-  spec.groups = 8;
-  Conv2dRunner runner(spec, "depthwise");
-  ExpectConvolution(runner, spec, spec.FilterShape());
 }
 
 TEST_P(EmptyBatchTest, Pooling) {

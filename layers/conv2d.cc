@@ -56,6 +56,20 @@ absl::StatusOr<Conv2dVariants> ChooseVariants(const BindContext& context, const 
   return FastestConv2d(*context.best_of, *context.device, spec, DirectionsOf(context));
 }
 
+// For the algorithm named, per direction: why it does not compute the direction; empty where it
+// does, or where nobody has named any.
+using Refusals = std::array<std::string, std::size(conv::kDirections)>;
+
+Refusals RefusalsOf(std::string_view variant, const Conv2dSpec& spec) {
+  Refusals refusals;
+  if (variant == "auto") return refusals;
+  for (size_t i = 0; i < refusals.size(); ++i) {
+    refusals[i] = Conv2dRefusal(variant, spec, conv::kDirections[i]);
+    if (!refusals[i].empty()) refusals[i] = StrCat(variant, ": ", refusals[i]);
+  }
+  return refusals;
+}
+
 // A normalisation after a convolution as a scale and a shift of the sums, renewed when a parameter
 // of either changes.
 class FoldedNormalization {
@@ -95,10 +109,11 @@ const ParameterView kNoBias = {.tensor = Tensor(), .version = 1};
 class Conv2dOp : public LayerOp {
  public:
   // `filter` is the shape of the weights as the primitive knows them.
-  Conv2dOp(std::unique_ptr<Conv2d> conv, std::vector<conv::Direction> directions,
+  Conv2dOp(std::unique_ptr<Conv2d> conv, std::vector<conv::Direction> directions, Refusals refusals,
            const Shape& filter, bool bias, bool frozen, std::optional<FoldedNormalization> folded)
       : conv_(std::move(conv)),
         directions_(std::move(directions)),
+        refusals_(std::move(refusals)),
         filter_(filter),
         bias_(bias),
         frozen_(frozen),
@@ -113,6 +128,8 @@ class Conv2dOp : public LayerOp {
     for (const conv::Direction direction : directions_) {
       StrAppend(&text, text.empty() ? "" : ", ", conv::Name(direction), " ",
                 conv_->variant(direction));
+      const std::string& refusal = refusals_[size_t(direction)];
+      if (!refusal.empty()) StrAppend(&text, " (", refusal, ")");
     }
     return text;
   }
@@ -147,6 +164,7 @@ class Conv2dOp : public LayerOp {
 
   std::unique_ptr<Conv2d> conv_;
   std::vector<conv::Direction> directions_;
+  Refusals refusals_;
   Shape filter_;
   bool bias_, frozen_;
   std::optional<FoldedNormalization> folded_;
@@ -251,7 +269,8 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
                         CreateConv2d(*context.device, spec, variants));
-  return std::make_unique<Conv2dOp>(std::move(conv), DirectionsOf(context), spec.FilterShape(),
+  return std::make_unique<Conv2dOp>(std::move(conv), DirectionsOf(context),
+                                    RefusalsOf(context.conv_variant, spec), spec.FilterShape(),
                                     options_.bias, context.frozen, std::move(folded));
 }
 

@@ -1,9 +1,11 @@
 // Sizes at which variants divide their work in other ways.
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/conv/reference.h"
@@ -67,6 +69,62 @@ TEST(Conv2dLargeTest, NchwImagesOfSeveralChunks) {
   spec.kernel = Pair(1, 3), spec.padding = Pair(0, 1);
   spec.format = TensorFormat::kNCHW;
   ExpectExact(spec, "gemm");
+}
+
+// The same for every variant, in every direction and type: three images of which each is a chunk.
+// Against gemm, which is exact on integers, and gemm against the reference, which takes seconds.
+TEST(Conv2dLargeTest, NchwImagesInChunksOfEveryVariant) {
+  for (const std::string_view variant : Conv2dVariantNames()) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      Conv2dSpec spec;
+      spec.batch = 3, spec.height = 151, spec.width = 150, spec.channels = 5, spec.filters = 31;
+      spec.kernel = 3, spec.padding = 1;
+      spec.format = TensorFormat::kNCHW, spec.dtype = dtype;
+      if (variant == "direct") spec.filters = 6, spec.height = 301;
+      if (variant == "depthwise") spec.channels = spec.filters = spec.groups = 31;
+      SCOPED_TRACE(absl::StrCat(std::string(variant), " ", spec.ToString()));
+      for (const conv::Direction direction : conv::kDirections) {
+        ASSERT_EQ(Conv2dRefusal(variant, spec, direction), "");
+      }
+      const auto tolerance = [&](conv::Direction direction) {
+        const double error = Conv2dError(variant, spec, direction);
+        if (error <= 1) return 0.0;  // integers: exact unless they are transformed
+        return dtype == DType::kFloat32 ? 2e-2 : 1e-10;
+      };
+      const auto integers = [&](const Shape& shape, uint64_t seed) {
+        return IntegerTensor(dtype, shape, seed, 3);
+      };
+      const auto of = [&](const Tensor& tensor) { return Values(tensor, spec.format); };
+      const Tensor x = integers(spec.InputShape(), 1), w = integers(spec.FilterShape(), 2);
+      const Tensor dy = integers(spec.OutputShape(), 3);
+      const Tensor y = ZeroTensor(dtype, spec.OutputShape());
+      const Tensor dx = integers(spec.InputShape(), 4), dw = integers(spec.FilterShape(), 5);
+      const Tensor dbias = ZeroTensor(dtype, {spec.filters});
+      Doubles y_expected, dx_expected, dw_expected;
+      if (variant == "gemm") {
+        y_expected = reference::Conv2dForward(spec, of(x), of(w));
+        dx_expected = Plus(of(dx), reference::Conv2dBackwardData(spec, of(dy), of(w)));
+        dw_expected = Plus(of(dw), reference::Conv2dBackwardFilter(spec, of(x), of(dy)));
+      } else {
+        const Tensor gradient = ZeroTensor(dtype, spec.FilterShape());
+        const Tensor back = ZeroTensor(dtype, spec.InputShape());
+        Conv2dRunner exact(spec, "gemm");
+        exact.Forward(x, w, y);
+        y_expected = of(y);
+        exact.BackwardData(dy, w, back);
+        dx_expected = Plus(of(dx), of(back));
+        exact.BackwardFilter(x, dy, gradient, dbias);
+        dw_expected = Plus(of(dw), of(gradient));
+      }
+      Conv2dRunner runner(spec, variant);
+      runner.Forward(x, w, y);
+      EXPECT_TRUE(Close(of(y), y_expected, tolerance(conv::Direction::kForward)));
+      runner.BackwardData(dy, w, dx, true);
+      EXPECT_TRUE(Close(of(dx), dx_expected, tolerance(conv::Direction::kBackwardData)));
+      runner.BackwardFilter(x, dy, dw, dbias, true);
+      EXPECT_TRUE(Close(of(dw), dw_expected, tolerance(conv::Direction::kBackwardFilter)));
+    }
+  }
 }
 
 TEST(Conv2dLargeTest, DepthwiseTilesOfRowsAndColumns) {

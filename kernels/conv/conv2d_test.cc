@@ -92,6 +92,8 @@ std::vector<Conv2dSpec> NastySpecs() {
       grouped(spec(3, 9, 10, 34, 36, 3, 2, 1, 1), 2),
       grouped(spec(2, 6, 11, 5, 5, 3, 1, 1, 1), 5),
       other_filter_format(spec(2, 6, 7, 5, 18, 3, 1, 1, 1)),
+      other_filter_format(spec(2, 9, 10, 4, 6, Pair(3, 2), 1, 1, 1)),
+      spec(1, 8, 9, 3, 5, 3, 1, 9, 1),
       depthwise(5, 1, 1, 17, 3, 1, 1),  // all but one tap lie in the padding
       depthwise(9, 2, 2, 16, 3, 1, 1),
       other_filter_format(depthwise(21, 4, 4, 32, 3, 1, 1)),  // tiles of several images
@@ -329,7 +331,6 @@ TEST_P(Conv2dTest, GradientsAccumulateIntoPitchedViews) {
 }
 
 TEST_P(Conv2dTest, SameBitsOnAnyNumberOfThreads) {
-  if (spec_.dtype != DType::kFloat32) return;  // the division of the work is the same for both
   const Tensor x = Random(spec_.InputShape(), 21), w = Random(spec_.FilterShape(), 22);
   const Tensor dy = Random(spec_.OutputShape(), 23);
   const int before = NumThreads();
@@ -471,6 +472,50 @@ std::vector<Parameter> Parameters() {
     }
   }
   return parameters;
+}
+
+// Every kind of hard size meets every variant in every direction, unless the variant refuses the
+// kind: so a change of what a variant computes cannot leave it without a test.
+TEST(Conv2dCoverageTest, EveryKindOfSizeMeetsEveryVariantThatComputesIt) {
+  struct Kind {
+    std::string_view name;
+    bool (*is)(const Conv2dSpec&);
+    std::vector<std::string_view> refused_by;
+  };
+  const Kind kinds[] = {
+      {"images of one pixel",
+       [](const Conv2dSpec& s) { return s.height == 1 && s.width == 1; },
+       {"direct"}},
+      {"results of one pixel",
+       [](const Conv2dSpec& s) { return s.out_height() == 1 && s.out_width() == 1; },
+       {"direct"}},
+      {"padding as large as the image",
+       [](const Conv2dSpec& s) {
+         return s.padding.vertical >= s.height && s.padding.horizontal >= s.width;
+       },
+       {}},
+      {"a stride larger than the kernel",
+       [](const Conv2dSpec& s) { return s.stride.vertical > s.kernel.vertical; },
+       {"direct", "winograd"}},
+      {"dilation", [](const Conv2dSpec& s) { return s.dilation != Pair(1); }, {"winograd"}},
+      {"several groups", [](const Conv2dSpec& s) { return s.groups > 1; }, {}},
+      {"filters in the order of NCHW",
+       [](const Conv2dSpec& s) { return s.filter_format == TensorFormat::kNCHW; },
+       {}},
+      {"one channel", [](const Conv2dSpec& s) { return s.channels == 1; }, {}},
+      {"many images", [](const Conv2dSpec& s) { return s.batch >= 5; }, {}},
+  };
+  for (const std::string_view variant : Conv2dVariantNames()) {
+    for (const Direction direction : conv::kDirections) {
+      for (const Kind& kind : kinds) {
+        const bool met = std::ranges::any_of(NastySpecs(), [&](const Conv2dSpec& spec) {
+          return kind.is(spec) && Conv2dRefusal(variant, spec, direction).empty();
+        });
+        const bool refused = std::ranges::find(kind.refused_by, variant) != kind.refused_by.end();
+        EXPECT_EQ(met, !refused) << variant << ", " << conv::Name(direction) << ", " << kind.name;
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Nasty, Conv2dTest, ::testing::ValuesIn(Parameters()), NameOf);

@@ -21,15 +21,20 @@ constexpr int64_t kStep = 2;    // training steps done, for dropout
 // A training plan with everything that one pass needs.
 class Run {
  public:
-  static absl::StatusOr<std::unique_ptr<Run>> Create(const Graph& graph, int64_t batch) {
+  static absl::StatusOr<std::unique_ptr<Run>> Create(const Graph& graph,
+                                                     const NetworkCheckOptions& options) {
     auto run = std::make_unique<Run>();
     DTNN_ASSIGN_OR_RETURN(run->device_, DeviceContext::Create(Device::Cpu()));
     DTNN_ASSIGN_OR_RETURN(
         run->store_, ParameterStore::Create(graph, *run->device_, DType::kFloat64, /*seed=*/11));
     DTNN_RETURN_IF_ERROR(run->store_->AllocateForTraining(*run->device_, /*slots=*/0));
-    DTNN_ASSIGN_OR_RETURN(run->plan_,
-                          Plan::Compile(graph, *run->store_, *run->device_,
-                                        {.batch = batch, .training = true, .loss = &run->loss_}));
+    DTNN_ASSIGN_OR_RETURN(run->plan_, Plan::Compile(graph, *run->store_, *run->device_,
+                                                    {.batch = options.batch,
+                                                     .training = true,
+                                                     .loss = &run->loss_,
+                                                     .conv_variant = options.conv_variant,
+                                                     .best_of = options.best_of}));
+    const int64_t batch = options.batch;
     run->x_ = RandomTensor(DType::kFloat64, graph.input_shape().Prepend(batch), 5);
     std::vector<double> labels;
     for (int64_t i = 0; i < batch; ++i) {
@@ -113,7 +118,7 @@ absl::StatusOr<::testing::AssertionResult> CheckElement(Run& run, const Checked&
 
 absl::StatusOr<::testing::AssertionResult> Check(const Graph& graph,
                                                  const NetworkCheckOptions& options) {
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Run> run, Run::Create(graph, options.batch));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Run> run, Run::Create(graph, options));
   MoveOffInitialValues(run->store());
   DTNN_RETURN_IF_ERROR(run->Objective().status());
   const std::vector<Checked> parameters = TrainableParameters(graph, run->store());

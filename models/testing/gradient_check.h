@@ -9,8 +9,10 @@
 #define DTNN_MODELS_TESTING_GRADIENT_CHECK_H_
 
 #include <cstdint>
+#include <string>
 
 #include "gtest/gtest.h"
+#include "kernels/best_of/best_of.h"
 #include "models/graph/graph.h"
 
 namespace dtnn::testing {
@@ -19,6 +21,9 @@ struct NetworkCheckOptions {
   int64_t batch = 3;
   // Of each trainable parameter, spread evenly.
   int64_t elements = 4;
+  // Of convolutions, as in PlanOptions.
+  std::string conv_variant = "auto";
+  BestOf* best_of = nullptr;
 };
 
 // Fails too where nearly all gradients are 0: such a network shows nothing.

@@ -1,5 +1,6 @@
 // Networks that another, independent implementation trained must give its answers here: the same
-// probabilities, loss and accuracy on a whole test set.
+// probabilities, loss and accuracy on a whole test set, with every algorithm of convolutions, with
+// those that a tuner chooses, and with all fusions.
 //
 //   bazel test //models/zoo:oracle_test --test_env=DTNN_ORACLES=<folder>
 //   --test_env=DTNN_DATA=<folder>
@@ -14,11 +15,15 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "data/datasets/cifar10.h"
 #include "data/datasets/mnist.h"
 #include "gtest/gtest.h"
+#include "kernels/best_of/best_of.h"
+#include "kernels/conv/conv2d.h"
 #include "models/parameters/weights.h"
 #include "models/plan/plan.h"
 #include "models/zoo/zoo.h"
@@ -78,11 +83,21 @@ struct Answers {
 
 // Evaluates the whole test set, in batches.
 absl::StatusOr<Answers> Evaluate(const Oracle& oracle, const Graph& graph, ParameterStore& store,
-                                 DeviceContext& device, const Dataset& dataset) {
+                                 DeviceContext& device, const Dataset& dataset,
+                                 std::string_view way) {
   constexpr int64_t kBatch = 100;
   const CategoricalCrossEntropy loss;
+  BestOf best_of;
+  PlanOptions options = {.batch = kBatch, .loss = &loss};
+  if (way == "best_of") {
+    options.best_of = &best_of;
+  } else if (way == "fused") {
+    options.fusions = {.conv_bn = true, .conv_bn_relu = true, .conv_relu = true, .bn_relu = true};
+  } else {
+    options.conv_variant = way;
+  }
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Plan> plan,
-                        Plan::Compile(graph, store, device, {.batch = kBatch, .loss = &loss}));
+                        Plan::Compile(graph, store, device, options));
   Answers answers;
   const int64_t samples = dataset.size(Split::kTest);
   EXPECT_EQ(samples % kBatch, 0);
@@ -107,7 +122,15 @@ absl::StatusOr<Answers> Evaluate(const Oracle& oracle, const Graph& graph, Param
   return answers;
 }
 
-class OracleTest : public ::testing::TestWithParam<std::tuple<size_t, TensorFormat>> {};
+class OracleTest
+    : public ::testing::TestWithParam<std::tuple<size_t, TensorFormat, std::string_view>> {};
+
+// What computes the convolutions.
+std::vector<std::string_view> Ways() {
+  std::vector<std::string_view> ways = Conv2dVariantNames();
+  ways.insert(ways.end(), {"auto", "best_of", "fused"});
+  return ways;
+}
 
 TEST_P(OracleTest, AnswersAsRecorded) {
   const char* oracles = std::getenv("DTNN_ORACLES");
@@ -126,7 +149,8 @@ TEST_P(OracleTest, AnswersAsRecorded) {
   EXPECT_TRUE(loaded->warnings.empty()) << loaded->warnings[0];
   const std::unique_ptr<Dataset> dataset = LoadTestSet(data, oracle.data);
   ASSERT_NE(dataset, nullptr);
-  const absl::StatusOr<Answers> answers = Evaluate(oracle, *graph, *store, *device, *dataset);
+  const absl::StatusOr<Answers> answers =
+      Evaluate(oracle, *graph, *store, *device, *dataset, std::get<2>(GetParam()));
   ASSERT_TRUE(answers.ok()) << answers.status();
 
   absl::StatusOr<NpzReader> recorded = NpzReader::Open(files + "-answers.npz");
@@ -149,10 +173,12 @@ TEST_P(OracleTest, AnswersAsRecorded) {
 INSTANTIATE_TEST_SUITE_P(All, OracleTest,
                          ::testing::Combine(::testing::Range<size_t>(0, std::size(kOracles)),
                                             ::testing::Values(TensorFormat::kNHWC,
-                                                              TensorFormat::kNCHW)),
+                                                              TensorFormat::kNCHW),
+                                            ::testing::ValuesIn(Ways())),
                          [](const auto& info) {
                            return std::string(kOracles[std::get<0>(info.param)].model) + "_" +
-                                  std::string(Name(std::get<1>(info.param)));
+                                  std::string(Name(std::get<1>(info.param))) + "_" +
+                                  std::string(std::get<2>(info.param));
                          });
 
 }  // namespace
