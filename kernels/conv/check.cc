@@ -1,6 +1,9 @@
 #include "kernels/conv/check.h"
 
+#include <cstdint>
+
 #include "kernels/operand.h"
+#include "tensor/buffer.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -66,8 +69,15 @@ absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device, const
 }
 
 absl::Status CheckConv2dWorkspace(Workspace workspace, size_t needed) {
-  if (workspace.size() >= needed) return absl::OkStatus();
-  return InvalidArgument(kName, ": the workspace has ", workspace.size(), " bytes, needs ", needed);
+  if (workspace.size() < needed) {
+    return InvalidArgument(kName, ": the workspace has ", workspace.size(), " bytes, needs ",
+                           needed);
+  }
+  if (needed > 0 && reinterpret_cast<uintptr_t>(workspace.data()) % Buffer::kAlignment != 0) {
+    return InvalidArgument(kName, ": the address of the workspace must be a multiple of ",
+                           Buffer::kAlignment);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace dtnn

@@ -1,5 +1,6 @@
 // What a call of Conv2d does beside computing.
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -149,6 +150,10 @@ TEST(Conv2dCallTest, RefusesOperandsThatDoNotFit) {
   EXPECT_NE(message(x, x, y, runner.Dirty()).find("the filter"), std::string::npos);
   EXPECT_NE(message(Tensor(), w, y, runner.Dirty()).find("x is missing"), std::string::npos);
   EXPECT_NE(message(x, w, y, {}).find("workspace"), std::string::npos);
+  const std::shared_ptr<Buffer> memory =
+      *Buffer::Allocate(Device::Cpu(), runner.conv().workspace_bytes() + 16);
+  const Workspace unaligned = {memory->data() + 16, runner.conv().workspace_bytes()};
+  EXPECT_NE(message(x, w, y, unaligned).find("must be a multiple of 64"), std::string::npos);
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ constexpr int64_t kLargeFilter = 3 << 20;
 constexpr int64_t kLargeGradient = 256 * 256;
 
 Support SupportOf(const Conv2dSpec& spec, Direction direction) {
-  if (spec.stride != Pair(1)) return {"winograd computes a stride of 1 only"};
-  if (spec.dilation != Pair(1)) return {"winograd computes a dilation of 1 only"};
+  if (spec.stride != Pair(1)) return {"computes a stride of 1 only"};
+  if (spec.dilation != Pair(1)) return {"computes a dilation of 1 only"};
   const std::optional<Form> form = winograd::ChooseForm(spec, direction);
-  if (!form.has_value()) return {"winograd computes kernels of 3x3 and 5x5 only"};
+  if (!form.has_value()) return {"computes kernels of 3x3 and 5x5 only"};
   return {.refusal = "", .error = form->error};
 }
 
