@@ -4,7 +4,7 @@
 // What a thread does is a slice; an arrow leads from each exchange of gradients to the wait for it;
 // counters show memory in use and samples per second. A layer's pass says its operations and the
 // bytes it must move, in millions. Times are microseconds since `origin`, with the nanoseconds as
-// decimals. About 150 bytes per event.
+// decimals. About 130 bytes per event.
 
 #ifndef DTNN_MODELS_TRACE_CHROME_TRACE_H_
 #define DTNN_MODELS_TRACE_CHROME_TRACE_H_
