@@ -115,19 +115,23 @@ TEST(CreateConv2dTest, DepthwiseIsForAsManyFiltersAsChannels) {
   }
 }
 
+// For each direction the first letter of `variant` where it is the automatic choice, else "-".
+std::string WhereChosen(std::string_view variant, Conv2dSpec spec, void (*change)(Conv2dSpec&)) {
+  change(spec);
+  std::string text;
+  for (const conv::Direction direction : conv::kDirections) {
+    text += AutomaticVariant(spec, direction) == variant ? variant[0] : '-';
+  }
+  return text;
+}
+
 TEST(AutomaticVariantTest, WinogradIsForManyChannelsAndTilesOfSmallKernels) {
   Conv2dSpec common;
   common.batch = common.channels = common.filters = 64;
   common.height = common.width = 16;
   common.padding = 1;
   const auto chosen = [&](void (*change)(Conv2dSpec&)) {
-    Conv2dSpec spec = common;
-    change(spec);
-    std::string text;
-    for (const conv::Direction direction : conv::kDirections) {
-      text += AutomaticVariant(spec, direction) == "winograd" ? 'w' : '-';
-    }
-    return text;
+    return WhereChosen("winograd", common, change);
   };
   EXPECT_EQ(chosen([](Conv2dSpec&) {}), "www");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.channels = 3; }), "---");
@@ -149,13 +153,7 @@ TEST(AutomaticVariantTest, DirectIsForFewChannelsAndFilters) {
   common.height = common.width = 28;
   common.padding = 1;
   const auto chosen = [&](void (*change)(Conv2dSpec&)) {
-    Conv2dSpec spec = common;
-    change(spec);
-    std::string text;
-    for (const conv::Direction direction : conv::kDirections) {
-      text += AutomaticVariant(spec, direction) == "direct" ? 'd' : '-';
-    }
-    return text;
+    return WhereChosen("direct", common, change);
   };
   EXPECT_EQ(chosen([](Conv2dSpec&) {}), "ddd");
   EXPECT_EQ(chosen([](Conv2dSpec& spec) { spec.filters = 12; }), "dd-");
