@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -212,11 +213,19 @@ void RunPeer(Socket socket, bool server, const std::function<void(SSL_CTX*)>& co
     server ? SSL_set_accept_state(ssl.get()) : SSL_set_connect_state(ssl.get());
     char byte = 0;
     pollfd descriptor = {socket->descriptor(), POLLIN, 0};
-    do {
+    const auto failed = [&](int result) {
+      const int error = SSL_get_error(ssl.get(), result);
+      return error == SSL_ERROR_SSL || error == SSL_ERROR_SYSCALL;
+    };
+    while (!failed(SSL_write(ssl.get(), &byte, 1)) && !failed(SSL_read(ssl.get(), &byte, 1))) {
       poll(&descriptor, 1, 100);
-      SSL_write(ssl.get(), &byte, 1);
-      SSL_read(ssl.get(), &byte, 1);
-    } while (recv(socket->descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0);
+    }
+    // What failed reads no more: what still comes would stay in the queue before the end.
+    ssize_t n = 0;
+    do {
+      poll(&descriptor, 1, -1);
+      n = recv(socket->descriptor(), &byte, 1, MSG_DONTWAIT);
+    } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
   }).join();
 }
 
