@@ -4,14 +4,15 @@
 #include <vector>
 
 #include "comm/gather_values.h"
+#include "comm/patience.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
 
 absl::Status CheckGpus(Communicator& communicator, DeviceContext& context) {
-  const int32_t mine[] = {communicator.place().node, DeviceCollectives::GpuNumber(context)};
-  DTNN_ASSIGN_OR_RETURN(const std::vector<int32_t> all, GatherValues<int32_t>(communicator, mine));
+  const int64_t mine[] = {communicator.place().node, DeviceCollectives::Hardware(context)};
+  DTNN_ASSIGN_OR_RETURN(const std::vector<int64_t> all, GatherValues<int64_t>(communicator, mine));
   for (int a = 0; a < communicator.size(); ++a) {
     for (int b = a + 1; b < communicator.size(); ++b) {
       if (all[size_t(2 * a)] != all[size_t(2 * b)]) continue;
@@ -46,9 +47,16 @@ absl::StatusOr<std::unique_ptr<DeviceCollectives>> JoinCollectives(
   DTNN_RETURN_IF_ERROR(AgreeOnId(communicator, status));
   DTNN_RETURN_IF_ERROR(CheckGpus(communicator, context));
   DTNN_RETURN_IF_ERROR(communicator.Broadcast(id, /*root=*/0));
-  return DeviceCollectives::Create(
-      context, *bytes,
-      {.rank = communicator.rank(), .ranks = communicator.size(), .timeout = timeout});
+  const auto check = [&communicator]() -> absl::Status {
+    const std::vector<int> lost = communicator.lost();
+    if (lost.empty()) return absl::OkStatus();
+    return absl::UnavailableError(RankList(lost) + " left or gave up");
+  };
+  return DeviceCollectives::Create(context, *bytes,
+                                   {.rank = communicator.rank(),
+                                    .ranks = communicator.size(),
+                                    .timeout = timeout,
+                                    .check = check});
 }
 
 }  // namespace dtnn

@@ -15,8 +15,9 @@
 
 namespace dtnn {
 
-// All ranks together, each with a context of its own, which must outlive the group; `timeout` is
-// that of joining and of every sum. FailedPrecondition, on all ranks, where two ranks of a host
+// All ranks together, each with a context of its own, which like the communicator must outlive the
+// group; `timeout` is that of joining and of every sum, and no sum waits for ranks that the
+// communicator has lost. FailedPrecondition, on all ranks, where two ranks of a host
 // have one GPU. What goes wrong when a rank joins, that rank alone is told, and the caller tells
 // the others: FailedPrecondition for ranks with simulated GPUs that are processes.
 absl::StatusOr<std::unique_ptr<DeviceCollectives>> JoinCollectives(

@@ -82,6 +82,24 @@ TEST(JoinCollectivesTest, OneGpuForTwoRanksIsRefusedOnAll) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+TEST(JoinCollectivesTest, ARankThatTheCommunicatorHasLostIsNotWaitedFor) {
+  const absl::Status status = RunRanks(2, [](Communicator& c) -> absl::Status {
+    DTNN_ASSIGN_OR_RETURN(const auto context, DeviceContext::Create(Device::Simulated(c.rank())));
+    DTNN_ASSIGN_OR_RETURN(const auto group, JoinCollectives(c, *context, std::chrono::hours(1)));
+    if (c.rank() == 1) {
+      c.Abort(absl::ResourceExhaustedError("no memory"));
+      return absl::OkStatus();
+    }
+    const Tensor sum = Put(*context, RandomTensor(DType::kFloat32, {10}, 1));
+    DTNN_RETURN_IF_ERROR(group->AllReduce(0, sum));
+    const absl::Status lost = group->Await(0);
+    EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(lost.message()), HasSubstr("rank 1 left or gave up"));
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(JoinCollectivesTest, CpusHaveNone) {
   const absl::Status status = RunRanks(2, [](Communicator& c) -> absl::Status {
     DTNN_ASSIGN_OR_RETURN(const auto context, DeviceContext::Create(Device::Cpu()));

@@ -1,7 +1,5 @@
 #include "kernels/collective/device_collectives.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -48,10 +46,8 @@ absl::StatusOr<std::unique_ptr<DeviceCollectives>> DeviceCollectives::Create(
   return made;
 }
 
-int DeviceCollectives::GpuNumber(const DeviceContext& context) {
-  const Device device = context.device();
-  // Simulated GPUs are a process's own.
-  return device.type == DeviceType::kSimulated ? 256 * int(getpid()) + device.index : device.index;
+int64_t DeviceCollectives::Hardware(const DeviceContext& context) {
+  return static_cast<const GpuContext&>(context).stream().gpu().properties().hardware;
 }
 
 absl::Status DeviceCollectives::Start() {
@@ -95,23 +91,30 @@ absl::Status DeviceCollectives::Queue(const Tensor& tensor, gpu::Event& done) {
   return stream_->Record(done);
 }
 
+absl::Status DeviceCollectives::MayWait(std::string_view what,
+                                        std::chrono::steady_clock::time_point begin) {
+  absl::Status status = WithContext(place_.check(), what);
+  if (status.ok() && std::chrono::steady_clock::now() - begin > place_.timeout) {
+    status = absl::DeadlineExceededError(StrCat(what, ": not all ranks have come within ",
+                                                double(place_.timeout.count()) / 1000, " s"));
+  }
+  if (!status.ok()) Abort();
+  return status;
+}
+
 absl::Status DeviceCollectives::Await(size_t number) {
   if (number >= sums_.size() || sums_[number].what.empty()) {
     return FailedPrecondition("all-reduce: number ", number, " is not on its way");
   }
   Sum& sum = sums_[number];
   const std::string what = std::exchange(sum.what, "");
-  const auto deadline = std::chrono::steady_clock::now() + place_.timeout;
+  const auto begin = std::chrono::steady_clock::now();
   auto pause = std::chrono::microseconds(5);
   while (true) {
     DTNN_ASSIGN_OR_RETURN(const bool done, sum.done->Query());
     DTNN_RETURN_IF_ERROR(WithContext(CheckGroup(), what));
     if (done) return context_.stream().Wait(*sum.done);
-    if (std::chrono::steady_clock::now() > deadline) {
-      Abort();
-      return absl::DeadlineExceededError(StrCat(what, ": not all ranks have come within ",
-                                                double(place_.timeout.count()) / 1000, " s"));
-    }
+    DTNN_RETURN_IF_ERROR(MayWait(what, begin));
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(1000));
   }

@@ -11,9 +11,9 @@
 // make the same calls in the same order.
 //
 // Errors: InvalidArgument for what does not fit the device; FailedPrecondition for ranks that
-// cannot meet; DeadlineExceeded where a wait lasts longer than the timeout; Internal for the
-// library's. After the first one the group is broken: every call returns an error, on all ranks at
-// the latest after their timeouts, and tensors of sums on their way hold anything.
+// cannot meet; DeadlineExceeded where a wait lasts longer than the timeout, or the check's own;
+// Internal for the library's. After the first one the group is broken: every call returns an error,
+// on all ranks at the latest after their timeouts, and tensors of sums on their way hold anything.
 
 #ifndef DTNN_KERNELS_COLLECTIVE_DEVICE_COLLECTIVES_H_
 #define DTNN_KERNELS_COLLECTIVE_DEVICE_COLLECTIVES_H_
@@ -22,8 +22,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,18 +44,21 @@ using CollectiveId = std::array<uint8_t, 128>;
 struct CollectivePlace {
   int rank = 0, ranks = 1;
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
+  // Asked often while it waits; an error, that another rank is lost for example, ends the wait.
+  std::function<absl::Status()> check = [] { return absl::OkStatus(); };
 };
 
 class DeviceCollectives {
  public:
   // Unimplemented for a device that has none: a CPU, whose ranks exchange host memory.
   static absl::StatusOr<CollectiveId> NewId(DeviceContext& context);
+  // The GPU's number, the same in all processes of its host (tensor/gpu/driver.h): every rank of a
+  // group there needs another one. Only for devices for which there is an id.
+  static int64_t Hardware(const DeviceContext& context);
   // All ranks together, each with a context of its own, which must outlive the group.
   static absl::StatusOr<std::unique_ptr<DeviceCollectives>> Create(DeviceContext& context,
                                                                    const CollectiveId& id,
                                                                    const CollectivePlace& place);
-  // The GPU's number on its host: every rank of a group there needs another one.
-  static int GpuNumber(const DeviceContext& context);
 
   // Ends what is on its way without its result.
   virtual ~DeviceCollectives() = default;
@@ -72,6 +77,8 @@ class DeviceCollectives {
       : context_(static_cast<GpuContext&>(context)), place_(place) {}
   // Before anything else.
   absl::Status Start();
+  // Within a wait for `what`: an error, after Abort, where it must not go on.
+  absl::Status MayWait(std::string_view what, std::chrono::steady_clock::time_point begin);
   // To be called by destructors of what derives from it, after Abort where sums are on their way.
   bool outstanding() const;
   void EndStream() { stream_.reset(); }

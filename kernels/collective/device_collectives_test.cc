@@ -116,6 +116,37 @@ TEST(DeviceCollectivesTest, ARankThatGivesUpIsNotWaitedFor) {
   });
 }
 
+TEST(DeviceCollectivesTest, AWaitEndsWhenTheCheckSaysSo) {
+  const auto context = *DeviceContext::Create(Device::Simulated(0));
+  int asked = 0;
+  const auto lost = [&asked] {
+    return ++asked < 3 ? absl::OkStatus() : absl::UnavailableError("rank 1 left");
+  };
+  const auto group =
+      *DeviceCollectives::Create(*context, *DeviceCollectives::NewId(*context),
+                                 {.ranks = 2, .timeout = std::chrono::hours(1), .check = lost});
+  const Tensor tensor = Put(*context, RandomTensor(DType::kFloat32, {10}, 1));
+  ASSERT_EQ(group->AllReduce(0, tensor), absl::OkStatus());
+  const absl::Status status = group->Await(0);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("all-reduce of 10 float32 on simulated:0 of rank 0: rank 1 left"));
+}
+
+TEST(DeviceCollectivesTest, WhoJoinsAGroupThatAnotherHasLeftIsTold) {
+  const auto context = *DeviceContext::Create(Device::Simulated(0));
+  const CollectiveId id = *DeviceCollectives::NewId(*context);
+  const Tensor tensor = Put(*context, RandomTensor(DType::kFloat32, {10}, 1));
+  {
+    const auto early = *DeviceCollectives::Create(*context, id, {.ranks = 2});
+    ASSERT_EQ(early->AllReduce(0, tensor), absl::OkStatus());
+  }
+  const auto late = *DeviceCollectives::Create(*context, id, {.rank = 1, .ranks = 2});
+  const absl::Status status = late->AllReduce(0, tensor);
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 gave up"));
+}
+
 // What is on its way when a rank leaves ends; only then is its memory free.
 TEST(DeviceCollectivesTest, ARankMayLeaveWithoutWaiting) {
   RunAll(2, [&](Rank r) {

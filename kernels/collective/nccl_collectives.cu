@@ -15,8 +15,6 @@
 namespace dtnn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 static_assert(sizeof(ncclUniqueId) == sizeof(CollectiveId));
 
 absl::Status NcclStatus(std::string_view what, ncclResult_t result) {
@@ -66,16 +64,13 @@ class NcclCollectives final : public DeviceCollectives {
 
   // Waits until the last call is done, as far as the host is concerned.
   absl::Status Settle(std::string_view what) {
-    const auto deadline = Clock::now() + place().timeout;
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string waits =
+        absl::StrCat("NCCL, ", what, " as rank ", place().rank, " of ", place().ranks);
     while (true) {
       DTNN_ASSIGN_OR_RETURN(const ncclResult_t result, Ask());
       if (result != ncclInProgress) return NcclStatus(what, result);
-      if (Clock::now() > deadline) {
-        Abort();
-        return absl::DeadlineExceededError(absl::StrCat(
-            "NCCL, ", std::string(what), " as rank ", place().rank, " of ", place().ranks,
-            ": not all ranks have come within ", double(place().timeout.count()) / 1000, " s"));
-      }
+      DTNN_RETURN_IF_ERROR(MayWait(waits, begin));
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }

@@ -98,22 +98,29 @@ struct SumOverRanksBody {
   DTNN_HOST_DEVICE void operator()(int64_t) const { meeting->Sum(rank, data, count); }
 };
 
-// The meetings that some rank still belongs to.
+// A meeting is known until its last rank has joined: one that came early may be gone by then.
 absl::StatusOr<std::shared_ptr<Meeting>> Join(const SimulatedId& id, int ranks) {
   static auto* const mutex = new std::mutex();
-  static auto* const meetings = new std::map<std::pair<int64_t, int64_t>, std::weak_ptr<Meeting>>();
+  struct Known {
+    std::shared_ptr<Meeting> meeting;
+    int joined = 0;
+  };
+  static auto* const meetings = new std::map<std::pair<int64_t, int64_t>, Known>();
   if (id.process != getpid()) {
     return absl::FailedPreconditionError(
         "the collectives of simulated GPUs join threads of one process, and these ranks are "
         "processes");
   }
   const std::lock_guard lock(*mutex);
-  std::erase_if(*meetings, [](const auto& each) { return each.second.expired(); });
-  std::weak_ptr<Meeting>& known = (*meetings)[{id.number, id.random}];
-  std::shared_ptr<Meeting> meeting = known.lock();
-  if (meeting == nullptr) known = meeting = std::make_shared<Meeting>(ranks);
-  if (meeting->ranks() == ranks) return meeting;
-  return InvalidArgument("a group of ", ranks, " ranks; another rank says ", meeting->ranks());
+  const std::pair key = {id.number, id.random};
+  Known& known = (*meetings)[key];
+  if (known.meeting == nullptr) known.meeting = std::make_shared<Meeting>(ranks);
+  std::shared_ptr<Meeting> meeting = known.meeting;
+  if (meeting->ranks() != ranks) {
+    return InvalidArgument("a group of ", ranks, " ranks; another rank says ", meeting->ranks());
+  }
+  if (++known.joined == ranks) meetings->erase(key);
+  return meeting;
 }
 
 class SimulatedCollectives final : public DeviceCollectives {

@@ -9,8 +9,7 @@
 //   * There is no default stream. Allocating and freeing may wait for the whole GPU: not in a step
 //     (memory_pool.h).
 //   * Errors are Statuses that name the call and its arguments. An error of queued work is told by
-//   a
-//     later call, and then by every call: the GPU is of no more use to the process.
+//     a later call, and then by every call: the GPU is of no more use to the process.
 //
 // Codes: InvalidArgument for what no call may say; FailedPrecondition for what may not be said now,
 // in a capture for example; ResourceExhausted without memory, with what is free; NotFound without
@@ -38,8 +37,9 @@ namespace dtnn::gpu {
 class Gpu;
 
 struct Properties {
-  std::string name;    // "NVIDIA H100"
-  int capability = 0;  // 90 is sm_90
+  std::string name;      // "NVIDIA H100"
+  int64_t hardware = 0;  // one number for one GPU in all processes of a host, however they count
+  int capability = 0;    // 90 is sm_90
   int multiprocessors = 0;
   size_t memory_bytes = 0;
   uint32_t threads_per_block = 1024;

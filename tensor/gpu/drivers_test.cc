@@ -120,6 +120,8 @@ class EveryDriverTest : public ::testing::TestWithParam<DriverKind> {
 TEST_P(EveryDriverTest, HasProperties) {
   const Properties properties = gpu_->properties();
   EXPECT_EQ(properties.name, driver_->PropertiesOf(0)->name);
+  EXPECT_EQ(properties.hardware, driver_->PropertiesOf(0)->hardware);
+  EXPECT_NE(properties.hardware, 0);
   EXPECT_GE(properties.capability, 70);
   EXPECT_GE(properties.threads_per_block, 1024u);
   EXPECT_GE(properties.memory_bytes, size_t{1} << 30);

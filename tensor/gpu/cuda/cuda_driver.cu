@@ -318,7 +318,10 @@ class CudaDriver : public Driver {
     const auto dim = [](const int* size) {
       return Dim3{uint32_t(size[0]), uint32_t(size[1]), uint32_t(size[2])};
     };
+    // The place on the host's bus: the number of a device depends on CUDA_VISIBLE_DEVICES.
+    const int64_t bus = int64_t{found.pciDomainID} << 16 | found.pciBusID << 8 | found.pciDeviceID;
     return Properties{.name = found.name,
+                      .hardware = bus,
                       .capability = found.major * 10 + found.minor,
                       .multiprocessors = found.multiProcessorCount,
                       .memory_bytes = found.totalGlobalMem,

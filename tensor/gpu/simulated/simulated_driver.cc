@@ -1,5 +1,7 @@
 #include "tensor/gpu/simulated/simulated_driver.h"
 
+#include <unistd.h>
+
 #include "tensor/errors.h"
 #include "tensor/gpu/simulated/simulated_gpu.h"
 
@@ -14,12 +16,15 @@ class SimulatedDriver : public Driver {
 
   absl::StatusOr<Properties> PropertiesOf(int device) override {
     DTNN_RETURN_IF_ERROR(CheckDevice("simulated", device, config_.devices));
-    return config_.properties;
+    Properties properties = config_.properties;
+    properties.hardware = (int64_t{getpid()} << 16) + device;  // a process has its own
+    return properties;
   }
 
   absl::StatusOr<std::unique_ptr<Gpu>> Open(int device) override {
-    DTNN_RETURN_IF_ERROR(CheckDevice("simulated", device, config_.devices));
-    return std::make_unique<SimulatedGpu>(device, config_, world_);
+    SimulatedConfig config = config_;
+    DTNN_ASSIGN_OR_RETURN(config.properties, PropertiesOf(device));
+    return std::make_unique<SimulatedGpu>(device, config, world_);
   }
 
  private:
