@@ -96,7 +96,8 @@ class BenchmarkRun {
                   {.together = together, .watts = writers_.watts(), .power = &writers_.power()},
                   {.print = [this](std::string_view text) { voice_.out() << text << std::flush; },
                    .tell = [this](std::string_view text) { voice_.Tell(text); },
-                   .warn = [this](std::string_view line) { voice_.Warn(line); }});
+                   .warn = [this](std::string_view line) { voice_.Warn(line); },
+                   .warn_of_own = [this](std::string_view line) { voice_.WarnOfOwn(line); }});
   }
 
   // What a run that failed has done so far.

@@ -43,7 +43,7 @@ namespace {
 // What the run will write to must take it: a run of hours must not find out at its end.
 absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(run.options.save_model));
-  if (run.rank == 0) DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options));
+  DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options, run.rank));
   if (run.options.evaluate_only) return absl::OkStatus();
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckReportFile(run.options));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckBoard(run.options));

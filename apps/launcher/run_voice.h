@@ -20,6 +20,7 @@ class RunVoice {
   RunVoice(const Options& options, int rank, int ranks, std::ostream& out, std::ostream& err)
       : options_(options),
         rank_(rank),
+        ranks_(ranks),
         of_checkpoints_(ranks > 1 && OwnCheckpoints(options)),
         out_(rank == 0 ? out : silence_),
         err_(rank == 0 ? err : silence_),
@@ -36,9 +37,11 @@ class RunVoice {
   void Warn(std::string_view line) {
     err_ << StrCat("benchmark: warning: ", OneLine(NameFlags(line)), "\n") << std::flush;
   }
-  // Of common checkpoints rank 0 tells; of its own, no other rank knows.
-  void WarnOfCheckpoint(std::string_view line) {
-    if (!of_checkpoints_) return Warn(line);
+  // Of common checkpoints rank 0 tells.
+  void WarnOfCheckpoint(std::string_view line) { of_checkpoints_ ? WarnOfOwn(line) : Warn(line); }
+  // Of a file of this rank's own, of which no other rank knows.
+  void WarnOfOwn(std::string_view line) {
+    if (ranks_ == 1) return Warn(line);
     own_err_ << StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(NameFlags(line)), "\n")
              << std::flush;
   }
@@ -47,7 +50,7 @@ class RunVoice {
 
  private:
   const Options& options_;
-  const int rank_;
+  const int rank_, ranks_;
   bool of_checkpoints_;
   std::ostream silence_{nullptr};
   std::ostream &out_, &err_, &own_err_;  // the first two: of rank 0

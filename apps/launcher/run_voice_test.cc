@@ -41,6 +41,16 @@ TEST(RunVoiceTest, OfItsOwnCheckpointsARankSpeaksItself) {
   EXPECT_EQ(Say({}, 1, /*for_itself=*/true).err, "benchmark: warning: rank 1: full\n");
 }
 
+TEST(RunVoiceTest, OfOtherFilesOfItsOwnToo) {
+  for (const int ranks : {1, 2}) {
+    std::ostringstream out, err;
+    const Options options;
+    RunVoice(options, ranks - 1, ranks, out, err).WarnOfOwn("full");
+    EXPECT_EQ(err.str(),
+              ranks == 1 ? "benchmark: warning: full\n" : "benchmark: warning: rank 1: full\n");
+  }
+}
+
 TEST(RunVoiceTest, QuietAndVerboseDecideWhatIsTold) {
   Options quiet, verbose;
   quiet.quiet = true;

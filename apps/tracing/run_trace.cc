@@ -43,12 +43,13 @@ bool TracesPower(const Options& options) {
          TraceFormOf(options.tracer_output) == TraceForm::kSimple;
 }
 
-absl::Status CheckTraceFiles(const Options& options) {
-  if (!options.tracer_output.empty()) {
+absl::Status CheckTraceFiles(const Options& options, int rank) {
+  const std::string& output = options.tracer_output;
+  if (!output.empty() && (rank == 0 || NamesRank(output))) {
     DTNN_RETURN_IF_ERROR(
-        WithContext(AtomicFile::Create(options.tracer_output).status(), "--tracer-output"));
+        WithContext(AtomicFile::Create(NumberedFile(output, rank)).status(), "--tracer-output"));
   }
-  if (!IsFile(options.profile)) return absl::OkStatus();
+  if (rank != 0 || !IsFile(options.profile)) return absl::OkStatus();
   return WithContext(AtomicFile::Create(options.profile).status(), "--profile");
 }
 
@@ -91,13 +92,17 @@ void RunTrace::Finish(const Graph& graph, const ParameterStore& store, const Ste
   const std::vector<LayerMemory> memory = engine.TrainingMemoryByLayer();
   const std::vector<LayerFacts> layers =
       DescribeLayers(graph, store, {.algorithms = algorithms, .memory = memory});
-  const auto warn = [&](const absl::Status& status, std::string_view what) {
-    if (!status.ok()) voice.warn(StrCat("the ", what, " is not written: ", status.message()));
+  const auto check = [](const auto& warn, const absl::Status& status, std::string_view what) {
+    if (!status.ok()) warn(StrCat("the ", what, " is not written: ", status.message()));
   };
-  if (log_ != nullptr) warn(WriteEvents(layers, run.together, voice), "trace");
-  if (simple_ != nullptr) warn(WriteSimple(layers, run.power, voice), "trace");
-  if (profiles() && profile_ != nullptr)
-    warn(WriteProfile(layers, store.dtype(), run.watts, voice), "profile");
+  if (log_ != nullptr) {
+    check(run.together ? voice.warn : voice.warn_of_own, WriteEvents(layers, run.together, voice),
+          "trace");
+  }
+  if (simple_ != nullptr) check(voice.warn_of_own, WriteSimple(layers, run.power, voice), "trace");
+  if (profiles() && profile_ != nullptr) {
+    check(voice.warn, WriteProfile(layers, store.dtype(), run.watts, voice), "profile");
+  }
 }
 
 absl::Status RunTrace::WriteEvents(std::span<const LayerFacts> layers, bool together,

@@ -37,6 +37,7 @@ struct TraceVoice {
   std::function<void(std::string_view text)> print;  // what was asked for: tables
   std::function<void(std::string_view text)> tell;   // what was done
   std::function<void(std::string_view line)> warn;
+  std::function<void(std::string_view line)> warn_of_own;  // of a file that only this rank knows
 };
 
 // How a run has ended.
@@ -49,8 +50,8 @@ struct TracedRun {
 // Whether the table of sums says what a power meter measured meanwhile.
 bool TracesPower(const Options& options);
 
-// Whether the files can be written: a run of hours must not find out at its end.
-absl::Status CheckTraceFiles(const Options& options);
+// Whether the files that this rank will write can be: a run of hours must not find out at its end.
+absl::Status CheckTraceFiles(const Options& options, int rank);
 
 class RunTrace {
  public:

@@ -1,6 +1,7 @@
 #include "apps/tracing/run_trace.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/testing/training_session.h"
+#include "models/trace/trace_form.h"
 #include "nlohmann/json.hpp"
 #include "tensor/files/atomic_file.h"
 #include "tensor/status_macros.h"
@@ -52,10 +54,12 @@ struct Traced {
     TrainingSession session(graph, setup);
     DTNN_RETURN_IF_ERROR(trace.Begin(graph, *session.store));
     DTNN_RETURN_IF_ERROR(session.Train(1));
-    trace.Finish(graph, *session.store, session.trainer->engine(), {.together = together},
-                 {.print = [this](std::string_view text) { out << text; },
-                  .tell = [this](std::string_view text) { out << text; },
-                  .warn = [this](std::string_view line) { err << line << "\n"; }});
+    trace.Finish(
+        graph, *session.store, session.trainer->engine(), {.together = together},
+        {.print = [this](std::string_view text) { out << text; },
+         .tell = [this](std::string_view text) { out << text; },
+         .warn = [this](std::string_view line) { err << line << "\n"; },
+         .warn_of_own = [&](std::string_view line) { err << rank << ": " << line << "\n"; }});
     EXPECT_EQ(CurrentObserver(), nullptr);
     return absl::OkStatus();
   }
@@ -137,9 +141,27 @@ TEST(RunTraceTest, AFullDiskIsOneWarningAndNoFile) {
     const absl::Status status = run.Run(options, nullptr, /*together=*/true);
     internal::SetFileFaultHookForTesting(nullptr);
     EXPECT_TRUE(status.ok()) << status;
-    EXPECT_THAT(run.err.str(), StartsWith("the trace is not written: " + Path(name)));
+    const std::string who = TraceFormOf(name) == TraceForm::kSimple ? "0: " : "";
+    EXPECT_THAT(run.err.str(), StartsWith(who + "the trace is not written: " + Path(name)));
     EXPECT_EQ(std::ranges::count(run.err.str(), '\n'), 1);
     EXPECT_FALSE(std::filesystem::exists(Path(name)));
+  }
+}
+
+TEST(RunTraceTest, EachRankWarnsOfATableOfItsOwn) {
+  Options options;
+  options.tracer_output = Path("full.{rank}.csv");
+  std::array<Traced, 2> runs;
+  internal::SetFileFaultHookForTesting(FailWrites);
+  const absl::Status status = RunRanks(2, [&](Communicator& communicator) {
+    return runs[size_t(communicator.rank())].Run(options, &communicator, /*together=*/true);
+  });
+  internal::SetFileFaultHookForTesting(nullptr);
+  EXPECT_TRUE(status.ok()) << status;
+  for (const int rank : {0, 1}) {
+    const std::string number = std::to_string(rank);
+    EXPECT_THAT(runs[size_t(rank)].err.str(),
+                StartsWith(number + ": the trace is not written: " + Path("full." + number)));
   }
 }
 
@@ -237,16 +259,27 @@ TEST(RunTraceTest, TheExchangeIsPredictedByTheNetworkThatOptionsDescribe) {
 
 TEST(RunTraceTest, FilesThatCannotBeWrittenShowBeforeTheRun) {
   Options options;
-  EXPECT_TRUE(CheckTraceFiles(options).ok());
+  EXPECT_TRUE(CheckTraceFiles(options, 0).ok());
   options.tracer_output = Path("fine.json");
   options.profile = Path("fine.csv");
-  EXPECT_TRUE(CheckTraceFiles(options).ok());
+  EXPECT_TRUE(CheckTraceFiles(options, 0).ok());
   EXPECT_FALSE(std::filesystem::exists(options.tracer_output));
   options.profile = ::testing::TempDir();
-  EXPECT_THAT(std::string(CheckTraceFiles(options).message()), StartsWith("--profile: "));
+  EXPECT_THAT(std::string(CheckTraceFiles(options, 0).message()), StartsWith("--profile: "));
+  EXPECT_TRUE(CheckTraceFiles(options, 1).ok()) << "rank 0 writes it";
   options.tracer_output = "/no/such/folder/x.json";
-  EXPECT_THAT(std::string(CheckTraceFiles(options).message()),
+  EXPECT_THAT(std::string(CheckTraceFiles(options, 0).message()),
               StartsWith("--tracer-output: /no/such/folder/x.json: "));
+  EXPECT_TRUE(CheckTraceFiles(options, 1).ok()) << "rank 0 writes it";
+}
+
+TEST(RunTraceTest, AFolderForEachRankIsCheckedByEachRank) {
+  Options options;
+  options.tracer_output = Path("run.{rank}/sums.csv");
+  std::filesystem::create_directory(Path("run.0"));
+  EXPECT_TRUE(CheckTraceFiles(options, 0).ok());
+  EXPECT_THAT(std::string(CheckTraceFiles(options, 1).message()),
+              StartsWith("--tracer-output: " + Path("run.1/sums.csv")));
 }
 
 }  // namespace
