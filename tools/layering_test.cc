@@ -64,7 +64,7 @@ TEST(LayeringTest, RoomsOfAFolderHaveAnOrder) {
                              "dtnn_cc_library(deps = [\"//models/training:trainer\"])\n"),
               ElementsAre(HasSubstr("upwards")));
   // Rooms on one floor do not use each other.
-  EXPECT_THAT(CheckSource("comm/tcp/a.h", "#include \"comm/mpi/b.h\"\n"),
+  EXPECT_THAT(CheckSource("comm/exchange/a.h", "#include \"comm/mpi/b.h\"\n"),
               ElementsAre(HasSubstr("sideways")));
   // A folder of its own is a room too, and a part of a room belongs to it.
   EXPECT_EQ(CheckSource("data/dataset.h", "#include \"data/datasets/mnist.h\"\n").size(), 1);

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "apps/testing/process.h"
+#include "comm/crypto/job_secret.h"
 #include "comm/job/exit_code.h"
-#include "comm/tcp/job_secret.h"
 #include "comm/tcp/socket.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "apps/flags/value.h"
+#include "comm/crypto/job_secret.h"
 #include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/job_secret.h"
 #include "comm/tcp/tcp_job.h"
 #include "tensor/errors.h"
 

@@ -16,9 +16,9 @@
 #include "apps/launch/job_description.h"
 #include "apps/launch/keeper.h"
 #include "apps/launch/rank_child.h"
+#include "comm/crypto/job_secret.h"
 #include "comm/job/exit_code.h"
 #include "comm/patience.h"
-#include "comm/tcp/job_secret.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -23,12 +23,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/crypto/job_secret.h"
 #include "comm/federation/attempt.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/strategy.h"
 #include "comm/tcp/greeting.h"
-#include "comm/tcp/job_secret.h"
 #include "comm/tcp/socket.h"
 
 namespace dtnn::federation {

@@ -28,13 +28,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/codec/authenticated.h"
+#include "comm/crypto/job_secret.h"
 #include "comm/crypto/wiped.h"
 #include "comm/federation/channel.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/protocol.h"
 #include "comm/tcp/greeting.h"
-#include "comm/tcp/job_secret.h"
 #include "comm/tcp/socket.h"
 
 namespace dtnn::federation {

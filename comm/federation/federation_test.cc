@@ -22,6 +22,7 @@
 #include "comm/federation/aggregator.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/client.h"
+#include "comm/tcp/plain_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

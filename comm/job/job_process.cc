@@ -15,7 +15,7 @@ namespace {
 MpiOptions OwnOptions(const MpiProcess&, bool sums_in_rank_order) {
   return {.buffers = !sums_in_rank_order};
 }
-TcpOptions OwnOptions(const TcpProcess&, bool sums_in_rank_order) {
+ExchangeOptions OwnOptions(const ExchangeProcess&, bool sums_in_rank_order) {
   return {.sums_in_rank_order = sums_in_rank_order};
 }
 
@@ -65,13 +65,13 @@ absl::StatusOr<std::unique_ptr<JobProcess>> StartTcp(const LaunchPlace& place,
     job->rendezvous.stream = *std::move(streams);
   }
   if (!job->warning.empty() && place.rank == 0 && options.warn) options.warn(job->warning);
-  absl::StatusOr<std::unique_ptr<TcpProcess>> process =
-      TcpProcess::Start(options, job->rendezvous, job->secret);
+  absl::StatusOr<std::unique_ptr<ExchangeProcess>> process =
+      StartTcpProcess(options, job->rendezvous, job->secret);
   if (absl::IsInvalidArgument(process.status()) || absl::IsPermissionDenied(process.status())) {
     return WithExitCode(process.status(), kExitUsage);
   }
   DTNN_RETURN_IF_ERROR(process.status());
-  return std::make_unique<Of<TcpProcess>>(*std::move(process));
+  return std::make_unique<Of<ExchangeProcess>>(*std::move(process));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "comm/tcp/plain_stream.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {

@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/exchange/stream.h"
 #include "comm/tcp/handshake.h"
 #include "comm/tcp/socket.h"
-#include "comm/tcp/stream.h"
 
 namespace dtnn {
 

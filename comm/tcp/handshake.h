@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/tcp/job_secret.h"
+#include "comm/crypto/job_secret.h"
 
 namespace dtnn {
 

@@ -10,8 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/tcp/connection.h"
+#include "comm/exchange/connection.h"
 #include "comm/tcp/handshake.h"
+#include "comm/tcp/plain_stream.h"
 
 namespace dtnn {
 namespace {

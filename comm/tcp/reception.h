@@ -24,16 +24,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/exchange/mesh.h"
 #include "comm/tcp/greeting.h"
-#include "comm/tcp/job_secret.h"
 #include "comm/tcp/socket.h"
 
 namespace dtnn {
 
-class Reception {
+class Reception : public Door {
  public:
-  using Clock = std::chrono::steady_clock;
-
   // Of `rank` among `size`, which awaits those ranks.
   Reception(const JobSecret& secret, int rank, int size, StreamMaker stream, Socket listener,
             std::set<int> awaited);
@@ -46,12 +45,12 @@ class Reception {
   // Those who have not come yet.
   const std::set<int>& awaited() const { return awaited_; }
 
-  // What poll is to watch, and until when at the latest.
-  void AddTo(std::vector<pollfd>& descriptors) const;
-  Clock::time_point next() const;
+  void AddTo(std::vector<pollfd>& descriptors) const override;
+  Clock::time_point next() const override;
 
-  // As far as it gets now: the awaited ranks that have arrived. `polled`: what AddTo() has added,
-  // in that order, since the last call of this, after poll. What it leaves for later poll reports
+  absl::Status Turn(std::span<const pollfd> polled) override { return Advance(polled).status(); }
+
+  // The same, with the awaited ranks that have arrived. What it leaves for later poll reports
   // again. An error is of the listener.
   absl::StatusOr<std::vector<Greeting>> Advance(std::span<const pollfd> polled);
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/tcp/plain_stream.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
 

@@ -11,6 +11,7 @@
 #include "comm/network_space.h"
 #include "comm/patience.h"
 #include "comm/tcp/handshake.h"
+#include "comm/tcp/reception.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -38,8 +39,6 @@ class Meeting {
         told_(patience),
         patience_(told_, patience.timeout, Clock::now()),
         cards_(size_t(options.size)) {
-    mesh_.place.rank = options.rank;
-    mesh_.place.size = options.size;
     mesh_.links.resize(size_t(options.size));
   }
 
@@ -48,7 +47,9 @@ class Meeting {
     if (options_.size > 1) {
       DTNN_RETURN_IF_ERROR(options_.rank == 0 ? Gather() : Join());
     }
-    FindPlace();
+    std::vector<uint64_t> spaces;
+    for (const RankCard& card : cards_) spaces.push_back(card.network_space);
+    FindPlace(options_.rank, spaces, mesh_);
     return std::move(mesh_);
   }
 
@@ -68,7 +69,6 @@ class Meeting {
   // Until something happens to the descriptors, or `until`; the errors of Patience.
   absl::Status Poll(std::span<pollfd> descriptors, Clock::time_point until,
                     const std::string& what);
-  void FindPlace();
 
   const RendezvousOptions& options_;
   const JobSecret& secret_;
@@ -238,7 +238,7 @@ absl::Status Meeting::Gather() {
     DTNN_RETURN_IF_ERROR(WithContext(Write(*link.stream, cards, StrCat("rank ", rank, " to read")),
                                      "rank ", rank, " at ", link.address));
   }
-  mesh_.reception = std::move(reception_);
+  mesh_.door = std::move(reception_);
   return absl::OkStatus();
 }
 
@@ -262,22 +262,6 @@ absl::Status Meeting::Join() {
   DTNN_RETURN_IF_ERROR(AcceptAll(others));
   cards_ = known;  // as rank 0 tells all
   return absl::OkStatus();
-}
-
-void Meeting::FindPlace() {
-  RankPlace& place = mesh_.place;
-  const uint64_t mine = cards_[size_t(place.rank)].network_space;
-  std::vector<uint64_t> hosts;  // in the order of their first ranks
-  place.node_size = 0;
-  for (int rank = 0; rank < place.size; ++rank) {
-    const uint64_t space = cards_[size_t(rank)].network_space;
-    auto host = std::ranges::find(hosts, space);
-    if (host == hosts.end()) host = hosts.insert(hosts.end(), space);
-    mesh_.nodes.push_back(int(host - hosts.begin()));
-    if (space == mine && rank < place.rank) ++place.node_rank;
-    place.node_size += space == mine ? 1 : 0;
-  }
-  place.node = mesh_.nodes[size_t(place.rank)];
 }
 
 }  // namespace

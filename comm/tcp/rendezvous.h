@@ -8,17 +8,12 @@
 #ifndef DTNN_COMM_TCP_RENDEZVOUS_H_
 #define DTNN_COMM_TCP_RENDEZVOUS_H_
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/exchange/mesh.h"
 #include "comm/tcp/greeting.h"
-#include "comm/tcp/job_secret.h"
-#include "comm/tcp/reception.h"
 #include "comm/tcp/socket.h"
-#include "comm/tcp/stream.h"
 
 namespace dtnn {
 
@@ -29,21 +24,8 @@ struct RendezvousOptions {
   StreamMaker stream = {};  // nothing: PlainStream
 };
 
-struct Link {
-  std::unique_ptr<Stream> stream;  // null: this rank's own
-  std::string address;             // of the other end, for messages
-};
-
-struct Mesh {
-  RankPlace place;
-  std::vector<int> nodes;   // each rank's host
-  std::vector<Link> links;  // by rank
-  // Of rank 0: refuses who comes later. Null: of the others, and of a job of one.
-  std::unique_ptr<Reception> reception;
-};
-
-// Waits for all ranks as the options say. DeadlineExceeded or Unavailable where they do not come,
-// InvalidArgument or PermissionDenied where another job is at that address.
+// Waits for all ranks as the options say. Rank 0's door stays open. DeadlineExceeded or Unavailable
+// where they do not come, InvalidArgument or PermissionDenied where another job is at that address.
 absl::StatusOr<Mesh> Meet(const RendezvousOptions& options, const JobSecret& secret,
                           const CommunicatorOptions& patience);
 

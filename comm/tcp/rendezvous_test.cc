@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/tcp/plain_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"

@@ -71,7 +71,7 @@ int RunRank(const Plan& plan) {
   options.grace = kTimeout / 2;
   CommunicatorOptions patient;
   patient.timeout = plan.phase == "end" ? 2 * kTimeout : std::chrono::minutes(1);
-  const std::unique_ptr<TcpProcess> process = Must(testing::JoinRanks(patient));
+  const std::unique_ptr<ExchangeProcess> process = Must(testing::JoinRanks(patient));
   const int rank = process->rank();
   MaybeFail(plan, "start", rank);
   absl::StatusOr<std::unique_ptr<Communicator>> c = process->Connect(options);

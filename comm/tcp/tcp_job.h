@@ -24,8 +24,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "comm/crypto/job_secret.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/job_secret.h"
 #include "comm/tcp/rendezvous.h"
 
 namespace dtnn {

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kTimeout(60);
 
-using Process = absl::StatusOr<std::unique_ptr<TcpProcess>>;
+using Process = absl::StatusOr<std::unique_ptr<ExchangeProcess>>;
 
 // Ranks that are threads.
 class Job {
@@ -41,9 +41,9 @@ class Job {
   Process Start(int rank, int listener = -1, char secret = 's') const {
     CommunicatorOptions options;
     options.timeout = kTimeout;
-    return TcpProcess::Start(
-        options, {.rank = rank, .size = size_, .address = address_, .listener = listener},
-        Must(JobSecret::Of(std::string(40, secret))));
+    return StartTcpProcess(options,
+                           {.rank = rank, .size = size_, .address = address_, .listener = listener},
+                           Must(JobSecret::Of(std::string(40, secret))));
   }
 
   // Whether they can still sum.

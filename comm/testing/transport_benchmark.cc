@@ -20,8 +20,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/crypto/job_secret.h"
 #include "comm/mpi/mpi_process.h"
-#include "comm/tcp/job_secret.h"
 #include "comm/tcp/tcp_process.h"
 #include "tensor/status_macros.h"
 #include "tensor/tensor.h"
@@ -78,8 +78,8 @@ struct Meeting {
   uint16_t port = 0;
 };
 
-absl::StatusOr<std::unique_ptr<TcpProcess>> JoinThrough(Communicator& mpi,
-                                                        const CommunicatorOptions& options) {
+absl::StatusOr<std::unique_ptr<ExchangeProcess>> JoinThrough(Communicator& mpi,
+                                                             const CommunicatorOptions& options) {
   Socket listener;
   Meeting meeting;
   if (mpi.rank() == 0) {
@@ -102,7 +102,7 @@ absl::StatusOr<std::unique_ptr<TcpProcess>> JoinThrough(Communicator& mpi,
                                   .size = mpi.size(),
                                   .address = {.host = meeting.host.data(), .port = meeting.port}};
   if (mpi.rank() == 0) rendezvous.listener = listener.Release();
-  return TcpProcess::Start(options, rendezvous, secret);
+  return StartTcpProcess(options, rendezvous, secret);
 }
 
 absl::Status RunAll(int rounds, int64_t largest) {
@@ -110,7 +110,7 @@ absl::Status RunAll(int rounds, int64_t largest) {
   options.timeout = std::chrono::minutes(1);
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, MpiProcess::Start(options));
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> mpi, process->Connect(options));
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<TcpProcess> ours, JoinThrough(*mpi, options));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ExchangeProcess> ours, JoinThrough(*mpi, options));
   DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> tcp, ours->Connect(options));
   if (mpi->rank() == 0) {
     std::printf("all-reduce of float32 between %d ranks\n", mpi->size());

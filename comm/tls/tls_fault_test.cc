@@ -58,7 +58,7 @@ int RunRank(const std::string& folder, int signal) {
   CommunicatorOptions patient, options;
   patient.timeout = std::chrono::minutes(1);
   options.timeout = kTimeout;
-  const std::unique_ptr<TcpProcess> process =
+  const std::unique_ptr<ExchangeProcess> process =
       Must(testing::JoinRanks(patient, Must(TlsStreams(testing::HostFiles(folder)))));
   absl::StatusOr<std::unique_ptr<Communicator>> c = process->Connect(options);
   const absl::Status status = c.ok() ? Exchange(**c, signal) : c.status();

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "comm/crypto/job_secret.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/job_secret.h"
 #include "comm/tcp/socket.h"
 #include "comm/tcp/tcp_job.h"
 #include "tensor/must.h"
@@ -66,11 +66,11 @@ int RankProcesses::Wait(int rank) {
 
 bool IsRankProcess() { return std::getenv(kRankVariable) != nullptr; }
 
-absl::StatusOr<std::unique_ptr<TcpProcess>> JoinRanks(const CommunicatorOptions& options,
-                                                      const StreamMaker& stream) {
+absl::StatusOr<std::unique_ptr<ExchangeProcess>> JoinRanks(const CommunicatorOptions& options,
+                                                           const StreamMaker& stream) {
   DTNN_ASSIGN_OR_RETURN(TcpJob job, FindTcpJob(FindLaunchPlace()));
   job.rendezvous.stream = stream;
-  return TcpProcess::Start(options, job.rendezvous, job.secret);
+  return StartTcpProcess(options, job.rendezvous, job.secret);
 }
 
 }  // namespace dtnn::testing

@@ -34,8 +34,8 @@ class RankProcesses {
 // Whether this process is one of those.
 bool IsRankProcess();
 // Joins the others, as the environment says.
-absl::StatusOr<std::unique_ptr<TcpProcess>> JoinRanks(const CommunicatorOptions& options,
-                                                      const StreamMaker& stream = {});
+absl::StatusOr<std::unique_ptr<ExchangeProcess>> JoinRanks(const CommunicatorOptions& options,
+                                                           const StreamMaker& stream = {});
 
 }  // namespace dtnn::testing
 

@@ -14,12 +14,12 @@
 namespace dtnn::testing {
 namespace {
 
-TcpProcess* the_process = nullptr;
+ExchangeProcess* the_process = nullptr;
 
 int RunOneRank(int argc, char** argv, const StreamMaker& streams) {
   CommunicatorOptions options;
   options.timeout = std::chrono::minutes(1);
-  absl::StatusOr<std::unique_ptr<TcpProcess>> process = JoinRanks(options, streams);
+  absl::StatusOr<std::unique_ptr<ExchangeProcess>> process = JoinRanks(options, streams);
   if (!process.ok()) {
     std::cerr << process.status() << "\n";
     return 1;
@@ -50,9 +50,9 @@ int RunTestsOnRanks(int argc, char** argv, int least, int most, const StreamMake
   return failed;
 }
 
-TcpProcess& TestedProcess() { return *the_process; }
+ExchangeProcess& TestedProcess() { return *the_process; }
 
-RanksUnderTest TestedRanks(const std::string& name, bool checked, const TcpOptions& tcp) {
+RanksUnderTest TestedRanks(const std::string& name, bool checked, const ExchangeOptions& tcp) {
   RanksUnderTest ranks;
   ranks.name = name;
   ranks.size = the_process->size();

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "comm/tcp/tcp_options.h"
+#include "comm/exchange/exchange_options.h"
 #include "comm/tcp/tcp_process.h"
 #include "comm/testing/communicator_conformance.h"
 
@@ -16,10 +16,10 @@ namespace dtnn::testing {
 int RunTestsOnRanks(int argc, char** argv, int least, int most, const StreamMaker& streams = {});
 
 // Of the rank that runs the tests.
-TcpProcess& TestedProcess();
+ExchangeProcess& TestedProcess();
 
 // For the conformance suite: `checked` with all calls checked, whatever a test asks for.
-RanksUnderTest TestedRanks(const std::string& name, bool checked, const TcpOptions& tcp);
+RanksUnderTest TestedRanks(const std::string& name, bool checked, const ExchangeOptions& tcp);
 
 }  // namespace dtnn::testing
 

@@ -1,4 +1,4 @@
-#include "comm/tcp/frame.h"
+#include "comm/exchange/frame.h"
 
 #include <cstring>
 #include <type_traits>

@@ -3,8 +3,8 @@
 // The text is hashed at once; only the hash is kept, and overwritten at the end. Where OpenSSL
 // cannot compute, every function returns its error: nobody is recognised by chance.
 
-#ifndef DTNN_COMM_TCP_JOB_SECRET_H_
-#define DTNN_COMM_TCP_JOB_SECRET_H_
+#ifndef DTNN_COMM_CRYPTO_JOB_SECRET_H_
+#define DTNN_COMM_CRYPTO_JOB_SECRET_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -51,4 +51,4 @@ class JobSecret {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_JOB_SECRET_H_
+#endif  // DTNN_COMM_CRYPTO_JOB_SECRET_H_

@@ -6,8 +6,8 @@
 //   control  a ControlMessage
 // A length is checked against what its kind allows before anything is done with it.
 
-#ifndef DTNN_COMM_TCP_FRAME_H_
-#define DTNN_COMM_TCP_FRAME_H_
+#ifndef DTNN_COMM_EXCHANGE_FRAME_H_
+#define DTNN_COMM_EXCHANGE_FRAME_H_
 
 #include <compare>
 #include <cstddef>
@@ -50,4 +50,4 @@ absl::StatusOr<FrameHeader> ReadFrameHeader(std::string_view bytes, int ranks);
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_FRAME_H_
+#endif  // DTNN_COMM_EXCHANGE_FRAME_H_

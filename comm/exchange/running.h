@@ -4,8 +4,8 @@
 // it comes after, since ranks are not equally fast: its bytes are kept until then, so that the
 // order of a sum is always the same.
 
-#ifndef DTNN_COMM_TCP_RUNNING_H_
-#define DTNN_COMM_TCP_RUNNING_H_
+#ifndef DTNN_COMM_EXCHANGE_RUNNING_H_
+#define DTNN_COMM_EXCHANGE_RUNNING_H_
 
 #include <cstddef>
 #include <span>
@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
-#include "comm/tcp/frame.h"
-#include "comm/tcp/schedule.h"
+#include "comm/exchange/frame.h"
+#include "comm/exchange/schedule.h"
 #include "tensor/dtype.h"
 
 namespace dtnn {
@@ -90,4 +90,4 @@ class Running {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_RUNNING_H_
+#endif  // DTNN_COMM_EXCHANGE_RUNNING_H_

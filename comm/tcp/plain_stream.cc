@@ -1,4 +1,4 @@
-#include "comm/tcp/stream.h"
+#include "comm/tcp/plain_stream.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>

@@ -16,8 +16,8 @@
 //   barrier      dissemination, a byte per message (Hensgen, Finkel and Manber, Int. J. Parallel
 //                Program. 17, 1988)
 
-#ifndef DTNN_COMM_TCP_SCHEDULE_H_
-#define DTNN_COMM_TCP_SCHEDULE_H_
+#ifndef DTNN_COMM_EXCHANGE_SCHEDULE_H_
+#define DTNN_COMM_EXCHANGE_SCHEDULE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -70,4 +70,4 @@ size_t SlicesPayFrom(std::span<const int> nodes);
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_SCHEDULE_H_
+#endif  // DTNN_COMM_EXCHANGE_SCHEDULE_H_

@@ -1,10 +1,10 @@
 // What a connection does with bytes that no rank sends.
 
-#include "comm/tcp/connection.h"
+#include "comm/exchange/connection.h"
 
-#include <sys/socket.h>
-
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,22 +20,46 @@ using Kind = FrameHeader::Kind;
 
 constexpr PieceKey kKey = {.group = 1, .number = 7};
 
-// A connection whose other end a test writes by hand.
+// The other end, of which a test decides by hand.
+struct Other {
+  std::string says;
+  bool closed = false;
+  size_t heard = 0;  // bytes
+};
+
+class Spoken : public Stream {
+ public:
+  explicit Spoken(Other& other) : other_(other) {}
+
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    if (other_.says.empty() && other_.closed) return absl::OutOfRangeError("closed");
+    const size_t n = std::min(into.size(), other_.says.size());
+    std::memcpy(into.data(), other_.says.data(), n);
+    other_.says.erase(0, n);
+    return n;
+  }
+  absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from) override {
+    size_t n = 0;
+    for (const std::span<const std::byte> range : from) n += range.size();
+    other_.heard += n;
+    return n;
+  }
+  void CloseWriting() override {}
+  int descriptor() const override { return -1; }
+
+ private:
+  Other& other_;
+};
+
 class ConnectionTest : public ::testing::Test {
  protected:
   ConnectionTest() {
-    int ends[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-    peer_ = Socket(ends[1]);
     connection_ = std::make_unique<Connection>(
-        0, 1, 2, Link{PlainStream(Socket(ends[0])), "here"},
+        0, 1, 2, Link{std::make_unique<Spoken>(other_), "here"},
         [this](int, const ControlMessage& message) { heard_.push_back(message); });
   }
 
-  void Say(const std::string& bytes) {
-    ASSERT_EQ(send(peer_.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              ssize_t(bytes.size()));
-  }
+  void Say(const std::string& bytes) { other_.says += bytes; }
   void Say(const FrameHeader& header, const std::string& payload = "") {
     Say(std::string(BytesOf(header)) + payload);
   }
@@ -53,7 +77,7 @@ class ConnectionTest : public ::testing::Test {
     return running;
   }
 
-  Socket peer_;
+  Other other_;
   std::unique_ptr<Connection> connection_;
   std::vector<ControlMessage> heard_;
   std::vector<std::byte> memory_;
@@ -107,7 +131,7 @@ TEST_F(ConnectionTest, APeerThatStopsInTheMiddleBlocksNothing) {
   Say(std::string(BytesOf(FrameHeader{.kind = Kind::kData})).substr(0, 5));
   EXPECT_EQ(Error(), "OK");
   EXPECT_TRUE(running->complete());
-  peer_ = Socket();
+  other_.closed = true;
   EXPECT_EQ(connection_->Read().status().code(), absl::StatusCode::kOutOfRange);
 }
 
@@ -137,8 +161,7 @@ TEST_F(ConnectionTest, AGrantOfAnotherSizeFailsTheCall) {
   EXPECT_THAT(std::string(running->error().message()),
               HasSubstr("rank 0 sends 8 bytes, rank 1 expects 1152921504606846976"));
   connection_->Write();
-  char byte = 0;
-  EXPECT_EQ(recv(peer_.descriptor(), &byte, 1, 0), -1);  // nothing was sent
+  EXPECT_EQ(other_.heard, 0u);
 }
 
 TEST_F(ConnectionTest, WhatComesForAGroupThatBrokeIsThrownAway) {

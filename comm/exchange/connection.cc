@@ -1,4 +1,4 @@
-#include "comm/tcp/connection.h"
+#include "comm/exchange/connection.h"
 
 #include <poll.h>
 
@@ -35,7 +35,8 @@ Connection::Connection(int rank, int peer, int ranks, Link link, Handler handler
       staging_(kStagingBytes) {}
 
 short Connection::events() const {
-  const bool writes = stream_->wants_to_write() || (blocked_ && !flushed());
+  const bool more = blocked_ && !flushed() && !stream_->writes_after_reading();
+  const bool writes = stream_->wants_to_write() || more;
   return short(POLLIN | (writes ? POLLOUT : 0));
 }
 

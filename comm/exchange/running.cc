@@ -1,4 +1,4 @@
-#include "comm/tcp/running.h"
+#include "comm/exchange/running.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "comm/tcp/tcp_engine.h"
+#include "comm/exchange/exchange_engine.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -32,9 +32,9 @@ bool IsSignature(const CallSignature& signature) {
 
 }  // namespace
 
-TcpEngine::TcpEngine(Mesh mesh)
+ExchangeEngine::ExchangeEngine(Mesh mesh)
     : GroupEngine(mesh.place),
-      reception_(std::move(mesh.reception)),
+      door_(std::move(mesh.door)),
       slices_pay_from_(SlicesPayFrom(mesh.nodes)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   const RankPlace& here = place();
@@ -50,7 +50,7 @@ TcpEngine::TcpEngine(Mesh mesh)
   thread_ = std::thread([this] { Run(); });
 }
 
-TcpEngine::~TcpEngine() {
+ExchangeEngine::~ExchangeEngine() {
   {
     std::lock_guard lock(tasks_mutex_);
     stop_ = true;
@@ -60,7 +60,7 @@ TcpEngine::~TcpEngine() {
   close(wake_);
 }
 
-void TcpEngine::Post(std::function<void()> task) {
+void ExchangeEngine::Post(std::function<void()> task) {
   {
     std::lock_guard lock(tasks_mutex_);
     tasks_.push_back(std::move(task));
@@ -68,7 +68,7 @@ void TcpEngine::Post(std::function<void()> task) {
   eventfd_write(wake_, 1);
 }
 
-void TcpEngine::Send(int to, const ControlMessage& message) {
+void ExchangeEngine::Send(int to, const ControlMessage& message) {
   {
     std::lock_guard lock(tasks_mutex_);
     messages_.emplace_back(to, message);
@@ -76,15 +76,15 @@ void TcpEngine::Send(int to, const ControlMessage& message) {
   eventfd_write(wake_, 1);
 }
 
-absl::StatusOr<std::shared_ptr<Group>> TcpEngine::CreateGroup(const CommunicatorOptions& options,
-                                                              const TcpOptions& tcp) {
+absl::StatusOr<std::shared_ptr<Group>> ExchangeEngine::CreateGroup(
+    const CommunicatorOptions& options, const ExchangeOptions& own) {
   const std::shared_ptr<Group> group = NewGroup(options);
   absl::Status broken;
   const std::shared_ptr<Operation> operation =
       CallOfAll({.timeout = options.timeout}, "the start of communication", broken);
   if (operation == nullptr) return broken;
-  TcpOptions of_group = tcp;
-  of_group.check_calls = options.check_calls || tcp.sums_in_rank_order;
+  ExchangeOptions of_group = own;
+  of_group.check_calls = options.check_calls || own.sums_in_rank_order;
   Post([this, number = group->number(), of_group] { options_[number] = of_group; });
   if (place().size > 1) {
     Carry(all(), operation);
@@ -93,7 +93,7 @@ absl::StatusOr<std::shared_ptr<Group>> TcpEngine::CreateGroup(const Communicator
   return group;
 }
 
-absl::Status TcpEngine::Meet(const CommunicatorOptions& options) {
+absl::Status ExchangeEngine::Meet(const CommunicatorOptions& options) {
   absl::Status broken;
   const std::shared_ptr<Operation> operation =
       CallOfAll({.timeout = options.timeout}, "the end of the job", broken);
@@ -105,7 +105,7 @@ absl::Status TcpEngine::Meet(const CommunicatorOptions& options) {
   return absl::OkStatus();
 }
 
-void TcpEngine::Close(Clock::time_point end) {
+void ExchangeEngine::Close(Clock::time_point end) {
   Leave(all());  // with what broke it: others may not have heard of it from anybody else yet
   std::unique_lock lock(tasks_mutex_);
   closing_ = true;
@@ -113,7 +113,8 @@ void TcpEngine::Close(Clock::time_point end) {
   closed_changed_.wait_until(lock, end, [this] { return closed_; });
 }
 
-void TcpEngine::Carry(const std::shared_ptr<Group>& group, std::shared_ptr<Operation> operation) {
+void ExchangeEngine::Carry(const std::shared_ptr<Group>& group,
+                           std::shared_ptr<Operation> operation) {
   Post([this, group, operation = std::move(operation)] {
     calls_.push_back(std::make_shared<Call>(
         Call{.group = group, .operation = operation, .options = options_[group->number()]}));
@@ -121,11 +122,11 @@ void TcpEngine::Carry(const std::shared_ptr<Group>& group, std::shared_ptr<Opera
   });
 }
 
-void TcpEngine::Release(const std::shared_ptr<Group>& group) {
+void ExchangeEngine::Release(const std::shared_ptr<Group>& group) {
   Post([this, number = group->number()] { options_.erase(number); });
 }
 
-void TcpEngine::TakeTasks() {
+void ExchangeEngine::TakeTasks() {
   std::vector<std::function<void()>> tasks;
   std::vector<std::pair<int, ControlMessage>> messages;
   {
@@ -139,7 +140,7 @@ void TcpEngine::TakeTasks() {
   }
 }
 
-void TcpEngine::LosePeer(int peer, const absl::Status& why) {
+void ExchangeEngine::LosePeer(int peer, const absl::Status& why) {
   const std::string address = connections_[size_t(peer)]->address();
   connections_[size_t(peer)] = nullptr;
   const std::string who = StrCat("rank ", peer, " at ", address);
@@ -150,14 +151,14 @@ void TcpEngine::LosePeer(int peer, const absl::Status& why) {
                  : Unavailable("the connection to ", who, " broke: ", why.message()));
 }
 
-int TcpEngine::PollTime() {
+int ExchangeEngine::PollTime() {
   if (std::exchange(moved_, false)) return 0;
-  if (reception_ == nullptr || reception_->next() == Clock::time_point::max()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(reception_->next() - Clock::now());
+  if (door_ == nullptr || door_->next() == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(door_->next() - Clock::now());
   return int(std::max<int64_t>(0, left.count()));
 }
 
-void TcpEngine::MoveAll() {
+void ExchangeEngine::MoveAll() {
   std::vector<pollfd> descriptors = {{wake_, POLLIN, 0}};
   std::vector<int> peers = {-1};
   for (size_t peer = 0; peer < connections_.size(); ++peer) {
@@ -166,15 +167,14 @@ void TcpEngine::MoveAll() {
     peers.push_back(int(peer));
   }
   const size_t strangers = descriptors.size();
-  if (reception_ != nullptr) reception_->AddTo(descriptors);
+  if (door_ != nullptr) door_->AddTo(descriptors);
   poll(descriptors.data(), descriptors.size(), PollTime());
   eventfd_t ignored = 0;
   if (descriptors[0].revents != 0) eventfd_read(wake_, &ignored);
   TakeTasks();
   // All ranks are there: whoever comes is told so. Where not even that is possible, nobody is.
-  if (reception_ != nullptr &&
-      !reception_->Advance(std::span(descriptors).subspan(strangers)).ok()) {
-    reception_ = nullptr;
+  if (door_ != nullptr && !door_->Turn(std::span(descriptors).subspan(strangers)).ok()) {
+    door_ = nullptr;
   }
   for (size_t i = 1; i < peers.size(); ++i) {
     Connection& connection = *connections_[size_t(peers[i])];
@@ -190,20 +190,20 @@ void TcpEngine::MoveAll() {
   for (size_t i = 1; i < peers.size(); ++i) {
     Connection* const connection = connections_[size_t(peers[i])].get();
     if (connection == nullptr) continue;
-    if (connection->blocked() && (descriptors[i].revents & POLLOUT) == 0) continue;
+    if (connection->blocked(descriptors[i].revents)) continue;
     moved_ |= connection->Write();
   }
   Sweep();
 }
 
-void TcpEngine::Run() {
+void ExchangeEngine::Run() {
   bool said_all = false;
   while (true) {
     MoveAll();
     std::lock_guard lock(tasks_mutex_);
     if (stop_) return;
     if (!closing_ || !messages_.empty() || !tasks_.empty()) continue;
-    reception_ = nullptr;
+    door_ = nullptr;
     // What others have sent is read to its end: a connection that is closed before loses what it
     // has not yet carried.
     bool closed = true, flushed = true;
@@ -221,13 +221,13 @@ void TcpEngine::Run() {
   }
 }
 
-void TcpEngine::Begin(const CallPointer& call) {
+void ExchangeEngine::Begin(const CallPointer& call) {
   if (call->options.check_calls) return BeginSignatures(call);
   BeginTransfer(call);
 }
 
-void TcpEngine::Begin(const CallPointer& call, Schedule schedule, const CallMemory& memory,
-                      uint32_t signature) {
+void ExchangeEngine::Begin(const CallPointer& call, Schedule schedule, const CallMemory& memory,
+                           uint32_t signature) {
   const Collective& collective = call->operation->call;
   const bool tensors = signature == kTensors && collective.kind != CollectiveKind::kBarrier;
   call->running = std::make_unique<Running>(KeyOf(*call->group, *call->operation, signature),
@@ -246,7 +246,7 @@ void TcpEngine::Begin(const CallPointer& call, Schedule schedule, const CallMemo
   }
 }
 
-void TcpEngine::BeginSignatures(const CallPointer& call) {
+void ExchangeEngine::BeginSignatures(const CallPointer& call) {
   call->comparing = true;
   constexpr size_t kBytes = sizeof(CallSignature);
   const Collective& collective = call->operation->call;
@@ -275,7 +275,7 @@ void TcpEngine::BeginSignatures(const CallPointer& call) {
   Begin(call, schedule, {.first = call->memory.data()}, kOfAll);
 }
 
-absl::Status TcpEngine::Compare(const Call& call) const {
+absl::Status ExchangeEngine::Compare(const Call& call) const {
   std::vector<CallSignature> all(call.memory.size() / sizeof(CallSignature));
   std::memcpy(all.data(), call.memory.data(), call.memory.size());
   const CallKey& key = call.operation->key;
@@ -290,7 +290,7 @@ absl::Status TcpEngine::Compare(const Call& call) const {
   return absl::OkStatus();
 }
 
-void TcpEngine::BeginTransfer(const CallPointer& call) {
+void ExchangeEngine::BeginTransfer(const CallPointer& call) {
   call->comparing = false;
   const Collective& collective = call->operation->call;
   const int rank = place().rank, size = place().size;
@@ -325,13 +325,13 @@ void TcpEngine::BeginTransfer(const CallPointer& call) {
         kTensors);
 }
 
-void TcpEngine::FailToBegin(const CallPointer& call, const absl::Status& why) {
+void ExchangeEngine::FailToBegin(const CallPointer& call, const absl::Status& why) {
   call->running = std::make_unique<Running>(PieceKey(), Schedule(), CallMemory(), ReduceOp::kSum,
                                             DType::kUint8);
   call->running->Fail(why);
 }
 
-void TcpEngine::BeginSlices(const CallPointer& call, size_t bytes) {
+void ExchangeEngine::BeginSlices(const CallPointer& call, size_t bytes) {
   const Tensor& tensor = call->operation->call.output;
   const int rank = place().rank, size = place().size;
   const size_t element = SizeOf(tensor.dtype());
@@ -347,7 +347,7 @@ void TcpEngine::BeginSlices(const CallPointer& call, size_t bytes) {
         kTensors);
 }
 
-void TcpEngine::EndSlices(const CallPointer& call) {
+void ExchangeEngine::EndSlices(const CallPointer& call) {
   call->exchanging = false;
   const Collective& collective = call->operation->call;
   const Tensor& tensor = collective.output;
@@ -359,13 +359,13 @@ void TcpEngine::EndSlices(const CallPointer& call) {
   Begin(call, MakeSliceGather(rank, size, bytes, element), {.first = tensor.raw_data()}, kTensors);
 }
 
-void TcpEngine::Forget(int32_t group) {
+void ExchangeEngine::Forget(int32_t group) {
   for (const std::unique_ptr<Connection>& connection : connections_) {
     if (connection != nullptr) connection->Forget(group);
   }
 }
 
-bool TcpEngine::Advance(const CallPointer& call) {
+bool ExchangeEngine::Advance(const CallPointer& call) {
   if (call->group->is_broken()) {
     Forget(call->group->number());
     return true;
@@ -388,7 +388,7 @@ bool TcpEngine::Advance(const CallPointer& call) {
   return status.ok() || Advance(call);
 }
 
-void TcpEngine::Sweep() {
+void ExchangeEngine::Sweep() {
   std::erase_if(calls_, [this](const CallPointer& call) { return Advance(call); });
 }
 

@@ -1,4 +1,4 @@
-#include "comm/tcp/schedule.h"
+#include "comm/exchange/schedule.h"
 
 #include <algorithm>
 #include <limits>

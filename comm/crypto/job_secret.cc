@@ -1,4 +1,4 @@
-#include "comm/tcp/job_secret.h"
+#include "comm/crypto/job_secret.h"
 
 #include <sys/resource.h>
 

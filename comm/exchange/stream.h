@@ -2,15 +2,13 @@
 //
 // Who reads reads until nothing comes: a stream may hold bytes of which poll knows nothing.
 
-#ifndef DTNN_COMM_TCP_STREAM_H_
-#define DTNN_COMM_TCP_STREAM_H_
+#ifndef DTNN_COMM_EXCHANGE_STREAM_H_
+#define DTNN_COMM_EXCHANGE_STREAM_H_
 
 #include <cstddef>
-#include <memory>
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "comm/tcp/socket.h"
 
 namespace dtnn {
 
@@ -34,9 +32,6 @@ class Stream {
   virtual bool writes_after_reading() const { return false; }
 };
 
-// TCP as it is: anyone on the path can read and change the bytes.
-std::unique_ptr<Stream> PlainStream(Socket socket);
-
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_STREAM_H_
+#endif  // DTNN_COMM_EXCHANGE_STREAM_H_

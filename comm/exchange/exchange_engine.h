@@ -1,12 +1,12 @@
-// The communicators of a process whose ranks are connected by TCP: a GroupEngine whose calls a
-// thread of its own carries out.
+// The communicators of a process whose ranks are connected by streams, whatever carries their
+// bytes: a GroupEngine whose calls a thread of its own carries out.
 //
 // That thread alone touches the connections. It sleeps until one of them can be read or written, or
 // a call comes in; so it takes little from threads that compute, and answers other ranks at once,
 // whatever the others do.
 
-#ifndef DTNN_COMM_TCP_TCP_ENGINE_H_
-#define DTNN_COMM_TCP_TCP_ENGINE_H_
+#ifndef DTNN_COMM_EXCHANGE_EXCHANGE_ENGINE_H_
+#define DTNN_COMM_EXCHANGE_EXCHANGE_ENGINE_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -22,27 +22,26 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/exchange/connection.h"
+#include "comm/exchange/exchange_options.h"
+#include "comm/exchange/mesh.h"
+#include "comm/exchange/running.h"
 #include "comm/group/control_message.h"
 #include "comm/group/group.h"
 #include "comm/group/group_engine.h"
-#include "comm/tcp/connection.h"
-#include "comm/tcp/reception.h"
-#include "comm/tcp/rendezvous.h"
-#include "comm/tcp/running.h"
-#include "comm/tcp/tcp_options.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
 
-class TcpEngine : public GroupEngine {
+class ExchangeEngine : public GroupEngine {
  public:
-  explicit TcpEngine(Mesh mesh);
+  explicit ExchangeEngine(Mesh mesh);
   // Closes the connections: what is on its way may be lost (Close).
-  ~TcpEngine() override;
+  ~ExchangeEngine() override;
 
   // All ranks call it together. Waits for them, as the options say.
   absl::StatusOr<std::shared_ptr<Group>> CreateGroup(const CommunicatorOptions& options,
-                                                     const TcpOptions& tcp);
+                                                     const ExchangeOptions& own);
   // At the end of the job: returns when all ranks have called it.
   absl::Status Meet(const CommunicatorOptions& options);
   // Says good-bye, sends what is to be sent, and returns when the others have read it and closed
@@ -60,7 +59,7 @@ class TcpEngine : public GroupEngine {
   struct Call {
     std::shared_ptr<Group> group;
     std::shared_ptr<Operation> operation;
-    TcpOptions options = {};
+    ExchangeOptions options = {};
     std::vector<std::byte> memory = {};  // of a barrier, of signatures
     Tensor gathered = {}, slices = {};
     bool comparing = false, exchanging = false, failed = false;
@@ -92,11 +91,11 @@ class TcpEngine : public GroupEngine {
   void Forget(int32_t group);
 
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; null: own, or lost
-  std::unique_ptr<Reception> reception_;                  // of rank 0
-  const size_t slices_pay_from_;                          // bytes
+  std::unique_ptr<Door> door_;
+  const size_t slices_pay_from_;  // bytes
   std::list<CallPointer> calls_;
-  std::map<int32_t, TcpOptions> options_;  // by group
-  bool moved_ = false;                     // there may be more to move at once
+  std::map<int32_t, ExchangeOptions> options_;  // by group
+  bool moved_ = false;                          // there may be more to move at once
 
   std::mutex tasks_mutex_;
   std::condition_variable closed_changed_;
@@ -109,4 +108,4 @@ class TcpEngine : public GroupEngine {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_TCP_ENGINE_H_
+#endif  // DTNN_COMM_EXCHANGE_EXCHANGE_ENGINE_H_

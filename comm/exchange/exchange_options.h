@@ -1,14 +1,14 @@
-// What only ranks over TCP have a choice of.
+// What only ranks that are connected by streams have a choice of.
 
-#ifndef DTNN_COMM_TCP_TCP_OPTIONS_H_
-#define DTNN_COMM_TCP_TCP_OPTIONS_H_
+#ifndef DTNN_COMM_EXCHANGE_EXCHANGE_OPTIONS_H_
+#define DTNN_COMM_EXCHANGE_EXCHANGE_OPTIONS_H_
 
 #include <cstddef>
 #include <optional>
 
 namespace dtnn {
 
-struct TcpOptions {
+struct ExchangeOptions {
   // Every all-reduce gathers all ranks' tensors and adds them in the order of ranks on each of
   // them, and calls are checked. Slow, p times the memory, and the very bits of ranks that are
   // threads (local.h).
@@ -21,4 +21,4 @@ struct TcpOptions {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_TCP_OPTIONS_H_
+#endif  // DTNN_COMM_EXCHANGE_EXCHANGE_OPTIONS_H_

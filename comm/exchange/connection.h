@@ -4,8 +4,10 @@
 // the next one as long as the first has to wait for its bytes. A peer that breaks the rules, by a
 // frame that no rank sends, or bytes that nobody asked for, ends the connection.
 
-#ifndef DTNN_COMM_TCP_CONNECTION_H_
-#define DTNN_COMM_TCP_CONNECTION_H_
+#ifndef DTNN_COMM_EXCHANGE_CONNECTION_H_
+#define DTNN_COMM_EXCHANGE_CONNECTION_H_
+
+#include <poll.h>
 
 #include <array>
 #include <deque>
@@ -20,10 +22,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "comm/exchange/frame.h"
+#include "comm/exchange/mesh.h"
+#include "comm/exchange/running.h"
 #include "comm/group/control_message.h"
-#include "comm/tcp/frame.h"
-#include "comm/tcp/rendezvous.h"
-#include "comm/tcp/running.h"
 
 namespace dtnn {
 
@@ -46,8 +48,10 @@ class Connection {
   // to Read to find out.
   absl::StatusOr<bool> Read();
   bool Write();
-  // Write would move nothing until poll says that the stream can be written to.
-  bool blocked() const { return blocked_; }
+  // Whether Write would move nothing after poll has reported this.
+  bool blocked(short polled) const {
+    return blocked_ && (polled & (stream_->writes_after_reading() ? POLLIN : POLLOUT)) == 0;
+  }
   // There may be bytes to read although poll does not say so.
   bool may_hold_bytes() const { return may_hold_bytes_; }
   // All that was sent is on its way.
@@ -110,4 +114,4 @@ class Connection {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_CONNECTION_H_
+#endif  // DTNN_COMM_EXCHANGE_CONNECTION_H_

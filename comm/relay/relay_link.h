@@ -1,0 +1,122 @@
+// The two ends of a stream between two ranks whose bytes somebody else carries: this rank's.
+//
+// The higher rank calls, the lower one answers; both then know keys that only who knows the job's
+// secret can compute, and that are new for every connection: packets of earlier ones, of other
+// ranks, of the other direction, or twice the same, are none. A packet that is missing breaks the
+// connection. Each side may send `window` of what the other has not read yet, where a packet counts
+// as its bytes and kPacketCost: so neither the carrier nor the reader is ever flooded.
+//
+// Threads: Read, Write and CloseWriting by one, the carrier's Take and Leave by another.
+
+#ifndef DTNN_COMM_RELAY_RELAY_LINK_H_
+#define DTNN_COMM_RELAY_RELAY_LINK_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/crypto/wiped.h"
+#include "comm/exchange/stream.h"
+#include "comm/relay/datagrams.h"
+#include "comm/relay/packet.h"
+
+namespace dtnn {
+
+class RelayLink {
+ public:
+  static constexpr size_t kPacketCost = 16 << 10;
+
+  // What each end says of itself.
+  struct Card {
+    Instance instance;
+    uint64_t network_space = 0;  // comm/network_space.h
+  };
+  struct Options {
+    int peer = 0, size = 0;
+    Card card;  // of this rank
+    size_t window = 0;
+  };
+
+  // `send` never waits; `changed` is called, without a lock, where established() or error()
+  // changes. The secret outlives it.
+  RelayLink(const Options& options, const JobSecret& secret, std::function<void(std::string)> send,
+            std::function<void()> changed);
+  ~RelayLink();
+  RelayLink(const RelayLink&) = delete;
+  RelayLink& operator=(const RelayLink&) = delete;
+
+  // Of the higher rank, again and again until it is established.
+  void Call();
+  void Take(const Packet& packet);
+  // The process at the other end is gone; `why`, where the carrier is.
+  void Leave(const Instance& who);
+  void Cut(const absl::Status& why);
+
+  bool established() const;
+  // Of establishing it; OK while there is hope.
+  absl::Status error() const;
+  // The last packet that could not be opened, or that the other side says so of ours; empty: none.
+  std::string refused() const;
+  // Of the other end, once established.
+  Card card() const;
+
+  // Once established; one. It must not outlive the link.
+  std::unique_ptr<Stream> MakeStream();
+
+ private:
+  friend class RelayStream;
+  using Nonce = std::array<uint8_t, 16>;
+  using Kind = PacketHeader::Kind;
+  enum class State : uint8_t { kApart, kAnswered, kTogether };
+
+  // All with the lock.
+  void Send(Kind kind, const Secret& key, int64_t number, std::span<const uint8_t> payload);
+  void SendInStream(Kind kind, std::span<const uint8_t> payload);
+  absl::StatusOr<Secret> CallKey() const;
+  absl::StatusOr<Secret> AnswerKey(const Nonce& called) const;
+  absl::StatusOr<Secret> StreamKey(const Nonce& called, const Nonce& answered) const;
+  absl::Status TakeCall(const Packet& packet);
+  absl::Status TakeAnswer(const Packet& packet);
+  absl::Status TakeInStream(const Packet& packet);
+  void SendCard();
+  void Fail(const absl::Status& why);
+  void Wake() const;
+
+  absl::StatusOr<size_t> Read(std::span<std::byte> into);
+  absl::StatusOr<size_t> Write(std::span<const std::span<const std::byte>> from);
+  void CloseWriting();
+
+  const Options options_;
+  const JobSecret& secret_;
+  const std::function<void(std::string)> send_;
+  const std::function<void()> changed_;
+  const int wake_;  // an eventfd, readable when there is something to read, or to write again
+
+  mutable std::mutex mutex_;
+  State state_ = State::kApart;
+  Nonce own_nonce_ = {}, peer_nonce_ = {};
+  std::optional<Secret> key_;
+  Card card_;
+  std::string refused_;
+  absl::Status error_;            // why no more comes, after the inbox
+  int64_t sent_ = 0, taken_ = 0;  // packets of the stream
+  std::deque<WipedVector<uint8_t>> inbox_;
+  size_t inbox_at_ = 0;  // in the first
+  // Costs so far, as above.
+  uint64_t written_ = 0, acknowledged_ = 0, received_ = 0, read_ = 0, told_read_ = 0;
+  bool ended_ = false;  // by this side
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_RELAY_RELAY_LINK_H_
