@@ -2,6 +2,7 @@
 
 #include "comm/relay/relay_mesh.h"
 
+#include <barrier>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -139,9 +140,11 @@ TEST(RelayMeshTest, RanksSum) {
 
 TEST(RelayMeshTest, ARankThatLeavesIsMissedAtOnce) {
   Office office;
+  std::barrier connected(3);
   OnRanks(3, [&](int rank) {
     ExchangeProcess process({.timeout = kTimeout}, Must(Join(office, rank, 3)));
     const std::unique_ptr<Communicator> c = Must(process.Connect({.timeout = kTimeout}));
+    connected.arrive_and_wait();
     if (rank == 1) return;
     const absl::Status status = c->Barrier();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
@@ -152,9 +155,11 @@ TEST(RelayMeshTest, ARankThatLeavesIsMissedAtOnce) {
 
 TEST(RelayMeshTest, WhenTheThirdPartyGoesAllAreTold) {
   Office office;
+  std::barrier connected(2);
   OnRanks(2, [&](int rank) {
     ExchangeProcess process({.timeout = kTimeout}, Must(Join(office, rank, 2)));
     const std::unique_ptr<Communicator> c = Must(process.Connect({.timeout = kTimeout}));
+    connected.arrive_and_wait();
     if (rank == 0) {
       const std::lock_guard lock(office.mutex);
       office.closed = true;
