@@ -23,6 +23,9 @@ libopenmpi-dev        | Open MPI: several processes, also on several machines
 openmpi-bin           | its mpirun
 libssl-dev            | checksums of data sets, encryption
 protobuf-compiler     | compiler of Protocol Buffers
+libgrpc++-dev         | gRPC: ranks through a server (--transport=grpc)
+protobuf-compiler-grpc | its code generator
+libmosquitto-dev      | MQTT: ranks through a broker (--transport=mqtt)
 zlib1g-dev            | .gz data sets
 libgtest-dev          | GoogleTest
 libgmock-dev          | GoogleTest matchers
@@ -33,6 +36,7 @@ dataset-fashion-mnist | the images of the main job (60000 + 10000, 30 MB)
 DEVELOPMENT='
 clang-format          | the formatting check
 iproute2              | tests on several hosts made of network namespaces (else skipped)
+mosquitto             | a broker, for tests of MQTT (else skipped)
 clang                 | fuzzing (--config=fuzz)
 CLANG_RUNTIME         | fuzzing: libFuzzer and the sanitizers of clang
 '
@@ -109,6 +113,7 @@ advice() {
     clang | libclang-rt-* | libclang-common-* | CLANG_RUNTIME) echo "only --config=fuzz needs it" ;;
     clang-format) echo "only the formatting check needs it" ;;
     iproute2) echo "without it, tests on several hosts are skipped" ;;
+    mosquitto) echo "without it, tests of MQTT are skipped" ;;
     *) echo "build it from its sources and install it" ;;
   esac
 }

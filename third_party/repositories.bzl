@@ -29,6 +29,12 @@ _SYSTEM_LIBRARIES = {
         # Of the same package version as the library, as its generated code demands.
         programs = ["protoc"],
     ),
+    "com_github_grpc_grpc": struct(
+        package = "libgrpc++-dev protobuf-compiler-grpc",
+        header = "grpcpp/grpcpp.h",
+        targets = {":grpc++": "grpc++"},
+        programs = ["grpc_cpp_plugin"],
+    ),
     "com_google_googletest": struct(
         package = "libgtest-dev libgmock-dev",
         header = "gmock/gmock.h",
@@ -74,6 +80,11 @@ _SYSTEM_LIBRARIES = {
         package = "zlib1g-dev",
         header = "zlib.h",
         targets = {":zlib": "zlib"},
+    ),
+    "mosquitto": struct(
+        package = "libmosquitto-dev",
+        header = "mosquitto.h",
+        targets = {":mosquitto": "libmosquitto"},
     ),
     "openmpi": struct(
         # mpirun, for the tests, comes with the second one.

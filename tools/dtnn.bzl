@@ -8,6 +8,7 @@
     dtnn_cc_benchmark                 a Google Benchmark program that `bazel test` runs once, briefly
     dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
     dtnn_proto_library                the C++ code of a .proto file
+    dtnn_grpc_library                 that of the services in it
     dtnn_cuda_library                 .cu files compiled by nvcc, only with --config=cuda
     dtnn_gpu_library                  .cu files compiled by nvcc with it, and for simulated GPUs without
     dtnn_cuda_objects                 the same, as sources of another library
@@ -165,6 +166,33 @@ def dtnn_proto_library(name, src, **kwargs):
         hdrs = [outs[0]],
         copts = _COPTS + ["-w"],  # generated code owes nothing to our warnings
         deps = ["@com_google_protobuf//:protobuf"],
+        **kwargs
+    )
+
+def dtnn_grpc_library(name, src, proto, **kwargs):
+    """The services of `src`, whose messages are the dtnn_proto_library `proto`, as a C++ library with
+    the header "<package>/<x>.grpc.pb.h"."""
+    stem = src[:-len(".proto")]
+    outs = [stem + ".grpc.pb.h", stem + ".grpc.pb.cc"]
+    package = native.package_name()
+    native.genrule(
+        name = name + "_code",
+        srcs = [src],
+        outs = outs,
+        cmd = " && ".join([
+            "source=./$$(dirname $(location %s))" % src,
+            "out=$(RULEDIR)",
+            "$(location @com_google_protobuf//:protoc) --proto_path=$${source%%/%s} --grpc_out=$${out%%/%s} --plugin=protoc-gen-grpc=$(location @com_github_grpc_grpc//:grpc_cpp_plugin) $(location %s)" %
+            (package, package, src),
+        ]),
+        tools = ["@com_google_protobuf//:protoc", "@com_github_grpc_grpc//:grpc_cpp_plugin"],
+    )
+    cc_library(
+        name = name,
+        srcs = [outs[1]],
+        hdrs = [outs[0]],
+        copts = _COPTS + ["-w"],
+        deps = [proto, "@com_github_grpc_grpc//:grpc++"],
         **kwargs
     )
 

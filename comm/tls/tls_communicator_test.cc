@@ -36,5 +36,5 @@ int main(int argc, char** argv) {
     dtnn::testing::WriteHostFiles(testing::TempDir());
     setenv(dtnn::kFolder, testing::TempDir().c_str(), 1);
   }
-  return dtnn::testing::RunTestsOnRanks(argc, argv, 2, 3, streams);
+  return dtnn::testing::RunTestsOnRanks(argc, argv, 2, 3, dtnn::testing::JoinByTcp(streams));
 }

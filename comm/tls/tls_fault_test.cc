@@ -59,7 +59,7 @@ int RunRank(const std::string& folder, int signal) {
   patient.timeout = std::chrono::minutes(1);
   options.timeout = kTimeout;
   const std::unique_ptr<ExchangeProcess> process =
-      Must(testing::JoinRanks(patient, Must(TlsStreams(testing::HostFiles(folder)))));
+      Must(testing::JoinByTcp(Must(TlsStreams(testing::HostFiles(folder))))(patient));
   absl::StatusOr<std::unique_ptr<Communicator>> c = process->Connect(options);
   const absl::Status status = c.ok() ? Exchange(**c, signal) : c.status();
   std::ofstream(folder + "/" + std::to_string(process->rank())) << status << "\n";

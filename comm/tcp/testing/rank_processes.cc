@@ -12,9 +12,7 @@
 #include "comm/crypto/job_secret.h"
 #include "comm/launch_place.h"
 #include "comm/tcp/socket.h"
-#include "comm/tcp/tcp_job.h"
 #include "tensor/must.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn::testing {
 namespace {
@@ -66,11 +64,14 @@ int RankProcesses::Wait(int rank) {
 
 bool IsRankProcess() { return std::getenv(kRankVariable) != nullptr; }
 
-absl::StatusOr<std::unique_ptr<ExchangeProcess>> JoinRanks(const CommunicatorOptions& options,
-                                                           const StreamMaker& stream) {
-  DTNN_ASSIGN_OR_RETURN(TcpJob job, FindTcpJob(FindLaunchPlace()));
-  job.rendezvous.stream = stream;
-  return StartTcpProcess(options, job.rendezvous, job.secret);
+TcpJob JobOfRank() { return Must(FindTcpJob(FindLaunchPlace())); }
+
+Join JoinByTcp(const StreamMaker& stream) {
+  return [stream](const CommunicatorOptions& options) {
+    TcpJob job = JobOfRank();
+    job.rendezvous.stream = stream;
+    return StartTcpProcess(options, job.rendezvous, job.secret);
+  };
 }
 
 }  // namespace dtnn::testing

@@ -1,4 +1,4 @@
-// Ranks over TCP that are processes of a test's own program: it starts itself again, once per rank,
+// Ranks that are processes of a test's own program: it starts itself again, once per rank,
 // with the environment that a launcher would set, at a port that the system chooses.
 
 #ifndef DTNN_COMM_TCP_TESTING_RANK_PROCESSES_H_
@@ -6,11 +6,13 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/tcp/tcp_job.h"
 #include "comm/tcp/tcp_process.h"
 
 namespace dtnn::testing {
@@ -33,9 +35,13 @@ class RankProcesses {
 
 // Whether this process is one of those.
 bool IsRankProcess();
-// Joins the others, as the environment says.
-absl::StatusOr<std::unique_ptr<ExchangeProcess>> JoinRanks(const CommunicatorOptions& options,
-                                                           const StreamMaker& stream = {});
+// How such a process joins the others, as its environment says.
+using Join = std::function<absl::StatusOr<std::unique_ptr<ExchangeProcess>>(
+    const CommunicatorOptions& options)>;
+// By TCP.
+Join JoinByTcp(const StreamMaker& stream = {});
+// The environment's words for it.
+TcpJob JobOfRank();
 
 }  // namespace dtnn::testing
 

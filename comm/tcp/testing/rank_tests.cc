@@ -16,10 +16,10 @@ namespace {
 
 ExchangeProcess* the_process = nullptr;
 
-int RunOneRank(int argc, char** argv, const StreamMaker& streams) {
+int RunOneRank(int argc, char** argv, const Join& join) {
   CommunicatorOptions options;
   options.timeout = std::chrono::minutes(1);
-  absl::StatusOr<std::unique_ptr<ExchangeProcess>> process = JoinRanks(options, streams);
+  absl::StatusOr<std::unique_ptr<ExchangeProcess>> process = join(options);
   if (!process.ok()) {
     std::cerr << process.status() << "\n";
     return 1;
@@ -33,8 +33,8 @@ int RunOneRank(int argc, char** argv, const StreamMaker& streams) {
 
 }  // namespace
 
-int RunTestsOnRanks(int argc, char** argv, int least, int most, const StreamMaker& streams) {
-  if (IsRankProcess()) return RunOneRank(argc, argv, streams);
+int RunTestsOnRanks(int argc, char** argv, int least, int most, const Join& join) {
+  if (IsRankProcess()) return RunOneRank(argc, argv, join);
   unsetenv("XML_OUTPUT_FILE");
   unsetenv("TEST_PREMATURE_EXIT_FILE");
   int failed = 0;

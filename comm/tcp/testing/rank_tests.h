@@ -1,4 +1,4 @@
-// Programs of tests that run on all ranks of a job over TCP, each rank a process.
+// Programs of tests that run on all ranks of a job, each rank a process.
 
 #ifndef DTNN_COMM_TCP_TESTING_RANK_TESTS_H_
 #define DTNN_COMM_TCP_TESTING_RANK_TESTS_H_
@@ -6,14 +6,15 @@
 #include <string>
 
 #include "comm/exchange/exchange_options.h"
-#include "comm/tcp/tcp_process.h"
+#include "comm/exchange/exchange_process.h"
+#include "comm/tcp/testing/rank_processes.h"
 #include "comm/testing/communicator_conformance.h"
 
 namespace dtnn::testing {
 
 // The program's main. Without the variables of a rank it starts itself on `least` to `most` ranks
 // in turn, and fails where one of them does; as a rank it joins the others and runs the tests.
-int RunTestsOnRanks(int argc, char** argv, int least, int most, const StreamMaker& streams = {});
+int RunTestsOnRanks(int argc, char** argv, int least, int most, const Join& join = JoinByTcp());
 
 // Of the rank that runs the tests.
 ExchangeProcess& TestedProcess();

@@ -1,0 +1,179 @@
+#include "comm/grpc/grpc_datagrams.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/grpc/grpc_caller.h"
+#include "comm/grpc/switchboard.h"
+#include "comm/patience.h"
+#include "tensor/errors.h"
+#include "tensor/files/atomic_file.h"
+#include "tensor/files/private_file.h"
+
+namespace dtnn {
+namespace {
+
+using Clock = Patience::Clock;
+using std::chrono::milliseconds;
+
+constexpr int64_t kMostPemBytes = 1 << 20;
+// Between two attempts to join.
+constexpr milliseconds kPauseFirst(10), kPauseLast(250);
+
+absl::StatusOr<std::string> ReadPem(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostPemBytes));
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.find("-----BEGIN ") != text.npos) return text;
+  return InvalidArgument(path, ": is not in PEM form");
+}
+
+struct Pems {
+  std::string certificate, key, authority;
+};
+
+absl::StatusOr<Pems> ReadPems(const GrpcCertificates& files) {
+  DTNN_RETURN_IF_ERROR(CheckPrivateFile(files.key));
+  Pems pems;
+  DTNN_ASSIGN_OR_RETURN(pems.certificate, ReadPem(files.certificate));
+  DTNN_ASSIGN_OR_RETURN(pems.key, ReadPem(files.key));
+  DTNN_ASSIGN_OR_RETURN(pems.authority, ReadPem(files.authority));
+  return pems;
+}
+
+std::shared_ptr<grpc::ServerCredentials> ServerSide(const std::optional<Pems>& pems) {
+  if (!pems) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = pems->authority;
+  options.pem_key_cert_pairs.push_back({pems->key, pems->certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> CallersSide(const std::optional<Pems>& pems) {
+  if (!pems) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = pems->authority;
+  options.pem_private_key = pems->key;
+  options.pem_cert_chain = pems->certificate;
+  return grpc::SslCredentials(options);
+}
+
+// What goes wrong is told by statuses; gRPC's own lines are for who asks for them.
+void KeepGrpcQuiet() {
+  static const bool done = [] {
+    if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+    return true;
+  }();
+  (void)done;
+}
+
+class GrpcDatagrams : public Datagrams {
+ public:
+  GrpcDatagrams(const GrpcOptions& options, const JobSecret& secret, std::optional<Pems> pems)
+      : options_(options), secret_(secret), pems_(std::move(pems)) {}
+
+  absl::Status Open(const Instance& me, Ears ears, const CommunicatorOptions& patience) override {
+    KeepGrpcQuiet();
+    if (me.rank > 0) return Join(me, ears, patience);
+    absl::StatusOr<Socket> listener =
+        options_.listener >= 0 ? AdoptListener(options_.listener) : Listen(options_.address);
+    DTNN_RETURN_IF_ERROR(listener.status());
+    DTNN_ASSIGN_OR_RETURN(board_, Switchboard::Start(*std::move(listener), ServerSide(pems_),
+                                                     secret_, me, options_.size, std::move(ears)));
+    return absl::OkStatus();
+  }
+  void Send(int to, std::string bytes) override {
+    if (board_ != nullptr) return board_->Send(to, std::move(bytes));
+    caller_->Send(to, std::move(bytes));
+  }
+  void Flush(Clock::time_point end) override {
+    if (board_ != nullptr) board_->Flush(end);
+    if (caller_ != nullptr) caller_->Flush(end);
+  }
+  std::string name() const override { return "gRPC at " + options_.address.ToString(); }
+  size_t window() const override { return 4 << 20; }
+
+ private:
+  std::shared_ptr<grpc::Channel> MakeChannel() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(int(kMostBytes) + 1024);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    // Each attempt is a connection of its own.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(options_.address.ToString(), CallersSide(pems_), arguments);
+  }
+  absl::Status Join(const Instance& me, const Ears& ears, const CommunicatorOptions& options);
+
+  const GrpcOptions options_;
+  const JobSecret secret_;
+  const std::optional<Pems> pems_;
+  std::unique_ptr<Switchboard> board_;  // of rank 0
+  std::unique_ptr<GrpcCaller> caller_;  // of the others
+};
+
+absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
+                                 const CommunicatorOptions& options) {
+  Patience patience(options, options.timeout, Clock::now());
+  std::string refused;
+  const auto ask = [&]() -> absl::Status {
+    const Clock::time_point now = Clock::now();
+    const std::string text = StrCat(
+        "rank ", me.rank, " has waited ", ToString(patience.Waited(now)), " for rank 0 at ",
+        options_.address.ToString(), " to answer", refused.empty() ? "" : "; refused: ", refused);
+    switch (patience.Ask(now)) {
+      case Patience::Verdict::kGoOn:
+        break;
+      case Patience::Verdict::kWarn:
+        options.warn(StrCat(text, "; gives up in ", ToString(patience.Left(now))));
+        break;
+      case Patience::Verdict::kInterrupted:
+        return Unavailable(text, " when it received the signal to end");
+      case Patience::Verdict::kTimedOut:
+        return absl::DeadlineExceededError(
+            StrCat(text,
+                   "; is it running, with the same address and port, and does no firewall stop "
+                   "it?"));
+    }
+    return absl::OkStatus();
+  };
+  for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
+    caller_ =
+        std::make_unique<GrpcCaller>(MakeChannel(), options_.address.ToString(), secret_, me, ears);
+    caller_->Begin();
+    std::optional<absl::Status> joined;
+    while (!joined) {
+      joined =
+          caller_->AwaitJoined(std::min(patience.Next(Clock::now()), Clock::now() + kPauseLast));
+      if (!joined) DTNN_RETURN_IF_ERROR(ask());
+    }
+    if (joined->ok()) return absl::OkStatus();
+    if (!absl::IsUnavailable(*joined) && !absl::IsCancelled(*joined)) {
+      return WithContext(*joined, "rank ", me.rank, " cannot join rank 0 at ",
+                         options_.address.ToString());
+    }
+    refused = std::string(joined->message());
+    caller_ = nullptr;
+    std::this_thread::sleep_for(pause);
+    DTNN_RETURN_IF_ERROR(ask());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Datagrams>> MakeGrpcDatagrams(const GrpcOptions& options,
+                                                             const JobSecret& secret) {
+  std::optional<Pems> pems;
+  if (options.tls) {
+    DTNN_ASSIGN_OR_RETURN(pems, ReadPems(*options.tls));
+  }
+  return std::make_unique<GrpcDatagrams>(options, secret, std::move(pems));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,35 @@
+// Messages between ranks through a gRPC server of rank 0 (switchboard.h).
+
+#ifndef DTNN_COMM_GRPC_GRPC_DATAGRAMS_H_
+#define DTNN_COMM_GRPC_GRPC_DATAGRAMS_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/relay/datagrams.h"
+#include "comm/tcp/socket.h"
+
+namespace dtnn {
+
+// Names of files in PEM form: this host's, and the authority's, of which all ranks have one.
+struct GrpcCertificates {
+  std::string certificate, key, authority;
+};
+
+struct GrpcOptions {
+  int size = 1;
+  Endpoint address;   // of rank 0
+  int listener = -1;  // of rank 0: a socket that listens there already, which it takes over
+  std::optional<GrpcCertificates> tls = {};  // nothing: not encrypted but for what relay.h does
+};
+
+// The errors of files name them.
+absl::StatusOr<std::unique_ptr<Datagrams>> MakeGrpcDatagrams(const GrpcOptions& options,
+                                                             const JobSecret& secret);
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_GRPC_GRPC_DATAGRAMS_H_

@@ -1,0 +1,81 @@
+// Rank 0's server, through which all ranks reach each other. Rank 0 itself uses it without a
+// connection.
+//
+// Who calls has to prove that it knows the job's secret before anything of it is passed on; of
+// those that have not yet, 128 have a place, and the oldest makes room. A rank's call that ends,
+// whatever the reason, is told to all others.
+
+#ifndef DTNN_COMM_GRPC_SWITCHBOARD_H_
+#define DTNN_COMM_GRPC_SWITCHBOARD_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/grpc/switchboard.grpc.pb.h"
+#include "comm/relay/datagrams.h"
+#include "comm/tcp/socket.h"
+
+namespace dtnn {
+
+class Switchboard {
+ public:
+  // Of rank 0 of `size`. Listens from then on.
+  static absl::StatusOr<std::unique_ptr<Switchboard>> Start(
+      Socket listener, std::shared_ptr<grpc::ServerCredentials> credentials,
+      const JobSecret& secret, const Instance& me, int size, Datagrams::Ears ears);
+  ~Switchboard();
+  Switchboard(const Switchboard&) = delete;
+  Switchboard& operator=(const Switchboard&) = delete;
+
+  // From rank 0.
+  void Send(int to, std::string packet);
+  void Flush(std::chrono::steady_clock::time_point end);
+
+ private:
+  class Line;
+  class Service;
+  // What a line's end is for others.
+  struct Place {
+    std::shared_ptr<Line> line;
+    Instance instance;
+  };
+
+  Switchboard(Socket listener, const JobSecret& secret, const Instance& me, int size,
+              Datagrams::Ears ears);
+
+  absl::Status Listen(std::shared_ptr<grpc::ServerCredentials> credentials);
+  void AcceptAll();
+  std::shared_ptr<Line> Admit(grpc::CallbackServerContext* context);
+  absl::Status Join(const std::shared_ptr<Line>& line, const Instance& who);
+  void Pass(int to, std::string packet);
+  void Lose(const std::shared_ptr<Line>& line);
+  std::shared_ptr<Line> LineOf(int rank);
+
+  const Socket listener_;
+  const JobSecret secret_;
+  const Instance me_;
+  const int size_;
+  const Datagrams::Ears ears_;
+  std::mutex mutex_;
+  std::map<int, Place> ranks_;
+  std::list<std::shared_ptr<Line>> strangers_;  // the oldest first
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::unique_ptr<grpc::Server> server_;
+  int stop_ = -1;  // an eventfd
+  std::thread thread_;
+};
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_GRPC_SWITCHBOARD_H_
