@@ -1,0 +1,271 @@
+#include "comm/mqtt/mqtt_datagrams.h"
+
+#include <mosquitto.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "comm/mqtt/mqtt_will.h"
+#include "comm/patience.h"
+#include "tensor/errors.h"
+#include "tensor/files/private_file.h"
+
+namespace dtnn {
+namespace {
+
+using Clock = Patience::Clock;
+using std::chrono::milliseconds;
+
+// At least once: what a broker drops all the same is noticed (comm/relay/relay_link.h).
+constexpr int kQuality = 1;
+constexpr int kKeepAliveSeconds = 30;
+// Between two attempts to reach the broker, and between two looks at a connection on its way.
+constexpr milliseconds kPauseFirst(10), kPauseLast(250);
+constexpr int kRefusedSubscription = 128;
+
+std::string Reason(int error) {
+  return error == MOSQ_ERR_ERRNO ? std::strerror(errno) : mosquitto_strerror(error);
+}
+
+class MqttDatagrams : public Datagrams {
+ public:
+  MqttDatagrams(const MqttOptions& options, const JobSecret& secret, std::string topic)
+      : options_(options), secret_(secret), topic_(std::move(topic)) {}
+  ~MqttDatagrams() override {
+    if (client_ == nullptr) return;
+    mosquitto_disconnect(client_);
+    if (looping_) mosquitto_loop_stop(client_, false);
+    mosquitto_destroy(client_);
+  }
+
+  absl::Status Open(const Instance& me, Ears ears, const CommunicatorOptions& patience) override;
+  void Send(int to, std::string bytes) override {
+    const std::string topic = StrCat(topic_, "/", to);
+    {
+      const std::lock_guard lock(mutex_);
+      ++on_their_way_;
+    }
+    const int error = mosquitto_publish(client_, nullptr, topic.c_str(), int(bytes.size()),
+                                        bytes.data(), kQuality, /*retain=*/false);
+    if (error != MOSQ_ERR_SUCCESS) Arrived();
+  }
+  void Flush(Clock::time_point end) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, end, [this] { return on_their_way_ <= 0 || cut_; });
+  }
+  std::string name() const override { return "MQTT at " + options_.broker.ToString(); }
+  // A broker keeps 1000 messages for a client, unless its settings say otherwise.
+  size_t window() const override { return 2 << 20; }
+
+ private:
+  static MqttDatagrams& Of(void* self) { return *static_cast<MqttDatagrams*>(self); }
+
+  absl::Status Protect();
+  void SetCallbacks();
+  // On the library's thread:
+  void Connected(int code);
+  void Subscribed(std::span<const int> granted);
+  void Disconnected(int code);
+  void Hear(const mosquitto_message& message);
+  void Arrived() {
+    const std::lock_guard lock(mutex_);
+    --on_their_way_;
+    changed_.notify_all();
+  }
+  void Refuse(const absl::Status& why);
+
+  const MqttOptions options_;
+  const JobSecret secret_;
+  const std::string topic_;
+  Instance me_;
+  Ears ears_;
+  mosquitto* client_ = nullptr;
+  bool looping_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ready_ = false, cut_ = false;
+  absl::Status refused_;  // for good
+  std::string last_;      // why the last attempt failed
+  int64_t on_their_way_ = 0;
+};
+
+absl::Status MqttDatagrams::Protect() {
+  if (!options_.user.empty()) {
+    const char* const password = options_.password.empty() ? nullptr : options_.password.c_str();
+    if (mosquitto_username_pw_set(client_, options_.user.c_str(), password) != MOSQ_ERR_SUCCESS) {
+      return InvalidArgument("MQTT: the user's name is not UTF-8");
+    }
+  }
+  if (!options_.tls) return absl::OkStatus();
+  const BrokerCertificates& files = *options_.tls;
+  const auto name = [](const std::string& path) { return path.empty() ? nullptr : path.c_str(); };
+  for (const std::string& path : {files.authority, files.certificate, files.key}) {
+    std::error_code error;
+    if (path.empty() || std::filesystem::is_regular_file(path, error)) continue;
+    return InvalidArgument(path, ": expected a file in PEM form");
+  }
+  if (!files.key.empty()) DTNN_RETURN_IF_ERROR(CheckPrivateFile(files.key));
+  // No passphrase is asked for: a rank has no terminal.
+  int error = mosquitto_tls_set(client_, name(files.authority), nullptr, name(files.certificate),
+                                name(files.key), [](char*, int, int, void*) { return 0; });
+  if (error == MOSQ_ERR_SUCCESS) {
+    error = mosquitto_tls_opts_set(client_, /*SSL_VERIFY_PEER*/ 1, "tlsv1.3", nullptr);
+  }
+  if (error == MOSQ_ERR_SUCCESS) return absl::OkStatus();
+  return InvalidArgument("MQTT with TLS: ", Reason(error), "; certificates: ", files.authority, " ",
+                         files.certificate, " ", files.key);
+}
+
+void MqttDatagrams::SetCallbacks() {
+  mosquitto_connect_callback_set(
+      client_, [](mosquitto*, void* self, int code) { Of(self).Connected(code); });
+  mosquitto_subscribe_callback_set(client_,
+                                   [](mosquitto*, void* self, int, int count, const int* granted) {
+                                     Of(self).Subscribed({granted, size_t(count)});
+                                   });
+  mosquitto_disconnect_callback_set(
+      client_, [](mosquitto*, void* self, int code) { Of(self).Disconnected(code); });
+  mosquitto_message_callback_set(
+      client_,
+      [](mosquitto*, void* self, const mosquitto_message* message) { Of(self).Hear(*message); });
+  mosquitto_publish_callback_set(client_, [](mosquitto*, void* self, int) { Of(self).Arrived(); });
+}
+
+void MqttDatagrams::Refuse(const absl::Status& why) {
+  const std::lock_guard lock(mutex_);
+  if (refused_.ok()) refused_ = why;
+  changed_.notify_all();
+}
+
+void MqttDatagrams::Connected(int code) {
+  if (code != 0) {
+    return Refuse(absl::PermissionDeniedError(
+        StrCat("the broker refuses: ", mosquitto_connack_string(code))));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    // Who comes back would have missed messages.
+    if (cut_) {
+      mosquitto_disconnect(client_);
+      return;
+    }
+  }
+  std::string own = StrCat(topic_, "/", me_.rank), left = topic_ + "/left";
+  char* topics[] = {own.data(), left.data()};
+  mosquitto_subscribe_multiple(client_, nullptr, 2, topics, kQuality, 0, nullptr);
+}
+
+void MqttDatagrams::Subscribed(std::span<const int> granted) {
+  if (std::ranges::count(granted, kRefusedSubscription) > 0) {
+    return Refuse(absl::PermissionDeniedError(
+        "the broker does not let this user subscribe to topics that begin with dtnn/"));
+  }
+  const std::lock_guard lock(mutex_);
+  ready_ = true;
+  changed_.notify_all();
+}
+
+void MqttDatagrams::Disconnected(int code) {
+  bool was_ready = false;
+  {
+    const std::lock_guard lock(mutex_);
+    last_ = code == 0 ? "the connection was ended" : Reason(code);
+    was_ready = ready_ && !cut_;
+    cut_ |= ready_;
+    changed_.notify_all();
+  }
+  if (was_ready && code != 0) {
+    ears_.cut(
+        Unavailable("the broker at ", options_.broker.ToString(), " is gone: ", Reason(code)));
+  }
+}
+
+void MqttDatagrams::Hear(const mosquitto_message& message) {
+  const std::string_view bytes(static_cast<const char*>(message.payload),
+                               size_t(std::max(0, message.payloadlen)));
+  if (!std::string_view(message.topic).ends_with("/left")) return ears_.heard(bytes);
+  const std::span<const uint8_t> will(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  if (const std::optional<Instance> who = ReadWill(secret_, will)) ears_.left(*who);
+}
+
+absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
+                                 const CommunicatorOptions& options) {
+  static const int initialised = mosquitto_lib_init();
+  (void)initialised;
+  me_ = me;
+  ears_ = std::move(ears);
+  // Another name than that of any other client.
+  client_ =
+      mosquitto_new(absl::StrFormat("dtnn-%016x", me.number).c_str(), /*clean_session=*/true, this);
+  if (client_ == nullptr) return ResourceExhausted("MQTT: no memory for a client");
+  DTNN_RETURN_IF_ERROR(Protect());
+  DTNN_ASSIGN_OR_RETURN(const std::vector<uint8_t> will, MakeWill(secret_, me));
+  mosquitto_will_set(client_, (topic_ + "/left").c_str(), int(will.size()), will.data(), kQuality,
+                     /*retain=*/false);
+  mosquitto_int_option(client_, MOSQ_OPT_TCP_NODELAY, 1);
+  mosquitto_max_inflight_messages_set(client_, 0);
+  mosquitto_reconnect_delay_set(client_, 1, 1, false);
+  SetCallbacks();
+  Patience patience(options, options.timeout, Clock::now());
+  bool connecting = false;
+  for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
+    if (!connecting) {
+      const int error = mosquitto_connect_async(client_, options_.broker.host.c_str(),
+                                                options_.broker.port, kKeepAliveSeconds);
+      connecting = error == MOSQ_ERR_SUCCESS;
+      const std::lock_guard lock(mutex_);
+      if (!connecting) last_ = Reason(error);
+      if (error == MOSQ_ERR_INVAL) {
+        return InvalidArgument("MQTT: ", options_.broker.ToString(), " is no address");
+      }
+    }
+    if (connecting && !looping_) looping_ = mosquitto_loop_start(client_) == MOSQ_ERR_SUCCESS;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, pause, [this] { return ready_ || !refused_.ok(); });
+    if (ready_) return absl::OkStatus();
+    const std::string where = options_.broker.ToString();
+    if (!refused_.ok()) {
+      return WithContext(refused_, "rank ", me.rank, " cannot use MQTT at ", where);
+    }
+    const Clock::time_point now = Clock::now();
+    const std::string text =
+        StrCat("rank ", me.rank, " has waited ", ToString(patience.Waited(now)),
+               " for the MQTT broker at ", where, last_.empty() ? "" : ": ", last_);
+    switch (patience.Ask(now)) {
+      case Patience::Verdict::kGoOn:
+        break;
+      case Patience::Verdict::kWarn:
+        options.warn(StrCat(text, "; gives up in ", ToString(patience.Left(now))));
+        break;
+      case Patience::Verdict::kInterrupted:
+        return Unavailable(text, " when it received the signal to end");
+      case Patience::Verdict::kTimedOut:
+        return absl::DeadlineExceededError(
+            StrCat(text, "; is it running there, and does no firewall stop it?"));
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Datagrams>> MakeMqttDatagrams(const MqttOptions& options,
+                                                             const JobSecret& secret) {
+  DTNN_ASSIGN_OR_RETURN(std::string topic, JobTopic(secret));
+  return std::make_unique<MqttDatagrams>(options, secret, std::move(topic));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,40 @@
+// Messages between ranks through an MQTT broker, that anybody may run.
+//
+// The topics begin with "dtnn/" and a number that follows from the job's secret: ".../3" is what
+// rank 3 is sent, ".../left" what the broker says of a rank whose connection broke (its will). The
+// broker need not be trusted: what it carries is sealed (comm/relay). It must let clients publish
+// and subscribe there, and carry messages of 257 KiB.
+
+#ifndef DTNN_COMM_MQTT_MQTT_DATAGRAMS_H_
+#define DTNN_COMM_MQTT_MQTT_DATAGRAMS_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/relay/datagrams.h"
+#include "comm/tcp/socket.h"
+
+namespace dtnn {
+
+// Names of files in PEM form.
+struct BrokerCertificates {
+  std::string authority;         // of the broker's certificate
+  std::string certificate, key;  // of this host; empty: it shows none
+};
+
+struct MqttOptions {
+  Endpoint broker;
+  std::string user = {}, password = {};        // empty: none
+  std::optional<BrokerCertificates> tls = {};  // nothing: without TLS
+};
+
+// The errors of files name them.
+absl::StatusOr<std::unique_ptr<Datagrams>> MakeMqttDatagrams(const MqttOptions& options,
+                                                             const JobSecret& secret);
+
+}  // namespace dtnn
+
+#endif  // DTNN_COMM_MQTT_MQTT_DATAGRAMS_H_

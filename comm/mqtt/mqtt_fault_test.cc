@@ -1,0 +1,117 @@
+// Ranks through a broker: one of them is killed or freezes, or the broker is gone.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "comm/crypto/job_secret.h"
+#include "comm/exchange/exchange_process.h"
+#include "comm/mqtt/mqtt_datagrams.h"
+#include "comm/mqtt/testing/test_broker.h"
+#include "comm/relay/relay_mesh.h"
+#include "comm/tcp/testing/fault_tests.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kPort[] = "MQTT_TEST_PORT";
+
+absl::StatusOr<Mesh> Meet(const MqttOptions& options, int rank, int size,
+                          std::chrono::milliseconds timeout) {
+  CommunicatorOptions patience;
+  patience.timeout = timeout;
+  const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
+  return MeetThrough(Must(MakeMqttDatagrams(options, secret)), rank, size, secret, patience);
+}
+
+TEST(MqttFaultTest, WhenTheBrokerGoesAllAreTold) {
+  testing::TestBroker broker;
+  const MqttOptions options = {.broker = {.host = "127.0.0.1", .port = broker.port()}};
+  std::vector<std::unique_ptr<ExchangeProcess>> processes(2);
+  std::vector<std::unique_ptr<Communicator>> communicators(2);
+  const auto on_ranks = [](const auto& body) {
+    std::thread other([&] { body(1); });
+    body(0);
+    other.join();
+  };
+  on_ranks([&](int rank) {
+    const CommunicatorOptions patient = {.timeout = std::chrono::minutes(1)};
+    processes[size_t(rank)] = std::make_unique<ExchangeProcess>(
+        patient, Must(Meet(options, rank, 2, std::chrono::minutes(1))));
+    communicators[size_t(rank)] = Must(processes[size_t(rank)]->Connect(patient));
+  });
+  broker.Kill();
+  broker.Start();  // what is lost stays lost
+  on_ranks([&](int rank) {
+    const absl::Status status = communicators[size_t(rank)]->Barrier();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("the broker at " + options.broker.ToString() + " is gone"));
+  });
+}
+
+TEST(MqttFaultTest, ABrokerThatIsNotThereIsWaitedFor) {
+  testing::TestBroker broker;
+  const MqttOptions options = {.broker = {.host = "127.0.0.1", .port = broker.port()}};
+  broker.Kill();
+  const absl::Status status = Meet(options, 0, 2, std::chrono::milliseconds(500)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("for the MQTT broker at 127.0.0.1:"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("refused"));
+}
+
+TEST(MqttFaultTest, ABrokerThatKnowsNobodySaysSo) {
+  testing::TestBroker broker("", "allow_anonymous false\n");
+  const MqttOptions options = {.broker = {.host = "127.0.0.1", .port = broker.port()},
+                               .user = "nobody",
+                               .password = "wrong"};
+  const absl::Status status = Meet(options, 0, 2, std::chrono::minutes(1)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the broker refuses"));
+}
+
+TEST(MqttFaultTest, MessagesThatTheBrokerDropsAreMissed) {
+  testing::TestBroker broker("", "message_size_limit 10000\n");
+  const MqttOptions options = {.broker = {.host = "127.0.0.1", .port = broker.port()}};
+  std::vector<absl::Status> statuses(2);
+  const auto run = [&](int rank) {
+    const CommunicatorOptions patient = {.timeout = std::chrono::minutes(1)};
+    ExchangeProcess process(patient, Must(Meet(options, rank, 2, std::chrono::minutes(1))));
+    const std::unique_ptr<Communicator> c = Must(process.Connect(patient));
+    const Tensor x = Must(Tensor::Zeros(DType::kFloat32, Shape{100'000}));
+    statuses[size_t(rank)] = c->AllReduce(x);
+    if (statuses[size_t(rank)].ok()) statuses[size_t(rank)] = c->Barrier();
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+  EXPECT_EQ(statuses[0].code(), absl::StatusCode::kUnavailable) << statuses[0];
+  EXPECT_EQ(statuses[1].code(), absl::StatusCode::kUnavailable) << statuses[1];
+  EXPECT_THAT(statuses[0].ToString() + statuses[1].ToString(),
+              HasSubstr("of its messages are missing: what carries them has dropped them"));
+}
+
+}  // namespace
+}  // namespace dtnn
+
+int main(int argc, char** argv) {
+  if (dtnn::testing::IsRankProcess()) {
+    return dtnn::testing::RunFaultTests(
+        argc, argv, dtnn::testing::JoinByMqtt(uint16_t(std::atoi(std::getenv(dtnn::kPort)))));
+  }
+  if (!dtnn::testing::HasBroker()) {
+    std::puts("skipped: no mosquitto here (./setup.sh --dev installs it)");
+    return 0;
+  }
+  const dtnn::testing::TestBroker broker;
+  setenv(dtnn::kPort, std::to_string(broker.port()).c_str(), 1);
+  return dtnn::testing::RunFaultTests(argc, argv, {});
+}
