@@ -36,9 +36,7 @@ int Number(const GetVariable& get, const char* name) {
 
 Transport FindTransport(const GetVariable& get) {
   const char* const text = Text(get, kTransportVariable);
-  const std::string word = absl::AsciiStrToLower(text == nullptr ? "" : text);
-  if (word.empty() || word == "mpi") return Transport::kMpi;
-  return word == "tcp" ? Transport::kTcp : Transport::kUnknown;
+  return text == nullptr || *text == '\0' ? Transport::kMpi : TransportOf(text);
 }
 
 // As the launchers say.
@@ -52,21 +50,47 @@ LaunchPlace FindLaunched(const GetVariable& get, std::span<const Launcher> launc
 
 }  // namespace
 
+Transport TransportOf(std::string_view word) {
+  const std::string lower = absl::AsciiStrToLower(std::string(word));
+  for (const Transport transport :
+       {Transport::kMpi, Transport::kTcp, Transport::kGrpc, Transport::kMqtt}) {
+    if (lower == Name(transport)) return transport;
+  }
+  return Transport::kUnknown;
+}
+
+std::string_view Name(Transport transport) {
+  switch (transport) {
+    case Transport::kMpi:
+      return "mpi";
+    case Transport::kTcp:
+      return "tcp";
+    case Transport::kGrpc:
+      return "grpc";
+    case Transport::kMqtt:
+      return "mqtt";
+    case Transport::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 LaunchPlace FindLaunchPlace(const GetVariable& get) {
   const Transport transport = FindTransport(get);
   LaunchPlace place;
-  if (transport == Transport::kTcp) place = FindLaunched(get, {&kOwnLauncher, 1});
+  const bool own = transport != Transport::kMpi && transport != Transport::kUnknown;
+  if (own) place = FindLaunched(get, {&kOwnLauncher, 1});
   if (!place.launched) place = FindLaunched(get, kLaunchers);
-  if (!place.launched && transport == Transport::kTcp) place = FindUnconnectedPlace(get);
+  if (!place.launched && own) place = FindUnconnectedPlace(get);
   place.transport = transport;
   return place;
 }
 
 absl::Status CheckTransport(const GetVariable& get) {
   if (FindTransport(get) != Transport::kUnknown) return absl::OkStatus();
-  return InvalidArgument("environment: ", kTransportVariable, "=",
-                         Quoted(Text(get, kTransportVariable)),
-                         ": there is no such transport in this build; must be mpi or tcp");
+  return InvalidArgument(
+      "environment: ", kTransportVariable, "=", Quoted(Text(get, kTransportVariable)),
+      ": there is no such transport in this build; must be mpi, tcp, grpc or mqtt");
 }
 
 LaunchPlace FindUnconnectedPlace(const GetVariable& get) {

@@ -2,14 +2,15 @@
 // which started them (mpirun, srun, apps/launch) has set: known before MPI is initialised, and
 // without MPI.
 //
-//   PYMPI_PROTO              mpi, which is the default, or tcp
-//   PYMPI_RANK, PYMPI_SIZE   with tcp: which rank of how many; else what mpirun or srun has set
+//   PYMPI_PROTO              mpi, which is the default, tcp, grpc or mqtt
+//   PYMPI_RANK, PYMPI_SIZE   but for mpi: which rank of how many; else what mpirun or srun has set
 
 #ifndef DTNN_COMM_LAUNCH_PLACE_H_
 #define DTNN_COMM_LAUNCH_PLACE_H_
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -19,7 +20,11 @@ inline constexpr char kTransportVariable[] = "PYMPI_PROTO";
 inline constexpr char kRankVariable[] = "PYMPI_RANK";
 inline constexpr char kSizeVariable[] = "PYMPI_SIZE";
 
-enum class Transport : uint8_t { kMpi, kTcp, kUnknown };
+enum class Transport : uint8_t { kMpi, kTcp, kGrpc, kMqtt, kUnknown };
+
+// "mpi", ...; kUnknown for other words. Upper and lower case are the same.
+Transport TransportOf(std::string_view word);
+std::string_view Name(Transport transport);
 
 using GetVariable = std::function<const char*(const char*)>;
 
@@ -32,9 +37,9 @@ struct LaunchPlace {
   friend bool operator==(const LaunchPlace&, const LaunchPlace&) = default;
 };
 
-// Reads Open MPI's variables, else those of PMI (MPICH, Slurm) or PMIx; with tcp those above first,
-// and last those of a srun that knows of no MPI. Invalid numbers count as unset. `get` answers like
-// getenv(), which is the default.
+// Reads Open MPI's variables, else those of PMI (MPICH, Slurm) or PMIx; without mpi those above
+// first, and last those of a srun that knows of no MPI. Invalid numbers count as unset. `get`
+// answers like getenv(), which is the default.
 LaunchPlace FindLaunchPlace(const GetVariable& get = nullptr);
 
 // InvalidArgument where PYMPI_PROTO names a transport that there is not.

@@ -59,7 +59,7 @@ TEST(LaunchPlaceTest, KnowsWhatSrunStartedWithoutMpi) {
   EXPECT_FALSE(find({}).launched);
 }
 
-TEST(LaunchPlaceTest, VariablesOfTheJobCountOnlyWithTcp) {
+TEST(LaunchPlaceTest, VariablesOfTheJobCountOnlyWithoutMpi) {
   std::map<std::string, std::string> job = {{"PYMPI_RANK", "2"}, {"PYMPI_SIZE", "12"}};
   EXPECT_EQ(Find(job), LaunchPlace()) << "with MPI, which would not connect them";
   job["PYMPI_PROTO"] = "TCP";
@@ -77,17 +77,24 @@ TEST(LaunchPlaceTest, WithTcpAnyLauncherNumbersTheRanks) {
   EXPECT_EQ(Find({{"PYMPI_PROTO", "tcp"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}), second);
   EXPECT_EQ(Find({{"PYMPI_PROTO", "tcp"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}), second);
   EXPECT_EQ(Find({{"PYMPI_PROTO", "tcp"}}), (LaunchPlace{.transport = Transport::kTcp}));
+  for (const Transport transport : {Transport::kGrpc, Transport::kMqtt}) {
+    LaunchPlace place = second;
+    place.transport = transport;
+    const std::string name(Name(transport));
+    EXPECT_EQ(Find({{"PYMPI_PROTO", name}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}), place);
+    EXPECT_EQ(Find({{"PYMPI_PROTO", name}, {"PYMPI_RANK", "1"}, {"PYMPI_SIZE", "4"}}), place);
+  }
 }
 
 TEST(LaunchPlaceTest, OtherTransportsAreRefused) {
-  for (const char* known : {"", "mpi", "MPI", "tcp"}) {
+  for (const char* known : {"", "mpi", "MPI", "tcp", "grpc", "Mqtt"}) {
     EXPECT_TRUE(CheckTransport([&](const char*) { return known; }).ok()) << known;
   }
   EXPECT_TRUE(CheckTransport([](const char*) { return nullptr; }).ok());
-  EXPECT_EQ(Find({{"PYMPI_PROTO", "grpc"}}).transport, Transport::kUnknown);
-  const absl::Status refused = CheckTransport([](const char*) { return "grpc"; });
+  EXPECT_EQ(Find({{"PYMPI_PROTO", "pigeon"}}).transport, Transport::kUnknown);
+  const absl::Status refused = CheckTransport([](const char*) { return "pigeon"; });
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(refused.message().find("PYMPI_PROTO=\"grpc\""), refused.message().npos) << refused;
+  EXPECT_NE(refused.message().find("PYMPI_PROTO=\"pigeon\""), refused.message().npos) << refused;
 }
 
 TEST(LaunchPlaceTest, NumbersThatMakeNoSenseCountAsUnset) {

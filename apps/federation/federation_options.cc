@@ -10,7 +10,7 @@
 #include "comm/crypto/hash.h"
 #include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/tcp_job.h"
+#include "comm/tcp/job_environment.h"
 #include "comm/tls/tls_stream.h"
 #include "models/graph/network.h"
 #include "tensor/errors.h"
@@ -87,7 +87,7 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
   DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint, OfFlag(ParseEndpoint(text), flag));
   setenv(kAddressVariable, endpoint.host.c_str(), 1);
   setenv(kPortVariable, std::to_string(endpoint.port).c_str(), 1);
-  absl::StatusOr<TcpJob> job = FindTcpJob(LaunchPlace());
+  absl::StatusOr<JobEnvironment> job = FindJob(LaunchPlace());
   if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
   Meeting meeting = {.endpoint = endpoint,
                      .secret = job->secret,

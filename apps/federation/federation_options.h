@@ -37,7 +37,7 @@ absl::StatusOr<std::optional<Secret>> ReadClientKey(const Options& options);
 absl::StatusOr<std::string> ClientNameOf(const Options& options);
 
 // How both meet: at HOST:PORT, with the job's secret and, beyond this host, with certificates, as
-// the environment says (comm/tcp/tcp_job.h).
+// the environment says (comm/tcp/job_environment.h).
 struct Meeting {
   Endpoint endpoint;
   JobSecret secret;

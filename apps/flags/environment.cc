@@ -59,7 +59,8 @@ std::vector<std::string> EnvironmentWarnings(const char* const* environment, Tra
   };
   warn(unknown, "unknown variables: ", "");
   warn(unused, "",
-       ": have no effect, since ranks talk through MPI; PYMPI_PROTO=tcp would use them");
+       ": have no effect, since ranks talk through MPI; PYMPI_PROTO=tcp, grpc or mqtt would use "
+       "them");
   return warnings;
 }
 

@@ -25,7 +25,7 @@ TEST(EnvironmentTest, OneLineNamesAllThatHaveNoUseWithMpi) {
       EnvironmentWarnings(environment, Transport::kMpi),
       ElementsAre(
           "environment: PYMPI_ADDR, PYMPI_SIZE, PYMPI_SSL_CA: have no effect, since ranks talk "
-          "through MPI; PYMPI_PROTO=tcp would use them"));
+          "through MPI; PYMPI_PROTO=tcp, grpc or mqtt would use them"));
   EXPECT_THAT(EnvironmentWarnings(environment, Transport::kTcp), IsEmpty());
 }
 

@@ -513,11 +513,12 @@ constexpr OptionSpec kTable[] = {
         .Unit("NAME", "hospital-1")
         .Needs("parallel=federated"),
     Now("transport", kParallel, kWord, &O::transport, "what carries the messages of ranks",
-        "auto,mpi,tcp")
+        "auto,mpi,tcp,grpc,mqtt")
         .Means(meanings::kTransport)
         .Needs("parallel=data"),
     Now("rendezvous", kParallel, kText, &O::rendezvous,
-        "where rank 0 listens for the others, with TCP; empty: PYMPI_ADDR and PYMPI_PORT")
+        "where rank 0 listens for the others, or, with mqtt, the broker; empty: PYMPI_ADDR and "
+        "PYMPI_PORT")
         .Unit("HOST:PORT", "node1:61642")
         .Needs("parallel=data"),
     Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,

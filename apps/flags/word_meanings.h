@@ -126,7 +126,9 @@ inline constexpr std::string_view kParallel =
 inline constexpr std::string_view kTransport =
     "auto: as the environment variable PYMPI_PROTO says; mpi if it is not set\n"
     "mpi: Open MPI, for processes that mpirun started\n"
-    "tcp: connections of the ranks' own, for processes that launch or anything else started\n";
+    "tcp: connections of the ranks' own, for processes that launch or anything else started\n"
+    "grpc: the same, through a gRPC server of rank 0\n"
+    "mqtt: the same, through an MQTT broker\n";
 
 inline constexpr std::string_view kUseMpiBuffers =
     "False: gather the gradients of all ranks and add them in the order of ranks\n"

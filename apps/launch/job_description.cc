@@ -10,7 +10,7 @@
 #include "comm/crypto/job_secret.h"
 #include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/tcp_job.h"
+#include "comm/tcp/job_environment.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -57,12 +57,32 @@ absl::StatusOr<Variables> Exported(const LaunchOptions& options) {
   return variables;
 }
 
+// Of the user's environment, or empty.
+std::string OwnVariable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Where it is as the environment says, or on the ranks' own host.
+absl::StatusOr<Endpoint> Broker(bool here) {
+  const std::string address = OwnVariable(kAddressVariable), port = OwnVariable(kPortVariable);
+  if (address.empty() && !here) {
+    return UsageError("--rendezvous: missing; say where the ranks find the MQTT broker: HOST:PORT");
+  }
+  const bool tls = !OwnVariable(kTlsVariable).empty();
+  return OfFlag(ParseEndpoint(StrCat(
+                    address.empty() ? kDefaultAddress : address, ":",
+                    port.empty() ? std::to_string(tls ? kBrokerTlsPort : kBrokerPort) : port)),
+                StrCat(kAddressVariable, ", ", kPortVariable));
+}
+
 absl::StatusOr<Endpoint> MeetingPlace(const LaunchOptions& options,
                                       const std::vector<Host>& hosts) {
   if (!options.rendezvous.empty()) {
     return OfFlag(ParseEndpoint(options.rendezvous), "--rendezvous");
   }
   const bool here = std::ranges::all_of(hosts, &Host::here);
+  if (options.transport == Transport::kMqtt) return Broker(here);
   if (here) return Endpoint{.host = kDefaultAddress, .port = 0};
   if (hosts[0].here()) {
     return UsageError(
@@ -75,7 +95,15 @@ absl::StatusOr<Endpoint> MeetingPlace(const LaunchOptions& options,
 // How bytes between ranks of that host and others are protected.
 Variables Protection(const LaunchOptions& options, const Host& host) {
   if (options.plain) return {{kPlainVariable, "yes"}};
-  if (options.certificates.empty()) return {};
+  // On this host the user's own files serve, where no folder has them for all hosts.
+  if (options.certificates.empty()) {
+    Variables own;
+    for (const char* const name :
+         {kTlsVariable, kCertificateVariable, kKeyVariable, kAuthorityVariable}) {
+      if (host.here() && std::getenv(name) != nullptr) own.emplace_back(name, OwnVariable(name));
+    }
+    return own;
+  }
   const std::string folder = options.certificates + "/";
   return {{kTlsVariable, "yes"},
           {kCertificateVariable, StrCat(folder, host.name, ".pem")},
@@ -93,14 +121,15 @@ absl::StatusOr<JobDescription> DescribeJob(const LaunchOptions& options) {
     return UsageError("--plain and --certificates: cannot be used together; give one of them");
   }
   const bool others = !std::ranges::all_of(hosts, &Host::here);
-  if (others && !options.plain && options.certificates.empty()) {
+  const bool sealed = options.transport != Transport::kTcp;
+  if (others && !options.plain && !sealed && options.certificates.empty()) {
     return UsageError(
         "--certificates: missing; ranks of several hosts show each other certificates, "
         "which make_certificates makes. Where nobody else controls the network "
         "between the hosts, --plain does without");
   }
   JobDescription job;
-  if (hosts[0].here()) {
+  if (hosts[0].here() && options.transport != Transport::kMqtt) {
     DTNN_ASSIGN_OR_RETURN(job.listener, Listen(endpoint));
     DTNN_ASSIGN_OR_RETURN(const Endpoint local, job.listener.Local());
     endpoint.port = local.port;
@@ -109,7 +138,7 @@ absl::StatusOr<JobDescription> DescribeJob(const LaunchOptions& options) {
   const auto set = [&variables](std::string_view name, std::string_view value) {
     variables.emplace_back(name, value);
   };
-  set(kTransportVariable, "tcp");
+  set(kTransportVariable, Name(options.transport));
   set(kSizeVariable, std::to_string(options.ranks));
   set(kAddressVariable, endpoint.host);
   set(kPortVariable, std::to_string(endpoint.port));

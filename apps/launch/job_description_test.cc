@@ -90,6 +90,53 @@ TEST(JobDescriptionTest, RankZeroHereNeedsAnAddressForTheOthers) {
   EXPECT_EQ(job->listener.Local()->port, 61999);
 }
 
+TEST(JobDescriptionTest, AServerOfRankZeroIsReachedAsItsListener) {
+  const auto job = DescribeJob({.ranks = 2, .transport = Transport::kGrpc});
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(VariablesOf(job->ranks[0])["PYMPI_PROTO"], "grpc");
+  EXPECT_EQ(VariablesOf(job->ranks[1])["PYMPI_PORT"], std::to_string(job->listener.Local()->port));
+  EXPECT_TRUE(VariablesOf(job->ranks[0]).contains("DTNN_JOB_LISTENER"));
+  EXPECT_TRUE(DescribeJob({.ranks = 2, .hosts = "a,b", .transport = Transport::kGrpc}).ok())
+      << "messages are sealed";
+}
+
+TEST(JobDescriptionTest, ABrokerIsWhereItIsSaidToBe) {
+  LaunchOptions options = {.ranks = 2, .transport = Transport::kMqtt};
+  const auto address = [&] {
+    const auto job = DescribeJob(options);
+    EXPECT_TRUE(job.ok()) << job.status();
+    EXPECT_LT(job->listener.descriptor(), 0);
+    auto variables = VariablesOf(job->ranks[1]);
+    return variables["PYMPI_ADDR"] + ":" + variables["PYMPI_PORT"];
+  };
+  EXPECT_EQ(address(), "127.0.0.1:1883");
+  setenv("PYMPI_ADDR", "broker.example", 1);
+  setenv("PYMPI_PORT", "1884", 1);
+  EXPECT_EQ(address(), "broker.example:1884");
+  options.rendezvous = "other.example:1885";
+  EXPECT_EQ(address(), "other.example:1885");
+  unsetenv("PYMPI_ADDR");
+  unsetenv("PYMPI_PORT");
+  options.rendezvous = "";
+  options.hosts = "a,b";
+  EXPECT_THAT(std::string(DescribeJob(options).status().message()),
+              HasSubstr("--rendezvous: missing; say where the ranks find the MQTT broker"));
+}
+
+TEST(JobDescriptionTest, OnThisHostTheUsersOwnCertificatesServe) {
+  setenv("PYMPI_SSL", "yes", 1);
+  setenv("PYMPI_SSL_KEY", "key.pem", 1);
+  setenv("PYMPI_SSL_CERT", "cert.pem", 1);
+  const auto job = DescribeJob({.ranks = 2});
+  const auto with_folder = DescribeJob({.ranks = 2, .certificates = "folder"});
+  for (const char* name : {"PYMPI_SSL", "PYMPI_SSL_KEY", "PYMPI_SSL_CERT"}) unsetenv(name);
+  ASSERT_TRUE(job.ok() && with_folder.ok());
+  EXPECT_EQ(VariablesOf(job->ranks[1])["PYMPI_SSL"], "yes");
+  EXPECT_EQ(VariablesOf(job->ranks[1])["PYMPI_SSL_CERT"], "cert.pem");
+  EXPECT_FALSE(VariablesOf(job->ranks[1]).contains("PYMPI_SSL_CA"));
+  EXPECT_EQ(VariablesOf(with_folder->ranks[1])["PYMPI_SSL_CERT"], "folder/localhost.pem");
+}
+
 TEST(JobDescriptionTest, WhatMakesNoSenseIsNamed) {
   const auto error = [](const LaunchOptions& options) {
     const absl::Status status = DescribeJob(options).status();

@@ -11,6 +11,7 @@
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "comm/job/exit_code.h"
+#include "comm/launch_place.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -19,7 +20,7 @@ namespace {
 constexpr char kProgram[] = "launch";
 constexpr char kSummary[] =
     "launch -n RANKS [--hosts=a,b] -- PROGRAM [ARGUMENT...]\n\nStarts RANKS processes of a program "
-    "that are one job: they meet by TCP, without MPI, and know each\nother by a secret that is new "
+    "that are one job: they meet without MPI, and know each\nother by a secret that is new "
     "for every job. On other hosts they are started by ssh, in the same\nfolder. Each line that a "
     "rank writes has its number before it. Signals go to all ranks. When one\nfails, the others "
     "are "
@@ -29,9 +30,24 @@ constexpr char kSummary[] =
 
 constexpr Range kRanks = {.low = 1, .high = 4096}, kGrace = {.low = 0, .high = 1e6};
 
+// `flag`: as the user wrote it; empty: not at all.
+absl::StatusOr<Transport> TransportOfRanks(const std::string& flag) {
+  DTNN_RETURN_IF_ERROR(WithExitCode(CheckTransport(), kExitUsage));
+  const Transport environment = FindLaunchPlace().transport;
+  if (flag.empty() || flag == "auto") {
+    return environment == Transport::kMpi ? Transport::kTcp : environment;
+  }
+  const Transport transport = TransportOf(flag);
+  if (transport != Transport::kMpi && transport != Transport::kUnknown) return transport;
+  return UsageError("--transport=", flag,
+                    ": must be tcp, grpc or mqtt; with MPI, mpirun starts "
+                    "ranks");
+}
+
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());
   LaunchOptions options;
+  std::string transport;
   using enum OptionType;
   const OptionSpec flags[] = {
       {.name = "ranks",
@@ -47,10 +63,12 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .unit = "hosts",
        .field = &options.hosts,
        .example = "node1,node2"},
+      LikeLauncher("transport", &transport,
+                   "what carries the messages of ranks; if not given, as PYMPI_PROTO says, or tcp"),
       LikeLauncher(
           "rendezvous", &options.rendezvous,
           "where rank 0 listens for the others; if not given, a free port of this host, or "
-          "port 61642 of the first of --hosts"),
+          "port 61642 of the first of --hosts. With mqtt, the broker"),
       {.name = "variables",
        .type = kText,
        .help = "variables of this environment that ranks on other hosts get too, separated by "
@@ -99,6 +117,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return UsageError(
         "names no program to start; write it after --, as in launch -n 2 -- benchmark --help");
   }
+  DTNN_ASSIGN_OR_RETURN(options.transport, TransportOfRanks(transport));
   return RunLaunch(options, std::cout, std::cerr);
 }
 

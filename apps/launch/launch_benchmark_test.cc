@@ -15,11 +15,13 @@
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
 #include "comm/job/exit_code.h"
+#include "comm/tcp/socket.h"
 #include "comm/tls/testing/host_files.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tensor/must.h"
 
 namespace dtnn {
 namespace {
@@ -277,9 +279,9 @@ TEST(LaunchBenchmarkTest, RanksThatAreStartedByHandNeedAPlaceAndASecret) {
   const Outcome no_place = run(secret, "--transport=tcp");
   EXPECT_EQ(no_place.exit_code, kExitUsage);
   EXPECT_THAT(no_place.text, HasSubstr("neither PYMPI_RANK nor PYMPI_SIZE is set"));
-  const Outcome no_transport = run("PYMPI_PROTO=mqtt", "");
+  const Outcome no_transport = run("PYMPI_PROTO=pigeon", "");
   EXPECT_EQ(no_transport.exit_code, kExitUsage);
-  EXPECT_THAT(no_transport.text, HasSubstr("PYMPI_PROTO=\"mqtt\": there is no such transport"));
+  EXPECT_THAT(no_transport.text, HasSubstr("PYMPI_PROTO=\"pigeon\": there is no such transport"));
   const Outcome elsewhere =
       run(secret + " PYMPI_RANK=0 PYMPI_SIZE=2", "--transport=tcp --rendezvous=10.0.0.7:5000");
   EXPECT_EQ(elsewhere.exit_code, kExitUsage);
@@ -294,9 +296,11 @@ TEST(LaunchBenchmarkTest, FlagsAndVariablesDoWithoutTheLauncher) {
   setenv("DTNN_JOB_SECRET_FILE", (folder + "/secret").c_str(), 1);
   setenv("PYMPI_SIZE", "2", 1);
   // A port that was free a moment ago, which rank 0 takes.
+  const std::string port =
+      std::to_string(Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local()).port);
   const std::vector<std::string> arguments = With(
       kSmallRun,
-      {"--num-epochs=1", "--transport=tcp", "--rendezvous=127.0.0.1:61987", "--comm-timeout=60"});
+      {"--num-epochs=1", "--transport=tcp", "--rendezvous=127.0.0.1:" + port, "--comm-timeout=60"});
   setenv("PYMPI_RANK", "0", 1);
   Process zero(kProgram, arguments);
   setenv("PYMPI_RANK", "1", 1);

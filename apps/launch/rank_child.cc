@@ -16,7 +16,7 @@
 
 #include "apps/launch/remote_command.h"
 #include "comm/job/exit_code.h"
-#include "comm/tcp/tcp_job.h"
+#include "comm/tcp/job_environment.h"
 #include "tensor/errors.h"
 
 namespace dtnn {

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "comm/launch_place.h"
 
 namespace dtnn {
 
 struct LaunchOptions {
   int64_t ranks = 1;
-  std::string hosts = {};         // comma list; empty: this host
+  std::string hosts = {};  // comma list; empty: this host
+  Transport transport = Transport::kTcp;
   std::string rendezvous = {};    // HOST:PORT; empty: of the first host, where several take part
   std::string variables = {};     // comma list of names: of the environment, also for other hosts
   std::string certificates = {};  // folder, on every host, of what make_certificates writes

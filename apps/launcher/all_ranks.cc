@@ -13,7 +13,7 @@
 #include "comm/job/rank_process.h"
 #include "comm/job/ranks.h"
 #include "comm/job/tell_once.h"
-#include "comm/tcp/tcp_job.h"
+#include "comm/tcp/job_environment.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "tensor/text/str_cat.h"
 
@@ -50,7 +50,7 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
   }
   const bool alone = !place.launched && place.transport == Transport::kMpi;
   if (alone) {
-    const absl::Status status = CheckNotOfTcpJob(options.parallel != "sequential");
+    const absl::Status status = CheckNotOfOtherJob(options.parallel != "sequential");
     if (!status.ok()) return WithExitCode(status, kExitUsage);
   }
   if (options.parallel == "sequential" && place.rank > 0) return absl::OkStatus();

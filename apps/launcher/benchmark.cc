@@ -99,7 +99,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
   if (!command_line.ok())
     return TellOnce(command_line.status(), place, kProgram, std::cout, std::cerr);
   // So that ranks, files and the list of parameters say what is used.
-  command_line->options.transport = place.transport == Transport::kTcp ? "tcp" : "mpi";
+  command_line->options.transport = Name(place.transport);
   return Answer(*command_line, place);
 }
 

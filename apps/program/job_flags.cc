@@ -8,8 +8,8 @@
 #include "absl/strings/ascii.h"
 #include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
+#include "comm/tcp/job_environment.h"
 #include "comm/tcp/socket.h"
-#include "comm/tcp/tcp_job.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -36,8 +36,10 @@ std::optional<std::string> ValueOf(std::string_view name, std::span<const std::s
 absl::Status AdoptJobFlags(std::span<const std::string> arguments) {
   const std::optional<std::string> transport = ValueOf("transport", arguments);
   if (transport) {
-    const std::string word = absl::AsciiStrToLower(*transport);
-    if (word == "mpi" || word == "tcp") setenv(kTransportVariable, word.c_str(), 1);
+    const Transport known = TransportOf(*transport);
+    if (known != Transport::kUnknown) {
+      setenv(kTransportVariable, std::string(Name(known)).c_str(), 1);
+    }
   }
   const std::optional<std::string> rendezvous = ValueOf("rendezvous", arguments);
   if (!rendezvous || rendezvous->empty()) return absl::OkStatus();

@@ -6,7 +6,7 @@
 
 #include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
-#include "comm/tcp/tcp_job.h"
+#include "comm/tcp/job_environment.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {

@@ -2,10 +2,14 @@
 
 #include <utility>
 
+#include "comm/exchange/exchange_process.h"
+#include "comm/grpc/grpc_datagrams.h"
 #include "comm/job/exit_code.h"
 #include "comm/mpi/mpi_process.h"
-#include "comm/tcp/tcp_job.h"
-#include "comm/tcp/tcp_process.h"
+#include "comm/mqtt/mqtt_datagrams.h"
+#include "comm/relay/relay_mesh.h"
+#include "comm/tcp/job_environment.h"
+#include "comm/tcp/rendezvous.h"
 #include "comm/tls/tls_stream.h"
 #include "tensor/errors.h"
 
@@ -48,30 +52,66 @@ absl::StatusOr<std::unique_ptr<JobProcess>> StartMpi(const LaunchPlace& place,
   return std::make_unique<Of<MpiProcess>>(std::move(process));
 }
 
-absl::StatusOr<std::unique_ptr<JobProcess>> StartTcp(const LaunchPlace& place,
-                                                     const CommunicatorOptions& options) {
-  absl::StatusOr<TcpJob> job = FindTcpJob(place);
+absl::StatusOr<Mesh> MeetByTcp(const JobEnvironment& job, const CommunicatorOptions& options) {
+  RendezvousOptions rendezvous = job.rendezvous;
+  if (job.tls) {
+    absl::StatusOr<StreamMaker> streams = TlsStreams({.certificate = job.tls->certificate,
+                                                      .key = job.tls->key,
+                                                      .authority = job.tls->authority});
+    if (!streams.ok()) return WithExitCode(streams.status(), kExitUsage);
+    rendezvous.stream = *std::move(streams);
+  }
+  return Meet(rendezvous, job.secret, options);
+}
+
+absl::StatusOr<std::unique_ptr<Datagrams>> MakeDatagrams(Transport transport,
+                                                         const JobEnvironment& job) {
+  const RendezvousOptions& rendezvous = job.rendezvous;
+  if (transport == Transport::kGrpc) {
+    GrpcOptions options = {
+        .size = rendezvous.size, .address = rendezvous.address, .listener = rendezvous.listener};
+    if (job.tls) {
+      options.tls = {.certificate = job.tls->certificate,
+                     .key = job.tls->key,
+                     .authority = job.tls->authority};
+    }
+    return MakeGrpcDatagrams(options, job.secret);
+  }
+  MqttOptions options = {
+      .broker = rendezvous.address, .user = job.broker_user, .password = job.broker_password};
+  if (job.tls) {
+    options.tls = {
+        .authority = job.tls->authority, .certificate = job.tls->certificate, .key = job.tls->key};
+  }
+  return MakeMqttDatagrams(options, job.secret);
+}
+
+absl::StatusOr<Mesh> MeetBy(Transport transport, const JobEnvironment& job,
+                            const CommunicatorOptions& options) {
+  if (transport == Transport::kTcp) return MeetByTcp(job, options);
+  absl::StatusOr<std::unique_ptr<Datagrams>> datagrams = MakeDatagrams(transport, job);
+  if (!datagrams.ok()) return WithExitCode(datagrams.status(), kExitUsage);
+  return MeetThrough(*std::move(datagrams), job.rendezvous.rank, job.rendezvous.size, job.secret,
+                     options);
+}
+
+absl::StatusOr<std::unique_ptr<JobProcess>> StartWithoutMpi(const LaunchPlace& place,
+                                                            const CommunicatorOptions& options) {
+  const absl::StatusOr<JobEnvironment> job = FindJob(place);
   if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
   if (!place.launched) {
     return UsageError("environment: neither ", kRankVariable, " nor ", kSizeVariable,
                       " is set, and no launcher has numbered this process: start the ranks with "
                       "launch, or set both");
   }
-  if (job->tls) {
-    absl::StatusOr<StreamMaker> streams = TlsStreams({.certificate = job->tls->certificate,
-                                                      .key = job->tls->key,
-                                                      .authority = job->tls->authority});
-    if (!streams.ok()) return WithExitCode(streams.status(), kExitUsage);
-    job->rendezvous.stream = *std::move(streams);
-  }
   if (!job->warning.empty() && place.rank == 0 && options.warn) options.warn(job->warning);
-  absl::StatusOr<std::unique_ptr<ExchangeProcess>> process =
-      StartTcpProcess(options, job->rendezvous, job->secret);
-  if (absl::IsInvalidArgument(process.status()) || absl::IsPermissionDenied(process.status())) {
-    return WithExitCode(process.status(), kExitUsage);
+  absl::StatusOr<Mesh> mesh = MeetBy(place.transport, *job, options);
+  if (absl::IsInvalidArgument(mesh.status()) || absl::IsPermissionDenied(mesh.status())) {
+    return WithExitCode(mesh.status(), kExitUsage);
   }
-  DTNN_RETURN_IF_ERROR(process.status());
-  return std::make_unique<Of<ExchangeProcess>>(*std::move(process));
+  DTNN_RETURN_IF_ERROR(mesh.status());
+  return std::make_unique<Of<ExchangeProcess>>(
+      std::make_unique<ExchangeProcess>(options, *std::move(mesh)));
 }
 
 }  // namespace
@@ -82,7 +122,9 @@ absl::StatusOr<std::unique_ptr<JobProcess>> StartJobProcess(const LaunchPlace& p
     case Transport::kMpi:
       return StartMpi(place, options);
     case Transport::kTcp:
-      return StartTcp(place, options);
+    case Transport::kGrpc:
+    case Transport::kMqtt:
+      return StartWithoutMpi(place, options);
     case Transport::kUnknown:
       break;
   }

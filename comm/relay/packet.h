@@ -2,11 +2,11 @@
 // that is encrypted and bound to the header (comm/crypto/sealed_message.h). Who carries it can read
 // who sends how much to whom, and can drop it, and no more.
 //
-//   call     "I am rank 3, instance 17; are you there?" with a nonce; sent until it is answered
-//   answer   the other side's nonce: from both follow the keys of what comes then
+//   call     who calls, and a nonce; sent until it is answered
+//   answer   who answers, and another nonce: from both follow the keys of what comes then
 //   taken    to a call: another process has joined as that rank
 //   size     to a call: the ranks do not agree how many they are
-//   card     the first of each side: who it is
+//   ready    the first of each side; as large as any, to show that there is room for it
 //   bytes    of the stream
 //   read     how much of the other side's bytes has been read so far
 //   end      no more bytes come
@@ -32,7 +32,7 @@ struct PacketHeader {
     kAnswer,
     kTaken,
     kSize,
-    kCard,
+    kReady,
     kBytes,
     kRead,
     kEnd,

@@ -19,22 +19,34 @@ namespace {
 // A smaller piece of what is to be written waits for more room.
 constexpr size_t kLeastWrite = 32 << 10;
 
-std::vector<uint8_t> BytesOf(const RelayLink::Card& card) {
+using Nonce = std::array<uint8_t, 16>;
+
+// What calls and answers say.
+struct Introduction {
+  Nonce nonce = {};
+  RelayLink::Card card;
+};
+
+std::vector<uint8_t> BytesOf(const Introduction& introduction) {
   WireWriter writer;
-  writer.Number(uint32_t(card.instance.rank));
-  writer.Number(card.instance.number);
-  writer.Number(card.network_space);
+  writer.Bytes(introduction.nonce);
+  writer.Number(uint32_t(introduction.card.instance.rank));
+  writer.Number(introduction.card.instance.number);
+  writer.Number(introduction.card.network_space);
   return std::move(writer).Take();
 }
 
-absl::StatusOr<RelayLink::Card> ReadCard(std::span<const uint8_t> bytes) {
-  WireReader reader(bytes, "card");
-  RelayLink::Card card;
-  card.instance.rank = int(reader.Number<uint32_t>());
-  card.instance.number = reader.Number<uint64_t>();
-  card.network_space = reader.Number<uint64_t>();
+absl::StatusOr<Introduction> ReadIntroduction(std::span<const uint8_t> bytes, int rank) {
+  WireReader reader(bytes, "introduction");
+  Introduction introduction;
+  const std::span<const uint8_t> nonce = reader.Bytes(introduction.nonce.size());
+  introduction.card.instance.rank = int(reader.Number<uint32_t>());
+  introduction.card.instance.number = reader.Number<uint64_t>();
+  introduction.card.network_space = reader.Number<uint64_t>();
   DTNN_RETURN_IF_ERROR(reader.Done());
-  return card;
+  if (introduction.card.instance.rank != rank) return InvalidArgument("shows another's card");
+  std::ranges::copy(nonce, introduction.nonce.begin());
+  return introduction;
 }
 
 }  // namespace
@@ -129,37 +141,47 @@ void RelayLink::SendInStream(Kind kind, std::span<const uint8_t> payload) {
   Send(kind, *key_, sent_++, payload);
 }
 
-void RelayLink::SendCard() { SendInStream(Kind::kCard, BytesOf(options_.card)); }
+// As large as any packet, and a small one after it: where the carrier has no room for large ones,
+// the other side misses it now, and not in the middle of the work.
+void RelayLink::SendReady() {
+  SendInStream(Kind::kReady, std::vector<uint8_t>(kMostPayload));
+  SendRead();
+}
+
+void RelayLink::SendRead() {
+  WireWriter writer;
+  writer.Number(told_read_);
+  SendInStream(Kind::kRead, writer.bytes());
+}
 
 void RelayLink::Call() {
   const std::lock_guard lock(mutex_);
   if (state_ != State::kApart || !error_.ok()) return;
   const absl::StatusOr<Secret> key = CallKey();
   if (!key.ok()) return Fail(key.status());
-  Send(Kind::kCall, *key, 0, own_nonce_);
+  Send(Kind::kCall, *key, 0, BytesOf({own_nonce_, options_.card}));
 }
 
 absl::Status RelayLink::TakeCall(const Packet& packet) {
   if (options_.peer < options_.card.instance.rank) return InvalidArgument("calls a higher rank");
   DTNN_ASSIGN_OR_RETURN(const Secret call_key, CallKey());
-  DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> nonce, OpenPacket(call_key, packet));
-  if (nonce.size() != peer_nonce_.size()) return InvalidArgument("calls with another nonce");
-  Nonce called;
-  std::ranges::copy(nonce, called.begin());
-  DTNN_ASSIGN_OR_RETURN(const Secret answer_key, AnswerKey(called));
+  DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> payload, OpenPacket(call_key, packet));
+  DTNN_ASSIGN_OR_RETURN(const Introduction caller, ReadIntroduction(payload, options_.peer));
+  DTNN_ASSIGN_OR_RETURN(const Secret answer_key, AnswerKey(caller.nonce));
   if (packet.header.size != options_.size) {
     Send(Kind::kSize, answer_key, 0, {});
     return InvalidArgument("counts ", packet.header.size, " ranks instead of ", options_.size);
   }
   if (state_ == State::kTogether) {
-    if (called != peer_nonce_) Send(Kind::kTaken, answer_key, 0, {});
+    if (caller.nonce != peer_nonce_) Send(Kind::kTaken, answer_key, 0, {});
     return absl::OkStatus();
   }
-  DTNN_ASSIGN_OR_RETURN(key_, StreamKey(called, own_nonce_));
-  peer_nonce_ = called;
+  DTNN_ASSIGN_OR_RETURN(key_, StreamKey(caller.nonce, own_nonce_));
+  peer_nonce_ = caller.nonce;
+  card_ = caller.card;
   state_ = State::kAnswered;
   sent_ = taken_ = 0;
-  Send(Kind::kAnswer, answer_key, 0, own_nonce_);
+  Send(Kind::kAnswer, answer_key, 0, BytesOf({own_nonce_, options_.card}));
   return absl::OkStatus();
 }
 
@@ -168,7 +190,7 @@ absl::Status RelayLink::TakeAnswer(const Packet& packet) {
     return absl::OkStatus();  // to a call that was repeated
   }
   DTNN_ASSIGN_OR_RETURN(const Secret key, AnswerKey(own_nonce_));
-  DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> nonce, OpenPacket(key, packet));
+  DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> payload, OpenPacket(key, packet));
   if (packet.header.kind == Kind::kTaken) {
     Fail(InvalidArgument("another process has joined it as rank ", options_.card.instance.rank,
                          "; each process needs a rank of its own"));
@@ -178,11 +200,12 @@ absl::Status RelayLink::TakeAnswer(const Packet& packet) {
     Fail(InvalidArgument("it counts ", packet.header.size, " ranks, and this one ", options_.size));
     return absl::OkStatus();
   }
-  if (nonce.size() != peer_nonce_.size()) return InvalidArgument("answers with another nonce");
-  std::ranges::copy(nonce, peer_nonce_.begin());
+  DTNN_ASSIGN_OR_RETURN(const Introduction answered, ReadIntroduction(payload, options_.peer));
+  peer_nonce_ = answered.nonce;
+  card_ = answered.card;
   DTNN_ASSIGN_OR_RETURN(key_, StreamKey(own_nonce_, peer_nonce_));
   state_ = State::kAnswered;
-  SendCard();
+  SendReady();
   return absl::OkStatus();
 }
 
@@ -199,16 +222,13 @@ absl::Status RelayLink::TakeInStream(const Packet& packet) {
   }
   ++taken_;
   const bool first = packet.header.number == 0;
-  if (first != (packet.header.kind == Kind::kCard)) return InvalidArgument("shows no card");
+  if (first != (packet.header.kind == Kind::kReady)) return InvalidArgument("is not ready");
   WireReader reader(payload, "packet");
   switch (packet.header.kind) {
-    case Kind::kCard: {
-      DTNN_ASSIGN_OR_RETURN(card_, ReadCard(payload));
-      if (card_.instance.rank != options_.peer) return InvalidArgument("shows another's card");
-      if (options_.peer > options_.card.instance.rank) SendCard();
+    case Kind::kReady:
+      if (options_.peer > options_.card.instance.rank) SendReady();
       state_ = State::kTogether;
       break;
-    }
     case Kind::kBytes:
       if (payload.empty()) return InvalidArgument("sends nothing");
       received_ += payload.size() + kPacketCost;
@@ -276,7 +296,9 @@ void RelayLink::Take(const Packet& packet) {
 void RelayLink::Leave(const Instance& who) {
   {
     const std::lock_guard lock(mutex_);
-    if (state_ != State::kTogether || who != card_.instance) return;
+    if (state_ == State::kApart || who != card_.instance) return;
+    // Who left when it was ready is missed by those who use the stream.
+    state_ = State::kTogether;
     Fail(absl::OutOfRangeError("closed by the other side"));
   }
   changed_();
@@ -310,9 +332,7 @@ absl::StatusOr<size_t> RelayLink::Read(std::span<std::byte> into) {
   }
   if (read_ - told_read_ >= options_.window / 4 && error_.ok()) {
     told_read_ = read_;
-    WireWriter writer;
-    writer.Number(read_);
-    SendInStream(Kind::kRead, writer.bytes());
+    SendRead();
   }
   return n;
 }

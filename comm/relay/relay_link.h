@@ -67,7 +67,7 @@ class RelayLink {
   absl::Status error() const;
   // The last packet that could not be opened, or that the other side says so of ours; empty: none.
   std::string refused() const;
-  // Of the other end, once established.
+  // Of the other end, once established; who left then was there all the same.
   Card card() const;
 
   // Once established; one. It must not outlive the link.
@@ -88,7 +88,8 @@ class RelayLink {
   absl::Status TakeCall(const Packet& packet);
   absl::Status TakeAnswer(const Packet& packet);
   absl::Status TakeInStream(const Packet& packet);
-  void SendCard();
+  void SendReady();
+  void SendRead();
   void Fail(const absl::Status& why);
   void Wake() const;
 

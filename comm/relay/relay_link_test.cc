@@ -104,6 +104,18 @@ TEST_F(RelayLinkTest, EachEndLearnsWhoTheOtherIs) {
   EXPECT_GT(called_.changes, 0);
 }
 
+TEST_F(RelayLinkTest, ACarrierWithoutRoomForLargePacketsIsFoundAtOnce) {
+  caller_.link.Call();
+  called_.Hear(caller_.out.front());
+  caller_.out.pop_front();
+  caller_.Hear(called_.out.front());
+  ASSERT_GE(caller_.out.front().size(), kMostPayload);
+  called_.Hear(caller_.out.back());
+  EXPECT_FALSE(called_.link.established());
+  EXPECT_THAT(std::string(called_.link.error().message()),
+              HasSubstr("it must have room for messages of 257 KiB"));
+}
+
 TEST_F(RelayLinkTest, CallsAreRepeatedUntilTheyAreAnswered) {
   caller_.link.Call();
   caller_.out.clear();  // nobody was there
@@ -274,6 +286,20 @@ TEST_F(RelayLinkTest, AnEndIsReadAfterTheLastBytes) {
     EXPECT_EQ(called.Read(), "last");
     EXPECT_EQ(called.status.code(), absl::StatusCode::kOutOfRange);
   }
+}
+
+// Ranks that still join others find it out when they use the stream.
+TEST_F(RelayLinkTest, WhoAnsweredAndLeftIsEstablishedAndAtItsEnd) {
+  caller_.link.Call();
+  called_.Hear(caller_.out.front());
+  caller_.link.Leave({.rank = 0, .number = 7});
+  EXPECT_FALSE(caller_.link.established()) << "it has not been heard of";
+  caller_.Hear(called_.out.front());
+  caller_.link.Leave({.rank = 0, .number = 7});
+  EXPECT_TRUE(caller_.link.established());
+  EXPECT_EQ(caller_.link.card().network_space, 100u);
+  EXPECT_EQ(caller_.Read(), "");
+  EXPECT_EQ(caller_.status.code(), absl::StatusCode::kOutOfRange);
 }
 
 TEST_F(RelayLinkTest, AnUnknownProcessThatLeavesIsNobody) {

@@ -13,7 +13,7 @@ namespace dtnn::testing {
 Join JoinByGrpc(const std::string& folder) {
   return [folder](const CommunicatorOptions& options)
              -> absl::StatusOr<std::unique_ptr<ExchangeProcess>> {
-    const TcpJob job = JobOfRank();
+    const JobEnvironment job = JobOfRank();
     GrpcOptions grpc = {.size = job.rendezvous.size,
                         .address = job.rendezvous.address,
                         .listener = job.rendezvous.listener};

@@ -87,7 +87,7 @@ void TestBroker::Kill() {
 Join JoinByMqtt(uint16_t port, const std::string& folder) {
   return [port, folder](const CommunicatorOptions& options)
              -> absl::StatusOr<std::unique_ptr<ExchangeProcess>> {
-    const TcpJob job = JobOfRank();
+    const JobEnvironment job = JobOfRank();
     MqttOptions mqtt = {.broker = {.host = "127.0.0.1", .port = port}};
     if (!folder.empty()) {
       const TlsFiles files = HostFiles(folder);

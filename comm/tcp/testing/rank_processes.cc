@@ -64,11 +64,11 @@ int RankProcesses::Wait(int rank) {
 
 bool IsRankProcess() { return std::getenv(kRankVariable) != nullptr; }
 
-TcpJob JobOfRank() { return Must(FindTcpJob(FindLaunchPlace())); }
+JobEnvironment JobOfRank() { return Must(FindJob(FindLaunchPlace())); }
 
 Join JoinByTcp(const StreamMaker& stream) {
   return [stream](const CommunicatorOptions& options) {
-    TcpJob job = JobOfRank();
+    JobEnvironment job = JobOfRank();
     job.rendezvous.stream = stream;
     return StartTcpProcess(options, job.rendezvous, job.secret);
   };

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "comm/tcp/tcp_job.h"
+#include "comm/tcp/job_environment.h"
 #include "comm/tcp/tcp_process.h"
 
 namespace dtnn::testing {
@@ -41,7 +41,7 @@ using Join = std::function<absl::StatusOr<std::unique_ptr<ExchangeProcess>>(
 // By TCP.
 Join JoinByTcp(const StreamMaker& stream = {});
 // The environment's words for it.
-TcpJob JobOfRank();
+JobEnvironment JobOfRank();
 
 }  // namespace dtnn::testing
 

@@ -1,4 +1,4 @@
-#include "comm/tcp/tcp_job.h"
+#include "comm/tcp/job_environment.h"
 
 #include <cstddef>
 #include <cstdlib>
@@ -30,7 +30,7 @@ absl::StatusOr<JobSecret> FindSecret(const char* secret, const char* file) {
   if (file != nullptr)
     return WithContext(ReadSecretFile(file), "environment: ", kSecretFileVariable);
   return InvalidArgument("environment: neither ", kSecretVariable, " nor ", kSecretFileVariable,
-                         " is set: ranks over TCP, and the clients of a federation, recognise "
+                         " is set: ranks without MPI, and the clients of a federation, recognise "
                          "each other by a secret. Set one of them, to the same random text for "
                          "all (openssl rand -hex 32), or to a file that holds it");
 }
@@ -60,10 +60,11 @@ absl::StatusOr<std::optional<bool>> FindSwitch(const Text& text, const char* nam
 }
 
 // Encrypted, unless only this host sees the bytes or the user wants it so.
-absl::Status Protect(const Text& text, TcpJob& job) {
+absl::Status Protect(const Text& text, Transport transport, JobEnvironment& job) {
   DTNN_ASSIGN_OR_RETURN(const std::optional<bool> tls, FindSwitch(text, kTlsVariable));
   DTNN_ASSIGN_OR_RETURN(const std::optional<bool> plain, FindSwitch(text, kPlainVariable));
-  const bool other_hosts = !IsLoopback(job.rendezvous.address.host);
+  const bool sealed = transport == Transport::kGrpc || transport == Transport::kMqtt;
+  const bool other_hosts = !sealed && !IsLoopback(job.rendezvous.address.host);
   const std::string where =
       StrCat("environment: ", kAddressVariable, "=", job.rendezvous.address.host);
   if (tls == true && plain == true) {
@@ -86,7 +87,9 @@ absl::Status Protect(const Text& text, TcpJob& job) {
   const char* const certificate = text(kCertificateVariable);
   const char* const key = text(kKeyVariable);
   const char* const authority = text(kAuthorityVariable);
-  if (certificate == nullptr || key == nullptr) {
+  const bool shows_none = transport == Transport::kMqtt && certificate == nullptr &&
+                          key == nullptr && authority != nullptr;
+  if (!shows_none && (certificate == nullptr || key == nullptr)) {
     return InvalidArgument(
         "environment: ", certificate == nullptr ? kCertificateVariable : kKeyVariable,
         " is not set: ranks ",
@@ -96,8 +99,8 @@ absl::Status Protect(const Text& text, TcpJob& job) {
         kAuthorityVariable, " to files of this host (make_certificates writes them), or ",
         kPlainVariable, "=yes where nobody else controls the network");
   }
-  job.tls = {.certificate = certificate,
-             .key = key,
+  job.tls = {.certificate = shows_none ? "" : certificate,
+             .key = shows_none ? "" : key,
              .authority = authority == nullptr ? certificate : authority};
   return absl::OkStatus();
 }
@@ -114,7 +117,7 @@ absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path) {
   return secret;
 }
 
-absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& get) {
+absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariable& get) {
   const auto text = [&](const char* name) { return get ? get(name) : std::getenv(name); };
   const auto number = [&](const char* name, int otherwise, int most) -> absl::StatusOr<int> {
     const char* const value = text(name);
@@ -144,27 +147,40 @@ absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& g
   }
   absl::StatusOr<JobSecret> known = FindSecret(text(kSecretVariable), text(kSecretFileVariable));
   DTNN_RETURN_IF_ERROR(known.status());
+  const auto broker = [&](const char* name) {
+    const char* const value = text(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const std::string user = broker(kBrokerUserVariable), password = broker(kBrokerPasswordVariable);
   if (!get) {
     Forget(kSecretVariable);
+    Forget(kBrokerPasswordVariable);
     KeepFromDumps();
   }
-  DTNN_ASSIGN_OR_RETURN(const int port, number(kPortVariable, kDefaultPort, 65535));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> tls, FindSwitch(text, kTlsVariable));
+  const int usual = place.transport != Transport::kMqtt ? kDefaultPort
+                    : tls.value_or(false)               ? kBrokerTlsPort
+                                                        : kBrokerPort;
+  DTNN_ASSIGN_OR_RETURN(const int port, number(kPortVariable, usual, 65535));
   DTNN_ASSIGN_OR_RETURN(const int listener, number(kListenerVariable, -1, 1 << 20));
-  TcpJob job = {.rendezvous = {.rank = rank,
-                               .size = size,
-                               .address = {.host = address == nullptr ? kDefaultAddress : address,
-                                           .port = uint16_t(port)}},
-                .secret = *std::move(known)};
-  DTNN_RETURN_IF_ERROR(Protect(text, job));
+  JobEnvironment job = {
+      .rendezvous = {.rank = rank,
+                     .size = size,
+                     .address = {.host = address == nullptr ? kDefaultAddress : address,
+                                 .port = uint16_t(port)}},
+      .secret = *std::move(known),
+      .broker_user = user,
+      .broker_password = password};
+  DTNN_RETURN_IF_ERROR(Protect(text, place.transport, job));
   if (rank == 0) job.rendezvous.listener = listener;
   return job;
 }
 
-absl::Status CheckNotOfTcpJob(bool together, const GetVariable& get) {
+absl::Status CheckNotOfOtherJob(bool together, const GetVariable& get) {
   const auto text = [&](const char* name) { return get ? get(name) : std::getenv(name); };
   constexpr char kWhatToDo[] =
       "but MPI finds no other ranks: each would do the whole work, into the same files. Let them "
-      "meet by TCP, or start them with mpirun";
+      "meet by TCP (PYMPI_PROTO=tcp), or start them with mpirun";
   const char* const size = text(kSizeVariable);
   int ranks = 1;
   if (size != nullptr && absl::SimpleAtoi(size, &ranks) && ranks > 1) {
@@ -174,7 +190,8 @@ absl::Status CheckNotOfTcpJob(bool together, const GetVariable& get) {
   for (const char* const name : {kSecretVariable, kSecretFileVariable}) {
     if (!together || text(name) == nullptr) continue;
     return InvalidArgument("environment: ", name,
-                           " is set: this process belongs to a job of ranks over TCP, ", kWhatToDo);
+                           " is set: this process belongs to a job of ranks without MPI, ",
+                           kWhatToDo);
   }
   return absl::OkStatus();
 }

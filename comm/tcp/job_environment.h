@@ -3,21 +3,25 @@
 //   PYMPI_RANK, PYMPI_SIZE   which rank of how many; else what mpirun or srun has set
 //                            (comm/launch_place.h)
 //   PYMPI_ADDR, PYMPI_PORT   where rank 0 listens (127.0.0.1, 61642): a name, an IPv4 or an IPv6
-//                            address; by a name it listens at all addresses of its host
+//                            address; by a name it listens at all addresses of its host. With
+//                            mqtt: where the broker is (127.0.0.1, 1883, with TLS 8883)
 //   DTNN_JOB_SECRET          what all ranks of the job know and nobody else does (job_secret.h)
 //   DTNN_JOB_SECRET_FILE     or a file that holds it, which only its owner may read
-//   PYMPI_SSL                yes: TLS (comm/tls), which is what ranks use anyway where rank 0 does
-//                            not listen at a loopback address
+//   PYMPI_SSL                yes: TLS, which is what ranks use anyway over TCP where rank 0 does
+//   not
+//                            listen at a loopback address; grpc and mqtt seal messages themselves
 //   PYMPI_SSL_CERT, _KEY     files with this host's certificate and its private key
-//   PYMPI_SSL_CA             file with the authority's certificate; else the one of PYMPI_SSL_CERT
+//   PYMPI_SSL_CA             file with the authority's certificate; else the one of PYMPI_SSL_CERT.
+//                            A broker of that authority may ask for no other
+//   DTNN_BROKER_USER, _PASSWORD   what an MQTT broker knows this user by
 //   DTNN_JOB_PLAIN           yes: no TLS between hosts, where others may read and change the bytes
 //   DTNN_JOB_LISTENER        of rank 0: the file descriptor of a socket that listens there already
 //
 // In the environment, unlike on a command line, other users of the machine cannot read a secret.
 // A process that has read it there overwrites it, so that those that it starts do not inherit it.
 
-#ifndef DTNN_COMM_TCP_TCP_JOB_H_
-#define DTNN_COMM_TCP_TCP_JOB_H_
+#ifndef DTNN_COMM_TCP_JOB_ENVIRONMENT_H_
+#define DTNN_COMM_TCP_JOB_ENVIRONMENT_H_
 
 #include <cstdint>
 #include <optional>
@@ -47,19 +51,25 @@ inline constexpr const char* kJobVariables[] = {
     kSecretVariable,    kSecretFileVariable, kTlsVariable,     kCertificateVariable, kKeyVariable,
     kAuthorityVariable, kPlainVariable,      kListenerVariable};
 
+// Of a broker, whatever the job is.
+inline constexpr char kBrokerUserVariable[] = "DTNN_BROKER_USER";
+inline constexpr char kBrokerPasswordVariable[] = "DTNN_BROKER_PASSWORD";
+
 inline constexpr char kDefaultAddress[] = "127.0.0.1";
 inline constexpr uint16_t kDefaultPort = 61642;
+inline constexpr uint16_t kBrokerPort = 1883, kBrokerTlsPort = 8883;
 
 // Names of files, as comm/tls takes them.
 struct JobCertificates {
-  std::string certificate, key, authority;
+  std::string certificate, key, authority;  // the first two empty: this host shows none
 };
 
-struct TcpJob {
+struct JobEnvironment {
   RendezvousOptions rendezvous;  // but for the stream
   JobSecret secret;
-  std::optional<JobCertificates> tls = {};  // nothing: plain TCP
-  std::string warning = {};                 // for the user; empty: none
+  std::optional<JobCertificates> tls = {};  // nothing: without TLS
+  std::string broker_user = {}, broker_password = {};
+  std::string warning = {};  // for the user; empty: none
 };
 
 // The first line of a file that nobody but its owner can read. Errors name the file.
@@ -69,13 +79,13 @@ absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path);
 // getenv(), which is the default. InvalidArgument, and what is wrong with the secret's file, names
 // the variable. By default, too, the secret is removed from the environment, and the process keeps
 // its memory from dumps: once, before it has other threads.
-absl::StatusOr<TcpJob> FindTcpJob(const LaunchPlace& place, const GetVariable& get = nullptr);
+absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariable& get = nullptr);
 
 // For a process that finds no other ranks by MPI: InvalidArgument where it was started as one of
 // several ranks over TCP, which would all do the whole work, into the same files. `together`: it
 // was told to work with others, so that a job's secret counts as well.
-absl::Status CheckNotOfTcpJob(bool together, const GetVariable& get = nullptr);
+absl::Status CheckNotOfOtherJob(bool together, const GetVariable& get = nullptr);
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_TCP_TCP_JOB_H_
+#endif  // DTNN_COMM_TCP_JOB_ENVIRONMENT_H_

@@ -1,4 +1,4 @@
-#include "comm/tcp/tcp_job.h"
+#include "comm/tcp/job_environment.h"
 
 #include <sys/resource.h>
 
@@ -20,8 +20,10 @@ using Environment = std::map<std::string, std::string>;
 
 const std::string kSecret(40, 's');
 
-absl::StatusOr<TcpJob> Find(const Environment& environment, int rank = 1) {
-  return FindTcpJob({.launched = true, .rank = rank, .ranks = 3}, [&](const char* name) {
+absl::StatusOr<JobEnvironment> Find(const Environment& environment, int rank = 1,
+                                    Transport transport = Transport::kTcp) {
+  const LaunchPlace place = {.launched = true, .rank = rank, .ranks = 3, .transport = transport};
+  return FindJob(place, [&](const char* name) {
     const auto at = environment.find(name);
     return at == environment.end() ? nullptr : at->second.c_str();
   });
@@ -31,8 +33,8 @@ std::string ErrorOf(const Environment& environment) {
   return std::string(Find(environment).status().message());
 }
 
-TEST(TcpJobTest, RanksMeetOnThisHostUnlessTold) {
-  const absl::StatusOr<TcpJob> job = Find({{"DTNN_JOB_SECRET", kSecret}});
+TEST(JobEnvironmentTest, RanksMeetOnThisHostUnlessTold) {
+  const absl::StatusOr<JobEnvironment> job = Find({{"DTNN_JOB_SECRET", kSecret}});
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->rendezvous.rank, 1);
   EXPECT_EQ(job->rendezvous.size, 3);
@@ -40,10 +42,10 @@ TEST(TcpJobTest, RanksMeetOnThisHostUnlessTold) {
   EXPECT_EQ(job->rendezvous.listener, -1);
 }
 
-TEST(TcpJobTest, TheRankMayBeSetWithoutALauncher) {
+TEST(JobEnvironmentTest, TheRankMayBeSetWithoutALauncher) {
   Environment environment = {
       {"DTNN_JOB_SECRET", kSecret}, {"PYMPI_RANK", "4"}, {"PYMPI_SIZE", "7"}};
-  const absl::StatusOr<TcpJob> job = Find(environment);
+  const absl::StatusOr<JobEnvironment> job = Find(environment);
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->rendezvous.rank, 4);
   EXPECT_EQ(job->rendezvous.size, 7);
@@ -58,13 +60,13 @@ TEST(TcpJobTest, TheRankMayBeSetWithoutALauncher) {
   EXPECT_EQ(Find(environment)->rendezvous.listener, 5) << "this is rank 0";
 }
 
-TEST(TcpJobTest, OnlyRankZeroTakesTheListener) {
+TEST(JobEnvironmentTest, OnlyRankZeroTakesTheListener) {
   const Environment environment = {{"DTNN_JOB_SECRET", kSecret}, {"DTNN_JOB_LISTENER", "5"}};
   EXPECT_EQ(Find(environment, 0)->rendezvous.listener, 5);
   EXPECT_EQ(Find(environment, 1)->rendezvous.listener, -1);
 }
 
-TEST(TcpJobTest, WithoutASecretTheErrorSaysHowToGetOne) {
+TEST(JobEnvironmentTest, WithoutASecretTheErrorSaysHowToGetOne) {
   EXPECT_THAT(ErrorOf({}), HasSubstr("neither DTNN_JOB_SECRET nor DTNN_JOB_SECRET_FILE is set"));
   EXPECT_THAT(ErrorOf({}), HasSubstr("openssl rand -hex 32"));
   const std::string error = ErrorOf({{"DTNN_JOB_SECRET", "swordfish"}});
@@ -80,11 +82,11 @@ std::string SecretFile(const std::string& name, const std::string& text,
   return path;
 }
 
-TEST(TcpJobTest, ASecretMayBeInAFileOfItsOwner) {
+TEST(JobEnvironmentTest, ASecretMayBeInAFileOfItsOwner) {
   using std::filesystem::perms;
   constexpr perms kPrivate = perms::owner_read | perms::owner_write;
   const std::string path = SecretFile("secret", kSecret + "\n", kPrivate);
-  const absl::StatusOr<TcpJob> job = Find({{"DTNN_JOB_SECRET_FILE", path}});
+  const absl::StatusOr<JobEnvironment> job = Find({{"DTNN_JOB_SECRET_FILE", path}});
   ASSERT_TRUE(job.ok()) << job.status();
   const std::vector<uint8_t> text = {1, 2, 3};
   const Proof proof = *job->secret.Prove({text});
@@ -101,14 +103,14 @@ TEST(TcpJobTest, ASecretMayBeInAFileOfItsOwner) {
               HasSubstr("are both set"));
 }
 
-TEST(TcpJobTest, TheSecretDoesNotStayInTheEnvironment) {
+TEST(JobEnvironmentTest, TheSecretDoesNotStayInTheEnvironment) {
   rlimit limit = {};
   ASSERT_EQ(getrlimit(RLIMIT_CORE, &limit), 0);
   limit.rlim_cur = limit.rlim_max;
   ASSERT_EQ(setrlimit(RLIMIT_CORE, &limit), 0);
   setenv("DTNN_JOB_SECRET", kSecret.c_str(), 1);
   const char* const value = std::getenv("DTNN_JOB_SECRET");
-  const absl::StatusOr<TcpJob> job = FindTcpJob({.launched = true, .rank = 0, .ranks = 2});
+  const absl::StatusOr<JobEnvironment> job = FindJob({.launched = true, .rank = 0, .ranks = 2});
   EXPECT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(std::getenv("DTNN_JOB_SECRET"), nullptr);
   EXPECT_EQ(std::string(value), "") << "what /proc/self/environ shows";
@@ -116,9 +118,9 @@ TEST(TcpJobTest, TheSecretDoesNotStayInTheEnvironment) {
   EXPECT_EQ(limit.rlim_cur, rlim_t{0});
 }
 
-TEST(TcpJobTest, WhoIsOneOfManyDoesNotWorkAlone) {
+TEST(JobEnvironmentTest, WhoIsOneOfManyDoesNotWorkAlone) {
   const auto check = [](const Environment& environment, bool together) {
-    const absl::Status status = CheckNotOfTcpJob(together, [&](const char* name) {
+    const absl::Status status = CheckNotOfOtherJob(together, [&](const char* name) {
       const auto at = environment.find(name);
       return at == environment.end() ? nullptr : at->second.c_str();
     });
@@ -135,21 +137,21 @@ TEST(TcpJobTest, WhoIsOneOfManyDoesNotWorkAlone) {
   EXPECT_EQ(check({{"DTNN_JOB_SECRET_FILE", "f"}}, false), "") << "a user may export it";
 }
 
-TEST(TcpJobTest, WrongPortsAreNamed) {
+TEST(JobEnvironmentTest, WrongPortsAreNamed) {
   for (const char* port : {"x", "-1", "65536", "99999999999", ""}) {
     EXPECT_THAT(ErrorOf({{"DTNN_JOB_SECRET", kSecret}, {"PYMPI_PORT", port}}),
                 HasSubstr("PYMPI_PORT="));
   }
 }
 
-TEST(TcpJobTest, BetweenHostsBytesAreProtected) {
+TEST(JobEnvironmentTest, BetweenHostsBytesAreProtected) {
   Environment environment = {{"DTNN_JOB_SECRET", kSecret}, {"PYMPI_ADDR", "10.0.0.7"}};
   EXPECT_THAT(ErrorOf(environment),
               HasSubstr("PYMPI_SSL_CERT is not set: ranks that meet at 10.0.0.7 show"));
   environment["PYMPI_SSL_CERT"] = "c.pem";
   EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_SSL_KEY is not set"));
   environment["PYMPI_SSL_KEY"] = "k.pem";
-  absl::StatusOr<TcpJob> job = Find(environment);
+  absl::StatusOr<JobEnvironment> job = Find(environment);
   ASSERT_TRUE(job.ok() && job->tls) << job.status();
   EXPECT_EQ(job->tls->certificate, "c.pem");
   EXPECT_EQ(job->tls->key, "k.pem");
@@ -163,13 +165,45 @@ TEST(TcpJobTest, BetweenHostsBytesAreProtected) {
   EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_ADDR is empty"));
 }
 
-TEST(TcpJobTest, OtherHostsAreReachedUnprotectedOnlyWhereThatWasAskedFor) {
+TEST(JobEnvironmentTest, WhatIsSealedNeedsNoTls) {
+  for (const Transport transport : {Transport::kGrpc, Transport::kMqtt}) {
+    Environment environment = {{"DTNN_JOB_SECRET", kSecret}, {"PYMPI_ADDR", "10.0.0.7"}};
+    const absl::StatusOr<JobEnvironment> job = Find(environment, 1, transport);
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_FALSE(job->tls);
+    EXPECT_EQ(job->warning, "");
+    environment["PYMPI_SSL"] = "yes";
+    EXPECT_FALSE(Find(environment, 1, transport).ok()) << "without files";
+    environment["PYMPI_SSL_CERT"] = "c.pem";
+    environment["PYMPI_SSL_KEY"] = "k.pem";
+    EXPECT_EQ(Find(environment, 1, transport)->tls->authority, "c.pem");
+  }
+}
+
+TEST(JobEnvironmentTest, ABrokerHasPortsOfItsOwn) {
+  Environment environment = {
+      {"DTNN_JOB_SECRET", kSecret}, {"DTNN_BROKER_USER", "ann"}, {"DTNN_BROKER_PASSWORD", "p"}};
+  const JobEnvironment job = *Find(environment, 1, Transport::kMqtt);
+  EXPECT_EQ(job.rendezvous.address, (Endpoint{.host = "127.0.0.1", .port = 1883}));
+  EXPECT_EQ(job.broker_user, "ann");
+  EXPECT_EQ(job.broker_password, "p");
+  environment["PYMPI_SSL"] = "yes";
+  environment["PYMPI_SSL_CA"] = "a.pem";
+  const absl::StatusOr<JobEnvironment> tls = Find(environment, 1, Transport::kMqtt);
+  ASSERT_TRUE(tls.ok()) << "a broker may ask for no certificate: " << tls.status();
+  EXPECT_EQ(tls->rendezvous.address.port, 8883);
+  EXPECT_EQ(tls->tls->certificate, "");
+  EXPECT_EQ(tls->tls->authority, "a.pem");
+  EXPECT_FALSE(Find(environment, 1, Transport::kGrpc).ok());
+}
+
+TEST(JobEnvironmentTest, OtherHostsAreReachedUnprotectedOnlyWhereThatWasAskedFor) {
   Environment environment = {
       {"DTNN_JOB_SECRET", kSecret}, {"PYMPI_ADDR", "10.0.0.7"}, {"PYMPI_SSL", "False"}};
   EXPECT_THAT(ErrorOf(environment), HasSubstr("unprotected"));
   EXPECT_THAT(ErrorOf(environment), HasSubstr("DTNN_JOB_PLAIN=yes"));
   environment["DTNN_JOB_PLAIN"] = "yes";
-  const absl::StatusOr<TcpJob> job = Find(environment);
+  const absl::StatusOr<JobEnvironment> job = Find(environment);
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_FALSE(job->tls);
   EXPECT_THAT(job->warning, HasSubstr("can read and change"));
@@ -179,7 +213,7 @@ TEST(TcpJobTest, OtherHostsAreReachedUnprotectedOnlyWhereThatWasAskedFor) {
   EXPECT_THAT(ErrorOf(environment), HasSubstr("PYMPI_SSL=\"perhaps\": must be yes or no"));
 }
 
-TEST(TcpJobTest, OnOneHostTlsIsAChoice) {
+TEST(JobEnvironmentTest, OnOneHostTlsIsAChoice) {
   Environment environment = {{"DTNN_JOB_SECRET", kSecret}};
   EXPECT_FALSE(Find(environment)->tls);
   environment["PYMPI_SSL"] = "True";
