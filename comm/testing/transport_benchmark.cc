@@ -1,10 +1,11 @@
-// All-reduces over our TCP against those of Open MPI over TCP, on the same memory, in one run:
+// All-reduces of ours against those of Open MPI over TCP, on the same memory, in one run:
 //
-//   mpirun -np 2 --mca pml ob1 --mca btl self,tcp transport_benchmark [ROUNDS [LARGEST]]
+//   mpirun -np 2 --mca pml ob1 --mca btl self,tcp transport_benchmark grpc [ROUNDS [LARGEST]]
 //
-// Per size from 1 KiB to LARGEST bytes (16 MiB): the time of a call, which is that of the slowest
-// rank in the best of ROUNDS rounds (10) of some calls each, and the median; rounds of both take
-// turns. Rank 0 prints a table. Ranks over TCP meet at rank 0's first address, through MPI.
+// or tcp, or mqtt. Per size from 1 KiB to LARGEST bytes (16 MiB): the time of a call,
+// which is that of the slowest rank in the best of ROUNDS rounds (10) of some calls each, and the
+// median; rounds of both take turns. Rank 0 prints a table. Ranks meet at PYMPI_ADDR and PYMPI_PORT
+// (127.0.0.1 and a free port), which for mqtt are the broker's.
 
 #include <algorithm>
 #include <array>
@@ -21,8 +22,11 @@
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
 #include "comm/crypto/job_secret.h"
+#include "comm/job/job_process.h"
+#include "comm/launch_place.h"
 #include "comm/mpi/mpi_process.h"
-#include "comm/tcp/tcp_process.h"
+#include "comm/tcp/job_environment.h"
+#include "comm/tcp/socket.h"
 #include "tensor/status_macros.h"
 #include "tensor/tensor.h"
 
@@ -52,72 +56,87 @@ absl::StatusOr<double> TimeRound(Communicator& communicator, const Tensor& x, in
 // Sorted; the first is the best.
 double Median(const std::vector<double>& times) { return times[times.size() / 2]; }
 
-absl::Status Compare(Communicator& tcp, Communicator& mpi, int64_t bytes, int rounds) {
+absl::Status Compare(Communicator& ours, Communicator& mpi, int64_t bytes, int rounds) {
   DTNN_ASSIGN_OR_RETURN(const Tensor x,
                         Tensor::Zeros(DType::kFloat32, {bytes / int64_t(sizeof(float))}));
   const int64_t calls = std::clamp<int64_t>(kRoundBytes / bytes, 1, kRoundCalls);
-  std::vector<double> times_tcp, times_mpi;
+  std::vector<double> times_ours, times_mpi;
   for (int round = 0; round < rounds; ++round) {
-    DTNN_ASSIGN_OR_RETURN(times_tcp.emplace_back(), TimeRound(tcp, x, calls));
+    DTNN_ASSIGN_OR_RETURN(times_ours.emplace_back(), TimeRound(ours, x, calls));
     DTNN_ASSIGN_OR_RETURN(times_mpi.emplace_back(), TimeRound(mpi, x, calls));
   }
-  std::ranges::sort(times_tcp);
+  std::ranges::sort(times_ours);
   std::ranges::sort(times_mpi);
-  if (tcp.rank() == 0) {
+  if (ours.rank() == 0) {
     std::printf("%9lld %12.1f %12.1f %9.2f %9.2f\n", static_cast<long long>(bytes),
-                times_tcp[0] * 1e6, times_mpi[0] * 1e6, times_mpi[0] / times_tcp[0],
-                Median(times_mpi) / Median(times_tcp));
+                times_ours[0] * 1e6, times_mpi[0] * 1e6, times_mpi[0] / times_ours[0],
+                Median(times_mpi) / Median(times_ours));
     std::fflush(stdout);
   }
   return absl::OkStatus();
 }
 
-// Rank 0's address and the job's secret, which all get from it.
+// Rank 0's address, or the broker's, and the job's secret, which all get from rank 0.
 struct Meeting {
   std::array<char, 64> host = {}, secret = {};
   uint16_t port = 0;
 };
 
-absl::StatusOr<std::unique_ptr<ExchangeProcess>> JoinThrough(Communicator& mpi,
-                                                             const CommunicatorOptions& options) {
-  Socket listener;
+std::string Variable(const char* name, const char* otherwise) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+absl::StatusOr<Meeting> MakeMeeting(Transport transport) {
+  Meeting meeting;
+  DTNN_ASSIGN_OR_RETURN(const std::string secret, JobSecret::NewText());
+  secret.copy(meeting.secret.data(), meeting.secret.size());
+  Endpoint place = {.host = Variable(kAddressVariable, kDefaultAddress),
+                    .port = uint16_t(std::atoi(Variable(kPortVariable, "0").c_str()))};
+  if (transport != Transport::kMqtt) {
+    DTNN_ASSIGN_OR_RETURN(Socket listener, Listen(place));
+    DTNN_ASSIGN_OR_RETURN(place, listener.Local());
+    setenv(kListenerVariable, std::to_string(listener.Release()).c_str(), 1);
+  }
+  place.host.copy(meeting.host.data(), meeting.host.size() - 1);
+  meeting.port = place.port;
+  return meeting;
+}
+
+absl::StatusOr<std::unique_ptr<JobProcess>> JoinThrough(Communicator& mpi, Transport transport,
+                                                        const CommunicatorOptions& options) {
   Meeting meeting;
   if (mpi.rank() == 0) {
-    const char* const host = std::getenv("DTNN_BENCHMARK_HOST");
-    DTNN_ASSIGN_OR_RETURN(listener,
-                          Listen({.host = host == nullptr ? "127.0.0.1" : host, .port = 0}));
-    DTNN_ASSIGN_OR_RETURN(const Endpoint here, listener.Local());
-    here.host.copy(meeting.host.data(), meeting.host.size() - 1);
-    DTNN_ASSIGN_OR_RETURN(const std::string secret, JobSecret::NewText());
-    secret.copy(meeting.secret.data(), meeting.secret.size());
-    meeting.port = here.port;
+    DTNN_ASSIGN_OR_RETURN(meeting, MakeMeeting(transport));
   }
   DTNN_ASSIGN_OR_RETURN(const Tensor all, Tensor::Zeros(DType::kUint8, {int64_t(sizeof(meeting))}));
   std::memcpy(all.raw_data(), &meeting, sizeof(meeting));
   DTNN_RETURN_IF_ERROR(mpi.Broadcast(all, 0));
   std::memcpy(&meeting, all.raw_data(), sizeof(meeting));
-  DTNN_ASSIGN_OR_RETURN(const JobSecret secret,
-                        JobSecret::Of({meeting.secret.data(), meeting.secret.size()}));
-  RendezvousOptions rendezvous = {.rank = mpi.rank(),
-                                  .size = mpi.size(),
-                                  .address = {.host = meeting.host.data(), .port = meeting.port}};
-  if (mpi.rank() == 0) rendezvous.listener = listener.Release();
-  return StartTcpProcess(options, rendezvous, secret);
+  setenv(kAddressVariable, meeting.host.data(), 1);
+  setenv(kPortVariable, std::to_string(meeting.port).c_str(), 1);
+  setenv(kSecretVariable, std::string(meeting.secret.data(), meeting.secret.size()).c_str(), 1);
+  LaunchPlace place = FindLaunchPlace();
+  place.transport = transport;
+  return StartJobProcess(place, options);
 }
 
-absl::Status RunAll(int rounds, int64_t largest) {
+absl::Status RunAll(Transport transport, int rounds, int64_t largest) {
   CommunicatorOptions options;
   options.timeout = std::chrono::minutes(1);
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> process, MpiProcess::Start(options));
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> mpi, process->Connect(options));
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<ExchangeProcess> ours, JoinThrough(*mpi, options));
-  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> tcp, ours->Connect(options));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<MpiProcess> mpi_process, MpiProcess::Start(options));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> mpi, mpi_process->Connect(options));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<JobProcess> process,
+                        JoinThrough(*mpi, transport, options));
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> ours,
+                        process->Connect(options, /*sums_in_rank_order=*/false));
   if (mpi->rank() == 0) {
     std::printf("all-reduce of float32 between %d ranks\n", mpi->size());
-    std::printf("%9s %12s %12s %9s %9s\n", "bytes", "tcp (us)", "MPI (us)", "speed", "median");
+    std::printf("%9s %12s %12s %9s %9s\n", "bytes", std::string(Name(transport) + " (us)").c_str(),
+                "MPI (us)", "speed", "median");
   }
   for (int64_t bytes = kSmallest; bytes <= largest; bytes *= 4) {
-    DTNN_RETURN_IF_ERROR(Compare(*tcp, *mpi, bytes, rounds));
+    DTNN_RETURN_IF_ERROR(Compare(*ours, *mpi, bytes, rounds));
   }
   return absl::OkStatus();
 }
@@ -126,13 +145,15 @@ absl::Status RunAll(int rounds, int64_t largest) {
 }  // namespace dtnn
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 10;
-  const int64_t largest = argc > 2 ? std::atoll(argv[2]) : 16 << 20;
-  if (argc > 3 || rounds < 1 || largest < 1) {
-    std::cerr << "usage: mpirun -np 2 transport_benchmark [ROUNDS [LARGEST]]\n";
+  const dtnn::Transport transport = dtnn::TransportOf(argc > 1 ? argv[1] : "tcp");
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 10;
+  const int64_t largest = argc > 3 ? std::atoll(argv[3]) : 16 << 20;
+  if (argc > 4 || rounds < 1 || largest < 1 || transport == dtnn::Transport::kMpi ||
+      transport == dtnn::Transport::kUnknown) {
+    std::cerr << "usage: mpirun -np 2 transport_benchmark [tcp|grpc|mqtt [ROUNDS [LARGEST]]]\n";
     return 2;
   }
-  const absl::Status status = dtnn::RunAll(rounds, largest);
+  const absl::Status status = dtnn::RunAll(transport, rounds, largest);
   if (!status.ok()) std::cerr << status << "\n";
   return status.ok() ? 0 : 1;
 }
