@@ -129,7 +129,11 @@ absl::Status Relay::Meet(const CommunicatorOptions& options) {
   milliseconds pause = kPauseFirst;
   while (true) {
     DTNN_ASSIGN_OR_RETURN(const std::vector<int> missing, Missing());
-    if (missing.empty()) return absl::OkStatus();
+    if (missing.empty()) {
+      // Whoever is frozen from now on has not kept the others from meeting.
+      datagrams_->Flush(Clock::now() + options.timeout);
+      return absl::OkStatus();
+    }
     int64_t seen = 0;
     {
       const std::lock_guard lock(mutex_);

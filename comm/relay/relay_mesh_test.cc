@@ -40,6 +40,7 @@ class Office {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<int, Box> boxes;
+  std::map<int, int> unposted;  // messages of each rank, since its last Flush
   bool closed = false;
 };
 
@@ -66,10 +67,14 @@ class Post : public Datagrams {
   void Send(int to, std::string bytes) override {
     const std::lock_guard lock(office_.mutex);
     Office::Box& box = office_.boxes[to];
+    ++office_.unposted[me_.rank];
     if (box.open) box.letters.push_back(std::move(bytes));
     office_.changed.notify_all();
   }
-  void Flush(std::chrono::steady_clock::time_point) override {}
+  void Flush(std::chrono::steady_clock::time_point) override {
+    const std::lock_guard lock(office_.mutex);
+    office_.unposted[me_.rank] = 0;
+  }
   std::string name() const override { return "post"; }
   size_t window() const override { return 1 << 20; }
 
@@ -136,6 +141,15 @@ TEST(RelayMeshTest, RanksSum) {
       EXPECT_EQ(process.Finish(), absl::OkStatus());
     });
   }
+}
+
+TEST(RelayMeshTest, WhoHasMetTheOthersOwesThemNothing) {
+  Office office;
+  OnRanks(3, [&](int rank) {
+    const Mesh mesh = Must(Join(office, rank, 3));
+    const std::lock_guard lock(office.mutex);
+    EXPECT_EQ(office.unposted[rank], 0);
+  });
 }
 
 TEST(RelayMeshTest, ARankThatLeavesIsMissedAtOnce) {
