@@ -18,7 +18,7 @@ work although our kernels skip it, which is how small maps may pass 100 %. Ratio
 the faster of the peer's runs (its layouts), the two programs taking turns, median over the rounds;
 for memory, over the smaller. Peak memory is that of the whole process in training, its libraries
 and the parameters, gradients and Adam's two slots included. Batch normalisations are folded into
-the convolutions before them for inference (`--enable-fused-conv-bn`).
+the convolutions before them for inference.
 Measure again: `bench/compare.py --help`.
 """
 

@@ -101,7 +101,7 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Plan> plan,
       Plan::Compile(graph, *store, *device,
-                    {.batch = options.batch, .fusions = {.conv_bn = true, .conv_bn_relu = true}}));
+                    {.batch = options.batch}));
   DTNN_ASSIGN_OR_RETURN(speed.infer_samples_per_second, Rate(options.batch, options.seconds, [&] {
                           return plan->Forward(batch.x);
                         }));

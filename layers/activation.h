@@ -18,6 +18,7 @@ class ActivationLayer : public Layer {
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
+  Epilogue absorbable() const override { return {.relu = kind_ == ActivationKind::kRelu}; }
 
  private:
   ActivationKind kind_;

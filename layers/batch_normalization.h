@@ -34,7 +34,8 @@ class BatchNormalizationLayer : public Layer {
   std::vector<ParameterSpec> Parameters(std::span<const Shape> inputs,
                                         TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
-  bool CanFuseRelu() const override { return true; }
+  Epilogue absorbs() const override { return {.relu = true}; }
+  Epilogue absorbable() const override { return {.scale = true}; }
   const BatchNormalizationOptions& options() const { return options_; }
 
   // Its parameters, in the order of Parameter, as the kernels take them.

@@ -122,7 +122,7 @@ TEST(BatchNormalizationLayerTest, FrozenItDoesInTrainingWhatEvaluationDoes) {
 }
 
 TEST(BatchNormalizationLayerTest, AppliesAFusedRelu) {
-  EXPECT_TRUE(Norm().CanFuseRelu());
+  EXPECT_TRUE(Norm().absorbs().relu);
   for (const bool training : {false, true}) {
     Bench bench(2, training, /*fuse_relu=*/true);
     EXPECT_TRUE(bench.op->traits().backward_includes_relu);

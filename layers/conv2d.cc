@@ -110,13 +110,15 @@ class Conv2dOp : public LayerOp {
  public:
   // `filter` is the shape of the weights as the primitive knows them.
   Conv2dOp(std::unique_ptr<Conv2d> conv, std::vector<conv::Direction> directions, Refusals refusals,
-           const Shape& filter, bool bias, bool frozen, std::optional<FoldedNormalization> folded)
+           const Shape& filter, bool bias, bool frozen, bool adds,
+           std::optional<FoldedNormalization> folded)
       : conv_(std::move(conv)),
         directions_(std::move(directions)),
         refusals_(std::move(refusals)),
         filter_(filter),
         bias_(bias),
         frozen_(frozen),
+        adds_(adds),
         folded_(std::move(folded)) {}
 
   LayerOpTraits traits() const override {
@@ -142,6 +144,7 @@ class Conv2dOp : public LayerOp {
     } else if (bias_) {
       operands.bias = args.parameters[1].tensor;
     }
+    if (adds_) operands.addend = args.inputs.back();
     return conv_->Forward(args.inputs[0], Filter(args.parameters), args.output, operands,
                           args.workspace);
   }
@@ -166,7 +169,7 @@ class Conv2dOp : public LayerOp {
   std::vector<conv::Direction> directions_;
   Refusals refusals_;
   Shape filter_;
-  bool bias_, frozen_;
+  bool bias_, frozen_, adds_;
   std::optional<FoldedNormalization> folded_;
 };
 
@@ -257,6 +260,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   Conv2dSpec spec = Spec(context.inputs[0], context.format);
   spec.batch = context.batch;
   spec.dtype = context.dtype;
+  spec.epilogue.add = context.fuse_addition;
   spec.epilogue.relu = context.fuse_relu;
   spec.keeps_filter = !context.training;
   std::optional<FoldedNormalization> folded;
@@ -269,9 +273,9 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
                         CreateConv2d(*context.device, spec, variants));
-  return std::make_unique<Conv2dOp>(std::move(conv), DirectionsOf(context),
-                                    RefusalsOf(context.conv_variant, spec), spec.FilterShape(),
-                                    options_.bias, context.frozen, std::move(folded));
+  return std::make_unique<Conv2dOp>(
+      std::move(conv), DirectionsOf(context), RefusalsOf(context.conv_variant, spec),
+      spec.FilterShape(), options_.bias, context.frozen, context.fuse_addition, std::move(folded));
 }
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {

@@ -41,8 +41,7 @@ class Conv2dLayer : public Layer {
                                         TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
   int64_t MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const override;
-  bool CanFuseRelu() const override { return true; }
-  bool CanFuseNormalization() const override { return true; }
+  Epilogue absorbs() const override { return {.scale = true, .add = true, .relu = true}; }
   std::string SettingsCell() const override;
 
  private:

@@ -39,7 +39,7 @@ class FcLayer : public Layer {
   int64_t MultiplyAdds(std::span<const Shape> inputs, TensorFormat /*format*/) const override {
     return inputs[0][0] * outputs_;
   }
-  bool CanFuseRelu() const override { return true; }
+  Epilogue absorbs() const override { return {.relu = true}; }
 
  private:
   int64_t outputs_;

@@ -100,10 +100,10 @@ struct Options {
 
   // Optimisation and convolution.
   bool enable_memory_cache = true;
-  bool enable_fused_bn_relu = false;
-  bool enable_fused_conv_relu = false;
-  bool enable_fused_conv_bn = false;
-  bool enable_fused_conv_bn_relu = false;
+  bool enable_fused_bn_relu = true;
+  bool enable_fused_conv_relu = true;
+  bool enable_fused_conv_bn = true;
+  bool enable_fused_conv_bn_relu = true;
   std::string conv_variant = "auto";
   bool enable_best_of = false;
   std::string best_of_file;

@@ -503,9 +503,14 @@ TEST(BenchmarkStateTest, FusedOptionsGiveTheSameTestResults) {
       "--model=mobilenetv1 --dataset=synthetic --synthetic-pattern=classes "
       "--synthetic-input-shape=3,32,32 --synthetic-train-samples=40 --synthetic-test-samples=20 "
       "--batch-size=10 --evaluate ";
-  const Outcome plain = Launch(run);
+  const Outcome plain = Launch(run +
+                               "--enable-fused-conv-bn=False --enable-fused-conv-bn-relu=False "
+                               "--enable-fused-bn-relu=False --enable-fused-conv-relu=False");
   ASSERT_EQ(plain.exit_code, 0) << plain.text;
   EXPECT_THAT(plain.text, Not(HasSubstr("Fusing ")));
+  const Outcome unasked = Launch(run);
+  EXPECT_THAT(unasked.text, Not(HasSubstr("Fusing "))) << "only to who asks";
+  EXPECT_NEAR(TestLoss(unasked.text), TestLoss(plain.text), 1e-4 * TestLoss(plain.text));
   for (const char* option : {"bn-relu", "conv-bn", "conv-bn-relu"}) {
     const Outcome fused = Launch(run + "--enable-fused-" + option);
     ASSERT_EQ(fused.exit_code, 0) << fused.text;

@@ -105,6 +105,20 @@ absl::Status CompareWithRankZero(PreparedRun& run) {
   return CompareData(*run.communicator, {run.train_data, run.test_data});
 }
 
+// To who has asked for one of them, or for more words.
+void TellFusions(const PreparedRun& run, RunVoice& voice) {
+  Fusions fusions = MakeFusions(run.options);
+  if (!TraitsOf(run.context->device()).folds_normalizations) {
+    fusions.conv_bn = fusions.conv_bn_relu = false;
+  }
+  const bool asked = std::ranges::any_of(
+      run.options.given, [](std::string_view name) { return name.starts_with("enable-fused-"); });
+  for (const std::string& line : DescribeFusions(run.graph, fusions)) {
+    const std::string text = StrCat("Fusing ", line, "...\n");
+    asked ? voice.Tell(text) : voice.TellMore(text);
+  }
+}
+
 // The table of layers, the parameters of the run, and what it runs on.
 absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
   const Device device = run.context->device();
@@ -127,8 +141,7 @@ absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
                       " ranks: ", InitialLearningRate(run.options, run.ranks), "\n"));
   }
   voice.TellMore(DescribeKernels(run.graph, run.options, device));
-  for (const std::string& line : DescribeFusions(run.graph, MakeFusions(run.options)))
-    voice.Tell("Fusing " + line + "...\n");
+  TellFusions(run, voice);
   return absl::OkStatus();
 }
 

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/epilogue.h"
 #include "kernels/parameter_view.h"
 #include "kernels/workspace.h"
 #include "layers/base/attributes.h"
@@ -71,12 +72,15 @@ struct BindContext {
   std::string_view conv_variant = "auto";
   // Chooses for "auto" by timing (kernels/best_of); null: by rule.
   BestOf* best_of = nullptr;
-  bool fuse_relu = false;  // apply a relu in the write-back; only where Layer::CanFuseRelu()
+  // Apply what follows in the write-back; only where Layer::absorbs() it. The sum's other term is
+  // the last of ForwardArgs::inputs, in evaluation, on the CPU.
+  bool fuse_addition = false;
+  bool fuse_relu = false;
   // Backward applies the gradient of the relu before it too; only where
   // Layer::CanApplyReluGradient().
   bool after_relu = false;
   // Apply this layer in the write-back, before the relu; its parameters follow the layer's own in
-  // ForwardArgs. Only where Layer::CanFuseNormalization(), in evaluation, on the CPU.
+  // ForwardArgs. Only where Layer::absorbs() a scale, in evaluation, on the CPU.
   const BatchNormalizationLayer* fuse_normalization = nullptr;
   Philox random{0, 0};  // the layer's own stream (dropout)
   // In training, the ranks whose samples belong to the same batch; null: this one alone.
@@ -160,10 +164,11 @@ class Layer {
   virtual int64_t MultiplyAdds(std::span<const Shape> /*inputs*/, TensorFormat /*format*/) const {
     return 0;
   }
-  // True where an op of this layer can apply a following relu in its write-back.
-  virtual bool CanFuseRelu() const { return false; }
-  // The same for a batch normalisation, in evaluation.
-  virtual bool CanFuseNormalization() const { return false; }
+  // What an op of this layer can do in its write-back for the layers after it: `scale`, a batch
+  // normalisation; `add`, the other term of a sum of two; `relu`. The first two in evaluation.
+  virtual Epilogue absorbs() const { return {}; }
+  // What this layer is in the write-back of the one before it.
+  virtual Epilogue absorbable() const { return {}; }
 
   // True where an op of this layer can tell from its own output what a relu before it let through:
   // its elements are elements of its input.

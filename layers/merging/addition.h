@@ -14,6 +14,7 @@ class AdditionLayer : public Layer {
   absl::StatusOr<Shape> OutputShape(std::span<const Shape> inputs,
                                     TensorFormat format) const override;
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
+  Epilogue absorbable() const override { return {.add = true}; }
 };
 
 }  // namespace dtnn

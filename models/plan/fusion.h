@@ -1,10 +1,11 @@
-// Which layers of a graph run as one op: a convolution, a batch normalisation after it, a relu
-// after either.
+// Which layers of a graph run as one op: a convolution, and after it a batch normalisation, a sum
+// with what another path has computed, and a relu.
 //
 // A relu is always applied by the layer before it if that layer can do it (convolutions, matrix
-// products, normalisations): the results are the same. A normalisation becomes a scale and a shift
-// in the write-back of the convolution before it only in evaluation, and only on request, because
-// sums are then rounded differently. Layers, parameters, weight keys and training do not change.
+// products, normalisations), and in evaluation so is a sum of two by the convolution that computes
+// the later of them: the results are the same. A normalisation becomes a scale and a shift in the
+// write-back of the convolution before it, in evaluation only, unless that is turned off: sums are
+// then rounded differently. Layers, parameters, weight keys and training do not change.
 
 #ifndef DTNN_MODELS_PLAN_FUSION_H_
 #define DTNN_MODELS_PLAN_FUSION_H_
@@ -16,25 +17,29 @@
 
 namespace dtnn {
 
-// Requested fusions (--enable-fused-...). conv_bn_relu has priority over conv_bn.
+// Of an evaluation (--enable-fused-...). conv_bn_relu has priority over conv_bn. The last two are
+// named in descriptions, and done in any case.
 struct Fusions {
-  bool conv_bn = false;
-  bool conv_bn_relu = false;
-  bool conv_relu = false;
-  bool bn_relu = false;
+  bool conv_bn = true;
+  bool conv_bn_relu = true;
+  bool conv_relu = true;
+  bool bn_relu = true;
+  static constexpr Fusions None() { return {false, false, false, false}; }
   friend bool operator==(const Fusions&, const Fusions&) = default;
 };
 
-// Indices of nodes; each but the first is the only reader of the one before.
+// Indices of nodes; each but the first, and the addend, is the only reader of the one before.
 struct Fusion {
   int layer = 0;
   int normalization = -1;  // -1: none
+  int addition = -1;
+  int addend = -1;  // its other input, which is computed before the layer
   int relu = -1;
   std::vector<int> asked;  // those of them that were asked for: empty, two or three
 };
 
-// In the order of the graph.
-std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted);
+// In the order of the graph. `additions`: sums may be fused too.
+std::vector<Fusion> FindFusions(const Graph& graph, const Fusions& wanted, bool additions);
 
 // The requested ones, for the start of an evaluation on the CPU: "001_Conv2DCPU +
 // 002_BatchNormalizationCPU + 003_ReluCPU".

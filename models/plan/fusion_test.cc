@@ -25,8 +25,13 @@ using ::dtnn::testing::Values;
 using Lines = std::vector<std::string>;
 
 constexpr ImageExtents kImage = {8, 8, 3};
-constexpr Fusions kAll = {
-    .conv_bn = true, .conv_bn_relu = true, .conv_relu = true, .bn_relu = true};
+constexpr Fusions kAll = {};
+
+constexpr Fusions Only(bool Fusions::*fusion) {
+  Fusions fusions = Fusions::None();
+  fusions.*fusion = true;
+  return fusions;
+}
 
 // Every pattern, in and outside of paths, with and without biases, and what must stay apart.
 Graph MixedGraph(TensorFormat format) {
@@ -105,22 +110,97 @@ TEST_P(FusionTest, FindsThePatternsInOrderOfPreference) {
   const std::string vectors = join({"026_" + bn, "027_" + relu});
   EXPECT_EQ(DescribeFusions(graph, kAll),
             (Lines{first, second, pair, depthwise, conv_relu, bn_relu, last_pair, vectors}));
-  EXPECT_EQ(DescribeFusions(graph, {.conv_bn_relu = true}), (Lines{first, second, depthwise}));
-  EXPECT_EQ(DescribeFusions(graph, {.conv_relu = true}), (Lines{conv_relu}));
-  EXPECT_EQ(DescribeFusions(graph, {.conv_bn = true}),
+  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_bn_relu)),
+            (Lines{first, second, depthwise}));
+  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_relu)), (Lines{conv_relu}));
+  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::conv_bn)),
             (Lines{join({"001_" + conv, "002_" + bn}), join({"005_" + conv, "006_" + bn}), pair,
                    join({"010_" + conv, "011_" + bn}), last_pair}));
-  EXPECT_EQ(DescribeFusions(graph, {.bn_relu = true}),
+  EXPECT_EQ(DescribeFusions(graph, Only(&Fusions::bn_relu)),
             (Lines{join({"002_" + bn, "003_" + relu}), join({"006_" + bn, "007_" + relu}),
                    join({"011_" + bn, "012_" + relu}), bn_relu, vectors}));
-  EXPECT_EQ(DescribeFusions(graph, {}), Lines{});
+  EXPECT_EQ(DescribeFusions(graph, Fusions::None()), Lines{});
+}
+
+// What a sum of two can be part of: the batch itself, paths of any kind, sums after sums, and what
+// must stay apart: three terms, a term that others read, twice the same, a later term that no
+// convolution computes.
+Graph SumsGraph(TensorFormat format) {
+  const auto conv = [](GraphBuilder& p) { p.Conv2d(3, {.padding = 1}); };
+  const auto normalized = [](GraphBuilder& p) { p.Conv2d(3, {.padding = 1}).BatchNorm(); };
+  const auto itself = [](GraphBuilder&) {};
+  GraphBuilder b("sums", format);
+  b.Input(kImage).Add({conv, itself}).Relu();                          // 1 2 3: the batch
+  b.Add({normalized, itself}).Relu();                                  // 4 5 6 7
+  b.Add({normalized, conv});                                           // 8 9 10 11: no relu
+  b.Add({normalized, [](GraphBuilder& p) { p.BatchNorm().Tanh(); }});  // 12 13 14 15 16
+  b.Add({conv, conv, itself}).Relu();                                  // 17 18 19 20
+  b.Concat({[&](GraphBuilder& p) {
+              p.Add({itself, normalized}).Relu();
+            },         // 21 22 23 24
+            itself});  // 25
+  b.Flatten().Fc(4).Softmax();
+  return *b.Build();
+}
+
+TEST_P(FusionTest, ASumOfTwoIsPartOfItsLaterConvolution) {
+  const Graph graph = SumsGraph(GetParam());
+  std::vector<std::vector<int>> sums;
+  for (const Fusion& fusion : FindFusions(graph, {}, /*additions=*/true)) {
+    if (fusion.addition < 0) continue;
+    sums.push_back(
+        {fusion.layer, fusion.normalization, fusion.addition, fusion.addend, fusion.relu});
+  }
+  EXPECT_EQ(sums,
+            (std::vector<std::vector<int>>{
+                {1, -1, 2, 0, 3}, {4, 5, 6, 3, 7}, {10, -1, 11, 9, -1}, {21, 22, 23, 20, 24}}));
+  // Without the fold, a normalisation stands between.
+  sums.clear();
+  for (const Fusion& fusion : FindFusions(graph, Fusions::None(), /*additions=*/true)) {
+    if (fusion.addition >= 0) sums.push_back({fusion.layer, fusion.addition});
+  }
+  EXPECT_EQ(sums, (std::vector<std::vector<int>>{{1, 2}, {10, 11}}));
+  for (const Fusion& fusion : FindFusions(graph, {}, /*additions=*/false)) {
+    EXPECT_LT(fusion.addition, 0);
+  }
+}
+
+// The forward pass of training adds for itself.
+TEST_P(FusionTest, SumsAreTheSameBitsWithoutNormalizations) {
+  GraphBuilder b("sums", GetParam());
+  const auto conv = [](GraphBuilder& p) { p.Conv2d(3, {.padding = 1}); };
+  const auto itself = [](GraphBuilder&) {};
+  b.Input(kImage).Add({conv, itself}).Relu();
+  b.Add({itself, conv});
+  b.Concat({[&](GraphBuilder& p) { p.Add({conv, conv}).Relu(); }, itself});
+  b.Flatten().Fc(4).Softmax();
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    PlanSession session(*b.Build(), 4, dtype);
+    const auto fused = Compile(session, {});
+    for (const int64_t n : {4, 3, 4}) {  // the batch, of which the first sum reads, moves
+      const Tensor x = Batch(n, dtype);
+      ASSERT_TRUE(session.plan->Forward(x).ok());
+      ASSERT_TRUE(fused->Forward(x).ok());
+      EXPECT_EQ(Values(fused->predictions()), Values(session.plan->predictions()));
+    }
+  }
+}
+
+TEST_P(FusionTest, SumsWithNormalizationsAreTheSameWithinRounding) {
+  PlanSession session(SumsGraph(GetParam()), 4, DType::kFloat64);
+  Change(session, 1);
+  const auto plain = Compile(session, Fusions::None()), fused = Compile(session, {});
+  ASSERT_TRUE(plain->Forward(Batch(4)).ok());
+  ASSERT_TRUE(fused->Forward(Batch(4)).ok());
+  EXPECT_TRUE(Close(fused->predictions(), plain->predictions(), 1e-12));
+  EXPECT_LE(fused->memory().arena, plain->memory().arena);
 }
 
 TEST_P(FusionTest, EvaluationIsTheSameWithinRounding) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     PlanSession session = Session(dtype);
     const Tensor x = Batch(4, dtype), labels = Labels(4);
-    const auto plain = Compile(session, {});
+    const auto plain = Compile(session, Fusions::None());
     ASSERT_TRUE(plain->Evaluate(x, labels).ok());
     const std::vector<double> expected = Values(plain->predictions());
     const std::vector<double> parameters = Values(session.store->all_values());
@@ -145,7 +225,7 @@ TEST_P(FusionTest, EvaluationIsTheSameWithinRounding) {
 
 TEST_P(FusionTest, FollowsChangesOfParametersAndStatistics) {
   PlanSession session = Session();
-  const auto plain = Compile(session, {}), fused = Compile(session, kAll);
+  const auto plain = Compile(session, Fusions::None()), fused = Compile(session, kAll);
   const Tensor x = Batch(3), labels = Labels(3);
   std::vector<double> before;
   for (int i = 1; i < 4; ++i) {

@@ -98,8 +98,8 @@ class Plan {
     bool runs_forward = true;  // false: absorbed by the op before it, or a mere view
     std::vector<Tensor> inputs, dx, gradients;
     std::vector<ParameterView> parameters;
-    std::vector<int> input_nodes;
-    int64_t first_gradient = 0;  // its element of the arena
+    std::vector<int> input_nodes;  // the node's, and the addend that the op adds too
+    int64_t first_gradient = 0;    // its element of the arena
     std::unique_ptr<bool[]> accumulate;
     Tensor output, dy, state;
   };

@@ -39,13 +39,15 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   const bool may_fold = !training_ && TraitsOf(context_->device()).folds_normalizations;
   const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
   std::vector<Fusion> fusions(nodes.size());
-  // Nodes that run in the write-back of one before, and those relus among them whose gradient is
-  // left to the node after them.
-  std::vector<uint8_t> absorbed(nodes.size(), 0), left_to_next(nodes.size(), 0);
-  for (const Fusion& fusion : FindFusions(graph_, may_fold ? options.fusions : Fusions{})) {
+  // For nodes that run in the write-back of one before, that one; and those relus among them whose
+  // gradient is left to the node after them.
+  std::vector<int> absorber(nodes.size(), -1);
+  std::vector<uint8_t> left_to_next(nodes.size(), 0);
+  for (const Fusion& fusion :
+       FindFusions(graph_, may_fold ? options.fusions : Fusions::None(), may_fold)) {
     fusions[size_t(fusion.layer)] = fusion;
-    for (int node : {fusion.normalization, fusion.relu}) {
-      if (node >= 0) absorbed[size_t(node)] = 1;
+    for (int node : {fusion.normalization, fusion.addition, fusion.relu}) {
+      if (node >= 0) absorber[size_t(node)] = fusion.layer;
     }
   }
   const std::vector<uint8_t> needs_gradient = NeedsGradient(graph_);
@@ -56,10 +58,10 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], after_relu, needs_gradient, options));
     Step& step = steps_.back();
     changes_parameters_ |= step.traits.changes_parameters;
-    step.runs_forward = i > 0 && !absorbed[i] && !step.traits.is_view;
+    step.runs_forward = i > 0 && absorber[i] < 0 && !step.traits.is_view;
     // Where the op before or the one after takes over the backward pass too, nothing is left of
     // what was absorbed.
-    if (absorbed[i]) {
+    if (absorber[i] >= 0) {
       const bool includes = !training_ || traits[size_t(node.inputs[0])].backward_includes_relu;
       left_to_next[i] = !includes && consumers[i].size() == 1 &&
                         nodes[size_t(consumers[i][0])].layer->CanApplyReluGradient();
@@ -68,7 +70,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     traits.push_back(step.traits);
   }
   if (options.loss != nullptr) DTNN_RETURN_IF_ERROR(BindLoss(*options.loss));
-  layout_ = MakePlanLayout(graph_, traits, absorbed,
+  layout_ = MakePlanLayout(graph_, traits, absorber,
                            {.batch = batch_,
                             .dtype = dtype_,
                             .training = training_,
@@ -89,6 +91,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
   step.node = index;
   step.folded_node = fusion.normalization;
   step.input_nodes = node.inputs;
+  if (fusion.addend >= 0) step.input_nodes.push_back(fusion.addend);
   // Far beyond any machine, and far enough from the end of 64 bits for sums of buffers.
   constexpr int64_t kMostBytes = int64_t{1} << 52;
   if (batch_ > kMostBytes / 8 / std::max<int64_t>(1, node.output.NumElements())) {
@@ -108,6 +111,7 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
        .output = node.output,
        .conv_variant = options.conv_variant,
        .best_of = options.best_of,
+       .fuse_addition = fusion.addition >= 0,
        .fuse_relu = fusion.relu >= 0,
        .after_relu = after_relu,
        .fuse_normalization = NormalizationAt(fusion.normalization),

@@ -10,10 +10,10 @@ namespace {
 class LayoutMaker {
  public:
   LayoutMaker(const Graph& graph, const std::vector<LayerOpTraits>& traits,
-              const std::vector<uint8_t>& absorbed, const PlanLayoutOptions& options)
+              const std::vector<int>& absorber, const PlanLayoutOptions& options)
       : nodes_(graph.nodes()),
         traits_(traits),
-        absorbed_(absorbed),
+        absorber_(absorber),
         options_(options),
         format_(graph.format()),
         consumers_(ConsumersOf(graph)),
@@ -75,6 +75,11 @@ class LayoutMaker {
     return options_.training && layout_.needs_gradient[size_t(node)];
   }
   const Node& node(int index) const { return nodes_[size_t(index)]; }
+  // Whose memory a value is that has none of its own.
+  int SourceOf(int index) const {
+    const int absorber = absorber_[size_t(index)];
+    return absorber >= 0 ? absorber : node(index).inputs[0];
+  }
 
   int64_t ChannelsOf(int index) const { return ExtentsOf(node(index).output, format_).channels; }
 
@@ -101,7 +106,7 @@ class LayoutMaker {
   bool MayOverwriteInput(int index) const {
     if (!traits(index).forward_in_place || node(index).inputs.size() != 1) return false;
     if (RunsBackward(index) && traits(index).backward_reads_input) return false;
-    for (int value = node(index).inputs[0];; value = node(value).inputs[0]) {
+    for (int value = node(index).inputs[0];; value = SourceOf(value)) {
       if (consumers_[size_t(value)].size() != 1 || node(value).inputs.empty()) return false;
       if (RunsBackward(value) && traits(value).backward_reads_output) return false;
       if (!traits(value).is_view) break;
@@ -113,8 +118,8 @@ class LayoutMaker {
     slot_of_.assign(nodes_.size(), kBatchSlot);
     slots_.resize(1);
     for (int i = 1; i < count_; ++i) {
-      if (traits(i).is_view || absorbed_[size_t(i)] || MayOverwriteInput(i)) {
-        slot_of_[size_t(i)] = slot_of_[size_t(node(i).inputs[0])];
+      if (traits(i).is_view || absorber_[size_t(i)] >= 0 || MayOverwriteInput(i)) {
+        slot_of_[size_t(i)] = slot_of_[size_t(SourceOf(i))];
       } else {
         slot_of_[size_t(i)] = int(slots_.size());
         slots_.emplace_back();
@@ -264,7 +269,7 @@ class LayoutMaker {
 
   const std::vector<Node>& nodes_;
   const std::vector<LayerOpTraits>& traits_;
-  const std::vector<uint8_t>& absorbed_;
+  const std::vector<int>& absorber_;
   const PlanLayoutOptions options_;
   const TensorFormat format_;
   const std::vector<std::vector<int>> consumers_;
@@ -297,8 +302,8 @@ std::vector<std::vector<int>> ConsumersOf(const Graph& graph) {
 }
 
 PlanLayout MakePlanLayout(const Graph& graph, const std::vector<LayerOpTraits>& traits,
-                          const std::vector<uint8_t>& absorbed, const PlanLayoutOptions& options) {
-  return LayoutMaker(graph, traits, absorbed, options).Make();
+                          const std::vector<int>& absorber, const PlanLayoutOptions& options) {
+  return LayoutMaker(graph, traits, absorber, options).Make();
 }
 
 }  // namespace dtnn

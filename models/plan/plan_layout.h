@@ -8,8 +8,8 @@
 //   a view (Flatten, Dropout in evaluation) is its input under another shape;
 //   an op that may run in place writes over its input when nobody else reads that input: it has one
 //     consumer, is not the batch itself, and no backward pass needs it;
-//   a relu absorbed by the convolution or matrix product before it never runs at all; where the op
-//     before or after it applies its gradient too, its output is not kept either;
+//   what a convolution or matrix product applies in its write-back (fusion.h) never runs at all;
+//     where the op before or after a relu applies its gradient too, its output is not kept either;
 //   a gradient may become the gradient of the op's input when that input has one consumer;
 //   an input of a concatenation is written where the concatenation holds it (and likewise what
 //     holds that concatenation), so a dense block lives in one buffer; so are gradients, backwards.
@@ -73,9 +73,10 @@ struct PlanLayoutOptions {
   bool loss_takes_logits = false;  // the last node, a softmax, is left to the loss
 };
 
-// `traits` and `absorbed` (relus applied by the node before) have an entry per node.
+// `traits` and `absorber` (the node whose op applies this one too; -1: none) have an entry per
+// node.
 PlanLayout MakePlanLayout(const Graph& graph, const std::vector<LayerOpTraits>& traits,
-                          const std::vector<uint8_t>& absorbed, const PlanLayoutOptions& options);
+                          const std::vector<int>& absorber, const PlanLayoutOptions& options);
 
 // Per node: whether anything before it, or itself, has parameters to train. The backward pass comes
 // to no other.

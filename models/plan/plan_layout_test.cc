@@ -27,7 +27,7 @@ class PlanLayoutTest : public ::testing::Test {
   }
 
   PlanLayout Make(bool training) const {
-    return MakePlanLayout(graph_, traits_, std::vector<uint8_t>(kNodes, 0),
+    return MakePlanLayout(graph_, traits_, std::vector<int>(kNodes, -1),
                           {.batch = 7, .training = training, .loss_takes_logits = true});
   }
 
@@ -99,7 +99,7 @@ TEST(FrozenLayoutTest, LayersBelowTheFirstThatTrainsRunInPlace) {
   }
   // Whether each node but the first shares its input's memory.
   const auto in_place = [&](const Graph& of) {
-    const PlanLayout layout = MakePlanLayout(of, traits, std::vector<uint8_t>(traits.size(), 0),
+    const PlanLayout layout = MakePlanLayout(of, traits, std::vector<int>(traits.size(), -1),
                                              {.batch = 7, .training = true});
     std::vector<bool> shared;
     for (size_t i = 1; i < traits.size(); ++i) {
@@ -132,7 +132,7 @@ class JoinedLayoutTest : public ::testing::TestWithParam<TensorFormat> {
       if (of.is_view || of.forward_in_place || type == "AdditionBlock") of.backward_in_place = 0;
     }
     const PlanLayout layout =
-        MakePlanLayout(graph_, traits, std::vector<uint8_t>(traits.size(), 0),
+        MakePlanLayout(graph_, traits, std::vector<int>(traits.size(), -1),
                        {.batch = 7, .training = training, .loss_takes_logits = false});
     ExpectAliveWhereUsed(layout, traits, training);
     return layout;

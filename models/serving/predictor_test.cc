@@ -80,11 +80,11 @@ TEST_F(PredictorTest, GivesWhatTrainingsEvaluationGives) {
 TEST_F(PredictorTest, FusionsAreThoseOfTraining) {
   const Graph graph = Net(TensorFormat::kNHWC);
   SavedModel model = {.graph = graph};
-  model.description.fusions = {.conv_bn_relu = true};
+  model.description.fusions = Fusions::None();
   const std::string path = Saved(model, "fused.npz");
   const Tensor x = testing::RandomTensor(DType::kFloat32, graph.input_shape().Prepend(5), 5);
   auto plan =
-      *Plan::Compile(graph, *store_, *device_, {.batch = 5, .fusions = {.conv_bn_relu = true}});
+      *Plan::Compile(graph, *store_, *device_, {.batch = 5, .fusions = Fusions::None()});
   ASSERT_TRUE(plan->Forward(x).ok());
   EXPECT_EQ(Values(*(*Predictor::Load(path))->Predict(x)), Values(plan->predictions()));
 }

@@ -53,6 +53,7 @@ absl::StatusOr<ModelDescription> FromProto(const proto::ModelDescription& messag
   description.class_names = {message.class_name().begin(), message.class_name().end()};
   description.loss = message.loss();
   description.conv_variant = message.conv_variant();
+  description.fusions = Fusions::None();
   for (const std::string& name : message.fusion()) {
     const auto* found =
         std::ranges::find(kFusions, name, [](const auto& row) { return row.first; });

@@ -22,7 +22,7 @@ SavedModel Small() {
       .class_names = {"a \"b\"", "m\xc3\xbcnze", "\xff\n"},
       .loss = "categorical_cross_entropy",
       .conv_variant = "im2col",
-      .fusions = {.conv_bn = true, .bn_relu = true},
+      .fusions = {.conv_bn_relu = false, .conv_relu = false},
       .training = {.dataset = "folder",
                    .epochs = 3,
                    .optimizer = "adam",

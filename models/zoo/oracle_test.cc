@@ -88,11 +88,11 @@ absl::StatusOr<Answers> Evaluate(const Oracle& oracle, const Graph& graph, Param
   constexpr int64_t kBatch = 100;
   const CategoricalCrossEntropy loss;
   BestOf best_of;
-  PlanOptions options = {.batch = kBatch, .loss = &loss};
+  PlanOptions options = {.batch = kBatch, .loss = &loss, .fusions = Fusions::None()};
   if (way == "best_of") {
     options.best_of = &best_of;
   } else if (way == "fused") {
-    options.fusions = {.conv_bn = true, .conv_bn_relu = true, .conv_relu = true, .bn_relu = true};
+    options.fusions = {};
   } else {
     options.conv_variant = way;
   }
