@@ -190,15 +190,16 @@ HWY_INLINE void SumWindow(const RowSums<T>& job, int64_t first, int64_t c, const
     DTNN_UNROLL(8)
     for (int v = 0; v < kV; ++v) {
       V w[W::kTaps];
+      const T* from = filter + v * lanes;
       DTNN_UNROLL(8)
-      for (int k = 0; k < W::kTaps; ++k) {
-        w[k] = hn::LoadU(d, filter + k * filter_taps.column + v * lanes);
-      }
+      for (int k = 0; k < W::kTaps; ++k, from += filter_taps.column) w[k] = hn::LoadU(d, from);
+      // One pointer that moves: as many distances would not fit the registers.
+      const T* at = in + v * lanes;
       DTNN_UNROLL(32)
-      for (int i = 0; i < kColumns; ++i) {
+      for (int i = 0; i < kColumns; ++i, at += in_step) {
         if (i < W::kMissing && column + i < 0) continue;
         if (i >= kColumns - W::kMissing && i >= end) continue;
-        const V x = access.Load(in + i * in_step + v * lanes);
+        const V x = access.Load(at);
         DTNN_UNROLL(8)
         for (int k = 0; k < W::kTaps; ++k) {
           const int result = W::Result(i, k);
@@ -342,11 +343,12 @@ HWY_INLINE void SlideVector(const SlidingCorrelation<T>& job, int64_t lane) {
         DTNN_UNROLL(8)
         for (int r = 0; r < kR; ++r) {
           if (uint64_t(top + r) >= uint64_t(job.height)) continue;
+          const T* at = in + r * in_row;
           DTNN_UNROLL(16)
-          for (int i = 0; i < kColumns; ++i) {
+          for (int i = 0; i < kColumns; ++i, at += step) {
             if (i < W::kMissing && column + i < 0) continue;
             if (i >= kColumns - W::kMissing && i >= end) continue;
-            const V x = hn::LoadU(d, in + r * in_row + i * step);
+            const V x = hn::LoadU(d, at);
             DTNN_UNROLL(8)
             for (int k = 0; k < W::kTaps; ++k) {
               const int result = W::Result(i, k);
