@@ -102,7 +102,10 @@ std::vector<Conv2dSpec> NastySpecs() {
       other_filter_format(depthwise(1, 9, 17, 16, 3, 2, 1)),
       depthwise(2, 7, 9, 3, 1, 2, 0),           // results without taps
       depthwise(2, 7, 9, 5, 1, Pair(3, 2), 1),  // results in the padding alone
+      depthwise(2, 9, 20, 33, 3, 1, 1),         // several tiles of a row
+      depthwise(3, 6, 5, 40, 3, 2, 1),
       depthwise(2, 12, 13, 16, 5, 1, 2),
+      depthwise(2, 11, 14, 18, 5, 2, 2),
       other_filter_format(depthwise(1, 12, 15, 7, 5, 2, 3)),
       depthwise(2, 3, 3, 8, 5, 1, 3),
       depthwise(1, 2, 2, 4, 3, 1, 5),  // whole windows of padding

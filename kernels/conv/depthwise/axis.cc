@@ -1,6 +1,7 @@
 #include "kernels/conv/depthwise/axis.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace dtnn::conv::depthwise {
@@ -45,6 +46,32 @@ Range Axis::Inputs(Range steps) const {
 
 Range Axis::Results(Range steps) const {
   return {steps.begin * out_step(), std::min(steps.end * out_step(), results_)};
+}
+
+std::optional<Sliding> SlidingOf(const Axis& axis) {
+  const std::vector<Phase>& phases = axis.phases();
+  const auto is = [](const Phase& phase, std::vector<Phase::Tap> taps) {
+    return std::ranges::equal(phase.taps, taps, [](const Phase::Tap& a, const Phase::Tap& b) {
+      return a.tap == b.tap && a.offset == b.offset;
+    });
+  };
+  if (phases.size() == 2 && axis.in_step() == 1 && is(phases[0], {{1, 0}}) &&
+      (is(phases[1], {{0, 1}, {2, 0}}) || is(phases[1], {{2, 0}}))) {
+    return Sliding{.window = kSpread};
+  }
+  const Phase& phase = phases.front();
+  const auto taps = int64_t(phase.taps.size());
+  const Phase::Tap step = TapStep(phase);
+  if (phases.size() != 1 || phase.in_step > 2 || (taps != kTaps && taps != kMoreTaps) ||
+      std::abs(step.offset) != 1 || phase.low < -(taps / 2) ||
+      (phase.count - 1) * phase.in_step + phase.high >= phase.inputs + taps / 2) {
+    return std::nullopt;
+  }
+  const Window windows[2][2] = {{kStep1, kStep2}, {kMoreStep1, kMoreStep2}};
+  return Sliding{.window = windows[taps == kMoreTaps][phase.in_step - 1],
+                 .first = phase.low,
+                 .tap = step.offset > 0 ? phase.taps.front().tap : phase.taps.back().tap,
+                 .tap_step = step.tap * step.offset};
 }
 
 }  // namespace dtnn::conv::depthwise

@@ -5,8 +5,10 @@
 #define DTNN_KERNELS_CONV_DEPTHWISE_AXIS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "kernels/conv/depthwise/depthwise_cpu.h"
 #include "kernels/conv/phases.h"
 
 namespace dtnn::conv::depthwise {
@@ -45,6 +47,15 @@ class Axis {
   int64_t results_ = 0;
   Range reach_ = {};  // of step 0
 };
+
+// How all results of an axis slide over its inputs.
+struct Sliding {
+  Window window = kStep1;
+  int64_t first = 0;              // the input that the first tap of result 0 reads
+  int64_t tap = 0, tap_step = 1;  // the place of the first tap in the kernel; to the next one
+};
+// None where the inputs of a result are not neighbours, or there are too many of them.
+std::optional<Sliding> SlidingOf(const Axis& axis);
 
 // From one tap of a phase to the next: of the inputs, and of the elements of the kernel.
 inline Phase::Tap TapStep(const Phase& phase) {

@@ -1,15 +1,15 @@
 // Forward and backward data of variant depthwise: y from x, or dx from dy, read and written in
 // place.
 //
-// Neighbouring results of a row that sum the same taps are computed together, for all channels. At
-// the border taps in the padding are left out. Memory is thus read in its own order, whatever the
-// number of channels.
+// Neighbouring results of a row are computed together, for all channels. At the border taps in the
+// padding are left out. Memory is thus read in its own order, whatever the number of channels.
 
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_DATA_H_
 #define DTNN_KERNELS_CONV_DEPTHWISE_DATA_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/conv/depthwise/axis.h"
@@ -32,20 +32,25 @@ class DepthwiseData final : public DataKernel<T> {
   void Run(const Call& call) const override;
 
  private:
-  // A phase of each axis.
-  struct PhasePair {
+  // Rows of results of a phase: all of them where they slide over their inputs, else those of a
+  // phase of columns.
+  struct Rows {
     const Phase *vertical, *horizontal;
-    std::vector<Range> row_taps;  // of each row
-    std::vector<Stretch> columns;
+    std::vector<Range> taps;       // of each row
+    std::vector<Stretch> columns;  // where they do not slide
   };
-  // Row `i` of a pair of phases.
-  void RunRow(const Call& call, const PhasePair& phases, int64_t image, int64_t i) const;
+  // What all results of row `i` of some images share.
+  Sums<T> SumsOfRow(const Call& call, const Rows& rows, int64_t i) const;
+  void RunRow(const Call& call, const Rows& rows, int64_t image, int64_t i) const;
+  // The only result of each of some images.
+  void RunImages(const Call& call, int64_t begin, int64_t end) const;
 
   const Kernels<T>& kernels_;
   Axis rows_, columns_;
+  std::optional<Sliding> sliding_;
   int64_t channels_, padded_channels_, taps_, kernel_width_;
   bool far_rows_;  // calls the next ones
-  std::vector<PhasePair> phases_;
+  std::vector<Rows> phases_;
 };
 
 }  // namespace dtnn::conv::depthwise

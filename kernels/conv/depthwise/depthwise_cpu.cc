@@ -63,6 +63,40 @@ struct Whole {
   HWY_INLINE void Store(hn::Vec<D> v, T* to) const { hn::StoreU(v, d, to); }
 };
 
+// GCC calls long lambdas that are passed on, with all that they capture in memory.
+#define DTNN_INLINE HWY_ATTR __attribute__((always_inline))
+
+// Finishes and writes sum[v][u] for vector v of the channels from `c` on, of result first + u.
+template <int kV, int kU, typename T, class V, class Access>
+HWY_INLINE void Finish(const Sums<T>& s, int64_t first, int64_t c, V (&sum)[kV][kU],
+                       const Access& access) {
+  const Tag<T> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const int64_t addend_step = s.addend_step, out_step = s.out_step;
+  const auto each = [&](const auto& change) DTNN_INLINE {
+    Unroll<kV>([&](auto v) DTNN_INLINE {
+      Unroll<kU>([&](auto u) DTNN_INLINE { change(sum[v][u], int64_t(v), int64_t(u)); });
+    });
+  };
+  const auto each_by = [&](const T* by, const auto& change) DTNN_INLINE {
+    Unroll<kV>([&](auto v) DTNN_INLINE {
+      const V w = hn::LoadU(d, by + v * lanes);
+      Unroll<kU>([&](auto u) DTNN_INLINE { sum[v][u] = change(sum[v][u], w); });
+    });
+  };
+  if (s.scale != nullptr) each_by(s.scale + c, [](V a, V w) HWY_ATTR { return hn::Mul(a, w); });
+  if (s.bias != nullptr) each_by(s.bias + c, [](V a, V w) HWY_ATTR { return hn::Add(a, w); });
+  if (s.addend != nullptr) {
+    const T* const addend = s.addend + first * addend_step + c;
+    each([&](V& at, int64_t v, int64_t u)
+             DTNN_INLINE { at = hn::Add(at, access.Load(addend + u * addend_step + v * lanes)); });
+  }
+  if (s.relu) each([&](V& at, int64_t, int64_t) DTNN_INLINE { at = Rectify(d, at); });
+  T* const out = s.out + first * out_step + c;
+  each([&](const V& at, int64_t v, int64_t u)
+           DTNN_INLINE { access.Store(at, out + u * out_step + v * lanes); });
+}
+
 // kV vectors of channels from `c` on, of kU results from `first` on.
 template <typename T, int kU, int kV, class Access>
 HWY_INLINE void SumTaps(const Sums<T>& s, int64_t first, int64_t c, const Access& access) {
@@ -70,71 +104,150 @@ HWY_INLINE void SumTaps(const Sums<T>& s, int64_t first, int64_t c, const Access
   using V = hn::Vec<decltype(d)>;
   const int64_t lanes = int64_t(hn::Lanes(d));
   // Copies, since what is written might be the struct, for all that compilers know.
-  const int64_t in_step = s.in_step, addend_step = s.addend_step, out_step = s.out_step;
+  const int64_t in_step = s.in_step;
   const int64_t tap_rows = s.tap_rows, tap_columns = s.tap_columns;
   const TapSteps in_taps = s.in_taps, filter_taps = s.filter_taps;
   const T *in = s.in + first * in_step + c, *filter = s.filter + c;
   if (s.in_below != 0) {
-    const T* const out = s.out + first * out_step + c;
+    const T* const out = s.out + first * s.out_step + c;
     for (int u = 0; u < kU; ++u) {
       __builtin_prefetch(in + s.in_below + u * in_step, /*rw=*/0, /*locality=*/2);
-      __builtin_prefetch(out + s.out_below + u * out_step, /*rw=*/1, /*locality=*/2);
+      __builtin_prefetch(out + s.out_below + u * s.out_step, /*rw=*/1, /*locality=*/2);
     }
   }
   V sum[kV][kU];
-  const auto each = [&](const auto& change) HWY_ATTR {
-    Unroll<kV>([&](auto v) HWY_ATTR {
-      Unroll<kU>([&](auto u) HWY_ATTR { change(sum[v][u], int64_t(v), int64_t(u)); });
-    });
-  };
-  const auto each_by = [&](const T* by, const auto& change) HWY_ATTR {
-    Unroll<kV>([&](auto v) HWY_ATTR {
-      const V w = hn::LoadU(d, by + v * lanes);
-      Unroll<kU>([&](auto u) HWY_ATTR { sum[v][u] = change(sum[v][u], w); });
-    });
-  };
-  each([&](V& at, int64_t, int64_t) HWY_ATTR { at = hn::Zero(d); });
+  Unroll<kV>([&](auto v)
+                 DTNN_INLINE { Unroll<kU>([&](auto u) DTNN_INLINE { sum[v][u] = hn::Zero(d); }); });
   for (int64_t r = 0; r < tap_rows; ++r, in += in_taps.row, filter += filter_taps.row) {
     const T *x = in, *w_at = filter;
     for (int64_t k = 0; k < tap_columns; ++k, x += in_taps.column, w_at += filter_taps.column) {
-      Unroll<kV>([&](auto v) HWY_ATTR {
+      Unroll<kV>([&](auto v) DTNN_INLINE {
         const V w = hn::LoadU(d, w_at + v * lanes);
-        Unroll<kU>([&](auto u) HWY_ATTR {
+        Unroll<kU>([&](auto u) DTNN_INLINE {
           sum[v][u] = hn::MulAdd(access.Load(x + u * in_step + v * lanes), w, sum[v][u]);
         });
       });
     }
   }
-  if (s.scale != nullptr) each_by(s.scale + c, [](V a, V w) HWY_ATTR { return hn::Mul(a, w); });
-  if (s.bias != nullptr) each_by(s.bias + c, [](V a, V w) HWY_ATTR { return hn::Add(a, w); });
-  if (s.addend != nullptr) {
-    const T* const addend = s.addend + first * addend_step + c;
-    each([&](V& at, int64_t v, int64_t u)
-             HWY_ATTR { at = hn::Add(at, access.Load(addend + u * addend_step + v * lanes)); });
-  }
-  if (s.relu) each([&](V& at, int64_t, int64_t) HWY_ATTR { at = Rectify(d, at); });
-  T* const out = s.out + first * out_step + c;
-  each([&](const V& at, int64_t v, int64_t u)
-           HWY_ATTR { access.Store(at, out + u * out_step + v * lanes); });
+  Finish(s, first, c, sum, access);
 }
 
-// All channels of kU results from `first` on.
-template <typename T, int kU>
-HWY_NOINLINE void SumChannels(const Sums<T>& s, int64_t first) {
+// What the columns of a window give their inputs to; see Window.
+template <int kColumns, int kStep>
+struct Gather {
+  static constexpr int kTaps = kColumns;
+  static constexpr int kMost = kColumns > 3 ? 4 : 8;  // results of a tile
+  static constexpr int kAlign = 1;  // a tile of results begins at a multiple of it
+  static constexpr int Columns(int results) { return (results - 1) * kStep + kColumns; }
+  static constexpr int64_t FirstColumn(int64_t result) { return result * kStep; }
+  // Or -1.
+  static constexpr int Result(int column, int tap) {
+    return column >= tap && (column - tap) % kStep == 0 ? (column - tap) / kStep : -1;
+  }
+  // Columns at each end that a window may lack.
+  static constexpr int kMissing = kColumns / 2;
+};
+struct Spread {
+  static constexpr int kTaps = 3;
+  static constexpr int kMost = 8;
+  static constexpr int kAlign = 2;
+  static constexpr int Columns(int results) { return results / 2 + 1; }
+  static constexpr int64_t FirstColumn(int64_t result) { return result / 2; }
+  static constexpr int Result(int column, int tap) { return 2 * column - 1 + tap; }
+  static constexpr int kMissing = 1;
+};
+
+// The same as SumTaps with the taps of a window: each input is read once for all results of the
+// row.
+template <class W, typename T, int kU, int kV, class Access>
+HWY_INLINE void SumWindow(const RowSums<T>& job, int64_t first, int64_t c, const Access& access) {
+  const Tag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kColumns = W::Columns(kU);
+  const Sums<T>& s = job.s;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const int64_t in_step = s.in_step, in_row = s.in_taps.row;
+  const TapSteps filter_taps = s.filter_taps;
+  const int64_t column = job.first + W::FirstColumn(first);
+  const int64_t end = job.width - column;  // of the window's columns that exist
+  const T *in = s.in + column * in_step + c, *filter = s.filter + c;
+  if (s.in_below != 0) {
+    const T* const out = s.out + first * s.out_step + c;
+    for (int i = 0; i < kColumns; ++i) {
+      __builtin_prefetch(in + s.in_below + i * in_step, /*rw=*/0, /*locality=*/2);
+    }
+    for (int u = 0; u < kU; ++u) {
+      __builtin_prefetch(out + s.out_below + u * s.out_step, /*rw=*/1, /*locality=*/2);
+    }
+  }
+  V sum[kV][kU];
+  DTNN_UNROLL(8)
+  for (int v = 0; v < kV; ++v) {
+    DTNN_UNROLL(8)
+    for (int u = 0; u < kU; ++u) sum[v][u] = hn::Zero(d);
+  }
+  for (int64_t r = s.tap_rows; r > 0; --r, in += in_row, filter += filter_taps.row) {
+    DTNN_UNROLL(8)
+    for (int v = 0; v < kV; ++v) {
+      V w[W::kTaps];
+      const T* from = filter + v * lanes;
+      DTNN_UNROLL(8)
+      for (int k = 0; k < W::kTaps; ++k, from += filter_taps.column) w[k] = hn::LoadU(d, from);
+      // One pointer that moves: as many distances would not fit the registers.
+      const T* at = in + v * lanes;
+      DTNN_UNROLL(32)
+      for (int i = 0; i < kColumns; ++i, at += in_step) {
+        if (i < W::kMissing && column + i < 0) continue;
+        if (i >= kColumns - W::kMissing && i >= end) continue;
+        const V x = access.Load(at);
+        DTNN_UNROLL(8)
+        for (int k = 0; k < W::kTaps; ++k) {
+          const int result = W::Result(i, k);
+          if (result >= 0 && result < kU) sum[v][result] = hn::MulAdd(x, w[k], sum[v][result]);
+        }
+      }
+    }
+  }
+  Finish(s, first, c, sum, access);
+}
+
+// Calls sum(c, vectors, access) for all channels, kMost vectors at a time.
+template <typename T, int kMost, class Sum>
+HWY_INLINE void ForAllChannels(int64_t channels, const Sum& sum) {
   const Tag<T> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   int64_t c = 0;
-  for (; c + 2 * lanes <= s.channels; c += 2 * lanes) {
-    SumTaps<T, kU, 2>(s, first, c, Whole<decltype(d)>{d});
+  for (; c + kMost * lanes <= channels; c += kMost * lanes) {
+    sum(c, std::integral_constant<int, kMost>(), Whole<decltype(d)>{d});
   }
-  if (c + lanes <= s.channels) {
-    SumTaps<T, kU, 1>(s, first, c, Whole<decltype(d)>{d});
-    c += lanes;
+  for (; c < channels; c += lanes) {
+    const auto count = size_t(HWY_MIN(channels - c, lanes));
+    sum(c, std::integral_constant<int, 1>(), Part<decltype(d)>{d, hn::FirstN(d, count), count});
   }
-  if (c < s.channels) {
-    const auto count = size_t(s.channels - c);
-    SumTaps<T, kU, 1>(s, first, c, Part<decltype(d)>{d, hn::FirstN(d, count), count});
-  }
+}
+
+// Vectors of channels together, so that there are enough sums to hide each other's latency and they
+// still fit the registers.
+constexpr int VectorsOf(int results) {
+#if HWY_TARGET <= HWY_AVX3
+  return results > 8 ? 1 : results > 6 ? 2 : results > 2 ? 3 : 4;
+#else
+  return results > 5 ? 1 : results > 3 ? 2 : results > 2 ? 3 : 4;
+#endif
+}
+
+template <typename T, int kU>
+HWY_NOINLINE void SumChannels(const Sums<T>& s, int64_t first) {
+  ForAllChannels<T, (kU > 2 ? 2 : 4)>(
+      s.channels, [&](int64_t c, auto vectors, auto access)
+                      DTNN_INLINE { SumTaps<T, kU, vectors>(s, first, c, access); });
+}
+
+template <class W, typename T, int kU>
+HWY_NOINLINE void SumRowChannels(const RowSums<T>& job, int64_t first) {
+  ForAllChannels<T, VectorsOf(kU)>(
+      job.s.channels, [&](int64_t c, auto vectors, auto access)
+                          DTNN_INLINE { SumWindow<W, T, kU, vectors>(job, first, c, access); });
 }
 
 // Groups of about equal size of up to 6 results, whose sums fill most registers of AVX2.
@@ -149,6 +262,24 @@ void Sum(const Sums<T>& s) {
     kSums[results - 1](s, first);
     first += results;
   }
+}
+
+// Tiles of about equal size of up to kMost results.
+template <class W, typename T, size_t... kU>
+HWY_INLINE void SumRowOf(const RowSums<T>& job, std::index_sequence<kU...>) {
+  static constexpr void (*kSums[])(const RowSums<T>&, int64_t) = {&SumRowChannels<W, T, kU + 1>...};
+  constexpr int64_t kMost = sizeof...(kU);
+  const int64_t count = job.s.count;
+  for (int64_t first = 0, tiles = (count + kMost - 1) / kMost; tiles > 0; --tiles) {
+    int64_t results = (count - first + tiles - 1) / tiles;
+    if (tiles > 1) results = (results + W::kAlign - 1) / W::kAlign * W::kAlign;
+    kSums[results - 1](job, first);
+    first += results;
+  }
+}
+template <class W, typename T>
+void SumRow(const RowSums<T>& job) {
+  SumRowOf<W>(job, std::make_index_sequence<W::kMost>());
 }
 
 // One vector of channels.
@@ -180,79 +311,75 @@ HWY_INLINE void CorrelateVector(const Correlation<T>& c, int64_t lane, const Acc
   Unroll<kR * kC>([&](auto i) HWY_ATTR { hn::StoreU(sums[i], d, sums_at(i)); });
 }
 
-// GCC calls long lambdas that are passed on, with all that they capture in memory.
-#define DTNN_INLINE HWY_ATTR __attribute__((always_inline))
-
-// The inputs of a result stay in registers for the next ones: a line that was driven out of the
-// first cache, as by others at the distance of a pixel, comes back once and not for every tap.
-template <typename T, int kR, int kC, int kV>
-HWY_INLINE void SlideRows(const SlidingCorrelation<T>& job, int first_row) {
+// One vector of channels. Of up to 4 results of a row, each input is read once: dy and the sums
+// stay in registers, 9 + 4 + 1 with 3 x 3 taps.
+template <class W, typename T, int kR>
+HWY_INLINE void SlideVector(const SlidingCorrelation<T>& job, int64_t lane) {
   const Tag<T> d;
   using V = hn::Vec<decltype(d)>;
   const Correlation<T>& c = job.c;
-  const int64_t lanes = int64_t(hn::Lanes(d)), step = c.in.pixel, dy_step = c.dy.pixel;
-  const int64_t in_row = c.in_taps.row;
-  const auto width = uint64_t(job.width);
-  const auto sums_at = [&](int r, int k, int v) {
-    return c.sums + (first_row + r) * c.sums_taps.row + k * c.sums_taps.column + v * lanes;
-  };
-  const auto each = [&](const auto& body) DTNN_INLINE {
-    Unroll<kR>([&](auto r) DTNN_INLINE { Unroll<kV>([&](auto v) DTNN_INLINE { body(r, v); }); });
-  };
-  V sums[kR][kC][kV], x[kR][kC][kV];
-  each([&](auto r, auto v) DTNN_INLINE {
-    Unroll<kC>([&](auto k) DTNN_INLINE { sums[r][k][v] = hn::LoadU(d, sums_at(r, k, v)); });
-  });
-  for (int64_t i = 0; i < c.results.images * c.results.rows; ++i) {
-    const int64_t image = i / c.results.rows, row = i % c.results.rows;
-    int64_t column = job.first;
-    const T* in = c.in.At(image, row) + first_row * in_row + column * step;
-    const T* dy = c.dy.At(image, row);
-    Unroll<kC - 1>([&](auto k) DTNN_INLINE {
-      const bool exists = uint64_t(column) < width;
-      each([&](auto r, auto v) DTNN_INLINE {
-        x[r][k][v] = exists ? hn::LoadU(d, in + r * in_row + v * lanes) : hn::Zero(d);
-      });
-      in += step, ++column;
-    });
-    // One result, the turn-th of kC: so many places further on in x lies what the next one reads.
-    const auto add = [&](auto turn, auto load) DTNN_INLINE {
-      V gradient[kV];
-      Unroll<kV>([&](auto v) DTNN_INLINE { gradient[v] = hn::LoadU(d, dy + v * lanes); });
-      each([&](auto r, auto v) DTNN_INLINE {
-        x[r][(turn + kC - 1) % kC][v] = load(in + r * in_row + v * lanes);
-        Unroll<kC>([&](auto k) DTNN_INLINE {
-          V& sum = sums[r][k][v];
-          sum = hn::MulAdd(x[r][(turn + k) % kC][v], gradient[v], sum);
-        });
-      });
-      in += step, dy += dy_step, ++column;
-    };
-    for (int64_t left = c.results.columns; left > 0; left -= kC) {
-      if (left >= kC && column >= 0 && column + kC <= job.width) {
-        Unroll<kC>([&](auto turn) DTNN_INLINE {
-          add(turn, [&](const T* from) DTNN_INLINE { return hn::LoadU(d, from); });
-        });
-        continue;
-      }
-      Unroll<kC>([&](auto turn) DTNN_INLINE {
-        if (int64_t(turn) >= left) return;
-        const bool exists = uint64_t(column) < width;
-        add(turn,
-            [&](const T* from) DTNN_INLINE { return exists ? hn::LoadU(d, from) : hn::Zero(d); });
-      });
+  const int64_t step = c.in.pixel, dy_step = c.dy.pixel, in_row = c.in.row;
+  T* const to = c.sums + lane;
+  V sums[kR][W::kTaps];
+  DTNN_UNROLL(8)
+  for (int r = 0; r < kR; ++r) {
+    DTNN_UNROLL(8)
+    for (int k = 0; k < W::kTaps; ++k) {
+      sums[r][k] = hn::LoadU(d, to + r * c.sums_taps.row + k * c.sums_taps.column);
     }
   }
-  each([&](auto r, auto v) DTNN_INLINE {
-    Unroll<kC>([&](auto k) DTNN_INLINE { hn::StoreU(sums[r][k][v], d, sums_at(r, k, v)); });
-  });
+  for (int64_t image = 0; image < c.results.images; ++image) {
+    for (int64_t row = 0; row < c.results.rows; ++row) {
+      const int64_t top = job.first_row + row * job.row_step;
+      const T* dy = c.dy.At(image, row) + lane;
+      int64_t column = job.first_column;
+      const T* in = c.in.At(image, top) + column * step + lane;
+      const auto tile = [&](auto results) DTNN_INLINE {
+        constexpr int kU = results, kColumns = W::Columns(kU);
+        V gradient[kU];
+        DTNN_UNROLL(8)
+        for (int u = 0; u < kU; ++u) gradient[u] = hn::LoadU(d, dy + u * dy_step);
+        const int64_t end = job.width - column;
+        DTNN_UNROLL(8)
+        for (int r = 0; r < kR; ++r) {
+          if (uint64_t(top + r) >= uint64_t(job.height)) continue;
+          const T* at = in + r * in_row;
+          DTNN_UNROLL(16)
+          for (int i = 0; i < kColumns; ++i, at += step) {
+            if (i < W::kMissing && column + i < 0) continue;
+            if (i >= kColumns - W::kMissing && i >= end) continue;
+            const V x = hn::LoadU(d, at);
+            DTNN_UNROLL(8)
+            for (int k = 0; k < W::kTaps; ++k) {
+              const int result = W::Result(i, k);
+              if (result >= 0 && result < kU) {
+                sums[r][k] = hn::MulAdd(x, gradient[result], sums[r][k]);
+              }
+            }
+          }
+        }
+        dy += kU * dy_step, in += W::FirstColumn(kU) * step, column += W::FirstColumn(kU);
+      };
+      int64_t left = c.results.columns;
+      for (; left >= 4; left -= 4) tile(std::integral_constant<int, 4>());
+      if (left == 3) tile(std::integral_constant<int, 3>());
+      if (left == 2) tile(std::integral_constant<int, 2>());
+      if (left == 1) tile(std::integral_constant<int, 1>());
+    }
+  }
+  DTNN_UNROLL(8)
+  for (int r = 0; r < kR; ++r) {
+    DTNN_UNROLL(8)
+    for (int k = 0; k < W::kTaps; ++k) {
+      hn::StoreU(sums[r][k], d, to + r * c.sums_taps.row + k * c.sums_taps.column);
+    }
+  }
 }
 
-template <typename T, int kR, int kC>
+template <class W, typename T, int kR>
 void Slide(const SlidingCorrelation<T>& job) {
-  constexpr int kVectors = int(kBlock<T> / int64_t(hn::MaxLanes(Tag<T>())));
-  constexpr int kTogether = kVectors == 1 ? kR : 1;  // rows of taps that fit the registers
-  for (int r = 0; r < kR; r += kTogether) SlideRows<T, kTogether, kC, kVectors>(job, r);
+  const int64_t lanes = int64_t(hn::Lanes(Tag<T>()));
+  for (int64_t lane = 0; lane < kBlock<T>; lane += lanes) SlideVector<W, T, kR>(job, lane);
 }
 
 template <typename T, int kR, int kC>
@@ -269,24 +396,34 @@ void CorrelateTaps(const Correlation<T>& c) {
   }
 }
 
+template <Window kWindow, class W, int kMostRows, typename T>
+void AddWindow(Kernels<T>& kernels) {
+  kernels.sum_row[kWindow] = &SumRow<W, T>;
+  [&]<size_t... kR>(std::index_sequence<kR...>) {
+    ((kernels.slide[kWindow][kR] = &Slide<W, T, int(kR) + 1>), ...);
+  }
+  (std::make_index_sequence<kMostRows>());
+}
+
 template <typename T>
 const Kernels<T>* Table() {
-  static_assert(kTaps == 3);
+  static_assert(kTaps == 3 && kMoreTaps == 5);
 #define DTNN_TABLE(F)                                                                 \
   {                                                                                   \
     {&F<T, 1, 1>, &F<T, 1, 2>, &F<T, 1, 3>}, {&F<T, 2, 1>, &F<T, 2, 2>, &F<T, 2, 3>}, \
         {&F<T, 3, 1>, &F<T, 3, 2>, &F<T, 3, 3>},                                      \
   }
-  static const Kernels<T> table = {
-    .sum = &Sum<T>,
-    .correlate = DTNN_TABLE(CorrelateTaps),
-    .slide = DTNN_TABLE(Slide),
-#if HWY_MAX_BYTES == 64
-    .correlate_more = &CorrelateTaps<T, kMoreTaps, kMoreTaps>,
-#else
-    .correlate_more = nullptr,
-#endif
-  };
+  static const Kernels<T> table = [] {
+    Kernels<T> made = {.sum = &Sum<T>, .correlate = DTNN_TABLE(CorrelateTaps)};
+    if constexpr (sizeof(T) == sizeof(float) && HWY_TARGET <= HWY_AVX2) {
+      AddWindow<kStep1, Gather<3, 1>, 3>(made);
+      AddWindow<kStep2, Gather<3, 2>, 3>(made);
+      AddWindow<kMoreStep1, Gather<5, 1>, HWY_MAX_BYTES == 64 ? 5 : 2>(made);
+      AddWindow<kMoreStep2, Gather<5, 2>, HWY_MAX_BYTES == 64 ? 5 : 2>(made);
+      made.sum_row[kSpread] = &SumRow<Spread, T>;
+    }
+    return made;
+  }();
 #undef DTNN_TABLE
   return &table;
 }

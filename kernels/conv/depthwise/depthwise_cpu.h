@@ -5,9 +5,7 @@
 #ifndef DTNN_KERNELS_CONV_DEPTHWISE_DEPTHWISE_CPU_H_
 #define DTNN_KERNELS_CONV_DEPTHWISE_DEPTHWISE_CPU_H_
 
-#include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/conv/images.h"
 
@@ -18,6 +16,12 @@ inline constexpr int64_t kBlock = 64 / int64_t(sizeof(T));  // channels
 
 inline constexpr int64_t kTaps = 3;
 inline constexpr int64_t kMoreTaps = 5;
+
+// How a row of results slides over a row of inputs, where the kernel takes up to so many columns of
+// neighbours: the i-th column from the window's first on gives something to result (i - k) / stride
+// for tap k; in kSpread, that of a gradient of stride 2 whose taps are spread, to 2 * i - 1 + k.
+enum Window { kStep1, kStep2, kMoreStep1, kMoreStep2, kSpread };
+inline constexpr int kWindows = 5;
 
 // Distances between taps that are neighbours in a column or in a row of the kernel.
 struct TapSteps {
@@ -50,6 +54,14 @@ struct Sums {
   int64_t in_below = 0, out_below = 0;
 };
 
+// The same for neighbouring results of a row that read neighbouring pixels, each once for all that
+// read it. `in` is at column 0; columns outside of [0, width) are left out.
+template <typename T>
+struct RowSums {
+  Sums<T> s;
+  int64_t first = 0, width = 0;  // the column that the first tap of the first result reads
+};
+
 // sums[tap] += sum over results of in[tap] * dy.
 template <typename T>
 struct Correlation {
@@ -61,43 +73,30 @@ struct Correlation {
   TapSteps sums_taps;
 };
 
-// The same for taps and results of a row that read neighbouring pixels, of a whole block of
-// channels; pixels outside of [0, width) are zeros. in.data: column 0 at the first row of taps.
+// The same for taps of whole rows of the kernel, of a whole block of channels; pixels outside of
+// the image are left out. c.in.data: pixel (0, 0); c.in.row, pixel: from pixel to pixel.
 template <typename T>
 struct SlidingCorrelation {
   Correlation<T> c;
-  int64_t first = 0, width = 0;  // the column that the first tap of the first result reads
+  int64_t row_step = 1;                     // of the inputs, from a row of results to the next
+  int64_t first_row = 0, first_column = 0;  // that the first tap of the first result reads
+  int64_t height = 0, width = 0;
 };
 
 template <typename T>
 struct Kernels {
   using CorrelateTaps = void (*)(const Correlation<T>& correlation);
 
-  void (*sum)(const Sums<T>& sums);
-  CorrelateTaps correlate[kTaps][kTaps];  // of so many rows and columns of taps, less one
-  void (*slide[kTaps][kTaps])(const SlidingCorrelation<T>& correlation);
-  // Of kMoreTaps x kMoreTaps; null where they do not fit the registers.
-  CorrelateTaps correlate_more;
+  void (*sum)(const Sums<T>& sums) = nullptr;
+  CorrelateTaps correlate[kTaps][kTaps] = {};  // of so many rows and columns of taps, less one
+  // Windows, of floats and with AVX2 or more; else null. Of the filter's gradient those of 1, 2,
+  // ... rows of taps whose sums fit the registers.
+  void (*sum_row[kWindows])(const RowSums<T>& sums) = {};
+  void (*slide[kWindows][kMoreTaps])(const SlidingCorrelation<T>& correlation) = {};
 };
 
 template <typename T>
 const Kernels<T>& CpuKernels();
-
-// Calls use(function, first row, first column, taps) for blocks that cover rows x columns of taps,
-// with the one of `table` or `more` that knows a block of that size.
-template <class F, class Use>
-void ForEachBlockOfTaps(int64_t rows, int64_t columns, const F (&table)[kTaps][kTaps],
-                        std::type_identity_t<F> more, const Use& use) {
-  if (rows == kMoreTaps && columns == kMoreTaps && more != nullptr) {
-    return use(more, 0, 0, rows * columns);
-  }
-  for (int64_t r = 0; r < rows; r += kTaps) {
-    for (int64_t c = 0; c < columns; c += kTaps) {
-      const int64_t high = std::min(rows - r, kTaps), wide = std::min(columns - c, kTaps);
-      use(table[high - 1][wide - 1], r, c, high * wide);
-    }
-  }
-}
 
 }  // namespace dtnn::conv::depthwise
 

@@ -28,13 +28,14 @@ constexpr auto kOnes = [] {
 }();
 
 template <typename T>
-bool Slides(const Kernels<T>& kernels, const Phase& vertical, const Phase& horizontal) {
-  const auto taps = [](const Phase& phase) { return int64_t(phase.taps.size()); };
-  if (taps(vertical) == kMoreTaps && taps(horizontal) == kMoreTaps &&
-      kernels.correlate_more != nullptr) {
-    return false;
+std::optional<Sliding> SlidingOf(const Kernels<T>& kernels, const Axis& rows, const Axis& columns) {
+  const Phase& vertical = rows.phases().front();
+  const std::optional<Sliding> sliding = SlidingOf(columns);
+  if (!sliding || kernels.slide[sliding->window][0] == nullptr || vertical.taps.empty() ||
+      (vertical.taps.size() > 1 && TapStep(vertical).offset != 1)) {
+    return std::nullopt;
   }
-  return horizontal.in_step == 1 && TapStep(horizontal).offset == 1;
+  return sliding;
 }
 
 Range Common(Range a, Range b) {
@@ -55,9 +56,9 @@ DepthwiseFilter<T>::DepthwiseFilter(const Conv2dSpec& spec)
       blocks_(CeilDiv(channels_, kBlock<T>)),
       taps_(spec.kernel.vertical * spec.kernel.horizontal),
       kernel_width_(spec.kernel.horizontal),
-      slides_(Slides(kernels_, rows_.phases().front(), columns_.phases().front())),
+      sliding_(SlidingOf(kernels_, rows_, columns_)),
       tiles_(rows_, columns_, spec.batch, channels_ * int64_t(sizeof(T)),
-             slides_ ? kFewestSliding : kFewest),
+             sliding_.has_value() ? kFewestSliding : kFewest),
       parts_(std::clamp<int64_t>(std::min(kTasks / blocks_, tiles_.Count(spec.batch)), 1,
                                  kMostParts)) {}
 
@@ -113,42 +114,45 @@ void DepthwiseFilter<T>::SumTile(const Images<const T>& x, const Images<const T>
   const Phase::Tap row_step = TapStep(vertical), column_step = TapStep(horizontal);
   correlation.in_taps = {row_step.offset * in.row, column_step.offset * in.pixel};
   correlation.sums_taps = {row_step.tap * kernel_width_ * kBlock<T>, column_step.tap * kBlock<T>};
-  const bool slides = slides_ && correlation.channels == kBlock<T>;
+  if (sliding_.has_value() && correlation.channels == kBlock<T>) {
+    correlation.results = {tile.images.size(), tile.rows.size(), tile.columns.size()};
+    correlation.in = in, correlation.dy = gradient;
+    correlation.dy.data = gradient.At(0, tile.rows.begin) + tile.columns.begin * gradient.pixel;
+    correlation.sums_taps.column = sliding_->tap_step * kBlock<T>;
+    const auto& slide = kernels_.slide[sliding_->window];
+    const auto taps = int64_t(vertical.taps.size());
+    const auto most = int64_t(std::ranges::find(slide, nullptr) - std::begin(slide));
+    for (int64_t r = 0; r < taps; r += most) {
+      const Phase::Tap& tap = vertical.taps[size_t(r)];
+      correlation.sums = sums + (tap.tap * kernel_width_ + sliding_->tap) * kBlock<T>;
+      slide[std::min(most, taps - r) - 1](
+          {correlation, vertical.in_step, tile.rows.begin * vertical.in_step + tap.offset,
+           tile.columns.begin * horizontal.in_step + sliding_->first, vertical.inputs,
+           horizontal.inputs});
+    }
+    return;
+  }
   for (const Stretch& down : row_stretches_) {
     const Range rows = Common(down.steps, tile.rows);
-    if (slides && rows.size() > 0) {
-      ForEachBlockOfTaps(
-          down.taps.size(), int64_t(horizontal.taps.size()), kernels_.slide, nullptr,
-          [&](auto function, int64_t row, int64_t column, int64_t) {
-            const Phase::Tap& a = vertical.taps[size_t(down.taps.begin + row)];
-            const Phase::Tap& b = horizontal.taps[size_t(column)];
-            correlation.results = {tile.images.size(), rows.size(), tile.columns.size()};
-            correlation.in = in, correlation.dy = gradient;
-            correlation.in.data = in.At(0, rows.begin * vertical.in_step + a.offset);
-            correlation.in.row *= vertical.in_step;
-            correlation.dy.data = gradient.At(0, rows.begin) + tile.columns.begin * gradient.pixel;
-            correlation.sums = sums + (a.tap * kernel_width_ + b.tap) * kBlock<T>;
-            function({correlation, tile.columns.begin + b.offset, horizontal.inputs});
-          });
-      continue;
-    }
     for (const Stretch& right : column_stretches_) {
       const Range columns = Common(right.steps, tile.columns);
       if (rows.size() == 0 || columns.size() == 0) continue;
-      const auto use = [&](auto function, int64_t row, int64_t column, int64_t) {
-        const Phase::Tap& a = vertical.taps[size_t(down.taps.begin + row)];
-        const Phase::Tap& b = horizontal.taps[size_t(right.taps.begin + column)];
-        Images<const T> from = in, by = gradient;
-        from.data = in.At(0, rows.begin * vertical.in_step + a.offset) +
-                    (columns.begin * horizontal.in_step + b.offset) * in.pixel;
-        from.row *= vertical.in_step;
-        from.pixel *= horizontal.in_step;
-        by.data = gradient.At(0, rows.begin) + columns.begin * gradient.pixel;
-        correlation.sums = sums + (a.tap * kernel_width_ + b.tap) * kBlock<T>;
-        sum({tile.images.size(), rows.size(), columns.size()}, from, by, function);
-      };
-      ForEachBlockOfTaps(down.taps.size(), right.taps.size(), kernels_.correlate,
-                         kernels_.correlate_more, use);
+      for (int64_t r = 0; r < down.taps.size(); r += kTaps) {
+        for (int64_t k = 0; k < right.taps.size(); k += kTaps) {
+          const Phase::Tap& a = vertical.taps[size_t(down.taps.begin + r)];
+          const Phase::Tap& b = horizontal.taps[size_t(right.taps.begin + k)];
+          Images<const T> from = in, by = gradient;
+          from.data = in.At(0, rows.begin * vertical.in_step + a.offset) +
+                      (columns.begin * horizontal.in_step + b.offset) * in.pixel;
+          from.row *= vertical.in_step;
+          from.pixel *= horizontal.in_step;
+          by.data = gradient.At(0, rows.begin) + columns.begin * gradient.pixel;
+          correlation.sums = sums + (a.tap * kernel_width_ + b.tap) * kBlock<T>;
+          sum({tile.images.size(), rows.size(), columns.size()}, from, by,
+              kernels_.correlate[std::min(kTaps, down.taps.size() - r) - 1]
+                                [std::min(kTaps, right.taps.size() - k) - 1]);
+        }
+      }
     }
   }
 }
@@ -157,17 +161,20 @@ template <typename T>
 void DepthwiseFilter<T>::Write(const Gradient& gradient, std::byte* workspace) const {
   const Filter<T>& dfilter = gradient.dfilter;
   const T* const sums = reinterpret_cast<const T*>(workspace);
-  const auto add = [&](int64_t channel, int64_t tap, T* to) {
-    const int64_t at = channel / kBlock<T> * BlockSums() + tap * kBlock<T> + channel % kBlock<T>;
-    T total = gradient.accumulate ? *to : T(0);
-    for (int64_t part = 0; part < parts_; ++part) total += sums[part * PartSums() + at];
-    *to = total;
-  };
-  for (int64_t c = 0; c < channels_; ++c) {
+  for (int64_t block = 0; block < blocks_; ++block) {
+    const int64_t channel = block * kBlock<T>, count = std::min(kBlock<T>, channels_ - channel);
+    const auto add = [&](int64_t tap, T* to, int64_t step) {
+      const T* const from = sums + block * BlockSums() + tap * kBlock<T>;
+      for (int64_t c = 0; c < count; ++c) {
+        T total = gradient.accumulate ? to[c * step] : T(0);
+        for (int64_t part = 0; part < parts_; ++part) total += from[part * PartSums() + c];
+        to[c * step] = total;
+      }
+    };
     for (int64_t t = 0; t < taps_; ++t) {
-      add(c, t, dfilter.data + t * dfilter.tap + c * dfilter.filter);
+      add(t, dfilter.data + t * dfilter.tap + channel * dfilter.filter, dfilter.filter);
     }
-    if (gradient.dbias != nullptr) add(c, taps_, gradient.dbias + c);
+    if (gradient.dbias != nullptr) add(taps_, gradient.dbias + channel, 1);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/conv/depthwise/axis.h"
@@ -39,7 +40,7 @@ class DepthwiseFilter final : public FilterKernel<T> {
   Axis rows_, columns_;
   std::vector<Stretch> row_stretches_, column_stretches_;
   int64_t channels_, blocks_, taps_, kernel_width_;
-  bool slides_;  // whether taps of a row of results read neighbouring pixels
+  std::optional<Sliding> sliding_;  // where rows of taps are neighbours too
   Tiles tiles_;
   int64_t parts_;  // of the tiles, each summed on its own; fixed by the spec
 };
