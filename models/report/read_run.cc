@@ -47,7 +47,7 @@ NamedTexts SettingsOf(const CheckpointInfo& info) {
       texts.emplace_back("label smoothing", StrCat(settings.label_smoothing));
     }
     texts.emplace_back("data set", settings.data.dataset);
-    texts.emplace_back("samples to train on", StrCat(settings.data.samples));
+    texts.emplace_back("samples of its training split", StrCat(settings.data.samples));
   }
   texts.emplace_back("batch of a rank", StrCat(training.sampler.batch));
   texts.emplace_back("ranks", StrCat(training.sampler.ranks));

@@ -89,7 +89,7 @@ TEST_F(ReadRunTest, ACheckpointHasSettingsAndItsLastEpoch) {
               ElementsAre(Pair("network", "simplemlp"), Pair("optimizer", "adam"),
                           Pair("constants of the optimizer", "beta1 0.9, epsilon 1e-07"),
                           Pair("first learning rate", "0.25"), Pair("gradients clipped to", "2"),
-                          Pair("data set", "mnist"), Pair("samples to train on", "640"),
+                          Pair("data set", "mnist"), Pair("samples of its training split", "640"),
                           Pair("batch of a rank", "64"), Pair("ranks", "2"), Pair("seed", "7"),
                           Pair("done", "3 epochs and 4 steps")));
 }
