@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A trace of two ranks becomes a picture with a row for each and the arrow between exchange and wait.
+# A trace of two ranks, of either format, becomes a picture with a row for each and the arrow between
+# exchange and wait, or the line of the communication.
 set -euo pipefail
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 0; }
 cd "$TEST_TMPDIR"
@@ -27,3 +28,33 @@ done
 [ "$(grep -c '<title>' picture.svg)" -eq 6 ]
 if python3 "$draw" trace.json --step=1 2> error; then echo "step 1 does not exist"; exit 1; fi
 grep -q 'no step 1' error
+
+cat > two.pcf <<'END'
+DEFAULT_OPTIONS
+
+STATES
+0    Idle
+1    Running
+8    Wait/WaitAll
+
+
+STATES_COLOR
+1    {0,0,255}
+END
+cat > two.prv <<'END'
+#Paraver (01/02/26 at 10:00):3000000_ns:2(1,1):1:2(1:1,1:2)
+2:1:1:1:1:0:60000004:3
+2:2:1:2:1:0:60000004:3:60000006:4096
+1:1:1:1:1:0:400000:1
+1:2:1:2:1:0:2000000:1
+1:1:1:1:1:400000:2000000:8
+3:2:1:2:1:1500000:1500000:1:1:1:1:1900000:1900000:4096:0
+2:1:1:1:1:2000000:60000004:0
+2:2:1:2:1:2000000:60000004:0
+END
+python3 "$draw" two.prv --step=0 > picture.svg
+python3 -c 'import sys, xml.dom.minidom as x; x.parse("picture.svg")'
+for wanted in 'rank 0, thread 1: Running 0.4 ms, Wait/WaitAll 1.6 ms' '>rank 1, thread 1<' '<title>Running: 2.00 ms' \
+    '>2.0 ms<' '<path d="M662.5 70 L804.5 52"'; do
+  grep -q -- "$wanted" picture.svg || { echo "no $wanted in the picture"; exit 1; }
+done

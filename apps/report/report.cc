@@ -1,4 +1,4 @@
-// Compares runs by their histories: a table, a page or a picture.
+// Compares runs by their histories and checkpoints: a table, a page or a picture.
 
 #include <iostream>
 #include <string>
@@ -15,10 +15,11 @@ namespace dtnn {
 namespace {
 
 constexpr char kSummary[] =
-    "report RUN.csv [RUN.jsonl ...]                    prints last and best values of runs\n"
-    "report RUN.csv [RUN.jsonl ...] --output=FILE      draws them: .html all, .svg one metric\n"
+    "report RUN [RUN ...]                    prints last and best values of runs, and settings\n"
+    "report RUN [RUN ...] --output=FILE      draws them: .html all, .svg one metric\n"
     "\n"
-    "Runs are the files that benchmark --history-file writes.";
+    "A run is a file that benchmark --history-file wrote (.csv, .jsonl), a checkpoint (.npz), the\n"
+    "folder of --checkpoint-dir, perhaps with the history in it, or a saved model.";
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   DTNN_RETURN_IF_ERROR(EnterUserDirectory());

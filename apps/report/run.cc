@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "comm/job/exit_code.h"
 #include "models/report/comparison.h"
-#include "models/report/read_history.h"
+#include "models/report/read_run.h"
 #include "models/report/report_name.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/status_macros.h"
@@ -19,7 +19,8 @@ namespace {
 absl::Status CheckOptions(const ReportOptions& options) {
   if (options.files.empty()) {
     return UsageError(
-        "no runs: name their history files, .csv or .jsonl (benchmark --history-file writes them)");
+        "no runs: name their histories (.csv or .jsonl, of benchmark --history-file) or their "
+        "checkpoints (files or folders, of --checkpoint-dir)");
   }
   const bool picture = options.output.ends_with(".svg");
   if (!options.output.empty() && !picture && !IsReportName(options.output)) {
@@ -51,8 +52,8 @@ absl::Status ReportRuns(const ReportOptions& options, std::ostream& out) {
   DTNN_RETURN_IF_ERROR(CheckOptions(options));
   std::vector<ComparedRun> runs;
   for (const std::string& file : options.files) {
-    DTNN_ASSIGN_OR_RETURN(std::vector<ReportEpoch> epochs, ReadHistory(file));
-    runs.push_back({.name = file, .epochs = std::move(epochs)});
+    DTNN_ASSIGN_OR_RETURN(ComparedRun run, ReadRun(file));
+    runs.push_back(std::move(run));
   }
   if (options.output.empty()) {
     out << FormatComparisonText(runs);

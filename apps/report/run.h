@@ -1,4 +1,4 @@
-// What the program report does: reads the histories of runs, and puts them beside each other.
+// What the program report does: reads what runs left, and puts them beside each other.
 
 #ifndef DTNN_APPS_REPORT_RUN_H_
 #define DTNN_APPS_REPORT_RUN_H_
@@ -12,8 +12,9 @@
 namespace dtnn {
 
 struct ReportOptions {
-  std::vector<std::string> files = {};  // histories, .csv or .jsonl
-  std::string output = {};              // page (.html) or picture (.svg); empty: none
+  std::vector<std::string> files =
+      {};                   // histories, checkpoints, folders (models/report/read_run.h)
+  std::string output = {};  // page (.html) or picture (.svg); empty: none
   std::string metric = {};  // of the picture; empty: the validation's loss, else the loss
 };
 

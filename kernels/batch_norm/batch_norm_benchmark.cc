@@ -3,7 +3,8 @@
 // Beside them a plain copy of a tensor of the same size: what the machine could do. `of_copy` is
 // the share of the bandwidth of a large copy by the same threads.
 //
-// The layers of resnet20 on CIFAR-10, which stay in cache, and larger ones.
+// The layers of resnet20 on CIFAR-10, which stay in cache, larger ones, and some of
+// densenet_cifar10, whose x and dx are the last channels of those of their dense block ("of96").
 
 #include <algorithm>
 #include <cstring>
@@ -23,6 +24,7 @@ enum class Run { kCopy, kForward, kBackward, kInfer };
 
 struct Setting {
   int64_t n, extent, channels;
+  int64_t of = channels;  // the channels of the tensor that x and dx are a part of
   int64_t elements() const { return n * extent * extent * channels; }
 };
 
@@ -42,10 +44,16 @@ void Measure(benchmark::State& state, const Setting& s, TensorFormat format, Run
                                                 .channels = s.channels,
                                                 .format = format,
                                                 .relu = true});
-  const Shape shape = format == TensorFormat::kNHWC ? Shape{s.n, s.extent, s.extent, s.channels}
-                                                    : Shape{s.n, s.channels, s.extent, s.extent};
+  const auto shape = [&](int64_t channels) {
+    return format == TensorFormat::kNHWC ? Shape{s.n, s.extent, s.extent, channels}
+                                         : Shape{s.n, channels, s.extent, s.extent};
+  };
+  const auto part = [&](float step) {
+    return Make(shape(s.of), step).Channels(s.of - s.channels, s.channels, format);
+  };
   const Shape per_channel = {s.channels};
-  const Tensor x = Make(shape, 0.05f), dy = Make(shape, 0.1f), out = Make(shape, 0);
+  const Tensor x = part(0.05f), dx = part(0), dy = Make(shape(s.channels), 0.1f);
+  const Tensor y = Make(shape(s.channels), 0);
   const BatchStatistics statistics = {*Tensor::Zeros(DType::kFloat64, per_channel),
                                       *Tensor::Zeros(DType::kFloat64, per_channel)};
   const BatchNormParameters parameters = {{Make(per_channel, 1), 1}, {Make(per_channel, 1), 1}};
@@ -57,18 +65,18 @@ void Measure(benchmark::State& state, const Setting& s, TensorFormat format, Run
   for (auto _ : state) {
     if (run == Run::kCopy) {
       ParallelFor(0, s.elements(), kCopyGrain, [&](int64_t begin, int64_t end) {
-        std::memcpy(out.data<float>() + begin, x.data<float>() + begin,
+        std::memcpy(y.data<float>() + begin, dy.data<float>() + begin,
                     size_t(end - begin) * sizeof(float));
       });
     } else if (run == Run::kForward) {
       status.Update(norm->Statistics(x, statistics, workspace));
-      status.Update(norm->Apply(x, statistics, parameters, out, workspace));
+      status.Update(norm->Apply(x, statistics, parameters, y, workspace));
     } else if (run == Run::kBackward) {
       status.Update(norm->Gradients(x, dy, statistics, parameters, gradients, workspace));
       status.Update(norm->BackwardData(x, dy, statistics, parameters, gradients,
-                                       s.elements() / s.channels, out, false, workspace));
+                                       s.elements() / s.channels, dx, false, workspace));
     } else {
-      status.Update(norm->Infer(x, parameters, running, out, workspace));
+      status.Update(norm->Infer(x, parameters, running, y, workspace));
     }
     benchmark::ClobberMemory();
   }
@@ -81,17 +89,20 @@ void Measure(benchmark::State& state, const Setting& s, TensorFormat format, Run
 }
 
 const bool registered = [] {
-  constexpr Setting kSettings[] = {{64, 32, 16}, {64, 16, 32},   {64, 8, 64},  {64, 7, 512},
-                                   {64, 56, 64}, {32, 14, 2048}, {64, 1, 1024}};
+  constexpr Setting kSettings[] = {{64, 32, 16},       {64, 16, 32},     {64, 8, 64},
+                                   {64, 7, 512},       {64, 56, 64},     {32, 14, 2048},
+                                   {64, 1, 1024},      {64, 32, 60, 96}, {64, 32, 48},
+                                   {64, 16, 120, 192}, {64, 8, 252, 384}};
   for (const Setting& s : kSettings) {
     for (const auto& [run, name] :
          {std::pair(Run::kCopy, "Copy"), std::pair(Run::kForward, "Forward"),
           std::pair(Run::kBackward, "Backward"), std::pair(Run::kInfer, "Infer")}) {
       for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
         if (format == TensorFormat::kNCHW && (run == Run::kCopy || s.extent == 1)) continue;
-        const std::string title = StrCat("BM_BatchNorm", name, "/n", s.n, "h", s.extent, "w",
-                                         s.extent, "c", s.channels, run == Run::kCopy ? "" : "_",
-                                         run == Run::kCopy ? "" : std::string(Name(format)));
+        const std::string title =
+            StrCat("BM_BatchNorm", name, "/n", s.n, "h", s.extent, "w", s.extent, "c", s.channels,
+                   s.of == s.channels ? "" : StrCat("of", s.of), run == Run::kCopy ? "" : "_",
+                   run == Run::kCopy ? "" : std::string(Name(format)));
         benchmark::RegisterBenchmark(title.c_str(), [=, run = run](benchmark::State& state) {
           Measure(state, s, format, run);
         })->UseRealTime();

@@ -116,6 +116,11 @@ bool CheckpointFolder::HoldsAny() const {
          });
 }
 
+absl::StatusOr<std::optional<std::string>> CheckpointFolder::NewestPath() const {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
+  return files.empty() ? std::nullopt : std::optional(files[0].path);
+}
+
 absl::StatusOr<CheckpointFolder::Saved> CheckpointFolder::Save(const Graph& graph,
                                                                const ParameterStore& store,
                                                                DeviceContext& context,

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ class CheckpointFolder {
   // Whether there is a checkpoint that can be opened; needs no network, for the last message of a
   // process that fails.
   bool HoldsAny() const;
+
+  // The one of the most steps, by its name, which nobody has looked into; nothing: there is none.
+  absl::StatusOr<std::optional<std::string>> NewestPath() const;
 
   struct Saved {
     std::string path;

@@ -47,6 +47,36 @@ HtmlTable TableOfRuns(const std::string& metric, const std::vector<ComparedRun>&
   return table;
 }
 
+// The names of the settings of all runs, in the order in which they are first seen.
+std::vector<std::string> SettingsOfRuns(const std::vector<ComparedRun>& runs) {
+  std::vector<std::string> names;
+  for (const ComparedRun& run : runs) {
+    for (const auto& [name, value] : run.settings) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::string SettingOf(const ComparedRun& run, std::string_view setting) {
+  for (const auto& [name, value] : run.settings) {
+    if (name == setting && !value.empty()) return OneLine(value, 200);
+  }
+  return "-";
+}
+
+// A row per setting, so that what differs stands beside each other. Empty where nothing is known.
+std::string TableOfSettings(const std::vector<ComparedRun>& runs) {
+  HtmlTable table = {.caption = "Settings", .columns = {"setting"}};
+  for (const ComparedRun& run : runs) table.columns.push_back(run.name);
+  for (const std::string& setting : SettingsOfRuns(runs)) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row.push_back(HtmlText(setting));
+    for (const ComparedRun& run : runs) row.push_back(HtmlText(SettingOf(run, setting)));
+  }
+  return table.rows.empty() ? std::string() : FormatHtmlTable(table);
+}
+
 }  // namespace
 
 std::vector<std::string> MetricsOfRuns(const std::vector<ComparedRun>& runs) {
@@ -87,6 +117,7 @@ std::string FormatComparison(const std::vector<ComparedRun>& runs) {
   pictures.push_back(DrawRuns("rates", kLearningRate, runs));
   html += PageSection("curves", "Curves", PictureGrid(pictures));
   html += PageSection("results", "Results", tables);
+  html += PageSection("settings", "How they were trained", TableOfSettings(runs));
   for (size_t i = 0; i < runs.size(); ++i) {
     html += FoldedTable(StrCat("All epochs of ", runs[i].name), TableOfEpochs(runs[i].epochs));
   }
@@ -104,6 +135,12 @@ std::string FormatComparisonText(const std::vector<ComparedRun>& runs) {
       absl::StrAppendFormat(&text, "%-*s  %-32s %12s %12s %9s\n", int(width), OneLine(run.name),
                             metric, RoundNumber(result.last), RoundNumber(result.best),
                             result.best_epoch == 0 ? "-" : StrCat(result.best_epoch));
+    }
+  }
+  for (const std::string& setting : SettingsOfRuns(runs)) {
+    for (const ComparedRun& run : runs) {
+      absl::StrAppendFormat(&text, "%-*s  %-32s %s\n", int(width), OneLine(run.name), setting,
+                            SettingOf(run, setting));
     }
   }
   return text;

@@ -1,5 +1,5 @@
-// Several runs beside each other: a table of their last and best values, and a chart per metric
-// with a line per run.
+// Several runs beside each other: a table of their last and best values, a chart per metric with a
+// line per run, and where they are known, their settings.
 
 #ifndef DTNN_MODELS_REPORT_COMPARISON_H_
 #define DTNN_MODELS_REPORT_COMPARISON_H_
@@ -10,12 +10,14 @@
 
 #include "models/report/charts/svg.h"
 #include "models/report/epochs.h"
+#include "tensor/files/named_tensors.h"
 
 namespace dtnn {
 
 struct ComparedRun {
   std::string name = {};
   std::vector<ReportEpoch> epochs = {};
+  NamedTexts settings = {};  // for people, each name once
 };
 
 // The metrics of all runs, in the order in which they are first seen.
@@ -27,7 +29,8 @@ SvgPicture DrawRuns(std::string_view id, std::string_view metric,
 
 // A page (page.h).
 std::string FormatComparison(const std::vector<ComparedRun>& runs);
-// Lines for a terminal: run, metric, last value, best value and its epoch.
+// Lines for a terminal: run, metric, last value, best value and its epoch; then run, setting,
+// value.
 std::string FormatComparisonText(const std::vector<ComparedRun>& runs);
 
 }  // namespace dtnn

@@ -55,6 +55,7 @@ TEST(ReadHistoryTest, WhatIsNoHistoryIsAnErrorWithItsLine) {
       {"epoch,mse\n0,1\n", "run, line 2: the epoch is not a number"},
       {"epoch,mse\nnan,1\n", "run, line 2: the epoch is not a number"},
       {"epoch,mse\n2,1\n2,1\n", "run, line 3: an epoch that is not after"},
+      {"epoch,mse\n1,0.25\n2,0.1", "run, line 3: the last line has no end, as if the file was cut"},
   };
   for (const auto& [text, message] : tables) {
     const auto epochs = ParseHistory(text, HistoryForm::kCsv, "run");

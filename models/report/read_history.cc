@@ -68,6 +68,10 @@ class Reader {
     while (!text.empty()) {
       const size_t end = std::min(text.find('\n'), text.size());
       ++line_;
+      // Its last number may have lost digits; an object would lack its end.
+      if (end == text.size() && form_ == HistoryForm::kCsv) {
+        return Wrong("the last line has no end, as if the file was cut");
+      }
       DTNN_RETURN_IF_ERROR(Take(Trim(text.substr(0, end))));
       text.remove_prefix(std::min(end + 1, text.size()));
     }

@@ -15,7 +15,7 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid var(--grid);pad
 .grid-of{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,380px),1fr));gap:1rem}
 figure{margin:0}figcaption{font-size:.9rem}.grid-of figcaption{font-weight:600}
 svg{width:100%;height:auto;display:block}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;margin-bottom:1rem;
 font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--faint)}th,td{padding:.15rem .6rem;text-align:right;
 border-bottom:1px solid var(--grid)}th:first-child{text-align:left}
