@@ -56,6 +56,7 @@ constexpr Folder kRooms[] = {
     {"comm/crypto", 0},
     {"comm/wire", 0},
     {"comm/group", 1},
+    {"comm/gradients", 1},
     {"comm/ckks", 1},
     {"comm/masked", 1},
     {"comm/nccl", 1},

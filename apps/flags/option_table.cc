@@ -354,7 +354,7 @@ constexpr OptionSpec kTable[] = {
           "direct kernels that --enable-best-of also tries"),
 
     Now("optimizer", kOptimizer, kWord, &O::optimizer, "rule that updates the parameters",
-        "sgd,rmsprop,adam,nadam,adamw")
+        "sgd,rmsprop,adam,nadam,adamw,oktopk")
         .Means(meanings::kOptimizer),
     Now("learning-rate", kOptimizer, kReal, &O::learning_rate, "step size of the optimizer",
         kPositive)
@@ -364,9 +364,9 @@ constexpr OptionSpec kTable[] = {
         "False,True,divide,multiply")
         .Means(meanings::kLearningRateScaling),
     Now("optimizer-momentum", kOptimizer, kReal, &O::optimizer_momentum,
-        "sgd: momentum, the share of the previous step that is added to the next", kBelow1)
+        "sgd, oktopk: momentum, the share of the previous step that is added to the next", kBelow1)
         .Unit("share", "0.95")
-        .Needs("optimizer=sgd"),
+        .Needs("optimizer=sgd,oktopk"),
     Now("optimizer-decay", kOptimizer, kReal, &O::optimizer_decay,
         "weight decay: each step subtracts this share of every weight, times the "
         "learning rate",
@@ -376,8 +376,8 @@ constexpr OptionSpec kTable[] = {
         "decay biases and batch normalisation parameters too, not only weights")
         .Needs("optimizer-decay"),
     Now("optimizer-nesterov", kOptimizer, kBool, &O::optimizer_nesterov,
-        "sgd: Nesterov's form of momentum")
-        .Needs("optimizer=sgd"),
+        "sgd, oktopk: Nesterov's form of momentum")
+        .Needs("optimizer=sgd,oktopk"),
     Now("optimizer-beta1", kOptimizer, kReal, &O::optimizer_beta1,
         "adam, nadam, adamw: decay rate of the running mean of gradients", kBelow1)
         .Unit("share", "0.9")
@@ -394,6 +394,20 @@ constexpr OptionSpec kTable[] = {
         "rmsprop: decay rate of the running mean of squared gradients", kBelow1)
         .Unit("share", "0.99")
         .Needs("optimizer=rmsprop"),
+    Now("optimizer-density", kOptimizer, kReal, &O::optimizer_density,
+        "oktopk: share of the gradients that a step applies; the rest waits for later steps",
+        kFactor)
+        .Unit("share", "0.001")
+        .Needs("optimizer=oktopk"),
+    Now("optimizer-tau", kOptimizer, kInt, &O::optimizer_tau,
+        "oktopk: steps after which the regions that ranks add up are cut anew", kCountFrom1)
+        .Unit("steps", "128")
+        .Needs("optimizer=oktopk"),
+    Now("optimizer-tau-prime", kOptimizer, kInt, &O::optimizer_tau_prime,
+        "oktopk: steps after which the size that a gradient must have is computed exactly",
+        kCountFrom1)
+        .Unit("steps", "16")
+        .Needs("optimizer=oktopk"),
     Now("clip-norm", kOptimizer, kReal, &O::clip_norm,
         "largest Euclidean norm of a gradient; a longer one is scaled down to it; 0: off",
         kAtLeast0)
@@ -529,6 +543,10 @@ constexpr OptionSpec kTable[] = {
         "False,True")
         .Means(meanings::kUseMpiBuffers)
         .Needs("parallel=data"),
+    Now("gradient-compression", kParallel, kWord, &O::gradient_compression,
+        "numbers that gradients are exchanged in; they are added up in float32", "none,fp16,bf16")
+        .Means(meanings::kGradientCompression)
+        .Needs("parallel=data"),
     Now("comm-bucket-mb", kParallel, kText, &O::comm_bucket_mb,
         "size of the buckets in which gradients are exchanged; auto: chosen by timing the first "
         "steps")
@@ -657,15 +675,6 @@ constexpr OptionSpec kTable[] = {
         "all-reduce of gradients, for the step time that --profile predicts", "vdg,bta")
         .Means(meanings::kNetworkAlg)
         .Needs("!profile=False parallel=data"),
-    Later("optimizer-tau", kOther, kInt, "64", "oktopk: steps from one threshold to the next",
-          kCountFrom1)
-        .Unit("steps"),
-    Later("optimizer-tau-prime", kOther, kInt, "32",
-          "oktopk: steps from one set of boundaries to the next", kCountFrom1)
-        .Unit("steps"),
-    Later("optimizer-density", kOther, kReal, "0.01", "oktopk: share of the gradients that is sent",
-          kFactor)
-        .Unit("share"),
 };
 
 struct GroupText {

@@ -120,8 +120,11 @@ struct Options {
   double optimizer_beta2 = 0.999;
   double optimizer_epsilon = 1e-7;
   double optimizer_rho = 0.9;
-  double clip_norm = 0;          // 0: gradients are not clipped
-  int64_t accumulate_steps = 1;  // batches per update
+  int64_t optimizer_tau = 64;        // steps of oktopk from one set of regions to the next
+  int64_t optimizer_tau_prime = 32;  // and from one exact threshold to the next
+  double optimizer_density = 0.01;   // share of the gradients that it sends
+  double clip_norm = 0;              // 0: gradients are not clipped
+  int64_t accumulate_steps = 1;      // batches per update
   double label_smoothing = 0;
   std::string loss_func = "categorical_cross_entropy";
   std::vector<std::string> metrics = {"categorical_accuracy"};
@@ -156,8 +159,9 @@ struct Options {
   std::string rendezvous;                  // HOST:PORT; empty: the environment's
   bool use_blocking_mpi = true;  // gradients are reduced after the backward pass, not during it
   std::string use_mpi_buffers;   // True or False; empty: True
-  std::string comm_bucket_mb = "auto";  // 2^20 bytes; see BucketBytes
-  double comm_timeout = 300;            // seconds
+  std::string gradient_compression = "none";  // or fp16 or bf16
+  std::string comm_bucket_mb = "auto";        // 2^20 bytes; see BucketBytes
+  double comm_timeout = 300;                  // seconds
   bool enable_gpu = false;
   std::string gpu_device = "cuda";  // or simulated
   bool enable_nccl = false;

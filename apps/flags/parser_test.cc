@@ -168,12 +168,13 @@ TEST(ParserTest, MappedAliases) {
 }
 
 TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
-  Options options = Parsed({"--enable-nccl=False", "--optimizer-density=0.010"});
+  Options options = Parsed({"--enable-gpudirect=False", "--conv-direct-method="});
   const Options bare = Parsed({});
   options.given = bare.given;
   EXPECT_EQ(options, bare);
-  EXPECT_EQ(Error({"--optimizer-tau=2"}),
-            "--optimizer-tau=2: not available in this build yet; the only value accepted is 64");
+  EXPECT_EQ(Error({"--enable-cudnn-auto-conv-alg=False"}),
+            "--enable-cudnn-auto-conv-alg=False: not available in this build yet; the only value "
+            "accepted is True");
   EXPECT_EQ(Error({"--encryption-poly-degree=0"}),
             "--encryption-poly-degree=0: must be a whole number >= 1 and <= 62");
 }

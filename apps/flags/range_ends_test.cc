@@ -33,6 +33,8 @@ std::string Companion(std::string_view name) {
   constexpr Row kRows[] = {
       {"optimizer-beta", "--optimizer=adam"},
       {"optimizer-epsilon", "--optimizer=adam"},
+      {"optimizer-density", "--optimizer=oktopk"},
+      {"optimizer-tau", "--optimizer=oktopk"},
       {"optimizer-rho", "--optimizer=rmsprop"},
       {"augment-flip", "--augment-flip"},
       {"augment-crop-prob", "--augment-crop --augment-crop-size=4"},

@@ -222,6 +222,34 @@ absl::Status CheckFederation(const Options& options) {
   return absl::OkStatus();
 }
 
+// What ranks exchange in other forms than gradients as they are.
+absl::Status CheckExchange(const Options& options) {
+  const auto exclude = [](std::string_view one, std::string_view other, std::string_view why) {
+    return UsageError("--", one, " and --", other, ": cannot be used together; ", why);
+  };
+  const bool halves = options.gradient_compression != "none";
+  const std::string compression = StrCat("gradient-compression=", options.gradient_compression);
+  if (halves && options.enable_nccl) {
+    return exclude(compression, "enable-nccl", "NCCL sums gradients as they are, on the GPUs");
+  }
+  if (options.optimizer != "oktopk") return absl::OkStatus();
+  constexpr std::string_view kOktopk = "optimizer=oktopk";
+  if (halves) return exclude(kOktopk, compression, "oktopk has a form of its own for gradients");
+  if (options.enable_gpu) return exclude(kOktopk, "enable-gpu", "oktopk runs on CPUs");
+  if (options.dtype != "float32") {
+    return exclude(kOktopk, StrCat("dtype=", options.dtype), "oktopk sends float32");
+  }
+  if (options.parallel == "federated") {
+    return exclude(kOktopk, "parallel=federated", "clients of a federation send models");
+  }
+  if (options.model_sync_freq != 0 || !options.shared_storage) {
+    return UsageError(
+        "--optimizer=oktopk: needs --model-sync-freq=0 and --shared-storage=True, so that all "
+        "ranks take every step together");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTogether(const Options& options) {
   const auto exclude = [](std::string_view one, std::string_view other) {
     return UsageError("--", one, " and --", other, ": cannot be used together; give one of them");
@@ -257,6 +285,7 @@ absl::Status CheckTogether(const Options& options) {
     }
   }
   DTNN_RETURN_IF_ERROR(CheckFederation(options));
+  DTNN_RETURN_IF_ERROR(CheckExchange(options));
   if (options.resume && options.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
   }

@@ -69,7 +69,10 @@ inline constexpr std::string_view kOptimizer =
     "rmsprop: steps divided by a running root mean square of the gradient\n"
     "adam: running means of the gradient and of its square\n"
     "nadam: adam with Nesterov's momentum\n"
-    "adamw: adam with decoupled weight decay, in the form its authors published\n";
+    "adamw: adam with decoupled weight decay, in the form its authors published\n"
+    "oktopk: sgd with what is largest in the gradients of all ranks (--optimizer-density); the "
+    "rest "
+    "is kept for later steps\n";
 
 inline constexpr std::string_view kLearningRateScaling =
     "False: as given\n"
@@ -138,6 +141,11 @@ inline constexpr std::string_view kGpuDevice =
     "cuda: the first of NVIDIA's GPUs; needs a build with --config=cuda\n"
     "simulated: threads of this machine that keep the rules of a GPU, slowly; to test without "
     "one\n";
+
+inline constexpr std::string_view kGradientCompression =
+    "none: as they are\n"
+    "fp16: half the bytes, 11 significant bits; a gradient above 255 ends the run\n"
+    "bf16: half the bytes, 8 significant bits, as large as float32\n";
 
 inline constexpr std::string_view kCommBucket =
     "auto: chosen by timing the first steps\nN: size in MiB, > 0\n";

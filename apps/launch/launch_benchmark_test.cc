@@ -167,11 +167,13 @@ TEST(LaunchBenchmarkTest, WithTlsTheSameIsLearnt) {
   EXPECT_EQ(Numbers(folder + "/tls.csv"), Numbers(folder + "/plain.csv"));
 }
 
-void ExpectACheckpointAfterTheLossOfARank(int number, const std::vector<std::string>& options) {
+void ExpectACheckpointAfterTheLossOfARank(int number, const std::vector<std::string>& options,
+                                          const std::vector<std::string>& arguments = {}) {
   const std::string folder = NewFolder("lost");
   const std::vector<std::string> run =
-      With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder, "--comm-timeout=6",
-                       "--use-blocking-mpi=False"});
+      With(With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder, "--comm-timeout=6",
+                            "--use-blocking-mpi=False"}),
+           arguments);
   Process job(kLaunch, Ranks(3, With(run, {"--num-epochs=1000000"}), options));
   ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
   SignalRank(job, 1, number);
@@ -225,6 +227,11 @@ TEST(LaunchBenchmarkTest, TheTracesOfTheOthersOfAKilledRankAreWhole) {
 
 TEST(LaunchBenchmarkTest, AKilledRankLeavesACheckpoint) {
   ExpectACheckpointAfterTheLossOfARank(SIGKILL, {});
+}
+
+TEST(LaunchBenchmarkTest, AKilledRankLeavesACheckpointWithLessOnTheWire) {
+  ExpectACheckpointAfterTheLossOfARank(SIGKILL, {}, {"--gradient-compression=bf16"});
+  ExpectACheckpointAfterTheLossOfARank(SIGKILL, {}, {"--optimizer=oktopk", "--dtype=float32"});
 }
 
 TEST(LaunchBenchmarkTest, AFrozenRankLeavesACheckpoint) {

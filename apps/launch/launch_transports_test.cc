@@ -71,18 +71,28 @@ class LaunchTransportsTest : public ::testing::TestWithParam<std::tuple<std::str
 };
 
 // The history of a run with so many ranks.
-std::string Learn(int ranks, const std::string& name) {
+std::string Learn(int ranks, const std::string& name, const std::vector<std::string>& more = {}) {
   const std::string history = ::testing::TempDir() + "/" + name + ".csv";
-  const Outcome outcome =
-      Process(
-          "apps/launch/launch",
-          {"-n", std::to_string(ranks), "--", "apps/benchmark", "--model=simplecnn_v1",
-           "--dataset=synthetic", "--synthetic-pattern=classes", "--synthetic-input-shape=1,8,8",
-           "--synthetic-output-shape=3", "--synthetic-train-samples=101",
-           "--synthetic-test-samples=23", "--learning-rate=0.05",
-           "--schedulers=", "--parallel=data", "--use-blocking-mpi=False", "--num-epochs=3",
-           "--global-batch-size=12", "--history-file=" + history})
-          .Wait();
+  std::vector<std::string> arguments = {"-n",
+                                        std::to_string(ranks),
+                                        "--",
+                                        "apps/benchmark",
+                                        "--model=simplecnn_v1",
+                                        "--dataset=synthetic",
+                                        "--synthetic-pattern=classes",
+                                        "--synthetic-input-shape=1,8,8",
+                                        "--synthetic-output-shape=3",
+                                        "--synthetic-train-samples=101",
+                                        "--synthetic-test-samples=23",
+                                        "--learning-rate=0.05",
+                                        "--schedulers=",
+                                        "--parallel=data",
+                                        "--use-blocking-mpi=False",
+                                        "--num-epochs=3",
+                                        "--global-batch-size=12",
+                                        "--history-file=" + history};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Outcome outcome = Process("apps/launch/launch", arguments).Wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   const char* const transport = std::getenv("PYMPI_PROTO");
   EXPECT_THAT(outcome.text, ContainsRegex("transport +: " + std::string(transport)));
@@ -94,6 +104,19 @@ TEST_P(LaunchTransportsTest, RanksLearnTheSame) {
     const std::string learnt = Learn(ranks, "own");
     setenv("PYMPI_PROTO", "tcp", 1);
     EXPECT_EQ(learnt, Learn(ranks, "tcp")) << ranks << " ranks";
+    setenv("PYMPI_PROTO", std::get<0>(GetParam()).c_str(), 1);
+  }
+}
+
+TEST_P(LaunchTransportsTest, LessOnTheWireIsTheSameEverywhere) {
+  for (const std::vector<std::string>& less : std::vector<std::vector<std::string>>{
+           {"--gradient-compression=fp16"},
+           {"--gradient-compression=bf16", "--comm-bucket-mb=0.001"},
+           {"--optimizer=oktopk", "--optimizer-density=0.1"}}) {
+    const std::string learnt = Learn(3, "own", less);
+    setenv("PYMPI_PROTO", "tcp", 1);
+    EXPECT_EQ(learnt, Learn(3, "tcp", less)) << less[0];
+    EXPECT_NE(learnt, Learn(3, "tcp")) << less[0];
     setenv("PYMPI_PROTO", std::get<0>(GetParam()).c_str(), 1);
   }
 }

@@ -189,6 +189,39 @@ TEST(BenchmarkRanksTest, ACheckpointOfTwoRanksGoesOnOnAnyNumber) {
   }
 }
 
+TEST(BenchmarkRanksTest, HalvesOnTheWireGiveTheSameBitsDuringTheBackwardPassAndAfter) {
+  for (const char* compression : {"--gradient-compression=fp16", "--gradient-compression=bf16"}) {
+    const std::string blocking = History(3, {compression});
+    EXPECT_EQ(History(3, {compression, "--use-blocking-mpi=False", "--comm-bucket-mb=0.001"}),
+              blocking);
+    const std::string plain = History(3, {});
+    EXPECT_NE(plain, blocking);
+    ExpectSameNumbers(blocking, plain, 0.05);
+  }
+}
+
+TEST(BenchmarkRanksTest, ASparseSumGoesOnFromItsCheckpointBitForBit) {
+  const std::vector<std::string> sparse = {"--optimizer=oktopk", "--dtype=float32",
+                                           "--optimizer-density=0.1"};
+  const std::string whole = History(2, sparse);
+  const std::string folder = NewFolder("sparse");
+  History(2, With(sparse,
+                  {"--checkpoint-dir=" + folder + "/2", "--checkpoint-steps=4", "--num-epochs=1"}));
+  ASSERT_TRUE(std::filesystem::remove(folder + "/2/checkpoint-6.npz"));
+  for (const int ranks : {1, 3, 2}) {
+    SCOPED_TRACE(ranks);
+    const std::string copy = folder + "/copy" + std::to_string(ranks);
+    std::filesystem::copy(folder + "/2", copy);
+    const std::string resumed =
+        History(ranks, With(sparse, {"--checkpoint-dir=" + copy, "--resume"}));
+    if (ranks == 2) {
+      EXPECT_EQ(resumed, whole);
+    } else {
+      ExpectSameNumbers(resumed, whole, 0.3);
+    }
+  }
+}
+
 TEST(BenchmarkRanksTest, SequentialTrainsInOneProcessAndSaysSo) {
   const Outcome outcome = RunJob(3, With(kSmallRun, {"--parallel=sequential"}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;

@@ -13,7 +13,7 @@
 #include "apps/make/make_trainer_options.h"
 #include "apps/make/make_training.h"
 #include "apps/printing/memory_table.h"
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 #include "kernels/context.h"
 #include "models/graph/table.h"
 #include "tensor/status_macros.h"
@@ -40,9 +40,15 @@ std::string DescribeRanks(const Options& options, int ranks, int64_t batch, cons
           ? "all-reduces"
           : Counted(int64_t(GradientReducer::Cut(dtype, elements, reducer.bucket_bytes).size()),
                     "all-reduce");
+  const std::string bytes = FormatBytes(ExchangedBytes(options, double(elements)));
+  if (options.optimizer == "oktopk") {
+    return text + absl::StrFormat(
+                      "**** Gradients, every step: about %s per rank, in a sparse sum after the "
+                      "backward pass\n",
+                      bytes);
+  }
   absl::StrAppendFormat(&text, "**** Gradients, %s: %s per rank, in %s %s the backward pass\n",
-                        often, FormatBytes(double(elements) * double(SizeOf(dtype))), pieces,
-                        reducer.blocking ? "after" : "during");
+                        often, bytes, pieces, reducer.blocking ? "after" : "during");
   return text;
 }
 

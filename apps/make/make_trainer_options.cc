@@ -23,9 +23,19 @@ ModelSyncOptions ModelSyncOf(const Options& options) {
 
 GradientReducerOptions ReducerOptionsOf(const Options& options) {
   GradientReducerOptions reducer = {.blocking = options.use_blocking_mpi};
+  if (options.gradient_compression == "fp16") reducer.wire = HalfType::kFloat16;
+  if (options.gradient_compression == "bf16") reducer.wire = HalfType::kBfloat16;
   const int64_t bytes = BucketBytes(options).value_or(0);
   if (bytes > 0) reducer.bucket_bytes = bytes;
   return reducer;
+}
+
+double ExchangedBytes(const Options& options, double elements) {
+  // Of a place and a number: what each rank has found goes to one other, and what was made of it
+  // to all.
+  if (options.optimizer == "oktopk") return elements * 3 * options.optimizer_density * 4;
+  const bool halves = options.gradient_compression != "none";
+  return elements * double(halves ? 2 : SizeOf(ElementTypeOf(options)));
 }
 
 Fusions MakeFusions(const Options& options) {

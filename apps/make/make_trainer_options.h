@@ -7,7 +7,7 @@
 
 #include "apps/flags/options.h"
 #include "comm/communicator.h"
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 #include "models/plan/fusion.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer_options.h"
@@ -19,6 +19,9 @@ Fusions MakeFusions(const Options& options);
 
 // Where the size of buckets is measured it is the first.
 GradientReducerOptions ReducerOptionsOf(const Options& options);
+
+// Of so many gradients, as if an all-reduce exchanged them.
+double ExchangedBytes(const Options& options, double elements);
 
 // `communicator`: null for one rank.
 TrainerOptions MakeTrainerOptions(const Options& options, const MetricSet& metric_set,

@@ -18,6 +18,9 @@ absl::StatusOr<std::shared_ptr<const Optimizer>> MakeOptimizer(const Options& o)
                                             .rho = o.optimizer_rho,
                                             .epsilon = o.optimizer_epsilon,
                                             .decay = o.optimizer_decay,
+                                            .density = o.optimizer_density,
+                                            .tau = o.optimizer_tau,
+                                            .tau_prime = o.optimizer_tau_prime,
                                             .nesterov = o.optimizer_nesterov,
                                             .decay_vectors = o.optimizer_decay_all}),
                 "--optimizer");

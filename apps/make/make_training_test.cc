@@ -12,6 +12,7 @@
 #include "optim/optimizers/adam.h"
 #include "optim/optimizers/adamw.h"
 #include "optim/optimizers/nadam.h"
+#include "optim/optimizers/oktopk.h"
 #include "optim/optimizers/rmsprop.h"
 #include "optim/optimizers/sgd.h"
 #include "tools/testing/tensors.h"
@@ -54,6 +55,17 @@ TEST(MakeTrainingTest, OptionsReachTheOptimizer) {
   options.optimizer = "sgd";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Sgd({.momentum = 0.6, .nesterov = true, .decay = 0.2})));
+  options.optimizer = "oktopk";
+  options.optimizer_density = 0.5;
+  options.optimizer_tau = 7;
+  options.optimizer_tau_prime = 5;
+  EXPECT_EQ((*MakeOptimizer(options))->constants(), Oktopk({.momentum = 0.6,
+                                                            .nesterov = true,
+                                                            .decay = 0.2,
+                                                            .density = 0.5,
+                                                            .tau = 7,
+                                                            .tau_prime = 5})
+                                                        .constants());
   options.optimizer = "nadam";
   EXPECT_EQ(Path(**MakeOptimizer(options)),
             Path(Nadam({.beta1 = 0.7, .beta2 = 0.8, .epsilon = 0.1, .decay = 0.2})));

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "comm/cost_model_measure.h"
 #include "comm/gather_values.h"
+#include "comm/gradients/cost_model_measure.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 

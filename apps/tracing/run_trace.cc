@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "comm/cost_model.h"
+#include "apps/make/make_trainer_options.h"
+#include "comm/gradients/cost_model.h"
 #include "kernels/peak/peak.h"
 #include "models/trace/chrome_trace.h"
 #include "models/trace/gather_events.h"
@@ -207,7 +208,7 @@ absl::Status RunTrace::WriteProfile(std::span<const LayerFacts> layers, DType dt
   const MachineSpeed measured = {.flops = MeasureFmaPeakGflops(threads, dtype) * 1e9,
                                  .bytes = MeasureCopyBandwidth(threads) * 1e9};
   const ProfileReport report = MakeReport(
-      *profile_, layers, measured, Predicted(measured, gradients * double(SizeOf(dtype))), watts);
+      *profile_, layers, measured, Predicted(measured, ExchangedBytes(options_, gradients)), watts);
   if (!IsFile(options_.profile)) {
     voice.print(FormatReport(report));
     return absl::OkStatus();

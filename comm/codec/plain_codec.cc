@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "comm/wire/half.h"
 #include "comm/wire/wire.h"
 
 namespace dtnn::codec {
@@ -148,42 +149,6 @@ class Server : public ServerCodec {
 };
 
 }  // namespace
-
-// Adding halves of the last kept bit, one less where that bit is even, carries into it whenever
-// it must be rounded up, and on into the exponent.
-uint16_t ToBfloat16(float x) {
-  const uint32_t bits = std::bit_cast<uint32_t>(x);
-  if (std::isnan(x)) return uint16_t(bits >> 16 | 0x40);
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-float FromBfloat16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-
-uint16_t ToFloat16(float x) {
-  const uint32_t bits = std::bit_cast<uint32_t>(x);
-  const uint16_t sign = uint16_t(bits >> 16 & 0x8000);
-  const float magnitude = std::abs(x);
-  if (std::isnan(x)) return sign | 0x7e00;
-  if (magnitude >= 65520.0f) return sign | 0x7c00;  // rounds beyond the largest, 65504
-  if (magnitude < 0x1p-14f) {
-    // Subnormal: multiples of 2^-24, which float32 rounds to when 2^-24 is its last bit.
-    return sign |
-           uint16_t(std::bit_cast<uint32_t>(magnitude + 0.5f) - std::bit_cast<uint32_t>(0.5f));
-  }
-  const uint32_t m = std::bit_cast<uint32_t>(magnitude) - (uint32_t{127 - 15} << 23);
-  return sign | uint16_t((m + 0xfff + (m >> 13 & 1)) >> 13);
-}
-
-float FromFloat16(uint16_t bits) {
-  const uint32_t sign = uint32_t{bits & 0x8000u} << 16;
-  const uint32_t rest = bits & 0x7fffu;
-  if (rest >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-  if (rest < 0x400) {
-    const float magnitude = float(rest) * 0x1p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  return std::bit_cast<float>(sign | ((rest << 13) + (uint32_t{127 - 15} << 23)));
-}
 
 absl::StatusOr<std::unique_ptr<ClientCodec>> PlainClient(WireType type, size_t chunk_values) {
   DTNN_ASSIGN_OR_RETURN(const CodecDescription description, DescribePlain(type, chunk_values));

@@ -18,12 +18,6 @@ enum class WireType { kFloat32, kFloat16, kBfloat16 };
 absl::StatusOr<std::unique_ptr<ClientCodec>> PlainClient(WireType type, size_t chunk_values);
 absl::StatusOr<std::unique_ptr<ServerCodec>> PlainServer(WireType type, size_t chunk_values);
 
-// To the nearest, halves to even; beyond the largest to infinity, NaN to NaN.
-uint16_t ToFloat16(float x);
-float FromFloat16(uint16_t bits);
-uint16_t ToBfloat16(float x);
-float FromBfloat16(uint16_t bits);
-
 }  // namespace dtnn::codec
 
 #endif  // DTNN_COMM_CODEC_PLAIN_CODEC_H_

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "comm/all_reduce_algorithm.h"
-#include "comm/cost_model.h"
+#include "comm/gradients/cost_model.h"
 
 namespace dtnn {
 namespace {

@@ -1,6 +1,6 @@
 #include "comm/nccl/join_collectives.h"
 
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 #include "comm/local.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -58,7 +58,12 @@ absl::Status Checkpointer::Prepare(bool resume) {
 
 absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestHere(int64_t most_steps) {
   DTNN_RETURN_IF_ERROR(Prepare(/*resume=*/true));
-  return folder_.Newest(*run_.graph, *run_.store, *run_.context, run_.optimizer, most_steps);
+  const Communicator* const communicator = run_.trainer->engine().options().communicator;
+  const ReadingRank reader = communicator == nullptr
+                                 ? ReadingRank()
+                                 : ReadingRank{communicator->rank(), communicator->size()};
+  return folder_.Newest(*run_.graph, *run_.store, *run_.context, run_.optimizer, most_steps,
+                        reader);
 }
 
 absl::StatusOr<CheckpointFolder::Latest> Checkpointer::NewestOfAll() {
@@ -134,6 +139,7 @@ absl::StatusOr<std::string> Checkpointer::Resume() {
   const std::string& path = latest->path;
   DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->CheckState(state.training), path));
   DTNN_RETURN_IF_ERROR(CompareSettings(path, state));
+  DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->RestoreExchange(state.exchange), path));
   DTNN_RETURN_IF_ERROR(WithContext(run_.schedule->Restore(state.training, state.kept), path));
   DTNN_RETURN_IF_ERROR(WithContext(run_.trainer->Restore(state.training), path));
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(*run_.store, *run_.context));
@@ -152,19 +158,24 @@ absl::Status Checkpointer::SetAsideNewer() {
 
 absl::Status Checkpointer::Save() {
   DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->State());
-  return options_.writes ? Write(std::move(training)) : absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(std::optional<ExchangeState> exchange, run_.trainer->GatherExchange());
+  return options_.writes ? Write(std::move(training), std::move(exchange)) : absl::OkStatus();
 }
 
 absl::Status Checkpointer::SaveAlone() {
   DTNN_ASSIGN_OR_RETURN(TrainingState training, run_.trainer->StateAlone());
-  return Write(std::move(training));
+  // What other ranks have left over is lost with them.
+  std::optional<ExchangeState> exchange;
+  if (run_.trainer->engine().options().optimizer->sparse_sum()) exchange.emplace();
+  return Write(std::move(training), std::move(exchange));
 }
 
-absl::Status Checkpointer::Write(TrainingState training) {
+absl::Status Checkpointer::Write(TrainingState training, std::optional<ExchangeState> exchange) {
   const Span span({.activity = Activity::kCheckpoint});
   RunState state{.optimizer = run_.optimizer,
                  .training = std::move(training),
                  .settings = run_.settings,
+                 .exchange = std::move(exchange),
                  .tags = run_.tags ? run_.tags() : NamedTexts()};
   if (state.settings && run_.first_rate) {
     state.settings->learning_rate = run_.first_rate(state.training.sampler.ranks);

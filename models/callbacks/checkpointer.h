@@ -88,7 +88,7 @@ class Checkpointer : public Callback {
   void Say(const std::vector<std::string>& warnings) const;
   absl::Status CompareSettings(const std::string& path, const RunState& saved) const;
   void FollowFirstRate(const RunState& saved);
-  absl::Status Write(TrainingState training);
+  absl::Status Write(TrainingState training, std::optional<ExchangeState> exchange);
 
   const RunParts run_;
   const CheckpointerOptions options_;

@@ -22,6 +22,10 @@ ArenaKeys SlotKeys(size_t slot) {
   return {.prefix = StrCat("__slot", slot, "__"), .trainable_only = true};
 }
 
+ArenaKeys RankKeys(size_t rank) {
+  return {.prefix = StrCat("__rank", rank, "__"), .trainable_only = true};
+}
+
 ArenaKeys KeptKeys(std::string_view owner) { return {.prefix = StrCat("__kept__", owner, "__")}; }
 
 absl::Status Differs(const std::string& file, std::string_view what, std::string_view theirs,
@@ -67,6 +71,27 @@ absl::Status CheckSameRun(const std::string& file, const CheckpointInfo& info, c
   return CheckSameFrozen(file, info, graph);
 }
 
+// The last slot of a rank, where each has its own; `first` is that of rank 0.
+absl::StatusOr<Tensor> OwnSlot(ArrayFileReader& file, const Graph& graph,
+                               const ParameterStore& store, WeightsLayout layout, int written,
+                               const ReadingRank& reader, Tensor first) {
+  Tensor sum = std::move(first);
+  const int64_t elements = sum.num_elements();
+  if (reader.rank > 0) {
+    DTNN_ASSIGN_OR_RETURN(sum, Tensor::Zeros(store.dtype(), sum.shape()));
+  }
+  for (int rank = reader.rank; rank < written; rank += reader.ranks) {
+    if (rank == 0) continue;
+    DTNN_ASSIGN_OR_RETURN(const Tensor next,
+                          ReadArena(file, graph, store, layout, RankKeys(size_t(rank))));
+    DispatchFloating(store.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t i = 0; i < elements; ++i) sum.data<T>()[i] += next.data<T>()[i];
+    });
+  }
+  return sum;
+}
+
 absl::StatusOr<Tensor> BytesTensor(std::string_view bytes) {
   DTNN_ASSIGN_OR_RETURN(
       Tensor tensor, Tensor::Allocate(Device::Cpu(), DType::kUint8, Shape{int64_t(bytes.size())}));
@@ -98,6 +123,14 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
   DTNN_RETURN_IF_ERROR(add(store.all_values(), {}));
   for (size_t i = 0; i < store.slots().size(); ++i) {
     DTNN_RETURN_IF_ERROR(add(store.slots()[i], SlotKeys(i)));
+  }
+  if (run.exchange) {
+    const std::vector<Tensor>& leftovers = run.exchange->leftovers;
+    info.ranks_with_slot = int(leftovers.size()) + 1;
+    info.exchange = run.exchange->values;
+    for (size_t i = 0; i < leftovers.size(); ++i) {
+      DTNN_RETURN_IF_ERROR(add(leftovers[i], RankKeys(i + 1)));
+    }
   }
   for (const auto& [owner, arena] : run.kept) {
     info.kept.push_back(owner);
@@ -142,15 +175,17 @@ absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file) {
 absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Open(std::string_view path, const Graph& graph,
                                                         const ParameterStore& store,
                                                         DeviceContext& context,
-                                                        std::string_view optimizer) {
+                                                        std::string_view optimizer,
+                                                        const ReadingRank& reader) {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(path));
-  return Read(file, graph, store, context, optimizer);
+  return Read(file, graph, store, context, optimizer, reader);
 }
 
 absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, const Graph& graph,
                                                         const ParameterStore& store,
                                                         DeviceContext& context,
-                                                        std::string_view optimizer) {
+                                                        std::string_view optimizer,
+                                                        const ReadingRank& reader) {
   DTNN_ASSIGN_OR_RETURN(CheckpointInfo info, ReadCheckpointInfo(file));
   DTNN_RETURN_IF_ERROR(CheckSameRun(file.file(), info, graph, store, optimizer));
   DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> format, file.Text("__format__"));
@@ -164,6 +199,12 @@ absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, c
   for (size_t i = 0; i < store.slots().size(); ++i) {
     DTNN_ASSIGN_OR_RETURN(Tensor slot, ReadArena(file, graph, store, layout, SlotKeys(i)));
     staged.slots_.push_back(std::move(slot));
+  }
+  if (info.ranks_with_slot > 0) {
+    DTNN_ASSIGN_OR_RETURN(staged.slots_.back(),
+                          OwnSlot(file, graph, store, layout, info.ranks_with_slot, reader,
+                                  std::move(staged.slots_.back())));
+    staged.run_.exchange = {.values = std::move(info.exchange)};
   }
   for (const std::string& owner : std::set<std::string>(info.kept.begin(), info.kept.end())) {
     DTNN_ASSIGN_OR_RETURN(const Tensor arena,

@@ -2,6 +2,7 @@
 //
 // A checkpoint is a weights file (weights.h), so it can be used as one everywhere, with more in it:
 //   __slot<i>__<key>        the optimizer state: by slot, one array per trainable parameter
+//   __rank<r>__<key>        where the last slot is each rank's own: that of rank r, from 1 on
 //   __kept__<owner>__<key>  parameters that a scheduler keeps, such as the best so far
 //   __state__               uint8: a message of checkpoint.proto, with the TrainingState
 // It is written completely or not at all (atomic_file.h), and loading it changes nothing unless the
@@ -42,6 +43,8 @@ struct RunState {
   std::optional<RunSettings> settings = {};  // none in files of older versions
   // By owner, arenas on the store's device, laid out as ParameterStore::all_values (schedule.h).
   std::map<std::string, Tensor, std::less<>> kept = {};
+  // Where the last slot is each rank's own, the store's being that of rank 0.
+  std::optional<ExchangeState> exchange = {};
   NamedTexts tags = {};  // further texts of the file; not restored
 };
 
@@ -54,18 +57,28 @@ absl::StatusOr<CheckpointInfo> ReadCheckpointInfo(ArrayFileReader& file);
 // Whether the file is a checkpoint, not only weights.
 bool IsCheckpoint(const ArrayFileReader& file);
 
+// Which of how many ranks reads.
+struct ReadingRank {
+  int rank = 0, ranks = 1;
+};
+
 // A checkpoint that was read and checked, to be applied when all other checks have passed too.
 class StagedCheckpoint {
  public:
   // The store must have room for optimizer state (AllocateForTraining); `optimizer` is its name.
+  // Where the last slot is each rank's own, rank r of R gets the sum of those of the ranks r, r+R,
+  // ... that wrote it: its own, on as many ranks, and on any number nothing is lost.
   static absl::StatusOr<StagedCheckpoint> Open(std::string_view path, const Graph& graph,
                                                const ParameterStore& store, DeviceContext& context,
-                                               std::string_view optimizer);
+                                               std::string_view optimizer,
+                                               const ReadingRank& reader = {});
   static absl::StatusOr<StagedCheckpoint> Read(ArrayFileReader& file, const Graph& graph,
                                                const ParameterStore& store, DeviceContext& context,
-                                               std::string_view optimizer);
+                                               std::string_view optimizer,
+                                               const ReadingRank& reader = {});
 
-  // Its `kept` are on the store's device.
+  // Its exchange has no leftovers: they are in the slot that Apply fills. Its `kept` are on the
+  // store's device.
   const RunState& run() const { return run_; }
   const std::vector<std::string>& warnings() const { return weights_.loaded().warnings; }
   // Copies parameters and optimizer state into the store.

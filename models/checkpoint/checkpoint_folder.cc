@@ -167,17 +167,15 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::SetAsideAfter(int64_t
   return lines;
 }
 
-absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(const Graph& graph,
-                                                                  const ParameterStore& store,
-                                                                  DeviceContext& context,
-                                                                  std::string_view optimizer,
-                                                                  int64_t most_steps) const {
+absl::StatusOr<CheckpointFolder::Latest> CheckpointFolder::Newest(
+    const Graph& graph, const ParameterStore& store, DeviceContext& context,
+    std::string_view optimizer, int64_t most_steps, const ReadingRank& reader) const {
   DTNN_ASSIGN_OR_RETURN(std::vector<File> files, List());
   std::erase_if(files, [&](const File& file) { return file.steps > most_steps; });
   std::vector<std::string> damaged;
   for (const File& file : files) {
     absl::StatusOr<StagedCheckpoint> checkpoint =
-        StagedCheckpoint::Open(file.path, graph, store, context, optimizer);
+        StagedCheckpoint::Open(file.path, graph, store, context, optimizer, reader);
     if (checkpoint.ok()) {
       for (std::string& reason : damaged) reason += "; trying the previous checkpoint";
       return Latest{.path = file.path,

@@ -70,7 +70,8 @@ class CheckpointFolder {
   // damaged; FailedPrecondition if the newest intact one is of another run.
   absl::StatusOr<Latest> Newest(const Graph& graph, const ParameterStore& store,
                                 DeviceContext& context, std::string_view optimizer,
-                                int64_t most_steps = INT64_MAX) const;
+                                int64_t most_steps = INT64_MAX,
+                                const ReadingRank& reader = {}) const;
 
  private:
   struct File {

@@ -141,7 +141,9 @@ bool MakesSense(const CheckpointInfo& info) {
          std::isfinite(t.learning_rate) &&
          (!info.settings ||
           (std::isfinite(info.settings->learning_rate) && info.settings->learning_rate >= 0)) &&
-         info.slots >= 0 && info.slots <= kMaxCheckpointSlots;
+         info.slots >= 0 && info.slots <= kMaxCheckpointSlots && info.ranks_with_slot >= 0 &&
+         info.ranks_with_slot <= kMaxCheckpointRanks &&
+         (info.ranks_with_slot == 0 || info.slots > 0);
 }
 
 }  // namespace
@@ -158,6 +160,8 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
   for (const std::string& owner : info.kept) message.add_kept(owner);
   if (info.settings) ToProto(*info.settings, message.mutable_settings());
   for (int id : info.frozen) message.add_frozen(id);
+  message.set_ranks_with_slot(info.ranks_with_slot);
+  for (double value : info.exchange) message.add_exchange(value);
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -190,6 +194,9 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   info.kept.assign(message.kept().begin(), message.kept().end());
   if (message.has_settings()) info.settings = FromProto(message.settings());
   info.frozen.assign(message.frozen().begin(), message.frozen().end());
+  info.ranks_with_slot =
+      int(std::clamp<int64_t>(message.ranks_with_slot(), -1, kMaxCheckpointRanks + 1));
+  info.exchange.assign(message.exchange().begin(), message.exchange().end());
   if (!MakesSense(info)) return refused("contains counts or a learning rate that no run can have");
   return info;
 }

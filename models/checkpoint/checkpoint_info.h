@@ -17,6 +17,8 @@ namespace dtnn {
 
 // More than any optimizer has.
 inline constexpr int kMaxCheckpointSlots = 64;
+// More than any run has.
+inline constexpr int kMaxCheckpointRanks = 1 << 16;
 
 struct CheckpointInfo {
   std::string model = {}, format = {}, dtype = {};
@@ -25,7 +27,10 @@ struct CheckpointInfo {
   TrainingState training = {};
   std::vector<std::string> kept = {};        // schedulers that keep parameters
   std::optional<RunSettings> settings = {};  // none in files of older versions
-  std::vector<int> frozen = {};              // ids of layers that were frozen in training
+  // Where the last slot is each rank's own: of how many ranks it is in the file; else 0.
+  int ranks_with_slot = 0;
+  std::vector<double> exchange = {};  // ExchangeState::values
+  std::vector<int> frozen = {};       // ids of layers that were frozen in training
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "data/normalize.h"
+#include "tensor/tensor.h"
 
 namespace dtnn {
 
@@ -78,6 +79,15 @@ struct TrainingState {
   bool in_epoch() const { return step_in_epoch > 0 || sampler.first > 0; }
 
   friend bool operator==(const TrainingState&, const TrainingState&) = default;
+};
+
+// What ranks keep of an exchange of gradients that leaves some over (Optimizer::sparse_sum).
+struct ExchangeState {
+  // The last slot of the ranks 1, 2, ...: on the host, laid out as ParameterStore::values. Fewer
+  // ranks where others are lost.
+  std::vector<Tensor> leftovers = {};
+  // How the exchange goes on (TopKAllReduce::GatherState); empty: anew.
+  std::vector<double> values = {};
 };
 
 }  // namespace dtnn

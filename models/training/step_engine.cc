@@ -52,6 +52,12 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
         "synchronised batch normalisation needs all ranks in every step, but with periodic model "
         "averages ranks take steps on their own");
   }
+  if (options.optimizer != nullptr && options.optimizer->sparse_sum() &&
+      options.model_sync.frequency != 0) {
+    return InvalidArgument("optimizer ", options.optimizer->name(),
+                           " sums what is largest in the gradients of all ranks in every step, but "
+                           "with periodic model averages ranks take steps on their own");
+  }
   std::unique_ptr<StepEngine> engine(new StepEngine(graph, store, context, options));
   DTNN_RETURN_IF_ERROR(engine->sync_.Check());
   return engine;

@@ -86,6 +86,15 @@ class StepEngine {
   absl::Status AverageStatistics() { return sync_.AverageStatistics(*store_); }
   absl::Status EndTraining() { return sync_.EndTraining(*store_); }
 
+  // Of an optimizer with a sparse sum, nothing of others: for checkpoints (updater.h). After
+  // PrepareForTraining.
+  absl::StatusOr<std::optional<ExchangeState>> GatherExchange() {
+    return updater_->GatherExchange();
+  }
+  absl::Status RestoreExchange(const std::optional<ExchangeState>& state) {
+    return updater_->RestoreExchange(state);
+  }
+
   const TrainerOptions& options() const { return options_; }
   // None before PrepareForTraining (models/plan/plan.h).
   std::vector<std::string> TrainingAlgorithms() const {

@@ -172,6 +172,12 @@ absl::Status Trainer::BeginEpochs(Loader& training) {
         "synchronised batch normalisation needs all ranks in every step, hence shared data; ranks "
         "with their own data take different numbers of steps");
   }
+  const Optimizer* const optimizer = engine_->options().optimizer.get();
+  if (optimizer != nullptr && optimizer->sparse_sum() && shares.own_data()) {
+    return InvalidArgument("optimizer ", optimizer->name(),
+                           " needs all ranks in every step, hence shared data; ranks with their "
+                           "own data take different numbers of steps");
+  }
   DTNN_RETURN_IF_ERROR(ResumeEpoch(training, SettingsOf(training, shares)));
   engine_->BeginPass(shares, state_.step_in_epoch, /*first_batch=*/0);
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -74,6 +75,14 @@ class Trainer {
   // FailedPrecondition if the state cannot be continued: an update failed halfway, or training
   // diverged.
   absl::StatusOr<TrainingState> StateAlone() { return StateWith(/*all_ranks=*/false); }
+  // What a checkpoint holds besides of an optimizer with a sparse sum; nothing of others. All ranks
+  // call GatherExchange together, when settled; Restore comes with RestoreExchange.
+  absl::StatusOr<std::optional<ExchangeState>> GatherExchange() {
+    return engine_->GatherExchange();
+  }
+  absl::Status RestoreExchange(const std::optional<ExchangeState>& state) {
+    return engine_->RestoreExchange(state);
+  }
   // Continues from a state: the next Train begins in the middle of an epoch if necessary, and gives
   // the results of a run that was never interrupted. On another number of ranks, or with other
   // batches, every sample of that epoch is still used once, and its metrics cover all of them;

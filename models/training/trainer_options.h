@@ -9,7 +9,7 @@
 #include <string>
 
 #include "comm/communicator.h"
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 #include "comm/model_sync.h"
 #include "models/plan/fusion.h"
 #include "models/training/metric_averages.h"

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "comm/local.h"
 #include "tensor/dtype.h"
-#include "tensor/status_macros.h"
+#include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 
 namespace dtnn {
@@ -32,11 +34,27 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
                                                          const UpdaterOptions& options) {
   std::unique_ptr<Updater> updater(new Updater(store, context, optimizer, options));
   const int64_t elements = store.gradients().num_elements();
-  if (options.communicator == nullptr) {
+  if (const std::optional<SparseSum> sparse = optimizer.sparse_sum()) {
+    if (store.dtype() != DType::kFloat32) {
+      return Unimplemented("optimizer ", optimizer.name(), " sums gradients of float32 only, not ",
+                           Name(store.dtype()));
+    }
+    if (options.communicator == nullptr) {
+      DTNN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Communicator>> one, LocalGroup::Create(1));
+      updater->alone_ = std::move(one[0]);
+    }
+    DTNN_ASSIGN_OR_RETURN(updater->sparse_, TopKAllReduce::Create(updater->sparse_communicator(),
+                                                                  {.density = sparse->density,
+                                                                   .tau = sparse->tau,
+                                                                   .tau_prime = sparse->tau_prime},
+                                                                  elements));
+    DTNN_RETURN_IF_ERROR(updater->AddPart(0, elements));
+  } else if (options.communicator == nullptr) {
     DTNN_RETURN_IF_ERROR(updater->AddPart(0, elements));
   } else if (options.choose_buckets && options.reducer.collectives == nullptr) {
     DTNN_RETURN_IF_ERROR(updater->Cut(BucketChoice::kFirstBytes));
-    updater->choice_.emplace(store.dtype(), elements, options.reducer.blocking);
+    updater->choice_.emplace(store.dtype(), elements, options.reducer.blocking,
+                             options.reducer.wire);
   } else {
     DTNN_RETURN_IF_ERROR(updater->Cut(options.reducer.bucket_bytes));
   }
@@ -102,6 +120,40 @@ absl::Status Updater::Finish(const UpdateStep& step) {
   return status;
 }
 
+// What is left over keeps its scale in later steps, which may have another.
+absl::Status Updater::SumSparsely(const UpdateStep& step) {
+  const AddTime time(exposed_before_);
+  const Span span({.activity = Activity::kWaitForGradients,
+                   .bytes = gradients_.num_elements() * int64_t(SizeOf(store_->dtype())),
+                   .first = 0,
+                   .last = gradients_.num_elements()});
+  return sparse_->Run(gradients_, store_->slots().back(), step.gradient_scale, step.step);
+}
+
+absl::StatusOr<std::optional<ExchangeState>> Updater::GatherExchange() {
+  if (!sparse_) return std::nullopt;
+  Communicator& communicator = sparse_communicator();
+  ExchangeState state;
+  DTNN_ASSIGN_OR_RETURN(state.values, sparse_->GatherState());
+  const Tensor& mine = store_->slots().back();
+  if (communicator.rank() > 0) {
+    DTNN_RETURN_IF_ERROR(communicator.Send(mine, 0));
+    return state;
+  }
+  for (int rank = 1; rank < communicator.size(); ++rank) {
+    DTNN_ASSIGN_OR_RETURN(const Tensor theirs,
+                          Tensor::Allocate(Device::Cpu(), mine.dtype(), mine.shape()));
+    DTNN_RETURN_IF_ERROR(communicator.Receive(theirs, rank));
+    state.leftovers.push_back(theirs);
+  }
+  return state;
+}
+
+absl::Status Updater::RestoreExchange(const std::optional<ExchangeState>& state) {
+  if (!sparse_) return absl::OkStatus();
+  return sparse_->SetState(state ? state->values : std::vector<double>());
+}
+
 absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
   const bool at_the_end = options_.whole_steps || sum_of_squares_ != nullptr || !exchanges_;
   if (exchanges_) {
@@ -111,7 +163,11 @@ absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
   }
   if (!at_the_end) return absl::OkStatus();
   UpdateStep scaled = step;
-  DTNN_ASSIGN_OR_RETURN(scaled.gradient_scale, ClippedScale(step.gradient_scale));
+  if (sparse_) {
+    DTNN_RETURN_IF_ERROR(SumSparsely(step));
+    scaled.gradient_scale = 1;
+  }
+  DTNN_ASSIGN_OR_RETURN(scaled.gradient_scale, ClippedScale(scaled.gradient_scale));
   for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part, scaled));
   return absl::OkStatus();
 }

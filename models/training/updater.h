@@ -1,5 +1,8 @@
 // What happens after a backward pass: gradients are summed over the ranks
-// (comm/gradient_reducer.h), clipped, and applied to the parameters.
+// (comm/gradients/gradient_reducer.h), clipped, and applied to the parameters.
+//
+// An optimizer with a sparse sum (Optimizer::sparse_sum) has all gradients exchanged at once after
+// the pass (comm/gradients/top_k_all_reduce.h), also on one rank.
 //
 // The optimizer updates the parameters of a bucket as soon as its sum is complete. In two cases it
 // starts after the last bucket: with clipping, which needs the norm of all gradients, and with
@@ -17,10 +20,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "comm/cost_model.h"
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/cost_model.h"
+#include "comm/gradients/gradient_reducer.h"
+#include "comm/gradients/top_k_all_reduce.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
 #include "kernels/update/update.h"
+#include "models/checkpoint/training_state.h"
 #include "models/parameters/parameter_store.h"
 #include "models/training/ranks/bucket_choice.h"
 #include "optim/optimizers/optimizer.h"
@@ -60,10 +65,15 @@ class Updater {
   bool torn() const { return torn_; }
   // What the exchange has cost so far beyond what it hid; slower ranks' delay included.
   double exchange_seconds() const {
-    return reducer_ ? exposed_before_ + reducer_->exposed_seconds() : 0;
+    return exposed_before_ + (reducer_ ? reducer_->exposed_seconds() : 0);
   }
   // Of the gradients of the last update, before they were clipped; nothing without clipping.
   std::optional<double> gradient_norm() const { return gradient_norm_; }
+  // Of a sparse sum; nothing of others. All ranks call GatherExchange together; rank 0 gets the
+  // leftovers of the others.
+  absl::StatusOr<std::optional<ExchangeState>> GatherExchange();
+  // Where the leftovers are in the last slot already. InvalidArgument for values that cannot be.
+  absl::Status RestoreExchange(const std::optional<ExchangeState>& state);
   int64_t buckets() const { return int64_t(parts_.size()); }
 
  private:
@@ -79,6 +89,10 @@ class Updater {
   // Buckets of this size, and a part for each.
   absl::Status Cut(int64_t bucket_bytes);
   absl::Status AddPart(int64_t begin, int64_t end);
+  Communicator& sparse_communicator() {
+    return alone_ != nullptr ? *alone_ : *options_.communicator;
+  }
+  absl::Status SumSparsely(const UpdateStep& step);
   absl::Status ExchangeAndFollow(const UpdateStep& step);
   absl::Status Follow(const Part& part, const UpdateStep& step);
   absl::StatusOr<double> ClippedScale(double scale);
@@ -87,7 +101,9 @@ class Updater {
   DeviceContext* context_;
   const Optimizer* optimizer_;
   const UpdaterOptions options_;
-  std::vector<Part> parts_;  // in the order of their exchange
+  std::vector<Part> parts_;              // in the order of their exchange
+  std::unique_ptr<Communicator> alone_;  // where a sparse sum has no other ranks
+  std::optional<TopKAllReduce> sparse_;
   std::unique_ptr<SumOfSquares> sum_of_squares_;
   Tensor gradients_;
   bool exchanges_ = false;     // in the update in progress

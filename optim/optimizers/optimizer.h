@@ -5,9 +5,11 @@
 #ifndef DTNN_OPTIM_OPTIMIZERS_OPTIMIZER_H_
 #define DTNN_OPTIM_OPTIMIZERS_OPTIMIZER_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,13 @@
 
 namespace dtnn {
 
+// How ranks sum the gradients of an optimizer that applies only the largest of them
+// (comm/gradients/top_k_all_reduce.h).
+struct SparseSum {
+  double density = 0.01;
+  int64_t tau = 64, tau_prime = 32;  // steps
+};
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -27,6 +36,9 @@ class Optimizer {
   // What its formula is made of, by name: which runs would give the same numbers. A switch is 1 or
   // 0.
   virtual std::map<std::string, double, std::less<>> constants() const = 0;
+  // Nothing: gradients are summed as they are. Else the last slot is what the sum leaves over, of
+  // each rank its own, and ranks take part in all updates.
+  virtual std::optional<SparseSum> sparse_sum() const { return std::nullopt; }
   // `vectors`: where the parameters of rank 1 (biases, beta, gamma) lie in the arena, ascending,
   // for optimizers that spare them from weight decay.
   virtual absl::StatusOr<std::unique_ptr<Update>> Bind(

@@ -11,6 +11,7 @@
 #include "optim/optimizers/adam.h"
 #include "optim/optimizers/adamw.h"
 #include "optim/optimizers/nadam.h"
+#include "optim/optimizers/oktopk.h"
 #include "optim/optimizers/rmsprop.h"
 #include "optim/optimizers/sgd.h"
 #include "tools/testing/tensors.h"
@@ -81,6 +82,35 @@ TEST(OptimizerTest, SlotsPerRule) {
   EXPECT_EQ(Adam().slots(), 2);
   EXPECT_EQ(Nadam().slots(), 2);
   EXPECT_EQ(Adamw().slots(), 2);
+  EXPECT_EQ(Oktopk().slots(), 2);
+  EXPECT_EQ(Oktopk({.momentum = 0}).slots(), 1);
+}
+
+// Its update is sgd's: what is left over belongs to the sum.
+TEST(OptimizerTest, OktopkFollowsAsSgdDoes) {
+  const auto path = [](const Optimizer& optimizer) {
+    auto device = *DeviceContext::Create(Device::Cpu());
+    auto update = *optimizer.Bind(*device, DType::kFloat32, {});
+    const Tensor w = TensorOf(DType::kFloat32, Shape{1}, {1});
+    std::vector<Tensor> slots(size_t(optimizer.slots()), Tensor());
+    for (Tensor& slot : slots) slot = TensorOf(DType::kFloat32, Shape{1}, {0});
+    for (int64_t step = 1; step <= 3; ++step) {
+      const Tensor g = TensorOf(DType::kFloat32, Shape{1}, {0.5 / double(step)});
+      EXPECT_TRUE(update->Run(w, g, slots, {.learning_rate = 0.1, .step = step}).ok());
+    }
+    return Values(w);
+  };
+  EXPECT_EQ(path(Oktopk({.momentum = 0.5, .nesterov = true, .decay = 0.1})),
+            path(Sgd({.momentum = 0.5, .nesterov = true, .decay = 0.1})));
+  EXPECT_FALSE(Sgd().sparse_sum().has_value());
+  EXPECT_EQ(Oktopk({.density = 0.25}).sparse_sum()->density, 0.25);
+  EXPECT_EQ(Oktopk({.tau = 5, .tau_prime = 3}).constants(),
+            (std::map<std::string, double, std::less<>>{{"decay", 0},
+                                                        {"density", 0.01},
+                                                        {"momentum", 0.9},
+                                                        {"nesterov", 0},
+                                                        {"tau", 5},
+                                                        {"tau'", 3}}));
 }
 
 TEST(OptimizerTest, VectorsAreSparedFromDecayWhereAsked) {

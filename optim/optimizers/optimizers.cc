@@ -3,6 +3,7 @@
 #include "optim/optimizers/adam.h"
 #include "optim/optimizers/adamw.h"
 #include "optim/optimizers/nadam.h"
+#include "optim/optimizers/oktopk.h"
 #include "optim/optimizers/rmsprop.h"
 #include "optim/optimizers/sgd.h"
 #include "tensor/named_table.h"
@@ -21,6 +22,11 @@ Options With(const OptimizerConstants& given) {
   if constexpr (requires { options.nesterov; }) set(options.nesterov, given.nesterov);
   if constexpr (requires { options.rho; }) set(options.rho, given.rho);
   if constexpr (requires { options.epsilon; }) set(options.epsilon, given.epsilon);
+  if constexpr (requires { options.density; }) {
+    set(options.density, given.density);
+    set(options.tau, given.tau);
+    set(options.tau_prime, given.tau_prime);
+  }
   if constexpr (requires { options.beta1; }) {
     set(options.beta1, given.beta1);
     set(options.beta2, given.beta2);
@@ -39,7 +45,7 @@ constexpr struct {
 } kOptimizers[] = {
     {"sgd", Make<Sgd, SgdOptions>},       {"rmsprop", Make<Rmsprop, RmspropOptions>},
     {"adam", Make<Adam, AdamOptions>},    {"nadam", Make<Nadam, NadamOptions>},
-    {"adamw", Make<Adamw, AdamwOptions>},
+    {"adamw", Make<Adamw, AdamwOptions>}, {"oktopk", Make<Oktopk, OktopkOptions>},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #ifndef DTNN_OPTIM_OPTIMIZERS_OPTIMIZERS_H_
 #define DTNN_OPTIM_OPTIMIZERS_OPTIMIZERS_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -17,6 +18,8 @@ namespace dtnn {
 // optimizer does not have is ignored.
 struct OptimizerConstants {
   std::optional<double> momentum = {}, beta1 = {}, beta2 = {}, rho = {}, epsilon = {}, decay = {};
+  std::optional<double> density = {};
+  std::optional<int64_t> tau = {}, tau_prime = {};
   std::optional<bool> nesterov = {}, decay_vectors = {};
 };
 

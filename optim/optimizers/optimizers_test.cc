@@ -3,12 +3,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "optim/optimizers/adamw.h"
+#include "optim/optimizers/oktopk.h"
 
 namespace dtnn {
 namespace {
 
 TEST(OptimizersTest, EveryNameMakesTheOptimizerOfThatName) {
-  EXPECT_EQ(OptimizerNames().size(), 5);
+  EXPECT_EQ(OptimizerNames().size(), 6);
   for (std::string_view name : OptimizerNames()) {
     const auto optimizer = MakeOptimizer(name);
     ASSERT_TRUE(optimizer.ok()) << optimizer.status();
@@ -23,6 +24,8 @@ TEST(OptimizersTest, WhatIsNotGivenKeepsTheOptimizersOwnDefault) {
   const auto nesterov = MakeOptimizer("sgd", {.momentum = 0.5, .nesterov = true});
   EXPECT_EQ((*nesterov)->constants().at("momentum"), 0.5);
   EXPECT_EQ((*nesterov)->constants().at("nesterov"), 1);
+  EXPECT_EQ((*MakeOptimizer("oktopk", {.density = 0.5, .tau = 3}))->constants(),
+            Oktopk({.density = 0.5, .tau = 3}).constants());
   EXPECT_EQ((*MakeOptimizer("rmsprop", {.rho = 0.25}))->constants().at("rho"), 0.25);
 }
 

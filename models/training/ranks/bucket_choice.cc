@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "comm/all_reduce_algorithm.h"
-#include "comm/cost_model_measure.h"
 #include "comm/gather_values.h"
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/cost_model_measure.h"
+#include "comm/gradients/gradient_reducer.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -14,12 +14,13 @@ namespace {
 // Two sizes of all-reduces tell what any costs.
 constexpr int64_t kShortBytes = 64 << 10, kLongBytes = 1 << 20;
 
-absl::StatusOr<LinkCost> MeasureCost(Communicator& communicator, int64_t most) {
+absl::StatusOr<LinkCost> MeasureCost(Communicator& communicator, int64_t most,
+                                     std::optional<HalfType> wire) {
   const int64_t longer = std::clamp(most, 2 * kShortBytes, kLongBytes);
   DTNN_ASSIGN_OR_RETURN(const double a,
-                        MeasureAllReduce(communicator, kShortBytes / int64_t(sizeof(float))));
+                        MeasureAllReduce(communicator, kShortBytes / int64_t(sizeof(float)), wire));
   DTNN_ASSIGN_OR_RETURN(const double b,
-                        MeasureAllReduce(communicator, longer / int64_t(sizeof(float))));
+                        MeasureAllReduce(communicator, longer / int64_t(sizeof(float)), wire));
   LinkCost cost;
   cost.seconds_per_byte = std::max(0.0, b - a) / double(longer - kShortBytes);
   cost.latency = std::max(0.0, a - cost.seconds_per_byte * double(kShortBytes));
@@ -81,11 +82,13 @@ absl::StatusOr<StepProfile> BucketChoice::Profile(Communicator& communicator) co
 absl::StatusOr<int64_t> BucketChoice::Choose(Communicator& communicator) const {
   const int64_t bytes = elements_ * int64_t(SizeOf(dtype_));
   if (communicator.size() == 1 || bytes < 2 * kShortBytes) return kFirstBytes;
-  if (LastMayBeShort(dtype_, elements_, communicator.size())) return kFirstBytes;
-  DTNN_ASSIGN_OR_RETURN(const bool fixed, BitsDependOnSize(communicator));
-  if (fixed) return kFirstBytes;
+  if (!wire_) {
+    if (LastMayBeShort(dtype_, elements_, communicator.size())) return kFirstBytes;
+    DTNN_ASSIGN_OR_RETURN(const bool fixed, BitsDependOnSize(communicator));
+    if (fixed) return kFirstBytes;
+  }
   DTNN_ASSIGN_OR_RETURN(const StepProfile profile, Profile(communicator));
-  DTNN_ASSIGN_OR_RETURN(const LinkCost cost, MeasureCost(communicator, bytes));
+  DTNN_ASSIGN_OR_RETURN(const LinkCost cost, MeasureCost(communicator, bytes, wire_));
   return BestBucketBytes(profile, blocking_, [&](double n) { return cost.Seconds(n); });
 }
 

@@ -6,17 +6,19 @@
 // a resumed run may measure something else and must continue with the same bits. That is so if
 // large tensors are summed in stages, if the user has set Open MPI's algorithm
 // (comm/all_reduce_algorithm.h), or if the last bucket may have fewer elements than there are
-// ranks.
+// ranks; never with 16-bit numbers on the wire.
 
 #ifndef DTNN_MODELS_TRAINING_RANKS_BUCKET_CHOICE_H_
 #define DTNN_MODELS_TRAINING_RANKS_BUCKET_CHOICE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
-#include "comm/cost_model.h"
+#include "comm/gradients/cost_model.h"
+#include "comm/wire/half.h"
 #include "tensor/dtype.h"
 
 namespace dtnn {
@@ -27,8 +29,8 @@ class BucketChoice {
   // The number of steps that are not measured, and that are.
   static constexpr int kWarmUp = 3, kMeasured = 5;
 
-  BucketChoice(DType dtype, int64_t elements, bool blocking)
-      : dtype_(dtype), elements_(elements), blocking_(blocking) {}
+  BucketChoice(DType dtype, int64_t elements, bool blocking, std::optional<HalfType> wire)
+      : dtype_(dtype), elements_(elements), blocking_(blocking), wire_(wire) {}
 
   // A step: when gradients were final, when the backward pass ended, both in seconds since the
   // step's begin, and what the optimizer took.
@@ -47,6 +49,7 @@ class BucketChoice {
   const DType dtype_;
   const int64_t elements_;
   const bool blocking_;
+  const std::optional<HalfType> wire_;
   int steps_ = 0;
   std::vector<int64_t> from_;               // of a step's events
   std::vector<std::vector<double>> ready_;  // by event, then by step

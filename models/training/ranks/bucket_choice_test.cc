@@ -20,7 +20,7 @@ std::vector<int64_t> Choices(double backward_seconds, bool one_has_no_samples = 
   std::vector<int64_t> choices(size_t(ranks), 0);
   EXPECT_EQ(absl::OkStatus(), RunRanks(ranks, [&](Communicator& communicator) {
               const int rank = communicator.rank();
-              BucketChoice choice(DType::kFloat32, elements, /*blocking=*/false);
+              BucketChoice choice(DType::kFloat32, elements, /*blocking=*/false, /*wire=*/{});
               for (int step = 0; !choice.complete(); ++step) {
                 const double seconds =
                     step < BucketChoice::kWarmUp ? 1e9 : backward_seconds * (1 + rank + step % 2);

@@ -17,15 +17,15 @@
 //                      Mikami et al., arXiv:1811.05233, 2018)
 // Ranks are numbered node by node; what leaves a node at the same time shares its link.
 
-#ifndef DTNN_COMM_COST_MODEL_H_
-#define DTNN_COMM_COST_MODEL_H_
+#ifndef DTNN_COMM_GRADIENTS_COST_MODEL_H_
+#define DTNN_COMM_GRADIENTS_COST_MODEL_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "comm/all_reduce_algorithm.h"
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 
 namespace dtnn {
 
@@ -83,4 +83,4 @@ int64_t BestBucketBytes(const StepProfile& profile, bool blocking,
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_COST_MODEL_H_
+#endif  // DTNN_COMM_GRADIENTS_COST_MODEL_H_

@@ -1,4 +1,4 @@
-#include "comm/cost_model_measure.h"
+#include "comm/gradients/cost_model_measure.h"
 
 #include <chrono>
 #include <map>

@@ -1,10 +1,12 @@
-#include "comm/cost_model_measure.h"
+#include "comm/gradients/cost_model_measure.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <utility>
 
+#include "comm/gradients/half_all_reduce.h"
 #include "tensor/status_macros.h"
 #include "tensor/stopwatch.h"
 #include "tensor/tensor.h"
@@ -67,13 +69,23 @@ absl::StatusOr<LinkCost> MeasureLink(Communicator& communicator, int rank, int o
   return link;
 }
 
-absl::StatusOr<double> MeasureAllReduce(Communicator& communicator, int64_t elements) {
+absl::StatusOr<double> MeasureAllReduce(Communicator& communicator, int64_t elements,
+                                        std::optional<HalfType> wire) {
+  std::unique_ptr<HalfAllReduce> halves;
+  if (wire) {
+    DTNN_ASSIGN_OR_RETURN(halves, HalfAllReduce::Create(communicator, *wire, elements));
+  }
   DTNN_ASSIGN_OR_RETURN(const Tensor tensor, Tensor::Zeros(DType::kFloat32, Shape{elements}));
   std::vector<double> times(kRepetitions);
   for (double& time : times) {
     DTNN_RETURN_IF_ERROR(communicator.Barrier());
     const Stopwatch watch;
-    DTNN_RETURN_IF_ERROR(communicator.AllReduce(tensor));
+    if (halves == nullptr) {
+      DTNN_RETURN_IF_ERROR(communicator.AllReduce(tensor));
+    } else {
+      DTNN_RETURN_IF_ERROR(halves->Begin(tensor));
+      DTNN_RETURN_IF_ERROR(halves->Finish());
+    }
     time = watch.seconds();
   }
   DTNN_RETURN_IF_ERROR(TakeLargest(communicator, times));

@@ -1,4 +1,4 @@
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 
 #include <algorithm>
 #include <cassert>
@@ -52,7 +52,18 @@ absl::Status GradientReducer::Begin(const Tensor& gradients) {
                            Name(dtype_));
   }
   Drain();
+  if (options_.wire) DTNN_RETURN_IF_ERROR(MakeHalves());
   gradients_ = gradients;
+  return absl::OkStatus();
+}
+
+// Once: their memory is used again in every step.
+absl::Status GradientReducer::MakeHalves() {
+  while (halves_.size() < buckets_.size()) {
+    const auto [begin, end] = buckets_[halves_.size()];
+    DTNN_ASSIGN_OR_RETURN(halves_.emplace_back(),
+                          HalfAllReduce::Create(communicator_, *options_.wire, end - begin));
+  }
   return absl::OkStatus();
 }
 
@@ -89,6 +100,10 @@ absl::Status GradientReducer::Start(size_t bucket) {
   Observer* const observer = CurrentObserver();
   if (observer != nullptr) flows_[bucket] = NewFlow();
   const Span span(observer, EventOf(Activity::kExchange, bucket));
+  if (options_.wire) {
+    DTNN_RETURN_IF_ERROR(halves_[bucket]->Begin(part));
+    return bucket == 0 ? absl::OkStatus() : halves_[bucket - 1]->Add();
+  }
   if (options_.collectives == nullptr) {
     works_[bucket] = communicator_.AllReduceAsync(part);
     return absl::OkStatus();
@@ -120,8 +135,12 @@ absl::Status GradientReducer::AwaitSum(size_t bucket) {
       on_device_[bucket] = false;
       return Told(options_.collectives->Await(bucket));
     }
-    DTNN_RETURN_IF_ERROR(works_[bucket]->Wait());
-    works_[bucket].reset();
+    if (options_.wire) {
+      DTNN_RETURN_IF_ERROR(halves_[bucket]->Finish());
+    } else {
+      DTNN_RETURN_IF_ERROR(works_[bucket]->Wait());
+      works_[bucket].reset();
+    }
   }
   return twin_ == nullptr ? absl::OkStatus() : twin_->Return(bucket);
 }
@@ -129,7 +148,11 @@ absl::Status GradientReducer::AwaitSum(size_t bucket) {
 absl::Status GradientReducer::Finish(absl::FunctionRef<absl::Status(size_t bucket)> reduced) {
   Ready(0);
   absl::Status status = status_;
-  if (status.ok() && !options_.blocking) status = StartUntil(buckets_.size());
+  if (status.ok() && !options_.blocking) {
+    status = StartUntil(buckets_.size());
+    // Nothing comes after the last one that would begin its second step.
+    if (status.ok() && !halves_.empty()) status = halves_.back()->Add();
+  }
   for (size_t i = 0; i < buckets_.size() && status.ok(); ++i) {
     if (options_.blocking) status = Fetch(i);
     if (status.ok()) status = StartUntil(i + 1);
@@ -144,6 +167,7 @@ absl::Status GradientReducer::Finish(absl::FunctionRef<absl::Status(size_t bucke
 void GradientReducer::Drain() {
   for (size_t i = 0; i < works_.size(); ++i) {
     works_[i].reset();
+    if (i < halves_.size()) halves_[i]->Drop();
     if (on_device_[i]) (void)options_.collectives->Await(i);
     on_device_[i] = false;
   }

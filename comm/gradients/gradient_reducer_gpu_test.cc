@@ -1,9 +1,10 @@
 // Gradients of simulated GPUs, summed by ranks that are threads, each with a stream of its own:
 // the same bits as those of CPUs. What is not ordered by an event, the simulator refuses.
 
+#include <optional>
 #include <vector>
 
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 #include "comm/local.h"
 #include "gtest/gtest.h"
 #include "kernels/gpu_testing.h"
@@ -70,11 +71,15 @@ TEST(GradientReducerGpuTest, SameBitsAsOnCpus) {
   for (const int ranks : {1, 2, 4}) {
     for (const bool blocking : {true, false}) {
       for (const int64_t bytes : {64, 1000, 1 << 20}) {
-        const GradientReducerOptions options = {.bucket_bytes = bytes, .blocking = blocking};
-        const auto expected = Sums(Device::Cpu(), ranks, options);
-        EXPECT_EQ(Sums(Device::Simulated(0), ranks, options), expected)
-            << ranks << " ranks, buckets of " << bytes << (blocking ? ", blocking" : "");
-        EXPECT_EQ(expected.front(), expected.back());
+        for (const std::optional<HalfType> wire :
+             {std::optional<HalfType>(), {HalfType::kBfloat16}}) {
+          const GradientReducerOptions options = {
+              .bucket_bytes = bytes, .blocking = blocking, .wire = wire};
+          const auto expected = Sums(Device::Cpu(), ranks, options);
+          EXPECT_EQ(Sums(Device::Simulated(0), ranks, options), expected)
+              << ranks << " ranks, buckets of " << bytes << (blocking ? ", blocking" : "");
+          EXPECT_EQ(expected.front(), expected.back());
+        }
       }
     }
   }

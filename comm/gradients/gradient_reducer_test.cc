@@ -1,6 +1,7 @@
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "comm/local.h"
@@ -115,6 +116,48 @@ TEST_P(ReducerModesTest, SameSumWhateverTheBucketsOnAnyNumberOfRanks) {
   }
 }
 
+TEST_P(ReducerModesTest, HalvesOnTheWireGiveTheSameBitsWhateverTheBuckets) {
+  for (const HalfType wire : {HalfType::kFloat16, HalfType::kBfloat16}) {
+    for (const int ranks : {1, 2, 3, 4}) {
+      const auto input = [](int rank) {
+        return RandomTensor(DType::kFloat32, {kElements}, uint64_t(rank + 1));
+      };
+      std::vector<Tensor> whole;
+      for (int rank = 0; rank < ranks; ++rank) whole.push_back(input(rank));
+      ASSERT_TRUE(RunRanks(ranks, [&](Communicator& c) -> absl::Status {
+                    DTNN_ASSIGN_OR_RETURN(const auto sum,
+                                          HalfAllReduce::Create(c, wire, kElements));
+                    DTNN_RETURN_IF_ERROR(sum->Begin(whole[size_t(c.rank())]));
+                    return sum->Finish();
+                  }).ok());
+      for (const int64_t bytes : {64, 500, 4000, 1 << 20}) {
+        const absl::Status status = RunRanks(ranks, [&](Communicator& c) -> absl::Status {
+          GradientReducer reducer(c, DType::kFloat32, kElements,
+                                  {.bucket_bytes = bytes, .blocking = GetParam(), .wire = wire});
+          for (int step = 0; step < 3; ++step) {
+            const Tensor gradients = input(c.rank());
+            DTNN_RETURN_IF_ERROR(reducer.Begin(gradients));
+            // A rank without samples has all at once.
+            if (c.rank() != 1) {
+              for (const int64_t from : {int64_t{999}, int64_t{600}, int64_t{16}}) {
+                reducer.Ready(from);
+              }
+            }
+            size_t next = 0;
+            DTNN_RETURN_IF_ERROR(reducer.Finish([&](size_t bucket) {
+              EXPECT_EQ(bucket, next++);
+              return absl::OkStatus();
+            }));
+            EXPECT_EQ(Bytes(gradients), Bytes(whole[size_t(c.rank())])) << ranks << " " << bytes;
+          }
+          return absl::OkStatus();
+        });
+        ASSERT_TRUE(status.ok()) << status;
+      }
+    }
+  }
+}
+
 TEST(GradientReducerTest, ABucketStartsAsSoonAsItIsFinal) {
   OneRank one;
   GradientReducer reducer(one.probe, DType::kFloat32, kElements,
@@ -216,18 +259,20 @@ TEST(GradientReducerTest, WaitsForWhatAStepLeavesBehind) {
 }
 
 TEST_P(ReducerModesTest, ARankThatLeavesEndsTheStepOfTheOthers) {
-  const absl::Status status = RunRanks(3, [&](Communicator& c) -> absl::Status {
-    const Tensor gradients = ZeroTensor(DType::kFloat32, {kElements});
-    GradientReducer reducer(c, DType::kFloat32, kElements,
-                            {.bucket_bytes = 1600, .blocking = GetParam()});
-    DTNN_RETURN_IF_ERROR(reducer.Begin(gradients));
-    reducer.Ready(608);
-    if (c.rank() == 2) return absl::OkStatus();
-    const absl::Status finished = reducer.Finish(Ignore);
-    EXPECT_EQ(finished.code(), absl::StatusCode::kUnavailable) << finished;
-    return finished;
-  });
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  for (const std::optional<HalfType> wire : {std::optional<HalfType>(), {HalfType::kBfloat16}}) {
+    const absl::Status status = RunRanks(3, [&](Communicator& c) -> absl::Status {
+      const Tensor gradients = ZeroTensor(DType::kFloat32, {kElements});
+      GradientReducer reducer(c, DType::kFloat32, kElements,
+                              {.bucket_bytes = 1600, .blocking = GetParam(), .wire = wire});
+      DTNN_RETURN_IF_ERROR(reducer.Begin(gradients));
+      reducer.Ready(608);
+      if (c.rank() == 2) return absl::OkStatus();
+      const absl::Status finished = reducer.Finish(Ignore);
+      EXPECT_EQ(finished.code(), absl::StatusCode::kUnavailable) << finished;
+      return finished;
+    });
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  }
 }
 
 TEST(GradientReducerTest, RefusesAnotherArena) {

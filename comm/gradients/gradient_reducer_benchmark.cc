@@ -5,7 +5,7 @@
 #include <string>
 
 #include "benchmark/benchmark.h"
-#include "comm/gradient_reducer.h"
+#include "comm/gradients/gradient_reducer.h"
 #include "comm/local.h"
 
 namespace dtnn {

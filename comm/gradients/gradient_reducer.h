@@ -13,23 +13,29 @@
 // if the communicator's do. The first error of a step is returned, after its outstanding
 // collectives have come to their end. Costs: README.md.
 //
+// With 16-bit numbers on the wire (GradientReducerOptions::wire) a bucket has two steps
+// (half_all_reduce.h): its second begins when the next bucket starts, or in Finish.
+//
 // Gradients of a device whose memory the host cannot reach are exchanged through a twin in the
 // host's (kernels/exchange_twin.h): a bucket is copied there when it is final, and its all-reduce
 // starts when the next one is, whatever the speed of the device, so that all ranks make the
 // communicator's calls in the same order. Or the device sums them by itself
 // (GradientReducerOptions::collectives).
 
-#ifndef DTNN_COMM_GRADIENT_REDUCER_H_
-#define DTNN_COMM_GRADIENT_REDUCER_H_
+#ifndef DTNN_COMM_GRADIENTS_GRADIENT_REDUCER_H_
+#define DTNN_COMM_GRADIENTS_GRADIENT_REDUCER_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/communicator.h"
+#include "comm/gradients/half_all_reduce.h"
+#include "comm/wire/half.h"
 #include "kernels/collective/device_collectives.h"
 #include "kernels/exchange_twin.h"
 #include "tensor/tensor.h"
@@ -41,6 +47,8 @@ struct GradientReducerOptions {
   int64_t bucket_bytes = int64_t{4} << 20;  // at least 64
   // Every all-reduce starts in Finish and ends before the next one starts.
   bool blocking = true;
+  // What numbers are on the wire; nothing: the gradients' own. Not with collectives.
+  std::optional<HalfType> wire = {};
   // Sums the gradients where they are, on their device, instead of the communicator, which then
   // only hears of failures. Must outlive the reducer.
   DeviceCollectives* collectives = nullptr;
@@ -95,6 +103,7 @@ class GradientReducer {
   absl::Status StartUntil(size_t bucket);
   absl::Status Start(size_t bucket);
   absl::Status AwaitSum(size_t bucket);
+  absl::Status MakeHalves();
   Tensor PartOf(size_t bucket) const;
   Event EventOf(Activity activity, size_t bucket) const;
   void Drain();
@@ -105,10 +114,11 @@ class GradientReducer {
   const GradientReducerOptions options_;
   std::vector<Bucket> buckets_;
   std::vector<std::unique_ptr<Work>> works_;  // per bucket; null where there is none outstanding
-  std::vector<bool> on_device_;               // per bucket: the collectives have been given it
-  std::vector<uint64_t> flows_;               // per bucket, for who observes
-  size_t final_ = 0, started_ = 0;            // buckets of this step
-  absl::Status status_;                       // of the step, before Finish
+  std::vector<std::unique_ptr<HalfAllReduce>> halves_;  // per bucket, where the wire has 16 bits
+  std::vector<bool> on_device_;     // per bucket: the collectives have been given it
+  std::vector<uint64_t> flows_;     // per bucket, for who observes
+  size_t final_ = 0, started_ = 0;  // buckets of this step
+  absl::Status status_;             // of the step, before Finish
   Tensor gradients_;
   std::unique_ptr<ExchangeTwin> twin_;  // null: the host reaches the gradients
   double exposed_seconds_ = 0;
@@ -117,4 +127,4 @@ class GradientReducer {
 
 }  // namespace dtnn
 
-#endif  // DTNN_COMM_GRADIENT_REDUCER_H_
+#endif  // DTNN_COMM_GRADIENTS_GRADIENT_REDUCER_H_
