@@ -101,7 +101,7 @@ absl::StatusOr<std::unique_ptr<Channel>> FederationClient::Dial(Clock::time_poin
 
 // Until it is welcome, or refused.
 absl::Status FederationClient::AwaitWelcome() {
-  std::array<uint8_t, 8> key_id{};
+  KeyName key_id{};
   if (options_.key) {
     DTNN_ASSIGN_OR_RETURN(const Secret id,
                           DeriveSecret(*options_.key, "DTNN federation: name of the key"));
@@ -249,14 +249,17 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
     case FrameKind::kParameters:
       round_->parameters.push_back(std::move(frame.body));
       if (round_->parameters.size() < ParameterChunks(round_->start)) return absl::OkStatus();
-      return Forgo(SetUp());
-    case FrameKind::kNote:
-      return Forgo(TakeNote(frame));
+      return Forgo(SetUp(), kSetUpFailed);
+    case FrameKind::kNote: {
+      const absl::Status taken = TakeNote(frame);
+      const std::optional<int> culprit = round_->protocol->culprit();
+      return Forgo(taken, culprit ? kAccuses + uint32_t(*culprit) : kSetUpFailed);
+    }
     case FrameKind::kQuestion: {
       ++round_->answers;
       absl::StatusOr<Bytes> answer =
           round_->codec->Answer({round_->attempt, frame.header.index}, frame.body);
-      if (!answer.ok()) return Forgo(answer.status());
+      if (!answer.ok()) return Forgo(answer.status(), kSetUpFailed);
       channel_->Send(FrameKind::kAnswer, round_->attempt, frame.header.index, *std::move(answer));
       return absl::OkStatus();
     }
@@ -267,13 +270,13 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
   }
 }
 
-absl::Status FederationClient::Forgo(const absl::Status& why) {
+absl::Status FederationClient::Forgo(const absl::Status& why, uint32_t reason) {
   if (why.ok()) return why;
   if (options_.warn) {
     options_.warn(StrCat("round ", round_->start.round, ": takes no part: ", why.message()));
   }
   if (!std::exchange(round_->answered, true)) {
-    channel_->Send(FrameKind::kDecline, round_->attempt, 0,
+    channel_->Send(FrameKind::kDecline, round_->attempt, reason,
                    TextToBytes(std::string(why.message())));
   }
   return absl::OkStatus();
@@ -345,7 +348,8 @@ absl::Status FederationClient::TakeVerdict(const Frame& frame) {
   }
   if (round_->answered) return absl::OkStatus();
   // It awaits an answer all the same: that nothing more comes.
-  channel_->Send(FrameKind::kDecline, round_->attempt, 0, TextToBytes("the round is over"));
+  channel_->Send(FrameKind::kDecline, round_->attempt, kSetUpFailed,
+                 TextToBytes("the round is over"));
   round_->answered = true;
   return absl::OkStatus();
 }
@@ -458,7 +462,7 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     const auto chunk = uint32_t(at / most);
     absl::StatusOr<Bytes> message = round_->codec->Encode({attempt, chunk}, scaled);
     if (!message.ok()) {
-      DTNN_RETURN_IF_ERROR(Forgo(message.status()));
+      DTNN_RETURN_IF_ERROR(Forgo(message.status(), kOwnFault));
       return Survive(Flush());
     }
     channel_->Send(FrameKind::kUpdate, attempt, chunk, *std::move(message));
@@ -479,7 +483,7 @@ bool FederationClient::Wanted(uint64_t attempt) const {
 absl::Status FederationClient::Decline(std::string_view why) {
   heard_ = Clock::now();
   if (channel_ == nullptr || !round_ || round_->answered) return absl::OkStatus();
-  channel_->Send(FrameKind::kDecline, round_->attempt, 0, TextToBytes(why));
+  channel_->Send(FrameKind::kDecline, round_->attempt, kOwnFault, TextToBytes(why));
   round_->answered = true;
   return Survive(Flush());
 }

@@ -116,8 +116,8 @@ class FederationClient {
   absl::Status TakeNote(const Frame& frame);
   absl::Status TakeVerdict(const Frame& frame);
   absl::Status Flush();
-  // This client cannot go on with the round; it waits for another one.
-  absl::Status Forgo(const absl::Status& why);
+  // This client cannot go on with the round; it waits for another one. `reason`: frame.h.
+  absl::Status Forgo(const absl::Status& why, uint32_t reason);
   bool Wanted(uint64_t attempt) const;
   absl::StatusOr<RoundTask> Task();
   absl::StatusOr<std::vector<float>> DecodeParameters();

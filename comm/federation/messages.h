@@ -27,6 +27,8 @@ inline constexpr int64_t kMostSamples = int64_t{1} << 40;
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 using RunNonce = std::array<uint8_t, 16>;
+// Says which key clients share, and nothing about it; zeros where they share none.
+using KeyName = std::array<uint8_t, 8>;
 
 // What must be the same on both sides for sums to make sense.
 struct ModelFacts {
@@ -40,8 +42,8 @@ struct Hello {
   std::string name;
   ModelFacts model;
   int64_t samples = 0;
-  std::string protection;        // how it protects its updates, in words with all parameters
-  std::array<uint8_t, 8> key{};  // says which key clients share, and nothing about it; else zeros
+  std::string protection;  // how it protects its updates, in words with all parameters
+  KeyName key{};
 };
 
 struct Welcome {
