@@ -16,7 +16,6 @@
 #include "comm/federation/agreed.h"
 #include "comm/federation/channel.h"
 #include "comm/patience.h"
-#include "comm/tcp/reception.h"
 #include "tensor/errors.h"
 #include "tensor/philox.h"
 
@@ -83,7 +82,7 @@ class Aggregator {
 
   // Sleeps until something happens, at most until then, and deals with all of it.
   absl::Status Turn(Clock::time_point until);
-  absl::Status Welcome(std::vector<Greeting> arrived);
+  absl::Status Welcome(std::vector<Link> arrived);
   void Hear(int id);
   absl::Status TakeFrames(int id, Member& member);
   absl::Status TakeHello(int id, Member& member, const Frame& frame);
@@ -99,6 +98,7 @@ class Aggregator {
   absl::Status RunRound();
   absl::StatusOr<std::shared_ptr<Attempt>> RunAttempt(const std::vector<int>& chosen);
   void TellVerdicts(const Attempt& attempt, bool good);
+  void Account(const Attempt& attempt);
   absl::Status FinishRound(const Attempt& attempt, Clock::time_point begin, uint64_t sent,
                            uint64_t received);
   absl::Status SayFarewell();
@@ -122,7 +122,7 @@ class Aggregator {
   FederationState& state_;
   const size_t min_clients_;
   RunNonce nonce_{};
-  std::unique_ptr<Reception> reception_;
+  std::unique_ptr<Entrance> entrance_;
   Members members_;
   int next_id_ = 0;
   Clock::time_point alive_at_{};
@@ -130,30 +130,23 @@ class Aggregator {
   std::map<std::string, int> losses_;  // by name, in this round
   std::shared_ptr<Attempt> current_;
   KeyName round_key_{};
+  double sampling_ = 1;               // of those who were there, the share that was asked
   uint64_t sent_ = 0, received_ = 0;  // of connections that have ended
   uint64_t attempts_before_ = 0;
-  std::string refused_;
+  std::string trouble_;
 };
 
 absl::Status Aggregator::Open() {
   DTNN_RETURN_IF_ERROR(FillRandom(nonce_));
-  Socket listener;
-  if (options_.listener >= 0) {
-    DTNN_ASSIGN_OR_RETURN(listener, AdoptListener(options_.listener));
-  } else {
-    DTNN_ASSIGN_OR_RETURN(listener, Listen(options_.address));
-  }
-  DTNN_ASSIGN_OR_RETURN(const JobSecret door, secret_.For(kHandshakePurpose));
-  reception_ = std::make_unique<Reception>(door, kAggregatorRank, kHandshakeRanks, options_.stream,
-                                           std::move(listener), std::set<int>());
-  reception_->AdmitAll();
+  DTNN_ASSIGN_OR_RETURN(
+      entrance_, OpenEntrance(options_.place, secret_, options_.timeout, options_.interrupted));
   return absl::OkStatus();
 }
 
 absl::Status Aggregator::Turn(Clock::time_point until) {
   DTNN_RETURN_IF_ERROR(CheckInterrupt());
   std::vector<pollfd> descriptors;
-  reception_->AddTo(descriptors);
+  entrance_->AddTo(descriptors);
   const size_t strangers = descriptors.size();
   std::vector<int> ids;
   for (auto& [id, member] : members_) {
@@ -162,14 +155,14 @@ absl::Status Aggregator::Turn(Clock::time_point until) {
   }
   const Clock::time_point now = Clock::now();
   const auto sleep =
-      std::min<Clock::duration>(std::min(until, reception_->next()) - now, kLongestSleep);
+      std::min<Clock::duration>(std::min(until, entrance_->next()) - now, kLongestSleep);
   const auto pause = std::chrono::ceil<milliseconds>(sleep).count();
   poll(descriptors.data(), descriptors.size(), int(std::max<int64_t>(0, pause)));
-  DTNN_ASSIGN_OR_RETURN(std::vector<Greeting> arrived,
-                        reception_->Advance(std::span(descriptors).first(strangers)));
-  if (reception_->refused() != refused_) {
-    refused_ = reception_->refused();
-    Warn(StrCat("refused: ", refused_));
+  DTNN_ASSIGN_OR_RETURN(std::vector<Link> arrived,
+                        entrance_->Advance(std::span(descriptors).first(strangers)));
+  if (std::string trouble = entrance_->trouble(); trouble != trouble_) {
+    trouble_ = std::move(trouble);
+    Warn(trouble_);
   }
   DTNN_RETURN_IF_ERROR(Welcome(std::move(arrived)));
   for (const int id : ids) {
@@ -178,15 +171,15 @@ absl::Status Aggregator::Turn(Clock::time_point until) {
   return absl::OkStatus();
 }
 
-absl::Status Aggregator::Welcome(std::vector<Greeting> arrived) {
-  for (Greeting& greeting : arrived) {
+absl::Status Aggregator::Welcome(std::vector<Link> arrived) {
+  for (Link& link : arrived) {
     if (members_.size() >= kMostConnections) {
-      Warn(StrCat("refused: ", greeting.address, ": there are ", members_.size(),
+      Warn(StrCat("refused: ", link.address, ": there are ", members_.size(),
                   " connections already"));
       continue;
     }
     const auto [place, added] =
-        members_.try_emplace(next_id_++, std::move(greeting.stream), greeting.address);
+        members_.try_emplace(next_id_++, std::move(link.stream), link.address);
     Hear(place->first);  // a stream may hold what poll does not know of
   }
   const Clock::time_point now = Clock::now();
@@ -365,6 +358,7 @@ std::vector<int> Aggregator::Choose() {
   for (size_t i = 0; i + 1 < idle.size() && i < wanted; ++i) {
     std::swap(idle[i], idle[i + random.Below(i, uint32_t(idle.size() - i))]);
   }
+  sampling_ = std::min(1.0, double(wanted) / double(idle.size()));
   idle.resize(std::min(idle.size(), wanted));
   std::ranges::sort(idle, {}, [this](int id) { return members_.at(id).name; });
   return idle;
@@ -433,6 +427,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Aggregator::RunAttempt(const std::vecto
                     .rounds = options_.rounds,
                     .position = uint32_t(i),
                     .participants = uint32_t(chosen.size()),
+                    .quorum = uint32_t(min_clients_),
                     .factor = factors[i],
                     .proximal = proximal ? options_.strategy.proximal : 0,
                     .deadline = std::chrono::duration<double>(options_.deadline).count(),
@@ -476,6 +471,20 @@ void Aggregator::TellVerdicts(const Attempt& attempt, bool good) {
   }
 }
 
+// What an attempt has told of a client, whether it came to an end or not.
+void Aggregator::Account(const Attempt& attempt) {
+  const PrivacyOptions& privacy = protector_.privacy();
+  if (!privacy.on()) return;
+  const bool reads_updates = protector_.protection() == Protection::kNone;
+  if (reads_updates) state_.privacy.AddUpdates(privacy);
+  if (!attempt.failure().ok()) return;
+  const int asked = int(attempt.asked().size());
+  const int accepted =
+      int(std::ranges::count(attempt.asked(), Asked::State::kAccepted, &Asked::state));
+  state_.privacy.AddSum(privacy, accepted, protector_.together(options_.min_clients, asked),
+                        sampling_, protector_.readable() && !reads_updates);
+}
+
 absl::Status Aggregator::FinishRound(const Attempt& attempt, Clock::time_point begin, uint64_t sent,
                                      uint64_t received) {
   if (protector_.readable()) {
@@ -508,6 +517,11 @@ absl::Status Aggregator::FinishRound(const Attempt& attempt, Clock::time_point b
                         .bytes_sent = sent,
                         .bytes_received = received,
                         .clients = attempt.asked()};
+  if (protector_.privacy().on()) {
+    const double delta = protector_.privacy().delta;
+    record.epsilons = {.model = state_.privacy.model().Epsilon(delta),
+                       .aggregator = state_.privacy.aggregator().Epsilon(delta)};
+  }
   std::map<std::string, std::pair<double, int>> sums;
   int accepted = 0;
   for (const Asked& asked : record.clients) {
@@ -569,6 +583,7 @@ absl::Status Aggregator::RunRound() {
     const Clock::time_point begin = Clock::now();
     DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<Attempt> attempt, RunAttempt(chosen));
     CountLosses(*attempt);
+    Account(*attempt);
     TellVerdicts(*attempt, attempt->failure().ok());
     current_.reset();
     if (attempt->failure().ok()) {

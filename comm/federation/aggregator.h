@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +29,11 @@
 #include "absl/status/statusor.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/federation/attempt.h"
+#include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
+#include "comm/federation/privacy.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/strategy.h"
-#include "comm/tcp/greeting.h"
-#include "comm/tcp/socket.h"
 
 namespace dtnn::federation {
 
@@ -47,6 +48,7 @@ struct FederationState {
   std::vector<Bytes> encrypted;
   KeyName key{};  // with which these are encrypted
   Moments moments;
+  PrivacyLedger privacy = {};  // what was told of a client so far, with differential privacy
 };
 
 struct RoundRecord {
@@ -58,12 +60,15 @@ struct RoundRecord {
   // Means over the accepted clients, weighted with their samples; of metrics that all of them have.
   Metrics metrics = {};
   int64_t samples = 0;  // of all of them
+  // With differential privacy, of all rounds up to this one: PrivacyLedger's accountants.
+  struct Epsilons {
+    double model = 0, aggregator = 0;
+  };
+  std::optional<Epsilons> epsilons = {};
 };
 
 struct AggregatorOptions {
-  Endpoint address;
-  int listener = -1;        // a socket that listens there already, which it takes over
-  StreamMaker stream = {};  // nothing: plain TCP
+  MeetingPlace place;
   ModelFacts model;
   ProtectionOptions protection = {};
   StrategyOptions strategy = {};

@@ -65,6 +65,7 @@ struct RoundStart {
   bool over = false;              // no round: these are the final parameters
   int64_t round = 0, rounds = 0;  // from 1
   uint32_t position = 0, participants = 0;
+  uint32_t quorum = 0;  // updates that are enough
   double factor = 1;    // of this client's parameters: ClientFactors
   double proximal = 0;  // mu of fedprox; 0: none
   double deadline = 0;  // seconds

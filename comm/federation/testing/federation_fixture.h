@@ -5,7 +5,6 @@
 #define DTNN_COMM_FEDERATION_TESTING_FEDERATION_FIXTURE_H_
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,7 +24,8 @@
 #include "comm/federation/aggregator.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/client.h"
-#include "comm/tcp/plain_stream.h"
+#include "comm/federation/meeting.h"
+#include "comm/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -55,13 +55,23 @@ inline std::vector<float> Trained(std::span<const float> parameters, int client)
 
 inline int64_t SamplesOf(int client) { return 100 * (client + 1); }
 
+// Where aggregator and clients of each test meet: set by a test's main; nothing: over TCP.
+inline std::function<MeetingPlace()>& PlaceUnderTest() {
+  static std::function<MeetingPlace()> place;
+  return place;
+}
+
 class FederationTest : public ::testing::Test {
  protected:
   FederationTest() {
-    Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
-    address_ = Must(listener.Local());
-    options_ = {.address = address_,
-                .listener = listener.Release(),
+    if (PlaceUnderTest()) {
+      place_ = PlaceUnderTest()();
+    } else {
+      Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+      place_.address = Must(listener.Local());
+      listener_ = listener.Release();
+    }
+    options_ = {.place = place_,
                 .model = Model(),
                 .strategy = {.strategy = Strategy::kWavg},
                 .rounds = 3,
@@ -75,6 +85,7 @@ class FederationTest : public ::testing::Test {
                       records_.push_back(record);
                       return absl::OkStatus();
                     }};
+    options_.place.listener = listener_;
     state_.parameters.assign(kValues, 1);
   }
   ~FederationTest() override { JoinAll(); }
@@ -97,7 +108,7 @@ class FederationTest : public ::testing::Test {
   }
 
   ClientOptions OptionsOf(int client) {
-    return {.server = address_,
+    return {.place = place_,
             .name = "client-" + std::to_string(client),
             .model = Model(),
             .samples = SamplesOf(client),
@@ -168,7 +179,8 @@ class FederationTest : public ::testing::Test {
     return most;
   }
 
-  Endpoint address_;
+  MeetingPlace place_;
+  int listener_ = -1;
   const Secret key_ = Must(RandomSecret());
   AggregatorOptions options_;
   FederationState state_;
@@ -182,21 +194,13 @@ class FederationTest : public ::testing::Test {
 // A connection without the rules of FederationClient.
 class RawClient {
  public:
-  explicit RawClient(const Endpoint& server) {
-    Socket socket = Must(StartConnecting(Must(Resolve(server)).front()));
-    const JobSecret door = Must(Job().For(kHandshakePurpose));
-    Greeting greeting = {.stream = PlainStream(std::move(socket)),
-                         .address = server.ToString(),
-                         .handshake = Must(Handshake::Connecting(door, kClientRank, kAggregatorRank,
-                                                                 kHandshakeRanks, {})),
-                         .end = std::chrono::steady_clock::now() + std::chrono::seconds(60)};
-    while (!greeting.done()) {
-      pollfd descriptor = {greeting.stream->descriptor(), greeting.events(), 0};
-      poll(&descriptor, 1, 100);
-      const absl::Status advanced = greeting.Advance();
-      if (!absl::IsUnavailable(advanced)) Must(advanced);
-    }
-    channel_ = std::make_unique<Channel>(std::move(greeting.stream), greeting.address);
+  explicit RawClient(const MeetingPlace& place) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    absl::StatusOr<Link> link = Unavailable("not yet");
+    while (absl::IsUnavailable(link.status())) link = CallAggregator(place, Job(), end, nullptr);
+    Must(link.status());
+    stream_ = link->stream.release();
+    channel_ = std::make_unique<Channel>(std::unique_ptr<Stream>(stream_), "the aggregator");
   }
 
   void Send(FrameKind kind, uint64_t attempt, uint32_t index, Bytes body) {
@@ -206,8 +210,8 @@ class RawClient {
   }
   // Whatever they are, at once.
   void SendBytes(const Bytes& bytes) {
-    ASSERT_EQ(send(channel_->descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              ssize_t(bytes.size()));
+    const std::span<const std::byte> all = std::as_bytes(std::span(bytes));
+    ASSERT_EQ(Must(stream_->Write({&all, 1})), bytes.size());
   }
   void SendHello(const Hello& hello) { Send(FrameKind::kHello, 0, 0, ToBytes(hello)); }
 
@@ -229,6 +233,7 @@ class RawClient {
   }
 
  private:
+  Stream* stream_ = nullptr;  // of the channel
   std::unique_ptr<Channel> channel_;
 };
 

@@ -62,6 +62,63 @@ TEST_P(ProtectionTest, RoundsGiveTheWeightedMean) {
   }
 }
 
+// Updates are cut, and the noise of what others read is the whole one: of each update where the
+// aggregator reads those, of the sum else.
+TEST_P(ProtectionTest, DifferentialPrivacyIsWhatIsTold) {
+  const PrivacyOptions privacy = {.clip = 5, .noise = 0.1};
+  options_.protection = {.protection = GetParam(), .privacy = privacy};
+  options_.rounds = 1;
+  for (int client = 0; client < 3; ++client) Start(client);
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  const std::vector<float> begin(kValues, 1);
+  std::vector<double> noise(final_[0].begin(), final_[0].end());
+  const double factors = (100 + 200 + 300) / 300.0;
+  for (int client = 0; client < 3; ++client) {
+    const std::vector<float> trained = Trained(begin, client);
+    double squares = 0;
+    for (const float x : trained) squares += (x - 1.0) * (x - 1.0);
+    ASSERT_GT(squares, 25);
+    for (size_t i = 0; i < kValues; ++i) {
+      noise[i] -= (client + 1) / 6.0 * (trained[i] - 1.0) * 5 / std::sqrt(squares);
+    }
+  }
+  double sum = 0, squares = 0;
+  for (double& x : noise) {
+    x = (x - 1) * factors;
+    sum += x;
+    squares += x * x;
+  }
+  const bool plain = GetParam() == Protection::kNone;
+  const double wanted = 0.5 * (plain ? std::sqrt(3) : 1);
+  EXPECT_NEAR(std::sqrt(squares / kValues), wanted, 0.02 * wanted);
+  EXPECT_NEAR(sum / kValues, 0, 0.02 * wanted);
+  ASSERT_EQ(records_.size(), 1u);
+  EXPECT_TRUE(records_[0].metrics.empty()) << "they tell of the data";
+  RenyiAccountant one, all;
+  one.Add(1, 0.1);
+  all.Add(1, 0.1 * std::sqrt(3));
+  const RoundRecord::Epsilons epsilons = records_[0].epsilons.value();
+  const double to_aggregator = GetParam() == Protection::kSharedKey ? 0 : one.Epsilon(1e-5);
+  EXPECT_DOUBLE_EQ(epsilons.aggregator, to_aggregator);
+  EXPECT_DOUBLE_EQ(epsilons.model, (plain ? all : one).Epsilon(1e-5));
+}
+
+TEST_F(FederationTest, ClientsWithoutTheAgreedNoiseAreRefused) {
+  options_.rounds = 1;
+  options_.min_clients = 1;
+  ClientOptions without = OptionsOf(5);
+  options_.protection.privacy = {.clip = 5, .noise = 0.1};
+  threads_.emplace_back([&] {
+    const auto self = Must(FederationClient::Create(without, Job()));
+    const absl::Status status = self->Next().status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("with clip 5 and noise 0.1"));
+  });
+  Start(0, nullptr, "refused: client client-5");
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+}
+
 // One of four dies in the second round, and its update is in no sum. Where keys need all clients
 // the round is tried again without it.
 TEST_P(ProtectionTest, ARoundGoesOnWithoutOneThatDies) {
@@ -111,8 +168,7 @@ TEST_P(ProtectionTest, AnotherAggregatorGoesOnFromTheState) {
   const absl::Status status = Run();
   EXPECT_TRUE(absl::IsCancelled(status)) << status;
   EXPECT_EQ(state_.rounds_done, 2);
-  Socket listener = Must(Listen(address_));
-  options_.listener = listener.Release();
+  if (!place_.datagrams) options_.place.listener = Must(Listen(place_.address)).Release();
   options_.interrupted = nullptr;
   ASSERT_EQ(Run(), absl::OkStatus()) << said();
   JoinAll();
@@ -242,7 +298,7 @@ TEST_F(FederationTest, ClientsThatComeAndGoAtRandomMoments) {
 TEST_F(FederationTest, OptionsThatMakeNoSenseAreRefused) {
   const auto refused = [&](const std::function<void(AggregatorOptions&)>& change) {
     AggregatorOptions options = options_;
-    options.listener = -1;
+    options.place.listener = -1;
     change(options);
     const absl::Status status = RunAggregator(options, Job(), state_);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;

@@ -60,7 +60,7 @@ class HostileTest : public FederationTest {
     threads_.emplace_back([&] {
       AwaitSaid("client-0 is there");
       AwaitSaid("client-1 is there");
-      RawClient raw(address_);
+      RawClient raw(place_);
       raw.SendHello(GoodHello("bad-one", options_.protection));
       const Welcome welcome = Must(WelcomeFromBytes(raw.Await(FrameKind::kWelcome)->body));
       const Frame begin = *raw.Await(FrameKind::kRound);
@@ -326,7 +326,7 @@ TEST_F(FederationTest, WhoAnswersTheLastNoteTooLateStays) {
   const Protector protector = Must(Protector::Create(options_.protection, kValues));
   for (int client = 0; client < 3; ++client) Start(client);
   threads_.emplace_back([&] {
-    RawClient raw(address_);
+    RawClient raw(place_);
     raw.SendHello(GoodHello("late-one", options_.protection));
     const Welcome welcome = Must(WelcomeFromBytes(raw.Await(FrameKind::kWelcome)->body));
     for (int round = 1; round <= 2; ++round) {
@@ -373,7 +373,7 @@ TEST_F(FederationTest, AClientThatFlapsIsNotAskedForEver) {
   options_.min_clients = 3;
   threads_.emplace_back([&] {
     for (bool asked = true; asked;) {
-      RawClient raw(address_);
+      RawClient raw(place_);
       raw.SendHello(GoodHello("flapping", options_.protection));
       asked = raw.Await(FrameKind::kRound).has_value();
     }
@@ -440,7 +440,7 @@ TEST_F(FederationTest, ClientsThatDoNotFitAreRefusedWithTheReason) {
   std::atomic<bool> tried = false;
   threads_.emplace_back([&] {
     const auto refusal = [&](const Hello& hello) {
-      RawClient raw(address_);
+      RawClient raw(place_);
       raw.SendHello(hello);
       const std::optional<Frame> frame = raw.Await(FrameKind::kRefusal);
       return frame ? TextFromBytes(frame->body) : "no refusal";
