@@ -18,6 +18,7 @@
 #include "comm/crypto/random_secret.h"
 #include "comm/network_space.h"
 #include "comm/patience.h"
+#include "comm/relay/carrier.h"
 #include "comm/relay/packet.h"
 #include "comm/relay/relay_link.h"
 #include "tensor/errors.h"
@@ -32,8 +33,6 @@ constexpr size_t kMostStrangers = 128;
 constexpr std::chrono::seconds kStrangersTime(10);
 // Between two calls that nobody answers.
 constexpr milliseconds kPauseFirst(10), kPauseLast(250);
-// For messages that are on their way when a stream ends.
-constexpr milliseconds kLastMoment(500);
 
 absl::Status FillNumber(uint64_t& number) {
   return FillRandom({reinterpret_cast<uint8_t*>(&number), sizeof(number)});
@@ -71,21 +70,16 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   Shared(std::unique_ptr<Datagrams> datagrams, const JobSecret& secret)
       : secret_(secret),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        datagrams_(std::move(datagrams)) {}
-  ~Shared() {
-    datagrams_->Flush(Clock::now() + kLastMoment);
-    datagrams_ = nullptr;  // no call comes after this
-    close(wake_);
-  }
+        carrier_(std::move(datagrams)) {}
 
   absl::Status Open(const CommunicatorOptions& patience) {
     DTNN_RETURN_IF_ERROR(FillNumber(card_.instance.number));
     card_.network_space = NetworkSpace();
-    return datagrams_->Open(card_.instance,
-                            {.heard = [this](std::string_view bytes) { Hear(bytes); },
-                             .left = [this](const Instance& who) { Leave(who); },
-                             .cut = [this](const absl::Status& why) { Cut(why); }},
-                            patience);
+    return carrier_.Open(card_.instance,
+                         {.heard = [this](std::string_view bytes) { Hear(bytes); },
+                          .left = [this](const Instance& who) { Leave(who); },
+                          .cut = [this](const absl::Status& why) { Cut(why); }},
+                         patience);
   }
   int descriptor() const { return wake_; }
   Clock::time_point next() const {
@@ -129,12 +123,14 @@ class RelayDoor::Shared : public std::enable_shared_from_this<RelayDoor::Shared>
   const JobSecret secret_;
   RelayLink::Card card_;
   const int wake_;
+  // The last to go.
+  const std::shared_ptr<void> close_wake_{nullptr, [wake = wake_](void*) { close(wake); }};
   mutable std::mutex mutex_;
   std::map<int, std::shared_ptr<RelayLink>> links_;  // by rank
   std::list<Stranger> strangers_;                    // the oldest first
   std::string refused_;
   absl::Status cut_;
-  std::unique_ptr<Datagrams> datagrams_;  // the first to go: its threads use the others
+  Carrier carrier_;  // the first to go: its threads use the others
 };
 
 // Whoever knows the secret, or has recorded who did, gets a link.
@@ -143,21 +139,21 @@ std::shared_ptr<RelayLink> RelayDoor::Shared::Admit(const Packet& call) {
   const absl::StatusOr<Secret> key = RelayLink::CallKey(secret_);
   if (!key.ok() || !OpenPacket(*key, call).ok()) {
     // It only helps who looks for the reason of a silence.
-    datagrams_->Send(rank, BarePacket({.version = kPacketVersion,
-                                       .kind = PacketHeader::Kind::kWrong,
-                                       .from = 0,
-                                       .to = rank,
-                                       .size = kRanksOfDoor}));
+    carrier_.Send(rank, BarePacket({.version = kPacketVersion,
+                                    .kind = PacketHeader::Kind::kWrong,
+                                    .from = 0,
+                                    .to = rank,
+                                    .size = kRanksOfDoor}));
     const std::lock_guard lock(mutex_);
-    refused_ = StrCat("caller ", rank, " by ", datagrams_->name(),
-                      ", which does not know this job's secret");
+    refused_ =
+        StrCat("caller ", rank, " by ", carrier_.name(), ", which does not know this job's secret");
     Wake();
     return nullptr;
   }
   auto link = std::make_shared<RelayLink>(
       RelayLink::Options{
-          .peer = rank, .size = kRanksOfDoor, .card = card_, .window = datagrams_->window()},
-      secret_, [this, rank](std::string bytes) { datagrams_->Send(rank, std::move(bytes)); },
+          .peer = rank, .size = kRanksOfDoor, .card = card_, .window = carrier_.window()},
+      secret_, [this, rank](std::string bytes) { carrier_.Send(rank, std::move(bytes)); },
       [this] { Wake(); });
   std::shared_ptr<RelayLink> oldest;
   const std::lock_guard lock(mutex_);
@@ -209,9 +205,9 @@ absl::StatusOr<std::vector<Link>> RelayDoor::Shared::Advance() {
       arrived.push_back(
           {std::make_unique<KeptStream>(stranger->link,
                                         [self = shared_from_this(), rank] { self->Forget(rank); }),
-           StrCat("caller ", rank, " by ", datagrams_->name())});
+           StrCat("caller ", rank, " by ", carrier_.name())});
     } else {
-      refused_ = StrCat("caller ", stranger->rank, " by ", datagrams_->name(), ", which ",
+      refused_ = StrCat("caller ", stranger->rank, " by ", carrier_.name(), ", which ",
                         error.ok() ? "said too little" : error.message());
       links_.erase(stranger->rank);
     }
@@ -241,11 +237,7 @@ namespace {
 class Caller {
  public:
   Caller(std::unique_ptr<Datagrams> datagrams, const JobSecret& secret)
-      : secret_(secret), datagrams_(std::move(datagrams)) {}
-  ~Caller() {
-    datagrams_->Flush(Clock::now() + kLastMoment);
-    datagrams_ = nullptr;  // no call comes after this
-  }
+      : secret_(secret), carrier_(std::move(datagrams)) {}
 
   absl::Status Call(const CommunicatorOptions& options);
   std::shared_ptr<RelayLink> link() const { return link_; }
@@ -267,7 +259,7 @@ class Caller {
   std::mutex mutex_;
   std::condition_variable changed_;
   int64_t news_ = 0;
-  std::unique_ptr<Datagrams> datagrams_;  // the first to go: its threads use the others
+  Carrier carrier_;  // the first to go: its threads use the others
 };
 
 absl::Status Caller::Call(const CommunicatorOptions& options) {
@@ -278,16 +270,15 @@ absl::Status Caller::Call(const CommunicatorOptions& options) {
   rank_ = card.instance.rank = 1 + int(drawn % (kRanksOfDoor - 2));
   link_ = std::make_shared<RelayLink>(
       RelayLink::Options{
-          .peer = 0, .size = kRanksOfDoor, .card = card, .window = datagrams_->window()},
-      secret_, [this](std::string bytes) { datagrams_->Send(0, std::move(bytes)); },
+          .peer = 0, .size = kRanksOfDoor, .card = card, .window = carrier_.window()},
+      secret_, [this](std::string bytes) { carrier_.Send(0, std::move(bytes)); },
       [this] { Notify(); });
   const Clock::time_point begin = Clock::now();
-  DTNN_RETURN_IF_ERROR(
-      datagrams_->Open(card.instance,
-                       {.heard = [this](std::string_view bytes) { Hear(bytes); },
-                        .left = [this](const Instance& who) { link_->Leave(who); },
-                        .cut = [this](const absl::Status& why) { link_->Cut(why); }},
-                       options));
+  DTNN_RETURN_IF_ERROR(carrier_.Open(card.instance,
+                                     {.heard = [this](std::string_view bytes) { Hear(bytes); },
+                                      .left = [this](const Instance& who) { link_->Leave(who); },
+                                      .cut = [this](const absl::Status& why) { link_->Cut(why); }},
+                                     options));
   Patience patience(options, options.timeout, begin);
   Clock::time_point call_at = Clock::now();
   for (milliseconds pause = kPauseFirst;;) {
@@ -310,7 +301,7 @@ absl::Status Caller::Call(const CommunicatorOptions& options) {
                           [&] { return news_ != seen; });
     }
     const std::string refused = link_->refused();
-    const std::string text = StrCat("nobody answers by ", datagrams_->name(),
+    const std::string text = StrCat("nobody answers by ", carrier_.name(),
                                     refused.empty() ? "" : StrCat(", but for one who ", refused));
     switch (patience.Ask(Clock::now())) {
       case Patience::Verdict::kGoOn:
