@@ -35,10 +35,19 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
   return {
       {.name = "address",
        .type = kText,
-       .help = "where to listen",
+       .help = "where to listen, or, with mqtt, the broker",
        .unit = "HOST:PORT",
        .field = &flags.address,
        .example = "node1:61643"},
+      {.name = "transport",
+       .type = kWord,
+       .help = "what carries the messages of clients",
+       .words = "auto,tcp,grpc,mqtt",
+       .field = &training.transport,
+       .meanings = "auto: as the variable PYMPI_PROTO says, or tcp\n"
+                   "tcp: connections of clients to the aggregator\n"
+                   "grpc: the same, by gRPC\n"
+                   "mqtt: a broker, of which the aggregator is one more client\n"},
       LikeLauncher("model", &training.model),
       LikeLauncher("dataset", &training.dataset,
                    "data set whose shape the clients' samples have; if not given, the model's own"),
@@ -110,6 +119,9 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
       LikeLauncher("encryption-poly-degree", &training.encryption_poly_degree),
       LikeLauncher("encryption-global-scale", &training.encryption_global_scale),
       LikeLauncher("encryption-security-level", &training.encryption_security_level),
+      LikeLauncher("dp-clip", &training.dp_clip),
+      LikeLauncher("dp-noise", &training.dp_noise),
+      LikeLauncher("dp-delta", &training.dp_delta),
       LikeLauncher("comm-timeout", &training.comm_timeout,
                    "how long to wait until enough clients are there"),
       LikeLauncher("checkpoint-dir", &training.checkpoint_dir,

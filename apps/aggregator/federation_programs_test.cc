@@ -1,7 +1,10 @@
 // The aggregator and its clients as programs: real processes with parts of a data set of their own.
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -190,6 +193,112 @@ TEST_F(FederationProgramsTest, ProcessesThatAreKilledComeBack) {
     EXPECT_THAT(ended.text, HasSubstr("**** The federation has ended after 16 rounds"));
   }
   EXPECT_TRUE(ArrayFileReader::Open(folder_ + "/state/checkpoint-16.npz").ok());
+}
+
+// A new aggregator goes on with what the state says, or not at all.
+TEST_F(FederationProgramsTest, ResumedWithOtherSettingsIsRefused) {
+  const auto run = [&](const std::string& encryption, const std::string& state, int rounds,
+                       std::vector<std::string> more) {
+    std::vector<std::string> of_all, of_clients;
+    if (!encryption.empty()) of_all = {"--encryption=" + encryption};
+    of_clients = of_all;
+    if (encryption == "tenseal") of_clients.push_back("--encryption-key-file=" + folder_ + "/key");
+    more.insert(more.end(), {"--resume", "--min-clients=2", "--rounds=" + std::to_string(rounds),
+                             "--checkpoint-dir=" + folder_ + "/" + state});
+    more.insert(more.end(), of_all.begin(), of_all.end());
+    const auto aggregator = Aggregator(more);
+    if (rounds > 1) return aggregator->Wait();
+    const auto one = Client(1, of_clients), two = Client(2, of_clients);
+    return aggregator->Wait();
+  };
+  EXPECT_EQ(run("", "plain", 1, {}).exit_code, 0);
+  Outcome outcome = run("", "plain", 2, {"--strategy=fedadam"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.text,
+              HasSubstr("with the strategy \"wavg\"; this one has \"fedadam\". Give the options"));
+  EXPECT_THAT(run("masked", "plain", 2, {}).text,
+              HasSubstr("updates have \"no encryption\"; this one has \"masks\""));
+  EXPECT_EQ(run("tenseal", "encrypted", 1, {}).exit_code, 0);
+  EXPECT_THAT(run("", "encrypted", 2, {}).text, HasSubstr("this one has \"no encryption\""));
+  EXPECT_THAT(run("tenseal", "encrypted", 2, {"--strategy=avg"}).text,
+              HasSubstr("this one has \"avg\""));
+  // Clients with another key than that of the sum.
+  Must(WritePrivateFile(folder_ + "/other", std::string(40, 'o')));
+  const auto aggregator =
+      Aggregator({"--resume", "--min-clients=1", "--rounds=2", "--encryption=tenseal",
+                  "--checkpoint-dir=" + folder_ + "/encrypted"});
+  outcome =
+      Client(1, {"--encryption=tenseal", "--encryption-key-file=" + folder_ + "/other"})->Wait();
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("it has another key than this federation's clients"));
+  EXPECT_EQ(Client(1, {"--encryption=tenseal", "--encryption-key-file=" + folder_ + "/key"})
+                ->Wait()
+                .exit_code,
+            0);
+  EXPECT_EQ(aggregator->Wait().exit_code, 0);
+}
+
+// Room for two checkpoints and no third. What was saved is whole, and once there is room goes on.
+TEST_F(FederationProgramsTest, AFullDiskEndsTheAggregatorAndSpoilsNothing) {
+  const std::string small = folder_ + "/small";
+  mkdir(small.c_str(), 0700);
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("small", small.c_str(), "tmpfs", 0, "size=2m") != 0) {
+    GTEST_SKIP() << "cannot mount a small disk here";
+  }
+  const std::vector<std::string> options = {"--rounds=4", "--min-clients=2", "--resume",
+                                            "--checkpoint-dir=" + small};
+  {
+    const auto aggregator = Aggregator(options);
+    const auto one = Client(1), two = Client(2);
+    const Outcome outcome = aggregator->Wait();
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.text, HasSubstr("No space left on device"));
+    EXPECT_THAT(outcome.text, HasSubstr(small));
+    EXPECT_THAT(outcome.text, HasSubstr("**** Round 2: "));
+  }
+  EXPECT_TRUE(ArrayFileReader::Open(small + "/checkpoint-2.npz").ok());
+  ASSERT_EQ(mount("small", small.c_str(), "tmpfs", MS_REMOUNT, "size=20m"), 0);
+  const auto aggregator = Aggregator(options);
+  const auto one = Client(1), two = Client(2);
+  const Outcome outcome = aggregator->Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("2 rounds to do"));
+  umount(small.c_str());
+}
+
+// Epsilon grows from round to round, also where another process goes on.
+TEST_F(FederationProgramsTest, DifferentialPrivacyIsAccountedFor) {
+  const std::vector<std::string> privacy = {"--dp-clip=1", "--dp-noise=2"};
+  std::vector<double> epsilons;
+  for (const int rounds : {2, 3}) {
+    std::vector<std::string> options = privacy;
+    options.insert(options.end(), {"--rounds=" + std::to_string(rounds), "--min-clients=2",
+                                   "--resume", "--checkpoint-dir=" + folder_ + "/state",
+                                   "--history-file=" + folder_ + "/history.csv"});
+    const auto aggregator = Aggregator(options);
+    const auto one = Client(1, privacy), two = Client(2, privacy);
+    const Outcome outcome = aggregator->Wait(), of_client = one->Wait();
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr(", to the aggregator "));
+    EXPECT_THAT(of_client.text, HasSubstr(": epsilon at most "));
+  }
+  std::ifstream history(folder_ + "/history.csv");
+  std::string line;
+  std::getline(history, line);
+  EXPECT_EQ(line,
+            "epoch,clients,samples,attempts,seconds,bytes_sent,bytes_received,epsilon,"
+            "epsilon_aggregator");
+  while (std::getline(history, line)) {
+    epsilons.push_back(std::stod(line.substr(line.rfind(',') + 1)));
+  }
+  ASSERT_EQ(epsilons.size(), 3u);
+  // One release with noise 2 is (2.2, 1e-5)-private, three are not much worse than by sqrt(3).
+  EXPECT_NEAR(epsilons[0], 2.2, 0.3);
+  EXPECT_GT(epsilons[1], 1.3 * epsilons[0]);
+  EXPECT_GT(epsilons[2], 1.1 * epsilons[1]);
+  EXPECT_THAT(Aggregator({"--dp-noise=1"})->Wait().text, HasSubstr("--dp-clip"));
+  EXPECT_EQ(Aggregator({"--dp-clip=1"})->Wait().exit_code, kExitUsage);
 }
 
 // Whether the memory of a process holds these bytes anywhere.

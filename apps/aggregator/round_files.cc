@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -21,6 +23,8 @@ constexpr int64_t kMostBytes = int64_t{1} << 30;
 // What follows the metrics in the history, and what stands before them in the other file.
 constexpr const char* kOfRound[] = {"clients", "samples",    "attempts",
                                     "seconds", "bytes_sent", "bytes_received"};
+// And after those, with differential privacy.
+constexpr const char* kOfPrivacy[] = {"epsilon", "epsilon_aggregator"};
 constexpr const char* kOfClient[] = {"round", "client", "result", "samples", "seconds"};
 
 std::string Number(double x) { return absl::StrFormat("%.9g", x); }
@@ -104,17 +108,24 @@ absl::Status RoundFiles::Add(const federation::RoundRecord& record) {
       std::vector<std::string> columns = {"epoch"};
       for (const auto& [name, value] : record.metrics) columns.push_back(name);
       columns.insert(columns.end(), std::begin(kOfRound), std::end(kOfRound));
+      if (record.epsilons) {
+        columns.insert(columns.end(), std::begin(kOfPrivacy), std::end(kOfPrivacy));
+      }
       history_.SetColumns(std::move(columns));
     }
-    const std::string of_round[] = {StrCat(accepted),          StrCat(record.samples),
-                                    StrCat(record.attempts),   Number(record.seconds),
-                                    StrCat(record.bytes_sent), StrCat(record.bytes_received)};
+    std::map<std::string, std::string, std::less<>> values = {
+        {kOfRound[0], StrCat(accepted)},          {kOfRound[1], StrCat(record.samples)},
+        {kOfRound[2], StrCat(record.attempts)},   {kOfRound[3], Number(record.seconds)},
+        {kOfRound[4], StrCat(record.bytes_sent)}, {kOfRound[5], StrCat(record.bytes_received)}};
+    if (record.epsilons) {
+      values[kOfPrivacy[0]] = Number(record.epsilons->model);
+      values[kOfPrivacy[1]] = Number(record.epsilons->aggregator);
+    }
     std::vector<std::string> line = {StrCat(record.round)};
     for (size_t i = 1; i < history_.columns().size(); ++i) {
       const std::string& column = history_.columns()[i];
-      const auto place = std::ranges::find(kOfRound, column);
-      line.push_back(place == std::end(kOfRound) ? ValueOf(record.metrics, column)
-                                                 : of_round[place - std::begin(kOfRound)]);
+      const auto value = values.find(column);
+      line.push_back(value == values.end() ? ValueOf(record.metrics, column) : value->second);
     }
     DTNN_RETURN_IF_ERROR(history_.Add({line}));
   }

@@ -1,11 +1,13 @@
 #include "apps/aggregator/round_state.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -25,10 +27,15 @@ using federation::Moments;
 constexpr char kOptimizer[] = "federation";
 constexpr char kCounts[] = "federation", kFirst[] = "federation-first",
                kSecond[] = "federation-second";
+constexpr char kModelPrivacy[] = "federation-privacy-model",
+               kAggregatorPrivacy[] = "federation-privacy-aggregator";
 constexpr char kSum[] = "sum";
+// The texts of both files.
+constexpr char kStrategy[] = "__strategy__", kProtection[] = "__protection__";
 // The texts of the file of an encrypted sum.
 constexpr char kRounds[] = "__rounds__", kAttempts[] = "__attempts__", kAttempt[] = "__attempt__",
-               kNonce[] = "__nonce__", kClients[] = "__clients__", kDivisor[] = "__divisor__";
+               kNonce[] = "__nonce__", kClients[] = "__clients__", kDivisor[] = "__divisor__",
+               kKey[] = "__key__";
 
 template <typename T>
 absl::StatusOr<T> ReadNumber(ArrayFileReader& file, const char* name) {
@@ -36,6 +43,54 @@ absl::StatusOr<T> ReadNumber(ArrayFileReader& file, const char* name) {
   const std::optional<T> number = text ? NumberIn<T>(*text) : std::nullopt;
   if (!number) return DataLoss(file.file(), ": has no number ", name, "; is it damaged?");
   return *number;
+}
+
+absl::Status CheckSettings(ArrayFileReader& file, const RoundSettings& settings) {
+  for (const auto& [name, what, ours] :
+       {std::tuple(kStrategy, "the strategy", settings.strategy),
+        std::tuple(kProtection, "clients whose updates have", settings.protection)}) {
+    DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> theirs, file.Text(name));
+    if (!theirs) return DataLoss(file.file(), ": is not the state of a federation");
+    if (*theirs == ours) continue;
+    return FailedPrecondition(file.file(), ": is the state of a federation with ", what, " ",
+                              Quoted(*theirs), "; this one has ", Quoted(ours),
+                              ". Give the options that it began with, or begin a new one in "
+                              "another folder");
+  }
+  return absl::OkStatus();
+}
+
+NamedTexts TextsOf(const RoundSettings& settings) {
+  return {{kStrategy, settings.strategy}, {kProtection, settings.protection}};
+}
+
+template <size_t n>
+absl::StatusOr<std::array<uint8_t, n>> ReadHex(ArrayFileReader& file, const char* name) {
+  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> hex, file.Text(name));
+  const std::string bytes = absl::HexStringToBytes(hex.value_or(""));
+  std::array<uint8_t, n> array{};
+  if (bytes.size() != n) return DataLoss(file.file(), ": has no ", name, "; is it damaged?");
+  std::ranges::copy(bytes, array.begin());
+  return array;
+}
+
+std::string HexOf(std::span<const uint8_t> bytes) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// What of each order of an accountant is spent.
+absl::StatusOr<Tensor> TensorOf(const federation::RenyiAccountant& accountant) {
+  const std::vector<double>& spent = accountant.spent();
+  DTNN_ASSIGN_OR_RETURN(Tensor tensor,
+                        Tensor::Zeros(DType::kFloat64, Shape{int64_t(spent.size())}));
+  std::ranges::copy(spent, tensor.data<double>());
+  return tensor;
+}
+
+absl::Status RestorePrivacy(const std::string& file, std::vector<double> spent,
+                            federation::RenyiAccountant& accountant) {
+  if (accountant.Restore(std::move(spent))) return absl::OkStatus();
+  return DataLoss(file, ": holds no account of differential privacy; is it damaged?");
 }
 
 }  // namespace
@@ -76,6 +131,8 @@ absl::StatusOr<FederationState> RoundState::Begin(bool resume, std::vector<std::
   }
   DTNN_RETURN_IF_ERROR(latest.status());
   warnings.insert(warnings.end(), latest->warnings.begin(), latest->warnings.end());
+  DTNN_ASSIGN_OR_RETURN(ArrayFileReader texts, ArrayFileReader::Open(latest->path));
+  DTNN_RETURN_IF_ERROR(CheckSettings(texts, settings_));
   const RunState& run = latest->checkpoint.run();
   DTNN_RETURN_IF_ERROR(latest->checkpoint.Apply(store_, context_));
   state.rounds_done = run.training.epoch;
@@ -92,6 +149,13 @@ absl::StatusOr<FederationState> RoundState::Begin(bool resume, std::vector<std::
     if (kept == run.kept.end()) continue;
     moment->assign(kept->second.data<float>(), kept->second.data<float>() + trainable);
   }
+  for (const auto& [owner, accountant] :
+       {std::pair(kModelPrivacy, &state.privacy.model()),
+        std::pair(kAggregatorPrivacy, &state.privacy.aggregator())}) {
+    const auto spent = run.training.schedulers.find(owner);
+    if (spent == run.training.schedulers.end()) return DataLoss(latest->path, ": lacks ", owner);
+    DTNN_RETURN_IF_ERROR(RestorePrivacy(latest->path, spent->second, *accountant));
+  }
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> aside, folder_.SetAsideAfter(latest->steps));
   warnings.insert(warnings.end(), aside.begin(), aside.end());
   begin();
@@ -105,10 +169,12 @@ absl::Status RoundState::Save(const FederationState& state) {
   std::ranges::copy(state.parameters, Exchanged().begin());
   store_.MarkChanged();
   if (folder_name_.empty()) return absl::OkStatus();
-  RunState run = {.optimizer = kOptimizer};
+  RunState run = {.optimizer = kOptimizer, .tags = TextsOf(settings_)};
   run.training.epoch = run.training.steps_done = state.rounds_done;
   run.training.random_seed = seed_;
   run.training.schedulers[kCounts] = {double(state.attempts), double(state.moments.updates)};
+  run.training.schedulers[kModelPrivacy] = state.privacy.model().spent();
+  run.training.schedulers[kAggregatorPrivacy] = state.privacy.aggregator().spent();
   for (const auto& [owner, moment] :
        {std::pair(kFirst, &state.moments.first), std::pair(kSecond, &state.moments.second)}) {
     if (moment->empty()) continue;
@@ -130,19 +196,21 @@ absl::Status RoundState::SaveEncrypted(const FederationState& state) const {
     if (chunk.size() != bytes) return absl::InternalError("chunks of a sum differ in length");
     to = std::ranges::copy(chunk, to).out;
   }
-  const std::string nonce(reinterpret_cast<const char*>(state.from.nonce.data()),
-                          state.from.nonce.size());
-  return WriteArrayFile(EncryptedPath(), {{kSum, sum}},
-                        {{kRounds, StrCat(state.rounds_done)},
-                         {kAttempts, StrCat(state.attempts)},
-                         {kAttempt, StrCat(state.from.attempt)},
-                         {kNonce, absl::BytesToHexString(nonce)},
-                         {kClients, StrCat(state.from.clients)},
-                         {kDivisor, absl::StrFormat("%.17g", state.from.divisor)}});
+  NamedTexts texts = TextsOf(settings_);
+  texts.insert(texts.end(), {{kRounds, StrCat(state.rounds_done)},
+                             {kAttempts, StrCat(state.attempts)},
+                             {kAttempt, StrCat(state.from.attempt)},
+                             {kNonce, HexOf(state.from.nonce)},
+                             {kKey, HexOf(state.key)},
+                             {kClients, StrCat(state.from.clients)},
+                             {kDivisor, absl::StrFormat("%.17g", state.from.divisor)}});
+  DTNN_ASSIGN_OR_RETURN(const Tensor privacy, TensorOf(state.privacy.model()));
+  return WriteArrayFile(EncryptedPath(), {{kSum, sum}, {kModelPrivacy, privacy}}, texts);
 }
 
 absl::StatusOr<FederationState> RoundState::LoadEncrypted() const {
   DTNN_ASSIGN_OR_RETURN(ArrayFileReader file, ArrayFileReader::Open(EncryptedPath()));
+  DTNN_RETURN_IF_ERROR(CheckSettings(file, settings_));
   FederationState state;
   state.from.encrypted = true;
   DTNN_ASSIGN_OR_RETURN(state.rounds_done, ReadNumber<int64_t>(file, kRounds));
@@ -150,12 +218,13 @@ absl::StatusOr<FederationState> RoundState::LoadEncrypted() const {
   DTNN_ASSIGN_OR_RETURN(state.from.attempt, ReadNumber<uint64_t>(file, kAttempt));
   DTNN_ASSIGN_OR_RETURN(state.from.clients, ReadNumber<uint32_t>(file, kClients));
   DTNN_ASSIGN_OR_RETURN(state.from.divisor, ReadNumber<double>(file, kDivisor));
-  DTNN_ASSIGN_OR_RETURN(const std::optional<std::string> hex, file.Text(kNonce));
-  const std::string nonce = absl::HexStringToBytes(hex.value_or(""));
-  if (nonce.size() != state.from.nonce.size()) {
-    return DataLoss(file.file(), ": has no nonce; is it damaged?");
-  }
-  std::ranges::copy(nonce, state.from.nonce.begin());
+  DTNN_ASSIGN_OR_RETURN(state.from.nonce, ReadHex<sizeof(federation::RunNonce)>(file, kNonce));
+  DTNN_ASSIGN_OR_RETURN(state.key, ReadHex<sizeof(federation::KeyName)>(file, kKey));
+  DTNN_ASSIGN_OR_RETURN(const Tensor privacy, file.Read(kModelPrivacy));
+  if (privacy.dtype() != DType::kFloat64) return DataLoss(file.file(), ": is it damaged?");
+  DTNN_RETURN_IF_ERROR(RestorePrivacy(
+      file.file(), {privacy.data<double>(), privacy.data<double>() + privacy.num_elements()},
+      state.privacy.model()));
   DTNN_ASSIGN_OR_RETURN(const Tensor sum, file.Read(kSum));
   if (sum.dtype() != DType::kUint8 || sum.shape().rank() != 2 || state.rounds_done < 1) {
     return DataLoss(file.file(), ": holds no encrypted sum; is it damaged?");

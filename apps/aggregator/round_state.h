@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,20 +23,26 @@
 
 namespace dtnn {
 
+// What must stay the same when a run goes on, in words.
+struct RoundSettings {
+  std::string strategy, protection;
+};
+
 class RoundState {
  public:
   // An empty folder: nothing is written. The others outlive it.
-  RoundState(const std::string& folder, const Graph& graph, ParameterStore& store,
-             DeviceContext& context, uint64_t seed)
+  RoundState(const std::string& folder, RoundSettings settings, const Graph& graph,
+             ParameterStore& store, DeviceContext& context, uint64_t seed)
       : folder_name_(folder),
+        settings_(std::move(settings)),
         folder_(folder),
         graph_(graph),
         store_(store),
         context_(context),
         seed_(seed) {}
 
-  // Locks the folder; with `resume` the state that it holds, where it holds one. Warnings about
-  // files go to `warnings`.
+  // Locks the folder; with `resume` the state that it holds, where it holds one: FailedPrecondition
+  // where that has other settings. Warnings about files go to `warnings`.
   absl::StatusOr<federation::FederationState> Begin(bool resume,
                                                     std::vector<std::string>& warnings);
   // All of it or nothing. The store gets the parameters where they can be read.
@@ -48,6 +55,7 @@ class RoundState {
   absl::StatusOr<federation::FederationState> LoadEncrypted() const;
 
   const std::string folder_name_;
+  const RoundSettings settings_;
   CheckpointFolder folder_;
   const Graph& graph_;
   ParameterStore& store_;

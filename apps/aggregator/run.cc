@@ -47,6 +47,10 @@ std::string Describe(const RoundRecord& record) {
   for (const auto& [name, value] : record.metrics) {
     absl::StrAppendFormat(&text, ", %s %.4f", name, value);
   }
+  if (record.epsilons) {
+    absl::StrAppendFormat(&text, ", epsilon %.3g, to the aggregator %.3g", record.epsilons->model,
+                          record.epsilons->aggregator);
+  }
   return text + "\n";
 }
 
@@ -56,14 +60,19 @@ class Run {
       : flags_(flags), out_(out), err_(err) {}
 
   absl::Status operator()() {
+    const Options& options = flags_.training;
     DTNN_RETURN_IF_ERROR(MakeNetwork());
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(*graph_, *store_));
     DTNN_RETURN_IF_ERROR(CheckProtection(flags_.training, model));
-    DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(flags_.address, "--address"));
+    DTNN_ASSIGN_OR_RETURN(Meeting meeting,
+                          FindMeeting(flags_.address, "--address", options.transport));
     if (!meeting.warning.empty()) Warn(meeting.warning);
-    const Options& options = flags_.training;
-    RoundState files(options.checkpoint_dir, *graph_, *store_, *context_,
-                     uint64_t(options.random_seed));
+    DTNN_ASSIGN_OR_RETURN(
+        const federation::Protector protector,
+        federation::Protector::Create(ProtectionOf(options), size_t(model.values)));
+    RoundState files(options.checkpoint_dir,
+                     {.strategy = flags_.strategy, .protection = protector.ToString()}, *graph_,
+                     *store_, *context_, uint64_t(options.random_seed));
     std::vector<std::string> warnings;
     DTNN_ASSIGN_OR_RETURN(FederationState state, files.Begin(options.resume, warnings));
     for (const std::string& warning : warnings) Warn(warning);
@@ -73,7 +82,7 @@ class Run {
     if (!options.save_model.empty()) DTNN_RETURN_IF_ERROR(CheckArrayFileName(options.save_model));
     out_ << "**** " << graph_->name() << ", " << Counted(int64_t(model.values), "number") << ", "
          << Counted(flags_.rounds - state.rounds_done, "round") << " to do; waits for clients at "
-         << meeting.endpoint.ToString() << "\n"
+         << meeting.place.address.ToString() << "\n"
          << std::flush;
     const Interrupt interrupt;
     AggregatorOptions aggregator = OptionsOf(std::move(meeting), model);
@@ -121,8 +130,7 @@ class Run {
   AggregatorOptions OptionsOf(Meeting meeting, const federation::ModelFacts& model) {
     secret_.emplace(meeting.secret);
     const Options& options = flags_.training;
-    return {.address = meeting.endpoint,
-            .stream = std::move(meeting.stream),
+    return {.place = std::move(meeting.place),
             .model = model,
             .protection = ProtectionOf(options),
             .strategy = {.strategy = *federation::ParseStrategy(flags_.strategy),

@@ -8,8 +8,11 @@
 #include <utility>
 
 #include "comm/crypto/hash.h"
+#include "comm/grpc/grpc_datagrams.h"
 #include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
+#include "comm/mqtt/mqtt_datagrams.h"
+#include "comm/relay/relay_door.h"
 #include "comm/tcp/job_environment.h"
 #include "comm/tls/tls_stream.h"
 #include "models/graph/network.h"
@@ -33,11 +36,21 @@ ProtectionOptions ProtectionOf(const Options& options) {
       options.given.contains("encryption-global-scale")) {
     protection.log2_scale = int(options.encryption_global_scale);
   }
+  protection.privacy = {
+      .clip = options.dp_clip, .noise = options.dp_noise, .delta = options.dp_delta};
   protection.security = std::atoi(options.encryption_security_level.c_str());
   return protection;
 }
 
 absl::Status CheckProtection(const Options& options, const ModelFacts& model) {
+  const federation::PrivacyOptions privacy = ProtectionOf(options).privacy;
+  const absl::Status good = Validate(privacy);
+  if (!good.ok()) return UsageError("--dp-clip, --dp-noise, --dp-delta: ", good.message());
+  if (privacy.on() && model.values != model.trainable) {
+    return UsageError(
+        "--dp-clip: not with this network: the running statistics of batch normalization are "
+        "exchanged too, and noise would make variances negative");
+  }
   const absl::Status status =
       federation::Protector::Create(ProtectionOf(options), size_t(model.values)).status();
   if (status.ok()) return status;
@@ -83,22 +96,49 @@ absl::StatusOr<std::string> ClientNameOf(const Options& options) {
   return name;
 }
 
-absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag) {
+absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
+                                    std::string_view transport) {
   DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint, OfFlag(ParseEndpoint(text), flag));
   setenv(kAddressVariable, endpoint.host.c_str(), 1);
   setenv(kPortVariable, std::to_string(endpoint.port).c_str(), 1);
-  absl::StatusOr<JobEnvironment> job = FindJob(LaunchPlace());
+  const absl::Status known = CheckTransport();
+  if (!known.ok()) return WithExitCode(known, kExitUsage);
+  LaunchPlace here;
+  here.transport = transport == "auto" ? FindLaunchPlace().transport : TransportOf(transport);
+  if (here.transport == Transport::kMpi) here.transport = Transport::kTcp;  // what nobody has set
+  absl::StatusOr<JobEnvironment> job = FindJob(here);
   if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
-  Meeting meeting = {.endpoint = endpoint,
-                     .secret = job->secret,
-                     .stream = {},
-                     .warning = std::move(job->warning)};
-  if (!job->tls) return meeting;
-  absl::StatusOr<StreamMaker> streams = TlsStreams({.certificate = job->tls->certificate,
-                                                    .key = job->tls->key,
-                                                    .authority = job->tls->authority});
-  if (!streams.ok()) return WithExitCode(streams.status(), kExitUsage);
-  meeting.stream = *std::move(streams);
+  Meeting meeting = {
+      .place = {.address = endpoint}, .secret = job->secret, .warning = std::move(job->warning)};
+  const std::optional<JobCertificates> tls = job->tls;
+  if (here.transport == Transport::kGrpc) {
+    GrpcOptions options = {.size = kRanksOfDoor, .address = endpoint};
+    if (tls) {
+      options.tls = {.certificate = tls->certificate, .key = tls->key, .authority = tls->authority};
+    }
+    meeting.place.datagrams = [options](const JobSecret& secret) {
+      return MakeGrpcDatagrams(options, secret);
+    };
+  } else if (here.transport == Transport::kMqtt) {
+    MqttOptions options = {
+        .broker = endpoint, .user = job->broker_user, .password = job->broker_password};
+    if (tls) {
+      options.tls = {.authority = tls->authority, .certificate = tls->certificate, .key = tls->key};
+    }
+    meeting.place.datagrams = [options](const JobSecret& secret) {
+      return MakeMqttDatagrams(options, secret);
+    };
+  } else if (tls) {
+    absl::StatusOr<StreamMaker> streams =
+        TlsStreams({.certificate = tls->certificate, .key = tls->key, .authority = tls->authority});
+    if (!streams.ok()) return WithExitCode(streams.status(), kExitUsage);
+    meeting.place.stream = *std::move(streams);
+  }
+  if (meeting.place.datagrams) {
+    // Files that cannot be used are wrong usage, not a carrier that is away.
+    const absl::Status usable = meeting.place.datagrams(meeting.secret).status();
+    if (!usable.ok()) return WithExitCode(usable, kExitUsage);
+  }
   return meeting;
 }
 

@@ -12,10 +12,9 @@
 #include "apps/flags/options.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/crypto/wiped.h"
+#include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
-#include "comm/tcp/greeting.h"
-#include "comm/tcp/socket.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 
@@ -39,13 +38,14 @@ absl::StatusOr<std::string> ClientNameOf(const Options& options);
 // How both meet: at HOST:PORT, with the job's secret and, beyond this host, with certificates, as
 // the environment says (comm/tcp/job_environment.h).
 struct Meeting {
-  Endpoint endpoint;
+  federation::MeetingPlace place;
   JobSecret secret;
-  StreamMaker stream;
   std::string warning;  // empty: none
 };
-// `text`: of the option `flag`. Usage errors. To be called once, before other threads.
-absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag);
+// `text`: of the option `flag`; `transport`: of --transport. Usage errors. To be called once,
+// before other threads.
+absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
+                                    std::string_view transport);
 
 }  // namespace dtnn
 

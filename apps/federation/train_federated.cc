@@ -47,7 +47,8 @@ class Training {
 
  private:
   absl::Status Join() {
-    DTNN_ASSIGN_OR_RETURN(Meeting meeting, FindMeeting(t_.options.server, "--server"));
+    DTNN_ASSIGN_OR_RETURN(Meeting meeting,
+                          FindMeeting(t_.options.server, "--server", t_.options.transport));
     if (!meeting.warning.empty()) t_.warn(meeting.warning);
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(t_.graph, t_.store));
     DTNN_RETURN_IF_ERROR(CheckProtection(t_.options, model));
@@ -56,8 +57,7 @@ class Training {
     DTNN_ASSIGN_OR_RETURN(
         client_,
         FederationClient::Create(
-            {.server = meeting.endpoint,
-             .stream = std::move(meeting.stream),
+            {.place = std::move(meeting.place),
              .name = std::move(name),
              .model = model,
              .samples = t_.loaders.training->samples(),
@@ -113,7 +113,12 @@ class Training {
     for (const auto& [name, value] : t_.metrics.values()) {
       if (std::isfinite(value)) report.metrics.emplace_back(name, value);
     }
-    return client_->Submit(Exchanged(), report);
+    DTNN_RETURN_IF_ERROR(client_->Submit(Exchanged(), report));
+    if (t_.options.dp_clip > 0) {
+      t_.tell(absl::StrFormat("**** Round %d: epsilon at most %.3g for delta %g\n", task.round,
+                              client_->Epsilon(), t_.options.dp_delta));
+    }
+    return absl::OkStatus();
   }
 
   const FederatedTraining& t_;

@@ -518,7 +518,8 @@ constexpr OptionSpec kTable[] = {
     Now("parallel", kParallel, kWord, &O::parallel,
         "data: with other ranks; federated: as a client", "sequential,data,federated")
         .Means(meanings::kParallel),
-    Now("server", kParallel, kText, &O::server, "where the aggregator of the federation listens")
+    Now("server", kParallel, kText, &O::server,
+        "where the aggregator of the federation listens, or, with mqtt, the broker")
         .Unit("HOST:PORT", "node1:61643")
         .Needs("parallel=federated"),
     Now("client-name", kParallel, kText, &O::client_name,
@@ -526,10 +527,10 @@ constexpr OptionSpec kTable[] = {
         "the host's name and --dataset-part")
         .Unit("NAME", "hospital-1")
         .Needs("parallel=federated"),
-    Now("transport", kParallel, kWord, &O::transport, "what carries the messages of ranks",
-        "auto,mpi,tcp,grpc,mqtt")
+    Now("transport", kParallel, kWord, &O::transport,
+        "what carries the messages of ranks, or of a client", "auto,mpi,tcp,grpc,mqtt")
         .Means(meanings::kTransport)
-        .Needs("parallel=data"),
+        .Needs("parallel=data,federated"),
     Now("rendezvous", kParallel, kText, &O::rendezvous,
         "where rank 0 listens for the others, or, with mqtt, the broker; empty: PYMPI_ADDR and "
         "PYMPI_PORT")
@@ -595,6 +596,22 @@ constexpr OptionSpec kTable[] = {
         "random characters, readable by its owner only")
         .Example("clients.key")
         .Needs("encryption=tenseal"),
+    Now("dp-clip", kEncryption, kReal, &O::dp_clip,
+        "differential privacy: longest update of a client, as Euclidean norm; longer ones are "
+        "shortened to it. 0: none",
+        kAtLeast0)
+        .Unit("norm", "5")
+        .Needs("parallel=federated"),
+    Now("dp-noise", kEncryption, kReal, &O::dp_noise,
+        "differential privacy: deviation of the noise over --dp-clip, in each update, or with "
+        "--encryption in each sum of them",
+        kAtLeast0)
+        .Unit("factor", "0.8")
+        .Needs("dp-clip"),
+    Now("dp-delta", kEncryption, kReal, &O::dp_delta,
+        "differential privacy: the delta for which epsilon is told", kInside01)
+        .Unit("probability", "1e-6")
+        .Needs("dp-clip"),
 
     Now("tracing", kTracing, kBool, &O::tracing,
         "record a trace of the run; --tracer-output alone does so too")

@@ -172,6 +172,9 @@ struct Options {
   int64_t encryption_global_scale = 40;  // of openfhe 61, unless it is given
   std::string encryption_security_level = "128";
   std::string encryption_key_file;  // that clients share, with tenseal
+  double dp_clip = 0;               // longest update of a client; 0: no differential privacy
+  double dp_noise = 0;              // deviation, times that
+  double dp_delta = 1e-5;           // for which epsilons are told
 
   // What the machine and the network can do, for predictions.
   double cpu_speed = 0, memory_bw = 0;  // operations, and bytes copied, per second; 0: as measured

@@ -158,6 +158,9 @@ constexpr Case kCases[] = {
 
     {13, "--encryption=tenseal", kDone, "--encryption has no effect with --parallel=sequential"},
     {13, "--parallel=federated --encryption=tenseal", kUsage, "--encryption-key-file: missing"},
+    {13, "--parallel=federated --transport=mpi", kUsage,
+     "--parallel=federated and --transport=mpi: "},
+    {13, "--dp-clip=1", kDone, "--dp-clip has no effect with --parallel=sequential"},
     {13, "--encryption=None", kDone, "**** Done"},
     {14,
      "--enable-fused-bn-relu --enable-fused-conv-relu --enable-fused-conv-bn "

@@ -206,6 +206,9 @@ absl::Status CheckFederation(const Options& options) {
   if (options.enable_gpu) {
     return exclude(kParallel, "enable-gpu", "clients train on CPUs in this version");
   }
+  if (options.transport == "mpi") {
+    return exclude(kParallel, "transport=mpi", "clients come by tcp, grpc or mqtt");
+  }
   if (options.dtype != "float32") {
     return exclude(kParallel, "dtype=float64", "what clients send is float32");
   }

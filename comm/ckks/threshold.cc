@@ -25,6 +25,24 @@ absl::StatusOr<Hash> CommitmentTo(const Seed& seed, std::span<const uint8_t> sha
   return Sha256({AsBytes("DTNN CKKS key share"), seed, share});
 }
 
+absl::StatusOr<Message> CheckedKeyShare(const CkksContext& context, const Seed& seed, int client,
+                                        const Hash& commitment, std::span<const uint8_t> share) {
+  DTNN_ASSIGN_OR_RETURN(const Hash hash, CommitmentTo(seed, share));
+  if (hash != commitment) {
+    return absl::UnauthenticatedError(
+        StrCat("the key share of client ", client,
+               " is not the one that it committed to: somebody tries to choose the joint key"));
+  }
+  DTNN_ASSIGN_OR_RETURN(
+      Message message,
+      WithContext(MessageFromBytes(context, MessageKind::kKeyShare, share), "client ", client));
+  if (message.number != uint32_t(client)) {
+    return DataLoss("the key share of client ", client, " says that it is client ", message.number,
+                    "'s");
+  }
+  return message;
+}
+
 }  // namespace
 
 double FloodingDeviation(const CkksParameters& ckks, const ThresholdParameters& threshold) {
@@ -132,6 +150,11 @@ absl::StatusOr<std::vector<uint8_t>> ThresholdClient::Decrypt(const Ciphertext& 
   return MessageToBytes(*context_, MessageKind::kPartialDecryption, uint32_t(client_), {}, {part});
 }
 
+absl::Status CheckKeyShare(const CkksContext& context, const Seed& seed, int client,
+                           const Hash& commitment, std::span<const uint8_t> share) {
+  return CheckedKeyShare(context, seed, client, commitment, share).status();
+}
+
 absl::StatusOr<PublicKey> JoinKeyShares(const CkksContext& context, const Seed& seed,
                                         std::span<const Hash> commitments,
                                         std::span<const std::vector<uint8_t>> shares) {
@@ -141,20 +164,9 @@ absl::StatusOr<PublicKey> JoinKeyShares(const CkksContext& context, const Seed& 
   }
   std::vector<uint64_t> b(context.size());
   for (size_t client = 0; client < shares.size(); ++client) {
-    DTNN_ASSIGN_OR_RETURN(const Hash hash, CommitmentTo(seed, shares[client]));
-    if (hash != commitments[client]) {
-      return absl::UnauthenticatedError(
-          StrCat("the key share of client ", client,
-                 " is not the one that it committed to: somebody tries to choose the joint key"));
-    }
     DTNN_ASSIGN_OR_RETURN(
         const Message message,
-        WithContext(MessageFromBytes(context, MessageKind::kKeyShare, shares[client]), "client ",
-                    client));
-    if (message.number != client) {
-      return DataLoss("the key share of client ", client, " says that it is client ",
-                      message.number, "'s");
-    }
+        CheckedKeyShare(context, seed, int(client), commitments[client], shares[client]));
     context.AddTo(b, message.polynomials[0]);
   }
   PublicKey key;

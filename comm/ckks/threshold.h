@@ -95,6 +95,11 @@ class ThresholdClient {
   int64_t decryptions_ = 0;
 };
 
+// Unauthenticated where a client's share is not what it had announced, DataLoss where it is none or
+// another client's: what JoinKeyShares checks, for who passes shares on.
+absl::Status CheckKeyShare(const CkksContext& context, const Seed& seed, int client,
+                           const Hash& commitment, std::span<const uint8_t> share);
+
 // The key that all encrypt with. `commitments` and `shares` in the order of clients.
 // Unauthenticated where a share does not fit what its client had announced.
 absl::StatusOr<PublicKey> JoinKeyShares(const CkksContext& context, const Seed& seed,

@@ -190,9 +190,13 @@ class ThresholdSum : public CiphertextSum {
     if (client < 0 || size_t(client) >= parts_.size() || !asked_) {
       return InvalidArgument("client ", client, " answers what nobody asked");
     }
-    DTNN_RETURN_IF_ERROR(
-        WithContext(MessageFromBytes(*context_, MessageKind::kPartialDecryption, answer).status(),
-                    "client ", client));
+    DTNN_ASSIGN_OR_RETURN(
+        const ckks::Message part,
+        WithContext(MessageFromBytes(*context_, MessageKind::kPartialDecryption, answer), "client ",
+                    client));
+    if (part.number != uint32_t(client)) {
+      return DataLoss("client ", client, " gives the part of client ", part.number);
+    }
     parts_[size_t(client)].assign(answer.begin(), answer.end());
     return absl::OkStatus();
   }

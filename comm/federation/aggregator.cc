@@ -16,7 +16,6 @@
 #include "comm/federation/agreed.h"
 #include "comm/federation/channel.h"
 #include "comm/patience.h"
-#include "comm/tcp/reception.h"
 #include "tensor/errors.h"
 #include "tensor/philox.h"
 
@@ -29,11 +28,13 @@ using std::chrono::milliseconds;
 constexpr size_t kMostHello = 2 << 10;
 // How long one that has proved that it knows the secret may take to say who it is.
 constexpr std::chrono::seconds kHelloTime(10);
-// Between two attempts at a round.
-constexpr milliseconds kPause(100);
+// Between two attempts at a round: longer and longer, while clients are lost in each.
+constexpr milliseconds kPauseFirst(100), kPauseLast(1000);
 constexpr milliseconds kLongestSleep(200);
 // At one round: with clients that are always too slow it would never end.
 constexpr uint64_t kMostAttempts = 50;
+// A client that was lost so often in a round is asked again only where there are too few others.
+constexpr int kManyLosses = 3;
 // How long clients get to fetch the final parameters.
 constexpr std::chrono::seconds kFarewell(10);
 // Connections, also of names that are never asked.
@@ -49,10 +50,18 @@ struct Member {
   Clock::time_point since = Clock::now();
   std::string name;  // empty before its hello
   int64_t samples = 0;
-  std::array<uint8_t, 8> key{};
+  KeyName key{};
   std::shared_ptr<Attempt> attempt;  // that it was asked in and has not answered
-  int position = 0;
+  // The last one that it has answered: what still comes for it is none of the other's.
+  std::shared_ptr<Attempt> past;
+  int position = 0, past_position = 0;
   bool ending = false;  // when all is sent
+
+  void Answered() {
+    past = std::move(attempt);
+    past_position = position;
+    attempt.reset();
+  }
 };
 
 class Aggregator {
@@ -73,18 +82,23 @@ class Aggregator {
 
   // Sleeps until something happens, at most until then, and deals with all of it.
   absl::Status Turn(Clock::time_point until);
-  absl::Status Welcome(std::vector<Greeting> arrived);
+  absl::Status Welcome(std::vector<Link> arrived);
   void Hear(int id);
   absl::Status TakeFrames(int id, Member& member);
   absl::Status TakeHello(int id, Member& member, const Frame& frame);
   void Remove(int id, const std::string& why);
   void Refuse(Member& member, const std::string& why);
+  void End(Member& member, const std::string& why);
+  void CountLosses(const Attempt& attempt);
+  // The key that clients need now.
+  KeyName Key() const;
   std::vector<int> Idle() const;
   // The clients of the next attempt; empty: too few are there.
   std::vector<int> Choose();
   absl::Status RunRound();
   absl::StatusOr<std::shared_ptr<Attempt>> RunAttempt(const std::vector<int>& chosen);
   void TellVerdicts(const Attempt& attempt, bool good);
+  void Account(const Attempt& attempt);
   absl::Status FinishRound(const Attempt& attempt, Clock::time_point begin, uint64_t sent,
                            uint64_t received);
   absl::Status SayFarewell();
@@ -108,36 +122,31 @@ class Aggregator {
   FederationState& state_;
   const size_t min_clients_;
   RunNonce nonce_{};
-  std::unique_ptr<Reception> reception_;
+  std::unique_ptr<Entrance> entrance_;
   Members members_;
   int next_id_ = 0;
   Clock::time_point alive_at_{};
-  std::set<std::string> excluded_;  // names, from this round
+  std::set<std::string> excluded_;     // names, from this round
+  std::map<std::string, int> losses_;  // by name, in this round
   std::shared_ptr<Attempt> current_;
+  KeyName round_key_{};
+  double sampling_ = 1;               // of those who were there, the share that was asked
   uint64_t sent_ = 0, received_ = 0;  // of connections that have ended
   uint64_t attempts_before_ = 0;
-  std::string refused_;
+  std::string trouble_;
 };
 
 absl::Status Aggregator::Open() {
   DTNN_RETURN_IF_ERROR(FillRandom(nonce_));
-  Socket listener;
-  if (options_.listener >= 0) {
-    DTNN_ASSIGN_OR_RETURN(listener, AdoptListener(options_.listener));
-  } else {
-    DTNN_ASSIGN_OR_RETURN(listener, Listen(options_.address));
-  }
-  DTNN_ASSIGN_OR_RETURN(const JobSecret door, secret_.For(kHandshakePurpose));
-  reception_ = std::make_unique<Reception>(door, kAggregatorRank, kHandshakeRanks, options_.stream,
-                                           std::move(listener), std::set<int>());
-  reception_->AdmitAll();
+  DTNN_ASSIGN_OR_RETURN(
+      entrance_, OpenEntrance(options_.place, secret_, options_.timeout, options_.interrupted));
   return absl::OkStatus();
 }
 
 absl::Status Aggregator::Turn(Clock::time_point until) {
   DTNN_RETURN_IF_ERROR(CheckInterrupt());
   std::vector<pollfd> descriptors;
-  reception_->AddTo(descriptors);
+  entrance_->AddTo(descriptors);
   const size_t strangers = descriptors.size();
   std::vector<int> ids;
   for (auto& [id, member] : members_) {
@@ -146,14 +155,14 @@ absl::Status Aggregator::Turn(Clock::time_point until) {
   }
   const Clock::time_point now = Clock::now();
   const auto sleep =
-      std::min<Clock::duration>(std::min(until, reception_->next()) - now, kLongestSleep);
+      std::min<Clock::duration>(std::min(until, entrance_->next()) - now, kLongestSleep);
   const auto pause = std::chrono::ceil<milliseconds>(sleep).count();
   poll(descriptors.data(), descriptors.size(), int(std::max<int64_t>(0, pause)));
-  DTNN_ASSIGN_OR_RETURN(std::vector<Greeting> arrived,
-                        reception_->Advance(std::span(descriptors).first(strangers)));
-  if (reception_->refused() != refused_) {
-    refused_ = reception_->refused();
-    Warn(StrCat("refused: ", refused_));
+  DTNN_ASSIGN_OR_RETURN(std::vector<Link> arrived,
+                        entrance_->Advance(std::span(descriptors).first(strangers)));
+  if (std::string trouble = entrance_->trouble(); trouble != trouble_) {
+    trouble_ = std::move(trouble);
+    Warn(trouble_);
   }
   DTNN_RETURN_IF_ERROR(Welcome(std::move(arrived)));
   for (const int id : ids) {
@@ -162,15 +171,15 @@ absl::Status Aggregator::Turn(Clock::time_point until) {
   return absl::OkStatus();
 }
 
-absl::Status Aggregator::Welcome(std::vector<Greeting> arrived) {
-  for (Greeting& greeting : arrived) {
+absl::Status Aggregator::Welcome(std::vector<Link> arrived) {
+  for (Link& link : arrived) {
     if (members_.size() >= kMostConnections) {
-      Warn(StrCat("refused: ", greeting.address, ": there are ", members_.size(),
+      Warn(StrCat("refused: ", link.address, ": there are ", members_.size(),
                   " connections already"));
       continue;
     }
     const auto [place, added] =
-        members_.try_emplace(next_id_++, std::move(greeting.stream), greeting.address);
+        members_.try_emplace(next_id_++, std::move(link.stream), link.address);
     Hear(place->first);  // a stream may hold what poll does not know of
   }
   const Clock::time_point now = Clock::now();
@@ -191,7 +200,8 @@ void Aggregator::Hear(int id) {
     status = absl::OutOfRangeError("it was refused");
   }
   if (status.ok() && member.name.empty() && Clock::now() > member.since + kHelloTime) {
-    status = Unavailable("did not say who it is");
+    status =
+        Unavailable(member.ending ? "did not read why it was refused" : "did not say who it is");
   }
   if (!status.ok()) Remove(id, std::string(status.message()));
 }
@@ -203,8 +213,12 @@ absl::Status Aggregator::TakeFrames(int id, Member& member) {
       if (header.kind == FrameKind::kHello) return kMostHello;
       return std::nullopt;
     }
-    if (member.attempt == nullptr) return std::nullopt;
-    return member.attempt->Allowed(member.position, header);
+    if (member.attempt != nullptr) {
+      const std::optional<size_t> most = member.attempt->Allowed(member.position, header);
+      if (most) return most;
+    }
+    if (member.past == nullptr) return std::nullopt;
+    return member.past->Allowed(member.past_position, header);
   };
   for (int turn = 0; turn < kFramesPerTurn; ++turn) {
     if (member.ending) return absl::OkStatus();
@@ -214,12 +228,16 @@ absl::Status Aggregator::TakeFrames(int id, Member& member) {
       DTNN_RETURN_IF_ERROR(TakeHello(id, member, *frame));
       continue;
     }
+    if (member.past != nullptr && frame->header.attempt == member.past->number()) {
+      member.past->Take(member.past_position, *std::move(frame));
+      continue;
+    }
     const std::shared_ptr<Attempt> attempt = member.attempt;
     attempt->Take(member.position, *std::move(frame));
     if (attempt == current_ || !attempt->answered(member.position)) continue;
     Warn(StrCat("client ", member.name,
                 ": its update came after its round was over, and is dropped"));
-    member.attempt.reset();
+    member.Answered();
   }
   return absl::OkStatus();
 }
@@ -227,9 +245,16 @@ absl::Status Aggregator::TakeFrames(int id, Member& member) {
 void Aggregator::Refuse(Member& member, const std::string& why) {
   Warn(StrCat("refused: client ", member.name.empty() ? member.channel.address() : member.name,
               ": ", why));
+  End(member, why);
+}
+
+void Aggregator::End(Member& member, const std::string& why) {
+  if (member.attempt != nullptr) member.attempt->Lose(member.position, StrCat("it is gone: ", why));
+  member.attempt.reset();
   member.channel.Send(FrameKind::kRefusal, 0, 0, TextToBytes(why));
   member.name.clear();
   member.ending = true;
+  member.since = Clock::now();
 }
 
 absl::Status Aggregator::TakeHello(int id, Member& member, const Frame& frame) {
@@ -252,24 +277,40 @@ absl::Status Aggregator::TakeHello(int id, Member& member, const Frame& frame) {
                                 " numbers, the aggregator's ", options_.model.values));
     return absl::OkStatus();
   }
-  for (auto& [other_id, other] : members_) {
-    if (other_id == id || other.name.empty()) continue;
-    if (hello->key == other.key) continue;
-    Refuse(member, "it has another key than the clients that are there");
+  const bool shared = protector_.protection() == Protection::kSharedKey;
+  member.key = shared ? hello->key : KeyName{};
+  if (state_.from.encrypted && member.key != state_.key) {
+    Refuse(member, "it has another key than this federation's clients");
     return absl::OkStatus();
   }
   for (auto& [other_id, other] : members_) {
     if (other_id == id || other.name != hello->name) continue;
-    Remove(other_id, "it has come again, by another connection");
+    Say(StrCat("client ", other.name, " has come again, by another connection"));
+    End(other, StrCat("another client has come under the name ", other.name,
+                      "; each needs a name of its own, which --client-name gives"));
     break;
   }
   member.samples = hello->samples;
-  member.key = hello->key;
   const federation::Welcome welcome = {.nonce = nonce_,
                                        .alive_ms = uint32_t(options_.timeout.count() / 4)};
   member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));
   Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples"));
+  if (member.key != Key()) {
+    Warn(StrCat("client ", member.name, " has another key than most; only those of one key can ",
+                "take part"));
+  }
   return absl::OkStatus();
+}
+
+KeyName Aggregator::Key() const {
+  if (state_.from.encrypted) return state_.key;
+  std::map<KeyName, int> counts;
+  for (const auto& [id, member] : members_) {
+    if (!member.name.empty()) ++counts[member.key];
+  }
+  const auto most = std::ranges::max_element(
+      counts, {}, [](const auto& key_and_count) { return key_and_count.second; });
+  return most == counts.end() ? KeyName{} : most->first;
 }
 
 void Aggregator::Remove(int id, const std::string& why) {
@@ -289,8 +330,10 @@ void Aggregator::Remove(int id, const std::string& why) {
 // In the order of names, so that the choice is a function of who is there.
 std::vector<int> Aggregator::Idle() const {
   std::vector<int> idle;
+  const KeyName key = Key();
   for (const auto& [id, member] : members_) {
-    if (!member.name.empty() && member.attempt == nullptr && !excluded_.contains(member.name)) {
+    if (!member.name.empty() && member.attempt == nullptr && member.key == key &&
+        !excluded_.contains(member.name)) {
       idle.push_back(id);
     }
   }
@@ -301,6 +344,13 @@ std::vector<int> Aggregator::Idle() const {
 std::vector<int> Aggregator::Choose() {
   std::vector<int> idle = Idle();
   if (idle.size() < min_clients_) return {};
+  const auto losses = [this](int id) {
+    const auto lost = losses_.find(members_.at(id).name);
+    return lost == losses_.end() || lost->second < kManyLosses ? 0 : lost->second;
+  };
+  std::ranges::stable_sort(idle, {}, losses);
+  const auto steady = size_t(std::ranges::count(idle, 0, losses));
+  idle.resize(std::max(steady, min_clients_));
   const auto share = size_t(std::ceil(options_.client_fraction * double(idle.size()) - 1e-9));
   const size_t wanted = std::clamp<size_t>(share, min_clients_, kMostParticipants);
   // The first of a shuffled list.
@@ -308,6 +358,7 @@ std::vector<int> Aggregator::Choose() {
   for (size_t i = 0; i + 1 < idle.size() && i < wanted; ++i) {
     std::swap(idle[i], idle[i + random.Below(i, uint32_t(idle.size() - i))]);
   }
+  sampling_ = std::min(1.0, double(wanted) / double(idle.size()));
   idle.resize(std::min(idle.size(), wanted));
   std::ranges::sort(idle, {}, [this](int id) { return members_.at(id).name; });
   return idle;
@@ -376,6 +427,7 @@ absl::StatusOr<std::shared_ptr<Attempt>> Aggregator::RunAttempt(const std::vecto
                     .rounds = options_.rounds,
                     .position = uint32_t(i),
                     .participants = uint32_t(chosen.size()),
+                    .quorum = uint32_t(min_clients_),
                     .factor = factors[i],
                     .proximal = proximal ? options_.strategy.proximal : 0,
                     .deadline = std::chrono::duration<double>(options_.deadline).count(),
@@ -396,10 +448,15 @@ absl::StatusOr<std::shared_ptr<Attempt>> Aggregator::RunAttempt(const std::vecto
   }
 }
 
-void Aggregator::TellVerdicts(const Attempt& attempt, bool good) {
+void Aggregator::CountLosses(const Attempt& attempt) {
   for (const Asked& asked : attempt.asked()) {
     if (asked.at_fault) excluded_.insert(asked.name);
+    const bool lost = asked.state == Asked::State::kLeftOut || asked.disputed;
+    if (lost && !asked.at_fault) ++losses_[asked.name];
   }
+}
+
+void Aggregator::TellVerdicts(const Attempt& attempt, bool good) {
   for (auto& [id, member] : members_) {
     if (member.attempt.get() != &attempt) continue;
     const Asked& asked = attempt.asked()[size_t(member.position)];
@@ -410,8 +467,22 @@ void Aggregator::TellVerdicts(const Attempt& attempt, bool good) {
                                                                      : asked.why};
     member.channel.Send(FrameKind::kVerdict, state_.attempts, 0, ToBytes(verdict));
     // The others answer that they know it, or with what they have sent already.
-    if (attempt.answered(member.position)) member.attempt.reset();
+    if (attempt.answered(member.position)) member.Answered();
   }
+}
+
+// What an attempt has told of a client, whether it came to an end or not.
+void Aggregator::Account(const Attempt& attempt) {
+  const PrivacyOptions& privacy = protector_.privacy();
+  if (!privacy.on()) return;
+  const bool reads_updates = protector_.protection() == Protection::kNone;
+  if (reads_updates) state_.privacy.AddUpdates(privacy);
+  if (!attempt.failure().ok()) return;
+  const int asked = int(attempt.asked().size());
+  const int accepted =
+      int(std::ranges::count(attempt.asked(), Asked::State::kAccepted, &Asked::state));
+  state_.privacy.AddSum(privacy, accepted, protector_.together(options_.min_clients, asked),
+                        sampling_, protector_.readable() && !reads_updates);
 }
 
 absl::Status Aggregator::FinishRound(const Attempt& attempt, Clock::time_point begin, uint64_t sent,
@@ -427,6 +498,12 @@ absl::Status Aggregator::FinishRound(const Attempt& attempt, Clock::time_point b
   } else {
     state_.encrypted = attempt.encrypted();
     state_.parameters.clear();
+    state_.key = round_key_;
+    for (auto& [id, member] : members_) {
+      if (!member.name.empty() && member.key != state_.key) {
+        Refuse(member, "it has another key than the clients of the first round");
+      }
+    }
     state_.from = {.encrypted = true,
                    .attempt = state_.attempts,
                    .nonce = nonce_,
@@ -440,6 +517,11 @@ absl::Status Aggregator::FinishRound(const Attempt& attempt, Clock::time_point b
                         .bytes_sent = sent,
                         .bytes_received = received,
                         .clients = attempt.asked()};
+  if (protector_.privacy().on()) {
+    const double delta = protector_.privacy().delta;
+    record.epsilons = {.model = state_.privacy.model().Epsilon(delta),
+                       .aggregator = state_.privacy.aggregator().Epsilon(delta)};
+  }
   std::map<std::string, std::pair<double, int>> sums;
   int accepted = 0;
   for (const Asked& asked : record.clients) {
@@ -465,9 +547,11 @@ absl::Status Aggregator::FinishRound(const Attempt& attempt, Clock::time_point b
 
 absl::Status Aggregator::RunRound() {
   excluded_.clear();
+  losses_.clear();
   attempts_before_ = state_.attempts;
   Clock::time_point waits_since = Clock::now();
   bool warned = false;
+  milliseconds pause = kPauseFirst;
   while (state_.attempts - attempts_before_ < kMostAttempts) {
     const std::vector<int> chosen = Choose();
     if (chosen.empty()) {
@@ -495,21 +579,27 @@ absl::Status Aggregator::RunRound() {
       return sum;
     };
     const auto [sent, received] = bytes();
+    round_key_ = members_.at(chosen[0]).key;
     const Clock::time_point begin = Clock::now();
     DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<Attempt> attempt, RunAttempt(chosen));
+    CountLosses(*attempt);
+    Account(*attempt);
     TellVerdicts(*attempt, attempt->failure().ok());
     current_.reset();
     if (attempt->failure().ok()) {
       const auto [sent_now, received_now] = bytes();
-      return FinishRound(*attempt, begin, sent_now - sent, received_now - received);
+      const absl::Status finished =
+          FinishRound(*attempt, begin, sent_now - sent, received_now - received);
+      attempt->Forget();
+      return finished;
     }
     Warn(StrCat("round ", state_.rounds_done + 1, ": ", attempt->failure().message(),
                 "; it is tried again"));
     waits_since = Clock::now();
     warned = false;
-    while (Clock::now() < waits_since + kPause) {
-      DTNN_RETURN_IF_ERROR(Turn(waits_since + kPause));
-    }
+    const Clock::time_point again = waits_since + pause;
+    pause = std::min(2 * pause, kPauseLast);
+    while (Clock::now() < again) DTNN_RETURN_IF_ERROR(Turn(again));
   }
   return Unavailable("round ", state_.rounds_done + 1, ": gave up after ", kMostAttempts,
                      " attempts");

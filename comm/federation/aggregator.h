@@ -5,11 +5,14 @@
 // at the deadline; with fewer updates than `min_clients` it is tried again with those who are there
 // then. Who answers late is told so, and is not asked again before it has answered. A client whose
 // update cannot be used (NaN, another size, a norm beyond the limit, no update at all) is left out,
-// named, and not asked again in that round. After each round `round_done` writes what a resumed run
-// needs. Nothing that a client sends can make the aggregator end or wait beyond the deadline.
+// named, and not asked again in that round; one that is lost again and again is asked in it only
+// where there are too few others. After each round `round_done` writes what a resumed run needs.
+// Nothing that a client sends can make the aggregator end or wait beyond the deadline.
 //
 // Clients prove that they know the job's secret; TLS is the stream's (comm/tls). A client that
-// comes again under its name takes the place of its older connection.
+// comes again under its name takes the place of its older connection, which is told so: a second
+// process of that name ends the first one. Where clients share a key, those take part who have the
+// one of the sum that the federation goes on with, or, before there is one, the one that most have.
 
 #ifndef DTNN_COMM_FEDERATION_AGGREGATOR_H_
 #define DTNN_COMM_FEDERATION_AGGREGATOR_H_
@@ -17,6 +20,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,11 +29,11 @@
 #include "absl/status/statusor.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/federation/attempt.h"
+#include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
+#include "comm/federation/privacy.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/strategy.h"
-#include "comm/tcp/greeting.h"
-#include "comm/tcp/socket.h"
 
 namespace dtnn::federation {
 
@@ -42,7 +46,9 @@ struct FederationState {
   std::vector<float> parameters;
   ParametersFrom from;
   std::vector<Bytes> encrypted;
+  KeyName key{};  // with which these are encrypted
   Moments moments;
+  PrivacyLedger privacy = {};  // what was told of a client so far, with differential privacy
 };
 
 struct RoundRecord {
@@ -54,12 +60,15 @@ struct RoundRecord {
   // Means over the accepted clients, weighted with their samples; of metrics that all of them have.
   Metrics metrics = {};
   int64_t samples = 0;  // of all of them
+  // With differential privacy, of all rounds up to this one: PrivacyLedger's accountants.
+  struct Epsilons {
+    double model = 0, aggregator = 0;
+  };
+  std::optional<Epsilons> epsilons = {};
 };
 
 struct AggregatorOptions {
-  Endpoint address;
-  int listener = -1;        // a socket that listens there already, which it takes over
-  StreamMaker stream = {};  // nothing: plain TCP
+  MeetingPlace place;
   ModelFacts model;
   ProtectionOptions protection = {};
   StrategyOptions strategy = {};

@@ -12,6 +12,13 @@ namespace {
 // Of a reply to a note, and of a report.
 constexpr double kLeastWeight = 1.0 / 16;
 constexpr size_t kMostReply = 1 << 20, kMostReport = 8 << 10;
+// No network has numbers beyond this, and squares of them must stay float32 (fedadam).
+constexpr double kLargestNumber = 1e12;
+
+bool AreNumbersOfNetworks(std::span<const float> values, double divisor) {
+  return std::ranges::all_of(
+      values, [divisor](float x) { return std::abs(x / divisor) <= kLargestNumber; });
+}
 
 using State = Asked::State;
 
@@ -143,7 +150,7 @@ absl::Status Attempt::TakeFrame(int position, Frame& frame) {
       return absl::OkStatus();
     case FrameKind::kDecline:
       place.reported = true;
-      return absl::CancelledError(StrCat("it has no update: ", TextFromBytes(frame.body)));
+      return TakeDecline(position, frame);
     case FrameKind::kReport:
       place.reported = true;
       return asked.state == State::kWaiting ? TakeReport(position, frame.body) : absl::OkStatus();
@@ -155,6 +162,25 @@ absl::Status Attempt::TakeFrame(int position, Frame& frame) {
     default:
       return absl::OkStatus();
   }
+}
+
+// A client whose set-up fails is not to blame, whoever it says is: that takes more than the sum
+// could lose anyway, and never one alone.
+absl::Status Attempt::TakeDecline(int position, const Frame& frame) {
+  const std::string why = TextFromBytes(frame.body);
+  const uint32_t reason = frame.header.index;
+  if (reason == kOwnFault) return absl::CancelledError(StrCat("it has no update: ", why));
+  LeaveOut(position, StrCat("it cannot take part in the sum: ", why));
+  if (reason < kAccuses || reason - kAccuses >= asked_.size()) return absl::OkStatus();
+  const int accused = int(reason - kAccuses);
+  if (accused == position) return absl::OkStatus();
+  std::set<int>& accusers = accusers_[accused];
+  accusers.insert(position);
+  asked_[size_t(accused)].disputed = true;
+  if (int(accusers.size()) <= std::max(1, protocol_->spare())) return absl::OkStatus();
+  asked_[size_t(accused)].at_fault = true;
+  LeaveOut(accused, StrCat(accusers.size(), " clients cannot use what it has sent them"));
+  return absl::OkStatus();
 }
 
 absl::Status Attempt::TakeReport(int position, std::span<const uint8_t> body) {
@@ -183,7 +209,15 @@ absl::Status Attempt::Inspect(int position) {
   }
   if (!plain) return absl::OkStatus();
   for (Bytes& chunk : place.chunks) chunk = {};
+  DTNN_RETURN_IF_ERROR(CheckNumbers(position));
   return CheckNorm(position);
+}
+
+absl::Status Attempt::CheckNumbers(int position) const {
+  if (AreNumbersOfNetworks(places_[size_t(position)].values, asked_[size_t(position)].factor)) {
+    return absl::OkStatus();
+  }
+  return absl::OutOfRangeError(StrCat("its update has numbers beyond ", kLargestNumber));
 }
 
 absl::Status Attempt::CheckNorm(int position) const {
@@ -263,9 +297,18 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
       return EndSetUp(now);
     case Phase::kUpdates:
       return EndUpdates(now);
-    case Phase::kReplies:
-      DTNN_RETURN_IF_ERROR(protocol_->FinishReplies());
+    case Phase::kReplies: {
+      const absl::Status finished = protocol_->FinishReplies();
+      for (int position = 0; !finished.ok() && position < int(asked_.size()); ++position) {
+        const Place& place = places_[size_t(position)];
+        Asked& asked = asked_[size_t(position)];
+        if (place.replies > note_ || asked.state != State::kAccepted) continue;
+        asked.state = State::kLeftOut;
+        asked.why = place.gone ? "it is gone" : "it did not answer in time";
+      }
+      DTNN_RETURN_IF_ERROR(finished);
       return AddUp(now);
+    }
     case Phase::kAnswers:
       DTNN_RETURN_IF_ERROR(ReadSums());
       phase_ = Phase::kDone;
@@ -364,10 +407,13 @@ absl::Status Attempt::ReadSums() {
   }
   const double divisor = this->divisor();
   for (float& x : average_) x = float(x / divisor);
-  if (std::ranges::all_of(average_, [](float x) { return std::isfinite(x); })) {
-    return absl::OkStatus();
-  }
-  return absl::DataLossError("the sum is not finite");
+  if (AreNumbersOfNetworks(average_, 1)) return absl::OkStatus();
+  return absl::DataLossError("the mean is not that of a network");
+}
+
+void Attempt::Forget() {
+  average_ = {};
+  encrypted_ = {};
 }
 
 double Attempt::divisor() const {

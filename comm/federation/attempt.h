@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -49,7 +50,8 @@ struct Asked {
   double factor = 1;
   State state = State::kWaiting;
   std::string why = {};   // it was left out
-  bool at_fault = false;  // for what it sent, or that it declined; else it was late, or is gone
+  bool at_fault = false;  // for what it sent, or that it has no update
+  bool disputed = false;  // one other client says that what it was sent by this one is wrong
   Report report = {};     // where it has reported
 };
 
@@ -76,12 +78,13 @@ class Attempt {
   void Advance(Clock::time_point now);
   Clock::time_point next() const { return until_; }
 
+  uint64_t number() const { return options_.number; }
   bool over() const { return phase_ == Phase::kDone || phase_ == Phase::kFailed; }
   // Why there is no sum; OK else.
   const absl::Status& failure() const { return failure_; }
-  // The position is done with: another round may ask its client.
+  // The position is done with: another round may ask its client. What comes from it now is counted
+  // and thrown away.
   bool answered(int position) const { return places_[size_t(position)].reported; }
-  // What comes for it now is counted and thrown away.
   const std::vector<Asked>& asked() const { return asked_; }
 
   // Of an attempt that has a sum: of the accepted clients' factors, and their parameters times
@@ -91,6 +94,8 @@ class Attempt {
   const std::vector<float>& average() const { return average_; }
   // By chunk, then: messages for clients.
   const std::vector<Bytes>& encrypted() const { return encrypted_; }
+  // The sum is no longer needed.
+  void Forget();
 
  private:
   enum class Phase : uint8_t { kSetUp, kUpdates, kReplies, kAnswers, kDone, kFailed };
@@ -123,7 +128,9 @@ class Attempt {
   void Release();
   absl::Status TakeFrame(int position, Frame& frame);
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
+  absl::Status TakeDecline(int position, const Frame& frame);
   absl::Status Inspect(int position);
+  absl::Status CheckNumbers(int position) const;
   absl::Status CheckNorm(int position) const;
   void LeaveOut(int position, const std::string& why);
   void Enter(Phase phase, Clock::time_point now, std::chrono::milliseconds time);
@@ -147,6 +154,7 @@ class Attempt {
   bool begun_ = false;
   int note_ = 0;  // whose replies are awaited
   std::set<int> survivors_;
+  std::map<int, std::set<int>> accusers_;  // of a position
   std::vector<codec::UpdateSum> sums_;
   Clock::time_point until_{};
   absl::Status failure_;

@@ -62,46 +62,9 @@ absl::Status FederationClient::Wait(Clock::time_point until) {
   return CheckInterrupt();
 }
 
-absl::StatusOr<std::unique_ptr<Channel>> FederationClient::Dial(Clock::time_point end) {
-  DTNN_ASSIGN_OR_RETURN(const std::vector<SocketAddress> addresses, Resolve(options_.server));
-  DTNN_ASSIGN_OR_RETURN(const JobSecret door, secret_.For(kHandshakePurpose));
-  absl::Status last = Unavailable("no address");
-  for (const SocketAddress& address : addresses) {
-    absl::StatusOr<Socket> socket = StartConnecting(address);
-    last = socket.status();
-    if (!last.ok()) continue;
-    pollfd descriptor = {socket->descriptor(), POLLOUT, 0};
-    while (descriptor.revents == 0 && Clock::now() < end) {
-      poll(&descriptor, 1, int(kLongestSleep.count()));
-      DTNN_RETURN_IF_ERROR(CheckInterrupt());
-    }
-    last = descriptor.revents == 0 ? Unavailable("no answer") : ConnectingError(*socket);
-    if (!last.ok()) continue;
-    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream,
-                          MakeStream(options_.stream, *std::move(socket), options_.server.host));
-    DTNN_ASSIGN_OR_RETURN(
-        Handshake handshake,
-        Handshake::Connecting(door, kClientRank, kAggregatorRank, kHandshakeRanks, {}));
-    Greeting greeting = {.stream = std::move(stream),
-                         .address = options_.server.ToString(),
-                         .handshake = std::move(handshake),
-                         .end = end};
-    while (true) {
-      DTNN_RETURN_IF_ERROR(greeting.Advance());
-      if (greeting.done()) break;
-      if (Clock::now() > end) return Unavailable("no answer to the handshake");
-      descriptor = {greeting.stream->descriptor(), greeting.events(), 0};
-      poll(&descriptor, 1, int(kLongestSleep.count()));
-      DTNN_RETURN_IF_ERROR(CheckInterrupt());
-    }
-    return std::make_unique<Channel>(std::move(greeting.stream), greeting.address);
-  }
-  return last;
-}
-
 // Until it is welcome, or refused.
 absl::Status FederationClient::AwaitWelcome() {
-  std::array<uint8_t, 8> key_id{};
+  KeyName key_id{};
   if (options_.key) {
     DTNN_ASSIGN_OR_RETURN(const Secret id,
                           DeriveSecret(*options_.key, "DTNN federation: name of the key"));
@@ -128,10 +91,11 @@ absl::Status FederationClient::Connect() {
   const Clock::time_point begin = Clock::now();
   bool warned = false;
   for (milliseconds pause = kPauseFirst;; pause = std::min(2 * pause, kPauseLast)) {
-    absl::StatusOr<std::unique_ptr<Channel>> channel = Dial(Clock::now() + kAttempt);
-    absl::Status status = channel.status();
+    absl::StatusOr<Link> link =
+        CallAggregator(options_.place, secret_, Clock::now() + kAttempt, options_.interrupted);
+    absl::Status status = link.status();
     if (status.ok()) {
-      channel_ = *std::move(channel);
+      channel_ = std::make_unique<Channel>(std::move(link->stream), link->address);
       heard_ = Clock::now();
       status = AwaitWelcome();
       if (status.ok()) return absl::OkStatus();
@@ -141,7 +105,7 @@ absl::Status FederationClient::Connect() {
       received_ += channel_->bytes_received();
       channel_.reset();
     }
-    const std::string where = StrCat("the aggregator at ", options_.server.ToString());
+    const std::string where = StrCat("the aggregator at ", options_.place.address.ToString());
     if (!IsOfConnection(status)) return WithContext(status, where);
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     if (waited > options_.timeout) {
@@ -167,8 +131,8 @@ void FederationClient::Disconnect(const absl::Status& why) {
   round_.reset();
   welcomed_ = false;
   if (options_.warn) {
-    options_.warn(StrCat("lost the aggregator at ", options_.server.ToString(), ": ", why.message(),
-                         "; calls again"));
+    options_.warn(StrCat("lost the aggregator at ", options_.place.address.ToString(), ": ",
+                         why.message(), "; calls again"));
   }
 }
 
@@ -249,14 +213,17 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
     case FrameKind::kParameters:
       round_->parameters.push_back(std::move(frame.body));
       if (round_->parameters.size() < ParameterChunks(round_->start)) return absl::OkStatus();
-      return Forgo(SetUp());
-    case FrameKind::kNote:
-      return Forgo(TakeNote(frame));
+      return Forgo(SetUp(), kSetUpFailed);
+    case FrameKind::kNote: {
+      const absl::Status taken = TakeNote(frame);
+      const std::optional<int> culprit = round_->protocol->culprit();
+      return Forgo(taken, culprit ? kAccuses + uint32_t(*culprit) : kSetUpFailed);
+    }
     case FrameKind::kQuestion: {
       ++round_->answers;
       absl::StatusOr<Bytes> answer =
           round_->codec->Answer({round_->attempt, frame.header.index}, frame.body);
-      if (!answer.ok()) return Forgo(answer.status());
+      if (!answer.ok()) return Forgo(answer.status(), kSetUpFailed);
       channel_->Send(FrameKind::kAnswer, round_->attempt, frame.header.index, *std::move(answer));
       return absl::OkStatus();
     }
@@ -267,13 +234,13 @@ absl::Status FederationClient::TakeFrame(Frame frame) {
   }
 }
 
-absl::Status FederationClient::Forgo(const absl::Status& why) {
+absl::Status FederationClient::Forgo(const absl::Status& why, uint32_t reason) {
   if (why.ok()) return why;
   if (options_.warn) {
     options_.warn(StrCat("round ", round_->start.round, ": takes no part: ", why.message()));
   }
   if (!std::exchange(round_->answered, true)) {
-    channel_->Send(FrameKind::kDecline, round_->attempt, 0,
+    channel_->Send(FrameKind::kDecline, round_->attempt, reason,
                    TextToBytes(std::string(why.message())));
   }
   return absl::OkStatus();
@@ -286,6 +253,7 @@ absl::Status FederationClient::BeginRound(const Frame& frame) {
   }
   round_.emplace();
   round_->attempt = frame.header.attempt;
+  attempts_ = std::max(attempts_, frame.header.attempt);
   round_->start = start;
   return absl::OkStatus();
 }
@@ -345,7 +313,8 @@ absl::Status FederationClient::TakeVerdict(const Frame& frame) {
   }
   if (round_->answered) return absl::OkStatus();
   // It awaits an answer all the same: that nothing more comes.
-  channel_->Send(FrameKind::kDecline, round_->attempt, 0, TextToBytes("the round is over"));
+  channel_->Send(FrameKind::kDecline, round_->attempt, kSetUpFailed,
+                 TextToBytes("the round is over"));
   round_->answered = true;
   return absl::OkStatus();
 }
@@ -390,6 +359,7 @@ absl::StatusOr<RoundTask> FederationClient::Task() {
                     .proximal = round_->start.proximal};
   DTNN_ASSIGN_OR_RETURN(task.parameters, DecodeParameters());
   round_->parameters = {};
+  if (!task.over && protector_.privacy().on()) round_->begin = task.parameters;
   return task;
 }
 
@@ -398,7 +368,7 @@ absl::StatusOr<RoundTask> FederationClient::Next() {
     if (channel_ == nullptr) {
       DTNN_RETURN_IF_ERROR(Connect());
       Say(StrCat(std::exchange(was_there_, true) ? "is there again: " : "is a client of ",
-                 "the aggregator at ", options_.server.ToString()));
+                 "the aggregator at ", options_.place.address.ToString()));
     }
     absl::Status status = channel_->Write();
     if (status.ok()) status = TakeFrames();
@@ -439,6 +409,28 @@ absl::Status FederationClient::Flush() {
   }
 }
 
+absl::StatusOr<std::vector<float>> FederationClient::PrivateOf(std::span<const float> parameters) {
+  const PrivacyOptions& privacy = protector_.privacy();
+  if (!noise_) {
+    DTNN_ASSIGN_OR_RETURN(noise_, options_.noise_seed
+                                      ? ChaCha20Stream::Create(options_.noise_seed->bytes())
+                                      : ChaCha20Stream::Random());
+  }
+  const RoundStart& start = round_->start;
+  const int together = protector_.together(int(start.quorum), int(start.participants));
+  std::vector<float> update(parameters.begin(), parameters.end());
+  DTNN_RETURN_IF_ERROR(MakePrivate(round_->begin, privacy.clip,
+                                   NoiseOfClient(privacy, start.factor, together), *noise_,
+                                   update));
+  return update;
+}
+
+double FederationClient::Epsilon() const {
+  RenyiAccountant accountant;
+  accountant.Add(1, protector_.privacy().noise, attempts_);
+  return accountant.Epsilon(protector_.privacy().delta);
+}
+
 absl::Status FederationClient::Submit(std::span<const float> parameters, const Report& report) {
   if (parameters.size() != options_.model.values) {
     return InvalidArgument("an update of ", parameters.size(), " numbers, expected ",
@@ -448,6 +440,19 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
   const uint64_t attempt = round_->attempt;
   heard_ = Clock::now();  // nobody has listened
   DTNN_RETURN_IF_ERROR(Survive(TakeFrames(/*all=*/true)));
+  if (!Wanted(attempt)) return absl::OkStatus();
+  Report told = report;
+  std::vector<float> noisy;
+  if (protector_.privacy().on()) {
+    absl::StatusOr<std::vector<float>> made = PrivateOf(parameters);
+    if (!made.ok()) {
+      DTNN_RETURN_IF_ERROR(Forgo(made.status(), kOwnFault));
+      return Survive(Flush());
+    }
+    noisy = *std::move(made);
+    parameters = noisy;
+    told.metrics.clear();
+  }
   const size_t most = protector_.chunk_values();
   std::vector<float> scaled;
   for (size_t at = 0; at < parameters.size() && Wanted(attempt); at += most) {
@@ -458,14 +463,14 @@ absl::Status FederationClient::Submit(std::span<const float> parameters, const R
     const auto chunk = uint32_t(at / most);
     absl::StatusOr<Bytes> message = round_->codec->Encode({attempt, chunk}, scaled);
     if (!message.ok()) {
-      DTNN_RETURN_IF_ERROR(Forgo(message.status()));
+      DTNN_RETURN_IF_ERROR(Forgo(message.status(), kOwnFault));
       return Survive(Flush());
     }
     channel_->Send(FrameKind::kUpdate, attempt, chunk, *std::move(message));
     DTNN_RETURN_IF_ERROR(Survive(Flush()));  // memory holds one chunk
   }
   if (!Wanted(attempt)) return absl::OkStatus();
-  channel_->Send(FrameKind::kReport, attempt, 0, ToBytes(report));
+  channel_->Send(FrameKind::kReport, attempt, 0, ToBytes(told));
   round_->answered = true;
   heard_ = Clock::now();
   return Survive(Flush());
@@ -479,7 +484,7 @@ bool FederationClient::Wanted(uint64_t attempt) const {
 absl::Status FederationClient::Decline(std::string_view why) {
   heard_ = Clock::now();
   if (channel_ == nullptr || !round_ || round_->answered) return absl::OkStatus();
-  channel_->Send(FrameKind::kDecline, round_->attempt, 0, TextToBytes(why));
+  channel_->Send(FrameKind::kDecline, round_->attempt, kOwnFault, TextToBytes(why));
   round_->answered = true;
   return Survive(Flush());
 }

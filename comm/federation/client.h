@@ -28,25 +28,27 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "comm/codec/authenticated.h"
+#include "comm/crypto/chacha20_stream.h"
 #include "comm/crypto/job_secret.h"
 #include "comm/crypto/wiped.h"
 #include "comm/federation/channel.h"
+#include "comm/federation/meeting.h"
 #include "comm/federation/messages.h"
 #include "comm/federation/protection.h"
 #include "comm/federation/protocol.h"
-#include "comm/tcp/greeting.h"
-#include "comm/tcp/socket.h"
 
 namespace dtnn::federation {
 
 struct ClientOptions {
-  Endpoint server;
-  StreamMaker stream = {};  // nothing: plain TCP
-  std::string name;         // the same when it comes again
+  MeetingPlace place;
+  std::string name;  // the same when it comes again
   ModelFacts model;
   int64_t samples = 0;  // that it trains on in a round
   ProtectionOptions protection = {};
   std::optional<Secret> key = {};  // that clients share, for Protection::kSharedKey
+  // Of the noise of differential privacy; nothing: new ones from the system, which is what
+  // protects.
+  std::optional<Secret> noise_seed = {};
   // So long it tries to reach the aggregator, and waits for a sign of it.
   std::chrono::milliseconds timeout{};
   std::function<void(std::string_view line)> say = {}, warn = {};
@@ -71,10 +73,15 @@ class FederationClient {
   // where this was interrupted.
   absl::StatusOr<RoundTask> Next();
   // What it has trained in the round that Next() began. OK also where the aggregator does not want
-  // it any more, or is gone: Next() goes on.
+  // it any more, or is gone: Next() goes on. With differential privacy without the metrics, which
+  // would tell of the data.
   absl::Status Submit(std::span<const float> parameters, const Report& report);
   // Instead of Submit.
   absl::Status Decline(std::string_view why);
+
+  // With differential privacy: what all attempts at rounds up to the last one that this client was
+  // asked for can have told of it, to whoever sees most of it (privacy.h).
+  double Epsilon() const;
 
   uint64_t bytes_sent() const { return sent_ + (channel_ ? channel_->bytes_sent() : 0); }
   uint64_t bytes_received() const {
@@ -89,6 +96,7 @@ class FederationClient {
     uint64_t attempt = 0;
     RoundStart start;
     std::vector<Bytes> parameters;  // chunks, as they came
+    std::vector<float> begin;       // what they say, with differential privacy
     std::unique_ptr<ClientProtocol> protocol;
     int notes = 0;         // that have come
     uint32_t replies = 0;  // that were sent
@@ -102,7 +110,6 @@ class FederationClient {
       : options_(options), secret_(secret), protector_(std::move(protector)) {}
 
   absl::Status Connect();
-  absl::StatusOr<std::unique_ptr<Channel>> Dial(Clock::time_point end);
   void Disconnect(const absl::Status& why);
   absl::Status AwaitWelcome();
   // Until something comes or may be sent.
@@ -116,11 +123,12 @@ class FederationClient {
   absl::Status TakeNote(const Frame& frame);
   absl::Status TakeVerdict(const Frame& frame);
   absl::Status Flush();
-  // This client cannot go on with the round; it waits for another one.
-  absl::Status Forgo(const absl::Status& why);
+  // This client cannot go on with the round; it waits for another one. `reason`: frame.h.
+  absl::Status Forgo(const absl::Status& why, uint32_t reason);
   bool Wanted(uint64_t attempt) const;
   absl::StatusOr<RoundTask> Task();
   absl::StatusOr<std::vector<float>> DecodeParameters();
+  absl::StatusOr<std::vector<float>> PrivateOf(std::span<const float> parameters);
   size_t ParameterChunks(const RoundStart& start) const;
   absl::Status CheckInterrupt() const;
   // What the connection has lost is not an error of the run.
@@ -137,6 +145,8 @@ class FederationClient {
   Welcome welcome_;
   Clock::time_point heard_{};  // a sign of the aggregator
   std::optional<Round> round_;
+  std::optional<ChaCha20Stream> noise_;
+  uint64_t attempts_ = 0;  // up to the last one that it was asked for
   uint64_t sent_ = 0, received_ = 0;
 };
 

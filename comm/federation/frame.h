@@ -26,7 +26,7 @@ enum class FrameKind : uint8_t {
   kReply,      // to a note, by its index; note 0 of a round needs no question
   kUpdate,     // chunk `index` of what the client has trained
   kReport,     // all chunks are sent: samples, metrics
-  kDecline,    // no update of this round, and why
+  kDecline,    // no update of this round, and why; its index: DeclineReason
   kAnswer,     // to a question, by its index
   // aggregator -> client
   kWelcome = 64,
@@ -38,6 +38,10 @@ enum class FrameKind : uint8_t {
   kVerdict,     // what became of an update
   kAlive,       // nothing new
 };
+
+// The index of a kDecline: what stops the client. From kAccuses on: what the client at position
+// index - kAccuses has sent it through the aggregator.
+enum DeclineReason : uint32_t { kOwnFault = 0, kSetUpFailed = 1, kAccuses = 2 };
 
 // For messages.
 std::string_view Name(FrameKind kind);

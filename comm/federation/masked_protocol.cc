@@ -58,6 +58,7 @@ class Server : public ServerProtocol {
       : options_(options), server_(std::move(server)) {}
 
   int setup_notes() const override { return 2; }
+  int spare() const override { return options_.parameters.clients - options_.parameters.least(); }
 
   absl::Status TakeReply(int note, int position, std::span<const uint8_t> reply) override {
     const MaskedParameters& parameters = options_.parameters;
@@ -155,6 +156,8 @@ class Client : public ClientProtocol {
     DTNN_ASSIGN_OR_RETURN(const masked::Reveal reveal, client_.RevealShares(survivors));
     return ToBytes(reveal);
   }
+
+  std::optional<int> culprit() const override { return client_.culprit(); }
 
   absl::StatusOr<std::unique_ptr<codec::ClientCodec>> MakeCodec() override {
     return codec::MaskedCodecClient(options_, client_);

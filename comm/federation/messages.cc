@@ -114,6 +114,7 @@ Bytes ToBytes(const RoundStart& message) {
   writer.Number(uint64_t(message.rounds));
   writer.Number(message.position);
   writer.Number(message.participants);
+  writer.Number(message.quorum);
   PutReal(writer, message.factor);
   PutReal(writer, message.proximal);
   PutReal(writer, message.deadline);
@@ -132,6 +133,7 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   const uint64_t round = reader.Number<uint64_t>(), rounds = reader.Number<uint64_t>();
   message.position = reader.Number<uint32_t>();
   message.participants = reader.Number<uint32_t>();
+  message.quorum = reader.Number<uint32_t>();
   message.factor = Real(reader);
   message.proximal = Real(reader);
   message.deadline = Real(reader);
@@ -146,9 +148,11 @@ absl::StatusOr<RoundStart> RoundStartFromBytes(std::span<const uint8_t> bytes) {
   const bool good =
       over <= 1 && encrypted <= 1 && rounds <= kMostRounds && round <= rounds &&
       message.participants <= kMostClients &&
-      (over == 1 || message.position < message.participants) && In(message.factor, 0, 1) &&
-      message.factor > 0 && In(message.proximal, 0, 1e38) && In(message.deadline, 0, 1e12) &&
-      message.parameters.clients <= kMostClients && In(message.parameters.divisor, 1e-9, 1e9);
+      (over == 1 || message.position < message.participants) &&
+      (over == 1 || (message.quorum >= 1 && message.quorum <= message.participants)) &&
+      In(message.factor, 0, 1) && message.factor > 0 && In(message.proximal, 0, 1e38) &&
+      In(message.deadline, 0, 1e12) && message.parameters.clients <= kMostClients &&
+      In(message.parameters.divisor, 1e-9, 1e9);
   if (!good) return DataLoss("round: numbers that no aggregator sends");
   message.over = over == 1;
   message.round = int64_t(round);

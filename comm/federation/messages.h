@@ -27,6 +27,8 @@ inline constexpr int64_t kMostSamples = int64_t{1} << 40;
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 using RunNonce = std::array<uint8_t, 16>;
+// Says which key clients share, and nothing about it; zeros where they share none.
+using KeyName = std::array<uint8_t, 8>;
 
 // What must be the same on both sides for sums to make sense.
 struct ModelFacts {
@@ -40,8 +42,8 @@ struct Hello {
   std::string name;
   ModelFacts model;
   int64_t samples = 0;
-  std::string protection;        // how it protects its updates, in words with all parameters
-  std::array<uint8_t, 8> key{};  // says which key clients share, and nothing about it; else zeros
+  std::string protection;  // how it protects its updates, in words with all parameters
+  KeyName key{};
 };
 
 struct Welcome {
@@ -63,6 +65,7 @@ struct RoundStart {
   bool over = false;              // no round: these are the final parameters
   int64_t round = 0, rounds = 0;  // from 1
   uint32_t position = 0, participants = 0;
+  uint32_t quorum = 0;  // updates that are enough
   double factor = 1;    // of this client's parameters: ClientFactors
   double proximal = 0;  // mu of fedprox; 0: none
   double deadline = 0;  // seconds

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/ckks/threshold.h"
+#include "comm/masked/masked_parameters.h"
 #include "tensor/errors.h"
 
 namespace dtnn::federation {
@@ -15,7 +16,9 @@ constexpr size_t kPlainChunk = size_t{1} << 16;
 
 absl::StatusOr<Protector> Protector::Create(const ProtectionOptions& options, size_t values) {
   Protector protector;
+  DTNN_RETURN_IF_ERROR(Validate(options.privacy));
   protector.protection_ = options.protection;
+  protector.privacy_ = options.privacy;
   if (options.protection == Protection::kNone || options.protection == Protection::kMasked) {
     return protector;
   }
@@ -38,18 +41,36 @@ size_t Protector::chunk_values() const {
   return context_ == nullptr ? kPlainChunk : context_->parameters().values();
 }
 
-std::string Protector::ToString() const {
+int Protector::together(int quorum, int participants) const {
   switch (protection_) {
     case Protection::kNone:
-      return "no encryption";
-    case Protection::kMasked:
-      return "masks";
-    case Protection::kSharedKey:
-      return StrCat("CKKS with a key that clients share, ", context_->parameters().ToString());
-    case Protection::kThreshold:
       break;
+    case Protection::kMasked:
+      return std::max(quorum, masked::MaskedParameters{.clients = participants}.least());
+    case Protection::kSharedKey:
+      return quorum;
+    case Protection::kThreshold:
+      return participants;
   }
-  return StrCat("CKKS with threshold keys, ", context_->parameters().ToString());
+  return 1;
+}
+
+std::string Protector::ToString() const {
+  const auto words = [this]() -> std::string {
+    switch (protection_) {
+      case Protection::kNone:
+        return "no encryption";
+      case Protection::kMasked:
+        return "masks";
+      case Protection::kSharedKey:
+        return StrCat("CKKS with a key that clients share, ", context_->parameters().ToString());
+      case Protection::kThreshold:
+        break;
+    }
+    return StrCat("CKKS with threshold keys, ", context_->parameters().ToString());
+  };
+  if (!privacy_.on()) return words();
+  return StrCat(words(), ", ", privacy_.ToString());
 }
 
 }  // namespace dtnn::federation

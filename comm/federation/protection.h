@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "comm/ckks/context.h"
 #include "comm/ckks/parameters.h"
+#include "comm/federation/privacy.h"
 
 namespace dtnn::federation {
 
@@ -29,6 +30,7 @@ struct ProtectionOptions {
   int log2_degree = 13;
   std::optional<int> log2_scale = {};  // nothing: 40 with a shared key, 61 with threshold keys
   int security = 128;
+  PrivacyOptions privacy = {};
 };
 
 // Sums hold so many updates at most.
@@ -48,11 +50,16 @@ class Protector {
   // Of an update of so many numbers.
   size_t chunk_values() const;
   size_t chunks(size_t values) const { return (values + chunk_values() - 1) / chunk_values(); }
+  const PrivacyOptions& privacy() const { return privacy_; }
+  // Of a sum that `participants` set up, at least so many updates are read together; 1 where the
+  // aggregator reads each. A round needs `quorum`.
+  int together(int quorum, int participants) const;
   // What both sides must agree on, in words.
   std::string ToString() const;
 
  private:
   Protection protection_ = Protection::kNone;
+  PrivacyOptions privacy_;
   std::shared_ptr<const ckks::CkksContext> context_;
 };
 

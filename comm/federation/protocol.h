@@ -51,6 +51,8 @@ class ServerProtocol {
   virtual int setup_notes() const { return 0; }
   // Whether a client that is lost takes the sum with it.
   virtual bool needs_all() const { return false; }
+  // So many clients may be lost after the notes, and the sum still be read.
+  virtual int spare() const { return 0; }
   // To that note; an error changes nothing.
   virtual absl::Status TakeReply(int note, int position, std::span<const uint8_t> reply) {
     return InvalidArgument("client ", position, " replies to note ", note, ", which nobody sent ",
@@ -81,6 +83,8 @@ class ClientProtocol {
   virtual absl::StatusOr<std::optional<Bytes>> TakeNote(int note, std::span<const uint8_t> body) {
     return FailedPrecondition("note ", note, " of ", body.size(), " bytes, which nobody awaits");
   }
+  // After a TakeNote that failed: whose message was at fault, where it was one of another client.
+  virtual std::optional<int> culprit() const { return std::nullopt; }
   // When the notes before training have come.
   virtual absl::StatusOr<std::unique_ptr<codec::ClientCodec>> MakeCodec() = 0;
 };

@@ -33,8 +33,8 @@ ckks::ThresholdParameters ThresholdOf(const SumFacts& sum) {
 
 class Server : public ServerProtocol {
  public:
-  Server(ContextPointer context, const SumFacts& sum)
-      : context_(std::move(context)), clients_(sum.participants) {
+  Server(ContextPointer context, const SumFacts& sum, const ckks::Seed& seed)
+      : context_(std::move(context)), clients_(sum.participants), seed_(seed) {
     for (auto& list : replies_) list.resize(size_t(clients_));
   }
 
@@ -47,6 +47,14 @@ class Server : public ServerProtocol {
     if (note > 1 || reply.size() != wanted) {
       return DataLoss("reply ", note, " of client ", position, " has ", reply.size(),
                       " bytes, expected ", wanted);
+    }
+    // Here, since all other clients would refuse it.
+    if (note == 1) {
+      Hash commitment{};
+      const Bytes& announced = replies_[0][size_t(position)];
+      if (announced.size() != commitment.size()) return DataLoss("a share without a commitment");
+      std::ranges::copy(announced, commitment.begin());
+      DTNN_RETURN_IF_ERROR(CheckKeyShare(*context_, seed_, position, commitment, reply));
     }
     replies_[note][size_t(position)].assign(reply.begin(), reply.end());
     return absl::OkStatus();
@@ -70,6 +78,7 @@ class Server : public ServerProtocol {
  private:
   const ContextPointer context_;
   const int clients_;
+  const ckks::Seed seed_;
   std::vector<Bytes> replies_[2];
 };
 
@@ -137,7 +146,8 @@ absl::StatusOr<std::unique_ptr<ServerProtocol>> MakeThresholdServer(ContextPoint
   if (sum.participants < 2) {
     return FailedPrecondition("threshold keys need 2 clients or more, not ", sum.participants);
   }
-  return std::make_unique<Server>(std::move(context), sum);
+  DTNN_ASSIGN_OR_RETURN(const ckks::Seed seed, SeedOf(sum));
+  return std::make_unique<Server>(std::move(context), sum, seed);
 }
 
 absl::StatusOr<std::unique_ptr<ClientProtocol>> MakeThresholdClient(ContextPointer context,

@@ -116,6 +116,7 @@ absl::Status MaskedClient::Receive(std::span<const SealedShares> shares) {
       return InvalidArgument("masked sum: shares from client ", message.from, " to client ",
                              message.to, " are not for client ", self, " or come twice");
     }
+    culprit_ = message.from;
     DTNN_ASSIGN_OR_RETURN(const Secret key, PairSecret(parameters_, kSealPurpose, self, sealing_,
                                                        message.from, peer->second.sealing));
     DTNN_ASSIGN_OR_RETURN(
@@ -131,6 +132,7 @@ absl::Status MaskedClient::Receive(std::span<const SealedShares> shares) {
     DTNN_ASSIGN_OR_RETURN(Secret mask, PairSecret(parameters_, kMaskPurpose, self, masking_,
                                                   message.from, peer->second.masking));
     pair_masks_.emplace(message.from, mask);
+    culprit_.reset();
   }
   if (int(shares_.size()) < parameters_.least()) {
     return InvalidArgument("masked sum: only ", shares_.size(), " clients sent shares, needs ",

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -34,6 +35,8 @@ class MaskedClient {
 
   // Those that were sealed for this client: they and this client are the participants.
   absl::Status Receive(std::span<const SealedShares> shares);
+  // After a Receive that failed: whose shares could not be opened.
+  std::optional<int> culprit() const { return culprit_; }
 
   // Adds the masks to the numbers of a chunk, in place; any number of chunks, each once: a second
   // time is refused, since the difference of two messages under one mask is that of the numbers.
@@ -58,6 +61,7 @@ class MaskedClient {
 
   MaskedParameters parameters_;
   Stage stage_ = Stage::kAdvertised;
+  std::optional<int> culprit_;
   Advertisement advertisement_;
   Secret sealing_, masking_, own_mask_;
   std::map<int, Advertisement> advertised_;  // by client, itself included

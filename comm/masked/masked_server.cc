@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "comm/crypto/random_secret.h"
 #include "comm/crypto/shamir.h"
 #include "tensor/errors.h"
 
@@ -13,13 +14,34 @@ absl::StatusOr<MaskedServer> MaskedServer::Create(const MaskedParameters& parame
   return MaskedServer(parameters);
 }
 
+// What the other clients would refuse, so that one that is wrong is found before they see it.
+absl::Status MaskedServer::CheckKeys(const Advertisement& advertisement) const {
+  std::set<X25519PublicKey> keys;
+  for (const auto& [client, other] : advertised_) {
+    keys.insert(other.sealing);
+    keys.insert(other.masking);
+  }
+  DTNN_ASSIGN_OR_RETURN(const Secret any, RandomSecret());
+  for (const X25519PublicKey& key : {advertisement.sealing, advertisement.masking}) {
+    if (!keys.insert(key).second) {
+      return InvalidArgument("masked sum: client ", advertisement.client,
+                             " advertises a key that is there already");
+    }
+    DTNN_RETURN_IF_ERROR(WithContext(X25519Agree(any, key).status(), "masked sum: a key of client ",
+                                     advertisement.client));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status MaskedServer::AddAdvertisement(const Advertisement& advertisement) {
   const int client = advertisement.client;
   if (client < 0 || client >= parameters_.clients || !shares_.empty() || fixed_ ||
-      !advertised_.emplace(client, advertisement).second) {
+      advertised_.contains(client)) {
     return InvalidArgument("masked sum: client ", client,
                            " does not exist, advertises twice, or too late");
   }
+  DTNN_RETURN_IF_ERROR(CheckKeys(advertisement));
+  advertised_.emplace(client, advertisement);
   return absl::OkStatus();
 }
 

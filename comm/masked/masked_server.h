@@ -61,6 +61,7 @@ class MaskedServer {
   };
 
   explicit MaskedServer(const MaskedParameters& parameters) : parameters_(parameters) {}
+  absl::Status CheckKeys(const Advertisement& advertisement) const;
   absl::StatusOr<Secret> Rebuilt(int client) const;
 
   MaskedParameters parameters_;

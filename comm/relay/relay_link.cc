@@ -110,8 +110,8 @@ void RelayLink::Fail(const absl::Status& why) {
   Wake();
 }
 
-absl::StatusOr<Secret> RelayLink::CallKey() const {
-  return secret_.Derive("a call through a relay");
+absl::StatusOr<Secret> RelayLink::CallKey(const JobSecret& secret) {
+  return secret.Derive("a call through a relay");
 }
 
 absl::StatusOr<Secret> RelayLink::AnswerKey(const Nonce& called) const {
@@ -157,14 +157,14 @@ void RelayLink::SendRead() {
 void RelayLink::Call() {
   const std::lock_guard lock(mutex_);
   if (state_ != State::kApart || !error_.ok()) return;
-  const absl::StatusOr<Secret> key = CallKey();
+  const absl::StatusOr<Secret> key = CallKey(secret_);
   if (!key.ok()) return Fail(key.status());
   Send(Kind::kCall, *key, 0, BytesOf({own_nonce_, options_.card}));
 }
 
 absl::Status RelayLink::TakeCall(const Packet& packet) {
   if (options_.peer < options_.card.instance.rank) return InvalidArgument("calls a higher rank");
-  DTNN_ASSIGN_OR_RETURN(const Secret call_key, CallKey());
+  DTNN_ASSIGN_OR_RETURN(const Secret call_key, CallKey(secret_));
   DTNN_ASSIGN_OR_RETURN(const WipedVector<uint8_t> payload, OpenPacket(call_key, packet));
   DTNN_ASSIGN_OR_RETURN(const Introduction caller, ReadIntroduction(payload, options_.peer));
   DTNN_ASSIGN_OR_RETURN(const Secret answer_key, AnswerKey(caller.nonce));

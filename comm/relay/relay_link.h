@@ -55,6 +55,9 @@ class RelayLink {
   RelayLink(const RelayLink&) = delete;
   RelayLink& operator=(const RelayLink&) = delete;
 
+  // With which calls are sealed.
+  static absl::StatusOr<Secret> CallKey(const JobSecret& secret);
+
   // Of the higher rank, again and again until it is established.
   void Call();
   void Take(const Packet& packet);
@@ -82,7 +85,6 @@ class RelayLink {
   // All with the lock.
   void Send(Kind kind, const Secret& key, int64_t number, std::span<const uint8_t> payload);
   void SendInStream(Kind kind, std::span<const uint8_t> payload);
-  absl::StatusOr<Secret> CallKey() const;
   absl::StatusOr<Secret> AnswerKey(const Nonce& called) const;
   absl::StatusOr<Secret> StreamKey(const Nonce& called, const Nonce& answered) const;
   absl::Status TakeCall(const Packet& packet);

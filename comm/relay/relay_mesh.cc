@@ -14,6 +14,7 @@
 #include "comm/crypto/random_secret.h"
 #include "comm/network_space.h"
 #include "comm/patience.h"
+#include "comm/relay/carrier.h"
 #include "comm/relay/packet.h"
 #include "comm/relay/relay_link.h"
 #include "tensor/errors.h"
@@ -27,44 +28,37 @@ using std::chrono::milliseconds;
 // Between two calls of a rank that does not answer.
 constexpr milliseconds kPauseFirst(10), kPauseLast(250);
 
-// Messages that are on their way when the last stream goes.
-constexpr milliseconds kLastMoment(500);
-
 class Relay {
  public:
   Relay(std::unique_ptr<Datagrams> datagrams, const RelayLink::Card& card, int size,
         const JobSecret& secret)
-      : secret_(secret), rank_(card.instance.rank), datagrams_(std::move(datagrams)) {
+      : secret_(secret), rank_(card.instance.rank), carrier_(std::move(datagrams)) {
     for (int peer = 0; peer < size; ++peer) {
       links_.push_back(
           peer == rank_
               ? nullptr
               : std::make_unique<RelayLink>(
                     RelayLink::Options{
-                        .peer = peer, .size = size, .card = card, .window = datagrams_->window()},
+                        .peer = peer, .size = size, .card = card, .window = carrier_.window()},
                     secret_,
-                    [this, peer](std::string bytes) { datagrams_->Send(peer, std::move(bytes)); },
+                    [this, peer](std::string bytes) { carrier_.Send(peer, std::move(bytes)); },
                     [this] { Notify(); }));
     }
   }
-  ~Relay() {
-    datagrams_->Flush(Clock::now() + kLastMoment);
-    datagrams_ = nullptr;  // no call comes after this
-  }
 
   absl::Status Open(const Instance& me, const CommunicatorOptions& patience) {
-    return datagrams_->Open(me,
-                            {.heard = [this](std::string_view bytes) { Hear(bytes); },
-                             .left =
-                                 [this](const Instance& who) {
-                                   if (RelayLink* const link = LinkTo(who.rank)) link->Leave(who);
-                                 },
-                             .cut = [this](const absl::Status& why) { Cut(why); }},
-                            patience);
+    return carrier_.Open(me,
+                         {.heard = [this](std::string_view bytes) { Hear(bytes); },
+                          .left =
+                              [this](const Instance& who) {
+                                if (RelayLink* const link = LinkTo(who.rank)) link->Leave(who);
+                              },
+                          .cut = [this](const absl::Status& why) { Cut(why); }},
+                         patience);
   }
   absl::Status Meet(const CommunicatorOptions& patience);
   RelayLink& link(int peer) { return *links_[size_t(peer)]; }
-  std::string name() const { return datagrams_->name(); }
+  std::string name() const { return carrier_.name(); }
   int size() const { return int(links_.size()); }
 
  private:
@@ -96,7 +90,7 @@ class Relay {
   std::mutex mutex_;
   std::condition_variable changed_;
   int64_t news_ = 0;
-  std::unique_ptr<Datagrams> datagrams_;  // the first to go: its threads use the others
+  Carrier carrier_;  // the first to go: its threads use the others
 };
 
 absl::StatusOr<std::vector<int>> Relay::Missing() const {

@@ -1,0 +1,76 @@
+#include "comm/federation/privacy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "comm/ckks/samplers.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+namespace {
+
+// Steps of the numbers that are sent in one deviation of the noise.
+constexpr double kSteps = 1 << 20;
+
+}  // namespace
+
+absl::Status Validate(const PrivacyOptions& options) {
+  const auto in = [](double x, double low, double high) { return x >= low && x <= high; };
+  if (!in(options.clip, 0, 1e12) || !in(options.noise, 0, 1e6) || !in(options.delta, 1e-30, 0.5)) {
+    return InvalidArgument("differential privacy with clip ", options.clip, ", noise ",
+                           options.noise, ", delta ", options.delta,
+                           ": expected 0 to 1e12, 0 to 1e6, 1e-30 to 0.5");
+  }
+  if (options.on() != (options.noise > 0)) {
+    return InvalidArgument("differential privacy with clip ", options.clip, " and noise ",
+                           options.noise, ": needs both, or neither");
+  }
+  return absl::OkStatus();
+}
+
+std::string PrivacyOptions::ToString() const {
+  return StrCat("differential privacy with clip ", clip, " and noise ", noise);
+}
+
+double NoiseOfClient(const PrivacyOptions& options, double factor, int together) {
+  return options.noise * options.clip / (factor * std::sqrt(double(together)));
+}
+
+absl::Status MakePrivate(std::span<const float> begin, double clip, double deviation,
+                         ChaCha20Stream& random, std::span<float> update) {
+  double squares = 0;
+  for (size_t i = 0; i < update.size(); ++i) {
+    const double d = double(update[i]) - begin[i];
+    squares += d * d;
+  }
+  if (!std::isfinite(squares)) {
+    return absl::InvalidArgumentError("an update that is not finite cannot be made private");
+  }
+  const double step = deviation / kSteps;
+  // Rounding may lengthen it by half the diagonal of a cell.
+  const double longest = std::max(0.0, clip - step * std::sqrt(double(update.size())) / 2);
+  const double scale = std::min(1.0, longest / std::sqrt(squares));
+  constexpr size_t kPiece = 4096;
+  std::vector<int64_t> noise(std::min(kPiece, update.size()));
+  for (size_t at = 0; at < update.size(); at += kPiece) {
+    const size_t count = std::min(kPiece, update.size() - at);
+    ckks::SampleGaussian(random, kSteps, std::span(noise).first(count));
+    for (size_t i = 0; i < count; ++i) {
+      const double d = squares > 0 ? scale * (double(update[at + i]) - begin[at + i]) : 0;
+      update[at + i] = float(begin[at + i] + step * (std::rint(d / step) + double(noise[i])));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void PrivacyLedger::AddSum(const PrivacyOptions& options, int accepted, int together,
+                           double sampling, bool read) {
+  const double noise = options.noise * std::sqrt(double(accepted) / together);
+  model_.Add(sampling, noise);
+  if (read) aggregator_.Add(1, noise);
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,331 @@
+// An aggregator and its clients, as threads: sums of all kinds of protection, and clients that are
+// slow, die and come again.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/federation/testing/federation_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn::federation {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+const char* NameOf(Protection protection) {
+  constexpr const char* kNames[] = {"none", "masked", "tenseal", "openfhe"};
+  return kNames[size_t(protection)];
+}
+
+class ProtectionTest : public FederationTest, public ::testing::WithParamInterface<Protection> {};
+
+INSTANTIATE_TEST_SUITE_P(All, ProtectionTest,
+                         ::testing::Values(Protection::kNone, Protection::kMasked,
+                                           Protection::kSharedKey, Protection::kThreshold),
+                         [](const auto& info) { return std::string(NameOf(info.param)); });
+
+TEST_P(ProtectionTest, RoundsGiveTheWeightedMean) {
+  options_.protection.protection = GetParam();
+  for (int client = 0; client < 3; ++client) Start(client);
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  const std::vector<double> wanted = Wanted({0, 1, 2}, 3);
+  const double tolerance = GetParam() == Protection::kThreshold ? 1e-4 : 2e-5;
+  ASSERT_EQ(final_.size(), 3u);
+  for (const auto& [client, parameters] : final_) {
+    EXPECT_LT(Distance(parameters, wanted), tolerance) << client;
+    EXPECT_EQ(parameters, final_.begin()->second) << "all clients end alike";
+  }
+  ASSERT_EQ(records_.size(), 3u);
+  const RoundRecord& last = records_.back();
+  EXPECT_EQ(last.attempts, 1u) << said();
+  EXPECT_EQ(last.samples, 600);
+  // (0 * 100 + 1 * 200 + 2 * 300) / 600, and nothing of what not all have.
+  ASSERT_EQ(last.metrics.size(), 1u);
+  EXPECT_EQ(last.metrics[0].first, "loss");
+  EXPECT_NEAR(last.metrics[0].second, 800.0 / 600, 1e-12);
+  EXPECT_GT(last.bytes_received, 3 * 4 * kValues);
+  if (GetParam() == Protection::kSharedKey) {
+    EXPECT_TRUE(state_.parameters.empty()) << "the aggregator cannot read them";
+    EXPECT_TRUE(state_.from.encrypted);
+  } else {
+    EXPECT_LT(Distance(state_.parameters, wanted), tolerance);
+  }
+}
+
+// Updates are cut, and the noise of what others read is the whole one: of each update where the
+// aggregator reads those, of the sum else.
+TEST_P(ProtectionTest, DifferentialPrivacyIsWhatIsTold) {
+  const PrivacyOptions privacy = {.clip = 5, .noise = 0.1};
+  options_.protection = {.protection = GetParam(), .privacy = privacy};
+  options_.rounds = 1;
+  for (int client = 0; client < 3; ++client) Start(client);
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  const std::vector<float> begin(kValues, 1);
+  std::vector<double> noise(final_[0].begin(), final_[0].end());
+  const double factors = (100 + 200 + 300) / 300.0;
+  for (int client = 0; client < 3; ++client) {
+    const std::vector<float> trained = Trained(begin, client);
+    double squares = 0;
+    for (const float x : trained) squares += (x - 1.0) * (x - 1.0);
+    ASSERT_GT(squares, 25);
+    for (size_t i = 0; i < kValues; ++i) {
+      noise[i] -= (client + 1) / 6.0 * (trained[i] - 1.0) * 5 / std::sqrt(squares);
+    }
+  }
+  double sum = 0, squares = 0;
+  for (double& x : noise) {
+    x = (x - 1) * factors;
+    sum += x;
+    squares += x * x;
+  }
+  const bool plain = GetParam() == Protection::kNone;
+  const double wanted = 0.5 * (plain ? std::sqrt(3) : 1);
+  EXPECT_NEAR(std::sqrt(squares / kValues), wanted, 0.02 * wanted);
+  EXPECT_NEAR(sum / kValues, 0, 0.02 * wanted);
+  ASSERT_EQ(records_.size(), 1u);
+  EXPECT_TRUE(records_[0].metrics.empty()) << "they tell of the data";
+  RenyiAccountant one, all;
+  one.Add(1, 0.1);
+  all.Add(1, 0.1 * std::sqrt(3));
+  const RoundRecord::Epsilons epsilons = records_[0].epsilons.value();
+  const double to_aggregator = GetParam() == Protection::kSharedKey ? 0 : one.Epsilon(1e-5);
+  EXPECT_DOUBLE_EQ(epsilons.aggregator, to_aggregator);
+  EXPECT_DOUBLE_EQ(epsilons.model, (plain ? all : one).Epsilon(1e-5));
+}
+
+TEST_F(FederationTest, ClientsWithoutTheAgreedNoiseAreRefused) {
+  options_.rounds = 1;
+  options_.min_clients = 1;
+  ClientOptions without = OptionsOf(5);
+  options_.protection.privacy = {.clip = 5, .noise = 0.1};
+  threads_.emplace_back([&] {
+    const auto self = Must(FederationClient::Create(without, Job()));
+    const absl::Status status = self->Next().status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("with clip 5 and noise 0.1"));
+  });
+  Start(0, nullptr, "refused: client client-5");
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+}
+
+// One of four dies in the second round, and its update is in no sum. Where keys need all clients
+// the round is tried again without it.
+TEST_P(ProtectionTest, ARoundGoesOnWithoutOneThatDies) {
+  options_.protection.protection = GetParam();
+  options_.rounds = 2;
+  std::atomic<bool> came = false, left = false;
+  options_.say = [&](std::string_view line) {
+    Note(line);
+    if (line.find("client-3 is there") != line.npos) came = true;
+    if (line.find("client-3 has left") != line.npos) left = true;
+  };
+  const Train train = [&](const RoundTask& task, int client) {
+    while (!(task.round == 1 ? came : left)) std::this_thread::yield();
+    return Trained(task.parameters, client);
+  };
+  for (int client = 0; client < 3; ++client) Start(client, train);
+  threads_.emplace_back([&] {
+    for (int client = 0; client < 3; ++client) {
+      AwaitSaid("client-" + std::to_string(client) + " is there");
+    }
+    auto self = Must(FederationClient::Create(OptionsOf(3), Job()));
+    EXPECT_EQ(Must(self->Next()).round, 2);
+  });
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  ASSERT_EQ(records_.size(), 2u);
+  const bool needs_all = GetParam() == Protection::kThreshold;
+  EXPECT_EQ(records_[1].attempts, needs_all ? 2u : 1u) << said();
+  EXPECT_THAT(said(), HasSubstr("round 2: client client-3 is left out: it is gone"));
+  const double tolerance = needs_all ? 1e-4 : 2e-5;
+  for (int client = 0; client < 3; ++client) {
+    EXPECT_LT(Distance(final_[client], Wanted({0, 1, 2}, 2)), tolerance) << client;
+  }
+}
+
+// Rounds 1 and 2 of one aggregator, then another one that goes on from its state.
+TEST_P(ProtectionTest, AnotherAggregatorGoesOnFromTheState) {
+  options_.protection.protection = GetParam();
+  options_.rounds = 4;
+  int rounds = 0;
+  options_.interrupted = [&] { return rounds == 2; };
+  options_.round_done = [&](const RoundRecord&, const FederationState&) {
+    ++rounds;
+    return absl::OkStatus();
+  };
+  for (int client = 0; client < 3; ++client) Start(client);
+  const absl::Status status = Run();
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  EXPECT_EQ(state_.rounds_done, 2);
+  if (!place_.datagrams) options_.place.listener = Must(Listen(place_.address)).Release();
+  options_.interrupted = nullptr;
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  const double tolerance = GetParam() == Protection::kThreshold ? 1e-4 : 2e-5;
+  for (const auto& [client, parameters] : final_) {
+    EXPECT_LT(Distance(parameters, Wanted({0, 1, 2}, 4)), tolerance) << client;
+  }
+  EXPECT_THAT(said(), HasSubstr("lost the aggregator"));
+}
+
+// Client 1 is slower than the deadline of every second round; what it sends then counts nowhere.
+TEST_F(FederationTest, LateUpdatesAreDroppedWithALine) {
+  options_.rounds = 3;
+  options_.min_clients = 1;
+  options_.deadline = milliseconds(2000);
+  std::atomic<bool> there = false, dropped = false;
+  options_.warn = [&](std::string_view line) {
+    Note(line);
+    if (line.find("came after its round was over") != line.npos) dropped = true;
+  };
+  options_.say = [&](std::string_view line) {
+    Note(line);
+    if (line.find("client-1 is there") != line.npos) there = true;
+  };
+  Start(0, [&](const RoundTask& task, int client) {
+    if (task.round == 1) {
+      while (!there) std::this_thread::yield();
+    }
+    if (task.round == 3) {
+      while (!dropped) std::this_thread::yield();
+    }
+    return Trained(task.parameters, client);
+  });
+  Start(1, [&](const RoundTask& task, int client) {
+    if (task.round == 2) {
+      while (said().find("client-1 is left out: it had no update at the deadline") ==
+             std::string::npos) {
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+    }
+    return Trained(task.parameters, client);
+  });
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  EXPECT_TRUE(dropped);
+  ASSERT_EQ(records_.size(), 3u);
+  EXPECT_EQ(records_[1].samples, SamplesOf(0)) << "of client 0 alone";
+}
+
+TEST_F(FederationTest, AFractionOfTheClientsIsAskedAndAllInTime) {
+  options_.rounds = 12;
+  options_.min_clients = 2;
+  options_.client_fraction = 0.5;
+  std::atomic<int> there = 0;
+  options_.say = [&](std::string_view line) {
+    Note(line);
+    there += line.find(" is there,") != line.npos ? 1 : 0;
+  };
+  for (int client = 0; client < 4; ++client) {
+    Start(client, [&](const RoundTask& task, int self) {
+      while (there < 4) std::this_thread::yield();
+      return Trained(task.parameters, self);
+    });
+  }
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  std::map<std::string, int> asked;
+  for (const RoundRecord& record : records_) {
+    EXPECT_EQ(record.clients.size(), 2u);
+    for (const Asked& client : record.clients) ++asked[client.name];
+  }
+  EXPECT_EQ(asked.size(), 4u) << "in 12 rounds everybody has a turn";
+}
+
+// Clients that come and go at random; every round's sum is that of those who were in it.
+TEST_F(FederationTest, ClientsThatComeAndGoAtRandomMoments) {
+  options_.rounds = 25;
+  options_.min_clients = 2;
+  options_.protection.protection = Protection::kMasked;
+  options_.deadline = std::chrono::seconds(20);
+  std::atomic<bool> over = false;
+  options_.round_done = [&](const RoundRecord& record, const FederationState& state) {
+    records_.push_back(record);
+    // What clients send is their number, so the mean says who was in the sum.
+    double sum = 0, factors = 0;
+    for (const Asked& asked : record.clients) {
+      if (asked.state != Asked::State::kAccepted) continue;
+      const int client = asked.name.back() - '0';
+      sum += asked.factor * (client + 1);
+      factors += asked.factor;
+    }
+    EXPECT_NEAR(state.parameters[3], sum / factors, 1e-5) << "round " << record.round;
+    EXPECT_NEAR(state.parameters[kValues - 1], sum / factors, 1e-5);
+    over = record.round == options_.rounds;
+    return absl::OkStatus();
+  };
+  std::atomic<int> deaths = 0;
+  for (int client = 0; client < 4; ++client) {
+    threads_.emplace_back([&, client] {
+      std::mt19937_64 random(uint64_t(client) + 1);
+      bool ended = false;
+      while (!ended && !over) {
+        ClientOptions own = OptionsOf(client);
+        own.timeout = std::chrono::seconds(5);  // where it comes when all is over
+        const auto self = Must(FederationClient::Create(own, Job()));
+        // Lives for some rounds, and dies before, in or after its training.
+        for (int lives = int(random() % 4); lives >= 0 && !ended; --lives) {
+          const absl::StatusOr<RoundTask> task = self->Next();
+          if (!task.ok() || task->over) {
+            ended = true;
+            break;
+          }
+          if (lives == 0 && random() % 2 == 0) break;  // dies with the round on it
+          const std::vector<float> mine(kValues, float(client + 1));
+          EXPECT_EQ(self->Submit(mine, {.samples = 1}), absl::OkStatus());
+        }
+        deaths += ended ? 0 : 1;
+      }
+    });
+  }
+  // All that are left when it ends.
+  ASSERT_EQ(Run(), absl::OkStatus()) << said();
+  JoinAll();
+  EXPECT_EQ(records_.size(), 25u);
+  EXPECT_GT(deaths, 5);
+}
+
+TEST_F(FederationTest, OptionsThatMakeNoSenseAreRefused) {
+  const auto refused = [&](const std::function<void(AggregatorOptions&)>& change) {
+    AggregatorOptions options = options_;
+    options.place.listener = -1;
+    change(options);
+    const absl::Status status = RunAggregator(options, Job(), state_);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  refused([](AggregatorOptions& o) { o.min_clients = 0; });
+  refused([](AggregatorOptions& o) { o.client_fraction = 0; });
+  refused([](AggregatorOptions& o) { o.model.values = 5; });
+  refused([](AggregatorOptions& o) {
+    o.protection.protection = Protection::kMasked;
+    o.min_clients = 1;
+  });
+  EXPECT_THAT(refused([](AggregatorOptions& o) {
+                o.protection.protection = Protection::kSharedKey;
+                o.strategy.strategy = Strategy::kFedadam;
+              }),
+              HasSubstr("strategy fedadam needs the average"));
+  EXPECT_THAT(refused([](AggregatorOptions& o) {
+                o.protection.protection = Protection::kMasked;
+                o.max_update_norm = 1;
+              }),
+              HasSubstr("norms of updates cannot be limited"));
+  EXPECT_THAT(refused([](AggregatorOptions& o) {
+                o.protection = {.protection = Protection::kThreshold, .log2_scale = 40};
+              }),
+              HasSubstr("scale"));
+}
+
+}  // namespace
+}  // namespace dtnn::federation
