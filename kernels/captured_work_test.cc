@@ -22,8 +22,9 @@ TEST_P(CapturedWorkTest, ReplaysOnWhatMemoryHoldsThen) {
   const auto add = *CreateAdd(*context, {.dtype = DType::kFloat32});
   const Tensor x = Put(*context, TensorOf(DType::kFloat32, {2}, {1, 2}));
   const Tensor sum = Put(*context, TensorOf(DType::kFloat32, {2}, {0, 0}));
-  const auto captured = CapturedWork::Capture(
-      *context, [&] { return add->Run({&x, 1}, sum, /*accumulate=*/true); });
+  const auto captured = CapturedWork::Capture(*context, [&] {
+    return add->Run({&x, 1}, sum, /*accumulate=*/true);
+  });
   ASSERT_EQ(captured.status(), absl::OkStatus());
   EXPECT_EQ(Values(Get(*context, sum)), (std::vector<double>{0, 0})) << "it does not run yet";
   ASSERT_EQ((*captured)->Replay(), absl::OkStatus());

@@ -16,8 +16,8 @@ gpu::Stream& StreamOf(DeviceContext& context) { return static_cast<GpuContext&>(
 
 }  // namespace
 
-absl::StatusOr<LateReads> LateReads::Create(DeviceContext& context,
-                                            std::span<const Tensor> largest, size_t slots) {
+absl::StatusOr<LateReads> LateReads::Create(DeviceContext& context, std::span<const Kind> kinds,
+                                            size_t slots) {
   if (context.device().is_cpu() || slots == 0) {
     return InvalidArgument("late reads from ", context.device().ToString(), " through ", slots,
                            " slots, expected a GPU and at least one");
@@ -26,11 +26,13 @@ absl::StatusOr<LateReads> LateReads::Create(DeviceContext& context,
   reads.context_ = &context;
   for (size_t i = 0; i < slots; ++i) {
     Slot& slot = reads.slots_.emplace_back();
-    for (const Tensor& tensor : largest) {
+    for (const Kind& kind : kinds) {
       DTNN_ASSIGN_OR_RETURN(
           std::shared_ptr<Buffer> memory,
-          Buffer::Allocate(context.device(), BytesOf(tensor), MemoryKind::kPinned));
-      slot.pinned.push_back(Tensor::View(std::move(memory), 0, tensor.dtype(), tensor.shape()));
+          Buffer::Allocate(context.device(),
+                           size_t(kind.largest.NumElements()) * SizeOf(kind.dtype),
+                           MemoryKind::kPinned));
+      slot.pinned.push_back(Tensor::View(std::move(memory), 0, kind.dtype, kind.largest));
     }
     slot.taken = slot.pinned;
     DTNN_ASSIGN_OR_RETURN(slot.copied, StreamOf(context).gpu().CreateEvent());
@@ -43,6 +45,10 @@ absl::Status LateReads::Add(std::span<const Tensor> tensors) {
     return absl::FailedPreconditionError("late reads: all slots wait to be read");
   }
   Slot& slot = slots_[next_];
+  if (tensors.size() != slot.pinned.size()) {
+    return InvalidArgument("late reads: ", tensors.size(), " tensors, expected ",
+                           slot.pinned.size());
+  }
   // Only what was dropped is not done yet.
   if (slot.used) DTNN_RETURN_IF_ERROR(slot.copied->Synchronize());
   gpu::Stream& stream = StreamOf(*context_);

@@ -20,14 +20,18 @@ namespace dtnn {
 
 class LateReads {
  public:
-  // For sets of tensors like these, or with fewer samples; at most `slots` sets wait. Of a device
-  // that is not the CPU.
-  static absl::StatusOr<LateReads> Create(DeviceContext& context, std::span<const Tensor> largest,
+  struct Kind {
+    DType dtype;
+    Shape largest;
+  };
+  // For sets of one tensor of each kind, perhaps with fewer samples; at most `slots` sets wait. Of
+  // a device that is not the CPU.
+  static absl::StatusOr<LateReads> Create(DeviceContext& context, std::span<const Kind> kinds,
                                           size_t slots);
   LateReads() = default;
 
-  // Queues the copies of a set of dense tensors, after all that was queued before. FailedPrecondition
-  // when all slots wait. Not in a capture.
+  // Queues the copies of a set of dense tensors, after all that was queued before.
+  // FailedPrecondition when all slots wait. Not in a capture.
   absl::Status Add(std::span<const Tensor> tensors);
   size_t waiting() const { return waiting_; }
   // The oldest set, on the host, valid until it is the turn of its slot again.

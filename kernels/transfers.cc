@@ -54,9 +54,9 @@ absl::StatusOr<DeviceTwin> DeviceTwin::Create(DeviceContext& context, DType dtyp
   twin.context_ = &context;
   if (context.device().is_cpu()) return twin;
   DTNN_ASSIGN_OR_RETURN(twin.twin_, Tensor::Allocate(context.device(), dtype, largest));
-  DTNN_ASSIGN_OR_RETURN(twin.arrivals_,
-                        gpu::Arrivals::Create(static_cast<GpuContext&>(context).copies(),
-                                              BytesOf(twin.twin_)));
+  DTNN_ASSIGN_OR_RETURN(
+      twin.arrivals_,
+      gpu::Arrivals::Create(static_cast<GpuContext&>(context).copies(), BytesOf(twin.twin_)));
   return twin;
 }
 

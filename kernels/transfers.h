@@ -38,8 +38,6 @@ class DeviceTwin {
   static absl::StatusOr<DeviceTwin> Create(DeviceContext& context, DType dtype,
                                            const Shape& largest);
 
-  // Whether Put takes tensors of this type.
-  bool Takes(DType dtype) const { return twin_.empty() || twin_.dtype() == dtype; }
   // The same values for the device, of at most as many samples; the host tensor is dense. On a GPU
   // it has been read when the call returns. Not in a capture.
   absl::StatusOr<Tensor> Put(const Tensor& host) const;

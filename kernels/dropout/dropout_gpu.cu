@@ -27,8 +27,7 @@ struct DropoutBody {
     accesses.Reads(step, 1);
   }
   DTNN_HOST_DEVICE void operator()(int64_t block) const {
-    const uint64_t begin =
-        first_block + (step == nullptr ? 0 : blocks_per_step * uint64_t(*step));
+    const uint64_t begin = first_block + (step == nullptr ? 0 : blocks_per_step * uint64_t(*step));
     const PhiloxBlock random = PhiloxAt(seed, stream, begin + uint64_t(block));
     for (int word = 0; word < 4 && block * 4 + word < size; ++word) {
       const GridCell cell = index(block * 4 + word);
@@ -54,8 +53,8 @@ class DropoutGpu : public Dropout {
           "dropout", (grid.size() + 3) / 4,
           DropoutBody<T>{stream.seed(), stream.stream(), offset.first / 4, offset.per_step / 4,
                          offset.step.empty() ? nullptr : offset.step.data<int64_t>(), spec_.rate,
-                         scale, accumulate, grid.size(), IndexOf(grid), ViewIn<const T>(grid, x, spec_.format),
-                         ViewIn<T>(grid, y, spec_.format)});
+                         scale, accumulate, grid.size(), IndexOf(grid),
+                         ViewIn<const T>(grid, x, spec_.format), ViewIn<T>(grid, y, spec_.format)});
     });
   }
 

@@ -54,8 +54,8 @@ class SumOfSquaresGpu : public SumOfSquares {
   SumOfSquaresGpu(const GpuRunner& runner, DType dtype) : runner_(runner), dtype_(dtype) {}
 
   absl::Status Queue(const Tensor& x, const Tensor& sum) override {
-    DTNN_RETURN_IF_ERROR(CheckOperand(kName, "the array", x, runner_.device(), dtype_, x.shape(),
-                                      Pitch::kNone));
+    DTNN_RETURN_IF_ERROR(
+        CheckOperand(kName, "the array", x, runner_.device(), dtype_, x.shape(), Pitch::kNone));
     DTNN_RETURN_IF_ERROR(CheckOperand(kName, "the sum", sum, runner_.device(), DType::kFloat64,
                                       Shape{1}, Pitch::kNone));
     constexpr int64_t kBlock = 4096;
@@ -89,7 +89,7 @@ class SumOfSquaresGpu : public SumOfSquares {
 
   GpuRunner runner_;
   DType dtype_;
-  Tensor sums_;             // of blocks; allocated by the first call with so many
+  Tensor sums_;            // of blocks; allocated by the first call with so many
   Tensor sum_, host_sum_;  // of Run
 };
 

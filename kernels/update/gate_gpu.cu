@@ -13,9 +13,9 @@ class UpdateGateGpu : public UpdateGate {
   absl::Status Watch(const Tensor& losses) override {
     DTNN_RETURN_IF_ERROR(CheckWatch(losses));
     return DispatchFloating(dtype_, [&]<typename T>(T) {
-      return runner_.ForEachRow("watch losses", 1,
-                                WatchBody<T>{losses.data<T>(), losses.num_elements(),
-                                             gates_.closed.data<int32_t>()});
+      return runner_.ForEachRow(
+          "watch losses", 1,
+          WatchBody<T>{losses.data<T>(), losses.num_elements(), gates_.closed.data<int32_t>()});
     });
   }
   absl::Status Clip(const Tensor& squares) override {

@@ -33,8 +33,8 @@ template <typename T>
 struct UpdateArena {
   // Of the step: see UpdateNumber.
   const double* numbers;
-  const int32_t* closed;   // null: open
-  const double* factor;    // null: 1
+  const int32_t* closed;  // null: open
+  const double* factor;   // null: 1
   T decay;
   T* w;
   const T* g;
@@ -184,10 +184,9 @@ class UpdateGpu : public Update {
       case UpdateRule::kAdamw:
         break;
     }
-    return runner_.ForEach(
-        "update", n,
-        AdamBody<T>{arena, spec_.rule, epsilon, T(spec_.beta1), T(1 - spec_.beta1), T(spec_.beta2),
-                    T(1 - spec_.beta2)});
+    return runner_.ForEach("update", n,
+                           AdamBody<T>{arena, spec_.rule, epsilon, T(spec_.beta1),
+                                       T(1 - spec_.beta1), T(spec_.beta2), T(1 - spec_.beta2)});
   }
 
   GpuRunner runner_;

@@ -70,9 +70,9 @@ TEST_P(ArrivalsTest, EveryKernelSeesWhatArrivedBeforeIt) {
     std::vector<uint8_t> brought(values.begin(), values.begin() + int64_t(bytes));
     ASSERT_EQ(arrivals->Put(*user_, x, brought.data(), bytes), absl::OkStatus());
     std::ranges::fill(brought, 0);  // has been read
-    ASSERT_EQ(round % 2 == 0 ? ForEach(*user_, "add", kBytes, AddTo{x, sums})
-                             : user_->Replay(*graph),
-              absl::OkStatus());
+    ASSERT_EQ(
+        round % 2 == 0 ? ForEach(*user_, "add", kBytes, AddTo{x, sums}) : user_->Replay(*graph),
+        absl::OkStatus());
     for (size_t i = 0; i < kBytes; ++i) expected[i] = uint8_t(2 * expected[i] + values[i]);
   }
   EXPECT_EQ(Read(sums, kBytes), expected);
