@@ -1,7 +1,6 @@
 #include "models/training/updater.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tensor/dtype.h"
 #include "tensor/status_macros.h"
@@ -40,8 +39,14 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
   } else {
     DTNN_RETURN_IF_ERROR(updater->Cut(options.reducer.bucket_bytes));
   }
+  if (options.clip_norm > 0 || options.watches_losses) {
+    DTNN_ASSIGN_OR_RETURN(updater->gate_,
+                          UpdateGate::Create(context, store.dtype(), options.clip_norm));
+  }
   if (options.clip_norm > 0) {
     DTNN_ASSIGN_OR_RETURN(updater->sum_of_squares_, CreateSumOfSquares(context, store.dtype()));
+    DTNN_ASSIGN_OR_RETURN(updater->squares_,
+                          Tensor::Allocate(context.device(), DType::kFloat64, Shape{1}));
   }
   return updater;
 }
@@ -67,6 +72,7 @@ absl::Status Updater::AddPart(int64_t begin, int64_t end) {
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Update> update,
       optimizer_->Bind(*context_, store_->dtype(), Inside(store_->vectors(), begin, end)));
+  if (step_) DTNN_RETURN_IF_ERROR(update->SetStep(*step_));
   parts_.push_back({.begin = begin, .count = end - begin, .update = std::move(update)});
   return absl::OkStatus();
 }
@@ -92,31 +98,39 @@ void Updater::Ready(int64_t from) {
   reducer_->Ready(from);
 }
 
-absl::Status Updater::Finish(const UpdateStep& step) {
+absl::Status Updater::SetStep(const UpdateStep& step) {
+  step_ = step;
+  for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(part.update->SetStep(step));
+  return sum_of_squares_ == nullptr ? absl::OkStatus()
+                                    : gate_->SetGradientScale(step.gradient_scale);
+}
+
+absl::Status Updater::Finish() {
   torn_ = false;
   const double backward_seconds = since_begin_ ? since_begin_->seconds() : 0;
-  const absl::Status status = ExchangeAndFollow(step);
+  const absl::Status status = ExchangeAndFollow();
   if (choice_ && exchanges_) choice_->Add(ready_, backward_seconds, update_seconds_);
   if (torn_) store_->MarkChanged();
   if (status.ok()) torn_ = false;
   return status;
 }
 
-absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
+absl::Status Updater::ExchangeAndFollow() {
   const bool at_the_end = options_.whole_steps || sum_of_squares_ != nullptr || !exchanges_;
   if (exchanges_) {
-    DTNN_RETURN_IF_ERROR(reducer_->Finish([&](size_t bucket) {
-      return at_the_end ? absl::OkStatus() : Follow(parts_[bucket], step);
-    }));
+    DTNN_RETURN_IF_ERROR(reducer_->Finish(
+        [&](size_t bucket) { return at_the_end ? absl::OkStatus() : Follow(parts_[bucket]); }));
   }
   if (!at_the_end) return absl::OkStatus();
-  UpdateStep scaled = step;
-  DTNN_ASSIGN_OR_RETURN(scaled.gradient_scale, ClippedScale(step.gradient_scale));
-  for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part, scaled));
+  if (sum_of_squares_ != nullptr) {
+    DTNN_RETURN_IF_ERROR(sum_of_squares_->Queue(gradients_, squares_));
+    DTNN_RETURN_IF_ERROR(gate_->Clip(squares_));
+  }
+  for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part));
   return absl::OkStatus();
 }
 
-absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
+absl::Status Updater::Follow(const Part& part) {
   const AddTime time(update_seconds_);
   const Span span({.activity = Activity::kUpdate,
                    .bytes = part.count * int64_t(SizeOf(store_->dtype())),
@@ -128,15 +142,8 @@ absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
   }
   torn_ = true;
   return part.update->Run(Slice(store_->values(), part.begin, part.count),
-                          Slice(gradients_, part.begin, part.count), slots_, step);
-}
-
-absl::StatusOr<double> Updater::ClippedScale(double scale) {
-  if (sum_of_squares_ == nullptr) return scale;
-  DTNN_ASSIGN_OR_RETURN(const double squares, sum_of_squares_->Run(gradients_));
-  const double norm = scale * std::sqrt(squares);
-  gradient_norm_ = norm;
-  return norm > options_.clip_norm ? scale * (options_.clip_norm / norm) : scale;
+                          Slice(gradients_, part.begin, part.count), slots_,
+                          gate_ == nullptr ? UpdateGates() : gate_->gates());
 }
 
 }  // namespace dtnn
