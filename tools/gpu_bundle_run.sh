@@ -48,7 +48,7 @@ for folder in "${libraries[@]}"; do path+=:$folder; done
 export LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 missing=$(for program in "$here"/bin/*; do ldd "$program"; done | sed -n 's/^\s*\(.*\) => not found/\1/p' | sort -u)
 if [ -n "$missing" ]; then
-  echo "run.sh: not found:" $missing >&2
+  echo "run.sh: not found: ${missing//$'\n'/, }" >&2
   echo "set CUDA_HOME to a toolkit $(built cuda) with cuDNN and NCCL, or activate a Python" \
     "environment with nvidia-cuda-runtime, nvidia-cublas, nvidia-cudnn and nvidia-nccl" >&2
   exit 1
