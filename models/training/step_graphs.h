@@ -48,7 +48,8 @@ class StepGraphs {
   // Graphs so far, and why steps run without one; empty where they do not.
   int64_t captured() const { return captured_; }
   std::string_view reason() const {
-    return reason_.empty() && observed_ ? "an observer waits for each layer" : reason_;
+    if (reason_.empty() && observed_) return "an observer waits for each layer";
+    return reason_;
   }
 
  private:
