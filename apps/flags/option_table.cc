@@ -569,6 +569,10 @@ constexpr OptionSpec kTable[] = {
     Now("enable-nccl", kParallel, kBool, &O::enable_nccl,
         "sum gradients on the GPUs, by NCCL, instead of in the hosts' memory")
         .Needs("parallel=data enable-gpu"),
+    Now("enable-cuda-graphs", kParallel, kBool, &O::enable_cuda_graphs,
+        "capture the work of a training step and replay it as one operation; where that cannot be, "
+        "the run says so and goes on without")
+        .Needs("enable-gpu"),
     Later("enable-cudnn-auto-conv-alg", kParallel, kBool, "True",
           "let cuDNN choose its convolution algorithms"),
 

@@ -165,6 +165,7 @@ struct Options {
   bool enable_gpu = false;
   std::string gpu_device = "cuda";  // or simulated
   bool enable_nccl = false;
+  bool enable_cuda_graphs = true;
 
   // Encryption of what clients send: masked, tenseal or openfhe; empty: none.
   std::string encryption;

@@ -92,7 +92,7 @@ constexpr Case kCases[] = {
     {6, "--mixup=0.2 --label-smoothing=0.1 --augment=flip", kDone, "**** Done"},
     {6, "--mixup=0.2 --loss-func=mse", kDone, "**** Done"},
     {6, "--mixup=2.5", kUsage, "--mixup=2.5: must be a real number >= 0 and <= 2"},
-    {6, "--mixup=0.2 --enable-gpu", kUsage, "--mixup and --enable-gpu: cannot be used together"},
+    {6, "--mixup=0.2 --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
     {6, "--conv-variant=gemm --enable-gpu", kUsage,
      "--conv-variant and --enable-gpu: cannot be used together"},
     {6, "--enable-fused-conv-bn --enable-gpu", kUsage,

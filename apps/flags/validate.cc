@@ -269,7 +269,6 @@ absl::Status CheckTogether(const Options& options) {
                       " and --enable-best-of: cannot be used together; name the algorithm, or let "
                       "it be found by timing");
   }
-  if (options.mixup > 0 && options.enable_gpu) return exclude("mixup", "enable-gpu");
   if (options.conv_variant != "auto" && options.enable_gpu) {
     return exclude("conv-variant", "enable-gpu");
   }

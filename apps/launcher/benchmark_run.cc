@@ -358,6 +358,14 @@ class BenchmarkRun {
                          [this](std::string_view line) { voice_.Warn(line); });
   }
 
+  // Once, why steps on a GPU are not captured.
+  void TellOfGraphs() {
+    const std::string reason(trainer_->engine().graphs().reason());
+    if (!run_.options.enable_gpu || !run_.options.enable_cuda_graphs || reason.empty()) return;
+    if (std::exchange(told_of_graphs_, true)) return;
+    voice_.Tell(StrCat("**** Steps run call by call, not as CUDA graphs: ", reason, "\n"));
+  }
+
   absl::Status Train() {
     std::vector<Callback*> callbacks = {&performance_, &progress_, &last_metrics_};
     if (history_ != nullptr) callbacks.push_back(history_.get());
@@ -384,6 +392,7 @@ class BenchmarkRun {
     voice_.Tell("**** Training...\n");
     const Stopwatch watch;
     const int64_t before = trainer_->epochs_done();
+    TellOfGraphs();
     if (run_.proximal != nullptr) {
       const absl::Status status = TrainAsClient(callbacks);
       if (const int signal = interrupt.signal()) {
@@ -399,6 +408,7 @@ class BenchmarkRun {
                                            std::max<int64_t>(0, run_.options.num_epochs - before),
                                            callbacks));
     }
+    TellOfGraphs();
     DTNN_RETURN_IF_ERROR(stop.Finish());
     if (const int signal = stop.signal()) {
       return WithExitCode(
@@ -459,6 +469,7 @@ class BenchmarkRun {
   LastMetrics last_metrics_;
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<Trainer> trainer_;
+  bool told_of_graphs_ = false;
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
   std::unique_ptr<History> history_;

@@ -239,6 +239,11 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
   auto joined = MakeCollectives(options, communicator, *context);
   DTNN_RETURN_IF_ERROR(Agree(communicator, joined.status()));
   collectives = *std::move(joined);
+  if (options.enable_nccl && options.enable_gpu && ranks > 1 && collectives == nullptr) {
+    voice.Warn(
+        "--enable-nccl: simulated GPUs of several processes share no memory; gradients are summed "
+        "in the hosts' memory");
+  }
   const DeviceTraits traits = TraitsOf(context->device());
   if (!options.enable_best_of || !traits.chooses_convolutions) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(TuneRun(*this, voice));

@@ -38,6 +38,7 @@ absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options
   const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
   auto collectives = JoinCollectives(*communicator, context, timeout);
   if (!absl::IsFailedPrecondition(collectives.status())) return collectives;
+  if (Simulated(options)) return nullptr;
   return OfFlag(std::move(collectives), "--enable-nccl");
 }
 

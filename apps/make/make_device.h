@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options
 // With --enable-nccl, what sums the gradients of ranks on their GPUs; null where ranks exchange
 // them in the memory of hosts. All ranks call it together, and agree on the outcome afterwards; the
 // context and the communicator, null for one process alone, outlive it. A usage error where the
-// GPUs cannot.
+// GPUs cannot. Null, too, for simulated GPUs of several processes, which share no memory.
 absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options& options,
                                                                    Communicator* communicator,
                                                                    DeviceContext& context);

@@ -64,6 +64,7 @@ TrainerOptions MakeTrainerOptions(const Options& options, const MetricSet& metri
           .final_model_sync = options.final_model_sync,
           .reducer = ReducerOptionsOf(options),
           .choose_buckets = BucketBytes(options).value_or(0) == 0,
+          .graphs = options.enable_cuda_graphs,
           .whole_steps = !options.checkpoint_dir.empty()};
 }
 

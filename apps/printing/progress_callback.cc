@@ -56,8 +56,10 @@ absl::Status ProgressCallback::OnBatchEnd(const Pass& pass) {
   if (!Shows(pass)) return absl::OkStatus();
   const char* prefix = pass.kind == Pass::Kind::kTest ? "test_" : "";
   if (options_.display.live) bar_->set_run_left(RunLeft(pass));
-  bar_->Advance(pass.done - shown_,
-                [&](std::string& line) { line += pass.averages->Format(prefix); });
+  bar_->Advance(pass.done - shown_, [&](std::string& line) {
+    // On a GPU a step's results come with the next.
+    if (pass.averages->samples() > 0) line += pass.averages->Format(prefix);
+  });
   shown_ = pass.done;
   return absl::OkStatus();
 }

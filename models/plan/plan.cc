@@ -1,5 +1,8 @@
 #include "models/plan/plan.h"
 
+#include <optional>
+
+#include "kernels/free_memory.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 
@@ -15,7 +18,8 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::Compile(const Graph& graph, Paramete
   std::unique_ptr<Plan> plan(new Plan(graph, store.dtype(), context));
   plan->store_ = &store;
   DTNN_RETURN_IF_ERROR(plan->Bind(options));
-  DTNN_RETURN_IF_ERROR(plan->Allocate());
+  const absl::Status allocated = plan->Allocate();
+  if (!allocated.ok()) return plan->WithBatchThatFits(allocated, options);
   plan->BindParameters();
   return plan;
 }
@@ -27,7 +31,7 @@ absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, Device
   return plan.memory_;
 }
 
-absl::Status Plan::RunForward(size_t begin, size_t end, int64_t step_number) {
+absl::Status Plan::RunForward(size_t begin, size_t end) {
   const uint64_t version = store_->version();
   const Workspace workspace(workspace_->data(), memory_.workspace);
   Observer* const observer = CurrentObserver();
@@ -37,8 +41,13 @@ absl::Status Plan::RunForward(size_t begin, size_t end, int64_t step_number) {
     for (ParameterView& parameter : step.parameters) parameter.version = version;
     if (!step.runs_forward) continue;
     const Span span(observer, {.activity = activity, .layer = IdOf(step), .samples = n_});
-    absl::Status status = step.op->Forward(
-        {step.inputs, step.output, step.parameters, step.state, workspace, step_number});
+    absl::Status status = step.op->Forward({.inputs = step.inputs,
+                                            .output = step.output,
+                                            .parameters = step.parameters,
+                                            .state = step.state,
+                                            .workspace = workspace,
+                                            .step = step_number_,
+                                            .device_step = device_step_.tensor()});
     // A GPU has only been told what to do.
     if (observer != nullptr && status.ok()) status = context_->Synchronize();
     if (!status.ok()) return Annotate(step, status);
@@ -63,8 +72,7 @@ absl::Status Plan::CheckTargets(const Tensor& targets) const {
   return absl::OkStatus();
 }
 
-absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale) {
-  const Span span({.activity = Activity::kLoss, .samples = n_});
+absl::Status Plan::BringTargets(const Tensor& targets) {
   DTNN_RETURN_IF_ERROR(CheckTargets(targets));
   const bool values = targets.dtype() != DType::kInt32;
   if (values ? !takes_rows_ : !takes_classes_) {
@@ -73,17 +81,20 @@ absl::Status Plan::RunLoss(const Tensor& targets, const Tensor& dx, double gradi
         values ? "values: it needs classes (mse, mae and binary_cross_entropy take values)"
                : "classes: it needs values");
   }
-  if (!device_targets_.Takes(targets.dtype())) {
-    return Unimplemented("losses of values are not available on ", context_->device().ToString());
-  }
-  DTNN_ASSIGN_OR_RETURN(const Tensor device_targets,
-                        device_targets_.Put(values ? targets : targets.Reshaped(Shape{n_})));
-  const Step& last = steps_.back();
-  const Tensor& x = loss_takes_logits_ ? last.inputs[0] : last.output;
-  return loss_->Run(x, device_targets, last.output, losses_, dx, gradient_scale);
+  DTNN_RETURN_IF_ERROR(loss_->CheckTargets(targets));
+  DTNN_ASSIGN_OR_RETURN(targets_, values ? device_rows_.Put(targets)
+                                         : device_classes_.Put(targets.Reshaped(Shape{n_})));
+  return absl::OkStatus();
 }
 
-absl::Status Plan::RunBackward(int64_t step_number, const GradientsReady& ready) {
+absl::Status Plan::RunLoss(const Tensor& dx, double gradient_scale) {
+  const Span span({.activity = Activity::kLoss, .samples = n_});
+  const Step& last = steps_.back();
+  const Tensor& x = loss_takes_logits_ ? last.inputs[0] : last.output;
+  return loss_->Run(x, targets_, last.output, losses_, dx, gradient_scale);
+}
+
+absl::Status Plan::RunBackward(const GradientsReady& ready) {
   const Workspace workspace(workspace_->data(), memory_.workspace);
   const size_t end = steps_.size() - (loss_takes_logits_ ? 1 : 0);
   Observer* const observer = CurrentObserver();
@@ -107,7 +118,8 @@ absl::Status Plan::RunBackward(int64_t step_number, const GradientsReady& ready)
                                   .gradients = step.gradients,
                                   .state = step.state,
                                   .workspace = workspace,
-                                  .step = step_number});
+                                  .step = step_number_,
+                                  .device_step = device_step_.tensor()});
       if (observer != nullptr && status.ok()) status = context_->Synchronize();
     }
     if (!status.ok()) return Annotate(step, status);
@@ -125,38 +137,47 @@ absl::Status Plan::FetchResults(bool with_losses) {
 }
 
 absl::Status Plan::Forward(const Tensor& x) {
-  DTNN_RETURN_IF_ERROR(BindBatch(x));
-  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size(), 0));
+  DTNN_RETURN_IF_ERROR(BindBatch(x, 0));
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size()));
   return FetchResults(/*with_losses=*/false);
 }
 
 absl::Status Plan::Evaluate(const Tensor& x, const Tensor& targets) {
   if (loss_ == nullptr) return absl::FailedPreconditionError("this plan was made without a loss");
-  DTNN_RETURN_IF_ERROR(BindBatch(x));
-  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - (loss_takes_logits_ ? 1 : 0), 0));
-  DTNN_RETURN_IF_ERROR(RunLoss(targets, Tensor(), 0));
-  return FetchResults(/*with_losses=*/true);
+  DTNN_RETURN_IF_ERROR(BindBatch(x, 0));
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - (loss_takes_logits_ ? 1 : 0)));
+  DTNN_RETURN_IF_ERROR(BringTargets(targets));
+  DTNN_RETURN_IF_ERROR(RunLoss(Tensor(), 0));
+  return FetchResults();
 }
 
 absl::Status Plan::ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
                                    int64_t step, const GradientsReady& ready) {
+  DTNN_RETURN_IF_ERROR(BringBatch(x, targets, step));
+  DTNN_RETURN_IF_ERROR(RunForwardBackward(gradient_scale, ready));
+  return FetchResults();
+}
+
+absl::Status Plan::BringBatch(const Tensor& x, const Tensor& targets, int64_t step) {
   if (!training_ || !store_->has_gradients()) {
     return absl::FailedPreconditionError("this plan or its parameters were not made for training");
   }
-  const size_t skipped = loss_takes_logits_ ? 1 : 0;
-  DTNN_RETURN_IF_ERROR(BindBatch(x));
-  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - skipped, step));
-  const Step& last = steps_[steps_.size() - 1 - skipped];
-  DTNN_RETURN_IF_ERROR(RunLoss(targets, last.dy, gradient_scale));
-  DTNN_RETURN_IF_ERROR(RunBackward(step, ready));
-  return FetchResults(/*with_losses=*/true);
+  DTNN_RETURN_IF_ERROR(BindBatch(x, step));
+  return BringTargets(targets);
 }
 
-double Plan::LossSum() const {
+absl::Status Plan::RunForwardBackward(double gradient_scale, const GradientsReady& ready) {
+  const size_t skipped = loss_takes_logits_ ? 1 : 0;
+  DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size() - skipped));
+  DTNN_RETURN_IF_ERROR(RunLoss(steps_[steps_.size() - 1 - skipped].dy, gradient_scale));
+  return RunBackward(ready);
+}
+
+double Plan::SumOfLosses(const Tensor& losses) {
   double sum = 0;
-  DispatchFloating(dtype_, [&](auto zero) {
+  DispatchFloating(losses.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < n_; ++i) sum += double(losses_on_host_.data<T>()[i]);
+    for (int64_t i = 0; i < losses.num_elements(); ++i) sum += double(losses.data<T>()[i]);
   });
   return sum;
 }
@@ -180,6 +201,37 @@ absl::Status Plan::Oversized(const absl::Status& status) const {
   return absl::Status(
       status.code(), StrCat("a plan for ", training_ ? "training on" : "evaluating", " batches of ",
                             batch_, " samples: ", status.message(), "; use a smaller batch"));
+}
+
+size_t Plan::TwinBytes() const {
+  const int64_t outputs = graph_.output_shape().NumElements();
+  return 2 * size_t(batch_ * (graph_.input_shape().NumElements() + outputs)) * SizeOf(dtype_) +
+         2 * size_t(batch_) * sizeof(int32_t);
+}
+
+// Adds the largest batch for which a device has memory.
+absl::Status Plan::WithBatchThatFits(const absl::Status& status, const PlanOptions& options) {
+  arena_.reset();
+  workspace_.reset();
+  const std::optional<size_t> free = FreeMemory(*context_);
+  if (!absl::IsResourceExhausted(status) || !free) return status;
+  const auto fits = [&](int64_t batch) {
+    PlanOptions smaller = options;
+    smaller.batch = batch;
+    Plan plan(graph_, dtype_, *context_);
+    if (!plan.Bind(smaller).ok()) return false;
+    const size_t bytes = plan.memory_.arena + plan.memory_.workspace + plan.TwinBytes();
+    return bytes + bytes / 32 <= *free;  // memory comes in pages
+  };
+  int64_t largest = 0;
+  for (int64_t too_large = options.batch; too_large - largest > 1;) {
+    const int64_t middle = largest + (too_large - largest) / 2;
+    (fits(middle) ? largest : too_large) = middle;
+  }
+  return absl::Status(status.code(),
+                      StrCat(status.message(), "; ",
+                             largest == 0 ? "not even one sample fits"
+                                          : StrCat("up to ", largest, " samples fit now")));
 }
 
 std::string Plan::LayerName(const Step& step) const {

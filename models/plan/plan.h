@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/device_numbers.h"
 #include "kernels/transfers.h"
 #include "layers/base/layer.h"
 #include "models/graph/graph.h"
@@ -70,6 +71,18 @@ class Plan {
   absl::Status ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
                                int64_t step, const GradientsReady& ready = nullptr);
 
+  // ForwardBackward in its parts, for callers that look at results later, or capture the middle
+  // part (kernels/captured_work.h). What the host brings; not in a capture:
+  absl::Status BringBatch(const Tensor& x, const Tensor& targets, int64_t step);
+  // What the device does with it. A replay does the same with what was brought since, if that has
+  // as many samples and the same type of targets.
+  absl::Status RunForwardBackward(double gradient_scale, const GradientsReady& ready = nullptr);
+  // The results, on the device.
+  const Tensor& device_losses() const { return losses_; }
+  const Tensor& device_predictions() const { return steps_.back().output; }
+  // Waits for them; then predictions() and LossSum() answer.
+  absl::Status FetchResults() { return FetchResults(/*with_losses=*/true); }
+
   // Runs the forward pass once more, looking at everything as it is written, and says where the
   // first NaN or infinity stands: "layer 5 (Conv2D): nan in weights", "layer 6 (Tanh): output of
   // sample 3 holds inf". Empty where all is finite. For a step that went wrong, with its arguments;
@@ -78,7 +91,9 @@ class Plan {
 
   // Of the last call, on the host.
   const Tensor& predictions() const { return predictions_; }
-  double LossSum() const;
+  double LossSum() const { return SumOfLosses(losses_on_host_); }
+  // Of a host tensor of losses.
+  static double SumOfLosses(const Tensor& losses);
 
   const PlanMemory& memory() const { return memory_; }
   // Which buffers there are, and when each is used.
@@ -117,16 +132,20 @@ class Plan {
   Tensor Activation(int node, int64_t n) const;
   const BatchNormalizationLayer* NormalizationAt(int node) const;
   void BindParameters();
-  absl::Status BindBatch(const Tensor& x);
+  absl::Status BindBatch(const Tensor& x, int64_t step);
   void BindViews(int64_t n);
-  absl::Status RunForward(size_t begin, size_t end, int64_t step);
+  absl::Status BringTargets(const Tensor& targets);
+  absl::Status RunForward(size_t begin, size_t end);
   absl::StatusOr<std::string> FirstNonFiniteParameter(const Step& step) const;
   absl::StatusOr<std::string> FirstNonFiniteSample(const Tensor& value) const;
   absl::Status CheckTargets(const Tensor& targets) const;
-  absl::Status RunLoss(const Tensor& targets, const Tensor& dx, double gradient_scale);
-  absl::Status RunBackward(int64_t step, const GradientsReady& ready);
+  absl::Status RunLoss(const Tensor& dx, double gradient_scale);
+  absl::Status RunBackward(const GradientsReady& ready);
   absl::Status FetchResults(bool with_losses);
   absl::Status Oversized(const absl::Status& status) const;
+  // What a device allocates beside the arena and the workspace: batches and targets, twice.
+  size_t TwinBytes() const;
+  absl::Status WithBatchThatFits(const absl::Status& status, const PlanOptions& options);
   int IdOf(const Step& step) const { return graph_.nodes()[size_t(step.node)].id; }
   std::string LayerName(const Step& step) const;  // "layer 5 (Conv2D)"
   absl::Status Annotate(const Step& step, const absl::Status& status) const;
@@ -146,8 +165,11 @@ class Plan {
   std::vector<size_t> batch_readers_;  // steps whose views point into the batch
   std::unique_ptr<LossOp> loss_;
   std::shared_ptr<Buffer> arena_, workspace_;
-  Tensor x_;  // the batch as the ops see it
-  DeviceTwin device_x_, device_targets_;
+  // The batch, its targets and the number of its step as the ops see them.
+  Tensor x_, targets_;
+  int64_t step_number_ = 0;
+  DeviceTwin device_x_, device_classes_, device_rows_;  // those of targets that the loss takes
+  DeviceNumbers device_step_;
   Tensor losses_;
   HostTwin host_losses_, host_predictions_;
   Tensor predictions_, losses_on_host_;

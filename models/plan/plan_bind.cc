@@ -158,10 +158,22 @@ absl::Status Plan::Allocate() {
       }
     }
   }
-  DTNN_ASSIGN_OR_RETURN(
-      device_x_, DeviceTwin::Create(*context_, dtype_, graph_.input_shape().Prepend(batch_)));
-  DTNN_ASSIGN_OR_RETURN(device_targets_,
-                        DeviceTwin::Create(*context_, DType::kInt32, Shape{batch_}));
+  const auto create_twins = [&]() -> absl::Status {
+    DTNN_ASSIGN_OR_RETURN(
+        device_x_, DeviceTwin::Create(*context_, dtype_, graph_.input_shape().Prepend(batch_)));
+    if (takes_classes_) {
+      DTNN_ASSIGN_OR_RETURN(device_classes_,
+                            DeviceTwin::Create(*context_, DType::kInt32, Shape{batch_}));
+    }
+    if (takes_rows_) {
+      DTNN_ASSIGN_OR_RETURN(
+          device_rows_,
+          DeviceTwin::Create(*context_, dtype_, graph_.output_shape().Prepend(batch_)));
+    }
+    return absl::OkStatus();
+  };
+  if (const absl::Status status = create_twins(); !status.ok()) return Oversized(status);
+  DTNN_ASSIGN_OR_RETURN(device_step_, DeviceNumbers::Create(*context_, DType::kInt64, 1));
   DTNN_ASSIGN_OR_RETURN(host_losses_, HostTwin::Create(*context_, dtype_, Shape{batch_}));
   DTNN_ASSIGN_OR_RETURN(host_predictions_,
                         HostTwin::Create(*context_, dtype_, graph_.output_shape().Prepend(batch_)));
@@ -214,7 +226,7 @@ Tensor Plan::Activation(int node, int64_t n) const {
                                             : View(value, sample, n);
 }
 
-absl::Status Plan::BindBatch(const Tensor& x) {
+absl::Status Plan::BindBatch(const Tensor& x, int64_t step_number) {
   const Shape& sample = graph_.input_shape();
   if (x.shape().rank() != sample.rank() + 1 || x.shape().DropFirst() != sample ||
       x.shape()[0] < 1 || x.shape()[0] > batch_ || x.dtype() != dtype_ || !x.dense()) {
@@ -225,6 +237,8 @@ absl::Status Plan::BindBatch(const Tensor& x) {
   }
   const int64_t n = x.shape()[0];
   DTNN_ASSIGN_OR_RETURN(x_, device_x_.Put(x));
+  step_number_ = step_number;
+  if (training_) DTNN_RETURN_IF_ERROR(device_step_.Set<int64_t>({{step_number}}));
   if (n != n_) {
     BindViews(n);
     return absl::OkStatus();

@@ -3,6 +3,7 @@
 // that is skipped, with the reason, where there is none.
 
 #include <memory>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -109,6 +110,28 @@ TEST_P(PlanGpuTest, FindsWhatIsNotFinite) {
   ASSERT_EQ(gpu_->Copy(testing::NaNTensor(DType::kFloat64, weights.shape()), weights),
             absl::OkStatus());
   EXPECT_EQ(*plan->FirstNonFinite(x, Labels(2), 0), "layer 1 (Conv2D): nan in weights");
+}
+
+// A simulated GPU has 1 GiB; what a network needs besides is small.
+TEST(PlanOfASimulatedGpuTest, WithoutMemoryTheBatchThatFitsIsTold) {
+  GraphBuilder b("wide", TensorFormat::kNCHW);
+  b.Input({64, 64, 3}).Conv2d(16, {.kernel = 3, .padding = 1}).Relu().Flatten().Fc(4).Softmax();
+  const Graph graph = *b.Build();
+  const auto gpu = *DeviceContext::Create(Device::Simulated(0));
+  auto store = *ParameterStore::Create(graph, *gpu, DType::kFloat32, 3);
+  const auto compile = [&](int64_t batch) {
+    return Plan::Compile(graph, *store, *gpu, {.batch = batch}).status();
+  };
+  const std::string told(compile(1 << 20).message());
+  EXPECT_NE(told.find("a plan for evaluating batches of 1048576 samples: "), std::string::npos)
+      << told;
+  EXPECT_NE(told.find("bytes are free"), std::string::npos) << told;
+  const size_t at = told.find("use a smaller batch; up to ");
+  ASSERT_NE(at, std::string::npos) << told;
+  const int64_t fits = std::stoll(told.substr(at + 27));
+  EXPECT_GT(fits, 100);
+  EXPECT_EQ(compile(fits), absl::OkStatus());
+  EXPECT_EQ(compile(fits + fits / 8).code(), absl::StatusCode::kResourceExhausted);
 }
 
 INSTANTIATE_TEST_SUITE_P(

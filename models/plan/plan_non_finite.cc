@@ -59,7 +59,7 @@ absl::StatusOr<std::string> Plan::FirstNonFiniteSample(const Tensor& value) cons
 
 absl::StatusOr<std::string> Plan::FirstNonFinite(const Tensor& x, const Tensor& targets,
                                                  int64_t step_number) {
-  DTNN_RETURN_IF_ERROR(BindBatch(x));
+  DTNN_RETURN_IF_ERROR(BindBatch(x, step_number));
   DTNN_ASSIGN_OR_RETURN(const std::string in_batch, FirstNonFiniteSample(x_));
   if (!in_batch.empty()) return "the batch: " + in_batch;
   const size_t end = steps_.size() - (loss_takes_logits_ ? 1 : 0);
@@ -67,12 +67,13 @@ absl::StatusOr<std::string> Plan::FirstNonFinite(const Tensor& x, const Tensor& 
     const Step& step = steps_[i];
     DTNN_ASSIGN_OR_RETURN(const std::string in_parameter, FirstNonFiniteParameter(step));
     if (!in_parameter.empty()) return in_parameter;
-    DTNN_RETURN_IF_ERROR(RunForward(i, i + 1, step_number));
+    DTNN_RETURN_IF_ERROR(RunForward(i, i + 1));
     DTNN_ASSIGN_OR_RETURN(const std::string in_output, FirstNonFiniteSample(step.output));
     if (!in_output.empty()) return StrCat(LayerName(step), ": output of ", in_output);
   }
   if (loss_ == nullptr) return "";
-  DTNN_RETURN_IF_ERROR(RunLoss(targets, Tensor(), 0));
+  DTNN_RETURN_IF_ERROR(BringTargets(targets));
+  DTNN_RETURN_IF_ERROR(RunLoss(Tensor(), 0));
   DTNN_ASSIGN_OR_RETURN(const std::string in_loss, FirstNonFiniteSample(losses_));
   return in_loss.empty() ? "" : "the loss of " + in_loss;
 }

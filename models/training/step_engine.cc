@@ -1,10 +1,12 @@
 #include "models/training/step_engine.h"
 
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "comm/model_sync.h"
+#include "kernels/device_traits.h"
 #include "kernels/transfers.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
@@ -14,6 +16,24 @@ namespace {
 
 const Tensor& LossTargets(const Batch& batch) {
   return batch.mixed_targets.empty() ? batch.targets : batch.mixed_targets;
+}
+
+std::string ReasonNotToCapture(const DeviceContext& context, const TrainerOptions& options) {
+  if (!options.graphs) return "they are switched off";
+  if (!TraitsOf(context.device()).replays_work) return "the device runs every call at once";
+  if (options.communicator != nullptr) return "ranks exchange gradients in the middle of a step";
+  return "";
+}
+
+// In memory of its own, which is kept.
+absl::Status CopyTargets(const Tensor& from, Tensor& to) {
+  const size_t bytes = size_t(from.num_elements()) * SizeOf(from.dtype());
+  if (to.empty() || to.buffer()->size() < bytes) {
+    DTNN_ASSIGN_OR_RETURN(to, Tensor::Allocate(Device::Cpu(), from.dtype(), from.shape()));
+  }
+  to = Tensor::View(to.buffer(), 0, from.dtype(), from.shape());
+  std::memcpy(to.raw_data(), from.raw_data(), bytes);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -29,7 +49,9 @@ StepEngine::StepEngine(const Graph& graph, ParameterStore& store, DeviceContext&
             {.models = options.model_sync,
              .at_start = options.initial_model_sync,
              .at_end = options.final_model_sync,
-             .common_statistics = options.sync_batch_norm}) {
+             .common_statistics = options.sync_batch_norm}),
+      late_(TraitsOf(context.device()).replays_work),
+      graphs_(context, ReasonNotToCapture(context, options)) {
   if (options.sync_batch_norm && options.communicator != nullptr) {
     exchange_.emplace(*options.communicator);
   }
@@ -85,8 +107,8 @@ absl::Status StepEngine::AllocateForTraining() {
                                                          store_->gradients().shape()));
   }
   if (options_.whole_steps && !store_->statistics().empty()) {
-    DTNN_ASSIGN_OR_RETURN(settled_statistics_,
-                          Tensor::Zeros(store_->dtype(), store_->statistics().shape()));
+    DTNN_ASSIGN_OR_RETURN(settled_statistics_, Tensor::Allocate(context_->device(), store_->dtype(),
+                                                                store_->statistics().shape()));
   }
   DTNN_RETURN_IF_ERROR(sync_.BeginTraining(*store_));
   DTNN_ASSIGN_OR_RETURN(updater_, Updater::Create(*store_, *context_, *options_.optimizer,
@@ -94,6 +116,7 @@ absl::Status StepEngine::AllocateForTraining() {
                                                    .whole_steps = options_.whole_steps,
                                                    .communicator = options_.communicator,
                                                    .reducer = options_.reducer,
+                                                   .watches_losses = late_,
                                                    .choose_buckets = options_.choose_buckets}));
   return absl::OkStatus();
 }
@@ -104,8 +127,15 @@ absl::Status StepEngine::PrepareForTraining(int64_t max_batch) {
   }
   if (updater_ == nullptr) DTNN_RETURN_IF_ERROR(AllocateForTraining());
   if (training_batch_ < max_batch) {
+    graphs_.Clear();
     DTNN_ASSIGN_OR_RETURN(training_plan_, Compile(max_batch, /*training=*/true));
     training_batch_ = max_batch;
+    if (!late_) return absl::OkStatus();
+    std::vector<LateReads::Kind> results = {
+        {store_->dtype(), Shape{max_batch}},
+        {store_->dtype(), graph_.output_shape().Prepend(max_batch)}};
+    if (options_.clip_norm > 0) results.push_back({DType::kFloat64, Shape{1}});
+    DTNN_ASSIGN_OR_RETURN(late_reads_, LateReads::Create(*context_, results, waiting_.size()));
   }
   return absl::OkStatus();
 }
@@ -146,8 +176,16 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
   }
   ++step_;
   if (averages != nullptr && batch.count > 0) {
-    DTNN_RETURN_IF_ERROR(
-        averages->Add(training_plan_->LossSum(), training_plan_->predictions(), batch.targets));
+    if (late_) {
+      DTNN_RETURN_IF_ERROR(ReadLater(batch));
+      if (late_reads_.waiting() > 1) DTNN_RETURN_IF_ERROR(ReadOldest(&batch, *averages));
+    } else {
+      DTNN_RETURN_IF_ERROR(
+          averages->Add(training_plan_->LossSum(), training_plan_->predictions(), batch.targets));
+    }
+  }
+  if (const Tensor norm = updater_->gradient_norm(); !late_ && settled() && !norm.empty()) {
+    gradient_norm_ = *norm.data<double>();
   }
   return settled() ? sync_.EndUpdate(*store_) : absl::OkStatus();
 }
@@ -164,60 +202,141 @@ absl::Status StepEngine::RunStep(const Batch& batch, bool watched, bool last) {
     DTNN_RETURN_IF_ERROR(updater_->Begin(store_->gradients(), sync_.exchanges()));
     ready = [this](int64_t from) { updater_->Ready(from); };
   }
+  const Tensor& targets = LossTargets(batch);
+  const StepGraphs::Kind kind = {
+      .samples = batch.count,
+      .targets = targets.empty() ? DType::kInt32 : targets.dtype(),
+      .gradient_scale = sync_.weight() / double(first_samples_),
+      .first = pending_batches_ == 0,
+      .updates = last || pending_batches_ + 1 == options_.accumulate_steps,
+      .watched = watched};
+  const int64_t samples = pending_samples_ + SamplesOf(batch);
+  if (kind.updates) {
+    // 1 without accumulation. Means of ranks are scaled by themselves.
+    const bool scales = samples > 0 && !sync_.means_of_ranks();
+    DTNN_RETURN_IF_ERROR(updater_->SetStep(
+        {.learning_rate = learning_rate_,
+         .step = steps_done_ + 1,
+         .gradient_scale = scales ? double(first_samples_) / double(samples) : 1}));
+  }
+  if (batch.count > 0) {
+    DTNN_RETURN_IF_ERROR(training_plan_->BringBatch(batch.x, targets, first_batch_ + step_));
+  }
+  const auto work = [&] { return RunOnDevice(batch, kind, ready); };
+  pending_samples_ = samples;
+  const absl::Status status = batch.count > 0 ? graphs_.Run(kind, work) : work();
+  if (!status.ok()) {
+    pending_samples_ -= SamplesOf(batch);
+    return status;
+  }
+  if (late_) store_->MarkChanged();  // a replay calls nobody who would
+  ++pending_batches_;
+  if (!kind.updates) return absl::OkStatus();
+  ++steps_done_;
+  pending_batches_ = pending_samples_ = 0;
+  return absl::OkStatus();
+}
+
+// What may be captured: all that does not depend on the host. `pending_samples_` counts the batch.
+absl::Status StepEngine::RunOnDevice(const Batch& batch, const StepGraphs::Kind& kind,
+                                     const Plan::GradientsReady& ready) {
   if (batch.count == 0) {
     DTNN_RETURN_IF_ERROR(context_->FillZero(store_->gradients()));
   } else {
-    DTNN_RETURN_IF_ERROR(training_plan_->ForwardBackward(batch.x, LossTargets(batch),
-                                                         sync_.weight() / double(first_samples_),
-                                                         first_batch_ + step_, ready));
-    const double loss = watched ? training_plan_->LossSum() : 0;
-    if (!std::isfinite(loss)) return Diverged(batch, loss);
+    DTNN_RETURN_IF_ERROR(training_plan_->RunForwardBackward(kind.gradient_scale, ready));
+    if (kind.watched && late_) {
+      DTNN_RETURN_IF_ERROR(updater_->Watch(training_plan_->device_losses()));
+    } else if (kind.watched) {
+      DTNN_RETURN_IF_ERROR(CheckLoss(batch));
+    }
   }
-  ++pending_batches_;
-  pending_samples_ += SamplesOf(batch);
-  if (options_.accumulate_steps > 1) DTNN_RETURN_IF_ERROR(Accumulate());
-  return last || pending_batches_ == options_.accumulate_steps ? Update() : absl::OkStatus();
-}
-
-absl::Status StepEngine::Accumulate() {
-  const Tensor gradients = store_->gradients();
-  return add_->Run({&gradients, 1}, accumulated_, /*accumulate=*/pending_batches_ > 1);
+  if (options_.accumulate_steps > 1) {
+    const Tensor gradients = store_->gradients();
+    DTNN_RETURN_IF_ERROR(add_->Run({&gradients, 1}, accumulated_, /*accumulate=*/!kind.first));
+  }
+  return kind.updates ? Update() : absl::OkStatus();
 }
 
 // One step of the optimizer with the gradients of the batches that wait.
 absl::Status StepEngine::Update() {
-  // 1 without accumulation.
-  double scale = pending_samples_ == 0 ? 1 : double(first_samples_) / double(pending_samples_);
   if (options_.accumulate_steps > 1) {
     // Means of ranks are scaled before they are added up: each has its own number of samples.
     if (sync_.means_of_ranks()) {
+      const double scale =
+          pending_samples_ == 0 ? 1 : double(first_samples_) / double(pending_samples_);
       DTNN_RETURN_IF_ERROR(ChangeOnHost(*context_, accumulated_, [&](const Tensor& gradients) {
-        Scale(std::exchange(scale, 1), gradients);
+        Scale(scale, gradients);
         return absl::OkStatus();
       }));
     }
     DTNN_RETURN_IF_ERROR(updater_->Begin(accumulated_, sync_.exchanges()));
   }
   // Without samples of its own or of others, a rank stays where it is.
-  if (pending_samples_ > 0 || sync_.exchanges()) {
-    DTNN_RETURN_IF_ERROR(updater_->Finish(
-        {.learning_rate = learning_rate_, .step = steps_done_ + 1, .gradient_scale = scale}));
+  if (pending_samples_ == 0 && !sync_.exchanges()) return absl::OkStatus();
+  return updater_->Finish();
+}
+
+absl::Status StepEngine::CheckLoss(const Batch& batch) {
+  DTNN_RETURN_IF_ERROR(training_plan_->FetchResults());
+  const double loss = training_plan_->LossSum();
+  if (std::isfinite(loss)) return absl::OkStatus();
+  return Diverged(loss, steps_done_, learning_rate_, WhereNotFinite(batch));
+}
+
+// Queues the reading of a step's results.
+absl::Status StepEngine::ReadLater(const Batch& batch) {
+  newest_ = (newest_ + 1) % waiting_.size();
+  Waiting& waiting = waiting_[newest_];
+  DTNN_RETURN_IF_ERROR(CopyTargets(batch.targets, waiting.targets));
+  waiting.updated = settled();
+  waiting.steps_done = steps_done_ - (waiting.updated ? 1 : 0);
+  waiting.learning_rate = learning_rate_;
+  std::vector<Tensor> results = {training_plan_->device_losses(),
+                                 training_plan_->device_predictions()};
+  if (const Tensor norm = updater_->gradient_norm(); !norm.empty()) results.push_back(norm);
+  return late_reads_.Add(results);
+}
+
+// Adds the results of the oldest step that waits. `batch`, where it is not null, has come after it.
+absl::Status StepEngine::ReadOldest(const Batch* batch, MetricAverages& averages) {
+  const Waiting& waiting =
+      waiting_[(newest_ + waiting_.size() + 1 - late_reads_.waiting()) % waiting_.size()];
+  DTNN_ASSIGN_OR_RETURN(const std::span<const Tensor> results, late_reads_.Take());
+  const double loss = Plan::SumOfLosses(results[0]);
+  if (!std::isfinite(loss)) {
+    late_reads_.Drop();
+    DTNN_RETURN_IF_ERROR(updater_->Resume());
+    // The batch is gone, but the parameters are still those that it met.
+    const std::string where = batch == nullptr ? "" : WhereNotFinite(*batch);
+    return Diverged(loss, waiting.steps_done, waiting.learning_rate,
+                    batch == nullptr
+                        ? "noticed after its batch was gone"
+                        : StrCat("noticed a step later; with the next batch: ", where));
   }
-  ++steps_done_;
-  pending_batches_ = pending_samples_ = 0;
+  if (waiting.updated && results.size() > 2) gradient_norm_ = *results[2].data<double>();
+  return averages.Add(loss, results[1], waiting.targets);
+}
+
+absl::Status StepEngine::CatchUp(MetricAverages& averages) {
+  while (late_reads_.waiting() > 0) DTNN_RETURN_IF_ERROR(ReadOldest(nullptr, averages));
   return absl::OkStatus();
 }
 
-// Why a run with such a loss ends, and where it went wrong.
-absl::Status StepEngine::Diverged(const Batch& batch, double loss) {
+// What of a forward pass is NaN or infinite, for people.
+std::string StepEngine::WhereNotFinite(const Batch& batch) {
   if (exchange_) exchange_->Leave();  // the others may not look for anything
-  absl::StatusOr<std::string> where =
+  const absl::StatusOr<std::string> where =
       training_plan_->FirstNonFinite(batch.x, LossTargets(batch), first_batch_ + step_);
-  if (!where.ok()) where = std::string(where.status().message());
-  return absl::OutOfRangeError(
-      StrCat("the loss is ", loss, " after ", steps_done_, " steps: training has diverged (",
-             where->empty() ? "all values before the loss are finite" : *where,
-             "); lower the learning rate, now ", learning_rate_));
+  if (!where.ok()) return std::string(where.status().message());
+  return where->empty() ? "all values before the loss are finite" : *where;
+}
+
+// Why a run with such a loss ends, and where it went wrong.
+absl::Status StepEngine::Diverged(double loss, int64_t steps_done, double learning_rate,
+                                  std::string_view where) const {
+  return absl::OutOfRangeError(StrCat("the loss is ", loss, " after ", steps_done,
+                                      " steps: training has diverged (", where,
+                                      "); lower the learning rate, now ", learning_rate));
 }
 
 // Where Undo goes back to.
@@ -228,8 +347,7 @@ absl::Status StepEngine::Remember(const MetricAverages* averages) {
     if (averages != nullptr) settled_averages_ = *averages;
   }
   if (settled_statistics_.empty()) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(context_->Copy(store_->statistics(), settled_statistics_));
-  return context_->Synchronize();
+  return context_->Copy(store_->statistics(), settled_statistics_);
 }
 
 absl::Status StepEngine::Undo(MetricAverages* averages) {
@@ -239,6 +357,7 @@ absl::Status StepEngine::Undo(MetricAverages* averages) {
     if (averages != nullptr) *averages = settled_averages_;
   }
   pending_batches_ = pending_samples_ = 0;
+  late_reads_.Drop();
   if (settled_statistics_.empty()) return absl::OkStatus();
   store_->MarkChanged();
   DTNN_RETURN_IF_ERROR(context_->Copy(settled_statistics_, store_->statistics()));

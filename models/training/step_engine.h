@@ -11,6 +11,7 @@
 #ifndef DTNN_MODELS_TRAINING_STEP_ENGINE_H_
 #define DTNN_MODELS_TRAINING_STEP_ENGINE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "data/loading/loader.h"
 #include "kernels/add/add.h"
+#include "kernels/late_reads.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
 #include "models/plan/plan.h"
@@ -29,6 +31,7 @@
 #include "models/training/ranks/communicator_exchange.h"
 #include "models/training/ranks/rank_shares.h"
 #include "models/training/ranks/synchronization.h"
+#include "models/training/step_graphs.h"
 #include "models/training/trainer_options.h"
 #include "models/training/updater.h"
 
@@ -52,7 +55,14 @@ class StepEngine {
   // all batches of an update. A rank without further data passes a batch without samples.
   // OutOfRange if `averages` are given and the loss is NaN or infinite on any rank (training has
   // diverged), and for no other reason.
+  //
+  // A device that only queues work (DeviceTraits::replays_work) is not waited for: the call adds,
+  // and judges, what the step before has left, and CatchUp does so for the last one. The parameters
+  // stay as they were when the loss became NaN.
   absl::Status Step(const Batch& batch, MetricAverages* averages, bool last = false);
+  // Adds to the averages of the steps so far what Step has not yet, after the last Step of a pass
+  // and before a state is saved. OutOfRange as Step.
+  absl::Status CatchUp(MetricAverages& averages);
   // Adds the loss and metrics of a batch in evaluation mode. OutOfRange where the loss is NaN or
   // infinite; `data` names what the batch is of.
   absl::Status Evaluate(const Batch& batch, std::string_view data, MetricAverages& averages);
@@ -113,11 +123,11 @@ class StepEngine {
   }
   // Of the samples of the last Evaluate, on the host.
   const Tensor& predictions() const { return evaluation_plan_->predictions(); }
-  // Euclidean norm of the gradients of the last update, before they were clipped; nothing where
-  // nobody clips.
-  std::optional<double> gradient_norm() const {
-    return updater_ == nullptr ? std::nullopt : updater_->gradient_norm();
-  }
+  // Euclidean norm of the gradients of the last update whose results are known, before they were
+  // clipped; nothing where nobody clips.
+  std::optional<double> gradient_norm() const { return gradient_norm_; }
+  // Steps that are captured, or why they are not (step_graphs.h).
+  const StepGraphs& graphs() const { return graphs_; }
 
  private:
   StepEngine(const Graph& graph, ParameterStore& store, DeviceContext& context,
@@ -127,9 +137,15 @@ class StepEngine {
   absl::Status AllocateForTraining();
   int64_t SamplesOf(const Batch& batch) const;
   absl::Status RunStep(const Batch& batch, bool watched, bool last);
-  absl::Status Accumulate();
+  absl::Status RunOnDevice(const Batch& batch, const StepGraphs::Kind& kind,
+                           const Plan::GradientsReady& ready);
   absl::Status Update();
-  absl::Status Diverged(const Batch& batch, double loss);
+  absl::Status CheckLoss(const Batch& batch);
+  absl::Status ReadLater(const Batch& batch);
+  absl::Status ReadOldest(const Batch* batch, MetricAverages& averages);
+  std::string WhereNotFinite(const Batch& batch);
+  absl::Status Diverged(double loss, int64_t steps_done, double learning_rate,
+                        std::string_view where) const;
   absl::Status Remember(const MetricAverages* averages);
   absl::Status Undo(MetricAverages* averages);
 
@@ -152,10 +168,24 @@ class StepEngine {
   Synchronization sync_;
   std::unique_ptr<Updater> updater_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;
+  std::optional<double> gradient_norm_;
+  // On devices whose results are read later. What the host knows of the steps that wait, oldest
+  // first.
+  struct Waiting {
+    Tensor targets;
+    int64_t steps_done = 0;
+    double learning_rate = 0;
+    bool updated = false;
+  };
+  const bool late_;
+  LateReads late_reads_;
+  std::array<Waiting, 2> waiting_;
+  size_t newest_ = 0;
+  StepGraphs graphs_;  // of the plan and the updater
   // With whole_steps, what a failure goes back to. Step and averages: where batches may wait.
   int64_t settled_step_ = 0;
   MetricAverages settled_averages_;
-  Tensor settled_statistics_;  // on the host; empty where there are none
+  Tensor settled_statistics_;  // on the device; empty where there are none
 };
 
 }  // namespace dtnn

@@ -113,6 +113,13 @@ absl::Status Trainer::RunBatch(const Batch* batch, const Pass& pass, MetricAvera
   return status;
 }
 
+// Of the steps so far (StepEngine::CatchUp).
+absl::Status Trainer::CatchUp(MetricAverages& averages) {
+  const absl::Status status = engine_->CatchUp(averages);
+  diverged_ |= absl::IsOutOfRange(status);
+  return status;
+}
+
 // One pass over the loader: training, validation or test, as `pass.kind` says. At its end
 // `averages` holds the metrics of all ranks; a pass that was stopped leaves this rank's own.
 absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averages,
@@ -156,9 +163,12 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
     for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnBatchEnd(pass));
     pass.batch = nullptr;
     pass.predictions = nullptr;
-    if (stopped_) return absl::OkStatus();
+    if (stopped_) return training ? CatchUp(averages) : absl::OkStatus();
   }
-  if (training) DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
+  if (training) {
+    DTNN_RETURN_IF_ERROR(CatchUp(averages));
+    DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
+  }
   // An epoch that was stopped during its validation already has the metrics of all ranks.
   if (!training || !std::exchange(trained_by_all_, true)) DTNN_RETURN_IF_ERROR(Combine(averages));
   for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassEnd(pass));
@@ -256,6 +266,7 @@ absl::StatusOr<MetricAverages> Trainer::Evaluate(Loader& loader,
 }
 
 absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
+  if (!diverged_ && state_.in_epoch()) DTNN_RETURN_IF_ERROR(CatchUp(trained_));
   if (engine_->torn()) {
     return FailedPrecondition(
         "the update after step ", state_.steps_done,

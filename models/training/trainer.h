@@ -47,7 +47,8 @@ class Trainer {
   // Trains `epochs` more epochs; an interrupted one counts as one of them. Each is a pass over
   // `training`, followed by one over `validation` if it is given. Does nothing after the Restore of
   // a run that a callback had ended at the end of an epoch. OutOfRange if a loss is NaN or infinite
-  // on any rank (diverged()), and for no other reason.
+  // on any rank (diverged()), and for no other reason. On devices that only queue work, the
+  // averages that callbacks see after a batch are those of the batches before it.
   absl::Status Train(Loader& training, Loader* validation, int64_t epochs,
                      std::span<Callback* const> callbacks);
   // One pass in evaluation mode. Callbacks of training may call it.
@@ -120,6 +121,7 @@ class Trainer {
   absl::Status RunPass(Loader& loader, Pass& pass, MetricAverages& averages,
                        std::span<Callback* const> callbacks);
   absl::Status RunBatch(const Batch* batch, const Pass& pass, MetricAverages& averages);
+  absl::Status CatchUp(MetricAverages& averages);
   absl::Status Combine(MetricAverages& averages);
   absl::Status Ended(absl::Status status);
   absl::StatusOr<TrainingState> StateWith(bool all_ranks);

@@ -18,14 +18,26 @@
 namespace dtnn {
 namespace {
 
-// The mean loss so far, after every step and every evaluated batch.
+// The mean loss after every step and every evaluated batch, when it is known: on a GPU a training
+// step's is when the next one has been queued.
 class LossRecorder : public Callback {
  public:
-  absl::Status OnBatchEnd(const Pass& pass) override {
-    losses.push_back(pass.averages->Value(0));
+  absl::Status OnPassBegin(const Pass&) override {
+    samples_ = 0;
     return absl::OkStatus();
   }
+  absl::Status OnBatchEnd(const Pass& pass) override { return Record(*pass.averages); }
+  absl::Status OnPassEnd(const Pass& pass) override { return Record(*pass.averages); }
   std::vector<double> losses;
+
+ private:
+  absl::Status Record(const MetricAverages& averages) {
+    if (averages.samples() > samples_) losses.push_back(averages.Value(0));
+    samples_ = averages.samples();
+    return absl::OkStatus();
+  }
+
+  int64_t samples_ = 0;
 };
 
 struct Training {

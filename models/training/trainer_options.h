@@ -46,6 +46,9 @@ struct TrainerOptions {
   GradientReducerOptions reducer = {};  // how gradients are exchanged
   // In buckets of a size that is measured, where the communicator exchanges them.
   bool choose_buckets = false;
+  // Where a device allows it, the work of a step is captured and replayed as one operation
+  // (step_graphs.h): the same bits, fewer calls.
+  bool graphs = true;
   // A step that fails leaves everything as it was after the update before: parameters, running
   // statistics, metrics, counts. It can then be saved, for instance when a rank was lost. Updates
   // do not begin before the exchange has ended.

@@ -1,7 +1,6 @@
 #include "models/training/updater.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "comm/local.h"
@@ -58,8 +57,14 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
   } else {
     DTNN_RETURN_IF_ERROR(updater->Cut(options.reducer.bucket_bytes));
   }
+  if (options.clip_norm > 0 || options.watches_losses) {
+    DTNN_ASSIGN_OR_RETURN(updater->gate_,
+                          UpdateGate::Create(context, store.dtype(), options.clip_norm));
+  }
   if (options.clip_norm > 0) {
     DTNN_ASSIGN_OR_RETURN(updater->sum_of_squares_, CreateSumOfSquares(context, store.dtype()));
+    DTNN_ASSIGN_OR_RETURN(updater->squares_,
+                          Tensor::Allocate(context.device(), DType::kFloat64, Shape{1}));
   }
   return updater;
 }
@@ -85,6 +90,7 @@ absl::Status Updater::AddPart(int64_t begin, int64_t end) {
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Update> update,
       optimizer_->Bind(*context_, store_->dtype(), Inside(store_->vectors(), begin, end)));
+  if (step_) DTNN_RETURN_IF_ERROR(update->SetStep(*step_));
   parts_.push_back({.begin = begin, .count = end - begin, .update = std::move(update)});
   return absl::OkStatus();
 }
@@ -110,10 +116,19 @@ void Updater::Ready(int64_t from) {
   reducer_->Ready(from);
 }
 
-absl::Status Updater::Finish(const UpdateStep& step) {
+absl::Status Updater::SetStep(const UpdateStep& step) {
+  step_ = step;
+  UpdateStep scaled = step;
+  if (sparse_) scaled.gradient_scale = 1;  // the sum has it already
+  for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(part.update->SetStep(scaled));
+  return sum_of_squares_ == nullptr ? absl::OkStatus()
+                                    : gate_->SetGradientScale(scaled.gradient_scale);
+}
+
+absl::Status Updater::Finish() {
   torn_ = false;
   const double backward_seconds = since_begin_ ? since_begin_->seconds() : 0;
-  const absl::Status status = ExchangeAndFollow(step);
+  const absl::Status status = ExchangeAndFollow();
   if (choice_ && exchanges_) choice_->Add(ready_, backward_seconds, update_seconds_);
   if (torn_) store_->MarkChanged();
   if (status.ok()) torn_ = false;
@@ -121,13 +136,13 @@ absl::Status Updater::Finish(const UpdateStep& step) {
 }
 
 // What is left over keeps its scale in later steps, which may have another.
-absl::Status Updater::SumSparsely(const UpdateStep& step) {
+absl::Status Updater::SumSparsely() {
   const AddTime time(exposed_before_);
   const Span span({.activity = Activity::kWaitForGradients,
                    .bytes = gradients_.num_elements() * int64_t(SizeOf(store_->dtype())),
                    .first = 0,
                    .last = gradients_.num_elements()});
-  return sparse_->Run(gradients_, store_->slots().back(), step.gradient_scale, step.step);
+  return sparse_->Run(gradients_, store_->slots().back(), step_->gradient_scale, step_->step);
 }
 
 absl::StatusOr<std::optional<ExchangeState>> Updater::GatherExchange() {
@@ -154,25 +169,23 @@ absl::Status Updater::RestoreExchange(const std::optional<ExchangeState>& state)
   return sparse_->SetState(state ? state->values : std::vector<double>());
 }
 
-absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
+absl::Status Updater::ExchangeAndFollow() {
   const bool at_the_end = options_.whole_steps || sum_of_squares_ != nullptr || !exchanges_;
   if (exchanges_) {
-    DTNN_RETURN_IF_ERROR(reducer_->Finish([&](size_t bucket) {
-      return at_the_end ? absl::OkStatus() : Follow(parts_[bucket], step);
-    }));
+    DTNN_RETURN_IF_ERROR(reducer_->Finish(
+        [&](size_t bucket) { return at_the_end ? absl::OkStatus() : Follow(parts_[bucket]); }));
   }
   if (!at_the_end) return absl::OkStatus();
-  UpdateStep scaled = step;
-  if (sparse_) {
-    DTNN_RETURN_IF_ERROR(SumSparsely(step));
-    scaled.gradient_scale = 1;
+  if (sparse_) DTNN_RETURN_IF_ERROR(SumSparsely());
+  if (sum_of_squares_ != nullptr) {
+    DTNN_RETURN_IF_ERROR(sum_of_squares_->Queue(gradients_, squares_));
+    DTNN_RETURN_IF_ERROR(gate_->Clip(squares_));
   }
-  DTNN_ASSIGN_OR_RETURN(scaled.gradient_scale, ClippedScale(scaled.gradient_scale));
-  for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part, scaled));
+  for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part));
   return absl::OkStatus();
 }
 
-absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
+absl::Status Updater::Follow(const Part& part) {
   const AddTime time(update_seconds_);
   const Span span({.activity = Activity::kUpdate,
                    .bytes = part.count * int64_t(SizeOf(store_->dtype())),
@@ -184,15 +197,8 @@ absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
   }
   torn_ = true;
   return part.update->Run(Slice(store_->values(), part.begin, part.count),
-                          Slice(gradients_, part.begin, part.count), slots_, step);
-}
-
-absl::StatusOr<double> Updater::ClippedScale(double scale) {
-  if (sum_of_squares_ == nullptr) return scale;
-  DTNN_ASSIGN_OR_RETURN(const double squares, sum_of_squares_->Run(gradients_));
-  const double norm = scale * std::sqrt(squares);
-  gradient_norm_ = norm;
-  return norm > options_.clip_norm ? scale * (options_.clip_norm / norm) : scale;
+                          Slice(gradients_, part.begin, part.count), slots_,
+                          gate_ == nullptr ? UpdateGates() : gate_->gates());
 }
 
 }  // namespace dtnn

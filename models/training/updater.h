@@ -24,6 +24,7 @@
 #include "comm/gradients/gradient_reducer.h"
 #include "comm/gradients/top_k_all_reduce.h"
 #include "kernels/sum_of_squares/sum_of_squares.h"
+#include "kernels/update/gate.h"
 #include "kernels/update/update.h"
 #include "models/checkpoint/training_state.h"
 #include "models/parameters/parameter_store.h"
@@ -42,6 +43,8 @@ struct UpdaterOptions {
   bool whole_steps = false;
   Communicator* communicator = nullptr;  // null: one rank
   GradientReducerOptions reducer = {};
+  // Watch is called, and nothing is updated while a loss is NaN or infinite.
+  bool watches_losses = false;
   // The size of buckets is not the reducer's option, but measured (bucket_choice.h).
   bool choose_buckets = false;
 };
@@ -59,7 +62,17 @@ class Updater {
   absl::Status Begin(const Tensor& gradients, bool exchange = true);
   // All gradients from element `from` on are final: their exchange may start.
   void Ready(int64_t from);
-  absl::Status Finish(const UpdateStep& step);
+  // Of the updates from now on; not in a capture (kernels/captured_work.h).
+  absl::Status SetStep(const UpdateStep& step);
+  // Losses of this update, on the device: see UpdaterOptions::watches_losses. After one that was
+  // not finite, no update changes anything until Resume.
+  absl::Status Watch(const Tensor& losses) { return gate_->Watch(losses); }
+  absl::Status Resume() { return gate_->Reset(); }
+  absl::Status Finish();
+  absl::Status Finish(const UpdateStep& step) {
+    const absl::Status status = SetStep(step);
+    return status.ok() ? Finish() : status;
+  }
 
   // Whether the last update ended with an error when some parameters had followed it.
   bool torn() const { return torn_; }
@@ -67,8 +80,9 @@ class Updater {
   double exchange_seconds() const {
     return exposed_before_ + (reducer_ ? reducer_->exposed_seconds() : 0);
   }
-  // Of the gradients of the last update, before they were clipped; nothing without clipping.
-  std::optional<double> gradient_norm() const { return gradient_norm_; }
+  // Of the gradients of the last update, before they were clipped: one float64 of the device; empty
+  // without clipping.
+  Tensor gradient_norm() const { return sum_of_squares_ == nullptr ? Tensor() : gate_->norm(); }
   // Of a sparse sum; nothing of others. All ranks call GatherExchange together; rank 0 gets the
   // leftovers of the others.
   absl::StatusOr<std::optional<ExchangeState>> GatherExchange();
@@ -92,10 +106,9 @@ class Updater {
   Communicator& sparse_communicator() {
     return alone_ != nullptr ? *alone_ : *options_.communicator;
   }
-  absl::Status SumSparsely(const UpdateStep& step);
-  absl::Status ExchangeAndFollow(const UpdateStep& step);
-  absl::Status Follow(const Part& part, const UpdateStep& step);
-  absl::StatusOr<double> ClippedScale(double scale);
+  absl::Status SumSparsely();
+  absl::Status ExchangeAndFollow();
+  absl::Status Follow(const Part& part);
 
   ParameterStore* store_;
   DeviceContext* context_;
@@ -104,12 +117,14 @@ class Updater {
   std::vector<Part> parts_;              // in the order of their exchange
   std::unique_ptr<Communicator> alone_;  // where a sparse sum has no other ranks
   std::optional<TopKAllReduce> sparse_;
-  std::unique_ptr<SumOfSquares> sum_of_squares_;
+  std::optional<UpdateStep> step_;
+  std::unique_ptr<SumOfSquares> sum_of_squares_;  // null without clipping
+  Tensor squares_;
+  std::unique_ptr<UpdateGate> gate_;  // null where nothing is clipped or watched
   Tensor gradients_;
   bool exchanges_ = false;     // in the update in progress
   std::vector<Tensor> slots_;  // of the part at work
   bool torn_ = false;
-  std::optional<double> gradient_norm_;
   std::optional<GradientReducer> reducer_;
   double exposed_before_ = 0;  // by reducers before this one
   // While the size of buckets is to be chosen: of this step, in seconds since its begin.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/activation/activation.h"
+#include "optim/losses/device_loss.h"
 #include "optim/losses/targets.h"
 #include "tensor/errors.h"
 
@@ -33,6 +34,25 @@ Label OfLogit(double x, double t) {
   return {t * if_true + (1 - t) * if_false, p - t};
 }
 
+struct ProbableLabels {
+  static absl::Status Of(const Tensor& targets) {
+    if (targets.dtype() == DType::kInt32) return absl::OkStatus();
+    return DispatchFloating(targets.dtype(), [&](auto zero) -> absl::Status {
+      const TargetRows<decltype(zero)> rows(targets);
+      for (int64_t i = 0; i < targets.shape()[0]; ++i) {
+        for (int64_t j = 0; j < targets.shape()[1]; ++j) {
+          const double t = rows.At(i, j);
+          if (t >= 0 && t <= 1) continue;
+          return InvalidArgument("binary cross entropy: target ", j, " of sample ", i,
+                                 " of the batch is ", t,
+                                 ", expected 0 to 1; did you mean another loss, such as mse?");
+        }
+      }
+      return absl::OkStatus();
+    });
+  }
+};
+
 template <bool kFromLogits>
 class BinaryCrossEntropyOp : public LossOp {
  public:
@@ -49,9 +69,12 @@ class BinaryCrossEntropyOp : public LossOp {
     return op;
   }
 
+  absl::Status CheckTargets(const Tensor& targets) const override {
+    return ProbableLabels::Of(targets);
+  }
+
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
-    absl::Status status;
     Tensor sigmoid;  // beside x, which may be `probabilities` or `dx`
     if (kFromLogits) {
       sigmoid = probabilities_.Samples(0, x.shape()[0], TensorFormat::kNHWC);
@@ -60,8 +83,6 @@ class BinaryCrossEntropyOp : public LossOp {
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const TargetRows<T> rows(targets);
-      status = CheckTargets(rows, x.shape());
-      if (!status.ok()) return;
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
         const T* row = x.data<T>() + i * x.RowPitch();
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
@@ -78,25 +99,10 @@ class BinaryCrossEntropyOp : public LossOp {
                     probabilities.data<T>() + i * probabilities.RowPitch());
       }
     });
-    return status;
-  }
-
- private:
-  template <typename T>
-  static absl::Status CheckTargets(const TargetRows<T>& rows, const Shape& shape) {
-    if (rows.are_classes()) return absl::OkStatus();
-    for (int64_t i = 0; i < shape[0]; ++i) {
-      for (int64_t j = 0; j < shape[1]; ++j) {
-        const double t = rows.At(i, j);
-        if (t >= 0 && t <= 1) continue;
-        return InvalidArgument("binary cross entropy: target ", j, " of sample ", i,
-                               " of the batch is ", t,
-                               ", expected 0 to 1; did you mean another loss, such as mse?");
-      }
-    }
     return absl::OkStatus();
   }
 
+ private:
   std::unique_ptr<Activation> sigmoid_;
   Tensor probabilities_;
 };
@@ -104,7 +110,9 @@ class BinaryCrossEntropyOp : public LossOp {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LossOp>> BinaryCrossEntropy::Bind(const LossContext& context) const {
-  DTNN_RETURN_IF_ERROR(CheckOnCpu(*this, context));
+  if (!OnTheHost(context)) {
+    return DeviceLossOp<ProbableLabels>::Create(context, RowLossKind::kBinary);
+  }
   if (context.from_logits) return BinaryCrossEntropyOp<true>::Create(context);
   return BinaryCrossEntropyOp<false>::Create(context);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/softmax/softmax.h"
+#include "optim/losses/device_loss.h"
 #include "optim/losses/targets.h"
 #include "tensor/errors.h"
 
@@ -14,38 +15,47 @@ namespace {
 
 constexpr double kLeast = 1e-8, kMost = 1 - 1e-8;  // of a probability in a logarithm
 
-// Of targets that are not classes: whether each row holds probabilities.
-template <typename T>
-absl::Status CheckDistributions(const Tensor& targets) {
-  constexpr double kRounding = 1e-3;
-  const TargetRows<T> rows(targets);
-  if (rows.are_classes()) return absl::OkStatus();
-  for (int64_t i = 0; i < targets.shape()[0]; ++i) {
-    double sum = 0, least = 0;
-    for (int64_t j = 0; j < targets.shape()[1]; ++j) {
-      sum += rows.At(i, j);
-      least = std::min(least, rows.At(i, j));
-    }
-    if (least >= 0 && std::abs(sum - 1) <= kRounding) continue;
-    return InvalidArgument("the targets of sample ", i,
-                           " of the batch are not probabilities: they sum to ", sum,
-                           " and the smallest is ", least,
-                           "; categorical_cross_entropy needs a "
-                           "class per sample, or probabilities that sum to 1");
+// Targets that are not classes are rows of probabilities.
+struct Distributions {
+  static absl::Status Of(const Tensor& targets) {
+    if (targets.dtype() == DType::kInt32) return absl::OkStatus();
+    return DispatchFloating(targets.dtype(), [&](auto zero) -> absl::Status {
+      constexpr double kRounding = 1e-3;
+      const TargetRows<decltype(zero)> rows(targets);
+      for (int64_t i = 0; i < targets.shape()[0]; ++i) {
+        double sum = 0, least = 0;
+        for (int64_t j = 0; j < targets.shape()[1]; ++j) {
+          sum += rows.At(i, j);
+          least = std::min(least, rows.At(i, j));
+        }
+        if (least >= 0 && std::abs(sum - 1) <= kRounding) continue;
+        return InvalidArgument("the targets of sample ", i,
+                               " of the batch are not probabilities: they sum to ", sum,
+                               " and the smallest is ", least,
+                               "; categorical_cross_entropy needs a "
+                               "class per sample, or probabilities that sum to 1");
+      }
+      return absl::OkStatus();
+    });
   }
-  return absl::OkStatus();
-}
+};
 
 class LogitsOp : public LossOp {
  public:
-  LogitsOp(std::unique_ptr<SoftmaxCrossEntropy> fused, double smoothing)
-      : fused_(std::move(fused)), smoothing_(smoothing) {}
+  // `rows`: for targets that are rows, where the device computes them; null: the host.
+  LogitsOp(std::unique_ptr<SoftmaxCrossEntropy> fused, std::unique_ptr<LossOp> rows,
+           double smoothing)
+      : fused_(std::move(fused)), rows_(std::move(rows)), smoothing_(smoothing) {}
 
+  absl::Status CheckTargets(const Tensor& targets) const override {
+    return Distributions::Of(targets);
+  }
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
     if (targets.dtype() == DType::kInt32) {
       return fused_->Run(x, targets, probabilities, losses, dx, gradient_scale);
     }
+    if (rows_ != nullptr) return rows_->Run(x, targets, probabilities, losses, dx, gradient_scale);
     return DispatchFloating(x.dtype(), [&](auto zero) {
       return RunDistributions<decltype(zero)>(x, targets, probabilities, losses, dx,
                                               gradient_scale);
@@ -57,7 +67,6 @@ class LogitsOp : public LossOp {
   template <typename T>
   absl::Status RunDistributions(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                                 const Tensor& losses, const Tensor& dx, double gradient_scale) {
-    DTNN_RETURN_IF_ERROR(CheckDistributions<T>(targets));
     const TargetRows<T> rows(targets);
     const int64_t classes = x.shape()[1];
     logits_.resize(size_t(classes));
@@ -87,6 +96,7 @@ class LogitsOp : public LossOp {
   }
 
   std::unique_ptr<SoftmaxCrossEntropy> fused_;
+  std::unique_ptr<LossOp> rows_;
   const double smoothing_;
   std::vector<double> logits_;  // of a row; empty until targets are rows
 };
@@ -96,11 +106,13 @@ class ProbabilitiesOp : public LossOp {
  public:
   explicit ProbabilitiesOp(double smoothing) : smoothing_(smoothing) {}
 
+  absl::Status CheckTargets(const Tensor& targets) const override {
+    return Distributions::Of(targets);
+  }
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
                    const Tensor& losses, const Tensor& dx, double gradient_scale) override {
     return DispatchFloating(x.dtype(), [&](auto zero) -> absl::Status {
       using T = decltype(zero);
-      DTNN_RETURN_IF_ERROR(CheckDistributions<T>(targets));
       const TargetRows<T> rows(targets);
       const int64_t classes = x.shape()[1];
       const double everywhere = smoothing_ / double(classes);
@@ -140,9 +152,16 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
                                                     .columns = context.outputs,
                                                     .dtype = context.dtype,
                                                     .label_smoothing = smoothing}));
-    return std::make_unique<LogitsOp>(std::move(fused), smoothing);
+    std::unique_ptr<LossOp> rows;
+    if (!OnTheHost(context)) {
+      DTNN_ASSIGN_OR_RETURN(
+          rows, DeviceLossOp<Distributions>::Create(context, RowLossKind::kCategorical, smoothing));
+    }
+    return std::make_unique<LogitsOp>(std::move(fused), std::move(rows), smoothing);
   }
-  DTNN_RETURN_IF_ERROR(CheckOnCpu(*this, context));
+  if (!OnTheHost(context)) {
+    return DeviceLossOp<Distributions>::Create(context, RowLossKind::kCategorical, smoothing);
+  }
   return std::make_unique<ProbabilitiesOp>(smoothing);
 }
 

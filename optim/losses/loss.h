@@ -28,9 +28,11 @@ enum class FinalActivation : uint8_t { kOther, kSoftmax, kSigmoid };
 class LossOp {
  public:
   virtual ~LossOp() = default;
-  // x: (n, outputs), logits or probabilities as bound. targets: of a kind that the loss takes,
-  // valid classes and shapes (the caller has checked); InvalidArgument for values that the loss is
-  // not defined for. losses: (n,). probabilities: written when
+  // Of targets on the host, of a kind that the loss takes, with valid classes and shapes (the
+  // caller has checked): InvalidArgument for values that the loss is not defined for.
+  virtual absl::Status CheckTargets(const Tensor& /*targets*/) const { return absl::OkStatus(); }
+  // x: (n, outputs), logits or probabilities as bound. targets: the same ones as CheckTargets has
+  // accepted, on the device. losses: (n,). probabilities: written when
   // bound to logits (may be x); ignored otherwise. dx: gradient_scale * d(sum of losses)/dx, or
   // empty when not wanted; may be x.
   virtual absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
@@ -62,9 +64,6 @@ class Loss {
   virtual FinalActivation final_activation() const { return absorbs(); }
   virtual absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const = 0;
 };
-
-// For Bind: Unimplemented on other devices than the CPU.
-absl::Status CheckOnCpu(const Loss& loss, const LossContext& context);
 
 }  // namespace dtnn
 

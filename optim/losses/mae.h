@@ -11,6 +11,7 @@ namespace dtnn {
 
 struct AbsoluteError {
   static constexpr std::string_view kName = "mae";
+  static constexpr RowLossKind kKind = RowLossKind::kAbsolute;
   static double Value(double error) { return std::abs(error); }
   static double Slope(double error) { return double((error > 0) - (error < 0)); }
 };

@@ -9,6 +9,7 @@ namespace dtnn {
 
 struct SquaredError {
   static constexpr std::string_view kName = "mse";
+  static constexpr RowLossKind kKind = RowLossKind::kSquared;
   static double Value(double error) { return error * error; }
   static double Slope(double error) { return 2 * error; }
 };

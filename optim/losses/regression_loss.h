@@ -4,14 +4,14 @@
 #ifndef DTNN_OPTIM_LOSSES_REGRESSION_LOSS_H_
 #define DTNN_OPTIM_LOSSES_REGRESSION_LOSS_H_
 
+#include "optim/losses/device_loss.h"
 #include "optim/losses/loss.h"
 #include "optim/losses/targets.h"
-#include "tensor/status_macros.h"
 
 namespace dtnn {
 
-// Term has `static constexpr std::string_view kName`, `static double Value(double error)` and its
-// derivative `static double Slope(double)`.
+// Term has `static constexpr std::string_view kName`, the kind that devices compute, kKind, `static
+// double Value(double error)` and its derivative `static double Slope(double)`.
 template <class Term>
 class RegressionOp : public LossOp {
  public:
@@ -38,6 +38,10 @@ class RegressionOp : public LossOp {
   }
 };
 
+struct AnyTargets {
+  static absl::Status Of(const Tensor&) { return absl::OkStatus(); }
+};
+
 template <class Term>
 class RegressionLoss : public Loss {
  public:
@@ -46,8 +50,8 @@ class RegressionLoss : public Loss {
   bool TakesClasses() const override { return true; }
   bool TakesValues() const override { return true; }
   absl::StatusOr<std::unique_ptr<LossOp>> Bind(const LossContext& context) const override {
-    DTNN_RETURN_IF_ERROR(CheckOnCpu(*this, context));
-    return std::make_unique<RegressionOp<Term>>();
+    if (OnTheHost(context)) return std::make_unique<RegressionOp<Term>>();
+    return DeviceLossOp<AnyTargets>::Create(context, Term::kKind);
   }
 };
 

@@ -27,7 +27,8 @@ LossResult RunLoss(const Loss& loss, const Tensor& x, const Tensor& targets, boo
   const Tensor losses = ZeroTensor(x.dtype(), Shape{x.shape()[0]});
   const Tensor y = ZeroTensor(x.dtype(), x.shape()), dx = ZeroTensor(x.dtype(), x.shape());
   LossResult result;
-  result.status = op->Run(x, targets, y, losses, dx, gradient_scale);
+  result.status = op->CheckTargets(targets);
+  if (result.status.ok()) result.status = op->Run(x, targets, y, losses, dx, gradient_scale);
   result.losses = Values(losses);
   result.probabilities = Values(y);
   result.gradient = Values(dx);

@@ -31,6 +31,16 @@ struct SimulatedConfig {
 
 std::unique_ptr<Driver> CreateSimulatedDriver(const SimulatedConfig& config = {});
 
+// Calls of the host so far that were accepted, on all streams of a GPU. Calls in a capture count
+// when they are captured, not when they are replayed.
+struct CallCounts {
+  int64_t launches = 0, copies = 0, fills = 0, replays = 0;
+  // For all that a stream or the GPU has been given, and for events.
+  int64_t waits_for_all = 0, waits_for_events = 0;
+};
+// Of a simulated GPU.
+CallCounts CallsOf(const Gpu& gpu);
+
 }  // namespace dtnn::gpu
 
 #endif  // DTNN_TENSOR_GPU_SIMULATED_SIMULATED_DRIVER_H_

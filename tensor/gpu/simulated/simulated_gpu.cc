@@ -45,6 +45,13 @@ absl::StatusOr<MemoryInfo> SimulatedGpu::Memory() {
   return MemoryInfo{config_.properties.memory_bytes - used_bytes_, config_.properties.memory_bytes};
 }
 
+CallCounts SimulatedGpu::calls() const {
+  const std::lock_guard lock(world_->mutex);
+  return calls_;
+}
+
+CallCounts CallsOf(const Gpu& gpu) { return static_cast<const SimulatedGpu&>(gpu).calls(); }
+
 absl::StatusOr<std::byte*> SimulatedGpu::DoAllocate(size_t bytes, MemoryKind kind,
                                                     std::string_view what) {
   const std::lock_guard lock(world_->mutex);
@@ -104,6 +111,7 @@ absl::Status SimulatedGpu::Synchronize() {
   {
     const std::lock_guard lock(world_->mutex);
     DTNN_RETURN_IF_ERROR(world_->CheckThreadDoesNotCapture("synchronising"));
+    ++calls_.waits_for_all;
     for (const SimulatedStream* const stream : streams_) {
       streams.push_back({stream->queue_, stream->queue_->pushed(), stream->clock_});
     }
@@ -198,6 +206,7 @@ absl::Status SimulatedEvent::Synchronize() {
   {
     const std::lock_guard lock(gpu_.world_->mutex);
     DTNN_ASSIGN_OR_RETURN(occurrence, Last("waiting for an event"));
+    ++gpu_.calls_.waits_for_events;
   }
   while (occurrence->done.load(std::memory_order_acquire) == 0) occurrence->done.wait(0);
   const std::lock_guard lock(gpu_.world_->mutex);

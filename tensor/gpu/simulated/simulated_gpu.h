@@ -50,6 +50,7 @@ class SimulatedGpu : public Gpu {
   absl::StatusOr<std::unique_ptr<Stream>> CreateStream(std::string_view name) override;
   absl::StatusOr<std::unique_ptr<Event>> CreateEvent(Timing timing) override;
   absl::Status Synchronize() override;
+  CallCounts calls() const;
 
  private:
   friend struct World;
@@ -92,6 +93,7 @@ class SimulatedGpu : public Gpu {
   const std::shared_ptr<World> world_;
   std::map<std::byte*, Block> blocks_;
   size_t used_bytes_ = 0;
+  CallCounts calls_;
   std::map<const std::byte*, FreedRange> freed_;  // by a pool
   std::set<SimulatedStream*> streams_;
   std::atomic<const std::string*> error_ = nullptr;  // the first
@@ -149,6 +151,8 @@ class SimulatedStream : public Stream {
 
   // With the lock of the world: checks, and queues or captures.
   absl::Status Enqueue(std::string what, std::span<const Touch> touches, Work work);
+  // Counts the call if it was accepted; with the lock of the world.
+  static absl::Status Counted(const absl::Status& status, int64_t& calls);
   void Push(Work work);
   void LeaveCapture();
   absl::Status WaitInCapture(const Occurrence& occurrence);

@@ -48,6 +48,11 @@ void SimulatedStream::Push(Work work) {
   queue_->Push([this, work = std::move(work)] { work(runner_); });
 }
 
+absl::Status SimulatedStream::Counted(const absl::Status& status, int64_t& calls) {
+  if (status.ok()) ++calls;
+  return status;
+}
+
 absl::Status SimulatedStream::Enqueue(std::string what, std::span<const Touch> touches, Work work) {
   DTNN_RETURN_IF_ERROR(gpu_.CheckError());
   Work unless_failed = [gpu = &gpu_, work = std::move(work)](KernelRunner& runner) {
@@ -74,8 +79,9 @@ absl::Status SimulatedStream::DoCopy(std::byte* to, const std::byte* from, size_
   DTNN_ASSIGN_OR_RETURN(const Touch reads, gpu_.TouchOf(read, &source));
   DTNN_ASSIGN_OR_RETURN(const Touch writes,
                         gpu_.TouchOf({to, bytes, 1, 0, AccessMode::kWrite}, &target));
-  return Enqueue(StrCat("a copy of ", bytes, " bytes"), std::vector<Touch>{reads, writes},
-                 [=](KernelRunner&) { std::memcpy(target, source, bytes); });
+  return Counted(Enqueue(StrCat("a copy of ", bytes, " bytes"), std::vector<Touch>{reads, writes},
+                         [=](KernelRunner&) { std::memcpy(target, source, bytes); }),
+                 gpu_.calls_.copies);
 }
 
 absl::Status SimulatedStream::DoFill(std::byte* to, uint8_t value, size_t bytes) {
@@ -83,8 +89,9 @@ absl::Status SimulatedStream::DoFill(std::byte* to, uint8_t value, size_t bytes)
   std::byte* target;
   DTNN_ASSIGN_OR_RETURN(const Touch writes,
                         gpu_.TouchOf({to, bytes, 1, 0, AccessMode::kWrite}, &target));
-  return Enqueue(StrCat("a fill of ", bytes, " bytes"), std::vector<Touch>{writes},
-                 [=](KernelRunner&) { std::memset(target, value, bytes); });
+  return Counted(Enqueue(StrCat("a fill of ", bytes, " bytes"), std::vector<Touch>{writes},
+                         [=](KernelRunner&) { std::memset(target, value, bytes); }),
+                 gpu_.calls_.fills);
 }
 
 absl::Status SimulatedStream::DoLaunch(const Kernel& kernel) {
@@ -102,13 +109,13 @@ absl::Status SimulatedStream::DoLaunch(const Kernel& kernel) {
     touches.push_back(*std::move(touch));
     std::memcpy(item.argument, &view, sizeof(view));
   }
-  return Enqueue(
-      StrCat("kernel ", Quoted(kernel.name)), touches,
-      [gpu = &gpu_, owned, name = name()](KernelRunner& runner) {
-        const std::string error = runner.Run(*owned);
-        if (error.empty()) return;
-        gpu->Fail(StrCat("kernel ", Quoted(owned->name), " on stream ", name, ", ", error));
-      });
+  Work work = [gpu = &gpu_, owned, name = name()](KernelRunner& runner) {
+    const std::string error = runner.Run(*owned);
+    if (error.empty()) return;
+    gpu->Fail(StrCat("kernel ", Quoted(owned->name), " on stream ", name, ", ", error));
+  };
+  return Counted(Enqueue(StrCat("kernel ", Quoted(kernel.name)), touches, std::move(work)),
+                 gpu_.calls_.launches);
 }
 
 absl::Status SimulatedStream::NoteAllocated(void* block, size_t bytes, std::string_view what) {
@@ -211,6 +218,7 @@ absl::Status SimulatedStream::Synchronize() {
   {
     const std::lock_guard lock(world_.mutex);
     DTNN_RETURN_IF_ERROR(CheckMayWait("synchronising the stream"));
+    ++gpu_.calls_.waits_for_all;
   }
   queue_->Wait();
   const std::lock_guard lock(world_.mutex);
@@ -281,7 +289,8 @@ absl::Status SimulatedStream::Replay(Graph& graph) {
     }
   }
   const Philox random = RandomOf(gpu_.config_.seed + clock_[index_], index_, 2);
-  return WithContext(Enqueue(captured.name(), captured.touches(), captured.ToWork(random)),
+  return WithContext(Counted(Enqueue(captured.name(), captured.touches(), captured.ToWork(random)),
+                             gpu_.calls_.replays),
                      Named("replaying"));
 }
 

@@ -1,0 +1,247 @@
+#include <cmath>
+
+#include "kernels/elementwise/grid_gpu.h"
+#include "kernels/gpu_runner.h"
+#include "kernels/operand.h"
+#include "kernels/row_loss/row_loss_gpu.h"
+#include "tensor/errors.h"
+
+namespace dtnn {
+
+// Bounds of probabilities in logarithms.
+inline constexpr double kLeastProbability = 1e-8;
+
+DTNN_HOST_DEVICE inline double Clamp(double x, double least, double most) {
+  return x < least ? least : (x > most ? most : x);  // a NaN passes
+}
+
+template <typename T>
+struct RowTargets {
+  const int32_t* classes;  // null: values
+  GridView<const T> values;
+
+  void Declare(int64_t rows, int64_t columns, gpu::Accesses& accesses) {
+    accesses.Reads(classes, rows);
+    values.Declare({rows, columns}, accesses);
+  }
+  DTNN_HOST_DEVICE double At(int64_t row, int64_t column) const {
+    return classes != nullptr ? double(classes[row] == column) : double(values[{row, column}]);
+  }
+};
+
+// What every kind works on.
+template <typename T>
+struct RowLossArguments {
+  int64_t columns;
+  double gradient_scale, smoothing;
+  RowTargets<T> targets;
+  GridView<const T> x;
+  T* losses;
+  GridView<T> probabilities, dx;  // data is null where they are not wanted
+
+  void Declare(int64_t rows, gpu::Accesses& accesses) {
+    targets.Declare(rows, columns, accesses);
+    x.Declare({rows, columns}, accesses);
+    accesses.Writes(losses, rows);
+    probabilities.Declare({rows, columns}, accesses);
+    dx.Declare({rows, columns}, accesses);
+  }
+  template <class Group>
+  DTNN_HOST_DEVICE void PutLoss(int64_t row, double share, Group group) const {
+    const double loss = group.Sum(share);
+    if (group.lane() == 0) losses[row] = T(loss);
+  }
+  DTNN_HOST_DEVICE void PutGradient(int64_t row, int64_t column, double gradient) const {
+    if (dx.data != nullptr) dx[{row, column}] = T(gradient_scale * gradient);
+  }
+};
+
+template <typename T>
+struct RegressionBody {
+  RowLossArguments<T> arguments;
+  bool squared;
+
+  void Declare(int64_t rows, gpu::Accesses& accesses) { arguments.Declare(rows, accesses); }
+  template <class Group>
+  DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
+    const double outputs = double(arguments.columns);
+    double sum = 0;
+    for (int64_t j = group.lane(); j < arguments.columns; j += group.size()) {
+      const double error = double(arguments.x[{row, j}]) - arguments.targets.At(row, j);
+      sum += squared ? error * error : std::fabs(error);
+      const double slope = squared ? 2 * error : double((error > 0) - (error < 0));
+      arguments.PutGradient(row, j, slope / outputs);
+    }
+    arguments.PutLoss(row, sum / outputs, group);
+  }
+};
+
+template <typename T>
+struct BinaryBody {
+  RowLossArguments<T> arguments;
+  bool from_logits;
+
+  void Declare(int64_t rows, gpu::Accesses& accesses) { arguments.Declare(rows, accesses); }
+  template <class Group>
+  DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
+    double sum = 0;
+    for (int64_t j = group.lane(); j < arguments.columns; j += group.size()) {
+      const double x = double(arguments.x[{row, j}]), t = arguments.targets.At(row, j);
+      if (!from_logits) {
+        const double p = Clamp(x, kLeastProbability, 1 - kLeastProbability);
+        sum += -t * std::log(p) - (1 - t) * std::log1p(-p);
+        arguments.PutGradient(row, j, (1 - t) / (1 - p) - t / p);
+        continue;
+      }
+      // -log p and -log(1 - p) are softplus(-x) and softplus(x).
+      const double least = -std::log1p(-kLeastProbability), most = -std::log(kLeastProbability);
+      const double e = std::exp(-std::fabs(x)), log = std::log1p(e);
+      sum += t * Clamp(log + (x < 0 ? -x : 0), least, most) +
+             (1 - t) * Clamp(log + (x > 0 ? x : 0), least, most);
+      const double p = (x < 0 ? e : 1) / (1 + e);
+      arguments.probabilities[{row, j}] = T(p);
+      arguments.PutGradient(row, j, p - t);
+    }
+    arguments.PutLoss(row, sum, group);
+  }
+};
+
+template <typename T>
+struct CategoricalBody {
+  RowLossArguments<T> arguments;
+
+  void Declare(int64_t rows, gpu::Accesses& accesses) { arguments.Declare(rows, accesses); }
+  template <class Group>
+  DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
+    double sum = 0;
+    for (int64_t j = group.lane(); j < arguments.columns; j += group.size()) {
+      const double target = (1 - arguments.smoothing) * arguments.targets.At(row, j) +
+                            arguments.smoothing / double(arguments.columns);
+      const double p =
+          Clamp(double(arguments.x[{row, j}]), kLeastProbability, 1 - kLeastProbability);
+      if (target != 0) sum -= target * std::log(p);
+      arguments.PutGradient(row, j, target == 0 ? 0 : -target / p);
+    }
+    arguments.PutLoss(row, sum, group);
+  }
+};
+
+template <typename T>
+struct CategoricalLogitsBody {
+  RowLossArguments<T> arguments;
+
+  void Declare(int64_t rows, gpu::Accesses& accesses) { arguments.Declare(rows, accesses); }
+  template <class Group>
+  DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
+    const int64_t columns = arguments.columns;
+    double largest = double(arguments.x[{row, 0}]);
+    for (int64_t j = group.lane(); j < columns; j += group.size()) {
+      const double x = double(arguments.x[{row, j}]);
+      largest = largest < x ? x : largest;
+    }
+    largest = group.Max(largest);
+    double exponentials = 0;
+    for (int64_t j = group.lane(); j < columns; j += group.size()) {
+      exponentials += std::exp(double(arguments.x[{row, j}]) - largest);
+    }
+    // All lanes have read x[0] by now: results may overwrite x, each lane its own columns.
+    const double log_sum = largest + std::log(group.Sum(exponentials));
+    const double everywhere = arguments.smoothing / double(columns);
+    double sum = 0;
+    for (int64_t j = group.lane(); j < columns; j += group.size()) {
+      const double log_p = double(arguments.x[{row, j}]) - log_sum, p = std::exp(log_p);
+      const double share = (1 - arguments.smoothing) * arguments.targets.At(row, j);
+      if (share > 0) {
+        sum -= share * Clamp(log_p, std::log(kLeastProbability), std::log1p(-kLeastProbability));
+      }
+      if (everywhere != 0) sum -= everywhere * log_p;
+      arguments.probabilities[{row, j}] = T(p);
+      arguments.PutGradient(row, j, p - share - everywhere);
+    }
+    arguments.PutLoss(row, sum, group);
+  }
+};
+
+class RowLossGpu : public RowLoss {
+ public:
+  RowLossGpu(const GpuRunner& runner, const RowLossSpec& spec) : runner_(runner), spec_(spec) {}
+
+  absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
+                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+    const bool classes = targets.dtype() == DType::kInt32;
+    DTNN_RETURN_IF_ERROR(Check(x, targets, probabilities, losses, dx));
+    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      const GridView<T> none = {nullptr, 0};
+      const RowLossArguments<T> arguments = {
+          spec_.columns,
+          gradient_scale,
+          spec_.label_smoothing,
+          {classes ? targets.data<int32_t>() : nullptr,
+           classes ? GridView<const T>{nullptr, 0} : Rows<const T>(targets)},
+          Rows<const T>(x),
+          losses.data<T>(),
+          spec_.from_logits ? Rows<T>(probabilities) : none,
+          dx.empty() ? none : Rows<T>(dx)};
+      const int64_t rows = x.shape()[0];
+      switch (spec_.kind) {
+        case RowLossKind::kSquared:
+        case RowLossKind::kAbsolute:
+          return runner_.ForEachRow(
+              kName, rows, RegressionBody<T>{arguments, spec_.kind == RowLossKind::kSquared});
+        case RowLossKind::kBinary:
+          return runner_.ForEachRow(kName, rows, BinaryBody<T>{arguments, spec_.from_logits});
+        case RowLossKind::kCategorical:
+          break;
+      }
+      return spec_.from_logits
+                 ? runner_.ForEachRow(kName, rows, CategoricalLogitsBody<T>{arguments})
+                 : runner_.ForEachRow(kName, rows, CategoricalBody<T>{arguments});
+    });
+  }
+
+ private:
+  static constexpr std::string_view kName = "row loss";
+
+  template <typename T>
+  GridView<T> Rows(const Tensor& matrix) const {
+    return ViewIn<T>({matrix.shape()[0], spec_.columns}, matrix, TensorFormat::kNHWC);
+  }
+  absl::Status Check(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
+                     const Tensor& losses, const Tensor& dx) const {
+    const auto check = [&](std::string_view name, const Tensor& tensor, DType dtype,
+                           const Shape& shape, Pitch pitch) {
+      return CheckOperand(kName, name, tensor, runner_.device(), dtype, shape, pitch);
+    };
+    const Shape rows{x.shape()[0]}, matrix{x.shape()[0], spec_.columns};
+    DTNN_RETURN_IF_ERROR(check("x", x, spec_.dtype, matrix, Pitch::kAllowed));
+    DTNN_RETURN_IF_ERROR(targets.dtype() == DType::kInt32
+                             ? check("classes", targets, DType::kInt32, rows, Pitch::kNone)
+                             : check("targets", targets, spec_.dtype, matrix, Pitch::kAllowed));
+    if (spec_.from_logits) {
+      DTNN_RETURN_IF_ERROR(
+          check("probabilities", probabilities, spec_.dtype, matrix, Pitch::kAllowed));
+    }
+    if (!dx.empty()) DTNN_RETURN_IF_ERROR(check("dx", dx, spec_.dtype, matrix, Pitch::kAllowed));
+    return check("losses", losses, spec_.dtype, rows, Pitch::kNone);
+  }
+
+  GpuRunner runner_;
+  RowLossSpec spec_;
+};
+
+absl::StatusOr<std::unique_ptr<RowLoss>> CreateRowLossGpu(DeviceContext& context,
+                                                          const RowLossSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckFloating("row loss", spec.dtype));
+  const bool has_logits =
+      spec.kind == RowLossKind::kBinary || spec.kind == RowLossKind::kCategorical;
+  if (spec.columns < 1 || (spec.from_logits && !has_logits) ||
+      !(spec.label_smoothing >= 0 && spec.label_smoothing < 1)) {
+    return InvalidArgument("row loss: ", spec.columns, " columns and a label smoothing of ",
+                           spec.label_smoothing,
+                           ", expected at least one and 0 <= s < 1, and logits of cross entropies "
+                           "only");
+  }
+  return std::make_unique<RowLossGpu>(GpuRunner(context), spec);
+}
+
+}  // namespace dtnn

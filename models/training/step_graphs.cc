@@ -1,0 +1,39 @@
+#include "models/training/step_graphs.h"
+
+#include <utility>
+
+#include "tensor/errors.h"
+#include "tensor/trace/observer.h"
+
+namespace dtnn {
+
+absl::Status StepGraphs::Run(const Kind& kind, absl::FunctionRef<absl::Status()> work) {
+  // Who observes wants to see each layer when it runs.
+  if (CurrentObserver() != nullptr) observed_ = true;
+  if (!reason_.empty() || CurrentObserver() != nullptr) return work();
+  const auto found = steps_.find(kind);
+  if (found == steps_.end()) {
+    // Shares of ranks that never repeat, for example.
+    if (steps_.size() >= kMostKinds) {
+      reason_ = StrCat("there are more than ", kMostKinds, " kinds of steps");
+      Clear();
+    } else {
+      steps_[kind] = nullptr;
+    }
+    return work();
+  }
+  if (found->second == nullptr) {
+    absl::StatusOr<std::unique_ptr<CapturedWork>> captured = CapturedWork::Capture(*context_, work);
+    if (absl::IsFailedPrecondition(captured.status())) {
+      reason_ = std::string(captured.status().message());
+      Clear();
+      return work();
+    }
+    DTNN_RETURN_IF_ERROR(captured.status());
+    found->second = *std::move(captured);
+    ++captured_;
+  }
+  return found->second->Replay();
+}
+
+}  // namespace dtnn
