@@ -5,7 +5,7 @@
 namespace dtnn {
 
 DeviceTraits TraitsOf(Device device) {
-  if (!device.is_cpu()) return {.kind = "GPU", .instructions = ""};
+  if (!device.is_cpu()) return {.kind = "GPU", .instructions = "", .replays_work = true};
   return {.kind = "CPU",
           .instructions = SimdTarget(),
           .in_host_memory = true,

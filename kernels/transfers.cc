@@ -1,9 +1,16 @@
 #include "kernels/transfers.h"
 
+#include "kernels/gpu_context.h"
+#include "kernels/operand.h"
+#include "tensor/gpu/arrivals.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
 namespace {
+
+size_t BytesOf(const Tensor& tensor) {
+  return size_t(tensor.num_elements()) * SizeOf(tensor.dtype());
+}
 
 // The first samples of a dense tensor, as many as `like` has.
 Tensor FirstOf(const Tensor& twin, const Tensor& like) {
@@ -47,13 +54,19 @@ absl::StatusOr<DeviceTwin> DeviceTwin::Create(DeviceContext& context, DType dtyp
   twin.context_ = &context;
   if (context.device().is_cpu()) return twin;
   DTNN_ASSIGN_OR_RETURN(twin.twin_, Tensor::Allocate(context.device(), dtype, largest));
+  DTNN_ASSIGN_OR_RETURN(twin.arrivals_,
+                        gpu::Arrivals::Create(static_cast<GpuContext&>(context).copies(),
+                                              BytesOf(twin.twin_)));
   return twin;
 }
 
 absl::StatusOr<Tensor> DeviceTwin::Put(const Tensor& host) const {
   if (twin_.empty()) return host;
   const Tensor device = FirstOf(twin_, host);
-  DTNN_RETURN_IF_ERROR(context_->Copy(host, device));
+  DTNN_RETURN_IF_ERROR(CheckOperand("bringing", "the batch", host, Device::Cpu(), twin_.dtype(),
+                                    device.shape(), Pitch::kNone));
+  DTNN_RETURN_IF_ERROR(arrivals_->Put(static_cast<GpuContext*>(context_)->stream(),
+                                      device.raw_data(), host.raw_data(), BytesOf(device)));
   return device;
 }
 

@@ -4,6 +4,8 @@
 #ifndef DTNN_KERNELS_TRANSFERS_H_
 #define DTNN_KERNELS_TRANSFERS_H_
 
+#include <memory>
+
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,6 +13,9 @@
 #include "tensor/tensor.h"
 
 namespace dtnn {
+namespace gpu {
+class Arrivals;
+}
 
 // A tensor of the host with the values of a tensor of the device; waits for it. Empty for a tensor
 // of a GPU that has a pitch.
@@ -24,7 +29,9 @@ absl::StatusOr<Tensor> ToDevice(DeviceContext& context, const Tensor& host);
 absl::Status ChangeOnHost(DeviceContext& context, const Tensor& tensor,
                           absl::FunctionRef<absl::Status(const Tensor& host)> change);
 
-// Where the device finds what the host brings again and again: batches of samples. Allocated once.
+// Where the device finds what the host brings again and again: batches of samples. Allocated once,
+// and always the same place, to which a batch crosses while the device still computes with the one
+// before (tensor/gpu/arrivals.h).
 class DeviceTwin {
  public:
   // `largest`: the most samples first.
@@ -33,13 +40,14 @@ class DeviceTwin {
 
   // Whether Put takes tensors of this type.
   bool Takes(DType dtype) const { return twin_.empty() || twin_.dtype() == dtype; }
-  // The same values for the device, of at most as many samples; the host tensor is dense and stays
-  // until they were read (DeviceContext::Copy).
+  // The same values for the device, of at most as many samples; the host tensor is dense. On a GPU
+  // it has been read when the call returns. Not in a capture.
   absl::StatusOr<Tensor> Put(const Tensor& host) const;
 
  private:
   DeviceContext* context_ = nullptr;
   Tensor twin_;  // empty on a CPU
+  std::shared_ptr<gpu::Arrivals> arrivals_;
 };
 
 // Where the host finds what the device leaves again and again.

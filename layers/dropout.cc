@@ -19,15 +19,19 @@ class TrainingOp : public LayerOp {
     return {.forward_in_place = true, .backward_in_place = 0};
   }
   absl::Status Forward(const ForwardArgs& args) override {
-    return dropout_->Run(args.inputs[0], random_, Offset(args.step), args.output, false);
+    return dropout_->Run(args.inputs[0], random_, OffsetOf(args), args.output, false);
   }
   absl::Status Backward(const BackwardArgs& args) override {
     if (args.dx[0].empty()) return absl::OkStatus();
-    return dropout_->Run(args.dy, random_, Offset(args.step), args.dx[0], args.accumulate[0]);
+    return dropout_->Run(args.dy, random_, OffsetOf(args), args.dx[0], args.accumulate[0]);
   }
 
  private:
-  uint64_t Offset(int64_t step) const { return uint64_t(step) * numbers_per_step_; }
+  template <class Args>
+  RandomOffset OffsetOf(const Args& args) const {
+    if (args.device_step.empty()) return uint64_t(args.step) * numbers_per_step_;
+    return {numbers_per_step_, args.device_step};
+  }
 
   std::unique_ptr<Dropout> dropout_;
   Philox random_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/dropout/check.h"
 #include "kernels/dropout/dropout_gpu.h"
 #include "kernels/elementwise/operands.h"
 #include "tensor/errors.h"
@@ -158,12 +159,11 @@ class DropoutCpu : public Dropout {
  public:
   explicit DropoutCpu(const DropoutSpec& spec) : spec_(spec) {}
 
-  absl::Status Run(const Tensor& x, const Philox& stream, uint64_t offset, const Tensor& y,
-                   bool accumulate) override {
+  absl::Status Run(const Tensor& x, const Philox& stream, const RandomOffset& offset,
+                   const Tensor& y, bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckOperands("dropout", Device::Cpu(), spec_.dtype, {&x, &y}));
-    if (offset % 4 != 0) {
-      return InvalidArgument("dropout: offset is ", offset, ", expected a multiple of 4");
-    }
+    DTNN_RETURN_IF_ERROR(CheckOffset(Device::Cpu(), offset));
+    const uint64_t step = offset.step.empty() ? 0 : uint64_t(*offset.step.data<int64_t>());
     const RowGrid grid = GridOf(spec_.format, {&x, &y});
     const DropoutPass pass = {
         .dtype = spec_.dtype,
@@ -172,7 +172,7 @@ class DropoutCpu : public Dropout {
         .y = OperandIn(grid, y, spec_.format),
         .accumulate = accumulate,
         .stream = &stream,
-        .offset = offset,
+        .offset = offset.first + offset.per_step * step,
         .threshold = std::ceil(spec_.rate * 0x1p24),
         .scale = spec_.rate < 1 ? 1 / (1 - spec_.rate) : 0,
     };

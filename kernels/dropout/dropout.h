@@ -9,7 +9,9 @@
 #ifndef DTNN_KERNELS_DROPOUT_DROPOUT_H_
 #define DTNN_KERNELS_DROPOUT_DROPOUT_H_
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,13 +28,23 @@ struct DropoutSpec {
   DType dtype = DType::kFloat32;
 };
 
+// Where a call's numbers begin in the stream: first + per_step * step, each a multiple of 4 (but
+// for the step).
+struct RandomOffset {
+  RandomOffset(uint64_t first) : first(first) {}  // NOLINT: a number is an offset
+  RandomOffset(uint64_t per_step, Tensor step) : per_step(per_step), step(std::move(step)) {}
+
+  uint64_t first = 0, per_step = 0;
+  Tensor step;  // one int64 of the device, read when the call's work runs; empty: 0
+};
+
 class Dropout {
  public:
   virtual ~Dropout() = default;
   // y = x * mask; y may be x. The gradient is the same call on dy with the same stream and offset.
-  // `offset` is a multiple of 4. accumulate: y += x * mask.
-  virtual absl::Status Run(const Tensor& x, const Philox& stream, uint64_t offset, const Tensor& y,
-                           bool accumulate) = 0;
+  // accumulate: y += x * mask.
+  virtual absl::Status Run(const Tensor& x, const Philox& stream, const RandomOffset& offset,
+                           const Tensor& y, bool accumulate) = 0;
 };
 
 absl::StatusOr<std::unique_ptr<Dropout>> CreateDropout(DeviceContext& context,

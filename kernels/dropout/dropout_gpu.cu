@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/dropout/check.h"
 #include "kernels/dropout/dropout_gpu.h"
 #include "kernels/dropout/philox_gpu.h"
 #include "kernels/elementwise/grid_gpu.h"
@@ -10,7 +11,8 @@ namespace dtnn {
 
 template <typename T>
 struct DropoutBody {
-  uint64_t seed, stream, first_block;
+  uint64_t seed, stream, first_block, blocks_per_step;
+  const int64_t* step;  // null: 0
   double rate;
   T scale;
   bool accumulate;
@@ -22,9 +24,12 @@ struct DropoutBody {
   void Declare(int64_t, gpu::Accesses& accesses) {
     x.Declare(index, accesses);
     y.Declare(index, accesses);
+    accesses.Reads(step, 1);
   }
   DTNN_HOST_DEVICE void operator()(int64_t block) const {
-    const PhiloxBlock random = PhiloxAt(seed, stream, first_block + uint64_t(block));
+    const uint64_t begin =
+        first_block + (step == nullptr ? 0 : blocks_per_step * uint64_t(*step));
+    const PhiloxBlock random = PhiloxAt(seed, stream, begin + uint64_t(block));
     for (int word = 0; word < 4 && block * 4 + word < size; ++word) {
       const GridCell cell = index(block * 4 + word);
       const bool kept = (random.word[word] >> 8) * 0x1p-24 >= rate;  // Philox::ToUnit
@@ -38,19 +43,18 @@ class DropoutGpu : public Dropout {
  public:
   DropoutGpu(const GpuRunner& runner, const DropoutSpec& spec) : runner_(runner), spec_(spec) {}
 
-  absl::Status Run(const Tensor& x, const Philox& stream, uint64_t offset, const Tensor& y,
-                   bool accumulate) override {
+  absl::Status Run(const Tensor& x, const Philox& stream, const RandomOffset& offset,
+                   const Tensor& y, bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckOperands("dropout", runner_.device(), spec_.dtype, {&x, &y}));
-    if (offset % 4 != 0) {
-      return absl::InvalidArgumentError("dropout: the offset must be a multiple of 4");
-    }
+    DTNN_RETURN_IF_ERROR(CheckOffset(runner_.device(), offset));
     const RowGrid grid = GridOf(spec_.format, {&x, &y});
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       const T scale = spec_.rate < 1 ? T(1 / (1 - spec_.rate)) : T(0);
       return runner_.ForEach(
           "dropout", (grid.size() + 3) / 4,
-          DropoutBody<T>{stream.seed(), stream.stream(), offset / 4, spec_.rate, scale, accumulate,
-                         grid.size(), IndexOf(grid), ViewIn<const T>(grid, x, spec_.format),
+          DropoutBody<T>{stream.seed(), stream.stream(), offset.first / 4, offset.per_step / 4,
+                         offset.step.empty() ? nullptr : offset.step.data<int64_t>(), spec_.rate,
+                         scale, accumulate, grid.size(), IndexOf(grid), ViewIn<const T>(grid, x, spec_.format),
                          ViewIn<T>(grid, y, spec_.format)});
     });
   }

@@ -35,6 +35,23 @@ void ExpectSameAsCpu(DeviceContext& context, Dropout& dropout, const DropoutSpec
   }
 }
 
+// The step is read when the work runs, from where it then stands.
+void ExpectToFollowTheStep(DeviceContext& context, const DropoutSpec& spec) {
+  const auto dropout = *CreateDropout(context, spec);
+  const Philox stream(1, 2);
+  const Tensor x = Put(context, RandomTensor(spec.dtype, {5, 7}, 1));
+  const Tensor by_step = Put(context, RandomTensor(spec.dtype, {5, 7}, 2));
+  const Tensor by_offset = Put(context, RandomTensor(spec.dtype, {5, 7}, 3));
+  for (const double step : {0.0, 3.0, 1e10}) {
+    const Tensor number = Put(context, testing::TensorOf(DType::kInt64, {1}, {step}));
+    ASSERT_EQ(dropout->Run(x, stream, {36, number}, by_step, false), absl::OkStatus());
+    ASSERT_EQ(dropout->Run(x, stream, 36 * uint64_t(step), by_offset, false), absl::OkStatus());
+    EXPECT_TRUE(testing::Close(Get(context, by_step), Get(context, by_offset), 0)) << step;
+    EXPECT_EQ(dropout->Run(x, stream, {6, number}, by_step, false).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
 class DropoutGpuTest : public ::testing::TestWithParam<std::tuple<double, TensorFormat, DType>> {
  protected:
   DropoutSpec spec() const {
@@ -47,8 +64,14 @@ TEST_P(DropoutGpuTest, SameAsCpuOnASimulatedGpu) {
   ExpectSameAsCpu(*gpu, **CreateDropout(*gpu, spec()), spec());
 }
 
+TEST_P(DropoutGpuTest, FollowsTheStepThatStandsInMemory) {
+  ExpectToFollowTheStep(**DeviceContext::Create(Device::Cpu()), spec());
+  ExpectToFollowTheStep(**DeviceContext::Create(Device::Simulated(0)), spec());
+}
+
 TEST_P(DropoutGpuTest, SameAsCpuOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
+  ExpectToFollowTheStep(*gpu, spec());
   const auto dropout = CreateDropout(*gpu, spec());
   ASSERT_EQ(dropout.status(), absl::OkStatus());
   ExpectSameAsCpu(*gpu, **dropout, spec());

@@ -115,7 +115,7 @@ TEST_P(DropoutTest, SameBitsOnAnyNumberOfThreads) {
 TEST_P(DropoutTest, RefusesOddOffsetsAndRates) {
   const Tensor x = ZeroTensor(GetParam(), {4});
   EXPECT_EQ(Create(.5)->Run(x, kStream, 2, x, false).message(),
-            "dropout: offset is 2, expected a multiple of 4");
+            "dropout: the offset is 2 and 0 per step, expected multiples of 4");
   EXPECT_EQ(CreateDropout(*context_, {.rate = 1.5}).status().message(),
             "dropout: rate is 1.5, expected 0 to 1");
   EXPECT_FALSE(CreateDropout(*context_, {.rate = std::nan("")}).ok());

@@ -86,6 +86,13 @@ class SumOfSquaresCpu : public SumOfSquares {
     return std::accumulate(sums_.begin(), sums_.end(), 0.0);
   }
 
+  absl::Status Queue(const Tensor& x, const Tensor& sum) override {
+    DTNN_RETURN_IF_ERROR(CheckOperand("sum of squares", "the sum", sum, Device::Cpu(),
+                                      DType::kFloat64, Shape{1}, Pitch::kNone));
+    DTNN_ASSIGN_OR_RETURN(*sum.data<double>(), Run(x));
+    return absl::OkStatus();
+  }
+
  private:
   DType dtype_;
   std::vector<double> sums_;  // of each block of kCopyGrain elements

@@ -18,6 +18,8 @@ class SumOfSquares {
   virtual ~SumOfSquares() = default;
   // x: dense, of any shape. On a GPU the call waits for the result.
   virtual absl::StatusOr<double> Run(const Tensor& x) = 0;
+  // The same into a tensor of the device with one float64; waits for nothing.
+  virtual absl::Status Queue(const Tensor& x, const Tensor& sum) = 0;
 };
 
 absl::StatusOr<std::unique_ptr<SumOfSquares>> CreateSumOfSquares(DeviceContext& context,

@@ -1,5 +1,5 @@
 // The GPU's implementation of SumOfSquares: a warp per block, whose lanes take every 32nd element;
-// the host adds the blocks' sums.
+// another warp adds the blocks' sums.
 
 #ifndef DTNN_KERNELS_SUM_OF_SQUARES_SUM_OF_SQUARES_GPU_H_
 #define DTNN_KERNELS_SUM_OF_SQUARES_SUM_OF_SQUARES_GPU_H_

@@ -48,13 +48,28 @@ TEST_P(SumOfSquaresTest, ASmallerArrayMayFollowALargerOne) {
   }
 }
 
+// Where the device itself reads the sum.
+void ExpectExactInMemory(DeviceContext& context, DType dtype) {
+  const auto sum = *CreateSumOfSquares(context, dtype);
+  const Tensor total = testing::Put(context, TensorOf(DType::kFloat64, {1}, {-1}));
+  for (const int64_t n : kSizes) {
+    const Tensor x = IntegerTensor(dtype, {n}, 1);
+    ASSERT_EQ(sum->Queue(testing::Put(context, x), total), absl::OkStatus());
+    EXPECT_EQ(Values(testing::Get(context, total))[0], Expected(x)) << n;
+  }
+  EXPECT_FALSE(sum->Queue(total, testing::Put(context, TensorOf(dtype, {2}, {0, 0}))).ok());
+}
+
 void ExpectExactOn(DeviceContext& gpu, DType dtype) {
   const auto sum = *CreateSumOfSquares(gpu, dtype);
   for (const int64_t n : kSizes) {
     const Tensor x = IntegerTensor(dtype, {n}, 1);
     EXPECT_EQ(*sum->Run(testing::Put(gpu, x)), Expected(x)) << n;
   }
+  ExpectExactInMemory(gpu, dtype);
 }
+
+TEST_P(SumOfSquaresTest, ExactInTheDevicesMemory) { ExpectExactInMemory(*context_, GetParam()); }
 
 TEST_P(SumOfSquaresTest, ExactOnASimulatedGpu) {
   ExpectExactOn(**DeviceContext::Create(Device::Simulated(0)), GetParam());

@@ -12,9 +12,14 @@
 
 namespace dtnn {
 
+inline absl::Status CheckStep(const UpdateStep& step) {
+  if (step.step >= 1) return absl::OkStatus();
+  return InvalidArgument("update: step ", step.step, ", expected steps from 1");
+}
+
 inline absl::Status CheckUpdate(const UpdateSpec& spec, Device device, const Tensor& parameters,
                                 const Tensor& gradients, std::span<const Tensor> slots,
-                                const UpdateStep& step) {
+                                const UpdateGates& gates) {
   const auto check = [&](const char* name, const Tensor& tensor) {
     return CheckOperand("update", name, tensor, device, spec.dtype,
                         Shape{parameters.num_elements()}, Pitch::kNone);
@@ -22,9 +27,14 @@ inline absl::Status CheckUpdate(const UpdateSpec& spec, Device device, const Ten
   DTNN_RETURN_IF_ERROR(check("the parameters", parameters));
   DTNN_RETURN_IF_ERROR(check("the gradients", gradients));
   for (const Tensor& slot : slots) DTNN_RETURN_IF_ERROR(check("a slot", slot));
-  if (int(slots.size()) == spec.slots() && step.step >= 1) return absl::OkStatus();
-  return InvalidArgument("update: ", slots.size(), " slots at step ", step.step, ", expected ",
-                         spec.slots(), " slots and steps from 1");
+  const auto check_gate = [&](const char* name, const Tensor& gate, DType dtype) {
+    if (gate.empty()) return absl::OkStatus();
+    return CheckOperand("update", name, gate, device, dtype, Shape{1}, Pitch::kNone);
+  };
+  DTNN_RETURN_IF_ERROR(check_gate("the gate", gates.closed, DType::kInt32));
+  DTNN_RETURN_IF_ERROR(check_gate("the gradients' factor", gates.factor, DType::kFloat64));
+  if (int(slots.size()) == spec.slots()) return absl::OkStatus();
+  return InvalidArgument("update: ", slots.size(), " slots, expected ", spec.slots());
 }
 
 }  // namespace dtnn

@@ -196,19 +196,27 @@ class UpdateCpu : public Update {
     if (spec_.decay == 0) spec_.without_decay.clear();
   }
 
+  absl::Status SetStep(const UpdateStep& step) override {
+    DTNN_RETURN_IF_ERROR(CheckStep(step));
+    step_ = step;
+    return absl::OkStatus();
+  }
+
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
-                   const UpdateStep& step) override {
-    DTNN_RETURN_IF_ERROR(CheckUpdate(spec_, Device::Cpu(), parameters, gradients, slots, step));
+                   const UpdateGates& gates) override {
+    DTNN_RETURN_IF_ERROR(CheckUpdate(spec_, Device::Cpu(), parameters, gradients, slots, gates));
+    if (!gates.closed.empty() && *gates.closed.data<int32_t>() != 0) return absl::OkStatus();
+    const double factor = gates.factor.empty() ? 1 : *gates.factor.data<double>();
     const UpdatePass pass = {
         .spec = &spec_,
         .parameters = parameters.raw_data(),
         .first_slot = slots.size() > 0 ? slots[0].raw_data() : nullptr,
         .second_slot = slots.size() > 1 ? slots[1].raw_data() : nullptr,
         .gradients = gradients.raw_data(),
-        .rate = step.learning_rate,
-        .gradient_scale = step.gradient_scale,
-        .correction1 = 1 / (1 - std::pow(spec_.beta1, double(step.step))),
-        .correction2 = 1 / (1 - std::pow(spec_.beta2, double(step.step))),
+        .rate = step_.learning_rate,
+        .gradient_scale = step_.gradient_scale * factor,
+        .correction1 = 1 / (1 - std::pow(spec_.beta1, double(step_.step))),
+        .correction2 = 1 / (1 - std::pow(spec_.beta2, double(step_.step))),
     };
     ParallelFor(0, parameters.num_elements(), kCopyGrain, [&](int64_t begin, int64_t end) {
       ForEachPiece(spec_.without_decay, begin, end, [&](int64_t from, int64_t to, bool decays) {
@@ -220,6 +228,7 @@ class UpdateCpu : public Update {
 
  private:
   UpdateSpec spec_;
+  UpdateStep step_;
 };
 
 absl::Status CheckConstants(const UpdateSpec& spec) {

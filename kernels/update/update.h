@@ -58,12 +58,27 @@ struct UpdateStep {
   double gradient_scale = 1;  // 1 changes no bit; clipping and accumulation scale here
 };
 
+// What is decided on the device whether and how an update happens (gate.h): each a tensor of one
+// element, or empty.
+struct UpdateGates {
+  Tensor closed = {};  // int32; not 0: nothing changes
+  Tensor factor = {};  // float64; multiplies gradient_scale
+};
+
 class Update {
  public:
   virtual ~Update() = default;
+  // Of the updates from now on. On a GPU the numbers go to its memory, so an update that was
+  // captured follows them; not in a capture itself.
+  virtual absl::Status SetStep(const UpdateStep& step) = 0;
   // `slots` has spec.slots() tensors, zero before step 1.
   virtual absl::Status Run(const Tensor& parameters, const Tensor& gradients,
-                           std::span<const Tensor> slots, const UpdateStep& step) = 0;
+                           std::span<const Tensor> slots, const UpdateGates& gates) = 0;
+  absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
+                   const UpdateStep& step) {
+    const absl::Status status = SetStep(step);
+    return status.ok() ? Run(parameters, gradients, slots, UpdateGates()) : status;
+  }
 };
 
 // InvalidArgument for constants outside their ranges.

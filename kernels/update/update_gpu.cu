@@ -1,5 +1,7 @@
 #include <cmath>
+#include <utility>
 
+#include "kernels/device_numbers.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/update/check.h"
@@ -7,6 +9,10 @@
 #include "tensor/status_macros.h"
 
 namespace dtnn {
+
+// What of a step is in the device's memory; the corrections are 1 / (1 - beta^step).
+enum class UpdateNumber : uint8_t { kRate, kGradientScale, kCorrection1, kCorrection2 };
+inline constexpr int kUpdateNumbers = 4;
 
 // The bounds of UpdateArena below on the host; empty where nothing is spared from decay.
 inline absl::StatusOr<Tensor> DecayBounds(const UpdateSpec& spec) {
@@ -25,7 +31,11 @@ inline absl::StatusOr<Tensor> DecayBounds(const UpdateSpec& spec) {
 // direction that its rule makes of the gradient.
 template <typename T>
 struct UpdateArena {
-  T rate, decay, gradient_scale;
+  // Of the step: see UpdateNumber.
+  const double* numbers;
+  const int32_t* closed;   // null: open
+  const double* factor;    // null: 1
+  T decay;
   T* w;
   const T* g;
   T *first, *second;  // null where the rule has no such slot
@@ -39,7 +49,12 @@ struct UpdateArena {
     accesses.Writes(first, n);
     accesses.Writes(second, n);
     accesses.Reads(bounds, bound_count);
+    accesses.Reads(numbers, int64_t(kUpdateNumbers));
+    accesses.Reads(closed, 1);
+    accesses.Reads(factor, 1);
   }
+  DTNN_HOST_DEVICE bool Closed() const { return closed != nullptr && *closed != 0; }
+  DTNN_HOST_DEVICE T Number(UpdateNumber number) const { return T(numbers[int(number)]); }
   // Whether an even number of bounds is at or before i.
   DTNN_HOST_DEVICE bool Decays(int64_t i) const {
     int64_t low = 0, high = bound_count;
@@ -53,9 +68,12 @@ struct UpdateArena {
     }
     return low % 2 == 0;
   }
-  DTNN_HOST_DEVICE T Gradient(int64_t i) const { return gradient_scale * g[i]; }
+  DTNN_HOST_DEVICE T Gradient(int64_t i) const {
+    const double scale = numbers[int(UpdateNumber::kGradientScale)];
+    return T(factor == nullptr ? scale : scale * *factor) * g[i];
+  }
   DTNN_HOST_DEVICE void Follow(int64_t i, T direction) const {
-    w[i] -= rate * ((Decays(i) ? decay : T(0)) * w[i] + direction);
+    w[i] -= Number(UpdateNumber::kRate) * ((Decays(i) ? decay : T(0)) * w[i] + direction);
   }
 };
 
@@ -67,6 +85,7 @@ struct SgdBody {
 
   void Declare(int64_t n, gpu::Accesses& accesses) { arena.Declare(n, accesses); }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    if (arena.Closed()) return;
     const T g = arena.Gradient(i);
     if (arena.first == nullptr) return arena.Follow(i, g);
     T& v = arena.first[i];
@@ -82,6 +101,7 @@ struct RmspropBody {
 
   void Declare(int64_t n, gpu::Accesses& accesses) { arena.Declare(n, accesses); }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    if (arena.Closed()) return;
     const T g = arena.Gradient(i);
     T& c = arena.first[i];
     c = rho * c + rest * (g * g);
@@ -95,10 +115,12 @@ struct AdamBody {
   UpdateRule rule;
   T epsilon;
   T beta1, rest1, beta2, rest2;  // rest: 1 - beta
-  T correction1, correction2;    // 1 / (1 - beta^step)
 
   void Declare(int64_t n, gpu::Accesses& accesses) { arena.Declare(n, accesses); }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    if (arena.Closed()) return;
+    const T correction1 = arena.Number(UpdateNumber::kCorrection1);
+    const T correction2 = arena.Number(UpdateNumber::kCorrection2);
     const T g = arena.Gradient(i), fresh = rest1 * g;
     T &m = arena.first[i], &v = arena.second[i];
     m = beta1 * m + fresh;
@@ -113,17 +135,29 @@ struct AdamBody {
 // `bounds`: the ends of spec.without_decay on the runner's device, int64; empty without any.
 class UpdateGpu : public Update {
  public:
-  UpdateGpu(const GpuRunner& runner, const UpdateSpec& spec, const Tensor& bounds)
-      : runner_(runner), spec_(spec), bounds_(bounds) {}
+  UpdateGpu(const GpuRunner& runner, const UpdateSpec& spec, const Tensor& bounds,
+            DeviceNumbers numbers)
+      : runner_(runner), spec_(spec), bounds_(bounds), numbers_(std::move(numbers)) {}
+
+  absl::Status SetStep(const UpdateStep& step) override {
+    DTNN_RETURN_IF_ERROR(CheckStep(step));
+    double numbers[kUpdateNumbers];
+    numbers[int(UpdateNumber::kRate)] = step.learning_rate;
+    numbers[int(UpdateNumber::kGradientScale)] = step.gradient_scale;
+    numbers[int(UpdateNumber::kCorrection1)] = 1 / (1 - std::pow(spec_.beta1, double(step.step)));
+    numbers[int(UpdateNumber::kCorrection2)] = 1 / (1 - std::pow(spec_.beta2, double(step.step)));
+    return numbers_.Set<double>(numbers);
+  }
 
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
-                   const UpdateStep& step) override {
-    DTNN_RETURN_IF_ERROR(CheckUpdate(spec_, runner_.device(), parameters, gradients, slots, step));
+                   const UpdateGates& gates) override {
+    DTNN_RETURN_IF_ERROR(CheckUpdate(spec_, runner_.device(), parameters, gradients, slots, gates));
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       const UpdateArena<T> arena = {
-          .rate = T(step.learning_rate),
+          .numbers = numbers_.tensor().data<double>(),
+          .closed = gates.closed.empty() ? nullptr : gates.closed.data<int32_t>(),
+          .factor = gates.factor.empty() ? nullptr : gates.factor.data<double>(),
           .decay = T(spec_.decay),
-          .gradient_scale = T(step.gradient_scale),
           .w = parameters.data<T>(),
           .g = gradients.data<T>(),
           .first = slots.size() > 0 ? slots[0].data<T>() : nullptr,
@@ -131,13 +165,13 @@ class UpdateGpu : public Update {
           .bounds = bounds_.empty() ? nullptr : bounds_.data<int64_t>(),
           .bound_count = bounds_.empty() ? 0 : bounds_.num_elements(),
       };
-      return RunTyped(arena, parameters.num_elements(), double(step.step));
+      return RunTyped(arena, parameters.num_elements());
     });
   }
 
  private:
   template <typename T>
-  absl::Status RunTyped(const UpdateArena<T>& arena, int64_t n, double step) const {
+  absl::Status RunTyped(const UpdateArena<T>& arena, int64_t n) const {
     const T epsilon = T(spec_.epsilon);
     switch (spec_.rule) {
       case UpdateRule::kSgd:
@@ -150,17 +184,16 @@ class UpdateGpu : public Update {
       case UpdateRule::kAdamw:
         break;
     }
-    const double correction1 = 1 / (1 - std::pow(spec_.beta1, step));
-    const double correction2 = 1 / (1 - std::pow(spec_.beta2, step));
     return runner_.ForEach(
         "update", n,
         AdamBody<T>{arena, spec_.rule, epsilon, T(spec_.beta1), T(1 - spec_.beta1), T(spec_.beta2),
-                    T(1 - spec_.beta2), T(correction1), T(correction2)});
+                    T(1 - spec_.beta2)});
   }
 
   GpuRunner runner_;
   UpdateSpec spec_;
   Tensor bounds_;
+  DeviceNumbers numbers_;
 };
 
 absl::StatusOr<std::unique_ptr<Update>> CreateUpdateGpu(DeviceContext& context,
@@ -173,7 +206,9 @@ absl::StatusOr<std::unique_ptr<Update>> CreateUpdateGpu(DeviceContext& context,
     DTNN_RETURN_IF_ERROR(context.Synchronize());
     bounds = device_bounds;
   }
-  return std::make_unique<UpdateGpu>(GpuRunner(context), spec, bounds);
+  DTNN_ASSIGN_OR_RETURN(DeviceNumbers numbers,
+                        DeviceNumbers::Create(context, DType::kFloat64, kUpdateNumbers));
+  return std::make_unique<UpdateGpu>(GpuRunner(context), spec, bounds, std::move(numbers));
 }
 
 }  // namespace dtnn

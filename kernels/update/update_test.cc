@@ -194,7 +194,7 @@ TEST_P(UpdateTest, RefusesMissingSlotsAndStepZero) {
   const Tensor w = ZeroTensor(GetParam(), {4});
   const UpdateSpec adam = {.rule = UpdateRule::kAdam};
   EXPECT_EQ(Create(adam)->Run(w, w, {}, {.learning_rate = .1}).message(),
-            "update: 0 slots at step 1, expected 2 slots and steps from 1");
+            "update: 0 slots, expected 2");
   EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 4), {.learning_rate = .1, .step = 0}).ok());
   EXPECT_FALSE(Create(adam)->Run(w, w, Slots(adam, 5), {.learning_rate = .1}).ok());
 }

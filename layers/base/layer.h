@@ -110,6 +110,9 @@ struct ForwardArgs {
   Tensor state = {};  // (n, state_shape); empty in evaluation
   Workspace workspace = {};
   int64_t step = 0;  // training steps done before this one: advances random streams
+  // The same number as one int64 of the device, which work that is queued reads when it runs;
+  // empty: `step` alone counts.
+  Tensor device_step = {};
 };
 
 struct BackwardArgs {
@@ -125,6 +128,7 @@ struct BackwardArgs {
   Tensor state;
   Workspace workspace;
   int64_t step = 0;
+  Tensor device_step = {};
 };
 
 class LayerOp {

@@ -13,11 +13,17 @@ class ProximalUpdate : public Update {
   ProximalUpdate(std::unique_ptr<Update> inner, const double& mu)
       : inner_(std::move(inner)), mu_(mu) {}
 
+  absl::Status SetStep(const UpdateStep& step) override {
+    gradient_scale_ = step.gradient_scale;
+    return inner_->SetStep(step);
+  }
+
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
-                   const UpdateStep& step) override {
+                   const UpdateGates& gates) override {
     if (mu_ > 0) {
       // The optimizer scales what it is given.
-      const auto factor = float(mu_ / step.gradient_scale);
+      const double clipped = gates.factor.empty() ? 1 : *gates.factor.data<double>();
+      const auto factor = float(mu_ / (gradient_scale_ * clipped));
       const float* const w = parameters.data<float>();
       const float* const w0 = slots.back().data<float>();
       float* const gradient = gradients.data<float>();
@@ -25,12 +31,13 @@ class ProximalUpdate : public Update {
         gradient[i] += factor * (w[i] - w0[i]);
       }
     }
-    return inner_->Run(parameters, gradients, slots.first(slots.size() - 1), step);
+    return inner_->Run(parameters, gradients, slots.first(slots.size() - 1), gates);
   }
 
  private:
   const std::unique_ptr<Update> inner_;
   const double& mu_;
+  double gradient_scale_ = 1;
 };
 
 }  // namespace

@@ -29,6 +29,9 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
+  // Where the copies run: not on the stream that computes.
+  Stream& stream() const { return *stream_; }
+
   absl::Status Upload(Stream& user, void* to, const void* from, size_t bytes);
   absl::Status Download(Stream& user, void* to, const void* from, size_t bytes);
 
