@@ -257,6 +257,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   Conv2dSpec spec = Spec(context.inputs[0], context.format);
   spec.batch = context.batch;
   spec.dtype = context.dtype;
+  spec.tf32 = context.tf32;
   spec.epilogue.relu = context.fuse_relu;
   spec.keeps_filter = !context.training;
   std::optional<FoldedNormalization> folded;

@@ -160,6 +160,7 @@ struct Options {
   double comm_timeout = 300;            // seconds
   bool enable_gpu = false;
   std::string gpu_device = "cuda";  // or simulated
+  std::string math_mode = "fp32";   // a name of kMathModes
   bool enable_nccl = false;
 
   // Encryption of what clients send: masked, tenseal or openfhe; empty: none.

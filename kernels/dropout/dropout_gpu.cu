@@ -14,7 +14,7 @@ struct DropoutBody {
   uint64_t seed, stream, first_block, blocks_per_step;
   const int64_t* step;  // null: 0
   double rate;
-  T scale;
+  Wide<T> scale;
   bool accumulate;
   int64_t size;
   GridIndex index;
@@ -27,14 +27,14 @@ struct DropoutBody {
     accesses.Reads(step, 1);
   }
   DTNN_HOST_DEVICE void operator()(int64_t block) const {
-    const uint64_t begin =
-        first_block + (step == nullptr ? 0 : blocks_per_step * uint64_t(*step));
+    const uint64_t begin = first_block + (step == nullptr ? 0 : blocks_per_step * uint64_t(*step));
     const PhiloxBlock random = PhiloxAt(seed, stream, begin + uint64_t(block));
     for (int word = 0; word < 4 && block * 4 + word < size; ++word) {
       const GridCell cell = index(block * 4 + word);
       const bool kept = (random.word[word] >> 8) * 0x1p-24 >= rate;  // Philox::ToUnit
-      const T value = kept || std::isnan(x[cell]) ? x[cell] * scale : T(0);
-      y[cell] = accumulate ? y[cell] + value : value;
+      const Wide<T> from = Wide<T>(x[cell]);
+      const Wide<T> value = kept || std::isnan(from) ? from * scale : 0;
+      y[cell] = T(accumulate ? Wide<T>(y[cell]) + value : value);
     }
   }
 };
@@ -48,14 +48,14 @@ class DropoutGpu : public Dropout {
     DTNN_RETURN_IF_ERROR(CheckOperands("dropout", runner_.device(), spec_.dtype, {&x, &y}));
     DTNN_RETURN_IF_ERROR(CheckOffset(runner_.device(), offset));
     const RowGrid grid = GridOf(spec_.format, {&x, &y});
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      const T scale = spec_.rate < 1 ? T(1 / (1 - spec_.rate)) : T(0);
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      const Wide<T> scale = spec_.rate < 1 ? Wide<T>(1 / (1 - spec_.rate)) : 0;
       return runner_.ForEach(
           "dropout", (grid.size() + 3) / 4,
           DropoutBody<T>{stream.seed(), stream.stream(), offset.first / 4, offset.per_step / 4,
                          offset.step.empty() ? nullptr : offset.step.data<int64_t>(), spec_.rate,
-                         scale, accumulate, grid.size(), IndexOf(grid), ViewIn<const T>(grid, x, spec_.format),
-                         ViewIn<T>(grid, y, spec_.format)});
+                         scale, accumulate, grid.size(), IndexOf(grid),
+                         ViewIn<const T>(grid, x, spec_.format), ViewIn<T>(grid, y, spec_.format)});
     });
   }
 

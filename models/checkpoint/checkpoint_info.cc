@@ -158,6 +158,12 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
   for (const std::string& owner : info.kept) message.add_kept(owner);
   if (info.settings) ToProto(*info.settings, message.mutable_settings());
   for (int id : info.frozen) message.add_frozen(id);
+  if (info.loss_scale) {
+    proto::LossScale* scale = message.mutable_loss_scale();
+    scale->set_scale(info.loss_scale->scale);
+    scale->set_good_steps(info.loss_scale->good_steps);
+    scale->set_skipped_steps(info.loss_scale->skipped_steps);
+  }
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -190,6 +196,13 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   info.kept.assign(message.kept().begin(), message.kept().end());
   if (message.has_settings()) info.settings = FromProto(message.settings());
   info.frozen.assign(message.frozen().begin(), message.frozen().end());
+  if (message.has_loss_scale()) {
+    const proto::LossScale& scale = message.loss_scale();
+    info.loss_scale = {.scale = scale.scale(),
+                       .good_steps = scale.good_steps(),
+                       .skipped_steps = scale.skipped_steps()};
+    if (!info.loss_scale->possible()) return refused("contains a loss scale that no run can have");
+  }
   if (!MakesSense(info)) return refused("contains counts or a learning rate that no run can have");
   return info;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/update/loss_scale_state.h"
 #include "models/checkpoint/run_settings.h"
 #include "models/checkpoint/training_state.h"
 
@@ -26,6 +27,7 @@ struct CheckpointInfo {
   std::vector<std::string> kept = {};        // schedulers that keep parameters
   std::optional<RunSettings> settings = {};  // none in files of older versions
   std::vector<int> frozen = {};              // ids of layers that were frozen in training
+  std::optional<LossScaleState> loss_scale = {};  // of runs in float16
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };

@@ -83,7 +83,8 @@ class StepEngine {
 
   // Averages over the ranks: of running statistics after a pass and before saving; after the last
   // pass also of models (synchronization.h). All ranks call them together.
-  absl::Status AverageStatistics() { return sync_.AverageStatistics(*store_); }
+  // OutOfRange where float16 has found no scale of the loss at which gradients are finite.
+  absl::Status AverageStatistics();
   absl::Status EndTraining() { return sync_.EndTraining(*store_); }
 
   const TrainerOptions& options() const { return options_; }
@@ -120,6 +121,7 @@ class StepEngine {
   absl::Status RunStep(const Batch& batch, bool watched, bool last);
   absl::Status Accumulate();
   absl::Status Update();
+  absl::Status CheckLossScale() const;
   absl::Status Diverged(const Batch& batch, double loss);
   absl::Status Remember(const MetricAverages* averages);
   absl::Status Undo(MetricAverages* averages);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/transfers.h"
 #include "tensor/dtype.h"
 #include "tensor/status_macros.h"
 #include "tensor/trace/observer.h"
@@ -40,8 +41,10 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
   } else {
     DTNN_RETURN_IF_ERROR(updater->Cut(options.reducer.bucket_bytes));
   }
-  if (options.clip_norm > 0) {
+  if (options.clip_norm > 0 || store.loss_scale() != nullptr) {
     DTNN_ASSIGN_OR_RETURN(updater->sum_of_squares_, CreateSumOfSquares(context, store.dtype()));
+    DTNN_ASSIGN_OR_RETURN(updater->squares_,
+                          Tensor::Allocate(context.device(), DType::kFloat64, Shape{1}));
   }
   return updater;
 }
@@ -111,6 +114,12 @@ absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
   }
   if (!at_the_end) return absl::OkStatus();
   UpdateStep scaled = step;
+  if (sum_of_squares_ != nullptr) {
+    DTNN_RETURN_IF_ERROR(sum_of_squares_->Queue(gradients_, squares_));
+  }
+  if (store_->loss_scale() != nullptr) {
+    DTNN_RETURN_IF_ERROR(store_->loss_scale()->Judge(squares_, Tensor()));
+  }
   DTNN_ASSIGN_OR_RETURN(scaled.gradient_scale, ClippedScale(step.gradient_scale));
   for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part, scaled));
   return absl::OkStatus();
@@ -127,14 +136,17 @@ absl::Status Updater::Follow(const Part& part, const UpdateStep& step) {
     slots_.push_back(Slice(slot, part.begin, part.count));
   }
   torn_ = true;
+  DTNN_RETURN_IF_ERROR(part.update->SetStep(step));
+  const UpdateGates gates =
+      store_->loss_scale() == nullptr ? UpdateGates() : store_->loss_scale()->gates();
   return part.update->Run(Slice(store_->values(), part.begin, part.count),
-                          Slice(gradients_, part.begin, part.count), slots_, step);
+                          Slice(gradients_, part.begin, part.count), slots_, gates);
 }
 
 absl::StatusOr<double> Updater::ClippedScale(double scale) {
-  if (sum_of_squares_ == nullptr) return scale;
-  DTNN_ASSIGN_OR_RETURN(const double squares, sum_of_squares_->Run(gradients_));
-  const double norm = scale * std::sqrt(squares);
+  if (options_.clip_norm == 0) return scale;
+  DTNN_ASSIGN_OR_RETURN(const Tensor squares, ToHost(*context_, squares_));
+  const double norm = scale * std::sqrt(*squares.data<double>());
   gradient_norm_ = norm;
   return norm > options_.clip_norm ? scale * (options_.clip_norm / norm) : scale;
 }

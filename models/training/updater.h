@@ -88,7 +88,8 @@ class Updater {
   const Optimizer* optimizer_;
   const UpdaterOptions options_;
   std::vector<Part> parts_;  // in the order of their exchange
-  std::unique_ptr<SumOfSquares> sum_of_squares_;
+  std::unique_ptr<SumOfSquares> sum_of_squares_;  // of clipping and loss scaling
+  Tensor squares_;
   Tensor gradients_;
   bool exchanges_ = false;     // in the update in progress
   std::vector<Tensor> slots_;  // of the part at work

@@ -42,13 +42,13 @@ class LogitsOp : public LossOp {
       : fused_(std::move(fused)), smoothing_(smoothing) {}
 
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
-                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+                   const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
     if (targets.dtype() == DType::kInt32) {
-      return fused_->Run(x, targets, probabilities, losses, dx, gradient_scale);
+      return fused_->Run(x, targets, probabilities, losses, dx, scale);
     }
     return DispatchFloating(x.dtype(), [&](auto zero) {
       return RunDistributions<decltype(zero)>(x, targets, probabilities, losses, dx,
-                                              gradient_scale);
+                                              scale.OnHost());
     });
   }
 
@@ -97,13 +97,13 @@ class ProbabilitiesOp : public LossOp {
   explicit ProbabilitiesOp(double smoothing) : smoothing_(smoothing) {}
 
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
-                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+                   const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
     return DispatchFloating(x.dtype(), [&](auto zero) -> absl::Status {
       using T = decltype(zero);
       DTNN_RETURN_IF_ERROR(CheckDistributions<T>(targets));
       const TargetRows<T> rows(targets);
       const int64_t classes = x.shape()[1];
-      const double everywhere = smoothing_ / double(classes);
+      const double everywhere = smoothing_ / double(classes), gradient_scale = scale.OnHost();
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
         const T* row = x.data<T>() + i * x.RowPitch();
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
