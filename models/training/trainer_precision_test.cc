@@ -62,7 +62,7 @@ class Recorder : public Callback {
   Trainer* trainer = nullptr;
 };
 
-struct Run {
+struct RunOptions {
   Graph graph;
   ImageExtents sample = {8, 8, 1};
   int64_t classes = 4, samples = 24, batch = 8, epochs = 2;
@@ -73,7 +73,7 @@ struct Run {
 
 // One rank's part of it.
 struct Session {
-  Session(DeviceContext& device, const Run& run) : run(run) {
+  Session(DeviceContext& device, const RunOptions& run) : run(run) {
     store = *ParameterStore::Create(run.graph, device, DType::kFloat32, 1);
     TrainerOptions options;
     options.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}};
@@ -100,7 +100,7 @@ struct Session {
     return trainer->Train(*loader, nullptr, epochs, callbacks);
   }
 
-  Run run;
+  RunOptions run;
   std::unique_ptr<ParameterStore> store;
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Loader> loader;
@@ -122,7 +122,7 @@ class PrecisionTest : public ::testing::TestWithParam<Device> {
     EXPECT_EQ(gpu->SetMathMode(mode), absl::OkStatus());
     return gpu;
   }
-  std::vector<double> Losses(MathMode mode, const Run& run) const {
+  std::vector<double> Losses(MathMode mode, const RunOptions& run) const {
     const auto gpu = Gpu(mode);
     Session session(*gpu, run);
     EXPECT_EQ(session.Train(run.epochs), absl::OkStatus());
@@ -134,7 +134,7 @@ class PrecisionTest : public ::testing::TestWithParam<Device> {
     return session.recorder.losses;
   }
   // `depth`: roundings that add up along the network.
-  void ExpectNearFp32(const Run& run, double depth) const {
+  void ExpectNearFp32(const RunOptions& run, double depth) const {
     const std::vector<double> exact = Losses(MathMode::kFp32, run);
     for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
       SCOPED_TRACE(Name(mode));
@@ -190,10 +190,10 @@ TEST_P(PrecisionTest, DepthwiseNetworksAreNearFp32) {
 // stop.
 TEST_P(PrecisionTest, ARunGoesOnFromACheckpointWithTheSameBits) {
   const std::string path = ::testing::TempDir() + "/precision.npz";
-  const Run run = {.graph = Small(TensorFormat::kNCHW),
-                   .epochs = 3,
-                   .optimizer = std::make_shared<Adam>(),
-                   .clip_norm = 0.5};
+  const RunOptions run = {.graph = Small(TensorFormat::kNCHW),
+                          .epochs = 3,
+                          .optimizer = std::make_shared<Adam>(),
+                          .clip_norm = 0.5};
   for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
     const auto gpu = Gpu(mode);
     const auto prepare = [&](Session& session) {
