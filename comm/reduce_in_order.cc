@@ -14,9 +14,11 @@ constexpr int64_t kBlock = 512;
 template <ReduceOp op, typename T>
 T Combine(T a, T b) {
   if constexpr (op == ReduceOp::kMin) {
-    return b < a ? b : a;
+    return Wide<T>(b) < Wide<T>(a) ? b : a;
   } else if constexpr (op == ReduceOp::kMax) {
-    return a < b ? b : a;
+    return Wide<T>(a) < Wide<T>(b) ? b : a;
+  } else if constexpr (!std::is_same_v<Wide<T>, T>) {
+    return T(float(a) + float(b));
   } else if constexpr (std::is_integral_v<T>) {
     using Unsigned = std::make_unsigned_t<T>;
     return T(Unsigned(Unsigned(a) + Unsigned(b)));
@@ -78,6 +80,10 @@ void ReduceInOrder(ReduceOp op, DType dtype, std::span<const std::byte* const> i
       return Reduce<int32_t>(op, inputs, outputs, elements);
     case DType::kInt64:
       return Reduce<int64_t>(op, inputs, outputs, elements);
+    case DType::kFloat16:
+      return Reduce<Float16>(op, inputs, outputs, elements);
+    case DType::kBfloat16:
+      return Reduce<Bfloat16>(op, inputs, outputs, elements);
   }
 }
 

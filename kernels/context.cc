@@ -33,6 +33,16 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> DeviceContext::Create(Device devi
   return GpuContext::Create(device);
 }
 
+absl::Status DeviceContext::SetMathMode(MathMode mode) {
+  if (device_.is_cpu() && mode != MathMode::kFp32) {
+    return InvalidArgument(
+        "math mode ", Name(mode), ": ", device_.ToString(),
+        " computes in the type of the parameters (fp32); other modes need a GPU");
+  }
+  math_mode_ = mode;
+  return absl::OkStatus();
+}
+
 absl::Status DeviceContext::Copy(const Tensor& from, const Tensor& to) {
   for (const Tensor* tensor : {&from, &to}) {
     DTNN_RETURN_IF_ERROR(CheckOperand("copying", tensor == &to ? "the destination" : "the source",

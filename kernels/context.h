@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/math_mode.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 
@@ -25,6 +26,10 @@ class DeviceContext {
 
   Device device() const { return device_; }
 
+  // For plans that are compiled from now on. InvalidArgument for other modes than fp32 on a CPU.
+  absl::Status SetMathMode(MathMode mode);
+  MathMode math_mode() const { return math_mode_; }
+
   // Copies a dense tensor to another of the same size: host to host, or between host and this
   // device, in stream order. The host memory may be reused once Synchronize has returned.
   virtual absl::Status Copy(const Tensor& from, const Tensor& to);
@@ -37,6 +42,7 @@ class DeviceContext {
 
  private:
   Device device_;
+  MathMode math_mode_ = MathMode::kFp32;
 };
 
 }  // namespace dtnn

@@ -27,9 +27,13 @@ absl::StatusOr<std::unique_ptr<CudaContext>> CudaContext::Create(Device device) 
   DTNN_RETURN_IF_ERROR(CublasStatus(
       "giving cuBLAS a stream",
       cublasSetStream(context->blas_, static_cast<cudaStream_t>(context->stream().native()))));
-  // At least the precision of the operands: no TF32 for float32.
-  DTNN_RETURN_IF_ERROR(CublasStatus("setting cuBLAS' precision",
-                                    cublasSetMathMode(context->blas_, CUBLAS_DEFAULT_MATH)));
+  // At least the precision of the operands, and sums of 16 bits in float32: what a product may do
+  // beyond that, its call says.
+  DTNN_RETURN_IF_ERROR(CublasStatus(
+      "setting cuBLAS' precision",
+      cublasSetMathMode(
+          context->blas_,
+          cublasMath_t(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION))));
   return context;
 }
 

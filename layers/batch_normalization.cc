@@ -148,7 +148,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
   const bool of_batch = context.training && !context.frozen;
   if (of_batch && context.ranks != nullptr) {
     DTNN_ASSIGN_OR_RETURN(shared, SharedStatistics::Create(*context.ranks, *context.device,
-                                                           spec.channels, context.dtype));
+                                                           spec.channels, WideOf(context.dtype)));
   }
   return std::make_unique<BatchNormalizationOp>(std::move(norm), std::move(statistics),
                                                 std::move(shared), of_batch, context.fuse_relu);

@@ -261,6 +261,7 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   spec.batch = context.batch;
   spec.dtype = context.dtype;
   spec.epilogue.add = context.fuse_addition;
+  spec.tf32 = context.tf32;
   spec.epilogue.relu = context.fuse_relu;
   spec.keeps_filter = !context.training;
   std::optional<FoldedNormalization> folded;

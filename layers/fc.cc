@@ -18,18 +18,34 @@ class FcOp : public LayerOp {
     auto op = std::make_unique<FcOp>();
     op->with_bias_ = with_bias;
     op->frozen_ = context.frozen;
-    GemmSpec forward{.m = batch, .n = out, .k = in, .dtype = context.dtype, .epilogue = {}};
+    GemmSpec forward{.m = batch,
+                     .n = out,
+                     .k = in,
+                     .dtype = context.dtype,
+                     .tf32 = context.tf32,
+                     .epilogue = {}};
     forward.epilogue = {.bias = with_bias, .relu = context.fuse_relu};
     DTNN_ASSIGN_OR_RETURN(op->forward_, CreateGemm(*context.device, forward));
     if (!context.training || !context.backward) return op;
-    GemmSpec data{
-        .m = batch, .n = in, .k = out, .transpose_b = true, .dtype = context.dtype, .epilogue = {}};
+    GemmSpec data{.m = batch,
+                  .n = in,
+                  .k = out,
+                  .transpose_b = true,
+                  .dtype = context.dtype,
+                  .tf32 = context.tf32,
+                  .epilogue = {}};
     DTNN_ASSIGN_OR_RETURN(op->backward_data_, CreateGemm(*context.device, data));
     data.accumulate = true;
     DTNN_ASSIGN_OR_RETURN(op->accumulate_data_, CreateGemm(*context.device, data));
     if (context.frozen) return op;
-    GemmSpec filter{
-        .m = in, .n = out, .k = batch, .transpose_a = true, .dtype = context.dtype, .epilogue = {}};
+    GemmSpec filter{.m = in,
+                    .n = out,
+                    .k = batch,
+                    .transpose_a = true,
+                    .dtype = context.dtype,
+                    .wide_result = true,
+                    .tf32 = context.tf32,
+                    .epilogue = {}};
     DTNN_ASSIGN_OR_RETURN(op->backward_filter_, CreateGemm(*context.device, filter));
     DTNN_ASSIGN_OR_RETURN(
         op->bias_, CreateBias(*context.device,

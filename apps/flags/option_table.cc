@@ -565,6 +565,9 @@ constexpr OptionSpec kTable[] = {
         "cuda,simulated")
         .Means(meanings::kGpuDevice)
         .Needs("enable-gpu"),
+    Now("math-mode", kParallel, kWord, &O::math_mode, "in what --enable-gpu computes",
+        "fp32,tf32,bf16,fp16")
+        .Means(meanings::kMathMode),
     LaterSwitch("enable-gpudirect", kParallel, "let MPI read and write GPU memory"),
     Now("enable-nccl", kParallel, kBool, &O::enable_nccl,
         "sum gradients on the GPUs, by NCCL, instead of in the hosts' memory")

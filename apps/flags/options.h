@@ -164,6 +164,7 @@ struct Options {
   double comm_timeout = 300;                  // seconds
   bool enable_gpu = false;
   std::string gpu_device = "cuda";  // or simulated
+  std::string math_mode = "fp32";   // a name of kMathModes
   bool enable_nccl = false;
   bool enable_cuda_graphs = true;
 

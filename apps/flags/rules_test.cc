@@ -59,6 +59,13 @@ constexpr Case kCases[] = {
     {4, "--enable-nccl --parallel=data", kDone, "--enable-nccl has no effect without --enable-gpu"},
     {4, "--enable-nccl --parallel=data --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
 
+    {4, "--math-mode=fp8", kUsage, "--math-mode=fp8: "},
+    {4, "--math-mode=fp32", kDone, "**** Done"},
+    {4, "--math-mode=bf16", kUsage, "--math-mode=bf16: CPUs compute in the type of --dtype"},
+    {4, "--math-mode=tf32 --enable-gpu --gpu-device=simulated --dtype=float64", kUsage,
+     "--math-mode=tf32 and --dtype=float64: cannot be used together"},
+    {4, "--math-mode=fp16 --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
+
     {5, "--augment-flip --augment-flip-prob=0", kUsage, "--augment-flip-prob=0: "},
     {5, "--augment-flip --augment-flip-prob=1.01", kUsage, "--augment-flip-prob=1.01: "},
     {5, "--augment-crop --augment-crop-prob=0", kUsage, "--augment-crop-prob=0: "},

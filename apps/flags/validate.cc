@@ -253,6 +253,18 @@ absl::Status CheckExchange(const Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckMathMode(const Options& options) {
+  const std::string_view mode = options.math_mode;
+  if (mode == "fp32") return absl::OkStatus();
+  if (!options.enable_gpu) {
+    return UsageError("--math-mode=", mode,
+                      ": CPUs compute in the type of --dtype; other modes need --enable-gpu");
+  }
+  if (options.dtype == "float32") return absl::OkStatus();
+  return UsageError("--math-mode=", mode, " and --dtype=", options.dtype,
+                    ": cannot be used together; parameters are float32 in this mode");
+}
+
 absl::Status CheckTogether(const Options& options) {
   const auto exclude = [](std::string_view one, std::string_view other) {
     return UsageError("--", one, " and --", other, ": cannot be used together; give one of them");
@@ -288,6 +300,7 @@ absl::Status CheckTogether(const Options& options) {
   }
   DTNN_RETURN_IF_ERROR(CheckFederation(options));
   DTNN_RETURN_IF_ERROR(CheckExchange(options));
+  DTNN_RETURN_IF_ERROR(CheckMathMode(options));
   if (options.resume && options.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
   }

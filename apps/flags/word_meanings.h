@@ -147,6 +147,14 @@ inline constexpr std::string_view kGradientCompression =
     "fp16: half the bytes, 11 significant bits; a gradient above 255 ends the run\n"
     "bf16: half the bytes, 8 significant bits, as large as float32\n";
 
+inline constexpr std::string_view kMathMode =
+    "fp32: in the type of --dtype, exactly\n"
+    "tf32: float32, but products and convolutions round their operands to 11 significant bits\n"
+    "bf16: activations and copies of the weights are bfloat16 (8 bits); sums, normalisation, loss, "
+    "parameters and their updates float32\n"
+    "fp16: the same with float16 (11 bits, up to 65504), and a scale that keeps gradients in its "
+    "range\n";
+
 inline constexpr std::string_view kCommBucket =
     "auto: chosen by timing the first steps\nN: size in MiB, > 0\n";
 

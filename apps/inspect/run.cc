@@ -75,6 +75,12 @@ Array Describe(const std::string& key, const Tensor& tensor) {
     case DType::kFloat64:
       Measure<double>(tensor, array);
       break;
+    case DType::kFloat16:
+      Measure<Float16>(tensor, array);
+      break;
+    case DType::kBfloat16:
+      Measure<Bfloat16>(tensor, array);
+      break;
   }
   return array;
 }

@@ -130,6 +130,9 @@ absl::Status Introduce(const PreparedRun& run, RunVoice& voice) {
   voice.Tell(StrCat("**** ", run.graph.name(), " model...\n",
                     FormatTable(run.graph, ElementTypeOf(run.options), device), parameters,
                     "**** Running on ", device.ToString()));
+  if (const MathMode mode = run.context->math_mode(); mode != MathMode::kFp32) {
+    voice.Tell(StrCat(" in ", Name(mode)));
+  }
   const std::string instructions = TraitsOf(device).instructions;
   if (!instructions.empty()) {
     voice.Tell(StrCat(" (", Counted(NumThreads(), "thread"), ", ", instructions, ")"));

@@ -6,6 +6,7 @@
 
 #include "comm/job/exit_code.h"
 #include "comm/nccl/join_collectives.h"
+#include "kernels/math_mode.h"
 #include "tensor/errors.h"
 #include "tensor/gpu/open_gpus.h"
 
@@ -17,11 +18,8 @@ bool Simulated(const Options& options) { return options.gpu_device == "simulated
 // 0 where they cannot be counted: whoever opens one then learns why.
 int CudaGpus() { return gpu::CountGpus(DeviceType::kCuda).value_or(0); }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options,
-                                                          const RankPlace& place) {
-  if (!options.enable_gpu) return DeviceContext::Create(Device::Cpu());
+absl::StatusOr<std::unique_ptr<DeviceContext>> MakeGpu(const Options& options,
+                                                       const RankPlace& place) {
   if (Simulated(options)) {
     return OfFlag(DeviceContext::Create(Device::Simulated(0)), "--enable-gpu");
   }
@@ -29,6 +27,24 @@ absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options
   if (context.ok()) return context;
   return UsageError("--enable-gpu: ", context.status().message(),
                     "; --gpu-device=simulated needs no GPU");
+}
+
+absl::StatusOr<MathMode> MathModeOf(const Options& options) {
+  for (const auto& [mode, name] : kMathModes) {
+    if (options.math_mode == name) return mode;
+  }
+  return UsageError("--math-mode=", options.math_mode, ": unknown");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDevice(const Options& options,
+                                                          const RankPlace& place) {
+  if (!options.enable_gpu) return DeviceContext::Create(Device::Cpu());
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<DeviceContext> context, MakeGpu(options, place));
+  DTNN_ASSIGN_OR_RETURN(const MathMode mode, MathModeOf(options));
+  DTNN_RETURN_IF_ERROR(context->SetMathMode(mode));
+  return context;
 }
 
 absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options& options,

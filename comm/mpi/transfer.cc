@@ -18,6 +18,9 @@ MPI_Datatype MpiTypeOf(DType dtype) {
       return MPI_INT32_T;
     case DType::kInt64:
       return MPI_INT64_T;
+    case DType::kFloat16:
+    case DType::kBfloat16:
+      break;  // MPI knows no such type
   }
   return MPI_DATATYPE_NULL;
 }

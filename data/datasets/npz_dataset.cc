@@ -44,6 +44,9 @@ void Visit(const Tensor& array, F f) {
       return f(array.data<int32_t>());
     case DType::kInt64:
       return f(array.data<int64_t>());
+    case DType::kFloat16:
+    case DType::kBfloat16:
+      break;  // files of them are read as float32
   }
 }
 

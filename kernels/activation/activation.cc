@@ -280,7 +280,7 @@ std::string_view Name(ActivationKind kind) {
 
 absl::StatusOr<std::unique_ptr<Activation>> CreateActivation(DeviceContext& context,
                                                              const ActivationSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckFloating(Name(spec.kind), spec.dtype));
+  DTNN_RETURN_IF_ERROR(CheckFloating(Name(spec.kind), context.device(), spec.dtype));
   if (context.device().is_cpu()) return std::make_unique<ActivationCpu>(spec);
   return CreateActivationGpu(context, spec);
 }

@@ -9,6 +9,7 @@ namespace dtnn {
 
 template <typename T>
 struct ActivationForwardBody {
+  using W = Wide<T>;
   ActivationKind kind;
   GridIndex index;
   GridView<const T> x;
@@ -18,37 +19,34 @@ struct ActivationForwardBody {
     x.Declare(index, accesses);
     y.Declare(index, accesses);
   }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const {
-    const GridCell cell = index(i);
-    const T value = x[cell];
+  DTNN_HOST_DEVICE W Result(W value) const {
     switch (kind) {
       case ActivationKind::kRelu:
-        y[cell] = value < 0 ? T(0) : value;  // a NaN stays one
-        break;
+        return value < 0 ? W(0) : value;  // a NaN stays one
       case ActivationKind::kSigmoid:
-        y[cell] = 1 / (1 + std::exp(-value));
-        break;
+        return 1 / (1 + std::exp(-value));
       case ActivationKind::kTanh:
-        y[cell] = std::tanh(value);
-        break;
+        return std::tanh(value);
       case ActivationKind::kLeakyRelu:
-        y[cell] = value > 0 ? value : value * T(kLeakySlope);
-        break;
+        return value > 0 ? value : value * W(kLeakySlope);
       case ActivationKind::kRelu6:
-        y[cell] = value < 0 ? T(0) : value > 6 ? T(6) : value;
-        break;
+        return value < 0 ? W(0) : value > 6 ? W(6) : value;
       case ActivationKind::kArctanh:
-        y[cell] = std::atanh(value);
-        break;
+        return std::atanh(value);
       case ActivationKind::kLog:
-        y[cell] = (value > 0 ? T(0) : value) - std::log1p(std::exp(-std::abs(value)));
-        break;
+        return (value > 0 ? W(0) : value) - std::log1p(std::exp(-std::abs(value)));
     }
+    return 0;
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const {
+    const GridCell cell = index(i);
+    y[cell] = T(Result(W(x[cell])));
   }
 };
 
 template <typename T>
 struct ActivationBackwardBody {
+  using W = Wide<T>;
   ActivationKind kind;
   bool accumulate;
   GridIndex index;
@@ -60,21 +58,21 @@ struct ActivationBackwardBody {
     dy.Declare(index, accesses);
     dx.Declare(index, accesses);
   }
-  DTNN_HOST_DEVICE T Gradient(T value, T dvalue) const {
+  DTNN_HOST_DEVICE W Gradient(W value, W dvalue) const {
     if (std::isnan(value)) return value;
     switch (kind) {
       case ActivationKind::kRelu:
-        return value > 0 || std::isnan(dvalue) ? dvalue : T(0);
+        return value > 0 || std::isnan(dvalue) ? dvalue : W(0);
       case ActivationKind::kSigmoid:
         return dvalue * (value * (1 - value));
       case ActivationKind::kTanh:
         return dvalue * (1 - value * value);
       case ActivationKind::kLeakyRelu:
-        return value > 0 ? dvalue : dvalue * T(kLeakySlope);
+        return value > 0 ? dvalue : dvalue * W(kLeakySlope);
       case ActivationKind::kRelu6:
-        return (value > 0 && value < 6) || std::isnan(dvalue) ? dvalue : T(0);
+        return (value > 0 && value < 6) || std::isnan(dvalue) ? dvalue : W(0);
       case ActivationKind::kArctanh: {
-        const T e = std::exp(-2 * std::abs(value));
+        const W e = std::exp(-2 * std::abs(value));
         return dvalue * ((1 + e) * (1 + e) / (4 * e));
       }
       case ActivationKind::kLog:
@@ -84,8 +82,8 @@ struct ActivationBackwardBody {
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const GridCell cell = index(i);
-    const T gradient = Gradient(y[cell], dy[cell]);
-    dx[cell] = accumulate ? dx[cell] + gradient : gradient;
+    const W gradient = Gradient(W(y[cell]), W(dy[cell]));
+    dx[cell] = T(accumulate ? W(dx[cell]) + gradient : gradient);
   }
 };
 
@@ -97,7 +95,7 @@ class ActivationGpu : public Activation {
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&x, &y}));
     const RowGrid grid = GridOf(spec_.format, {&x, &y});
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(kName, grid.size(),
                              ActivationForwardBody<T>{spec_.kind, IndexOf(grid),
                                                       ViewIn<const T>(grid, x, spec_.format),
@@ -109,7 +107,7 @@ class ActivationGpu : public Activation {
                         bool accumulate) override {
     DTNN_RETURN_IF_ERROR(CheckOperands(kName, runner_.device(), spec_.dtype, {&y, &dy, &dx}));
     const RowGrid grid = GridOf(spec_.format, {&y, &dy, &dx});
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(kName, grid.size(),
                              ActivationBackwardBody<T>{spec_.kind, accumulate, IndexOf(grid),
                                                        ViewIn<const T>(grid, y, spec_.format),

@@ -151,7 +151,7 @@ class AddCpu : public Add {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Add>> CreateAdd(DeviceContext& context, const AddSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckFloating("add", spec.dtype));
+  DTNN_RETURN_IF_ERROR(CheckFloating("add", context.device(), spec.dtype));
   if (context.device().is_cpu()) return std::make_unique<AddCpu>(spec);
   return CreateAddGpu(context, spec);
 }

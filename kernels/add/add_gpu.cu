@@ -10,6 +10,7 @@ inline constexpr int kMostGpuAddends = 16;
 
 template <typename T>
 struct AddBody {
+  using W = Wide<T>;
   GridIndex index;
   bool accumulate;
   GridView<T> y;
@@ -22,9 +23,9 @@ struct AddBody {
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const GridCell cell = index(i);
-    T sum = x[0][cell];
-    for (int input = 1; input < inputs; ++input) sum += x[input][cell];
-    y[cell] = accumulate ? sum + y[cell] : sum;
+    W sum = W(x[0][cell]);
+    for (int input = 1; input < inputs; ++input) sum += W(x[input][cell]);
+    y[cell] = T(accumulate ? sum + W(y[cell]) : sum);
   }
 };
 
@@ -42,7 +43,7 @@ class AddGpu : public Add {
       DTNN_RETURN_IF_ERROR(CheckOperands("add", runner_.device(), spec_.dtype, {&y, &x}));
       if (!x.dense()) grid = GridOf(spec_.format, {&x});
     }
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       AddBody<T> body = {
           IndexOf(grid), accumulate, ViewIn<T>(grid, y, spec_.format), int(inputs.size()), {}};
       for (size_t i = 0; i < inputs.size(); ++i) {

@@ -53,7 +53,7 @@ struct BatchStatistics {
   Tensor mean, variance;
 };
 
-// (channels,) each, of the spec's dtype.
+// (channels,) each, WideOf the spec's dtype.
 struct BatchNormParameters {
   ParameterView gamma, beta;
 };

@@ -205,7 +205,6 @@ class BatchNormCpu : public BatchNorm {
 };
 
 absl::Status Validate(const BatchNormSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckFloating("batch normalisation", spec.dtype));
   if (spec.batch < 0 || spec.positions < 1 || spec.channels < 1) {
     return InvalidArgument("batch normalisation: ", spec.batch, " samples of ", spec.positions,
                            " positions and ", spec.channels,
@@ -222,6 +221,7 @@ absl::Status Validate(const BatchNormSpec& spec) {
 
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNorm(DeviceContext& context,
                                                            const BatchNormSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckFloating("batch normalisation", context.device(), spec.dtype));
   DTNN_RETURN_IF_ERROR(Validate(spec));
   if (!context.device().is_cpu()) return CreateBatchNormGpu(context, spec);
   // All coefficients have a place; inference sets three, and slopes and offsets stay 0.

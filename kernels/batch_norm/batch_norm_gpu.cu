@@ -22,7 +22,7 @@ class BatchNormGpu : public BatchNorm {
     const ChannelLayout layout = LayoutOf(x);
     const ChannelParts parts = ChannelParts::Of(layout);
     const Division memory = Divide(workspace.data());
-    DTNN_RETURN_IF_ERROR(DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    DTNN_RETURN_IF_ERROR(DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(
           "batch statistics", parts.threads(),
           MomentsBody<T>{
@@ -47,8 +47,8 @@ class BatchNormGpu : public BatchNorm {
   absl::Status Track(const BatchStatistics& statistics, const RunningStatistics& running) override {
     const Tensor &mean = running.mean.tensor, &variance = running.variance.tensor;
     DTNN_RETURN_IF_ERROR(CheckChannels(DType::kFloat64, {&statistics.mean, &statistics.variance}));
-    DTNN_RETURN_IF_ERROR(CheckChannels(spec_.dtype, {&mean, &variance}));
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&mean, &variance}));
+    return DispatchFloating(WideOf(spec_.dtype), [&]<typename T>(T) {
       return runner_.ForEach(
           "running statistics", spec_.channels,
           NormTrackBody<T>{spec_.momentum, statistics.mean.data<double>(),
@@ -70,13 +70,14 @@ class BatchNormGpu : public BatchNorm {
                          Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(Check({&x, &dy}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
-    DTNN_RETURN_IF_ERROR(CheckChannels(spec_.dtype, {&gradients.gamma, &gradients.beta}));
+    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
     const ChannelLayout layout = LayoutOf(x);
     const ChannelParts parts = ChannelParts::Of(layout);
     const Division memory = Divide(workspace.data());
     DTNN_RETURN_IF_ERROR(SetLine(statistics, parameters, memory.coefficients));
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      const ReadNormCoefficients<T> coefficients = CoefficientsAt<T>(memory.coefficients);
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      using W = Wide<T>;
+      const ReadNormCoefficients<W> coefficients = CoefficientsAt<W>(memory.coefficients);
       DTNN_RETURN_IF_ERROR(runner_.ForEach("normalisation gradients", parts.threads(),
                                            NormGradientsBody<T>{spec_.relu,
                                                                 layout,
@@ -88,10 +89,10 @@ class BatchNormGpu : public BatchNorm {
                                                                 layout.PitchOf(dy),
                                                                 {memory.sums, parts.threads()}}));
       return runner_.ForEach("normalisation gradients", spec_.channels,
-                             NormGradientsTotalBody<T>{
+                             NormGradientsTotalBody<W>{
                                  spec_.epsilon, parts, memory.sums, statistics.mean.data<double>(),
                                  statistics.variance.data<double>(), coefficients,
-                                 gradients.gamma.data<T>(), gradients.beta.data<T>()});
+                                 gradients.gamma.data<W>(), gradients.beta.data<W>()});
     });
   }
 
@@ -101,7 +102,7 @@ class BatchNormGpu : public BatchNorm {
                             bool accumulate, Workspace workspace) override {
     DTNN_RETURN_IF_ERROR(Check({&x, &dy, &dx}, workspace));
     DTNN_RETURN_IF_ERROR(CheckInputs(statistics, parameters));
-    DTNN_RETURN_IF_ERROR(CheckChannels(spec_.dtype, {&gradients.gamma, &gradients.beta}));
+    DTNN_RETURN_IF_ERROR(CheckChannels(WideOf(spec_.dtype), {&gradients.gamma, &gradients.beta}));
     std::byte* const coefficients = Divide(workspace.data()).coefficients;
     DTNN_RETURN_IF_ERROR(SetLine(statistics, parameters, coefficients, gradients, count));
     return WriteGradient(x, dy, coefficients, dx, accumulate);
@@ -129,15 +130,15 @@ class BatchNormGpu : public BatchNorm {
     ScratchDivider divider(memory);
     Division division;
     division.sums = divider.Take<double>(2 * ChannelParts::kMost * spec_.channels);
-    division.coefficients = divider.Take<std::byte>(NormCoefficients<double>::kArrays *
-                                                    spec_.channels * int64_t(SizeOf(spec_.dtype)));
+    division.coefficients = divider.Take<std::byte>(
+        NormCoefficients<double>::kArrays * spec_.channels * int64_t(SizeOf(WideOf(spec_.dtype))));
     division.bytes = divider.bytes();
     return division;
   }
 
   absl::Status RenewLine(const BatchNormParameters& parameters, const RunningStatistics& running) {
     return line_versions_.Renew(parameters, running, [&] {
-      return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+      return DispatchFloating(WideOf(spec_.dtype), [&]<typename T>(T) {
         return SetLine<T, T>(running.mean.tensor, running.variance.tensor, parameters,
                              line_.raw_data(), BatchNormGradients(), 1);
       });
@@ -145,7 +146,7 @@ class BatchNormGpu : public BatchNorm {
   }
   absl::Status SetLine(const BatchStatistics& statistics, const BatchNormParameters& parameters,
                        std::byte* to, const BatchNormGradients& gradients = {}, int64_t count = 1) {
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchFloating(WideOf(spec_.dtype), [&]<typename T>(T) {
       return SetLine<T, double>(statistics.mean, statistics.variance, parameters, to, gradients,
                                 count);
     });
@@ -169,20 +170,20 @@ class BatchNormGpu : public BatchNorm {
 
   absl::Status Write(const Tensor& x, std::byte* coefficients, const Tensor& y) {
     const ChannelLayout layout = LayoutOf(x);
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(
           "normalisation", x.num_elements(),
-          NormApplyBody<T>{spec_.relu, layout, CoefficientsAt<T>(coefficients), x.data<T>(),
+          NormApplyBody<T>{spec_.relu, layout, CoefficientsAt<Wide<T>>(coefficients), x.data<T>(),
                            layout.PitchOf(x), y.data<T>(), layout.PitchOf(y)});
     });
   }
   absl::Status WriteGradient(const Tensor& x, const Tensor& dy, std::byte* coefficients,
                              const Tensor& dx, bool accumulate) {
     const ChannelLayout layout = LayoutOf(x);
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(
           "normalisation gradient", x.num_elements(),
-          NormDataBody<T>{spec_.relu, accumulate, layout, CoefficientsAt<T>(coefficients),
+          NormDataBody<T>{spec_.relu, accumulate, layout, CoefficientsAt<Wide<T>>(coefficients),
                           x.data<T>(), layout.PitchOf(x), dy.data<T>(), layout.PitchOf(dy),
                           dx.data<T>(), layout.PitchOf(dx)});
     });
@@ -216,7 +217,7 @@ class BatchNormGpu : public BatchNorm {
 absl::StatusOr<std::unique_ptr<BatchNorm>> CreateBatchNormGpu(DeviceContext& context,
                                                               const BatchNormSpec& spec) {
   DTNN_ASSIGN_OR_RETURN(Tensor line,
-                        Tensor::Allocate(context.device(), spec.dtype,
+                        Tensor::Allocate(context.device(), WideOf(spec.dtype),
                                          Shape{NormCoefficients<double>::kArrays, spec.channels}));
   return std::make_unique<BatchNormGpu>(GpuRunner(context), spec, std::move(line));
 }

@@ -12,7 +12,7 @@
 
 namespace dtnn {
 
-// Per channel, in the dtype: of an element x, with d = x - mean, the output is scale * d + shift,
+// Per channel: of an element x, with d = x - mean, the output is scale * d + shift,
 // and the gradient scale * dy + slope * d + offset.
 template <typename T>
 struct NormCoefficients {
@@ -184,9 +184,10 @@ struct NormTrackBody {
 
 template <typename T>
 struct NormApplyBody {
+  using W = Wide<T>;
   bool relu;
   ChannelLayout layout;
-  ReadNormCoefficients<T> coefficients;
+  ReadNormCoefficients<W> coefficients;
   const T* x;
   int64_t x_pitch;
   T* y;
@@ -199,18 +200,19 @@ struct NormApplyBody {
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t outer = i / layout.row(), rest = i % layout.row();
-    const T value = coefficients.line(layout.ChannelAt(rest)).At(x[outer * x_pitch + rest]);
-    y[outer * y_pitch + rest] = relu && value < 0 ? T(0) : value;
+    const W value = coefficients.line(layout.ChannelAt(rest)).At(W(x[outer * x_pitch + rest]));
+    y[outer * y_pitch + rest] = T(relu && value < 0 ? W(0) : value);
   }
 };
 
 // The sums of dy, where a relu lets it through, and of that times x - mean.
 template <typename T>
 struct NormGradientsBody {
+  using W = Wide<T>;
   bool relu;
   ChannelLayout layout;
   ChannelParts parts;
-  ReadNormCoefficients<T> coefficients;
+  ReadNormCoefficients<W> coefficients;
   const T* x;
   int64_t x_pitch;
   const T* dy;
@@ -228,8 +230,8 @@ struct NormGradientsBody {
     const auto line = coefficients.line(channel);
     double sum = 0, product = 0;
     for (int64_t p = part; p < layout.positions(); p += parts.parts) {
-      const T value = x[layout.At(p, channel, x_pitch)];
-      const T gradient = CutGradient(relu, line.At(value), dy[layout.At(p, channel, dy_pitch)]);
+      const W value = W(x[layout.At(p, channel, x_pitch)]);
+      const W gradient = CutGradient(relu, line.At(value), W(dy[layout.At(p, channel, dy_pitch)]));
       sum += double(gradient);
       product += double(gradient) * double(value - line.mean);
     }
@@ -268,9 +270,10 @@ struct NormGradientsTotalBody {
 
 template <typename T>
 struct NormDataBody {
+  using W = Wide<T>;
   bool relu, accumulate;
   ChannelLayout layout;
-  ReadNormCoefficients<T> coefficients;
+  ReadNormCoefficients<W> coefficients;
   const T* x;
   int64_t x_pitch;
   const T* dy;
@@ -288,12 +291,12 @@ struct NormDataBody {
     const int64_t outer = i / layout.row(), rest = i % layout.row();
     const int64_t channel = layout.ChannelAt(rest);
     const auto line = coefficients.line(channel);
-    const T value = x[outer * x_pitch + rest];
-    const T gradient = CutGradient(relu, line.At(value), dy[outer * dy_pitch + rest]);
-    const T slope = coefficients.slope(channel) * (value - line.mean);
-    const T result = line.scale * gradient + (slope + coefficients.offset(channel));
+    const W value = W(x[outer * x_pitch + rest]);
+    const W gradient = CutGradient(relu, line.At(value), W(dy[outer * dy_pitch + rest]));
+    const W slope = coefficients.slope(channel) * (value - line.mean);
+    const W result = line.scale * gradient + (slope + coefficients.offset(channel));
     T& to = dx[outer * dx_pitch + rest];
-    to = accumulate ? to + result : result;
+    to = T(accumulate ? W(to) + result : result);
   }
 };
 

@@ -53,14 +53,14 @@ inline absl::Status CheckBatchNormInputs(const BatchNormSpec& spec, Device devic
                                          const BatchNormParameters& parameters) {
   DTNN_RETURN_IF_ERROR(CheckBatchNormChannels(spec, device, DType::kFloat64,
                                               {&statistics.mean, &statistics.variance}));
-  return CheckBatchNormChannels(spec, device, spec.dtype,
+  return CheckBatchNormChannels(spec, device, WideOf(spec.dtype),
                                 {&parameters.gamma.tensor, &parameters.beta.tensor});
 }
 
 inline absl::Status CheckBatchNormInputs(const BatchNormSpec& spec, Device device,
                                          const RunningStatistics& running,
                                          const BatchNormParameters& parameters) {
-  return CheckBatchNormChannels(spec, device, spec.dtype,
+  return CheckBatchNormChannels(spec, device, WideOf(spec.dtype),
                                 {&parameters.gamma.tensor, &parameters.beta.tensor,
                                  &running.mean.tensor, &running.variance.tensor});
 }

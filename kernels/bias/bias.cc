@@ -365,7 +365,7 @@ class BiasCpu : public Bias {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Bias>> CreateBias(DeviceContext& context, const BiasSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckFloating("bias", spec.dtype));
+  DTNN_RETURN_IF_ERROR(CheckFloating("bias", context.device(), spec.dtype));
   if (spec.channels < 1) {
     return InvalidArgument("bias: ", spec.channels, " channels, expected at least 1");
   }

@@ -9,7 +9,8 @@ namespace dtnn {
 template <typename T>
 struct BiasForwardBody {
   ChannelLayout layout;
-  const T *x, *bias;
+  const T* x;
+  const Wide<T>* bias;
   T* y;
   int64_t x_pitch, y_pitch;
 
@@ -21,7 +22,8 @@ struct BiasForwardBody {
   // Neighbouring threads have neighbouring elements.
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t outer = i / layout.row(), rest = i % layout.row();
-    y[outer * y_pitch + rest] = x[outer * x_pitch + rest] + bias[layout.ChannelAt(rest)];
+    y[outer * y_pitch + rest] =
+        T(Wide<T>(x[outer * x_pitch + rest]) + bias[layout.ChannelAt(rest)]);
   }
 };
 
@@ -31,7 +33,7 @@ struct BiasPartialSumBody {
   ChannelParts parts;
   const T* dy;
   int64_t pitch;
-  T* sums;
+  Wide<T>* sums;
 
   void Declare(int64_t n, gpu::Accesses& accesses) {
     accesses.Reads(dy, layout.outer, layout.row(), pitch);
@@ -39,9 +41,9 @@ struct BiasPartialSumBody {
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t channel = parts.ChannelOf(i), part = parts.PartOf(i);
-    T sum = 0;
+    Wide<T> sum = 0;
     for (int64_t p = part; p < layout.positions(); p += parts.parts) {
-      sum += dy[layout.At(p, channel, pitch)];
+      sum += Wide<T>(dy[layout.At(p, channel, pitch)]);
     }
     sums[parts.At(part, channel)] = sum;
   }
@@ -51,7 +53,7 @@ class BiasGpu : public Bias {
  public:
   static absl::StatusOr<std::unique_ptr<Bias>> Create(const GpuRunner& runner,
                                                       const BiasSpec& spec) {
-    DTNN_ASSIGN_OR_RETURN(Tensor sums, Tensor::Allocate(runner.device(), spec.dtype,
+    DTNN_ASSIGN_OR_RETURN(Tensor sums, Tensor::Allocate(runner.device(), WideOf(spec.dtype),
                                                         Shape{ChannelParts::kMost, spec.channels}));
     return std::unique_ptr<Bias>(new BiasGpu(runner, spec, sums));
   }
@@ -59,10 +61,10 @@ class BiasGpu : public Bias {
   absl::Status Forward(const Tensor& x, const Tensor& bias, const Tensor& y) override {
     DTNN_RETURN_IF_ERROR(CheckBias(spec_, runner_.device(), x, bias, y));
     const ChannelLayout layout = ChannelLayout::Of(x, spec_.channels, spec_.format);
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach("bias", x.num_elements(),
-                             BiasForwardBody<T>{layout, x.data<T>(), bias.data<T>(), y.data<T>(),
-                                                layout.PitchOf(x), layout.PitchOf(y)});
+                             BiasForwardBody<T>{layout, x.data<T>(), bias.data<Wide<T>>(),
+                                                y.data<T>(), layout.PitchOf(x), layout.PitchOf(y)});
     });
   }
 
@@ -70,12 +72,13 @@ class BiasGpu : public Bias {
     DTNN_RETURN_IF_ERROR(CheckBias(spec_, runner_.device(), dy, dbias, dy));
     const ChannelLayout layout = ChannelLayout::Of(dy, spec_.channels, spec_.format);
     const ChannelParts parts = ChannelParts::Of(layout);
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      using W = Wide<T>;
       DTNN_RETURN_IF_ERROR(runner_.ForEach(
           "bias gradient", parts.threads(),
-          BiasPartialSumBody<T>{layout, parts, dy.data<T>(), layout.PitchOf(dy), sums_.data<T>()}));
+          BiasPartialSumBody<T>{layout, parts, dy.data<T>(), layout.PitchOf(dy), sums_.data<W>()}));
       return runner_.ForEach("bias gradient", layout.channels,
-                             AddPartsBody<T>{parts, accumulate, sums_.data<T>(), dbias.data<T>()});
+                             AddPartsBody<W>{parts, accumulate, sums_.data<W>(), dbias.data<W>()});
     });
   }
 

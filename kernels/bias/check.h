@@ -25,8 +25,8 @@ inline absl::Status CheckBias(const BiasSpec& spec, Device device, const Tensor&
     return InvalidArgument("bias: shape ", shape.ToString(), ", expected a matrix or images of ",
                            spec.channels, " channels");
   }
-  return CheckOperand("bias", "the vector", vector, device, spec.dtype, Shape{spec.channels},
-                      Pitch::kNone);
+  return CheckOperand("bias", "the vector", vector, device, WideOf(spec.dtype),
+                      Shape{spec.channels}, Pitch::kNone);
 }
 
 }  // namespace dtnn

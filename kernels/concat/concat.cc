@@ -137,7 +137,7 @@ class ConcatCpu : public Concat {
 
 absl::StatusOr<std::unique_ptr<Concat>> CreateConcat(DeviceContext& context,
                                                      const ConcatSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckFloating("concat", spec.dtype));
+  DTNN_RETURN_IF_ERROR(CheckFloating("concat", context.device(), spec.dtype));
   if (context.device().is_cpu()) return std::make_unique<ConcatCpu>(spec);
   return CreateConcatGpu(context, spec);
 }

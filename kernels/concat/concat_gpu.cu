@@ -19,7 +19,7 @@ struct ConcatMoveBody {
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const GridCell cell = index(i);
-    to[cell] = add ? to[cell] + from[cell] : from[cell];
+    to[cell] = add ? T(Wide<T>(to[cell]) + Wide<T>(from[cell])) : from[cell];
   }
 };
 
@@ -55,7 +55,7 @@ class ConcatGpu : public Concat {
 
  private:
   absl::Status Move(const ConcatPart& part, const Operand& from, const Operand& to, bool add) {
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach("concat", part.rows * part.columns,
                              ConcatMoveBody<T>{add,
                                                {part.rows, part.columns},

@@ -31,7 +31,7 @@ absl::Status CheckBothImages(const Conv2dSpec& s, Device device, const char* x_n
 
 absl::Status CheckVector(const Conv2dSpec& s, Device device, const char* name,
                          const Tensor& vector) {
-  return CheckOperand(kName, name, vector, device, s.dtype, Shape{s.filters}, Pitch::kNone);
+  return CheckOperand(kName, name, vector, device, WideOf(s.dtype), Shape{s.filters}, Pitch::kNone);
 }
 
 }  // namespace
@@ -63,8 +63,8 @@ absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device, const
                                        const Tensor& dy, const Tensor& dfilter,
                                        const Tensor& dbias) {
   DTNN_RETURN_IF_ERROR(CheckBothImages(s, device, "x", x, "dy", dy));
-  DTNN_RETURN_IF_ERROR(
-      CheckOperand(kName, "dfilter", dfilter, device, s.dtype, s.FilterShape(), Pitch::kNone));
+  DTNN_RETURN_IF_ERROR(CheckOperand(kName, "dfilter", dfilter, device, WideOf(s.dtype),
+                                    s.FilterShape(), Pitch::kNone));
   return dbias.empty() ? absl::OkStatus() : CheckVector(s, device, "dbias", dbias);
 }
 

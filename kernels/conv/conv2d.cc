@@ -5,6 +5,7 @@
 #include "kernels/conv/conv2d_cpu.h"
 #include "kernels/conv/gpu/conv2d_gpu.h"
 #include "kernels/conv/kernel.h"
+#include "kernels/elementwise/operands.h"
 #include "tensor/errors.h"
 #include "tensor/named_table.h"
 
@@ -89,6 +90,7 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, con
                                                      Conv2dVariants variants) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
   if (!context.device().is_cpu()) return conv::CreateConv2dGpu(context, spec, variants);
+  DTNN_RETURN_IF_ERROR(CheckFloating("convolution", context.device(), spec.dtype));
   conv::VariantChoice choice;
   DTNN_ASSIGN_OR_RETURN(choice.forward, Choose(variants.forward, spec, conv::Direction::kForward));
   DTNN_ASSIGN_OR_RETURN(choice.backward_data,

@@ -106,8 +106,11 @@ absl::Status Conv2dSpec::Validate() const {
                            ", which must divide both the channels (", channels,
                            ") and the filters (", filters, ")");
   }
-  if (!IsFloating(dtype)) {
+  if (!IsFloating(dtype) && !IsHalf(dtype)) {
     return InvalidArgument("convolution: dtype is ", Name(dtype), ", must be float32 or float64");
+  }
+  if (tf32 && dtype != DType::kFloat32) {
+    return InvalidArgument("convolution: TF32 is for float32, not for ", Name(dtype));
   }
   DTNN_RETURN_IF_ERROR(CheckOutput("height", height, out_height(), kernel.vertical,
                                    padding.vertical, dilation.vertical));
@@ -132,8 +135,8 @@ std::string Conv2dSpec::ToString() const {
   }
   if (groups != 1) StrAppend(&token, "g", groups);
   StrAppend(&token, format == TensorFormat::kNHWC ? "_nhwc" : "_nchw",
-            filter_format.value_or(format) == format ? "" : "w",
-            dtype == DType::kFloat64 ? "_f64" : "_f32");
+            filter_format.value_or(format) == format ? "_" : "w_", tf32 ? "t" : "",
+            ShortName(dtype));
   if (epilogue.scale) token += "_scale";
   if (epilogue.bias) token += "_bias";
   if (epilogue.add) token += "_add";

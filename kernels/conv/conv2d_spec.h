@@ -23,7 +23,11 @@ struct Conv2dSpec {
   TensorFormat format = TensorFormat::kNHWC;
   // The format whose order of axes the filter has, where it is not that of the activations.
   std::optional<TensorFormat> filter_format = {};
+  // Of images and filter. Of 16 bits: scale, bias and the gradients of filter and bias are float32,
+  // as all sums are; only on GPUs.
   DType dtype = DType::kFloat32;
+  // A GPU may round the operands of float32 products to TF32.
+  bool tf32 = false;
   Epilogue epilogue;  // of Forward
   // Whether to keep what is derived from the filter, a packed copy, from call to call. In training
   // it is renewed at every step, so that keeping it only costs memory.

@@ -190,7 +190,7 @@ class DropoutCpu : public Dropout {
 
 absl::StatusOr<std::unique_ptr<Dropout>> CreateDropout(DeviceContext& context,
                                                        const DropoutSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckFloating("dropout", spec.dtype));
+  DTNN_RETURN_IF_ERROR(CheckFloating("dropout", context.device(), spec.dtype));
   if (!(spec.rate >= 0 && spec.rate <= 1)) {  // also a NaN
     return InvalidArgument("dropout: rate is ", spec.rate, ", expected 0 to 1");
   }

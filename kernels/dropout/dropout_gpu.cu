@@ -14,7 +14,7 @@ struct DropoutBody {
   uint64_t seed, stream, first_block, blocks_per_step;
   const int64_t* step;  // null: 0
   double rate;
-  T scale;
+  Wide<T> scale;
   bool accumulate;
   int64_t size;
   GridIndex index;
@@ -32,8 +32,9 @@ struct DropoutBody {
     for (int word = 0; word < 4 && block * 4 + word < size; ++word) {
       const GridCell cell = index(block * 4 + word);
       const bool kept = (random.word[word] >> 8) * 0x1p-24 >= rate;  // Philox::ToUnit
-      const T value = kept || std::isnan(x[cell]) ? x[cell] * scale : T(0);
-      y[cell] = accumulate ? y[cell] + value : value;
+      const Wide<T> from = Wide<T>(x[cell]);
+      const Wide<T> value = kept || std::isnan(from) ? from * scale : 0;
+      y[cell] = T(accumulate ? Wide<T>(y[cell]) + value : value);
     }
   }
 };
@@ -47,8 +48,8 @@ class DropoutGpu : public Dropout {
     DTNN_RETURN_IF_ERROR(CheckOperands("dropout", runner_.device(), spec_.dtype, {&x, &y}));
     DTNN_RETURN_IF_ERROR(CheckOffset(runner_.device(), offset));
     const RowGrid grid = GridOf(spec_.format, {&x, &y});
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      const T scale = spec_.rate < 1 ? T(1 / (1 - spec_.rate)) : T(0);
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      const Wide<T> scale = spec_.rate < 1 ? Wide<T>(1 / (1 - spec_.rate)) : 0;
       return runner_.ForEach(
           "dropout", (grid.size() + 3) / 4,
           DropoutBody<T>{stream.seed(), stream.stream(), offset.first / 4, offset.per_step / 4,

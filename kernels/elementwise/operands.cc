@@ -37,6 +37,13 @@ absl::Status CheckFloating(std::string_view operation, DType dtype) {
   return InvalidArgument(operation, ": dtype ", Name(dtype), ", expected float32 or float64");
 }
 
+absl::Status CheckFloating(std::string_view operation, Device device, DType dtype) {
+  if (!IsHalf(dtype)) return CheckFloating(operation, dtype);
+  if (!device.is_cpu()) return absl::OkStatus();
+  return InvalidArgument(operation, ": dtype ", Name(dtype),
+                         ", expected float32 or float64; only GPUs compute with 16 bits");
+}
+
 absl::Status NoKernelFor(std::string_view operation, Device device) {
   return Unimplemented(operation, " has no implementation for ", device.ToString(),
                        " in this build; run it on the CPU");

@@ -25,9 +25,12 @@ absl::Status Validate(const GemmSpec& spec) {
     return InvalidArgument("gemm: negative size in m = ", spec.m, ", n = ", spec.n,
                            ", k = ", spec.k);
   }
-  if (!IsFloating(spec.dtype)) {
+  if (!IsFloating(spec.dtype) && !IsHalf(spec.dtype)) {
     return InvalidArgument("gemm: dtype ", Name(spec.dtype),
                            "; only float32 and float64 are multiplied");
+  }
+  if (spec.tf32 && spec.dtype != DType::kFloat32) {
+    return InvalidArgument("gemm: TF32 is for float32, not for ", Name(spec.dtype));
   }
   if (spec.accumulate && spec.epilogue != Epilogue()) {
     return InvalidArgument("gemm: ", spec.ToString(),
@@ -49,8 +52,8 @@ bool IsMatrix(const Tensor& x, DType dtype, Device device) {
 }  // namespace
 
 std::string GemmSpec::ToString() const {
-  return StrCat("m", m, "n", n, "k", k, "_", transpose_a ? "t" : "n", transpose_b ? "t" : "n",
-                dtype == DType::kFloat64 ? "_f64" : "_f32", accumulate ? "_acc" : "",
+  return StrCat("m", m, "n", n, "k", k, "_", transpose_a ? "t" : "n", transpose_b ? "t" : "n", "_",
+                tf32 ? "t" : "", ShortName(dtype), wide_result ? "w" : "", accumulate ? "_acc" : "",
                 epilogue.scale ? "_scale" : "", epilogue.bias ? "_bias" : "",
                 epilogue.add ? "_add" : "", epilogue.relu ? "_relu" : "");
 }
@@ -59,7 +62,7 @@ absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a,
                            const Tensor& c, const EpilogueOperands& operands, GemmSizes* sizes) {
   const int ta = spec.transpose_a, tb = spec.transpose_b;
   const bool matrices = IsMatrix(a, spec.dtype, device) && IsMatrix(b, spec.dtype, device) &&
-                        IsMatrix(c, spec.dtype, device);
+                        IsMatrix(c, spec.result_dtype(), device);
   if (!matrices || a.shape()[ta] != c.shape()[0] || b.shape()[1 - tb] != c.shape()[1] ||
       a.shape()[1 - ta] != b.shape()[tb]) {
     return InvalidArgument("gemm ", spec.ToString(), ": ", Describe(a, ta), " times ",
@@ -73,22 +76,27 @@ absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a,
                            Describe(b, tb), " is larger than what it was made for");
   }
   const auto check = [&](bool wanted, const char* name, const Tensor& x, const Shape& shape,
-                         Pitch pitch) {
+                         DType dtype, Pitch pitch) {
     if (!wanted) return absl::OkStatus();
-    return CheckOperand("gemm", name, x, device, spec.dtype, shape, pitch);
+    return CheckOperand("gemm", name, x, device, dtype, shape, pitch);
   };
+  const DType wide = WideOf(spec.dtype);
   const Shape columns = {sizes->n};
   const Epilogue& epilogue = spec.epilogue;
   DTNN_RETURN_IF_ERROR(
-      check(epilogue.scale, "the epilogue's scale", operands.scale, columns, Pitch::kNone));
+      check(epilogue.scale, "the epilogue's scale", operands.scale, columns, wide, Pitch::kNone));
   DTNN_RETURN_IF_ERROR(
-      check(epilogue.bias, "the epilogue's bias", operands.bias, columns, Pitch::kNone));
-  return check(epilogue.add, "the epilogue's addend", operands.addend, c.shape(), Pitch::kAllowed);
+      check(epilogue.bias, "the epilogue's bias", operands.bias, columns, wide, Pitch::kNone));
+  return check(epilogue.add, "the epilogue's addend", operands.addend, c.shape(),
+               spec.result_dtype(), Pitch::kAllowed);
 }
 
-absl::Status CheckCpu(std::string_view variant, const DeviceContext& context) {
-  if (context.device().is_cpu()) return absl::OkStatus();
-  return NoKernelFor(StrCat("gemm variant ", variant), context.device());
+absl::Status CheckCpu(std::string_view variant, const DeviceContext& context,
+                      const GemmSpec& spec) {
+  if (!context.device().is_cpu()) {
+    return NoKernelFor(StrCat("gemm variant ", variant), context.device());
+  }
+  return CheckFloating("gemm", context.device(), spec.dtype);
 }
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateGemm(DeviceContext& context, const GemmSpec& spec) {

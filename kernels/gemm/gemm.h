@@ -30,11 +30,16 @@ struct GemmSpec {
   int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;  // add to C instead of overwriting it; not together with an epilogue
+  // Of A and B, and of C unless it is wide. Of 16 bits: sums, bias and scale are float32; only on
+  // GPUs.
   DType dtype = DType::kFloat32;
-  Epilogue epilogue = {};  // bias and scale have n elements; addend is m x n
+  bool wide_result = false;  // C is WideOf(dtype)
+  bool tf32 = false;         // a GPU may round the operands of float32 products to TF32
+  Epilogue epilogue = {};    // bias and scale have n elements; addend is m x n
 
   // One token: "m64n128k1568_nt_f32_bias_relu".
   std::string ToString() const;
+  DType result_dtype() const { return wide_result ? WideOf(dtype) : dtype; }
 };
 
 class Gemm {

@@ -80,7 +80,7 @@ class BlisGemmVariant : public Gemm {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateBlisGemm(DeviceContext& context, const GemmSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckCpu("blis", context));
+  DTNN_RETURN_IF_ERROR(CheckCpu("blis", context, spec));
   InitBlis();
   return std::make_unique<BlisGemmVariant>(context.device(), spec);
 }

@@ -111,7 +111,7 @@ class TileGemm : public Gemm {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Gemm>> CreateTileGemm(DeviceContext& context, const GemmSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckCpu("tile", context));
+  DTNN_RETURN_IF_ERROR(CheckCpu("tile", context, spec));
   return std::make_unique<TileGemm>(context.device(), spec);
 }
 

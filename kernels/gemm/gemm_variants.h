@@ -27,8 +27,9 @@ struct GemmSizes {
 absl::Status CheckGemmCall(const GemmSpec& spec, Device device, const Tensor& a, const Tensor& b,
                            const Tensor& c, const EpilogueOperands& operands, GemmSizes* sizes);
 
-// Unimplemented unless the context is a CPU's.
-absl::Status CheckCpu(std::string_view variant, const DeviceContext& context);
+// Unimplemented unless the context is a CPU's; InvalidArgument for types that a CPU does not
+// compute with.
+absl::Status CheckCpu(std::string_view variant, const DeviceContext& context, const GemmSpec& spec);
 
 // The operands as pointers; the call has been checked.
 template <typename T>

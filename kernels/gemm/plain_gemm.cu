@@ -2,20 +2,22 @@
 // of cuBLAS in tests.
 
 #include "kernels/elementwise/operands.h"
+#include "kernels/factor_gpu.h"
 #include "kernels/gemm/gemm_gpu.h"
 
 namespace dtnn {
 
-template <typename T>
+template <typename T, typename R>
 struct ProductBody {
-  bool transpose_a, transpose_b;
+  using W = Wide<R>;
+  bool tf32, transpose_a, transpose_b;
   int64_t m, n, k;
   const T* a;
   int64_t lda;
   const T* b;
   int64_t ldb;
-  T beta;
-  T* c;
+  W beta;
+  R* c;
   int64_t ldc;
 
   void Declare(int64_t, gpu::Accesses& accesses) {
@@ -25,12 +27,12 @@ struct ProductBody {
   }
   DTNN_HOST_DEVICE void operator()(int64_t element) const {
     const int64_t i = element % m, j = element / m;
-    T sum = beta == 0 ? T(0) : beta * c[j * ldc + i];
+    W sum = beta == 0 ? W(0) : beta * W(c[j * ldc + i]);
     for (int64_t p = 0; p < k; ++p) {
-      sum +=
-          a[transpose_a ? i * lda + p : p * lda + i] * b[transpose_b ? p * ldb + j : j * ldb + p];
+      sum += FactorOf(a[transpose_a ? i * lda + p : p * lda + i], tf32) *
+             FactorOf(b[transpose_b ? p * ldb + j : j * ldb + p], tf32);
     }
-    c[j * ldc + i] = sum;
+    c[j * ldc + i] = R(sum);
   }
 };
 
@@ -40,12 +42,13 @@ class PlainBlas : public GpuRunner {
 
   using GpuRunner::GpuRunner;
 
-  template <typename T>
-  absl::Status Multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                        const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c,
-                        int64_t ldc) const {
-    return ForEach(kName, m * n,
-                   ProductBody<T>{transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc});
+  template <typename T, typename R>
+  absl::Status Multiply(bool tf32, bool transpose_a, bool transpose_b, int64_t m, int64_t n,
+                        int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, Wide<R> beta,
+                        R* c, int64_t ldc) const {
+    return ForEach(
+        kName, m * n,
+        ProductBody<T, R>{tf32, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc});
   }
 };
 

@@ -67,7 +67,6 @@ Shape AdaptivePoolSpec::OutputShape() const {
 }
 
 absl::Status AdaptivePoolSpec::Validate() const {
-  DTNN_RETURN_IF_ERROR(CheckFloating(kName, dtype));
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "batch", batch));
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "height", height));
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "width", width));
@@ -81,13 +80,13 @@ absl::Status AdaptivePoolSpec::Validate() const {
 
 std::string AdaptivePoolSpec::ToString() const {
   return StrCat("adaptive_n", batch, "h", height, "w", width, "c", channels, "_o", out_height, "x",
-                out_width, format == TensorFormat::kNHWC ? "_nhwc" : "_nchw",
-                dtype == DType::kFloat32 ? "_f32" : "_f64");
+                out_width, format == TensorFormat::kNHWC ? "_nhwc_" : "_nchw_", ShortName(dtype));
 }
 
 absl::StatusOr<std::unique_ptr<AdaptivePool>> CreateAdaptivePool(DeviceContext& context,
                                                                  const AdaptivePoolSpec& spec) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
+  DTNN_RETURN_IF_ERROR(CheckFloating(kName, context.device(), spec.dtype));
   if (context.device().is_cpu()) return std::make_unique<AdaptivePoolCpu>(GeometryOf(spec));
   return pool::CreateAdaptivePoolGpu(context, GeometryOf(spec));
 }

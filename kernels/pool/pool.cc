@@ -93,7 +93,6 @@ DType PoolSpec::WinnerDType() const {
 }
 
 absl::Status PoolSpec::Validate() const {
-  DTNN_RETURN_IF_ERROR(CheckFloating(kName, dtype));
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "batch", batch));
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "height", height));
   DTNN_RETURN_IF_ERROR(CheckRange(kName, "width", width));
@@ -136,13 +135,13 @@ std::string PoolSpec::ToString() const {
   if (dilation != Pair(1)) {
     StrAppend(&token, "d", dilation.vertical, "x", dilation.horizontal);
   }
-  StrAppend(&token, format == TensorFormat::kNHWC ? "_nhwc" : "_nchw",
-            dtype == DType::kFloat32 ? "_f32" : "_f64");
+  StrAppend(&token, format == TensorFormat::kNHWC ? "_nhwc_" : "_nchw_", ShortName(dtype));
   return token;
 }
 
 absl::StatusOr<std::unique_ptr<Pool>> CreatePool(DeviceContext& context, const PoolSpec& spec) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
+  DTNN_RETURN_IF_ERROR(CheckFloating(kName, context.device(), spec.dtype));
   if (context.device().is_cpu()) return std::make_unique<PoolCpu>(GeometryOf(spec));
   return pool::CreatePoolGpu(context, GeometryOf(spec));
 }

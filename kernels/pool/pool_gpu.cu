@@ -33,6 +33,7 @@ struct DeviceAxis {
 
 template <typename T, typename Winner>
 struct PoolForwardBody {
+  using W = Wide<T>;
   bool average;
   DeviceAxis rows, columns;
   ImageGrid in, out;
@@ -50,12 +51,12 @@ struct PoolForwardBody {
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const ImageCell cell = out(i);
     const Window row = rows.windows[cell.row], column = columns.windows[cell.column];
-    T result = average ? T(0) : x.At(cell.image, row.first, column.first, cell.channel);
+    W result = average ? W(0) : W(x.At(cell.image, row.first, column.first, cell.channel));
     int64_t winner = row.tap * columns.taps + column.tap;
     for (int64_t a = 0; a < row.count; ++a) {
       for (int64_t b = 0; b < column.count; ++b) {
-        const T value = x.At(cell.image, row.first + a * rows.dilation,
-                             column.first + b * columns.dilation, cell.channel);
+        const W value = W(x.At(cell.image, row.first + a * rows.dilation,
+                               column.first + b * columns.dilation, cell.channel));
         if (average) {
           result += value;
         } else if (value > result || std::isnan(value)) {
@@ -64,13 +65,14 @@ struct PoolForwardBody {
         }
       }
     }
-    y[cell] = average ? result / T(row.count * column.count) : result;
+    y[cell] = T(average ? result / W(row.count * column.count) : result);
     if (winners != nullptr) winners[i] = Winner(winner);
   }
 };
 
 template <typename T, typename Winner>
 struct PoolBackwardBody {
+  using W = Wide<T>;
   bool accumulate;
   DeviceAxis rows, columns;
   ImageGrid in, out;
@@ -85,20 +87,20 @@ struct PoolBackwardBody {
     accesses.Reads(winners, out.size());
     dx.Declare(in, accesses);
   }
-  DTNN_HOST_DEVICE T GradientFrom(const ImageCell& output, int64_t row_tap,
+  DTNN_HOST_DEVICE W GradientFrom(const ImageCell& output, int64_t row_tap,
                                   int64_t column_tap) const {
-    const T gradient = dy[output];
+    const W gradient = W(dy[output]);
     if (winners == nullptr) {
-      return gradient / T(rows.windows[output.row].count * columns.windows[output.column].count);
+      return gradient / W(rows.windows[output.row].count * columns.windows[output.column].count);
     }
     return winners[out.IndexOf(output)] == Winner(row_tap * columns.taps + column_tap) ? gradient
-                                                                                       : T(0);
+                                                                                       : W(0);
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const ImageCell cell = in(i);
     const OutputRange vertical = rows.by_element[cell.row];
     const OutputRange horizontal = columns.by_element[cell.column];
-    T sum = 0;
+    W sum = 0;
     for (int64_t h = vertical.begin; h < vertical.end; ++h) {
       const int64_t row_tap = rows.TapOf(cell.row, h);
       for (int64_t w = horizontal.begin; w < horizontal.end && row_tap >= 0; ++w) {
@@ -108,7 +110,7 @@ struct PoolBackwardBody {
       }
     }
     T& to = dx[cell];
-    to = accumulate ? to + sum : sum;
+    to = T(accumulate ? W(to) + sum : sum);
   }
 };
 
@@ -195,7 +197,7 @@ class Passes {
   }
   template <class Run>
   absl::Status WithWinner(const Run& run) const {
-    return DispatchFloating(geometry_.dtype, [&]<typename T>(T zero) {
+    return DispatchGpuFloating(geometry_.dtype, [&]<typename T>(T zero) {
       return geometry_.winner_dtype == DType::kUint8 ? run(zero, uint8_t{}) : run(zero, int32_t{});
     });
   }

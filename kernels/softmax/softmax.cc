@@ -235,7 +235,7 @@ class SoftmaxCpu : public Softmax {
   explicit SoftmaxCpu(const SoftmaxSpec& spec) : spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, Device::Cpu(), {&x, &y}));
+    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, Device::Cpu(), {&x}, {&y}));
     const RowGrid grid = {x.shape()[0], spec_.columns};
     SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
     pass.x = OperandIn(grid, x, kMatrix);
@@ -248,7 +248,7 @@ class SoftmaxCpu : public Softmax {
 
   absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, Device::Cpu(), {&y, &dy, &dx}));
+    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, Device::Cpu(), {&dx}, {&y, &dy}));
     const RowGrid grid = {y.shape()[0], spec_.columns};
     SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
     pass.y = OperandIn(grid, y, kMatrix);
@@ -270,8 +270,9 @@ class SoftmaxCrossEntropyCpu : public SoftmaxCrossEntropy {
   explicit SoftmaxCrossEntropyCpu(const SoftmaxSpec& spec) : spec_(spec) {}
 
   absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& y, const Tensor& losses,
-                   const Tensor& dx, double gradient_scale) override {
-    DTNN_RETURN_IF_ERROR(CheckSoftmaxCrossEntropy(spec_, Device::Cpu(), x, labels, y, losses, dx));
+                   const Tensor& dx, const GradientScale& scale) override {
+    DTNN_RETURN_IF_ERROR(
+        CheckSoftmaxCrossEntropy(spec_, Device::Cpu(), x, labels, y, losses, dx, scale));
     const RowGrid grid = {x.shape()[0], spec_.columns};
     SoftmaxPass pass = {.dtype = spec_.dtype, .columns = spec_.columns};
     pass.x = OperandIn(grid, x, kMatrix);
@@ -279,7 +280,7 @@ class SoftmaxCrossEntropyCpu : public SoftmaxCrossEntropy {
     pass.dx = OperandIn(grid, dx, kMatrix);
     pass.labels = labels.data<int32_t>();
     pass.losses = losses.raw_data();
-    pass.gradient_scale = gradient_scale;
+    pass.gradient_scale = scale.OnHost();
     pass.label_smoothing = spec_.label_smoothing;
     ParallelFor(0, grid.rows, GrainOf(grid.columns), [&](int64_t begin, int64_t end) {
       HWY_DYNAMIC_DISPATCH(CrossEntropyRows)(pass, begin, end);
@@ -291,8 +292,8 @@ class SoftmaxCrossEntropyCpu : public SoftmaxCrossEntropy {
   SoftmaxSpec spec_;
 };
 
-absl::Status Validate(const SoftmaxSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckFloating("softmax", spec.dtype));
+absl::Status Validate(Device device, const SoftmaxSpec& spec) {
+  DTNN_RETURN_IF_ERROR(CheckFloating("softmax", device, spec.dtype));
   if (!(spec.label_smoothing >= 0 && spec.label_smoothing < 1)) {
     return InvalidArgument("softmax cross entropy: label smoothing is ", spec.label_smoothing,
                            ", expected 0 <= s < 1");
@@ -306,14 +307,14 @@ absl::Status Validate(const SoftmaxSpec& spec) {
 
 absl::StatusOr<std::unique_ptr<Softmax>> CreateSoftmax(DeviceContext& context,
                                                        const SoftmaxSpec& spec) {
-  DTNN_RETURN_IF_ERROR(Validate(spec));
+  DTNN_RETURN_IF_ERROR(Validate(context.device(), spec));
   if (context.device().is_cpu()) return std::make_unique<SoftmaxCpu>(spec);
   return CreateSoftmaxGpu(context, spec);
 }
 
 absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropy>> CreateSoftmaxCrossEntropy(
     DeviceContext& context, const SoftmaxSpec& spec) {
-  DTNN_RETURN_IF_ERROR(Validate(spec));
+  DTNN_RETURN_IF_ERROR(Validate(context.device(), spec));
   if (context.device().is_cpu()) return std::make_unique<SoftmaxCrossEntropyCpu>(spec);
   return CreateSoftmaxCrossEntropyGpu(context, spec);
 }

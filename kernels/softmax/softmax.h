@@ -9,6 +9,8 @@
 // With label smoothing s (Szegedy et al., CVPR 2016) the target is t' = (1 - s) * onehot(t) + s / K
 // over K columns: loss = -(1 - s) * log clip(y_t) - s / K * sum(log y), dx = (y - t') *
 // gradient_scale.
+//
+// Of matrices with 16 bits (x and dx), everything else is float32: y, dy and losses.
 
 #ifndef DTNN_KERNELS_SOFTMAX_SOFTMAX_H_
 #define DTNN_KERNELS_SOFTMAX_SOFTMAX_H_
@@ -18,14 +20,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/gradient_scale.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
 
 struct SoftmaxSpec {
   int64_t rows = 0, columns = 0;  // rows: the most a call will bring
-  DType dtype = DType::kFloat32;
-  double label_smoothing = 0;  // [0, 1); of the cross entropy
+  DType dtype = DType::kFloat32;  // of x and dx; y, dy and losses are WideOf it
+  double label_smoothing = 0;     // [0, 1); of the cross entropy
 };
 
 class Softmax {
@@ -43,9 +46,9 @@ class SoftmaxCrossEntropy {
   virtual ~SoftmaxCrossEntropy() = default;
   // x: logits (rows, columns). labels: int32 (rows,), each in 0..columns-1 (checked by whoever read
   // them). y: probabilities; may be x. dx: empty when only the loss is wanted; may be x, not y.
-  // losses: (rows,), the loss of each row, in the spec's dtype.
+  // losses: (rows,), the loss of each row.
   virtual absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& y,
-                           const Tensor& losses, const Tensor& dx, double gradient_scale) = 0;
+                           const Tensor& losses, const Tensor& dx, const GradientScale& scale) = 0;
 };
 
 absl::StatusOr<std::unique_ptr<Softmax>> CreateSoftmax(DeviceContext& context,

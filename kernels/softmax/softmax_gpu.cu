@@ -10,18 +10,22 @@ namespace dtnn {
 
 // The maximum of a row.
 template <typename T, class Group>
-DTNN_HOST_DEVICE T RowMaximum(const T* x, int64_t columns, Group group) {
-  T max = x[0];
-  for (int64_t j = group.lane(); j < columns; j += group.size()) max = max < x[j] ? x[j] : max;
+DTNN_HOST_DEVICE Wide<T> RowMaximum(const T* x, int64_t columns, Group group) {
+  using W = Wide<T>;
+  W max = W(x[0]);
+  for (int64_t j = group.lane(); j < columns; j += group.size()) {
+    max = max < W(x[j]) ? W(x[j]) : max;
+  }
   return group.Max(max);
 }
 
 // y = e^(x - max); the sum of y. y may be x.
 template <typename T, class Group>
-DTNN_HOST_DEVICE T RowExponentials(const T* x, T max, T* y, int64_t columns, Group group) {
-  T sum = 0;
+DTNN_HOST_DEVICE Wide<T> RowExponentials(const T* x, Wide<T> max, Wide<T>* y, int64_t columns,
+                                         Group group) {
+  Wide<T> sum = 0;
   for (int64_t j = group.lane(); j < columns; j += group.size()) {
-    y[j] = std::exp(x[j] - max);
+    y[j] = std::exp(Wide<T>(x[j]) - max);
     sum += y[j];
   }
   return group.Sum(sum);
@@ -29,9 +33,10 @@ DTNN_HOST_DEVICE T RowExponentials(const T* x, T max, T* y, int64_t columns, Gro
 
 template <typename T>
 struct SoftmaxForwardBody {
+  using W = Wide<T>;
   int64_t columns;
   GridView<const T> x;
-  GridView<T> y;
+  GridView<W> y;
 
   void Declare(int64_t rows, gpu::Accesses& accesses) {
     x.Declare({rows, columns}, accesses);
@@ -40,19 +45,20 @@ struct SoftmaxForwardBody {
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     const T* from = &x[{row, 0}];
-    T* to = &y[{row, 0}];
-    const T max = RowMaximum(from, columns, group);
+    W* to = &y[{row, 0}];
+    const W max = RowMaximum(from, columns, group);
     group.Sync();  // y may be x, and x[0] is everybody's
-    const T factor = 1 / RowExponentials(from, max, to, columns, group);
+    const W factor = 1 / RowExponentials(from, max, to, columns, group);
     for (int64_t j = group.lane(); j < columns; j += group.size()) to[j] *= factor;
   }
 };
 
 template <typename T>
 struct SoftmaxBackwardBody {
+  using W = Wide<T>;
   int64_t columns;
   bool accumulate;
-  GridView<const T> y, dy;
+  GridView<const W> y, dy;
   GridView<T> dx;
 
   void Declare(int64_t rows, gpu::Accesses& accesses) {
@@ -62,28 +68,30 @@ struct SoftmaxBackwardBody {
   }
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
-    T dot = 0;
+    W dot = 0;
     for (int64_t j = group.lane(); j < columns; j += group.size())
       dot += y[{row, j}] * dy[{row, j}];
     dot = group.Sum(dot);
     for (int64_t j = group.lane(); j < columns; j += group.size()) {
-      const T gradient = y[{row, j}] * (dy[{row, j}] - dot);
+      const W gradient = y[{row, j}] * (dy[{row, j}] - dot);
       T& to = dx[{row, j}];
-      to = accumulate ? to + gradient : gradient;
+      to = T(accumulate ? W(to) + gradient : gradient);
     }
   }
 };
 
 template <typename T>
 struct SoftmaxCrossEntropyBody {
+  using W = Wide<T>;
   int64_t columns;
-  T gradient_scale;
+  W gradient_scale;
+  const float* loss_scale;  // null: 1
   double smoothing;
   double least, most;  // the clip of the probability, as bounds of the loss
   const int32_t* labels;
   GridView<const T> x;
-  GridView<T> y;
-  T* losses;
+  GridView<W> y;
+  W* losses;
   GridView<T> dx;  // data is null where only the loss is wanted
 
   void Declare(int64_t rows, gpu::Accesses& accesses) {
@@ -92,33 +100,35 @@ struct SoftmaxCrossEntropyBody {
     dx.Declare({rows, columns}, accesses);
     accesses.Reads(labels, rows);
     accesses.Writes(losses, rows);
+    accesses.Reads(loss_scale, 1);
   }
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     const T* from = &x[{row, 0}];
-    T* to = &y[{row, 0}];
+    W* to = &y[{row, 0}];
     const int64_t label = labels[row];
-    const T max = RowMaximum(from, columns, group);
+    const W max = RowMaximum(from, columns, group);
     const double distance = double(max) - double(from[label]);
-    T distances = 0;
+    W distances = 0;
     if (smoothing != 0) {
-      for (int64_t j = group.lane(); j < columns; j += group.size()) distances += max - from[j];
+      for (int64_t j = group.lane(); j < columns; j += group.size()) distances += max - W(from[j]);
       distances = group.Sum(distances);
     }
     group.Sync();  // y or dx may overwrite x
-    const T sum = RowExponentials(from, max, to, columns, group);
+    const W sum = RowExponentials(from, max, to, columns, group);
     if (group.lane() == 0) {
       const double log_sum = std::log(double(sum)), one = log_sum + distance;
       const double clipped = one < least ? least : (one > most ? most : one);  // a NaN passes
       const double all = log_sum + double(distances) / double(columns);
-      losses[row] = T(smoothing == 0 ? clipped : (1 - smoothing) * clipped + smoothing * all);
+      losses[row] = W(smoothing == 0 ? clipped : (1 - smoothing) * clipped + smoothing * all);
     }
-    const T factor = 1 / sum, label_share = T(1 - smoothing);
-    const T everywhere = T(smoothing / double(columns));
+    const W factor = 1 / sum, label_share = W(1 - smoothing);
+    const W everywhere = W(smoothing / double(columns));
+    const W scale = loss_scale == nullptr ? gradient_scale : gradient_scale * W(*loss_scale);
     for (int64_t j = group.lane(); j < columns; j += group.size()) {
       to[j] *= factor;
       if (dx.data == nullptr) continue;
-      dx[{row, j}] = (to[j] - (j == label ? label_share : T(0)) - everywhere) * gradient_scale;
+      dx[{row, j}] = T((to[j] - (j == label ? label_share : W(0)) - everywhere) * scale);
     }
   }
 };
@@ -134,22 +144,22 @@ class SoftmaxGpu : public Softmax {
   SoftmaxGpu(const GpuRunner& runner, const SoftmaxSpec& spec) : runner_(runner), spec_(spec) {}
 
   absl::Status Forward(const Tensor& x, const Tensor& y) override {
-    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&x, &y}));
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEachRow(
-          "softmax", x.shape()[0],
-          SoftmaxForwardBody<T>{spec_.columns, RowsIn<const T>(spec_, x), RowsIn<T>(spec_, y)});
+    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&x}, {&y}));
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      return runner_.ForEachRow("softmax", x.shape()[0],
+                                SoftmaxForwardBody<T>{spec_.columns, RowsIn<const T>(spec_, x),
+                                                      RowsIn<Wide<T>>(spec_, y)});
     });
   }
 
   absl::Status Backward(const Tensor& y, const Tensor& dy, const Tensor& dx,
                         bool accumulate) override {
-    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&y, &dy, &dx}));
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    DTNN_RETURN_IF_ERROR(CheckSoftmax("softmax", spec_, runner_.device(), {&dx}, {&y, &dy}));
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEachRow(
           "softmax", y.shape()[0],
-          SoftmaxBackwardBody<T>{spec_.columns, accumulate, RowsIn<const T>(spec_, y),
-                                 RowsIn<const T>(spec_, dy), RowsIn<T>(spec_, dx)});
+          SoftmaxBackwardBody<T>{spec_.columns, accumulate, RowsIn<const Wide<T>>(spec_, y),
+                                 RowsIn<const Wide<T>>(spec_, dy), RowsIn<T>(spec_, dx)});
     });
   }
 
@@ -164,17 +174,19 @@ class SoftmaxCrossEntropyGpu : public SoftmaxCrossEntropy {
       : runner_(runner), spec_(spec) {}
 
   absl::Status Run(const Tensor& x, const Tensor& labels, const Tensor& y, const Tensor& losses,
-                   const Tensor& dx, double gradient_scale) override {
+                   const Tensor& dx, const GradientScale& scale) override {
     DTNN_RETURN_IF_ERROR(
-        CheckSoftmaxCrossEntropy(spec_, runner_.device(), x, labels, y, losses, dx));
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+        CheckSoftmaxCrossEntropy(spec_, runner_.device(), x, labels, y, losses, dx, scale));
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       const GridView<T> gradient = dx.empty() ? GridView<T>{nullptr, 0} : RowsIn<T>(spec_, dx);
       return runner_.ForEachRow(
           kName, x.shape()[0],
-          SoftmaxCrossEntropyBody<T>{spec_.columns, T(gradient_scale), spec_.label_smoothing,
-                                     -std::log1p(-1e-8), -std::log(1e-8), labels.data<int32_t>(),
-                                     RowsIn<const T>(spec_, x), RowsIn<T>(spec_, y),
-                                     losses.data<T>(), gradient});
+          SoftmaxCrossEntropyBody<T>{
+              spec_.columns, Wide<T>(scale.factor),
+              scale.on_device.empty() ? nullptr : scale.on_device.data<float>(),
+              spec_.label_smoothing, -std::log1p(-1e-8), -std::log(1e-8), labels.data<int32_t>(),
+              RowsIn<const T>(spec_, x), RowsIn<Wide<T>>(spec_, y), losses.data<Wide<T>>(),
+              gradient});
     });
   }
 

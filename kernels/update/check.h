@@ -33,6 +33,7 @@ inline absl::Status CheckUpdate(const UpdateSpec& spec, Device device, const Ten
   };
   DTNN_RETURN_IF_ERROR(check_gate("the gate", gates.closed, DType::kInt32));
   DTNN_RETURN_IF_ERROR(check_gate("the gradients' factor", gates.factor, DType::kFloat64));
+  DTNN_RETURN_IF_ERROR(check_gate("the skipped steps", gates.skipped, DType::kInt64));
   if (int(slots.size()) == spec.slots()) return absl::OkStatus();
   return InvalidArgument("update: ", slots.size(), " slots, expected ", spec.slots());
 }

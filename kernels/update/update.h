@@ -63,6 +63,9 @@ struct UpdateStep {
 struct UpdateGates {
   Tensor closed = {};  // int32; not 0: nothing changes
   Tensor factor = {};  // float64; multiplies gradient_scale
+  // int64, of GPUs; steps before this one in which nothing changed, and which the bias correction
+  // does not count.
+  Tensor skipped = {};
 };
 
 class Update {

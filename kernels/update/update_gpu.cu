@@ -11,8 +11,8 @@
 namespace dtnn {
 
 // What of a step is in the device's memory; the corrections are 1 / (1 - beta^step).
-enum class UpdateNumber : uint8_t { kRate, kGradientScale, kCorrection1, kCorrection2 };
-inline constexpr int kUpdateNumbers = 4;
+enum class UpdateNumber : uint8_t { kRate, kGradientScale, kStep, kCorrection1, kCorrection2 };
+inline constexpr int kUpdateNumbers = 5;
 
 // The bounds of UpdateArena below on the host; empty where nothing is spared from decay.
 inline absl::StatusOr<Tensor> DecayBounds(const UpdateSpec& spec) {
@@ -33,8 +33,9 @@ template <typename T>
 struct UpdateArena {
   // Of the step: see UpdateNumber.
   const double* numbers;
-  const int32_t* closed;  // null: open
-  const double* factor;   // null: 1
+  const int32_t* closed;      // null: open
+  const double* factor;       // null: 1
+  const double* corrections;  // two; null: those of the step
   T decay;
   T* w;
   const T* g;
@@ -52,6 +53,12 @@ struct UpdateArena {
     accesses.Reads(numbers, int64_t(kUpdateNumbers));
     accesses.Reads(closed, 1);
     accesses.Reads(factor, 1);
+    accesses.Reads(corrections, 2);
+  }
+  DTNN_HOST_DEVICE T Correction(int moment) const {
+    return T(corrections != nullptr ? corrections[moment - 1]
+             : moment == 1          ? numbers[int(UpdateNumber::kCorrection1)]
+                                    : numbers[int(UpdateNumber::kCorrection2)]);
   }
   DTNN_HOST_DEVICE bool Closed() const { return closed != nullptr && *closed != 0; }
   DTNN_HOST_DEVICE T Number(UpdateNumber number) const { return T(numbers[int(number)]); }
@@ -74,6 +81,24 @@ struct UpdateArena {
   }
   DTNN_HOST_DEVICE void Follow(int64_t i, T direction) const {
     w[i] -= Number(UpdateNumber::kRate) * ((Decays(i) ? decay : T(0)) * w[i] + direction);
+  }
+};
+
+// Of a step that does not count those that were skipped.
+struct CorrectionsBody {
+  const double* numbers;
+  const int64_t* skipped;
+  double beta1, beta2;
+  double* to;
+
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    accesses.Reads(numbers, kUpdateNumbers);
+    accesses.Reads(skipped, 1);
+    accesses.Writes(to, 2);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t moment) const {
+    const double step = numbers[int(UpdateNumber::kStep)] - double(*skipped);
+    to[moment] = 1 / (1 - std::pow(moment == 0 ? beta1 : beta2, step));
   }
 };
 
@@ -119,8 +144,7 @@ struct AdamBody {
   void Declare(int64_t n, gpu::Accesses& accesses) { arena.Declare(n, accesses); }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     if (arena.Closed()) return;
-    const T correction1 = arena.Number(UpdateNumber::kCorrection1);
-    const T correction2 = arena.Number(UpdateNumber::kCorrection2);
+    const T correction1 = arena.Correction(1), correction2 = arena.Correction(2);
     const T g = arena.Gradient(i), fresh = rest1 * g;
     T &m = arena.first[i], &v = arena.second[i];
     m = beta1 * m + fresh;
@@ -136,14 +160,19 @@ struct AdamBody {
 class UpdateGpu : public Update {
  public:
   UpdateGpu(const GpuRunner& runner, const UpdateSpec& spec, const Tensor& bounds,
-            DeviceNumbers numbers)
-      : runner_(runner), spec_(spec), bounds_(bounds), numbers_(std::move(numbers)) {}
+            DeviceNumbers numbers, const Tensor& corrections)
+      : runner_(runner),
+        spec_(spec),
+        bounds_(bounds),
+        numbers_(std::move(numbers)),
+        corrections_(corrections) {}
 
   absl::Status SetStep(const UpdateStep& step) override {
     DTNN_RETURN_IF_ERROR(CheckStep(step));
     double numbers[kUpdateNumbers];
     numbers[int(UpdateNumber::kRate)] = step.learning_rate;
     numbers[int(UpdateNumber::kGradientScale)] = step.gradient_scale;
+    numbers[int(UpdateNumber::kStep)] = double(step.step);
     numbers[int(UpdateNumber::kCorrection1)] = 1 / (1 - std::pow(spec_.beta1, double(step.step)));
     numbers[int(UpdateNumber::kCorrection2)] = 1 / (1 - std::pow(spec_.beta2, double(step.step)));
     return numbers_.Set<double>(numbers);
@@ -152,11 +181,19 @@ class UpdateGpu : public Update {
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
                    const UpdateGates& gates) override {
     DTNN_RETURN_IF_ERROR(CheckUpdate(spec_, runner_.device(), parameters, gradients, slots, gates));
+    const bool corrects = !gates.skipped.empty() && spec_.slots() == 2;
+    if (corrects) {
+      DTNN_RETURN_IF_ERROR(runner_.ForEach(
+          "bias corrections", 2,
+          CorrectionsBody{numbers_.tensor().data<double>(), gates.skipped.data<int64_t>(),
+                          spec_.beta1, spec_.beta2, corrections_.data<double>()}));
+    }
     return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
       const UpdateArena<T> arena = {
           .numbers = numbers_.tensor().data<double>(),
           .closed = gates.closed.empty() ? nullptr : gates.closed.data<int32_t>(),
           .factor = gates.factor.empty() ? nullptr : gates.factor.data<double>(),
+          .corrections = corrects ? corrections_.data<double>() : nullptr,
           .decay = T(spec_.decay),
           .w = parameters.data<T>(),
           .g = gradients.data<T>(),
@@ -193,6 +230,7 @@ class UpdateGpu : public Update {
   UpdateSpec spec_;
   Tensor bounds_;
   DeviceNumbers numbers_;
+  Tensor corrections_;
 };
 
 absl::StatusOr<std::unique_ptr<Update>> CreateUpdateGpu(DeviceContext& context,
@@ -207,7 +245,10 @@ absl::StatusOr<std::unique_ptr<Update>> CreateUpdateGpu(DeviceContext& context,
   }
   DTNN_ASSIGN_OR_RETURN(DeviceNumbers numbers,
                         DeviceNumbers::Create(context, DType::kFloat64, kUpdateNumbers));
-  return std::make_unique<UpdateGpu>(GpuRunner(context), spec, bounds, std::move(numbers));
+  DTNN_ASSIGN_OR_RETURN(Tensor corrections,
+                        Tensor::Allocate(context.device(), DType::kFloat64, Shape{2}));
+  return std::make_unique<UpdateGpu>(GpuRunner(context), spec, bounds, std::move(numbers),
+                                     corrections);
 }
 
 }  // namespace dtnn

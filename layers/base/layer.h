@@ -58,7 +58,10 @@ class BestOf;
 struct BindContext {
   DeviceContext* device = nullptr;
   int64_t batch = 0;  // the most samples that a call will bring
+  // Of the layer's activations. Where it has 16 bits, so have parameters of more than one axis
+  // (weights), which are copies; vectors and the gradients of all parameters are float32.
   DType dtype = DType::kFloat32;
+  bool tf32 = false;  // the operands of float32 products may be rounded to TF32
   TensorFormat format = TensorFormat::kNHWC;
   bool training = false;
   // In training: the layer's parameters stay as they are, running statistics too, which take the

@@ -114,6 +114,9 @@ absl::Status SaveCheckpoint(std::string_view path, const Graph& graph, const Par
                          .training = run.training,
                          .settings = run.settings,
                          .frozen = FrozenIds(graph)};
+  if (store.loss_scale() != nullptr) {
+    DTNN_ASSIGN_OR_RETURN(info.loss_scale, store.loss_scale()->Read());
+  }
   NamedTensors tensors;
   const auto add = [&](const Tensor& arena, const ArenaKeys& keys) -> absl::Status {
     DTNN_ASSIGN_OR_RETURN(NamedTensors more, NameArena(graph, store, context, arena, keys));
@@ -211,6 +214,7 @@ absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, c
                           ReadArena(file, graph, store, layout, KeptKeys(owner)));
     DTNN_ASSIGN_OR_RETURN(staged.run_.kept[owner], ToDevice(context, arena));
   }
+  staged.loss_scale_ = info.loss_scale;
   staged.run_.optimizer = std::move(info.optimizer);
   staged.run_.training = std::move(info.training);
   staged.run_.settings = std::move(info.settings);
@@ -219,6 +223,9 @@ absl::StatusOr<StagedCheckpoint> StagedCheckpoint::Read(ArrayFileReader& file, c
 
 absl::Status StagedCheckpoint::Apply(ParameterStore& store, DeviceContext& context) const {
   DTNN_RETURN_IF_ERROR(weights_.Apply(store, context));
+  if (loss_scale_ && store.loss_scale() != nullptr) {
+    DTNN_RETURN_IF_ERROR(store.loss_scale()->Write(*loss_scale_));
+  }
   for (size_t i = 0; i < slots_.size(); ++i) {
     DTNN_RETURN_IF_ERROR(context.Copy(slots_[i], store.slots()[i]));
   }

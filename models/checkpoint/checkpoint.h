@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/update/loss_scale_state.h"
 #include "models/checkpoint/checkpoint_info.h"
 #include "models/checkpoint/run_settings.h"
 #include "models/checkpoint/training_state.h"
@@ -81,13 +82,15 @@ class StagedCheckpoint {
   // store's device.
   const RunState& run() const { return run_; }
   const std::vector<std::string>& warnings() const { return weights_.loaded().warnings; }
-  // Copies parameters and optimizer state into the store.
+  // Copies parameters, optimizer state and, where the store has one, the loss scale into the store. A
+  // file of a run without a scale leaves it as it is.
   absl::Status Apply(ParameterStore& store, DeviceContext& context) const;
 
  private:
   RunState run_;
   StagedWeights weights_;
   std::vector<Tensor> slots_;  // on the host
+  std::optional<LossScaleState> loss_scale_;
 };
 
 }  // namespace dtnn

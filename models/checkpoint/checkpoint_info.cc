@@ -162,6 +162,12 @@ absl::StatusOr<std::string> EncodeCheckpointInfo(const CheckpointInfo& info) {
   for (int id : info.frozen) message.add_frozen(id);
   message.set_ranks_with_slot(info.ranks_with_slot);
   for (double value : info.exchange) message.add_exchange(value);
+  if (info.loss_scale) {
+    proto::LossScale* scale = message.mutable_loss_scale();
+    scale->set_scale(info.loss_scale->scale);
+    scale->set_good_steps(info.loss_scale->good_steps);
+    scale->set_skipped_steps(info.loss_scale->skipped_steps);
+  }
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -197,6 +203,13 @@ absl::StatusOr<CheckpointInfo> DecodeCheckpointInfo(std::string_view bytes, std:
   info.ranks_with_slot =
       int(std::clamp<int64_t>(message.ranks_with_slot(), -1, kMaxCheckpointRanks + 1));
   info.exchange.assign(message.exchange().begin(), message.exchange().end());
+  if (message.has_loss_scale()) {
+    const proto::LossScale& scale = message.loss_scale();
+    info.loss_scale = {.scale = scale.scale(),
+                       .good_steps = scale.good_steps(),
+                       .skipped_steps = scale.skipped_steps()};
+    if (!info.loss_scale->possible()) return refused("contains a loss scale that no run can have");
+  }
   if (!MakesSense(info)) return refused("contains counts or a learning rate that no run can have");
   return info;
 }

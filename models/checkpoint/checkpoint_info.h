@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/update/loss_scale_state.h"
 #include "models/checkpoint/run_settings.h"
 #include "models/checkpoint/training_state.h"
 
@@ -29,8 +30,9 @@ struct CheckpointInfo {
   std::optional<RunSettings> settings = {};  // none in files of older versions
   // Where the last slot is each rank's own: of how many ranks it is in the file; else 0.
   int ranks_with_slot = 0;
-  std::vector<double> exchange = {};  // ExchangeState::values
-  std::vector<int> frozen = {};       // ids of layers that were frozen in training
+  std::vector<double> exchange = {};              // ExchangeState::values
+  std::vector<int> frozen = {};                   // ids of layers that were frozen in training
+  std::optional<LossScaleState> loss_scale = {};  // of runs in float16
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };

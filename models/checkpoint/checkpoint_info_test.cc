@@ -53,6 +53,7 @@ CheckpointInfo Some() {
                    .optimizer = {{"beta1", 0.9}, {"decay", 0}},
                    .clip_norm = 2,
                    .label_smoothing = 0.1};
+  info.loss_scale = {.scale = 1024, .good_steps = 7, .skipped_steps = 3};
   return info;
 }
 

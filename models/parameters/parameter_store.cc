@@ -97,6 +97,9 @@ absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slo
     DTNN_ASSIGN_OR_RETURN(
         gradients_, ZeroArena(context, dtype_, trainable_size_, "gradients of the parameters"));
   }
+  if (context.math_mode() == MathMode::kFp16 && loss_scale_ == nullptr) {
+    DTNN_ASSIGN_OR_RETURN(loss_scale_, LossScale::Create(context));
+  }
   slots_.clear();
   for (int i = 0; i < slots; ++i) {
     DTNN_ASSIGN_OR_RETURN(Tensor slot,
@@ -106,9 +109,28 @@ absl::Status ParameterStore::AllocateForTraining(DeviceContext& context, int slo
   return absl::OkStatus();
 }
 
+absl::Status ParameterStore::KeepCopies(DeviceContext& context, DType dtype) {
+  if (!copies_.empty()) {
+    if (copies_.dtype() == dtype) return absl::OkStatus();
+    return InvalidArgument("copies of the parameters in ", Name(dtype), ": they are kept in ",
+                           Name(copies_.dtype()), "; compile all plans with one math mode");
+  }
+  DTNN_ASSIGN_OR_RETURN(cast_, CreateCast(context, dtype_, dtype));
+  DTNN_ASSIGN_OR_RETURN(copies_, ZeroArena(context, dtype, size_, "copies of the parameters"));
+  return absl::OkStatus();
+}
+
+absl::Status ParameterStore::RenewCopies() {
+  if (copies_.empty() || copied_version_ == version_) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(cast_->Run(values_, copies_));
+  copied_version_ = version_;
+  return absl::OkStatus();
+}
+
 Tensor ParameterStore::Slice(const Tensor& arena, int node, int index) const {
   const Place& place = places_[size_t(node)][size_t(index)];
-  return Tensor::View(arena.buffer(), size_t(place.offset) * SizeOf(dtype_), dtype_, place.shape);
+  return Tensor::View(arena.buffer(), size_t(place.offset) * SizeOf(arena.dtype()), arena.dtype(),
+                      place.shape);
 }
 
 Tensor ParameterStore::Trainable(const Tensor& arena) const {
@@ -127,7 +149,8 @@ Tensor ParameterStore::unfrozen() const {
 
 size_t ParameterStore::bytes() const {
   const int64_t training = gradients_.empty() ? 0 : trainable_size_ * int64_t(1 + slots_.size());
-  return size_t(size_ + training) * SizeOf(dtype_);
+  const size_t copies = copies_.empty() ? 0 : size_t(size_) * SizeOf(copies_.dtype());
+  return size_t(size_ + training) * SizeOf(dtype_) + copies;
 }
 
 }  // namespace dtnn

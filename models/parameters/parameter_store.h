@@ -14,7 +14,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/cast/cast.h"
 #include "kernels/context.h"
+#include "kernels/update/loss_scale.h"
 #include "kernels/update/update.h"
 #include "models/graph/graph.h"
 #include "tensor/tensor.h"
@@ -36,10 +38,12 @@ class ParameterStore {
                                                                 DeviceContext& context, DType dtype,
                                                                 uint64_t seed);
 
-  // Adds the arenas that only training needs: gradients, and `slots` arenas of zeros. A later call,
-  // for another optimizer, allocates the slots again and keeps the gradients.
+  // Adds what only training needs: gradients, `slots` arenas of zeros, and for float16 a loss scale.
+  // A later call, for another optimizer, allocates the slots again and keeps the rest.
   absl::Status AllocateForTraining(DeviceContext& context, int slots);
   bool has_gradients() const { return !gradients_.empty(); }
+  // What gradients are multiplied by where the context computes in float16; null elsewhere.
+  LossScale* loss_scale() const { return loss_scale_.get(); }
 
   // Parameter `index` of node `node`, as their positions in the graph.
   Tensor Value(int node, int index) const { return Slice(values_, node, index); }
@@ -49,6 +53,13 @@ class ParameterStore {
   Tensor Slice(const Tensor& arena, int node, int index) const;
   // Its first element there.
   int64_t Offset(int node, int index) const { return places_[size_t(node)][size_t(index)].offset; }
+
+  // Copies of all values in a type of 16 bits, for layers that compute with it: allocated by the
+  // first call, which the others must agree with, and made by RenewCopies where values have changed
+  // since. Queued on `context`.
+  absl::Status KeepCopies(DeviceContext& context, DType dtype);
+  absl::Status RenewCopies();
+  Tensor Copy(int node, int index) const { return Slice(copies_, node, index); }
 
   // The trainable part of the arenas, rank 1, gaps included.
   Tensor values() const { return values_.empty() ? Tensor() : Trainable(values_); }
@@ -85,7 +96,11 @@ class ParameterStore {
   DType dtype_ = DType::kFloat32;
   int64_t trainable_size_ = 0, unfrozen_size_ = 0, size_ = 0;  // elements
   Tensor values_, gradients_;
+  Tensor copies_;  // empty until they are asked for
+  std::unique_ptr<Cast> cast_;
+  uint64_t copied_version_ = 0;
   std::vector<Tensor> slots_;
+  std::unique_ptr<LossScale> loss_scale_;
   uint64_t version_ = 1;
 };
 

@@ -152,6 +152,9 @@ void ConvertParameter(const ParameterSpec& parameter, const Tensor& from, Weight
       return Reorder<int32_t>(from, from_order, to, to_order, extents);
     case DType::kInt64:
       return Reorder<int64_t>(from, from_order, to, to_order, extents);
+    case DType::kFloat16:
+    case DType::kBfloat16:
+      break;  // files of them are read as float32
   }
 }
 

@@ -1,8 +1,10 @@
 #include "models/plan/plan.h"
 
 #include <optional>
+#include <utility>
 
 #include "kernels/free_memory.h"
+#include "kernels/gradient_scale.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"
 
@@ -32,6 +34,7 @@ absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, Device
 }
 
 absl::Status Plan::RunForward(size_t begin, size_t end) {
+  DTNN_RETURN_IF_ERROR(store_->RenewCopies());
   const uint64_t version = store_->version();
   const Workspace workspace(workspace_->data(), memory_.workspace);
   Observer* const observer = CurrentObserver();
@@ -91,7 +94,11 @@ absl::Status Plan::RunLoss(const Tensor& dx, double gradient_scale) {
   const Span span({.activity = Activity::kLoss, .samples = n_});
   const Step& last = steps_.back();
   const Tensor& x = loss_takes_logits_ ? last.inputs[0] : last.output;
-  return loss_->Run(x, targets_, last.output, losses_, dx, gradient_scale);
+  GradientScale scale = gradient_scale;
+  if (store_->loss_scale() != nullptr && !dx.empty()) {
+    scale.on_device = store_->loss_scale()->scale();
+  }
+  return loss_->Run(x, targets_, last.output, losses_, dx, scale);
 }
 
 absl::Status Plan::RunBackward(const GradientsReady& ready) {
@@ -129,7 +136,12 @@ absl::Status Plan::RunBackward(const GradientsReady& ready) {
 }
 
 absl::Status Plan::FetchResults(bool with_losses) {
-  DTNN_ASSIGN_OR_RETURN(predictions_, host_predictions_.Get(steps_.back().output));
+  Tensor output = steps_.back().output;
+  if (cast_out_ != nullptr) {
+    const Tensor wide = wide_predictions_.Samples(0, n_, TensorFormat::kNHWC);
+    DTNN_RETURN_IF_ERROR(cast_out_->Run(std::exchange(output, wide), wide));
+  }
+  DTNN_ASSIGN_OR_RETURN(predictions_, host_predictions_.Get(output));
   if (with_losses) {
     DTNN_ASSIGN_OR_RETURN(losses_on_host_, host_losses_.Get(losses_));
   }

@@ -5,6 +5,11 @@
 // parameters. A batch may have any number of samples from 1 to the plan's: the last, smaller batch
 // of an epoch is nothing special. Store and context must outlive the plan. Not for several threads
 // at once.
+//
+// On a GPU that computes with 16 bits (DeviceContext::math_mode), every value has its own type:
+// activations and their gradients have 16 bits, and so have copies of the weights; the
+// probabilities of a softmax at the end, losses, vectors of parameters and all their gradients stay
+// float32.
 
 #ifndef DTNN_MODELS_PLAN_PLAN_H_
 #define DTNN_MODELS_PLAN_PLAN_H_
@@ -17,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/cast/cast.h"
 #include "kernels/context.h"
 #include "kernels/device_numbers.h"
 #include "kernels/transfers.h"
@@ -66,7 +72,8 @@ class Plan {
   // `from` on are final (on a GPU: will be, by what is queued). `from` falls from call to call, to
   // 0 in the last.
   using GradientsReady = std::function<void(int64_t from)>;
-  // Predictions, losses and the gradients of all parameters, of gradient_scale * sum of losses.
+  // Predictions, losses and the gradients of all parameters, of gradient_scale * sum of losses; in
+  // float16 times ParameterStore::loss_scale().
   // `step` counts the training steps done before: it advances the random streams of dropout.
   absl::Status ForwardBackward(const Tensor& x, const Tensor& targets, double gradient_scale,
                                int64_t step, const GradientsReady& ready = nullptr);
@@ -127,8 +134,9 @@ class Plan {
                         const std::vector<uint8_t>& needs_gradient, const PlanOptions& options);
   absl::Status BindLoss(const Loss& loss);
   absl::Status Allocate();
+  absl::Status ChooseTypes();
   Tensor View(int buffer, DType dtype, const Shape& shape) const;
-  Tensor View(const PlannedValue& value, const Shape& sample, int64_t n) const;
+  Tensor View(const PlannedValue& value, int node, int64_t n) const;
   Tensor Activation(int node, int64_t n) const;
   const BatchNormalizationLayer* NormalizationAt(int node) const;
   void BindParameters();
@@ -153,7 +161,8 @@ class Plan {
   const Graph graph_;
   ParameterStore* store_ = nullptr;
   DeviceContext* context_;
-  const DType dtype_;
+  const DType dtype_;                // of parameters, losses, the batch and predictions on the host
+  std::vector<DType> value_dtypes_;  // of each node's output and its gradient
   PlanLayout layout_;
   PlanMemory memory_;
   int64_t batch_ = 0;  // the most samples
@@ -170,6 +179,9 @@ class Plan {
   int64_t step_number_ = 0;
   DeviceTwin device_x_, device_classes_, device_rows_;  // those of targets that the loss takes
   DeviceNumbers device_step_;
+  // Where values have 16 bits: the batch and what is no softmax at the end, converted.
+  std::unique_ptr<Cast> cast_in_, cast_out_;
+  Tensor half_x_, wide_predictions_;
   Tensor losses_;
   HostTwin host_losses_, host_predictions_;
   Tensor predictions_, losses_on_host_;

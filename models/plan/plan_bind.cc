@@ -25,6 +25,28 @@ FinalActivation KindOf(const Layer& layer) {
 
 }  // namespace
 
+// Of each node's output, as the context's math mode wants it.
+absl::Status Plan::ChooseTypes() {
+  const MathMode mode = context_->math_mode();
+  if (mode != MathMode::kFp32 && dtype_ != DType::kFloat32) {
+    return InvalidArgument("math mode ", Name(mode), " is for float32 parameters; these are ",
+                           Name(dtype_));
+  }
+  const std::vector<Node>& nodes = graph_.nodes();
+  value_dtypes_.assign(nodes.size(), ActivationType(mode, dtype_));
+  if (!IsHalf(value_dtypes_[0])) return absl::OkStatus();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (KindOf(*nodes[i].layer) != FinalActivation::kSoftmax) continue;
+    if (i + 1 < nodes.size()) {
+      return Unimplemented("layer ", nodes[i].id, " (", nodes[i].layer->type_name(),
+                           "): a softmax before other layers is not available in math mode ",
+                           Name(mode), "; use fp32 or tf32");
+    }
+    value_dtypes_[i] = dtype_;
+  }
+  return absl::OkStatus();
+}
+
 // Binds every layer, and lets those that can absorb what follows them (models/plan/fusion.h).
 absl::Status Plan::Bind(const PlanOptions& options) {
   if (options.batch < 1) {
@@ -35,6 +57,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   }
   batch_ = options.batch;
   training_ = options.training;
+  DTNN_RETURN_IF_ERROR(ChooseTypes());
   const std::vector<Node>& nodes = graph_.nodes();
   const bool may_fold = !training_ && TraitsOf(context_->device()).folds_normalizations;
   const std::vector<std::vector<int>> consumers = ConsumersOf(graph_);
@@ -73,6 +96,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   layout_ = MakePlanLayout(graph_, traits, absorber,
                            {.batch = batch_,
                             .dtype = dtype_,
+                            .value_dtypes = value_dtypes_,
                             .training = training_,
                             .loss_takes_logits = loss_takes_logits_});
   memory_ = layout_.memory;
@@ -101,7 +125,8 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
   absl::StatusOr<std::unique_ptr<LayerOp>> op = node.layer->Bind(
       {.device = context_,
        .batch = batch_,
-       .dtype = dtype_,
+       .dtype = value_dtypes_[0],
+       .tf32 = context_->math_mode() == MathMode::kTf32,
        .format = graph_.format(),
        .training = training_,
        .frozen = training_ && node.frozen,
@@ -137,7 +162,7 @@ absl::Status Plan::BindLoss(const Loss& loss) {
   DTNN_ASSIGN_OR_RETURN(loss_, loss.Bind({.device = context_,
                                           .batch = batch_,
                                           .outputs = graph_.output_shape()[0],
-                                          .dtype = dtype_,
+                                          .dtype = value_dtypes_[0],
                                           .from_logits = loss_takes_logits_}));
   return absl::OkStatus();
 }
@@ -174,6 +199,17 @@ absl::Status Plan::Allocate() {
   };
   if (const absl::Status status = create_twins(); !status.ok()) return Oversized(status);
   DTNN_ASSIGN_OR_RETURN(device_step_, DeviceNumbers::Create(*context_, DType::kInt64, 1));
+  if (IsHalf(value_dtypes_[0])) {
+    DTNN_ASSIGN_OR_RETURN(cast_in_, CreateCast(*context_, dtype_, value_dtypes_[0]));
+    DTNN_ASSIGN_OR_RETURN(
+        half_x_, Tensor::Allocate(device, value_dtypes_[0], graph_.input_shape().Prepend(batch_)));
+    DTNN_RETURN_IF_ERROR(store_->KeepCopies(*context_, value_dtypes_[0]));
+  }
+  if (IsHalf(value_dtypes_.back())) {
+    DTNN_ASSIGN_OR_RETURN(cast_out_, CreateCast(*context_, value_dtypes_.back(), dtype_));
+    DTNN_ASSIGN_OR_RETURN(wide_predictions_,
+                          Tensor::Allocate(device, dtype_, graph_.output_shape().Prepend(batch_)));
+  }
   DTNN_ASSIGN_OR_RETURN(host_losses_, HostTwin::Create(*context_, dtype_, Shape{batch_}));
   DTNN_ASSIGN_OR_RETURN(host_predictions_,
                         HostTwin::Create(*context_, dtype_, graph_.output_shape().Prepend(batch_)));
@@ -190,7 +226,9 @@ void Plan::BindParameters() {
   for (Step& step : steps_) {
     const std::vector<ParameterSpec>& specs = graph_.nodes()[size_t(step.node)].parameters;
     for (size_t p = 0; p < specs.size(); ++p) {
-      step.parameters.push_back({store_->Value(step.node, int(p)), 0});
+      const bool copied = IsHalf(value_dtypes_[0]) && specs[p].shape.rank() > 1;
+      step.parameters.push_back(
+          {copied ? store_->Copy(step.node, int(p)) : store_->Value(step.node, int(p)), 0});
       if (!specs[p].trainable || !training_) continue;
       // The backward pass finishes the arena from its end to its begin.
       const int64_t begin = store_->Offset(step.node, int(p));
@@ -211,19 +249,21 @@ Tensor Plan::View(int buffer, DType dtype, const Shape& shape) const {
   return Tensor::View(arena_, layout_.buffers[size_t(buffer)].offset, dtype, shape);
 }
 
-Tensor Plan::View(const PlannedValue& value, const Shape& sample, int64_t n) const {
-  if (value.dense()) return View(value.buffer, dtype_, sample.Prepend(n));
+// A node's output or its gradient.
+Tensor Plan::View(const PlannedValue& value, int node, int64_t n) const {
+  const Shape& sample = graph_.nodes()[size_t(node)].output;
+  const DType dtype = value_dtypes_[size_t(node)];
+  if (value.dense()) return View(value.buffer, dtype, sample.Prepend(n));
   ImageExtents image = ExtentsOf(sample, graph_.format());
   const int64_t channels = std::exchange(image.channels, value.channels);
-  return View(value.buffer, dtype_, SampleShape(image, graph_.format()).Prepend(n))
+  return View(value.buffer, dtype, SampleShape(image, graph_.format()).Prepend(n))
       .Channels(value.first_channel, channels, graph_.format());
 }
 
 Tensor Plan::Activation(int node, int64_t n) const {
-  const Shape& sample = graph_.nodes()[size_t(node)].output;
   const PlannedValue& value = layout_.activation[size_t(node)];
-  return value.buffer == PlanLayout::kBatch ? x_.Reshaped(sample.Prepend(n))
-                                            : View(value, sample, n);
+  if (value.buffer != PlanLayout::kBatch) return View(value, node, n);
+  return x_.Reshaped(graph_.nodes()[size_t(node)].output.Prepend(n));
 }
 
 absl::Status Plan::BindBatch(const Tensor& x, int64_t step_number) {
@@ -239,6 +279,10 @@ absl::Status Plan::BindBatch(const Tensor& x, int64_t step_number) {
   DTNN_ASSIGN_OR_RETURN(x_, device_x_.Put(x));
   step_number_ = step_number;
   if (training_) DTNN_RETURN_IF_ERROR(device_step_.Set<int64_t>({{step_number}}));
+  if (cast_in_ != nullptr) {
+    const Tensor half = half_x_.Samples(0, n, TensorFormat::kNHWC);
+    DTNN_RETURN_IF_ERROR(cast_in_->Run(std::exchange(x_, half), half));
+  }
   if (n != n_) {
     BindViews(n);
     return absl::OkStatus();
@@ -258,7 +302,6 @@ void Plan::BindViews(int64_t n) {
   n_ = n;
   for (size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
-    const Node& node = graph_.nodes()[i];
     const size_t inputs = step.input_nodes.size();
     step.inputs.resize(inputs);
     for (size_t k = 0; k < inputs; ++k) step.inputs[k] = Activation(step.input_nodes[k], n);
@@ -268,13 +311,13 @@ void Plan::BindViews(int64_t n) {
           View(layout_.state[i], step.traits.state_dtype, step.traits.state_shape.Prepend(n));
     }
     if (!training_ || layout_.gradient[i].buffer < 0) continue;
-    step.dy = View(layout_.gradient[i], node.output, n);
+    step.dy = View(layout_.gradient[i], int(i), n);
     step.dx.resize(inputs);
     if (step.accumulate == nullptr) step.accumulate.reset(new bool[inputs]());
     for (size_t k = 0; k < inputs; ++k) {
       const size_t input = size_t(step.input_nodes[k]);
       if (!layout_.needs_gradient[input]) continue;
-      step.dx[k] = View(layout_.gradient[input], node.input_shapes[k], n);
+      step.dx[k] = View(layout_.gradient[input], step.input_nodes[k], n);
       step.accumulate[k] = layout_.accumulate[i][k] != 0;
     }
   }

@@ -2,9 +2,11 @@
 // predictions, losses, gradients and running statistics. On a simulated GPU, and on a real one;
 // that is skipped, with the reason, where there is none.
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -40,6 +42,25 @@ Graph EveryLayer(TensorFormat format) {
   b.AveragePool2d({.window = 2, .stride = 1}).Conv2d(8, {.grouping = ConvGrouping::kPointwise});
   b.Relu6().AdaptiveAveragePool2d(2).Dropout(0.25).Flatten();
   b.Fc(10).BatchNorm().Sigmoid().Fc(7).Tanh().Fc(4).Softmax();
+  return *b.Build();
+}
+
+// Whose gradient does not jump: a value that rounding moves over the edge of a relu or makes the
+// largest of a window would change more than all roundings.
+Graph SmoothLayers(TensorFormat format) {
+  GraphBuilder b("smooth layers", format);
+  const auto convolution = [](int64_t filters, int64_t kernel) {
+    return [=](GraphBuilder& path) {
+      path.Conv2d(filters, {.kernel = kernel, .padding = kernel / 2}).BatchNorm().Tanh();
+    };
+  };
+  b.Input({9, 8, 3});
+  b.Conv2d(6, {.kernel = 3, .padding = 1}).Tanh().AveragePool2d({.window = 2, .stride = 2});
+  b.Concat({convolution(4, 1), convolution(5, 3), GraphBuilder::Identity()});
+  b.Conv2d(0, {.kernel = 3, .padding = 1, .grouping = ConvGrouping::kDepthwise}).BatchNorm();
+  b.Add({convolution(15, 3), GraphBuilder::Identity()}).Sigmoid();
+  b.Conv2d(8, {.grouping = ConvGrouping::kPointwise}).AdaptiveAveragePool2d(2).Dropout(0.25);
+  b.Flatten().Fc(10).Sigmoid().Fc(4).Softmax();
   return *b.Build();
 }
 
@@ -96,6 +117,84 @@ TEST_P(PlanGpuTest, EveryLayerAsOnTheCpu) {
   }
   EXPECT_TRUE(Close(actual.gradients, expected.gradients, 1e-11));
   EXPECT_TRUE(Close(actual.values, expected.values, 1e-11)) << "running statistics";
+}
+
+// Gradients and predictions of the other math modes are off by a few roundings of theirs. In
+// float16 gradients come multiplied by the loss scale.
+TEST_P(PlanGpuTest, GradientsInEveryMathMode) {
+  const Graph graph = SmoothLayers(format_);
+  const CategoricalCrossEntropy loss;
+  const Tensor x = RandomTensor(DType::kFloat32, SampleShape({9, 8, 3}, format_).Prepend(5), 1);
+  std::vector<double> exact, exact_predictions;
+  size_t exact_activations = 0;
+  for (const auto& [mode, rounding] : {std::pair(MathMode::kFp32, 0x1p-24),
+                                       {MathMode::kTf32, 0x1p-11},
+                                       {MathMode::kBf16, 0x1p-8},
+                                       {MathMode::kFp16, 0x1p-11}}) {
+    SCOPED_TRACE(Name(mode));
+    ASSERT_EQ(gpu_->SetMathMode(mode), absl::OkStatus());
+    auto store = *ParameterStore::Create(graph, *gpu_, DType::kFloat32, 3);
+    ASSERT_EQ(store->AllocateForTraining(*gpu_, 0), absl::OkStatus());
+    const auto plan =
+        Plan::Compile(graph, *store, *gpu_, {.batch = 5, .training = true, .loss = &loss});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_EQ((*plan)->ForwardBackward(x, Labels(5), 0.2, 0), absl::OkStatus());
+    std::vector<double> gradients = Values(Get(*gpu_, store->gradients()));
+    const std::vector<double> predictions = Values((*plan)->predictions());
+    const double scale = mode == MathMode::kFp16 ? 65536 : 1;
+    for (double& gradient : gradients) gradient /= scale;
+    const size_t activations = (*plan)->memory().activations;
+    if (mode == MathMode::kFp32) {
+      exact = gradients, exact_predictions = predictions, exact_activations = activations;
+      continue;
+    }
+    double error = 0, norm = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      error += (gradients[i] - exact[i]) * (gradients[i] - exact[i]);
+      norm += exact[i] * exact[i];
+    }
+    EXPECT_GT(error, 0);
+    EXPECT_LT(std::sqrt(error / norm), 32 * rounding);
+    EXPECT_TRUE(Close(predictions, exact_predictions, 8 * rounding));
+    // Half the memory, but for the probabilities and the losses.
+    const bool half = mode != MathMode::kTf32;
+    EXPECT_LT(double(activations), (half ? 0.55 : 1.01) * double(exact_activations));
+  }
+}
+
+TEST_P(PlanGpuTest, MathModesHaveTheirLimits) {
+  const Graph graph = EveryLayer(format_);
+  ASSERT_EQ(gpu_->SetMathMode(MathMode::kBf16), absl::OkStatus());
+  const auto compile = [&](const Graph& graph, DType dtype) {
+    auto store = *ParameterStore::Create(graph, *gpu_, dtype, 3);
+    return Plan::Compile(graph, *store, *gpu_, {.batch = 2}).status();
+  };
+  EXPECT_EQ(compile(graph, DType::kFloat32), absl::OkStatus());
+  EXPECT_EQ(compile(graph, DType::kFloat64).code(), absl::StatusCode::kInvalidArgument);
+  GraphBuilder b("softmax before other layers", format_);
+  b.Input({4, 4, 1}).Flatten().Fc(3).Softmax().Fc(2);
+  EXPECT_EQ(compile(*b.Build(), DType::kFloat32).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(cpu_->SetMathMode(MathMode::kBf16).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(cpu_->SetMathMode(MathMode::kFp32), absl::OkStatus());
+}
+
+// Predictions come as float32 whatever the last layer is.
+TEST_P(PlanGpuTest, PredictionsOfANetworkWithoutSoftmax) {
+  GraphBuilder b("no softmax", format_);
+  b.Input({4, 4, 1}).Flatten().Fc(6).Relu().Fc(3);
+  const Graph graph = *b.Build();
+  const Tensor x = RandomTensor(DType::kFloat32, SampleShape({4, 4, 1}, format_).Prepend(2), 1);
+  std::vector<double> predictions[2];
+  for (const MathMode mode : {MathMode::kFp32, MathMode::kBf16}) {
+    ASSERT_EQ(gpu_->SetMathMode(mode), absl::OkStatus());
+    auto store = *ParameterStore::Create(graph, *gpu_, DType::kFloat32, 3);
+    const auto plan = *Plan::Compile(graph, *store, *gpu_, {.batch = 5});
+    ASSERT_EQ(plan->Forward(x), absl::OkStatus());
+    EXPECT_EQ(plan->predictions().dtype(), DType::kFloat32);
+    predictions[mode == MathMode::kBf16] = Values(plan->predictions());
+  }
+  EXPECT_TRUE(Close(predictions[1], predictions[0], 8 * 0x1p-8));
+  EXPECT_NE(predictions[1], predictions[0]);
 }
 
 // The diagnosis of a diverged network looks into the device's memory.

@@ -58,10 +58,13 @@ class LayoutMaker {
     return int(layout_.buffers.size()) - 1;
   }
   int NewValue(Kind kind, int node, int first) {
-    return NewBuffer(kind,
-                     options_.batch * nodes_[size_t(node)].output.NumElements() *
-                         int64_t(SizeOf(options_.dtype)),
-                     first);
+    return NewBuffer(
+        kind,
+        options_.batch * nodes_[size_t(node)].output.NumElements() * int64_t(SizeOf(DTypeOf(node))),
+        first);
+  }
+  DType DTypeOf(int node) const {
+    return options_.value_dtypes.empty() ? options_.dtype : options_.value_dtypes[size_t(node)];
   }
   void Extend(int buffer, int moment) {
     if (buffer < 0) return;
@@ -105,6 +108,7 @@ class LayoutMaker {
   // May `index` write over its input? Follows views back to whoever produced the content.
   bool MayOverwriteInput(int index) const {
     if (!traits(index).forward_in_place || node(index).inputs.size() != 1) return false;
+    if (DTypeOf(index) != DTypeOf(node(index).inputs[0])) return false;
     if (RunsBackward(index) && traits(index).backward_reads_input) return false;
     for (int value = node(index).inputs[0];; value = SourceOf(value)) {
       if (consumers_[size_t(value)].size() != 1 || node(value).inputs.empty()) return false;
@@ -240,6 +244,7 @@ class LayoutMaker {
         // Whoever used the input before adds to this part of dy, which nobody else needs any more.
         gradient = Part(dy, ChannelsOf(i), begin, ChannelsOf(input));
       } else if (traits(i).backward_in_place == int(k) && consumers_[size_t(input)].size() == 1 &&
+                 DTypeOf(i) == DTypeOf(input) &&
                  (dy.dense() || node(i).output == node(input).output)) {
         gradient = dy;
       } else {

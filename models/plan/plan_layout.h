@@ -4,7 +4,7 @@
 // node i backward at 2N - i, and at 2N + 1 the caller reads the predictions. Each value is alive
 // from the moment it is written to the last that reads it; `PlaceBuffers` packs them.
 //
-// Values share one buffer where that is proven safe:
+// Values share one buffer where that is proven safe, and all have one type:
 //   a view (Flatten, Dropout in evaluation) is its input under another shape;
 //   an op that may run in place writes over its input when nobody else reads that input: it has one
 //     consumer, is not the batch itself, and no backward pass needs it;
@@ -68,7 +68,9 @@ struct PlanLayout {
 
 struct PlanLayoutOptions {
   int64_t batch = 0;
-  DType dtype = DType::kFloat32;
+  DType dtype = DType::kFloat32;  // of losses
+  // Of each node's output and its gradient; empty: all as the losses.
+  std::vector<DType> value_dtypes = {};
   bool training = false;
   bool loss_takes_logits = false;  // the last node, a softmax, is left to the loss
 };

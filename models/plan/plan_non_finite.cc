@@ -18,13 +18,13 @@ struct Finding {
 
 std::optional<Finding> FirstNonFiniteIn(const Tensor& host, TensorFormat format) {
   std::optional<Finding> found;
-  DispatchFloating(host.dtype(), [&](auto zero) {
+  DispatchGpuFloating(host.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Rows rows = RowsOf(host, format);
     for (int64_t i = 0; i < rows.rows && !found; ++i) {
       const T* row = host.data<T>() + i * rows.pitch;
       for (int64_t j = 0; j < rows.columns && !found; ++j) {
-        if (!std::isfinite(row[j])) found = {i * rows.columns + j, double(row[j])};
+        if (!std::isfinite(Wide<T>(row[j]))) found = {i * rows.columns + j, double(row[j])};
       }
     }
   });

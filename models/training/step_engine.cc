@@ -334,9 +334,30 @@ std::string StepEngine::WhereNotFinite(const Batch& batch) {
 // Why a run with such a loss ends, and where it went wrong.
 absl::Status StepEngine::Diverged(double loss, int64_t steps_done, double learning_rate,
                                   std::string_view where) const {
-  return absl::OutOfRangeError(StrCat("the loss is ", loss, " after ", steps_done,
-                                      " steps: training has diverged (", where,
-                                      "); lower the learning rate, now ", learning_rate));
+  return absl::OutOfRangeError(
+      StrCat("the loss is ", loss, " after ", steps_done, " steps: training has diverged (", where,
+             "); lower the learning rate, now ", learning_rate,
+             context_->math_mode() == MathMode::kFp16
+                 ? "; float16 ends at 65504, and --math-mode=bf16 has the range of float32"
+                 : ""));
+}
+
+absl::Status StepEngine::AverageStatistics() {
+  DTNN_RETURN_IF_ERROR(CheckLossScale());
+  return sync_.AverageStatistics(*store_);
+}
+
+// All ranks have the same scale.
+absl::Status StepEngine::CheckLossScale() const {
+  if (store_->loss_scale() == nullptr) return absl::OkStatus();
+  constexpr float kHopeless = 0x1p-14f;  // 30 steps after the first scale, if none is good
+  DTNN_ASSIGN_OR_RETURN(const LossScaleState state, store_->loss_scale()->Read());
+  if (state.scale > kHopeless) return absl::OkStatus();
+  return absl::OutOfRangeError(
+      StrCat("gradients in float16 are NaN or infinite at every scale of the loss down to ",
+             state.scale, " (", state.skipped_steps, " of ", steps_done_,
+             " updates were skipped): training has diverged; lower the learning rate, now ",
+             learning_rate_, ", or use --math-mode=bf16, which has the range of float32"));
 }
 
 // Where Undo goes back to.

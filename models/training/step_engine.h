@@ -93,7 +93,8 @@ class StepEngine {
 
   // Averages over the ranks: of running statistics after a pass and before saving; after the last
   // pass also of models (synchronization.h). All ranks call them together.
-  absl::Status AverageStatistics() { return sync_.AverageStatistics(*store_); }
+  // OutOfRange where float16 has found no scale of the loss at which gradients are finite.
+  absl::Status AverageStatistics();
   absl::Status EndTraining() { return sync_.EndTraining(*store_); }
 
   // Of an optimizer with a sparse sum, nothing of others: for checkpoints (updater.h). After
@@ -146,6 +147,7 @@ class StepEngine {
   std::string WhereNotFinite(const Batch& batch);
   absl::Status Diverged(double loss, int64_t steps_done, double learning_rate,
                         std::string_view where) const;
+  absl::Status CheckLossScale() const;
   absl::Status Remember(const MetricAverages* averages);
   absl::Status Undo(MetricAverages* averages);
 

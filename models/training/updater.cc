@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Updater>> Updater::Create(ParameterStore& store,
     DTNN_ASSIGN_OR_RETURN(updater->gate_,
                           UpdateGate::Create(context, store.dtype(), options.clip_norm));
   }
-  if (options.clip_norm > 0) {
+  if (options.clip_norm > 0 || store.loss_scale() != nullptr) {
     DTNN_ASSIGN_OR_RETURN(updater->sum_of_squares_, CreateSumOfSquares(context, store.dtype()));
     DTNN_ASSIGN_OR_RETURN(updater->squares_,
                           Tensor::Allocate(context.device(), DType::kFloat64, Shape{1}));
@@ -121,8 +121,8 @@ absl::Status Updater::SetStep(const UpdateStep& step) {
   UpdateStep scaled = step;
   if (sparse_) scaled.gradient_scale = 1;  // the sum has it already
   for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(part.update->SetStep(scaled));
-  return sum_of_squares_ == nullptr ? absl::OkStatus()
-                                    : gate_->SetGradientScale(scaled.gradient_scale);
+  return options_.clip_norm > 0 ? gate_->SetGradientScale(scaled.gradient_scale)
+                                : absl::OkStatus();
 }
 
 absl::Status Updater::Finish() {
@@ -177,12 +177,27 @@ absl::Status Updater::ExchangeAndFollow() {
   }
   if (!at_the_end) return absl::OkStatus();
   if (sparse_) DTNN_RETURN_IF_ERROR(SumSparsely());
-  if (sum_of_squares_ != nullptr) {
-    DTNN_RETURN_IF_ERROR(sum_of_squares_->Queue(gradients_, squares_));
-    DTNN_RETURN_IF_ERROR(gate_->Clip(squares_));
-  }
+  if (sum_of_squares_ != nullptr) DTNN_RETURN_IF_ERROR(Judge());
   for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part));
   return absl::OkStatus();
+}
+
+// Of the sum of all gradients: whether the update happens, and how long it may be.
+absl::Status Updater::Judge() {
+  DTNN_RETURN_IF_ERROR(sum_of_squares_->Queue(gradients_, squares_));
+  LossScale* const scale = store_->loss_scale();
+  if (scale != nullptr) {
+    const Tensor closed = gate_ == nullptr ? Tensor() : gate_->gates().closed;
+    DTNN_RETURN_IF_ERROR(scale->Judge(squares_, closed));
+  }
+  if (options_.clip_norm <= 0) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(gate_->Clip(squares_));
+  return scale == nullptr ? absl::OkStatus() : scale->Shorten(gate_->gates().factor);
+}
+
+UpdateGates Updater::Gates() const {
+  if (store_->loss_scale() != nullptr) return store_->loss_scale()->gates();
+  return gate_ == nullptr ? UpdateGates() : gate_->gates();
 }
 
 absl::Status Updater::Follow(const Part& part) {
@@ -197,8 +212,7 @@ absl::Status Updater::Follow(const Part& part) {
   }
   torn_ = true;
   return part.update->Run(Slice(store_->values(), part.begin, part.count),
-                          Slice(gradients_, part.begin, part.count), slots_,
-                          gate_ == nullptr ? UpdateGates() : gate_->gates());
+                          Slice(gradients_, part.begin, part.count), slots_, Gates());
 }
 
 }  // namespace dtnn

@@ -82,7 +82,7 @@ class Updater {
   }
   // Of the gradients of the last update, before they were clipped: one float64 of the device; empty
   // without clipping.
-  Tensor gradient_norm() const { return sum_of_squares_ == nullptr ? Tensor() : gate_->norm(); }
+  Tensor gradient_norm() const { return options_.clip_norm > 0 ? gate_->norm() : Tensor(); }
   // Of a sparse sum; nothing of others. All ranks call GatherExchange together; rank 0 gets the
   // leftovers of the others.
   absl::StatusOr<std::optional<ExchangeState>> GatherExchange();
@@ -108,6 +108,8 @@ class Updater {
   }
   absl::Status SumSparsely();
   absl::Status ExchangeAndFollow();
+  absl::Status Judge();
+  UpdateGates Gates() const;
   absl::Status Follow(const Part& part);
 
   ParameterStore* store_;
@@ -118,7 +120,7 @@ class Updater {
   std::unique_ptr<Communicator> alone_;  // where a sparse sum has no other ranks
   std::optional<TopKAllReduce> sparse_;
   std::optional<UpdateStep> step_;
-  std::unique_ptr<SumOfSquares> sum_of_squares_;  // null without clipping
+  std::unique_ptr<SumOfSquares> sum_of_squares_;  // of clipping and loss scaling
   Tensor squares_;
   std::unique_ptr<UpdateGate> gate_;  // null where nothing is clipped or watched
   Tensor gradients_;

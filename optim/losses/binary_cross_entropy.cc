@@ -74,7 +74,8 @@ class BinaryCrossEntropyOp : public LossOp {
   }
 
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
-                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+                   const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
+    const double gradient_scale = scale.OnHost();
     Tensor sigmoid;  // beside x, which may be `probabilities` or `dx`
     if (kFromLogits) {
       sigmoid = probabilities_.Samples(0, x.shape()[0], TensorFormat::kNHWC);

@@ -51,14 +51,19 @@ class LogitsOp : public LossOp {
     return Distributions::Of(targets);
   }
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
-                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+                   const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
     if (targets.dtype() == DType::kInt32) {
-      return fused_->Run(x, targets, probabilities, losses, dx, gradient_scale);
+      return fused_->Run(x, targets, probabilities, losses, dx, scale);
     }
-    if (rows_ != nullptr) return rows_->Run(x, targets, probabilities, losses, dx, gradient_scale);
+    if (rows_ != nullptr) return rows_->Run(x, targets, probabilities, losses, dx, scale);
+    if (IsHalf(x.dtype())) {
+      return Unimplemented(
+          "targets that are values (--mixup among them) are not available with 16 bits; use "
+          "--math-mode=tf32 or fp32");
+    }
     return DispatchFloating(x.dtype(), [&](auto zero) {
       return RunDistributions<decltype(zero)>(x, targets, probabilities, losses, dx,
-                                              gradient_scale);
+                                              scale.OnHost());
     });
   }
 
@@ -110,12 +115,12 @@ class ProbabilitiesOp : public LossOp {
     return Distributions::Of(targets);
   }
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
-                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+                   const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
     return DispatchFloating(x.dtype(), [&](auto zero) -> absl::Status {
       using T = decltype(zero);
       const TargetRows<T> rows(targets);
       const int64_t classes = x.shape()[1];
-      const double everywhere = smoothing_ / double(classes);
+      const double everywhere = smoothing_ / double(classes), gradient_scale = scale.OnHost();
       for (int64_t i = 0; i < x.shape()[0]; ++i) {
         const T* row = x.data<T>() + i * x.RowPitch();
         T* gradients = dx.empty() ? nullptr : dx.data<T>() + i * dx.RowPitch();
@@ -153,7 +158,7 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
                                                     .dtype = context.dtype,
                                                     .label_smoothing = smoothing}));
     std::unique_ptr<LossOp> rows;
-    if (!OnTheHost(context)) {
+    if (!OnTheHost(context) && !IsHalf(context.dtype)) {
       DTNN_ASSIGN_OR_RETURN(
           rows, DeviceLossOp<Distributions>::Create(context, RowLossKind::kCategorical, smoothing));
     }

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/gradient_scale.h"
 #include "optim/losses/better.h"
 #include "tensor/tensor.h"
 
@@ -33,10 +34,11 @@ class LossOp {
   virtual absl::Status CheckTargets(const Tensor& /*targets*/) const { return absl::OkStatus(); }
   // x: (n, outputs), logits or probabilities as bound. targets: the same ones as CheckTargets has
   // accepted, on the device. losses: (n,). probabilities: written when
-  // bound to logits (may be x); ignored otherwise. dx: gradient_scale * d(sum of losses)/dx, or
-  // empty when not wanted; may be x.
+  // bound to logits (may be x); ignored otherwise. dx: scale * d(sum of losses)/dx, or
+  // empty when not wanted; may be x. x and dx
+  // have the type that it is bound to, probabilities and losses WideOf it.
   virtual absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
-                           const Tensor& losses, const Tensor& dx, double gradient_scale) = 0;
+                           const Tensor& losses, const Tensor& dx, const GradientScale& scale) = 0;
 };
 
 struct LossContext {

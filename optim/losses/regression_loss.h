@@ -16,7 +16,8 @@ template <class Term>
 class RegressionOp : public LossOp {
  public:
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& /*probabilities*/,
-                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
+                   const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
+    const double gradient_scale = scale.OnHost();
     DispatchFloating(x.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const int64_t outputs = x.shape()[1];

@@ -13,9 +13,10 @@ class WithoutLastSlot : public Update {
  public:
   explicit WithoutLastSlot(std::unique_ptr<Update> inner) : inner_(std::move(inner)) {}
 
+  absl::Status SetStep(const UpdateStep& step) override { return inner_->SetStep(step); }
   absl::Status Run(const Tensor& parameters, const Tensor& gradients, std::span<const Tensor> slots,
-                   const UpdateStep& step) override {
-    return inner_->Run(parameters, gradients, slots.first(slots.size() - 1), step);
+                   const UpdateGates& gates) override {
+    return inner_->Run(parameters, gradients, slots.first(slots.size() - 1), gates);
   }
 
  private:

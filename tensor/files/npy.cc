@@ -39,15 +39,15 @@ T Load(const std::byte* from, bool swap) {
 }
 
 // Copies the elements (of type From in the file) in row-major order of the shape.
-template <typename From, typename To>
-void Rearrange(const NpyHeader& header, const std::byte* file, To* out) {
+template <typename From, typename To, typename Convert>
+void Rearrange(const NpyHeader& header, const std::byte* file, To* out, Convert convert) {
   const int rank = header.shape.rank();
   const int64_t count = header.shape.NumElements();
   const std::array<int64_t, Shape::kMaxRank> strides = FileStrides(header);
   std::array<int64_t, Shape::kMaxRank> index = {};
   int64_t at = 0;
   for (int64_t i = 0; i < count; ++i) {
-    out[i] = To(Load<From>(file + at * int64_t(sizeof(From)), header.big_endian));
+    out[i] = convert(Load<From>(file + at * int64_t(sizeof(From)), header.big_endian));
     for (int axis = rank - 1; axis >= 0; --axis) {
       at += strides[axis];
       if (++index[axis] < header.shape[axis]) break;
@@ -59,15 +59,20 @@ void Rearrange(const NpyHeader& header, const std::byte* file, To* out) {
 
 void Convert(const NpyHeader& header, const std::byte* file, const Tensor& tensor) {
   std::byte* out = tensor.raw_data();
+  const auto same = [](auto value) { return value; };
   switch (header.item_size) {
     case 1:
-      return Rearrange<uint8_t>(header, file, reinterpret_cast<uint8_t*>(out));
+      return Rearrange<uint8_t>(header, file, reinterpret_cast<uint8_t*>(out), same);
     case 2:
-      return Rearrange<int16_t>(header, file, reinterpret_cast<int32_t*>(out));
+      if (header.dtype == DType::kInt32) {
+        return Rearrange<int16_t>(header, file, tensor.data<int32_t>(), same);
+      }
+      return Rearrange<uint16_t>(header, file, tensor.data<float>(),
+                                 [](uint16_t bits) { return float(std::bit_cast<Float16>(bits)); });
     case 4:  // bits, whether of a float or an integer
-      return Rearrange<uint32_t>(header, file, reinterpret_cast<uint32_t*>(out));
+      return Rearrange<uint32_t>(header, file, reinterpret_cast<uint32_t*>(out), same);
     default:
-      return Rearrange<uint64_t>(header, file, reinterpret_cast<uint64_t*>(out));
+      return Rearrange<uint64_t>(header, file, reinterpret_cast<uint64_t*>(out), same);
   }
 }
 

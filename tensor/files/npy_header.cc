@@ -135,9 +135,10 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyElements 
     DType dtype;
     size_t size;
   };
-  static constexpr Known kKnown[] = {{"f4", DType::kFloat32, 4}, {"f8", DType::kFloat64, 8},
-                                     {"u1", DType::kUint8, 1},   {"i2", DType::kInt32, 2},
-                                     {"i4", DType::kInt32, 4},   {"i8", DType::kInt64, 8}};
+  static constexpr Known kKnown[] = {{"f2", DType::kFloat32, 2}, {"f4", DType::kFloat32, 4},
+                                     {"f8", DType::kFloat64, 8}, {"u1", DType::kUint8, 1},
+                                     {"i2", DType::kInt32, 2},   {"i4", DType::kInt32, 4},
+                                     {"i8", DType::kInt64, 8}};
   const char order = descr.empty() ? '\0' : descr[0];
   const bool ordered = order == '<' || order == '>' || order == '|' || order == '=';
   const std::string_view code = ordered ? descr.substr(1) : descr;
@@ -156,8 +157,29 @@ absl::Status SetType(std::string_view descr, std::string_view name, NpyElements 
     return absl::OkStatus();
   }
   const bool text = code.substr(0, 1) == "U" || code.substr(0, 1) == "S";
-  return Unimplemented(name, ": dtype ", Quote(descr), text ? " (text)" : "",
-                       " has no tensor here; float32, float64, uint8, int16, int32 and int64 have");
+  return Unimplemented(
+      name, ": dtype ", Quote(descr), text ? " (text)" : "",
+      " has no tensor here; float16, float32, float64, uint8, int16, int32 and int64 have");
+}
+
+std::string_view DescrOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return "<f4";
+    case DType::kFloat64:
+      return "<f8";
+    case DType::kUint8:
+      return "|u1";
+    case DType::kInt32:
+      return "<i4";
+    case DType::kInt64:
+      return "<i8";
+    case DType::kFloat16:
+      return "<f2";
+    case DType::kBfloat16:
+      return "<V2";  // numpy has no such number, and calls it two bytes
+  }
+  return "";
 }
 
 // Reads the value behind `key`.
@@ -277,8 +299,7 @@ absl::StatusOr<NpyHeader> ReadNpyHeader(NpySource read, int64_t size, std::strin
 }
 
 std::string NpyHeaderBytes(DType dtype, const Shape& shape) {
-  static constexpr const char* kDescr[] = {"<f4", "<f8", "|u1", "<i4", "<i8"};  // in DType's order
-  return NpyHeaderBytes(kDescr[size_t(dtype)], shape);
+  return NpyHeaderBytes(DescrOf(dtype), shape);
 }
 
 std::string NpyHeaderBytes(std::string_view descr, const Shape& shape) {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -21,17 +19,6 @@ static_assert(std::endian::native == std::endian::little, "elements are copied a
 
 constexpr int64_t kLengthBytes = 8;
 constexpr int64_t kMaxHeader = 100'000'000;  // as the format's own library
-
-float FromFloat16(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const float sign = bits >> 15 != 0 ? -1.0f : 1.0f;
-  if (exponent == 0) return sign * std::ldexp(float(mantissa), -24);
-  if (exponent < 31) return sign * std::ldexp(float(1024 + mantissa), exponent - 25);
-  return sign * (mantissa == 0 ? std::numeric_limits<float>::infinity()
-                               : std::numeric_limits<float>::quiet_NaN());
-}
-
-float FromBfloat16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
 // Widens `from` (16 bits each) in the second half of a tensor of 32 bits each to fill all of it.
 template <typename To, typename F>
@@ -56,6 +43,8 @@ constexpr Type kTypes[] = {{"F32", DType::kFloat32, true},  {"F64", DType::kFloa
                            {"F16", DType::kFloat32, false}, {"BF16", DType::kFloat32, false}};
 
 std::string_view TypeName(DType dtype) {
+  if (dtype == DType::kFloat16) return "F16";
+  if (dtype == DType::kBfloat16) return "BF16";
   return std::ranges::find_if(kTypes, [&](const Type& t) { return t.dtype == dtype; })->name;
 }
 
@@ -140,8 +129,12 @@ absl::StatusOr<Tensor> SafetensorsReader::Read(std::string_view name) const {
   std::byte* to = tensor.raw_data() + (type->same ? 0 : bytes);
   DTNN_RETURN_IF_ERROR(source_(data_begin_ + entry.begin, {to, bytes}));
   if (entry.dtype == "I16") Widen<int32_t>(tensor, [](uint16_t bits) { return int16_t(bits); });
-  if (entry.dtype == "F16") Widen<float>(tensor, FromFloat16);
-  if (entry.dtype == "BF16") Widen<float>(tensor, FromBfloat16);
+  if (entry.dtype == "F16") {
+    Widen<float>(tensor, [](uint16_t bits) { return float(std::bit_cast<Float16>(bits)); });
+  }
+  if (entry.dtype == "BF16") {
+    Widen<float>(tensor, [](uint16_t bits) { return float(std::bit_cast<Bfloat16>(bits)); });
+  }
   return tensor;
 }
 

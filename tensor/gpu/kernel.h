@@ -18,12 +18,7 @@
 #include <string_view>
 #include <vector>
 
-// Before what a kernel calls.
-#ifdef __CUDACC__
-#define DTNN_HOST_DEVICE __host__ __device__
-#else
-#define DTNN_HOST_DEVICE
-#endif
+#include "tensor/host_device.h"
 
 namespace dtnn::gpu {
 

@@ -27,6 +27,12 @@ void Set(const Tensor& tensor, int64_t i, double value) {
     case DType::kInt64:
       tensor.data<int64_t>()[i] = int64_t(value);
       break;
+    case DType::kFloat16:
+      tensor.data<Float16>()[i] = Float16(value);
+      break;
+    case DType::kBfloat16:
+      tensor.data<Bfloat16>()[i] = Bfloat16(value);
+      break;
   }
 }
 
@@ -42,6 +48,10 @@ double Get(const Tensor& tensor, int64_t i) {
       return tensor.data<int32_t>()[i];
     case DType::kInt64:
       return double(tensor.data<int64_t>()[i]);
+    case DType::kFloat16:
+      return double(tensor.data<Float16>()[i]);
+    case DType::kBfloat16:
+      return double(tensor.data<Bfloat16>()[i]);
   }
   return 0;
 }

@@ -24,14 +24,15 @@ class PlainConv2d final : public Conv2d {
         CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands));
     const Epilogue& epilogue = spec_.epilogue;
     const PlainGeometry geometry = PlainGeometry::Of(spec_, x.shape()[0]);
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      using W = Wide<T>;
       return runner_.ForEach(
           "convolution", geometry.out.size(),
-          PlainForwardBody<T>{geometry, ImageView<const T>::Of(x, spec_.format),
+          PlainForwardBody<T>{geometry, spec_.tf32, ImageView<const T>::Of(x, spec_.format),
                               FilterView<const T>::Of(filter.tensor, spec_),
                               ImageView<T>::Of(y, spec_.format),
-                              epilogue.scale ? operands.scale.data<T>() : nullptr,
-                              epilogue.bias ? operands.bias.data<T>() : nullptr,
+                              epilogue.scale ? operands.scale.data<W>() : nullptr,
+                              epilogue.bias ? operands.bias.data<W>() : nullptr,
                               epilogue.add ? ImageView<const T>::Of(operands.addend, spec_.format)
                                            : ImageView<const T>(),
                               epilogue.relu});
@@ -42,12 +43,12 @@ class PlainConv2d final : public Conv2d {
                             bool accumulate, Workspace) override {
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx));
     const PlainGeometry geometry = PlainGeometry::Of(spec_, dy.shape()[0]);
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      return runner_.ForEach(
-          "convolution backward data", geometry.in.size(),
-          PlainDataBody<T>{geometry, accumulate, ImageView<const T>::Of(dy, spec_.format),
-                           FilterView<const T>::Of(filter.tensor, spec_),
-                           ImageView<T>::Of(dx, spec_.format)});
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      return runner_.ForEach("convolution backward data", geometry.in.size(),
+                             PlainDataBody<T>{geometry, spec_.tf32, accumulate,
+                                              ImageView<const T>::Of(dy, spec_.format),
+                                              FilterView<const T>::Of(filter.tensor, spec_),
+                                              ImageView<T>::Of(dx, spec_.format)});
     });
   }
 
@@ -57,22 +58,23 @@ class PlainConv2d final : public Conv2d {
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const PlainGeometry geometry = PlainGeometry::Of(spec_, x.shape()[0]);
     const ChannelParts parts = PartsOf(x.shape()[0]);
-    DTNN_RETURN_IF_ERROR(DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      FilterView<const T> shape = FilterView<const T>::Of(dfilter, spec_);
+    DTNN_RETURN_IF_ERROR(DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      using W = Wide<T>;
+      FilterView<const W> shape = FilterView<const W>::Of(dfilter, spec_);
       shape.data = nullptr;
-      T* const sums = reinterpret_cast<T*>(workspace.data());
+      W* const sums = reinterpret_cast<W*>(workspace.data());
       DTNN_RETURN_IF_ERROR(runner_.ForEach(
           "convolution backward filter", parts.threads(),
-          PlainFilterBody<T>{geometry, parts, ImageView<const T>::Of(x, spec_.format),
+          PlainFilterBody<T>{geometry, spec_.tf32, parts, ImageView<const T>::Of(x, spec_.format),
                              ImageView<const T>::Of(dy, spec_.format), shape, sums}));
       return runner_.ForEach("convolution backward filter", parts.channels,
-                             AddPartsBody<T>{parts, accumulate, sums, dfilter.data<T>()});
+                             AddPartsBody<W>{parts, accumulate, sums, dfilter.data<W>()});
     }));
     return dbias.empty() ? absl::OkStatus() : bias_->Backward(dy, dbias, accumulate);
   }
 
   size_t workspace_bytes() const override {
-    return size_t(PartsOf(spec_.batch).threads()) * SizeOf(spec_.dtype);
+    return size_t(PartsOf(spec_.batch).threads()) * SizeOf(WideOf(spec_.dtype));
   }
   std::string_view variant(Direction) const override { return "plain"; }
 

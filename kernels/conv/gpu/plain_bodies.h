@@ -9,6 +9,7 @@
 #include "kernels/channels_gpu.h"
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/gpu/filter_view.h"
+#include "kernels/factor_gpu.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/images_gpu.h"
 
@@ -52,12 +53,14 @@ struct PlainGeometry {
 
 template <typename T>
 struct PlainForwardBody {
+  using W = Wide<T>;
   PlainGeometry geometry;
+  bool tf32;
   ImageView<const T> x;
   FilterView<const T> weights;
   ImageView<T> y;
   // The epilogue; null where not asked for.
-  const T *scale, *bias;
+  const W *scale, *bias;
   ImageView<const T> addend;
   bool relu;
 
@@ -69,9 +72,9 @@ struct PlainForwardBody {
     accesses.Reads(bias, weights.filters);
     addend.Declare(geometry.out, accesses);
   }
-  DTNN_HOST_DEVICE T Sum(const ImageCell& to) const {
+  DTNN_HOST_DEVICE W Sum(const ImageCell& to) const {
     const int64_t first = to.channel / geometry.out_group * geometry.in_group;
-    T sum = 0;
+    W sum = 0;
     for (int64_t a = 0; a < geometry.rows.taps; ++a) {
       const int64_t h = geometry.rows.InputOf(to.row, a);
       if (h < 0 || h >= geometry.in.height) continue;
@@ -81,7 +84,7 @@ struct PlainForwardBody {
         const T* from = &x.At(to.image, h, w, first);
         const T* weight = weights.At(a, b, 0, to.channel);
         for (int64_t c = 0; c < geometry.in_group; ++c) {
-          sum += from[c * x.channel] * weight[c * weights.channel];
+          sum += FactorOf(from[c * x.channel], tf32) * FactorOf(weight[c * weights.channel], tf32);
         }
       }
     }
@@ -89,18 +92,19 @@ struct PlainForwardBody {
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const ImageCell cell = geometry.out(i);
-    T value = Sum(cell);
+    W value = Sum(cell);
     if (scale != nullptr) value *= scale[cell.channel];
     if (bias != nullptr) value += bias[cell.channel];
-    if (addend.data != nullptr) value += addend[cell];
-    y[cell] = relu && value < 0 ? T(0) : value;  // a NaN stays one
+    if (addend.data != nullptr) value += W(addend[cell]);
+    y[cell] = T(relu && value < 0 ? W(0) : value);  // a NaN stays one
   }
 };
 
 template <typename T>
 struct PlainDataBody {
+  using W = Wide<T>;
   PlainGeometry geometry;
-  bool accumulate;
+  bool tf32, accumulate;
   ImageView<const T> dy;
   FilterView<const T> weights;
   ImageView<T> dx;
@@ -114,7 +118,7 @@ struct PlainDataBody {
     const ImageCell cell = geometry.in(i);
     const int64_t group = cell.channel / geometry.in_group;
     const int64_t channel = cell.channel % geometry.in_group, first = group * geometry.out_group;
-    T sum = 0;
+    W sum = 0;
     for (int64_t a = 0; a < geometry.rows.taps; ++a) {
       const int64_t h = geometry.rows.OutputOf(cell.row, a, geometry.out.height);
       if (h < 0) continue;
@@ -124,12 +128,12 @@ struct PlainDataBody {
         const T* from = &dy.At(cell.image, h, w, first);
         const T* weight = weights.At(a, b, channel, first);
         for (int64_t f = 0; f < geometry.out_group; ++f) {
-          sum += from[f * dy.channel] * weight[f * weights.filter];
+          sum += FactorOf(from[f * dy.channel], tf32) * FactorOf(weight[f * weights.filter], tf32);
         }
       }
     }
     T& to = dx[cell];
-    to = accumulate ? to + sum : sum;
+    to = T(accumulate ? W(to) + sum : sum);
   }
 };
 
@@ -137,11 +141,13 @@ struct PlainDataBody {
 // images; the parts are added later, in order.
 template <typename T>
 struct PlainFilterBody {
+  using W = Wide<T>;
   PlainGeometry geometry;
+  bool tf32;
   ChannelParts parts;
   ImageView<const T> x, dy;
-  FilterView<const T> shape;  // without data
-  T* sums;
+  FilterView<const W> shape;  // without data
+  W* sums;
 
   void Declare(int64_t n, gpu::Accesses& accesses) {
     x.Declare(geometry.in, accesses);
@@ -152,7 +158,7 @@ struct PlainFilterBody {
     const int64_t element = parts.ChannelOf(i), part = parts.PartOf(i);
     const FilterCell cell = shape.Cell(element);
     const int64_t channel = cell.filter / geometry.out_group * geometry.in_group + cell.channel;
-    T sum = 0;
+    W sum = 0;
     for (int64_t line = part; line < geometry.out.images * geometry.out.height;
          line += parts.parts) {
       const int64_t image = line / geometry.out.height, row = line % geometry.out.height;
@@ -161,7 +167,8 @@ struct PlainFilterBody {
       for (int64_t column = 0; column < geometry.out.width; ++column) {
         const int64_t w = geometry.columns.InputOf(column, cell.column);
         if (w < 0 || w >= geometry.in.width) continue;
-        sum += x.At(image, h, w, channel) * dy.At(image, row, column, cell.filter);
+        sum += FactorOf(x.At(image, h, w, channel), tf32) *
+               FactorOf(dy.At(image, row, column, cell.filter), tf32);
       }
     }
     sums[parts.At(part, element)] = sum;

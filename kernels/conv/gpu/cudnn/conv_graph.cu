@@ -49,6 +49,23 @@ ConvAttributes AttributesOf(Direction direction) {
           CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 }
 
+cudnnDataType_t TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return CUDNN_DATA_DOUBLE;
+    case DType::kFloat16:
+      return CUDNN_DATA_HALF;
+    case DType::kBfloat16:
+      return CUDNN_DATA_BFLOAT16;
+    case DType::kFloat32:
+    case DType::kUint8:
+    case DType::kInt32:
+    case DType::kInt64:
+      break;
+  }
+  return CUDNN_DATA_FLOAT;
+}
+
 // The tensors and operations of one graph.
 class Builder {
  public:
@@ -75,14 +92,16 @@ class Builder {
 
  private:
   bool channels_last() const { return spec_.format == TensorFormat::kNHWC; }
-  cudnnDataType_t type() const {
-    return spec_.dtype == DType::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-  }
+  // In which sums are taken and values pass from one operation to the next. What is stored has the
+  // spec's type: of other vectors, and of a wider gradient of the filter, cuDNN wants to know
+  // nothing where images have 16 bits.
+  cudnnDataType_t wide_type() const { return TypeOf(WideOf(spec_.dtype)); }
 
   Descriptor Tensor(int64_t name, const Four& extents, const Four& strides) {
     Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     tensor.Int(CUDNN_ATTR_TENSOR_UNIQUE_ID, name)
-        .Type(CUDNN_ATTR_TENSOR_DATA_TYPE, type())
+        .Type(CUDNN_ATTR_TENSOR_DATA_TYPE,
+              name >= kFirstVirtual ? wide_type() : TypeOf(spec_.dtype))
         .Ints(CUDNN_ATTR_TENSOR_DIMENSIONS, extents)
         .Ints(CUDNN_ATTR_TENSOR_STRIDES, strides)
         .Int(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, call_.alignment)
@@ -120,7 +139,7 @@ class Builder {
     };
     Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     convolution.Int(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 2)
-        .Type(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, type())
+        .Type(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, wide_type())
         .Enum(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
               CUDNN_CROSS_CORRELATION)
         .Ints(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, two(spec_.padding))
@@ -171,7 +190,7 @@ class Builder {
                  const std::optional<Descriptor>& operand, const Descriptor& y) {
     Descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     pointwise.Enum(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode)
-        .Type(CUDNN_ATTR_POINTWISE_MATH_PREC, type());
+        .Type(CUDNN_ATTR_POINTWISE_MATH_PREC, wide_type());
     if (mode == CUDNN_POINTWISE_RELU_FWD) {  // a network that diverged must show it
       pointwise.Enum(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION,
                      CUDNN_PROPAGATE_NAN);
@@ -192,6 +211,10 @@ class Builder {
 };
 
 }  // namespace
+
+bool MayUseTensorCores(const Conv2dSpec& spec) {
+  return spec.dtype != DType::kFloat32 || spec.tf32;
+}
 
 CallShape DenseCall(const Conv2dSpec& spec, Direction direction, int64_t images) {
   const bool channels_last = spec.format == TensorFormat::kNHWC;

@@ -30,6 +30,9 @@ struct CallShape {
   friend auto operator<=>(const CallShape&, const CallShape&) = default;
 };
 
+// Whether tensor cores compute what the spec asks for.
+bool MayUseTensorCores(const Conv2dSpec& spec);
+
 // The call of dense, aligned operands.
 CallShape DenseCall(const Conv2dSpec& spec, conv::Direction direction, int64_t images);
 

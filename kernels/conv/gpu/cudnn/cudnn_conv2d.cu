@@ -58,7 +58,7 @@ absl::StatusOr<cudnnHandle_t> HandleOf(CudaContext& context) {
 }
 
 bool OrderDiffers(const Conv2dSpec& spec) {
-  return DispatchFloating(spec.dtype, [&]<typename T>(T) {
+  return DispatchGpuFloating(spec.dtype, [&]<typename T>(T) {
     return IsReordered(conv::FilterView<T>::Of(static_cast<T*>(nullptr), spec), spec);
   });
 }
@@ -88,8 +88,13 @@ class CudnnConv2d final : public Conv2d {
     Pack pack;
     pack.Add(kX, x);
     pack.Add(kY, y);
-    if (epilogue.scale) pack.Add(kScale, operands.scale);
-    if (epilogue.bias) pack.Add(kBias, operands.bias);
+    const Division memory = Divide(workspace.data());
+    if (epilogue.scale) {
+      DTNN_RETURN_IF_ERROR(AddVector(kScale, operands.scale, memory.scale, pack));
+    }
+    if (epilogue.bias) {
+      DTNN_RETURN_IF_ERROR(AddVector(kBias, operands.bias, memory.bias, pack));
+    }
     if (epilogue.add) pack.Add(kAddend, operands.addend);
     DTNN_ASSIGN_OR_RETURN(
         const Plan* const plan,
@@ -128,20 +133,20 @@ class CudnnConv2d final : public Conv2d {
     const Plan* plan = nullptr;
     if (x.shape()[0] > 0) {
       DTNN_ASSIGN_OR_RETURN(plan, PlanFor(CallOf(Direction::kBackwardFilter, x, dy, Tensor(),
-                                                 accumulate && !reorders_, pack, dfilter)));
+                                                 accumulate && !stores_, pack, dfilter)));
     }
     if (plan == nullptr) {
       return plain_->BackwardFilter(x, dy, dfilter, dbias, accumulate, workspace);
     }
-    std::byte* const gradient = reorders_ ? workspace.data() : dfilter.raw_data();
+    std::byte* const gradient = stores_ ? Divide(workspace.data()).filter : dfilter.raw_data();
     pack.Add(kFilter, gradient);
     DTNN_RETURN_IF_ERROR(Execute(*plan, pack, workspace));
-    if (reorders_) DTNN_RETURN_IF_ERROR(Store(gradient, dfilter, accumulate));
+    if (stores_) DTNN_RETURN_IF_ERROR(Store(gradient, dfilter, accumulate));
     return dbias.empty() ? absl::OkStatus() : bias_->Backward(dy, dbias, accumulate);
   }
 
   size_t workspace_bytes() const override {
-    return std::max(plain_->workspace_bytes(), FilterBytes() + size_t(plan_workspace_));
+    return std::max(plain_->workspace_bytes(), Divide(nullptr).bytes + size_t(plan_workspace_));
   }
   std::string_view variant(Direction direction) const override {
     return first_[size_t(direction)] ? "cudnn" : plain_->variant(direction);
@@ -173,6 +178,7 @@ class CudnnConv2d final : public Conv2d {
         handle_(handle),
         spec_(spec),
         reorders_(OrderDiffers(spec)),
+        stores_(reorders_ || IsHalf(spec.dtype)),
         plain_(std::move(plain)),
         bias_(std::move(bias)) {}
 
@@ -190,9 +196,9 @@ class CudnnConv2d final : public Conv2d {
         continue;
       }
       KeepFirst(call, *plan);
-      // A reordered gradient is added when it is put into the parameters' order.
+      // A gradient that is stored is added then.
       if (direction == Direction::kForward) continue;
-      if (direction == Direction::kBackwardFilter && reorders_) continue;
+      if (direction == Direction::kBackwardFilter && stores_) continue;
       call.accumulate = true;
       KeepFirst(call, MakePlan(call, kMostWorkspace));
     }
@@ -207,7 +213,7 @@ class CudnnConv2d final : public Conv2d {
   }
   absl::StatusOr<Plan> MakePlan(const CallShape& call, int64_t most_workspace) const {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
-    return ChoosePlan(graph, {.handle = handle_}, spec_.dtype, most_workspace);
+    return ChoosePlan(graph, {.handle = handle_}, MayUseTensorCores(spec_), most_workspace);
   }
   // Null where there is none; it is then not asked for again.
   absl::StatusOr<const Plan*> PlanFor(const CallShape& call) {
@@ -249,32 +255,60 @@ class CudnnConv2d final : public Conv2d {
     return call;
   }
 
-  size_t FilterBytes() const {
-    if (!reorders_) return 0;
-    ScratchDivider divider(nullptr);
-    divider.Take<std::byte>(spec_.FilterShape().NumElements() * int64_t(SizeOf(spec_.dtype)));
-    return divider.bytes();
+  // What of the workspace comes before cuDNN's own: operands that it cannot take as they are.
+  struct Division {
+    std::byte *filter, *scale, *bias;  // filter: or its gradient
+    size_t bytes;
+  };
+  Division Divide(std::byte* memory) const {
+    const int64_t size = int64_t(SizeOf(spec_.dtype));
+    const auto vector = [&](bool wanted) {
+      return IsHalf(spec_.dtype) && wanted ? spec_.filters : 0;
+    };
+    ScratchDivider divider(memory);
+    Division division = {};
+    division.filter =
+        divider.Take<std::byte>(stores_ ? spec_.FilterShape().NumElements() * size : 0);
+    division.scale = divider.Take<std::byte>(vector(spec_.epilogue.scale) * size);
+    division.bias = divider.Take<std::byte>(vector(spec_.epilogue.bias) * size);
+    division.bytes = divider.bytes();
+    return division;
   }
   // The filter in the order that cuDNN computes with: a copy in the workspace where that differs.
   absl::StatusOr<std::byte*> Used(const Tensor& filter, Workspace workspace) const {
     if (!reorders_) return filter.raw_data();
-    DTNN_RETURN_IF_ERROR(DispatchFloating(spec_.dtype, [&]<typename T>(T) {
+    std::byte* const used = Divide(workspace.data()).filter;
+    DTNN_RETURN_IF_ERROR(DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       const auto stored = conv::FilterView<const T>::Of(filter, spec_);
       return runner_.ForEach(
           "filter for cuDNN", stored.size(),
-          ReorderFilterBody<T>{false, Extents(stored), stored,
-                               UsedFilter(reinterpret_cast<T*>(workspace.data()), spec_)});
+          ReorderFilterBody<T, T>{false, Extents(stored), stored,
+                                  UsedFilter(reinterpret_cast<T*>(used), spec_)});
     }));
-    return workspace.data();
+    return used;
   }
   absl::Status Store(std::byte* gradient, const Tensor& dfilter, bool accumulate) const {
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      const auto stored = conv::FilterView<T>::Of(dfilter, spec_);
-      const auto extents = Extents(conv::FilterView<const T>::Of(dfilter, spec_));
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      using W = Wide<T>;
+      const auto stored = conv::FilterView<W>::Of(dfilter, spec_);
+      const auto extents = Extents(conv::FilterView<const W>::Of(dfilter, spec_));
       return runner_.ForEach(
           "filter from cuDNN", stored.size(),
-          ReorderFilterBody<T>{accumulate, extents,
-                               UsedFilter(reinterpret_cast<const T*>(gradient), spec_), stored});
+          ReorderFilterBody<T, W>{accumulate, extents,
+                                  UsedFilter(reinterpret_cast<const T*>(gradient), spec_), stored});
+    });
+  }
+  // A vector of the epilogue; rounded to `rounded` where images have 16 bits.
+  absl::Status AddVector(int64_t name, const Tensor& vector, std::byte* rounded, Pack& pack) const {
+    if (!IsHalf(spec_.dtype)) {
+      pack.Add(name, vector);
+      return absl::OkStatus();
+    }
+    pack.Add(name, rounded);
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      return runner_.ForEach(
+          "vector for cuDNN", spec_.filters,
+          RoundVectorBody<T>{vector.data<Wide<T>>(), reinterpret_cast<T*>(rounded)});
     });
   }
   template <typename View>
@@ -285,7 +319,7 @@ class CudnnConv2d final : public Conv2d {
 
   absl::Status Execute(const Plan& plan, const Pack& call, Workspace workspace) const {
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
-    void* scratch = workspace.data() + FilterBytes();
+    void* scratch = workspace.data() + Divide(nullptr).bytes;
     Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     pack.Ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, call.names())
         .Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
@@ -301,7 +335,7 @@ class CudnnConv2d final : public Conv2d {
   GpuRunner runner_;
   cudnnHandle_t handle_;
   Conv2dSpec spec_;
-  bool reorders_;
+  bool reorders_, stores_;  // the filter; its gradient, reordered or converted
   std::unique_ptr<Conv2d> plain_;
   std::unique_ptr<Bias> bias_;
   bool first_[3] = {};  // whether cuDNN computes a direction

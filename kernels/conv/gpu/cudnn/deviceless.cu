@@ -18,8 +18,8 @@ class Device final : public DescribedDevice {
     CallShape call = DenseCall(spec, direction, spec.batch);
     call.accumulate = accumulate;
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec, call, /*handle=*/nullptr));
-    DTNN_ASSIGN_OR_RETURN(const Plan plan,
-                          ChoosePlan(graph, {.device = &properties_}, spec.dtype, kMostWorkspace));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, ChoosePlan(graph, {.device = &properties_},
+                                                      MayUseTensorCores(spec), kMostWorkspace));
     return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled};
   }
 

@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "kernels/conv/conv2d_spec.h"
 #include "kernels/conv/direction.h"
+#include "kernels/math_mode.h"
 
 namespace dtnn {
 namespace {
@@ -65,9 +66,18 @@ std::vector<Conv2dSpec> Specs() {
   Conv2dSpec residual = specs[9];
   residual.epilogue = {.bias = true, .add = true, .relu = true};
   specs.push_back(residual);
-  Conv2dSpec exact = specs[9];
-  exact.dtype = DType::kFloat64;
-  specs.push_back(exact);
+  // The same with tensor cores.
+  const std::vector<Conv2dSpec> exact = specs;
+  for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
+    for (Conv2dSpec spec : exact) {
+      spec.dtype = ActivationType(mode, spec.dtype);
+      spec.tf32 = mode == MathMode::kTf32;
+      specs.push_back(spec);
+    }
+  }
+  Conv2dSpec doubles = specs[9];
+  doubles.dtype = DType::kFloat64;
+  specs.push_back(doubles);
   return specs;
 }
 
@@ -84,6 +94,10 @@ std::string DescribePlans() {
         for (const conv::Direction direction : conv::kDirections) {
           for (const bool accumulate : {false, true}) {
             if (accumulate && direction == conv::Direction::kForward) continue;
+            // Converted to float32, and added then.
+            if (accumulate && direction == conv::Direction::kBackwardFilter && IsHalf(spec.dtype)) {
+              continue;
+            }
             const auto plan = (*device)->PlanOf(spec, direction, accumulate);
             text << name << " " << spec.ToString() << " " << conv::Name(direction)
                  << (accumulate ? " added" : "") << ": ";

@@ -1,4 +1,5 @@
-// Filters between the order of axes that the parameters have and the one that cuDNN computes with.
+// Parameters between the order of axes and the types that they have and those that cuDNN computes
+// with: a type of 16 bits for all operands, where images have one.
 
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_FILTER_ORDER_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_FILTER_ORDER_H_
@@ -36,11 +37,12 @@ bool IsReordered(const conv::FilterView<T>& stored, const Conv2dSpec& spec) {
 
 // to = (accumulate ? to : 0) + from. A thread per element, in the order in which `counted`, which
 // has no data, lies in memory.
-template <typename T>
+template <typename From, typename To>
 struct ReorderFilterBody {
   bool accumulate;
-  conv::FilterView<const T> counted, from;
-  conv::FilterView<T> to;
+  conv::FilterView<const To> counted;
+  conv::FilterView<const From> from;
+  conv::FilterView<To> to;
 
   void Declare(int64_t n, gpu::Accesses& accesses) {
     accesses.Reads(from.data, n);
@@ -48,10 +50,22 @@ struct ReorderFilterBody {
   }
   DTNN_HOST_DEVICE void operator()(int64_t i) const {
     const conv::FilterCell cell = counted.Cell(i);
-    T* const target = to.At(cell.row, cell.column, cell.channel, cell.filter);
-    const T value = *from.At(cell.row, cell.column, cell.channel, cell.filter);
-    *target = accumulate ? *target + value : value;
+    To* const target = to.At(cell.row, cell.column, cell.channel, cell.filter);
+    const auto value = Wide<From>(*from.At(cell.row, cell.column, cell.channel, cell.filter));
+    *target = To(accumulate ? Wide<To>(*target) + value : value);
   }
+};
+
+template <typename T>
+struct RoundVectorBody {
+  const Wide<T>* from;
+  T* to;
+
+  void Declare(int64_t n, gpu::Accesses& accesses) {
+    accesses.Reads(from, n);
+    accesses.Writes(to, n);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t i) const { to[i] = T(from[i]); }
 };
 
 }  // namespace dtnn::cudnn

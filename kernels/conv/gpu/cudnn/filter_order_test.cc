@@ -70,10 +70,11 @@ TEST(FilterOrderTest, ThereAndBack) {
     const auto stored_view = FilterView<const double>::Of(stored, spec);
     FilterView<const double> counted = stored_view;
     counted.data = nullptr;
-    ASSERT_EQ(runner.ForEach("there", counted.size(),
-                             ReorderFilterBody<double>{false, counted, stored_view,
-                                                       UsedFilter(used.data<double>(), spec)}),
-              absl::OkStatus());
+    ASSERT_EQ(
+        runner.ForEach("there", counted.size(),
+                       ReorderFilterBody<double, double>{false, counted, stored_view,
+                                                         UsedFilter(used.data<double>(), spec)}),
+        absl::OkStatus());
     const std::vector<double> before = Values(host), after = Values(Get(*gpu, used));
     for (int64_t f = 0; f < spec.filters; ++f)
       for (int64_t c = 0; c < spec.channels / spec.groups; ++c)
@@ -91,15 +92,53 @@ TEST(FilterOrderTest, ThereAndBack) {
     }
     // And back, added to what is there.
     const double* const from = used.data<double>();
-    ASSERT_EQ(runner.ForEach("back", counted.size(),
-                             ReorderFilterBody<double>{true, counted, UsedFilter(from, spec),
-                                                       FilterView<double>::Of(stored, spec)}),
-              absl::OkStatus());
+    ASSERT_EQ(
+        runner.ForEach("back", counted.size(),
+                       ReorderFilterBody<double, double>{true, counted, UsedFilter(from, spec),
+                                                         FilterView<double>::Of(stored, spec)}),
+        absl::OkStatus());
     std::vector<double> doubled = before;
     for (double& value : doubled) value *= 2;
     EXPECT_EQ(Values(Get(*gpu, stored)), doubled) << spec.ToString();
   }
   EXPECT_GT(reordered, 8);
+}
+
+// A gradient of 16 bits is added in float32, and a vector is rounded.
+TEST(FilterOrderTest, Types) {
+  const auto gpu = *DeviceContext::Create(Device::Simulated(0));
+  const GpuRunner runner(*gpu);
+  Conv2dSpec spec = Specs()[0];
+  spec.dtype = DType::kBfloat16;
+  const Tensor gradient = Put(*gpu, testing::RandomTensor(spec.dtype, spec.FilterShape(), 1));
+  const Tensor sum = Put(*gpu, testing::RandomTensor(DType::kFloat32, spec.FilterShape(), 2));
+  const auto to = FilterView<float>::Of(sum, spec);
+  auto counted = FilterView<const float>::Of(sum, spec);
+  counted.data = nullptr;
+  std::vector<double> expected = Values(Get(*gpu, sum));
+  const std::vector<double> added = Values(Get(*gpu, gradient));
+  const Bfloat16* const from = gradient.data<Bfloat16>();
+  for (int64_t f = 0; f < spec.filters; ++f)
+    for (int64_t c = 0; c < spec.channels / spec.groups; ++c)
+      for (int64_t a = 0; a < spec.kernel.vertical; ++a)
+        for (int64_t b = 0; b < spec.kernel.horizontal; ++b) {
+          double& value = expected[size_t(StoredAt(spec, f, c, a, b))];
+          value = double(float(value) + float(added[size_t(UsedAt(spec, f, c, a, b))]));
+        }
+  ASSERT_EQ(
+      runner.ForEach("back", counted.size(),
+                     ReorderFilterBody<Bfloat16, float>{true, counted, UsedFilter(from, spec), to}),
+      absl::OkStatus());
+  EXPECT_EQ(Values(Get(*gpu, sum)), expected);
+
+  const Tensor vector = Put(*gpu, testing::RandomTensor(DType::kFloat32, {70}, 3));
+  const Tensor rounded = Put(*gpu, testing::ZeroTensor(spec.dtype, {70}));
+  ASSERT_EQ(
+      runner.ForEach("vector", 70,
+                     RoundVectorBody<Bfloat16>{vector.data<float>(), rounded.data<Bfloat16>()}),
+      absl::OkStatus());
+  EXPECT_EQ(Values(Get(*gpu, rounded)),
+            Values(testing::TensorOf(spec.dtype, {70}, Values(Get(*gpu, vector)))));
 }
 
 }  // namespace

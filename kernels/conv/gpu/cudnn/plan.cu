@@ -22,11 +22,12 @@ absl::StatusOr<std::vector<Descriptor>> Candidates(const Descriptor& graph,
   return heuristics.GetAll(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
-std::string_view ReasonAgainst(std::span<const cudnnBackendNumericalNote_t> notes, DType dtype) {
+std::string_view ReasonAgainst(std::span<const cudnnBackendNumericalNote_t> notes,
+                               bool tensor_cores) {
   for (const cudnnBackendNumericalNote_t note : notes) {
     switch (note) {
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-        if (dtype == DType::kFloat64) break;
+        if (tensor_cores) break;
         return "computes with tensor cores, in less than float32";
       case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
         return "rounds its inputs";
@@ -42,7 +43,7 @@ std::string_view ReasonAgainst(std::span<const cudnnBackendNumericalNote_t> note
 }
 
 // Reads the engine's number; Unimplemented where it breaks a promise.
-absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, DType dtype) {
+absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, bool tensor_cores) {
   DTNN_ASSIGN_OR_RETURN(
       const std::vector<Descriptor> engines,
       config.GetAll(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR));
@@ -53,7 +54,7 @@ absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, DType dtype) {
                         engines[0].Get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                        CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes));
   const std::string_view reason =
-      ReasonAgainst({notes, size_t(std::max<int64_t>(count, 0))}, dtype);
+      ReasonAgainst({notes, size_t(std::max<int64_t>(count, 0))}, tensor_cores);
   if (reason.empty()) return engine;
   return absl::UnimplementedError(absl::StrCat("engine ", engine, " ", std::string(reason)));
 }
@@ -64,9 +65,9 @@ bool StoppedByTheStub(const absl::Status& status) {
   return status.message().find("EXECUTION_FAILED_CUDA_DRIVER") != std::string::npos;
 }
 
-absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanTarget& target, DType dtype,
+absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanTarget& target, bool tensor_cores,
                               int64_t most_workspace) {
-  DTNN_ASSIGN_OR_RETURN(const int64_t engine, CheckEngine(config, dtype));
+  DTNN_ASSIGN_OR_RETURN(const int64_t engine, CheckEngine(config, tensor_cores));
   Descriptor descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   if (target.handle != nullptr) {
     descriptor.Enum(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, target.handle);
@@ -88,8 +89,8 @@ absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanTarget& target
 
 }  // namespace
 
-absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target, DType dtype,
-                                int64_t most_workspace) {
+absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target,
+                                bool tensor_cores, int64_t most_workspace) {
   std::string reason = "cuDNN knows no engine";
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     const absl::StatusOr<std::vector<Descriptor>> configs = Candidates(graph, target, mode);
@@ -98,7 +99,7 @@ absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& targe
       continue;
     }
     for (const Descriptor& config : *configs) {
-      absl::StatusOr<Plan> plan = MakePlan(config, target, dtype, most_workspace);
+      absl::StatusOr<Plan> plan = MakePlan(config, target, tensor_cores, most_workspace);
       if (plan.ok()) return plan;
       reason = std::string(plan.status().message());
     }

@@ -1,7 +1,8 @@
 // An execution plan of cuDNN for an operation graph: the first engine of its heuristics that keeps
-// this project's promises. float32 is computed in full precision (no TF32, no conversion of
-// inputs), sums have one order, and the workspace stays below a limit. Tensor cores compute float64
-// in full, and are taken for it. For .cu files.
+// this project's promises. float32 is computed in full precision (no TF32 unless that is allowed, no
+// conversion of inputs), sums have one order and are not rounded to less than float32, and the
+// workspace stays below a limit. Tensor cores compute float64 and products of 16 bits in full, and
+// are taken for them. For .cu files.
 
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
@@ -11,7 +12,6 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/conv/gpu/cudnn/descriptor.h"
-#include "tensor/dtype.h"
 
 namespace dtnn::cudnn {
 
@@ -33,10 +33,10 @@ struct Plan {
   bool only_compiled = false;
 };
 
-// `dtype`: what the graph computes in. Unimplemented, with the reason of the last engine, where no
-// engine will do.
-absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target, DType dtype,
-                                int64_t most_workspace);
+// `tensor_cores`: whether they may compute it. Unimplemented, with the reason of the last engine,
+// where no engine will do.
+absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target,
+                                bool tensor_cores, int64_t most_workspace);
 
 }  // namespace dtnn::cudnn
 

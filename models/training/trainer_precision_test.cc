@@ -1,0 +1,323 @@
+// Training on a GPU in each math mode, on a simulated GPU and on a real one, which is skipped where
+// there is none: losses near those of float32, runs that stop and go on, several ranks, and
+// gradients that leave the range of float16.
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "comm/local.h"
+#include "data/datasets/synthetic.h"
+#include "data/loading/split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/gpu_testing.h"
+#include "kernels/transfers.h"
+#include "models/checkpoint/checkpoint.h"
+#include "models/graph/builder.h"
+#include "models/parameters/parameter_store.h"
+#include "models/training/trainer.h"
+#include "models/zoo/zoo.h"
+#include "optim/losses/categorical_cross_entropy.h"
+#include "optim/optimizers/adam.h"
+#include "optim/optimizers/sgd.h"
+#include "tensor/status_macros.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Values;
+
+// Half the distance between a number and the next, in proportion: what an operand or activation
+// changes by when it is rounded.
+double RoundingOf(MathMode mode) {
+  switch (mode) {
+    case MathMode::kFp32:
+      return 0x1p-24;
+    case MathMode::kTf32:
+    case MathMode::kFp16:
+      return 0x1p-11;
+    case MathMode::kBf16:
+      break;
+  }
+  return 0x1p-8;
+}
+
+// The mean loss so far after every step; stops the trainer after `stop_at` of them.
+class Recorder : public Callback {
+ public:
+  absl::Status OnBatchEnd(const Pass& pass) override {
+    losses.push_back(pass.averages->Value(0));
+    if (int64_t(losses.size()) == stop_at) trainer->Stop();
+    return absl::OkStatus();
+  }
+  std::vector<double> losses;
+  int64_t stop_at = 0;
+  Trainer* trainer = nullptr;
+};
+
+struct RunOptions {
+  Graph graph;
+  ImageExtents sample = {8, 8, 1};
+  int64_t classes = 4, samples = 24, batch = 8, epochs = 2;
+  std::shared_ptr<const Optimizer> optimizer = std::make_shared<Sgd>();
+  double learning_rate = 0.01, clip_norm = 0;
+  Communicator* communicator = nullptr;
+};
+
+// One rank's part of it.
+struct Session {
+  Session(DeviceContext& device, const RunOptions& run) : run(run) {
+    store = *ParameterStore::Create(run.graph, device, DType::kFloat32, 1);
+    TrainerOptions options;
+    options.metric_set = {std::make_shared<CategoricalCrossEntropy>(), {}};
+    options.optimizer = run.optimizer;
+    options.learning_rate = run.learning_rate;
+    options.clip_norm = run.clip_norm;
+    options.communicator = run.communicator;
+    trainer = *Trainer::Create(run.graph, *store, device, options);
+    std::shared_ptr<const Dataset> dataset =
+        *MakeSynthetic({.train_samples = run.samples,
+                        .sample = run.sample,
+                        .classes = run.classes,
+                        .pattern = SyntheticPattern::kClasses});
+    LoaderOptions loading = {.batch = run.batch, .format = run.graph.format()};
+    if (run.communicator != nullptr) {
+      loading.rank = run.communicator->rank(), loading.ranks = run.communicator->size();
+      loading.batch /= loading.ranks;
+    }
+    loader = *Loader::Create(dataset, Split::kTrain, AllIndices(run.samples), loading);
+    recorder.trainer = trainer.get();
+  }
+  absl::Status Train(int64_t epochs) {
+    Callback* const callbacks[] = {&recorder};
+    return trainer->Train(*loader, nullptr, epochs, callbacks);
+  }
+
+  RunOptions run;
+  std::unique_ptr<ParameterStore> store;
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Loader> loader;
+  Recorder recorder;
+};
+
+Graph Small(TensorFormat format) {
+  GraphBuilder b("small", format);
+  b.Input({8, 8, 1}).Conv2d(4, {.padding = 1}).Relu().MaxPool2d({.window = 2, .stride = 2});
+  b.Conv2d(6, {.padding = 1}).Relu().Flatten().Fc(8).Relu().Fc(4).Softmax();
+  return *b.Build();
+}
+
+class PrecisionTest : public ::testing::TestWithParam<Device> {
+ protected:
+  void SetUp() override { DTNN_GPU_OR_SKIP_AT(gpu, GetParam()); }
+  std::unique_ptr<DeviceContext> Gpu(MathMode mode) const {
+    auto gpu = *DeviceContext::Create(GetParam());
+    EXPECT_EQ(gpu->SetMathMode(mode), absl::OkStatus());
+    return gpu;
+  }
+  std::vector<double> Losses(MathMode mode, const RunOptions& run) const {
+    const auto gpu = Gpu(mode);
+    Session session(*gpu, run);
+    EXPECT_EQ(session.Train(run.epochs), absl::OkStatus());
+    if (mode == MathMode::kFp16) {
+      EXPECT_EQ(session.store->loss_scale()->Read()->skipped_steps, 0);
+    } else {
+      EXPECT_EQ(session.store->loss_scale(), nullptr);
+    }
+    return session.recorder.losses;
+  }
+  // `depth`: roundings that add up along the network.
+  void ExpectNearFp32(const RunOptions& run, double depth) const {
+    const std::vector<double> exact = Losses(MathMode::kFp32, run);
+    for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
+      SCOPED_TRACE(Name(mode));
+      const std::vector<double> losses = Losses(mode, run);
+      ASSERT_EQ(losses.size(), exact.size());
+      EXPECT_NE(losses, exact) << "nothing was rounded";
+      for (size_t i = 0; i < exact.size(); ++i) {
+        EXPECT_NEAR(losses[i], exact[i], depth * RoundingOf(mode))
+            << run.graph.name() << ", step " << i;
+      }
+    }
+  }
+  static Graph Zoo(const char* model, ImageExtents sample) {
+    return *BuildModel(model, {.format = TensorFormat::kNCHW, .sample = sample, .classes = 10});
+  }
+};
+
+TEST_P(PrecisionTest, SmallNetworksInBothFormats) {
+  for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+    ExpectNearFp32({.graph = Small(format)}, 2);
+  }
+}
+
+TEST_P(PrecisionTest, SimpleCnnIsNearFp32) {
+  ExpectNearFp32(
+      {.graph = Zoo("simplecnn", {28, 28, 1}), .sample = {28, 28, 1}, .classes = 10, .samples = 16},
+      4);
+}
+
+TEST_P(PrecisionTest, ResidualNetworksAreNearFp32) {
+  ExpectNearFp32({.graph = Zoo("resnet20_cifar10", {32, 32, 3}),
+                  .sample = {32, 32, 3},
+                  .classes = 10,
+                  .samples = 8,
+                  .batch = 4,
+                  .epochs = 1,
+                  .learning_rate = 0.001},
+                 40);
+}
+
+TEST_P(PrecisionTest, DepthwiseNetworksAreNearFp32) {
+  ExpectNearFp32({.graph = Zoo("mobilenetv1_cifar10", {32, 32, 3}),
+                  .sample = {32, 32, 3},
+                  .classes = 10,
+                  .samples = 4,
+                  .batch = 4,
+                  .epochs = 1,
+                  .learning_rate = 0.001},
+                 40);
+}
+
+// With optimizer state, a clipped gradient, and for float16 skipped steps on both sides of the
+// stop.
+TEST_P(PrecisionTest, ARunGoesOnFromACheckpointWithTheSameBits) {
+  const std::string path = ::testing::TempDir() + "/precision.npz";
+  const RunOptions run = {.graph = Small(TensorFormat::kNCHW),
+                          .epochs = 3,
+                          .optimizer = std::make_shared<Adam>(),
+                          .clip_norm = 0.5};
+  for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
+    const auto gpu = Gpu(mode);
+    const auto prepare = [&](Session& session) {
+      ASSERT_EQ(session.trainer->PrepareForTraining(run.batch), absl::OkStatus());
+      if (mode != MathMode::kFp16) return;
+      ASSERT_EQ(session.store->loss_scale()->Write({.scale = LossScaleState::kMost}),
+                absl::OkStatus());
+    };
+    Session whole(*gpu, run), first(*gpu, run), second(*gpu, run);
+    prepare(whole), prepare(first);
+    ASSERT_EQ(whole.Train(run.epochs), absl::OkStatus());
+    first.recorder.stop_at = 4;  // of 9, in the middle of the second epoch
+    ASSERT_EQ(first.Train(run.epochs), absl::OkStatus());
+    RunState state = {.optimizer = "adam", .training = *first.trainer->State()};
+    ASSERT_EQ(SaveCheckpoint(path, run.graph, *first.store, *gpu, state), absl::OkStatus());
+
+    ASSERT_EQ(second.trainer->PrepareForTraining(run.batch), absl::OkStatus());
+    const auto checkpoint = StagedCheckpoint::Open(path, run.graph, *second.store, *gpu, "adam");
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+    ASSERT_EQ(checkpoint->Apply(*second.store, *gpu), absl::OkStatus());
+    ASSERT_EQ(second.trainer->Restore(checkpoint->run().training), absl::OkStatus());
+    ASSERT_EQ(second.Train(run.epochs - second.trainer->epochs_done()), absl::OkStatus());
+    EXPECT_EQ(Values(*ToHost(*gpu, second.store->all_values())),
+              Values(*ToHost(*gpu, whole.store->all_values())))
+        << Name(mode);
+    if (mode != MathMode::kFp16) continue;
+    const LossScaleState end = *whole.store->loss_scale()->Read();
+    EXPECT_EQ(*second.store->loss_scale()->Read(), end);
+    EXPECT_GT(end.skipped_steps, 4);
+    EXPECT_LT(end.skipped_steps, 9);
+  }
+  std::filesystem::remove(path);
+}
+
+// Gradients cross as float32 and are scaled by all samples, so ranks get what one rank gets, but
+// for the order of sums; and all have the same scale.
+TEST_P(PrecisionTest, TwoRanksAsOne) {
+  for (const MathMode mode : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
+    std::vector<std::vector<double>> ends[3] = {{}, {{}}, {{}, {}}};  // by ranks and rank
+    for (const int ranks : {1, 2}) {
+      const absl::Status status = RunRanks(ranks, [&](Communicator& communicator) -> absl::Status {
+        const auto gpu = Gpu(mode);
+        Session session(
+            *gpu,
+            {.graph = Small(TensorFormat::kNCHW), .samples = 28, .communicator = &communicator});
+        DTNN_RETURN_IF_ERROR(session.trainer->PrepareForTraining(8 / ranks));
+        if (mode == MathMode::kFp16) {
+          DTNN_RETURN_IF_ERROR(session.store->loss_scale()->Write({.scale = 0x1p26f}));
+        }
+        DTNN_RETURN_IF_ERROR(session.Train(2));
+        if (mode == MathMode::kFp16) {
+          DTNN_ASSIGN_OR_RETURN(const LossScaleState scale, session.store->loss_scale()->Read());
+          EXPECT_GT(scale.skipped_steps, 0);
+          EXPECT_LT(scale.skipped_steps, 8);
+        }
+        DTNN_ASSIGN_OR_RETURN(const Tensor host, ToHost(*gpu, session.store->all_values()));
+        ends[ranks][size_t(communicator.rank())] = Values(host);
+        return absl::OkStatus();
+      });
+      ASSERT_EQ(status, absl::OkStatus());
+    }
+    EXPECT_EQ(ends[2][0], ends[2][1]) << Name(mode);
+    // A weight's copy, and so an activation, may fall on the other side of a rounding.
+    EXPECT_TRUE(testing::Close(ends[2][0], ends[1][0], RoundingOf(mode) / 16)) << Name(mode);
+  }
+}
+
+TEST_P(PrecisionTest, GradientsBeyondFloat16AreSkippedUntilTheyFit) {
+  const auto gpu = Gpu(MathMode::kFp16);
+  Session session(*gpu, {.graph = Small(TensorFormat::kNCHW)});
+  ASSERT_EQ(session.trainer->PrepareForTraining(8), absl::OkStatus());
+  ASSERT_EQ(session.store->loss_scale()->Write({.scale = LossScaleState::kMost}), absl::OkStatus());
+  const std::vector<double> before = Values(*ToHost(*gpu, session.store->all_values()));
+  session.recorder.stop_at = 1;
+  ASSERT_EQ(session.Train(1), absl::OkStatus());
+  EXPECT_EQ(Values(*ToHost(*gpu, session.store->all_values())), before);
+  EXPECT_EQ(session.store->loss_scale()->Read()->scale, LossScaleState::kMost / 2);
+  ASSERT_EQ(session.Train(8), absl::OkStatus());
+  EXPECT_NE(Values(*ToHost(*gpu, session.store->all_values())), before);
+  const LossScaleState end = *session.store->loss_scale()->Read();
+  EXPECT_GT(end.good_steps, 0);
+  EXPECT_EQ(end.scale, LossScaleState::kMost * float(std::exp2(-double(end.skipped_steps))));
+}
+
+TEST_P(PrecisionTest, DivergenceIsTold) {
+  for (const MathMode mode : {MathMode::kBf16, MathMode::kFp16}) {
+    const auto gpu = Gpu(mode);
+    Session session(*gpu, {.graph = Small(TensorFormat::kNCHW)});
+    ASSERT_EQ(session.trainer->PrepareForTraining(8), absl::OkStatus());
+    // The first layer's bias is beyond float16, and a number for bfloat16.
+    const Tensor bias = session.store->Value(1, 1);
+    const Tensor large = testing::TensorOf(DType::kFloat32, bias.shape(), {1e5, 1e5, 1e5, 1e5});
+    ASSERT_EQ(gpu->Copy(large, bias), absl::OkStatus());
+    ASSERT_EQ(gpu->Synchronize(), absl::OkStatus());
+    session.store->MarkChanged();
+    session.recorder.stop_at = 1;
+    const absl::Status status = session.Train(1);
+    if (mode == MathMode::kBf16) {
+      EXPECT_EQ(status, absl::OkStatus());
+      continue;
+    }
+    EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::AllOf(HasSubstr("layer 1 (Conv2D): output of sample 0 contains inf"),
+                                 HasSubstr("float16 ends at 65504"), HasSubstr("bf16")));
+  }
+}
+
+TEST_P(PrecisionTest, AScaleThatNeverFitsIsTold) {
+  const auto gpu = Gpu(MathMode::kFp16);
+  Session session(*gpu, {.graph = Small(TensorFormat::kNCHW)});
+  ASSERT_EQ(session.trainer->PrepareForTraining(8), absl::OkStatus());
+  // Where 30 steps that are not finite have led to.
+  ASSERT_EQ(session.store->loss_scale()->Write({.scale = 0x1p-14f, .skipped_steps = 30}),
+            absl::OkStatus());
+  const absl::Status status = session.Train(1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("at every scale of the loss down to"));
+}
+
+INSTANTIATE_TEST_SUITE_P(, PrecisionTest, ::testing::Values(Device::Simulated(0), Device::Cuda(0)),
+                         [](const auto& info) {
+                           return info.param.type == DeviceType::kCuda ? "Cuda" : "Simulated";
+                         });
+
+}  // namespace
+}  // namespace dtnn
