@@ -82,7 +82,7 @@ constexpr std::string_view kNewerDefaults =
     "label-smoothing=0 model-dir=None cosine-min-lr=0 comm-timeout=300 force=False quiet=False "
     "verbose=False best-of-file=None report=None progress=auto tensorboard-dir=None "
     "energy=False gpu-device=cuda server=127.0.0.1:61643 client-name=None dataset-part=None "
-    "encryption-key-file=None ";
+    "encryption-key-file=None elastic=None ";
 
 // How many options `list` names.
 int64_t CheckDefaults(std::string_view list) {
@@ -101,7 +101,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 34);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 35);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

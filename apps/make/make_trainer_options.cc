@@ -54,7 +54,8 @@ TrainerOptions MakeTrainerOptions(const Options& options, const MetricSet& metri
           .final_model_sync = options.final_model_sync,
           .reducer = ReducerOptionsOf(options),
           .choose_buckets = BucketBytes(options).value_or(0) == 0,
-          .whole_steps = !options.checkpoint_dir.empty()};
+          .whole_steps = !options.checkpoint_dir.empty() || !options.elastic.empty(),
+          .common_metrics = !options.elastic.empty()};
 }
 
 }  // namespace dtnn

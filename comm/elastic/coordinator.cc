@@ -175,11 +175,12 @@ void Coordinator::Decide() {
 void Coordinator::DecideFirst(const std::vector<Peer*>& waiting) {
   if (waiting.empty()) return;
   const Clock::time_point end = began_ + Timeout();
-  if (waiting.size() >= size_t(options_.first)) return Form(waiting);
+  const size_t most = size_t(options_.range.max);
+  if (waiting.size() >= size_t(options_.first)) return Form(waiting, most);
   if (Clock::now() < end) {
     next_ = std::min(next_, end);
   } else if (waiting.size() >= size_t(options_.range.min)) {
-    Form(waiting);
+    Form(waiting, most);
   } else {
     End(ElasticNotice::kTooFew);
   }
@@ -218,7 +219,9 @@ void Coordinator::DecideNext(const std::vector<Peer*>& returned,
   } else if (begun_ && returned[0]->word->holds_state == 0) {
     End(ElasticNotice::kStateLost);
   } else if (enough) {
-    Form(std::move(ranks));
+    const bool may_grow =
+        std::ranges::all_of(returned, [](const Peer* peer) { return peer->word->may_grow != 0; });
+    Form(std::move(ranks), may_grow ? size_t(options_.range.max) : size_);
   } else {
     End(ElasticNotice::kTooFew);
   }
@@ -236,8 +239,9 @@ void Coordinator::Invite(const std::vector<Peer*>& newcomers) {
   }
 }
 
-void Coordinator::Form(std::vector<Peer*> ranks) {
-  ranks.resize(std::min(ranks.size(), size_t(options_.range.max)));
+void Coordinator::Form(std::vector<Peer*> ranks, size_t most) {
+  ranks.resize(std::min(ranks.size(), most));
+  size_ = ranks.size();
   ++generation_;
   first_return_ = last_return_ = std::nullopt;
   ElasticNotice notice = {

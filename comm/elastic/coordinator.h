@@ -13,6 +13,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -62,8 +63,11 @@ class Coordinator : public Door {
   int64_t generation() const { return generation_; }
   // The run has ended, well or not: whoever comes is told so.
   bool over() const { return over_.has_value(); }
-  // Whether ranks are there, members or not.
-  bool empty() const { return peers_.empty(); }
+  // How many ranks are there: of the generation at hand, or waiting for a place.
+  size_t ranks() const {
+    return size_t(std::ranges::count_if(
+        peers_, [](const Peer& peer) { return peer.member() || peer.waits(); }));
+  }
 
  private:
   struct Peer {
@@ -93,7 +97,7 @@ class Coordinator : public Door {
   void DecideNext(const std::vector<Peer*>& returned, const std::vector<Peer*>& newcomers);
   Clock::time_point WaitForAbsent(const std::vector<Peer*>& returned) const;
   void Invite(const std::vector<Peer*>& newcomers);
-  void Form(std::vector<Peer*> ranks);
+  void Form(std::vector<Peer*> ranks, size_t most);
   void End(ElasticNotice::Kind how);
   std::chrono::milliseconds Timeout() const;
   void Say(std::string_view line) const {
@@ -105,6 +109,7 @@ class Coordinator : public Door {
   const Clock::time_point began_;
   std::list<Peer> peers_;
   int64_t generation_ = 0;
+  size_t size_ = 0;     // of the generation at hand
   bool begun_ = false;  // ranks have gone on with a state: without it there is no going on
   std::optional<ElasticNotice::Kind> over_;
   // Of ranks that have joined again since the generation began.

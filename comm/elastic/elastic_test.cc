@@ -90,7 +90,8 @@ class Rank {
     return std::async(std::launch::async, [this, holds_state, lost] {
       communicator.reset();
       process.reset();
-      absl::StatusOr<std::optional<Formation>> formed = membership_->Form(holds_state, lost);
+      absl::StatusOr<std::optional<Formation>> formed =
+          membership_->Form({.holds_state = holds_state, .may_grow = may_grow, .lost = lost});
       DTNN_RETURN_IF_ERROR(formed.status());
       ended = !formed->has_value();
       if (ended) return absl::OkStatus();
@@ -116,6 +117,7 @@ class Rank {
     return warnings_;
   }
 
+  bool may_grow = true;
   Formation formation;
   bool ended = false;
   std::string address_of_rank_0;
@@ -279,6 +281,31 @@ TEST(ElasticTest, NewcomersAreTakenInWhenAllHavePaused) {
   all.push_back(&newcomer);
   for (Rank* rank : all) EXPECT_FALSE(rank->newcomers_wait());
   ExpectTogether(all);
+}
+
+TEST(ElasticTest, WhereARunCannotGrowOnlyPlacesOfLostRanksAreFilled) {
+  const Job job({.range = {.min = 1, .max = 4}, .first = 2});
+  const Ranks ranks = Make(job, 2);
+  FormAll(Pointers(ranks), /*holds_state=*/false);
+  const Ranks newcomers = Make(job, 2);
+  auto one = newcomers[0]->Form(false);
+  Rank* const zero = ByNumber(Pointers(ranks), 0);
+  const Clock::time_point end = Clock::now() + kTimeout;
+  while (!zero->newcomers_wait()) ASSERT_LT(Clock::now(), end);
+  auto two = newcomers[1]->Form(false);
+  ByNumber(Pointers(ranks), 1)->Die();
+  zero->may_grow = false;
+  EXPECT_TRUE(zero->Form(true, {1}).get().ok());
+  EXPECT_EQ(zero->size(), 2);
+  while (!zero->newcomers_wait()) ASSERT_LT(Clock::now(), end);
+  zero->may_grow = true;
+  const bool first_is_in = one.wait_for(seconds(0)) == std::future_status::ready;
+  Rank* const in = newcomers[first_is_in ? 0 : 1].get();
+  Rank* const out = newcomers[first_is_in ? 1 : 0].get();
+  FormAll({zero, in}, /*holds_state=*/true);
+  EXPECT_TRUE(one.get().ok());
+  EXPECT_TRUE(two.get().ok());
+  ExpectTogether({zero, in, out});
 }
 
 TEST(ElasticTest, OneTooManyWaitsUntilAnotherIsLost) {
@@ -450,7 +477,7 @@ TEST(ElasticTest, WhoMakesNoSenseIsDroppedAndHarmsNobody) {
   }
   Membership foreign({.coordinator = job.address()}, SecretOf("another secret, of 32 characters!"),
                      {.timeout = seconds(2)});
-  EXPECT_TRUE(absl::IsPermissionDenied(foreign.Form(false).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(foreign.Form({}).status()));
   ExpectTogether(Pointers(ranks));
 }
 

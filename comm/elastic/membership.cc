@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "comm/patience.h"
@@ -78,7 +79,7 @@ absl::Status Membership::Write(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::Status Membership::Join(bool holds_state, std::span<const int> lost) {
+absl::Status Membership::Join(const RankFacts& facts) {
   // At the address from which it reaches the coordinator, and before anybody hears of it.
   Socket borrowed(stream_->descriptor());
   const absl::StatusOr<Endpoint> here = borrowed.Local();
@@ -89,9 +90,10 @@ absl::Status Membership::Join(bool holds_state, std::span<const int> lost) {
   ElasticWord word = {.kind = ElasticWord::kJoin,
                       .timeout_ms = patience_.timeout.count(),
                       .port = mine.port,
-                      .holds_state = holds_state};
+                      .holds_state = facts.holds_state,
+                      .may_grow = facts.may_grow};
   mine.host.copy(word.host, sizeof(word.host) - 1);
-  for (const int rank : lost) word.lost[size_t(rank) / 64] |= uint64_t{1} << (rank % 64);
+  for (const int rank : facts.lost) word.lost[size_t(rank) / 64] |= uint64_t{1} << (rank % 64);
   return Write(BytesOfMessage(word));
 }
 
@@ -170,10 +172,10 @@ absl::StatusOr<Mesh> Membership::MeetOthers(const ElasticNotice& place) {
               own, patience);
 }
 
-absl::StatusOr<ElasticNotice> Membership::AskForPlace(bool holds_state, std::span<const int> lost) {
+absl::StatusOr<ElasticNotice> Membership::AskForPlace(const RankFacts& facts) {
   for (bool again = stream_ != nullptr;; again = false) {
     if (stream_ == nullptr) DTNN_RETURN_IF_ERROR(Enter());
-    const absl::Status joined = Join(holds_state, lost);
+    const absl::Status joined = Join(facts);
     absl::StatusOr<ElasticNotice> place = joined.ok() ? AwaitPlace() : joined;
     const bool closed = absl::IsUnavailable(place.status()) || absl::IsOutOfRange(place.status());
     if (closed) stream_ = nullptr;
@@ -185,12 +187,10 @@ absl::StatusOr<ElasticNotice> Membership::AskForPlace(bool holds_state, std::spa
   }
 }
 
-absl::StatusOr<std::optional<Formation>> Membership::Form(bool holds_state,
-                                                          std::span<const int> lost) {
+absl::StatusOr<std::optional<Formation>> Membership::Form(RankFacts facts) {
   absl::Status status;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    DTNN_ASSIGN_OR_RETURN(const ElasticNotice place,
-                          AskForPlace(holds_state, attempt == 0 ? lost : std::span<const int>()));
+    DTNN_ASSIGN_OR_RETURN(const ElasticNotice place, AskForPlace(facts));
     if (place.kind == ElasticNotice::kEnded) return std::nullopt;
     generation_ = place.generation;
     newcomers_ = broken_ = false;
@@ -205,7 +205,8 @@ absl::StatusOr<std::optional<Formation>> Membership::Form(bool holds_state,
     status = mesh.status();
     if (Interrupted()) return status;
     // One of them was lost meanwhile. What this rank was told of its state still holds.
-    holds_state = holds_state && place.keeps_state != 0;
+    facts.holds_state = facts.holds_state && place.keeps_state != 0;
+    facts.lost.clear();
   }
   return status;
 }

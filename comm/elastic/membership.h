@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,6 +32,13 @@ struct Formation {
   Mesh mesh = {};
 };
 
+// What a rank says of itself when it joins.
+struct RankFacts {
+  bool holds_state = false;    // it has the run's last whole step
+  bool may_grow = true;        // from there more ranks than before could go on too
+  std::vector<int> lost = {};  // ranks of the generation at hand that it misses
+};
+
 struct MembershipOptions {
   Endpoint coordinator;
   StreamMaker stream = {};  // nothing: PlainStream
@@ -44,14 +51,12 @@ class Membership {
              const CommunicatorOptions& patience);
 
   // Waits for the next generation and meets its ranks: the first one, or after a loss or a pause,
-  // from which on the one at hand is over. `holds_state`: this rank has the run's last whole step.
-  // `lost`: ranks of the generation at hand that this one misses. Nothing: the run has come to its
-  // end without this rank.
+  // from which on the one at hand is over. Nothing: the run has come to its end without this rank.
   //
   // A newcomer waits as long as the coordinator lives. Errors: FailedPrecondition where the job
   // cannot go on (too few ranks, none with the state); Unavailable, DeadlineExceeded where the
   // coordinator is gone, or ranks cannot reach each other; the others as Meet (rendezvous.h).
-  absl::StatusOr<std::optional<Formation>> Form(bool holds_state, std::span<const int> lost = {});
+  absl::StatusOr<std::optional<Formation>> Form(RankFacts facts);
 
   // Whether others wait for a place in the next generation. Never waits itself.
   bool newcomers_wait();
@@ -63,10 +68,10 @@ class Membership {
   using Clock = std::chrono::steady_clock;
 
   absl::Status Enter();
-  absl::Status Join(bool holds_state, std::span<const int> lost);
+  absl::Status Join(const RankFacts& facts);
   // That this rank has a place, or why it gets none.
   absl::StatusOr<ElasticNotice> AwaitPlace();
-  absl::StatusOr<ElasticNotice> AskForPlace(bool holds_state, std::span<const int> lost);
+  absl::StatusOr<ElasticNotice> AskForPlace(const RankFacts& facts);
   absl::StatusOr<Mesh> MeetOthers(const ElasticNotice& place);
   absl::Status Write(std::string_view bytes);
   // The next notice that has come; nothing: none has.

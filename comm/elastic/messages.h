@@ -29,7 +29,8 @@ struct ElasticWord {
   char host[46] = {};      // where it listens, should it become rank 0: an address in numbers
   uint16_t port = 0;
   uint8_t holds_state = 0;  // it has the run's last whole step
-  uint8_t reserved[7] = {};
+  uint8_t may_grow = 0;     // from which more ranks than before can go on too
+  uint8_t reserved[6] = {};
   std::array<uint64_t, ElasticRange::kMost / 64> lost = {};  // of its last generation, by rank
 };
 

@@ -1,8 +1,11 @@
 #include "models/training/step_engine.h"
 
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "comm/model_sync.h"
 #include "kernels/transfers.h"
@@ -46,6 +49,9 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
     return InvalidArgument(
         "a trainer accumulates over 1 batch or more, not ", options.accumulate_steps,
         ", and clips to a norm above 0 or not at all (0), not to ", options.clip_norm);
+  }
+  if (options.common_metrics && !options.whole_steps) {
+    return absl::InvalidArgumentError("metrics that are common in every step need whole steps");
   }
   if (options.sync_batch_norm && options.model_sync.frequency != 0) {
     return absl::InvalidArgumentError(
@@ -132,6 +138,7 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
     sync_.BeginUpdate(steps_done_, step_);
     first_samples_ = SamplesOf(batch);
     DTNN_RETURN_IF_ERROR(Remember(averages));
+    if (options_.common_metrics) update_averages_ = NewAverages();
   }
   const absl::Status status = RunStep(batch, /*watched=*/averages != nullptr, last);
   if (!status.ok()) {
@@ -139,7 +146,9 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
     return status;
   }
   ++step_;
-  if (averages != nullptr && batch.count > 0) {
+  if (options_.common_metrics) {
+    if (averages != nullptr && settled()) averages->Add(update_averages_);
+  } else if (averages != nullptr && batch.count > 0) {
     DTNN_RETURN_IF_ERROR(
         averages->Add(training_plan_->LossSum(), training_plan_->predictions(), batch.targets));
   }
@@ -166,6 +175,10 @@ absl::Status StepEngine::RunStep(const Batch& batch, bool watched, bool last) {
                                                          first_batch_ + step_, ready));
     const double loss = watched ? training_plan_->LossSum() : 0;
     if (!std::isfinite(loss)) return Diverged(batch, loss);
+    if (options_.common_metrics && watched) {
+      DTNN_RETURN_IF_ERROR(
+          update_averages_.Add(loss, training_plan_->predictions(), batch.targets));
+    }
   }
   ++pending_batches_;
   pending_samples_ += SamplesOf(batch);
@@ -194,11 +207,25 @@ absl::Status StepEngine::Update() {
   }
   // Without samples of its own or of others, a rank stays where it is.
   if (pending_samples_ > 0 || sync_.exchanges()) {
+    std::function<absl::Status()> before;
+    if (options_.common_metrics) before = [this] { return Combine(update_averages_); };
     DTNN_RETURN_IF_ERROR(updater_->Finish(
-        {.learning_rate = learning_rate_, .step = steps_done_ + 1, .gradient_scale = scale}));
+        {.learning_rate = learning_rate_, .step = steps_done_ + 1, .gradient_scale = scale},
+        before));
   }
   ++steps_done_;
   pending_batches_ = pending_samples_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status StepEngine::Combine(MetricAverages& averages) const {
+  if (options_.communicator == nullptr) return absl::OkStatus();
+  std::vector<double> values = averages.ToDoubles();
+  DTNN_ASSIGN_OR_RETURN(Tensor sums, Tensor::Zeros(DType::kFloat64, Shape{int64_t(values.size())}));
+  std::memcpy(sums.raw_data(), values.data(), values.size() * sizeof(double));
+  DTNN_RETURN_IF_ERROR(options_.communicator->AllReduce(sums));
+  std::memcpy(values.data(), sums.raw_data(), values.size() * sizeof(double));
+  averages.FromDoubles(values);
   return absl::OkStatus();
 }
 

@@ -85,6 +85,8 @@ class StepEngine {
   // pass also of models (synchronization.h). All ranks call them together.
   absl::Status AverageStatistics() { return sync_.AverageStatistics(*store_); }
   absl::Status EndTraining() { return sync_.EndTraining(*store_); }
+  // Gives all ranks, which call it together, the metrics of the samples of all.
+  absl::Status Combine(MetricAverages& averages) const;
 
   const TrainerOptions& options() const { return options_; }
   // None before PrepareForTraining (models/plan/plan.h).
@@ -140,6 +142,7 @@ class StepEngine {
   std::unique_ptr<Add> add_;
   Tensor accumulated_;                            // gradients of the batches that wait
   std::optional<CommunicatorExchange> exchange_;  // of synchronised batch normalisation
+  MetricAverages update_averages_;                // with common_metrics: of the batches that wait
   Synchronization sync_;
   std::unique_ptr<Updater> updater_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;

@@ -70,9 +70,9 @@ class Trainer {
   // schedulers.
   absl::StatusOr<TrainingState> State() { return StateWith(/*all_ranks=*/true); }
   // The same without the other ranks, which may be lost: the metrics of the epoch in progress are
-  // of this rank's samples only. After a failed step, only with whole_steps. Both return
-  // FailedPrecondition if the state cannot be continued: an update failed halfway, or training
-  // diverged.
+  // of this rank's samples only, without common_metrics. After a failed step, only with
+  // whole_steps. Both return FailedPrecondition if the state cannot be continued: an update failed
+  // halfway, or training diverged.
   absl::StatusOr<TrainingState> StateAlone() { return StateWith(/*all_ranks=*/false); }
   // Continues from a state: the next Train begins in the middle of an epoch if necessary, and gives
   // the results of a run that was never interrupted. On another number of ranks, or with other
@@ -111,7 +111,6 @@ class Trainer {
   absl::Status RunPass(Loader& loader, Pass& pass, MetricAverages& averages,
                        std::span<Callback* const> callbacks);
   absl::Status RunBatch(const Batch* batch, const Pass& pass, MetricAverages& averages);
-  absl::Status Combine(MetricAverages& averages);
   absl::Status Ended(absl::Status status);
   absl::StatusOr<TrainingState> StateWith(bool all_ranks);
   void SetRate(double rate, double factor);

@@ -92,17 +92,18 @@ void Updater::Ready(int64_t from) {
   reducer_->Ready(from);
 }
 
-absl::Status Updater::Finish(const UpdateStep& step) {
+absl::Status Updater::Finish(const UpdateStep& step, const std::function<absl::Status()>& before) {
   torn_ = false;
   const double backward_seconds = since_begin_ ? since_begin_->seconds() : 0;
-  const absl::Status status = ExchangeAndFollow(step);
+  const absl::Status status = ExchangeAndFollow(step, before);
   if (choice_ && exchanges_) choice_->Add(ready_, backward_seconds, update_seconds_);
   if (torn_) store_->MarkChanged();
   if (status.ok()) torn_ = false;
   return status;
 }
 
-absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
+absl::Status Updater::ExchangeAndFollow(const UpdateStep& step,
+                                        const std::function<absl::Status()>& before) {
   const bool at_the_end = options_.whole_steps || sum_of_squares_ != nullptr || !exchanges_;
   if (exchanges_) {
     DTNN_RETURN_IF_ERROR(reducer_->Finish([&](size_t bucket) {
@@ -110,6 +111,7 @@ absl::Status Updater::ExchangeAndFollow(const UpdateStep& step) {
     }));
   }
   if (!at_the_end) return absl::OkStatus();
+  if (before) DTNN_RETURN_IF_ERROR(before());
   UpdateStep scaled = step;
   DTNN_ASSIGN_OR_RETURN(scaled.gradient_scale, ClippedScale(step.gradient_scale));
   for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part, scaled));

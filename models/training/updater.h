@@ -10,6 +10,7 @@
 #define DTNN_MODELS_TRAINING_UPDATER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -54,7 +55,9 @@ class Updater {
   absl::Status Begin(const Tensor& gradients, bool exchange = true);
   // All gradients from element `from` on are final: their exchange may start.
   void Ready(int64_t from);
-  absl::Status Finish(const UpdateStep& step);
+  // `before`: called where no parameter has changed yet, when all gradients have been exchanged;
+  // its error is returned. Needs whole_steps.
+  absl::Status Finish(const UpdateStep& step, const std::function<absl::Status()>& before = {});
 
   // Whether the last update ended with an error when some parameters had followed it.
   bool torn() const { return torn_; }
@@ -79,7 +82,8 @@ class Updater {
   // Buckets of this size, and a part for each.
   absl::Status Cut(int64_t bucket_bytes);
   absl::Status AddPart(int64_t begin, int64_t end);
-  absl::Status ExchangeAndFollow(const UpdateStep& step);
+  absl::Status ExchangeAndFollow(const UpdateStep& step,
+                                 const std::function<absl::Status()>& before);
   absl::Status Follow(const Part& part, const UpdateStep& step);
   absl::StatusOr<double> ClippedScale(double scale);
 
