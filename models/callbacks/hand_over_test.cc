@@ -30,7 +30,7 @@ using testing::ProbeCommunicator;
 using testing::SessionOptions;
 using testing::TrainingSession;
 
-constexpr int64_t kEpochs = 3, kGlobalBatch = 12;
+constexpr int64_t kEpochs = 2, kGlobalBatch = 12;
 constexpr int64_t kSamples = 60;  // of which a fifth validates: 4 steps an epoch
 
 // What a rank knows of the epochs that have ended for it.
