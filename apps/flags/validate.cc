@@ -241,8 +241,8 @@ namespace {
 
 absl::Status CheckElastic(const Options& options) {
   if (options.elastic.empty()) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const ElasticRange range,
-                        OfFlag(ElasticRange::Parse(options.elastic), "--elastic"));
+  DTNN_ASSIGN_OR_RETURN(const ElasticRange range, OfFlag(ElasticRange::Parse(options.elastic),
+                                                         "--elastic=", options.elastic));
   if (options.parallel != "data") return absl::OkStatus();  // has no effect
   if (options.transport != "auto" && options.transport != "tcp") {
     return CheckElasticTransport(TransportOf(options.transport));

@@ -126,7 +126,7 @@ TEST(ValidateTest, WhatCannotGoOnWithOtherRanksSaysSo) {
   const auto error = [](const std::string& more, const std::string& elastic = "2:4") {
     return Error({"--parallel=data", "--elastic=" + elastic, more});
   };
-  EXPECT_THAT(error("--quiet", "4"), HasSubstr("--elastic: \"4\": must be MIN:MAX"));
+  EXPECT_THAT(error("--quiet", "4"), HasSubstr("--elastic=4: must be MIN:MAX"));
   EXPECT_THAT(error("--transport=mpi"),
               AllOf(HasSubstr("--elastic: needs --transport=tcp, not mpi: MPI ends all ranks"),
                     HasSubstr("exit code 75")));

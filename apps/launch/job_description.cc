@@ -119,8 +119,8 @@ Variables Protection(const LaunchOptions& options, const Host& host) {
 }
 
 absl::Status CheckElastic(const LaunchOptions& options) {
-  DTNN_ASSIGN_OR_RETURN(const ElasticRange range,
-                        OfFlag(ElasticRange::Parse(options.elastic), "--elastic"));
+  DTNN_ASSIGN_OR_RETURN(const ElasticRange range, OfFlag(ElasticRange::Parse(options.elastic),
+                                                         "--elastic=", options.elastic));
   if (options.transport != Transport::kTcp) {
     return UsageError("--elastic: needs --transport=tcp, not ", Name(options.transport));
   }

@@ -198,7 +198,7 @@ TEST(JobDescriptionTest, RanksFromElsewhereKnowASecretOfTheUsers) {
 
 TEST(JobDescriptionTest, WhatRanksThatComeAndGoCannotHaveIsAUsageError) {
   for (const auto& [options, text] : std::vector<std::pair<LaunchOptions, std::string>>{
-           {{.ranks = 2, .elastic = "3"}, "--elastic: \"3\": must be MIN:MAX"},
+           {{.ranks = 2, .elastic = "3"}, "--elastic=3: must be MIN:MAX"},
            {{.ranks = 1, .elastic = "2:4"}, "--ranks=1: must be from 2 to 4"},
            {{.ranks = 2, .transport = Transport::kGrpc, .elastic = "2:4"},
             "--transport=tcp, not grpc"},

@@ -21,8 +21,7 @@ absl::StatusOr<ElasticRange> ElasticRange::Parse(std::string_view text) {
       IsCount(text.substr(colon + 1), range.max) && range.min <= range.max) {
     return range;
   }
-  return InvalidArgument(Quoted(text),
-                         ": must be MIN:MAX, the fewest and the most ranks, from 1 to ", kMost,
+  return InvalidArgument("must be MIN:MAX, the fewest and the most ranks, from 1 to ", kMost,
                          ", such as 2:4");
 }
 

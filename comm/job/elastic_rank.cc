@@ -10,8 +10,8 @@ namespace dtnn {
 
 absl::StatusOr<std::unique_ptr<ElasticRank>> ElasticRank::Create(
     const JobEnvironment& job, const CommunicatorOptions& options) {
-  DTNN_ASSIGN_OR_RETURN(const ElasticRange range,
-                        OfFlag(ElasticRange::Parse(job.elastic), kElasticVariable));
+  DTNN_ASSIGN_OR_RETURN(const ElasticRange range, OfFlag(ElasticRange::Parse(job.elastic),
+                                                         kElasticVariable, "=", job.elastic));
   DTNN_ASSIGN_OR_RETURN(StreamMaker streams, StreamsOf(job));
   return std::unique_ptr<ElasticRank>(
       new ElasticRank(range, {.coordinator = job.rendezvous.address, .stream = std::move(streams)},
