@@ -98,10 +98,8 @@ absl::StatusOr<ModelSpeed> MeasureModel(const ModelSpeedOptions& options) {
   speed.memory_peak_bytes = PeakMemory();
   speed.memory_planned_bytes = double(store->bytes() + engine->training_memory()->total());
 
-  DTNN_ASSIGN_OR_RETURN(
-      std::unique_ptr<Plan> plan,
-      Plan::Compile(graph, *store, *device,
-                    {.batch = options.batch}));
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan,
+                        Plan::Compile(graph, *store, *device, {.batch = options.batch}));
   DTNN_ASSIGN_OR_RETURN(speed.infer_samples_per_second, Rate(options.batch, options.seconds, [&] {
                           return plan->Forward(batch.x);
                         }));

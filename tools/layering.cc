@@ -68,6 +68,7 @@ constexpr Folder kRooms[] = {
     {"comm/tls", 4},
     {"comm/grpc", 4},
     {"comm/mqtt", 4},
+    {"comm/elastic", 4},
     {"comm/job", 5},
     {"comm/federation", 6},
 

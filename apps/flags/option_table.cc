@@ -536,6 +536,11 @@ constexpr OptionSpec kTable[] = {
         "PYMPI_PORT")
         .Unit("HOST:PORT", "node1:61642")
         .Needs("parallel=data"),
+    Now("elastic", kParallel, kText, &O::elastic,
+        "go on without ranks that are lost and take in new ones, as long as there are from MIN to "
+        "MAX; with --transport=tcp")
+        .Unit("MIN:MAX", "2:4")
+        .Needs("parallel=data"),
     Now("use-blocking-mpi", kParallel, kBool, &O::use_blocking_mpi,
         "exchange gradients after the backward pass; False: during it, which is faster")
         .Needs("parallel=data"),

@@ -157,6 +157,7 @@ struct Options {
   std::string client_name;                 // in the federation; empty: made from the host's name
   std::string transport = "auto";          // or mpi or tcp, as the launcher has settled it
   std::string rendezvous;                  // HOST:PORT; empty: the environment's
+  std::string elastic;                     // MIN:MAX ranks; empty: those of the start
   bool use_blocking_mpi = true;  // gradients are reduced after the backward pass, not during it
   std::string use_mpi_buffers;   // True or False; empty: True
   std::string gradient_compression = "none";  // or fp16 or bf16

@@ -1,12 +1,14 @@
 #include "apps/flags/validate.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_join.h"
 #include "apps/flags/option_needs.h"
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
+#include "comm/elastic/elastic_range.h"
 #include "comm/job/exit_code.h"
 #include "data/transforms/transform_list.h"
 #include "models/callbacks/history_form.h"
@@ -265,6 +267,58 @@ absl::Status CheckMathMode(const Options& options) {
                     ": cannot be used together; parameters are float32 in this mode");
 }
 
+}  // namespace
+
+absl::Status CheckElasticTransport(Transport transport) {
+  if (transport == Transport::kTcp) return absl::OkStatus();
+  const std::string_view why =
+      transport == Transport::kMpi
+          ? "MPI ends all ranks with the first that is lost"
+          : "the server or broker of the others knows the ranks of the start, and takes no others";
+  return UsageError("--elastic: needs --transport=tcp, not ", Name(transport), ": ", why,
+                    ". Without --elastic, and with --checkpoint-dir, the ranks that are left save "
+                    "a checkpoint and end with exit code 75, from which --resume goes on");
+}
+
+namespace {
+
+absl::Status CheckElastic(const Options& options) {
+  if (options.elastic.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const ElasticRange range, OfFlag(ElasticRange::Parse(options.elastic),
+                                                         "--elastic=", options.elastic));
+  if (options.parallel != "data") return absl::OkStatus();  // has no effect
+  if (options.transport != "auto" && options.transport != "tcp") {
+    return CheckElasticTransport(TransportOf(options.transport));
+  }
+  if (!options.shared_storage || options.model_sync_freq != 0) {
+    return UsageError(
+        "--elastic: needs --shared-storage=True and --model-sync-freq=0; a rank that has data or a "
+        "model of its own takes them with it when it is lost");
+  }
+  if (options.enable_nccl) {
+    return UsageError(
+        "--elastic and --enable-nccl: cannot be used together; NCCL waits for ranks "
+        "that are lost. Without it gradients are summed in the hosts' memory");
+  }
+  if (options.optimizer == "oktopk") {
+    return UsageError(
+        "--elastic and --optimizer=oktopk: cannot be used together; what a rank has not sent yet "
+        "of its gradients would be lost with it");
+  }
+  if (options.steps_per_epoch > 0 && !options.global_batch_size) {
+    return UsageError(
+        "--elastic and --steps-per-epoch: need --global-batch-size; with --batch-size, which "
+        "samples an epoch has would depend on the number of ranks");
+  }
+  for (int ranks = range.min; options.global_batch_size && ranks <= range.max; ++ranks) {
+    if (*options.global_batch_size % ranks == 0) continue;
+    return UsageError("--global-batch-size=", *options.global_batch_size,
+                      ": must be a multiple of every number of ranks from ", range.min, " to ",
+                      range.max, " (--elastic=", options.elastic, "), but is not of ", ranks);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTogether(const Options& options) {
   const auto exclude = [](std::string_view one, std::string_view other) {
     return UsageError("--", one, " and --", other, ": cannot be used together; give one of them");
@@ -301,6 +355,7 @@ absl::Status CheckTogether(const Options& options) {
   DTNN_RETURN_IF_ERROR(CheckFederation(options));
   DTNN_RETURN_IF_ERROR(CheckExchange(options));
   DTNN_RETURN_IF_ERROR(CheckMathMode(options));
+  DTNN_RETURN_IF_ERROR(CheckElastic(options));
   if (options.resume && options.checkpoint_dir.empty()) {
     return UsageError("--resume: needs --checkpoint-dir, the folder of the checkpoints");
   }

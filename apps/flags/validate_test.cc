@@ -2,11 +2,14 @@
 
 #include "apps/flags/parser.h"
 #include "comm/job/exit_code.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dtnn {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using Arguments = std::vector<std::string>;
 
 absl::StatusOr<CommandLine> Parse(Arguments arguments) {
@@ -117,6 +120,27 @@ TEST(ValidateTest, SomeOptionsExcludeEachOther) {
             "--resume and --weights-and-bias-filename: cannot be used together; give one of them");
   EXPECT_EQ(Error({"--evaluate-only", "--checkpoint-dir=x"}),
             "--checkpoint-dir and --evaluate-only: cannot be used together; give one of them");
+}
+
+TEST(ValidateTest, WhatCannotGoOnWithOtherRanksSaysSo) {
+  const auto error = [](const std::string& more, const std::string& elastic = "2:4") {
+    return Error({"--parallel=data", "--elastic=" + elastic, more});
+  };
+  EXPECT_THAT(error("--quiet", "4"), HasSubstr("--elastic=4: must be MIN:MAX"));
+  EXPECT_THAT(error("--transport=mpi"),
+              AllOf(HasSubstr("--elastic: needs --transport=tcp, not mpi: MPI ends all ranks"),
+                    HasSubstr("exit code 75")));
+  EXPECT_THAT(error("--transport=mqtt"), HasSubstr("not mqtt: the server or broker"));
+  EXPECT_THAT(error("--shared-storage=False"), HasSubstr("--elastic: needs --shared-storage=True"));
+  EXPECT_THAT(error("--model-sync-freq=3"), HasSubstr("--elastic: needs --shared-storage=True"));
+  EXPECT_THAT(error("--optimizer=oktopk"), HasSubstr("--elastic and --optimizer=oktopk"));
+  EXPECT_THAT(error("--steps-per-epoch=5"), HasSubstr("need --global-batch-size"));
+  EXPECT_EQ(error("--global-batch-size=32"),
+            "--global-batch-size=32: must be a multiple of every number of ranks from 2 to 4 "
+            "(--elastic=2:4), but is not of 3");
+  EXPECT_TRUE(
+      Parse({"--parallel=data", "--elastic=2:4", "--transport=tcp", "--global-batch-size=48"})
+          .ok());
 }
 
 TEST(ValidateTest, TheEndingOfAHistoryIsAKnownOne) {

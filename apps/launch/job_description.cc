@@ -8,6 +8,7 @@
 
 #include "apps/flags/value.h"
 #include "comm/crypto/job_secret.h"
+#include "comm/elastic/elastic_range.h"
 #include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
 #include "comm/tcp/job_environment.h"
@@ -35,7 +36,7 @@ absl::StatusOr<std::vector<Host>> Hosts(const LaunchOptions& options) {
     hosts.push_back({.name = name, .ssh = IsLoopback(name) ? "" : std::string(host)});
   }
   if (hosts.empty()) hosts.push_back({.name = "localhost", .ssh = ""});
-  if (int64_t(hosts.size()) > options.ranks) {
+  if (!options.hosts.empty() && int64_t(hosts.size()) > options.ranks) {
     return UsageError("--hosts: names ", hosts.size(), " hosts for ", options.ranks,
                       " ranks; each must have at least one");
   }
@@ -84,6 +85,12 @@ absl::StatusOr<Endpoint> MeetingPlace(const LaunchOptions& options,
   const bool here = std::ranges::all_of(hosts, &Host::here);
   if (options.transport == Transport::kMqtt) return Broker(here);
   if (here) return Endpoint{.host = kDefaultAddress, .port = 0};
+  if (!options.elastic.empty()) {
+    return UsageError(
+        "--rendezvous: missing; with --elastic the launcher listens itself, so say by which name "
+        "or "
+        "address of this host the others reach it: HOST:PORT");
+  }
   if (hosts[0].here()) {
     return UsageError(
         "--rendezvous: missing; rank 0 is on this host, so say by which name or address the others "
@@ -111,6 +118,28 @@ Variables Protection(const LaunchOptions& options, const Host& host) {
           {kAuthorityVariable, folder + "authority.pem"}};
 }
 
+absl::Status CheckElastic(const LaunchOptions& options) {
+  DTNN_ASSIGN_OR_RETURN(const ElasticRange range, OfFlag(ElasticRange::Parse(options.elastic),
+                                                         "--elastic=", options.elastic));
+  if (options.transport != Transport::kTcp) {
+    return UsageError("--elastic: needs --transport=tcp, not ", Name(options.transport));
+  }
+  if (options.ranks == 0 || (options.ranks >= range.min && options.ranks <= range.max)) {
+    return absl::OkStatus();
+  }
+  return UsageError("--ranks=", options.ranks, ": must be from ", range.min, " to ", range.max,
+                    ", as --elastic says, or 0 where others start them all");
+}
+
+// New for each job, but for one that ranks join which others start: its user knows it.
+absl::StatusOr<std::string> SecretOf(const LaunchOptions& options) {
+  if (options.elastic.empty()) return JobSecret::NewText();
+  const std::string text = OwnVariable(kSecretVariable), file = OwnVariable(kSecretFileVariable);
+  if (!text.empty()) return text;
+  if (!file.empty()) return OfFlag(ReadSecretText(file), kSecretFileVariable);
+  return JobSecret::NewText();
+}
+
 }  // namespace
 
 absl::StatusOr<JobDescription> DescribeJob(const LaunchOptions& options) {
@@ -128,21 +157,31 @@ absl::StatusOr<JobDescription> DescribeJob(const LaunchOptions& options) {
         "which make_certificates makes. Where nobody else controls the network "
         "between the hosts, --plain does without");
   }
+  const bool elastic = !options.elastic.empty();
+  if (elastic) DTNN_RETURN_IF_ERROR(CheckElastic(options));
   JobDescription job;
-  if (hosts[0].here() && options.transport != Transport::kMqtt) {
+  if ((elastic || hosts[0].here()) && options.transport != Transport::kMqtt) {
     DTNN_ASSIGN_OR_RETURN(job.listener, Listen(endpoint));
     DTNN_ASSIGN_OR_RETURN(const Endpoint local, job.listener.Local());
     endpoint.port = local.port;
   }
-  DTNN_ASSIGN_OR_RETURN(const std::string secret, JobSecret::NewText());
+  DTNN_ASSIGN_OR_RETURN(const std::string secret, SecretOf(options));
   const auto set = [&variables](std::string_view name, std::string_view value) {
     variables.emplace_back(name, value);
   };
   set(kTransportVariable, Name(options.transport));
-  set(kSizeVariable, std::to_string(options.ranks));
   set(kAddressVariable, endpoint.host);
   set(kPortVariable, std::to_string(endpoint.port));
   set(kSecretVariable, secret);
+  if (elastic) {
+    set(kElasticVariable, options.elastic);
+    job.coordinator = variables;
+    const Host self = {.name = others ? endpoint.host : hosts[0].name, .ssh = ""};
+    for (const auto& [name, value] : Protection(options, self)) {
+      job.coordinator.emplace_back(name, value);
+    }
+  }
+  set(kSizeVariable, std::to_string(options.ranks));
   for (int64_t rank = 0; rank < options.ranks; ++rank) {
     const Host& host = hosts[size_t(rank) * hosts.size() / size_t(options.ranks)];
     RankChildOptions child = {.rank = int(rank),
@@ -155,7 +194,7 @@ absl::StatusOr<JobDescription> DescribeJob(const LaunchOptions& options) {
       child.variables.emplace_back(name, value);
     }
     child.variables.emplace_back(kRankVariable, std::to_string(rank));
-    if (rank == 0 && job.listener.descriptor() >= 0) {
+    if (rank == 0 && !elastic && job.listener.descriptor() >= 0) {
       child.listener = job.listener.descriptor();
       child.variables.emplace_back(kListenerVariable, std::to_string(child.listener));
     }

@@ -14,7 +14,10 @@ namespace dtnn {
 
 struct JobDescription {
   std::vector<RankChildOptions> ranks;
-  Socket listener{};  // of rank 0, which inherits it; none where that runs on another host
+  // Of rank 0, which inherits it; none where that runs on another host. Of the launcher itself
+  // where ranks come and go.
+  Socket listener{};
+  Variables coordinator = {};  // the variables of the launcher itself then
 };
 
 // Ranks are divided among the hosts in blocks. Usage errors name the flag.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "comm/job/exit_code.h"
+#include "comm/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -154,6 +155,59 @@ TEST(JobDescriptionTest, WhatMakesNoSenseIsNamed) {
   EXPECT_THAT(error({.variables = "JOB_TEST_NONE"}), HasSubstr("\"JOB_TEST_NONE\" is not set"));
   setenv("JOB_TEST_LINES", "a\nb", 1);
   EXPECT_THAT(error({.variables = "JOB_TEST_LINES"}), HasSubstr("has several lines"));
+}
+
+TEST(JobDescriptionTest, WhereRanksComeAndGoTheLauncherListens) {
+  const auto job = DescribeJob({.ranks = 2, .elastic = "1:4"});
+  ASSERT_TRUE(job.ok()) << job.status();
+  const int port = job->listener.Local()->port;
+  for (const RankChildOptions& child : job->ranks) {
+    auto variables = VariablesOf(child);
+    EXPECT_EQ(child.listener, -1);
+    EXPECT_FALSE(variables.contains("DTNN_JOB_LISTENER"));
+    EXPECT_EQ(variables["DTNN_JOB_ELASTIC"], "1:4");
+    EXPECT_EQ(variables["PYMPI_PORT"], std::to_string(port));
+  }
+  std::map<std::string, std::string> own = {job->coordinator.begin(), job->coordinator.end()};
+  EXPECT_EQ(own["DTNN_JOB_SECRET"], VariablesOf(job->ranks[0])["DTNN_JOB_SECRET"]);
+  EXPECT_EQ(own["PYMPI_PORT"], std::to_string(port));
+  EXPECT_TRUE(DescribeJob({.ranks = 0, .elastic = "1:4"}).ok());
+
+  // A port that was free a moment ago.
+  const int free = Listen({.host = "127.0.0.1", .port = 0})->Local()->port;
+  const auto hosts = DescribeJob({.ranks = 2,
+                                  .hosts = "one,two",
+                                  .rendezvous = "localhost:" + std::to_string(free),
+                                  .certificates = "/etc/dtnn",
+                                  .elastic = "1:4"});
+  ASSERT_TRUE(hosts.ok()) << hosts.status();
+  own = {hosts->coordinator.begin(), hosts->coordinator.end()};
+  EXPECT_EQ(own["PYMPI_SSL_CERT"], "/etc/dtnn/localhost.pem");
+  EXPECT_EQ(VariablesOf(hosts->ranks[1])["PYMPI_SSL_CERT"], "/etc/dtnn/two.pem");
+}
+
+TEST(JobDescriptionTest, RanksFromElsewhereKnowASecretOfTheUsers) {
+  const std::string secret(40, 's');
+  setenv("DTNN_JOB_SECRET", secret.c_str(), 1);
+  const auto elastic = DescribeJob({.ranks = 1, .elastic = "1:4"});
+  const auto other = DescribeJob({.ranks = 1});
+  unsetenv("DTNN_JOB_SECRET");
+  EXPECT_EQ(VariablesOf(elastic->ranks[0])["DTNN_JOB_SECRET"], secret);
+  EXPECT_NE(VariablesOf(other->ranks[0])["DTNN_JOB_SECRET"], secret);
+}
+
+TEST(JobDescriptionTest, WhatRanksThatComeAndGoCannotHaveIsAUsageError) {
+  for (const auto& [options, text] : std::vector<std::pair<LaunchOptions, std::string>>{
+           {{.ranks = 2, .elastic = "3"}, "--elastic=3: must be MIN:MAX"},
+           {{.ranks = 1, .elastic = "2:4"}, "--ranks=1: must be from 2 to 4"},
+           {{.ranks = 2, .transport = Transport::kGrpc, .elastic = "2:4"},
+            "--transport=tcp, not grpc"},
+           {{.ranks = 2, .hosts = "one,two", .plain = true, .elastic = "2:4"},
+            "--rendezvous: missing; with --elastic the launcher listens itself"}}) {
+    const auto job = DescribeJob(options);
+    EXPECT_EQ(ExitCodeOf(job.status()), kExitUsage) << job.status();
+    EXPECT_THAT(std::string(job.status().message()), HasSubstr(text));
+  }
 }
 
 }  // namespace

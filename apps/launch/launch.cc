@@ -28,7 +28,8 @@ constexpr char kSummary[] =
     "failed.\n\n"
     "  bazel run //apps:launch -- -n 4 -- bazel-bin/apps/benchmark --parallel=data ...";
 
-constexpr Range kRanks = {.low = 1, .high = 4096}, kGrace = {.low = 0, .high = 1e6};
+constexpr Range kRanks = {.low = 0, .high = 4096}, kRestarts = {.low = 0, .high = 1e6},
+                kGrace = {.low = 0, .high = 1e6};
 
 // `flag`: as the user wrote it; empty: not at all.
 absl::StatusOr<Transport> TransportOfRanks(const std::string& flag) {
@@ -90,6 +91,15 @@ absl::Status Run(const std::vector<std::string>& arguments) {
        .type = kBool,
        .help = "write the number of the rank before each line",
        .field = &options.prefix},
+      LikeLauncher("elastic", &options.elastic,
+                   "go on without ranks that are lost, as long as MIN are left, and take in others "
+                   "up to MAX"),
+      {.name = "restarts",
+       .type = kInt,
+       .help = "with --elastic, how many ranks to start in all, each for one that was killed",
+       .unit = "ranks",
+       .range = kRestarts,
+       .field = &options.restarts},
       {.name = "grace",
        .type = kReal,
        .help = "how long the others may go on after one rank has failed, before they get SIGTERM, "
@@ -113,7 +123,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   if (separator != arguments.end()) options.command.assign(separator + 1, arguments.end());
-  if (options.command.empty()) {
+  if (options.ranks == 0 && options.elastic.empty()) {
+    return UsageError("--ranks=0: must be at least 1; only with --elastic others may start them");
+  }
+  if (options.command.empty() && options.ranks > 0) {
     return UsageError(
         "names no program to start; write it after --, as in launch -n 2 -- benchmark --help");
   }

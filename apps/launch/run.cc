@@ -11,14 +11,19 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "apps/launch/job_description.h"
 #include "apps/launch/keeper.h"
 #include "apps/launch/rank_child.h"
 #include "comm/crypto/job_secret.h"
+#include "comm/elastic/coordinator.h"
+#include "comm/elastic/elastic_range.h"
 #include "comm/job/exit_code.h"
+#include "comm/job/job_streams.h"
 #include "comm/patience.h"
+#include "comm/tcp/job_environment.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -68,18 +73,18 @@ class Launch {
       return ResourceExhausted("cannot watch for signals: ", strerror(errno));
     }
     KeepFromDumps();  // with the job's secret, of which the ranks inherit it
-    DTNN_ASSIGN_OR_RETURN(JobDescription job, DescribeJob(options_));
-    for (const RankChildOptions& rank : job.ranks) {
-      absl::StatusOr<std::unique_ptr<RankChild>> child = RankChild::Start(rank, out_, err_);
+    DTNN_ASSIGN_OR_RETURN(job_, DescribeJob(options_));
+    if (elastic()) DTNN_RETURN_IF_ERROR(MakeCoordinator());
+    for (const RankChildOptions& rank : job_.ranks) {
+      absl::StatusOr<std::unique_ptr<RankChild>> child = Start(rank);
       if (!child.ok()) {  // the destructors end those that run
         const bool no_program = absl::IsNotFound(child.status());
         return WithExitCode(child.status(), no_program ? kNoProgram : kExitFailed);
       }
-      keeper_.Watch((*child)->pid());
       children_.push_back(*std::move(child));
     }
-    job.listener = Socket();  // rank 0 has it
-    while (Running() > 0) {
+    job_.listener = Socket();  // rank 0 has it
+    while (Running() > 0 || ServesOthers()) {
       Wait();
       TakeSignals();
       for (const std::unique_ptr<RankChild>& child : children_) child->Relay();
@@ -98,7 +103,52 @@ class Launch {
     return std::ranges::count_if(children_, [](const auto& child) { return child->running(); });
   }
 
+  bool elastic() const { return !options_.elastic.empty(); }
+
   void Say(const std::string& line) { err_ << StrCat("launch: ", line, "\n") << std::flush; }
+
+  absl::StatusOr<std::unique_ptr<RankChild>> Start(const RankChildOptions& rank) {
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<RankChild> child, RankChild::Start(rank, out_, err_));
+    keeper_.Watch(child->pid());
+    return child;
+  }
+
+  // Where ranks come and go: whom they call.
+  absl::Status MakeCoordinator() {
+    const auto variable = [this](const char* name) -> const char* {
+      const auto found =
+          std::ranges::find(job_.coordinator, name, [](const auto& pair) { return pair.first; });
+      return found == job_.coordinator.end() ? nullptr : found->second.c_str();
+    };
+    const absl::StatusOr<JobEnvironment> job = FindJob({.transport = Transport::kTcp}, variable);
+    if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
+    DTNN_ASSIGN_OR_RETURN(const ElasticRange range, ElasticRange::Parse(options_.elastic));
+    DTNN_ASSIGN_OR_RETURN(StreamMaker streams, StreamsOf(*job));
+    const Endpoint& address = job->rendezvous.address;
+    restarts_left_ = options_.restarts;
+    DTNN_ASSIGN_OR_RETURN(
+        coordinator_,
+        Coordinator::Create({.range = range,
+                             .first = options_.ranks == 0 ? range.min : int(options_.ranks),
+                             .stream = std::move(streams),
+                             .more_come = [this] { return MoreCome(); },
+                             .say = [this](std::string_view line) { Say(std::string(line)); }},
+                            job->secret, std::move(job_.listener)));
+    Say(StrCat("ranks, ", range.min, " to ", range.max, ", meet at ", address.ToString()));
+    return absl::OkStatus();
+  }
+
+  // Whether a rank is on its way, or will be.
+  bool MoreCome() const {
+    return coordinator_ != nullptr && asked_ == 0 && !ending_ &&
+           (restarts_left_ > 0 || Running() > int64_t(coordinator_->ranks()));
+  }
+
+  // Ranks that others have started, or will.
+  bool ServesOthers() const {
+    if (coordinator_ == nullptr || asked_ > 0 || coordinator_->over()) return false;
+    return coordinator_->ranks() > 0 || (options_.ranks == 0 && coordinator_->generation() == 0);
+  }
 
   void Wait() {
     std::vector<pollfd> descriptors = {{signals_.descriptor(), POLLIN, 0}};
@@ -107,12 +157,20 @@ class Launch {
         if (pipe >= 0) descriptors.push_back({pipe, POLLIN, 0});
       }
     }
-    int64_t left = -1;
-    if (deadline_) {
-      left =
-          std::max<int64_t>(0, std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()).count());
+    const size_t own = descriptors.size();
+    Clock::time_point next = Clock::now() + std::chrono::minutes(1);
+    if (deadline_) next = std::min(next, *deadline_);
+    if (coordinator_ != nullptr) {
+      coordinator_->AddTo(descriptors);
+      next = std::min(next, coordinator_->next());
     }
-    poll(descriptors.data(), descriptors.size(), int(std::min<int64_t>(left, 60'000)));
+    const int64_t left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
+    poll(descriptors.data(), descriptors.size(), int(std::max<int64_t>(0, left)));
+    if (coordinator_ == nullptr) return;
+    const absl::Status status = coordinator_->Turn(std::span(descriptors).subspan(own));
+    if (status.ok()) return;
+    Say(StrCat("no rank can join any more, and one that is lost ends the run: ", status.message()));
+    coordinator_ = nullptr;
   }
 
   void SignalAll(int number) {
@@ -129,24 +187,58 @@ class Launch {
   }
 
   void Reap() {
-    for (const std::unique_ptr<RankChild>& child : children_) {
+    for (std::unique_ptr<RankChild>& child : children_) {
       if (!child->running() || !child->Reap()) continue;
       keeper_.Forget(child->pid());
       const int code = child->exit_code();
-      if (code == kExitDone) continue;
+      done_ |= code == kExitDone;
       peer_lost_ |= code == kExitPeerLost;
-      if (first_failure_ != kExitDone) continue;
+      if (elastic() && code != kExitUsage && code != kExitPeerLost) {
+        Replace(child);
+        continue;
+      }
+      if (code == kExitDone || first_failure_ != kExitDone) continue;
       first_failure_ = code;
       const int64_t left = Running();
-      Say(StrCat("rank ", child->rank(), child->host().empty() ? "" : " on " + child->host(),
-                 code > 128 && code < 128 + NSIG ? StrCat(" was ended by signal ", code - 128)
-                                                 : StrCat(" ended with exit code ", code),
+      Say(StrCat(HowItEnded(*child),
                  left == 0
                      ? std::string()
                      : StrCat("; ", left, left == 1 ? " other still runs" : " others still run",
                               " and must end within ", ToString(grace_))));
-      Begin(End::kAsk);
+      BeginToEnd();
     }
+  }
+
+  static std::string HowItEnded(const RankChild& child) {
+    const int code = child.exit_code();
+    return StrCat("rank ", child.rank(), child.host().empty() ? "" : " on " + child.host(),
+                  WasKilled(code) ? StrCat(" was ended by signal ", code - 128)
+                                  : StrCat(" ended with exit code ", code));
+  }
+  static bool WasKilled(int code) { return code > 128 && code < 128 + NSIG; }
+
+  // Where ranks come and go: the others go on without it, or, when it has done its work, end too.
+  void Replace(std::unique_ptr<RankChild>& child) {
+    const int code = child->exit_code();
+    if (code == kExitDone) return BeginToEnd();
+    if (first_failure_ == kExitDone) first_failure_ = code;
+    std::string line = HowItEnded(*child);
+    constexpr int kOfSsh = 255;  // no way to the host
+    const bool again = (WasKilled(code) || (code == kOfSsh && !child->host().empty())) &&
+                       restarts_left_ > 0 && asked_ == 0 && !ending_;
+    if (again) {
+      --restarts_left_;
+      absl::StatusOr<std::unique_ptr<RankChild>> next = Start(job_.ranks[size_t(child->rank())]);
+      if (next.ok()) child = *std::move(next);
+      StrAppend(&line, next.ok() ? "; another is started, " : "; no other can be started, ",
+                restarts_left_, " more may be");
+    }
+    Say(StrCat(line, "; ", Running(), Running() == 1 ? " runs" : " run"));
+  }
+
+  void BeginToEnd() {
+    ending_ = true;
+    Begin(End::kAsk);
   }
 
   // Nobody reads what the ranks say: as if the launcher had been ended by that.
@@ -183,6 +275,7 @@ class Launch {
   }
 
   absl::Status Result() const {
+    if (elastic() && done_ && asked_ == 0) return absl::OkStatus();  // whoever was lost before
     const int code = peer_lost_ ? kExitPeerLost : first_failure_;
     if (code == kExitDone) return absl::OkStatus();
     return WithExitCode(absl::AbortedError(""), code);
@@ -194,10 +287,15 @@ class Launch {
   std::ostream& err_;
   Keeper keeper_;
   Signals signals_;
+  JobDescription job_;
+  std::unique_ptr<Coordinator> coordinator_;  // null: ranks do not come and go
+  int64_t restarts_left_ = 0;
   std::vector<std::unique_ptr<RankChild>> children_;
   int asked_ = 0;  // signals that were passed on
   int first_failure_ = kExitDone;
   bool peer_lost_ = false, broken_output_ = false;
+  bool done_ = false;    // a rank has come to the run's end
+  bool ending_ = false;  // all are to end
   End next_ = End::kNotYet;
   std::optional<Clock::time_point> deadline_;
 };

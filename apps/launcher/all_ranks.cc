@@ -4,10 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "apps/flags/validate.h"
 #include "apps/launcher/benchmark_run.h"
+#include "apps/launcher/lasting_run.h"
 #include "apps/launcher/same_flags.h"
 #include "apps/make/rank_options.h"
 #include "apps/program/argument_flags.h"
+#include "comm/job/elastic_rank.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"
 #include "comm/job/rank_process.h"
@@ -37,6 +40,17 @@ int ExitCodeOfLoss(const Options& options, int rank, int ranks) {
   return !folder.empty() && CheckpointFolder(folder).HoldsAny() ? kExitPeerLost : kExitFailed;
 }
 
+// Others are lost, or have been refused by a run that goes on without them.
+bool MayBeginAgain(const absl::Status& status, const ElasticRank& rank) {
+  return IsLossOfPeer(status) || (rank.goes_on() && absl::IsAborted(status));
+}
+
+// Where ranks come and go each tells what ends it, since of those that know more any may be gone;
+// but not what all know, or another is sure to tell.
+bool IsOwn(const absl::Status& status) {
+  return !absl::IsAborted(status) && !absl::IsCancelled(status) && !absl::IsOutOfRange(status);
+}
+
 }  // namespace
 
 absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std::ostream& out,
@@ -47,6 +61,11 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
                         " processes were started together; start each client by itself");
     }
     return RunBenchmark(options, nullptr, out, err);
+  }
+  const bool elastic = !options.elastic.empty() && options.parallel == "data";
+  if (elastic) {
+    const absl::Status status = CheckElasticTransport(place.transport);
+    if (!status.ok()) return TellOnce(status, place, "benchmark", out, err);
   }
   const bool alone = !place.launched && place.transport == Transport::kMpi;
   if (alone) {
@@ -69,13 +88,43 @@ absl::Status RunOnAllRanks(const Options& options, const LaunchPlace& place, std
                                      return WithExitCode(
                                          status, ExitCodeOfLoss(options, place.rank, place.ranks));
                                    }};
-  return RunAsRank(place, rank, out, err, [&](Communicator& communicator) {
+  const auto work = [&](Communicator& communicator, LastingRun* lasting) {
     absl::Status status = Agree(&communicator, absl::OkStatus());  // TellOnce
     if (status.ok()) status = Agree(&communicator, CompareFlags(communicator, options));
-    if (status.ok()) status = NameFlags(RunBenchmark(options, &communicator, out, err));
+    if (!status.ok() && lasting != nullptr && MayBeginAgain(status, *lasting->rank)) {
+      communicator.Abort(status);
+      const absl::StatusOr<bool> joined = lasting->rank->JoinAgain();
+      if (joined.ok()) return absl::OkStatus();
+      lasting->over = true;
+      status = joined.status();
+    }
+    if (status.ok()) status = NameFlags(RunBenchmark(options, &communicator, out, err, lasting));
     if (status.ok()) return status;
-    return ErrorOfRank(communicator, status, ExitCodeOfLoss(options, place.rank, place.ranks));
-  });
+    if (lasting != nullptr && lasting->over) {
+      return lasting->kept ? SaveKept(options, *lasting, status, out, err) : rank.when_lost(status);
+    }
+    const int of_loss = ExitCodeOfLoss(options, place.rank, place.ranks);
+    if (lasting == nullptr || !IsOwn(status)) return ErrorOfRank(communicator, status, of_loss);
+    const int code = ExitCodeOf(status, IsLossOfPeer(status) ? of_loss : kExitFailed);
+    return WithExitCode(
+        absl::Status(status.code(), StrCat("rank ", communicator.rank(), ": ", status.message())),
+        code);
+  };
+  if (!elastic) {
+    return RunAsRank(place, rank, out, err,
+                     [&](Communicator& communicator) { return work(communicator, nullptr); });
+  }
+  LastingRun lasting;
+  RankProcessOptions lasting_rank = rank;
+  lasting_rank.when_lost = [&](const absl::Status& status) {
+    lasting.over = true;
+    return lasting.kept ? SaveKept(options, lasting, status, out, err) : rank.when_lost(status);
+  };
+  return RunAsElasticRank(place, lasting_rank, out, err,
+                          [&](Communicator& communicator, ElasticRank& elastic) {
+                            lasting.rank = &elastic;
+                            return work(communicator, &lasting);
+                          });
 }
 
 }  // namespace dtnn

@@ -94,6 +94,7 @@ absl::Status Run(std::string_view program, std::vector<std::string> arguments) {
       std::cout << MainJobNotice(under_bazel ? "bazel run //apps:benchmark --" : program);
     }
   }
+  AddJobFlags(arguments);
   absl::StatusOr<CommandLine> command_line = Understand(arguments);
   if (command_line.ok() && !job.ok()) command_line = job;
   if (!command_line.ok())

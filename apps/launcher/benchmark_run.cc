@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,8 +36,10 @@
 #include "comm/job/ranks.h"
 #include "comm/job/save_after_loss.h"
 #include "comm/launch_place.h"
+#include "comm/local.h"
 #include "data/preprocessing.h"
 #include "models/callbacks/checkpointer.h"
+#include "models/callbacks/hand_over.h"
 #include "models/callbacks/history.h"
 #include "models/callbacks/last_metrics.h"
 #include "models/callbacks/schedule.h"
@@ -60,37 +63,144 @@ namespace {
 class BenchmarkRun {
  public:
   BenchmarkRun(const Options& options, Communicator* communicator, std::ostream& out,
-               std::ostream& err)
+               std::ostream& err, LastingRun* lasting)
       : given_(options),
+        lasting_(lasting),
         trace_(options, communicator),
-        run_(options, communicator),
+        run_(options, communicator,
+             lasting != nullptr && (lasting->rank->goes_on() || lasting->kept)),
         voice_(run_.options, run_.rank, run_.ranks, out, err),
         progress_({.display = run_.rank == 0 ? DisplayOf(options) : Display{},
                    .epochs = options.progress != "none"},
                   voice_.out()) {}
 
   absl::Status Run() {
-    DTNN_RETURN_IF_ERROR(run_.Prepare(voice_));
-    DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Allocate()));
-    DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Begin()));
-    DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CheckPlace()));
-    DTNN_RETURN_IF_ERROR(trace_.Begin(run_.graph, *store_));
-    absl::Status status = Work();
+    absl::Status status = GetReady();
+    if (!status.ok()) {
+      return lasting_ != nullptr && JoinNextAfter(status) ? absl::OkStatus() : status;
+    }
+    if (lasting_ != nullptr) lasting_->kept.reset();  // what the store holds from now on
+    status = Work();
     // A signal ends all ranks in good order.
     if (status.ok() || absl::IsCancelled(status)) {
       writers_.Finish(status);
-      FinishTrace(/*together=*/true);
+      FinishTrace(/*together=*/lasting_ == nullptr || !lasting_->rank->has_next());
       return status;
     }
     // What has started the ranks sends those that are left a signal.
-    const Interrupt held_back(/*relayed=*/run_.communicator != nullptr);
+    std::optional<Interrupt> held_back;
+    if (lasting_ == nullptr || !lasting_->interrupt) {
+      held_back.emplace(/*relayed=*/run_.communicator != nullptr);
+    }
     status = SaveAfter(std::move(status));
     writers_.Finish(status);
     FinishTrace(/*together=*/false);
     return status;
   }
 
+  // Does nothing but this: what the ranks have kept.
+  absl::Status SaveKept(const absl::Status& why) {
+    voice_.SpeakForItself();
+    std::string text(why.message());
+    absl::Status status = GetReady();
+    if (!status.ok()) StrAppend(&text, "; the last step cannot be saved: ", status.message());
+    const bool saved = status.ok() && checkpointer_ && SaveAlone(text);
+    return WithExitCode(absl::Status(why.code(), text), saved ? kExitPeerLost : kExitFailed);
+  }
+
  private:
+  absl::Status GetReady() {
+    voice_.set_hushed(run_.goes_on && lasting_->dataset != nullptr);
+    if (lasting_ != nullptr) run_.dataset = lasting_->dataset;
+    DTNN_RETURN_IF_ERROR(run_.Prepare(voice_));
+    if (lasting_ != nullptr) lasting_->dataset = run_.dataset;
+    DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Allocate()));
+    DTNN_RETURN_IF_ERROR(Agree(run_.communicator, Begin()));
+    DTNN_RETURN_IF_ERROR(Agree(run_.communicator, CheckPlace()));
+    DTNN_RETURN_IF_ERROR(trace_.Begin(run_.graph, *store_));
+    voice_.set_hushed(false);
+    return absl::OkStatus();
+  }
+
+  // Ranks come and go.
+
+  // Whether it is others that are lost, and not this rank that has failed. Who cannot begin (Agree)
+  // with a run that others have begun leaves it to them.
+  bool Missed(const absl::Status& status) const {
+    if (absl::IsAborted(status)) return run_.goes_on;
+    // The others may have given up this one, which was frozen.
+    const std::vector<int> lost = run_.communicator->lost();
+    return IsLossOfPeer(status) || (!lost.empty() && std::ranges::count(lost, run_.rank) == 0);
+  }
+
+  // Waits for the next generation of ranks. Whether the run goes on, or has ended well; otherwise
+  // `status` says why it does not.
+  bool JoinNextAfter(absl::Status& status) {
+    if (!Missed(status)) return false;
+    const std::vector<int> lost = run_.communicator->lost();
+    if (run_.rank == LowestRankLeft(*run_.communicator)) {
+      voice_.WarnOfOwn(StrCat(status.message(), "; the others go on without"));
+    }
+    run_.communicator->Abort(status);  // who waits for this rank need not
+    const absl::StatusOr<bool> joined = JoinNext(lost);
+    if (joined.ok()) return true;
+    lasting_->over = true;
+    status = absl::Status(status.code(), StrCat(status.message(), "; ", joined.status().message()));
+    return false;
+  }
+
+  // This rank's place in the next generation; false: the run has ended without it.
+  absl::StatusOr<bool> JoinNext(const std::vector<int>& lost) {
+    RankFacts facts = {.lost = lost};
+    if (lasting_->kept) {
+      facts.holds_state = true;
+      const int64_t left = lasting_->kept->samples_left();
+      facts.may_grow = left == 0 || left >= lasting_->rank->range().max;
+    }
+    DTNN_ASSIGN_OR_RETURN(const bool joined, lasting_->rank->Join(facts));
+    if (!lasting_->rank->keeps_state()) lasting_->kept.reset();
+    return joined;
+  }
+
+  absl::Status Keep() {
+    lasting_->last_metrics = last_metrics_.values();
+    DTNN_ASSIGN_OR_RETURN(lasting_->kept,
+                          KeepRun(Parts(), *epoch_ends_, history_ ? history_->text() : ""));
+    return absl::OkStatus();
+  }
+
+  // With what the others, or this rank, have kept.
+  absl::Status TakeOver() {
+    DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
+    const absl::StatusOr<HandedOver> handed = HandOver(*run_.communicator, lasting_->kept, Parts());
+    if (!handed.ok()) {  // the others are in the middle of it
+      run_.communicator->Abort(handed.status());
+      return handed.status();
+    }
+    last_metrics_.Begin(lasting_->last_metrics);
+    if (lasting_->over) return absl::OkStatus();  // only to be saved
+    voice_.Warn(StrCat("generation ", lasting_->rank->generation(),
+                       " of the ranks: ", Counted(run_.ranks, "rank"), ", after ",
+                       Counted(trainer_->steps_done(), "step")));
+    if (run_.options.history_file.empty()) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(history_,
+                          History::Continue(run_.options.history_file, *trainer_, handed->history,
+                                            trainer_->epochs_done(), run_.Writes(),
+                                            [this](std::string_view line) { voice_.Warn(line); }));
+    return absl::OkStatus();
+  }
+
+  // Whether this is a step after which the run could go on with more ranks: each needs a sample of
+  // what is left of the epoch.
+  bool MayPause() const {
+    if (!lasting_->rank->newcomers_wait()) return false;
+    const Pass& pass = *epoch_ends_->pass();
+    if (pass.step + 1 == pass.steps) return true;
+    const int64_t next =
+        run_.options.accumulate_steps * run_.ranks * (run_.loaders.training->max_batch() + 1);
+    return pass.samples - pass.done - next >= lasting_->rank->range().max;
+  }
+
   void FinishTrace(bool together) {
     trace_.Finish(run_.graph, *store_, trainer_->engine(),
                   {.together = together, .watts = writers_.watts(), .power = &writers_.power()},
@@ -105,17 +215,30 @@ class BenchmarkRun {
     // Files of data that are gone may be gone for all ranks, so that none is left to save.
     if (absl::IsDataLoss(status) && run_.WritesCheckpoints()) status = SaveThen(status);
     if (run_.communicator == nullptr) return status;
+    if (lasting_ != nullptr && !trainer_->diverged() && Missed(status)) {
+      // Nothing before training, which then begins anew.
+      const absl::Status kept = store_->has_gradients() ? Keep() : absl::OkStatus();
+      if (!kept.ok()) voice_.WarnOfOwn(StrCat(kept.message()));
+      if (JoinNextAfter(status)) return absl::OkStatus();
+      // Fewer than there must be, or nobody to call: as if ranks could not come and go.
+      lasting_->kept.reset();
+      lasting_->over = false;
+    }
     run_.communicator->Abort(status);  // where it was not the communicator that failed
     return SaveWhatIsLeft(std::move(status));
   }
 
   absl::Status Work() {
     // What a client of a federation begins with, others say.
-    const bool first = run_.options.evaluate && run_.proximal == nullptr;
+    const bool first = run_.options.evaluate && run_.proximal == nullptr && !run_.goes_on;
     if (first || run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
     if (!run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Train());
+    if (lasting_ != nullptr && lasting_->rank->has_next()) return absl::OkStatus();
     DTNN_RETURN_IF_ERROR(SaveTrained());
     if (run_.options.evaluate && !run_.options.evaluate_only) DTNN_RETURN_IF_ERROR(Evaluate());
+    // Nobody leaves before all have done this much: who is lost now may have been the one that
+    // writes.
+    if (lasting_ != nullptr) DTNN_RETURN_IF_ERROR(run_.communicator->Barrier());
     voice_.Tell(performance_.Report());
     voice_.Tell(run_.best_of_table);
     return absl::OkStatus();
@@ -134,6 +257,7 @@ class BenchmarkRun {
     const bool schedules = !run_.options.evaluate_only && run_.proximal == nullptr;
     if (schedules) DTNN_RETURN_IF_ERROR(MakeSchedule());
     if (!run_.options.checkpoint_dir.empty()) MakeCheckpointer();
+    if (lasting_ != nullptr && schedules) epoch_ends_.emplace(*trainer_);
     return absl::OkStatus();
   }
 
@@ -154,21 +278,24 @@ class BenchmarkRun {
 
   // From a checkpoint, which all ranks choose together, from a file, or from nothing.
   absl::Status Begin() {
+    if (run_.goes_on) return TakeOver();
     DTNN_RETURN_IF_ERROR(run_.options.resume ? Resume() : LoadStart());
-    if (run_.options.history_file.empty() || run_.options.evaluate_only || !run_.Writes()) {
+    const bool keeps = run_.Writes() || lasting_ != nullptr;  // any rank may have to write one day
+    if (run_.options.history_file.empty() || run_.options.evaluate_only || !keeps) {
       return absl::OkStatus();
     }
     DTNN_ASSIGN_OR_RETURN(
         history_, History::Create(run_.options.history_file, *trainer_, run_.metric_set,
                                   run_.loaders.validation != nullptr, trainer_->epochs_done(),
                                   [this](std::string_view line) { voice_.Warn(line); }));
+    history_->set_writes(run_.Writes());
     return absl::OkStatus();
   }
 
   // Whether the epoch that a checkpoint left can be gone on with.
   absl::Status CheckPlace() {
-    if (!run_.options.resume) return absl::OkStatus();
-    if (trainer_->epochs_done() >= run_.options.num_epochs) {
+    if (!run_.options.resume && !run_.goes_on) return absl::OkStatus();
+    if (!run_.goes_on && trainer_->epochs_done() >= run_.options.num_epochs) {
       voice_.Warn(StrCat("--resume: all epochs of --num-epochs=", run_.options.num_epochs,
                          " are already done; to continue, give a larger number"));
     }
@@ -197,27 +324,30 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
+  RunParts Parts() {
+    return {
+        .graph = &run_.graph,
+        .store = store_.get(),
+        .context = run_.context.get(),
+        .trainer = trainer_.get(),
+        .schedule = &*schedule_,
+        .optimizer = run_.options.optimizer,
+        .settings = RunSettings{.data = run_.train_data,
+                                .optimizer = run_.optimizer->constants(),
+                                .clip_norm = run_.options.clip_norm,
+                                .label_smoothing = run_.options.label_smoothing},
+        .first_rate = [this](int64_t ranks) { return InitialLearningRate(run_.options, ranks); },
+        .tags = [this] { return ModelTags(Saved(trainer_->epochs_done())); }};
+  }
+
   void MakeCheckpointer() {
-    checkpointer_.emplace(
-        RunParts{.graph = &run_.graph,
-                 .store = store_.get(),
-                 .context = run_.context.get(),
-                 .trainer = trainer_.get(),
-                 .schedule = &*schedule_,
-                 .optimizer = run_.options.optimizer,
-                 .settings = RunSettings{.data = run_.train_data,
-                                         .optimizer = run_.optimizer->constants(),
-                                         .clip_norm = run_.options.clip_norm,
-                                         .label_smoothing = run_.options.label_smoothing},
-                 .first_rate =
-                     [this](int64_t ranks) { return InitialLearningRate(run_.options, ranks); },
-                 .tags = [this] { return ModelTags(Saved(trainer_->epochs_done())); }},
-        CheckpointerOptions{
-            .folder = run_.checkpoint_folder,
-            .every_epochs = run_.options.checkpoint_freq,
-            .every_steps = run_.options.checkpoint_steps,
-            .writes = run_.WritesCheckpoints(),
-            .say = [this](std::string_view line) { voice_.WarnOfCheckpoint(line); }});
+    checkpointer_.emplace(Parts(), CheckpointerOptions{.folder = run_.checkpoint_folder,
+                                                       .every_epochs = run_.options.checkpoint_freq,
+                                                       .every_steps = run_.options.checkpoint_steps,
+                                                       .writes = run_.WritesCheckpoints(),
+                                                       .say = [this](std::string_view line) {
+                                                         voice_.WarnOfCheckpoint(line);
+                                                       }});
   }
 
   absl::Status Resume() {
@@ -303,6 +433,11 @@ class BenchmarkRun {
 
   // Whether there is something to go on from, and a disk that takes more; `text` says so.
   bool SaveAlone(std::string& text) {
+    if (lasting_ != nullptr && history_ != nullptr) {  // who wrote it may be gone
+      history_->set_writes(true);
+      const absl::Status written = history_->Write();
+      if (!written.ok()) StrAppend(&text, "; the history is not written: ", written.message());
+    }
     const absl::Status saved = checkpointer_->SaveAlone();
     if (!saved.ok()) StrAppend(&text, "; the last step cannot be saved: ", saved.message());
     const std::string& newest = checkpointer_->newest();
@@ -367,16 +502,22 @@ class BenchmarkRun {
   }
 
   absl::Status Train() {
-    std::vector<Callback*> callbacks = {&performance_, &progress_, &last_metrics_};
+    std::vector<Callback*> callbacks;
+    if (epoch_ends_) callbacks.push_back(&*epoch_ends_);
+    callbacks.insert(callbacks.end(), {&performance_, &progress_, &last_metrics_});
     if (history_ != nullptr) callbacks.push_back(history_.get());
     DTNN_RETURN_IF_ERROR(Agree(run_.communicator, MakeWriters()));
     for (Callback* writer : writers_.callbacks()) callbacks.push_back(writer);
     if (schedule_) callbacks.push_back(&*schedule_);
     Checkpointer* const checkpointer = checkpointer_ ? &*checkpointer_ : nullptr;
     if (checkpointer != nullptr) callbacks.push_back(checkpointer);
-    const Interrupt interrupt(/*relayed=*/run_.communicator != nullptr);
-    StopOnSignal stop(interrupt, *trainer_, checkpointer, run_.communicator,
-                      StepsBetweenMeetings(run_.options));
+    std::optional<Interrupt> own;
+    std::optional<Interrupt>& held = lasting_ == nullptr ? own : lasting_->interrupt;
+    if (!held) held.emplace(/*relayed=*/run_.communicator != nullptr);
+    const Interrupt& interrupt = *held;
+    StopOnSignal stop(
+        interrupt, *trainer_, checkpointer, run_.communicator, StepsBetweenMeetings(run_.options),
+        lasting_ == nullptr ? nullptr : std::function<bool()>([this] { return MayPause(); }));
     callbacks.push_back(&stop);
     if (run_.options.verbose) {
       DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
@@ -388,8 +529,8 @@ class BenchmarkRun {
         voice_.TellMore(StrCat("  ", line, "\n"));
       }
     }
-    if (run_.options.resume) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
-    voice_.Tell("**** Training...\n");
+    if (run_.options.resume && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
+    if (!run_.goes_on) voice_.Tell("**** Training...\n");
     const Stopwatch watch;
     const int64_t before = trainer_->epochs_done();
     TellOfGraphs();
@@ -409,6 +550,16 @@ class BenchmarkRun {
                                            callbacks));
     }
     TellOfGraphs();
+    if (epoch_ends_) epoch_ends_->Finish();
+    if (stop.paused()) {
+      DTNN_RETURN_IF_ERROR(Keep());
+      absl::Status status = JoinNext({}).status();
+      if (status.ok()) return status;
+      lasting_->kept.reset();
+      std::string text(status.message());  // nobody is lost, but nobody can go on either
+      const bool saved = run_.WritesCheckpoints() && checkpointer != nullptr && SaveAlone(text);
+      return WithExitCode(absl::Status(status.code(), text), saved ? kExitPeerLost : kExitFailed);
+    }
     DTNN_RETURN_IF_ERROR(stop.Finish());
     if (const int signal = stop.signal()) {
       return WithExitCode(
@@ -461,6 +612,7 @@ class BenchmarkRun {
   }
 
   const Options& given_;
+  LastingRun* const lasting_;
   RunTrace trace_;  // which loaders tell, until they end
   PreparedRun run_;
   RunVoice voice_;
@@ -472,6 +624,7 @@ class BenchmarkRun {
   bool told_of_graphs_ = false;
   std::optional<Schedule> schedule_;
   std::optional<Checkpointer> checkpointer_;
+  std::optional<EpochEnds> epoch_ends_;  // where ranks come and go
   std::unique_ptr<History> history_;
   RunWriters writers_;
 };
@@ -479,8 +632,15 @@ class BenchmarkRun {
 }  // namespace
 
 absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out,
-                          std::ostream& err) {
-  return BenchmarkRun(options, communicator, out, err).Run();
+                          std::ostream& err, LastingRun* lasting) {
+  return BenchmarkRun(options, communicator, out, err, lasting).Run();
+}
+
+absl::Status SaveKept(const Options& options, LastingRun& lasting, const absl::Status& why,
+                      std::ostream& out, std::ostream& err) {
+  // One rank is enough to hold it.
+  DTNN_ASSIGN_OR_RETURN(const auto alone, LocalGroup::Create(1));
+  return BenchmarkRun(options, alone[0].get(), out, err, &lasting).SaveKept(why);
 }
 
 }  // namespace dtnn

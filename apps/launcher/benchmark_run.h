@@ -14,13 +14,22 @@
 
 #include "absl/status/status.h"
 #include "apps/flags/options.h"
+#include "apps/launcher/lasting_run.h"
 #include "comm/communicator.h"
 
 namespace dtnn {
 
-// `communicator`: null for a run of one rank.
+// `communicator`: null for a run of one rank. `lasting`: of a run whose ranks come and go, else
+// null; where its rank then has a place in the next generation (ElasticRank::has_next), the run
+// goes on with another call.
 absl::Status RunBenchmark(const Options& options, Communicator* communicator, std::ostream& out,
-                          std::ostream& err);
+                          std::ostream& err, LastingRun* lasting = nullptr);
+
+// Of a run whose ranks come and go, where it cannot go on, and this rank has kept a state that no
+// generation has begun with: saves a checkpoint, and returns `why` with where it is, and the exit
+// code (comm/job/exit_code.h).
+absl::Status SaveKept(const Options& options, LastingRun& lasting, const absl::Status& why,
+                      std::ostream& out, std::ostream& err);
 
 }  // namespace dtnn
 

@@ -21,6 +21,7 @@
 #include "apps/tracing/run_board.h"
 #include "apps/tracing/run_page.h"
 #include "apps/tracing/run_trace.h"
+#include "comm/elastic/elastic_range.h"
 #include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/ranks.h"
@@ -52,8 +53,9 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
     DTNN_RETURN_IF_ERROR(History::Check(run.options.history_file));
   }
   if (run.options.checkpoint_dir.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
-  DTNN_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
-                        run.checkpoint_folder.Prepare(run.options.resume));
+  DTNN_ASSIGN_OR_RETURN(
+      const std::vector<std::string> warnings,
+      run.checkpoint_folder.Prepare(run.options.resume || run.goes_on, run.goes_on));
   for (const std::string& warning : warnings) voice.WarnOfCheckpoint(warning);
   return absl::OkStatus();
 }
@@ -81,9 +83,11 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
     DTNN_ASSIGN_OR_RETURN(run.initial_model, ReadModelToRun(run.options.weights_and_bias_filename));
     FollowModel(*run.initial_model, run.options);
   }
-  voice.Tell(StrCat("**** Loading ", run.options.dataset, " dataset...\n"));
-  DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options));
-  for (const std::string& warning : run.dataset->warnings()) voice.Warn(warning);
+  if (run.dataset == nullptr) {
+    voice.Tell(StrCat("**** Loading ", run.options.dataset, " dataset...\n"));
+    DTNN_ASSIGN_OR_RETURN(run.dataset, MakeDataset(run.options));
+    for (const std::string& warning : run.dataset->warnings()) voice.Warn(warning);
+  }
   const bool shared = run.communicator != nullptr && run.options.shared_storage;
   if (!shared && run.options.checkpoint_dir.empty()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(run.train_data, Fingerprint(*run.dataset, Split::kTrain));
@@ -204,6 +208,19 @@ absl::Status CheckMemoryOfRun(PreparedRun& run) {
   return CheckMemory(memory, FindAvailableMemory(), PlaceOf(run).node_size);
 }
 
+// Of a run whose ranks come and go each must find a sample, however many there are.
+absl::Status CheckSamplesOfRanks(const PreparedRun& run) {
+  if (run.options.elastic.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const ElasticRange range, ElasticRange::Parse(run.options.elastic));
+  for (const auto* loader : {&run.loaders.training, &run.loaders.validation, &run.loaders.test}) {
+    if (*loader == nullptr || (*loader)->samples() >= range.max) continue;
+    return UsageError("--elastic=", run.options.elastic, ": there may be ", range.max,
+                      " ranks, but a part of the data has only ",
+                      Counted((*loader)->samples(), "sample"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PrepareLoaders(PreparedRun& run, RunVoice& voice) {
   std::optional<Normalization> normalization;
   if (run.initial_model) {
@@ -216,6 +233,7 @@ absl::Status PrepareLoaders(PreparedRun& run, RunVoice& voice) {
   }
   FollowSamples(run, voice);
   voice.TellMore(DescribeLoaders(*run.dataset, run.loaders));
+  DTNN_RETURN_IF_ERROR(CheckSamplesOfRanks(run));
   const std::string odd = DescribeLargeBatch(run.options, run.loaders);
   if (!odd.empty()) voice.Warn(odd);
   return CheckMemoryOfRun(run);
@@ -223,10 +241,11 @@ absl::Status PrepareLoaders(PreparedRun& run, RunVoice& voice) {
 
 }  // namespace
 
-PreparedRun::PreparedRun(const Options& given, Communicator* communicator)
+PreparedRun::PreparedRun(const Options& given, Communicator* communicator, bool goes_on)
     : communicator(communicator),
       rank(communicator == nullptr ? 0 : communicator->rank()),
       ranks(communicator == nullptr ? 1 : communicator->size()),
+      goes_on(goes_on),
       options(OptionsOfRank(given, rank, ranks)),
       checkpoint_folder(options.checkpoint_dir) {}
 

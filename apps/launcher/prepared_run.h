@@ -30,8 +30,8 @@
 namespace dtnn {
 
 struct PreparedRun {
-  // `communicator`: null for a run of one rank.
-  PreparedRun(const Options& given, Communicator* communicator);
+  // `communicator`: null for a run of one rank. `goes_on`: with a run that other ranks have begun.
+  PreparedRun(const Options& given, Communicator* communicator, bool goes_on = false);
 
   // What can be wrong shows here, on any rank: all ranks call it together, and all get an error
   // where one has one. Says what the run will be.
@@ -43,6 +43,7 @@ struct PreparedRun {
 
   Communicator* const communicator;
   const int rank, ranks;
+  const bool goes_on;
   Options options;  // this rank's; Prepare sets what follows from the model and the data
   std::shared_ptr<const Optimizer> optimizer;
   std::shared_ptr<ProximalOptimizer> proximal;  // the same one, of a client of a federation
@@ -50,9 +51,9 @@ struct PreparedRun {
   std::unique_ptr<DeviceCollectives> collectives;  // with --enable-nccl
   CheckpointFolder checkpoint_folder;
   std::optional<SavedModel> initial_model;  // where its file says which network it is
-  std::shared_ptr<const Dataset> dataset;
-  DataFingerprint train_data, test_data;  // where somebody compares them
-  int64_t date = Today();                 // in names of files: rank 0's
+  std::shared_ptr<const Dataset> dataset;   // given before Prepare, or read by it
+  DataFingerprint train_data, test_data;    // where somebody compares them
+  int64_t date = Today();                   // in names of files: rank 0's
   MetricSet metric_set;
   Graph graph;
   Loaders loaders;

@@ -29,10 +29,10 @@ class RunVoice {
   std::ostream& out() { return out_; }
   // What --quiet keeps back, and what only --verbose adds.
   void Tell(std::string_view text) {
-    if (!options_.quiet) out_ << text << std::flush;
+    if (!options_.quiet && !hushed_) out_ << text << std::flush;
   }
   void TellMore(std::string_view text) {
-    if (options_.verbose) out_ << text << std::flush;
+    if (options_.verbose && !hushed_) out_ << text << std::flush;
   }
   void Warn(std::string_view line) {
     err_ << StrCat("benchmark: warning: ", OneLine(NameFlags(line)), "\n") << std::flush;
@@ -45,13 +45,15 @@ class RunVoice {
     own_err_ << StrCat("benchmark: warning: rank ", rank_, ": ", OneLine(NameFlags(line)), "\n")
              << std::flush;
   }
+  // Whether what the run is has been told already.
+  void set_hushed(bool hushed) { hushed_ = hushed; }
   // Of all checkpoints each rank tells from now on.
   void SpeakForItself() { of_checkpoints_ = true; }
 
  private:
   const Options& options_;
   const int rank_, ranks_;
-  bool of_checkpoints_;
+  bool of_checkpoints_, hushed_ = false;
   std::ostream silence_{nullptr};
   std::ostream &out_, &err_, &own_err_;  // the first two: of rank 0
 };

@@ -17,6 +17,7 @@ namespace dtnn {
 
 absl::Status CompareFlags(Communicator& communicator, const Options& options) {
   Options compared = options;
+  compared.rendezvous = "";  // they have met
   if (!options.shared_storage) {
     for (std::string Options::*const path : PathOptions()) compared.*path = "";
   }

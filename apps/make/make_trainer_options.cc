@@ -65,7 +65,8 @@ TrainerOptions MakeTrainerOptions(const Options& options, const MetricSet& metri
           .reducer = ReducerOptionsOf(options),
           .choose_buckets = BucketBytes(options).value_or(0) == 0,
           .graphs = options.enable_cuda_graphs,
-          .whole_steps = !options.checkpoint_dir.empty()};
+          .whole_steps = !options.checkpoint_dir.empty() || !options.elastic.empty(),
+          .common_metrics = !options.elastic.empty()};
 }
 
 }  // namespace dtnn

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/ascii.h"
+#include "comm/elastic/elastic_range.h"
 #include "comm/job/exit_code.h"
 #include "comm/launch_place.h"
 #include "comm/tcp/job_environment.h"
@@ -41,6 +42,12 @@ absl::Status AdoptJobFlags(std::span<const std::string> arguments) {
       setenv(kTransportVariable, std::string(Name(known)).c_str(), 1);
     }
   }
+  // What is wrong with it, or with the transport for it, the parser says.
+  if (const std::optional<std::string> elastic = ValueOf("elastic", arguments);
+      elastic && ElasticRange::Parse(*elastic).ok() &&
+      FindLaunchPlace().transport == Transport::kTcp) {
+    setenv(kElasticVariable, elastic->c_str(), 1);
+  }
   const std::optional<std::string> rendezvous = ValueOf("rendezvous", arguments);
   if (!rendezvous || rendezvous->empty()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint,
@@ -48,6 +55,12 @@ absl::Status AdoptJobFlags(std::span<const std::string> arguments) {
   setenv(kAddressVariable, endpoint.host.c_str(), 1);
   setenv(kPortVariable, std::to_string(endpoint.port).c_str(), 1);
   return absl::OkStatus();
+}
+
+void AddJobFlags(std::vector<std::string>& arguments) {
+  const char* const elastic = std::getenv(kElasticVariable);
+  if (elastic == nullptr || ValueOf("elastic", arguments)) return;
+  arguments.insert(std::ranges::find(arguments, "--"), StrCat("--elastic=", elastic));
 }
 
 }  // namespace dtnn

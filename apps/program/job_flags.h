@@ -7,15 +7,21 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
 namespace dtnn {
 
-// Of a command line that may be wrong elsewhere: --transport and --rendezvous outrank PYMPI_PROTO,
-// PYMPI_ADDR and PYMPI_PORT, which it sets. Usage error for an address that is none; a word that is
-// no transport is left to the parser. Call it before any thread is started.
+// Of a command line that may be wrong elsewhere: --transport, --rendezvous and --elastic outrank
+// PYMPI_PROTO, PYMPI_ADDR, PYMPI_PORT and DTNN_JOB_ELASTIC, which it sets. Usage error for an
+// address that is none; a word that is no transport is left to the parser. Call it before any
+// thread is started.
 absl::Status AdoptJobFlags(std::span<const std::string> arguments);
+
+// The other way round: --elastic, where the launcher has set DTNN_JOB_ELASTIC, since other flags
+// must go with it.
+void AddJobFlags(std::vector<std::string>& arguments);
 
 }  // namespace dtnn
 

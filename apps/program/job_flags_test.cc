@@ -63,5 +63,25 @@ TEST_F(JobFlagsTest, WhatIsNoAddressIsAUsageError) {
   EXPECT_TRUE(Adopt({"--transport"}).ok());
 }
 
+TEST_F(JobFlagsTest, ThatRanksComeAndGoIsSaidByEither) {
+  unsetenv("DTNN_JOB_ELASTIC");
+  std::vector<std::string> arguments = {"--model=simplecnn", "--", "x"};
+  AddJobFlags(arguments);
+  EXPECT_EQ(arguments.size(), 3u);
+  setenv("DTNN_JOB_ELASTIC", "2:4", 1);
+  AddJobFlags(arguments);
+  EXPECT_EQ(arguments, (std::vector<std::string>{"--model=simplecnn", "--elastic=2:4", "--", "x"}));
+  arguments = {"--elastic", "1:3"};
+  AddJobFlags(arguments);
+  EXPECT_EQ(arguments.size(), 2u);
+  EXPECT_TRUE(Adopt({"--elastic", "1:3", "--transport=grpc"}).ok());  // where it means nothing
+  EXPECT_STREQ(std::getenv("DTNN_JOB_ELASTIC"), "2:4");
+  EXPECT_TRUE(Adopt({"--elastic", "1:3", "--transport=tcp"}).ok());
+  EXPECT_STREQ(std::getenv("DTNN_JOB_ELASTIC"), "1:3");
+  EXPECT_TRUE(Adopt({"--elastic=3:1", "--transport=tcp"}).ok());  // the parser says so
+  EXPECT_STREQ(std::getenv("DTNN_JOB_ELASTIC"), "1:3");
+  unsetenv("DTNN_JOB_ELASTIC");
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -32,6 +32,8 @@ class Process {
 
   // Reads what the program writes until that holds `text`; false where it ends without.
   bool ReadUntil(std::string_view text);
+  // What it has written and this has read.
+  const std::string& text() const { return text_; }
   void Signal(int number);
   pid_t pid() const { return pid_; }
   // Waits for its end.

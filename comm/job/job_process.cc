@@ -4,13 +4,14 @@
 
 #include "comm/exchange/exchange_process.h"
 #include "comm/grpc/grpc_datagrams.h"
+#include "comm/job/elastic_rank.h"
 #include "comm/job/exit_code.h"
+#include "comm/job/job_streams.h"
 #include "comm/mpi/mpi_process.h"
 #include "comm/mqtt/mqtt_datagrams.h"
 #include "comm/relay/relay_mesh.h"
 #include "comm/tcp/job_environment.h"
 #include "comm/tcp/rendezvous.h"
-#include "comm/tls/tls_stream.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -54,14 +55,33 @@ absl::StatusOr<std::unique_ptr<JobProcess>> StartMpi(const LaunchPlace& place,
 
 absl::StatusOr<Mesh> MeetByTcp(const JobEnvironment& job, const CommunicatorOptions& options) {
   RendezvousOptions rendezvous = job.rendezvous;
-  if (job.tls) {
-    absl::StatusOr<StreamMaker> streams = TlsStreams({.certificate = job.tls->certificate,
-                                                      .key = job.tls->key,
-                                                      .authority = job.tls->authority});
-    if (!streams.ok()) return WithExitCode(streams.status(), kExitUsage);
-    rendezvous.stream = *std::move(streams);
-  }
+  DTNN_ASSIGN_OR_RETURN(rendezvous.stream, StreamsOf(job));
   return Meet(rendezvous, job.secret, options);
+}
+
+// One generation of a job whose ranks come and go, for work that ends with it.
+class OfElastic : public Of<ExchangeProcess> {
+ public:
+  OfElastic(std::unique_ptr<ExchangeProcess> process, std::unique_ptr<ElasticRank> rank)
+      : Of(std::move(process)), rank_(std::move(rank)) {}
+
+  absl::Status Finish() override {
+    const absl::Status finished = Of::Finish();
+    if (finished.ok()) rank_->Finish();
+    return finished;
+  }
+
+ private:
+  const std::unique_ptr<ElasticRank> rank_;
+};
+
+absl::StatusOr<std::unique_ptr<JobProcess>> StartElastic(const JobEnvironment& job,
+                                                         const CommunicatorOptions& options) {
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<ElasticRank> rank, ElasticRank::Create(job, options));
+  DTNN_ASSIGN_OR_RETURN(const bool joined, rank->Join({}));
+  if (!joined) return FailedPrecondition("the run ended before this process could take part");
+  auto process = std::make_unique<ExchangeProcess>(options, *rank->TakeMesh());
+  return std::make_unique<OfElastic>(std::move(process), std::move(rank));
 }
 
 absl::StatusOr<std::unique_ptr<Datagrams>> MakeDatagrams(Transport transport,
@@ -99,12 +119,19 @@ absl::StatusOr<std::unique_ptr<JobProcess>> StartWithoutMpi(const LaunchPlace& p
                                                             const CommunicatorOptions& options) {
   const absl::StatusOr<JobEnvironment> job = FindJob(place);
   if (!job.ok()) return WithExitCode(job.status(), kExitUsage);
-  if (!place.launched) {
+  if (!place.launched && job->elastic.empty()) {
     return UsageError("environment: neither ", kRankVariable, " nor ", kSizeVariable,
                       " is set, and no launcher has numbered this process: start the ranks with "
                       "launch, or set both");
   }
   if (!job->warning.empty() && place.rank == 0 && options.warn) options.warn(job->warning);
+  if (!job->elastic.empty()) {
+    if (place.transport != Transport::kTcp) {
+      return UsageError("environment: ", kElasticVariable, "=", job->elastic, ": needs ",
+                        kTransportVariable, "=tcp, not ", Name(place.transport));
+    }
+    return StartElastic(*job, options);
+  }
   absl::StatusOr<Mesh> mesh = MeetBy(place.transport, *job, options);
   if (absl::IsInvalidArgument(mesh.status()) || absl::IsPermissionDenied(mesh.status())) {
     return WithExitCode(mesh.status(), kExitUsage);

@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "comm/communicator.h"
+#include "comm/job/elastic_rank.h"
 #include "comm/launch_place.h"
 
 namespace dtnn {
@@ -33,6 +34,13 @@ struct RankProcessOptions {
 absl::Status RunAsRank(const LaunchPlace& place, const RankProcessOptions& options,
                        std::ostream& out, std::ostream& err,
                        absl::FunctionRef<absl::Status(Communicator&)> work);
+
+// The same over one generation of ranks after another (elastic_rank.h), over TCP: `work` is called
+// again, with the next one's communicator, as often as it has joined one by ElasticRank::Join. When
+// it returns OK otherwise, the run has come to its end.
+absl::Status RunAsElasticRank(const LaunchPlace& place, const RankProcessOptions& options,
+                              std::ostream& out, std::ostream& err,
+                              absl::FunctionRef<absl::Status(Communicator&, ElasticRank&)> work);
 
 }  // namespace dtnn
 

@@ -1,5 +1,6 @@
 #include "comm/tcp/job_environment.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -107,13 +108,19 @@ absl::Status Protect(const Text& text, Transport transport, JobEnvironment& job)
 
 }  // namespace
 
-absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path) {
+absl::StatusOr<std::string> ReadSecretText(const std::string& path) {
   DTNN_RETURN_IF_ERROR(CheckPrivateFile(path));
   DTNN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ReadFile(path, kMostSecretBytes));
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  text = text.substr(0, text.find_first_of("\r\n"));
-  absl::StatusOr<JobSecret> secret = WithContext(JobSecret::Of(text), path);
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   explicit_bzero(bytes.data(), bytes.size());
+  text.resize(std::min(text.size(), text.find_first_of("\r\n")));
+  return text;
+}
+
+absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path) {
+  DTNN_ASSIGN_OR_RETURN(std::string text, ReadSecretText(path));
+  absl::StatusOr<JobSecret> secret = WithContext(JobSecret::Of(text), path);
+  explicit_bzero(text.data(), text.size());
   return secret;
 }
 
@@ -140,6 +147,7 @@ absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariab
     return InvalidArgument("environment: ", kRankVariable, "=", rank, ": expected less than ",
                            kSizeVariable, "=", size);
   }
+  const char* const elastic = text(kElasticVariable);
   const char* const address = text(kAddressVariable);
   if (address != nullptr && *address == '\0') {
     return InvalidArgument("environment: ", kAddressVariable,
@@ -169,6 +177,7 @@ absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariab
                      .address = {.host = address == nullptr ? kDefaultAddress : address,
                                  .port = uint16_t(port)}},
       .secret = *std::move(known),
+      .elastic = elastic == nullptr ? "" : elastic,
       .broker_user = user,
       .broker_password = password};
   DTNN_RETURN_IF_ERROR(Protect(text, place.transport, job));

@@ -15,6 +15,9 @@
 //                            A broker of that authority may ask for no other
 //   DTNN_BROKER_USER, _PASSWORD   what an MQTT broker knows this user by
 //   DTNN_JOB_PLAIN           yes: no TLS between hosts, where others may read and change the bytes
+//   DTNN_JOB_ELASTIC         MIN:MAX: ranks may come and go (comm/elastic). PYMPI_ADDR and _PORT
+//   are
+//                            the coordinator's then, and rank and size are not needed
 //   DTNN_JOB_LISTENER        of rank 0: the file descriptor of a socket that listens there already
 //
 // In the environment, unlike on a command line, other users of the machine cannot read a secret.
@@ -43,13 +46,14 @@ inline constexpr char kCertificateVariable[] = "PYMPI_SSL_CERT";
 inline constexpr char kKeyVariable[] = "PYMPI_SSL_KEY";
 inline constexpr char kAuthorityVariable[] = "PYMPI_SSL_CA";
 inline constexpr char kPlainVariable[] = "DTNN_JOB_PLAIN";
+inline constexpr char kElasticVariable[] = "DTNN_JOB_ELASTIC";
 inline constexpr char kListenerVariable[] = "DTNN_JOB_LISTENER";
 
 // All that say which job a process belongs to: who starts ranks of another job removes them.
 inline constexpr const char* kJobVariables[] = {
     kTransportVariable, kRankVariable,       kSizeVariable,    kAddressVariable,     kPortVariable,
     kSecretVariable,    kSecretFileVariable, kTlsVariable,     kCertificateVariable, kKeyVariable,
-    kAuthorityVariable, kPlainVariable,      kListenerVariable};
+    kAuthorityVariable, kPlainVariable,      kElasticVariable, kListenerVariable};
 
 // Of a broker, whatever the job is.
 inline constexpr char kBrokerUserVariable[] = "DTNN_BROKER_USER";
@@ -68,11 +72,13 @@ struct JobEnvironment {
   RendezvousOptions rendezvous;  // but for the stream
   JobSecret secret;
   std::optional<JobCertificates> tls = {};  // nothing: without TLS
+  std::string elastic = {};  // MIN:MAX; empty: the ranks are those that there are at the start
   std::string broker_user = {}, broker_password = {};
   std::string warning = {};  // for the user; empty: none
 };
 
 // The first line of a file that nobody but its owner can read. Errors name the file.
+absl::StatusOr<std::string> ReadSecretText(const std::string& path);
 absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path);
 
 // `place`: what a launcher has set, where the variables for it are not there. `get` answers like

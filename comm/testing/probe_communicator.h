@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "comm/communicator.h"
+#include "tensor/status_macros.h"
 
 namespace dtnn::testing {
 
@@ -25,6 +26,11 @@ class ProbeCommunicator : public Communicator {
   // All-reduce number `count` from now, from 0, fails instead of being passed on, and breaks the
   // group.
   void FailAfter(int64_t count) { left_ = count; }
+  // The same, but it is passed on, and done by all ranks when this one fails.
+  void FailWhenDone(int64_t count) {
+    left_ = count;
+    when_done_ = true;
+  }
 
   // Elements of every all-reduce so far.
   const std::vector<int64_t>& sizes() const { return sizes_; }
@@ -56,7 +62,11 @@ class ProbeCommunicator : public Communicator {
     }
     sizes_.push_back(call.input.num_elements());
     if (left_-- == 0) {
-      const absl::Status status = absl::UnavailableError("the probe was told to fail");
+      absl::Status status = absl::UnavailableError("the probe was told to fail");
+      if (when_done_) {
+        return std::make_unique<Failing>(inner_.AllReduceAsync(call.input, call.op, call.timeout),
+                                         inner_, status);
+      }
       inner_.Abort(status);
       return std::make_unique<Done>(status);
     }
@@ -69,6 +79,18 @@ class ProbeCommunicator : public Communicator {
   struct Done : Work {
     explicit Done(absl::Status s) : status(std::move(s)) {}
     absl::Status Wait() override { return status; }
+    absl::Status status;
+  };
+  struct Failing : Work {
+    Failing(std::unique_ptr<Work> w, Communicator& g, absl::Status s)
+        : work(std::move(w)), group(g), status(std::move(s)) {}
+    absl::Status Wait() override {
+      DTNN_RETURN_IF_ERROR(work->Wait());
+      group.Abort(status);
+      return status;
+    }
+    std::unique_ptr<Work> work;
+    Communicator& group;
     absl::Status status;
   };
   struct Counted : Work {
@@ -89,6 +111,7 @@ class ProbeCommunicator : public Communicator {
 
   Communicator& inner_;
   int64_t left_ = std::numeric_limits<int64_t>::max();
+  bool when_done_ = false;
   std::vector<int64_t> sizes_;
   int outstanding_ = 0;
 };

@@ -76,19 +76,20 @@ TEST_P(LossScaleTest, BeginsAt65536AndStaysInItsRange) {
   ASSERT_EQ(scale_->Write({.scale = LossScaleState::kLeast}), absl::OkStatus());
   Judge({kInfinity});
   EXPECT_EQ(scale_->Read()->scale, LossScaleState::kLeast);
-  ASSERT_EQ(scale_->Write({.scale = LossScaleState::kMost, .good_steps = LossScaleState::kGoodSteps - 1}),
-            absl::OkStatus());
+  ASSERT_EQ(
+      scale_->Write({.scale = LossScaleState::kMost, .good_steps = LossScaleState::kGoodSteps - 1}),
+      absl::OkStatus());
   Judge({0});
   EXPECT_EQ(scale_->Read()->scale, LossScaleState::kMost);
   for (const LossScaleState& state : {LossScaleState{0},
-                                        {3},
-                                        {-2},
-                                        {float(kInfinity)},
-                                        {std::nanf("")},
-                                        {0x1p40f},
-                                        {2, -1},
-                                        {2, LossScaleState::kGoodSteps},
-                                        {2, 0, -1}}) {
+                                      {3},
+                                      {-2},
+                                      {float(kInfinity)},
+                                      {std::nanf("")},
+                                      {0x1p40f},
+                                      {2, -1},
+                                      {2, LossScaleState::kGoodSteps},
+                                      {2, 0, -1}}) {
     EXPECT_EQ(scale_->Write(state).code(), absl::StatusCode::kInvalidArgument) << state.scale;
   }
 }

@@ -209,8 +209,37 @@ std::string History::Line(const Pass& training, const Pass* validation) const {
   return line + "\n";
 }
 
+absl::StatusOr<std::unique_ptr<History>> History::Continue(std::string_view path,
+                                                           const Trainer& trainer,
+                                                           std::string_view text,
+                                                           int64_t epochs_done, bool writes,
+                                                           Warn warn) {
+  DTNN_ASSIGN_OR_RETURN(const HistoryForm form, FormOf(path));
+  std::unique_ptr<History> history(new History(path, form, trainer));
+  history->warn_ = std::move(warn);
+  history->writes_ = writes;
+  if (epochs_done == 0) return history;
+  size_t end = 0;
+  for (int64_t line = 0; line < epochs_done + (form == HistoryForm::kCsv ? 1 : 0); ++line) {
+    end = text.find('\n', end);
+    if (end == text.npos) {
+      return FailedPrecondition("the history of ", epochs_done, " epochs has ",
+                                Counted(line, "line"));
+    }
+    ++end;
+  }
+  history->text_ = text.substr(0, end);
+  DTNN_RETURN_IF_ERROR(history->Write());
+  return history;
+}
+
 absl::Status History::OnEpochEnd(const Pass& training, const Pass* validation) {
   text_ += Line(training, validation);
+  return Write();
+}
+
+absl::Status History::Write() {
+  if (!writes_) return absl::OkStatus();
   const absl::Status status = WriteFileAtomically(path_, std::as_bytes(std::span(text_)));
   if (status.ok() || !warn_) return status;
   if (!std::exchange(warned_, true)) {

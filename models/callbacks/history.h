@@ -48,6 +48,21 @@ class History : public Callback {
                                                          bool validates, int64_t epochs_done,
                                                          Warn warn = {});
 
+  // A history that a run holds in memory, of which the lines of the first `epochs_done` epochs are
+  // kept; one that `writes` is on the disk when this returns. For ranks of which any may have to
+  // write it one day: nothing is missing in `text` of each.
+  static absl::StatusOr<std::unique_ptr<History>> Continue(std::string_view path,
+                                                           const Trainer& trainer,
+                                                           std::string_view text,
+                                                           int64_t epochs_done, bool writes,
+                                                           Warn warn = {});
+
+  // What the file holds, or would.
+  const std::string& text() const { return text_; }
+  void set_writes(bool writes) { writes_ = writes; }
+  // Writes the file, where it `writes`.
+  absl::Status Write();
+
   absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
 
  private:
@@ -62,7 +77,7 @@ class History : public Callback {
   const HistoryForm form_;
   const Trainer* trainer_;
   Warn warn_;
-  bool warned_ = false;
+  bool writes_ = true, warned_ = false;
   std::string text_;  // of the whole file
 };
 

@@ -114,6 +114,33 @@ TEST_F(HistoryTest, AResumedRunKeepsTheEpochsThatAreDone) {
 
 int FailWrites(std::string_view step) { return step == "write" ? ENOSPC : 0; }
 
+TEST_F(HistoryTest, WhoHasItInMemoryWritesItWholeWhenItIsHisTurn) {
+  const std::string path = Path("handed_over.csv");
+  auto writer = *History::Create(path, *trainer_, metric_set_, true, 0);
+  auto other = *History::Create(path, *trainer_, metric_set_, true, 0);
+  other->set_writes(false);
+  for (History* history : {writer.get(), other.get()}) {
+    ASSERT_TRUE(End(*history, 0, 0.5, 50).ok());
+  }
+  const std::string first = Content(path);
+  // The writer is gone in the middle of the second epoch's end.
+  ASSERT_TRUE(End(*other, 1, 0.25, 75).ok());
+  EXPECT_EQ(Content(path), first);
+  auto silent = History::Continue(path, *trainer_, other->text(), 2, /*writes=*/false);
+  ASSERT_TRUE(silent.ok());
+  EXPECT_EQ(Content(path), first);
+  auto next = History::Continue(path, *trainer_, other->text(), 2, /*writes=*/true);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(Content(path), other->text());
+  // Epochs that are to be ended again are left out.
+  next = History::Continue(path, *trainer_, other->text(), 1, /*writes=*/true);
+  EXPECT_EQ(Content(path), first);
+  EXPECT_EQ((*next)->text(), first);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      History::Continue(path, *trainer_, first, 2, /*writes=*/true).status()));
+  EXPECT_TRUE(History::Continue(path, *trainer_, "", 0, /*writes=*/true).ok());
+}
+
 TEST_F(HistoryTest, AFullDiskIsOneWarningAndLaterEpochsAreWrittenAgain) {
   const std::string path = Path("full.csv");
   std::vector<std::string> warnings;

@@ -11,7 +11,7 @@ absl::Status StopOnSignal::Tell() {
   if (seen_.empty()) {
     DTNN_ASSIGN_OR_RETURN(seen_, Tensor::Zeros(DType::kInt32, Shape{1}));
   }
-  seen_.data<int32_t>()[0] = interrupt_.signal();
+  seen_.data<int32_t>()[0] = 2 * interrupt_.signal() + (pause_ && pause_() ? 1 : 0);
   exchange_ = communicator_->AllReduceAsync(seen_, ReduceOp::kMax);
   return absl::OkStatus();
 }
@@ -19,7 +19,9 @@ absl::Status StopOnSignal::Tell() {
 absl::Status StopOnSignal::Hear() {
   DTNN_RETURN_IF_ERROR(exchange_->Wait());
   exchange_ = nullptr;
-  signal_ = std::max(signal_, int(seen_.data<int32_t>()[0]));
+  const int seen = seen_.data<int32_t>()[0];
+  signal_ = std::max(signal_, seen / 2);
+  pauses_ |= seen % 2 != 0;
   return absl::OkStatus();
 }
 
@@ -34,13 +36,15 @@ absl::Status StopOnSignal::OnBatchEnd(const Pass& pass) {
   } else if (pass.kind == Pass::Kind::kTraining && ++steps_ % every_ == 0) {
     DTNN_RETURN_IF_ERROR(Hear());
   }
-  if (signal_ == 0 || !trainer_.engine().settled()) return absl::OkStatus();
+  if ((signal_ == 0 && !pauses_) || !trainer_.engine().settled()) return absl::OkStatus();
   trainer_.Stop();
+  paused_ = signal_ == 0;
+  if (paused_) return absl::OkStatus();
   return checkpointer_ == nullptr ? absl::OkStatus() : checkpointer_->Save();
 }
 
 absl::Status StopOnSignal::Finish() {
-  if (communicator_ == nullptr || signal_ != 0) return absl::OkStatus();
+  if (communicator_ == nullptr || signal_ != 0 || paused_) return absl::OkStatus();
   if (exchange_ != nullptr) DTNN_RETURN_IF_ERROR(Hear());
   DTNN_RETURN_IF_ERROR(Tell());
   return Hear();

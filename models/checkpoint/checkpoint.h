@@ -82,8 +82,8 @@ class StagedCheckpoint {
   // store's device.
   const RunState& run() const { return run_; }
   const std::vector<std::string>& warnings() const { return weights_.loaded().warnings; }
-  // Copies parameters, optimizer state and, where the store has one, the loss scale into the store. A
-  // file of a run without a scale leaves it as it is.
+  // Copies parameters, optimizer state and, where the store has one, the loss scale into the store.
+  // A file of a run without a scale leaves it as it is.
   absl::Status Apply(ParameterStore& store, DeviceContext& context) const;
 
  private:

@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<CheckpointFolder::File>> CheckpointFolder::List() con
   return files;
 }
 
-absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock() {
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock(bool goes_on) {
   if (std::exchange(locked_, true)) return std::vector<std::string>();
   absl::StatusOr<FolderLock> lock = FolderLock::Take(folder_);
   if (absl::IsUnimplemented(lock.status())) {
@@ -78,6 +78,12 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock() {
                "; make sure that no other run uses the same folder for its checkpoints")};
   }
   locked_ = lock.ok();
+  if (absl::IsFailedPrecondition(lock.status()) && goes_on) {
+    return std::vector<std::string>{
+        StrCat(lock.status().message(),
+               ", perhaps one that is frozen; this run goes on without it "
+               "and saves there all the same")};
+  }
   if (absl::IsFailedPrecondition(lock.status())) {
     return FailedPrecondition(
         lock.status().message(),
@@ -89,13 +95,13 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Lock() {
   return std::vector<std::string>();
 }
 
-absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume) {
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume, bool goes_on) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) return Failed(folder_, "cannot create the folder for checkpoints", error);
   DTNN_RETURN_IF_ERROR(WithContext(AtomicFile::Create(PathOf(0)).status(), folder_,
                                    ": cannot write checkpoints there"));
-  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock());
+  DTNN_ASSIGN_OR_RETURN(std::vector<std::string> warnings, Lock(goes_on));
   DTNN_ASSIGN_OR_RETURN(const std::vector<File> files, List());
   if (!resume && !files.empty()) {
     return FailedPrecondition(files[0].path,

@@ -35,7 +35,9 @@ class CheckpointFolder {
   // there, locks it until this object and all copies are destroyed, and deletes the incomplete
   // files of a killed run. FailedPrecondition if another process uses the folder or, for a new run,
   // if it contains another run's checkpoints. Returns a warning if the file system has no locks.
-  absl::StatusOr<std::vector<std::string>> Prepare(bool resume);
+  // `goes_on`: for a process that takes over from another one, which may hold the lock still
+  // although it is frozen: that is a warning.
+  absl::StatusOr<std::vector<std::string>> Prepare(bool resume, bool goes_on = false);
 
   // Whether there is a checkpoint that can be opened; needs no network, for the last message of a
   // process that fails.
@@ -79,7 +81,7 @@ class CheckpointFolder {
     std::string path;
   };
   std::string PathOf(int64_t steps) const;
-  absl::StatusOr<std::vector<std::string>> Lock();
+  absl::StatusOr<std::vector<std::string>> Lock(bool goes_on);
   // Newest first.
   absl::StatusOr<std::vector<File>> List() const;
 

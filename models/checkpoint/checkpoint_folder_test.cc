@@ -268,6 +268,11 @@ TEST_F(CheckpointFolderTest, IsOfOneProcessUntilAllCopiesAreGone) {
               AllOf(HasSubstr(path_.string() + ": is in use by process "),
                     HasSubstr("choose another folder")));
   EXPECT_TRUE(Names().contains(".checkpoint-9.npz.1-0.tmp")) << "another's files are not touched";
+  const auto goes_on = CheckpointFolder(path_.string()).Prepare(/*resume=*/true, /*goes_on=*/true);
+  ASSERT_TRUE(goes_on.ok()) << goes_on.status();
+  EXPECT_THAT(*goes_on, ElementsAre(AllOf(HasSubstr(path_.string() + ": is in use by process "),
+                                          HasSubstr("this run goes on without it"))));
+  std::ofstream(path_ / ".checkpoint-9.npz.1-0.tmp").put('x');
   copy.reset();
   EXPECT_TRUE(second.Prepare(/*resume=*/true).ok());
   EXPECT_THAT(Names(), IsEmpty());

@@ -38,8 +38,8 @@ class ParameterStore {
                                                                 DeviceContext& context, DType dtype,
                                                                 uint64_t seed);
 
-  // Adds what only training needs: gradients, `slots` arenas of zeros, and for float16 a loss scale.
-  // A later call, for another optimizer, allocates the slots again and keeps the rest.
+  // Adds what only training needs: gradients, `slots` arenas of zeros, and for float16 a loss
+  // scale. A later call, for another optimizer, allocates the slots again and keeps the rest.
   absl::Status AllocateForTraining(DeviceContext& context, int slots);
   bool has_gradients() const { return !gradients_.empty(); }
   // What gradients are multiplied by where the context computes in float16; null elsewhere.

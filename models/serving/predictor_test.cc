@@ -83,8 +83,7 @@ TEST_F(PredictorTest, FusionsAreThoseOfTraining) {
   model.description.fusions = Fusions::None();
   const std::string path = Saved(model, "fused.npz");
   const Tensor x = testing::RandomTensor(DType::kFloat32, graph.input_shape().Prepend(5), 5);
-  auto plan =
-      *Plan::Compile(graph, *store_, *device_, {.batch = 5, .fusions = Fusions::None()});
+  auto plan = *Plan::Compile(graph, *store_, *device_, {.batch = 5, .fusions = Fusions::None()});
   ASSERT_TRUE(plan->Forward(x).ok());
   EXPECT_EQ(Values(*(*Predictor::Load(path))->Predict(x)), Values(plan->predictions()));
 }

@@ -96,6 +96,11 @@ std::string MetricAverages::Report(std::string_view prefix) const {
   return text;
 }
 
+void MetricAverages::Add(const MetricAverages& other) {
+  for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
+  samples_ += other.samples_;
+}
+
 std::vector<double> MetricAverages::ToDoubles() const {
   std::vector<double> values = sums_;
   values.push_back(double(samples_));

@@ -57,6 +57,9 @@ class MetricAverages {
   std::string Report(std::string_view prefix) const;
   const MetricSet& metric_set() const { return metric_set_; }
 
+  // Of other samples, with the same metrics.
+  void Add(const MetricAverages& other);
+
   // The sums and the count as doubles, to be added up over ranks, and back.
   std::vector<double> ToDoubles() const;
   void FromDoubles(std::span<const double> values);

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "comm/model_sync.h"
 #include "kernels/device_traits.h"
@@ -50,7 +52,7 @@ StepEngine::StepEngine(const Graph& graph, ParameterStore& store, DeviceContext&
              .at_start = options.initial_model_sync,
              .at_end = options.final_model_sync,
              .common_statistics = options.sync_batch_norm}),
-      late_(TraitsOf(context.device()).replays_work),
+      late_(TraitsOf(context.device()).replays_work && !options.common_metrics),
       graphs_(context, ReasonNotToCapture(context, options)) {
   if (options.sync_batch_norm && options.communicator != nullptr) {
     exchange_.emplace(*options.communicator);
@@ -68,6 +70,9 @@ absl::StatusOr<std::unique_ptr<StepEngine>> StepEngine::Create(const Graph& grap
     return InvalidArgument(
         "a trainer accumulates over 1 batch or more, not ", options.accumulate_steps,
         ", and clips to a norm above 0 or not at all (0), not to ", options.clip_norm);
+  }
+  if (options.common_metrics && !options.whole_steps) {
+    return absl::InvalidArgumentError("metrics that are common in every step need whole steps");
   }
   if (options.sync_batch_norm && options.model_sync.frequency != 0) {
     return absl::InvalidArgumentError(
@@ -168,6 +173,7 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
     sync_.BeginUpdate(steps_done_, step_);
     first_samples_ = SamplesOf(batch);
     DTNN_RETURN_IF_ERROR(Remember(averages));
+    if (options_.common_metrics) update_averages_ = NewAverages();
   }
   const absl::Status status = RunStep(batch, /*watched=*/averages != nullptr, last);
   if (!status.ok()) {
@@ -175,7 +181,9 @@ absl::Status StepEngine::Step(const Batch& batch, MetricAverages* averages, bool
     return status;
   }
   ++step_;
-  if (averages != nullptr && batch.count > 0) {
+  if (options_.common_metrics) {
+    if (averages != nullptr && settled()) averages->Add(update_averages_);
+  } else if (averages != nullptr && batch.count > 0) {
     if (late_) {
       DTNN_RETURN_IF_ERROR(ReadLater(batch));
       if (late_reads_.waiting() > 1) DTNN_RETURN_IF_ERROR(ReadOldest(&batch, *averages));
@@ -248,6 +256,10 @@ absl::Status StepEngine::RunOnDevice(const Batch& batch, const StepGraphs::Kind&
       DTNN_RETURN_IF_ERROR(updater_->Watch(training_plan_->device_losses()));
     } else if (kind.watched) {
       DTNN_RETURN_IF_ERROR(CheckLoss(batch));
+      if (options_.common_metrics) {
+        DTNN_RETURN_IF_ERROR(update_averages_.Add(training_plan_->LossSum(),
+                                                  training_plan_->predictions(), batch.targets));
+      }
     }
   }
   if (options_.accumulate_steps > 1) {
@@ -273,7 +285,8 @@ absl::Status StepEngine::Update() {
   }
   // Without samples of its own or of others, a rank stays where it is.
   if (pending_samples_ == 0 && !sync_.exchanges()) return absl::OkStatus();
-  return updater_->Finish();
+  if (!options_.common_metrics) return updater_->Finish();
+  return updater_->Finish([this] { return Combine(update_averages_); });
 }
 
 absl::Status StepEngine::CheckLoss(const Batch& batch) {
@@ -319,6 +332,17 @@ absl::Status StepEngine::ReadOldest(const Batch* batch, MetricAverages& averages
 
 absl::Status StepEngine::CatchUp(MetricAverages& averages) {
   while (late_reads_.waiting() > 0) DTNN_RETURN_IF_ERROR(ReadOldest(nullptr, averages));
+  return absl::OkStatus();
+}
+
+absl::Status StepEngine::Combine(MetricAverages& averages) const {
+  if (options_.communicator == nullptr) return absl::OkStatus();
+  std::vector<double> values = averages.ToDoubles();
+  DTNN_ASSIGN_OR_RETURN(Tensor sums, Tensor::Zeros(DType::kFloat64, Shape{int64_t(values.size())}));
+  std::memcpy(sums.raw_data(), values.data(), values.size() * sizeof(double));
+  DTNN_RETURN_IF_ERROR(options_.communicator->AllReduce(sums));
+  std::memcpy(values.data(), sums.raw_data(), values.size() * sizeof(double));
+  averages.FromDoubles(values);
   return absl::OkStatus();
 }
 

@@ -96,6 +96,8 @@ class StepEngine {
   // OutOfRange where float16 has found no scale of the loss at which gradients are finite.
   absl::Status AverageStatistics();
   absl::Status EndTraining() { return sync_.EndTraining(*store_); }
+  // Gives all ranks, which call it together, the metrics of the samples of all.
+  absl::Status Combine(MetricAverages& averages) const;
 
   // Of an optimizer with a sparse sum, nothing of others: for checkpoints (updater.h). After
   // PrepareForTraining.
@@ -167,6 +169,7 @@ class StepEngine {
   std::unique_ptr<Add> add_;
   Tensor accumulated_;                            // gradients of the batches that wait
   std::optional<CommunicatorExchange> exchange_;  // of synchronised batch normalisation
+  MetricAverages update_averages_;                // with common_metrics: of the batches that wait
   Synchronization sync_;
   std::unique_ptr<Updater> updater_;
   std::unique_ptr<Plan> training_plan_, evaluation_plan_;

@@ -1,7 +1,6 @@
 #include "models/training/trainer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,18 +72,6 @@ void Trainer::SetRate(double rate, double factor) {
   engine_->set_learning_rate(rate * factor);
 }
 
-// Gives all ranks the metrics of the samples of all.
-absl::Status Trainer::Combine(MetricAverages& averages) {
-  if (communicator() == nullptr) return absl::OkStatus();
-  std::vector<double> values = averages.ToDoubles();
-  DTNN_ASSIGN_OR_RETURN(Tensor sums, Tensor::Zeros(DType::kFloat64, Shape{int64_t(values.size())}));
-  std::memcpy(sums.raw_data(), values.data(), values.size() * sizeof(double));
-  DTNN_RETURN_IF_ERROR(communicator()->AllReduce(sums));
-  std::memcpy(values.data(), sums.raw_data(), values.size() * sizeof(double));
-  averages.FromDoubles(values);
-  return absl::OkStatus();
-}
-
 // A rank that fails tells the others, which would otherwise wait for it. Code OutOfRange tells them
 // that it has diverged, so an error of a callback or a loader with that code gets another one.
 absl::Status Trainer::Ended(absl::Status status) {
@@ -134,7 +121,7 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
   DTNN_ASSIGN_OR_RETURN(const RankShares shares, RankShares::Of(loader, communicator()));
   if (!training || !state_.in_epoch()) {
     averages = engine_->NewAverages();
-    if (training) trained_by_all_ = false;
+    if (training) trained_by_all_ = engine_->options().common_metrics;
   }
   int64_t step = training ? state_.step_in_epoch : 0;
   const int64_t before = training ? StepsBeforeFirst(state_.sampler) : 0;
@@ -170,7 +157,8 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
     DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
   }
   // An epoch that was stopped during its validation already has the metrics of all ranks.
-  if (!training || !std::exchange(trained_by_all_, true)) DTNN_RETURN_IF_ERROR(Combine(averages));
+  if (!training || !std::exchange(trained_by_all_, true))
+    DTNN_RETURN_IF_ERROR(engine_->Combine(averages));
   for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassEnd(pass));
   return absl::OkStatus();
 }
@@ -288,7 +276,7 @@ absl::StatusOr<TrainingState> Trainer::StateWith(bool all_ranks) {
   state.ended |= stopped_ && !state.in_epoch();
   if (!state.in_epoch()) return state;
   MetricAverages trained = trained_;
-  if (all_ranks && !trained_by_all_) DTNN_RETURN_IF_ERROR(Combine(trained));
+  if (all_ranks && !trained_by_all_) DTNN_RETURN_IF_ERROR(engine_->Combine(trained));
   state.metrics = {.names = trained.metric_set().Names(),
                    .sums = trained.ToDoubles(),
                    .samples = trained.samples()};
@@ -323,11 +311,13 @@ absl::Status Trainer::Restore(const TrainingState& state) {
   state_ = state;
   engine_->set_steps_done(state.steps_done);
   SetRate(state.learning_rate, learning_rate_factor_);
-  diverged_ = trained_by_all_ = false;
+  diverged_ = false;
+  trained_by_all_ = engine_->options().common_metrics;
   trained_ = engine_->NewAverages();
   MetricSums metrics = std::exchange(state_.metrics, {});
-  // The sums are those of all ranks, and will be added up again: only rank 0 takes them.
-  if (state.in_epoch() && (communicator() == nullptr || communicator()->rank() == 0)) {
+  // The sums are those of all ranks, and where they will be added up again only rank 0 takes them.
+  const bool takes = trained_by_all_ || communicator() == nullptr || communicator()->rank() == 0;
+  if (state.in_epoch() && takes) {
     metrics.sums.push_back(double(metrics.samples));
     trained_.FromDoubles(metrics.sums);
   }

@@ -72,9 +72,9 @@ class Trainer {
   // schedulers.
   absl::StatusOr<TrainingState> State() { return StateWith(/*all_ranks=*/true); }
   // The same without the other ranks, which may be lost: the metrics of the epoch in progress are
-  // of this rank's samples only. After a failed step, only with whole_steps. Both return
-  // FailedPrecondition if the state cannot be continued: an update failed halfway, or training
-  // diverged.
+  // of this rank's samples only, without common_metrics. After a failed step, only with
+  // whole_steps. Both return FailedPrecondition if the state cannot be continued: an update failed
+  // halfway, or training diverged.
   absl::StatusOr<TrainingState> StateAlone() { return StateWith(/*all_ranks=*/false); }
   // What a checkpoint holds besides of an optimizer with a sparse sum; nothing of others. All ranks
   // call GatherExchange together, when settled; Restore comes with RestoreExchange.
@@ -122,7 +122,6 @@ class Trainer {
                        std::span<Callback* const> callbacks);
   absl::Status RunBatch(const Batch* batch, const Pass& pass, MetricAverages& averages);
   absl::Status CatchUp(MetricAverages& averages);
-  absl::Status Combine(MetricAverages& averages);
   absl::Status Ended(absl::Status status);
   absl::StatusOr<TrainingState> StateWith(bool all_ranks);
   void SetRate(double rate, double factor);

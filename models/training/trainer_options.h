@@ -53,6 +53,9 @@ struct TrainerOptions {
   // statistics, metrics, counts. It can then be saved, for instance when a rank was lost. Updates
   // do not begin before the exchange has ended.
   bool whole_steps = false;
+  // After every update all ranks know the metrics of all samples of the epoch so far, so that none
+  // are missing when a rank is lost; one more small exchange per update. Needs whole_steps.
+  bool common_metrics = false;
 };
 
 }  // namespace dtnn

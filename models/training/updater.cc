@@ -121,14 +121,13 @@ absl::Status Updater::SetStep(const UpdateStep& step) {
   UpdateStep scaled = step;
   if (sparse_) scaled.gradient_scale = 1;  // the sum has it already
   for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(part.update->SetStep(scaled));
-  return options_.clip_norm > 0 ? gate_->SetGradientScale(scaled.gradient_scale)
-                                : absl::OkStatus();
+  return options_.clip_norm > 0 ? gate_->SetGradientScale(scaled.gradient_scale) : absl::OkStatus();
 }
 
-absl::Status Updater::Finish() {
+absl::Status Updater::Finish(const std::function<absl::Status()>& before) {
   torn_ = false;
   const double backward_seconds = since_begin_ ? since_begin_->seconds() : 0;
-  const absl::Status status = ExchangeAndFollow();
+  const absl::Status status = ExchangeAndFollow(before);
   if (choice_ && exchanges_) choice_->Add(ready_, backward_seconds, update_seconds_);
   if (torn_) store_->MarkChanged();
   if (status.ok()) torn_ = false;
@@ -169,13 +168,14 @@ absl::Status Updater::RestoreExchange(const std::optional<ExchangeState>& state)
   return sparse_->SetState(state ? state->values : std::vector<double>());
 }
 
-absl::Status Updater::ExchangeAndFollow() {
+absl::Status Updater::ExchangeAndFollow(const std::function<absl::Status()>& before) {
   const bool at_the_end = options_.whole_steps || sum_of_squares_ != nullptr || !exchanges_;
   if (exchanges_) {
     DTNN_RETURN_IF_ERROR(reducer_->Finish(
         [&](size_t bucket) { return at_the_end ? absl::OkStatus() : Follow(parts_[bucket]); }));
   }
   if (!at_the_end) return absl::OkStatus();
+  if (before) DTNN_RETURN_IF_ERROR(before());
   if (sparse_) DTNN_RETURN_IF_ERROR(SumSparsely());
   if (sum_of_squares_ != nullptr) DTNN_RETURN_IF_ERROR(Judge());
   for (const Part& part : parts_) DTNN_RETURN_IF_ERROR(Follow(part));

@@ -13,6 +13,7 @@
 #define DTNN_MODELS_TRAINING_UPDATER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -68,7 +69,9 @@ class Updater {
   // not finite, no update changes anything until Resume.
   absl::Status Watch(const Tensor& losses) { return gate_->Watch(losses); }
   absl::Status Resume() { return gate_->Reset(); }
-  absl::Status Finish();
+  // `before`: called where no parameter has changed yet, when all gradients have been exchanged;
+  // its error is returned. Needs whole_steps.
+  absl::Status Finish(const std::function<absl::Status()>& before = {});
   absl::Status Finish(const UpdateStep& step) {
     const absl::Status status = SetStep(step);
     return status.ok() ? Finish() : status;
@@ -107,7 +110,7 @@ class Updater {
     return alone_ != nullptr ? *alone_ : *options_.communicator;
   }
   absl::Status SumSparsely();
-  absl::Status ExchangeAndFollow();
+  absl::Status ExchangeAndFollow(const std::function<absl::Status()>& before);
   absl::Status Judge();
   UpdateGates Gates() const;
   absl::Status Follow(const Part& part);

@@ -1,6 +1,6 @@
 // An execution plan of cuDNN for an operation graph: the first engine of its heuristics that keeps
-// this project's promises. float32 is computed in full precision (no TF32 unless that is allowed, no
-// conversion of inputs), sums have one order and are not rounded to less than float32, and the
+// this project's promises. float32 is computed in full precision (no TF32 unless that is allowed,
+// no conversion of inputs), sums have one order and are not rounded to less than float32, and the
 // workspace stays below a limit. Tensor cores compute float64 and products of 16 bits in full, and
 // are taken for them. For .cu files.
 

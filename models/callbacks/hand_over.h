@@ -1,0 +1,88 @@
+// The state of a run in memory, from ranks that have it to ranks that do not: how a run goes on
+// with other ranks than before, without files.
+//
+// Ranks that lose one of them may be at different places: some have ended a step, others have not.
+// As parameters change only when all gradients of a step have been exchanged (whole_steps), they
+// differ by one update at most, and each is what a run of that many steps has. All take the state
+// of the one that is ahead. Of ranks with equally many updates, some may have ended an epoch and
+// others not: all then end it again, so that what an epoch's end does is done everywhere.
+//
+// Running statistics, which each rank tracks on its own samples, are averaged over the ranks that
+// are there.
+
+#ifndef DTNN_MODELS_CALLBACKS_HAND_OVER_H_
+#define DTNN_MODELS_CALLBACKS_HAND_OVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "comm/communicator.h"
+#include "models/callbacks/checkpointer.h"
+#include "models/checkpoint/training_state.h"
+#include "models/training/callback.h"
+#include "models/training/trainer.h"
+#include "tensor/tensor.h"
+
+namespace dtnn {
+
+// One rank's last whole step, on the host.
+struct KeptRun {
+  TrainingState training = {};                           // with the schedulers'
+  std::map<std::string, Tensor, std::less<>> kept = {};  // parameters that they keep
+  Tensor values = {}, statistics = {};                   // the latter are part of the former
+  std::vector<Tensor> slots = {};
+  std::string history = {};  // of the epochs that are done (history.h)
+
+  // Samples of the epoch in progress that are left, over all ranks.
+  int64_t samples_left() const;
+};
+
+// Remembers, at the end of each pass of training, where the run is: the end of an epoch has parts
+// that may fail, and is done again as a whole. The first of a run's callbacks.
+class EpochEnds : public Callback {
+ public:
+  explicit EpochEnds(Trainer& trainer) : trainer_(trainer) {}
+
+  absl::Status OnPassBegin(const Pass& pass) override;
+  absl::Status OnPassEnd(const Pass& pass) override;
+  absl::Status OnEpochEnd(const Pass& training, const Pass* validation) override;
+  // Training has ended: so has the last epoch.
+  void Finish() { ending_ = false; }
+
+  // The pass of training that was begun last.
+  const Pass* pass() const { return pass_; }
+
+  // Where the run is: at the end of the pass, while the end of its epoch is not done as a whole.
+  absl::StatusOr<TrainingState> State();
+
+ private:
+  Trainer& trainer_;
+  bool ending_ = false;
+  TrainingState before_end_;
+  const Pass* pass_ = nullptr;
+};
+
+// What this rank can hand over, without the others. FailedPrecondition where an update has failed
+// halfway, or training has diverged.
+absl::StatusOr<KeptRun> KeepRun(const RunParts& run, EpochEnds& ends, const std::string& history);
+
+// All ranks call it together, each with what it holds, or nothing; one at least holds something.
+// The trainer is prepared for training. What the run goes on with, on all ranks the same, as a
+// digest of it shows; returns the history. `updates`: of those that hold something.
+struct HandedOver {
+  std::string history = {};
+  int source = 0;            // the rank whose state it was
+  int64_t steps_behind = 0;  // the most that another holder was behind
+};
+absl::StatusOr<HandedOver> HandOver(Communicator& communicator, const std::optional<KeptRun>& mine,
+                                    const RunParts& run);
+
+}  // namespace dtnn
+
+#endif  // DTNN_MODELS_CALLBACKS_HAND_OVER_H_
