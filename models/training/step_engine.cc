@@ -217,12 +217,6 @@ absl::Status StepEngine::Diverged(const Batch& batch, double loss) {
                  : ""));
 }
 
-absl::Status StepEngine::AverageStatistics() {
-  DTNN_RETURN_IF_ERROR(CheckLossScale());
-  return sync_.AverageStatistics(*store_);
-}
-
-// All ranks have the same scale.
 absl::Status StepEngine::CheckLossScale() const {
   if (store_->loss_scale() == nullptr) return absl::OkStatus();
   constexpr float kHopeless = 0x1p-14f;  // 30 steps after the first scale, if none is good

@@ -158,7 +158,12 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
     pass.predictions = nullptr;
     if (stopped_) return absl::OkStatus();
   }
-  if (training) DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
+  if (training) {
+    const absl::Status scale = engine_->CheckLossScale();
+    diverged_ |= absl::IsOutOfRange(scale);
+    DTNN_RETURN_IF_ERROR(scale);
+    DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
+  }
   // An epoch that was stopped during its validation already has the metrics of all ranks.
   if (!training || !std::exchange(trained_by_all_, true)) DTNN_RETURN_IF_ERROR(Combine(averages));
   for (Callback* callback : callbacks) DTNN_RETURN_IF_ERROR(callback->OnPassEnd(pass));
