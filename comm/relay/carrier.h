@@ -37,6 +37,7 @@ class Carrier {
     const std::shared_lock lock(mutex_);
     if (!going_) datagrams_->Send(to, std::move(bytes));
   }
+  void Flush(std::chrono::steady_clock::time_point end) { datagrams_->Flush(end); }
   std::string name() const { return datagrams_->name(); }
   size_t window() const { return window_; }
 

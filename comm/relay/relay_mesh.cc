@@ -125,7 +125,7 @@ absl::Status Relay::Meet(const CommunicatorOptions& options) {
     DTNN_ASSIGN_OR_RETURN(const std::vector<int> missing, Missing());
     if (missing.empty()) {
       // Whoever is frozen from now on has not kept the others from meeting.
-      datagrams_->Flush(Clock::now() + options.timeout);
+      carrier_.Flush(Clock::now() + options.timeout);
       return absl::OkStatus();
     }
     int64_t seen = 0;

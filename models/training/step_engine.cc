@@ -366,12 +366,6 @@ absl::Status StepEngine::Diverged(double loss, int64_t steps_done, double learni
                  : ""));
 }
 
-absl::Status StepEngine::AverageStatistics() {
-  DTNN_RETURN_IF_ERROR(CheckLossScale());
-  return sync_.AverageStatistics(*store_);
-}
-
-// All ranks have the same scale.
 absl::Status StepEngine::CheckLossScale() const {
   if (store_->loss_scale() == nullptr) return absl::OkStatus();
   constexpr float kHopeless = 0x1p-14f;  // 30 steps after the first scale, if none is good

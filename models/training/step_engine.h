@@ -66,6 +66,9 @@ class StepEngine {
   // Adds the loss and metrics of a batch in evaluation mode. OutOfRange where the loss is NaN or
   // infinite; `data` names what the batch is of.
   absl::Status Evaluate(const Batch& batch, std::string_view data, MetricAverages& averages);
+  // OutOfRange where float16 has found no scale of the loss at which gradients are finite: training
+  // has diverged, on all ranks alike. Waits for the device.
+  absl::Status CheckLossScale() const;
   // Of no sample yet.
   MetricAverages NewAverages() const {
     return MetricAverages(options_.metric_set, graph_.output_shape()[0]);
@@ -93,8 +96,7 @@ class StepEngine {
 
   // Averages over the ranks: of running statistics after a pass and before saving; after the last
   // pass also of models (synchronization.h). All ranks call them together.
-  // OutOfRange where float16 has found no scale of the loss at which gradients are finite.
-  absl::Status AverageStatistics();
+  absl::Status AverageStatistics() { return sync_.AverageStatistics(*store_); }
   absl::Status EndTraining() { return sync_.EndTraining(*store_); }
   // Gives all ranks, which call it together, the metrics of the samples of all.
   absl::Status Combine(MetricAverages& averages) const;
@@ -149,7 +151,6 @@ class StepEngine {
   std::string WhereNotFinite(const Batch& batch);
   absl::Status Diverged(double loss, int64_t steps_done, double learning_rate,
                         std::string_view where) const;
-  absl::Status CheckLossScale() const;
   absl::Status Remember(const MetricAverages* averages);
   absl::Status Undo(MetricAverages* averages);
 

@@ -154,6 +154,9 @@ absl::Status Trainer::RunPass(Loader& loader, Pass& pass, MetricAverages& averag
   }
   if (training) {
     DTNN_RETURN_IF_ERROR(CatchUp(averages));
+    const absl::Status scale = engine_->CheckLossScale();
+    diverged_ |= absl::IsOutOfRange(scale);
+    DTNN_RETURN_IF_ERROR(scale);
     DTNN_RETURN_IF_ERROR(engine_->AverageStatistics());
   }
   // An epoch that was stopped during its validation already has the metrics of all ranks.
