@@ -65,7 +65,8 @@ def federation(options, protection, rounds, seed, folder):
         if k == 1:
             command.append("--evaluate")
         clients.append(subprocess.Popen(command, env=environment, text=True,
-                                        stdout=subprocess.PIPE if k == 1 else subprocess.DEVNULL))
+                                        stdout=subprocess.PIPE if k == 1 else subprocess.DEVNULL,
+                                        stderr=subprocess.STDOUT if k == 1 else None))
     text = clients[0].communicate()[0]
     for process in [*clients, aggregator]:
         if process.wait() != 0:
@@ -75,11 +76,10 @@ def federation(options, protection, rounds, seed, folder):
 
 
 def accuracy(text):
-    found = re.findall(r"categorical_accuracy\D*?([0-9.]+) ?%?", text)
+    found = re.findall(r"test_acc: *([0-9.]+)%", text)
     if not found:
         sys.exit(f"no accuracy in what a client printed:\n{text}")
-    value = float(found[-1])
-    return value if value > 1 else 100 * value
+    return float(found[-1])
 
 
 def main():

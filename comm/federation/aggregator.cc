@@ -287,7 +287,7 @@ absl::Status Aggregator::TakeHello(int id, Member& member, const Frame& frame) {
     if (other_id == id || other.name != hello->name) continue;
     Say(StrCat("client ", other.name, " has come again, by another connection"));
     End(other, StrCat("another client has come under the name ", other.name,
-                      "; each needs a name of its own, which --client-name gives"));
+                      "; each needs a name of its own"));
     break;
   }
   member.samples = hello->samples;
