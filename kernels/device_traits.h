@@ -20,8 +20,8 @@ struct DeviceTraits {
   // Whether its tensors lie in memory that the host reads and writes, and that other programs of
   // the machine use too.
   bool in_host_memory = false;
-  // Whether calls only queue work, which can be captured and replayed (kernels/captured_work.h),
-  // and whose results are read later.
+  // Whether calls only queue work, which can be captured and replayed
+  // (kernels/device/captured_work.h), and whose results are read later.
   bool replays_work = false;
   // Whether convolutions have variants that can be named, and timed to choose one.
   bool chooses_convolutions = false;

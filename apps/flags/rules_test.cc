@@ -102,10 +102,6 @@ constexpr Case kCases[] = {
     {6, "--mixup=0.2 --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
     {6, "--conv-variant=gemm --enable-gpu", kUsage,
      "--conv-variant and --enable-gpu: cannot be used together"},
-    {6, "--enable-fused-conv-bn --enable-gpu", kUsage,
-     "--enable-fused-conv-bn and --enable-gpu: cannot be used together"},
-    {6, "--enable-fused-conv-bn-relu --enable-gpu", kUsage,
-     "--enable-fused-conv-bn-relu and --enable-gpu: cannot be used together"},
     {6, "--augment=flop", kUsage, "--augment=flop: unknown transform \"flop\"; must be one of: "},
     {6, "--augment=flop", kUsage, "; did you mean \"flip\"?"},
 

@@ -338,13 +338,6 @@ absl::Status CheckTogether(const Options& options) {
   if (options.conv_variant != "auto" && options.enable_gpu) {
     return exclude("conv-variant", "enable-gpu");
   }
-  if (options.enable_gpu) {
-    for (const auto& [name, wanted] :
-         {std::pair("enable-fused-conv-bn", options.enable_fused_conv_bn),
-          std::pair("enable-fused-conv-bn-relu", options.enable_fused_conv_bn_relu)}) {
-      if (wanted && options.given.contains(name)) return exclude(name, "enable-gpu");
-    }
-  }
   for (const std::string& path :
        {options.dataset_path, options.dataset_train_path, options.dataset_test_path}) {
     if (options.parallel == "data" && options.shared_storage && path.find("$rank") != path.npos) {

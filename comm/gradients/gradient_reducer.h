@@ -17,9 +17,9 @@
 // (half_all_reduce.h): its second begins when the next bucket starts, or in Finish.
 //
 // Gradients of a device whose memory the host cannot reach are exchanged through a twin in the
-// host's (kernels/exchange_twin.h): a bucket is copied there when it is final, and its all-reduce
-// starts when the next one is, whatever the speed of the device, so that all ranks make the
-// communicator's calls in the same order. Or the device sums them by itself
+// host's (kernels/device/exchange_twin.h): a bucket is copied there when it is final, and its
+// all-reduce starts when the next one is, whatever the speed of the device, so that all ranks make
+// the communicator's calls in the same order. Or the device sums them by itself
 // (GradientReducerOptions::collectives).
 
 #ifndef DTNN_COMM_GRADIENTS_GRADIENT_REDUCER_H_
@@ -37,7 +37,7 @@
 #include "comm/gradients/half_all_reduce.h"
 #include "comm/wire/half.h"
 #include "kernels/collective/device_collectives.h"
-#include "kernels/exchange_twin.h"
+#include "kernels/device/exchange_twin.h"
 #include "tensor/tensor.h"
 #include "tensor/trace/observer.h"
 

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
-#include "kernels/device_numbers.h"
+#include "kernels/device/device_numbers.h"
 #include "kernels/update/update.h"
 #include "tensor/tensor.h"
 

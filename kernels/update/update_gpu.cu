@@ -1,7 +1,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/device_numbers.h"
+#include "kernels/device/device_numbers.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/update/check.h"

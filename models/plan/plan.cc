@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/free_memory.h"
+#include "kernels/device/free_memory.h"
 #include "kernels/gradient_scale.h"
 #include "tensor/errors.h"
 #include "tensor/trace/observer.h"

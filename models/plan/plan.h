@@ -24,7 +24,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/cast/cast.h"
 #include "kernels/context.h"
-#include "kernels/device_numbers.h"
+#include "kernels/device/device_numbers.h"
 #include "kernels/transfers.h"
 #include "layers/base/layer.h"
 #include "models/graph/graph.h"
@@ -79,7 +79,7 @@ class Plan {
                                int64_t step, const GradientsReady& ready = nullptr);
 
   // ForwardBackward in its parts, for callers that look at results later, or capture the middle
-  // part (kernels/captured_work.h). What the host brings; not in a capture:
+  // part (kernels/device/captured_work.h). What the host brings; not in a capture:
   absl::Status BringBatch(const Tensor& x, const Tensor& targets, int64_t step);
   // What the device does with it. A replay does the same with what was brought since, if that has
   // as many samples and the same type of targets.

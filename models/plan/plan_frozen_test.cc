@@ -184,8 +184,9 @@ TEST_P(PlanFrozenTest, OnlyTheHeadTrainsInTheMemoryOfAnEvaluation) {
   const Graph head = *Freeze(*Freeze(graph, "*Conv2D"), "*BatchNormalization");
   const auto measure = [&](const Graph& of, bool training) {
     PlanSession run(*BuildModel("simplecnn", {}), 1);
-    return *Plan::Measure(of, DType::kFloat32, *run.device,
-                          {.batch = 32, .training = training, .loss = &run.loss});
+    return *Plan::Measure(
+        of, DType::kFloat32, *run.device,
+        {.batch = 32, .training = training, .loss = &run.loss, .fusions = Fusions::None()});
   };
   const PlanMemory whole = measure(graph, true), part = measure(head, true);
   const PlanMemory evaluation = measure(graph, false);

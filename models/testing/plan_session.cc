@@ -16,8 +16,10 @@ PlanSession::PlanSession(const Graph& graph, int64_t batch, DType dtype, bool tr
 }
 
 std::unique_ptr<Plan> PlanSession::Compile(int64_t batch, bool training) {
-  auto made =
-      Plan::Compile(graph, *store, *device, {.batch = batch, .training = training, .loss = &loss});
+  // An evaluation that rounds as training does.
+  auto made = Plan::Compile(
+      graph, *store, *device,
+      {.batch = batch, .training = training, .loss = &loss, .fusions = Fusions::None()});
   EXPECT_TRUE(made.ok()) << made.status();
   return *std::move(made);
 }

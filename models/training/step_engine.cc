@@ -362,7 +362,7 @@ absl::Status StepEngine::Diverged(double loss, int64_t steps_done, double learni
       StrCat("the loss is ", loss, " after ", steps_done, " steps: training has diverged (", where,
              "); lower the learning rate, now ", learning_rate,
              context_->math_mode() == MathMode::kFp16
-                 ? "; float16 ends at 65504, and --math-mode=bf16 has the range of float32"
+                 ? "; float16 ends at 65504, and bfloat16 has the range of float32"
                  : ""));
 }
 
@@ -375,7 +375,7 @@ absl::Status StepEngine::CheckLossScale() const {
       StrCat("gradients in float16 are NaN or infinite at every scale of the loss down to ",
              state.scale, " (", state.skipped_steps, " of ", steps_done_,
              " updates were skipped): training has diverged; lower the learning rate, now ",
-             learning_rate_, ", or use --math-mode=bf16, which has the range of float32"));
+             learning_rate_, ", or use bfloat16, which has the range of float32"));
 }
 
 // Where Undo goes back to.

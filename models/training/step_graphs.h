@@ -1,5 +1,5 @@
 // The work of training steps on a device that queues work: captured where it repeats, and then
-// replayed as one operation (kernels/captured_work.h).
+// replayed as one operation (kernels/device/captured_work.h).
 //
 // The first step of a kind runs call by call, since first calls may allocate; the second is
 // captured; from then on it is replayed. Where this cannot be, steps go on call by call, and
@@ -18,8 +18,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "kernels/captured_work.h"
 #include "kernels/context.h"
+#include "kernels/device/captured_work.h"
 #include "tensor/dtype.h"
 
 namespace dtnn {

@@ -53,12 +53,16 @@ double RoundingOf(MathMode mode) {
 class Recorder : public Callback {
  public:
   absl::Status OnBatchEnd(const Pass& pass) override {
+    if (++batches == stop_at) trainer->Stop();
+    return absl::OkStatus();
+  }
+  // A batch's own loss comes a step later on a GPU.
+  absl::Status OnPassEnd(const Pass& pass) override {
     losses.push_back(pass.averages->Value(0));
-    if (int64_t(losses.size()) == stop_at) trainer->Stop();
     return absl::OkStatus();
   }
   std::vector<double> losses;
-  int64_t stop_at = 0;
+  int64_t batches = 0, stop_at = 0;
   Trainer* trainer = nullptr;
 };
 

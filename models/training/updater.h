@@ -63,7 +63,7 @@ class Updater {
   absl::Status Begin(const Tensor& gradients, bool exchange = true);
   // All gradients from element `from` on are final: their exchange may start.
   void Ready(int64_t from);
-  // Of the updates from now on; not in a capture (kernels/captured_work.h).
+  // Of the updates from now on; not in a capture (kernels/device/captured_work.h).
   absl::Status SetStep(const UpdateStep& step);
   // Losses of this update, on the device: see UpdaterOptions::watches_losses. After one that was
   // not finite, no update changes anything until Resume.

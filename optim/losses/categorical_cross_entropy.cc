@@ -58,8 +58,8 @@ class LogitsOp : public LossOp {
     if (rows_ != nullptr) return rows_->Run(x, targets, probabilities, losses, dx, scale);
     if (IsHalf(x.dtype())) {
       return Unimplemented(
-          "targets that are values (--mixup among them) are not available with 16 bits; use "
-          "--math-mode=tf32 or fp32");
+          "targets that are values, such as those of mixed samples, are not available with 16 "
+          "bits; use tf32 or fp32");
     }
     return DispatchFloating(x.dtype(), [&](auto zero) {
       return RunDistributions<decltype(zero)>(x, targets, probabilities, losses, dx,

@@ -28,7 +28,7 @@ class DeviceLossOp : public LossOp {
     if (IsHalf(context.dtype)) {
       return Unimplemented(
           "with 16 bits only categorical_cross_entropy after a softmax is available; use "
-          "--math-mode=tf32 or fp32");
+          "tf32 or fp32");
     }
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<RowLoss> loss,
                           CreateRowLossGpu(*context.device, {.kind = kind,

@@ -2,8 +2,8 @@
 // are queued: the learning rate, the number of the step. Captured work, whose arguments are frozen,
 // follows them (captured_work.h).
 
-#ifndef DTNN_KERNELS_DEVICE_NUMBERS_H_
-#define DTNN_KERNELS_DEVICE_NUMBERS_H_
+#ifndef DTNN_KERNELS_DEVICE_DEVICE_NUMBERS_H_
+#define DTNN_KERNELS_DEVICE_DEVICE_NUMBERS_H_
 
 #include <array>
 #include <cstddef>
@@ -50,4 +50,4 @@ class DeviceNumbers {
 
 }  // namespace dtnn
 
-#endif  // DTNN_KERNELS_DEVICE_NUMBERS_H_
+#endif  // DTNN_KERNELS_DEVICE_DEVICE_NUMBERS_H_

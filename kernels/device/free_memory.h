@@ -1,7 +1,7 @@
 // How much memory a device has left, for messages on what would fit.
 
-#ifndef DTNN_KERNELS_FREE_MEMORY_H_
-#define DTNN_KERNELS_FREE_MEMORY_H_
+#ifndef DTNN_KERNELS_DEVICE_FREE_MEMORY_H_
+#define DTNN_KERNELS_DEVICE_FREE_MEMORY_H_
 
 #include <cstddef>
 #include <optional>
@@ -16,4 +16,4 @@ std::optional<size_t> FreeMemory(DeviceContext& context);
 
 }  // namespace dtnn
 
-#endif  // DTNN_KERNELS_FREE_MEMORY_H_
+#endif  // DTNN_KERNELS_DEVICE_FREE_MEMORY_H_

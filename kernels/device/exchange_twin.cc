@@ -1,4 +1,4 @@
-#include "kernels/exchange_twin.h"
+#include "kernels/device/exchange_twin.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "kernels/late_reads.h"
+#include "kernels/device/late_reads.h"
 
 #include <vector>
 

@@ -9,8 +9,8 @@
 //
 // From Fetch to Return (or Release) nobody else writes the range on the device.
 
-#ifndef DTNN_KERNELS_EXCHANGE_TWIN_H_
-#define DTNN_KERNELS_EXCHANGE_TWIN_H_
+#ifndef DTNN_KERNELS_DEVICE_EXCHANGE_TWIN_H_
+#define DTNN_KERNELS_DEVICE_EXCHANGE_TWIN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -62,4 +62,4 @@ class ExchangeTwin {
 
 }  // namespace dtnn
 
-#endif  // DTNN_KERNELS_EXCHANGE_TWIN_H_
+#endif  // DTNN_KERNELS_DEVICE_EXCHANGE_TWIN_H_

@@ -1,4 +1,4 @@
-#include "kernels/free_memory.h"
+#include "kernels/device/free_memory.h"
 
 #include "gtest/gtest.h"
 #include "kernels/gpu_testing.h"

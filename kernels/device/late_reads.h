@@ -2,8 +2,8 @@
 // memory in a ring. Reading waits for the copies that are read, not for what was queued after them,
 // so the device never runs out of work because the host looks at results.
 
-#ifndef DTNN_KERNELS_LATE_READS_H_
-#define DTNN_KERNELS_LATE_READS_H_
+#ifndef DTNN_KERNELS_DEVICE_LATE_READS_H_
+#define DTNN_KERNELS_DEVICE_LATE_READS_H_
 
 #include <cstddef>
 #include <memory>
@@ -53,4 +53,4 @@ class LateReads {
 
 }  // namespace dtnn
 
-#endif  // DTNN_KERNELS_LATE_READS_H_
+#endif  // DTNN_KERNELS_DEVICE_LATE_READS_H_

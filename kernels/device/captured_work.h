@@ -8,8 +8,8 @@
 // (device_numbers.h) or was brought to a fixed place (transfers.h). What was not called before
 // should be called once before a capture, since first calls may allocate.
 
-#ifndef DTNN_KERNELS_CAPTURED_WORK_H_
-#define DTNN_KERNELS_CAPTURED_WORK_H_
+#ifndef DTNN_KERNELS_DEVICE_CAPTURED_WORK_H_
+#define DTNN_KERNELS_DEVICE_CAPTURED_WORK_H_
 
 #include <memory>
 
@@ -42,4 +42,4 @@ class CapturedWork {
 
 }  // namespace dtnn
 
-#endif  // DTNN_KERNELS_CAPTURED_WORK_H_
+#endif  // DTNN_KERNELS_DEVICE_CAPTURED_WORK_H_

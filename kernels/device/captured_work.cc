@@ -1,4 +1,4 @@
-#include "kernels/captured_work.h"
+#include "kernels/device/captured_work.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "kernels/device_numbers.h"
+#include "kernels/device/device_numbers.h"
 
 #include <vector>
 
