@@ -52,7 +52,7 @@ double RoundingOf(MathMode mode) {
 // The mean loss so far after every step; stops the trainer after `stop_at` of them.
 class Recorder : public Callback {
  public:
-  absl::Status OnBatchEnd(const Pass& pass) override {
+  absl::Status OnBatchEnd(const Pass& /*pass*/) override {
     if (++batches == stop_at) trainer->Stop();
     return absl::OkStatus();
   }
