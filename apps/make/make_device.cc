@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
+#include "comm/gather_values.h"
 #include "comm/job/exit_code.h"
 #include "comm/nccl/join_collectives.h"
 #include "kernels/math_mode.h"
@@ -53,8 +55,14 @@ absl::StatusOr<std::unique_ptr<DeviceCollectives>> MakeCollectives(const Options
   if (!options.enable_nccl || !options.enable_gpu || communicator == nullptr) return nullptr;
   const auto timeout = std::chrono::milliseconds(int64_t(options.comm_timeout * 1000));
   auto collectives = JoinCollectives(*communicator, context, timeout);
+  if (Simulated(options)) {
+    // Those of one process find each other; where only some do, ranks are several processes.
+    DTNN_ASSIGN_OR_RETURN(const std::vector<int32_t> joined,
+                          GatherValues<int32_t>(*communicator, int32_t{collectives.ok()}));
+    const int64_t count = std::ranges::count(joined, 1);
+    if (count > 0 && count < communicator->size()) return nullptr;
+  }
   if (!absl::IsFailedPrecondition(collectives.status())) return collectives;
-  if (Simulated(options)) return nullptr;
   return OfFlag(std::move(collectives), "--enable-nccl");
 }
 
@@ -64,3 +72,4 @@ int GpusPerHost(const Options& options, const RankPlace& place) {
 }
 
 }  // namespace dtnn
+#include <vector>
