@@ -29,6 +29,7 @@
 #include "comm/tcp/socket.h"
 #include "tensor/status_macros.h"
 #include "tensor/tensor.h"
+#include "tensor/text/str_cat.h"
 
 namespace dtnn {
 namespace {
@@ -132,7 +133,7 @@ absl::Status RunAll(Transport transport, int rounds, int64_t largest) {
                         process->Connect(options, /*sums_in_rank_order=*/false));
   if (mpi->rank() == 0) {
     std::printf("all-reduce of float32 between %d ranks\n", mpi->size());
-    std::printf("%9s %12s %12s %9s %9s\n", "bytes", std::string(Name(transport) + " (us)").c_str(),
+    std::printf("%9s %12s %12s %9s %9s\n", "bytes", StrCat(Name(transport), " (us)").c_str(),
                 "MPI (us)", "speed", "median");
   }
   for (int64_t bytes = kSmallest; bytes <= largest; bytes *= 4) {

@@ -66,7 +66,7 @@ class NcclCollectives final : public DeviceCollectives {
   absl::Status Settle(std::string_view what) {
     const auto begin = std::chrono::steady_clock::now();
     const std::string waits =
-        absl::StrCat("NCCL, ", what, " as rank ", place().rank, " of ", place().ranks);
+        absl::StrCat("NCCL, ", std::string(what), " as rank ", place().rank, " of ", place().ranks);
     while (true) {
       DTNN_ASSIGN_OR_RETURN(const ncclResult_t result, Ask());
       if (result != ncclInProgress) return NcclStatus(what, result);
