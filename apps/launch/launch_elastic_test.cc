@@ -270,7 +270,8 @@ TEST(LaunchElasticTest, TheOthersOfAFrozenRankGoOnAndItComesBack) {
       << job.launch().text();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 2 * seconds(6));
   ASSERT_EQ(kill(frozen, SIGCONT), 0);
-  ASSERT_TRUE(job.launch().ReadUntil("generation 3 of the ranks: 2 ranks, after"));
+  ASSERT_TRUE(job.launch().ReadUntil("generation 3 of the ranks: 2 ranks, after"))
+      << job.launch().text();
   job.launch().Signal(SIGTERM);
   const Outcome outcome = job.Wait();
   EXPECT_EQ(outcome.exit_code, ExitCodeOfSignal(SIGTERM)) << outcome.text;

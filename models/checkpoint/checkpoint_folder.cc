@@ -108,6 +108,8 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume, 
                               ": is a checkpoint of an earlier run; continue it "
                               "(Checkpointer::Resume), or choose another folder");
   }
+  // Another, which is frozen, may be in the middle of one of its own.
+  if (!locked_) return warnings;
   DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
     std::error_code ignored;  // it disturbs nobody but the disk
     if (IsLeftover(name)) fs::remove(fs::path(folder_) / name, ignored);
