@@ -271,7 +271,7 @@ TEST(LaunchElasticTest, TheOthersOfAFrozenRankGoOnAndItComesBack) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 2 * seconds(6));
   ASSERT_EQ(kill(frozen, SIGCONT), 0);
   ASSERT_TRUE(job.launch().ReadUntil("generation 3 of the ranks: 2 ranks, after"))
-      << job.launch().text();
+      << job.launch().text().substr(0, 30'000);  // of many thousand epochs
   job.launch().Signal(SIGTERM);
   const Outcome outcome = job.Wait();
   EXPECT_EQ(outcome.exit_code, ExitCodeOfSignal(SIGTERM)) << outcome.text;
