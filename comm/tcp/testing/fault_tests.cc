@@ -12,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -41,13 +42,29 @@ void MaybeFail(const Plan& plan, const char* phase, int rank) {
   raise(plan.fault == "kill" ? SIGKILL : SIGSTOP);
 }
 
+// Returns when all ranks have come here: what the victim sent before has arrived. Once it is
+// frozen, whatever its process has still to send stays there, and the others would wait for an
+// earlier call.
+void Assemble(const Plan& plan, const Communicator& c) {
+  const auto file = [&](int rank) { return plan.folder + "/here" + std::to_string(rank); };
+  std::ofstream(file(c.rank())).put('x');
+  for (int rank = 0; rank < c.size(); ++rank) {
+    while (!std::filesystem::exists(file(rank))) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
 std::atomic<bool> interrupted = false;
 
 absl::Status Exchange(const Plan& plan, Communicator& c) {
   const Tensor x = Must(Tensor::Zeros(DType::kFloat32, {kElements}));
   const Tensor y = Must(Tensor::Zeros(DType::kFloat32, {kElements}));
   for (int step = 0; step < kSteps; ++step) {
-    if (step == kFaultStep) MaybeFail(plan, "between", c.rank());
+    if (step == kFaultStep) {
+      Assemble(plan, c);
+      MaybeFail(plan, "between", c.rank());
+    }
     const std::unique_ptr<Work> first = c.AllReduceAsync(x);
     const std::unique_ptr<Work> second = c.AllReduceAsync(y);
     if (step == kFaultStep) MaybeFail(plan, "during", c.rank());
@@ -103,6 +120,7 @@ TEST_P(RankFaultTest, TheOthersLeaveAndNameTheLostRank) {
   const std::string folder = ::testing::TempDir() + "/" +
                              ::testing::UnitTest::GetInstance()->current_test_info()->name() +
                              std::to_string(getpid());
+  std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   testing::RankProcesses processes(ranks, {folder, fault, phase});
   for (int rank = 0; rank < ranks; ++rank) {
