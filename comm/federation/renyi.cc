@@ -50,9 +50,13 @@ RenyiAccountant::RenyiAccountant() {
 
 void RenyiAccountant::Add(double sampling, double noise, uint64_t releases) {
   if (releases == 0) return;
-  for (size_t i = 0; i < orders_.size(); ++i) {
-    spent_[i] += double(releases) * RenyiDivergence(orders_[i], sampling, noise);
+  if (one_.empty() || sampling != sampling_ || noise != noise_) {
+    one_.clear();
+    for (const double order : orders_) one_.push_back(RenyiDivergence(order, sampling, noise));
+    sampling_ = sampling;
+    noise_ = noise;
   }
+  for (size_t i = 0; i < one_.size(); ++i) spent_[i] += double(releases) * one_[i];
 }
 
 bool RenyiAccountant::Restore(std::vector<double> spent) {

@@ -33,6 +33,9 @@ class RenyiAccountant {
 
  private:
   std::vector<double> orders_, spent_;
+  // Of one release with the sampling and the noise of the last call: by far most calls repeat them.
+  std::vector<double> one_;
+  double sampling_ = 0, noise_ = 0;
 };
 
 }  // namespace dtnn::federation
