@@ -23,6 +23,7 @@ void Channel::Send(FrameKind kind, uint64_t attempt, uint32_t index,
 }
 
 absl::Status Channel::Write() {
+  full_ = false;
   while (!queue_.empty()) {
     const Outgoing& next = queue_.front();
     const std::span<const std::byte> header = std::as_bytes(std::span(next.header));
@@ -31,7 +32,10 @@ absl::Status Channel::Write() {
         header.subspan(std::min(written_, header.size())),
         body.subspan(written_ - std::min(written_, header.size()))};
     DTNN_ASSIGN_OR_RETURN(const size_t n, stream_->Write(ranges));
-    if (n == 0) break;
+    if (n == 0) {
+      full_ = true;
+      break;
+    }
     sent_ += n;
     written_ += n;
     if (written_ < header.size() + body.size()) continue;
@@ -42,8 +46,8 @@ absl::Status Channel::Write() {
 }
 
 short Channel::events() const {
-  const bool writes =
-      stream_->wants_to_write() || (!queue_.empty() && !stream_->writes_after_reading());
+  const bool waits_for_reading = full_ && stream_->writes_after_reading();
+  const bool writes = stream_->wants_to_write() || (!queue_.empty() && !waits_for_reading);
   return short(POLLIN | (writes ? POLLOUT : 0));
 }
 

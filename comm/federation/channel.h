@@ -62,6 +62,7 @@ class Channel {
   const std::string address_;
   std::deque<Outgoing> queue_;
   size_t written_ = 0;  // of its first
+  bool full_ = false;   // the last Write fell short
   std::array<uint8_t, kFrameHeaderBytes> header_bytes_{};
   size_t header_filled_ = 0;
   std::optional<FrameHeader> header_;  // of the frame whose body comes

@@ -195,19 +195,16 @@ TEST_F(FederationTest, LateUpdatesAreDroppedWithALine) {
   };
   Start(0, [&](const RoundTask& task, int client) {
     if (task.round == 1) {
-      while (!there) std::this_thread::yield();
+      while (!there) std::this_thread::sleep_for(milliseconds(1));
     }
     if (task.round == 3) {
-      while (!dropped) std::this_thread::yield();
+      while (!dropped) std::this_thread::sleep_for(milliseconds(1));
     }
     return Trained(task.parameters, client);
   });
   Start(1, [&](const RoundTask& task, int client) {
     if (task.round == 2) {
-      while (said().find("client-1 is left out: it had no update at the deadline") ==
-             std::string::npos) {
-        std::this_thread::sleep_for(milliseconds(1));
-      }
+      AwaitSaid("round 2: client client-1 is left out: it had no update at the deadline");
     }
     return Trained(task.parameters, client);
   });
