@@ -26,6 +26,8 @@ RanksUnderTest Threads(int size) {
 INSTANTIATE_TEST_SUITE_P(Local, CommunicatorConformance,
                          ::testing::Values(Threads(1), Threads(2), Threads(3), Threads(4)),
                          ConformanceName);
+INSTANTIATE_TEST_SUITE_P(Local, CommunicatorPatience, ::testing::Values(Threads(3)),
+                         ConformanceName);
 
 TEST(LocalTest, ARankBusyElsewhereHoldsNobodyUp) {
   std::vector<std::unique_ptr<Communicator>> ranks = *LocalGroup::Create(2);

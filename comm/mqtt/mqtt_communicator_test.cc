@@ -24,6 +24,8 @@ std::vector<RanksUnderTest> AllWays() {
 
 INSTANTIATE_TEST_SUITE_P(Mqtt, CommunicatorConformance, ::testing::ValuesIn(AllWays()),
                          ConformanceName);
+INSTANTIATE_TEST_SUITE_P(Mqtt, CommunicatorPatience, ::testing::Values(AllWays()[0]),
+                         ConformanceName);
 
 testing::Join JoinAsTold() {
   const char* const folder = std::getenv(kFolder);

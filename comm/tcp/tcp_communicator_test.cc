@@ -26,6 +26,8 @@ std::vector<RanksUnderTest> AllWays() {
 
 INSTANTIATE_TEST_SUITE_P(Tcp, CommunicatorConformance, ::testing::ValuesIn(AllWays()),
                          ConformanceName);
+INSTANTIATE_TEST_SUITE_P(Tcp, CommunicatorPatience, ::testing::Values(AllWays()[0]),
+                         ConformanceName);
 
 // So that the size of gradients' buckets can be chosen freely.
 TEST(TcpCommunicatorTest, SumsHaveTheSameBitsHoweverATensorIsCut) {

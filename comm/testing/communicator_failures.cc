@@ -140,7 +140,7 @@ TEST_P(CommunicatorConformance, ASenderThatLeavesIsMissedAtOnce) {
             }));
 }
 
-TEST_P(CommunicatorConformance, ALateRankIsWarnedAboutAndThenGivenUp) {
+TEST_P(CommunicatorPatience, ALateRankIsWarnedAboutAndThenGivenUp) {
   if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
   const int last = ranks() - 1;
   std::atomic<int> warnings{0}, good_warnings{0};
@@ -179,7 +179,7 @@ TEST_P(CommunicatorConformance, ALateRankIsWarnedAboutAndThenGivenUp) {
             }));
 }
 
-TEST_P(CommunicatorConformance, AnInterruptedRankWaitsForThoseWhoAreOnlySlow) {
+TEST_P(CommunicatorPatience, AnInterruptedRankWaitsForThoseWhoAreOnlySlow) {
   if (ranks() == 1) GTEST_SKIP() << "needs a second rank";
   // Only once all have met: whoever is interrupted before gives up joining, and a busy machine may
   // take its time for that.

@@ -131,7 +131,7 @@ TEST_P(ProtectionTest, ARoundGoesOnWithoutOneThatDies) {
     if (line.find("client-3 has left") != line.npos) left = true;
   };
   const Train train = [&](const RoundTask& task, int client) {
-    while (!(task.round == 1 ? came : left)) std::this_thread::yield();
+    while (!(task.round == 1 ? came : left)) std::this_thread::sleep_for(milliseconds(1));
     return Trained(task.parameters, client);
   };
   for (int client = 0; client < 3; ++client) Start(client, train);
@@ -226,7 +226,7 @@ TEST_F(FederationTest, AFractionOfTheClientsIsAskedAndAllInTime) {
   };
   for (int client = 0; client < 4; ++client) {
     Start(client, [&](const RoundTask& task, int self) {
-      while (there < 4) std::this_thread::yield();
+      while (there < 4) std::this_thread::sleep_for(milliseconds(1));
       return Trained(task.parameters, self);
     });
   }

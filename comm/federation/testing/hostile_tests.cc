@@ -521,7 +521,7 @@ TEST_F(FederationTest, ClientsThatDoNotFitAreRefusedWithTheReason) {
     tried = true;
   });
   Start(0, [&](const RoundTask& task, int client) {
-    while (!tried) std::this_thread::yield();
+    while (!tried) std::this_thread::sleep_for(milliseconds(1));
     return Trained(task.parameters, client);
   });
   ASSERT_EQ(Run(), absl::OkStatus()) << said();
@@ -544,7 +544,7 @@ TEST_F(FederationTest, AStrangerWithoutTheSecretIsRefused) {
     tried = true;
   });
   Start(0, [&](const RoundTask& task, int client) {
-    while (!tried) std::this_thread::yield();
+    while (!tried) std::this_thread::sleep_for(milliseconds(1));
     return Trained(task.parameters, client);
   });
   ASSERT_EQ(Run(), absl::OkStatus()) << said();
