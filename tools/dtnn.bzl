@@ -208,7 +208,7 @@ def _cuda_objects_impl(ctx):
         out = ctx.actions.declare_file(src.basename[:-len(".cu")] + ".cu.pic.o")
         args = ctx.actions.args()
         args.add_all(_NVCC_FLAGS)
-        args.add_all(_GENCODE)
+        args.add_all(ctx.attr.gencode)
         args.add_all(system, before_each = "-isystem")
         args.add_all(quotes, before_each = "-I")
         args.add_all(defines, format_each = "-D%s")
@@ -231,6 +231,7 @@ _cuda_objects = rule(
         "srcs": attr.label_list(allow_files = [".cu"]),
         "hdrs": attr.label_list(allow_files = [".h", ".inc"]),
         "deps": attr.label_list(providers = [CcInfo]),
+        "gencode": attr.string_list(),
         "_nvcc": attr.label(default = "@local_cuda//:nvcc", allow_single_file = True),
     },
 )
@@ -245,14 +246,29 @@ _NVCC_FLAGS = [
     "-Werror=all-warnings",
 ]
 
-# From Turing on, with PTX for what comes later.
-_GENCODE = ["-gencode=arch=compute_%d,code=sm_%d" % (cc, cc) for cc in (75, 80, 90)] + [
-    "-gencode=arch=compute_90,code=compute_90",
-]
+def _gencode(*architectures):
+    return ["-gencode=arch=compute_%d,code=sm_%d" % (cc, cc) for cc in architectures] + [
+        "-gencode=arch=compute_%d,code=compute_%d" % (architectures[-1], architectures[-1]),
+    ]
+
+# From Turing on, with PTX for what comes later; or for one kind alone.
+_GENCODE = select({
+    "@dtnn//tools:cuda_arch_75": _gencode(75),
+    "@dtnn//tools:cuda_arch_80": _gencode(80),
+    "@dtnn//tools:cuda_arch_90": _gencode(90),
+    "//conditions:default": _gencode(75, 80, 90),
+})
 
 def dtnn_cuda_objects(name, srcs, hdrs = [], deps = []):
     """.cu files compiled, to stand among the srcs of a library, inside if_cuda()."""
-    _cuda_objects(name = name, srcs = srcs, hdrs = hdrs, deps = deps, tags = ["manual"])
+    _cuda_objects(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps,
+        gencode = _GENCODE,
+        tags = ["manual"],
+    )
 
 def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of .cu files, to stand among cuda_deps: `name` has its headers, and `name`_link, which
