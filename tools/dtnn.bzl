@@ -16,16 +16,7 @@
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-
-_COPTS = ["-std=c++20"]
-
-# Results must not depend on which products a compiler happens to contract into an FMA: kernels that
-# want one say so.
-_NUMERIC_COPTS = ["-ffp-contract=off"]
-
-# Tests spend their time in the libraries that they test, so compiling them quickly is worth more
-# than what the optimiser could gain: a fifth of the time of `bazel build //...`.
-_TEST_COPTS = ["-O1"]
+load(":copts.bzl", "COPTS", "STANDARD_COPTS", "TEST_COPTS")
 
 def if_cuda(with_cuda, without = []):
     return select({
@@ -33,8 +24,15 @@ def if_cuda(with_cuda, without = []):
         "//conditions:default": without,
     })
 
+# What most files include is compiled once (tools/pch).
+_PCH = ["@dtnn//tools/pch:libraries"]
+_TEST_PCH = ["@dtnn//tools/pch:tests"]
+
 def _copts(copts):
-    return _COPTS + _NUMERIC_COPTS + copts
+    return COPTS + ["-include", "tools/pch/libraries.h"] + copts
+
+def _test_copts(copts):
+    return COPTS + TEST_COPTS + ["-include", "tools/pch/tests.h"] + copts
 
 def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], gpu_deps = [], **kwargs):
     """A library. `cuda_deps` are dtnn_cuda_library's: their headers are always there, so that with
@@ -44,10 +42,10 @@ def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], gpu_deps = [], 
         copts = copts + if_cuda(["-DDTNN_WITH_CUDA"])
         deps = deps + cuda_deps + if_cuda([dep + "_link" for dep in cuda_deps])
     deps = deps + gpu_deps + [dep + "_link" for dep in gpu_deps]
-    cc_library(name = name, copts = _copts(copts), deps = deps, **kwargs)
+    cc_library(name = name, copts = _copts(copts), deps = deps + _PCH, **kwargs)
 
-def dtnn_cc_binary(name, copts = [], **kwargs):
-    cc_binary(name = name, copts = _copts(copts), **kwargs)
+def dtnn_cc_binary(name, copts = [], deps = [], **kwargs):
+    cc_binary(name = name, copts = _copts(copts), deps = deps + _PCH, **kwargs)
 
 def dtnn_cc_test(
         name,
@@ -59,8 +57,8 @@ def dtnn_cc_test(
     cc_test(
         name = name,
         size = size,
-        copts = _copts(_TEST_COPTS + copts),
-        deps = deps + [main],
+        copts = _test_copts(copts),
+        deps = deps + [main] + _TEST_PCH,
         **kwargs
     )
 
@@ -108,7 +106,7 @@ def dtnn_cc_benchmark(name, deps = [], copts = [], tags = [], **kwargs):
         size = "medium",
         copts = _copts(copts),
         tags = tags + ["benchmark"],
-        deps = deps + ["@com_google_benchmark//:benchmark_main"],
+        deps = deps + ["@com_google_benchmark//:benchmark_main"] + _PCH,
         args = ["--benchmark_min_time=0.001"],
         **kwargs
     )
@@ -136,7 +134,7 @@ def dtnn_fuzz_test(name, srcs, corpus, deps = [], copts = [], **kwargs):
         deps = deps + select({
             "@dtnn//tools:fuzz": [],
             "//conditions:default": ["@dtnn//tools/testing:replay_main"],
-        }),
+        }) + _PCH,
         tags = ["fuzz"],
         **kwargs
     )
@@ -164,7 +162,7 @@ def dtnn_proto_library(name, src, **kwargs):
         name = name,
         srcs = [outs[1]],
         hdrs = [outs[0]],
-        copts = _COPTS + ["-w"],  # generated code owes nothing to our warnings
+        copts = STANDARD_COPTS + ["-w"],  # generated code owes nothing to our warnings
         deps = ["@com_google_protobuf//:protobuf"],
         **kwargs
     )
@@ -191,7 +189,7 @@ def dtnn_grpc_library(name, src, proto, **kwargs):
         name = name,
         srcs = [outs[1]],
         hdrs = [outs[0]],
-        copts = _COPTS + ["-w"],
+        copts = STANDARD_COPTS + ["-w"],
         deps = [proto, "@com_github_grpc_grpc//:grpc++"],
         **kwargs
     )
@@ -274,7 +272,7 @@ def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of .cu files, to stand among cuda_deps: `name` has its headers, and `name`_link, which
     exists only with --config=cuda, its code."""
     dtnn_cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps)
-    cc_library(name = name, hdrs = hdrs, copts = _copts([]), deps = deps, **kwargs)
+    cc_library(name = name, hdrs = hdrs, deps = deps, **kwargs)
     cc_library(
         name = name + "_link",
         srcs = [":" + name + "_objects"],
@@ -292,12 +290,12 @@ def dtnn_gpu_library(name, srcs, hdrs = [], deps = [], **kwargs):
         outs = [src + ".cc" for src in srcs],
         cmd = "\n".join(["echo '#include \"%s/%s\"' > $(RULEDIR)/%s.cc" % (native.package_name(), src, src) for src in srcs]),
     )
-    cc_library(name = name, hdrs = hdrs, copts = _copts([]), deps = deps, **kwargs)
+    cc_library(name = name, hdrs = hdrs, deps = deps, **kwargs)
     cc_library(
         name = name + "_link",
         srcs = if_cuda([":" + name + "_objects"], [src + ".cc" for src in srcs]),
         copts = _copts([]),
         textual_hdrs = srcs,
-        deps = deps + [":" + name] + if_cuda(["//third_party:cudart"]),
+        deps = deps + [":" + name] + _PCH + if_cuda(["//third_party:cudart"]),
         **kwargs
     )
