@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tensor/files/atomic_file.h"
+#include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -97,7 +98,12 @@ absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validati
     epoch_.joules = *joules;
     epoch_.joules_per_sample = *joules / double(training.done - done_before_);
   }
-  if (steps_ > 0) epoch_.gradient_norm = norms_ / double(steps_);
+  if (steps_ > 0) {
+    epoch_.gradient_norm = norms_ / double(steps_);
+  } else {
+    DTNN_ASSIGN_OR_RETURN(const auto norm, trainer_.engine().MeasureGradientNorm());
+    epoch_.gradient_norm = norm.value_or(ReportEpoch::kUnknown);
+  }
   report_.epochs.push_back(epoch_);
   report_.wrong_images = wrong_images_.images();
   if (options_.ranks != nullptr) report_.ranks = options_.ranks->ranks();

@@ -185,9 +185,8 @@ absl::Status TensorboardWriter::WriteEpoch(const Pass& training, const Pass* val
   for (const auto& [name, value] : training.averages->Values()) AddScalar(name, value, trained);
   AddScalar("learning_rate", trainer_.engine().learning_rate(), trained);
   AddScalar("samples_per_second", samples_per_second_, trained);
-  if (const auto norm = trainer_.engine().gradient_norm()) {
-    AddScalar("gradient_norm_of_last_update", *norm, trained);
-  }
+  DTNN_ASSIGN_OR_RETURN(const auto norm, trainer_.engine().MeasureGradientNorm());
+  if (norm) AddScalar("gradient_norm_of_last_update", *norm, trained);
   const auto joules = options_.joules ? options_.joules() : std::nullopt;
   if (joules) AddScalar("joules", *joules, trained);
   DTNN_RETURN_IF_ERROR(AddHistograms(trained));

@@ -144,6 +144,7 @@ TEST(TensorboardWriterTest, ScalarsAreThoseOfTheRun) {
               double(float(run.session.record.validation_losses[size_t(epoch - 1)])));
     EXPECT_EQ(train.scalars.at("learning_rate").at(epoch), double(0.05f));
     EXPECT_GT(train.scalars.at("samples_per_second").at(epoch), 0);
+    EXPECT_GT(train.scalars.at("gradient_norm_of_last_update").at(epoch), 0);
   }
   EXPECT_EQ(train.plugins.at("categorical_accuracy"), "scalars");
   EXPECT_THAT(validation.scalars, Not(Contains(Key("learning_rate"))));
