@@ -264,7 +264,9 @@ TEST(BenchmarkStateTest, ARunThatIsRefusedLeavesTheCheckpointsAsTheyWere) {
   const struct {
     const char *options, *error;
   } refused[] = {
-      {"--history-file=nowhere/h.csv", "folder nowhere: No such file or directory"},
+      {"--history-file=nowhere/h.csv",
+       "--history-file: nowhere/h.csv: cannot be written: folder nowhere: No such file or "
+       "directory"},
       {"--synthetic-train-samples=60", "the number of samples was 50 and is now 60"},
       {"--optimizer-momentum=0.5", "the momentum of the optimizer was 0.9 and is now 0.5"}};
   for (const auto& r : refused) {

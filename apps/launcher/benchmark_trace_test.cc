@@ -82,6 +82,8 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
   const auto run = Train("--num-epochs=2 --optimizer-decay=0.001 --report=" + Path("run.html"));
   EXPECT_EQ(run.exit_code, 0) << run.text;
   EXPECT_THAT(run.text, Not(HasSubstr("warning")));
+  EXPECT_THAT(run.text,
+              HasSubstr("**** Look at " + Path("run.html") + ", which each epoch renews\n"));
   const auto page = dtnn::testing::CheckPage(Read(Path("run.html")));
   EXPECT_THAT(page.problems, ::testing::IsEmpty());
   EXPECT_THAT(page.root.text, HasSubstr("Training of simplecnn on synthetic"));

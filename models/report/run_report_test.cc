@@ -132,6 +132,21 @@ TEST(RunReportTest, LayersHaveTheirMemoryAndEnergy) {
   FAIL() << "no table of layers with energy";
 }
 
+TEST(RunReportTest, OfSeveralRanksItSaysWhatIsOfOneOnly) {
+  RunReport report = Filled(2);
+  constexpr char kSamples[] = "Samples of the rank that writes this page, one of 2;";
+  EXPECT_THAT(CheckPage(FormatRunReport(report)).root.text, Not(HasSubstr("one of ")));
+  report.ranks = {{.waited = 1, .seconds = 2}, {.waited = 0, .seconds = 2}};
+  const CheckedPage page = CheckPage(FormatRunReport(report));
+  EXPECT_THAT(page.problems, IsEmpty());
+  int noted = 0;
+  for (const Element* section : page.root.All("section")) {
+    noted += section->text.find(kSamples) != std::string::npos;
+  }
+  EXPECT_EQ(noted, 2) << "what is taken for what, and the images";
+  EXPECT_THAT(page.root.text, HasSubstr("Times of the rank that writes this page, one of 2;"));
+}
+
 TEST(RunReportTest, OnlyAPageThatWillChangeLoadsItselfAgain) {
   RunReport report = Filled(2);
   EXPECT_THAT(FormatRunReport(report), HasSubstr("http-equiv=\"refresh\""));
