@@ -296,8 +296,9 @@ TEST(BenchmarkStateTest, WhatCannotBeWrittenIsRefusedBeforeDataAreLoaded) {
       {"--checkpoint-dir=/proc/self", "/proc/self: cannot write checkpoints there: "},
       {"--checkpoint-dir=" + picture, picture + ": cannot create the folder for checkpoints"},
       {"--model-dir=/proc/self", "--model-dir=/proc/self: cannot write models there: "},
-      {"--history-file=/proc/self/h.csv", "/proc/self/h.csv: "},
-      {"--history-file=" + picture, picture + ": is not a history file, and would be overwritten"},
+      {"--history-file=/proc/self/h.csv", "--history-file: /proc/self/h.csv: "},
+      {"--history-file=" + picture,
+       "--history-file: " + picture + ": is not a history file, and would be overwritten"},
   };
   for (const auto& c : cases) {
     const Outcome outcome = Launch(std::string(kSmallRun) + c.option);
