@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -93,6 +94,22 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
   EXPECT_THAT(command, StartsWith("benchmark \\\n  --model=simplecnn \\\n"));
   EXPECT_THAT(command, HasSubstr("--optimizer-decay=0.001"));
   EXPECT_EQ(page.root.All("section").size(), 5u) << "nothing was wrong: there is one class";
+}
+
+TEST(BenchmarkTraceTest, ThePageOfSeveralRanksCountsTheValidationOfAll) {
+  const auto run =
+      dtnn::testing::MpiJob("apps/benchmark",
+                            {"--model=simplecnn", "--dataset=synthetic",
+                             "--synthetic-input-shape=1,8,8", "--synthetic-output-shape=3",
+                             "--synthetic-train-samples=50", "--synthetic-test-samples=20",
+                             "--batch-size=4", "--parallel=data", "--report=" + Path("ranks.html")},
+                            {.ranks = 2})
+          .Wait();
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+  const auto page = dtnn::testing::CheckPage(Read(Path("ranks.html")));
+  EXPECT_THAT(page.problems, ::testing::IsEmpty());
+  EXPECT_THAT(page.root.text, HasSubstr(" of 10 samples were classified correctly"));
+  EXPECT_THAT(page.root.text, HasSubstr("Times of the rank that writes this page, one of 2;"));
 }
 
 TEST(BenchmarkTraceTest, ThePageOfAResumedRunHasAllEpochsOfItsHistory) {

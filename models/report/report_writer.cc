@@ -37,11 +37,8 @@ absl::Status ReportWriter::OnPassBegin(const Pass& pass) {
     done_before_ = pass.done;
     pass_.emplace();
   }
-  if (pass.kind == Pass::Kind::kValidation) {
-    report_.confusion = {};
-    wrong_images_.Clear();
-  }
-  return absl::OkStatus();
+  if (pass.kind == Pass::Kind::kValidation) wrong_images_.Clear();
+  return counter_.OnPassBegin(pass);
 }
 
 absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
@@ -52,10 +49,9 @@ absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
     }
   }
   if (pass.kind == Pass::Kind::kValidation && pass.batch != nullptr) {
-    Count(*pass.predictions, pass.batch->targets, report_.confusion);
     wrong_images_.Add(pass.batch->x, *pass.predictions, pass.batch->targets);
   }
-  return absl::OkStatus();
+  return options_.confusion == nullptr ? counter_.OnBatchEnd(pass) : absl::OkStatus();
 }
 
 absl::Status ReportWriter::OnPassEnd(const Pass& pass) {
@@ -105,6 +101,7 @@ absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validati
     epoch_.gradient_norm = norm.value_or(ReportEpoch::kUnknown);
   }
   report_.epochs.push_back(epoch_);
+  report_.confusion = (options_.confusion == nullptr ? counter_ : *options_.confusion).confusion();
   report_.wrong_images = wrong_images_.images();
   if (options_.ranks != nullptr) report_.ranks = options_.ranks->ranks();
   AddProfile();

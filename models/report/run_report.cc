@@ -93,12 +93,11 @@ std::string FormatRunReport(const RunReport& report) {
   }
   if (report.confusion.classes > 0) {
     html += PageSection("confusion", "What is taken for what, in the last validation",
-                        OneRankOnly(report, "Samples") +
-                            FormatConfusion(report.confusion, report.facts.class_names));
+                        FormatConfusion(report.confusion, report.facts.class_names));
   }
   if (!report.wrong_images.empty()) {
     html += PageSection("wrong", "Most certain and wrong, in the last validation",
-                        OneRankOnly(report, "Samples") +
+                        OneRankOnly(report, "Images") +
                             FormatWrongImages(report.wrong_images, report.facts.class_names));
   }
   if (report.profile) {
