@@ -321,7 +321,7 @@ for plugin in ('scalars', 'histograms', 'text', 'hparams'):
   EXPECT_EQ(pclose(pipe), 0) << text;
   EXPECT_EQ(text, StrCat("graph True ", run.graph.nodes().size(),
                          "\nloss [1, 2, 3]\nhistogram [1, 2, 3] 30\nimages [1] "
-                         "['samples']\nscalars 4\nhistograms ",
+                         "['samples']\nscalars 5\nhistograms ",
                          2 * Parameters(run.graph), "\ntext 1\nhparams 1\n"));
 }
 
