@@ -34,8 +34,7 @@ absl::Status ReportWriter::OnPassBegin(const Pass& pass) {
     epoch_ = {.epoch = pass.epoch + 1};
     norms_ = 0;
     steps_ = 0;
-    done_before_ = pass.done;
-    pass_.emplace();
+    speed_.Begin(pass);
   }
   if (pass.kind == Pass::Kind::kValidation) wrong_images_.Clear();
   return counter_.OnPassBegin(pass);
@@ -55,12 +54,10 @@ absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
 }
 
 absl::Status ReportWriter::OnPassEnd(const Pass& pass) {
-  if (pass.kind != Pass::Kind::kTraining || !pass_) return absl::OkStatus();
-  epoch_.seconds = pass_->seconds();
-  if (epoch_.seconds > 0) {
-    epoch_.samples_per_second = double(pass.done - done_before_) / epoch_.seconds;
-  }
-  pass_.reset();
+  if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
+  speed_.End(pass);
+  epoch_.seconds = speed_.seconds();
+  epoch_.samples_per_second = speed_.samples_per_second();
   return absl::OkStatus();
 }
 
@@ -90,9 +87,9 @@ absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validati
   epoch_.metrics = MetricsOf(training, validation);
   epoch_.learning_rate = trainer_.engine().learning_rate();
   const auto joules = options_.joules ? options_.joules() : std::nullopt;
-  if (joules && training.done > done_before_) {
+  if (joules && speed_.samples() > 0) {
     epoch_.joules = *joules;
-    epoch_.joules_per_sample = *joules / double(training.done - done_before_);
+    epoch_.joules_per_sample = *joules / double(speed_.samples());
   }
   if (steps_ > 0) {
     epoch_.gradient_norm = norms_ / double(steps_);

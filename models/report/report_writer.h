@@ -27,8 +27,8 @@
 #include "models/report/wrong_images.h"
 #include "models/trace/profile.h"
 #include "models/training/callback.h"
+#include "models/training/pass_speed.h"
 #include "models/training/trainer.h"
-#include "tensor/stopwatch.h"
 
 namespace dtnn {
 
@@ -74,11 +74,10 @@ class ReportWriter : public Callback {
   RunReport report_;
   ConfusionCounter counter_{nullptr};
   WrongImages wrong_images_;
-  std::optional<Stopwatch> pass_;
+  PassSpeed speed_;    // of the training
   ReportEpoch epoch_;  // in progress
   double norms_ = 0;   // of the gradients of its steps
   int64_t steps_ = 0;
-  int64_t done_before_ = 0;  // samples of the epoch that an interrupted run had done
   bool warned_ = false;
 };
 
