@@ -1,17 +1,27 @@
 // Profiles and traces as a user of the launcher asks for them.
 
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
+#include "comm/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/report/testing/page_checker.h"
 #include "nlohmann/json.hpp"
+#include "tensor/must.h"
 
 namespace {
 
@@ -144,6 +154,59 @@ TEST(BenchmarkTraceTest, EnergyIsToldOrItIsSaidWhyNot) {
   EXPECT_THAT(alone.text, HasSubstr("**** Done"));
   EXPECT_THAT(Train("--tracer-pmlib-device=meter").text,
               HasSubstr("--tracer-pmlib-device has no effect"));
+}
+
+// A server of a power meter that agrees to start, and then sends these bytes, or nothing more.
+class BrokenMeter {
+ public:
+  explicit BrokenMeter(const std::string& then)
+      : then_(then), listener_(dtnn::Must(dtnn::Listen({.host = "127.0.0.1"}))) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~BrokenMeter() {
+    ended_ = true;
+    thread_.join();
+  }
+  int port() const { return dtnn::Must(listener_.Local()).port; }
+
+ private:
+  void Run() {
+    std::vector<dtnn::Socket> open;
+    while (!ended_) {
+      pollfd waited = {.fd = listener_.descriptor(), .events = POLLIN, .revents = 0};
+      if (poll(&waited, 1, /*milliseconds=*/20) <= 0) continue;
+      std::optional<dtnn::Socket> connection = dtnn::Must(dtnn::Accept(listener_));
+      if (!connection) continue;
+      const std::string bytes = std::string(8, '\0') + then_;  // created, started
+      EXPECT_EQ(send(connection->descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                ssize_t(bytes.size()));
+      shutdown(connection->descriptor(), SHUT_WR);
+      open.push_back(*std::move(connection));
+    }
+  }
+
+  const std::string then_;
+  const dtnn::Socket listener_;
+  std::atomic<bool> ended_ = false;
+  std::thread thread_;
+};
+
+TEST(BenchmarkTraceTest, AMeterThatFailsInTheMiddleIsOneWarning) {
+  for (const auto& [then, what] :
+       {std::pair("", "has closed the connection"),
+        std::pair("nonsense, and more of it than anybody has asked for", "makes no sense")}) {
+    const BrokenMeter meter(then);
+    const auto run = Train("--energy --quiet --num-epochs=3 --tracer-pmlib-device=meter " +
+                           std::string("--tracer-pmlib-port=") + std::to_string(meter.port()));
+    EXPECT_EQ(run.exit_code, 0) << run.text;
+    EXPECT_THAT(run.text, HasSubstr("**** Done"));
+    const std::string warning =
+        "benchmark: warning: energy is not measured any more: PMlib server ";
+    const size_t at = run.text.find(warning);
+    ASSERT_NE(at, std::string::npos) << run.text;
+    EXPECT_EQ(run.text.find("warning", at + warning.size()), std::string::npos) << run.text;
+    EXPECT_THAT(run.text, HasSubstr(what));
+  }
 }
 
 TEST(BenchmarkTraceTest, FilesForTensorBoardAreWritten) {
