@@ -70,6 +70,8 @@ fails 'the command failed' python3 "$tools/draw_terminal.py" false
 python3 "$tools/example_meter.py" --port=0 > meter & meter=$!
 trap 'kill $meter' EXIT
 for _ in $(seq 100); do if grep -q : meter; then break; fi; sleep 0.1; done
+fails '^example_meter.py: port [0-9]*: Address already in use' \
+    python3 "$tools/example_meter.py" --port="$(sed 's/.*://' meter)"
 python3 - "$(sed 's/.*://' meter)" <<'END'
 import socket, struct, sys, time
 with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20) as meter:
