@@ -76,6 +76,9 @@ TEST(BenchmarkTraceTest, AProfileIsPrintedAfterTheRun) {
   EXPECT_THAT(run.text, HasSubstr("\n  1_Conv2D "));
   EXPECT_THAT(run.text, HasSubstr("\n  backward "));
   EXPECT_THAT(Train("--noprofile").text, Not(HasSubstr("Profile of")));
+  const auto tested = Train("--evaluate-only --profile").text;
+  EXPECT_THAT(tested, HasSubstr("--profile has no effect with --evaluate-only"));
+  EXPECT_THAT(tested, Not(HasSubstr("Profile of"))) << "nothing is trained";
   EXPECT_THAT(Train("--profile --cpu-speed=5e9 --memory-bw=3e9").text,
               HasSubstr(" ms per step (5.0 GFLOP/s, copies 3.0 GB/s)\n"));
   EXPECT_THAT(Train("--cpu-speed=5e9").text,
