@@ -37,6 +37,7 @@ DEVELOPMENT='
 clang-format          | the formatting check
 iproute2              | tests on several hosts made of network namespaces (else skipped)
 mosquitto             | a broker, for tests of MQTT (else skipped)
+zsh                   | tests of its completion (else skipped)
 clang                 | fuzzing (--config=fuzz)
 CLANG_RUNTIME         | fuzzing: libFuzzer and the sanitizers of clang
 '
@@ -114,6 +115,7 @@ advice() {
     clang-format) echo "only the formatting check needs it" ;;
     iproute2) echo "without it, tests on several hosts are skipped" ;;
     mosquitto) echo "without it, tests of MQTT are skipped" ;;
+    zsh) echo "without it, tests of its completion are skipped" ;;
     *) echo "build it from its sources and install it" ;;
   esac
 }

@@ -6,7 +6,7 @@
 import argparse
 import csv
 
-from svg import Picture, color, number, ticks
+from svg import Picture, color, number, run_main, ticks
 
 LEFT, RIGHT, TOP, BOTTOM = 50, 830, 46, 260
 
@@ -53,4 +53,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

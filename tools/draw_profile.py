@@ -10,7 +10,7 @@ import argparse
 import json
 import math
 
-from svg import Picture, color, number
+from svg import Picture, color, number, run_main
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 850, 480, 60, 830, 30, 400
 LABELS = 6
@@ -95,4 +95,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -6,7 +6,7 @@
 import argparse
 import csv
 
-from svg import Picture, color, number, ticks
+from svg import Picture, color, number, run_main, ticks
 
 KINDS = ["forward", "backward", "allreduce_dw", "wait_dw", "update_dw"]
 LEFT, RIGHT, ROW = 190, 780, 22
@@ -57,4 +57,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

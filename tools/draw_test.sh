@@ -28,6 +28,14 @@ picture '>peak 100 GFLOP/s<' '>copies 20 GB/s<' '>1_Conv2D, 60.0 %<' '<title>3_F
 profile "$(layer 2_Relu 0.25 0 1e10)" > profile.json
 fails 'no layer of this profile has operations' python3 "$tools/draw_profile.py" profile.json
 
+fails 'draw_profile.py: missing.json: No such file' python3 "$tools/draw_profile.py" missing.json
+for script in profile simple_trace power trace; do
+  for wrong in "$tools/svg.py" picture.svg /dev/null; do
+    fails "^draw_$script.py: " python3 "$tools/draw_$script.py" "$wrong"
+    [ "$(wc -l < error)" -eq 1 ]
+  done
+done
+
 cat > trace.csv <<'END'
 Event type;Event value;Event name;Calls;Total time;Median of times
 Model;6;01_Conv2D_forward;2;0.25;0.1
@@ -62,6 +70,8 @@ fails 'the command failed' python3 "$tools/draw_terminal.py" false
 python3 "$tools/example_meter.py" --port=0 > meter & meter=$!
 trap 'kill $meter' EXIT
 for _ in $(seq 100); do if grep -q : meter; then break; fi; sleep 0.1; done
+fails '^example_meter.py: port [0-9]*: Address already in use' \
+    python3 "$tools/example_meter.py" --port="$(sed 's/.*://' meter)"
 python3 - "$(sed 's/.*://' meter)" <<'END'
 import socket, struct, sys, time
 with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20) as meter:

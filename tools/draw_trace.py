@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 
-from svg import Picture, color
+from svg import Picture, color, run_main
 
 LEFT, RIGHT, ROW, BAR = 130, 840, 40, 22
 KINDS = ["forward", "backward", "loss", "exchange", "wait for gradients", "update", "wait for data",
@@ -148,4 +148,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

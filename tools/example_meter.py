@@ -11,6 +11,7 @@ import glob
 import os
 import socketserver
 import struct
+import sys
 import threading
 import time
 
@@ -77,7 +78,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=6526, help="0: a free one, which is printed [6526]")
-    with Server(("127.0.0.1", parser.parse_args().port), Counter) as server:
+    port = parser.parse_args().port
+    try:
+        server = Server(("127.0.0.1", port), Counter)
+    except OSError as error:
+        sys.exit(f"example_meter.py: port {port}: {error.strerror}")
+    with server:
         print(f"listens on 127.0.0.1:{server.server_address[1]}", flush=True)
         server.serve_forever()
 

@@ -1,5 +1,7 @@
 """SVG for the scripts here: light or dark as the system is, with words for screen readers."""
 import math
+import os
+import sys
 from xml.sax.saxutils import escape
 
 # As models/report/charts/svg.cc has them, and two more.
@@ -66,3 +68,14 @@ def ticks(most, count=5):
 
 def number(value):
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def run_main(main):
+    """A file that is missing, or is something else, is told in a line."""
+    program = os.path.basename(sys.argv[0])
+    try:
+        main()
+    except OSError as error:
+        sys.exit(f"{program}: {error.filename}: {error.strerror}")
+    except (ValueError, LookupError, TypeError) as error:
+        sys.exit(f"{program}: the file is not of the expected kind (--help): {error!r}")

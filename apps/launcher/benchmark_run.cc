@@ -530,6 +530,9 @@ class BenchmarkRun {
       }
     }
     if (run_.options.resume && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
+    if (!run_.goes_on && !run_.options.report.empty()) {
+      voice_.Tell(StrCat("**** Look at ", run_.options.report, ", which each epoch renews\n"));
+    }
     if (!run_.goes_on) voice_.Tell("**** Training...\n");
     const Stopwatch watch;
     const int64_t before = trainer_->epochs_done();

@@ -264,7 +264,9 @@ TEST(BenchmarkStateTest, ARunThatIsRefusedLeavesTheCheckpointsAsTheyWere) {
   const struct {
     const char *options, *error;
   } refused[] = {
-      {"--history-file=nowhere/h.csv", "folder nowhere: No such file or directory"},
+      {"--history-file=nowhere/h.csv",
+       "--history-file: nowhere/h.csv: cannot be written: folder nowhere: No such file or "
+       "directory"},
       {"--synthetic-train-samples=60", "the number of samples was 50 and is now 60"},
       {"--optimizer-momentum=0.5", "the momentum of the optimizer was 0.9 and is now 0.5"}};
   for (const auto& r : refused) {
@@ -294,8 +296,9 @@ TEST(BenchmarkStateTest, WhatCannotBeWrittenIsRefusedBeforeDataAreLoaded) {
       {"--checkpoint-dir=/proc/self", "/proc/self: cannot write checkpoints there: "},
       {"--checkpoint-dir=" + picture, picture + ": cannot create the folder for checkpoints"},
       {"--model-dir=/proc/self", "--model-dir=/proc/self: cannot write models there: "},
-      {"--history-file=/proc/self/h.csv", "/proc/self/h.csv: "},
-      {"--history-file=" + picture, picture + ": is not a history file, and would be overwritten"},
+      {"--history-file=/proc/self/h.csv", "--history-file: /proc/self/h.csv: "},
+      {"--history-file=" + picture,
+       "--history-file: " + picture + ": is not a history file, and would be overwritten"},
   };
   for (const auto& c : cases) {
     const Outcome outcome = Launch(std::string(kSmallRun) + c.option);

@@ -1,16 +1,27 @@
 // Profiles and traces as a user of the launcher asks for them.
 
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
+#include "comm/tcp/socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "models/report/testing/page_checker.h"
 #include "nlohmann/json.hpp"
+#include "tensor/must.h"
 
 namespace {
 
@@ -65,6 +76,9 @@ TEST(BenchmarkTraceTest, AProfileIsPrintedAfterTheRun) {
   EXPECT_THAT(run.text, HasSubstr("\n  1_Conv2D "));
   EXPECT_THAT(run.text, HasSubstr("\n  backward "));
   EXPECT_THAT(Train("--noprofile").text, Not(HasSubstr("Profile of")));
+  const auto tested = Train("--evaluate-only --profile").text;
+  EXPECT_THAT(tested, HasSubstr("--profile has no effect with --evaluate-only"));
+  EXPECT_THAT(tested, Not(HasSubstr("Profile of"))) << "nothing is trained";
   EXPECT_THAT(Train("--profile --cpu-speed=5e9 --memory-bw=3e9").text,
               HasSubstr(" ms per step (5.0 GFLOP/s, copies 3.0 GB/s)\n"));
   EXPECT_THAT(Train("--cpu-speed=5e9").text,
@@ -82,6 +96,8 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
   const auto run = Train("--num-epochs=2 --optimizer-decay=0.001 --report=" + Path("run.html"));
   EXPECT_EQ(run.exit_code, 0) << run.text;
   EXPECT_THAT(run.text, Not(HasSubstr("warning")));
+  EXPECT_THAT(run.text,
+              HasSubstr("**** Look at " + Path("run.html") + ", which each epoch renews\n"));
   const auto page = dtnn::testing::CheckPage(Read(Path("run.html")));
   EXPECT_THAT(page.problems, ::testing::IsEmpty());
   EXPECT_THAT(page.root.text, HasSubstr("Training of simplecnn on synthetic"));
@@ -91,6 +107,22 @@ TEST(BenchmarkTraceTest, APageIsWrittenThatSaysHowToRepeatTheRun) {
   EXPECT_THAT(command, StartsWith("benchmark \\\n  --model=simplecnn \\\n"));
   EXPECT_THAT(command, HasSubstr("--optimizer-decay=0.001"));
   EXPECT_EQ(page.root.All("section").size(), 5u) << "nothing was wrong: there is one class";
+}
+
+TEST(BenchmarkTraceTest, ThePageOfSeveralRanksCountsTheValidationOfAll) {
+  const auto run =
+      dtnn::testing::MpiJob("apps/benchmark",
+                            {"--model=simplecnn", "--dataset=synthetic",
+                             "--synthetic-input-shape=1,8,8", "--synthetic-output-shape=3",
+                             "--synthetic-train-samples=50", "--synthetic-test-samples=20",
+                             "--batch-size=4", "--parallel=data", "--report=" + Path("ranks.html")},
+                            {.ranks = 2})
+          .Wait();
+  EXPECT_EQ(run.exit_code, 0) << run.text;
+  const auto page = dtnn::testing::CheckPage(Read(Path("ranks.html")));
+  EXPECT_THAT(page.problems, ::testing::IsEmpty());
+  EXPECT_THAT(page.root.text, HasSubstr(" of 10 samples were classified correctly"));
+  EXPECT_THAT(page.root.text, HasSubstr("Times of the rank that writes this page, one of 2;"));
 }
 
 TEST(BenchmarkTraceTest, ThePageOfAResumedRunHasAllEpochsOfItsHistory) {
@@ -125,6 +157,59 @@ TEST(BenchmarkTraceTest, EnergyIsToldOrItIsSaidWhyNot) {
   EXPECT_THAT(alone.text, HasSubstr("**** Done"));
   EXPECT_THAT(Train("--tracer-pmlib-device=meter").text,
               HasSubstr("--tracer-pmlib-device has no effect"));
+}
+
+// A server of a power meter that agrees to start, and then sends these bytes, or nothing more.
+class BrokenMeter {
+ public:
+  explicit BrokenMeter(const std::string& then)
+      : then_(then), listener_(dtnn::Must(dtnn::Listen({.host = "127.0.0.1"}))) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~BrokenMeter() {
+    ended_ = true;
+    thread_.join();
+  }
+  int port() const { return dtnn::Must(listener_.Local()).port; }
+
+ private:
+  void Run() {
+    std::vector<dtnn::Socket> open;
+    while (!ended_) {
+      pollfd waited = {.fd = listener_.descriptor(), .events = POLLIN, .revents = 0};
+      if (poll(&waited, 1, /*milliseconds=*/20) <= 0) continue;
+      std::optional<dtnn::Socket> connection = dtnn::Must(dtnn::Accept(listener_));
+      if (!connection) continue;
+      const std::string bytes = std::string(8, '\0') + then_;  // created, started
+      EXPECT_EQ(send(connection->descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                ssize_t(bytes.size()));
+      shutdown(connection->descriptor(), SHUT_WR);
+      open.push_back(*std::move(connection));
+    }
+  }
+
+  const std::string then_;
+  const dtnn::Socket listener_;
+  std::atomic<bool> ended_ = false;
+  std::thread thread_;
+};
+
+TEST(BenchmarkTraceTest, AMeterThatFailsInTheMiddleIsOneWarning) {
+  for (const auto& [then, what] :
+       {std::pair("", "has closed the connection"),
+        std::pair("nonsense, and more of it than anybody has asked for", "makes no sense")}) {
+    const BrokenMeter meter(then);
+    const auto run = Train("--energy --quiet --num-epochs=3 --tracer-pmlib-device=meter " +
+                           std::string("--tracer-pmlib-port=") + std::to_string(meter.port()));
+    EXPECT_EQ(run.exit_code, 0) << run.text;
+    EXPECT_THAT(run.text, HasSubstr("**** Done"));
+    const std::string warning =
+        "benchmark: warning: energy is not measured any more: PMlib server ";
+    const size_t at = run.text.find(warning);
+    ASSERT_NE(at, std::string::npos) << run.text;
+    EXPECT_EQ(run.text.find("warning", at + warning.size()), std::string::npos) << run.text;
+    EXPECT_THAT(run.text, HasSubstr(what));
+  }
 }
 
 TEST(BenchmarkTraceTest, FilesForTensorBoardAreWritten) {

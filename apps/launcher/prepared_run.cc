@@ -32,6 +32,7 @@
 #include "models/plan/fusion.h"
 #include "models/training/ranks/same_data.h"
 #include "tensor/available_memory.h"
+#include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/counted.h"
@@ -50,7 +51,7 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckBoard(run.options));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(MakeModelFolder(run.options.model_dir));
   if (run.Writes() && !run.options.history_file.empty()) {
-    DTNN_RETURN_IF_ERROR(History::Check(run.options.history_file));
+    DTNN_RETURN_IF_ERROR(WithContext(History::Check(run.options.history_file), "--history-file"));
   }
   if (run.options.checkpoint_dir.empty() || !run.WritesCheckpoints()) return absl::OkStatus();
   DTNN_ASSIGN_OR_RETURN(

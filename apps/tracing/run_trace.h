@@ -71,9 +71,12 @@ class RunTrace {
               const TracedRun& run, const TraceVoice& voice);
 
  private:
-  bool profiles() const { return options_.profile != "False" && rank_ == 0; }
+  bool profiles() const {
+    return options_.profile != "False" && rank_ == 0 && !options_.evaluate_only;
+  }
   bool reports() const {
-    return !options_.report.empty() && (rank_ == 0 || !options_.shared_storage);
+    return !options_.report.empty() && (rank_ == 0 || !options_.shared_storage) &&
+           !options_.evaluate_only;
   }
   absl::Status WriteEvents(std::span<const LayerFacts> layers, bool together,
                            const TraceVoice& voice);

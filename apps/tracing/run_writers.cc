@@ -66,6 +66,7 @@ absl::Status RunWriters::Make(const RunSubject& run, Communicator* communicator,
   if (run.options.energy) DTNN_RETURN_IF_ERROR(MakeMeter(run.options, communicator, warn));
   if (!run.options.report.empty() && communicator != nullptr) {
     waits_.emplace(trainer, *communicator);
+    confusion_.emplace(communicator);
   }
   if (!writes) return absl::OkStatus();
   std::function<std::optional<double>()> joules, watts;
@@ -81,6 +82,7 @@ absl::Status RunWriters::Make(const RunSubject& run, Communicator* communicator,
     options.joules = joules;
     options.watts = watts;
     if (waits_) options.ranks = &*waits_;
+    if (confusion_) options.confusion = &*confusion_;
     report_.emplace(std::move(options), trainer, run.graph, store);
   }
   if (run.options.tensorboard_dir.empty()) return absl::OkStatus();
@@ -96,6 +98,7 @@ std::vector<Callback*> RunWriters::callbacks() {
   std::vector<Callback*> callbacks;
   if (energy_) callbacks.push_back(&*energy_);
   if (waits_) callbacks.push_back(&*waits_);
+  if (confusion_) callbacks.push_back(&*confusion_);
   if (report_) callbacks.push_back(&*report_);
   if (board_ != nullptr) callbacks.push_back(board_.get());
   return callbacks;

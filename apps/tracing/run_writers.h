@@ -52,6 +52,7 @@ class RunWriters {
   PowerLog power_;
   std::optional<EnergyMeter> energy_;
   std::optional<RankWaits> waits_;
+  std::optional<ConfusionCounter> confusion_;
   std::optional<ReportWriter> report_;
   std::unique_ptr<TensorboardWriter> board_;
 };

@@ -1,15 +1,19 @@
-// Your own data set, layer and callback with a session: the programs of docs/library.md.
+// Your own data set, layer, callback and observer with a session: the programs of docs/library.md.
 //
 //   bazel run //examples/library:own_parts
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "data/dataset.h"
 #include "layers/base/layer.h"
 #include "models/session/session.h"
 #include "models/training/callback.h"
 #include "tensor/must.h"
+#include "tensor/trace/observer.h"
 
 namespace dtnn {
 namespace {
@@ -97,6 +101,28 @@ class StopAt : public Callback {
 };
 // [/callback]
 
+// [observer]
+// Finds the layer that takes longest, all passes together.
+class SlowestLayer : public Observer {
+ public:
+  explicit SlowestLayer(const Graph& graph) : graph_(graph) {
+    for (const Node& node : graph.nodes()) nanoseconds_[node.id] = 0;  // nothing is allocated later
+  }
+  // Passes of layers are told by the thread that trains, so there is no lock.
+  void End(const Event& event) override {
+    if (event.layer >= 0) nanoseconds_[event.layer] += event.end - event.begin;
+  }
+  const std::string& name() const {
+    const auto time = [this](const Node& node) { return nanoseconds_.at(node.id); };
+    return std::ranges::max_element(graph_.nodes(), {}, time)->name;
+  }
+
+ private:
+  const Graph& graph_;
+  std::map<int, int64_t> nanoseconds_;
+};
+// [/observer]
+
 int Run() {
   // [use]
   const Circle data;
@@ -104,11 +130,15 @@ int Run() {
   net.Input(data).Flatten().Append(std::make_shared<Square>()).Fc(2).Softmax();
   auto session = Must(Session::Create(net, {.optimizer = "sgd", .learning_rate = 0.5}));
   StopAt good_enough(95, session->trainer());
-  Must(session->Fit(data, {.epochs = 50, .callbacks = {&good_enough}}));
+  SlowestLayer slowest(session->graph());
+  {
+    const ScopedObserver watching(&slowest);
+    Must(session->Fit(data, {.epochs = 50, .callbacks = {&good_enough}}));
+  }
   const double accuracy = Must(session->Evaluate(data))["categorical_accuracy"];
   // [/use]
-  std::printf("test accuracy %.1f %% after %d epochs\n", accuracy,
-              int(session->trainer().epochs_done()));
+  std::printf("test accuracy %.1f %% after %d epochs; most time went to %s\n", accuracy,
+              int(session->trainer().epochs_done()), slowest.name().c_str());
   return accuracy > 90 && session->trainer().epochs_done() < 50 ? 0 : 1;
 }
 

@@ -49,6 +49,7 @@ TEST(ReadmeTest, DocumentsShowThePrograms) {
       {"docs/library.md", "own_parts.cc", "data"},
       {"docs/library.md", "own_parts.cc", "layer"},
       {"docs/library.md", "own_parts.cc", "callback"},
+      {"docs/library.md", "own_parts.cc", "observer"},
       {"docs/library.md", "own_parts.cc", "use"},
       {"docs/library.md", "ranks.cc", "ranks"},
   };

@@ -24,6 +24,7 @@ static_assert(std::endian::native == std::endian::little);
 enum Operation : int32_t { kCreate = 0, kStart = 1, kStop = 3, kGet = 4, kFinalize = 5 };
 
 constexpr int32_t kLineBytes = 16;
+constexpr double kMostWatts = 1e9;  // a power station
 constexpr int64_t kMostSamples = int64_t{1} << 24, kMostSets = 1 << 16, kMostLines = 128;
 
 void Append(int32_t value, std::string& bytes) {
@@ -126,6 +127,9 @@ absl::StatusOr<Samples> Fetch(Connection& connection) {
   DTNN_RETURN_IF_ERROR(connection.Receive(std::as_writable_bytes(std::span(starts))));
   Samples samples = {.watts = std::vector<double>(size_t(count)), .lines = lines};
   DTNN_RETURN_IF_ERROR(connection.Receive(std::as_writable_bytes(std::span(samples.watts))));
+  for (const double watts : samples.watts) {
+    if (!(std::abs(watts) <= kMostWatts)) return DataLoss("sends a power of ", watts, " W");
+  }
   if (!starts.empty()) samples.begin = starts.back();
   if (samples.begin < 0 || samples.begin > count / lines) {
     return DataLoss("announces a set that begins at sample ", samples.begin, " of ", count / lines);
@@ -206,8 +210,6 @@ class Pmlib : public EnergySource {
       joules_ += EnergyOfSamples(watts, seconds);
       interval.watts.insert(interval.watts.end(), watts.begin(), watts.end());
     }
-    if (!std::isfinite(joules_))
-      return absl::DataLossError("sends powers that are NaN or infinite");
     if (options_.keep != nullptr) options_.keep->Add(std::move(interval));
     return absl::OkStatus();
   }

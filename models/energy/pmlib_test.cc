@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -218,6 +219,17 @@ TEST(PmlibTest, AnswersThatMakeNoSenseTakeNoMemory) {
     ASSERT_TRUE(source.ok()) << source.status();
     const absl::Status status = (*source)->Joules().status();
     EXPECT_TRUE(absl::IsDataLoss(status) || absl::IsFailedPrecondition(status)) << status;
+  }
+  for (const double watts : {std::nan(""), 1e300, -1e300, HUGE_VAL}) {
+    Server wild([&](int32_t operation) {
+      return operation == 4
+                 ? Bytes(std::vector<int32_t>{2, 1, 1, 0}) + Bytes(std::vector<double>{1, watts})
+                 : Good(operation);
+    });
+    const auto source = OpenPmlib(wild.Options());
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_THAT(std::string((*source)->Joules().status().message()),
+                HasSubstr("sends a power of "));
   }
   Server set([&](int32_t operation) {
     return operation == 4

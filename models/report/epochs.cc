@@ -46,7 +46,7 @@ const Column kColumns[] = {
     {"learning rate", &ReportEpoch::learning_rate},
     {"gradient norm", &ReportEpoch::gradient_norm},
     {"samples/s", &ReportEpoch::samples_per_second},
-    {"seconds", &ReportEpoch::seconds},
+    {"seconds per epoch", &ReportEpoch::seconds},
     {"joules", &ReportEpoch::joules},
     {"joules per sample", &ReportEpoch::joules_per_sample},
 };

@@ -23,7 +23,7 @@ struct ReportEpoch {
   int64_t epoch = 0;  // from 1
   NamedMetrics metrics = {};
   double learning_rate = kUnknown;
-  double gradient_norm = kUnknown;  // the mean over its updates
+  double gradient_norm = kUnknown;  // of its last update; the mean over all where they are clipped
   double seconds = kUnknown;        // of the pass over the training data
   double samples_per_second = kUnknown;
   double joules = kUnknown;             // with its validation

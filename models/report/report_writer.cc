@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tensor/files/atomic_file.h"
+#include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
 namespace dtnn {
@@ -33,14 +34,10 @@ absl::Status ReportWriter::OnPassBegin(const Pass& pass) {
     epoch_ = {.epoch = pass.epoch + 1};
     norms_ = 0;
     steps_ = 0;
-    done_before_ = pass.done;
-    pass_.emplace();
+    speed_.Begin(pass);
   }
-  if (pass.kind == Pass::Kind::kValidation) {
-    report_.confusion = {};
-    wrong_images_.Clear();
-  }
-  return absl::OkStatus();
+  if (pass.kind == Pass::Kind::kValidation) wrong_images_.Clear();
+  return counter_.OnPassBegin(pass);
 }
 
 absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
@@ -51,19 +48,16 @@ absl::Status ReportWriter::OnBatchEnd(const Pass& pass) {
     }
   }
   if (pass.kind == Pass::Kind::kValidation && pass.batch != nullptr) {
-    Count(*pass.predictions, pass.batch->targets, report_.confusion);
     wrong_images_.Add(pass.batch->x, *pass.predictions, pass.batch->targets);
   }
-  return absl::OkStatus();
+  return options_.confusion == nullptr ? counter_.OnBatchEnd(pass) : absl::OkStatus();
 }
 
 absl::Status ReportWriter::OnPassEnd(const Pass& pass) {
-  if (pass.kind != Pass::Kind::kTraining || !pass_) return absl::OkStatus();
-  epoch_.seconds = pass_->seconds();
-  if (epoch_.seconds > 0) {
-    epoch_.samples_per_second = double(pass.done - done_before_) / epoch_.seconds;
-  }
-  pass_.reset();
+  if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
+  speed_.End(pass);
+  epoch_.seconds = speed_.seconds();
+  epoch_.samples_per_second = speed_.samples_per_second();
   return absl::OkStatus();
 }
 
@@ -93,12 +87,18 @@ absl::Status ReportWriter::OnEpochEnd(const Pass& training, const Pass* validati
   epoch_.metrics = MetricsOf(training, validation);
   epoch_.learning_rate = trainer_.engine().learning_rate();
   const auto joules = options_.joules ? options_.joules() : std::nullopt;
-  if (joules && training.done > done_before_) {
+  if (joules && speed_.samples() > 0) {
     epoch_.joules = *joules;
-    epoch_.joules_per_sample = *joules / double(training.done - done_before_);
+    epoch_.joules_per_sample = *joules / double(speed_.samples());
   }
-  if (steps_ > 0) epoch_.gradient_norm = norms_ / double(steps_);
+  if (steps_ > 0) {
+    epoch_.gradient_norm = norms_ / double(steps_);
+  } else {
+    DTNN_ASSIGN_OR_RETURN(const auto norm, trainer_.engine().MeasureGradientNorm());
+    epoch_.gradient_norm = norm.value_or(ReportEpoch::kUnknown);
+  }
   report_.epochs.push_back(epoch_);
+  report_.confusion = (options_.confusion == nullptr ? counter_ : *options_.confusion).confusion();
   report_.wrong_images = wrong_images_.images();
   if (options_.ranks != nullptr) report_.ranks = options_.ranks->ranks();
   AddProfile();

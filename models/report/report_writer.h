@@ -6,9 +6,9 @@
 //   report.Finish(status);
 //
 // A page that cannot be written (a full disk) is one warning; training goes on, the page of the
-// epoch before stays, and the next epoch tries again. For one rank: validation's counts and images
-// are of its samples. Costs what a look at each validation prediction costs, and some milliseconds
-// per epoch.
+// epoch before stays, and the next epoch tries again. For one rank: images are among its samples,
+// and counts of the validation are of them unless `confusion` has those of all. Costs what a look
+// at each validation prediction costs, and some milliseconds per epoch.
 
 #ifndef DTNN_MODELS_REPORT_REPORT_WRITER_H_
 #define DTNN_MODELS_REPORT_REPORT_WRITER_H_
@@ -21,23 +21,25 @@
 #include "absl/status/status.h"
 #include "models/graph/graph.h"
 #include "models/parameters/parameter_store.h"
+#include "models/report/confusion_counter.h"
 #include "models/report/epochs.h"
 #include "models/report/run_report.h"
 #include "models/report/wrong_images.h"
 #include "models/trace/profile.h"
 #include "models/training/callback.h"
+#include "models/training/pass_speed.h"
 #include "models/training/trainer.h"
-#include "tensor/stopwatch.h"
 
 namespace dtnn {
 
 struct ReportWriterOptions {
   std::string path = {};
   ReportFacts facts = {};
-  double parameter_bytes = 0;             // with gradients and optimizer state
-  std::vector<ReportEpoch> earlier = {};  // epochs of the run that this one goes on with
-  const Profile* profile = nullptr;       // that watches the training; null: no times
-  const RankWaits* ranks = nullptr;       // that was called before; null: there is one rank
+  double parameter_bytes = 0;                   // with gradients and optimizer state
+  std::vector<ReportEpoch> earlier = {};        // epochs of the run that this one goes on with
+  const Profile* profile = nullptr;             // that watches the training; null: no times
+  const RankWaits* ranks = nullptr;             // that was called before; null: there is one rank
+  const ConfusionCounter* confusion = nullptr;  // likewise; null: of this rank's samples
   // Of the epoch that has just ended; none, or nothing: not known.
   std::function<std::optional<double>()> joules = {};
   // Mean power of the training so far, likewise.
@@ -70,12 +72,12 @@ class ReportWriter : public Callback {
   const Graph& graph_;
   const ParameterStore& store_;
   RunReport report_;
+  ConfusionCounter counter_{nullptr};
   WrongImages wrong_images_;
-  std::optional<Stopwatch> pass_;
+  PassSpeed speed_;    // of the training
   ReportEpoch epoch_;  // in progress
   double norms_ = 0;   // of the gradients of its steps
   int64_t steps_ = 0;
-  int64_t done_before_ = 0;  // samples of the epoch that an interrupted run had done
   bool warned_ = false;
 };
 

@@ -179,6 +179,27 @@ TEST(ReportWriterTest, TimesMemoryAndNormsAreThere) {
   EXPECT_NE(TableOf(page, "layer"), nullptr);
 }
 
+// Without clipping, of an epoch's last update: what clipping that never happens measures there.
+TEST(ReportWriterTest, TheNormOfGradientsIsThereWithoutClipping) {
+  for (const int64_t accumulate_steps : {1, 2}) {
+    SessionOptions options;
+    options.training.accumulate_steps = accumulate_steps;
+    Reported plain(Path("norm.html"), options);
+    ASSERT_TRUE(plain.Train(2).ok());
+    options.training.clip_norm = 1e9;
+    TrainingSession clipped(PatternMlp(), options);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      ASSERT_TRUE(clipped.Train(epoch + 1).ok());
+      const double expected = *clipped.trainer->engine().gradient_norm();
+      EXPECT_NEAR(plain.writer.report().epochs[size_t(epoch)].gradient_norm, expected,
+                  1e-9 * expected)
+          << "epoch " << epoch << ", accumulated over " << accumulate_steps;
+    }
+    EXPECT_NE(TableOf(CheckPage(Read(Path("norm.html"))), "epoch"), nullptr);
+    EXPECT_THAT(Read(Path("norm.html")), HasSubstr("gradient norm"));
+  }
+}
+
 TEST(ReportWriterTest, EnergyIsThereWhereItIsKnown) {
   const Graph graph = PatternMlp();
   TrainingSession session(graph);

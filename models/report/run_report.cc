@@ -73,6 +73,13 @@ std::string Memory(const RunReport& report) {
                             LargestBuffers(report.buffers, kLargestBuffers)));
 }
 
+// Above what is not of all ranks, unlike metrics.
+std::string OneRankOnly(const RunReport& report, std::string_view what) {
+  if (report.ranks.size() < 2) return "";
+  return StrCat("<p>", what, " of the rank that writes this page, one of ", report.ranks.size(),
+                "; metrics are those of all.</p>\n");
+}
+
 }  // namespace
 
 std::string FormatRunReport(const RunReport& report) {
@@ -90,11 +97,13 @@ std::string FormatRunReport(const RunReport& report) {
   }
   if (!report.wrong_images.empty()) {
     html += PageSection("wrong", "Most certain and wrong, in the last validation",
-                        FormatWrongImages(report.wrong_images, report.facts.class_names));
+                        OneRankOnly(report, "Images") +
+                            FormatWrongImages(report.wrong_images, report.facts.class_names));
   }
   if (report.profile) {
     html += PageSection("times", "Where the time goes",
-                        FormatTimes(report.activities, report.last_epoch, *report.profile));
+                        OneRankOnly(report, "Times") +
+                            FormatTimes(report.activities, report.last_epoch, *report.profile));
   }
   if (report.ranks.size() > 1) {
     html += PageSection("rank-waits", "How long ranks wait for each other",

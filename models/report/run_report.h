@@ -53,7 +53,7 @@ struct RunReport {
   int moments = 0;
   PlanMemory memory = {};
   double parameter_bytes = 0;  // with gradients and optimizer state
-  // Of the last validation, on the samples of this rank.
+  // Of the last validation; images of the samples of this rank.
   Confusion confusion = {};
   std::vector<WrongImage> wrong_images = {};
 };

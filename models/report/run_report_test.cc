@@ -132,6 +132,18 @@ TEST(RunReportTest, LayersHaveTheirMemoryAndEnergy) {
   FAIL() << "no table of layers with energy";
 }
 
+TEST(RunReportTest, OfSeveralRanksItSaysWhatIsOfOneOnly) {
+  RunReport report = Filled(2);
+  EXPECT_THAT(CheckPage(FormatRunReport(report)).root.text, Not(HasSubstr("one of ")));
+  report.ranks = {{.waited = 1, .seconds = 2}, {.waited = 0, .seconds = 2}};
+  const CheckedPage page = CheckPage(FormatRunReport(report));
+  EXPECT_THAT(page.problems, IsEmpty());
+  for (const char* what : {"Images", "Times"}) {
+    EXPECT_THAT(page.root.text,
+                HasSubstr(StrCat(what, " of the rank that writes this page, one of 2;")));
+  }
+}
+
 TEST(RunReportTest, OnlyAPageThatWillChangeLoadsItselfAgain) {
   RunReport report = Filled(2);
   EXPECT_THAT(FormatRunReport(report), HasSubstr("http-equiv=\"refresh\""));

@@ -131,9 +131,7 @@ absl::Status TensorboardWriter::WriteRun() {
 }
 
 absl::Status TensorboardWriter::OnPassBegin(const Pass& pass) {
-  if (pass.kind != Pass::Kind::kTraining) return absl::OkStatus();
-  pass_.emplace();
-  done_before_ = pass.done;
+  if (pass.kind == Pass::Kind::kTraining) speed_.Begin(pass);
   return absl::OkStatus();
 }
 
@@ -144,9 +142,7 @@ absl::Status TensorboardWriter::OnBatchEnd(const Pass& pass) {
 }
 
 absl::Status TensorboardWriter::OnPassEnd(const Pass& pass) {
-  if (pass.kind != Pass::Kind::kTraining || !pass_) return absl::OkStatus();
-  const double seconds = pass_->seconds();
-  samples_per_second_ = seconds > 0 ? double(pass.done - done_before_) / seconds : 0;
+  if (pass.kind == Pass::Kind::kTraining) speed_.End(pass);
   return absl::OkStatus();
 }
 
@@ -184,10 +180,9 @@ absl::Status TensorboardWriter::WriteEpoch(const Pass& training, const Pass* val
   Summary trained;
   for (const auto& [name, value] : training.averages->Values()) AddScalar(name, value, trained);
   AddScalar("learning_rate", trainer_.engine().learning_rate(), trained);
-  AddScalar("samples_per_second", samples_per_second_, trained);
-  if (const auto norm = trainer_.engine().gradient_norm()) {
-    AddScalar("gradient_norm_of_last_update", *norm, trained);
-  }
+  AddScalar("samples_per_second", speed_.samples_per_second(), trained);
+  DTNN_ASSIGN_OR_RETURN(const auto norm, trainer_.engine().MeasureGradientNorm());
+  if (norm) AddScalar("gradient_norm_of_last_update", *norm, trained);
   const auto joules = options_.joules ? options_.joules() : std::nullopt;
   if (joules) AddScalar("joules", *joules, trained);
   DTNN_RETURN_IF_ERROR(AddHistograms(trained));

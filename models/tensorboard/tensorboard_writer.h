@@ -29,8 +29,8 @@
 #include "models/parameters/parameter_store.h"
 #include "models/tensorboard/event_file.h"
 #include "models/training/callback.h"
+#include "models/training/pass_speed.h"
 #include "models/training/trainer.h"
-#include "tensor/stopwatch.h"
 
 namespace dtnn {
 
@@ -85,9 +85,7 @@ class TensorboardWriter : public Callback {
   const ParameterStore& store_;
   DeviceContext& context_;
   std::unique_ptr<EventFile> training_, validation_;
-  std::optional<Stopwatch> pass_;
-  int64_t done_before_ = 0;
-  double samples_per_second_ = 0;
+  PassSpeed speed_;              // of the training
   tensorboard::Summary images_;  // of the first validation, until its epoch ends
   bool has_images_ = false;
   bool warned_ = false;

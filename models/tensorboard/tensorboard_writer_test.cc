@@ -144,6 +144,7 @@ TEST(TensorboardWriterTest, ScalarsAreThoseOfTheRun) {
               double(float(run.session.record.validation_losses[size_t(epoch - 1)])));
     EXPECT_EQ(train.scalars.at("learning_rate").at(epoch), double(0.05f));
     EXPECT_GT(train.scalars.at("samples_per_second").at(epoch), 0);
+    EXPECT_GT(train.scalars.at("gradient_norm_of_last_update").at(epoch), 0);
   }
   EXPECT_EQ(train.plugins.at("categorical_accuracy"), "scalars");
   EXPECT_THAT(validation.scalars, Not(Contains(Key("learning_rate"))));
@@ -320,7 +321,7 @@ for plugin in ('scalars', 'histograms', 'text', 'hparams'):
   EXPECT_EQ(pclose(pipe), 0) << text;
   EXPECT_EQ(text, StrCat("graph True ", run.graph.nodes().size(),
                          "\nloss [1, 2, 3]\nhistogram [1, 2, 3] 30\nimages [1] "
-                         "['samples']\nscalars 4\nhistograms ",
+                         "['samples']\nscalars 5\nhistograms ",
                          2 * Parameters(run.graph), "\ntext 1\nhparams 1\n"));
 }
 

@@ -1,11 +1,13 @@
 #include "models/trace/chrome_trace.h"
 
 #include <map>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "models/trace/watts_between.h"
 #include "tensor/errors.h"
 #include "tensor/text/json_text.h"
 
@@ -149,14 +151,10 @@ void ChromeTraceWriter::AddCounter(std::string_view name, std::string_view key, 
   absl::StrAppendFormat(&text_, "%.1f}}", value);
 }
 
-// Of the time since the reading before. A reading that failed has no joules.
+// Of the time since the reading before.
 void ChromeTraceWriter::AddPower(const Event& reading, int64_t pid) {
-  if (energy_.end != 0 && reading.end > energy_.end && reading.bytes >= energy_.bytes) {
-    // Microjoules per nanosecond are kilowatts.
-    const double kilowatts =
-        double(reading.bytes - energy_.bytes) / double(reading.end - energy_.end);
-    AddCounter("power", "W", 1e3 * kilowatts, energy_.end, pid);
-  }
+  const std::optional<double> watts = WattsBetween(energy_, reading);
+  if (watts) AddCounter("power", "W", *watts, energy_.end, pid);
   energy_ = reading;
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include "absl/strings/str_format.h"
 #include "models/trace/model_events.h"
+#include "models/trace/watts_between.h"
 #include "tensor/errors.h"
 #include "tensor/files/atomic_file.h"
 #include "tensor/text/one_line.h"
@@ -150,16 +152,11 @@ void ParaverWriter::AddPair(const LoggedEvent& logged, int32_t task, int64_t typ
   AddEvent(logged, task, logged.event.end, type, 0);
 }
 
-// Of the time since the reading before. A reading that failed has no joules.
+// Of the time since the reading before.
 void ParaverWriter::AddPower(const LoggedEvent& logged, int32_t task) {
-  const Event& reading = logged.event;
-  if (energy_.end != 0 && reading.end > energy_.end && reading.bytes >= energy_.bytes) {
-    // Microjoules per nanosecond are kilowatts.
-    const double kilowatts =
-        double(reading.bytes - energy_.bytes) / double(reading.end - energy_.end);
-    AddEvent(logged, task, energy_.end, kPower, std::llround(1e6 * kilowatts));
-  }
-  energy_ = reading;
+  const std::optional<double> watts = WattsBetween(energy_, logged.event);
+  if (watts) AddEvent(logged, task, energy_.end, kPower, std::llround(1e3 * *watts));
+  energy_ = logged.event;
 }
 
 void ParaverWriter::AddEvents(const LoggedEvent& logged, int32_t task) {

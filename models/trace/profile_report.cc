@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "tensor/text/json_text.h"
 #include "tensor/text/str_cat.h"
 
@@ -94,6 +95,21 @@ void AddLayers(const ProfileReport& report, double per_step, std::string& text) 
   }
 }
 
+// Those that took longest, as a list of layers can be long.
+std::string Costliest(const ProfileReport& report) {
+  constexpr size_t kMost = 3;
+  std::vector<const ProfileReport::Layer*> layers;
+  for (const ProfileReport::Layer& layer : report.layers) {
+    if (layer.seconds() > 0) layers.push_back(&layer);
+  }
+  const auto end = layers.begin() + ptrdiff_t(std::min(kMost, layers.size()));
+  std::ranges::partial_sort(layers, end, std::greater(), &ProfileReport::Layer::seconds);
+  layers.erase(end, layers.end());
+  return absl::StrJoin(layers, ", ", [](std::string* text, const ProfileReport::Layer* layer) {
+    StrAppend(text, layer->name, " ", Percent(layer->share));
+  });
+}
+
 std::string Field(std::string_view name, const std::string& value) {
   return StrCat("\"", name, "\": ", value);
 }
@@ -171,6 +187,7 @@ std::string FormatReport(const ProfileReport& report) {
   std::string text = absl::StrFormat("**** Profile of %d steps, %.3f ms per step%s\n", report.steps,
                                      report.seconds * per_step, Machine(report, per_step));
   if (report.steps == 0) return text + "  nothing was trained\n";
+  StrAppend(&text, "  slowest layers: ", Costliest(report), "\n");
   AddLayers(report, per_step, text);
   absl::StrAppendFormat(&text, "  %-24s %9s %9s %7s\n", "kind of layer", "layers", "ms", "share");
   for (const ProfileReport::Kind& kind : report.kinds) {

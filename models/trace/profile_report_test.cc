@@ -150,6 +150,7 @@ TEST(ProfileReportTest, TheTableSaysWhereTheTimeWent) {
   const std::string text = FormatReport(MakeReport(profile, kLayers, {.flops = 2e9, .bytes = 1e9}));
   EXPECT_THAT(text, HasSubstr("**** Profile of 2 steps, 53.000 ms per step; peak 2.0 GFLOP/s, "
                               "copies 1.0 GB/s\n"));
+  EXPECT_THAT(text, HasSubstr("\n  slowest layers: 1_Conv2D 60.4%, 3_FC, \"x\" 30.2%\n"));
   EXPECT_THAT(text, HasSubstr("  1_Conv2D                    10.000    20.000     2.000   60.4%"));
   EXPECT_THAT(text, HasSubstr("  reached  arena MB params MB   work MB  computed by\n"));
   EXPECT_THAT(text, HasSubstr("compute    50.0%     2.500     0.004     0.000  forward winograd, "

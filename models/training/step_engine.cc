@@ -335,6 +335,11 @@ absl::Status StepEngine::CatchUp(MetricAverages& averages) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::optional<double>> StepEngine::MeasureGradientNorm() const {
+  if (gradient_norm_ || updater_ == nullptr) return gradient_norm_;
+  return updater_->MeasureGradientNorm();
+}
+
 absl::Status StepEngine::Combine(MetricAverages& averages) const {
   if (options_.communicator == nullptr) return absl::OkStatus();
   std::vector<double> values = averages.ToDoubles();

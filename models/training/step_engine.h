@@ -131,6 +131,8 @@ class StepEngine {
   // Euclidean norm of the gradients of the last update whose results are known, before they were
   // clipped; nothing where nobody clips.
   std::optional<double> gradient_norm() const { return gradient_norm_; }
+  // That, or, where nobody clips, what reading all gradients of the last update gives (updater.h).
+  absl::StatusOr<std::optional<double>> MeasureGradientNorm() const;
   // Steps that are captured, or why they are not (step_graphs.h).
   const StepGraphs& graphs() const { return graphs_; }
 

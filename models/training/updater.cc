@@ -1,6 +1,7 @@
 #include "models/training/updater.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "comm/local.h"
@@ -193,6 +194,14 @@ absl::Status Updater::Judge() {
   if (options_.clip_norm <= 0) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(gate_->Clip(squares_));
   return scale == nullptr ? absl::OkStatus() : scale->Shorten(gate_->gates().factor);
+}
+
+absl::StatusOr<std::optional<double>> Updater::MeasureGradientNorm() const {
+  if (gradients_.empty() || !step_ || store_->loss_scale() != nullptr) return std::nullopt;
+  DTNN_ASSIGN_OR_RETURN(const std::unique_ptr<SumOfSquares> squares,
+                        CreateSumOfSquares(*context_, store_->dtype()));
+  DTNN_ASSIGN_OR_RETURN(const double sum, squares->Run(gradients_));
+  return (sparse_ ? 1 : step_->gradient_scale) * std::sqrt(sum);  // a sparse sum is scaled
 }
 
 UpdateGates Updater::Gates() const {

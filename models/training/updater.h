@@ -86,6 +86,9 @@ class Updater {
   // Of the gradients of the last update, before they were clipped: one float64 of the device; empty
   // without clipping.
   Tensor gradient_norm() const { return options_.clip_norm > 0 ? gate_->norm() : Tensor(); }
+  // The same number without clipping; reads all gradients. Nothing before the first update, and
+  // where losses are scaled.
+  absl::StatusOr<std::optional<double>> MeasureGradientNorm() const;
   // Of a sparse sum; nothing of others. All ranks call GatherExchange together; rank 0 gets the
   // leftovers of the others.
   absl::StatusOr<std::optional<ExchangeState>> GatherExchange();

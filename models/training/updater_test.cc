@@ -71,6 +71,16 @@ TEST_F(UpdaterTest, ParametersFollowTheScaledGradient) {
   }
 }
 
+TEST_F(UpdaterTest, TheNormIsThatOfTheScaledGradient) {
+  const auto updater = Make({}, {.momentum = 0});
+  EXPECT_EQ(*updater->MeasureGradientNorm(), std::nullopt) << "before any update";
+  const Tensor gradients = Gradients();
+  ASSERT_TRUE(Run(*updater, gradients).ok());
+  double squares = 0;
+  for (const double g : Values(gradients)) squares += 4 * g * g;
+  EXPECT_NEAR(updater->MeasureGradientNorm()->value_or(-1), std::sqrt(squares), 1e-12);
+}
+
 TEST_F(UpdaterTest, ClippingKnowsAllBuckets) {
   const Tensor gradients = Gradients();
   double squares = 0;
