@@ -439,9 +439,10 @@ absl::StatusOr<std::shared_ptr<Attempt>> Aggregator::RunAttempt(const std::vecto
   while (true) {
     attempt->Advance(Clock::now());
     for (const Asked& client : attempt->asked()) {
-      if (client.state != Asked::State::kLeftOut || !told.insert(client.name).second) continue;
+      if (client.why.empty() || !told.insert(client.name).second) continue;
+      const bool used = client.state == Asked::State::kAccepted;
       Warn(StrCat("round ", state_.rounds_done + 1, ": client ", client.name,
-                  " is left out: ", client.why));
+                  used ? " does wrong, but its update is used: " : " is left out: ", client.why));
     }
     if (attempt->over()) return attempt;
     DTNN_RETURN_IF_ERROR(Turn(attempt->next()));

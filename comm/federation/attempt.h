@@ -49,9 +49,10 @@ struct Asked {
   int64_t samples = 0;
   double factor = 1;
   State state = State::kWaiting;
-  std::string why = {};   // it was left out
+  // It was left out; of one whose update is in the sum, what it has done wrong besides.
+  std::string why = {};
   bool at_fault = false;  // for what it sent, or that it has no update
-  bool disputed = false;  // one other client says that what it was sent by this one is wrong
+  bool disputed = false;  // it, or one other client that has to do with it, lies
   Report report = {};     // where it has reported
 };
 
@@ -125,10 +126,13 @@ class Attempt {
   ChunkId IdOf(size_t chunk) const { return {options_.number, uint32_t(chunk)}; }
   bool Waits(int position) const;  // for what it has not sent yet
   static void Count(Place& place, FrameKind kind);
+  static void Empty(Place& place);
   void Release();
   absl::Status TakeFrame(int position, Frame& frame);
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
   absl::Status TakeDecline(int position, const Frame& frame);
+  void Accuse(int accused, int accuser);
+  absl::Status FinishReplies();
   absl::Status Inspect(int position);
   absl::Status CheckNumbers(int position) const;
   absl::Status CheckNorm(int position) const;
