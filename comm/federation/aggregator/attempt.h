@@ -8,8 +8,8 @@
 // An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
 // wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
 
-#ifndef DTNN_COMM_FEDERATION_ATTEMPT_H_
-#define DTNN_COMM_FEDERATION_ATTEMPT_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
 
 #include <chrono>
 #include <cstdint>
@@ -45,7 +45,7 @@ struct AttemptOptions {
 // What became of a client that was asked.
 struct Asked {
   enum class State : uint8_t { kWaiting, kAccepted, kLeftOut };
-  std::string name;
+  std::string name = {};
   int64_t samples = 0;
   double factor = 1;
   State state = State::kWaiting;
@@ -168,4 +168,4 @@ class Attempt {
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_ATTEMPT_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_

@@ -1,4 +1,4 @@
-#include "comm/federation/attempt.h"
+#include "comm/federation/aggregator/attempt.h"
 
 #include <malloc.h>
 
@@ -93,7 +93,7 @@ class AttemptTest : public ::testing::Test {
     }
   }
 
-  void SendUpdate(int position) {
+  void SendUpdate(int position, const Report& report = {.samples = 1}) {
     codec::UpdateClient client(Must(clients_[size_t(position)]->MakeCodec()), position,
                                Must(codec::ClientTagKey(job_, position)),
                                Must(codec::ServerTagKey(job_)));
@@ -103,7 +103,7 @@ class AttemptTest : public ::testing::Test {
       const auto chunk = uint32_t(at / most);
       Send(position, FrameKind::kUpdate, chunk, Must(client.Encode({kNumber, chunk}, values)));
     }
-    Send(position, FrameKind::kReport, 0, ToBytes(Report{.samples = 1}));
+    Send(position, FrameKind::kReport, 0, ToBytes(report));
   }
   void SendUpdates(int from, int to) {
     for (int i = from; i < to; ++i) SendUpdate(i);
@@ -206,6 +206,15 @@ TEST_F(AttemptTest, WhoBreaksTheRulesAfterItsUpdateIsLeftOutWithIt) {
     SendUpdates(1, 4);
     ExpectMeanOf({1, 2, 3});
   }
+}
+
+// Metrics are averaged over the clients that have them.
+TEST_F(AttemptTest, AReportWithAMetricTwiceIsLeftOut) {
+  Begin(Protection::kNone, 3, 2);
+  SendUpdate(0, {.samples = 1, .metrics = {{"loss", 1}, {"loss", 2}}});
+  SendUpdates(1, 3);
+  ExpectMeanOf({1, 2});
+  EXPECT_EQ(asked(0).why, "report: loss comes twice");
 }
 
 // The sum holds its update, and does without its reply.

@@ -1,4 +1,4 @@
-#include "comm/federation/attempt.h"
+#include "comm/federation/aggregator/attempt.h"
 
 #include <algorithm>
 #include <cmath>
