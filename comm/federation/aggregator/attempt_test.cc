@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,7 @@ class AttemptTest : public ::testing::Test {
     protector_ = Must(Protector::Create({.protection = protection}, values));
     std::vector<Asked> asked;
     clients_.clear();
+    updates_.clear();
     replies_.assign(size_t(clients), 0);
     for (int i = 0; i < clients; ++i) asked.push_back({.name = StrCat("client-", i), .samples = 1});
     const SumFacts sum = {
@@ -53,8 +55,7 @@ class AttemptTest : public ::testing::Test {
         Attempt::Create({.number = kNumber, .quorum = quorum, .deadline = seconds(40)}, *protector_,
                         job_, values, {}, std::move(asked),
                         [this](int position, FrameKind kind, uint32_t index, SharedBytes body) {
-                          ASSERT_EQ(kind, FrameKind::kNote);
-                          notes_.push_back({position, index, std::move(body)});
+                          notes_.push_back({kind, position, index, std::move(body)});
                         }));
     attempt_->Advance(now_);
     for (int i = 0; i < clients; ++i) {
@@ -80,11 +81,17 @@ class AttemptTest : public ::testing::Test {
     Send(position, FrameKind::kReply, replies_[size_t(position)]++, std::move(body));
   }
 
-  // Notes, and the replies to them. `change` may make another reply.
+  // Notes and questions, and the replies to them. `change` may make another reply.
   void Deliver() {
     while (!notes_.empty()) {
       const Note note = std::move(notes_.front());
       notes_.pop_front();
+      if (note.kind == FrameKind::kQuestion) {
+        Send(note.position, FrameKind::kAnswer, note.index,
+             Must(updates_.at(note.position)->Answer({kNumber, note.index}, *note.body)));
+        continue;
+      }
+      ASSERT_EQ(note.kind, FrameKind::kNote);
       std::optional<Bytes> reply =
           Must(clients_[size_t(note.position)]->TakeNote(int(note.index), *note.body));
       if (!reply) continue;
@@ -94,15 +101,16 @@ class AttemptTest : public ::testing::Test {
   }
 
   void SendUpdate(int position, const Report& report = {.samples = 1}) {
-    codec::UpdateClient client(Must(clients_[size_t(position)]->MakeCodec()), position,
-                               Must(codec::ClientTagKey(job_, position)),
-                               Must(codec::ServerTagKey(job_)));
+    auto client = std::make_unique<codec::UpdateClient>(
+        Must(clients_[size_t(position)]->MakeCodec()), position,
+        Must(codec::ClientTagKey(job_, position)), Must(codec::ServerTagKey(job_)));
     const size_t most = protector_->chunk_values();
     for (size_t at = 0; at < values_; at += most) {
       const std::vector<float> values(std::min(most, values_ - at), NumberOf(position));
       const auto chunk = uint32_t(at / most);
-      Send(position, FrameKind::kUpdate, chunk, Must(client.Encode({kNumber, chunk}, values)));
+      Send(position, FrameKind::kUpdate, chunk, Must(client->Encode({kNumber, chunk}, values)));
     }
+    updates_[position] = std::move(client);
     Send(position, FrameKind::kReport, 0, ToBytes(report));
   }
   void SendUpdates(int from, int to) {
@@ -141,6 +149,7 @@ class AttemptTest : public ::testing::Test {
   }
 
   struct Note {
+    FrameKind kind;
     int position;
     uint32_t index;
     SharedBytes body;
@@ -152,13 +161,15 @@ class AttemptTest : public ::testing::Test {
   std::optional<Protector> protector_;
   std::unique_ptr<Attempt> attempt_;
   std::vector<std::unique_ptr<ClientProtocol>> clients_;
-  std::vector<uint32_t> replies_;  // that each has sent
+  std::map<int, std::unique_ptr<codec::UpdateClient>> updates_;  // of those that have sent one
+  std::vector<uint32_t> replies_;                                // that each has sent
   std::deque<Note> notes_;
   std::function<void(int position, Bytes& reply)> change_;
 };
 
 TEST_F(AttemptTest, TheMeanOfAllWhoAnswer) {
-  for (const Protection protection : {Protection::kNone, Protection::kMasked}) {
+  for (const Protection protection :
+       {Protection::kNone, Protection::kMasked, Protection::kThreshold}) {
     Begin(protection, 4, 2);
     SendUpdates(0, 4);
     ExpectMeanOf({0, 1, 2, 3});
@@ -273,6 +284,22 @@ TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
               HasSubstr("wrong shares of client 0: among 3 shares no 3 were found that are right; "
                         "who lies cannot be told"));
   EXPECT_TRUE(attempt_->average().empty());
+}
+
+// Whenever it is lost: nobody else can decrypt for it.
+TEST_F(AttemptTest, WithThresholdKeysALossFailsTheAttemptAndIsNamed) {
+  for (const bool after_its_update : {false, true}) {
+    Begin(Protection::kThreshold, 3, 2);
+    SendUpdates(0, 1);
+    if (after_its_update) SendUpdates(2, 3);
+    attempt_->Lose(2, "it is gone");
+    attempt_->Advance(now_);
+    ASSERT_TRUE(attempt_->over());
+    EXPECT_THAT(std::string(attempt_->failure().message()),
+                HasSubstr("client client-2 is missing (it is gone), and threshold keys need all"));
+    EXPECT_EQ(asked(2).state, Asked::State::kLeftOut);
+    EXPECT_FALSE(asked(2).at_fault);
+  }
 }
 
 }  // namespace

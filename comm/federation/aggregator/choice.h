@@ -25,7 +25,7 @@ struct ChoiceOptions {
 
 struct Choice {
   std::vector<int> ids = {};  // in the order of names; empty: too few are there
-  double sampling = 1;   // of those who could be asked, the share that is
+  double sampling = 1;        // of those who could be asked, the share that is
 };
 
 // One that was lost again and again is asked only where there are too few others.
