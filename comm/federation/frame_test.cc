@@ -19,9 +19,9 @@ namespace {
 using ::testing::HasSubstr;
 
 // A channel, and the bare socket at its other end.
-class ChannelTest : public ::testing::Test {
+class FrameTest : public ::testing::Test {
  protected:
-  ChannelTest() {
+  FrameTest() {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
     channel_ = std::make_unique<Channel>(PlainStream(Socket(ends[0])), "the test");
@@ -46,7 +46,7 @@ class ChannelTest : public ::testing::Test {
   Socket peer_;
 };
 
-TEST_F(ChannelTest, FramesAreWholeHoweverTheirBytesCome) {
+TEST_F(FrameTest, FramesAreWholeHoweverTheirBytesCome) {
   Bytes bytes = FrameOf(FrameKind::kUpdate, 7, {1, 2, 3});
   const size_t first = bytes.size();
   const Bytes empty = FrameOf(FrameKind::kReport, 8, {});
@@ -65,7 +65,7 @@ TEST_F(ChannelTest, FramesAreWholeHoweverTheirBytesCome) {
 }
 
 // Of the second frame nothing is there but its header.
-TEST_F(ChannelTest, ALengthIsRefusedBeforeItsBytesCome) {
+TEST_F(FrameTest, ALengthIsRefusedBeforeItsBytesCome) {
   SendBytes(FrameOf(FrameKind::kUpdate, 0, Bytes(100)));
   EXPECT_TRUE(Must(Receive()));
   SendBytes(ToBytes(FrameHeader{.kind = FrameKind::kUpdate, .bytes = 101, .attempt = 5}));
@@ -74,19 +74,19 @@ TEST_F(ChannelTest, ALengthIsRefusedBeforeItsBytesCome) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("101 bytes, at most 100 are allowed"));
 }
 
-TEST_F(ChannelTest, WhatNobodyAskedForIsRefused) {
+TEST_F(FrameTest, WhatNobodyAskedForIsRefused) {
   SendBytes(FrameOf(FrameKind::kAnswer, 0, {}));
   const absl::Status status = Receive(std::nullopt).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("\"answer\" that nobody asked for"));
 }
 
-TEST_F(ChannelTest, BytesThatAreNoFrameAreRefused) {
+TEST_F(FrameTest, BytesThatAreNoFrameAreRefused) {
   SendBytes(Bytes(kFrameHeaderBytes, 0xa5));
   EXPECT_EQ(Receive().status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(ChannelTest, AnEndInTheMiddleOfAFrameIsAnEnd) {
+TEST_F(FrameTest, AnEndInTheMiddleOfAFrameIsAnEnd) {
   Bytes half = FrameOf(FrameKind::kUpdate, 0, {1, 2, 3});
   half.pop_back();
   SendBytes(half);
@@ -96,7 +96,7 @@ TEST_F(ChannelTest, AnEndInTheMiddleOfAFrameIsAnEnd) {
 }
 
 // More than a socket holds: the rest goes when the other side has read.
-TEST_F(ChannelTest, WhatDoesNotFitIsSentLaterAndInOrder) {
+TEST_F(FrameTest, WhatDoesNotFitIsSentLaterAndInOrder) {
   Bytes wanted;
   for (uint32_t index = 0; index < 3; ++index) {
     const Bytes body(size_t{1} << 20, uint8_t(index + 1));
