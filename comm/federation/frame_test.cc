@@ -1,5 +1,3 @@
-#include "comm/federation/channel.h"
-
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/federation/channel.h"
 #include "comm/tcp/plain_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
