@@ -11,6 +11,7 @@
 #include "apps/program/paths.h"
 #include "apps/program/run_program.h"
 #include "comm/job/exit_code.h"
+#include "models/report/report_name.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -131,6 +132,8 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
       LikeLauncher("history-file", &training.history_file,
                    "write what the clients measure, weighted with their samples, and bytes and "
                    "seconds of every round to this file: .csv"),
+      LikeLauncher("report", &training.report,
+                   "after each round, write a page with the same to this file: .html"),
       {.name = "clients-file",
        .type = kPath,
        .help = "write what each client did in every round to this file: .csv",
@@ -139,6 +142,34 @@ std::vector<OptionSpec> Flags(AggregatorFlags& flags) {
       LikeLauncher("save-model", &training.save_model,
                    "write the weights after the last round to this file: .npz or .safetensors"),
   };
+}
+
+// What one flag means for another.
+absl::Status CheckFlags(const AggregatorFlags& flags) {
+  const Options& training = flags.training;
+  if (training.model.empty()) {
+    return UsageError("--model: missing; name a network, such as --model=simplecnn8");
+  }
+  if (training.resume && training.checkpoint_dir.empty()) {
+    return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
+  }
+  if (!training.report.empty() && !IsReportName(training.report)) {
+    return UsageError("--report=", training.report, ": unknown ending; must be .html or .htm");
+  }
+  const std::string& encryption = training.encryption;
+  if ((encryption == "masked" || encryption == "openfhe") && flags.min_clients < 2) {
+    return UsageError("--min-clients=", flags.min_clients, ": --encryption=", encryption,
+                      " needs 2 or more: the sum of one is its update");
+  }
+  if (encryption == "tenseal" && (flags.strategy == "fedavgm" || flags.strategy == "fedadam")) {
+    return UsageError("--strategy=", flags.strategy,
+                      ": needs the mean, which only clients can read with --encryption=tenseal");
+  }
+  if (flags.max_update_norm > 0 && !encryption.empty()) {
+    return UsageError("--max-update-norm: needs updates that the aggregator can read, and not ",
+                      "with --encryption=", encryption);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {
@@ -151,13 +182,8 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return absl::OkStatus();
   }
   if (PrintList(request.action, std::cout)) return absl::OkStatus();
-  if (flags.training.model.empty()) {
-    return UsageError("--model: missing; name a network, such as --model=simplecnn8");
-  }
+  DTNN_RETURN_IF_ERROR(CheckFlags(flags));
   DTNN_RETURN_IF_ERROR(CheckModelName(flags.training.model));
-  if (flags.training.resume && flags.training.checkpoint_dir.empty()) {
-    return UsageError("--resume: needs --checkpoint-dir, the folder of the rounds");
-  }
   flags.training.given = request.given;
   return RunAggregator(flags, std::cout, std::cerr);
 }

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -97,13 +98,14 @@ class FederationProgramsTest : public ::testing::Test {
   // Two rounds of four clients; what client 1 ends with.
   std::vector<float> RunAll(const std::string& encryption,
                             const std::vector<std::string>& strategy = {}) {
-    std::vector<std::string> of_all, of_clients = {"--evaluate"};
+    std::vector<std::string> of_all,
+        of_clients = {"--evaluate", "--metrics=categorical_accuracy,categorical_accuracy"};
     if (!encryption.empty()) of_all = {"--encryption=" + encryption};
     if (encryption == "tenseal") of_clients.push_back("--encryption-key-file=" + folder_ + "/key");
     of_clients.insert(of_clients.end(), of_all.begin(), of_all.end());
-    std::vector<std::string> of_aggregator = {"--rounds=2", "--min-clients=4",
-                                              "--history-file=" + folder_ + "/history.csv",
-                                              "--clients-file=" + folder_ + "/clients.csv"};
+    std::vector<std::string> of_aggregator = {
+        "--rounds=2", "--min-clients=4", "--history-file=" + folder_ + "/history.csv",
+        "--clients-file=" + folder_ + "/clients.csv", "--report=" + folder_ + "/run.html"};
     of_aggregator.insert(of_aggregator.end(), of_all.begin(), of_all.end());
     of_aggregator.insert(of_aggregator.end(), strategy.begin(), strategy.end());
     const auto aggregator = Aggregator(of_aggregator);
@@ -156,6 +158,10 @@ TEST_F(FederationProgramsTest, AllProtectionsGiveThePlainModel) {
   int lines = 0;
   while (std::getline(clients, line)) ++lines;
   EXPECT_EQ(lines, 1 + 2 * 4);
+  std::ifstream file(folder_ + "/run.html");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(page, HasSubstr("Training has ended: 2 of 2 epochs"));
+  EXPECT_THAT(page, HasSubstr("at least 4 a round, by fedavgm"));
 }
 
 // Clients, and the aggregator, are killed and started again; all rounds are done in the end.
@@ -346,11 +352,14 @@ TEST_F(FederationProgramsTest, WhatDoesNotFitIsAUsageError) {
     return outcome.text;
   };
   EXPECT_THAT(usage(Aggregator({"--strategy=fedadam", "--encryption=tenseal"})->Wait()),
-              HasSubstr("strategy fedadam needs the average"));
+              HasSubstr("--strategy=fedadam: needs the mean"));
   EXPECT_THAT(usage(Aggregator({"--max-update-norm=3", "--encryption=masked"})->Wait()),
-              HasSubstr("norms of updates cannot be limited"));
+              HasSubstr("--max-update-norm: needs updates"));
   EXPECT_THAT(usage(Aggregator({"--encryption=openfhe", "--encryption-global-scale=40"})->Wait()),
               HasSubstr("--encryption=openfhe with "));
+  EXPECT_THAT(usage(Aggregator({"--encryption=masked", "--min-clients=1"})->Wait()),
+              HasSubstr("--min-clients=1: --encryption=masked needs 2 or more"));
+  EXPECT_THAT(usage(Aggregator({"--report=run.pdf"})->Wait()), HasSubstr("--report=run.pdf: "));
   EXPECT_THAT(usage(Aggregator({"--address=nowhere"})->Wait()), HasSubstr("--address: "));
   EXPECT_THAT(usage(Client(1, {"--client-name=a b"})->Wait()), HasSubstr("--client-name: "));
   EXPECT_THAT(usage(Client(1, {"--server=:5"})->Wait()), HasSubstr("--server: "));

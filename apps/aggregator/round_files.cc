@@ -27,6 +27,12 @@ constexpr const char* kOfRound[] = {"clients", "samples",    "attempts",
 constexpr const char* kOfPrivacy[] = {"epsilon", "epsilon_aggregator"};
 constexpr const char* kOfClient[] = {"round", "client", "result", "samples", "seconds"};
 
+// Metrics have the names that clients give them.
+bool IsColumn(std::string_view name) {
+  return name == "epoch" ||
+         std::ranges::count(kOfRound, name) + std::ranges::count(kOfPrivacy, name) > 0;
+}
+
 std::string Number(double x) { return absl::StrFormat("%.9g", x); }
 
 std::string ValueOf(const federation::Metrics& metrics, std::string_view name) {
@@ -88,7 +94,7 @@ absl::Status RoundFile::Add(const std::vector<std::vector<std::string>>& lines) 
   for (const std::vector<std::string>& line : lines) {
     StrAppend(&text_, absl::StrJoin(line, ","), "\n");
   }
-  return WriteFileAtomically(path_, std::as_bytes(std::span(text_)));
+  return written() ? WriteFileAtomically(path_, std::as_bytes(std::span(text_))) : absl::OkStatus();
 }
 
 absl::StatusOr<RoundFiles> RoundFiles::Open(const std::string& history, const std::string& clients,
@@ -99,37 +105,42 @@ absl::StatusOr<RoundFiles> RoundFiles::Open(const std::string& history, const st
 }
 
 absl::Status RoundFiles::Add(const federation::RoundRecord& record) {
-  int64_t accepted = 0;
-  for (const federation::Asked& asked : record.clients) {
-    accepted += asked.state == federation::Asked::State::kAccepted ? 1 : 0;
-  }
-  if (history_.written()) {
-    if (history_.columns().empty()) {
-      std::vector<std::string> columns = {"epoch"};
-      for (const auto& [name, value] : record.metrics) columns.push_back(name);
-      columns.insert(columns.end(), std::begin(kOfRound), std::end(kOfRound));
-      if (record.epsilons) {
-        columns.insert(columns.end(), std::begin(kOfPrivacy), std::end(kOfPrivacy));
-      }
-      history_.SetColumns(std::move(columns));
+  DTNN_RETURN_IF_ERROR(AddToHistory(record));
+  return clients_.written() ? AddToClients(record) : absl::OkStatus();
+}
+
+absl::Status RoundFiles::AddToHistory(const federation::RoundRecord& record) {
+  const auto accepted = std::ranges::count(record.clients, federation::Asked::State::kAccepted,
+                                           &federation::Asked::state);
+  if (history_.columns().empty()) {
+    std::vector<std::string> columns = {"epoch"};
+    for (const auto& [name, value] : record.metrics) {
+      if (!IsColumn(name)) columns.push_back(name);
     }
-    std::map<std::string, std::string, std::less<>> values = {
-        {kOfRound[0], StrCat(accepted)},          {kOfRound[1], StrCat(record.samples)},
-        {kOfRound[2], StrCat(record.attempts)},   {kOfRound[3], Number(record.seconds)},
-        {kOfRound[4], StrCat(record.bytes_sent)}, {kOfRound[5], StrCat(record.bytes_received)}};
+    columns.insert(columns.end(), std::begin(kOfRound), std::end(kOfRound));
     if (record.epsilons) {
-      values[kOfPrivacy[0]] = Number(record.epsilons->model);
-      values[kOfPrivacy[1]] = Number(record.epsilons->aggregator);
+      columns.insert(columns.end(), std::begin(kOfPrivacy), std::end(kOfPrivacy));
     }
-    std::vector<std::string> line = {StrCat(record.round)};
-    for (size_t i = 1; i < history_.columns().size(); ++i) {
-      const std::string& column = history_.columns()[i];
-      const auto value = values.find(column);
-      line.push_back(value == values.end() ? ValueOf(record.metrics, column) : value->second);
-    }
-    DTNN_RETURN_IF_ERROR(history_.Add({line}));
+    history_.SetColumns(std::move(columns));
   }
-  if (!clients_.written()) return absl::OkStatus();
+  std::map<std::string, std::string, std::less<>> values = {
+      {kOfRound[0], StrCat(accepted)},          {kOfRound[1], StrCat(record.samples)},
+      {kOfRound[2], StrCat(record.attempts)},   {kOfRound[3], Number(record.seconds)},
+      {kOfRound[4], StrCat(record.bytes_sent)}, {kOfRound[5], StrCat(record.bytes_received)}};
+  if (record.epsilons) {
+    values[kOfPrivacy[0]] = Number(record.epsilons->model);
+    values[kOfPrivacy[1]] = Number(record.epsilons->aggregator);
+  }
+  std::vector<std::string> line = {StrCat(record.round)};
+  for (size_t i = 1; i < history_.columns().size(); ++i) {
+    const std::string& column = history_.columns()[i];
+    const auto value = values.find(column);
+    line.push_back(value == values.end() ? ValueOf(record.metrics, column) : value->second);
+  }
+  return history_.Add({line});
+}
+
+absl::Status RoundFiles::AddToClients(const federation::RoundRecord& record) {
   if (clients_.columns().empty()) {
     std::vector<std::string> columns(std::begin(kOfClient), std::end(kOfClient));
     for (const auto& [name, value] : record.metrics) columns.push_back(name);

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/federation/aggregator.h"
+#include "comm/federation/aggregator/aggregator.h"
 
 namespace dtnn {
 
@@ -31,6 +31,8 @@ class RoundFile {
   // Adds lines, one value per column each, and writes the file.
   absl::Status Add(const std::vector<std::vector<std::string>>& lines);
   bool written() const { return !path_.empty(); }
+  // All that is in it, also where it is not written.
+  const std::string& text() const { return text_; }
 
  private:
   std::string path_, text_;
@@ -42,8 +44,13 @@ class RoundFiles {
   static absl::StatusOr<RoundFiles> Open(const std::string& history, const std::string& clients,
                                          int64_t rounds_done);
   absl::Status Add(const federation::RoundRecord& record);
+  // The text of --history-file.
+  const std::string& history() const { return history_.text(); }
 
  private:
+  absl::Status AddToHistory(const federation::RoundRecord& record);
+  absl::Status AddToClients(const federation::RoundRecord& record);
+
   RoundFiles(RoundFile history, RoundFile clients)
       : history_(std::move(history)), clients_(std::move(clients)) {}
 

@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "comm/federation/aggregator.h"
+#include "comm/federation/aggregator/aggregator.h"
 #include "kernels/context.h"
 #include "models/checkpoint/checkpoint_folder.h"
 #include "models/graph/graph.h"

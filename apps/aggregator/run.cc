@@ -9,17 +9,19 @@
 
 #include "absl/strings/str_format.h"
 #include "apps/aggregator/round_files.h"
+#include "apps/aggregator/round_page.h"
 #include "apps/aggregator/round_state.h"
 #include "apps/federation/federation_options.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_model.h"
 #include "apps/make/make_training.h"
-#include "comm/federation/aggregator.h"
-#include "comm/federation/strategy.h"
+#include "comm/federation/aggregator/aggregator.h"
+#include "comm/federation/aggregator/strategy.h"
 #include "comm/job/exit_code.h"
 #include "comm/job/interrupt.h"
 #include "kernels/context.h"
 #include "models/parameters/weights.h"
+#include "models/report/run_report.h"
 #include "tensor/errors.h"
 #include "tensor/files/array_file.h"
 #include "tensor/text/counted.h"
@@ -80,6 +82,9 @@ class Run {
         RoundFiles numbers,
         RoundFiles::Open(options.history_file, flags_.clients_file, state.rounds_done));
     if (!options.save_model.empty()) DTNN_RETURN_IF_ERROR(CheckArrayFileName(options.save_model));
+    RoundPage page(options.report, PageFacts(model), better_, flags_.rounds,
+                   [this](std::string_view line) { Warn(line); });
+    DTNN_RETURN_IF_ERROR(page.Check());
     out_ << "**** " << graph_->name() << ", " << Counted(int64_t(model.values), "number") << ", "
          << Counted(flags_.rounds - state.rounds_done, "round") << " to do; waits for clients at "
          << meeting.place.address.ToString() << "\n"
@@ -92,12 +97,14 @@ class Run {
       // In this order: resumed, these files drop a round that was not saved.
       DTNN_RETURN_IF_ERROR(numbers.Add(record));
       DTNN_RETURN_IF_ERROR(files.Save(*current));
+      page.Add(numbers.history());
       // Before the farewell, which slow clients draw out.
       if (record.round == flags_.rounds) DTNN_RETURN_IF_ERROR(SaveLast(*current));
       out_ << Describe(record) << std::flush;
       return absl::OkStatus();
     };
     absl::Status status = federation::RunAggregator(aggregator, *secret_, state);
+    page.Finish(status);
     if (absl::IsCancelled(status)) return Stopped(interrupt.signal(), state);
     if (absl::IsInvalidArgument(status)) return WithExitCode(status, kExitUsage);
     if (absl::IsUnavailable(status) && !options.checkpoint_dir.empty()) {
@@ -115,6 +122,12 @@ class Run {
   absl::Status MakeNetwork() {
     const Options& options = flags_.training;
     DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
+    for (const std::string& name : metric_set.Names()) {
+      const std::optional<Better> better = metric_set.FindBetter(name);
+      if (!better) continue;
+      better_.emplace_back(name, *better);
+      better_.emplace_back("val_" + name, *better);
+    }
     DTNN_ASSIGN_OR_RETURN(Graph graph, MakeModel(options, KnownSize(options), *metric_set.loss));
     graph_.emplace(std::move(graph));
     DTNN_ASSIGN_OR_RETURN(context_, DeviceContext::Create(Device::Cpu()));
@@ -125,6 +138,18 @@ class Run {
                                                                   *graph_, *store_, *context_));
     for (const std::string& warning : loaded.warnings) Warn(warning);
     return absl::OkStatus();
+  }
+
+  ReportFacts PageFacts(const federation::ModelFacts& model) const {
+    const Options& options = flags_.training;
+    return {.network = StrCat(graph_->name(), ", by a federation"),
+            .sentence =
+                StrCat(graph_->name(), " (", Counted(int64_t(model.values), "number"),
+                       ") is averaged over clients, at least ", flags_.min_clients, " a round, by ",
+                       flags_.strategy, options.encryption.empty() ? "" : ", with encryption ",
+                       options.encryption,
+                       ". An epoch here is a round; metrics are the clients' own, weighted "
+                       "with their samples.")};
   }
 
   AggregatorOptions OptionsOf(Meeting meeting, const federation::ModelFacts& model) {
@@ -176,6 +201,7 @@ class Run {
   std::unique_ptr<DeviceContext> context_;
   std::unique_ptr<ParameterStore> store_;
   std::optional<JobSecret> secret_;
+  BetterOfMetrics better_;
 };
 
 }  // namespace

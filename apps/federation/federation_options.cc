@@ -112,7 +112,7 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
       .place = {.address = endpoint}, .secret = job->secret, .warning = std::move(job->warning)};
   const std::optional<JobCertificates> tls = job->tls;
   if (here.transport == Transport::kGrpc) {
-    GrpcOptions options = {.size = kRanksOfDoor, .address = endpoint};
+    GrpcOptions options = {.size = kRanksOfDoor, .only_with_rank_0 = true, .address = endpoint};
     if (tls) {
       options.tls = {.certificate = tls->certificate, .key = tls->key, .authority = tls->authority};
     }

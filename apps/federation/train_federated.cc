@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,8 +111,11 @@ class Training {
     DTNN_RETURN_IF_ERROR(trained);
     if (t_.trainer.stopped()) return absl::OkStatus();
     Report report = {.samples = t_.loaders.training->samples(), .seconds = watch.seconds()};
+    std::set<std::string> names;  // of --metrics that names one twice
     for (const auto& [name, value] : t_.metrics.values()) {
-      if (std::isfinite(value)) report.metrics.emplace_back(name, value);
+      if (std::isfinite(value) && names.insert(name).second) {
+        report.metrics.emplace_back(name, value);
+      }
     }
     DTNN_RETURN_IF_ERROR(client_->Submit(Exchanged(), report));
     if (t_.options.dp_clip > 0) {

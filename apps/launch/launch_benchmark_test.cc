@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "apps/testing/launch_job.h"
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
 #include "comm/job/exit_code.h"
@@ -27,78 +27,38 @@
 namespace dtnn {
 namespace {
 
+using testing::Arguments;
 using ::testing::ContainsRegex;
+using testing::Count;
 using ::testing::HasSubstr;
+using testing::kBenchmark;
+using testing::kLaunch;
 using testing::Launch;
 using testing::MpiJob;
 using testing::NewFolder;
+using testing::Numbers;
 using testing::Outcome;
 using testing::Process;
+using testing::Ranks;
+using testing::RanksOf;
+using testing::SmallRun;
+using testing::With;
 
-constexpr char kLaunch[] = "apps/launch/launch";
-constexpr char kProgram[] = "apps/benchmark";
+const Arguments kSmallRun = With(SmallRun(101), {"--learning-rate=0.05", "--schedulers="});
 
-const std::vector<std::string> kSmallRun = {"--model=simplecnn_v1",
-                                            "--dataset=synthetic",
-                                            "--synthetic-pattern=classes",
-                                            "--synthetic-input-shape=1,8,8",
-                                            "--synthetic-output-shape=3",
-                                            "--synthetic-train-samples=101",
-                                            "--synthetic-test-samples=23",
-                                            "--validation-split=0.3",
-                                            "--dtype=float64",
-                                            "--learning-rate=0.05",
-                                            "--schedulers=",
-                                            "--parallel=data"};
-
-std::vector<std::string> With(std::vector<std::string> arguments,
-                              const std::vector<std::string>& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-std::vector<std::string> Ranks(int ranks, const std::vector<std::string>& arguments,
-                               const std::vector<std::string>& options = {}) {
-  return With(With(With({"-n", std::to_string(ranks)}, options), {"--", kProgram}), arguments);
-}
-
-Outcome RunJob(int ranks, const std::vector<std::string>& arguments) {
+Outcome RunJob(int ranks, const Arguments& arguments) {
   return Process(kLaunch, Ranks(ranks, arguments)).Wait();
-}
-
-int Count(const std::string& in, const std::string& text) {
-  int count = 0;
-  for (size_t at = 0; (at = in.find(text, at)) != std::string::npos; at += text.size()) ++count;
-  return count;
-}
-
-// The numbers of a history, in their order.
-std::vector<double> Numbers(const std::string& path) {
-  std::ifstream file(path);
-  EXPECT_TRUE(file.good()) << path;
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  std::vector<double> numbers;
-  const char* at = text.c_str();
-  while (*at != '\0') {
-    char* end = nullptr;
-    const double value = std::strtod(at, &end);
-    if (end != at) numbers.push_back(value);
-    at = end == at ? at + 1 : end;
-  }
-  return numbers;
 }
 
 TEST(LaunchBenchmarkTest, LearnsWhatRanksOfMpirunLearn) {
   const std::string folder = NewFolder("history");
-  for (const std::vector<std::string>& how :
-       std::vector<std::vector<std::string>>{{"--use-blocking-mpi=False"},
-                                             {"--use-blocking-mpi=True"},
-                                             {"--use-mpi-buffers=False"}}) {
-    const std::vector<std::string> run =
-        With(With(kSmallRun, how), {"--num-epochs=3", "--global-batch-size=12"});
+  for (const Arguments& how : std::vector<Arguments>{{"--use-blocking-mpi=False"},
+                                                     {"--use-blocking-mpi=True"},
+                                                     {"--use-mpi-buffers=False"}}) {
+    const Arguments run = With(With(kSmallRun, how), {"--num-epochs=3", "--global-batch-size=12"});
     const std::string file = folder + "/mpi.csv";
     const Outcome mpi =
-        MpiJob(kProgram, With(run, {"--history-file=" + file}), {.ranks = 2}).Wait();
+        MpiJob(kBenchmark, With(run, {"--history-file=" + file}), {.ranks = 2}).Wait();
     ASSERT_EQ(mpi.exit_code, 0) << mpi.text;
     const std::vector<double> expected = Numbers(file);
     ASSERT_GE(expected.size(), 3 * 3u);
@@ -125,27 +85,10 @@ TEST(LaunchBenchmarkTest, TheTransportAndTheCommandAreSaid) {
   EXPECT_EQ(Count(outcome.text, "warning"), 0) << outcome.text;
 }
 
-// The rank's process: a benchmark with that place, a child of this launcher.
-std::optional<pid_t> FindRank(pid_t launcher, int rank) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const int pid = std::atoi(entry.path().filename().c_str());
-    std::ifstream stat(entry.path() / "stat");
-    std::string number, name, state;
-    int parent = 0;
-    if (pid <= 0 || !(stat >> number >> name >> state >> parent) || parent != launcher) continue;
-    std::ifstream file(entry.path() / "environ", std::ios::binary);
-    const std::string variables(std::istreambuf_iterator<char>(file), {});
-    const std::string place = "PYMPI_RANK=" + std::to_string(rank);
-    if (variables.find(place + '\0') != std::string::npos) return pid;
-  }
-  return std::nullopt;
-}
-
 void SignalRank(const Process& job, int rank, int number) {
-  const std::optional<pid_t> pid = FindRank(job.pid(), rank);
-  ASSERT_TRUE(pid.has_value());
-  ASSERT_EQ(kill(*pid, number), 0);
+  const std::map<int, pid_t> ranks = RanksOf(job.pid());
+  ASSERT_TRUE(ranks.contains(rank));
+  ASSERT_EQ(kill(ranks.at(rank), number), 0);
 }
 
 // A folder with what ranks on this host need for TLS.
@@ -157,10 +100,10 @@ std::string Certificates() {
 
 TEST(LaunchBenchmarkTest, WithTlsTheSameIsLearnt) {
   const std::string folder = NewFolder("tls");
-  const std::vector<std::string> run =
+  const Arguments run =
       With(kSmallRun, {"--num-epochs=2", "--batch-size=4", "--use-blocking-mpi=False"});
-  const std::vector<std::string> plain = With(run, {"--history-file=" + folder + "/plain.csv"});
-  const std::vector<std::string> tls = With(run, {"--history-file=" + folder + "/tls.csv"});
+  const Arguments plain = With(run, {"--history-file=" + folder + "/plain.csv"});
+  const Arguments tls = With(run, {"--history-file=" + folder + "/tls.csv"});
   EXPECT_EQ(RunJob(3, plain).exit_code, 0);
   const Outcome outcome =
       Process(kLaunch, Ranks(3, tls, {"--certificates=" + Certificates()})).Wait();
@@ -168,13 +111,12 @@ TEST(LaunchBenchmarkTest, WithTlsTheSameIsLearnt) {
   EXPECT_EQ(Numbers(folder + "/tls.csv"), Numbers(folder + "/plain.csv"));
 }
 
-void ExpectACheckpointAfterTheLossOfARank(int number, const std::vector<std::string>& options,
-                                          const std::vector<std::string>& arguments = {}) {
+void ExpectACheckpointAfterTheLossOfARank(int number, const Arguments& options,
+                                          const Arguments& arguments = {}) {
   const std::string folder = NewFolder("lost");
-  const std::vector<std::string> run =
-      With(With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder, "--comm-timeout=6",
-                            "--use-blocking-mpi=False"}),
-           arguments);
+  const Arguments run = With(With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder,
+                                              "--comm-timeout=6", "--use-blocking-mpi=False"}),
+                             arguments);
   Process job(kLaunch, Ranks(3, With(run, {"--num-epochs=1000000"}), options));
   ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
   SignalRank(job, 1, number);
@@ -260,7 +202,7 @@ TEST(LaunchBenchmarkTest, AKilledRankLeavesACheckpointWithTls) {
 
 TEST(LaunchBenchmarkTest, CtrlCEndsAllAfterTheSameStepAndSaves) {
   const std::string folder = NewFolder("signal");
-  const std::vector<std::string> run =
+  const Arguments run =
       With(kSmallRun, {"--batch-size=4", "--checkpoint-dir=" + folder, "--checkpoint-freq=10000"});
   Process job(kLaunch, Ranks(3, With(run, {"--num-epochs=1000000"})));
   ASSERT_TRUE(job.ReadUntil(" 3/1000000"));
@@ -292,7 +234,7 @@ TEST(LaunchBenchmarkTest, RanksThatDoNotMeetDoNotAllTrain) {
 
 TEST(LaunchBenchmarkTest, RanksThatAreStartedByHandNeedAPlaceAndASecret) {
   const auto run = [](const std::string& variables, const std::string& flags) {
-    return Launch(variables + " " + std::string(kProgram),
+    return Launch(variables + " " + std::string(kBenchmark),
                   "--model=simplecnn --dataset=synthetic --parallel=data " + flags);
   };
   const std::string secret = "DTNN_JOB_SECRET=0123456789abcdef0123456789abcdef";
@@ -321,13 +263,13 @@ TEST(LaunchBenchmarkTest, FlagsAndVariablesDoWithoutTheLauncher) {
   // A port that was free a moment ago, which rank 0 takes.
   const std::string port =
       std::to_string(Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local()).port);
-  const std::vector<std::string> arguments = With(
+  const Arguments arguments = With(
       kSmallRun,
       {"--num-epochs=1", "--transport=tcp", "--rendezvous=127.0.0.1:" + port, "--comm-timeout=60"});
   setenv("PYMPI_RANK", "0", 1);
-  Process zero(kProgram, arguments);
+  Process zero(kBenchmark, arguments);
   setenv("PYMPI_RANK", "1", 1);
-  Process one(kProgram, arguments);
+  Process one(kBenchmark, arguments);
   EXPECT_EQ(one.Wait().exit_code, 0);
   const Outcome outcome = zero.Wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;

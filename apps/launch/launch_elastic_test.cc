@@ -6,17 +6,11 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <map>
-#include <memory>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -24,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "apps/testing/elastic_job.h"
+#include "apps/testing/launch_job.h"
 #include "apps/testing/process.h"
 #include "comm/job/exit_code.h"
 #include "data/testing/idx_files.h"
@@ -35,68 +31,32 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using testing::Arguments;
 using ::testing::ContainsRegex;
+using testing::Count;
+using testing::ElasticJob;
 using ::testing::HasSubstr;
+using testing::kBenchmark;
+using testing::kLaunch;
 using testing::NewFolder;
+using testing::Numbers;
 using testing::Outcome;
 using testing::Process;
+using testing::RanksOf;
+using testing::SmallRun;
+using testing::With;
 
-constexpr char kLaunch[] = "apps/launch/launch";
-constexpr char kProgram[] = "apps/benchmark";
 constexpr int kEpochs = 150;
 
-using Arguments = std::vector<std::string>;
-
-Arguments With(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-// 281 samples to train on: the last step of an epoch has 41. Losses in float64, without dropout,
-// depend on the number of ranks by rounding alone.
+// 281 samples to train on: the last step of an epoch has 41.
 Arguments TrainingRun(const std::string& folder, int epochs = kEpochs) {
-  return {"--model=simplecnn_v1",
-          "--dataset=synthetic",
-          "--synthetic-pattern=classes",
-          "--synthetic-input-shape=1,8,8",
-          "--synthetic-output-shape=3",
-          "--synthetic-train-samples=401",
-          "--synthetic-test-samples=23",
-          "--validation-split=0.3",
-          "--dtype=float64",
-          "--optimizer=adam",
-          "--learning-rate=0.0003",
-          "--schedulers=reduce_lr_every_nepochs",
-          "--reduce-lr-every-nepochs-nepochs=30",
-          "--reduce-lr-every-nepochs-factor=0.7",
-          "--parallel=data",
-          "--use-blocking-mpi=False",
-          "--global-batch-size=60",
-          "--comm-timeout=6",
-          "--evaluate",
-          "--num-epochs=" + std::to_string(epochs),
-          "--history-file=" + folder + "/history.csv",
-          "--checkpoint-dir=" + folder + "/checkpoints",
-          "--save-model=" + folder + "/model.npz"};
-}
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::vector<double> Numbers(const std::string& path) {
-  const std::string text = Contents(path);
-  std::vector<double> numbers;
-  const char* at = text.c_str();
-  while (*at != '\0') {
-    char* end = nullptr;
-    const double value = std::strtod(at, &end);
-    if (end != at) numbers.push_back(value);
-    at = end == at ? at + 1 : end;
-  }
-  return numbers;
+  return With(
+      SmallRun(401),
+      {"--optimizer=adam", "--learning-rate=0.0003", "--schedulers=reduce_lr_every_nepochs",
+       "--reduce-lr-every-nepochs-nepochs=30", "--reduce-lr-every-nepochs-factor=0.7",
+       "--use-blocking-mpi=False", "--global-batch-size=60", "--comm-timeout=6", "--evaluate",
+       "--num-epochs=" + std::to_string(epochs), "--history-file=" + folder + "/history.csv",
+       "--checkpoint-dir=" + folder + "/checkpoints", "--save-model=" + folder + "/model.npz"});
 }
 
 std::set<std::string> Names(const std::string& folder) {
@@ -116,7 +76,7 @@ struct Expected {
 const Expected& Undisturbed() {
   static const Expected expected = [] {
     const std::string folder = NewFolder("undisturbed");
-    const Outcome outcome = Process(kProgram, TrainingRun(folder)).Wait();
+    const Outcome outcome = Process(kBenchmark, TrainingRun(folder)).Wait();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     const std::set<std::string> names = Names(folder + "/checkpoints");
     return Expected{Numbers(folder + "/history.csv"), names.empty() ? "" : *names.rbegin()};
@@ -138,109 +98,6 @@ void ExpectUndisturbed(const std::string& folder) {
   names.erase(".lock");
   for (const std::string& name : names) EXPECT_TRUE(name.ends_with(".npz")) << name;
 }
-
-// Kills a job that hangs.
-class Watchdog {
- public:
-  Watchdog(pid_t pid, seconds most)
-      : thread_([this, pid, most] {
-          const auto end = std::chrono::steady_clock::now() + most;
-          while (!done_ && std::chrono::steady_clock::now() < end) {
-            std::this_thread::sleep_for(milliseconds(50));
-          }
-          if (done_) return;
-          hung_ = true;
-          kill(pid, SIGKILL);
-        }) {}
-  ~Watchdog() { Stop(); }
-  // Whether it had to.
-  bool Stop() {
-    done_ = true;
-    if (thread_.joinable()) thread_.join();
-    return hung_;
-  }
-
- private:
-  std::atomic<bool> done_ = false, hung_ = false;
-  std::thread thread_;
-};
-
-// The processes of the ranks that a launcher has started, by their first numbers.
-std::map<int, pid_t> RanksOf(pid_t launcher) {
-  std::map<int, pid_t> ranks;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const int pid = std::atoi(entry.path().filename().c_str());
-    std::ifstream stat(entry.path() / "stat");
-    std::string number, name, state;
-    int parent = 0;
-    if (pid <= 0 || !(stat >> number >> name >> state >> parent) || parent != launcher) continue;
-    if (state == "Z") continue;
-    std::ifstream file(entry.path() / "environ", std::ios::binary);
-    const std::string variables(std::istreambuf_iterator<char>(file), {});
-    constexpr char kName[] = "PYMPI_RANK=";
-    const size_t at = variables.find(kName);
-    if (at != std::string::npos) ranks[std::atoi(variables.c_str() + at + sizeof(kName) - 1)] = pid;
-  }
-  return ranks;
-}
-
-// Whose secret others can know, so that they can join it.
-class ElasticJob {
- public:
-  ElasticJob(const std::string& folder, int ranks, const Arguments& options, const Arguments& run)
-      : folder_(folder), run_(run) {
-    std::ofstream(folder + "/secret") << std::string(40, 's') << "\n";
-    std::filesystem::permissions(folder + "/secret", std::filesystem::perms::owner_read);
-    setenv("DTNN_JOB_SECRET_FILE", (folder + "/secret").c_str(), 1);
-    setenv("OMP_NUM_THREADS", "1", 1);
-    launch_.emplace(kLaunch, With(With({"-n", std::to_string(ranks), "--grace=2"}, options),
-                                  With({"--", kProgram}, run)));
-    unsetenv("DTNN_JOB_SECRET_FILE");
-    watchdog_.emplace(launch_->pid(), seconds(150));
-  }
-
-  Process& launch() { return *launch_; }
-  pid_t Rank(int number) const {
-    const std::map<int, pid_t> ranks = RanksOf(launch_->pid());
-    const auto found = ranks.find(number);
-    return found == ranks.end() ? -1 : found->second;
-  }
-
-  // Another rank, which nobody has started with the others.
-  pid_t Add(const std::string& elastic, const Arguments& more = {}) {
-    if (address_.empty()) {
-      constexpr char kSays[] = "meet at ";
-      EXPECT_TRUE(launch_->ReadUntil(kSays));
-      EXPECT_TRUE(launch_->ReadUntil("generation 1:"));
-      const std::string& text = launch_->text();
-      const size_t at = text.find(kSays) + sizeof(kSays) - 1;
-      address_ = text.substr(at, text.find('\n', at) - at);
-    }
-    setenv("DTNN_JOB_SECRET_FILE", (folder_ + "/secret").c_str(), 1);
-    added_.push_back(std::make_unique<Process>(
-        kProgram,
-        With(With(run_, {"--transport=tcp", "--elastic=" + elastic, "--rendezvous=" + address_}),
-             more)));
-    unsetenv("DTNN_JOB_SECRET_FILE");
-    return added_.back()->pid();
-  }
-  Process& added(size_t index) { return *added_[index]; }
-
-  Outcome Wait() {
-    Outcome outcome = launch_->Wait();
-    EXPECT_FALSE(watchdog_->Stop()) << "hung: " << outcome.text;
-    return outcome;
-  }
-
- private:
-  const std::string folder_;
-  const Arguments run_;
-  std::string address_;
-  std::optional<Process> launch_;
-  std::optional<Watchdog> watchdog_;
-  std::vector<std::unique_ptr<Process>> added_;
-};
 
 std::string Epoch(int epoch) { return " " + std::to_string(epoch) + "/" + std::to_string(kEpochs); }
 
@@ -333,8 +190,7 @@ TEST(LaunchElasticTest, FewerThanTheLeastSaveACheckpoint) {
   EXPECT_THAT(outcome.text, ContainsRegex("fewer than the 2 ranks are left[^\n]*; --resume "
                                           "continues from"));
   const Outcome resumed =
-      Process(kLaunch, With({"-n", "2", "--", kProgram}, With(TrainingRun(folder), {"--resume"})))
-          .Wait();
+      Process(kLaunch, testing::Ranks(2, With(TrainingRun(folder), {"--resume"}))).Wait();
   EXPECT_EQ(resumed.exit_code, 0) << resumed.text;
   ExpectUndisturbed(folder);
 }
@@ -353,7 +209,7 @@ TEST(LaunchElasticTest, WhatCannotBeElasticSaysSo) {
   const auto fails = [](const Arguments& launch, const Arguments& run) {
     Arguments all = TrainingRun(NewFolder("refused"));
     if (std::ranges::count(run, "--batch-size=4") > 0) std::erase(all, "--global-batch-size=60");
-    return Process(kLaunch, With(launch, With({"--", kProgram}, With(all, run)))).Wait();
+    return Process(kLaunch, With(launch, With({"--", kBenchmark}, With(all, run)))).Wait();
   };
   for (const auto& [outcome, text] : std::vector<std::pair<Outcome, std::string>>{
            {fails({"-n", "2", "--elastic=3:2"}, {}), "must be MIN:MAX"},
@@ -423,13 +279,8 @@ Events DisturbedRun(unsigned seed) {
   const Outcome outcome = job.Wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   ExpectUndisturbed(folder);
-  const auto count = [&](const std::string& text) {
-    int times = 0;
-    for (size_t at = 0; (at = outcome.text.find(text, at)) != std::string::npos; ++at) ++times;
-    return times;
-  };
-  events.restarted = count("another is started");
-  events.generations = count("launch: generation ");
+  events.restarted = Count(outcome.text, "another is started");
+  events.generations = Count(outcome.text, "launch: generation ");
   if (::testing::Test::HasFailure()) std::cerr << outcome.text;
   return events;
 }

@@ -103,6 +103,13 @@ class Server : public ServerProtocol {
   }
 
   absl::Status FinishReplies() override { return server_.Rebuild(); }
+  std::vector<std::pair<int, int>> disputes() const override {
+    std::vector<std::pair<int, int>> pairs;
+    for (const masked::MaskedServer::WrongShare& share : server_.wrong_shares()) {
+      pairs.emplace_back(share.of, share.from);
+    }
+    return pairs;
+  }
 
   absl::StatusOr<std::unique_ptr<codec::ServerCodec>> MakeCodec() override {
     return codec::MaskedCodecServer(options_, server_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "comm/wire/wire.h"
@@ -193,8 +194,10 @@ absl::StatusOr<Report> ReportFromBytes(std::span<const uint8_t> bytes) {
   }
   message.samples = int64_t(samples);
   if (!In(message.seconds, 0, 1e12)) return DataLoss("report: took ", message.seconds, " seconds");
+  std::set<std::string_view> names;
   for (const auto& [name, value] : message.metrics) {
     if (!IsName(name)) return DataLoss("report: a metric called ", Quoted(name));
+    if (!names.insert(name).second) return DataLoss("report: ", name, " comes twice");
     if (!std::isfinite(value)) return DataLoss("report: ", name, " is ", value);
   }
   return message;

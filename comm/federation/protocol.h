@@ -22,6 +22,8 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -68,6 +70,9 @@ class ServerProtocol {
   }
   // When the replies to it are there: sums can be read then.
   virtual absl::Status FinishReplies() { return absl::OkStatus(); }
+  // After it: pairs of positions of which one, at least, has lied about what is between the two.
+  // Both may be the same one.
+  virtual std::vector<std::pair<int, int>> disputes() const { return {}; }
 
   virtual absl::StatusOr<std::unique_ptr<codec::ServerCodec>> MakeCodec() = 0;
 };

@@ -85,8 +85,11 @@ class GrpcDatagrams : public Datagrams {
     absl::StatusOr<Socket> listener =
         options_.listener >= 0 ? AdoptListener(options_.listener) : Listen(options_.address);
     DTNN_RETURN_IF_ERROR(listener.status());
-    DTNN_ASSIGN_OR_RETURN(board_, Switchboard::Start(*std::move(listener), ServerSide(pems_),
-                                                     secret_, me, options_.size, std::move(ears)));
+    DTNN_ASSIGN_OR_RETURN(
+        board_,
+        Switchboard::Start(*std::move(listener), ServerSide(pems_), secret_, me,
+                           {.size = options_.size, .only_with_rank_0 = options_.only_with_rank_0},
+                           std::move(ears)));
     return absl::OkStatus();
   }
   void Send(int to, std::string bytes) override {

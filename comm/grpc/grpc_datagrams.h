@@ -21,6 +21,9 @@ struct GrpcCertificates {
 
 struct GrpcOptions {
   int size = 1;
+  // Of rank 0: what the others send each other is dropped, where they have nothing to say to each
+  // other. Else one of them could fill the memory of rank 0 with messages for a slow one.
+  bool only_with_rank_0 = false;
   Endpoint address;   // of rank 0
   int listener = -1;  // of rank 0: a socket that listens there already, which it takes over
   std::optional<GrpcCertificates> tls = {};  // nothing: not encrypted but for what relay.h does

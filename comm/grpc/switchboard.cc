@@ -66,7 +66,7 @@ class Switchboard::Line : public grpc::ServerBidiReactor<proto::Letter, proto::L
   void OnReadDone(bool ok) override {
     if (!ok) return End(absl::OkStatus());
     if (joined_) {
-      if (in_.has_packet()) board_.Pass(in_.to(), std::move(*in_.mutable_packet()));
+      if (in_.has_packet()) board_.Hear(in_.to(), std::move(*in_.mutable_packet()));
     } else if (const absl::Status status = Join(); !status.ok()) {
       return End(status);
     }
@@ -128,19 +128,19 @@ class Switchboard::Service : public proto::Switchboard::CallbackService {
 
 absl::StatusOr<std::unique_ptr<Switchboard>> Switchboard::Start(
     Socket listener, std::shared_ptr<grpc::ServerCredentials> credentials, const JobSecret& secret,
-    const Instance& me, int size, Datagrams::Ears ears) {
+    const Instance& me, const SwitchboardOptions& options, Datagrams::Ears ears) {
   std::unique_ptr<Switchboard> board(
-      new Switchboard(std::move(listener), secret, me, size, std::move(ears)));
+      new Switchboard(std::move(listener), secret, me, options, std::move(ears)));
   DTNN_RETURN_IF_ERROR(board->Listen(std::move(credentials)));
   return board;
 }
 
-Switchboard::Switchboard(Socket listener, const JobSecret& secret, const Instance& me, int size,
-                         Datagrams::Ears ears)
+Switchboard::Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
+                         const SwitchboardOptions& options, Datagrams::Ears ears)
     : listener_(std::move(listener)),
       secret_(secret),
       me_(me),
-      size_(size),
+      options_(options),
       ears_(std::move(ears)) {}
 
 absl::Status Switchboard::Listen(std::shared_ptr<grpc::ServerCredentials> credentials) {
@@ -207,8 +207,9 @@ absl::Status Switchboard::Join(const std::shared_ptr<Line>& line, const Instance
   proto::Letter joined;
   Set(me_, joined.mutable_joined());
   const std::lock_guard lock(mutex_);
-  if (who.rank <= 0 || who.rank >= size_) {
-    return InvalidArgument("it says that it is rank ", who.rank, "; there are ", size_, " ranks");
+  if (who.rank <= 0 || who.rank >= options_.size) {
+    return InvalidArgument("it says that it is rank ", who.rank, "; there are ", options_.size,
+                           " ranks");
   }
   if (ranks_.contains(who.rank)) {
     return InvalidArgument("another process has joined it as rank ", who.rank,
@@ -226,10 +227,12 @@ std::shared_ptr<Switchboard::Line> Switchboard::LineOf(int rank) {
   return found == ranks_.end() ? nullptr : found->second.line;
 }
 
-void Switchboard::Send(int to, std::string packet) { Pass(to, std::move(packet)); }
-
-void Switchboard::Pass(int to, std::string packet) {
+void Switchboard::Hear(int to, std::string packet) {
   if (to == me_.rank) return ears_.heard(packet);
+  if (!options_.only_with_rank_0) Send(to, std::move(packet));
+}
+
+void Switchboard::Send(int to, std::string packet) {
   if (const std::shared_ptr<Line> line = LineOf(to)) line->Push(LetterOf(std::move(packet)));
 }
 
@@ -251,7 +254,7 @@ void Switchboard::Lose(const std::shared_ptr<Line>& line) {
     for (const auto& [rank, place] : ranks_) {
       if (place.line == line) {
         who = place.instance;
-      } else {
+      } else if (!options_.only_with_rank_0) {
         others.push_back(place.line);
       }
     }

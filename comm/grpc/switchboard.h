@@ -27,12 +27,18 @@
 
 namespace dtnn {
 
+struct SwitchboardOptions {
+  int size = 1;                   // ranks
+  bool only_with_rank_0 = false;  // others do not reach each other
+};
+
 class Switchboard {
  public:
-  // Of rank 0 of `size`. Listens from then on.
+  // Of rank 0. Listens from then on.
   static absl::StatusOr<std::unique_ptr<Switchboard>> Start(
       Socket listener, std::shared_ptr<grpc::ServerCredentials> credentials,
-      const JobSecret& secret, const Instance& me, int size, Datagrams::Ears ears);
+      const JobSecret& secret, const Instance& me, const SwitchboardOptions& options,
+      Datagrams::Ears ears);
   ~Switchboard();
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
@@ -50,21 +56,21 @@ class Switchboard {
     Instance instance;
   };
 
-  Switchboard(Socket listener, const JobSecret& secret, const Instance& me, int size,
-              Datagrams::Ears ears);
+  Switchboard(Socket listener, const JobSecret& secret, const Instance& me,
+              const SwitchboardOptions& options, Datagrams::Ears ears);
 
   absl::Status Listen(std::shared_ptr<grpc::ServerCredentials> credentials);
   void AcceptAll();
   std::shared_ptr<Line> Admit(grpc::CallbackServerContext* context);
   absl::Status Join(const std::shared_ptr<Line>& line, const Instance& who);
-  void Pass(int to, std::string packet);
+  void Hear(int to, std::string packet);  // from another rank
   void Lose(const std::shared_ptr<Line>& line);
   std::shared_ptr<Line> LineOf(int rank);
 
   const Socket listener_;
   const JobSecret secret_;
   const Instance me_;
-  const int size_;
+  const SwitchboardOptions options_;
   const Datagrams::Ears ears_;
   std::mutex mutex_;
   std::map<int, Place> ranks_;

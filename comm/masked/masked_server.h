@@ -20,6 +20,7 @@
 #include "comm/crypto/wiped.h"
 #include "comm/masked/masked_parameters.h"
 #include "comm/masked/masks.h"
+#include "comm/masked/share_search.h"
 
 namespace dtnn::masked {
 
@@ -43,9 +44,15 @@ class MaskedServer {
   absl::Status SetSurvivors(std::span<const int> survivors);
 
   absl::Status AddReveal(const Reveal& reveal);
-  // Rebuilds the secrets once enough clients have revealed: FailedPrecondition before, DataLoss
-  // where shares were wrong.
+  // Rebuilds the secrets once enough clients have revealed: FailedPrecondition before. Shares that
+  // are wrong are passed over as long as enough others are right; else DataLoss.
   absl::Status Rebuild();
+  // What Rebuild has passed over, whether it has succeeded or not. One of the two has lied: `from`
+  // about what it was given, or `of` by what it gave.
+  struct WrongShare {
+    int of = 0, from = 0;
+  };
+  const std::vector<WrongShare>& wrong_shares() const { return wrong_shares_; }
 
   // Removes the masks from the sum of the words of a chunk, in place. `added`: whose words those
   // are; FailedPrecondition unless they are the survivors'. Costs a stream of random words per
@@ -62,7 +69,9 @@ class MaskedServer {
 
   explicit MaskedServer(const MaskedParameters& parameters) : parameters_(parameters) {}
   absl::Status CheckKeys(const Advertisement& advertisement) const;
-  absl::StatusOr<Secret> Rebuilt(int client) const;
+  std::vector<SecretShare> SharesOf(int client) const;
+  absl::StatusOr<bool> IsSecretOf(int client, const Secret& secret) const;
+  absl::StatusOr<std::map<int, Secret>> RebuildAll();
 
   MaskedParameters parameters_;
   std::map<int, Advertisement> advertised_;
@@ -71,6 +80,7 @@ class MaskedServer {
   bool fixed_ = false, rebuilt_ = false;
   std::map<int, Reveal> reveals_;
   std::vector<Removal> removals_;
+  std::vector<WrongShare> wrong_shares_;
 };
 
 }  // namespace dtnn::masked

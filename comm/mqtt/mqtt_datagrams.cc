@@ -37,6 +37,7 @@ constexpr milliseconds kPauseFirst(10), kPauseLast(250);
 constexpr int kRefusedSubscription = 128;
 
 std::string Reason(int error) {
+  if (error == MOSQ_ERR_UNKNOWN) return "the connection fails";
   return error == MOSQ_ERR_ERRNO ? std::strerror(errno) : mosquitto_strerror(error);
 }
 
@@ -255,7 +256,10 @@ absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
         return Unavailable(text, " when it received the signal to end");
       case Patience::Verdict::kTimedOut:
         return absl::DeadlineExceededError(
-            StrCat(text, "; is it running there, and does no firewall stop it?"));
+            StrCat(text, "; is it running there, ",
+                   // Why a connection with TLS fails the library does not say.
+                   options_.tls ? "with TLS 1.3 and a certificate for that name, " : "",
+                   "and does no firewall stop it?"));
     }
   }
 }

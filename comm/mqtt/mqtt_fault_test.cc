@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "comm/mqtt/testing/test_broker.h"
 #include "comm/relay/relay_mesh.h"
 #include "comm/tcp/testing/fault_tests.h"
+#include "comm/tls/testing/host_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/must.h"
@@ -66,6 +68,19 @@ TEST(MqttFaultTest, ABrokerThatIsNotThereIsWaitedFor) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(status.message()), HasSubstr("for the MQTT broker at 127.0.0.1:"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("refused"));
+}
+
+TEST(MqttFaultTest, WhereTlsFailsItIsAskedFor) {
+  const testing::TestBroker plain;
+  const std::string folder = ::testing::TempDir() + "/mqtt_tls";
+  std::filesystem::create_directories(folder);
+  const MqttOptions options = {
+      .broker = {.host = "127.0.0.1", .port = plain.port()},
+      .tls = BrokerCertificates{
+          .authority = testing::WriteHostFiles(folder).authority, .certificate = {}, .key = {}}};
+  const absl::Status status = Meet(options, 0, 2, std::chrono::milliseconds(500)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("with TLS 1.3 and a certificate for"));
 }
 
 TEST(MqttFaultTest, ABrokerThatKnowsNobodySaysSo) {

@@ -21,7 +21,7 @@
 
 #include "comm/codec/plain_codec.h"
 #include "comm/crypto/random_secret.h"
-#include "comm/federation/aggregator.h"
+#include "comm/federation/aggregator/aggregator.h"
 #include "comm/federation/agreed.h"
 #include "comm/federation/client.h"
 #include "comm/federation/meeting.h"

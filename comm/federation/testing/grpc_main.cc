@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
     // Free now, and with luck still when the aggregator listens there.
     place.address = Must(Must(Listen({.host = "127.0.0.1", .port = 0})).Local());
     place.datagrams = [address = place.address](const JobSecret& secret) {
-      return MakeGrpcDatagrams({.size = kRanksOfDoor, .address = address}, secret);
+      return MakeGrpcDatagrams({.size = kRanksOfDoor, .only_with_rank_0 = true, .address = address},
+                               secret);
     };
     return place;
   };

@@ -212,7 +212,7 @@ TEST_F(HostileTest, AKeyForMasksOfSmallOrderIsLeftOutAndNamed) {
 
 TEST_F(HostileTest, WhoseSharesNobodyCanOpenIsLeftOutAndNamed) {
   RunProtected(Protection::kMasked,
-               "bad-one is left out: 2 clients cannot use what it has sent them",
+               "bad-one is left out: what is between it and 2 other clients is wrong",
                [](RawClient& raw, const BadRound& round, const Protector& protector) {
                  const auto client = Must(MakeClientProtocol(protector, round.facts(protector),
                                                              round.position(), std::nullopt));

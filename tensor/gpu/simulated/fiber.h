@@ -36,11 +36,11 @@ class Fiber {
   void* argument_ = nullptr;
   bool ended_ = true;
   // Of the address sanitizer and the thread sanitizer; null without them.
-  void* fake_stack_ = nullptr;
-  const void* owner_stack_ = nullptr;
-  size_t owner_stack_bytes_ = 0;
-  void* tsan_fiber_ = nullptr;
-  void* tsan_owner_ = nullptr;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] const void* owner_stack_ = nullptr;
+  [[maybe_unused]] size_t owner_stack_bytes_ = 0;
+  [[maybe_unused]] void* tsan_fiber_ = nullptr;
+  [[maybe_unused]] void* tsan_owner_ = nullptr;
 };
 
 }  // namespace dtnn::gpu

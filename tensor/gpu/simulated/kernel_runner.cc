@@ -41,7 +41,7 @@ OwnedKernel::OwnedKernel(const Kernel& kernel)
 }
 
 // The block that runs, and the fibers of its threads.
-class KernelRunner::Block : public SimulatedBlock {
+class KernelRunner::Block final : public SimulatedBlock {
  public:
   std::string Begin(const OwnedKernel& kernel) {
     kernel_ = &kernel;

@@ -12,8 +12,8 @@
 // The last two need the average itself, so they are not for sums that only clients can read.
 // Running statistics (the numbers after the first `trainable`) are averages in all of them.
 
-#ifndef DTNN_COMM_FEDERATION_STRATEGY_H_
-#define DTNN_COMM_FEDERATION_STRATEGY_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_STRATEGY_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_STRATEGY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -72,4 +72,4 @@ void Follow(const StrategyOptions& options, std::span<const float> average, size
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_STRATEGY_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_STRATEGY_H_

@@ -1,4 +1,4 @@
-#include "comm/federation/strategy.h"
+#include "comm/federation/aggregator/strategy.h"
 
 #include <cmath>
 #include <string>

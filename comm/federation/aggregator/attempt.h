@@ -8,8 +8,8 @@
 // An attempt ends with a sum of at least `quorum` updates, or fails. A client that sends something
 // wrong, or is lost, is left out, with the reason. An update counts when all of it is there.
 
-#ifndef DTNN_COMM_FEDERATION_ATTEMPT_H_
-#define DTNN_COMM_FEDERATION_ATTEMPT_H_
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_
 
 #include <chrono>
 #include <cstdint>
@@ -45,13 +45,14 @@ struct AttemptOptions {
 // What became of a client that was asked.
 struct Asked {
   enum class State : uint8_t { kWaiting, kAccepted, kLeftOut };
-  std::string name;
+  std::string name = {};
   int64_t samples = 0;
   double factor = 1;
   State state = State::kWaiting;
-  std::string why = {};   // it was left out
+  // It was left out; of one whose update is in the sum, what it has done wrong besides.
+  std::string why = {};
   bool at_fault = false;  // for what it sent, or that it has no update
-  bool disputed = false;  // one other client says that what it was sent by this one is wrong
+  bool disputed = false;  // it, or one other client that has to do with it, lies
   Report report = {};     // where it has reported
 };
 
@@ -125,10 +126,13 @@ class Attempt {
   ChunkId IdOf(size_t chunk) const { return {options_.number, uint32_t(chunk)}; }
   bool Waits(int position) const;  // for what it has not sent yet
   static void Count(Place& place, FrameKind kind);
+  static void Empty(Place& place);
   void Release();
   absl::Status TakeFrame(int position, Frame& frame);
   absl::Status TakeReport(int position, std::span<const uint8_t> body);
   absl::Status TakeDecline(int position, const Frame& frame);
+  void Accuse(int accused, int accuser);
+  absl::Status FinishReplies();
   absl::Status Inspect(int position);
   absl::Status CheckNumbers(int position) const;
   absl::Status CheckNorm(int position) const;
@@ -164,4 +168,4 @@ class Attempt {
 
 }  // namespace dtnn::federation
 
-#endif  // DTNN_COMM_FEDERATION_ATTEMPT_H_
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ATTEMPT_H_

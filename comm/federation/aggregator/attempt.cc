@@ -1,4 +1,4 @@
-#include "comm/federation/attempt.h"
+#include "comm/federation/aggregator/attempt.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +18,12 @@ constexpr double kLargestNumber = 1e12;
 bool AreNumbersOfNetworks(std::span<const float> values, double divisor) {
   return std::ranges::all_of(
       values, [divisor](float x) { return std::abs(x / divisor) <= kLargestNumber; });
+}
+
+// Assigning {} would keep the memory.
+template <typename T>
+void Free(std::vector<T>& values) {
+  values = std::vector<T>();
 }
 
 using State = Asked::State;
@@ -97,14 +103,18 @@ bool Attempt::Waits(int position) const {
 void Attempt::LeaveOut(int position, const std::string& why) {
   Asked& asked = asked_[size_t(position)];
   if (asked.state == State::kLeftOut) return;
-  // What was accepted stays in the sum, but where the protocol needs all until the end.
-  if (asked.state != State::kAccepted || (!over() && protocol_->needs_all())) {
-    asked.state = State::kLeftOut;
-    asked.why = why;
-  }
-  Place& place = places_[size_t(position)];
-  for (Bytes& chunk : place.chunks) chunk = {};  // but how many there were
-  place.values = {};
+  asked.why = why;
+  // What is in a sum cannot be taken out of it; threshold keys need all until the end.
+  const bool added = survivors_.contains(position) && (over() || !protocol_->needs_all());
+  if (added) return;
+  asked.state = State::kLeftOut;
+  Empty(places_[size_t(position)]);
+}
+
+// But for how many chunks there were.
+void Attempt::Empty(Place& place) {
+  for (Bytes& chunk : place.chunks) Free(chunk);
+  Free(place.values);
 }
 
 void Attempt::Lose(int position, const std::string& why) {
@@ -173,14 +183,17 @@ absl::Status Attempt::TakeDecline(int position, const Frame& frame) {
   LeaveOut(position, StrCat("it cannot take part in the sum: ", why));
   if (reason < kAccuses || reason - kAccuses >= asked_.size()) return absl::OkStatus();
   const int accused = int(reason - kAccuses);
-  if (accused == position) return absl::OkStatus();
-  std::set<int>& accusers = accusers_[accused];
-  accusers.insert(position);
-  asked_[size_t(accused)].disputed = true;
-  if (int(accusers.size()) <= std::max(1, protocol_->spare())) return absl::OkStatus();
-  asked_[size_t(accused)].at_fault = true;
-  LeaveOut(accused, StrCat(accusers.size(), " clients cannot use what it has sent them"));
+  if (accused != position) Accuse(accused, position);
   return absl::OkStatus();
+}
+
+void Attempt::Accuse(int accused, int accuser) {
+  std::set<int>& accusers = accusers_[accused];
+  accusers.insert(accuser);
+  asked_[size_t(accused)].disputed = true;
+  if (int(accusers.size()) <= std::max(1, protocol_->spare())) return;
+  asked_[size_t(accused)].at_fault = true;
+  LeaveOut(accused, StrCat("what is between it and ", accusers.size(), " other clients is wrong"));
 }
 
 absl::Status Attempt::TakeReport(int position, std::span<const uint8_t> body) {
@@ -208,7 +221,7 @@ absl::Status Attempt::Inspect(int position) {
     if (plain) DTNN_RETURN_IF_ERROR(sum.Read(ChunkOf(place.values, chunk)));
   }
   if (!plain) return absl::OkStatus();
-  for (Bytes& chunk : place.chunks) chunk = {};
+  for (Bytes& chunk : place.chunks) Free(chunk);
   DTNN_RETURN_IF_ERROR(CheckNumbers(position));
   return CheckNorm(position);
 }
@@ -261,10 +274,7 @@ void Attempt::Advance(Clock::time_point now) {
 
 // Of a slow client the attempt is kept for as long as that takes, without what it held.
 void Attempt::Release() {
-  for (Place& place : places_) {
-    for (Bytes& chunk : place.chunks) chunk = {};
-    place.values = {};
-  }
+  for (Place& place : places_) Empty(place);
   sums_.clear();
 }
 
@@ -297,18 +307,9 @@ absl::Status Attempt::Step(Clock::time_point now, bool late) {
       return EndSetUp(now);
     case Phase::kUpdates:
       return EndUpdates(now);
-    case Phase::kReplies: {
-      const absl::Status finished = protocol_->FinishReplies();
-      for (int position = 0; !finished.ok() && position < int(asked_.size()); ++position) {
-        const Place& place = places_[size_t(position)];
-        Asked& asked = asked_[size_t(position)];
-        if (place.replies > note_ || asked.state != State::kAccepted) continue;
-        asked.state = State::kLeftOut;
-        asked.why = place.gone ? "it is gone" : "it did not answer in time";
-      }
-      DTNN_RETURN_IF_ERROR(finished);
+    case Phase::kReplies:
+      DTNN_RETURN_IF_ERROR(FinishReplies());
       return AddUp(now);
-    }
     case Phase::kAnswers:
       DTNN_RETURN_IF_ERROR(ReadSums());
       phase_ = Phase::kDone;
@@ -356,6 +357,36 @@ absl::Status Attempt::EndUpdates(Clock::time_point now) {
   return absl::OkStatus();
 }
 
+// Where it fails, those who have not replied are missing; those who have, and lied, are named
+// either way.
+absl::Status Attempt::FinishReplies() {
+  const absl::Status finished = protocol_->FinishReplies();
+  for (int position = 0; !finished.ok() && position < int(asked_.size()); ++position) {
+    const Place& place = places_[size_t(position)];
+    Asked& asked = asked_[size_t(position)];
+    if (place.replies > note_ || asked.state != State::kAccepted) continue;
+    asked.state = State::kLeftOut;
+    asked.why = place.gone ? "it is gone" : "it did not answer in time";
+  }
+  for (const auto& [one, other] : protocol_->disputes()) {
+    Asked& asked = asked_[size_t(one)];
+    if (one == other) {
+      asked.at_fault = true;
+      asked.why = "it has given a wrong share of its own secret";
+      continue;
+    }
+    for (const auto& [accused, accuser] : {std::pair(one, other), std::pair(other, one)}) {
+      Asked& of = asked_[size_t(accused)];
+      if (of.why.empty()) {
+        of.why = StrCat("it or client ", asked_[size_t(accuser)].name,
+                        " lies about a share of a secret of the two");
+      }
+      Accuse(accused, accuser);
+    }
+  }
+  return finished;
+}
+
 absl::Status Attempt::AverageOfPlain() {
   std::vector<double> total(values_);
   for (const int position : survivors_) {
@@ -377,7 +408,7 @@ absl::Status Attempt::AddUp(Clock::time_point now) {
     for (const int position : survivors_) {
       Bytes& message = places_[size_t(position)].chunks[chunk];
       DTNN_RETURN_IF_ERROR(sum.Add(position, message));
-      message = {};
+      Free(message);
     }
     sums_.push_back(std::move(sum));
   }
@@ -412,8 +443,8 @@ absl::Status Attempt::ReadSums() {
 }
 
 void Attempt::Forget() {
-  average_ = {};
-  encrypted_ = {};
+  Free(average_);
+  Free(encrypted_);
 }
 
 double Attempt::divisor() const {

@@ -1,0 +1,44 @@
+#include "comm/federation/aggregator/aggregator_options.h"
+
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+
+absl::Status AggregatorOptions::CheckInterrupt(int64_t rounds_done) const {
+  if (!interrupted || !interrupted()) return absl::OkStatus();
+  return absl::CancelledError(StrCat("interrupted after round ", rounds_done));
+}
+
+absl::Status Validate(const AggregatorOptions& options, const FederationState& state) {
+  DTNN_RETURN_IF_ERROR(Validate(options.strategy));
+  const bool secure = options.protection.protection == Protection::kMasked ||
+                      options.protection.protection == Protection::kThreshold;
+  if (options.min_clients < (secure ? 2 : 1) || options.min_clients > kMostParticipants) {
+    return InvalidArgument("a round of at least ", options.min_clients, " clients: expected ",
+                           secure ? 2 : 1, " to ", kMostParticipants);
+  }
+  if (!(options.client_fraction > 0 && options.client_fraction <= 1)) {
+    return InvalidArgument("a fraction of ", options.client_fraction,
+                           " of the clients: expected more than 0, at most 1");
+  }
+  if (options.deadline.count() < 1 || options.timeout.count() < 1 || options.model.values < 1 ||
+      options.model.trainable > options.model.values) {
+    return absl::InvalidArgumentError("an aggregator needs a deadline, a timeout and a model");
+  }
+  if (options.protection.protection == Protection::kSharedKey && options.strategy.reads_average()) {
+    return InvalidArgument("strategy ", Name(options.strategy.strategy),
+                           " needs the average, which only clients can read where they share a "
+                           "key");
+  }
+  if (options.max_update_norm > 0 && options.protection.protection != Protection::kNone) {
+    return absl::InvalidArgumentError(
+        "norms of updates cannot be limited where the aggregator cannot read updates");
+  }
+  if (!state.from.encrypted && state.parameters.size() != options.model.values) {
+    return InvalidArgument("the state has ", state.parameters.size(), " parameters, the model ",
+                           options.model.values);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn::federation

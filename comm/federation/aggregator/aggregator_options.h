@@ -1,0 +1,52 @@
+// What an aggregator is told when it begins.
+
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_AGGREGATOR_OPTIONS_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_AGGREGATOR_OPTIONS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/aggregator/round_record.h"
+#include "comm/federation/aggregator/strategy.h"
+#include "comm/federation/meeting.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+
+namespace dtnn::federation {
+
+struct AggregatorOptions {
+  MeetingPlace place;
+  ModelFacts model;
+  ProtectionOptions protection = {};
+  StrategyOptions strategy = {};
+  int64_t rounds = 1;
+  int min_clients = 1;
+  double client_fraction = 1;  // of those that are there; at least min_clients
+  std::chrono::milliseconds deadline{};
+  // So long it waits for min_clients; clients hear of it four times as often.
+  std::chrono::milliseconds timeout{};
+  double max_update_norm = 0;
+  uint64_t seed = 0;  // of the choice of clients
+  std::function<void(std::string_view line)> say = {}, warn = {};
+  std::function<bool()> interrupted = {};
+  std::function<absl::Status(const RoundRecord&, const FederationState&)> round_done = {};
+
+  void Say(std::string_view line) const {
+    if (say) say(line);
+  }
+  void Warn(std::string_view line) const {
+    if (warn) warn(line);
+  }
+  absl::Status CheckInterrupt(int64_t rounds_done) const;
+};
+
+// InvalidArgument for options that make no sense, alone or for that state.
+absl::Status Validate(const AggregatorOptions& options, const FederationState& state);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_AGGREGATOR_OPTIONS_H_

@@ -1,0 +1,66 @@
+#include "comm/federation/aggregator/aggregator_options.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn::federation {
+namespace {
+
+using ::testing::HasSubstr;
+
+AggregatorOptions Good() {
+  AggregatorOptions options;
+  options.model = {.network = {}, .values = 3, .trainable = 2};
+  options.min_clients = 2;
+  options.deadline = options.timeout = std::chrono::seconds(1);
+  return options;
+}
+
+FederationState State() {
+  FederationState state;
+  state.parameters = {1, 2, 3};
+  return state;
+}
+
+TEST(AggregatorOptionsTest, WhatMakesNoSenseIsRefused) {
+  EXPECT_EQ(Validate(Good(), State()), absl::OkStatus());
+  const std::pair<std::function<void(AggregatorOptions&, FederationState&)>, const char*> bad[] = {
+      {[](auto& o, auto&) { o.min_clients = 0; }, "at least 0 clients: expected 1 to 64"},
+      {[](auto& o, auto&) { o.min_clients = 65; }, "at least 65 clients"},
+      {[](auto& o, auto&) {
+         o.min_clients = 1;
+         o.protection.protection = Protection::kMasked;
+       },
+       "expected 2 to 64"},
+      {[](auto& o, auto&) { o.client_fraction = 0; }, "a fraction of 0"},
+      {[](auto& o, auto&) { o.client_fraction = 1.5; }, "a fraction of 1.5"},
+      {[](auto& o, auto&) { o.deadline = std::chrono::seconds(0); }, "needs a deadline"},
+      {[](auto& o, auto&) { o.model.trainable = 4; }, "a model"},
+      {[](auto& o, auto&) {
+         o.protection.protection = Protection::kSharedKey;
+         o.strategy.strategy = Strategy::kFedadam;
+       },
+       "fedadam needs the average"},
+      {[](auto& o, auto&) {
+         o.protection.protection = Protection::kThreshold;
+         o.max_update_norm = 1;
+       },
+       "norms of updates"},
+      {[](auto&, auto& s) { s.parameters.pop_back(); }, "the state has 2 parameters, the model 3"},
+  };
+  for (const auto& [spoil, text] : bad) {
+    AggregatorOptions options = Good();
+    FederationState state = State();
+    spoil(options, state);
+    const absl::Status status = Validate(options, state);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace dtnn::federation

@@ -1,0 +1,306 @@
+#include "comm/federation/aggregator/attempt.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/crypto/random_secret.h"
+#include "comm/masked/masked_parameters.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn::federation {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr size_t kValues = 10;
+constexpr uint64_t kNumber = 3;
+
+// What the client at a position contributes, times its factor of 1.
+float NumberOf(int position) { return float(1 << position); }
+
+// An attempt, and clients that follow the protocol but where a test has them send something else.
+class AttemptTest : public ::testing::Test {
+ protected:
+  void Begin(Protection protection, int clients, int quorum, size_t values = kValues) {
+    values_ = values;
+    protector_ = Must(Protector::Create({.protection = protection}, values));
+    std::vector<Asked> asked;
+    clients_.clear();
+    updates_.clear();
+    replies_.assign(size_t(clients), 0);
+    for (int i = 0; i < clients; ++i) asked.push_back({.name = StrCat("client-", i), .samples = 1});
+    const SumFacts sum = {
+        .attempt = kNumber, .participants = clients, .chunks = protector_->chunks(values)};
+    for (int i = 0; i < clients; ++i) {
+      clients_.push_back(Must(MakeClientProtocol(*protector_, sum, i, std::nullopt)));
+    }
+    attempt_ = Must(
+        Attempt::Create({.number = kNumber, .quorum = quorum, .deadline = seconds(40)}, *protector_,
+                        job_, values, {}, std::move(asked),
+                        [this](int position, FrameKind kind, uint32_t index, SharedBytes body) {
+                          notes_.push_back({kind, position, index, std::move(body)});
+                        }));
+    attempt_->Advance(now_);
+    for (int i = 0; i < clients; ++i) {
+      if (clients_[size_t(i)]->setup_notes() > 0) {
+        Reply(i, Must(clients_[size_t(i)]->FirstReply()));
+      }
+    }
+    Deliver();
+  }
+
+  // As the aggregator does with what comes from a connection.
+  void Send(int position, FrameKind kind, uint32_t index, Bytes body) {
+    const FrameHeader header = {
+        .kind = kind, .bytes = uint32_t(body.size()), .attempt = kNumber, .index = index};
+    const std::optional<size_t> most = attempt_->Allowed(position, header);
+    ASSERT_TRUE(most && body.size() <= *most)
+        << index << ": the connection would end, " << body.size();
+    attempt_->Take(position, {.header = header, .body = std::move(body)});
+    attempt_->Advance(now_);
+  }
+
+  void Reply(int position, Bytes body) {
+    Send(position, FrameKind::kReply, replies_[size_t(position)]++, std::move(body));
+  }
+
+  // Notes and questions, and the replies to them. `change` may make another reply.
+  void Deliver() {
+    while (!notes_.empty()) {
+      const Note note = std::move(notes_.front());
+      notes_.pop_front();
+      if (note.kind == FrameKind::kQuestion) {
+        Send(note.position, FrameKind::kAnswer, note.index,
+             Must(updates_.at(note.position)->Answer({kNumber, note.index}, *note.body)));
+        continue;
+      }
+      ASSERT_EQ(note.kind, FrameKind::kNote);
+      std::optional<Bytes> reply =
+          Must(clients_[size_t(note.position)]->TakeNote(int(note.index), *note.body));
+      if (!reply) continue;
+      if (change_) change_(note.position, *reply);
+      Reply(note.position, *std::move(reply));
+    }
+  }
+
+  void SendUpdate(int position, const Report& report = {.samples = 1}) {
+    auto client = std::make_unique<codec::UpdateClient>(
+        Must(clients_[size_t(position)]->MakeCodec()), position,
+        Must(codec::ClientTagKey(job_, position)), Must(codec::ServerTagKey(job_)));
+    const size_t most = protector_->chunk_values();
+    for (size_t at = 0; at < values_; at += most) {
+      const std::vector<float> values(std::min(most, values_ - at), NumberOf(position));
+      const auto chunk = uint32_t(at / most);
+      Send(position, FrameKind::kUpdate, chunk, Must(client->Encode({kNumber, chunk}, values)));
+    }
+    updates_[position] = std::move(client);
+    Send(position, FrameKind::kReport, 0, ToBytes(report));
+  }
+  void SendUpdates(int from, int to) {
+    for (int i = from; i < to; ++i) SendUpdate(i);
+    Deliver();
+  }
+
+  const Asked& asked(int position) const { return attempt_->asked()[size_t(position)]; }
+
+  // The sum of these clients, and no others.
+  void ExpectMeanOf(const std::vector<int>& positions) {
+    ASSERT_TRUE(attempt_->over());
+    ASSERT_EQ(attempt_->failure(), absl::OkStatus());
+    float sum = 0;
+    for (const int i : positions) sum += NumberOf(i);
+    const float mean = sum / float(positions.size());
+    EXPECT_THAT(attempt_->average(), Each(FloatNear(mean, 1e-4f)));
+    for (int i = 0; i < int(attempt_->asked().size()); ++i) {
+      EXPECT_EQ(asked(i).state == Asked::State::kAccepted, std::ranges::count(positions, i) == 1)
+          << i;
+    }
+  }
+
+  // Makes the shares that a client reveals of those clients' secrets wrong.
+  void Twist(int position, const std::vector<int>& of) {
+    change_ = [this, position, of](int from, Bytes& reply) {
+      const masked::MaskedParameters parameters = {.clients = int(clients_.size()),
+                                                   .round = kNumber};
+      absl::StatusOr<masked::Reveal> reveal = masked::RevealFromBytes(parameters, reply);
+      if (from != position || !reveal.ok()) return;
+      for (masked::Reveal::Entry& entry : reveal->entries) {
+        if (std::ranges::count(of, entry.client) > 0) entry.share.bytes()[5] ^= 9;
+      }
+      reply = masked::ToBytes(*reveal);
+    };
+  }
+
+  struct Note {
+    FrameKind kind;
+    int position;
+    uint32_t index;
+    SharedBytes body;
+  };
+
+  size_t values_ = 0;
+  const Secret job_ = Must(RandomSecret());
+  const Attempt::Clock::time_point now_ = Attempt::Clock::now();
+  std::optional<Protector> protector_;
+  std::unique_ptr<Attempt> attempt_;
+  std::vector<std::unique_ptr<ClientProtocol>> clients_;
+  std::map<int, std::unique_ptr<codec::UpdateClient>> updates_;  // of those that have sent one
+  std::vector<uint32_t> replies_;                                // that each has sent
+  std::deque<Note> notes_;
+  std::function<void(int position, Bytes& reply)> change_;
+};
+
+TEST_F(AttemptTest, TheMeanOfAllWhoAnswer) {
+  for (const Protection protection :
+       {Protection::kNone, Protection::kMasked, Protection::kThreshold}) {
+    Begin(protection, 4, 2);
+    SendUpdates(0, 4);
+    ExpectMeanOf({0, 1, 2, 3});
+    EXPECT_THAT(attempt_->asked(), Each(Field(&Asked::why, IsEmpty())));
+  }
+}
+
+TEST_F(AttemptTest, WhoAnswersTooLateIsLeftOut) {
+  Begin(Protection::kMasked, 4, 2);
+  SendUpdates(0, 3);
+  EXPECT_FALSE(attempt_->over());
+  attempt_->Advance(now_ + seconds(41));
+  Deliver();
+  ExpectMeanOf({0, 1, 2});
+  EXPECT_THAT(asked(3).why, HasSubstr("no update at the deadline"));
+}
+
+size_t AllocatedBytes() {
+  const struct mallinfo2 info = mallinfo2();  // zeros under sanitizers
+  return info.uordblks + info.hblkhd;
+}
+
+// The aggregator keeps it for as long as a slow client takes to answer.
+TEST_F(AttemptTest, WhenItIsOverTheUpdatesAreFreed) {
+  const size_t values = size_t{1} << 20;
+  Begin(Protection::kNone, 3, 2, values);
+  const size_t before = AllocatedBytes();
+  SendUpdates(0, 2);
+  EXPECT_FALSE(attempt_->over());
+  attempt_->Advance(now_ + seconds(41));
+  EXPECT_EQ(attempt_->average().size(), values);
+  EXPECT_LT(AllocatedBytes(), before + 5 * values) << "the sum alone";
+  attempt_->Forget();
+  EXPECT_LT(AllocatedBytes(), before + values);
+}
+
+// Nobody has asked for a reply; its update was accepted already.
+TEST_F(AttemptTest, WhoBreaksTheRulesAfterItsUpdateIsLeftOutWithIt) {
+  for (const Protection protection : {Protection::kNone, Protection::kMasked}) {
+    Begin(protection, 4, 2);
+    SendUpdates(0, 1);
+    Reply(0, Bytes(7));
+    EXPECT_TRUE(asked(0).at_fault);
+    EXPECT_THAT(asked(0).why, HasSubstr("before it was sent"));
+    SendUpdates(1, 4);
+    ExpectMeanOf({1, 2, 3});
+  }
+}
+
+// Metrics are averaged over the clients that have them.
+TEST_F(AttemptTest, AReportWithAMetricTwiceIsLeftOut) {
+  Begin(Protection::kNone, 3, 2);
+  SendUpdate(0, {.samples = 1, .metrics = {{"loss", 1}, {"loss", 2}}});
+  SendUpdates(1, 3);
+  ExpectMeanOf({1, 2});
+  EXPECT_EQ(asked(0).why, "report: loss comes twice");
+}
+
+// The sum holds its update, and does without its reply.
+TEST_F(AttemptTest, AReplyThatIsNoneCostsNothingWhereOthersSuffice) {
+  Begin(Protection::kMasked, 4, 2);
+  change_ = [](int from, Bytes& reply) {
+    if (from == 2) reply.resize(5);
+  };
+  SendUpdates(0, 4);
+  ExpectMeanOf({0, 1, 2, 3});
+  EXPECT_TRUE(asked(2).at_fault);
+  EXPECT_THAT(asked(2).why, HasSubstr("ends too early"));
+}
+
+TEST_F(AttemptTest, WhoGivesWrongSharesIsNamedAndTheSumIsMade) {
+  Begin(Protection::kMasked, 4, 2);
+  Twist(1, {0, 2, 3});
+  SendUpdates(0, 4);
+  ExpectMeanOf({0, 1, 2, 3});
+  EXPECT_TRUE(asked(1).at_fault);
+  EXPECT_THAT(asked(1).why, HasSubstr("wrong"));
+  for (const int honest : {0, 2, 3}) EXPECT_FALSE(asked(honest).at_fault) << honest;
+}
+
+// Nobody else has to do with it.
+TEST_F(AttemptTest, AWrongShareOfTheOwnSecretIsTheOwnFault) {
+  Begin(Protection::kMasked, 4, 2);
+  Twist(3, {3});
+  SendUpdates(0, 4);
+  ExpectMeanOf({0, 1, 2, 3});
+  EXPECT_TRUE(asked(3).at_fault);
+}
+
+// It may be the fault of the one who gave the share, or of the one who was given it.
+TEST_F(AttemptTest, OfOneWrongShareBothAreNamedAndNeitherIsBlamed) {
+  Begin(Protection::kMasked, 4, 2);
+  Twist(0, {2});
+  SendUpdates(0, 4);
+  ExpectMeanOf({0, 1, 2, 3});
+  for (const int one : {0, 2}) {
+    EXPECT_TRUE(asked(one).disputed);
+    EXPECT_FALSE(asked(one).at_fault);
+  }
+  EXPECT_THAT(asked(0).why, HasSubstr("it or client client-2 lies"));
+  EXPECT_THAT(asked(2).why, HasSubstr("it or client client-0 lies"));
+  EXPECT_THAT(asked(1).why, IsEmpty());
+}
+
+// All three are needed: there is nothing to compare with.
+TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
+  Begin(Protection::kMasked, 3, 2);
+  Twist(1, {0});
+  SendUpdates(0, 3);
+  ASSERT_TRUE(attempt_->over());
+  EXPECT_THAT(std::string(attempt_->failure().message()),
+              HasSubstr("wrong shares of client 0: among 3 shares no 3 were found that are right; "
+                        "who lies cannot be told"));
+  EXPECT_TRUE(attempt_->average().empty());
+}
+
+// Whenever it is lost: nobody else can decrypt for it.
+TEST_F(AttemptTest, WithThresholdKeysALossFailsTheAttemptAndIsNamed) {
+  for (const bool after_its_update : {false, true}) {
+    Begin(Protection::kThreshold, 3, 2);
+    SendUpdates(0, 1);
+    if (after_its_update) SendUpdates(2, 3);
+    attempt_->Lose(2, "it is gone");
+    attempt_->Advance(now_);
+    ASSERT_TRUE(attempt_->over());
+    EXPECT_THAT(std::string(attempt_->failure().message()),
+                HasSubstr("client client-2 is missing (it is gone), and threshold keys need all"));
+    EXPECT_EQ(asked(2).state, Asked::State::kLeftOut);
+    EXPECT_FALSE(asked(2).at_fault);
+  }
+}
+
+}  // namespace
+}  // namespace dtnn::federation

@@ -1,0 +1,41 @@
+#include "comm/federation/aggregator/choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "comm/federation/protection.h"
+#include "tensor/philox.h"
+
+namespace dtnn::federation {
+namespace {
+
+// A client that was lost so often in a round is asked again only where there are too few others.
+constexpr int kManyLosses = 3;
+
+}  // namespace
+
+Choice ChooseClients(std::vector<Candidate> there, const ChoiceOptions& options) {
+  if (there.size() < options.min_clients) return {};
+  std::ranges::sort(there, {}, &Candidate::name);
+  const auto losses = [](const Candidate& candidate) {
+    return candidate.losses < kManyLosses ? 0 : candidate.losses;
+  };
+  std::ranges::stable_sort(there, {}, losses);
+  const auto steady = size_t(std::ranges::count(there, 0, losses));
+  there.resize(std::max(steady, options.min_clients));
+  const auto share = size_t(std::ceil(options.fraction * double(there.size()) - 1e-9));
+  const size_t wanted = std::clamp<size_t>(share, options.min_clients, kMostParticipants);
+  // The first of a shuffled list.
+  const Philox random(options.seed, StreamId(RandomPurpose::kShuffle, options.attempt));
+  for (size_t i = 0; i + 1 < there.size() && i < wanted; ++i) {
+    std::swap(there[i], there[i + random.Below(i, uint32_t(there.size() - i))]);
+  }
+  Choice choice = {.sampling = std::min(1.0, double(wanted) / double(there.size()))};
+  there.resize(std::min(there.size(), wanted));
+  std::ranges::sort(there, {}, &Candidate::name);
+  for (const Candidate& candidate : there) choice.ids.push_back(candidate.id);
+  return choice;
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,80 @@
+#include "comm/federation/aggregator/choice.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "comm/federation/protection.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn::federation {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<Candidate> There(int clients) {
+  std::vector<Candidate> there;
+  for (int i = clients; i-- > 0;)
+    there.push_back({.id = 100 + i, .name = std::string(1, char('a' + i))});
+  return there;
+}
+
+TEST(ChoiceTest, AllInTheOrderOfNames) {
+  const Choice choice = ChooseClients(There(4), {.min_clients = 2});
+  EXPECT_THAT(choice.ids, ElementsAre(100, 101, 102, 103));
+  EXPECT_EQ(choice.sampling, 1);
+}
+
+TEST(ChoiceTest, NobodyWhereTooFewAreThere) {
+  EXPECT_THAT(ChooseClients(There(2), {.min_clients = 3}).ids, IsEmpty());
+}
+
+TEST(ChoiceTest, AFractionButNeverTooFew) {
+  EXPECT_THAT(ChooseClients(There(10), {.min_clients = 2, .fraction = 0.3}).ids, SizeIs(3));
+  EXPECT_THAT(ChooseClients(There(10), {.min_clients = 2, .fraction = 0.31}).ids, SizeIs(4));
+  const Choice least = ChooseClients(There(10), {.min_clients = 5, .fraction = 0.1});
+  EXPECT_THAT(least.ids, SizeIs(5));
+  EXPECT_EQ(least.sampling, 0.5);
+}
+
+TEST(ChoiceTest, NoMoreThanASumMayHold) {
+  std::vector<Candidate> there;
+  for (int i = 0; i < 100; ++i) there.push_back({.id = i, .name = std::to_string(1000 + i)});
+  const Choice choice = ChooseClients(there, {.min_clients = 1});
+  EXPECT_THAT(choice.ids, SizeIs(kMostParticipants));
+  EXPECT_EQ(choice.sampling, kMostParticipants / 100.0);
+}
+
+// Whoever came first; each about as often as the others.
+TEST(ChoiceTest, IsAFunctionOfWhoIsThereAndDiffersByAttempt) {
+  std::map<int, int> counts;
+  std::set<std::vector<int>> different;
+  for (uint64_t attempt = 0; attempt < 600; ++attempt) {
+    const ChoiceOptions options = {
+        .min_clients = 2, .fraction = 0.5, .seed = 3, .attempt = attempt};
+    std::vector<Candidate> there = There(6);
+    const Choice choice = ChooseClients(there, options);
+    std::ranges::reverse(there);
+    EXPECT_EQ(ChooseClients(there, options).ids, choice.ids);
+    different.insert(choice.ids);
+    for (const int id : choice.ids) ++counts[id];
+  }
+  EXPECT_THAT(different, SizeIs(20)) << "of 3 out of 6";
+  for (const auto& [id, count] : counts) EXPECT_NEAR(count, 300, 60) << id;
+}
+
+TEST(ChoiceTest, WhoWasLostAgainAndAgainIsAskedLast) {
+  std::vector<Candidate> there = There(4);
+  there[3].losses = 3;  // a
+  there[2].losses = 2;  // b
+  EXPECT_THAT(ChooseClients(there, {.min_clients = 2}).ids, ElementsAre(101, 102, 103));
+  EXPECT_THAT(ChooseClients(there, {.min_clients = 4}).ids, ElementsAre(100, 101, 102, 103));
+  there[2].losses = 4;
+  EXPECT_THAT(ChooseClients(there, {.min_clients = 3}).ids, ElementsAre(100, 102, 103));
+}
+
+}  // namespace
+}  // namespace dtnn::federation

@@ -1,0 +1,31 @@
+// What the run of a federation consists of between two rounds.
+
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_FEDERATION_STATE_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_FEDERATION_STATE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "comm/federation/aggregator/strategy.h"
+#include "comm/federation/frame.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/privacy.h"
+
+namespace dtnn::federation {
+
+struct FederationState {
+  int64_t rounds_done = 0;
+  uint64_t attempts = 0;  // at rounds, failed ones included
+  // Plain parameters, or, where only clients can read sums, from the first round on the sum and
+  // what makes it the parameters.
+  std::vector<float> parameters;
+  ParametersFrom from;
+  std::vector<Bytes> encrypted;
+  KeyName key{};  // with which these are encrypted
+  Moments moments;
+  PrivacyLedger privacy = {};  // what was told of a client so far, with differential privacy
+};
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_FEDERATION_STATE_H_

@@ -1,0 +1,247 @@
+#include "comm/federation/aggregator/roster.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace dtnn::federation {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kMostHello = 2 << 10;
+// How long one that has proved that it knows the secret may take to say who it is.
+constexpr std::chrono::seconds kHelloTime(10);
+constexpr milliseconds kLongestSleep(200);
+// Connections, also of names that are never asked.
+constexpr size_t kMostConnections = 512;
+// Strangers must not be able to fill the log.
+constexpr std::chrono::seconds kTroubleEvery(1);
+// Frames of one client that are read before others have their turn.
+constexpr int kFramesPerTurn = 16;
+
+}  // namespace
+
+absl::Status Roster::Open(const JobSecret& secret) {
+  DTNN_ASSIGN_OR_RETURN(
+      entrance_, OpenEntrance(options_.place, secret, options_.timeout, options_.interrupted));
+  return absl::OkStatus();
+}
+
+absl::Status Roster::Turn(Clock::time_point until) {
+  DTNN_RETURN_IF_ERROR(options_.CheckInterrupt(state_.rounds_done));
+  std::vector<pollfd> descriptors;
+  entrance_->AddTo(descriptors);
+  const size_t strangers = descriptors.size();
+  std::vector<int> ids;
+  for (auto& [id, member] : members_) {
+    descriptors.push_back({member.channel.descriptor(), member.channel.events(), 0});
+    ids.push_back(id);
+  }
+  const Clock::time_point now = Clock::now();
+  const auto sleep =
+      std::min<Clock::duration>(std::min(until, entrance_->next()) - now, kLongestSleep);
+  const auto pause = std::chrono::ceil<milliseconds>(sleep).count();
+  poll(descriptors.data(), descriptors.size(), int(std::max<int64_t>(0, pause)));
+  DTNN_ASSIGN_OR_RETURN(std::vector<Link> arrived,
+                        entrance_->Advance(std::span(descriptors).first(strangers)));
+  if (std::string trouble = entrance_->trouble(); trouble != trouble_ && now >= trouble_at_) {
+    trouble_ = std::move(trouble);
+    trouble_at_ = now + kTroubleEvery;
+    options_.Warn(trouble_);
+  }
+  DTNN_RETURN_IF_ERROR(Welcome(std::move(arrived)));
+  for (const int id : ids) {
+    if (members_.contains(id)) Hear(id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Roster::Welcome(std::vector<Link> arrived) {
+  for (Link& link : arrived) {
+    if (members_.size() >= kMostConnections) {
+      options_.Warn(StrCat("refused: ", link.address, ": there are ", members_.size(),
+                           " connections already"));
+      continue;
+    }
+    const auto [place, added] =
+        members_.try_emplace(next_id_++, std::move(link.stream), link.address);
+    Hear(place->first);  // a stream may hold what poll does not know of
+  }
+  const Clock::time_point now = Clock::now();
+  if (now < alive_at_) return absl::OkStatus();
+  alive_at_ = now + options_.timeout / 4;
+  for (auto& [id, member] : members_) {
+    if (!member.name.empty() && member.channel.flushed())
+      member.channel.Send(FrameKind::kAlive, 0, 0);
+  }
+  return absl::OkStatus();
+}
+
+void Roster::Hear(int id) {
+  Member& member = members_.at(id);
+  absl::Status status = TakeFrames(id, member);
+  if (status.ok()) status = member.channel.Write();
+  if (status.ok() && member.ending && member.channel.flushed()) {
+    status = absl::OutOfRangeError("it was refused");
+  }
+  if (status.ok() && member.name.empty() && Clock::now() > member.since + kHelloTime) {
+    status =
+        Unavailable(member.ending ? "did not read why it was refused" : "did not say who it is");
+  }
+  if (!status.ok()) Remove(id, std::string(status.message()));
+}
+
+absl::Status Roster::TakeFrames(int id, Member& member) {
+  const auto allowed = [&member](const FrameHeader& header) -> std::optional<size_t> {
+    if (member.ending) return std::nullopt;
+    if (member.name.empty()) {
+      if (header.kind == FrameKind::kHello) return kMostHello;
+      return std::nullopt;
+    }
+    if (member.attempt != nullptr) {
+      const std::optional<size_t> most = member.attempt->Allowed(member.position, header);
+      if (most) return most;
+    }
+    if (member.past == nullptr) return std::nullopt;
+    return member.past->Allowed(member.past_position, header);
+  };
+  for (int turn = 0; turn < kFramesPerTurn; ++turn) {
+    if (member.ending) return absl::OkStatus();
+    DTNN_ASSIGN_OR_RETURN(std::optional<Frame> frame, member.channel.Receive(allowed));
+    if (!frame) return absl::OkStatus();
+    if (member.name.empty()) {
+      DTNN_RETURN_IF_ERROR(TakeHello(id, member, *frame));
+      continue;
+    }
+    if (member.past != nullptr && frame->header.attempt == member.past->number()) {
+      member.past->Take(member.past_position, *std::move(frame));
+      continue;
+    }
+    const std::shared_ptr<Attempt> attempt = member.attempt;
+    attempt->Take(member.position, *std::move(frame));
+    if (!attempt->over() || !attempt->answered(member.position)) continue;
+    options_.Warn(StrCat("client ", member.name,
+                         ": its update came after its round was over, and is dropped"));
+    member.Answered();
+  }
+  return absl::OkStatus();
+}
+
+void Roster::Refuse(Member& member, const std::string& why) {
+  options_.Warn(StrCat("refused: client ",
+                       member.name.empty() ? member.channel.address() : member.name, ": ", why));
+  End(member, why);
+}
+
+void Roster::End(Member& member, const std::string& why) {
+  if (member.attempt != nullptr) member.attempt->Lose(member.position, StrCat("it is gone: ", why));
+  member.attempt.reset();
+  member.channel.Send(FrameKind::kRefusal, 0, 0, TextToBytes(why));
+  member.name.clear();
+  member.ending = true;
+  member.since = Clock::now();
+}
+
+absl::Status Roster::TakeHello(int id, Member& member, const Frame& frame) {
+  absl::StatusOr<Hello> hello = HelloFromBytes(frame.body);
+  if (!hello.ok()) {
+    Refuse(member, std::string(hello.status().message()));
+    return absl::OkStatus();
+  }
+  member.name = hello->name;
+  const std::string protection = protector_.ToString();
+  if (hello->protection != protection) {
+    Refuse(member,
+           StrCat("its updates have ", hello->protection, ", this federation's ", protection));
+    return absl::OkStatus();
+  }
+  if (hello->model != options_.model) {
+    Refuse(member, hello->model.values == options_.model.values
+                       ? "its network differs from the aggregator's in layers, options or format"
+                       : StrCat("its network has ", hello->model.values,
+                                " numbers, the aggregator's ", options_.model.values));
+    return absl::OkStatus();
+  }
+  const bool shared = protector_.protection() == Protection::kSharedKey;
+  member.key = shared ? hello->key : KeyName{};
+  if (state_.from.encrypted && member.key != state_.key) {
+    Refuse(member, "it has another key than this federation's clients");
+    return absl::OkStatus();
+  }
+  for (auto& [other_id, other] : members_) {
+    if (other_id == id || other.name != hello->name) continue;
+    options_.Say(StrCat("client ", other.name, " has come again, by another connection"));
+    End(other, StrCat("another client has come under the name ", other.name,
+                      "; each needs a name of its own"));
+    break;
+  }
+  member.samples = hello->samples;
+  const federation::Welcome welcome = {.nonce = nonce_,
+                                       .alive_ms = uint32_t(options_.timeout.count() / 4)};
+  member.channel.Send(FrameKind::kWelcome, 0, 0, ToBytes(welcome));
+  options_.Say(StrCat("client ", member.name, " is there, with ", member.samples, " samples"));
+  if (member.key != Key()) {
+    options_.Warn(StrCat("client ", member.name,
+                         " has another key than most; only those of one key can ", "take part"));
+  }
+  return absl::OkStatus();
+}
+
+KeyName Roster::Key() const {
+  if (state_.from.encrypted) return state_.key;
+  std::map<KeyName, int> counts;
+  for (const auto& [id, member] : members_) {
+    if (!member.name.empty()) ++counts[member.key];
+  }
+  const auto most = std::ranges::max_element(
+      counts, {}, [](const auto& key_and_count) { return key_and_count.second; });
+  return most == counts.end() ? KeyName{} : most->first;
+}
+
+void Roster::Remove(int id, const std::string& why) {
+  const auto place = members_.find(id);
+  Member& member = place->second;
+  if (member.attempt != nullptr) member.attempt->Lose(member.position, StrCat("it is gone: ", why));
+  if (!member.name.empty()) {
+    options_.Say(StrCat("client ", member.name, " has left: ", why));
+  } else if (!member.ending) {
+    options_.Warn(StrCat("refused: ", member.channel.address(), ": ", why));
+  }
+  sent_ += member.channel.bytes_sent();
+  received_ += member.channel.bytes_received();
+  members_.erase(place);
+}
+
+// In the order of names, so that the choice is a function of who is there.
+std::vector<int> Roster::Idle() const {
+  std::vector<int> idle;
+  const KeyName key = Key();
+  for (const auto& [id, member] : members_) {
+    if (!member.name.empty() && member.attempt == nullptr && member.key == key) {
+      idle.push_back(id);
+    }
+  }
+  std::ranges::sort(idle, {}, [this](int id) { return members_.at(id).name; });
+  return idle;
+}
+
+void Roster::RefuseOtherKeys() {
+  for (auto& [id, member] : members_) {
+    if (!member.name.empty() && member.key != state_.key) {
+      Refuse(member, "it has another key than the clients of the first round");
+    }
+  }
+}
+
+std::pair<uint64_t, uint64_t> Roster::bytes() const {
+  std::pair<uint64_t, uint64_t> sum = {sent_, received_};
+  for (const auto& [id, member] : members_) {
+    sum.first += member.channel.bytes_sent();
+    sum.second += member.channel.bytes_received();
+  }
+  return sum;
+}
+
+}  // namespace dtnn::federation

@@ -1,0 +1,102 @@
+// Who is there: the connections of an aggregator, the clients at their other ends, and what comes
+// from them. It knows which attempt each client has to do with, and gives it that client's frames;
+// rounds are the aggregator's.
+
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "comm/crypto/job_secret.h"
+#include "comm/federation/aggregator/aggregator_options.h"
+#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/aggregator/federation_state.h"
+#include "comm/federation/channel.h"
+#include "comm/federation/meeting.h"
+#include "comm/federation/messages.h"
+#include "comm/federation/protection.h"
+#include "tensor/errors.h"
+
+namespace dtnn::federation {
+
+struct Member {
+  using Clock = std::chrono::steady_clock;
+
+  Member(std::unique_ptr<Stream> stream, std::string address)
+      : channel(std::move(stream), std::move(address)) {}
+
+  Channel channel;
+  Clock::time_point since = Clock::now();
+  std::string name;  // empty before its hello
+  int64_t samples = 0;
+  KeyName key{};
+  std::shared_ptr<Attempt> attempt;  // that it was asked in and has not answered
+  // The last one that it has answered: what still comes for it is none of the other's.
+  std::shared_ptr<Attempt> past;
+  int position = 0, past_position = 0;
+  bool ending = false;  // when all is sent
+
+  void Answered() {
+    past = std::move(attempt);
+    past_position = position;
+    attempt.reset();
+  }
+};
+
+class Roster {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // All outlive it; `nonce` is told to each client that comes, `state` says which key they need.
+  Roster(const AggregatorOptions& options, const Protector& protector, const FederationState& state,
+         const RunNonce& nonce)
+      : options_(options), protector_(protector), state_(state), nonce_(nonce) {}
+
+  absl::Status Open(const JobSecret& secret);
+  // Sleeps until something happens, at most until then, and deals with all of it.
+  absl::Status Turn(Clock::time_point until);
+
+  // By numbers that are never used again. Those without a name are not clients yet, or no longer.
+  std::map<int, Member>& members() { return members_; }
+  // Clients that can be asked, in the order of their names.
+  std::vector<int> Idle() const;
+  // The key that clients need now.
+  KeyName Key() const;
+  // From now on this one alone will do.
+  void RefuseOtherKeys();
+  // Sent and received, by all there have been.
+  std::pair<uint64_t, uint64_t> bytes() const;
+
+ private:
+  absl::Status Welcome(std::vector<Link> arrived);
+  void Hear(int id);
+  absl::Status TakeFrames(int id, Member& member);
+  absl::Status TakeHello(int id, Member& member, const Frame& frame);
+  void Remove(int id, const std::string& why);
+  void Refuse(Member& member, const std::string& why);
+  void End(Member& member, const std::string& why);
+
+  const AggregatorOptions& options_;
+  const Protector& protector_;
+  const FederationState& state_;
+  const RunNonce& nonce_;
+  std::unique_ptr<Entrance> entrance_;
+  std::map<int, Member> members_;
+  int next_id_ = 0;
+  Clock::time_point alive_at_{};
+  uint64_t sent_ = 0, received_ = 0;  // of connections that have ended
+  std::string trouble_;               // that was told of last
+  Clock::time_point trouble_at_{};    // when the next one may be
+};
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ROSTER_H_

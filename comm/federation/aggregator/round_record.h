@@ -1,0 +1,36 @@
+// What one round was, for files and people.
+
+#ifndef DTNN_COMM_FEDERATION_AGGREGATOR_ROUND_RECORD_H_
+#define DTNN_COMM_FEDERATION_AGGREGATOR_ROUND_RECORD_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "comm/federation/aggregator/attempt.h"
+#include "comm/federation/messages.h"
+
+namespace dtnn::federation {
+
+struct RoundRecord {
+  int64_t round = 0;                            // from 1
+  uint64_t attempts = 0;                        // it took so many
+  double seconds = 0;                           // of the last one
+  uint64_t bytes_sent = 0, bytes_received = 0;  // in it, over all clients
+  std::vector<Asked> clients;                   // that it asked
+  // Means over the accepted clients, weighted with their samples; of metrics that all of them have.
+  Metrics metrics = {};
+  int64_t samples = 0;  // of all of them
+  // With differential privacy, of all rounds up to this one: PrivacyLedger's accountants.
+  struct Epsilons {
+    double model = 0, aggregator = 0;
+  };
+  std::optional<Epsilons> epsilons = {};
+};
+
+// `samples` and `metrics` of what the record's clients have reported.
+void SumReports(RoundRecord& record);
+
+}  // namespace dtnn::federation
+
+#endif  // DTNN_COMM_FEDERATION_AGGREGATOR_ROUND_RECORD_H_

@@ -1,0 +1,84 @@
+#include "comm/grpc/grpc_datagrams.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "comm/tcp/socket.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/must.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::ElementsAre;
+
+// One rank, and what it has heard.
+class Rank {
+ public:
+  Rank(const GrpcOptions& options, int rank)
+      : datagrams_(Must(MakeGrpcDatagrams(options, Must(JobSecret::Of(std::string(40, 's')))))) {
+    CommunicatorOptions patience;
+    patience.timeout = std::chrono::minutes(1);
+    Must(datagrams_->Open({.rank = rank, .number = uint64_t(rank) + 1},
+                          {.heard =
+                               [this](std::string_view bytes) {
+                                 const std::lock_guard lock(mutex_);
+                                 heard_.emplace_back(bytes);
+                                 changed_.notify_all();
+                               },
+                           .left = [](const Instance&) {},
+                           .cut = [](const absl::Status&) {}},
+                          patience));
+  }
+  void Send(int to, const std::string& bytes) { datagrams_->Send(to, bytes); }
+  // All up to that one.
+  std::vector<std::string> HearUntil(const std::string& last) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !heard_.empty() && heard_.back() == last; });
+    return heard_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> heard_;
+  const std::unique_ptr<Datagrams> datagrams_;  // the first to go: its threads use the others
+};
+
+// What ranks 0 and 2 have heard when rank 1 has spoken to both, and rank 0 to rank 2 after it.
+std::pair<std::vector<std::string>, std::vector<std::string>> Heard(bool only_with_rank_0) {
+  Socket listener = Must(Listen({.host = "127.0.0.1", .port = 0}));
+  const Endpoint address = Must(listener.Local());
+  Rank zero({.size = 3,
+             .only_with_rank_0 = only_with_rank_0,
+             .address = address,
+             .listener = listener.Release()},
+            0);
+  Rank one({.size = 3, .address = address}, 1), two({.size = 3, .address = address}, 2);
+  one.Send(2, "to 2");
+  one.Send(0, "to 0");
+  const std::vector<std::string> of_zero = zero.HearUntil("to 0");
+  zero.Send(2, "end");
+  return {of_zero, two.HearUntil("end")};
+}
+
+TEST(GrpcDatagramsTest, RanksReachEachOther) {
+  const auto [zero, two] = Heard(false);
+  EXPECT_THAT(zero, ElementsAre("to 0"));
+  EXPECT_THAT(two, ElementsAre("to 2", "end"));
+}
+
+// Nobody can fill the memory of rank 0 with messages for others.
+TEST(GrpcDatagramsTest, WhereTheyNeedNotTheyDoNot) {
+  const auto [zero, two] = Heard(true);
+  EXPECT_THAT(zero, ElementsAre("to 0"));
+  EXPECT_THAT(two, ElementsAre("end"));
+}
+
+}  // namespace
+}  // namespace dtnn
