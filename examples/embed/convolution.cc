@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <string>
 
 #include "kernels/conv/conv2d_cpu.h"
 #include "tensor/buffer.h"
@@ -16,7 +17,7 @@ int main() {
   spec.kernel = 3, spec.padding = 1;
   for (const dtnn::conv::Direction direction : dtnn::conv::kDirections) {
     const dtnn::conv::Support support = SupportOf(variant, spec, direction);
-    if (!support.ok()) return std::fprintf(stderr, "%s\n", support.refusal.c_str()), 1;
+    if (!support.ok()) return std::fprintf(stderr, "%s\n", std::string(support.refusal).c_str()), 1;
   }
   const auto conv = dtnn::conv::CreateConv2dCpu(spec, {&variant, &variant, &variant});
   const auto make = [&](const dtnn::Shape& shape, float value) {

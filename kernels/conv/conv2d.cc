@@ -74,8 +74,8 @@ Conv2dVariants WithFallback(Conv2dVariants variants, const Conv2dSpec& spec) {
 
 std::vector<std::string_view> Conv2dVariantNames() { return NamesIn(Table()); }
 
-std::string Conv2dRefusal(std::string_view variant, const Conv2dSpec& spec,
-                          conv::Direction direction) {
+std::string_view Conv2dRefusal(std::string_view variant, const Conv2dSpec& spec,
+                               conv::Direction direction) {
   const auto found = Find(variant);
   return found.ok() ? conv::SupportOf(**found, spec, direction).refusal
                     : "there is no such variant";

@@ -73,8 +73,8 @@ Conv2dVariants WithFallback(Conv2dVariants variants, const Conv2dSpec& spec);
 // All names, in the order of variants.inc.
 std::vector<std::string_view> Conv2dVariantNames();
 // Why a variant does not compute a direction of a valid spec; empty where it does.
-std::string Conv2dRefusal(std::string_view variant, const Conv2dSpec& spec,
-                          conv::Direction direction);
+std::string_view Conv2dRefusal(std::string_view variant, const Conv2dSpec& spec,
+                               conv::Direction direction);
 // Largest rounding error of a variant, which supports the spec, in proportion to that of a sum in
 // order.
 double Conv2dError(std::string_view variant, const Conv2dSpec& spec, conv::Direction direction);

@@ -62,6 +62,21 @@ TEST(Conv2dCallTest, AllocatesNothing) {
   }
 }
 
+TEST(Conv2dCallTest, AskingAVariantAllocatesNothing) {
+  Conv2dSpec spec = Small();
+  spec.stride = 2;  // refused by winograd, direct and depthwise
+  int refused = 0;
+  const std::vector<std::string_view> names = Conv2dVariantNames();
+  const testing::AllocationCounter counter;
+  for (const conv::Direction direction : conv::kDirections) {
+    AutomaticVariant(spec, direction);
+    for (const std::string_view name : names)
+      refused += !Conv2dRefusal(name, spec, direction).empty();
+  }
+  EXPECT_EQ(counter.count(), 0);
+  EXPECT_EQ(refused, 9);
+}
+
 TEST(Conv2dCallTest, KeepsAPackedFilterOfTheSameVersion) {
   const Conv2dSpec spec = Small();
   Conv2dRunner runner(spec, "gemm");

@@ -135,7 +135,7 @@ absl::StatusOr<BestOfCandidate> MakeCandidate(DeviceContext& context, const Conv
 // The name in the list of variants that a decision means.
 absl::StatusOr<std::string_view> Decided(std::string_view chosen, const BestOfKey& key,
                                          const Conv2dSpec& spec, Direction direction) {
-  const std::string refusal = Conv2dRefusal(chosen, spec, direction);
+  const std::string_view refusal = Conv2dRefusal(chosen, spec, direction);
   for (const std::string_view name : Conv2dVariantNames()) {
     if (name == chosen && refusal.empty()) return name;
   }

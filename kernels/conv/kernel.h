@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "kernels/conv/conv2d_spec.h"
@@ -77,9 +76,10 @@ class FilterKernel {
   virtual void Write(const Gradient& gradient, std::byte* workspace) const = 0;
 };
 
-// Whether a variant computes a direction of a spec.
+// Whether a variant computes a direction of a spec. Asked for every variant that may run: nothing
+// is allocated to say it.
 struct Support {
-  std::string refusal;  // why not; empty: it does
+  std::string_view refusal;  // why not; empty: it does
   // The rounding error in proportion to that of a sum in order.
   double error = 1;
 
@@ -93,7 +93,8 @@ struct KernelMakers {
 };
 
 // One algorithm. Specs that reach `support` and the makers are valid; they are NHWC and have one
-// group unless the variant says that it takes others. Neither allocates more than small tables.
+// group unless the variant says that it takes others. `support` allocates
+// nothing, the makers nothing but small tables.
 struct Variant {
   std::string_view name;
   bool any_format = false;  // else NCHW images are brought into NHWC order for it
