@@ -20,6 +20,7 @@ def _precompiled_header_impl(ctx):
         unsupported_features = ctx.disabled_features,
     )
     contexts = [dep[CcInfo].compilation_context for dep in ctx.attr.deps]
+    # GCC takes it for files whose flags and macros are the same, and reads the header for others.
     precompiled = ctx.actions.declare_file(header.basename + ".gch")
     flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts
     ctx.actions.run(
