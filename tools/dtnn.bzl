@@ -9,6 +9,7 @@
     dtnn_fuzz_test                    a libFuzzer target whose corpus `bazel test` replays
     dtnn_proto_library                the C++ code of a .proto file
     dtnn_grpc_library                 that of the services in it
+    dtnn_precompiled_header           what the compiler reads once for many files
     dtnn_cuda_library                 .cu files compiled by nvcc, only with --config=cuda
     dtnn_gpu_library                  .cu files compiled by nvcc with it, and for simulated GPUs without
     dtnn_cuda_objects                 the same, as sources of another library
@@ -16,7 +17,17 @@
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load(":copts.bzl", "COPTS", "STANDARD_COPTS", "TEST_COPTS")
+load("//tools/pch:precompiled_header.bzl", "precompiled_header")
+
+_STANDARD_COPTS = ["-std=c++20"]
+
+# Results must not depend on which products a compiler happens to contract into an FMA: kernels that
+# want one say so.
+_COPTS = _STANDARD_COPTS + ["-ffp-contract=off"]
+
+# Tests spend their time in the libraries that they test, so compiling them quickly is worth more
+# than what the optimiser could gain: a fifth of the time of `bazel build //...`.
+_TEST_COPTS = ["-O1"]
 
 def if_cuda(with_cuda, without = []):
     return select({
@@ -29,10 +40,20 @@ _PCH = ["@dtnn//tools/pch:libraries"]
 _TEST_PCH = ["@dtnn//tools/pch:tests"]
 
 def _copts(copts):
-    return COPTS + ["-include", "tools/pch/libraries.h"] + copts
+    return _COPTS + ["-include", "tools/pch/libraries.h"] + copts
 
 def _test_copts(copts):
-    return COPTS + TEST_COPTS + ["-include", "tools/pch/tests.h"] + copts
+    return _COPTS + _TEST_COPTS + ["-include", "tools/pch/tests.h"] + copts
+
+def dtnn_precompiled_header(name, src, deps, for_tests = False):
+    """`src` as "tools/pch/<name>.h", which the compiler reads once for all libraries and programs, or
+    for all tests."""
+    precompiled_header(
+        name = name,
+        src = src,
+        copts = _COPTS + (_TEST_COPTS if for_tests else []),
+        deps = deps,
+    )
 
 def dtnn_cc_library(name, copts = [], deps = [], cuda_deps = [], gpu_deps = [], **kwargs):
     """A library. `cuda_deps` are dtnn_cuda_library's: their headers are always there, so that with
@@ -162,7 +183,7 @@ def dtnn_proto_library(name, src, **kwargs):
         name = name,
         srcs = [outs[1]],
         hdrs = [outs[0]],
-        copts = STANDARD_COPTS + ["-w"],  # generated code owes nothing to our warnings
+        copts = _STANDARD_COPTS + ["-w"],  # generated code owes nothing to our warnings
         deps = ["@com_google_protobuf//:protobuf"],
         **kwargs
     )
@@ -189,7 +210,7 @@ def dtnn_grpc_library(name, src, proto, **kwargs):
         name = name,
         srcs = [outs[1]],
         hdrs = [outs[0]],
-        copts = STANDARD_COPTS + ["-w"],
+        copts = _STANDARD_COPTS + ["-w"],
         deps = [proto, "@com_github_grpc_grpc//:grpc++"],
         **kwargs
     )
