@@ -2,10 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "apps/aggregator/round_files.h"
+#include "apps/testing/texts.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -15,14 +15,10 @@ namespace dtnn {
 namespace {
 
 using ::testing::AllOf;
+using testing::Contents;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 federation::RoundRecord Round(int64_t round, double loss) {
   federation::RoundRecord record;

@@ -15,6 +15,7 @@
 #include "apps/testing/launch_job.h"
 #include "apps/testing/mpi_job.h"
 #include "apps/testing/process.h"
+#include "apps/testing/texts.h"
 #include "comm/job/exit_code.h"
 #include "comm/tcp/socket.h"
 #include "comm/tls/testing/host_files.h"
@@ -29,6 +30,7 @@ namespace {
 
 using testing::Arguments;
 using ::testing::ContainsRegex;
+using testing::Contents;
 using testing::Count;
 using ::testing::HasSubstr;
 using testing::kBenchmark;
@@ -60,7 +62,7 @@ TEST(LaunchBenchmarkTest, LearnsWhatRanksOfMpirunLearn) {
     const Outcome mpi =
         MpiJob(kBenchmark, With(run, {"--history-file=" + file}), {.ranks = 2}).Wait();
     ASSERT_EQ(mpi.exit_code, 0) << mpi.text;
-    const std::vector<double> expected = Numbers(file);
+    const std::vector<double> expected = Numbers(Contents(file));
     ASSERT_GE(expected.size(), 3 * 3u);
     for (const int ranks : {1, 2, 3, 4}) {
       SCOPED_TRACE(how[0] + " " + std::to_string(ranks));
@@ -68,7 +70,7 @@ TEST(LaunchBenchmarkTest, LearnsWhatRanksOfMpirunLearn) {
       const Outcome outcome = RunJob(ranks, With(run, {"--history-file=" + own}));
       ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
       EXPECT_EQ(Count(outcome.text, "**** Done..."), 1) << outcome.text;
-      const std::vector<double> numbers = Numbers(own);
+      const std::vector<double> numbers = Numbers(Contents(own));
       ASSERT_EQ(numbers.size(), expected.size());
       for (size_t i = 0; i < numbers.size(); ++i) {
         EXPECT_NEAR(numbers[i], expected[i], 1e-12 * (1 + std::abs(expected[i]))) << i;
@@ -108,7 +110,7 @@ TEST(LaunchBenchmarkTest, WithTlsTheSameIsLearnt) {
   const Outcome outcome =
       Process(kLaunch, Ranks(3, tls, {"--certificates=" + Certificates()})).Wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-  EXPECT_EQ(Numbers(folder + "/tls.csv"), Numbers(folder + "/plain.csv"));
+  EXPECT_EQ(Numbers(Contents(folder + "/tls.csv")), Numbers(Contents(folder + "/plain.csv")));
 }
 
 void ExpectACheckpointAfterTheLossOfARank(int number, const Arguments& options,

@@ -21,6 +21,7 @@
 #include "apps/testing/elastic_job.h"
 #include "apps/testing/launch_job.h"
 #include "apps/testing/process.h"
+#include "apps/testing/texts.h"
 #include "comm/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
@@ -33,6 +34,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::Arguments;
 using ::testing::ContainsRegex;
+using testing::Contents;
 using testing::Count;
 using testing::ElasticJob;
 using ::testing::HasSubstr;
@@ -79,7 +81,8 @@ const Expected& Undisturbed() {
     const Outcome outcome = Process(kBenchmark, TrainingRun(folder)).Wait();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
     const std::set<std::string> names = Names(folder + "/checkpoints");
-    return Expected{Numbers(folder + "/history.csv"), names.empty() ? "" : *names.rbegin()};
+    return Expected{Numbers(Contents(folder + "/history.csv")),
+                    names.empty() ? "" : *names.rbegin()};
   }();
   return expected;
 }
@@ -87,7 +90,7 @@ const Expected& Undisturbed() {
 // Every epoch is there, each of its samples counted once, and the files are whole.
 void ExpectUndisturbed(const std::string& folder) {
   const Expected& expected = Undisturbed();
-  const std::vector<double> numbers = Numbers(folder + "/history.csv");
+  const std::vector<double> numbers = Numbers(Contents(folder + "/history.csv"));
   ASSERT_EQ(numbers.size(), expected.history.size());
   for (size_t i = 0; i < numbers.size(); ++i) {
     ASSERT_NEAR(numbers[i], expected.history[i], 1e-8 * (1 + std::abs(expected.history[i]))) << i;

@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/testing/mpi_job.h"
+#include "apps/testing/texts.h"
 #include "comm/job/exit_code.h"
 #include "data/testing/idx_files.h"
 #include "gmock/gmock.h"
@@ -21,10 +21,13 @@
 namespace dtnn {
 namespace {
 
+using testing::Contents;
+using testing::Count;
 using ::testing::HasSubstr;
 using testing::MpiJob;
 using testing::NewFolder;
 using ::testing::Not;
+using testing::Numbers;
 using testing::Outcome;
 using testing::RankExitCode;
 
@@ -51,13 +54,6 @@ Outcome RunJob(int ranks, const std::vector<std::string>& arguments) {
   return MpiJob(kProgram, arguments, {.ranks = ranks}).Wait();
 }
 
-// How often `text` stands in `in`.
-int Count(const std::string& in, const std::string& text) {
-  int count = 0;
-  for (size_t at = 0; (at = in.find(text, at)) != std::string::npos; at += text.size()) ++count;
-  return count;
-}
-
 // The whole number that stands behind `text`; 0: none does.
 int NumberBehind(const std::string& text, const std::string& in) {
   const size_t at = in.find(text);
@@ -67,12 +63,6 @@ int NumberBehind(const std::string& text, const std::string& in) {
 double FractionBehind(const std::string& text, const std::string& in) {
   const size_t at = in.find(text);
   return at == std::string::npos ? 0 : std::atof(in.c_str() + at + text.size());
-}
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class BenchmarkRanksTest : public ::testing::TestWithParam<int> {};
@@ -101,19 +91,6 @@ std::string History(int ranks, const std::vector<std::string>& more) {
            more));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   return Contents(file);
-}
-
-// Numbers of a text, in their order.
-std::vector<double> Numbers(const std::string& text) {
-  std::vector<double> numbers;
-  const char* at = text.c_str();
-  while (*at != '\0') {
-    char* end = nullptr;
-    const double value = std::strtod(at, &end);
-    if (end != at) numbers.push_back(value);
-    at = end == at ? at + 1 : end;
-  }
-  return numbers;
 }
 
 void ExpectSameNumbers(const std::string& text, const std::string& expected,

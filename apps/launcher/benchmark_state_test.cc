@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -14,6 +13,7 @@
 #include "apps/flags/option_table.h"
 #include "apps/flags/value.h"
 #include "apps/testing/process.h"
+#include "apps/testing/texts.h"
 #include "data/testing/idx_files.h"
 #include "data/testing/image_files.h"
 #include "gmock/gmock.h"
@@ -24,6 +24,7 @@ namespace dtnn {
 namespace {
 
 using ::testing::ContainsRegex;
+using testing::Contents;
 using ::testing::HasSubstr;
 using testing::NewFolder;
 using ::testing::Not;
@@ -33,12 +34,6 @@ using testing::Process;
 constexpr char kProgram[] = "apps/benchmark";
 
 Outcome Launch(const std::string& arguments) { return testing::Launch(kProgram, arguments); }
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;

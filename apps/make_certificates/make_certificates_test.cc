@@ -1,12 +1,12 @@
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "apps/make_certificates/run.h"
 #include "apps/testing/process.h"
+#include "apps/testing/texts.h"
 #include "comm/job/exit_code.h"
 #include "comm/tls/tls_stream.h"
 #include "data/testing/idx_files.h"
@@ -17,17 +17,13 @@ namespace dtnn {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Contents;
 using ::testing::HasSubstr;
 using testing::Launch;
 using testing::NewFolder;
 using testing::Outcome;
 
 constexpr char kProgram[] = "apps/make_certificates/make_certificates";
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 absl::Status Files(const std::string& folder, const std::string& host) {
   return TlsStreams({.certificate = folder + "/" + host + ".pem",

@@ -6,8 +6,6 @@
 #include <iterator>
 #include <system_error>
 
-#include "gtest/gtest.h"
-
 namespace dtnn::testing {
 
 Arguments With(Arguments arguments, const Arguments& more) {
@@ -49,27 +47,6 @@ std::map<int, pid_t> RanksOf(pid_t launcher) {
     if (at != std::string::npos) ranks[std::atoi(variables.c_str() + at + sizeof(kName) - 1)] = pid;
   }
   return ranks;
-}
-
-std::vector<double> Numbers(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  std::vector<double> numbers;
-  const char* at = text.c_str();
-  while (*at != '\0') {
-    char* end = nullptr;
-    const double value = std::strtod(at, &end);
-    if (end != at) numbers.push_back(value);
-    at = end == at ? at + 1 : end;
-  }
-  return numbers;
-}
-
-int Count(const std::string& in, const std::string& text) {
-  int count = 0;
-  for (size_t at = 0; (at = in.find(text, at)) != std::string::npos; at += text.size()) ++count;
-  return count;
 }
 
 }  // namespace dtnn::testing

@@ -28,11 +28,6 @@ Arguments Ranks(int ranks, const Arguments& run, const Arguments& options = {});
 // The processes of the ranks that a launcher has started, by their first numbers.
 std::map<int, pid_t> RanksOf(pid_t launcher);
 
-// The numbers of a file, in their order.
-std::vector<double> Numbers(const std::string& path);
-
-int Count(const std::string& in, const std::string& text);
-
 }  // namespace dtnn::testing
 
 #endif  // DTNN_APPS_TESTING_LAUNCH_JOB_H_
