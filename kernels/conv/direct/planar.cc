@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/conv/phases.h"
 #include "kernels/scratch.h"
 #include "tensor/rounding.h"
 #include "tensor/threads/parallel_for.h"
@@ -54,29 +55,23 @@ bool SuitsPlanes(const Conv2dSpec& s, Direction direction) {
 template <typename T>
 Planes<T>::Planes(const Conv2dSpec& s, Direction direction)
     : kernels_(CpuPlanarKernels<T>()), threads_(NumThreads()) {
-  const bool backward = direction == Direction::kBackwardData;
-  in_height_ = s.height, in_width_ = s.width, depth_ = s.channels;
-  out_height_ = s.out_height(), out_width_ = s.out_width(), columns_ = s.filters;
-  if (backward) {
-    std::swap(in_height_, out_height_);
-    std::swap(in_width_, out_width_);
-    std::swap(depth_, columns_);
-  }
+  const Phase vertical = VerticalPhases(s, direction).front();
+  const Phase horizontal = HorizontalPhases(s, direction).front();
+  in_height_ = vertical.inputs, in_width_ = horizontal.inputs, depth_ = s.channels;
+  out_height_ = vertical.count, out_width_ = horizontal.count, columns_ = s.filters;
+  if (direction == Direction::kBackwardData) std::swap(depth_, columns_);
   padded_columns_ = RoundUp(columns_, 4);
-  reach_vertical_ = (s.kernel.vertical - 1) * s.dilation.vertical;
-  const int64_t reach = (s.kernel.horizontal - 1) * s.dilation.horizontal;
-  // dx gathers dy with the kernel turned around: the padding becomes what it left of the reach.
-  origin_vertical_ = backward ? reach_vertical_ - s.padding.vertical : s.padding.vertical;
-  origin_horizontal_ = backward ? reach - s.padding.horizontal : s.padding.horizontal;
-  pitch_ = out_width_ + reach;
+  reach_vertical_ = vertical.high - vertical.low;
+  origin_vertical_ = -vertical.low;
+  origin_horizontal_ = -horizontal.low;
+  pitch_ = horizontal.Reach(out_width_);
   const int64_t row_bytes = (depth_ + padded_columns_) * pitch_ * int64_t(sizeof(T));
   strip_ = std::clamp<int64_t>(kStripBytes / row_bytes, 1, out_height_);
   plane_ = RoundUp((strip_ + reach_vertical_) * pitch_, kernels_.lanes);
   out_plane_ = RoundUp(strip_ * pitch_, 3 * kernels_.lanes);
-  for (int64_t a = 0; a < s.kernel.vertical; ++a) {
-    for (int64_t b = 0; b < s.kernel.horizontal; ++b) {
-      int64_t down = a * s.dilation.vertical, right = b * s.dilation.horizontal;
-      if (backward) down = reach_vertical_ - down, right = reach - right;
+  for (const Phase::Tap& a : vertical.taps) {
+    for (const Phase::Tap& b : horizontal.taps) {
+      const int64_t down = a.offset - vertical.low, right = b.offset - horizontal.low;
       for (int64_t c = 0; c < depth_; ++c) {
         offsets_.push_back(c * plane_ + down * pitch_ + right);
       }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/conv/i2c/patches.h"
 #include "kernels/conv/partial_sums.h"
-#include "kernels/conv/patches.h"
 #include "kernels/conv/transpose.h"
 #include "kernels/gemm/serial_gemm.h"
 #include "kernels/scratch.h"
@@ -40,7 +40,7 @@ class PatchRows {
     if (is_image_) return {in.data + begin * in.pixel, in.pixel};
     for (int64_t i = begin; i < end; ++i) {
       const int64_t image = i / gather_.out_pixels(), pixel = i % gather_.out_pixels();
-      CopyPatch<T>(gather_, in, image, pixel / gather_.out_width, pixel % gather_.out_width,
+      CopyPatch<T>(gather_, in, image, pixel / gather_.out_width(), pixel % gather_.out_width(),
                    memory + (i - begin) * gather_.patch());
     }
     return {memory, gather_.patch()};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/conv/phases.h"
 #include "tensor/rounding.h"
 
 namespace dtnn::conv::winograd {
@@ -17,20 +18,12 @@ std::pair<int, int> Inside(int64_t begin, int64_t extent, int64_t size) {
 
 }  // namespace
 
-TileGrid::TileGrid(const Conv2dSpec& spec, Direction direction, Form form)
-    : form_(form),
-      in_height_(spec.height),
-      in_width_(spec.width),
-      out_height_(spec.out_height()),
-      out_width_(spec.out_width()),
-      top_(-spec.padding.vertical),
-      left_(-spec.padding.horizontal) {
-  if (direction == Direction::kBackwardData) {
-    std::swap(in_height_, out_height_);
-    std::swap(in_width_, out_width_);
-    top_ = -(form.taps - 1 + top_);
-    left_ = -(form.taps - 1 + left_);
-  }
+TileGrid::TileGrid(const Conv2dSpec& spec, Direction direction, Form form) : form_(form) {
+  const Phase vertical = VerticalPhases(spec, direction).front();
+  const Phase horizontal = HorizontalPhases(spec, direction).front();
+  in_height_ = vertical.inputs, in_width_ = horizontal.inputs;
+  out_height_ = vertical.count, out_width_ = horizontal.count;
+  top_ = vertical.low, left_ = horizontal.low;
   rows_ = CeilDiv(out_height_, form.outputs);
   columns_ = CeilDiv(out_width_, form.outputs);
 }

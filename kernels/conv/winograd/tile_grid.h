@@ -43,7 +43,7 @@ class TileGrid {
 
   Form form_;
   int64_t in_height_, in_width_, out_height_, out_width_;
-  int64_t top_, left_;  // where the input of the first tile begins: minus the padding
+  int64_t top_, left_;  // where the input of the first tile begins
   int64_t rows_, columns_;
 };
 
