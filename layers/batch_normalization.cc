@@ -3,8 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "kernels/batch_norm/fold.h"
 #include "layers/base/shared_statistics.h"
 #include "tensor/errors.h"
+#include "tensor/rounding.h"
 
 namespace dtnn {
 namespace {
@@ -13,10 +15,10 @@ using Norm = BatchNormalizationLayer;
 
 class BatchNormalizationOp : public LayerOp {
  public:
-  BatchNormalizationOp(std::unique_ptr<BatchNorm> norm, BatchStatistics statistics,
+  BatchNormalizationOp(std::unique_ptr<BatchNorm> norm, int64_t channels,
                        std::unique_ptr<SharedStatistics> shared, bool of_batch, bool relu)
       : norm_(std::move(norm)),
-        statistics_(std::move(statistics)),
+        channels_(channels),
         shared_(std::move(shared)),
         of_batch_(of_batch),
         relu_(relu) {}
@@ -26,8 +28,15 @@ class BatchNormalizationOp : public LayerOp {
             .forward_in_place = true,
             .backward_in_place = 0,
             .backward_includes_relu = relu_,
-            .changes_parameters = of_batch_,
-            .workspace_bytes = norm_->workspace_bytes()};
+            .changes_statistics = of_batch_,
+            .workspace_bytes = norm_->workspace_bytes(),
+            .kept_bytes = of_batch_ ? 2 * VectorBytes() : 0};
+  }
+
+  void Keep(std::shared_ptr<Buffer> memory) override {
+    const Shape shape = {channels_};
+    statistics_ = {.mean = Tensor::View(memory, 0, DType::kFloat64, shape),
+                   .variance = Tensor::View(memory, VectorBytes(), DType::kFloat64, shape)};
   }
 
   absl::Status Forward(const ForwardArgs& args) override {
@@ -69,7 +78,12 @@ class BatchNormalizationOp : public LayerOp {
   }
 
  private:
+  size_t VectorBytes() const {
+    return RoundUp(size_t(channels_) * sizeof(double), Buffer::kAlignment);
+  }
+
   std::unique_ptr<BatchNorm> norm_;
+  int64_t channels_;
   BatchStatistics statistics_;                // of the last batch, between forward and backward
   std::unique_ptr<SharedStatistics> shared_;  // null: each rank normalises its own samples
   bool of_batch_;  // normalises with the statistics of the batch; else with the running ones
@@ -83,6 +97,12 @@ BatchNormParameters BatchNormalizationLayer::LineOf(std::span<const ParameterVie
 }
 RunningStatistics BatchNormalizationLayer::RunningOf(std::span<const ParameterView> parameters) {
   return {.mean = parameters[kRunningMean], .variance = parameters[kRunningVar]};
+}
+
+void BatchNormalizationLayer::ScaleAndShift(std::span<const ParameterView> parameters,
+                                            const Tensor& bias, const Tensor& scale,
+                                            const Tensor& shift) const {
+  FoldBatchNorm(LineOf(parameters), RunningOf(parameters), options_.epsilon, bias, scale, shift);
 }
 
 std::shared_ptr<const Layer> BatchNormalizationLayer::FromAttributes(AttributeReader& read) {
@@ -139,19 +159,14 @@ absl::StatusOr<std::unique_ptr<LayerOp>> BatchNormalizationLayer::Bind(
     spec.channels = image.channels;
   }
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<BatchNorm> norm, CreateBatchNorm(*context.device, spec));
-  BatchStatistics statistics;
-  for (Tensor* tensor : {&statistics.mean, &statistics.variance}) {
-    DTNN_ASSIGN_OR_RETURN(
-        *tensor, Tensor::Allocate(context.device->device(), DType::kFloat64, Shape{spec.channels}));
-  }
   std::unique_ptr<SharedStatistics> shared;
   const bool of_batch = context.training && !context.frozen;
   if (of_batch && context.ranks != nullptr) {
     DTNN_ASSIGN_OR_RETURN(shared, SharedStatistics::Create(*context.ranks, *context.device,
                                                            spec.channels, WideOf(context.dtype)));
   }
-  return std::make_unique<BatchNormalizationOp>(std::move(norm), std::move(statistics),
-                                                std::move(shared), of_batch, context.fuse_relu);
+  return std::make_unique<BatchNormalizationOp>(std::move(norm), spec.channels, std::move(shared),
+                                                of_batch, context.fuse_relu);
 }
 
 }  // namespace dtnn

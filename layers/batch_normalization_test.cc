@@ -30,6 +30,8 @@ struct Bench {
                          .fuse_relu = fuse_relu})),
         workspace_memory(ZeroTensor(DType::kUint8, {int64_t(op->traits().workspace_bytes)})),
         workspace(workspace_memory.raw_data(), op->traits().workspace_bytes) {
+    const size_t kept = op->traits().kept_bytes;
+    if (kept > 0) op->Keep(*Buffer::Allocate(Device::Cpu(), kept));
     const Shape sample{1};
     for (const ParameterSpec& spec : Norm().Parameters({&sample, 1}, TensorFormat::kNHWC)) {
       parameters.push_back({ZeroTensor(DType::kFloat64, spec.shape), 1});
@@ -111,7 +113,7 @@ TEST(BatchNormalizationLayerTest, EvaluationUsesAndKeepsTheRunningStatistics) {
 TEST(BatchNormalizationLayerTest, FrozenItDoesInTrainingWhatEvaluationDoes) {
   for (const bool relu : {false, true}) {
     Bench training(4, /*training=*/true, relu, /*frozen=*/true), evaluation(4, false, relu);
-    EXPECT_FALSE(training.op->traits().changes_parameters);
+    EXPECT_FALSE(training.op->traits().changes_statistics);
     for (Bench* bench : {&training, &evaluation}) {
       bench->parameters[Norm::kRunningMean].tensor = TensorOf(DType::kFloat64, {1}, {2});
     }

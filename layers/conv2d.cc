@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/batch_norm/fold.h"
 #include "kernels/conv/fastest.h"
 #include "layers/base/geometry_cell.h"
 #include "layers/base/input_check.h"
-#include "layers/batch_normalization.h"
+#include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 #include "tensor/text/str_cat.h"
 
@@ -39,13 +38,13 @@ std::optional<ConvGrouping> ParseConvGrouping(std::string_view name) {
   return std::nullopt;
 }
 
-// Those that a bound layer will run.
-std::vector<conv::Direction> DirectionsOf(const BindContext& context) {
-  std::vector<conv::Direction> directions = {conv::Direction::kForward};
-  if (!context.training || !context.backward) return directions;
-  if (context.input_gradient) directions.push_back(conv::Direction::kBackwardData);
-  if (!context.frozen) directions.push_back(conv::Direction::kBackwardFilter);
-  return directions;
+// What a bound layer will run.
+Conv2dUse UseOf(const BindContext& context) {
+  const bool backward = context.training && context.backward;
+  return {.directions = {.forward = true,
+                         .backward_data = backward && context.input_gradient,
+                         .backward_filter = backward && !context.frozen},
+          .keeps_filter = !context.training};
 }
 
 // The variants named, or the fastest.
@@ -53,7 +52,7 @@ absl::StatusOr<Conv2dVariants> ChooseVariants(const BindContext& context, const 
   if (context.best_of == nullptr || context.conv_variant != "auto") {
     return WithFallback(context.conv_variant, spec);
   }
-  return FastestConv2d(*context.best_of, *context.device, spec, DirectionsOf(context));
+  return FastestConv2d(*context.best_of, *context.device, spec, UseOf(context));
 }
 
 // For the algorithm named, per direction: why it does not compute the direction; empty where it
@@ -70,50 +69,55 @@ Refusals RefusalsOf(std::string_view variant, const Conv2dSpec& spec) {
   return refusals;
 }
 
-// A normalisation after a convolution as a scale and a shift of the sums, renewed when a parameter
-// of either changes.
-class FoldedNormalization {
+// The layer after a convolution as a scale and a shift of the sums, renewed when a parameter of
+// either changes.
+class FoldedLayer {
  public:
-  static absl::StatusOr<FoldedNormalization> Create(const Device& device, DType dtype,
-                                                    int64_t filters, double epsilon) {
-    FoldedNormalization folded;
-    folded.epsilon_ = epsilon;
-    DTNN_ASSIGN_OR_RETURN(folded.scale_, Tensor::Allocate(device, dtype, Shape{filters}));
-    DTNN_ASSIGN_OR_RETURN(folded.shift_, Tensor::Allocate(device, dtype, Shape{filters}));
-    return folded;
+  FoldedLayer(const Layer& layer, DType dtype, int64_t filters)
+      : layer_(&layer), dtype_(dtype), filters_(filters) {}
+
+  size_t kept_bytes() const { return 2 * VectorBytes(); }
+  // In the memory from `offset` on.
+  void Keep(const std::shared_ptr<Buffer>& memory, size_t offset) {
+    scale_ = Tensor::View(memory, offset, dtype_, {filters_});
+    shift_ = Tensor::View(memory, offset + VectorBytes(), dtype_, {filters_});
   }
 
-  // `parameters` are the normalisation's.
+  // `bias` of the convolution, with version 0 or an empty tensor where it has none; `parameters` of
+  // the layer.
   EpilogueOperands Operands(const ParameterView& bias, std::span<const ParameterView> parameters) {
-    const BatchNormParameters line = BatchNormalizationLayer::LineOf(parameters);
-    const RunningStatistics running = BatchNormalizationLayer::RunningOf(parameters);
-    const std::array versions = {bias.version, line.gamma.version, line.beta.version,
-                                 running.mean.version, running.variance.version};
+    std::vector<uint64_t>& versions = new_versions_;
+    versions.clear();
+    if (!bias.tensor.empty()) versions.push_back(bias.version);
+    for (const ParameterView& parameter : parameters) versions.push_back(parameter.version);
     const bool known = std::ranges::find(versions, uint64_t{0}) == versions.end();
     if (!known || versions != versions_) {
-      FoldBatchNorm(line, running, epsilon_, bias.tensor, scale_, shift_);
-      versions_ = versions;
+      layer_->ScaleAndShift(parameters, bias.tensor, scale_, shift_);
+      std::swap(versions_, versions);
     }
     return {.bias = shift_, .scale = scale_};
   }
 
  private:
-  double epsilon_ = 0;
-  std::array<uint64_t, 5> versions_ = {};
+  size_t VectorBytes() const {
+    return RoundUp(size_t(filters_) * SizeOf(dtype_), Buffer::kAlignment);
+  }
+
+  const Layer* layer_;
+  DType dtype_;
+  int64_t filters_;
+  std::vector<uint64_t> versions_, new_versions_;
   Tensor scale_, shift_;
 };
-
-// Never changes.
-const ParameterView kNoBias = {.tensor = Tensor(), .version = 1};
 
 class Conv2dOp : public LayerOp {
  public:
   // `filter` is the shape of the weights as the primitive knows them.
-  Conv2dOp(std::unique_ptr<Conv2d> conv, std::vector<conv::Direction> directions, Refusals refusals,
+  Conv2dOp(std::unique_ptr<Conv2d> conv, const conv::Directions& directions, Refusals refusals,
            const Shape& filter, bool bias, bool frozen, bool adds,
-           std::optional<FoldedNormalization> folded)
+           std::optional<FoldedLayer> folded)
       : conv_(std::move(conv)),
-        directions_(std::move(directions)),
+        directions_(directions),
         refusals_(std::move(refusals)),
         filter_(filter),
         bias_(bias),
@@ -122,12 +126,20 @@ class Conv2dOp : public LayerOp {
         folded_(std::move(folded)) {}
 
   LayerOpTraits traits() const override {
-    return {.backward_reads_input = !frozen_, .workspace_bytes = conv_->workspace_bytes()};
+    return {.backward_reads_input = !frozen_,
+            .workspace_bytes = conv_->workspace_bytes(),
+            .kept_bytes = FoldedOffset() + (folded_.has_value() ? folded_->kept_bytes() : 0)};
+  }
+
+  void Keep(std::shared_ptr<Buffer> memory) override {
+    if (folded_.has_value()) folded_->Keep(memory, FoldedOffset());
+    conv_->Keep(std::move(memory));
   }
 
   std::string Algorithms() const override {
     std::string text;
-    for (const conv::Direction direction : directions_) {
+    for (const conv::Direction direction : conv::kDirections) {
+      if (!directions_.Has(direction)) continue;
       StrAppend(&text, text.empty() ? "" : ", ", conv::Name(direction), " ",
                 conv_->variant(direction));
       const std::string& refusal = refusals_[size_t(direction)];
@@ -139,7 +151,7 @@ class Conv2dOp : public LayerOp {
   absl::Status Forward(const ForwardArgs& args) override {
     EpilogueOperands operands;
     if (folded_.has_value()) {
-      operands = folded_->Operands(bias_ ? args.parameters[1] : kNoBias,
+      operands = folded_->Operands(bias_ ? args.parameters[1] : ParameterView(),
                                    args.parameters.subspan(bias_ ? 2 : 1));
     } else if (bias_) {
       operands.bias = args.parameters[1].tensor;
@@ -161,16 +173,18 @@ class Conv2dOp : public LayerOp {
   }
 
  private:
+  // Bytes that the convolution keeps; what is folded in follows them.
+  size_t FoldedOffset() const { return RoundUp(conv_->kept_bytes(), Buffer::kAlignment); }
   ParameterView Filter(std::span<const ParameterView> parameters) const {
     return {parameters[0].tensor.Reshaped(filter_), parameters[0].version};
   }
 
   std::unique_ptr<Conv2d> conv_;
-  std::vector<conv::Direction> directions_;
+  conv::Directions directions_;
   Refusals refusals_;
   Shape filter_;
   bool bias_, frozen_, adds_;
-  std::optional<FoldedNormalization> folded_;
+  std::optional<FoldedLayer> folded_;
 };
 
 }  // namespace
@@ -263,19 +277,16 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   spec.epilogue.add = context.fuse_addition;
   spec.tf32 = context.tf32;
   spec.epilogue.relu = context.fuse_relu;
-  spec.keeps_filter = !context.training;
-  std::optional<FoldedNormalization> folded;
+  std::optional<FoldedLayer> folded;
   if (context.fuse_normalization != nullptr) {
-    DTNN_ASSIGN_OR_RETURN(
-        folded, FoldedNormalization::Create(context.device->device(), spec.dtype, spec.filters,
-                                            context.fuse_normalization->options().epsilon));
+    folded.emplace(*context.fuse_normalization, spec.dtype, spec.filters);
     spec.epilogue.scale = spec.epilogue.bias = true;
   }
   DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
-                        CreateConv2d(*context.device, spec, variants));
+                        CreateConv2d(*context.device, spec, variants, UseOf(context)));
   return std::make_unique<Conv2dOp>(
-      std::move(conv), DirectionsOf(context), RefusalsOf(context.conv_variant, spec),
+      std::move(conv), UseOf(context).directions, RefusalsOf(context.conv_variant, spec),
       spec.FilterShape(), options_.bias, context.frozen, context.fuse_addition, std::move(folded));
 }
 

@@ -45,6 +45,7 @@ std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan
       {"state of layers", double(plan.state)},
       {"shared by the three above", double(plan.arena)},
       {"workspace", double(plan.workspace)},
+      {"kept by layers", double(plan.kept)},
       {"all", ParameterBytes(graph, dtype, optimizer) + double(plan.total())},
   };
   if (optimizer != nullptr) rows[2].first = StrCat("optimizer (", optimizer->name(), ")");
@@ -54,6 +55,7 @@ std::string FormatMemory(const Graph& graph, DType dtype, const PlanMemory& plan
 std::string FormatPlanMemory(const PlanMemory& plan) {
   return Format({{"activations", double(plan.activations)},
                  {"workspace", double(plan.workspace)},
+                 {"kept by layers", double(plan.kept)},
                  {"all", double(plan.total())}});
 }
 

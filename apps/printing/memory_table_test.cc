@@ -18,20 +18,22 @@ TEST(MemoryTableTest, AllIsTheSumOfWhatIsAllocated) {
                            .gradients = 3 << 20,
                            .state = 1 << 20,
                            .arena = 6 << 20,
-                           .workspace = 2 << 20};
+                           .workspace = 2 << 20,
+                           .kept = 3 << 19};
   const Adam adam;
   const std::string training = FormatMemory(graph, DType::kFloat32, plan, &adam);
   EXPECT_THAT(training, HasSubstr("  parameters                   : 4.01 MBytes\n"));
   EXPECT_THAT(training, HasSubstr("  optimizer (adam)             : 8.02 MBytes\n"));
   EXPECT_THAT(training, HasSubstr("  activations                  : 5.0 MBytes\n"));
-  EXPECT_THAT(training, HasSubstr("  all                          : 24.03 MBytes\n"));
+  EXPECT_THAT(training, HasSubstr("  all                          : 25.53 MBytes\n"));
   const std::string testing = FormatMemory(graph, DType::kFloat32, plan, nullptr);
   EXPECT_THAT(testing, HasSubstr("  optimizer                    : 0.0 Bytes\n"));
-  EXPECT_THAT(testing, HasSubstr("  all                          : 12.01 MBytes\n"));
+  EXPECT_THAT(testing, HasSubstr("  all                          : 13.51 MBytes\n"));
   EXPECT_EQ(FormatPlanMemory(plan),
             "  activations                  : 5.0 MBytes\n"
             "  workspace                    : 2.0 MBytes\n"
-            "  all                          : 8.0 MBytes\n");
+            "  kept by layers               : 1.5 MBytes\n"
+            "  all                          : 9.5 MBytes\n");
 }
 
 }  // namespace

@@ -87,17 +87,18 @@ double Conv2dError(std::string_view variant, const Conv2dSpec& spec, conv::Direc
 }
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, const Conv2dSpec& spec,
-                                                     Conv2dVariants variants) {
+                                                     Conv2dVariants variants,
+                                                     const Conv2dUse& use) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
   if (!context.device().is_cpu()) return conv::CreateConv2dGpu(context, spec, variants);
   DTNN_RETURN_IF_ERROR(CheckFloating("convolution", context.device(), spec.dtype));
-  conv::VariantChoice choice;
-  DTNN_ASSIGN_OR_RETURN(choice.forward, Choose(variants.forward, spec, conv::Direction::kForward));
-  DTNN_ASSIGN_OR_RETURN(choice.backward_data,
-                        Choose(variants.backward_data, spec, conv::Direction::kBackwardData));
-  DTNN_ASSIGN_OR_RETURN(choice.backward_filter,
-                        Choose(variants.backward_filter, spec, conv::Direction::kBackwardFilter));
-  return conv::CreateConv2dCpu(spec, choice);
+  conv::VariantChoice choice = {};
+  for (const conv::Direction direction : conv::kDirections) {
+    if (!use.directions.Has(direction)) continue;
+    DTNN_ASSIGN_OR_RETURN(choice[size_t(direction)],
+                          Choose(variants.of(direction), spec, direction));
+  }
+  return conv::CreateConv2dCpu(spec, choice, use.keeps_filter);
 }
 
 }  // namespace dtnn

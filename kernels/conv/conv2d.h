@@ -47,10 +47,24 @@ class Conv2d {
   virtual absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
                                       const Tensor& dbias, bool accumulate,
                                       Workspace workspace) = 0;
-  // Enough for any of the three, for the threads available when the primitive was made.
+  // Enough for any direction of its use, for the threads available when the primitive was made.
   virtual size_t workspace_bytes() const = 0;
-  // The algorithm that a direction runs.
+  // What is derived from the filter and kept from call to call, as Conv2dUse says; 0: nothing.
+  virtual size_t kept_bytes() const { return 0; }
+  // Memory for that, of kept_bytes() or more, contents undefined; before the first call.
+  virtual void Keep(std::shared_ptr<Buffer> /*memory*/) {}
+  // The algorithm that a direction of its use runs.
   virtual std::string_view variant(conv::Direction direction) const = 0;
+};
+
+// How a caller runs a primitive, which pays for nothing else.
+struct Conv2dUse {
+  // Calls of the others are refused.
+  conv::Directions directions = {};
+  // Whether what is derived from the filter (packed panels, transformed tiles) is kept, and renewed
+  // when the filter's version has changed; else it is derived in the workspace of every call. In
+  // training the filter is new at every step, so that keeping it only costs memory.
+  bool keeps_filter = false;
 };
 
 // Names of variants.inc, one per direction; "auto" is the choice of AutomaticVariant.
@@ -65,9 +79,11 @@ struct Conv2dVariants {
 };
 
 // InvalidArgument for an unknown name, and with the reason for a variant that does not support the
-// spec.
+// spec in a direction of the use. On GPUs nothing is derived, and one variant computes all
+// directions.
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, const Conv2dSpec& spec,
-                                                     Conv2dVariants variants = {});
+                                                     Conv2dVariants variants = {},
+                                                     const Conv2dUse& use = {});
 // The variants named where they compute a direction of a valid spec, and elsewhere "auto".
 Conv2dVariants WithFallback(Conv2dVariants variants, const Conv2dSpec& spec);
 // All names, in the order of variants.inc.

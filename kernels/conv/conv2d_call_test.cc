@@ -171,5 +171,38 @@ TEST(Conv2dCallTest, RefusesOperandsThatDoNotFit) {
   EXPECT_NE(message(x, w, y, unaligned).find("must be a multiple of 64"), std::string::npos);
 }
 
+TEST(Conv2dCallTest, PaysForTheDirectionsOfItsUseAlone) {
+  const auto context = *DeviceContext::Create(Device::Cpu());
+  const Conv2dSpec spec = Small();
+  const auto make = [&](const Conv2dUse& use) {
+    return *CreateConv2d(*context, spec, "gemm", use);
+  };
+  const auto all = make({.keeps_filter = true});
+  const auto forward =
+      make({.directions = conv::Directions::Only(conv::Direction::kForward), .keeps_filter = true});
+  EXPECT_GT(forward->kept_bytes(), 0u);
+  EXPECT_GT(all->kept_bytes(), forward->kept_bytes());
+  EXPECT_GT(all->workspace_bytes(), forward->workspace_bytes());
+  EXPECT_EQ(make({.keeps_filter = false})->kept_bytes(), 0u);
+  EXPECT_EQ(forward->variant(conv::Direction::kForward), "gemm");
+  EXPECT_EQ(forward->variant(conv::Direction::kBackwardData), "");
+
+  const Tensor x = ZeroTensor(spec.dtype, spec.InputShape());
+  const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+  const Tensor w = ZeroTensor(spec.dtype, spec.FilterShape());
+  const auto memory = *Buffer::Allocate(Device::Cpu(), all->workspace_bytes());
+  const Workspace workspace(memory->data(), memory->size());
+  const absl::Status early = forward->Forward(x, {w, 1}, y, {}, workspace);
+  EXPECT_EQ(early,
+            absl::FailedPreconditionError("convolution: Keep was not called before it runs"));
+  forward->Keep(*Buffer::Allocate(Device::Cpu(), forward->kept_bytes()));
+  EXPECT_EQ(forward->Forward(x, {w, 1}, y, {}, workspace), absl::OkStatus());
+  const absl::Status refused = forward->BackwardData(y, {w, 1}, x, false, workspace);
+  EXPECT_EQ(refused, absl::FailedPreconditionError(
+                         "convolution: backward data is no direction that it was made for"));
+  EXPECT_EQ(forward->BackwardFilter(x, y, w, Tensor(), false, workspace).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -7,6 +7,7 @@
 #include "kernels/conv/groups.h"
 #include "kernels/conv/nhwc_copies.h"
 #include "kernels/scratch.h"
+#include "tensor/errors.h"
 #include "tensor/rounding.h"
 #include "tensor/status_macros.h"
 
@@ -37,54 +38,52 @@ std::unique_ptr<FilterKernel<T>> MakeFilter(const Variant& variant, const Conv2d
   return variant.makers<T>().filter(spec);
 }
 
-// What a kernel derived from the filter, and from which version of it; or nothing, where it is
-// derived in the workspace of every call.
+// The kernel of forward or backward data, and what it derived from which version of the filter.
 template <typename T>
-class DerivedFilter {
- public:
-  absl::Status Allocate(int64_t elements) {
-    DTNN_ASSIGN_OR_RETURN(values_, Tensor::Allocate(Device::Cpu(), DTypeOf<T>(),
-                                                    Shape{std::max<int64_t>(elements, 1)}));
-    return absl::OkStatus();
-  }
+struct DataSide {
+  std::unique_ptr<DataKernel<T>> kernel;  // null: the direction is not called
+  T* kept = nullptr;                      // null: derived in the workspace of every call
+  uint64_t version = 0;                   // of what is kept; 0: of nothing
 
-  const T* Get(const DataKernel<T>& kernel, const ParameterView& filter, const Conv2dSpec& spec,
-               T* scratch) {
-    T* const derived = values_.empty() ? scratch : values_.data<T>();
-    if (values_.empty() || filter.version == 0 || filter.version != version_) {
-      kernel.DeriveFilter(Filter<const T>::Of(filter.tensor, spec), derived);
-      version_ = filter.version;
+  int64_t derived_elements() const { return kernel == nullptr ? 0 : kernel->derived_elements(); }
+  size_t workspace_bytes() const { return kernel == nullptr ? 0 : kernel->workspace_bytes(); }
+  const T* Derive(const Filter<const T>& filter, uint64_t new_version, T* scratch) {
+    T* const derived = kept == nullptr ? scratch : kept;
+    if (kept == nullptr || new_version == 0 || new_version != version) {
+      kernel->DeriveFilter(filter, derived);
+      version = new_version;
     }
     return derived;
   }
-
- private:
-  Tensor values_;
-  uint64_t version_ = 0;
 };
 
 template <typename T>
 class Conv2dCpu final : public Conv2d {
  public:
-  static absl::StatusOr<std::unique_ptr<Conv2d>> Create(const Conv2dSpec& spec,
-                                                        const VariantChoice& choice) {
-    std::unique_ptr<Conv2dCpu> conv(new Conv2dCpu(spec, choice));
-    if (!spec.keeps_filter) return conv;
-    DTNN_RETURN_IF_ERROR(conv->forward_filter_.Allocate(conv->forward_->derived_elements()));
-    DTNN_RETURN_IF_ERROR(conv->data_filter_.Allocate(conv->data_->derived_elements()));
-    return conv;
+  Conv2dCpu(const Conv2dSpec& spec, const VariantChoice& choice, bool keeps_filter)
+      : spec_(spec), choice_(choice), keeps_filter_(keeps_filter) {
+    const auto data_side = [&](Direction direction) -> DataSide<T> {
+      const Variant* const variant = choice[size_t(direction)];
+      if (variant == nullptr) return {};
+      return {.kernel = MakeData<T>(*variant, spec, direction)};
+    };
+    forward_ = data_side(Direction::kForward);
+    data_ = data_side(Direction::kBackwardData);
+    const Variant* const filter = choice[size_t(Direction::kBackwardFilter)];
+    if (filter != nullptr) filter_ = MakeFilter<T>(*filter, spec);
   }
 
   absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                        const EpilogueOperands& operands, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckReady(Direction::kForward));
     DTNN_RETURN_IF_ERROR(CheckConv2dForward(spec_, Device::Cpu(), x, filter.tensor, y, operands));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const Memory memory = Divide(workspace.data());
     typename DataKernel<T>::Call call;
     call.in = Images<const T>::Of(x, spec_.format);
     call.images = x.shape()[0];
-    call.filter = forward_filter_.Get(*forward_, filter, spec_, memory.derived);
     call.weights = Filter<const T>::Of(filter.tensor, spec_);
+    call.filter = forward_.Derive(call.weights, filter.version, memory.derived);
     if (spec_.epilogue.scale) call.write_back.scale = Pad(operands.scale, memory.scale);
     if (spec_.epilogue.bias) call.write_back.bias = Pad(operands.bias, memory.bias);
     if (spec_.epilogue.add) {
@@ -93,29 +92,31 @@ class Conv2dCpu final : public Conv2d {
     call.write_back.relu = spec_.epilogue.relu;
     call.out = Images<T>::Of(y, spec_.format);
     call.workspace = memory.kernel;
-    if (call.images > 0) forward_->Run(call);
+    if (call.images > 0) forward_.kernel->Run(call);
     return absl::OkStatus();
   }
 
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckReady(Direction::kBackwardData));
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, Device::Cpu(), dy, filter.tensor, dx));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const Memory memory = Divide(workspace.data());
     typename DataKernel<T>::Call call;
     call.in = Images<const T>::Of(dy, spec_.format);
     call.images = dy.shape()[0];
-    call.filter = data_filter_.Get(*data_, filter, spec_, memory.derived);
     call.weights = Filter<const T>::Of(filter.tensor, spec_);
+    call.filter = data_.Derive(call.weights, filter.version, memory.derived);
     if (accumulate) call.write_back.addend = Images<const T>::Of(dx, spec_.format);
     call.out = Images<T>::Of(dx, spec_.format);
     call.workspace = memory.kernel;
-    if (call.images > 0) data_->Run(call);
+    if (call.images > 0) data_.kernel->Run(call);
     return absl::OkStatus();
   }
 
   absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
                               const Tensor& dbias, bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckReady(Direction::kBackwardFilter));
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, Device::Cpu(), x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const typename FilterKernel<T>::Gradient gradient = {
@@ -129,18 +130,20 @@ class Conv2dCpu final : public Conv2d {
   }
 
   size_t workspace_bytes() const override {
-    return std::max(Divide(nullptr).bytes, filter_->workspace_bytes());
+    return std::max(Divide(nullptr).bytes, filter_ == nullptr ? 0 : filter_->workspace_bytes());
+  }
+  size_t kept_bytes() const override { return keeps_filter_ ? DivideKept(nullptr).bytes : 0; }
+  void Keep(std::shared_ptr<Buffer> memory) override {
+    if (!keeps_filter_) return;
+    const Kept kept = DivideKept(memory->data());
+    forward_.kept = kept.forward;
+    data_.kept = kept.data;
+    forward_.version = data_.version = 0;
+    kept_ = std::move(memory);
   }
   std::string_view variant(Direction direction) const override {
-    switch (direction) {
-      case Direction::kForward:
-        return choice_.forward->name;
-      case Direction::kBackwardData:
-        return choice_.backward_data->name;
-      case Direction::kBackwardFilter:
-        return choice_.backward_filter->name;
-    }
-    return "";
+    const Variant* const chosen = choice_[size_t(direction)];
+    return chosen == nullptr ? "" : chosen->name;
   }
 
  private:
@@ -151,12 +154,21 @@ class Conv2dCpu final : public Conv2d {
     size_t bytes;
   };
 
-  Conv2dCpu(const Conv2dSpec& spec, const VariantChoice& choice)
-      : spec_(spec),
-        choice_(choice),
-        forward_(MakeData<T>(*choice.forward, spec, Direction::kForward)),
-        data_(MakeData<T>(*choice.backward_data, spec, Direction::kBackwardData)),
-        filter_(MakeFilter<T>(*choice.backward_filter, spec)) {}
+  struct Kept {
+    T *forward, *data;
+    size_t bytes;
+  };
+
+  absl::Status CheckReady(Direction direction) const {
+    if (choice_[size_t(direction)] == nullptr) {
+      return FailedPrecondition("convolution: ", Name(direction),
+                                " is no direction that it was made for");
+    }
+    if (kept_bytes() > 0 && kept_ == nullptr) {
+      return absl::FailedPreconditionError("convolution: Keep was not called before it runs");
+    }
+    return absl::OkStatus();
+  }
 
   Memory Divide(std::byte* workspace) const {
     ScratchDivider divider(workspace);
@@ -164,11 +176,20 @@ class Conv2dCpu final : public Conv2d {
     memory.scale = divider.Take<T>(PaddedFilters());
     memory.bias = divider.Take<T>(PaddedFilters());
     memory.derived = divider.Take<T>(
-        spec_.keeps_filter ? 0 : std::max(forward_->derived_elements(), data_->derived_elements()));
+        keeps_filter_ ? 0 : std::max(forward_.derived_elements(), data_.derived_elements()));
     memory.kernel = divider.Take<std::byte>(
-        int64_t(std::max(forward_->workspace_bytes(), data_->workspace_bytes())));
+        int64_t(std::max(forward_.workspace_bytes(), data_.workspace_bytes())));
     memory.bytes = divider.bytes();
     return memory;
+  }
+
+  Kept DivideKept(std::byte* memory) const {
+    ScratchDivider divider(memory);
+    Kept kept;
+    kept.forward = divider.Take<T>(forward_.derived_elements());
+    kept.data = divider.Take<T>(data_.derived_elements());
+    kept.bytes = divider.bytes();
+    return kept;
   }
 
   int64_t PaddedFilters() const { return RoundUp(spec_.filters, kVectorPadding); }
@@ -180,9 +201,10 @@ class Conv2dCpu final : public Conv2d {
 
   Conv2dSpec spec_;
   VariantChoice choice_;
-  std::unique_ptr<DataKernel<T>> forward_, data_;
-  std::unique_ptr<FilterKernel<T>> filter_;
-  DerivedFilter<T> forward_filter_, data_filter_;
+  bool keeps_filter_;
+  DataSide<T> forward_, data_;
+  std::unique_ptr<FilterKernel<T>> filter_;  // null: the direction is not called
+  std::shared_ptr<Buffer> kept_;
 };
 
 }  // namespace
@@ -198,9 +220,11 @@ Support SupportOf(const Variant& variant, const Conv2dSpec& spec, Direction dire
 }
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dCpu(const Conv2dSpec& spec,
-                                                        const VariantChoice& choice) {
-  return DispatchFloating(
-      spec.dtype, [&](auto zero) { return Conv2dCpu<decltype(zero)>::Create(spec, choice); });
+                                                        const VariantChoice& choice,
+                                                        bool keeps_filter) {
+  return DispatchFloating(spec.dtype, [&](auto zero) -> std::unique_ptr<Conv2d> {
+    return std::make_unique<Conv2dCpu<decltype(zero)>>(spec, choice, keeps_filter);
+  });
 }
 
 }  // namespace dtnn::conv

@@ -4,6 +4,8 @@
 #ifndef DTNN_KERNELS_CONV_CONV2D_CPU_H_
 #define DTNN_KERNELS_CONV_CONV2D_CPU_H_
 
+#include <array>
+#include <iterator>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -12,19 +14,15 @@
 
 namespace dtnn::conv {
 
-// A variant per direction, each of which supports the spec.
-struct VariantChoice {
-  const Variant* forward = nullptr;
-  const Variant* backward_data = nullptr;
-  const Variant* backward_filter = nullptr;
-};
+// A variant per direction, which supports the spec; null where the direction will not be called.
+using VariantChoice = std::array<const Variant*, std::size(kDirections)>;
 
 // Why a variant does not compute a direction of a valid spec, of any format and groups.
 Support SupportOf(const Variant& variant, const Conv2dSpec& spec, Direction direction);
 
-// ResourceExhausted where there is no memory for the derived filters.
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dCpu(const Conv2dSpec& spec,
-                                                        const VariantChoice& choice);
+                                                        const VariantChoice& choice,
+                                                        bool keeps_filter = false);
 
 }  // namespace dtnn::conv
 

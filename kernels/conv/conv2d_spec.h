@@ -29,9 +29,6 @@ struct Conv2dSpec {
   // A GPU may round the operands of float32 products to TF32.
   bool tf32 = false;
   Epilogue epilogue;  // of Forward
-  // Whether to keep what is derived from the filter, a packed copy, from call to call. In training
-  // it is renewed at every step, so that keeping it only costs memory.
-  bool keeps_filter = true;
 
   int64_t out_height() const;
   int64_t out_width() const;

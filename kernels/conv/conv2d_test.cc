@@ -376,9 +376,8 @@ TEST_P(Conv2dTest, RunsASmallerBatchThanItWasMadeFor) {
 }
 
 TEST_P(Conv2dTest, AFilterThatIsNotKeptIsPackedInTheWorkspace) {
-  Conv2dSpec spec = spec_;
-  spec.keeps_filter = false;
-  Conv2dRunner keeps(spec_, variants_), packs(spec, variants_);
+  Conv2dRunner keeps(spec_, variants_, {.keeps_filter = true});
+  Conv2dRunner packs(spec_, variants_, {.keeps_filter = false});
   const Tensor x = Random(spec_.InputShape(), 31), dy = Random(spec_.OutputShape(), 32);
   const Tensor w = Random(spec_.FilterShape(), 33);
   const Tensor y = Zeros(spec_.OutputShape()), dx = Zeros(spec_.InputShape());

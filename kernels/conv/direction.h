@@ -25,6 +25,28 @@ inline std::string_view Name(Direction direction) {
   return "?";
 }
 
+// Some of the three.
+struct Directions {
+  bool forward = true, backward_data = true, backward_filter = true;
+
+  static Directions Only(Direction direction) {
+    return {.forward = direction == Direction::kForward,
+            .backward_data = direction == Direction::kBackwardData,
+            .backward_filter = direction == Direction::kBackwardFilter};
+  }
+  bool Has(Direction direction) const {
+    switch (direction) {
+      case Direction::kForward:
+        return forward;
+      case Direction::kBackwardData:
+        return backward_data;
+      case Direction::kBackwardFilter:
+        break;
+    }
+    return backward_filter;
+  }
+};
+
 }  // namespace dtnn::conv
 
 #endif  // DTNN_KERNELS_CONV_DIRECTION_H_

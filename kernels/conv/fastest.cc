@@ -29,10 +29,7 @@ std::string_view Word(Direction direction) {
 // The part of a spec that matters to a direction.
 Conv2dSpec SpecOf(Conv2dSpec spec, Direction direction) {
   if (direction == Direction::kBackwardData) spec.epilogue = {};
-  if (direction == Direction::kBackwardFilter) {
-    spec.epilogue = {.bias = spec.epilogue.bias};
-    spec.keeps_filter = false;
-  }
+  if (direction == Direction::kBackwardFilter) spec.epilogue = {.bias = spec.epilogue.bias};
   return spec;
 }
 
@@ -70,9 +67,10 @@ absl::StatusOr<Tensor> Filled(DType dtype, const Shape& shape) {
 // What the candidates for a direction of a spec work on; they share it.
 struct Workbench {
   static absl::StatusOr<std::shared_ptr<Workbench>> Create(const Conv2dSpec& spec,
-                                                           Direction direction) {
+                                                           Direction direction, bool keeps_filter) {
     auto bench = std::make_shared<Workbench>();
     bench->direction = direction;
+    bench->keeps_filter = keeps_filter;
     const auto fill = [&](Tensor& tensor, const Shape& shape) -> absl::Status {
       DTNN_ASSIGN_OR_RETURN(tensor, Filled(spec.dtype, shape));
       return absl::OkStatus();
@@ -102,6 +100,7 @@ struct Workbench {
   }
 
   Direction direction = Direction::kForward;
+  bool keeps_filter = false;
   Tensor x, y, filter;
   EpilogueOperands operands;
   std::shared_ptr<Buffer> workspace;  // of the one that needs the most
@@ -116,14 +115,21 @@ std::vector<std::string_view> Computing(const Conv2dSpec& spec, Direction direct
   return names;
 }
 
-// A variant, and room for it on the bench. ResourceExhausted where there is no memory.
+// A variant with memory of its own for what it keeps, and room for it on the bench.
+// ResourceExhausted where there is no memory.
 absl::StatusOr<BestOfCandidate> MakeCandidate(DeviceContext& context, const Conv2dSpec& spec,
                                               std::string_view name,
                                               const std::shared_ptr<Workbench>& bench,
                                               AllocateWorkspace allocate) {
   Conv2dVariants variants;
   variants.of(bench->direction) = name;
-  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv, CreateConv2d(context, spec, variants));
+  const Conv2dUse use = {.directions = conv::Directions::Only(bench->direction),
+                         .keeps_filter = bench->keeps_filter};
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv, CreateConv2d(context, spec, variants, use));
+  if (conv->kept_bytes() > 0) {
+    DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> memory, allocate(conv->kept_bytes()));
+    conv->Keep(std::move(memory));
+  }
   if (bench->workspace == nullptr || bench->workspace->size() < conv->workspace_bytes()) {
     DTNN_ASSIGN_OR_RETURN(bench->workspace, allocate(conv->workspace_bytes()));
   }
@@ -145,12 +151,12 @@ absl::StatusOr<std::string_view> Decided(std::string_view chosen, const BestOfKe
 
 absl::StatusOr<std::string_view> FastestOf(BestOf& best_of, DeviceContext& context,
                                            const Conv2dSpec& spec, Direction direction,
-                                           AllocateWorkspace allocate) {
-  const BestOfKey key = FastestConv2dKey(spec, direction);
+                                           bool keeps_filter, AllocateWorkspace allocate) {
+  const BestOfKey key = FastestConv2dKey(spec, direction, keeps_filter);
   const absl::StatusOr<std::string> chosen =
       best_of.Choose(key, [&]() -> absl::StatusOr<std::vector<BestOfCandidate>> {
         DTNN_ASSIGN_OR_RETURN(const std::shared_ptr<Workbench> bench,
-                              Workbench::Create(spec, direction));
+                              Workbench::Create(spec, direction, keeps_filter));
         std::vector<BestOfCandidate> candidates;
         absl::Status exhausted;
         for (const std::string_view name : Computing(spec, direction)) {
@@ -178,10 +184,10 @@ absl::StatusOr<std::string_view> FastestOf(BestOf& best_of, DeviceContext& conte
 
 }  // namespace
 
-BestOfKey FastestConv2dKey(const Conv2dSpec& spec, Direction direction) {
-  const Conv2dSpec timed = SpecOf(spec, direction);
-  const bool kept = timed.keeps_filter;
-  return BestOfKey::Here("conv2d", Word(direction), timed.ToString() + (kept ? "_kept" : ""));
+BestOfKey FastestConv2dKey(const Conv2dSpec& spec, Direction direction, bool keeps_filter) {
+  const bool kept = keeps_filter && direction != Direction::kBackwardFilter;
+  return BestOfKey::Here("conv2d", Word(direction),
+                         SpecOf(spec, direction).ToString() + (kept ? "_kept" : ""));
 }
 
 absl::StatusOr<std::shared_ptr<Buffer>> AllocateHostWorkspace(size_t bytes) {
@@ -189,16 +195,16 @@ absl::StatusOr<std::shared_ptr<Buffer>> AllocateHostWorkspace(size_t bytes) {
 }
 
 absl::StatusOr<Conv2dVariants> FastestConv2d(BestOf& best_of, DeviceContext& context,
-                                             const Conv2dSpec& spec,
-                                             std::span<const Direction> directions,
+                                             const Conv2dSpec& spec, const Conv2dUse& use,
                                              AllocateWorkspace allocate) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
   Conv2dVariants variants;
   if (!context.device().is_cpu()) return variants;
-  for (const Direction direction : directions) {
-    DTNN_ASSIGN_OR_RETURN(
-        variants.of(direction),
-        FastestOf(best_of, context, SpecOf(spec, direction), direction, allocate));
+  for (const Direction direction : conv::kDirections) {
+    if (!use.directions.Has(direction)) continue;
+    DTNN_ASSIGN_OR_RETURN(variants.of(direction),
+                          FastestOf(best_of, context, SpecOf(spec, direction), direction,
+                                    use.keeps_filter, allocate));
   }
   return variants;
 }

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -19,19 +18,18 @@ namespace dtnn {
 
 // What a direction's answer is remembered by. What does not matter to a direction is no part of it:
 // gradients know no write-back.
-BestOfKey FastestConv2dKey(const Conv2dSpec& spec, conv::Direction direction);
+BestOfKey FastestConv2dKey(const Conv2dSpec& spec, conv::Direction direction, bool keeps_filter);
 
 using AllocateWorkspace = absl::FunctionRef<absl::StatusOr<std::shared_ptr<Buffer>>(size_t bytes)>;
 absl::StatusOr<std::shared_ptr<Buffer>> AllocateHostWorkspace(size_t bytes);
 
-// The fastest for each of `directions`, and "auto" for the others. What `best_of` knows is not
+// The fastest for each direction of the use, and "auto" for the others. What `best_of` knows is not
 // timed again. A variant for which there is no memory is left out, and a direction for which there
 // is none at all stays "auto"; `best_of` is told. InvalidArgument for an invalid spec, and where a
 // decision from elsewhere names a variant that does not compute the spec. On devices other than the
 // CPU there is no choice.
 absl::StatusOr<Conv2dVariants> FastestConv2d(BestOf& best_of, DeviceContext& context,
-                                             const Conv2dSpec& spec,
-                                             std::span<const conv::Direction> directions,
+                                             const Conv2dSpec& spec, const Conv2dUse& use,
                                              AllocateWorkspace allocate = AllocateHostWorkspace);
 
 }  // namespace dtnn

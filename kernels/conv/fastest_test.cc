@@ -15,6 +15,8 @@ using conv::Direction;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+constexpr Conv2dUse kKept = {.keeps_filter = true};
+
 Conv2dSpec Spec() {
   Conv2dSpec spec;
   spec.batch = 2;
@@ -49,11 +51,12 @@ TEST_F(FastestConv2dTest, EveryVariantThatComputesADirectionIsACandidate) {
         spec.groups = groups;
         spec.filters = 2 * groups * (groups == 1 ? 3 : 1);
         BestOf best_of(Options());
-        const auto variants = FastestConv2d(best_of, *context_, spec, conv::kDirections);
+        const auto variants = FastestConv2d(best_of, *context_, spec, kKept);
         ASSERT_TRUE(variants.ok()) << variants.status();
         EXPECT_EQ(best_of.timed(), 3);
         for (const Direction direction : conv::kDirections) {
-          const Decision* decision = best_of.decisions().Find(FastestConv2dKey(spec, direction));
+          const Decision* decision =
+              best_of.decisions().Find(FastestConv2dKey(spec, direction, true));
           ASSERT_NE(decision, nullptr) << conv::Name(direction);
           std::vector<std::string> names, expected;
           for (const CandidateTime& each : decision->candidates) names.push_back(each.name);
@@ -73,7 +76,7 @@ TEST_F(FastestConv2dTest, EveryVariantThatComputesADirectionIsACandidate) {
 
 TEST_F(FastestConv2dTest, OnlyTheDirectionsAskedForAreTimed) {
   BestOf best_of(Options());
-  const Direction forward[] = {Direction::kForward};
+  const Conv2dUse forward = {.directions = conv::Directions::Only(Direction::kForward)};
   const Conv2dVariants variants = *FastestConv2d(best_of, *context_, Spec(), forward);
   EXPECT_EQ(best_of.timed(), 1);
   EXPECT_NE(variants.forward, "auto");
@@ -82,14 +85,13 @@ TEST_F(FastestConv2dTest, OnlyTheDirectionsAskedForAreTimed) {
 }
 
 TEST_F(FastestConv2dTest, KeysTellApartWhatMattersToADirection) {
-  const auto key = [](Direction direction, auto change) {
+  const auto key = [](Direction direction, auto change, bool keeps_filter = true) {
     Conv2dSpec spec = Spec();
     change(spec);
-    return FastestConv2dKey(spec, direction).ToString();
+    return FastestConv2dKey(spec, direction, keeps_filter).ToString();
   };
   const auto as_is = [](Conv2dSpec&) {};
   const auto relu = [](Conv2dSpec& spec) { spec.epilogue.relu = true; };
-  const auto fresh = [](Conv2dSpec& spec) { spec.keeps_filter = false; };
   const auto larger = [](Conv2dSpec& spec) { spec.batch = 3; };
   for (const Direction direction : conv::kDirections) {
     EXPECT_NE(key(direction, as_is), key(direction, larger));
@@ -97,9 +99,9 @@ TEST_F(FastestConv2dTest, KeysTellApartWhatMattersToADirection) {
   EXPECT_NE(key(Direction::kForward, as_is), key(Direction::kForward, relu));
   EXPECT_EQ(key(Direction::kBackwardData, as_is), key(Direction::kBackwardData, relu));
   EXPECT_EQ(key(Direction::kBackwardFilter, as_is), key(Direction::kBackwardFilter, relu));
-  EXPECT_NE(key(Direction::kForward, as_is), key(Direction::kForward, fresh));
-  EXPECT_NE(key(Direction::kBackwardData, as_is), key(Direction::kBackwardData, fresh));
-  EXPECT_EQ(key(Direction::kBackwardFilter, as_is), key(Direction::kBackwardFilter, fresh));
+  EXPECT_NE(key(Direction::kForward, as_is), key(Direction::kForward, as_is, false));
+  EXPECT_NE(key(Direction::kBackwardData, as_is), key(Direction::kBackwardData, as_is, false));
+  EXPECT_EQ(key(Direction::kBackwardFilter, as_is), key(Direction::kBackwardFilter, as_is, false));
   EXPECT_THAT(key(Direction::kForward, as_is),
               HasSubstr("conv2d/forward/n2h6w6c5_k7r3s3p1x1_nhwc_f32_bias_kept/t"));
 }
@@ -109,14 +111,14 @@ TEST_F(FastestConv2dTest, AnyWriteBackCanBeTimed) {
   Conv2dSpec spec = Spec();
   spec.epilogue = {.bias = true, .scale = true, .add = true, .relu = true};
   BestOf best_of(Options());
-  const auto variants = FastestConv2d(best_of, *context_, spec, conv::kDirections);
+  const auto variants = FastestConv2d(best_of, *context_, spec, kKept);
   EXPECT_TRUE(variants.ok()) << variants.status();
 }
 
 TEST_F(FastestConv2dTest, WhatHasNoMemoryIsLeftOut) {
   BestOf best_of(Options());
   int asked = 0;
-  const auto variants = FastestConv2d(best_of, *context_, Spec(), conv::kDirections,
+  const auto variants = FastestConv2d(best_of, *context_, Spec(), kKept,
                                       [&](size_t bytes) -> absl::StatusOr<std::shared_ptr<Buffer>> {
                                         if (asked++ > 0) return AllocateHostWorkspace(bytes);
                                         return absl::ResourceExhaustedError("no memory left");
@@ -127,14 +129,14 @@ TEST_F(FastestConv2dTest, WhatHasNoMemoryIsLeftOut) {
   const std::string dropped(AutomaticVariant(Spec(), Direction::kForward));
   EXPECT_THAT(warnings_[0], HasSubstr(": " + dropped + " is not"));
   const Decision* decision =
-      best_of.decisions().Find(FastestConv2dKey(Spec(), Direction::kForward));
+      best_of.decisions().Find(FastestConv2dKey(Spec(), Direction::kForward, true));
   ASSERT_NE(decision, nullptr);
   EXPECT_EQ(std::ranges::count(decision->candidates, dropped, &CandidateTime::name), 0);
 }
 
 TEST_F(FastestConv2dTest, WithoutAnyMemoryTheChoiceIsAutomatic) {
   BestOf best_of(Options());
-  const auto variants = FastestConv2d(best_of, *context_, Spec(), conv::kDirections,
+  const auto variants = FastestConv2d(best_of, *context_, Spec(), kKept,
                                       [](size_t) -> absl::StatusOr<std::shared_ptr<Buffer>> {
                                         return absl::ResourceExhaustedError("no memory left");
                                       });
@@ -146,12 +148,12 @@ TEST_F(FastestConv2dTest, WithoutAnyMemoryTheChoiceIsAutomatic) {
 }
 
 TEST_F(FastestConv2dTest, DecisionsThatDoNotFitAreErrors) {
-  const BestOfKey key = FastestConv2dKey(Spec(), Direction::kForward);
+  const BestOfKey key = FastestConv2dKey(Spec(), Direction::kForward, true);
   for (const std::string name : {"depthwise", "fft"}) {  // the first exists
     BestOf::Options options = Options();
     options.known.Add(key, {.chosen = name, .candidates = {{name, 1}}});
     BestOf best_of(options);
-    const auto variants = FastestConv2d(best_of, *context_, Spec(), conv::kDirections);
+    const auto variants = FastestConv2d(best_of, *context_, Spec(), kKept);
     EXPECT_EQ(variants.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(variants.status().message()),
                 HasSubstr("the decision for " + key.ToString() + " is \"" + name + "\": "));
@@ -159,7 +161,7 @@ TEST_F(FastestConv2dTest, DecisionsThatDoNotFitAreErrors) {
   BestOf best_of(Options());
   Conv2dSpec invalid = Spec();
   invalid.batch = 0;
-  EXPECT_FALSE(FastestConv2d(best_of, *context_, invalid, conv::kDirections).ok());
+  EXPECT_FALSE(FastestConv2d(best_of, *context_, invalid, kKept).ok());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // What a variant of the convolution on CPUs provides: a kernel for each direction, made once for a
 // spec and run many times. Callers use conv2d.h, whose Conv2d checks operands, chooses the kernels
-// and keeps what they derive from the filter; a kernel computes and cannot fail.
+// and hands them what they derived from the filter; a kernel computes and cannot fail.
 //
 // Forward and backward data are one kind of kernel: `out = write_back(sum over taps and depth of
 // in * filter)`, from x to y or from dy to dx. A kernel divides its work over the threads itself,

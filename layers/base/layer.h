@@ -51,8 +51,8 @@ struct ParameterSpec {
   ParameterLayout layout = ParameterLayout::kFixed;
 };
 
-class BatchNormalizationLayer;
 class BestOf;
+class Layer;
 
 // What a layer is bound to.
 struct BindContext {
@@ -82,9 +82,10 @@ struct BindContext {
   // Backward applies the gradient of the relu before it too; only where
   // Layer::CanApplyReluGradient().
   bool after_relu = false;
-  // Apply this layer in the write-back, before the relu; its parameters follow the layer's own in
-  // ForwardArgs. Only where Layer::absorbs() a scale, in evaluation, on the CPU.
-  const BatchNormalizationLayer* fuse_normalization = nullptr;
+  // Apply this layer in the write-back, before the relu, as its ScaleAndShift; its parameters
+  // follow the layer's own in ForwardArgs. Only where Layer::absorbs() a scale, in evaluation, on
+  // the CPU.
+  const Layer* fuse_normalization = nullptr;
   Philox random{0, 0};  // the layer's own stream (dropout)
   // In training, the ranks whose samples belong to the same batch; null: this one alone.
   RankExchange* ranks = nullptr;
@@ -103,11 +104,14 @@ struct LayerOpTraits {
   // Backward takes the gradient after a fused relu, and applies the relu's own; then nobody reads
   // the relu's output.
   bool backward_includes_relu = false;
-  bool changes_parameters = false;  // Forward does, in training (running statistics)
+  bool changes_statistics = false;  // Forward does, in training: parameters that are not trainable
   // Written by Forward in training, read by Backward; per sample, rank 0: none.
   DType state_dtype = DType::kUint8;
   Shape state_shape = {};
   size_t workspace_bytes = 0;
+  // What the op keeps from call to call, in memory that Keep brings: filters as its kernels read
+  // them, statistics of a batch.
+  size_t kept_bytes = 0;
 };
 
 struct ForwardArgs {
@@ -144,6 +148,9 @@ class LayerOp {
   virtual LayerOpTraits traits() const = 0;
   // Where there is a choice, what computes it, for people: "forward winograd, backward data gemm".
   virtual std::string Algorithms() const { return ""; }
+  // Memory of the op's device for what it keeps, of LayerOpTraits::kept_bytes or more, contents
+  // undefined. Called once before the first Forward, unless that is 0.
+  virtual void Keep(std::shared_ptr<Buffer> /*memory*/) {}
   virtual absl::Status Forward(const ForwardArgs& args) = 0;
   virtual absl::Status Backward(const BackwardArgs& args) = 0;
 };
@@ -176,6 +183,10 @@ class Layer {
   virtual Epilogue absorbs() const { return {}; }
   // What this layer is in the write-back of the one before it.
   virtual Epilogue absorbable() const { return {}; }
+  // This layer in evaluation, where absorbable() has a scale, with the bias of the one before it
+  // (empty: none): scale * a + shift per channel, tensors of the host.
+  virtual void ScaleAndShift(std::span<const ParameterView> /*parameters*/, const Tensor& /*bias*/,
+                             const Tensor& /*scale*/, const Tensor& /*shift*/) const {}
 
   // True where an op of this layer can tell from its own output what a relu before it let through:
   // its elements are elements of its input.

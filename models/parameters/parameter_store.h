@@ -55,8 +55,8 @@ class ParameterStore {
   int64_t Offset(int node, int index) const { return places_[size_t(node)][size_t(index)].offset; }
 
   // Copies of all values in a type of 16 bits, for layers that compute with it: allocated by the
-  // first call, which the others must agree with, and made by RenewCopies where values have changed
-  // since. Queued on `context`.
+  // first call, which the others must agree with, and made by RenewCopies where values other than
+  // running statistics have changed since. Queued on `context`.
   absl::Status KeepCopies(DeviceContext& context, DType dtype);
   absl::Status RenewCopies();
   Tensor Copy(int node, int index) const { return Slice(copies_, node, index); }
@@ -76,8 +76,15 @@ class ParameterStore {
   Tensor unfrozen() const;
 
   // To be called after any change of values, so that primitives renew what they derived from them.
+  void MarkChanged() {
+    ++version_;
+    ++statistics_version_;
+  }
+  // The same where only running statistics have changed, as in every forward pass of training.
+  void MarkStatisticsChanged() { ++statistics_version_; }
+  // Of all values but the running statistics, and of these.
   uint64_t version() const { return version_; }
-  void MarkChanged() { ++version_; }
+  uint64_t statistics_version() const { return statistics_version_; }
 
   DType dtype() const { return dtype_; }
   size_t bytes() const;
@@ -101,7 +108,7 @@ class ParameterStore {
   uint64_t copied_version_ = 0;
   std::vector<Tensor> slots_;
   std::unique_ptr<LossScale> loss_scale_;
-  uint64_t version_ = 1;
+  uint64_t version_ = 1, statistics_version_ = 1;
 };
 
 }  // namespace dtnn

@@ -21,9 +21,11 @@ struct LayerMemory {
   // Bytes of the arena: its output, the gradient of that, and what it keeps for its backward pass.
   size_t arena = 0;
   size_t workspace = 0;  // scratch bytes that it asks for
+  size_t kept = 0;       // bytes of its own that it keeps from step to step
 };
 
-// In the order of the graph's nodes; workspaces, of which a layout knows nothing, are 0.
+// In the order of the graph's nodes; `workspace` and `kept`, of which a layout knows nothing, are
+// 0.
 std::vector<LayerMemory> DescribeLayerMemory(const Graph& graph, const PlanLayout& layout);
 
 }  // namespace dtnn

@@ -35,13 +35,12 @@ absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, Device
 
 absl::Status Plan::RunForward(size_t begin, size_t end) {
   DTNN_RETURN_IF_ERROR(store_->RenewCopies());
-  const uint64_t version = store_->version();
   const Workspace workspace(workspace_->data(), memory_.workspace);
   Observer* const observer = CurrentObserver();
   const Activity activity = training_ ? Activity::kForward : Activity::kInference;
   for (size_t i = begin; i < end; ++i) {
     Step& step = steps_[i];
-    for (ParameterView& parameter : step.parameters) parameter.version = version;
+    RenewVersions(step);
     if (!step.runs_forward) continue;
     const Span span(observer, {.activity = activity, .layer = IdOf(step), .samples = n_});
     absl::Status status = step.op->Forward({.inputs = step.inputs,
@@ -55,8 +54,15 @@ absl::Status Plan::RunForward(size_t begin, size_t end) {
     if (observer != nullptr && status.ok()) status = context_->Synchronize();
     if (!status.ok()) return Annotate(step, status);
   }
-  if (changes_parameters_) store_->MarkChanged();
+  if (changes_statistics_) store_->MarkStatisticsChanged();
   return absl::OkStatus();
+}
+
+void Plan::RenewVersions(Step& step) const {
+  for (size_t p = 0; p < step.parameters.size(); ++p) {
+    step.parameters[p].version =
+        step.is_statistic[p] ? store_->statistics_version() : store_->version();
+  }
 }
 
 absl::Status Plan::CheckTargets(const Tensor& targets) const {
@@ -205,7 +211,10 @@ std::vector<std::string> Plan::Algorithms() const {
 
 std::vector<LayerMemory> Plan::MemoryByLayer() const {
   std::vector<LayerMemory> layers = DescribeLayerMemory(graph_, layout_);
-  for (size_t i = 0; i < steps_.size(); ++i) layers[i].workspace = steps_[i].traits.workspace_bytes;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    layers[i].workspace = steps_[i].traits.workspace_bytes;
+    layers[i].kept = steps_[i].traits.kept_bytes;
+  }
   return layers;
 }
 
@@ -223,6 +232,7 @@ size_t Plan::TwinBytes() const {
 
 // Adds the largest batch for which a device has memory.
 absl::Status Plan::WithBatchThatFits(const absl::Status& status, const PlanOptions& options) {
+  steps_.clear();
   arena_.reset();
   workspace_.reset();
   const std::optional<size_t> free = FreeMemory(*context_);
@@ -232,7 +242,7 @@ absl::Status Plan::WithBatchThatFits(const absl::Status& status, const PlanOptio
     smaller.batch = batch;
     Plan plan(graph_, dtype_, *context_);
     if (!plan.Bind(smaller).ok()) return false;
-    const size_t bytes = plan.memory_.arena + plan.memory_.workspace + plan.TwinBytes();
+    const size_t bytes = plan.memory_.total() + plan.TwinBytes();
     return bytes + bytes / 32 <= *free;  // memory comes in pages
   };
   int64_t largest = 0;

@@ -120,8 +120,9 @@ class Plan {
     bool runs_forward = true;  // false: absorbed by the op before it, or a mere view
     std::vector<Tensor> inputs, dx, gradients;
     std::vector<ParameterView> parameters;
-    std::vector<int> input_nodes;  // the node's, and the addend that the op adds too
-    int64_t first_gradient = 0;    // its element of the arena
+    std::vector<uint8_t> is_statistic;  // per parameter: changed by forward passes, not by updates
+    std::vector<int> input_nodes;       // the node's, and the addend that the op adds too
+    int64_t first_gradient = 0;         // its element of the arena
     std::unique_ptr<bool[]> accumulate;
     Tensor output, dy, state;
   };
@@ -138,8 +139,8 @@ class Plan {
   Tensor View(int buffer, DType dtype, const Shape& shape) const;
   Tensor View(const PlannedValue& value, int node, int64_t n) const;
   Tensor Activation(int node, int64_t n) const;
-  const BatchNormalizationLayer* NormalizationAt(int node) const;
   void BindParameters();
+  void RenewVersions(Step& step) const;
   absl::Status BindBatch(const Tensor& x, int64_t step);
   void BindViews(int64_t n);
   absl::Status BringTargets(const Tensor& targets);
@@ -169,7 +170,7 @@ class Plan {
   int64_t n_ = 0;      // samples that the views are made for
   bool training_ = false;
   bool loss_takes_logits_ = false, takes_classes_ = false, takes_rows_ = false;
-  bool changes_parameters_ = false;  // running statistics, in a forward pass of training
+  bool changes_statistics_ = false;  // in a forward pass of training
   std::vector<Step> steps_;
   std::vector<size_t> batch_readers_;  // steps whose views point into the batch
   std::unique_ptr<LossOp> loss_;

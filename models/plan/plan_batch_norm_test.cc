@@ -146,5 +146,18 @@ TEST_P(PlanBatchNormTest, AResidualNetworkLearns) {
   EXPECT_LT(last, 0.25 * first);
 }
 
+// Otherwise copies of filters would be renewed after every forward pass.
+TEST_P(PlanBatchNormTest, AForwardPassChangesTheVersionOfStatisticsAlone) {
+  PlanSession run(ResidualGraph(GetParam()), 4);
+  const uint64_t version = run.store->version(), statistics = run.store->statistics_version();
+  ASSERT_TRUE(run.plan->ForwardBackward(Batch(4), Labels(4), 1, 0).ok());
+  EXPECT_EQ(run.store->version(), version);
+  EXPECT_GT(run.store->statistics_version(), statistics);
+  const uint64_t moved = run.store->statistics_version();
+  run.store->MarkChanged();
+  EXPECT_GT(run.store->version(), version);
+  EXPECT_GT(run.store->statistics_version(), moved);
+}
+
 }  // namespace
 }  // namespace dtnn

@@ -6,7 +6,6 @@
 
 #include "kernels/device_traits.h"
 #include "layers/activation.h"
-#include "layers/batch_normalization.h"
 #include "layers/softmax.h"
 #include "models/plan/plan.h"
 #include "tensor/errors.h"
@@ -80,7 +79,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
     const bool after_relu = !node.inputs.empty() && left_to_next[size_t(node.inputs[0])];
     DTNN_RETURN_IF_ERROR(BindNode(int(i), fusions[i], after_relu, needs_gradient, options));
     Step& step = steps_.back();
-    changes_parameters_ |= step.traits.changes_parameters;
+    changes_statistics_ |= step.traits.changes_statistics;
     step.runs_forward = i > 0 && absorber[i] < 0 && !step.traits.is_view;
     // Where the op before or the one after takes over the backward pass too, nothing is left of
     // what was absorbed.
@@ -102,6 +101,7 @@ absl::Status Plan::Bind(const PlanOptions& options) {
   memory_ = layout_.memory;
   for (const LayerOpTraits& op : traits) {
     memory_.workspace = std::max(memory_.workspace, op.workspace_bytes);
+    memory_.kept += op.kept_bytes;
   }
   return absl::OkStatus();
 }
@@ -139,7 +139,9 @@ absl::Status Plan::BindNode(int index, const Fusion& fusion, bool after_relu,
        .fuse_addition = fusion.addition >= 0,
        .fuse_relu = fusion.relu >= 0,
        .after_relu = after_relu,
-       .fuse_normalization = NormalizationAt(fusion.normalization),
+       .fuse_normalization = fusion.normalization < 0
+                                 ? nullptr
+                                 : graph_.nodes()[size_t(fusion.normalization)].layer.get(),
        .random = Philox(options.random_seed, StreamId(RandomPurpose::kDropout, uint64_t(node.id))),
        .ranks = options.ranks});
   if (!op.ok()) return Annotate(step, op.status());
@@ -174,6 +176,13 @@ absl::Status Plan::Allocate() {
     absl::StatusOr<std::shared_ptr<Buffer>> memory = Buffer::Allocate(device, bytes);
     if (!memory.ok()) return Oversized(memory.status());
     *buffer = *std::move(memory);
+  }
+  for (Step& step : steps_) {
+    if (step.traits.kept_bytes == 0) continue;
+    absl::StatusOr<std::shared_ptr<Buffer>> memory =
+        Buffer::Allocate(device, step.traits.kept_bytes);
+    if (!memory.ok()) return Oversized(memory.status());
+    step.op->Keep(*std::move(memory));
   }
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (layout_.activation[i].buffer == PlanLayout::kBatch) batch_readers_.push_back(i);
@@ -216,11 +225,6 @@ absl::Status Plan::Allocate() {
   return absl::OkStatus();
 }
 
-const BatchNormalizationLayer* Plan::NormalizationAt(int node) const {
-  if (node < 0) return nullptr;
-  return dynamic_cast<const BatchNormalizationLayer*>(graph_.nodes()[size_t(node)].layer.get());
-}
-
 void Plan::BindParameters() {
   [[maybe_unused]] int64_t gradients_end = 0;
   for (Step& step : steps_) {
@@ -229,6 +233,7 @@ void Plan::BindParameters() {
       const bool copied = IsHalf(value_dtypes_[0]) && specs[p].shape.rank() > 1;
       step.parameters.push_back(
           {copied ? store_->Copy(step.node, int(p)) : store_->Value(step.node, int(p)), 0});
+      step.is_statistic.push_back(!specs[p].trainable);
       if (!specs[p].trainable || !training_) continue;
       // The backward pass finishes the arena from its end to its begin.
       const int64_t begin = store_->Offset(step.node, int(p));
@@ -238,9 +243,10 @@ void Plan::BindParameters() {
       step.gradients.push_back(store_->Gradient(step.node, int(p)));
     }
     if (step.folded_node < 0) continue;
-    const size_t folded = graph_.nodes()[size_t(step.folded_node)].parameters.size();
-    for (size_t p = 0; p < folded; ++p) {
+    const std::vector<ParameterSpec>& folded = graph_.nodes()[size_t(step.folded_node)].parameters;
+    for (size_t p = 0; p < folded.size(); ++p) {
       step.parameters.push_back({store_->Value(step.folded_node, int(p)), 0});
+      step.is_statistic.push_back(!folded[p].trainable);
     }
   }
 }

@@ -39,16 +39,17 @@ struct PlannedValue {
   friend bool operator==(const PlannedValue&, const PlannedValue&) = default;
 };
 
-// Bytes. Arena and workspace are what a plan allocates; `activations`, `gradients` and `state` are
-// what lives in the arena at the moment when most does.
+// Bytes. Arena, workspace and what is kept are what a plan allocates; `activations`, `gradients`
+// and `state` are what lives in the arena at the moment when most does.
 struct PlanMemory {
   size_t activations = 0;  // kept for layers to come and for the backward pass
   size_t gradients = 0;    // of activations
   size_t state = 0;        // what layers keep for their own backward pass
   size_t arena = 0;        // these three, and gaps between them
   size_t workspace = 0;    // shared by all layers
+  size_t kept = 0;  // what layers keep from step to step: packed filters, statistics of a batch
 
-  size_t total() const { return arena + workspace; }
+  size_t total() const { return arena + workspace + kept; }
 };
 
 struct PlanLayout {
@@ -63,7 +64,7 @@ struct PlanLayout {
   std::vector<uint8_t> needs_gradient;  // per node, in training: as NeedsGradient says
   int losses = kNone;
   std::vector<PlannedBuffer> buffers;
-  PlanMemory memory;  // without the workspace
+  PlanMemory memory;  // without the workspace and what is kept
 };
 
 struct PlanLayoutOptions {

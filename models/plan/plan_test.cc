@@ -308,10 +308,12 @@ TEST_P(PlanTest, MemoryIsKnownBeforeItIsAllocated) {
     EXPECT_EQ(planned.state, allocated.state);
     EXPECT_EQ(planned.arena, allocated.arena);
     EXPECT_EQ(planned.workspace, allocated.workspace);
+    EXPECT_EQ(planned.kept, allocated.kept);
+    EXPECT_EQ(planned.kept > 0, !training);
     EXPECT_GT(planned.activations, 0u);
     EXPECT_EQ(planned.gradients > 0, training);
     EXPECT_GE(planned.arena, planned.activations + planned.gradients + planned.state);
-    EXPECT_EQ(planned.total(), planned.arena + planned.workspace);
+    EXPECT_EQ(planned.total(), planned.arena + planned.workspace + planned.kept);
   }
   // Also where no machine has it.
   const auto huge = Plan::Measure(graph, DType::kFloat32, *run.device, {.batch = int64_t{1} << 24});

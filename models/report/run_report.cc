@@ -63,7 +63,8 @@ std::string Memory(const RunReport& report) {
   for (const auto& [name, bytes] :
        {std::pair("parameters, their gradients, optimizer state", report.parameter_bytes),
         {"arena of activations and their gradients", double(memory.arena)},
-        {"workspace of all layers", double(memory.workspace)}}) {
+        {"workspace of all layers", double(memory.workspace)},
+        {"kept by layers from step to step", double(memory.kept)}}) {
     table.rows.push_back(
         {name, StrCat("<data value=\"", int64_t(bytes), "\">", FormatBytes(bytes), "</data>")});
   }

@@ -24,7 +24,8 @@ inline Conv2dVariants WhereSupported(std::string_view variant, const Conv2dSpec&
   return variants;
 }
 
-// A primitive with workspace of its own, full of NaN before every call.
+// A primitive with workspace of its own, full of NaN before every call, and memory for what it
+// keeps, full of NaN before the first.
 class Conv2dRunner {
  public:
   using Create = absl::FunctionRef<absl::StatusOr<std::unique_ptr<Conv2d>>(DeviceContext&)>;
@@ -35,11 +36,16 @@ class Conv2dRunner {
     EXPECT_TRUE(conv.ok()) << conv.status();
     conv_ = *std::move(conv);
     buffer_ = *Buffer::Allocate(Device::Cpu(), std::max<size_t>(conv_->workspace_bytes(), 1));
+    if (conv_->kept_bytes() == 0) return;
+    std::shared_ptr<Buffer> kept = *Buffer::Allocate(Device::Cpu(), conv_->kept_bytes());
+    std::fill_n(kept->data(), kept->size(), std::byte{0xff});
+    conv_->Keep(std::move(kept));
   }
 
-  Conv2dRunner(const Conv2dSpec& spec, Conv2dVariants variants)
+  Conv2dRunner(const Conv2dSpec& spec, Conv2dVariants variants,
+               const Conv2dUse& use = {.keeps_filter = true})
       : Conv2dRunner(
-            [&](DeviceContext& context) { return CreateConv2d(context, spec, variants); }) {}
+            [&](DeviceContext& context) { return CreateConv2d(context, spec, variants, use); }) {}
 
   void Forward(const Tensor& x, const Tensor& w, const Tensor& y,
                const EpilogueOperands& operands = {}, uint64_t version = 0) {
