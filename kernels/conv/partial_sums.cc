@@ -10,20 +10,19 @@ namespace {
 
 constexpr int64_t kMostParts = 16;
 constexpr int64_t kMostBytes = 2 << 20;  // of all parts together
-constexpr int64_t kFewestBlocks = 4;     // of a part: its sums are written and added up once
 constexpr int64_t kLine = 64;            // bytes
 
 }  // namespace
 
 template <typename T>
-PartialSums<T>::PartialSums(const Conv2dSpec& spec, int64_t pitch, int64_t block)
+PartialSums<T>::PartialSums(const Conv2dSpec& spec, int64_t pitch, int64_t least)
     : taps_(spec.kernel.vertical * spec.kernel.horizontal),
       channels_(spec.channels),
       filters_(spec.filters),
       pitch_(pitch) {
   const int64_t bytes = taps_ * channels_ * pitch_ * int64_t(sizeof(T));
   const int64_t pixels = spec.batch * spec.out_height() * spec.out_width();
-  const int64_t most = std::min(kMostBytes / bytes, CeilDiv(pixels, kFewestBlocks * block));
+  const int64_t most = std::min(kMostBytes / bytes, CeilDiv(pixels, least));
   parts_ = std::clamp<int64_t>(most, 1, kMostParts);
 }
 

@@ -12,14 +12,18 @@
 
 namespace dtnn::conv {
 
+// Of the pixels that a kernel sums at a time, a part has this many blocks or more: its sums are
+// written and added up once.
+inline constexpr int64_t kFewestBlocks = 4;
+
 // Where the sums of all parts are: a matrix (taps * channels) x filters each, rows `pitch` elements
 // apart, and a vector of sums of dy.
 template <typename T>
 class PartialSums {
  public:
-  // For a spec of one group, whose rows of filters are padded to `pitch` elements. `block`: pixels
-  // that a kernel sums at a time; a part has about four blocks of the spec's batch or more.
-  PartialSums(const Conv2dSpec& spec, int64_t pitch, int64_t block);
+  // For a spec of one group, whose rows of filters are padded to `pitch` elements. `least`: pixels
+  // of the spec's batch that a part has about, or more.
+  PartialSums(const Conv2dSpec& spec, int64_t pitch, int64_t least);
 
   int64_t parts() const { return parts_; }
   int64_t pitch() const { return pitch_; }

@@ -49,7 +49,7 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
           channels_,
           kernels_.max_rows * (spec.filters <= kernels_.lanes ? kernels_.narrow_factor : 1))),
       block_channels_(CeilDiv(channels_, blocks_per_tap_)),
-      sums_(spec, RoundUp(filters_, kernels_.lanes), StripPixels(spec, sizeof(T))),
+      sums_(spec, RoundUp(filters_, kernels_.lanes), kFewestBlocks * StripPixels(spec, sizeof(T))),
       threads_(NumThreads()) {
   if (strip_images_ > 1) strip_rows_ = vertical_.count;
   // Of about equal size.

@@ -150,7 +150,7 @@ class I2cFilter final : public FilterKernel<T> {
 
   explicit I2cFilter(const Conv2dSpec& spec)
       : patches_(spec, Direction::kBackwardFilter),
-        sums_(spec, spec.filters, patches_.rows()),
+        sums_(spec, spec.filters, kFewestBlocks * patches_.rows()),
         threads_(NumThreads()) {}
 
   size_t workspace_bytes() const override {
