@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kMagic = 0x4e4e5444;  // "DTNN"
 constexpr uint16_t kVersion = 2;
 
-enum class Answer : uint32_t { kWelcome, kVersion, kSize, kNotMe, kRank, kTaken };
+enum class Answer : uint32_t { kWelcome, kVersion, kSize, kNotMe, kRank, kTaken, kTls };
 
 struct Hello {
   uint32_t magic = kMagic;
@@ -45,11 +45,17 @@ std::string_view RoleOf(const Welcome& welcome) {
   return welcome.answer == Answer::kWelcome ? "welcomes" : "refuses";
 }
 
+constexpr char kAllOrNone[] =
+    "start all with PYMPI_SSL=yes, and PYMPI_SSL_CERT and PYMPI_SSL_KEY, or all without";
+
 template <typename T>
 std::string_view BytesOf(const T& value) {
   static_assert(std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>);
   return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
+
+// A TLS client begins with this: a record of a handshake, version 3.
+bool IsTls(std::string_view begin) { return begin.starts_with("\x16\x03"); }
 
 template <typename T>
 T Read(std::string_view bytes) {
@@ -75,6 +81,15 @@ Handshake Handshake::Accepting(const JobSecret& secret, int rank, int size,
   Handshake handshake(secret, State::kHello, rank, -1, size);
   handshake.expects_ = std::move(expects);
   return handshake;
+}
+
+bool Handshake::CallsWithoutTls(std::string_view begin) {
+  return !begin.empty() && BytesOf(kMagic).starts_with(begin.substr(0, sizeof(kMagic)));
+}
+
+std::string Handshake::NeedsTls() {
+  const Challenge challenge = {.answer = Answer::kTls};
+  return std::string(BytesOf(challenge));
 }
 
 size_t Handshake::wanted() const {
@@ -117,8 +132,12 @@ absl::Status Handshake::Take(std::string_view message) {
 
 absl::Status Handshake::TakeHello(std::string_view message) {
   const Hello hello = Read<Hello>(message);
-  if (hello.magic != kMagic) return InvalidArgument("is not a rank of DTNN");
   Challenge challenge = {.size = size_};
+  if (IsTls(message)) {
+    output_ = BytesOf(challenge);  // is no TLS: his end says so
+    return InvalidArgument("uses TLS, which this process was not told to use; ", kAllOrNone);
+  }
+  if (hello.magic != kMagic) return InvalidArgument("is not a rank of DTNN");
   absl::Status refused;
   if (hello.version != kVersion) {
     challenge.answer = Answer::kVersion;
@@ -165,6 +184,8 @@ absl::Status Handshake::TakeChallenge(std::string_view message) {
       return InvalidArgument("it is not rank ", peer_, "; are two jobs at the same port?");
     case Answer::kRank:
       return InvalidArgument("it refuses a rank ", rank_, " of ", size_);
+    case Answer::kTls:
+      return InvalidArgument("it uses TLS, which this process was not told to use; ", kAllOrNone);
     case Answer::kTaken:  // is said later
       return InvalidArgument("it answers what is no answer");
   }

@@ -6,6 +6,8 @@
 //   connecting -> accepting  proof      its own, and its card
 //   accepting  -> connecting welcome    or that another process is that rank already
 //
+// Where one end uses TLS and the other does not, both are told so instead, in plain.
+//
 // Proofs are HMACs (job_secret.h) over both nonces, both ranks and the side's role: bytes of an
 // earlier handshake, of another pair, or of the other direction prove nothing. After a refusal the
 // connection is closed. Without sockets; tests and a fuzz target feed it bytes.
@@ -40,6 +42,11 @@ class Handshake {
   // `expects`: whether that rank may still join, asked when it has proved to be one; nothing: all.
   static Handshake Accepting(const JobSecret& secret, int rank, int size,
                              std::function<bool(int rank)> expects = nullptr);
+
+  // For an accepting side that uses TLS: whether somebody who says this first calls without, and
+  // what to answer him in plain. His own end gives the reason then.
+  static bool CallsWithoutTls(std::string_view begin);
+  static std::string NeedsTls();
 
   // The size of the message that comes next; 0: none does.
   size_t wanted() const;

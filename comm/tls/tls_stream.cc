@@ -5,6 +5,7 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "comm/tcp/handshake.h"
 #include "comm/tls/tls_error.h"
 #include "tensor/errors.h"
 #include "tensor/files/private_file.h"
@@ -34,6 +36,7 @@ class Tls : public Stream {
       : socket_(std::move(socket)), ssl_(std::move(ssl)), other_end_(std::move(other_end)) {}
 
   absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    if (unheard_) DTNN_RETURN_IF_ERROR(RefusePlain());
     size_t n = 0;
     Prepare();
     if (SSL_read_ex(ssl_.get(), into.data(), into.size(), &n) == 1) {
@@ -74,6 +77,19 @@ class Tls : public Stream {
   bool writes_after_reading() const override { return write_waits_to_read_; }
 
  private:
+  // Who calls without TLS would only see a connection that is closed: he is told why.
+  absl::Status RefusePlain() {
+    std::array<char, 4> begin;
+    const ssize_t n = recv(descriptor(), begin.data(), begin.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (n <= 0) return absl::OkStatus();
+    unheard_ = false;
+    if (!Handshake::CallsWithoutTls({begin.data(), size_t(n)})) return absl::OkStatus();
+    const std::string answer = Handshake::NeedsTls();
+    send(descriptor(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return absl::PermissionDeniedError(StrCat(
+        "TLS: ", other_end_, " calls without TLS; start all with PYMPI_SSL=yes, or all without"));
+  }
+
   static void Prepare() {
     ERR_clear_error();
     errno = 0;
@@ -99,6 +115,7 @@ class Tls : public Stream {
   const Socket socket_;
   const std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
   const std::string other_end_;
+  bool unheard_ = SSL_is_server(ssl_.get()) == 1;  // nothing has come from who calls
   bool read_waits_to_write_ = false, write_waits_to_read_ = false;
 };
 

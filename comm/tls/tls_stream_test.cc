@@ -17,6 +17,9 @@
 #include <thread>
 #include <utility>
 
+#include "comm/crypto/job_secret.h"
+#include "comm/tcp/greeting.h"
+#include "comm/tcp/handshake.h"
 #include "comm/tls/authority.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -288,6 +291,40 @@ TEST(TlsStreamTest, WhatIsNotTlsIsRefused) {
     });
     ExpectRefused(fate, "does not speak TLS");
   }
+}
+
+// As the door of a rank does, until both have failed.
+Ends GreetEachOther(const StreamMaker& of_caller, const StreamMaker& of_called) {
+  const JobSecret secret = Must(JobSecret::Of(std::string(40, 's')));
+  Sockets sockets = Connect();
+  Greeting caller = {.stream = Must(MakeStream(of_caller, std::move(sockets.caller), "localhost")),
+                     .address = "",
+                     .handshake = Must(Handshake::Connecting(secret, 1, 0, 2, {})),
+                     .end = {}};
+  Greeting called = {.stream = Must(MakeStream(of_called, std::move(sockets.called), "")),
+                     .address = "",
+                     .handshake = Handshake::Accepting(secret, 0, 2),
+                     .end = {}};
+  Ends ends;
+  while (ends.caller.ok() || ends.called.ok()) {
+    if (ends.caller.ok()) ends.caller = caller.Advance();
+    if (!ends.called.ok()) continue;
+    ends.called = called.Advance();
+    if (!ends.called.ok()) called.stream->CloseWriting();
+  }
+  return ends;
+}
+
+TEST(TlsStreamTest, WhereOneEndHasNoTlsBothSaySo) {
+  const StreamMaker tls = Must(TlsStreams(Good()));
+  const Ends without = GreetEachOther(nullptr, tls);
+  EXPECT_EQ(without.caller.code(), absl::StatusCode::kInvalidArgument) << "or it would call again";
+  EXPECT_THAT(std::string(without.caller.message()), HasSubstr("it uses TLS, which this process"));
+  EXPECT_THAT(std::string(without.caller.message()), HasSubstr("PYMPI_SSL=yes"));
+  ExpectRefused(without.called, "127.0.0.1 calls without TLS; start all with PYMPI_SSL=yes");
+  const Ends with = GreetEachOther(tls, nullptr);
+  ExpectRefused(with.caller, "localhost does not speak TLS");
+  EXPECT_THAT(std::string(with.called.message()), HasSubstr("uses TLS, which this process"));
 }
 
 TEST(TlsStreamTest, ACutHandshakeIsSaid) {
