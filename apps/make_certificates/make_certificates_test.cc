@@ -90,6 +90,18 @@ TEST(MakeCertificatesTest, AnAuthorityThatOthersKnowIsRefused) {
   EXPECT_FALSE(fs::exists(folder + "/node2.key"));
 }
 
+TEST(MakeCertificatesTest, WhereOneNameIsRefusedNothingIsWritten) {
+  const std::string folder = NewFolder("refused") + "/new";
+  std::ostringstream out;
+  for (const char* wrong : {"a b", "authority", ","}) {
+    const absl::Status status =
+        MakeCertificates({.folder = folder, .hosts = {"node1", wrong}}, out);
+    EXPECT_EQ(ExitCodeOf(status), kExitUsage) << status;
+    EXPECT_FALSE(fs::exists(folder)) << wrong;
+  }
+  EXPECT_EQ(out.str(), "");
+}
+
 TEST(MakeCertificatesTest, WrongUsageSaysWhatToDo) {
   const std::string folder = NewFolder("wrong");
   const std::string to = "--folder=" + folder + " ";

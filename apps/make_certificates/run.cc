@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "apps/flags/value.h"
 #include "comm/job/exit_code.h"
@@ -19,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostBytes = 64 << 10;
+constexpr char kAuthorityStem[] = "authority";
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   DTNN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(path, kMostBytes));
@@ -36,8 +39,13 @@ absl::Status Write(const Certificate& certificate, const std::string& stem, std:
   return absl::OkStatus();
 }
 
-absl::StatusOr<Certificate> FindAuthority(const std::string& stem, const Validity& validity,
-                                          std::ostream& out) {
+// What is in files there, or a new one, which is in none yet.
+struct Authority {
+  Certificate certificate;
+  bool is_new = false;
+};
+
+absl::StatusOr<Authority> FindAuthority(const std::string& stem, const Validity& validity) {
   std::error_code ignored;
   const bool certificate = fs::exists(stem + ".pem", ignored),
              key = fs::exists(stem + ".key", ignored);
@@ -47,39 +55,53 @@ absl::StatusOr<Certificate> FindAuthority(const std::string& stem, const Validit
                               " is there; put it back, or remove the other for a new authority");
   }
   if (!certificate) {
-    DTNN_ASSIGN_OR_RETURN(const Certificate authority, MakeAuthority("DTNN authority", validity));
-    DTNN_RETURN_IF_ERROR(Write(authority, stem, out));
-    return authority;
+    DTNN_ASSIGN_OR_RETURN(Certificate authority, MakeAuthority("DTNN authority", validity));
+    return Authority{.certificate = std::move(authority), .is_new = true};
   }
   // Who else knows the key can make certificates of this job's hosts.
   DTNN_RETURN_IF_ERROR(CheckPrivateFile(stem + ".key"));
-  Certificate authority;
-  DTNN_ASSIGN_OR_RETURN(authority.certificate, ReadText(stem + ".pem"));
-  DTNN_ASSIGN_OR_RETURN(authority.key, ReadText(stem + ".key"));
+  Authority authority;
+  DTNN_ASSIGN_OR_RETURN(authority.certificate.certificate, ReadText(stem + ".pem"));
+  DTNN_ASSIGN_OR_RETURN(authority.certificate.key, ReadText(stem + ".key"));
   return authority;
+}
+
+// `host`: its names, with commas between them. Usage errors.
+absl::StatusOr<Certificate> MakeForHost(const Certificate& authority, const std::string& host,
+                                        const Validity& validity) {
+  std::vector<std::string> names;
+  for (const std::string_view name : SplitList(host)) names.emplace_back(name);
+  const absl::StatusOr<Certificate> certificate = MakeHostCertificate(authority, names, validity);
+  if (!certificate.ok()) {
+    return WithExitCode(WithContext(certificate.status(), Quoted(host)), kExitUsage);
+  }
+  if (names[0] == kAuthorityStem) {
+    return UsageError(Quoted(names[0]), ": is no name for a host here");
+  }
+  return certificate;
 }
 
 }  // namespace
 
 absl::Status MakeCertificates(const CertificateOptions& options, std::ostream& out) {
   const Validity validity = {.until = std::chrono::hours(24 * options.days)};
+  const std::string folder = (fs::path(options.folder) / "").string();
+  DTNN_ASSIGN_OR_RETURN(const Authority authority,
+                        FindAuthority(folder + kAuthorityStem, validity));
+  // All of them, before a file is written.
+  std::vector<std::pair<std::string, Certificate>> certificates;
+  if (authority.is_new) certificates.emplace_back(kAuthorityStem, authority.certificate);
+  for (const std::string& host : options.hosts) {
+    DTNN_ASSIGN_OR_RETURN(Certificate made, MakeForHost(authority.certificate, host, validity));
+    certificates.emplace_back(SplitList(host)[0], std::move(made));
+  }
   std::error_code error;
   fs::create_directories(options.folder, error);
   if (error) {
     return FailedPrecondition(options.folder, ": cannot be made: ", error.message());
   }
-  const std::string folder = (fs::path(options.folder) / "").string();
-  DTNN_ASSIGN_OR_RETURN(const Certificate authority,
-                        FindAuthority(folder + "authority", validity, out));
-  for (const std::string& host : options.hosts) {
-    std::vector<std::string> names;
-    for (const std::string_view name : SplitList(host)) names.emplace_back(name);
-    const absl::StatusOr<Certificate> certificate = MakeHostCertificate(authority, names, validity);
-    if (!certificate.ok()) {
-      return WithExitCode(WithContext(certificate.status(), Quoted(host)), kExitUsage);
-    }
-    if (names[0] == "authority") return UsageError("\"authority\": is no name for a host here");
-    DTNN_RETURN_IF_ERROR(Write(*certificate, folder + names[0], out));
+  for (const auto& [stem, certificate] : certificates) {
+    DTNN_RETURN_IF_ERROR(Write(certificate, folder + stem, out));
   }
   out << "Copy authority.pem and each host's own two files to that host; keep authority.key "
          "here.\n";

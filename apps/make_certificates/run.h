@@ -22,7 +22,7 @@ struct CertificateOptions {
 
 // Writes HOST.pem and HOST.key for each host, and authority.pem and authority.key unless they are
 // there already; files with keys can be read by their owner only. Usage errors for names that are
-// none. Tells on `out` what was written.
+// none, before anything is written. Tells on `out` what was written.
 absl::Status MakeCertificates(const CertificateOptions& options, std::ostream& out);
 
 }  // namespace dtnn
