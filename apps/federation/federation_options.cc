@@ -24,6 +24,33 @@ using federation::ModelFacts;
 using federation::Protection;
 using federation::ProtectionOptions;
 
+namespace {
+
+// Nothing without --encryption=tenseal.
+absl::StatusOr<std::optional<Secret>> ReadClientKey(const Options& options) {
+  if (options.encryption != "tenseal") return std::nullopt;
+  absl::StatusOr<JobSecret> key = ReadSecretFile(options.encryption_key_file);
+  if (!key.ok()) return UsageError("--encryption-key-file: ", key.status().message());
+  DTNN_ASSIGN_OR_RETURN(Secret secret, key->Derive("DTNN federation: key of the clients"));
+  return secret;
+}
+
+absl::StatusOr<std::string> ClientNameOf(const Options& options) {
+  std::string name = options.client_name;
+  if (name.empty()) {
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    name = host.data();
+    if (!options.dataset_part.empty()) name += "-" + options.dataset_part;
+    std::ranges::replace(name, '/', '-');
+  }
+  const absl::Status good = federation::CheckClientName(name);
+  if (!good.ok()) return UsageError("--client-name: ", good.message());
+  return name;
+}
+
+}  // namespace
+
 ProtectionOptions ProtectionOf(const Options& options) {
   ProtectionOptions protection;
   protection.protection = options.encryption == "masked"    ? Protection::kMasked
@@ -74,28 +101,6 @@ absl::StatusOr<ModelFacts> ModelFactsOf(const Graph& graph, const ParameterStore
   return model;
 }
 
-absl::StatusOr<std::optional<Secret>> ReadClientKey(const Options& options) {
-  if (options.encryption != "tenseal") return std::nullopt;
-  absl::StatusOr<JobSecret> key = ReadSecretFile(options.encryption_key_file);
-  if (!key.ok()) return UsageError("--encryption-key-file: ", key.status().message());
-  DTNN_ASSIGN_OR_RETURN(Secret secret, key->Derive("DTNN federation: key of the clients"));
-  return secret;
-}
-
-absl::StatusOr<std::string> ClientNameOf(const Options& options) {
-  std::string name = options.client_name;
-  if (name.empty()) {
-    std::array<char, 256> host{};
-    gethostname(host.data(), host.size() - 1);
-    name = host.data();
-    if (!options.dataset_part.empty()) name += "-" + options.dataset_part;
-    std::ranges::replace(name, '/', '-');
-  }
-  const absl::Status good = federation::CheckClientName(name);
-  if (!good.ok()) return UsageError("--client-name: ", good.message());
-  return name;
-}
-
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
                                     std::string_view transport) {
   DTNN_ASSIGN_OR_RETURN(const Endpoint endpoint, OfFlag(ParseEndpoint(text), flag));
@@ -140,6 +145,14 @@ absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag
     if (!usable.ok()) return WithExitCode(usable, kExitUsage);
   }
   return meeting;
+}
+
+absl::StatusOr<ClientPlace> FindClientPlace(const Options& options) {
+  DTNN_ASSIGN_OR_RETURN(std::string name, ClientNameOf(options));
+  DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(options));
+  DTNN_ASSIGN_OR_RETURN(Meeting meeting,
+                        FindMeeting(options.server, "--server", options.transport));
+  return ClientPlace{.meeting = std::move(meeting), .name = std::move(name), .key = std::move(key)};
 }
 
 }  // namespace dtnn

@@ -29,12 +29,6 @@ absl::Status CheckProtection(const Options& options, const federation::ModelFact
 absl::StatusOr<federation::ModelFacts> ModelFactsOf(const Graph& graph,
                                                     const ParameterStore& store);
 
-// Of --encryption-key-file; nothing without --encryption=tenseal.
-absl::StatusOr<std::optional<Secret>> ReadClientKey(const Options& options);
-
-// --client-name, or one made of the host's name and --dataset-part.
-absl::StatusOr<std::string> ClientNameOf(const Options& options);
-
 // How both meet: at HOST:PORT, with the job's secret and, beyond this host, with certificates, as
 // the environment says (comm/tcp/job_environment.h).
 struct Meeting {
@@ -46,6 +40,16 @@ struct Meeting {
 // before other threads.
 absl::StatusOr<Meeting> FindMeeting(std::string_view text, std::string_view flag,
                                     std::string_view transport);
+
+// What a client brings besides its data, which are read later: all that options, files and
+// environment can have wrong.
+struct ClientPlace {
+  Meeting meeting;                 // at --server
+  std::string name;                // --client-name, or of the host's name and --dataset-part
+  std::optional<Secret> key = {};  // of --encryption-key-file, with --encryption=tenseal
+};
+// Usage errors. As FindMeeting.
+absl::StatusOr<ClientPlace> FindClientPlace(const Options& options);
 
 }  // namespace dtnn
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "apps/federation/federation_options.h"
 #include "comm/federation/client.h"
 #include "comm/job/interrupt.h"
 #include "models/checkpoint/training_state.h"
@@ -48,27 +47,22 @@ class Training {
 
  private:
   absl::Status Join() {
-    DTNN_ASSIGN_OR_RETURN(Meeting meeting,
-                          FindMeeting(t_.options.server, "--server", t_.options.transport));
-    if (!meeting.warning.empty()) t_.warn(meeting.warning);
     DTNN_ASSIGN_OR_RETURN(const federation::ModelFacts model, ModelFactsOf(t_.graph, t_.store));
     DTNN_RETURN_IF_ERROR(CheckProtection(t_.options, model));
-    DTNN_ASSIGN_OR_RETURN(std::string name, ClientNameOf(t_.options));
-    DTNN_ASSIGN_OR_RETURN(std::optional<Secret> key, ReadClientKey(t_.options));
     DTNN_ASSIGN_OR_RETURN(
         client_,
         FederationClient::Create(
-            {.place = std::move(meeting.place),
-             .name = std::move(name),
+            {.place = t_.place.meeting.place,
+             .name = t_.place.name,
              .model = model,
              .samples = t_.loaders.training->samples(),
              .protection = ProtectionOf(t_.options),
-             .key = std::move(key),
+             .key = t_.place.key,
              .timeout = std::chrono::milliseconds(int64_t(1000 * t_.options.comm_timeout)),
              .say = [this](std::string_view line) { t_.tell(StrCat("**** This ", line, "\n")); },
              .warn = t_.warn,
              .interrupted = [] { return Interrupt::Last() != 0; }},
-            meeting.secret));
+            t_.place.meeting.secret));
     return absl::OkStatus();
   }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "apps/federation/federation_options.h"
 #include "apps/flags/options.h"
 #include "apps/make/make_loaders.h"
 #include "models/callbacks/last_metrics.h"
@@ -27,6 +28,7 @@ namespace dtnn {
 // Everything must outlive the call.
 struct FederatedTraining {
   const Options& options;
+  const ClientPlace& place;
   const Graph& graph;
   ParameterStore& store;  // on the host, float32
   Trainer& trainer;       // made with `optimizer`

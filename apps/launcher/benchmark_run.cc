@@ -589,6 +589,7 @@ class BenchmarkRun {
 
   absl::Status TrainAsClient(std::span<Callback* const> callbacks) {
     return TrainFederated({.options = run_.options,
+                           .place = *run_.client,
                            .graph = run_.graph,
                            .store = *store_,
                            .trainer = *trainer_,

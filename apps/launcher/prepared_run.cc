@@ -9,6 +9,7 @@
 #include "apps/launcher/run_memory.h"
 #include "apps/launcher/tune_run.h"
 #include "apps/launcher/verbose.h"
+#include "apps/make/best_of_file.h"
 #include "apps/make/make_dataset.h"
 #include "apps/make/make_device.h"
 #include "apps/make/make_model.h"
@@ -45,6 +46,9 @@ namespace {
 // What the run will write to must take it: a run of hours must not find out at its end.
 absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(run.options.save_model));
+  if (run.options.enable_best_of && run.rank == 0) {
+    DTNN_RETURN_IF_ERROR(CheckDecisionsFile(run.options));
+  }
   DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options, run.rank));
   if (run.options.evaluate_only) return absl::OkStatus();
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckReportFile(run.options));
@@ -75,6 +79,8 @@ absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   if (run.options.parallel == "federated") {
     run.proximal = std::make_shared<ProximalOptimizer>(run.optimizer);
     run.optimizer = run.proximal;
+    DTNN_ASSIGN_OR_RETURN(run.client, FindClientPlace(run.options));
+    if (!run.client->meeting.warning.empty()) voice.Warn(run.client->meeting.warning);
   }
   DTNN_RETURN_IF_ERROR(PrepareOutput(run, voice));
   if (!run.options.weights_and_bias_filename.empty()) {  // before the data are read

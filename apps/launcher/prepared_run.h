@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "apps/federation/federation_options.h"
 #include "apps/flags/options.h"
 #include "apps/launcher/kept_models.h"
 #include "apps/launcher/run_voice.h"
@@ -47,6 +48,7 @@ struct PreparedRun {
   Options options;  // this rank's; Prepare sets what follows from the model and the data
   std::shared_ptr<const Optimizer> optimizer;
   std::shared_ptr<ProximalOptimizer> proximal;  // the same one, of a client of a federation
+  std::optional<ClientPlace> client;            // likewise
   std::unique_ptr<DeviceContext> context;
   std::unique_ptr<DeviceCollectives> collectives;  // with --enable-nccl
   CheckpointFolder checkpoint_folder;

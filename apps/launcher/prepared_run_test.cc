@@ -1,6 +1,7 @@
 #include "apps/launcher/prepared_run.h"
 
 #include <array>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 
@@ -73,6 +74,25 @@ TEST(PreparedRunTest, WhatCannotBeWrittenShowsBeforeTheDataAreRead) {
   EXPECT_EQ(ExitCodeOf(prepared.status), kExitFailed);
   EXPECT_THAT(std::string(prepared.status.message()), HasSubstr("/none"));
   EXPECT_EQ(prepared.run.dataset, nullptr);
+}
+
+TEST(PreparedRunTest, FilesThatCannotBeReadShowBeforeTheDataAreRead) {
+  setenv("DTNN_JOB_SECRET", std::string(40, 's').c_str(), 1);
+  Options client = Small();
+  client.parallel = "federated";
+  client.server = "127.0.0.1:61643";
+  client.encryption = "tenseal";
+  client.encryption_key_file = "/none/key";
+  Options tuned = Small();
+  tuned.enable_best_of = true;
+  tuned.best_of_file = "/none/tuned.txt";
+  for (const Options& options : {client, tuned}) {
+    Prepared prepared(options, nullptr);
+    EXPECT_FALSE(prepared.status.ok());
+    EXPECT_THAT(std::string(prepared.status.message()), HasSubstr("-file: /none/"));
+    EXPECT_EQ(prepared.run.dataset, nullptr);
+    EXPECT_EQ(prepared.out.str(), "");
+  }
 }
 
 TEST(PreparedRunTest, AllRanksEndWhereOneFails) {

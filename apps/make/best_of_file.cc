@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tensor/errors.h"
+#include "tensor/files/atomic_file.h"
 
 namespace dtnn {
 namespace {
@@ -21,6 +22,12 @@ absl::StatusOr<Decisions> LoadDecisions(const Options& options) {
 absl::Status SaveDecisions(const Options& options, const BestOf& best_of) {
   if (options.best_of_file.empty() || best_of.timed() == 0) return absl::OkStatus();
   return WithContext(best_of.decisions().Save(options.best_of_file), kOption);
+}
+
+absl::Status CheckDecisionsFile(const Options& options) {
+  if (options.best_of_file.empty()) return absl::OkStatus();
+  DTNN_RETURN_IF_ERROR(LoadDecisions(options).status());
+  return WithContext(AtomicFile::Create(options.best_of_file).status(), kOption);
 }
 
 }  // namespace dtnn

@@ -14,6 +14,8 @@ namespace dtnn {
 absl::StatusOr<Decisions> LoadDecisions(const Options& options);
 // Where the option is given and something was decided by timing. What was loaded stays in the file.
 absl::Status SaveDecisions(const Options& options, const BestOf& best_of);
+// Whether it could be read and written now.
+absl::Status CheckDecisionsFile(const Options& options);
 
 }  // namespace dtnn
 
