@@ -115,8 +115,7 @@ absl::Status Decrypt(const CkksContext& context, const SecretKey& key, const Cip
     plaintext[i] = q.Add(x.c0[i], q.Multiply(x.c1[i], key.s()[i]));
   });
   context.Inverse(plaintext);
-  context.encoder().Decode(std::span<const uint64_t>(plaintext), values);
-  return absl::OkStatus();
+  return context.encoder().Decode(std::span<const uint64_t>(plaintext), values);
 }
 
 std::vector<uint8_t> ToBytes(const CkksContext& context, const Ciphertext& x) {

@@ -51,7 +51,7 @@ template <typename T>
 absl::Status AddPlain(const CkksContext& context, Ciphertext& sum, std::span<const T> values,
                       double limit);
 
-// The first values.size() numbers; with another key than the one of encryption, garbage. Publishing
+// The first values.size() numbers. DataLoss with another key than the one of encryption. Publishing
 // what was decrypted reveals the errors in it, and with them the key, bit by bit (Li and
 // Micciancio, 2021): it stays with those who hold the key, or is flooded with noise (threshold.h).
 template <typename T>

@@ -125,14 +125,13 @@ TEST(CipherTest, SeededAndExpandedOnesAddUp) {
   EXPECT_EQ(sum.summands, 4u);
 }
 
-TEST(CipherTest, AnotherKeyGivesGarbage) {
+TEST(CipherTest, AnotherKeyDecryptsNothing) {
   const auto context = Context({});
   const SecretKey key = NewKey(*context), other = NewKey(*context);
-  const std::vector<double> a = Random(8192, 1, 1);
+  const std::vector<double> a = Random(1, 1, 1);  // however few numbers there are
   const Ciphertext x = Must(Expand(*context, Must(Encrypt(*context, key, std::span(a), 2))));
   std::vector<double> values(a.size());
-  Must(Decrypt(*context, other, x, std::span(values)));
-  EXPECT_GT(Compare(values, a).deviation, 1e4);
+  EXPECT_EQ(Decrypt(*context, other, x, std::span(values)).code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(CipherTest, ASeedIsAKey) {

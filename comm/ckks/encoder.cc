@@ -11,6 +11,9 @@ namespace dtnn::ckks {
 namespace {
 
 constexpr int kSplit = 40;
+// Sums stay below their limit, and have twice that before they wrap around: half of it is enough
+// for noise.
+constexpr double kRoomForNoise = 1.5;
 
 // round(x) = high 2^40 + low for |x| < 2^100, without branches.
 struct SplitInteger {
@@ -132,7 +135,7 @@ absl::Status Encoder::Encode(std::span<const T> values, double limit,
 }
 
 template <typename T>
-void Encoder::Decode(std::span<const uint64_t> residues, std::span<T> values) const {
+absl::Status Encoder::Decode(std::span<const uint64_t> residues, std::span<T> values) const {
   const size_t n = parameters_.degree();
   WipedVector<double> coefficients(n);
   const double unit = 1 / parameters_.scale();
@@ -155,13 +158,22 @@ void Encoder::Decode(std::span<const uint64_t> residues, std::span<T> values) co
       coefficients[i] = double(__int128(x - (product & negative))) * unit;
     }
   }
+  const double limit = parameters_.sum_limit();
+  bool fits = true;
+  for (const double c : coefficients) fits &= std::abs(c) < kRoomForNoise * limit;
+  if (!fits) {
+    return DataLoss("cannot decode: numbers beyond ", limit,
+                    ", which no sum reaches: the key, or a part of the decryption, is a wrong one, "
+                    "or an update is none");
+  }
   if (parameters_.packing == Packing::kSlots) Evaluate(coefficients);
   for (size_t i = 0; i < values.size(); ++i) values[i] = T(coefficients[i]);
+  return absl::OkStatus();
 }
 
 template absl::Status Encoder::Encode(std::span<const float>, double, std::span<uint64_t>) const;
 template absl::Status Encoder::Encode(std::span<const double>, double, std::span<uint64_t>) const;
-template void Encoder::Decode(std::span<const uint64_t>, std::span<float>) const;
-template void Encoder::Decode(std::span<const uint64_t>, std::span<double>) const;
+template absl::Status Encoder::Decode(std::span<const uint64_t>, std::span<float>) const;
+template absl::Status Encoder::Decode(std::span<const uint64_t>, std::span<double>) const;
 
 }  // namespace dtnn::ckks

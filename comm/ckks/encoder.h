@@ -32,9 +32,11 @@ class Encoder {
   template <typename T>
   absl::Status Encode(std::span<const T> values, double limit, std::span<uint64_t> residues) const;
 
-  // The first values.size() numbers.
+  // The first values.size() numbers. DataLoss where a coefficient, also of the others, is beyond
+  // what a sum with its noise can be: what has no such structure (a wrong key, a wrong part of a
+  // decryption) does not pass by chance, since a quarter of all coefficients would be beyond.
   template <typename T>
-  void Decode(std::span<const uint64_t> residues, std::span<T> values) const;
+  absl::Status Decode(std::span<const uint64_t> residues, std::span<T> values) const;
 
  private:
   void Embed(std::span<double> coefficients) const;     // from slots, in place

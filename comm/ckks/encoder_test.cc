@@ -39,7 +39,7 @@ TEST(EncoderTest, DecodingGivesTheNumbersBack) {
           const std::vector<double> values = Random(p.values(), limit);
           const std::vector<uint64_t> residues = Encoded(p, values);
           std::vector<double> decoded(values.size());
-          Encoder(p, primes).Decode(std::span<const uint64_t>(residues), std::span(decoded));
+          Must(Encoder(p, primes).Decode(std::span<const uint64_t>(residues), std::span(decoded)));
           // Rounding of coefficients, which a slot adds up, and of doubles.
           const double unit = packing == Packing::kSlots ? std::sqrt(double(p.degree())) : 1;
           const double tolerance = 2 * unit / p.scale() + limit * 0x1p-48;
@@ -52,14 +52,13 @@ TEST(EncoderTest, DecodingGivesTheNumbersBack) {
   }
 }
 
-// The precision: 2^-30 at the default scale.
 TEST(EncoderTest, TheDefaultScaleKeepsThirtyBits) {
   for (const Packing packing : {Packing::kCoefficients, Packing::kSlots}) {
     const CkksParameters p{.packing = packing};
     const std::vector<double> values = Random(p.values(), 1);
     std::vector<double> decoded(values.size());
-    Encoder(p, Must(ModulusPrimes(p)))
-        .Decode(std::span<const uint64_t>(Encoded(p, values)), std::span(decoded));
+    Must(Encoder(p, Must(ModulusPrimes(p)))
+             .Decode(std::span<const uint64_t>(Encoded(p, values)), std::span(decoded)));
     for (size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(decoded[i], values[i], 0x1p-30);
   }
 }
@@ -120,8 +119,25 @@ TEST(EncoderTest, FloatsAndFewerNumbersThanFit) {
   std::vector<uint64_t> residues(p.degree(), 99);
   Must(encoder.Encode(std::span(values), 4, std::span(residues)));
   std::vector<float> decoded(3, 7);
-  encoder.Decode(std::span<const uint64_t>(residues), std::span(decoded));
+  Must(encoder.Decode(std::span<const uint64_t>(residues), std::span(decoded)));
   EXPECT_THAT(decoded, ::testing::ElementsAre(0.5f, -3, 0));
+}
+
+// Largest sums are numbers; what is random modulo the primes is none, whichever number is wanted.
+TEST(EncoderTest, WhatNoSumReachesIsRefused) {
+  for (const int scale : {40, 61}) {
+    const CkksParameters p{.log2_degree = 10, .log2_scale = scale, .security = 0};
+    const std::vector<uint64_t> primes = Must(ModulusPrimes(p));
+    const Encoder encoder(p, primes);
+    const std::vector<double> largest(p.values(), p.sum_limit() * (1 - 0x1p-40));
+    std::vector<double> decoded(1);
+    Must(encoder.Decode(std::span<const uint64_t>(Encoded(p, largest)), std::span(decoded)));
+    std::mt19937_64 random(3);
+    std::vector<uint64_t> residues(p.degree() * primes.size());
+    for (size_t i = 0; i < residues.size(); ++i) residues[i] = random() % primes[i / p.degree()];
+    EXPECT_EQ(encoder.Decode(std::span<const uint64_t>(residues), std::span(decoded)).code(),
+              absl::StatusCode::kDataLoss);
+  }
 }
 
 TEST(EncoderTest, NumbersThatWouldWrapAroundAreRefused) {

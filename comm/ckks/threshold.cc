@@ -201,8 +201,7 @@ absl::Status CombineDecryptions(const CkksContext& context, const Ciphertext& su
     context.AddTo(plaintext, message.polynomials[0]);
   }
   context.Inverse(plaintext);
-  context.encoder().Decode(std::span<const uint64_t>(plaintext), values);
-  return absl::OkStatus();
+  return context.encoder().Decode(std::span<const uint64_t>(plaintext), values);
 }
 
 template absl::Status CombineDecryptions(const CkksContext&, const Ciphertext&, int,

@@ -20,10 +20,11 @@
 // privacy", 2022). The noise makes scales of 2^40 useless here; ValidateThreshold tells.
 //
 // Assumes that all follow the protocol. A client that lies about its share or part makes the result
-// garbage. Clients do not look at what they are asked to decrypt: an aggregator that asks for one
-// client's ciphertext instead of the sum learns that update, and one that asks with c1 = Q / 4
-// gets Q / 4 s_i + noise, which is s_i, from every client. One deviation, never found out, opens
-// all that was and will be encrypted with the joint key; one answer per chunk and round is no help.
+// garbage, which is noticed; whose fault it is cannot be told. Clients do not look at what they are
+// asked to decrypt: an aggregator that asks for one client's ciphertext instead of the sum learns
+// that update, and one that asks with c1 = Q / 4 gets Q / 4 s_i + noise, which is s_i, from every
+// client. One deviation, never found out, opens all that was and will be encrypted with the joint
+// key; one answer per chunk and round is no help.
 
 #ifndef DTNN_COMM_CKKS_THRESHOLD_H_
 #define DTNN_COMM_CKKS_THRESHOLD_H_
@@ -107,7 +108,7 @@ absl::StatusOr<PublicKey> JoinKeyShares(const CkksContext& context, const Seed& 
                                         std::span<const std::vector<uint8_t>> shares);
 
 // The first values.size() numbers of the sum, from all clients' parts in their order; T is float or
-// double.
+// double. DataLoss where a part is of another sum, or of another key: which one cannot be told.
 template <typename T>
 absl::Status CombineDecryptions(const CkksContext& context, const Ciphertext& sum, int clients,
                                 std::span<const std::vector<uint8_t>> parts, std::span<T> values);

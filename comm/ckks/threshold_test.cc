@@ -114,8 +114,10 @@ TEST(ThresholdTest, NoClientAndNoGroupThatLacksOneCanDecrypt) {
       part[22] = uint8_t(chosen.size());
       chosen.push_back(std::move(part));
     }
-    Must(CombineDecryptions(*context, partly, int(chosen.size()), chosen, std::span(values)));
-    EXPECT_GT(Deviation(values, wanted), 1e4) << subset;
+    EXPECT_EQ(
+        CombineDecryptions(*context, partly, int(chosen.size()), chosen, std::span(values)).code(),
+        absl::StatusCode::kDataLoss)
+        << subset;
   }
 }
 
@@ -204,8 +206,23 @@ TEST(ThresholdTest, PartsOfAnotherGroupOrClientAreNoUse) {
   std::swap(parts[0], parts[1]);
   EXPECT_FALSE(CombineDecryptions(*context, sum, 2, parts, std::span(values)).ok());
   parts = Parts(other, sum, {});
-  Must(CombineDecryptions(*context, sum, 2, parts, std::span(values)));
-  EXPECT_GT(Deviation(values, wanted), 1e4);
+  EXPECT_THAT(std::string(CombineDecryptions(*context, sum, 2, parts, std::span(values)).message()),
+              HasSubstr("a part of the decryption, is a wrong one"));
+}
+
+// However few numbers are asked for.
+TEST(ThresholdTest, ThePartOfAnotherSumIsNoticed) {
+  const auto context = Context(DefaultThresholdCkks());
+  Group group(*context, {.clients = 2});
+  std::vector<double> wanted;
+  const Ciphertext sum = SumOf(*context, group, wanted), other = SumOf(*context, group, wanted);
+  std::vector<std::vector<uint8_t>> parts = {Must(group.clients[0].Decrypt(sum, {.round = 1})),
+                                             Must(group.clients[1].Decrypt(other, {.round = 1}))};
+  std::vector<double> value(1);
+  EXPECT_EQ(CombineDecryptions(*context, sum, 2, parts, std::span(value)).code(),
+            absl::StatusCode::kDataLoss);
+  parts[1] = Must(group.clients[1].Decrypt(sum, {.round = 2}));
+  EXPECT_EQ(CombineDecryptions(*context, sum, 2, parts, std::span(value)), absl::OkStatus());
 }
 
 // A scale of 2^40 cannot give 1e-4 under flooding; the message says what it would give.

@@ -434,7 +434,11 @@ absl::Status Attempt::AddUp(Clock::time_point now) {
 absl::Status Attempt::ReadSums() {
   average_.resize(values_);
   for (size_t chunk = 0; chunk < chunks(); ++chunk) {
-    DTNN_RETURN_IF_ERROR(sums_[chunk].Read(ChunkOf(average_, chunk)));
+    const absl::Status read = sums_[chunk].Read(ChunkOf(average_, chunk));
+    // Of parts of a decryption none can be told from the others: who is among them again and again
+    // is asked last.
+    for (Asked& asked : asked_) asked.disputed |= !read.ok();
+    DTNN_RETURN_IF_ERROR(read);
   }
   const double divisor = this->divisor();
   for (float& x : average_) x = float(x / divisor);

@@ -35,6 +35,27 @@ constexpr uint64_t kNumber = 3;
 // What the client at a position contributes, times its factor of 1.
 float NumberOf(int position) { return float(1 << position); }
 
+// Its part of a decryption is good, but of a ciphertext of its own.
+class LiesAboutSums : public codec::ClientCodec {
+ public:
+  explicit LiesAboutSums(std::unique_ptr<codec::ClientCodec> codec) : codec_(std::move(codec)) {}
+  const codec::CodecDescription& description() const override { return codec_->description(); }
+  absl::StatusOr<Bytes> Encode(ChunkId id, std::span<const float> values) override {
+    return codec_->Encode(id, values);
+  }
+  absl::StatusOr<Bytes> Answer(ChunkId id, std::span<const uint8_t>) override {
+    const std::vector<float> other(kValues);
+    return codec_->Answer(id, Must(codec_->Encode(id, other)));
+  }
+  absl::Status Decode(ChunkId id, std::span<const uint8_t> result,
+                      std::span<float> values) override {
+    return codec_->Decode(id, result, values);
+  }
+
+ private:
+  const std::unique_ptr<codec::ClientCodec> codec_;
+};
+
 // An attempt, and clients that follow the protocol but where a test has them send something else.
 class AttemptTest : public ::testing::Test {
  protected:
@@ -101,9 +122,11 @@ class AttemptTest : public ::testing::Test {
   }
 
   void SendUpdate(int position, const Report& report = {.samples = 1}) {
-    auto client = std::make_unique<codec::UpdateClient>(
-        Must(clients_[size_t(position)]->MakeCodec()), position,
-        Must(codec::ClientTagKey(job_, position)), Must(codec::ServerTagKey(job_)));
+    std::unique_ptr<codec::ClientCodec> codec = Must(clients_[size_t(position)]->MakeCodec());
+    if (position == liar_) codec = std::make_unique<LiesAboutSums>(std::move(codec));
+    auto client = std::make_unique<codec::UpdateClient>(std::move(codec), position,
+                                                        Must(codec::ClientTagKey(job_, position)),
+                                                        Must(codec::ServerTagKey(job_)));
     const size_t most = protector_->chunk_values();
     for (size_t at = 0; at < values_; at += most) {
       const std::vector<float> values(std::min(most, values_ - at), NumberOf(position));
@@ -165,6 +188,7 @@ class AttemptTest : public ::testing::Test {
   std::vector<uint32_t> replies_;                                // that each has sent
   std::deque<Note> notes_;
   std::function<void(int position, Bytes& reply)> change_;
+  int liar_ = -1;  // decrypts something else than the sum
 };
 
 TEST_F(AttemptTest, TheMeanOfAllWhoAnswer) {
@@ -284,6 +308,20 @@ TEST_F(AttemptTest, WithNoSharesToSpareAWrongOneFailsTheAttempt) {
               HasSubstr("wrong shares of client 0: among 3 shares no 3 were found that are right; "
                         "who lies cannot be told"));
   EXPECT_TRUE(attempt_->average().empty());
+}
+
+// Each part looks random: which one is wrong cannot be told.
+TEST_F(AttemptTest, WithThresholdKeysAWrongPartFailsTheAttempt) {
+  liar_ = 1;
+  Begin(Protection::kThreshold, 3, 2);
+  SendUpdates(0, 3);
+  ASSERT_TRUE(attempt_->over());
+  EXPECT_THAT(std::string(attempt_->failure().message()),
+              HasSubstr("a part of the decryption, is a wrong one"));
+  for (const Asked& asked : attempt_->asked()) {
+    EXPECT_TRUE(asked.disputed);
+    EXPECT_FALSE(asked.at_fault);
+  }
 }
 
 // Whenever it is lost: nobody else can decrypt for it.
