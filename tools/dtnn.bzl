@@ -39,7 +39,13 @@ def if_cuda(with_cuda, without = []):
 _PCH = ["@dtnn//tools/pch:libraries"]
 _TEST_PCH = ["@dtnn//tools/pch:tests"]
 
+# GCC 12 can crash on what was precompiled with another level of optimisation.
+def _sets_level(copts):
+    return type(copts) == "list" and [copt for copt in copts if copt.startswith("-O")]
+
 def _copts(copts):
+    if _sets_level(copts):
+        return _COPTS + copts
     return _COPTS + ["-include", "tools/pch/libraries.h"] + copts
 
 def _test_copts(copts):
