@@ -108,11 +108,11 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::Prepare(bool resume, 
                               ": is a checkpoint of an earlier run; continue it "
                               "(Checkpointer::Resume), or choose another folder");
   }
-  // Another, which is frozen, may be in the middle of one of its own.
-  if (!locked_) return warnings;
   DTNN_RETURN_IF_ERROR(ForEachName(folder_, [&](const std::string& name) {
+    const fs::path path = fs::path(folder_) / name;
     std::error_code ignored;  // it disturbs nobody but the disk
-    if (IsLeftover(name)) fs::remove(fs::path(folder_) / name, ignored);
+    // Another, which is frozen and holds the lock, may be in the middle of one of its own.
+    if (IsLeftover(name) && (locked_ || IsAbandoned(path))) fs::remove(path, ignored);
   }));
   return warnings;
 }

@@ -36,7 +36,8 @@ class CheckpointFolder {
   // files of a killed run. FailedPrecondition if another process uses the folder or, for a new run,
   // if it contains another run's checkpoints. Returns a warning if the file system has no locks.
   // `goes_on`: for a process that takes over from another one, which may hold the lock still
-  // although it is frozen: that is a warning, and its incomplete files stay, for it may wake.
+  // although it is frozen: that is a warning, and its incomplete files stay, for it may wake; those
+  // of processes that are gone do not.
   absl::StatusOr<std::vector<std::string>> Prepare(bool resume, bool goes_on = false);
 
   // Whether there is a checkpoint that can be opened; needs no network, for the last message of a

@@ -1,6 +1,7 @@
 #include "tensor/files/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -143,6 +144,7 @@ absl::StatusOr<AtomicFile> AtomicFile::Make(std::string_view path, bool only_own
   result.file_ = OpenTemporary(result.target_, mode.value_or(0666), &temporary);
   if (result.file_ < 0) return result.Fail("creating a temporary file next to it", errno);
   result.temporary_ = std::move(temporary);
+  flock(result.file_, LOCK_EX | LOCK_NB);  // for IsAbandoned; not every file system can
   if (mode.has_value() && fchmod(result.file_, *mode) != 0) {
     return result.Fail("setting its permissions", errno);
   }
@@ -193,6 +195,14 @@ absl::Status AtomicFile::Commit() {
   }
   status_ = FailedPrecondition(path_, ": is committed already");
   return absl::OkStatus();
+}
+
+bool IsAbandoned(const std::string& temporary) {
+  const int file = open(temporary.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return false;
+  const bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
+  close(file);
+  return locked;
 }
 
 absl::Status WriteFileAtomically(std::string_view path, std::span<const std::byte> bytes) {

@@ -56,6 +56,10 @@ class AtomicFile {
   absl::Status status_;
 };
 
+// Whether the process that wrote this temporary file is gone, on whichever host it was: it would
+// hold a lock (flock). False where there is no such file, and where the file system has no locks.
+bool IsAbandoned(const std::string& temporary);
+
 // Writes the whole file in one go.
 absl::Status WriteFileAtomically(std::string_view path, std::span<const std::byte> bytes);
 
