@@ -141,8 +141,8 @@ absl::Status GrpcDatagrams::Join(const Instance& me, const Ears& ears,
       case Patience::Verdict::kTimedOut:
         return absl::DeadlineExceededError(
             StrCat(text,
-                   "; is it running, with the same address and port, and does no firewall stop "
-                   "it?"));
+                   "; is it running, with the same address, port and PYMPI_SSL, and does no "
+                   "firewall stop it?"));
     }
     return absl::OkStatus();
   };

@@ -258,7 +258,8 @@ absl::Status MqttDatagrams::Open(const Instance& me, Ears ears,
         return absl::DeadlineExceededError(
             StrCat(text, "; is it running there, ",
                    // Why a connection with TLS fails the library does not say.
-                   options_.tls ? "with TLS 1.3 and a certificate for that name, " : "",
+                   options_.tls ? "with TLS 1.3 and a certificate for that name, "
+                                : "without TLS (else set PYMPI_SSL=yes), ",
                    "and does no firewall stop it?"));
     }
   }
