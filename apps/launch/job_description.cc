@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,12 +66,15 @@ std::string OwnVariable(const char* name) {
 }
 
 // Where it is as the environment says, or on the ranks' own host.
-absl::StatusOr<Endpoint> Broker(bool here) {
+absl::StatusOr<Endpoint> Broker(const LaunchOptions& options, bool here) {
   const std::string address = OwnVariable(kAddressVariable), port = OwnVariable(kPortVariable);
   if (address.empty() && !here) {
     return UsageError("--rendezvous: missing; say where the ranks find the MQTT broker: HOST:PORT");
   }
-  const bool tls = !OwnVariable(kTlsVariable).empty();
+  const absl::StatusOr<std::optional<bool>> asked = FindSwitch(kTlsVariable);
+  if (!asked.ok()) return WithExitCode(asked.status(), kExitUsage);
+  // As ranks decide it, by what Protection() tells them.
+  const bool tls = !options.plain && (!options.certificates.empty() || asked->value_or(false));
   return OfFlag(ParseEndpoint(StrCat(
                     address.empty() ? kDefaultAddress : address, ":",
                     port.empty() ? std::to_string(tls ? kBrokerTlsPort : kBrokerPort) : port)),
@@ -83,7 +87,7 @@ absl::StatusOr<Endpoint> MeetingPlace(const LaunchOptions& options,
     return OfFlag(ParseEndpoint(options.rendezvous), "--rendezvous");
   }
   const bool here = std::ranges::all_of(hosts, &Host::here);
-  if (options.transport == Transport::kMqtt) return Broker(here);
+  if (options.transport == Transport::kMqtt) return Broker(options, here);
   if (here) return Endpoint{.host = kDefaultAddress, .port = 0};
   if (!options.elastic.empty()) {
     return UsageError(

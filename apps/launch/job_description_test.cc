@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "comm/job/exit_code.h"
 #include "comm/tcp/socket.h"
@@ -111,6 +112,14 @@ TEST(JobDescriptionTest, ABrokerIsWhereItIsSaidToBe) {
     return variables["PYMPI_ADDR"] + ":" + variables["PYMPI_PORT"];
   };
   EXPECT_EQ(address(), "127.0.0.1:1883");
+  for (const auto& [tls, place] : {std::pair("no", "127.0.0.1:1883"), {"yes", "127.0.0.1:8883"}}) {
+    setenv("PYMPI_SSL", tls, 1);
+    EXPECT_EQ(address(), place);
+  }
+  unsetenv("PYMPI_SSL");
+  options.certificates = "folder";
+  EXPECT_EQ(address(), "127.0.0.1:8883");
+  options.certificates = "";
   setenv("PYMPI_ADDR", "broker.example", 1);
   setenv("PYMPI_PORT", "1884", 1);
   EXPECT_EQ(address(), "broker.example:1884");

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,26 +43,10 @@ void Forget(const char* name) {
   unsetenv(name);
 }
 
-using Text = std::function<const char*(const char*)>;
-
-// Nothing where it is not set.
-absl::StatusOr<std::optional<bool>> FindSwitch(const Text& text, const char* name) {
-  const char* const value = text(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  const std::string word = absl::AsciiStrToLower(value);
-  for (const std::string_view yes : {"yes", "true", "on", "1"}) {
-    if (word == yes) return true;
-  }
-  for (const std::string_view no : {"no", "false", "off", "0"}) {
-    if (word == no) return false;
-  }
-  return InvalidArgument("environment: ", name, "=", Quoted(value), ": must be yes or no");
-}
-
 // Encrypted, unless only this host sees the bytes or the user wants it so.
-absl::Status Protect(const Text& text, Transport transport, JobEnvironment& job) {
-  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> tls, FindSwitch(text, kTlsVariable));
-  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> plain, FindSwitch(text, kPlainVariable));
+absl::Status Protect(const GetVariable& text, Transport transport, JobEnvironment& job) {
+  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> tls, FindSwitch(kTlsVariable, text));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> plain, FindSwitch(kPlainVariable, text));
   const bool sealed = transport == Transport::kGrpc || transport == Transport::kMqtt;
   const bool other_hosts = !sealed && !IsLoopback(job.rendezvous.address.host);
   const std::string where =
@@ -124,6 +107,19 @@ absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path) {
   return secret;
 }
 
+absl::StatusOr<std::optional<bool>> FindSwitch(const char* name, const GetVariable& get) {
+  const char* const value = get ? get(name) : std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  const std::string word = absl::AsciiStrToLower(value);
+  for (const std::string_view yes : {"yes", "true", "on", "1"}) {
+    if (word == yes) return true;
+  }
+  for (const std::string_view no : {"no", "false", "off", "0"}) {
+    if (word == no) return false;
+  }
+  return InvalidArgument("environment: ", name, "=", Quoted(value), ": must be yes or no");
+}
+
 absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariable& get) {
   const auto text = [&](const char* name) { return get ? get(name) : std::getenv(name); };
   const auto number = [&](const char* name, int otherwise, int most) -> absl::StatusOr<int> {
@@ -165,7 +161,7 @@ absl::StatusOr<JobEnvironment> FindJob(const LaunchPlace& place, const GetVariab
     Forget(kBrokerPasswordVariable);
     KeepFromDumps();
   }
-  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> tls, FindSwitch(text, kTlsVariable));
+  DTNN_ASSIGN_OR_RETURN(const std::optional<bool> tls, FindSwitch(kTlsVariable, text));
   const int usual = place.transport != Transport::kMqtt ? kDefaultPort
                     : tls.value_or(false)               ? kBrokerTlsPort
                                                         : kBrokerPort;

@@ -81,6 +81,10 @@ struct JobEnvironment {
 absl::StatusOr<std::string> ReadSecretText(const std::string& path);
 absl::StatusOr<JobSecret> ReadSecretFile(const std::string& path);
 
+// Whether that variable says yes (true, on, 1) or no; nothing where it is not set. InvalidArgument,
+// which names it, for other words.
+absl::StatusOr<std::optional<bool>> FindSwitch(const char* name, const GetVariable& get = nullptr);
+
 // `place`: what a launcher has set, where the variables for it are not there. `get` answers like
 // getenv(), which is the default. InvalidArgument, and what is wrong with the secret's file, names
 // the variable. By default, too, the secret is removed from the environment, and the process keeps
