@@ -62,6 +62,19 @@ TEST(Conv2dCallTest, AllocatesNothing) {
   }
 }
 
+// One after the other: what the sums of one group take does not stay until all are done.
+TEST(Conv2dCallTest, GroupsShareAWorkspace) {
+  for (const std::string_view variant : {"i2c", "gemm"}) {
+    const auto bytes = [&](int64_t groups) {
+      Conv2dSpec spec = Small();
+      spec.height = spec.width = 33;
+      spec.groups = groups, spec.channels = 4 * groups, spec.filters = 6 * groups;
+      return Conv2dRunner(spec, variant).conv().workspace_bytes();
+    };
+    EXPECT_LT(bytes(32), 2 * bytes(2)) << variant;
+  }
+}
+
 TEST(Conv2dCallTest, AskingAVariantAllocatesNothing) {
   Conv2dSpec spec = Small();
   spec.stride = 2;  // refused by winograd, direct and depthwise

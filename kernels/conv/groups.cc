@@ -1,6 +1,9 @@
 #include "kernels/conv/groups.h"
 
 #include <algorithm>
+#include <cassert>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/scratch.h"
@@ -76,23 +79,33 @@ class FilterGroups final : public FilterKernel<T> {
         channels_(spec.channels / spec.groups),
         filters_(spec.filters / spec.groups) {}
 
-  // The sums of a group live until Write, so that each has a workspace of its own.
-  size_t workspace_bytes() const override { return size_t(groups_) * GroupBytes(); }
+  // The sums of a group live until Write. So that one workspace serves all groups, one after the
+  // other, Write does all of it, and Sum only notes what is to be added.
+  size_t workspace_bytes() const override { return kNoteBytes + kernel_->workspace_bytes(); }
   void Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images, bool first,
-           const Gradient& gradient, std::byte* workspace) const override {
-    for (int64_t g = 0; g < groups_; ++g) {
-      kernel_->Sum(x.From(0, g * channels_), dy.From(0, g * filters_), images, first,
-                   Of(gradient, g), workspace + size_t(g) * GroupBytes());
-    }
+           const Gradient&, std::byte* workspace) const override {
+    static_cast<void>(first);
+    assert(first);  // nothing is around this kernel that would divide a batch
+    new (workspace) Note{x, dy, images};
   }
   void Write(const Gradient& gradient, std::byte* workspace) const override {
+    const Note note = *std::launder(reinterpret_cast<const Note*>(workspace));
+    std::byte* const inner = workspace + kNoteBytes;
     for (int64_t g = 0; g < groups_; ++g) {
-      kernel_->Write(Of(gradient, g), workspace + size_t(g) * GroupBytes());
+      kernel_->Sum(note.x.From(0, g * channels_), note.dy.From(0, g * filters_), note.images,
+                   /*first=*/true, Of(gradient, g), inner);
+      kernel_->Write(Of(gradient, g), inner);
     }
   }
 
  private:
-  size_t GroupBytes() const { return RoundUpToLine(kernel_->workspace_bytes()); }
+  struct Note {
+    Images<const T> x, dy;
+    int64_t images;
+  };
+  static constexpr size_t kNoteBytes = 128;  // whole lines of the cache
+  static_assert(sizeof(Note) <= kNoteBytes && std::is_trivially_destructible_v<Note>);
+
   Gradient Of(const Gradient& gradient, int64_t group) const {
     T* const dbias = gradient.dbias == nullptr ? nullptr : gradient.dbias + group * filters_;
     return {gradient.dfilter.From(group * filters_), dbias, gradient.accumulate};

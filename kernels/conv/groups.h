@@ -13,7 +13,8 @@ namespace dtnn::conv {
 // The spec of one group.
 Conv2dSpec GroupSpec(const Conv2dSpec& spec);
 
-// `kernel` was made for GroupSpec(spec).
+// `kernel` was made for GroupSpec(spec). It has one workspace, whatever the number of groups. Of a
+// gradient of filters, a batch comes in one call of Sum, and its operands stay until Write.
 template <typename T>
 std::unique_ptr<DataKernel<T>> ForEachGroup(const Conv2dSpec& spec, Direction direction,
                                             std::unique_ptr<DataKernel<T>> kernel);
