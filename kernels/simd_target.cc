@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "tensor/errors.h"
@@ -27,24 +28,49 @@ HWY_EXPORT(TargetName);
 
 std::string SimdTarget() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
 
+namespace {
+
+struct Restriction {
+  std::string_view name;
+  int64_t target;
+};
+constexpr Restriction kRestrictions[] = {
+    {"avx512", HWY_AVX3},
+    {"avx2", HWY_AVX2},
+#ifdef HWY_SSE2  // Highway 1.0.3 has no such target
+    {"sse2", HWY_SSE2},
+#endif
+    {"scalar", HWY_EMU128},
+};
+
+// Whether the kernels are compiled for it; which of its two scalar targets Highway has depends on
+// the compiler.
+constexpr bool IsBuilt(const Restriction& restriction) {
+  return restriction.target == HWY_EMU128 || (HWY_TARGETS & restriction.target) != 0;
+}
+
+std::string BuiltNames() {
+  std::string names;
+  for (const Restriction& restriction : kRestrictions) {
+    if (IsBuilt(restriction)) StrAppend(&names, names.empty() ? "" : ", ", restriction.name);
+  }
+  return names;
+}
+
+}  // namespace
+
 absl::Status RestrictSimd(const char* name) {
-  struct Restriction {
-    std::string_view name;
-    int64_t target;
-  };
-  constexpr Restriction kRestrictions[] = {
-      {"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"scalar", HWY_EMU128}};
   hwy::DisableTargets(0);
   if (name == nullptr || *name == '\0') return absl::OkStatus();
   for (const Restriction& restriction : kRestrictions) {
-    if (restriction.name != name) continue;
+    if (restriction.name != name || !IsBuilt(restriction)) continue;
     if (restriction.target < HWY_EMU128 && (hwy::SupportedTargets() & restriction.target) == 0) {
       return InvalidArgument("DTNN_SIMD=", name, ": this CPU has at most ", SimdTarget());
     }
     hwy::DisableTargets(restriction.target - 1);  // better targets have lower bits
     return absl::OkStatus();
   }
-  return InvalidArgument("DTNN_SIMD=", Quoted(name), ": must be one of: avx512, avx2, scalar");
+  return InvalidArgument("DTNN_SIMD=", Quoted(name), ": must be one of: ", BuiltNames());
 }
 
 absl::Status RestrictSimdByEnvironment() {

@@ -12,10 +12,11 @@ namespace dtnn {
 
 std::string SimdTarget();
 
-// Restricts the kernels of this process, and BLIS, to "avx512", "avx2" or "scalar" (no vectors) and
-// what is older: to compare them, to get the same bits on different machines, to test. Null or
-// empty: no restriction. InvalidArgument for other words and for what this CPU lacks. Not while
-// kernels run, and before BLIS is initialised.
+// Restricts the kernels of this process, and BLIS, to "avx512", "avx2", "sse2" where Highway has
+// that target, or "scalar" (no vectors), and what is older: to compare them, to get the same bits
+// on different machines, to test. Null or empty: no restriction. InvalidArgument, which lists the
+// words that there are, for others, and for what this CPU lacks. Not while kernels run, and before
+// BLIS is initialised.
 absl::Status RestrictSimd(const char* name);
 
 // The same with the environment variable DTNN_SIMD, once per process; DeviceContext::Create calls

@@ -1,9 +1,11 @@
 #include "kernels/simd_target.h"
 
 #include <string>
+#include <string_view>
 
 #include "gtest/gtest.h"
 #include "hwy/highway.h"
+#include "tensor/errors.h"
 
 namespace dtnn {
 namespace {
@@ -18,6 +20,14 @@ TEST(SimdTargetTest, FollowsTheChosenTarget) {
 TEST(SimdTargetTest, IsRestrictedByName) {
   ASSERT_TRUE(RestrictSimd("scalar").ok());
   EXPECT_EQ(SimdTarget(), "SCALAR");
+#ifdef HWY_SSE2
+  constexpr std::string_view kSse2 = "sse2, ";
+  ASSERT_TRUE(RestrictSimd("sse2").ok());
+  EXPECT_EQ(SimdTarget(), "SSE2");
+#else
+  constexpr std::string_view kSse2 = "";
+  EXPECT_FALSE(RestrictSimd("sse2").ok());
+#endif
   ASSERT_TRUE(RestrictSimd("").ok());
   const std::string best = SimdTarget();
   if (hwy::SupportedTargets() & HWY_AVX2) {
@@ -31,7 +41,7 @@ TEST(SimdTargetTest, IsRestrictedByName) {
               absl::InvalidArgumentError("DTNN_SIMD=avx512: this CPU has at most " + best));
   }
   EXPECT_EQ(RestrictSimd("avx"),
-            absl::InvalidArgumentError("DTNN_SIMD=\"avx\": must be one of: avx512, avx2, scalar"));
+            InvalidArgument("DTNN_SIMD=\"avx\": must be one of: avx512, avx2, ", kSse2, "scalar"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "apps/program/argument_flags.h"
 #include "comm/job/exit_code.h"
+#include "kernels/simd_target.h"
 #include "tensor/errors.h"
 
 namespace dtnn {
@@ -38,9 +39,9 @@ int RunProgram(std::string_view name, int argc, char** argv, std::string_view ad
                absl::FunctionRef<absl::Status(const std::vector<std::string>&)> run) {
   TakeStandardStreams();
   std::signal(SIGPIPE, SIG_IGN);
-  absl::Status status;
+  absl::Status status = WithExitCode(RestrictSimdByEnvironment(), kExitUsage);
   try {
-    status = run({argv + std::min(argc, 1), argv + argc});
+    if (status.ok()) status = run({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {  // of the standard library's containers
     status = ResourceExhausted("out of memory; ", advice);
   }

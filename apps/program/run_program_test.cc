@@ -1,5 +1,6 @@
 #include "apps/program/run_program.h"
 
+#include <cstdlib>
 #include <iostream>
 #include <new>
 
@@ -39,6 +40,22 @@ TEST(RunProgramTest, TellsWhatWentWrong) {
                        [](const std::vector<std::string>&) { return UsageError("--a: no"); }),
             kExitUsage);
   EXPECT_EQ(GetCapturedStderr(), "program: --a: no\n");
+}
+
+// In a process of its own: the variable is read once.
+TEST(RunProgramTest, AnUnknownInstructionSetIsWrongUsageBeforeAnythingRuns) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  char* none[] = {nullptr};
+  EXPECT_EXIT(
+      {
+        setenv("DTNN_SIMD", "nonsense", /*overwrite=*/1);
+        std::exit(RunProgram("program", 0, none, "", [](const std::vector<std::string>&) {
+          std::_Exit(kExitDone);
+          return absl::OkStatus();
+        }));
+      },
+      ::testing::ExitedWithCode(kExitUsage),
+      "program: DTNN_SIMD=\"nonsense\": must be one of: .*avx2, .*scalar\n");
 }
 
 TEST(RunProgramTest, OutputThatCannotBeWrittenIsAFailure) {
