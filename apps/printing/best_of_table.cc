@@ -93,16 +93,16 @@ std::string FormatBestOf(const BestOf& best_of) {
   using Group = std::tuple<std::string, std::string, int, std::string>;
   std::map<Group, std::vector<Row>> groups;
   for (const auto& [key, uses] : best_of.uses()) {
-    groups[{key.operation, key.direction, key.threads, key.instructions}].push_back(
+    groups[{key.operation, key.direction, key.threads, key.machine}].push_back(
         {&key, best_of.decisions().Find(key), uses});
   }
   std::string text;
   for (const auto& [group, rows] : groups) {
-    const auto& [operation, direction, threads, instructions] = group;
+    const auto& [operation, direction, threads, machine] = group;
     absl::StrAppendFormat(&text,
                           "**** BestOf: %s %s, median microseconds of a call (t%d, %s); speed-up "
                           "over the automatic choice\n",
-                          operation, direction, threads, instructions);
+                          operation, direction, threads, machine);
     text += Table(rows);
   }
   return text;

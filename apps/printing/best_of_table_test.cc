@@ -12,7 +12,7 @@ BestOfKey Key(const std::string& direction, const std::string& problem) {
           .direction = direction,
           .problem = problem,
           .threads = 2,
-          .instructions = "AVX3"};
+          .machine = "AVX3"};
 }
 
 TEST(BestOfTableTest, ATablePerGroup) {

@@ -152,7 +152,7 @@ BestOfKey Key(std::string problem) {
           .direction = "there",
           .problem = std::move(problem),
           .threads = 2,
-          .instructions = "AVX3"};
+          .machine = "AVX3"};
 }
 
 TEST(BestOfTest, ADecisionIsMadeOnceAndStays) {
@@ -183,14 +183,15 @@ TEST(BestOfTest, KnownDecisionsAreNotTimed) {
 }
 
 TEST(BestOfTest, DecisionsOfOthersGoBeforeItsOwn) {
+  const BestOfKey x = BestOfKey::Here("op", "there", "x"), y = BestOfKey::Here("op", "there", "y");
   Decisions mine, theirs;
-  mine.Add(Key("x"), {.chosen = "a", .candidates = {{"a", 1}}});
-  mine.Add(Key("y"), {.chosen = "a", .candidates = {{"a", 1}}});
-  theirs.Add(Key("x"), {.chosen = "b", .candidates = {{"b", 1}}});
+  mine.Add(x, {.chosen = "a", .candidates = {{"a", 1}}});
+  mine.Add(y, {.chosen = "a", .candidates = {{"a", 1}}});
+  theirs.Add(Key("x"), {.chosen = "b", .candidates = {{"b", 1}}});  // of another machine
   BestOf best_of({.known = mine});
   best_of.Adopt(theirs);
-  EXPECT_EQ(best_of.decisions().Find(Key("x"))->chosen, "b");
-  EXPECT_EQ(best_of.decisions().Find(Key("y"))->chosen, "a");
+  EXPECT_EQ(best_of.decisions().Find(x)->chosen, "b");
+  EXPECT_EQ(best_of.decisions().Find(y)->chosen, "a");
 }
 
 TEST(BestOfTest, TheSystemsClockGoesForward) {

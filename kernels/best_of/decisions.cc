@@ -13,6 +13,7 @@
 #include "tensor/files/atomic_file.h"
 #include "tensor/text/number.h"
 #include "tensor/threads/parallel_for.h"
+#include "tensor/threads/processor_name.h"
 
 namespace dtnn {
 namespace {
@@ -46,13 +47,13 @@ absl::StatusOr<BestOfKey> ParseKey(std::string_view text) {
   const bool words = std::ranges::all_of(parts, IsWord);
   if (!words || !threads || *threads < 1 || *threads > kMostThreads) {
     return InvalidArgument("the key is ", Quoted(text),
-                           ", expected operation/direction/problem/tTHREADS/INSTRUCTIONS");
+                           ", expected operation/direction/problem/tTHREADS/MACHINE");
   }
   return BestOfKey{.operation = std::string(parts[0]),
                    .direction = std::string(parts[1]),
                    .problem = std::string(parts[2]),
                    .threads = *threads,
-                   .instructions = std::string(parts[4])};
+                   .machine = std::string(parts[4])};
 }
 
 absl::StatusOr<CandidateTime> ParseCandidate(std::string_view text) {
@@ -111,15 +112,16 @@ std::string Line(const BestOfKey& key, const Decision& decision) {
 
 BestOfKey BestOfKey::Here(std::string_view operation, std::string_view direction,
                           std::string_view problem) {
+  static const std::string& processor = *new std::string(ProcessorModel());
   return {.operation = std::string(operation),
           .direction = std::string(direction),
           .problem = std::string(problem),
           .threads = NumThreads(),
-          .instructions = SimdTarget()};
+          .machine = StrCat(SimdTarget(), "@", processor)};
 }
 
 std::string BestOfKey::ToString() const {
-  return StrCat(operation, "/", direction, "/", problem, "/t", threads, "/", instructions);
+  return StrCat(operation, "/", direction, "/", problem, "/t", threads, "/", machine);
 }
 
 absl::StatusOr<Decisions> Decisions::Parse(std::string_view text, std::string_view name) {
@@ -153,6 +155,15 @@ std::string Decisions::ToString() const {
 absl::Status Decisions::Save(std::string_view path) const {
   const std::string text = ToString();
   return WriteFileAtomically(path, std::as_bytes(std::span(text)));
+}
+
+Decisions Decisions::Here() const {
+  const BestOfKey here = BestOfKey::Here("", "", "");
+  Decisions found;
+  for (const auto& [key, decision] : decisions_) {
+    if (key.threads == here.threads && key.machine == here.machine) found.Add(key, decision);
+  }
+  return found;
 }
 
 const Decision* Decisions::Find(const BestOfKey& key) const {

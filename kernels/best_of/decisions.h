@@ -1,10 +1,12 @@
 // What a tuner has decided, and the file that keeps it from run to run: a line per key, with the
 // candidate chosen and the median of each candidate's calls in microseconds.
 //
-//   conv2d/forward/n64h8w8c64_k64r3s3p1x1_nhwc_f32_bias/t2/AVX3 winograd gemm=812.4 winograd=401.2
+//   conv2d/forward/n64h8w8c64_k64r3s3p1x1_nhwc_f32_bias/t2/AVX512@AuthenticAMD-25-17 winograd
+//   gemm=812.4 winograd=401.2
 //
 // Lines that begin with '#' and empty lines mean nothing. The lines of machines with another number
-// of threads or other instructions stay side by side, so one file may serve several.
+// of threads, another processor or other instructions stay side by side, so one file may serve
+// several.
 
 #ifndef DTNN_KERNELS_BEST_OF_DECISIONS_H_
 #define DTNN_KERNELS_BEST_OF_DECISIONS_H_
@@ -23,7 +25,7 @@ namespace dtnn {
 
 // Everything that the answer depends on. Words are of printable ASCII without blanks and "/=#".
 struct BestOfKey {
-  // Of this process: its instruction set, and the threads that the caller may use.
+  // Of this process: its machine, and the threads that the caller may use.
   static BestOfKey Here(std::string_view operation, std::string_view direction,
                         std::string_view problem);
 
@@ -31,9 +33,9 @@ struct BestOfKey {
   std::string direction;  // "forward"
   std::string problem;    // sizes and whatever else the operation is made for
   int threads = 1;
-  std::string instructions;  // SimdTarget()
+  std::string machine;  // SimdTarget() and ProcessorModel(): "AVX512@AuthenticAMD-25-17"
 
-  // "conv2d/forward/<problem>/t2/AVX3"
+  // "conv2d/forward/<problem>/t2/<machine>"
   std::string ToString() const;
   friend auto operator<=>(const BestOfKey&, const BestOfKey&) = default;
   friend bool operator==(const BestOfKey&, const BestOfKey&) = default;
@@ -61,6 +63,8 @@ class Decisions {
   std::string ToString() const;
   absl::Status Save(std::string_view path) const;
 
+  // Those of this process's machine and threads.
+  Decisions Here() const;
   // Null where nothing is decided.
   const Decision* Find(const BestOfKey& key) const;
   // Keeps the decision that is there already. The reference stays valid.

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "kernels/simd_target.h"
 #include "tensor/threads/parallel_for.h"
+#include "tensor/threads/processor_name.h"
 
 namespace dtnn {
 namespace {
@@ -23,7 +24,7 @@ BestOfKey Key() {
           .direction = "forward",
           .problem = "n64h8w8c64_k64r3s3p1x1_nhwc_f32_bias",
           .threads = 2,
-          .instructions = "AVX3"};
+          .machine = "AVX3"};
 }
 
 TEST(DecisionsTest, ALineHoldsADecision) {
@@ -52,9 +53,24 @@ TEST(DecisionsTest, WhateverTheAnswerDependsOnIsPartOfTheKey) {
   EXPECT_FALSE(found([](BestOfKey& key) { key.direction = "backward_data"; }));
   EXPECT_FALSE(found([](BestOfKey& key) { key.problem = "n1"; }));
   EXPECT_FALSE(found([](BestOfKey& key) { key.threads = 1; }));
-  EXPECT_FALSE(found([](BestOfKey& key) { key.instructions = "AVX2"; }));
+  EXPECT_FALSE(found([](BestOfKey& key) { key.machine = "AVX2"; }));
   const BestOfKey here = BestOfKey::Here("conv2d", "forward", "n1");
-  EXPECT_EQ(here.ToString(), absl::StrCat("conv2d/forward/n1/t", NumThreads(), "/", SimdTarget()));
+  EXPECT_EQ(here.ToString(), absl::StrCat("conv2d/forward/n1/t", NumThreads(), "/", SimdTarget(),
+                                          "@", ProcessorModel()));
+}
+
+TEST(DecisionsTest, ThoseOfOtherMachinesAndThreadsAreNotHere) {
+  const BestOfKey here = BestOfKey::Here("conv2d", "forward", "n1");
+  BestOfKey machine = here, threads = here;
+  machine.machine += "x";
+  ++threads.threads;
+  Decisions decisions;
+  for (const BestOfKey& key : {machine, here, threads}) {
+    decisions.Add(key, {.chosen = "a", .candidates = {{"a", 1}}});
+  }
+  EXPECT_EQ(decisions.Here().all().size(), 1u);
+  EXPECT_NE(decisions.Here().Find(here), nullptr);
+  EXPECT_EQ(Decisions::Parse(decisions.ToString(), "test")->all().size(), 3u);
 }
 
 TEST(DecisionsTest, TheFirstDecisionStays) {
@@ -67,7 +83,7 @@ TEST(DecisionsTest, FilesComeBack) {
   const std::string path = absl::StrCat(::testing::TempDir(), "decisions.txt");
   Decisions decisions = *Decisions::Parse(kLine, "test");
   BestOfKey other = Key();
-  other.instructions = "AVX2";
+  other.machine = "AVX2";
   decisions.Add(other, {.chosen = "i2c", .candidates = {{"i2c", 0.0004}, {"gemm", 1e11}}});
   for (int i = 0; i < 2; ++i) {  // the second replaces the first
     ASSERT_EQ(decisions.Save(path), absl::OkStatus());

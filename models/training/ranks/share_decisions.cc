@@ -11,7 +11,7 @@ namespace dtnn {
 
 absl::Status ShareDecisions(Communicator& communicator, BestOf& best_of) {
   const bool speaks = communicator.rank() == 0;
-  const std::string mine = best_of.decisions().ToString();  // at least a title
+  const std::string mine = best_of.decisions().Here().ToString();  // at least a title
   DTNN_ASSIGN_OR_RETURN(const Tensor size, Tensor::Zeros(DType::kInt64, Shape{1}));
   *size.data<int64_t>() = int64_t(mine.size());
   DTNN_RETURN_IF_ERROR(communicator.Broadcast(size, /*root=*/0));

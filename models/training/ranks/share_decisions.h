@@ -10,7 +10,8 @@
 
 namespace dtnn {
 
-// Every rank takes over rank 0's decisions, and keeps its own for keys that rank 0 does not know.
+// Every rank takes over what rank 0 has decided for its machine and threads, also on a machine of
+// another kind, and keeps its own for keys that rank 0 does not know.
 // All ranks call it together, before their plans are made; two broadcasts, of the decisions as
 // text.
 absl::Status ShareDecisions(Communicator& communicator, BestOf& best_of);
