@@ -2,25 +2,46 @@
 """Compares DTNN's convolutions with another library's, shape by shape, in turns.
 
     bazel build //bench:convolutions
-    bench/compare_convolutions.py --peer './onednn_conv_bench {shapes} 2 "" {directions}' \\
-        --shapes FILE [--random 40 --seed 7] --out bench/results/NAME.jsonl
+    bench/compare_convolutions.py [--simd avx2] [--out bench/results/convolutions/NAME.jsonl]
+    bench/compare_convolutions.py --random 40 --seed 7
+    bench/compare_convolutions.py --peer './other {shapes} 2 {directions}' --shapes FILE
 
 Each shape is measured by ours and by the peer within the same seconds; the ratio is the peer's best
-time over ours (> 1: ours is faster), the median of --rounds. A peer prints a JSON object per line
+time over ours (> 1: ours is faster), the median of --rounds. If neither --shapes nor --random is given,
+the shapes are bench/shapes/networks.txt. If no --peer is given it is oneDNN, by
+bench/peers/onednn_convolutions.cc, which is compiled first and needs g++ and libdnnl-dev; both use as many
+threads as OMP_NUM_THREADS says, or else all, and --simd restricts both. A peer prints a JSON object per line
 with `library`, `name`, `direction`, `ms` (the median of its calls) and `ms_min`, one for each of its
 algorithms, of which the fastest counts. On a machine that others use too, --time=ms_min compares
 the fastest calls of both. The file written has a line about the machine, and then one per shape and
 direction; bench/make_performance.py makes a page of it. Prints the geometric mean per network (what stands
-before the slash of a name) and direction, the worst shapes, and how many are below 0.85.
+before the slash of a name) and direction, the worst shapes, and how many are below 0.85. With --table FILE
+it measures nothing, and prints this of what --out has written.
 """
 import argparse
 import collections
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def build_onednn(folder, threads):
+    """The command of oneDNN's program, compiled into `folder`."""
+    source = os.path.join(HERE, "peers", "onednn_convolutions.cc")
+    program = os.path.join(folder, "onednn_convolutions")
+    command = ["g++", "-std=c++17", "-O3", "-march=native", "-fopenmp", source, "-o", program,
+               "-ldnnl"]
+    if subprocess.run(command, check=False).returncode != 0:
+        sys.exit("compare_convolutions.py: oneDNN's program cannot be compiled; install g++ and "
+                 "libdnnl-dev, or name another one with --peer")
+    return f'{program} {{shapes}} {threads} "" {{directions}}'
 
 
 def lines(command):
@@ -38,11 +59,30 @@ def geometric_mean(values):
     return math.exp(sum(math.log(value) for value in values) / len(values))
 
 
+def print_table(records):
+    """Per direction: geometric means over all and per network, and the worst shapes."""
+    for direction in dict.fromkeys(record["direction"] for record in records):
+        found = [(record["ratio"], record["name"], record["variant"]) for record in records
+                 if record["direction"] == direction]
+        networks = collections.defaultdict(list)
+        for ratio, name, _ in found:
+            networks[name.split("/")[0]].append(ratio)
+        means = "  ".join(f"{network} {geometric_mean(values):.2f}"
+                          for network, values in networks.items())
+        below = sum(ratio < 0.85 for ratio, _, _ in found)
+        print(f"\n{direction}: {geometric_mean([ratio for ratio, _, _ in found]):.3f} over "
+              f"{len(found)} shapes, {below} below 0.85;  {means}")
+        for ratio, name, variant in sorted(found)[:max(8, below)]:
+            print(f"  {ratio:5.2f}  {variant:9}  {name}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="bazel-bin/bench/convolutions")
-    parser.add_argument("--peer", required=True, help="command with {shapes} and {directions}")
+    parser.add_argument("--peer", default="", help="command with {shapes} and {directions}")
+    parser.add_argument("--simd", choices=["avx512", "avx2"], help="restrict ours and oneDNN")
+    parser.add_argument("--table", default="", help="a file of --out: print what it says")
     parser.add_argument("--shapes", default="")
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
@@ -55,13 +95,27 @@ def main():
     parser.add_argument("--out", default="", help="JSON lines, overwritten")
     options = parser.parse_args()
 
+    if options.table:
+        with open(options.table) as file:
+            print_table([json.loads(line) for line in file][1:])
+        return
+    if not options.shapes and not options.random:
+        options.shapes = os.path.join(HERE, "shapes", "networks.txt")
+    threads = os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
+    if options.simd:
+        os.environ.update(DTNN_SIMD=options.simd,
+                          DNNL_MAX_CPU_ISA={"avx2": "AVX2", "avx512": "AVX512_CORE"}[options.simd])
+    with tempfile.TemporaryDirectory() as folder:
+        compare(options, options.peer or build_onednn(folder, threads))
+
+
+def compare(options, peer):
     sources = f"--names='{options.names}' --random={options.random} --seed={options.seed}"
     if options.shapes:
         sources += f" --shapes={options.shapes}"
     listed = subprocess.run(f"{options.binary} --list {sources}", shell=True, text=True,
                             stdout=subprocess.PIPE, check=True).stdout.splitlines()
     records, machine, flops = [], {"cpu": cpu_name(), "time": options.time}, {}
-    ratios = collections.defaultdict(list)  # direction -> [(ratio, name, variant)]
     for shape in listed:
         ours, theirs = collections.defaultdict(list), collections.defaultdict(list)
         variants = {}
@@ -84,8 +138,7 @@ def main():
                     ours[direction].append(milliseconds)
                     variants[direction] = variant
                 fastest = collections.defaultdict(lambda: math.inf)
-                for line in lines(options.peer.format(shapes=file.name,
-                                                      directions=options.directions)):
+                for line in lines(peer.format(shapes=file.name, directions=options.directions)):
                     fastest[line["direction"]] = min(fastest[line["direction"]],
                                                      line[options.time])
                     machine["peer"] = line.get("library", "peer")
@@ -98,7 +151,6 @@ def main():
                 continue
             pairs = [b / a for a, b in zip(ours[direction], theirs[direction])]
             ratio = statistics.median(pairs)
-            ratios[direction].append((ratio, name, variants[direction]))
             record = {"name": name, "direction": direction, "variant": variants[direction],
                       "ms": statistics.median(ours[direction]),
                       "peer_ms": statistics.median(theirs[direction]), "ratio": round(ratio, 3),
@@ -111,17 +163,7 @@ def main():
     if options.out:
         with open(options.out, "w") as out:
             out.writelines(json.dumps(line) + "\n" for line in [machine] + records)
-    for direction, found in ratios.items():
-        networks = collections.defaultdict(list)
-        for ratio, name, _ in found:
-            networks[name.split("/")[0]].append(ratio)
-        means = "  ".join(f"{network} {geometric_mean(values):.2f}"
-                          for network, values in networks.items())
-        below = sum(ratio < 0.85 for ratio, _, _ in found)
-        print(f"\n{direction}: {geometric_mean([ratio for ratio, _, _ in found]):.3f} over "
-              f"{len(found)} shapes, {below} below 0.85;  {means}")
-        for ratio, name, variant in sorted(found)[:8]:
-            print(f"  {ratio:5.2f}  {variant:9}  {name}")
+    print_table(records)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,10 @@ import json
 import math
 import os
 import statistics
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import svg  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -161,6 +165,72 @@ def scatter(records, peak, path):
         file.write("\n".join(out + ["</svg>", ""]))
 
 
+# As tools/svg.py numbers its colours.
+VARIANTS = {"i2c": 5, "gemm": 0, "direct": 2, "depthwise": 3, "winograd": 1}
+
+
+def draw_variants(records, peak, path):
+    """A row per shape, a panel per direction, a dot per variant: GFLOP/s."""
+    shapes = list(dict.fromkeys(r["name"] for r in records))
+    row, label, panel, top = 14, 260, 330, 56
+    most = max(max(r["gflops"] for r in records), peak) * 1.03
+    width, height = label + panel * len(DIRECTIONS), top + row * len(shapes) + 30
+    picture = svg.Picture(width, height, "GFLOP/s of convolutions by variant",
+                          f"{len(shapes)} shapes, three directions; FMA peak {peak:.0f} GFLOP/s")
+    picture.legend(label, 8, [(name, svg.color(VARIANTS[name])) for name in VARIANTS], 5, 100)
+    bottom = top + row * len(shapes)
+    for i, shape in enumerate(shapes):
+        y = top + row * i + row / 2
+        picture.text(label - 8, y + 4, shape, anchor="end")
+        picture.path(f"M{label} {y:.1f}H{width - 8}", stroke="var(--grid)")
+    for p, (direction, title) in enumerate(DIRECTIONS.items()):
+        left = label + panel * p
+        scale = (panel - 24) / most
+        picture.text(left, 46, title)
+        for tick in svg.ticks(most):
+            picture.path(f"M{left + tick * scale:.1f} {top}V{bottom}", stroke="var(--grid)")
+            picture.text(left + tick * scale, bottom + 16, svg.number(tick), anchor="middle")
+        picture.path(f"M{left + peak * scale:.1f} {top}V{bottom}", stroke="var(--text)")
+        for r in (r for r in records if r["direction"] == direction):
+            picture.dot(left + r["gflops"] * scale, top + row * (shapes.index(r["name"]) + 0.5), 4,
+                        svg.color(VARIANTS[r["variant"]]),
+                        f"{r['name']}, {title}, {r['variant']}: {r['gflops']:.0f} GFLOP/s")
+    with open(path, "w") as file:
+        file.write(picture.svg() + "\n")
+
+
+def variants(path):
+    """What bench:convolutions has printed of several variants."""
+    records = [json.loads(line) for line in open(path) if line.strip()]
+    name = os.path.splitext(os.path.basename(path))[0]
+    peak = max(r["fma_peak"] for r in records)
+    picture = os.path.splitext(path)[0] + ".svg"
+    draw_variants(records, peak, picture)
+    fastest, counts = {}, {}
+    for r in records:
+        key = (r["name"], r["direction"])
+        if key not in fastest or r["ms"] < fastest[key]["ms"]:
+            fastest[key] = r
+    for r in fastest.values():
+        counts.setdefault(r["direction"], {}).setdefault(r["variant"], []).append(r["gflops"])
+    lines = [f"\n## Variants of convolutions: {name}\n",
+             f"{records[0]['threads']} threads, SIMD {records[0]['simd']}, FMA peak {peak:.0f} GFLOP/s "
+             "(the dark line). Each variant where it computes the shape, in turns; GFLOP/s count the products and sums of the "
+             "definition, so winograd may pass the peak. The table: on how many shapes a variant is the "
+             "fastest, and the geometric mean of its GFLOP/s there. Measure again: "
+             "`bazel-bin/bench/convolutions --shapes=bench/shapes/networks.txt "
+             "--variants=i2c,gemm,direct,depthwise,winograd`.\n",
+             f"![GFLOP/s by variant and shape]({os.path.relpath(picture, HERE)})\n",
+             "| direction | " + " | ".join(VARIANTS) + " |", "| --- |" + " --- |" * len(VARIANTS)]
+    for direction, title in DIRECTIONS.items():
+        cells = []
+        for variant in VARIANTS:
+            rates = counts.get(direction, {}).get(variant, [])
+            cells.append(f"{len(rates)}: {geometric_mean(rates):.0f}" if rates else "-")
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def convolutions(path):
     """What compare_convolutions.py has found."""
     machine, *records = [json.loads(line) for line in open(path) if line.strip()]
@@ -207,10 +277,12 @@ def main():
     profiles = sorted(glob.glob(os.path.join(HERE, "results", "profiles", "*.jsonl")))
     paths = sorted(glob.glob(os.path.join(HERE, "results", "*.jsonl")))
     shapes = sorted(glob.glob(os.path.join(HERE, "results", "convolutions", "*.jsonl")))
+    sweeps = sorted(glob.glob(os.path.join(HERE, "results", "variants", "*.jsonl")))
     scalings = sorted(glob.glob(os.path.join(HERE, "results", "scaling", "*.jsonl")))
     with open(os.path.join(HERE, "PERFORMANCE.md"), "w") as out:
         out.write(HEAD + "".join(section(path) for path in paths)
                   + "".join(convolutions(path) for path in shapes)
+                  + "".join(variants(path) for path in sweeps)
                   + "".join(scaling(path) for path in scalings)
                   + "".join(profile(path) for path in profiles))
 
