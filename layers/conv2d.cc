@@ -112,14 +112,14 @@ class FoldedLayer {
 
 class Conv2dOp : public LayerOp {
  public:
-  // `filter` is the shape of the weights as the primitive knows them.
-  Conv2dOp(std::unique_ptr<Conv2d> conv, const conv::Directions& directions, Refusals refusals,
-           const Shape& filter, bool bias, bool frozen, bool adds,
+  Conv2dOp(std::unique_ptr<Conv2d> conv, const Conv2dSpec& spec,
+           const conv::Directions& directions, Refusals refusals, bool bias, bool frozen, bool adds,
            std::optional<FoldedLayer> folded)
       : conv_(std::move(conv)),
+        spec_(spec),
         directions_(directions),
         refusals_(std::move(refusals)),
-        filter_(filter),
+        filter_(spec.FilterShape()),
         bias_(bias),
         frozen_(frozen),
         adds_(adds),
@@ -146,6 +146,28 @@ class Conv2dOp : public LayerOp {
       if (!refusal.empty()) StrAppend(&text, " (", refusal, ")");
     }
     return text;
+  }
+
+  std::vector<std::string> Alternatives() const override {
+    std::vector<std::string> lines;
+    const std::vector<std::string_view> names = Conv2dVariantNames();
+    for (const conv::Direction direction : conv::kDirections) {
+      if (!directions_.Has(direction)) continue;
+      const std::string_view chosen = conv_->variant(direction);
+      if (std::ranges::count(names, chosen) == 0) continue;  // a GPU's
+      std::string able, unable;
+      for (const std::string_view name : names) {
+        const std::string_view refusal = Conv2dRefusal(name, spec_, direction);
+        if (!refusal.empty()) {
+          StrAppend(&unable, unable.empty() ? "" : "; ", name, " ", refusal);
+        } else if (name != chosen) {
+          StrAppend(&able, able.empty() ? "" : ", ", name);
+        }
+      }
+      lines.push_back(StrCat(conv::Name(direction), ": ", chosen, ", not ", able,
+                             unable.empty() ? "" : "; refused: ", unable));
+    }
+    return lines;
   }
 
   absl::Status Forward(const ForwardArgs& args) override {
@@ -180,9 +202,10 @@ class Conv2dOp : public LayerOp {
   }
 
   std::unique_ptr<Conv2d> conv_;
+  Conv2dSpec spec_;
   conv::Directions directions_;
   Refusals refusals_;
-  Shape filter_;
+  Shape filter_;  // of the weights as the primitive knows them
   bool bias_, frozen_, adds_;
   std::optional<FoldedLayer> folded_;
 };
@@ -285,9 +308,9 @@ absl::StatusOr<std::unique_ptr<LayerOp>> Conv2dLayer::Bind(const BindContext& co
   DTNN_ASSIGN_OR_RETURN(const Conv2dVariants variants, ChooseVariants(context, spec));
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv,
                         CreateConv2d(*context.device, spec, variants, UseOf(context)));
-  return std::make_unique<Conv2dOp>(
-      std::move(conv), UseOf(context).directions, RefusalsOf(context.conv_variant, spec),
-      spec.FilterShape(), options_.bias, context.frozen, context.fuse_addition, std::move(folded));
+  return std::make_unique<Conv2dOp>(std::move(conv), spec, UseOf(context).directions,
+                                    RefusalsOf(context.conv_variant, spec), options_.bias,
+                                    context.frozen, context.fuse_addition, std::move(folded));
 }
 
 int64_t Conv2dLayer::MultiplyAdds(std::span<const Shape> inputs, TensorFormat format) const {

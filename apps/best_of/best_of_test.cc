@@ -62,6 +62,15 @@ TEST(BestOfTest, WhatIsInTheFileIsNotTimedAgain) {
               AllOf(HasSubstr("/n2h"), HasSubstr("/n3h")));
 }
 
+TEST(BestOfTest, AFileThatCannotBeWrittenIsToldBeforeAnythingIsTimed) {
+  Options options = Small("");
+  options.best_of_file = "/no/such/folder/tuned.txt";
+  std::ostringstream out, err;
+  EXPECT_THAT(std::string(RunBestOf(options, out, err).message()),
+              HasSubstr("--best-of-file: /no/such/folder/tuned.txt: "));
+  EXPECT_EQ(out.str() + err.str(), "");
+}
+
 TEST(BestOfTest, WrongUsageIsRefused) {
   const auto fails = [](const std::string& arguments, const std::string& message) {
     const Outcome outcome = Launch(kProgram, arguments);

@@ -22,6 +22,7 @@
 namespace dtnn {
 
 absl::Status RunBestOf(const Options& options, std::ostream& out, std::ostream& err) {
+  DTNN_RETURN_IF_ERROR(CheckBestOfFile(options));
   DTNN_ASSIGN_OR_RETURN(const MetricSet metric_set, MakeMetricSet(options));
   DTNN_ASSIGN_OR_RETURN(const int64_t batch, BatchSizePerRank(options));
   DTNN_ASSIGN_OR_RETURN(const Graph graph,

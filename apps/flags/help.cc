@@ -259,7 +259,8 @@ std::string ValuePlaceholder(const OptionSpec& spec, bool shortened) {
     case OptionType::kReals:
       return "=" + UnitName(spec, "X,...");
     case OptionType::kWord: {
-      if (shortened) return "=NAME";
+      constexpr size_t kMostOfALine = 90;
+      if (shortened || spec.name.size() + spec.words.size() > kMostOfALine) return "=NAME";
       std::string words(spec.words);
       std::ranges::replace(words, ',', '|');
       return "=" + words;

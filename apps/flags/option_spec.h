@@ -62,7 +62,14 @@ struct Range {
 
 // What a command line asks a program for. All but kRun are answered without looking at the rest of
 // the command line.
-enum class Action : uint8_t { kRun, kHelp, kListModels, kListDatasets, kListTransforms };
+enum class Action : uint8_t {
+  kRun,
+  kHelp,
+  kListModels,
+  kListDatasets,
+  kListTransforms,
+  kListDirectMethods,
+};
 
 // The member of Options, or the variable, that an option sets.
 using OptionField =

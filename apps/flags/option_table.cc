@@ -330,7 +330,7 @@ constexpr OptionSpec kTable[] = {
         "time the algorithms of every convolution before the first step, and run the fastest")
         .Needs("!enable-gpu"),
     Now("enable-memory-cache", kOptimisation, kBool, &O::enable_memory_cache,
-        "keep scratch memory between steps; no effect: it is always kept"),
+        "keep scratch memory between steps, which is part of a run's plan; False is refused"),
     Now("enable-fused-bn-relu", kOptimisation, kBool, &O::enable_fused_bn_relu,
         "in evaluation, compute batch normalisation and relu in one pass"),
     Now("enable-fused-conv-relu", kOptimisation, kBool, &O::enable_fused_conv_relu,
@@ -351,7 +351,15 @@ constexpr OptionSpec kTable[] = {
         "rank 0 only")
         .Example("tuned.txt")
         .Needs("enable-best-of"),
-    Later("conv-direct-method", kConvolution, kText, "", "kernel of --conv-variant=direct"),
+    Listed(Action::kListDirectMethods,
+           Now("conv-direct-method", kConvolution, kWord, &O::conv_direct_method,
+               "what --conv-variant=direct runs; --conv-direct-method=list explains them",
+               "planar,convdirect_original_nhwc_default,convdirect_im2row_nhwc_default,"
+               "convdirect_conv_gemm_nhwc_default,convdirect_block_blis_nhwc_blis,"
+               "convdirect_block_blis_nhwc_8x12,convdirect_block_blis_nhwc_4x20,"
+               "convdirect_block_shalom_nhwc_7x12_npa_u4,convdirect_tzemeng_nhwc_7x12_u4")
+               .Means(meanings::kDirectMethod)
+               .Needs("conv-variant=direct")),
     Later("conv-direct-methods-for-best-of", kConvolution, kText, "",
           "direct kernels that --enable-best-of also tries"),
 
@@ -681,7 +689,9 @@ constexpr OptionSpec kTable[] = {
     Now("progress", kOther, kWord, &O::progress, "how a run shows how far it is",
         "auto,bar,line,none")
         .Means(meanings::kProgress),
-    Now("verbose", kOther, kBool, &O::verbose, "also print what was chosen and why"),
+    Now("verbose", kOther, kWord, &O::verbose, "also print what was chosen and why",
+        "False,True,dispatch")
+        .Means(meanings::kVerbose),
     Now("cpu-speed", kOther, kReal, &O::cpu_speed,
         "floating-point operations per second, for the step time that --profile predicts; 0: as "
         "measured",

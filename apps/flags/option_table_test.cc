@@ -49,7 +49,7 @@ constexpr std::string_view kDocumentedDefaults =
     "transform-resize-size=300 normalize=False normalize-offset=-0.45 normalize-scale=3.75 "
     "use-synthetic-data=False enable-best-of=False enable-memory-cache=True "
     "enable-fused-bn-relu=True enable-fused-conv-relu=True enable-fused-conv-bn=True "
-    "enable-fused-conv-bn-relu=True conv-variant=auto conv-direct-method= "
+    "enable-fused-conv-bn-relu=True conv-variant=auto conv-direct-method=None "
     "conv-direct-methods-for-best-of= optimizer=sgd learning-rate=0.01 learning-rate-scaling=False "
     "optimizer-momentum=0.9 optimizer-decay=0 optimizer-nesterov=False optimizer-beta1=0.99 "
     "optimizer-beta2=0.999 optimizer-epsilon=1e-07 optimizer-rho=0.9 "

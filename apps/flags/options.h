@@ -105,6 +105,7 @@ struct Options {
   bool enable_fused_conv_bn = true;
   bool enable_fused_conv_bn_relu = true;
   std::string conv_variant = "auto";
+  std::string conv_direct_method;
   bool enable_best_of = false;
   std::string best_of_file;
 
@@ -189,7 +190,7 @@ struct Options {
   bool dry_run = false;
   bool force = false;  // although memory does not suffice
   bool quiet = false;
-  bool verbose = false;
+  std::string verbose = "False";
   std::string progress = "auto";  // or bar, line or none
   bool tracing = false;
   std::string tracer_output;      // file of the trace, which says its format; empty: no trace

@@ -143,6 +143,7 @@ TEST(ParserTest, HelpAndListsNeedNothingElse) {
   EXPECT_EQ(action({"--model=list"}), Action::kListModels);
   EXPECT_EQ(action({"--dataset", "list"}), Action::kListDatasets);
   EXPECT_EQ(action({"--augment=list"}), Action::kListTransforms);
+  EXPECT_EQ(action({"--conv-direct-method=list"}), Action::kListDirectMethods);
   EXPECT_EQ(ParseFlags(Arguments{"--help=optimizer"})->help_topic, "optimizer");
   EXPECT_FALSE(ParseFlags(Arguments{"--bad", "--help"}).ok());
 }
@@ -168,7 +169,7 @@ TEST(ParserTest, MappedAliases) {
 }
 
 TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
-  Options options = Parsed({"--enable-gpudirect=False", "--conv-direct-method="});
+  Options options = Parsed({"--enable-gpudirect=False", "--conv-direct-methods-for-best-of="});
   const Options bare = Parsed({});
   options.given = bare.given;
   EXPECT_EQ(options, bare);

@@ -324,11 +324,16 @@ absl::Status CheckTogether(const Options& options) {
     return UsageError("--", one, " and --", other, ": cannot be used together; give one of them");
   };
   if (options.normalize && options.standardize) return exclude("normalize", "standardize");
-  if (options.quiet && options.verbose) return exclude("quiet", "verbose");
+  if (options.quiet && options.verbose != "False") return exclude("quiet", "verbose");
   if (Contains(options.schedulers, "cosine") && Contains(options.schedulers, "one_cycle")) {
     return UsageError(
         "--schedulers: cosine and one_cycle both set the rate of the whole run; give one of "
         "them");
+  }
+  if (!options.enable_memory_cache) {
+    return UsageError(
+        "--enable-memory-cache=False: scratch memory is part of the plan of a run, which takes all "
+        "memory before the first step, so that no step fails for lack of it; leave the option out");
   }
   if (options.enable_best_of && options.conv_variant != "auto") {
     return UsageError("--conv-variant=", options.conv_variant,

@@ -64,6 +64,27 @@ inline constexpr std::string_view kConvVariant =
     "direct: blocks of outputs in registers, straight from the images\n"
     "winograd: Winograd's minimal filtering\n";
 
+// The names that begin with convdirect_ are PyDTNN's: an algorithm, an order of axes, and a
+// register tile, which is chosen by the instruction set here.
+inline constexpr std::string_view kDirectMethod =
+    "planar: vectors of pixels of zero-padded planes, for few channels; also if nothing is named\n"
+    "convdirect_original_nhwc_default: loops over the images; here planar\n"
+    "convdirect_im2row_nhwc_default: im2row and a matrix product; here --conv-variant=i2c\n"
+    "convdirect_conv_gemm_nhwc_default: a matrix product that packs patches as it reads them; here "
+    "--conv-variant=gemm\n"
+    "convdirect_block_blis_nhwc_blis: blocks of pixels times filters straight from the images; "
+    "here "
+    "--conv-variant=gemm\n"
+    "convdirect_block_blis_nhwc_8x12: the same; here --conv-variant=gemm\n"
+    "convdirect_block_blis_nhwc_4x20: the same; here --conv-variant=gemm\n"
+    "convdirect_block_shalom_nhwc_7x12_npa_u4: the same; here --conv-variant=gemm\n"
+    "convdirect_tzemeng_nhwc_7x12_u4: the same; here --conv-variant=gemm\n";
+
+inline constexpr std::string_view kVerbose =
+    "False: what a run usually prints\n"
+    "True: also samples, memory, and the algorithm of each convolution\n"
+    "dispatch: also what else could compute each convolution, and what could not and why not\n";
+
 inline constexpr std::string_view kOptimizer =
     "sgd: gradient descent with momentum (--optimizer-momentum)\n"
     "rmsprop: steps divided by a running root mean square of the gradient\n"

@@ -519,13 +519,14 @@ class BenchmarkRun {
         interrupt, *trainer_, checkpointer, run_.communicator, StepsBetweenMeetings(run_.options),
         lasting_ == nullptr ? nullptr : std::function<bool()>([this] { return MayPause(); }));
     callbacks.push_back(&stop);
-    if (run_.options.verbose) {
+    if (run_.options.verbose != "False") {
       DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
       voice_.TellMore("**** Memory of training:\n" +
                       FormatMemory(run_.graph, store_->dtype(),
                                    *trainer_->engine().training_memory(), run_.optimizer.get()));
       voice_.TellMore("**** Algorithms of training:\n");
-      for (const std::string& line : trainer_->engine().TrainingAlgorithms()) {
+      for (const std::string& line :
+           trainer_->engine().TrainingAlgorithms(run_.options.verbose == "dispatch")) {
         voice_.TellMore(StrCat("  ", line, "\n"));
       }
     }

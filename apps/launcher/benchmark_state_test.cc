@@ -495,6 +495,16 @@ TEST(BenchmarkStateTest, QuietAndVerboseRunsAreLessAndMore) {
   }
 }
 
+TEST(BenchmarkStateTest, VerboseDispatchTellsWhatElseCouldRunAndWhatNot) {
+  const Outcome outcome = Launch(std::string(kSmallRun) + "--verbose=dispatch");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_THAT(outcome.text,
+              HasSubstr("**** Algorithms of training:\n  layer 1 (Conv2D): forward "));
+  EXPECT_THAT(outcome.text,
+              ::testing::ContainsRegex("\n    forward: [a-z0-9]+, not .*; refused: "));
+  EXPECT_THAT(outcome.text, HasSubstr("depthwise computes one filter per channel"));
+}
+
 // In evaluation of a network with convolutions, normalisations and relus in this order.
 TEST(BenchmarkStateTest, FusedOptionsGiveTheSameTestResults) {
   const std::string run =

@@ -1,6 +1,7 @@
 #include "apps/launcher/model_file.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,7 +29,7 @@ ModelDescription DescribeModel(const Options& options, const Dataset& dataset) {
   if (int64_t(names.size()) != dataset.outputs()) names.clear();
   return {.class_names = std::move(names),
           .loss = options.loss_func,
-          .conv_variant = options.conv_variant,
+          .conv_variant = std::string(ConvVariantOf(options)),
           .fusions = MakeFusions(options),
           .training = {.dataset = std::string(dataset.name()),
                        .optimizer = options.optimizer,

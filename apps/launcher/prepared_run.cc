@@ -50,6 +50,7 @@ absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
     DTNN_RETURN_IF_ERROR(CheckDecisionsFile(run.options));
   }
   DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options, run.rank));
+  if (run.rank == 0 && run.Tunes()) DTNN_RETURN_IF_ERROR(CheckBestOfFile(run.options));
   if (run.options.evaluate_only) return absl::OkStatus();
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckReportFile(run.options));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckBoard(run.options));
@@ -260,6 +261,10 @@ bool PreparedRun::Writes() const { return rank == 0 || !options.shared_storage; 
 
 bool PreparedRun::WritesCheckpoints() const { return rank == 0 || OwnCheckpoints(options); }
 
+bool PreparedRun::Tunes() const {
+  return options.enable_best_of && TraitsOf(context->device()).chooses_convolutions;
+}
+
 absl::Status PreparedRun::Prepare(RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, LoadData(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
@@ -273,8 +278,7 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
         "--enable-nccl: simulated GPUs of several processes share no memory; gradients are summed "
         "in the hosts' memory");
   }
-  const DeviceTraits traits = TraitsOf(context->device());
-  if (!options.enable_best_of || !traits.chooses_convolutions) return absl::OkStatus();
+  if (!Tunes()) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(TuneRun(*this, voice));
   return Agree(communicator, CheckMemoryOfRun(*this));
 }

@@ -22,20 +22,21 @@ absl::StatusOr<RunMemory> MeasureMemory(const Options& options, const Graph& gra
                                         DeviceContext& context, const RunBatches& batches,
                                         BestOf* best_of) {
   const DType dtype = ElementTypeOf(options);
+  const std::string variant(ConvVariantOf(options));
   RunMemory memory = {.batches = batches, .parameters = ParameterBytes(graph, dtype, optimizer)};
   if (batches.training > 0) {
     DTNN_ASSIGN_OR_RETURN(memory.training, Plan::Measure(graph, dtype, context,
                                                          {.batch = batches.training,
                                                           .training = true,
                                                           .loss = &loss,
-                                                          .conv_variant = options.conv_variant,
+                                                          .conv_variant = variant,
                                                           .best_of = best_of}));
   }
   if (batches.testing > 0) {
     DTNN_ASSIGN_OR_RETURN(memory.testing, Plan::Measure(graph, dtype, context,
                                                         {.batch = batches.testing,
                                                          .loss = &loss,
-                                                         .conv_variant = options.conv_variant,
+                                                         .conv_variant = variant,
                                                          .best_of = best_of,
                                                          .fusions = MakeFusions(options)}));
   }

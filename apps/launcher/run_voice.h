@@ -32,7 +32,7 @@ class RunVoice {
     if (!options_.quiet && !hushed_) out_ << text << std::flush;
   }
   void TellMore(std::string_view text) {
-    if (options_.verbose && !hushed_) out_ << text << std::flush;
+    if (options_.verbose != "False" && !hushed_) out_ << text << std::flush;
   }
   void Warn(std::string_view line) {
     err_ << StrCat("benchmark: warning: ", OneLine(NameFlags(line)), "\n") << std::flush;

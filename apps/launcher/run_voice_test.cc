@@ -54,7 +54,7 @@ TEST(RunVoiceTest, OfOtherFilesOfItsOwnToo) {
 TEST(RunVoiceTest, QuietAndVerboseDecideWhatIsTold) {
   Options quiet, verbose;
   quiet.quiet = true;
-  verbose.verbose = true;
+  verbose.verbose = "True";
   EXPECT_EQ(Say(quiet, 0).out, "result\n");
   EXPECT_EQ(Say(verbose, 0).out, "result\ntold\nmore\n");
 }

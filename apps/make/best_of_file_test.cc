@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 BestOfKey Key(const std::string& problem) {
-  return {.operation = "op", .direction = "there", .problem = problem, .instructions = "AVX3"};
+  return {.operation = "op", .direction = "there", .problem = problem, .machine = "AVX3"};
 }
 
 Options InFile(const std::string& name) {
@@ -41,6 +41,18 @@ TEST(BestOfFileTest, WhatWasDecidedIsKnownToTheNextRun) {
   EXPECT_EQ(LoadDecisions(options)->all().size(), 2u);
 }
 
+TEST(BestOfFileTest, CheckingLeavesTheFileAsItIs) {
+  const Options options = InFile("checked.txt");
+  EXPECT_EQ(CheckBestOfFile(Options()), absl::OkStatus());
+  EXPECT_EQ(CheckBestOfFile(options), absl::OkStatus());
+  EXPECT_FALSE(std::filesystem::exists(options.best_of_file));
+  BestOf best_of;
+  EXPECT_TRUE(best_of.Choose(Key("x"), One).ok());
+  EXPECT_EQ(SaveDecisions(options, best_of), absl::OkStatus());
+  EXPECT_EQ(CheckBestOfFile(options), absl::OkStatus());
+  EXPECT_EQ(LoadDecisions(options)->all().size(), 1u);
+}
+
 TEST(BestOfFileTest, WithoutTheOptionThereIsNoFile) {
   BestOf best_of({.known = *LoadDecisions(Options())});
   EXPECT_TRUE(best_of.Choose(Key("x"), One).ok());
@@ -56,7 +68,10 @@ TEST(BestOfFileTest, ErrorsNameOptionFileAndLine) {
   std::ofstream(options.best_of_file) << "# title\nop/there\n";
   EXPECT_THAT(std::string(LoadDecisions(options).status().message()),
               HasSubstr("--best-of-file: " + options.best_of_file + ": line 2: "));
+  EXPECT_EQ(CheckBestOfFile(options), LoadDecisions(options).status());
   options.best_of_file = "/no/such/folder/tuned.txt";
+  EXPECT_THAT(std::string(CheckBestOfFile(options).message()),
+              HasSubstr("--best-of-file: /no/such/folder/tuned.txt: "));
   BestOf best_of;
   EXPECT_TRUE(best_of.Choose(Key("x"), One).ok());
   EXPECT_THAT(std::string(SaveDecisions(options, best_of).message()),

@@ -38,6 +38,14 @@ double ExchangedBytes(const Options& options, double elements) {
   return elements * double(halves ? 2 : SizeOf(ElementTypeOf(options)));
 }
 
+std::string_view ConvVariantOf(const Options& options) {
+  const std::string_view method = options.conv_direct_method;
+  const bool planar =
+      method.empty() || method == "planar" || method == "convdirect_original_nhwc_default";
+  if (options.conv_variant != "direct" || planar) return options.conv_variant;
+  return method == "convdirect_im2row_nhwc_default" ? "i2c" : "gemm";
+}
+
 Fusions MakeFusions(const Options& options) {
   return {.conv_bn = options.enable_fused_conv_bn,
           .conv_bn_relu = options.enable_fused_conv_bn_relu,
@@ -54,7 +62,7 @@ TrainerOptions MakeTrainerOptions(const Options& options, const MetricSet& metri
           .learning_rate = InitialLearningRate(options, ranks),
           .accumulate_steps = options.accumulate_steps,
           .clip_norm = options.clip_norm,
-          .conv_variant = options.conv_variant,
+          .conv_variant = std::string(ConvVariantOf(options)),
           .random_seed = uint64_t(options.random_seed),
           .fusions = MakeFusions(options),
           .communicator = communicator,

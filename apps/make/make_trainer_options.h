@@ -4,6 +4,7 @@
 #define DTNN_APPS_MAKE_MAKE_TRAINER_OPTIONS_H_
 
 #include <memory>
+#include <string_view>
 
 #include "apps/flags/options.h"
 #include "comm/communicator.h"
@@ -15,6 +16,8 @@
 
 namespace dtnn {
 
+// --conv-variant, or what a method of direct's (--conv-direct-method=list) means by another name.
+std::string_view ConvVariantOf(const Options& options);
 Fusions MakeFusions(const Options& options);
 
 // Where the size of buckets is measured it is the first.

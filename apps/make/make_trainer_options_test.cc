@@ -1,7 +1,11 @@
 #include "apps/make/make_trainer_options.h"
 
 #include <cstdint>
+#include <sstream>
+#include <string>
 
+#include "apps/flags/option_table.h"
+#include "apps/flags/value.h"
 #include "comm/local.h"
 #include "gtest/gtest.h"
 
@@ -18,6 +22,28 @@ TEST(MakeTrainerOptionsTest, OneRankLearnsAtTheRateAsGiven) {
   EXPECT_EQ(made.model_sync.frequency, 0);
   EXPECT_FALSE(made.whole_steps);
   EXPECT_TRUE(made.choose_buckets);
+}
+
+// As --conv-direct-method=list says.
+TEST(MakeTrainerOptionsTest, MethodsOfDirectMeanTheVariantsThatTheirListNames) {
+  constexpr std::string_view kHere = "; here --conv-variant=";
+  Options options;
+  options.conv_variant = "direct";
+  EXPECT_EQ(ConvVariantOf(options), "direct");
+  std::istringstream lines{std::string(FindOption("conv-direct-method")->meanings)};
+  int others = 0;
+  for (std::string line; std::getline(lines, line);) {
+    options.conv_direct_method = line.substr(0, line.find(": "));
+    const size_t here = line.find(kHere);
+    others += here != line.npos;
+    EXPECT_EQ(ConvVariantOf(options),
+              here == line.npos ? "direct" : line.substr(here + kHere.size()))
+        << line;
+  }
+  EXPECT_EQ(others, 7);
+  options.conv_variant = "winograd";
+  EXPECT_EQ(ConvVariantOf(options), "winograd");
+  EXPECT_EQ(MakeTrainerOptions(options, {}, nullptr, nullptr).conv_variant, "winograd");
 }
 
 TEST(MakeTrainerOptionsTest, RanksSynchroniseAsTheyWereTold) {

@@ -55,6 +55,8 @@ void ListTransforms(std::ostream& out) {
   }
 }
 
+void ListDirectMethods(std::ostream& out) { out << FindOption("conv-direct-method")->meanings; }
+
 bool PrintList(Action action, std::ostream& out) {
   switch (action) {
     case Action::kListModels:
@@ -65,6 +67,9 @@ bool PrintList(Action action, std::ostream& out) {
       return true;
     case Action::kListTransforms:
       ListTransforms(out);
+      return true;
+    case Action::kListDirectMethods:
+      ListDirectMethods(out);
       return true;
     case Action::kHelp:
     case Action::kRun:

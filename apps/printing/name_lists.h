@@ -1,5 +1,5 @@
-// The names that --model, --dataset and --augment take: the answers to --model=list and so on, and
-// to names that there are not. The same in every program.
+// The names that --model, --dataset, --augment and --conv-direct-method take: the answers to
+// --model=list and so on, and to names that there are not. The same in every program.
 
 #ifndef DTNN_APPS_PRINTING_NAME_LISTS_H_
 #define DTNN_APPS_PRINTING_NAME_LISTS_H_
@@ -17,6 +17,8 @@ void ListModels(std::ostream& out);
 void ListDatasets(std::ostream& out);
 // What each does, and its parameters.
 void ListTransforms(std::ostream& out);
+// A line for each, with what it means here.
+void ListDirectMethods(std::ostream& out);
 // The list that `action` asks for; false: it asks for none.
 bool PrintList(Action action, std::ostream& out);
 

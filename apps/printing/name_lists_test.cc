@@ -79,6 +79,15 @@ TEST(NameListsTest, TransformsAreExplained) {
                                          "image (zero or reflect; default zero)"));
 }
 
+TEST(NameListsTest, EveryMethodOfDirectHasALine) {
+  const std::vector<std::string> lines = Lines(ListDirectMethods);
+  const std::vector<std::string> words = WordsOf("conv-direct-method");
+  ASSERT_EQ(lines.size(), words.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_TRUE(lines[i].starts_with(words[i] + ": ")) << lines[i];
+  }
+}
+
 TEST(NameListsTest, NetworksOfTheZooAreKnown) {
   for (const ModelInfo& model : ZooModels()) EXPECT_TRUE(CheckModelName(model.name).ok());
   const absl::Status unknown = CheckModelName("vgg61");

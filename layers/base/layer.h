@@ -148,6 +148,8 @@ class LayerOp {
   virtual LayerOpTraits traits() const = 0;
   // Where there is a choice, what computes it, for people: "forward winograd, backward data gemm".
   virtual std::string Algorithms() const { return ""; }
+  // For each of those, what else could compute it, and what could not and why not: a line each.
+  virtual std::vector<std::string> Alternatives() const { return {}; }
   // Memory of the op's device for what it keeps, of LayerOpTraits::kept_bytes or more, contents
   // undefined. Called once before the first Forward, unless that is 0.
   virtual void Keep(std::shared_ptr<Buffer> /*memory*/) {}

@@ -200,11 +200,13 @@ double Plan::SumOfLosses(const Tensor& losses) {
   return sum;
 }
 
-std::vector<std::string> Plan::Algorithms() const {
+std::vector<std::string> Plan::Algorithms(bool alternatives) const {
   std::vector<std::string> lines;
   for (const Step& step : steps_) {
     const std::string algorithms = step.op->Algorithms();
     if (!algorithms.empty()) lines.push_back(StrCat(LayerName(step), ": ", algorithms));
+    if (!alternatives) continue;
+    for (const std::string& line : step.op->Alternatives()) lines.push_back("  " + line);
   }
   return lines;
 }

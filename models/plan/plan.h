@@ -106,7 +106,8 @@ class Plan {
   // Which buffers there are, and when each is used.
   const PlanLayout& layout() const { return layout_; }
   // A line for each layer that has a choice: "layer 1 (Conv2D): forward winograd, ...".
-  std::vector<std::string> Algorithms() const;
+  // With `alternatives`, after each its LayerOp::Alternatives, indented.
+  std::vector<std::string> Algorithms(bool alternatives = false) const;
   // In the order of the graph's nodes.
   std::vector<LayerMemory> MemoryByLayer() const;
 

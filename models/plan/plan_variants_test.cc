@@ -66,6 +66,28 @@ TEST_P(PlanVariantsTest, GradientsOfAWholeNetworkWithATuner) {
   }
 }
 
+TEST_P(PlanVariantsTest, AlternativesNameEveryVariantOnceForEachDirection) {
+  PlanSession session(Network(GetParam()), 2);
+  const auto plan = *Plan::Compile(session.graph, *session.store, *session.device,
+                                   {.batch = 2, .training = true, .loss = &session.loss});
+  const std::vector<std::string> lines = plan->Algorithms(/*alternatives=*/true);
+  // The first layer has no gradient of its input.
+  ASSERT_EQ(lines.size(), plan->Algorithms().size() + 7 * 3 + 2);
+  EXPECT_THAT(lines[0], HasSubstr("layer 1 (Conv2D): "));
+  EXPECT_THAT(lines[1], ::testing::StartsWith("  forward: "));
+  EXPECT_THAT(lines[2], ::testing::StartsWith("  backward filter: "));
+  for (const std::string& line : lines) {
+    if (!line.starts_with("  ")) continue;
+    for (const std::string_view name : Conv2dVariantNames()) {
+      EXPECT_THAT(line, ::testing::ContainsRegex("[ :]" + std::string(name) + "(,|;| |$)")) << name;
+    }
+  }
+  EXPECT_EQ(lines[13],  // of layer 8, with a stride
+            "  forward: gemm, not i2c; refused: direct computes stride 1 with few channels on maps "
+            "wider than the kernel; depthwise computes one filter per channel: as many filters and "
+            "groups as channels; winograd computes a stride of 1 only");
+}
+
 TEST_P(PlanVariantsTest, AVariantThatRefusesIsReplacedAndThatIsTold) {
   PlanSession session(Network(GetParam()), 2);
   const auto lines = [&](std::string_view variant) {

@@ -112,8 +112,9 @@ class StepEngine {
 
   const TrainerOptions& options() const { return options_; }
   // None before PrepareForTraining (models/plan/plan.h).
-  std::vector<std::string> TrainingAlgorithms() const {
-    return training_plan_ == nullptr ? std::vector<std::string>() : training_plan_->Algorithms();
+  std::vector<std::string> TrainingAlgorithms(bool alternatives = false) const {
+    return training_plan_ == nullptr ? std::vector<std::string>()
+                                     : training_plan_->Algorithms(alternatives);
   }
   // Null before PrepareForTraining.
   const PlanMemory* training_memory() const {
