@@ -1,6 +1,7 @@
 // How fast oneDNN (2.x or 3.x) computes a list of fp32 convolutions.
 //
-//   onednn_convolutions SHAPES [THREADS=1] [NAME_PREFIX=""] [DIRECTIONS=fwd,bwd_data,bwd_filter]
+//   onednn_convolutions SHAPES [THREADS=1] [NAME_PREFIX=""]
+//                       [DIRECTIONS=fwd,bwd_data,bwd_filter] [SECONDS=0.2]
 //
 // SHAPES has one convolution per line, '#' starts a comment:
 //   mb ic ih iw oc kh kw sh sw ph pw groups repeat name
@@ -10,7 +11,7 @@
 //   winograd    as any, Winograd algorithm; 3x3 stride 1 only, and only where the library has it
 // The filter is always in the format the library prefers; no reorder outside the primitive counts.
 //
-// One JSON line per measurement.  ms: median of at least 5 samples and 0.2 s after a warm-up, a
+// One JSON line per measurement.  ms: median of at least 5 samples and SECONDS after a warm-up, a
 // sample being enough calls for 1 ms; ms_min: the fastest.  Operands stay in cache from call to
 // call.  gflops counts every filter tap, gflops_valid only those that meet the image and not its
 // padding.  fma_peak: GFLOP/s the same threads reach with FMAs in registers before and after (the
@@ -166,7 +167,7 @@ double Seconds() {
 
 // Seconds per call, sorted; `run(n)` makes n calls.
 template <class Run>
-std::vector<double> Time(const Run& run) {
+std::vector<double> Time(double seconds, const Run& run) {
   int calls = 1;
   const auto sample = [&] {
     const double start = Seconds();
@@ -174,11 +175,11 @@ std::vector<double> Time(const Run& run) {
     return (Seconds() - start) / calls;
   };
   double start = Seconds();
-  for (int i = 0; i < 2 || Seconds() - start < 0.05; ++i)
+  for (int i = 0; i < 2 || Seconds() - start < seconds / 4; ++i)
     calls = std::clamp(static_cast<int>(1e-3 / sample()) + 1, 1, 1000);
   std::vector<double> samples;
   start = Seconds();
-  while (samples.size() < 5 || Seconds() - start < 0.2) samples.push_back(sample());
+  while (samples.size() < 5 || Seconds() - start < seconds) samples.push_back(sample());
   std::sort(samples.begin(), samples.end());
   return samples;
 }
@@ -206,10 +207,12 @@ double FmaPeak(int threads) {
 }
 
 int main(int argc, char** argv) try {
-  if (argc < 2) throw std::runtime_error("expected SHAPES [THREADS] [NAME_PREFIX] [DIRECTIONS]");
+  if (argc < 2)
+    throw std::runtime_error("expected SHAPES [THREADS] [NAME_PREFIX] [DIRECTIONS] [SECONDS]");
   const int threads = argc > 2 ? std::stoi(argv[2]) : 1;
   const auto shapes = ReadShapes(argv[1], argc > 3 ? argv[3] : "");
   std::istringstream directions(argc > 4 ? argv[4] : "fwd,bwd_data,bwd_filter");
+  const double seconds = argc > 5 ? std::stod(argv[5]) : 0.2;
 
   // OpenMP takes its number of threads from us, TBB from the processors we leave it.
   cpu_set_t cpus;
@@ -237,7 +240,7 @@ int main(int argc, char** argv) try {
         try {
           const Problem p = MakeProblem(s, direction, tag, alg, engine);
           double peak = FmaPeak(threads);
-          const auto times = Time([&](int calls) {
+          const auto times = Time(seconds, [&](int calls) {
             while (calls--) p.primitive.execute(stream, p.args);
             stream.wait();
           });

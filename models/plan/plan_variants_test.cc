@@ -82,7 +82,7 @@ TEST_P(PlanVariantsTest, AlternativesNameEveryVariantOnceForEachDirection) {
       EXPECT_THAT(line, ::testing::ContainsRegex("[ :]" + std::string(name) + "(,|;| |$)")) << name;
     }
   }
-  EXPECT_EQ(lines[13],  // of layer 8, with a stride
+  EXPECT_EQ(lines[12],  // of layer 8, with a stride
             "  forward: gemm, not i2c; refused: direct computes stride 1 with few channels on maps "
             "wider than the kernel; depthwise computes one filter per channel: as many filters and "
             "groups as channels; winograd computes a stride of 1 only");
