@@ -112,9 +112,8 @@ class FoldedLayer {
 
 class Conv2dOp : public LayerOp {
  public:
-  Conv2dOp(std::unique_ptr<Conv2d> conv, const Conv2dSpec& spec,
-           const conv::Directions& directions, Refusals refusals, bool bias, bool frozen, bool adds,
-           std::optional<FoldedLayer> folded)
+  Conv2dOp(std::unique_ptr<Conv2d> conv, const Conv2dSpec& spec, const conv::Directions& directions,
+           Refusals refusals, bool bias, bool frozen, bool adds, std::optional<FoldedLayer> folded)
       : conv_(std::move(conv)),
         spec_(spec),
         directions_(directions),
