@@ -32,7 +32,7 @@ class Conv2dThreadsTest : public ::testing::Test {
       SCOPED_TRACE(absl::StrCat(std::string(variant), " ", spec.ToString()));
       std::vector<std::vector<double>> first;
       for (const auto& [made_with, run_with] :
-           {std::pair(1, 1), std::pair(2, 2), std::pair(4, 4), std::pair(4, 1), std::pair(1, 4)}) {
+           {std::pair(1, 1), std::pair(2, 2), std::pair(4, 4), std::pair(4, 1)}) {
         const std::vector<std::vector<double>> now = Run(spec, variant, made_with, run_with);
         if (first.empty()) first = now;
         EXPECT_TRUE(now == first) << "made with " << made_with << ", run with " << run_with;
@@ -68,7 +68,7 @@ class Conv2dThreadsTest : public ::testing::Test {
 // Of 4 MB with images and results, the last with fewer images.
 TEST_F(Conv2dThreadsTest, ChunksOfNchwImages) {
   Conv2dSpec spec;
-  spec.batch = 5, spec.height = 91, spec.width = 90, spec.channels = 5, spec.filters = 31;
+  spec.batch = 4, spec.height = 91, spec.width = 90, spec.channels = 2, spec.filters = 31;
   spec.kernel = 3, spec.padding = 1;
   spec.format = TensorFormat::kNCHW;
   spec.epilogue = {.bias = true, .add = true, .relu = true};
@@ -79,12 +79,13 @@ TEST_F(Conv2dThreadsTest, ChunksOfNchwImages) {
 
 TEST_F(Conv2dThreadsTest, ChunksOfNchwImagesOfGroups) {
   Conv2dSpec spec;
-  spec.batch = 3, spec.height = 130, spec.width = 129, spec.channels = 24, spec.filters = 36;
+  spec.batch = 2, spec.height = 190, spec.width = 189, spec.channels = 12, spec.filters = 18;
   spec.groups = 2;
   spec.kernel = Pair(1, 3), spec.padding = Pair(0, 1);
   spec.format = TensorFormat::kNCHW;
   spec.epilogue = {.bias = true, .add = true};
   ExpectSameBits(spec);
+  spec.height = 130, spec.width = 129;
   spec.channels = spec.filters = spec.groups = 34;
   ExpectSameBits(spec);
 }
@@ -94,7 +95,7 @@ TEST_F(Conv2dThreadsTest, SlicesOfConcatenations) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
       for (const int64_t groups : {1, 3}) {
         Conv2dSpec spec;
-        spec.batch = 7, spec.height = 13, spec.width = 12, spec.channels = 24, spec.filters = 36;
+        spec.batch = 5, spec.height = 13, spec.width = 12, spec.channels = 24, spec.filters = 36;
         spec.groups = groups;
         spec.kernel = 3, spec.padding = 1;
         spec.format = format, spec.dtype = dtype;
