@@ -55,7 +55,13 @@ constexpr Case kCases[] = {
     {2, "--encryption-security-level=64", kUsage, "--encryption-security-level=64: "},
 
     {3, "--enable-nccl", kDone, "--enable-nccl has no effect with --parallel=sequential"},
-    {3, "--enable-gpudirect", kUsage, "--enable-gpudirect=true: not available"},
+    {3, "--enable-gpudirect", kDone, "--enable-gpudirect has no effect with --parallel=sequential"},
+    {4, "--enable-gpudirect --parallel=data --enable-gpu --gpu-device=simulated", kUsage,
+     "--enable-gpudirect: gradients go to MPI through pinned memory"},
+    {4, "--enable-cudnn-auto-conv-alg=False", kDone,
+     "--enable-cudnn-auto-conv-alg has no effect without --enable-gpu"},
+    {4, "--enable-cudnn-auto-conv-alg=False --enable-gpu --gpu-device=simulated", kDone,
+     "**** Done"},
     {4, "--enable-nccl --parallel=data", kDone, "--enable-nccl has no effect without --enable-gpu"},
     {4, "--enable-nccl --parallel=data --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
 

@@ -267,8 +267,7 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
         "--enable-nccl: simulated GPUs of several processes share no memory; gradients are summed "
         "in the hosts' memory");
   }
-  const DeviceTraits traits = TraitsOf(context->device());
-  if (!options.enable_best_of || !traits.chooses_convolutions) return absl::OkStatus();
+  if (!TunesRun(*this)) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(TuneRun(*this, voice));
   return Agree(communicator, CheckMemoryOfRun(*this));
 }
