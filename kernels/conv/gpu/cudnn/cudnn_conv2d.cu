@@ -23,6 +23,7 @@
 #include "kernels/conv/gpu/library_key.h"
 #include "kernels/conv/gpu/variants.h"
 #include "kernels/cuda_context.h"
+#include "kernels/device/library_version.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/scratch.h"
@@ -39,14 +40,9 @@ constexpr size_t kMostOtherPlans = 64;
 // By a tuner; heuristics seldom put the fastest after these.
 constexpr size_t kMostTimedPlans = 8;
 
-// A program finds the library that is installed where it runs.
 absl::Status CheckVersion() {
-  const int64_t found = int64_t(cudnnGetVersion());
-  if (found / 10000 == CUDNN_MAJOR && found >= CUDNN_VERSION) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("found version ", found, " of cuDNN, and this program needs ", CUDNN_VERSION,
-                   " or a newer one of cuDNN ", CUDNN_MAJOR,
-                   "; install it, or build with the one that is there"));
+  return CheckLibraryVersion("cuDNN", LibraryVersion::Of(int64_t(cudnnGetVersion()), 10000, 100),
+                             {CUDNN_MAJOR, CUDNN_MINOR, CUDNN_PATCHLEVEL});
 }
 
 // One handle per context, on its stream.
