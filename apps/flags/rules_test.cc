@@ -107,7 +107,6 @@ constexpr Case kCases[] = {
     {6, "--mixup=2.5", kUsage, "--mixup=2.5: must be a real number >= 0 and <= 2"},
     {6, "--mixup=0.2 --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
     {6, "--mixup=0.2 --enable-gpu --gpu-device=simulated --math-mode=fp16", kDone, "**** Done"},
-    {6, "--loss-func=mse --enable-gpu --gpu-device=simulated --math-mode=bf16", kDone, "**** Done"},
     {6, "--conv-variant=gemm --enable-gpu", kUsage,
      "--conv-variant and --enable-gpu: cannot be used together"},
     {6, "--augment=flop", kUsage, "--augment=flop: unknown transform \"flop\"; must be one of: "},
