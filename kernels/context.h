@@ -17,6 +17,8 @@
 
 namespace dtnn {
 
+class BestOf;
+
 class DeviceContext {
  public:
   // Unimplemented for a GPU in a build without --config=cuda; NotFound where the device is not
@@ -29,6 +31,11 @@ class DeviceContext {
   // For plans that are compiled from now on. InvalidArgument for other modes than fp32 on a CPU.
   absl::Status SetMathMode(MathMode mode);
   MathMode math_mode() const { return math_mode_; }
+
+  // What decides among the algorithms that libraries of the device have for the primitives made
+  // from now on, by timing them; null: each library guesses. Outlives those calls.
+  void SetTuner(BestOf* tuner) { tuner_ = tuner; }
+  BestOf* tuner() const { return tuner_; }
 
   // Copies a dense tensor to another of the same size: host to host, or between host and this
   // device, in stream order. The host memory may be reused once Synchronize has returned.
@@ -43,6 +50,7 @@ class DeviceContext {
  private:
   Device device_;
   MathMode math_mode_ = MathMode::kFp32;
+  BestOf* tuner_ = nullptr;
 };
 
 }  // namespace dtnn

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda_context.h"
 #include "kernels/cuda_status.h"
+#include "kernels/device/library_version.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -19,10 +20,25 @@ absl::Status CublasStatus(std::string_view what, cublasStatus_t error) {
       absl::StrCat(std::string(what), ": cuBLAS says ", cublasGetStatusName(error)));
 }
 
+namespace {
+
+absl::Status CheckCublasVersion() {
+  const auto part = [](libraryPropertyType type) {
+    int value = 0;
+    return cublasGetProperty(type, &value) == CUBLAS_STATUS_SUCCESS ? value : 0;
+  };
+  return CheckLibraryVersion("cuBLAS",
+                             {part(MAJOR_VERSION), part(MINOR_VERSION), part(PATCH_LEVEL)},
+                             {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH});
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<CudaContext>> CudaContext::Create(Device device) {
   std::unique_ptr<CudaContext> context(new CudaContext(device));
   DTNN_RETURN_IF_ERROR(context->Start());
   DTNN_RETURN_IF_ERROR(context->MakeCurrent());
+  DTNN_RETURN_IF_ERROR(CheckCublasVersion());
   DTNN_RETURN_IF_ERROR(CublasStatus("starting cuBLAS", cublasCreate(&context->blas_)));
   DTNN_RETURN_IF_ERROR(CublasStatus(
       "giving cuBLAS a stream",

@@ -5,7 +5,12 @@
 namespace dtnn {
 
 DeviceTraits TraitsOf(Device device) {
-  if (!device.is_cpu()) return {.kind = "GPU", .instructions = "", .replays_work = true};
+  if (!device.is_cpu()) {
+    return {.kind = "GPU",
+            .instructions = "",
+            .replays_work = true,
+            .tunes_libraries = device.type == DeviceType::kCuda};
+  }
   return {.kind = "CPU",
           .instructions = SimdTarget(),
           .in_host_memory = true,

@@ -25,6 +25,8 @@ struct DeviceTraits {
   bool replays_work = false;
   // Whether convolutions have variants that can be named, and timed to choose one.
   bool chooses_convolutions = false;
+  // Whether its libraries have algorithms of their own, for DeviceContext::SetTuner.
+  bool tunes_libraries = false;
   // Whether a convolution can apply a batch normalisation when it writes its results.
   bool folds_normalizations = false;
 };

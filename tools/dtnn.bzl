@@ -17,6 +17,7 @@
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//tools:link_only.bzl", "link_only")
 load("//tools/pch:precompiled_header.bzl", "precompiled_header")
 
 _STANDARD_COPTS = ["-std=c++20"]
@@ -301,12 +302,12 @@ def dtnn_cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
     dtnn_cuda_objects(name = name + "_objects", srcs = srcs, hdrs = hdrs, deps = deps)
     cc_library(name = name, hdrs = hdrs, deps = deps, **kwargs)
     cc_library(
-        name = name + "_link",
+        name = name + "_code",
         srcs = [":" + name + "_objects"],
-        deps = deps + ["//third_party:cudart"],
+        deps = deps + ["@dtnn//third_party:cudart"],
         tags = ["manual"],
-        **kwargs
     )
+    link_only(name = name + "_link", deps = [":" + name + "_code"], tags = ["manual"], **kwargs)
 
 def dtnn_gpu_library(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of .cu files, to stand among gpu_deps: `name` has its headers, and `name`_link its code,
@@ -323,6 +324,6 @@ def dtnn_gpu_library(name, srcs, hdrs = [], deps = [], **kwargs):
         srcs = if_cuda([":" + name + "_objects"], [src + ".cc" for src in srcs]),
         copts = _copts([]),
         textual_hdrs = srcs,
-        deps = deps + [":" + name] + _PCH + if_cuda(["//third_party:cudart"]),
+        deps = deps + [":" + name] + _PCH + if_cuda(["@dtnn//third_party:cudart"]),
         **kwargs
     )

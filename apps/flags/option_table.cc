@@ -100,11 +100,6 @@ constexpr OptionSpec Later(std::string_view name, OptionGroup group, OptionType 
   return spec;
 }
 
-// A switch that is off, and may only be switched off.
-constexpr OptionSpec LaterSwitch(std::string_view name, OptionGroup group, std::string_view help) {
-  return Later(name, group, kBool, "False", help);
-}
-
 using O = Options;
 
 constexpr OptionSpec kTable[] = {
@@ -347,10 +342,10 @@ constexpr OptionSpec kTable[] = {
         "auto,i2c,gemm,direct,winograd")
         .Means(meanings::kConvVariant),
     Now("best-of-file", kConvolution, kPath, &O::best_of_file,
-        "file in which --enable-best-of keeps its decisions: read if it exists, then written; by "
-        "rank 0 only")
+        "file in which --enable-best-of, and on GPUs --enable-cudnn-auto-conv-alg, keeps its "
+        "decisions: read if it exists, then written; by rank 0 only")
         .Example("tuned.txt")
-        .Needs("enable-best-of"),
+        .Needs("enable-best-of|enable-gpu"),
     Listed(Action::kListDirectMethods,
            Now("conv-direct-method", kConvolution, kWord, &O::conv_direct_method,
                "what --conv-variant=direct runs; --conv-direct-method=list explains them",
@@ -583,7 +578,10 @@ constexpr OptionSpec kTable[] = {
     Now("math-mode", kParallel, kWord, &O::math_mode, "in what --enable-gpu computes",
         "fp32,tf32,bf16,fp16")
         .Means(meanings::kMathMode),
-    LaterSwitch("enable-gpudirect", kParallel, "let MPI read and write GPU memory"),
+    Now("enable-gpudirect", kParallel, kBool, &O::enable_gpudirect,
+        "let MPI read and write GPU memory; refused, since gradients go to MPI through pinned "
+        "memory of the host")
+        .Needs("parallel=data enable-gpu"),
     Now("enable-nccl", kParallel, kBool, &O::enable_nccl,
         "sum gradients on the GPUs, by NCCL, instead of in the hosts' memory")
         .Needs("parallel=data enable-gpu"),
@@ -591,8 +589,10 @@ constexpr OptionSpec kTable[] = {
         "capture the work of a training step and replay it as one operation; where that cannot be, "
         "the run says so and goes on without")
         .Needs("enable-gpu"),
-    Later("enable-cudnn-auto-conv-alg", kParallel, kBool, "True",
-          "let cuDNN choose its convolution algorithms"),
+    Now("enable-cudnn-auto-conv-alg", kParallel, kBool, &O::enable_cudnn_auto_conv_alg,
+        "time cuDNN's algorithms for every convolution before the first step, and run the fastest; "
+        "False: cuDNN guesses, and gives the same bits in every run")
+        .Needs("enable-gpu"),
 
     Now("encryption", kEncryption, kWord, &O::encryption,
         "how clients of a federation protect what they send from the aggregator",

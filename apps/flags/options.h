@@ -167,8 +167,10 @@ struct Options {
   bool enable_gpu = false;
   std::string gpu_device = "cuda";  // or simulated
   std::string math_mode = "fp32";   // a name of kMathModes
+  bool enable_gpudirect = false;
   bool enable_nccl = false;
   bool enable_cuda_graphs = true;
+  bool enable_cudnn_auto_conv_alg = true;
 
   // Encryption of what clients send: masked, tenseal or openfhe; empty: none.
   std::string encryption;

@@ -169,13 +169,13 @@ TEST(ParserTest, MappedAliases) {
 }
 
 TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
-  Options options = Parsed({"--enable-gpudirect=False", "--conv-direct-methods-for-best-of="});
+  Options options = Parsed({"--conv-direct-methods-for-best-of="});
   const Options bare = Parsed({});
   options.given = bare.given;
   EXPECT_EQ(options, bare);
-  EXPECT_EQ(Error({"--enable-cudnn-auto-conv-alg=False"}),
-            "--enable-cudnn-auto-conv-alg=False: not available in this build yet; the only value "
-            "accepted is True");
+  EXPECT_EQ(Error({"--conv-direct-method=x"}),
+            "--conv-direct-method=x: not available in this build yet; the only value accepted is "
+            "an empty value");
   EXPECT_EQ(Error({"--encryption-poly-degree=0"}),
             "--encryption-poly-degree=0: must be a whole number >= 1 and <= 62");
 }

@@ -63,7 +63,13 @@ constexpr Case kCases[] = {
     {2, "--encryption-security-level=64", kUsage, "--encryption-security-level=64: "},
 
     {3, "--enable-nccl", kDone, "--enable-nccl has no effect with --parallel=sequential"},
-    {3, "--enable-gpudirect", kUsage, "--enable-gpudirect=true: not available"},
+    {3, "--enable-gpudirect", kDone, "--enable-gpudirect has no effect with --parallel=sequential"},
+    {4, "--enable-gpudirect --parallel=data --enable-gpu --gpu-device=simulated", kUsage,
+     "--enable-gpudirect: gradients go to MPI through pinned memory"},
+    {4, "--enable-cudnn-auto-conv-alg=False", kDone,
+     "--enable-cudnn-auto-conv-alg has no effect without --enable-gpu"},
+    {4, "--enable-cudnn-auto-conv-alg=False --enable-gpu --gpu-device=simulated", kDone,
+     "**** Done"},
     {4, "--enable-nccl --parallel=data", kDone, "--enable-nccl has no effect without --enable-gpu"},
     {4, "--enable-nccl --parallel=data --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
 
@@ -108,6 +114,8 @@ constexpr Case kCases[] = {
     {6, "--mixup=0.2 --loss-func=mse", kDone, "**** Done"},
     {6, "--mixup=2.5", kUsage, "--mixup=2.5: must be a real number >= 0 and <= 2"},
     {6, "--mixup=0.2 --enable-gpu --gpu-device=simulated", kDone, "**** Done"},
+    {6, "--mixup=0.2 --enable-gpu --gpu-device=simulated --math-mode=fp16", kDone, "**** Done"},
+    {6, "--loss-func=mse --enable-gpu --gpu-device=simulated --math-mode=bf16", kDone, "**** Done"},
     {6, "--conv-variant=gemm --enable-gpu", kUsage,
      "--conv-variant and --enable-gpu: cannot be used together"},
     {6, "--augment=flop", kUsage, "--augment=flop: unknown transform \"flop\"; must be one of: "},

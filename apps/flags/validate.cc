@@ -340,6 +340,11 @@ absl::Status CheckTogether(const Options& options) {
                       " and --enable-best-of: cannot be used together; name the algorithm, or let "
                       "it be found by timing");
   }
+  if (options.enable_gpudirect && options.enable_gpu && options.parallel == "data") {
+    return UsageError(
+        "--enable-gpudirect: gradients go to MPI through pinned memory of the host, whatever MPI "
+        "could read; leave it out, or let the GPUs sum them with --enable-nccl");
+  }
   if (options.conv_variant != "auto" && options.enable_gpu) {
     return exclude("conv-variant", "enable-gpu");
   }

@@ -125,9 +125,37 @@ TEST(BenchmarkRanksTest, RanksOnGpusLearnTheSame) {
   }
 }
 
+// As earlier releases spelled them.
+TEST(BenchmarkRanksTest, OptionsOfGpusAreTakenByAnyNumberOfRanks) {
+  for (const int ranks : {1, 2}) {
+    for (const char* const timed : {"True", "False"}) {
+      SCOPED_TRACE(std::to_string(ranks) + " " + timed);
+      const Outcome outcome = RunJob(
+          ranks,
+          With(kSmallRun, {"--parallel=data", "--enable-gpu=True", "--enable-gpudirect=False",
+                           "--enable-nccl=False", "--tensor-format=NCHW", "--num-epochs=1",
+                           std::string("--enable-cudnn-auto-conv-alg=") + timed,
+                           "--gpu-device=simulated", "--evaluate=True"}));
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+      EXPECT_EQ(Count(outcome.text, "**** Done..."), 1) << outcome.text;
+      EXPECT_EQ(Count(outcome.text, "has no effect"), 0) << outcome.text;
+      for (const std::string& line : {"gpus_per_node                  : " + std::to_string(ranks),
+                                      std::string("enable_gpu                     : True"),
+                                      std::string("enable_gpudirect               : False"),
+                                      std::string("enable_nccl                    : False"),
+                                      std::string("enable_cudnn_auto_conv_alg     : ") + timed}) {
+        EXPECT_EQ(Count(outcome.text, line), 1) << line << " in\n" << outcome.text;
+      }
+    }
+  }
+  const Outcome direct =
+      RunJob(2, With(kSmallRun, {"--parallel=data", "--enable-gpu=True", "--enable-gpudirect=True",
+                                 "--gpu-device=simulated"}));
+  for (const int rank : {0, 1}) EXPECT_EQ(RankExitCode(direct, rank), kExitUsage) << direct.text;
+}
+
 TEST(BenchmarkRanksTest, CollectivesOfSimulatedGpusEndAtTheProcess) {
   const std::vector<std::string> run = {"--parallel=data", "--enable-gpu", "--enable-nccl",
-                                        "--enable-cudnn-auto-conv-alg=True",
                                         "--gpu-device=simulated"};
   const Outcome outcome = RunJob(2, With(kSmallRun, run));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;

@@ -46,11 +46,8 @@ namespace {
 // What the run will write to must take it: a run of hours must not find out at its end.
 absl::Status PrepareOutput(PreparedRun& run, RunVoice& voice) {
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckModelFile(run.options.save_model));
-  if (run.options.enable_best_of && run.rank == 0) {
-    DTNN_RETURN_IF_ERROR(CheckDecisionsFile(run.options));
-  }
   DTNN_RETURN_IF_ERROR(CheckTraceFiles(run.options, run.rank));
-  if (run.rank == 0 && run.Tunes()) DTNN_RETURN_IF_ERROR(CheckBestOfFile(run.options));
+  if (run.rank == 0 && TunesRun(run)) DTNN_RETURN_IF_ERROR(CheckBestOfFile(run.options));
   if (run.options.evaluate_only) return absl::OkStatus();
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckReportFile(run.options));
   if (run.Writes()) DTNN_RETURN_IF_ERROR(CheckBoard(run.options));
@@ -261,10 +258,6 @@ bool PreparedRun::Writes() const { return rank == 0 || !options.shared_storage; 
 
 bool PreparedRun::WritesCheckpoints() const { return rank == 0 || OwnCheckpoints(options); }
 
-bool PreparedRun::Tunes() const {
-  return options.enable_best_of && TraitsOf(context->device()).chooses_convolutions;
-}
-
 absl::Status PreparedRun::Prepare(RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(communicator, LoadData(*this, voice)));
   DTNN_RETURN_IF_ERROR(Agree(communicator, CompareWithRankZero(*this)));
@@ -278,7 +271,7 @@ absl::Status PreparedRun::Prepare(RunVoice& voice) {
         "--enable-nccl: simulated GPUs of several processes share no memory; gradients are summed "
         "in the hosts' memory");
   }
-  if (!Tunes()) return absl::OkStatus();
+  if (!TunesRun(*this)) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(TuneRun(*this, voice));
   return Agree(communicator, CheckMemoryOfRun(*this));
 }

@@ -41,10 +41,6 @@ struct PreparedRun {
   // Whether this rank writes files: one for all where they share a file system.
   bool Writes() const;
   bool WritesCheckpoints() const;
-  // Whether BestOf chooses the algorithms of convolutions: asked for, and there is a choice. From
-  // the first moment of which `context` is known.
-  bool Tunes() const;
-
   Communicator* const communicator;
   const int rank, ranks;
   const bool goes_on;

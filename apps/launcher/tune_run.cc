@@ -11,6 +11,7 @@
 #include "apps/make/best_of_file.h"
 #include "apps/printing/best_of_table.h"
 #include "comm/job/ranks.h"
+#include "kernels/device_traits.h"
 #include "models/training/ranks/share_decisions.h"
 #include "tensor/errors.h"
 #include "tensor/stopwatch.h"
@@ -44,7 +45,16 @@ absl::Status Decide(PreparedRun& run) {
   return absl::OkStatus();
 }
 
+bool TunesLibraries(const PreparedRun& run) {
+  return TraitsOf(run.context->device()).tunes_libraries;
+}
+
 }  // namespace
+
+bool TunesRun(const PreparedRun& run) {
+  if (TunesLibraries(run)) return run.options.enable_cudnn_auto_conv_alg;
+  return run.options.enable_best_of && TraitsOf(run.context->device()).chooses_convolutions;
+}
 
 absl::Status TuneRun(PreparedRun& run, RunVoice& voice) {
   const Stopwatch watch;
@@ -52,14 +62,19 @@ absl::Status TuneRun(PreparedRun& run, RunVoice& voice) {
   DTNN_RETURN_IF_ERROR(Agree(run.communicator, known.status()));
   run.best_of.emplace(BestOf::Options{
       .known = *std::move(known),
-      .warn = [&voice](std::string_view line) { voice.Warn(StrCat("--enable-best-of: ", line)); }});
+      .warn = [&voice, option = TunesLibraries(run) ? "--enable-cudnn-auto-conv-alg: "
+                                                    : "--enable-best-of: "](std::string_view line) {
+        voice.Warn(StrCat(option, line));
+      }});
+  run.context->SetTuner(&*run.best_of);
   DTNN_RETURN_IF_ERROR(Agree(run.communicator, ShareAll(run)));
   DTNN_RETURN_IF_ERROR(Agree(run.communicator, Decide(run)));
   DTNN_RETURN_IF_ERROR(Agree(run.communicator, ShareAll(run)));
   DTNN_RETURN_IF_ERROR(Agree(run.communicator, run.rank == 0
                                                    ? SaveDecisions(run.options, *run.best_of)
                                                    : absl::OkStatus()));
-  run.best_of_table = FormatBestOf(*run.best_of);
+  // Libraries have other algorithms for every size: no table.
+  if (!TunesLibraries(run)) run.best_of_table = FormatBestOf(*run.best_of);
   voice.Tell(StrCat("**** BestOf: ", Counted(int64_t(run.best_of->uses().size()), "decision"), ", ",
                     run.best_of->timed(), " by timing",
                     absl::StrFormat(" in %.2f s\n", watch.seconds())));

@@ -21,20 +21,13 @@ absl::StatusOr<Decisions> LoadDecisions(const Options& options) {
 
 absl::Status CheckBestOfFile(const Options& options) {
   if (options.best_of_file.empty()) return absl::OkStatus();
-  absl::Status status = Decisions::Load(options.best_of_file).status();
-  if (absl::IsNotFound(status)) status = AtomicFile::Create(options.best_of_file).status();
-  return WithContext(status, kOption);
+  DTNN_RETURN_IF_ERROR(LoadDecisions(options).status());
+  return WithContext(AtomicFile::Create(options.best_of_file).status(), kOption);
 }
 
 absl::Status SaveDecisions(const Options& options, const BestOf& best_of) {
   if (options.best_of_file.empty() || best_of.timed() == 0) return absl::OkStatus();
   return WithContext(best_of.decisions().Save(options.best_of_file), kOption);
-}
-
-absl::Status CheckDecisionsFile(const Options& options) {
-  if (options.best_of_file.empty()) return absl::OkStatus();
-  DTNN_RETURN_IF_ERROR(LoadDecisions(options).status());
-  return WithContext(AtomicFile::Create(options.best_of_file).status(), kOption);
 }
 
 }  // namespace dtnn

@@ -12,13 +12,10 @@ namespace dtnn {
 
 // None without the option, and where there is no such file yet.
 absl::StatusOr<Decisions> LoadDecisions(const Options& options);
-// What is there can be read, and where there is none yet it can be made: asked before anything is
-// timed, which takes minutes.
+// Whether it can be read and written: asked before anything is timed, which takes minutes.
 absl::Status CheckBestOfFile(const Options& options);
 // Where the option is given and something was decided by timing. What was loaded stays in the file.
 absl::Status SaveDecisions(const Options& options, const BestOf& best_of);
-// Whether it could be read and written now.
-absl::Status CheckDecisionsFile(const Options& options);
 
 }  // namespace dtnn
 

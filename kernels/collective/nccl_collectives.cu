@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/collective/nccl_collectives.h"
 #include "kernels/cuda_context.h"
+#include "kernels/device/library_version.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -21,6 +22,13 @@ absl::Status NcclStatus(std::string_view what, ncclResult_t result) {
   if (result == ncclSuccess) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat(std::string(what), ": NCCL says ", ncclGetErrorString(result)));
+}
+
+absl::Status CheckVersion() {
+  int found = 0;
+  DTNN_RETURN_IF_ERROR(NcclStatus("asking for its version", ncclGetVersion(&found)));
+  return CheckLibraryVersion("NCCL", LibraryVersion::Of(found, 10000, 100),
+                             {NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH});
 }
 
 class NcclCollectives final : public DeviceCollectives {
@@ -48,6 +56,7 @@ class NcclCollectives final : public DeviceCollectives {
       : DeviceCollectives(context, place), cuda_(static_cast<CudaContext&>(context)) {}
 
   absl::Status Join(const CollectiveId& bytes) {
+    DTNN_RETURN_IF_ERROR(CheckVersion());
     DTNN_RETURN_IF_ERROR(cuda_.MakeCurrent());
     ncclUniqueId id;
     std::memcpy(&id, bytes.data(), sizeof(id));
@@ -109,6 +118,7 @@ class NcclCollectives final : public DeviceCollectives {
 }  // namespace
 
 absl::StatusOr<CollectiveId> NewNcclId() {
+  DTNN_RETURN_IF_ERROR(CheckVersion());
   ncclUniqueId id;
   DTNN_RETURN_IF_ERROR(NcclStatus("making a group", ncclGetUniqueId(&id)));
   CollectiveId bytes;

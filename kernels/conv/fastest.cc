@@ -14,25 +14,6 @@ namespace {
 
 using conv::Direction;
 
-std::string_view Word(Direction direction) {
-  switch (direction) {
-    case Direction::kForward:
-      return "forward";
-    case Direction::kBackwardData:
-      return "backward_data";
-    case Direction::kBackwardFilter:
-      break;
-  }
-  return "backward_filter";
-}
-
-// The part of a spec that matters to a direction.
-Conv2dSpec SpecOf(Conv2dSpec spec, Direction direction) {
-  if (direction == Direction::kBackwardData) spec.epilogue = {};
-  if (direction == Direction::kBackwardFilter) spec.epilogue = {.bias = spec.epilogue.bias};
-  return spec;
-}
-
 // Numbers of either sign from 1/2 to 1: none that is slower than others, and sums stay small. Made
 // once and repeated, since images are large.
 template <typename T>
@@ -184,12 +165,6 @@ absl::StatusOr<std::string_view> FastestOf(BestOf& best_of, DeviceContext& conte
 
 }  // namespace
 
-BestOfKey FastestConv2dKey(const Conv2dSpec& spec, Direction direction, bool keeps_filter) {
-  const bool kept = keeps_filter && direction != Direction::kBackwardFilter;
-  return BestOfKey::Here("conv2d", Word(direction),
-                         SpecOf(spec, direction).ToString() + (kept ? "_kept" : ""));
-}
-
 absl::StatusOr<std::shared_ptr<Buffer>> AllocateHostWorkspace(size_t bytes) {
   return Buffer::Allocate(Device::Cpu(), bytes);
 }
@@ -203,7 +178,7 @@ absl::StatusOr<Conv2dVariants> FastestConv2d(BestOf& best_of, DeviceContext& con
   for (const Direction direction : conv::kDirections) {
     if (!use.directions.Has(direction)) continue;
     DTNN_ASSIGN_OR_RETURN(variants.of(direction),
-                          FastestOf(best_of, context, SpecOf(spec, direction), direction,
+                          FastestOf(best_of, context, conv::SpecOf(spec, direction), direction,
                                     use.keeps_filter, allocate));
   }
   return variants;

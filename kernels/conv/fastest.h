@@ -12,13 +12,10 @@
 #include "absl/status/statusor.h"
 #include "kernels/best_of/best_of.h"
 #include "kernels/conv/conv2d.h"
+#include "kernels/conv/fastest_key.h"
 #include "tensor/buffer.h"
 
 namespace dtnn {
-
-// What a direction's answer is remembered by. What does not matter to a direction is no part of it:
-// gradients know no write-back.
-BestOfKey FastestConv2dKey(const Conv2dSpec& spec, conv::Direction direction, bool keeps_filter);
 
 using AllocateWorkspace = absl::FunctionRef<absl::StatusOr<std::shared_ptr<Buffer>>(size_t bytes)>;
 absl::StatusOr<std::shared_ptr<Buffer>> AllocateHostWorkspace(size_t bytes);

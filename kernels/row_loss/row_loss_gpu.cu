@@ -29,15 +29,18 @@ struct RowTargets {
   }
 };
 
-// What every kind works on.
-template <typename T>
+// What every kind works on. `P`: the type of probabilities.
+template <typename T, typename P = T>
 struct RowLossArguments {
+  using W = Wide<T>;
   int64_t columns;
   double gradient_scale, smoothing;
-  RowTargets<T> targets;
+  const float* loss_scale;  // null: 1
+  RowTargets<W> targets;
   GridView<const T> x;
-  T* losses;
-  GridView<T> probabilities, dx;  // data is null where they are not wanted
+  W* losses;
+  GridView<P> probabilities;  // data is null where they are not wanted
+  GridView<T> dx;             // likewise
 
   void Declare(int64_t rows, gpu::Accesses& accesses) {
     targets.Declare(rows, columns, accesses);
@@ -45,14 +48,20 @@ struct RowLossArguments {
     accesses.Writes(losses, rows);
     probabilities.Declare({rows, columns}, accesses);
     dx.Declare({rows, columns}, accesses);
+    accesses.Reads(loss_scale, 1);
+  }
+  DTNN_HOST_DEVICE double X(int64_t row, int64_t column) const {
+    return double(W(x[{row, column}]));
   }
   template <class Group>
   DTNN_HOST_DEVICE void PutLoss(int64_t row, double share, Group group) const {
     const double loss = group.Sum(share);
-    if (group.lane() == 0) losses[row] = T(loss);
+    if (group.lane() == 0) losses[row] = W(loss);
   }
   DTNN_HOST_DEVICE void PutGradient(int64_t row, int64_t column, double gradient) const {
-    if (dx.data != nullptr) dx[{row, column}] = T(gradient_scale * gradient);
+    if (dx.data == nullptr) return;
+    const double scale = loss_scale == nullptr ? 1 : double(*loss_scale);
+    dx[{row, column}] = T(W(gradient_scale * gradient * scale));
   }
 };
 
@@ -67,7 +76,7 @@ struct RegressionBody {
     const double outputs = double(arguments.columns);
     double sum = 0;
     for (int64_t j = group.lane(); j < arguments.columns; j += group.size()) {
-      const double error = double(arguments.x[{row, j}]) - arguments.targets.At(row, j);
+      const double error = arguments.X(row, j) - arguments.targets.At(row, j);
       sum += squared ? error * error : std::fabs(error);
       const double slope = squared ? 2 * error : double((error > 0) - (error < 0));
       arguments.PutGradient(row, j, slope / outputs);
@@ -78,6 +87,7 @@ struct RegressionBody {
 
 template <typename T>
 struct BinaryBody {
+  using W = Wide<T>;
   RowLossArguments<T> arguments;
   bool from_logits;
 
@@ -86,7 +96,7 @@ struct BinaryBody {
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     double sum = 0;
     for (int64_t j = group.lane(); j < arguments.columns; j += group.size()) {
-      const double x = double(arguments.x[{row, j}]), t = arguments.targets.At(row, j);
+      const double x = arguments.X(row, j), t = arguments.targets.At(row, j);
       if (!from_logits) {
         const double p = Clamp(x, kLeastProbability, 1 - kLeastProbability);
         sum += -t * std::log(p) - (1 - t) * std::log1p(-p);
@@ -99,7 +109,7 @@ struct BinaryBody {
       sum += t * Clamp(log + (x < 0 ? -x : 0), least, most) +
              (1 - t) * Clamp(log + (x > 0 ? x : 0), least, most);
       const double p = (x < 0 ? e : 1) / (1 + e);
-      arguments.probabilities[{row, j}] = T(p);
+      arguments.probabilities[{row, j}] = T(W(p));
       arguments.PutGradient(row, j, p - t);
     }
     arguments.PutLoss(row, sum, group);
@@ -117,8 +127,7 @@ struct CategoricalBody {
     for (int64_t j = group.lane(); j < arguments.columns; j += group.size()) {
       const double target = (1 - arguments.smoothing) * arguments.targets.At(row, j) +
                             arguments.smoothing / double(arguments.columns);
-      const double p =
-          Clamp(double(arguments.x[{row, j}]), kLeastProbability, 1 - kLeastProbability);
+      const double p = Clamp(arguments.X(row, j), kLeastProbability, 1 - kLeastProbability);
       if (target != 0) sum -= target * std::log(p);
       arguments.PutGradient(row, j, target == 0 ? 0 : -target / p);
     }
@@ -128,34 +137,35 @@ struct CategoricalBody {
 
 template <typename T>
 struct CategoricalLogitsBody {
-  RowLossArguments<T> arguments;
+  using W = Wide<T>;
+  RowLossArguments<T, W> arguments;
 
   void Declare(int64_t rows, gpu::Accesses& accesses) { arguments.Declare(rows, accesses); }
   template <class Group>
   DTNN_HOST_DEVICE void operator()(int64_t row, Group group) const {
     const int64_t columns = arguments.columns;
-    double largest = double(arguments.x[{row, 0}]);
+    double largest = arguments.X(row, 0);
     for (int64_t j = group.lane(); j < columns; j += group.size()) {
-      const double x = double(arguments.x[{row, j}]);
+      const double x = arguments.X(row, j);
       largest = largest < x ? x : largest;
     }
     largest = group.Max(largest);
     double exponentials = 0;
     for (int64_t j = group.lane(); j < columns; j += group.size()) {
-      exponentials += std::exp(double(arguments.x[{row, j}]) - largest);
+      exponentials += std::exp(arguments.X(row, j) - largest);
     }
     // All lanes have read x[0] by now: results may overwrite x, each lane its own columns.
     const double log_sum = largest + std::log(group.Sum(exponentials));
     const double everywhere = arguments.smoothing / double(columns);
     double sum = 0;
     for (int64_t j = group.lane(); j < columns; j += group.size()) {
-      const double log_p = double(arguments.x[{row, j}]) - log_sum, p = std::exp(log_p);
+      const double log_p = arguments.X(row, j) - log_sum, p = std::exp(log_p);
       const double share = (1 - arguments.smoothing) * arguments.targets.At(row, j);
       if (share > 0) {
         sum -= share * Clamp(log_p, std::log(kLeastProbability), std::log1p(-kLeastProbability));
       }
       if (everywhere != 0) sum -= everywhere * log_p;
-      arguments.probabilities[{row, j}] = T(p);
+      arguments.probabilities[{row, j}] = W(p);
       arguments.PutGradient(row, j, p - share - everywhere);
     }
     arguments.PutLoss(row, sum, group);
@@ -167,41 +177,57 @@ class RowLossGpu : public RowLoss {
   RowLossGpu(const GpuRunner& runner, const RowLossSpec& spec) : runner_(runner), spec_(spec) {}
 
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
-                   const Tensor& losses, const Tensor& dx, double gradient_scale) override {
-    const bool classes = targets.dtype() == DType::kInt32;
+                   const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
     DTNN_RETURN_IF_ERROR(Check(x, targets, probabilities, losses, dx));
-    return DispatchFloating(spec_.dtype, [&]<typename T>(T) {
-      const GridView<T> none = {nullptr, 0};
-      const RowLossArguments<T> arguments = {
-          spec_.columns,
-          gradient_scale,
-          spec_.label_smoothing,
-          {classes ? targets.data<int32_t>() : nullptr,
-           classes ? GridView<const T>{nullptr, 0} : Rows<const T>(targets)},
-          Rows<const T>(x),
-          losses.data<T>(),
-          spec_.from_logits ? Rows<T>(probabilities) : none,
-          dx.empty() ? none : Rows<T>(dx)};
+    return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
+      using W = Wide<T>;
       const int64_t rows = x.shape()[0];
       switch (spec_.kind) {
         case RowLossKind::kSquared:
         case RowLossKind::kAbsolute:
           return runner_.ForEachRow(
-              kName, rows, RegressionBody<T>{arguments, spec_.kind == RowLossKind::kSquared});
+              kName, rows,
+              RegressionBody<T>{Arguments<T, T>(x, targets, probabilities, losses, dx, scale),
+                                spec_.kind == RowLossKind::kSquared});
         case RowLossKind::kBinary:
-          return runner_.ForEachRow(kName, rows, BinaryBody<T>{arguments, spec_.from_logits});
+          return runner_.ForEachRow(
+              kName, rows,
+              BinaryBody<T>{Arguments<T, T>(x, targets, probabilities, losses, dx, scale),
+                            spec_.from_logits});
         case RowLossKind::kCategorical:
           break;
       }
-      return spec_.from_logits
-                 ? runner_.ForEachRow(kName, rows, CategoricalLogitsBody<T>{arguments})
-                 : runner_.ForEachRow(kName, rows, CategoricalBody<T>{arguments});
+      if (!spec_.from_logits) {
+        return runner_.ForEachRow(
+            kName, rows,
+            CategoricalBody<T>{Arguments<T, T>(x, targets, probabilities, losses, dx, scale)});
+      }
+      return runner_.ForEachRow(
+          kName, rows,
+          CategoricalLogitsBody<T>{Arguments<T, W>(x, targets, probabilities, losses, dx, scale)});
     });
   }
 
  private:
   static constexpr std::string_view kName = "row loss";
 
+  template <typename T, typename P>
+  RowLossArguments<T, P> Arguments(const Tensor& x, const Tensor& targets,
+                                   const Tensor& probabilities, const Tensor& losses,
+                                   const Tensor& dx, const GradientScale& scale) const {
+    using W = Wide<T>;
+    const bool classes = targets.dtype() == DType::kInt32;
+    return {spec_.columns,
+            scale.factor,
+            spec_.label_smoothing,
+            scale.on_device.empty() ? nullptr : scale.on_device.data<float>(),
+            {classes ? targets.data<int32_t>() : nullptr,
+             classes ? GridView<const W>{nullptr, 0} : Rows<const W>(targets)},
+            Rows<const T>(x),
+            losses.data<W>(),
+            spec_.from_logits ? Rows<P>(probabilities) : GridView<P>{nullptr, 0},
+            dx.empty() ? GridView<T>{nullptr, 0} : Rows<T>(dx)};
+  }
   template <typename T>
   GridView<T> Rows(const Tensor& matrix) const {
     return ViewIn<T>({matrix.shape()[0], spec_.columns}, matrix, TensorFormat::kNHWC);
@@ -212,17 +238,19 @@ class RowLossGpu : public RowLoss {
                            const Shape& shape, Pitch pitch) {
       return CheckOperand(kName, name, tensor, runner_.device(), dtype, shape, pitch);
     };
+    const DType wide = WideOf(spec_.dtype);
     const Shape rows{x.shape()[0]}, matrix{x.shape()[0], spec_.columns};
     DTNN_RETURN_IF_ERROR(check("x", x, spec_.dtype, matrix, Pitch::kAllowed));
     DTNN_RETURN_IF_ERROR(targets.dtype() == DType::kInt32
                              ? check("classes", targets, DType::kInt32, rows, Pitch::kNone)
-                             : check("targets", targets, spec_.dtype, matrix, Pitch::kAllowed));
+                             : check("targets", targets, wide, matrix, Pitch::kAllowed));
     if (spec_.from_logits) {
-      DTNN_RETURN_IF_ERROR(
-          check("probabilities", probabilities, spec_.dtype, matrix, Pitch::kAllowed));
+      DTNN_RETURN_IF_ERROR(check("probabilities", probabilities,
+                                 spec_.kind == RowLossKind::kCategorical ? wide : spec_.dtype,
+                                 matrix, Pitch::kAllowed));
     }
     if (!dx.empty()) DTNN_RETURN_IF_ERROR(check("dx", dx, spec_.dtype, matrix, Pitch::kAllowed));
-    return check("losses", losses, spec_.dtype, rows, Pitch::kNone);
+    return check("losses", losses, wide, rows, Pitch::kNone);
   }
 
   GpuRunner runner_;
@@ -231,7 +259,7 @@ class RowLossGpu : public RowLoss {
 
 absl::StatusOr<std::unique_ptr<RowLoss>> CreateRowLossGpu(DeviceContext& context,
                                                           const RowLossSpec& spec) {
-  DTNN_RETURN_IF_ERROR(CheckFloating("row loss", spec.dtype));
+  if (!IsHalf(spec.dtype)) DTNN_RETURN_IF_ERROR(CheckFloating("row loss", spec.dtype));
   const bool has_logits =
       spec.kind == RowLossKind::kBinary || spec.kind == RowLossKind::kCategorical;
   if (spec.columns < 1 || (spec.from_logits && !has_logits) ||

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/context.h"
+#include "kernels/gradient_scale.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -36,10 +37,11 @@ class RowLoss {
  public:
   virtual ~RowLoss() = default;
   // x, and `values` of targets: (rows, columns). losses: (rows,). probabilities: written where x
-  // holds logits, and may then be x; else ignored. dx: gradient_scale times the gradient of the sum
-  // of the losses; empty when not wanted; may be x.
+  // holds logits, and may then be x; else ignored. dx: scale times the gradient of the sum of the
+  // losses; empty when not wanted; may be x. x, dx and the probabilities of kBinary are of the
+  // spec's type, all else WideOf it.
   virtual absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
-                           const Tensor& losses, const Tensor& dx, double gradient_scale) = 0;
+                           const Tensor& losses, const Tensor& dx, const GradientScale& scale) = 0;
 };
 
 // Of a device that is not the CPU.

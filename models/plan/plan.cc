@@ -104,7 +104,8 @@ absl::Status Plan::RunLoss(const Tensor& dx, double gradient_scale) {
   if (store_->loss_scale() != nullptr && !dx.empty()) {
     scale.on_device = store_->loss_scale()->scale();
   }
-  return loss_->Run(x, targets_, last.output, losses_, dx, scale);
+  DTNN_RETURN_IF_ERROR(loss_->Run(x, targets_, last.output, losses_, dx, scale));
+  return WidenPredictions();
 }
 
 absl::Status Plan::RunBackward(const GradientsReady& ready) {
@@ -141,13 +142,18 @@ absl::Status Plan::RunBackward(const GradientsReady& ready) {
   return absl::OkStatus();
 }
 
+Tensor Plan::device_predictions() const {
+  return cast_out_ == nullptr ? steps_.back().output
+                              : wide_predictions_.Samples(0, n_, TensorFormat::kNHWC);
+}
+
+absl::Status Plan::WidenPredictions() {
+  if (cast_out_ == nullptr) return absl::OkStatus();
+  return cast_out_->Run(steps_.back().output, device_predictions());
+}
+
 absl::Status Plan::FetchResults(bool with_losses) {
-  Tensor output = steps_.back().output;
-  if (cast_out_ != nullptr) {
-    const Tensor wide = wide_predictions_.Samples(0, n_, TensorFormat::kNHWC);
-    DTNN_RETURN_IF_ERROR(cast_out_->Run(std::exchange(output, wide), wide));
-  }
-  DTNN_ASSIGN_OR_RETURN(predictions_, host_predictions_.Get(output));
+  DTNN_ASSIGN_OR_RETURN(predictions_, host_predictions_.Get(device_predictions()));
   if (with_losses) {
     DTNN_ASSIGN_OR_RETURN(losses_on_host_, host_losses_.Get(losses_));
   }
@@ -157,6 +163,7 @@ absl::Status Plan::FetchResults(bool with_losses) {
 absl::Status Plan::Forward(const Tensor& x) {
   DTNN_RETURN_IF_ERROR(BindBatch(x, 0));
   DTNN_RETURN_IF_ERROR(RunForward(1, steps_.size()));
+  DTNN_RETURN_IF_ERROR(WidenPredictions());
   return FetchResults(/*with_losses=*/false);
 }
 

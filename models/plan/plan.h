@@ -86,7 +86,7 @@ class Plan {
   absl::Status RunForwardBackward(double gradient_scale, const GradientsReady& ready = nullptr);
   // The results, on the device.
   const Tensor& device_losses() const { return losses_; }
-  const Tensor& device_predictions() const { return steps_.back().output; }
+  Tensor device_predictions() const;
   // Waits for them; then predictions() and LossSum() answer.
   absl::Status FetchResults() { return FetchResults(/*with_losses=*/true); }
 
@@ -149,6 +149,7 @@ class Plan {
   absl::StatusOr<std::string> FirstNonFiniteParameter(const Step& step) const;
   absl::StatusOr<std::string> FirstNonFiniteSample(const Tensor& value) const;
   absl::Status CheckTargets(const Tensor& targets) const;
+  absl::Status WidenPredictions();
   absl::Status RunLoss(const Tensor& dx, double gradient_scale);
   absl::Status RunBackward(const GradientsReady& ready);
   absl::Status FetchResults(bool with_losses);

@@ -161,11 +161,12 @@ absl::Status Plan::BindLoss(const Loss& loss) {
     return InvalidArgument("the loss needs a network whose output is a vector, not ",
                            graph_.output_shape().ToString());
   }
-  DTNN_ASSIGN_OR_RETURN(loss_, loss.Bind({.device = context_,
-                                          .batch = batch_,
-                                          .outputs = graph_.output_shape()[0],
-                                          .dtype = value_dtypes_[0],
-                                          .from_logits = loss_takes_logits_}));
+  DTNN_ASSIGN_OR_RETURN(
+      loss_, loss.Bind({.device = context_,
+                        .batch = batch_,
+                        .outputs = graph_.output_shape()[0],
+                        .dtype = loss_takes_logits_ ? value_dtypes_[0] : value_dtypes_.back(),
+                        .from_logits = loss_takes_logits_}));
   return absl::OkStatus();
 }
 

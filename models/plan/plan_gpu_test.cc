@@ -16,6 +16,7 @@
 #include "models/plan/plan.h"
 #include "models/testing/plan_session.h"
 #include "optim/losses/categorical_cross_entropy.h"
+#include "optim/losses/losses.h"
 #include "tools/testing/tensors.h"
 
 namespace dtnn {
@@ -159,6 +160,51 @@ TEST_P(PlanGpuTest, GradientsInEveryMathMode) {
     // Half the memory, but for the probabilities and the losses.
     const bool half = mode != MathMode::kTf32;
     EXPECT_LT(double(activations), (half ? 0.55 : 1.01) * double(exact_activations));
+  }
+}
+
+// Whatever the loss, what it takes over, and the targets: gradients as in fp32, but for roundings.
+TEST_P(PlanGpuTest, EveryLossInSixteenBits) {
+  const auto network = [&](int ending) {
+    GraphBuilder b("small", format_);
+    b.Input({4, 4, 1}).Flatten().Fc(6).Tanh().Fc(3);
+    if (ending == 1) b.Sigmoid();
+    if (ending == 2) b.Softmax();
+    return *b.Build();
+  };
+  const Tensor x = RandomTensor(DType::kFloat32, SampleShape({4, 4, 1}, format_).Prepend(2), 1);
+  const Tensor rows =
+      testing::TensorOf(DType::kFloat32, Shape{2, 3}, {0.75, 0.25, 0, 0.125, 0.25, 0.625});
+  for (const auto& [name, ending] : {std::pair("mse", 0),
+                                     {"mae", 0},
+                                     {"mse", 1},
+                                     {"binary_cross_entropy", 1},
+                                     {"mse", 2},
+                                     {"categorical_cross_entropy", 2}}) {
+    SCOPED_TRACE(std::string(name) + " " + std::to_string(ending));
+    const Graph graph = network(ending);
+    const auto loss = *MakeLoss(name);
+    std::vector<double> exact;
+    for (const auto& [mode, scale, rounding] : {std::tuple(MathMode::kFp32, 1.0, 0.0),
+                                                {MathMode::kBf16, 1.0, 0x1p-8},
+                                                {MathMode::kFp16, 65536.0, 0x1p-11}}) {
+      ASSERT_EQ(gpu_->SetMathMode(mode), absl::OkStatus());
+      auto store = *ParameterStore::Create(graph, *gpu_, DType::kFloat32, 3);
+      ASSERT_EQ(store->AllocateForTraining(*gpu_, 0), absl::OkStatus());
+      const auto plan =
+          Plan::Compile(graph, *store, *gpu_, {.batch = 2, .training = true, .loss = loss.get()});
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      // 1e-2: what fp16 multiplies by 65536 stays in its range.
+      ASSERT_EQ((*plan)->ForwardBackward(x, rows, 1e-2, 0), absl::OkStatus());
+      std::vector<double> gradients = Values(Get(*gpu_, store->gradients()));
+      for (double& gradient : gradients) gradient *= 100 / scale;
+      if (mode == MathMode::kFp32) {
+        exact = gradients;
+      } else {
+        EXPECT_TRUE(Close(gradients, exact, 16 * rounding));
+        EXPECT_NE(gradients, exact);
+      }
+    }
   }
 }
 

@@ -56,11 +56,6 @@ class LogitsOp : public LossOp {
       return fused_->Run(x, targets, probabilities, losses, dx, scale);
     }
     if (rows_ != nullptr) return rows_->Run(x, targets, probabilities, losses, dx, scale);
-    if (IsHalf(x.dtype())) {
-      return Unimplemented(
-          "targets that are values, such as those of mixed samples, are not available with 16 "
-          "bits; use tf32 or fp32");
-    }
     return DispatchFloating(x.dtype(), [&](auto zero) {
       return RunDistributions<decltype(zero)>(x, targets, probabilities, losses, dx,
                                               scale.OnHost());
@@ -158,7 +153,7 @@ absl::StatusOr<std::unique_ptr<LossOp>> CategoricalCrossEntropy::Bind(
                                                     .dtype = context.dtype,
                                                     .label_smoothing = smoothing}));
     std::unique_ptr<LossOp> rows;
-    if (!OnTheHost(context) && !IsHalf(context.dtype)) {
+    if (!OnTheHost(context)) {
       DTNN_ASSIGN_OR_RETURN(
           rows, DeviceLossOp<Distributions>::Create(context, RowLossKind::kCategorical, smoothing));
     }

@@ -9,7 +9,6 @@
 #include "kernels/device_traits.h"
 #include "kernels/row_loss/row_loss_gpu.h"
 #include "optim/losses/loss.h"
-#include "tensor/errors.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
@@ -25,11 +24,6 @@ class DeviceLossOp : public LossOp {
   static absl::StatusOr<std::unique_ptr<LossOp>> Create(const LossContext& context,
                                                         RowLossKind kind,
                                                         double label_smoothing = 0) {
-    if (IsHalf(context.dtype)) {
-      return Unimplemented(
-          "with 16 bits only categorical_cross_entropy after a softmax is available; use "
-          "tf32 or fp32");
-    }
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<RowLoss> loss,
                           CreateRowLossGpu(*context.device, {.kind = kind,
                                                              .columns = context.outputs,
@@ -42,7 +36,7 @@ class DeviceLossOp : public LossOp {
   absl::Status CheckTargets(const Tensor& targets) const override { return Check::Of(targets); }
   absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                    const Tensor& losses, const Tensor& dx, const GradientScale& scale) override {
-    return loss_->Run(x, targets, probabilities, losses, dx, scale.factor);
+    return loss_->Run(x, targets, probabilities, losses, dx, scale);
   }
 
  private:

@@ -36,7 +36,8 @@ class LossOp {
   // accepted, on the device. losses: (n,). probabilities: written when
   // bound to logits (may be x); ignored otherwise. dx: scale * d(sum of losses)/dx, or
   // empty when not wanted; may be x. x and dx
-  // have the type that it is bound to, probabilities and losses WideOf it.
+  // have the type that it is bound to, losses, targets that are values and probabilities WideOf it;
+  // those of a sigmoid have that of x.
   virtual absl::Status Run(const Tensor& x, const Tensor& targets, const Tensor& probabilities,
                            const Tensor& losses, const Tensor& dx, const GradientScale& scale) = 0;
 };

@@ -120,6 +120,55 @@ TEST_P(LossesGpuTest, TargetsAreCheckedOnTheHost) {
   }
 }
 
+// Of rounded operands the CPU computes the same in float32; only the gradient, and the
+// probabilities of a sigmoid, are rounded when they are written. A loss scale multiplies the
+// gradient.
+TEST_P(LossesGpuTest, SixteenBitsAreRoundedOnce) {
+  if (std::get<1>(GetParam()) != DType::kFloat32) return;
+  for (const auto& [half, rounding] :
+       {std::pair(DType::kBfloat16, 0x1p-8), {DType::kFloat16, 0x1p-11}}) {
+    for (const std::string_view name : LossNames()) {
+      const auto loss = *MakeLoss(name, {.label_smoothing = 0.1});
+      for (const bool from_logits : {false, true}) {
+        if (from_logits && loss->absorbs() == FinalActivation::kOther) continue;
+        for (const bool classes : {false, true}) {
+          if (classes ? !loss->TakesClasses() : !loss->TakesDistributions()) continue;
+          SCOPED_TRACE(std::string(name) + (from_logits ? " from logits" : "") +
+                       (classes ? " classes" : " rows"));
+          const Tensor targets =
+              classes ? TensorOf(DType::kInt32, Shape{2}, {0, 2})
+                      : TensorOf(DType::kFloat32, Shape{2, 3}, {0.75, 0.25, 0, 0, 1, 0});
+          const Tensor x = TensorOf(half, Shape{2, 3}, {0.25, 0.5, 0.125, 0.7, 0.1, 0.3});
+          const Result expected = RunOn(*cpu_, *loss, from_logits,
+                                        TensorOf(DType::kFloat32, x.shape(), Values(x)), targets,
+                                        /*in_place=*/false);
+          const auto op = *loss->Bind({.device = gpu_.get(),
+                                       .batch = 2,
+                                       .outputs = 3,
+                                       .dtype = half,
+                                       .from_logits = from_logits});
+          ASSERT_EQ(op->CheckTargets(targets), absl::OkStatus());
+          const bool sigmoid = loss->absorbs() == FinalActivation::kSigmoid;
+          const Tensor y =
+              Put(*gpu_, testing::ZeroTensor(sigmoid ? half : DType::kFloat32, x.shape()));
+          const Tensor losses = Put(*gpu_, testing::ZeroTensor(DType::kFloat32, Shape{2}));
+          const Tensor dx = Put(*gpu_, testing::ZeroTensor(half, x.shape()));
+          const Tensor scale = Put(*gpu_, TensorOf(DType::kFloat32, Shape{1}, {8}));
+          ASSERT_EQ(op->Run(Put(*gpu_, x), Put(*gpu_, targets), y, losses, dx, {0.25, scale}),
+                    absl::OkStatus());
+          EXPECT_TRUE(Close(Values(Get(*gpu_, losses)), expected.losses, 1e-5));
+          std::vector<double> gradient = expected.gradient;
+          for (double& each : gradient) each *= 8;
+          EXPECT_TRUE(Close(Values(Get(*gpu_, dx)), gradient, 1e-5, rounding));
+          if (!from_logits) continue;
+          EXPECT_TRUE(
+              Close(Values(Get(*gpu_, y)), expected.probabilities, sigmoid ? rounding : 1e-5));
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, LossesGpuTest,
                          ::testing::Combine(::testing::Values(Device::Simulated(0),
                                                               Device::Cuda(0)),

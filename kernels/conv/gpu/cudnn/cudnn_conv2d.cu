@@ -1,24 +1,33 @@
 // The convolution by cuDNN. Plans for whole, dense, aligned batches, with and without accumulation,
 // are made with the primitive and stay; those for other calls are made when such a call first
-// comes. What cuDNN has no plan for, a direction or a call, runs as variant plain.
+// comes. The former are the fastest of several where the context has a tuner, all else cuDNN's own
+// choice. What cuDNN has no plan for, a direction or a call, runs as variant plain.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/best_of/best_of.h"
 #include "kernels/bias/bias.h"
 #include "kernels/conv/check.h"
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
 #include "kernels/conv/gpu/cudnn/filter_order.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
+#include "kernels/conv/gpu/library_key.h"
 #include "kernels/conv/gpu/variants.h"
 #include "kernels/cuda_context.h"
+#include "kernels/device/library_version.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/scratch.h"
+#include "tensor/buffer.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn::cudnn {
@@ -28,15 +37,12 @@ using conv::Direction;
 
 // Of calls with other batches, pitches or alignments.
 constexpr size_t kMostOtherPlans = 64;
+// By a tuner; heuristics seldom put the fastest after these.
+constexpr size_t kMostTimedPlans = 8;
 
-// A program finds the library that is installed where it runs.
 absl::Status CheckVersion() {
-  const int64_t found = int64_t(cudnnGetVersion());
-  if (found / 10000 == CUDNN_MAJOR && found >= CUDNN_VERSION) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("found version ", found, " of cuDNN, and this program needs ", CUDNN_VERSION,
-                   " or a newer one of cuDNN ", CUDNN_MAJOR,
-                   "; install it, or build with the one that is there"));
+  return CheckLibraryVersion("cuDNN", LibraryVersion::Of(int64_t(cudnnGetVersion()), 10000, 100),
+                             {CUDNN_MAJOR, CUDNN_MINOR, CUDNN_PATCHLEVEL});
 }
 
 // One handle per context, on its stream.
@@ -171,6 +177,35 @@ class CudnnConv2d final : public Conv2d {
     std::vector<void*> pointers_;
   };
 
+  // Operands of a dense call, to time plans with.
+  struct Workbench {
+    absl::Status Fill(CudaContext& context, const Conv2dSpec& spec, const CallShape& call,
+                      int64_t scratch_bytes) {
+      const auto add = [&](int64_t name, int64_t elements) -> absl::Status {
+        DTNN_ASSIGN_OR_RETURN(operands.emplace_back(),
+                              Tensor::Allocate(context.device(), spec.dtype, {elements}));
+        pack.Add(name, operands.back());
+        return context.FillZero(operands.back());
+      };
+      DTNN_RETURN_IF_ERROR(add(kX, spec.InputShape().NumElements()));
+      DTNN_RETURN_IF_ERROR(add(kY, spec.OutputShape().NumElements()));
+      DTNN_RETURN_IF_ERROR(add(kFilter, spec.FilterShape().NumElements()));
+      if (call.direction == Direction::kForward) {
+        const Epilogue& epilogue = spec.epilogue;
+        if (epilogue.scale) DTNN_RETURN_IF_ERROR(add(kScale, spec.filters));
+        if (epilogue.bias) DTNN_RETURN_IF_ERROR(add(kBias, spec.filters));
+        if (epilogue.add) DTNN_RETURN_IF_ERROR(add(kAddend, spec.OutputShape().NumElements()));
+      }
+      DTNN_ASSIGN_OR_RETURN(
+          scratch, Buffer::Allocate(context.device(), size_t(std::max<int64_t>(scratch_bytes, 1))));
+      return absl::OkStatus();
+    }
+
+    std::vector<Tensor> operands;
+    std::shared_ptr<Buffer> scratch;
+    Pack pack;
+  };
+
   CudnnConv2d(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec,
               std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
       : context_(&context),
@@ -188,7 +223,8 @@ class CudnnConv2d final : public Conv2d {
     std::string reasons;
     for (const Direction direction : conv::kDirections) {
       CallShape call = DenseCall(spec_, direction, spec_.batch);
-      const absl::StatusOr<Plan> plan = MakePlan(call, kMostWorkspace);
+      const absl::StatusOr<Plan> plan = MakeFirstPlan(call);
+      if (absl::IsNotFound(plan.status())) return plan.status();
       first_[size_t(direction)] = plan.ok();
       if (!plan.ok()) {
         absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", std::string(conv::Name(direction)),
@@ -200,7 +236,7 @@ class CudnnConv2d final : public Conv2d {
       if (direction == Direction::kForward) continue;
       if (direction == Direction::kBackwardFilter && stores_) continue;
       call.accumulate = true;
-      KeepFirst(call, MakePlan(call, kMostWorkspace));
+      KeepFirst(call, MakeFirstPlan(call));
     }
     if (!first_plans_.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(reasons);
@@ -211,9 +247,70 @@ class CudnnConv2d final : public Conv2d {
     plan_workspace_ = std::max(plan_workspace_, plan->workspace_bytes);
     kept = *std::move(plan);
   }
-  absl::StatusOr<Plan> MakePlan(const CallShape& call, int64_t most_workspace) const {
+  PlanRequest RequestOf(const Descriptor& graph, int64_t most_workspace) const {
+    return {.graph = &graph,
+            .target = {.handle = handle_},
+            .tensor_cores = MayUseTensorCores(spec_),
+            .most_workspace = most_workspace};
+  }
+  // As the tuner of the context has decided, or decides now. NotFound for a decision from elsewhere
+  // that cuDNN has no plan for.
+  absl::StatusOr<Plan> MakeFirstPlan(const CallShape& call) const {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
-    return ChoosePlan(graph, {.handle = handle_}, MayUseTensorCores(spec_), most_workspace);
+    const PlanRequest request = RequestOf(graph, kMostWorkspace);
+    BestOf* const tuner = context_->tuner();
+    if (tuner == nullptr) return ChoosePlan(request);
+    const BestOfKey key = conv::LibraryKey(context_->stream().gpu().properties().name,
+                                           absl::StrCat("cudnn", cudnnGetVersion()), spec_,
+                                           call.direction, call.accumulate);
+    std::vector<Plan> plans;
+    const absl::StatusOr<std::string> chosen =
+        tuner->Choose(key, [&]() -> absl::StatusOr<std::vector<BestOfCandidate>> {
+          DTNN_ASSIGN_OR_RETURN(plans, ListPlans(request, kMostTimedPlans));
+          return MakeCandidates(plans, call, key, *tuner);
+        });
+    if (absl::IsResourceExhausted(chosen.status())) {
+      tuner->Warn(absl::StrCat(key.ToString(), ": not timed, cuDNN's own choice: ",
+                               std::string(chosen.status().message())));
+      return ChoosePlan(request);
+    }
+    DTNN_RETURN_IF_ERROR(chosen.status());
+    for (const Plan& plan : plans) {
+      if (plan.name == *chosen) return plan;
+    }
+    absl::StatusOr<Plan> known = PlanNamed(request, *chosen);
+    if (known.ok()) return known;
+    return absl::NotFoundError(absl::StrCat("the decision for ", key.ToString(), ": ",
+                                            std::string(known.status().message()),
+                                            "; delete its line, and it is decided anew"));
+  }
+  // Calls on operands of their own, all zero, in the order of `plans`; without those that fail.
+  absl::StatusOr<std::vector<BestOfCandidate>> MakeCandidates(const std::vector<Plan>& plans,
+                                                              const CallShape& call,
+                                                              const BestOfKey& key,
+                                                              const BestOf& tuner) const {
+    int64_t scratch = 0;
+    for (const Plan& plan : plans) scratch = std::max(scratch, plan.workspace_bytes);
+    auto bench = std::make_shared<Workbench>();
+    DTNN_RETURN_IF_ERROR(bench->Fill(*context_, spec_, call, scratch));
+    std::vector<BestOfCandidate> candidates;
+    for (const Plan& plan : plans) {
+      const auto run = [this, plan, bench]() -> absl::Status {
+        DTNN_RETURN_IF_ERROR(ExecuteIn(plan, bench->pack, bench->scratch->data()));
+        return context_->Synchronize();
+      };
+      if (const absl::Status status = run(); status.ok()) {
+        candidates.push_back({plan.name, run});
+      } else {
+        tuner.Warn(absl::StrCat(key.ToString(), ": ", plan.name,
+                                " is not timed: ", std::string(status.message())));
+      }
+    }
+    return candidates;
+  }
+  absl::StatusOr<Plan> MakeOtherPlan(const CallShape& call) const {
+    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
+    return ChoosePlan(RequestOf(graph, plan_workspace_));
   }
   // Null where there is none; it is then not asked for again.
   absl::StatusOr<const Plan*> PlanFor(const CallShape& call) {
@@ -235,7 +332,7 @@ class CudnnConv2d final : public Conv2d {
     }
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
     std::optional<Plan> plan;
-    if (absl::StatusOr<Plan> made = MakePlan(call, plan_workspace_); made.ok()) plan = *made;
+    if (absl::StatusOr<Plan> made = MakeOtherPlan(call); made.ok()) plan = *made;
     return other_plans_.emplace(call, std::move(plan)).first;
   }
 
@@ -318,8 +415,10 @@ class CudnnConv2d final : public Conv2d {
   }
 
   absl::Status Execute(const Plan& plan, const Pack& call, Workspace workspace) const {
+    return ExecuteIn(plan, call, workspace.data() + Divide(nullptr).bytes);
+  }
+  absl::Status ExecuteIn(const Plan& plan, const Pack& call, void* scratch) const {
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
-    void* scratch = workspace.data() + Divide(nullptr).bytes;
     Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     pack.Ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, call.names())
         .Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,

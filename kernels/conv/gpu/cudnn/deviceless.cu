@@ -15,15 +15,39 @@ class Device final : public DescribedDevice {
   int64_t version() const override { return int64_t(cudnnGetVersion()); }
   absl::StatusOr<DescribedPlan> PlanOf(const Conv2dSpec& spec, conv::Direction direction,
                                        bool accumulate) const override {
-    CallShape call = DenseCall(spec, direction, spec.batch);
-    call.accumulate = accumulate;
-    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec, call, /*handle=*/nullptr));
-    DTNN_ASSIGN_OR_RETURN(const Plan plan, ChoosePlan(graph, {.device = &properties_},
-                                                      MayUseTensorCores(spec), kMostWorkspace));
-    return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled};
+    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, accumulate));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, ChoosePlan(RequestOf(graph, spec)));
+    return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled, plan.name};
+  }
+  absl::StatusOr<std::vector<std::string>> NamesOf(const Conv2dSpec& spec,
+                                                   conv::Direction direction,
+                                                   size_t most) const override {
+    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, /*accumulate=*/false));
+    DTNN_ASSIGN_OR_RETURN(const std::vector<Plan> plans, ListPlans(RequestOf(graph, spec), most));
+    std::vector<std::string> names;
+    for (const Plan& plan : plans) names.push_back(plan.name);
+    return names;
+  }
+  absl::StatusOr<DescribedPlan> PlanNamed(const Conv2dSpec& spec, conv::Direction direction,
+                                          std::string_view name) const override {
+    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, /*accumulate=*/false));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, cudnn::PlanNamed(RequestOf(graph, spec), name));
+    return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled, plan.name};
   }
 
  private:
+  static absl::StatusOr<Descriptor> GraphOf(const Conv2dSpec& spec, conv::Direction direction,
+                                            bool accumulate) {
+    CallShape call = DenseCall(spec, direction, spec.batch);
+    call.accumulate = accumulate;
+    return MakeConvGraph(spec, call, /*handle=*/nullptr);
+  }
+  PlanRequest RequestOf(const Descriptor& graph, const Conv2dSpec& spec) const {
+    return {.graph = &graph,
+            .target = {.device = &properties_},
+            .tensor_cores = MayUseTensorCores(spec)};
+  }
+
   Descriptor properties_;
 };
 

@@ -5,9 +5,12 @@
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_DEVICELESS_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_DEVICELESS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/conv/conv2d_spec.h"
@@ -40,6 +43,7 @@ struct DescribedPlan {
   // Supported and compiled, but not loaded: there is only a stub of the driver, which must be
   // loadable for this (the toolkit's lib64/stubs/libcuda.so).
   bool only_compiled = false;
+  std::string name;  // of the engine with its settings (plan.h)
 };
 
 class DescribedDevice {
@@ -51,6 +55,12 @@ class DescribedDevice {
   // direction may add to what is there. Unimplemented, with cuDNN's reason, where there is none.
   virtual absl::StatusOr<DescribedPlan> PlanOf(const Conv2dSpec& spec, conv::Direction direction,
                                                bool accumulate) const = 0;
+  // Those that could be timed, the one of PlanOf first; and the one of a name, or NotFound.
+  virtual absl::StatusOr<std::vector<std::string>> NamesOf(const Conv2dSpec& spec,
+                                                           conv::Direction direction,
+                                                           size_t most) const = 0;
+  virtual absl::StatusOr<DescribedPlan> PlanNamed(const Conv2dSpec& spec, conv::Direction direction,
+                                                  std::string_view name) const = 0;
 };
 
 // Internal where cuDNN refuses the description.

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ namespace {
 #ifdef DTNN_WITH_CUDA
 
 constexpr char kPlansFile[] = "DTNN_DEVICELESS_TEST_PLANS_FILE";
+constexpr size_t kMostNames = 8;
 constexpr char kTable[] = "kernels/conv/gpu/cudnn/testdata/plans.txt";
 
 std::vector<Conv2dSpec> Specs() {
@@ -115,6 +117,40 @@ std::string DescribePlans() {
   return text.str();
 }
 
+// What a tuner relies on: names tell plans apart, and lead back to them. Lines of what is wrong.
+std::string CheckNames() {
+  std::ostringstream wrong;
+  const auto device = cudnn::DescribeDevice(cudnn::kH100);
+  if (!device.ok()) return std::string(device.status().message());
+  const std::vector<Conv2dSpec> specs = Specs();
+  size_t several = 0;
+  for (const size_t which : {size_t{2}, size_t{12}, specs.size() - 2}) {
+    const Conv2dSpec& spec = specs[which];
+    for (const conv::Direction direction : conv::kDirections) {
+      const auto say = [&](const auto& what) {
+        wrong << spec.ToString() << " " << conv::Name(direction) << ": " << what << "\n";
+      };
+      const auto names = (*device)->NamesOf(spec, direction, kMostNames);
+      const auto first = (*device)->PlanOf(spec, direction, /*accumulate=*/false);
+      if (!names.ok() || !first.ok()) {
+        say(names.status().message());
+        continue;
+      }
+      several += names->size() > 1;
+      if (names->front() != first->name) say("the first is not the one that is chosen");
+      if (std::set(names->begin(), names->end()).size() != names->size()) say("a name comes twice");
+      for (const std::string& name : *names) {
+        const auto named = (*device)->PlanNamed(spec, direction, name);
+        if (!named.ok() || named->name != name) say("there is no plan of the name " + name);
+      }
+      const auto unknown = (*device)->PlanNamed(spec, direction, "engine4711");
+      if (unknown.status().code() != absl::StatusCode::kNotFound) say("a plan of no engine");
+    }
+  }
+  if (several == 0) wrong << "there is never more than one\n";
+  return wrong.str();
+}
+
 // By what stands before the colon; without comments.
 std::map<std::string, std::string> Parse(std::istream& text) {
   std::map<std::string, std::string> lines;
@@ -135,6 +171,7 @@ std::string FirstLine(std::istream& text) {
 TEST(DevicelessTest, EveryKindOfConvolutionHasItsPlan) {
   if (const char* const file = std::getenv(kPlansFile); file != nullptr) {
     std::ofstream(file) << DescribePlans();
+    ASSERT_EQ(CheckNames(), "");
     return;
   }
   const char* const home = std::getenv("CUDA_HOME");

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
@@ -59,21 +62,42 @@ absl::StatusOr<int64_t> CheckEngine(const Descriptor& config, bool tensor_cores)
   return absl::UnimplementedError(absl::StrCat("engine ", engine, " ", std::string(reason)));
 }
 
+// Of what heuristics propose: one engine comes with several settings.
+absl::StatusOr<std::string> NameOf(const Descriptor& config, int64_t engine) {
+  DTNN_ASSIGN_OR_RETURN(
+      const std::vector<Descriptor> knobs,
+      config.GetAll(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR));
+  std::string name = absl::StrCat("engine", engine);
+  for (const Descriptor& knob : knobs) {
+    cudnnBackendKnobType_t type = {};
+    DTNN_RETURN_IF_ERROR(
+        knob.Get(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type).status());
+    DTNN_ASSIGN_OR_RETURN(const int64_t value, knob.GetInt(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+    absl::StrAppend(&name, ".k", int(type), "v", value);
+  }
+  return name;
+}
+
 // An engine that is compiled at run time was accepted and compiled, and could not be loaded, since
 // there is only the toolkit's stub of the driver.
 bool StoppedByTheStub(const absl::Status& status) {
   return status.message().find("EXECUTION_FAILED_CUDA_DRIVER") != std::string::npos;
 }
 
-absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanTarget& target, bool tensor_cores,
-                              int64_t most_workspace) {
-  DTNN_ASSIGN_OR_RETURN(const int64_t engine, CheckEngine(config, tensor_cores));
+absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanRequest& request,
+                              std::string_view name) {
+  DTNN_ASSIGN_OR_RETURN(const int64_t engine, CheckEngine(config, request.tensor_cores));
+  DTNN_ASSIGN_OR_RETURN(std::string own_name, NameOf(config, engine));
+  if (!name.empty() && own_name != name) {
+    return absl::NotFoundError(absl::StrCat("the last is ", own_name));
+  }
+  const PlanTarget& target = request.target;
   Descriptor descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   if (target.handle != nullptr) {
     descriptor.Enum(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, target.handle);
   }
   descriptor.Refer(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config).Finalize();
-  Plan plan = {.plan = descriptor, .engine = engine};
+  Plan plan = {.plan = descriptor, .engine = engine, .name = std::move(own_name)};
   if (target.device != nullptr && StoppedByTheStub(descriptor.status())) {
     plan.only_compiled = true;
     DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes, config.GetInt(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE));
@@ -81,30 +105,58 @@ absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanTarget& target
     DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes,
                           descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
   }
-  if (plan.workspace_bytes <= most_workspace) return plan;
+  if (plan.workspace_bytes <= request.most_workspace) return plan;
   return absl::UnimplementedError(absl::StrCat("engine ", engine, " needs a workspace of ",
                                                plan.workspace_bytes, " bytes, more than ",
-                                               most_workspace));
+                                               request.most_workspace));
 }
 
-}  // namespace
-
-absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target,
-                                bool tensor_cores, int64_t most_workspace) {
+// `name`: of the only one that is wanted, or empty.
+absl::StatusOr<std::vector<Plan>> FindPlans(const PlanRequest& request, size_t most,
+                                            std::string_view name) {
+  std::vector<Plan> found;
   std::string reason = "cuDNN knows no engine";
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    const absl::StatusOr<std::vector<Descriptor>> configs = Candidates(graph, target, mode);
+    const absl::StatusOr<std::vector<Descriptor>> configs =
+        Candidates(*request.graph, request.target, mode);
     if (!configs.ok()) {
       reason = std::string(configs.status().message());
       continue;
     }
     for (const Descriptor& config : *configs) {
-      absl::StatusOr<Plan> plan = MakePlan(config, target, tensor_cores, most_workspace);
-      if (plan.ok()) return plan;
-      reason = std::string(plan.status().message());
+      if (found.size() == most) return found;
+      absl::StatusOr<Plan> plan = MakePlan(config, request, name);
+      if (!plan.ok()) {
+        reason = std::string(plan.status().message());
+        continue;
+      }
+      // The fallback proposes some again.
+      const bool again = std::any_of(found.begin(), found.end(),
+                                     [&](const Plan& each) { return each.name == plan->name; });
+      if (!again) found.push_back(*std::move(plan));
     }
   }
-  return absl::UnimplementedError(reason);
+  if (found.empty()) return absl::UnimplementedError(reason);
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Plan>> ListPlans(const PlanRequest& request, size_t most) {
+  return FindPlans(request, most, "");
+}
+
+absl::StatusOr<Plan> ChoosePlan(const PlanRequest& request) {
+  DTNN_ASSIGN_OR_RETURN(const std::vector<Plan> plans, FindPlans(request, 1, ""));
+  return plans[0];
+}
+
+absl::StatusOr<Plan> PlanNamed(const PlanRequest& request, std::string_view name) {
+  absl::StatusOr<std::vector<Plan>> plans = FindPlans(request, 1, name);
+  if (plans.ok()) return (*plans)[0];
+  return absl::NotFoundError(absl::StrCat("cuDNN has no plan ", std::string(name),
+                                          " that keeps to the workspace and the precision; ",
+                                          std::string(plans.status().message())));
 }
 
 }  // namespace dtnn::cudnn

@@ -1,14 +1,17 @@
-// An execution plan of cuDNN for an operation graph: the first engine of its heuristics that keeps
-// this project's promises. float32 is computed in full precision (no TF32 unless that is allowed,
-// no conversion of inputs), sums have one order and are not rounded to less than float32, and the
-// workspace stays below a limit. Tensor cores compute float64 and products of 16 bits in full, and
-// are taken for them. For .cu files.
+// Execution plans of cuDNN for an operation graph: engines in the order of its heuristics, of which
+// only those are taken that keep this project's promises. float32 is computed in full precision (no
+// TF32 unless that is allowed, no conversion of inputs), sums have one order and are not rounded to
+// less than float32, and the workspace stays below a limit. Tensor cores compute float64 and
+// products of 16 bits in full, and are taken for them. For .cu files.
 
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/conv/gpu/cudnn/descriptor.h"
@@ -29,14 +32,26 @@ struct Plan {
   Descriptor plan;
   int64_t workspace_bytes = 0;
   int64_t engine = -1;
+  // The engine with its settings, as a word: "engine6.k2v1.k24v16".
+  std::string name;
   // Only for a described device: the engine was compiled, and a stub of the driver did not load it.
   bool only_compiled = false;
 };
 
-// `tensor_cores`: whether they may compute it. Unimplemented, with the reason of the last engine,
-// where no engine will do.
-absl::StatusOr<Plan> ChoosePlan(const Descriptor& graph, const PlanTarget& target,
-                                bool tensor_cores, int64_t most_workspace);
+struct PlanRequest {
+  const Descriptor* graph = nullptr;
+  PlanTarget target;
+  bool tensor_cores = false;  // whether they may compute it
+  int64_t most_workspace = kMostWorkspace;
+};
+
+// The first `most` plans, at least one. Unimplemented, with the reason of the last engine, where no
+// engine will do.
+absl::StatusOr<std::vector<Plan>> ListPlans(const PlanRequest& request, size_t most);
+// The first of them.
+absl::StatusOr<Plan> ChoosePlan(const PlanRequest& request);
+// The one of that name. NotFound where there is none.
+absl::StatusOr<Plan> PlanNamed(const PlanRequest& request, std::string_view name);
 
 }  // namespace dtnn::cudnn
 
