@@ -510,7 +510,7 @@ TEST(BenchmarkStateTest, FusedOptionsGiveTheSameTestResults) {
   const std::string run =
       "--model=mobilenetv1 --dataset=synthetic --synthetic-pattern=classes "
       "--synthetic-input-shape=3,32,32 --synthetic-train-samples=40 --synthetic-test-samples=20 "
-      "--batch-size=10 --evaluate ";
+      "--batch-size=8 --learning-rate=0.0001 --evaluate ";
   const Outcome plain = Launch(run +
                                "--enable-fused-conv-bn=False --enable-fused-conv-bn-relu=False "
                                "--enable-fused-bn-relu=False --enable-fused-conv-relu=False");

@@ -100,17 +100,20 @@ void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int
                         bool first, const Gradient& gradient, std::byte* workspace) const {
   const Job job{x, dy, images, first, gradient, workspace};
   const int64_t blocks = taps() * blocks_per_tap_;
-  // A part whole where there are enough: two threads that share one copy the same strips.
-  const int64_t grain = sums_.parts() >= 4 * threads_ ? blocks : 1;
-  ParallelForWithScratch(
-      sums_.parts() * blocks, grain, threads_, [&](int thread, int64_t begin, int64_t end) {
-        const Copies copies = Divide(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
-        for (int64_t item = begin; item < end;) {
-          const int64_t block = item % blocks, last = std::min(blocks, block + (end - item));
-          SumPart(job, item / blocks, block, last, copies);
-          item += last - block;
-        }
-      });
+  // Whoever has a range of blocks copies the strips for it: a part whole where there are enough,
+  // and else half of what a thread has to do.
+  const int64_t items = sums_.parts() * blocks;
+  const int64_t grain = sums_.parts() >= 4 * threads_
+                            ? blocks
+                            : std::max<int64_t>(1, items / (2 * int64_t{threads_}));
+  ParallelForWithScratch(items, grain, threads_, [&](int thread, int64_t begin, int64_t end) {
+    const Copies copies = Divide(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
+    for (int64_t item = begin; item < end;) {
+      const int64_t block = item % blocks, last = std::min(blocks, block + (end - item));
+      SumPart(job, item / blocks, block, last, copies);
+      item += last - block;
+    }
+  });
 }
 
 // Blocks [first_block, last_block) of partial sum `part`, and its bias with the first of them.
@@ -129,7 +132,7 @@ void FilterGemm<T>::SumPart(const Job& job, int64_t part, int64_t first_block, i
     const Strip strip = StripAt(i, job.images);
     if (first_block == 0 && job.gradient.dbias != nullptr) SumBias(job, strip, bias);
     if (CopiesGradient()) CopyGradient(job, strip, copies.dy);
-    if (CopiesInput()) CopyInput(job, strip, copies.x);
+    if (CopiesInput()) CopyInput(job, strip, first_block, last_block, copies.x);
     SumStrip(job, strip, i + 1 < end ? StripAt(i + 1, job.images) : Strip(), sums,
              job.start && i == begin, first_block, last_block, copies);
   }
@@ -245,9 +248,13 @@ void FilterGemm<T>::CopyGradient(const Job& job, const Strip& strip, T* copy) co
   }
 }
 
-// The pixels of x that the only tap of a kernel reads.
+// The pixels of x that the only tap of a kernel reads, of the channels of some blocks.
 template <typename T>
-void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, T* copy) const {
+void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, int64_t first_block,
+                              int64_t last_block, T* copy) const {
+  const int64_t channel = first_block * block_channels_;
+  const int64_t channels = std::min(channels_, last_block * block_channels_) - channel;
+  const int64_t panel = InPanel(strip.images * strip.rows * horizontal_.count);
   const int64_t down = vertical_.taps[0].offset, right = horizontal_.taps[0].offset;
   const Range rows = row_ranges_[0], columns = column_ranges_[0];
   for (int64_t i = 0; i < strip.images * strip.rows; ++i) {
@@ -255,15 +262,16 @@ void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, T* copy) const
     if (row < rows.begin || row >= rows.end) continue;
     const int64_t h = row * vertical_.in_step + down;
     const int64_t w = columns.begin * horizontal_.in_step + right;
-    kernels_.copy_panels({.from = job.x.At(strip.image + i / strip.rows, h) + w * job.x.pixel,
-                          .from_pixel = horizontal_.in_step * job.x.pixel,
-                          .pixels = columns.end - columns.begin,
-                          .columns = channels_,
-                          .width = block_channels_,
-                          .last_width = block_channels_,
-                          .to = copy,
-                          .first = i * horizontal_.count + columns.begin,
-                          .panel = InPanel(strip.images * strip.rows * horizontal_.count)});
+    kernels_.copy_panels(
+        {.from = job.x.At(strip.image + i / strip.rows, h) + w * job.x.pixel + channel,
+         .from_pixel = horizontal_.in_step * job.x.pixel,
+         .pixels = columns.end - columns.begin,
+         .columns = channels,
+         .width = block_channels_,
+         .last_width = block_channels_,
+         .to = copy + first_block * panel,
+         .first = i * horizontal_.count + columns.begin,
+         .panel = panel});
   }
 }
 

@@ -70,7 +70,8 @@ class FilterGemm final : public FilterKernel<T> {
   Ahead AheadOf(const Job& job, const Strip& strip) const;
   void SumBias(const Job& job, const Strip& strip, T* bias) const;
   void CopyGradient(const Job& job, const Strip& strip, T* copy) const;
-  void CopyInput(const Job& job, const Strip& strip, T* copy) const;
+  void CopyInput(const Job& job, const Strip& strip, int64_t first_block, int64_t last_block,
+                 T* copy) const;
   // Whether the only partial sum is the gradient itself.
   bool WritesGradient(const Gradient& gradient) const;
 
