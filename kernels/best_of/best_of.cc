@@ -89,7 +89,8 @@ absl::StatusOr<std::string> BestOf::Choose(const BestOfKey& key, MakeCandidates 
 void BestOf::Adopt(const Decisions& others) {
   Decisions adopted;
   for (const auto& [key, decision] : others.all()) {
-    adopted.Add(BestOfKey::Here(key.operation, key.direction, key.problem), decision);
+    adopted.Add(key.of_gpu() ? key : BestOfKey::Here(key.operation, key.direction, key.problem),
+                decision);
   }
   for (const auto& [key, decision] : options_.known.all()) adopted.Add(key, decision);
   options_.known = std::move(adopted);

@@ -64,9 +64,9 @@ class BestOf {
   void Warn(std::string_view line) const { options_.warn(line); }
 
   const Decisions& decisions() const { return options_.known; }
-  // Takes over all decisions of another process, as if they had been made here, whatever its
-  // machine and threads, and also where this one has decided otherwise: before anything relies on
-  // it.
+  // Takes over all decisions of another process, those of processors as if they had been made here,
+  // whatever its machine and threads, and also where this one has decided otherwise: before
+  // anything relies on it.
   void Adopt(const Decisions& others);
 
   // How often each key was asked for.

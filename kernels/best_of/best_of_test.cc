@@ -152,7 +152,7 @@ BestOfKey Key(std::string problem) {
           .direction = "there",
           .problem = std::move(problem),
           .threads = 2,
-          .machine = "AVX3"};
+          .machine = "AVX3@Other-1-2"};
 }
 
 TEST(BestOfTest, ADecisionIsMadeOnceAndStays) {

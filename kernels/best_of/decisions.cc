@@ -161,7 +161,8 @@ Decisions Decisions::Here() const {
   const BestOfKey here = BestOfKey::Here("", "", "");
   Decisions found;
   for (const auto& [key, decision] : decisions_) {
-    if (key.threads == here.threads && key.machine == here.machine) found.Add(key, decision);
+    const bool mine = key.threads == here.threads && key.machine == here.machine;
+    if (mine || key.of_gpu()) found.Add(key, decision);
   }
   return found;
 }

@@ -33,7 +33,11 @@ struct BestOfKey {
   std::string direction;  // "forward"
   std::string problem;    // sizes and whatever else the operation is made for
   int threads = 1;
-  std::string machine;  // SimdTarget() and ProcessorModel(): "AVX512@AuthenticAMD-25-17"
+  // SimdTarget() and ProcessorModel(): "AVX512@AuthenticAMD-25-17"; or a kind of GPU and a library
+  // with its version: "NVIDIA_H100-cudnn91900".
+  std::string machine;
+
+  bool of_gpu() const { return machine.find('@') == std::string::npos; }
 
   // "conv2d/forward/<problem>/t2/<machine>"
   std::string ToString() const;
@@ -63,7 +67,7 @@ class Decisions {
   std::string ToString() const;
   absl::Status Save(std::string_view path) const;
 
-  // Those of this process's machine and threads.
+  // Those of this process's machine and threads, and those of GPUs.
   Decisions Here() const;
   // Null where nothing is decided.
   const Decision* Find(const BestOfKey& key) const;

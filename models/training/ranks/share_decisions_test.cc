@@ -24,12 +24,16 @@ TEST(ShareDecisionsTest, AllRanksHaveThoseOfRankZero) {
     options.known.Add(Key("common"), {.chosen = name, .candidates = {{name, 1.5}, {"x", {}}}});
     options.known.Add(Key(name), {.chosen = name, .candidates = {{name, {}}}});
     BestOfKey elsewhere = Key("common");  // a line of a file that serves several machines
-    elsewhere.machine = "ELSE";
+    elsewhere.machine = "AVX2@Else-1-2";
     if (rank == 0) options.known.Add(elsewhere, {.chosen = "else", .candidates = {{"else", {}}}});
+    BestOfKey gpu = Key("common");
+    gpu.machine = "GPU-library1";
+    if (rank == 0) options.known.Add(gpu, {.chosen = "plan", .candidates = {{"plan", {}}}});
     BestOf best_of(options);
     const absl::Status shared = ShareDecisions(communicator, best_of);
     if (!shared.ok()) return shared;
     EXPECT_EQ(best_of.decisions().Find(elsewhere) != nullptr, rank == 0);
+    EXPECT_NE(best_of.decisions().Find(gpu), nullptr);
     common[r] = best_of.Choose(Key("common"), [] { return absl::InternalError("timed"); }).value();
     own[r] = best_of.decisions().Find(Key(name))->chosen;
     known[r] = int64_t(best_of.decisions().all().size());
@@ -39,7 +43,7 @@ TEST(ShareDecisionsTest, AllRanksHaveThoseOfRankZero) {
   for (size_t r = 0; r < kRanks; ++r) {
     EXPECT_EQ(common[r], "of_rank_0");
     EXPECT_EQ(own[r], absl::StrCat("of_rank_", r));
-    EXPECT_EQ(known[r], 3);
+    EXPECT_EQ(known[r], 4);
   }
 }
 
