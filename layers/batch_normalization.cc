@@ -33,10 +33,11 @@ class BatchNormalizationOp : public LayerOp {
             .kept_bytes = of_batch_ ? 2 * VectorBytes() : 0};
   }
 
-  void Keep(std::shared_ptr<Buffer> memory) override {
+  absl::Status Keep(std::shared_ptr<Buffer> memory) override {
     const Shape shape = {channels_};
     statistics_ = {.mean = Tensor::View(memory, 0, DType::kFloat64, shape),
                    .variance = Tensor::View(memory, VectorBytes(), DType::kFloat64, shape)};
+    return absl::OkStatus();
   }
 
   absl::Status Forward(const ForwardArgs& args) override {
@@ -99,10 +100,11 @@ RunningStatistics BatchNormalizationLayer::RunningOf(std::span<const ParameterVi
   return {.mean = parameters[kRunningMean], .variance = parameters[kRunningVar]};
 }
 
-void BatchNormalizationLayer::ScaleAndShift(std::span<const ParameterView> parameters,
-                                            const Tensor& bias, const Tensor& scale,
-                                            const Tensor& shift) const {
+absl::Status BatchNormalizationLayer::ScaleAndShift(std::span<const ParameterView> parameters,
+                                                    const Tensor& bias, const Tensor& scale,
+                                                    const Tensor& shift) const {
   FoldBatchNorm(LineOf(parameters), RunningOf(parameters), options_.epsilon, bias, scale, shift);
+  return absl::OkStatus();
 }
 
 std::shared_ptr<const Layer> BatchNormalizationLayer::FromAttributes(AttributeReader& read) {

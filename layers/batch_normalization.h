@@ -36,8 +36,8 @@ class BatchNormalizationLayer : public Layer {
   absl::StatusOr<std::unique_ptr<LayerOp>> Bind(const BindContext& context) const override;
   Epilogue absorbs() const override { return {.relu = true}; }
   Epilogue absorbable() const override { return {.scale = true}; }
-  void ScaleAndShift(std::span<const ParameterView> parameters, const Tensor& bias,
-                     const Tensor& scale, const Tensor& shift) const override;
+  absl::Status ScaleAndShift(std::span<const ParameterView> parameters, const Tensor& bias,
+                             const Tensor& scale, const Tensor& shift) const override;
 
   // Its parameters, in the order of Parameter, as the kernels take them.
   static BatchNormParameters LineOf(std::span<const ParameterView> parameters);

@@ -31,7 +31,9 @@ struct Bench {
         workspace_memory(ZeroTensor(DType::kUint8, {int64_t(op->traits().workspace_bytes)})),
         workspace(workspace_memory.raw_data(), op->traits().workspace_bytes) {
     const size_t kept = op->traits().kept_bytes;
-    if (kept > 0) op->Keep(*Buffer::Allocate(Device::Cpu(), kept));
+    if (kept > 0) {
+      EXPECT_EQ(op->Keep(*Buffer::Allocate(Device::Cpu(), kept)), absl::OkStatus());
+    }
     const Shape sample{1};
     for (const ParameterSpec& spec : Norm().Parameters({&sample, 1}, TensorFormat::kNHWC)) {
       parameters.push_back({ZeroTensor(DType::kFloat64, spec.shape), 1});

@@ -83,19 +83,19 @@ class FoldedLayer {
     shift_ = Tensor::View(memory, offset + VectorBytes(), dtype_, {filters_});
   }
 
-  // `bias` of the convolution, with version 0 or an empty tensor where it has none; `parameters` of
-  // the layer.
-  EpilogueOperands Operands(const ParameterView& bias, std::span<const ParameterView> parameters) {
+  // `bias` of the convolution, with an empty tensor where it has none; `parameters` of the layer.
+  absl::StatusOr<EpilogueOperands> Operands(const ParameterView& bias,
+                                            std::span<const ParameterView> parameters) {
     std::vector<uint64_t>& versions = new_versions_;
     versions.clear();
     if (!bias.tensor.empty()) versions.push_back(bias.version);
     for (const ParameterView& parameter : parameters) versions.push_back(parameter.version);
     const bool known = std::ranges::find(versions, uint64_t{0}) == versions.end();
-    if (!known || versions != versions_) {
-      layer_->ScaleAndShift(parameters, bias.tensor, scale_, shift_);
+    if (!known || versions.empty() || versions != versions_) {
+      DTNN_RETURN_IF_ERROR(layer_->ScaleAndShift(parameters, bias.tensor, scale_, shift_));
       std::swap(versions_, versions);
     }
-    return {.bias = shift_, .scale = scale_};
+    return EpilogueOperands{.bias = shift_, .scale = scale_};
   }
 
  private:
@@ -130,9 +130,9 @@ class Conv2dOp : public LayerOp {
             .kept_bytes = FoldedOffset() + (folded_.has_value() ? folded_->kept_bytes() : 0)};
   }
 
-  void Keep(std::shared_ptr<Buffer> memory) override {
+  absl::Status Keep(std::shared_ptr<Buffer> memory) override {
     if (folded_.has_value()) folded_->Keep(memory, FoldedOffset());
-    conv_->Keep(std::move(memory));
+    return conv_->Keep(std::move(memory));
   }
 
   std::string Algorithms() const override {
@@ -172,8 +172,9 @@ class Conv2dOp : public LayerOp {
   absl::Status Forward(const ForwardArgs& args) override {
     EpilogueOperands operands;
     if (folded_.has_value()) {
-      operands = folded_->Operands(bias_ ? args.parameters[1] : ParameterView(),
-                                   args.parameters.subspan(bias_ ? 2 : 1));
+      DTNN_ASSIGN_OR_RETURN(operands,
+                            folded_->Operands(bias_ ? args.parameters[1] : ParameterView(),
+                                              args.parameters.subspan(bias_ ? 2 : 1)));
     } else if (bias_) {
       operands.bias = args.parameters[1].tensor;
     }

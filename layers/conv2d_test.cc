@@ -68,7 +68,7 @@ std::vector<double> OutputOf(const Conv2dLayer& layer, const Shape& sample, Tens
   context.output = *layer.OutputShape(context.inputs, format);
   context.fuse_relu = fuse_relu;
   const auto op = *layer.Bind(context);
-  op->Keep(*Buffer::Allocate(Device::Cpu(), op->traits().kept_bytes));
+  EXPECT_EQ(op->Keep(*Buffer::Allocate(Device::Cpu(), op->traits().kept_bytes)), absl::OkStatus());
   const Tensor x = IntegerTensor(DType::kFloat32, sample.Prepend(2), 1);
   const Tensor y = ZeroTensor(DType::kFloat32, context.output.Prepend(2));
   std::vector<ParameterView> parameters;

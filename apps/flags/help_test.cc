@@ -126,7 +126,7 @@ TEST(HelpTest, AnOptionIsExplainedAtLength) {
   EXPECT_THAT(Help("warm-up-epochs"), HasSubstr("  needs     warm_up in --schedulers; "));
   EXPECT_THAT(Help("early-stopping-patience"),
               HasSubstr("  needs     early_stopping in --schedulers (the default); "));
-  EXPECT_THAT(Help("conv-direct-method"),
+  EXPECT_THAT(Help("conv-direct-methods-for-best-of"),
               HasSubstr("not available in this build yet; only the default is accepted"));
 }
 

@@ -173,9 +173,9 @@ TEST(ParserTest, OptionsThatComeLaterTakeTheirDocumentedDefaults) {
   const Options bare = Parsed({});
   options.given = bare.given;
   EXPECT_EQ(options, bare);
-  EXPECT_EQ(Error({"--conv-direct-method=x"}),
-            "--conv-direct-method=x: not available in this build yet; the only value accepted is "
-            "an empty value");
+  EXPECT_EQ(Error({"--conv-direct-methods-for-best-of=x"}),
+            "--conv-direct-methods-for-best-of=x: not available in this build yet; the only value "
+            "accepted is an empty value");
   EXPECT_EQ(Error({"--encryption-poly-degree=0"}),
             "--encryption-poly-degree=0: must be a whole number >= 1 and <= 62");
 }

@@ -11,8 +11,8 @@ namespace dtnn::ckks {
 namespace {
 
 constexpr int kSplit = 40;
-// Sums stay below their limit, and have twice that before they wrap around: half of it is enough
-// for noise.
+// Coefficients of sums stay below 4 / pi times the limit of the numbers, and have twice the limit
+// before they wrap around; the rest is for noise.
 constexpr double kRoomForNoise = 1.5;
 
 // round(x) = high 2^40 + low for |x| < 2^100, without branches.

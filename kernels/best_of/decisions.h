@@ -34,10 +34,10 @@ struct BestOfKey {
   std::string problem;    // sizes and whatever else the operation is made for
   int threads = 1;
   // SimdTarget() and ProcessorModel(): "AVX512@AuthenticAMD-25-17"; or a kind of GPU and a library
-  // with its version: "NVIDIA_H100-cudnn91900".
+  // with its version: "gpu:NVIDIA_H100-cudnn91900".
   std::string machine;
 
-  bool of_gpu() const { return machine.find('@') == std::string::npos; }
+  bool of_gpu() const { return machine.starts_with("gpu:"); }
 
   // "conv2d/forward/<problem>/t2/<machine>"
   std::string ToString() const;

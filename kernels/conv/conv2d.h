@@ -29,6 +29,7 @@
 #include "kernels/epilogue.h"
 #include "kernels/parameter_view.h"
 #include "kernels/workspace.h"
+#include "tensor/buffer.h"
 #include "tensor/tensor.h"
 
 namespace dtnn {
@@ -51,15 +52,16 @@ class Conv2d {
   virtual size_t workspace_bytes() const = 0;
   // What is derived from the filter and kept from call to call, as Conv2dUse says; 0: nothing.
   virtual size_t kept_bytes() const { return 0; }
-  // Memory for that, of kept_bytes() or more, contents undefined; before the first call.
-  virtual void Keep(std::shared_ptr<Buffer> /*memory*/) {}
+  // Memory for that, contents undefined; before the first call, which is FailedPrecondition without
+  // it. InvalidArgument where there are fewer than kept_bytes().
+  virtual absl::Status Keep(std::shared_ptr<Buffer> /*memory*/) { return absl::OkStatus(); }
   // The algorithm that a direction of its use runs.
   virtual std::string_view variant(conv::Direction direction) const = 0;
 };
 
 // How a caller runs a primitive, which pays for nothing else.
 struct Conv2dUse {
-  // Calls of the others are refused.
+  // Calls of the others are FailedPrecondition, on CPUs.
   conv::Directions directions = {};
   // Whether what is derived from the filter (packed panels, transformed tiles) is kept, and renewed
   // when the filter's version has changed; else it is derived in the workspace of every call. In

@@ -208,7 +208,10 @@ TEST(Conv2dCallTest, PaysForTheDirectionsOfItsUseAlone) {
   const absl::Status early = forward->Forward(x, {w, 1}, y, {}, workspace);
   EXPECT_EQ(early,
             absl::FailedPreconditionError("convolution: Keep was not called before it runs"));
-  forward->Keep(*Buffer::Allocate(Device::Cpu(), forward->kept_bytes()));
+  EXPECT_EQ(forward->Keep(*Buffer::Allocate(Device::Cpu(), forward->kept_bytes() - 1)).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(forward->Keep(*Buffer::Allocate(Device::Cpu(), forward->kept_bytes())),
+            absl::OkStatus());
   EXPECT_EQ(forward->Forward(x, {w, 1}, y, {}, workspace), absl::OkStatus());
   const absl::Status refused = forward->BackwardData(y, {w, 1}, x, false, workspace);
   EXPECT_EQ(refused, absl::FailedPreconditionError(

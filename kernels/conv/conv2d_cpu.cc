@@ -133,13 +133,19 @@ class Conv2dCpu final : public Conv2d {
     return std::max(Divide(nullptr).bytes, filter_ == nullptr ? 0 : filter_->workspace_bytes());
   }
   size_t kept_bytes() const override { return keeps_filter_ ? DivideKept(nullptr).bytes : 0; }
-  void Keep(std::shared_ptr<Buffer> memory) override {
-    if (!keeps_filter_) return;
+  absl::Status Keep(std::shared_ptr<Buffer> memory) override {
+    if (kept_bytes() == 0) return absl::OkStatus();
+    if (memory == nullptr || memory->size() < kept_bytes()) {
+      return InvalidArgument("convolution: memory of ", memory == nullptr ? 0 : memory->size(),
+                             " bytes to keep what is derived from the filter, expected ",
+                             kept_bytes());
+    }
     const Kept kept = DivideKept(memory->data());
     forward_.kept = kept.forward;
     data_.kept = kept.data;
     forward_.version = data_.version = 0;
     kept_ = std::move(memory);
+    return absl::OkStatus();
   }
   std::string_view variant(Direction direction) const override {
     const Variant* const chosen = choice_[size_t(direction)];

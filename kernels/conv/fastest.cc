@@ -109,7 +109,7 @@ absl::StatusOr<BestOfCandidate> MakeCandidate(DeviceContext& context, const Conv
   DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> conv, CreateConv2d(context, spec, variants, use));
   if (conv->kept_bytes() > 0) {
     DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> memory, allocate(conv->kept_bytes()));
-    conv->Keep(std::move(memory));
+    DTNN_RETURN_IF_ERROR(conv->Keep(std::move(memory)));
   }
   if (bench->workspace == nullptr || bench->workspace->size() < conv->workspace_bytes()) {
     DTNN_ASSIGN_OR_RETURN(bench->workspace, allocate(conv->workspace_bytes()));

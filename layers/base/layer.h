@@ -152,7 +152,7 @@ class LayerOp {
   virtual std::vector<std::string> Alternatives() const { return {}; }
   // Memory of the op's device for what it keeps, of LayerOpTraits::kept_bytes or more, contents
   // undefined. Called once before the first Forward, unless that is 0.
-  virtual void Keep(std::shared_ptr<Buffer> /*memory*/) {}
+  virtual absl::Status Keep(std::shared_ptr<Buffer> /*memory*/) { return absl::OkStatus(); }
   virtual absl::Status Forward(const ForwardArgs& args) = 0;
   virtual absl::Status Backward(const BackwardArgs& args) = 0;
 };
@@ -187,8 +187,11 @@ class Layer {
   virtual Epilogue absorbable() const { return {}; }
   // This layer in evaluation, where absorbable() has a scale, with the bias of the one before it
   // (empty: none): scale * a + shift per channel, tensors of the host.
-  virtual void ScaleAndShift(std::span<const ParameterView> /*parameters*/, const Tensor& /*bias*/,
-                             const Tensor& /*scale*/, const Tensor& /*shift*/) const {}
+  virtual absl::Status ScaleAndShift(std::span<const ParameterView> /*parameters*/,
+                                     const Tensor& /*bias*/, const Tensor& /*scale*/,
+                                     const Tensor& /*shift*/) const {
+    return absl::UnimplementedError("is no scale and shift");
+  }
 
   // True where an op of this layer can tell from its own output what a relu before it let through:
   // its elements are elements of its input.

@@ -115,7 +115,10 @@ absl::StatusOr<Bench> MakeBench(const Layer& layer, const std::vector<Shape>& in
   if (traits.state_shape.rank() > 0) {
     bench.state = ZeroTensor(traits.state_dtype, traits.state_shape.Prepend(batch));
   }
-  if (traits.kept_bytes > 0) bench.op->Keep(*Buffer::Allocate(Device::Cpu(), traits.kept_bytes));
+  if (traits.kept_bytes > 0) {
+    const absl::Status kept = bench.op->Keep(*Buffer::Allocate(Device::Cpu(), traits.kept_bytes));
+    if (!kept.ok()) return kept;
+  }
   bench.workspace.resize(traits.workspace_bytes + Buffer::kAlignment);
   return bench;
 }

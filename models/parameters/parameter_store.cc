@@ -120,8 +120,8 @@ absl::Status ParameterStore::KeepCopies(DeviceContext& context, DType dtype) {
   return absl::OkStatus();
 }
 
-absl::Status ParameterStore::RenewCopies() {
-  if (copies_.empty() || copied_version_ == version_) return absl::OkStatus();
+absl::Status ParameterStore::RenewCopies(bool anyway) {
+  if (copies_.empty() || (!anyway && copied_version_ == version_)) return absl::OkStatus();
   DTNN_RETURN_IF_ERROR(cast_->Run(values_, copies_));
   copied_version_ = version_;
   return absl::OkStatus();

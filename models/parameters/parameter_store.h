@@ -56,9 +56,9 @@ class ParameterStore {
 
   // Copies of all values in a type of 16 bits, for layers that compute with it: allocated by the
   // first call, which the others must agree with, and made by RenewCopies where values other than
-  // running statistics have changed since. Queued on `context`.
+  // running statistics have changed since, or `anyway`. Queued on `context`.
   absl::Status KeepCopies(DeviceContext& context, DType dtype);
-  absl::Status RenewCopies();
+  absl::Status RenewCopies(bool anyway = false);
   Tensor Copy(int node, int index) const { return Slice(copies_, node, index); }
 
   // The trainable part of the arenas, rank 1, gaps included.

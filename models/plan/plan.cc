@@ -34,7 +34,8 @@ absl::StatusOr<PlanMemory> Plan::Measure(const Graph& graph, DType dtype, Device
 }
 
 absl::Status Plan::RunForward(size_t begin, size_t end) {
-  DTNN_RETURN_IF_ERROR(store_->RenewCopies());
+  // A pass of training may be captured, and replayed after updates: whatever is known now.
+  DTNN_RETURN_IF_ERROR(store_->RenewCopies(/*anyway=*/training_));
   const Workspace workspace(workspace_->data(), memory_.workspace);
   Observer* const observer = CurrentObserver();
   const Activity activity = training_ ? Activity::kForward : Activity::kInference;
@@ -246,9 +247,13 @@ absl::Status Plan::WithBatchThatFits(const absl::Status& status, const PlanOptio
   workspace_.reset();
   const std::optional<size_t> free = FreeMemory(*context_);
   if (!absl::IsResourceExhausted(status) || !free) return status;
+  // Without timing anything for each batch that is tried.
+  BestOf* const tuner = context_->tuner();
+  context_->SetTuner(nullptr);
   const auto fits = [&](int64_t batch) {
     PlanOptions smaller = options;
     smaller.batch = batch;
+    smaller.best_of = nullptr;
     Plan plan(graph_, dtype_, *context_);
     if (!plan.Bind(smaller).ok()) return false;
     const size_t bytes = plan.memory_.total() + plan.TwinBytes();
@@ -259,6 +264,7 @@ absl::Status Plan::WithBatchThatFits(const absl::Status& status, const PlanOptio
     const int64_t middle = largest + (too_large - largest) / 2;
     (fits(middle) ? largest : too_large) = middle;
   }
+  context_->SetTuner(tuner);
   return absl::Status(status.code(),
                       StrCat(status.message(), "; ",
                              largest == 0 ? "not even one sample fits"

@@ -84,7 +84,7 @@ class Plan {
   // What the device does with it. A replay does the same with what was brought since, if that has
   // as many samples and the same type of targets.
   absl::Status RunForwardBackward(double gradient_scale, const GradientsReady& ready = nullptr);
-  // The results, on the device.
+  // The results, on the device; predictions in the type of the parameters.
   const Tensor& device_losses() const { return losses_; }
   Tensor device_predictions() const;
   // Waits for them; then predictions() and LossSum() answer.
@@ -140,6 +140,7 @@ class Plan {
   Tensor View(int buffer, DType dtype, const Shape& shape) const;
   Tensor View(const PlannedValue& value, int node, int64_t n) const;
   Tensor Activation(int node, int64_t n) const;
+  bool IsStatistic(int node, const ParameterSpec& parameter) const;
   void BindParameters();
   void RenewVersions(Step& step) const;
   absl::Status BindBatch(const Tensor& x, int64_t step);

@@ -183,7 +183,7 @@ absl::Status Plan::Allocate() {
     absl::StatusOr<std::shared_ptr<Buffer>> memory =
         Buffer::Allocate(device, step.traits.kept_bytes);
     if (!memory.ok()) return Oversized(memory.status());
-    step.op->Keep(*std::move(memory));
+    DTNN_RETURN_IF_ERROR(step.op->Keep(*std::move(memory)));
   }
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (layout_.activation[i].buffer == PlanLayout::kBatch) batch_readers_.push_back(i);
@@ -226,6 +226,10 @@ absl::Status Plan::Allocate() {
   return absl::OkStatus();
 }
 
+bool Plan::IsStatistic(int node, const ParameterSpec& parameter) const {
+  return !parameter.trainable && !graph_.nodes()[size_t(node)].frozen;
+}
+
 void Plan::BindParameters() {
   [[maybe_unused]] int64_t gradients_end = 0;
   for (Step& step : steps_) {
@@ -234,7 +238,7 @@ void Plan::BindParameters() {
       const bool copied = IsHalf(value_dtypes_[0]) && specs[p].shape.rank() > 1;
       step.parameters.push_back(
           {copied ? store_->Copy(step.node, int(p)) : store_->Value(step.node, int(p)), 0});
-      step.is_statistic.push_back(!specs[p].trainable);
+      step.is_statistic.push_back(IsStatistic(step.node, specs[p]));
       if (!specs[p].trainable || !training_) continue;
       // The backward pass finishes the arena from its end to its begin.
       const int64_t begin = store_->Offset(step.node, int(p));
@@ -247,7 +251,7 @@ void Plan::BindParameters() {
     const std::vector<ParameterSpec>& folded = graph_.nodes()[size_t(step.folded_node)].parameters;
     for (size_t p = 0; p < folded.size(); ++p) {
       step.parameters.push_back({store_->Value(step.folded_node, int(p)), 0});
-      step.is_statistic.push_back(!folded[p].trainable);
+      step.is_statistic.push_back(IsStatistic(step.folded_node, folded[p]));
     }
   }
 }

@@ -174,6 +174,26 @@ TEST_P(StepEngineGpuTest, DropoutDrawsAnewInEveryReplay) {
 }
 
 // Noticed a step late, told with its own step; no parameter has followed it, nor the steps after.
+// The copies of weights in 16 bits are made anew in every replay, also where an evaluation had made
+// them just before the step that was captured.
+TEST_P(StepEngineGpuTest, AnEvaluationBeforeTheCaptureChangesNoReplay) {
+  ASSERT_EQ(gpu_->SetMathMode(MathMode::kBf16), absl::OkStatus());
+  const auto train = [&](bool graphs) {
+    Trained run(*gpu_, {.graphs = graphs});
+    EXPECT_EQ(run.engine->PrepareForEvaluation(kLargest), absl::OkStatus());
+    MetricAverages evaluated = run.engine->NewAverages();
+    for (uint64_t step = 0; step < 6; ++step) {
+      EXPECT_EQ(run.Step(RandomBatch(step, kLargest)), absl::OkStatus());
+      if (step > 0) continue;
+      EXPECT_EQ(run.engine->Evaluate(RandomBatch(9, kLargest), "validation", evaluated),
+                absl::OkStatus());
+    }
+    EXPECT_EQ(run.engine->CatchUp(run.averages), absl::OkStatus());
+    return run.Outcome();
+  };
+  EXPECT_EQ(train(/*graphs=*/true), train(/*graphs=*/false));
+}
+
 TEST_P(StepEngineGpuTest, DivergenceIsToldWithItsStepAndChangesNothing) {
   for (const bool graphs : {true, false}) {
     Trained run(*gpu_, {.graphs = graphs});

@@ -200,7 +200,7 @@ absl::Status AtomicFile::Commit() {
 bool IsAbandoned(const std::string& temporary) {
   const int file = open(temporary.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return false;
-  const bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
+  const bool locked = flock(file, LOCK_SH | LOCK_NB) == 0;  // NFS wants no more of who only reads
   close(file);
   return locked;
 }

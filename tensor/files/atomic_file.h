@@ -57,7 +57,8 @@ class AtomicFile {
 };
 
 // Whether the process that wrote this temporary file is gone, on whichever host it was: it would
-// hold a lock (flock). False where there is no such file, and where the file system has no locks.
+// hold a lock (flock), but for moments after the file was made and before it is renamed. False
+// where there is no such file, and where the file system has no locks.
 bool IsAbandoned(const std::string& temporary);
 
 // Writes the whole file in one go.

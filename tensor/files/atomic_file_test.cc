@@ -82,6 +82,16 @@ TEST_F(AtomicFileTest, TheFileAppearsWithCommitAndNotBefore) {
   EXPECT_THAT(Names(), ElementsAre("file"));
 }
 
+TEST_F(AtomicFileTest, TemporaryFilesOfTheLivingCanBeTold) {
+  const auto file = AtomicFile::Create(path_.string());
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_EQ(Names().size(), 1u);
+  EXPECT_FALSE(IsAbandoned((folder_ / Names()[0]).string()));
+  EXPECT_FALSE(IsAbandoned((folder_ / "none").string()));
+  Put(folder_ / ".file.1-0.tmp", "of a process that is gone");
+  EXPECT_TRUE(IsAbandoned((folder_ / ".file.1-0.tmp").string()));
+}
+
 TEST_F(AtomicFileTest, WithoutCommitNothingHappened) {
   Put(path_, "old");
   {

@@ -24,7 +24,7 @@ BestOfKey LibraryKey(std::string_view gpu, std::string_view library, const Conv2
   BestOfKey key = FastestConv2dKey(spec, direction, /*keeps_filter=*/false);
   if (accumulate) key.problem += "_added";
   key.threads = 1;
-  key.machine = WordOf(gpu) + "-" + WordOf(library);
+  key.machine = "gpu:" + WordOf(gpu) + "-" + WordOf(library);
   return key;
 }
 

@@ -19,7 +19,7 @@ BestOfKey KeyOf(const Conv2dSpec& spec, bool accumulate = false,
 
 TEST(LibraryKeyTest, NamesAreWordsOfAFile) {
   const BestOfKey key = KeyOf(Spec());
-  EXPECT_EQ(key.machine, "NVIDIA_H100_80GB_HBM3__-cudnn91900");
+  EXPECT_EQ(key.machine, "gpu:NVIDIA_H100_80GB_HBM3__-cudnn91900");
   Decisions decisions;
   decisions.Add(key, {.chosen = "engine6.k2v1", .candidates = {{"engine6.k2v1", 1.5}}});
   const auto parsed = Decisions::Parse(decisions.ToString(), "file");

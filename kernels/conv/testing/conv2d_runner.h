@@ -39,7 +39,7 @@ class Conv2dRunner {
     if (conv_->kept_bytes() == 0) return;
     std::shared_ptr<Buffer> kept = *Buffer::Allocate(Device::Cpu(), conv_->kept_bytes());
     std::fill_n(kept->data(), kept->size(), std::byte{0xff});
-    conv_->Keep(std::move(kept));
+    Check(conv_->Keep(std::move(kept)));
   }
 
   Conv2dRunner(const Conv2dSpec& spec, Conv2dVariants variants,

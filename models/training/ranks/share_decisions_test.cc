@@ -27,7 +27,7 @@ TEST(ShareDecisionsTest, AllRanksHaveThoseOfRankZero) {
     elsewhere.machine = "AVX2@Else-1-2";
     if (rank == 0) options.known.Add(elsewhere, {.chosen = "else", .candidates = {{"else", {}}}});
     BestOfKey gpu = Key("common");
-    gpu.machine = "GPU-library1";
+    gpu.machine = "gpu:any-library1";
     if (rank == 0) options.known.Add(gpu, {.chosen = "plan", .candidates = {{"plan", {}}}});
     BestOf best_of(options);
     const absl::Status shared = ShareDecisions(communicator, best_of);

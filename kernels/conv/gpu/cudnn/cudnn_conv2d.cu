@@ -236,7 +236,9 @@ class CudnnConv2d final : public Conv2d {
       if (direction == Direction::kForward) continue;
       if (direction == Direction::kBackwardFilter && stores_) continue;
       call.accumulate = true;
-      KeepFirst(call, MakeFirstPlan(call));
+      const absl::StatusOr<Plan> adding = MakeFirstPlan(call);
+      if (absl::IsNotFound(adding.status())) return adding.status();
+      KeepFirst(call, adding);
     }
     if (!first_plans_.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(reasons);
@@ -269,7 +271,7 @@ class CudnnConv2d final : public Conv2d {
           DTNN_ASSIGN_OR_RETURN(plans, ListPlans(request, kMostTimedPlans));
           return MakeCandidates(plans, call, key, *tuner);
         });
-    if (absl::IsResourceExhausted(chosen.status())) {
+    if (!chosen.ok() && !plans.empty()) {
       tuner->Warn(absl::StrCat(key.ToString(), ": not timed, cuDNN's own choice: ",
                                std::string(chosen.status().message())));
       return ChoosePlan(request);
