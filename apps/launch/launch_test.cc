@@ -188,6 +188,21 @@ TEST(LaunchTest, SignalsGoToAllRanks) {
   }
 }
 
+// As under nohup, after which a shell and the system may both say that the terminal is gone.
+TEST(LaunchTest, AnIgnoredSignalStaysIgnored) {
+  std::vector<std::string> arguments = {"-c", "trap '' HUP; exec \"$0\" \"$@\"", kProgram};
+  for (const std::string& argument :
+       Arguments(1, "echo ready; for i in 1 2 3 4 5 6 7 8; do sleep 0.05; done; exit 9",
+                 {"--grace=0.1"})) {
+    arguments.push_back(argument);
+  }
+  Process job("/bin/sh", arguments);
+  ASSERT_TRUE(job.ReadUntil("ready"));
+  job.Signal(SIGHUP);
+  job.Signal(SIGHUP);
+  EXPECT_EQ(job.Wait().exit_code, 9) << "and is not killed";
+}
+
 TEST(LaunchTest, ASecondSignalLeavesLittleTime) {
   Process job(kProgram, Arguments(2,
                                   "trap 'echo first' INT; echo ready $PYMPI_RANK; "

@@ -34,13 +34,19 @@ using std::chrono::milliseconds;
 
 constexpr int kNoProgram = 127;  // as shells say it
 
-// Signals as events of a file descriptor, while it lives.
+// Signals as events of a file descriptor, while it lives; without those that the process was
+// started to ignore (nohup, a shell's background job).
 class Signals {
  public:
   Signals() {
     sigset_t events;
     sigemptyset(&events);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&events, number);
+    sigaddset(&events, SIGCHLD);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action;
+      sigaction(number, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) sigaddset(&events, number);
+    }
     sigprocmask(SIG_BLOCK, &events, &before_);
     descriptor_ = signalfd(-1, &events, SFD_CLOEXEC | SFD_NONBLOCK);
   }
