@@ -134,7 +134,7 @@ absl::Status Handshake::TakeHello(std::string_view message) {
   const Hello hello = Read<Hello>(message);
   Challenge challenge = {.size = size_};
   if (IsTls(message)) {
-    output_ = BytesOf(challenge);  // is no TLS: his end says so
+    output_ = BytesOf(challenge);  // is no TLS: the caller's end says so
     return InvalidArgument("uses TLS, which this process was not told to use; ", kAllOrNone);
   }
   if (hello.magic != kMagic) return InvalidArgument("is not a rank of DTNN");

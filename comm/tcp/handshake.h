@@ -44,7 +44,7 @@ class Handshake {
                              std::function<bool(int rank)> expects = nullptr);
 
   // For an accepting side that uses TLS: whether somebody who says this first calls without, and
-  // what to answer him in plain. His own end gives the reason then.
+  // what to answer in plain. The caller's own end gives the reason then.
   static bool CallsWithoutTls(std::string_view begin);
   static std::string NeedsTls();
 

@@ -77,7 +77,7 @@ class Tls : public Stream {
   bool writes_after_reading() const override { return write_waits_to_read_; }
 
  private:
-  // Who calls without TLS would only see a connection that is closed: he is told why.
+  // Who calls without TLS would only see a connection that is closed: it is told why.
   absl::Status RefusePlain() {
     std::array<char, 4> begin;
     const ssize_t n = recv(descriptor(), begin.data(), begin.size(), MSG_PEEK | MSG_DONTWAIT);
