@@ -58,7 +58,7 @@ struct PreparedRun {
   MetricSet metric_set;
   Graph graph;
   Loaders loaders;
-  std::optional<BestOf> best_of;  // with --enable-best-of: has decided for every convolution
+  std::optional<BestOf> best_of;  // of a run that is tuned: has decided for every convolution
   std::string best_of_table;      // what it has found
 };
 

@@ -93,7 +93,7 @@ TEST(MakeCertificatesTest, AnAuthorityThatOthersKnowIsRefused) {
 TEST(MakeCertificatesTest, WhereOneNameIsRefusedNothingIsWritten) {
   const std::string folder = NewFolder("refused") + "/new";
   std::ostringstream out;
-  for (const char* wrong : {"a b", "authority", ","}) {
+  for (const char* wrong : {"a b", "authority", ",", "node1,10.0.0.2"}) {
     const absl::Status status =
         MakeCertificates({.folder = folder, .hosts = {"node1", wrong}}, out);
     EXPECT_EQ(ExitCodeOf(status), kExitUsage) << status;

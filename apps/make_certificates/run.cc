@@ -1,5 +1,6 @@
 #include "apps/make_certificates/run.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -93,7 +94,12 @@ absl::Status MakeCertificates(const CertificateOptions& options, std::ostream& o
   if (authority.is_new) certificates.emplace_back(kAuthorityStem, authority.certificate);
   for (const std::string& host : options.hosts) {
     DTNN_ASSIGN_OR_RETURN(Certificate made, MakeForHost(authority.certificate, host, validity));
-    certificates.emplace_back(SplitList(host)[0], std::move(made));
+    const std::string stem(SplitList(host)[0]);
+    if (std::ranges::count(certificates, stem, &std::pair<std::string, Certificate>::first) > 0) {
+      return UsageError(Quoted(stem),
+                        ": is the first name of two hosts, whose files are called so");
+    }
+    certificates.emplace_back(stem, std::move(made));
   }
   std::error_code error;
   fs::create_directories(options.folder, error);
