@@ -59,7 +59,7 @@ class Conv2d {
   virtual std::string_view variant(conv::Direction direction) const = 0;
 };
 
-// How a caller runs a primitive, which pays for nothing else.
+// How a caller runs a primitive, which on CPUs pays for nothing else.
 struct Conv2dUse {
   // Calls of the others are FailedPrecondition, on CPUs.
   conv::Directions directions = {};

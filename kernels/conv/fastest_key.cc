@@ -1,22 +1,18 @@
 #include "kernels/conv/fastest_key.h"
 
-#include <string_view>
+#include <algorithm>
+#include <string>
 
 namespace dtnn {
 namespace {
 
 using conv::Direction;
 
-std::string_view Word(Direction direction) {
-  switch (direction) {
-    case Direction::kForward:
-      return "forward";
-    case Direction::kBackwardData:
-      return "backward_data";
-    case Direction::kBackwardFilter:
-      break;
-  }
-  return "backward_filter";
+// A name as a word of a key: "backward_data".
+std::string Word(Direction direction) {
+  std::string word(conv::Name(direction));
+  std::ranges::replace(word, ' ', '_');
+  return word;
 }
 
 }  // namespace
