@@ -53,6 +53,8 @@ constexpr Case kCases[] = {
      "--conv-direct-method has no effect with --conv-variant=auto"},
     {2, "--conv-variant=direct --conv-direct-method=convdirect_im2row_nhwc_default", kDone,
      "**** Done"},
+    {2, "--verbose --conv-variant=direct --conv-direct-method=convdirect_im2row_nhwc_default",
+     kDone, ", convolutions by i2c; "},
     {2, "--enable-memory-cache=False", kUsage,
      "--enable-memory-cache=False: scratch memory is part of the plan"},
     {2, "--enable-memory-cache", kDone, "**** Done"},

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "apps/make/make_trainer_options.h"
 #include "data/loading/loader.h"
 #include "kernels/device_traits.h"
 #include "tensor/text/counted.h"
@@ -50,7 +51,7 @@ std::string DescribeKernels(const Graph& graph, const Options& options, Device d
   if (!traits.instructions.empty()) StrAppend(&text, ", ", traits.instructions);
   if (traits.chooses_convolutions) {
     StrAppend(&text, ", convolutions by ",
-              options.enable_best_of ? "timing" : options.conv_variant);
+              options.enable_best_of ? "timing" : ConvVariantOf(options));
   }
   return StrCat(text, "; layers: ", absl::StrJoin(counts, ", "), "\n");
 }
