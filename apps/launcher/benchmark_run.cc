@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_format.h"
 #include "apps/federation/train_federated.h"
+#include "apps/launcher/initial_weights.h"
 #include "apps/launcher/kept_models.h"
 #include "apps/launcher/model_file.h"
 #include "apps/launcher/prepared_run.h"
@@ -37,7 +38,6 @@
 #include "comm/job/save_after_loss.h"
 #include "comm/launch_place.h"
 #include "comm/local.h"
-#include "data/preprocessing.h"
 #include "models/callbacks/checkpointer.h"
 #include "models/callbacks/hand_over.h"
 #include "models/callbacks/history.h"
@@ -46,7 +46,6 @@
 #include "models/callbacks/stop_on_signal.h"
 #include "models/checkpoint/run_settings.h"
 #include "models/parameters/parameter_store.h"
-#include "models/parameters/weights.h"
 #include "models/serving/saved_model.h"
 #include "models/training/metric_averages.h"
 #include "models/training/trainer.h"
@@ -190,6 +189,17 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
+  // More ranks wait, and the next generation goes on after this step.
+  absl::Status JoinNextAfterPause() {
+    DTNN_RETURN_IF_ERROR(Keep());
+    absl::Status status = JoinNext({}).status();
+    if (status.ok()) return status;
+    lasting_->kept.reset();
+    std::string text(status.message());  // nobody is lost, but nobody can go on either
+    const bool saved = run_.WritesCheckpoints() && checkpointer_ && SaveAlone(text);
+    return WithExitCode(absl::Status(status.code(), text), saved ? kExitPeerLost : kExitFailed);
+  }
+
   // Whether this is a step after which the run could go on with more ranks: each needs a sample of
   // what is left of the epoch.
   bool MayPause() const {
@@ -279,7 +289,8 @@ class BenchmarkRun {
   // From a checkpoint, which all ranks choose together, from a file, or from nothing.
   absl::Status Begin() {
     if (run_.goes_on) return TakeOver();
-    DTNN_RETURN_IF_ERROR(run_.options.resume ? Resume() : LoadStart());
+    DTNN_RETURN_IF_ERROR(run_.options.resume ? Resume()
+                                             : LoadInitialWeights(run_, *store_, voice_));
     const bool keeps = run_.Writes() || lasting_ != nullptr;  // any rank may have to write one day
     if (run_.options.history_file.empty() || run_.options.evaluate_only || !keeps) {
       return absl::OkStatus();
@@ -377,35 +388,6 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  // The parameters that the run begins with.
-  absl::Status LoadStart() {
-    const std::string& path = run_.options.weights_and_bias_filename;
-    if (path.empty()) return absl::OkStatus();
-    DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded,
-                          LoadWeights(path, run_.graph, *store_, *run_.context,
-                                      {.format = *ParseWeightsFormat(run_.options.weights_format),
-                                       .partial = run_.options.weights_partial}));
-    for (const std::string& warning : loaded.warnings) voice_.Warn(warning);
-    WarnOfPreprocessing(loaded);
-    voice_.Tell(StrCat("**** Loaded ", loaded.parameters, " of ", Counted(loaded.wanted, "array"),
-                       " of weights from ", path, "\n"));
-    return absl::OkStatus();
-  }
-
-  // Parameters that were trained on images shown otherwise are far worse here.
-  void WarnOfPreprocessing(const LoadedWeights& loaded) {
-    const std::string& path = run_.options.weights_and_bias_filename;
-    if (!loaded.preprocessing) return;
-    const int64_t channels = run_.dataset->sample().channels;
-    const absl::StatusOr<Preprocessing> trained =
-        ParsePreprocessing(*loaded.preprocessing, channels);
-    if (!trained.ok()) return voice_.Warn(StrCat(path, ": ", trained.status().message()));
-    if (SamePreprocessing(*trained, run_.loaders.preprocessing, channels)) return;
-    voice_.Warn(StrCat(path, ": was trained on samples preprocessed as ", Describe(*trained),
-                       "; this run preprocesses them as ", Describe(run_.loaders.preprocessing),
-                       " (--normalize, --standardize, --transform-crop, --transform-resize)"));
-  }
-
   // What training has done before its data failed is kept.
   absl::Status SaveThen(const absl::Status& status) {
     if (!checkpointer_ || trainer_->steps_done() == 0) return status;
@@ -501,6 +483,21 @@ class BenchmarkRun {
     voice_.Tell(StrCat("**** Steps run call by call, not as CUDA graphs: ", reason, "\n"));
   }
 
+  // How training will run, with --verbose.
+  absl::Status TellOfPlan() {
+    if (!voice_.tells_more()) return absl::OkStatus();
+    DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
+    voice_.TellMore("**** Memory of training:\n" +
+                    FormatMemory(run_.graph, store_->dtype(), *trainer_->engine().training_memory(),
+                                 run_.optimizer.get()));
+    voice_.TellMore("**** Algorithms of training:\n");
+    for (const std::string& line :
+         trainer_->engine().TrainingAlgorithms(run_.options.verbose == "dispatch")) {
+      voice_.TellMore(StrCat("  ", line, "\n"));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Train() {
     std::vector<Callback*> callbacks;
     if (epoch_ends_) callbacks.push_back(&*epoch_ends_);
@@ -519,17 +516,7 @@ class BenchmarkRun {
         interrupt, *trainer_, checkpointer, run_.communicator, StepsBetweenMeetings(run_.options),
         lasting_ == nullptr ? nullptr : std::function<bool()>([this] { return MayPause(); }));
     callbacks.push_back(&stop);
-    if (run_.options.verbose != "False") {
-      DTNN_RETURN_IF_ERROR(trainer_->PrepareForTraining(run_.loaders.training->max_batch()));
-      voice_.TellMore("**** Memory of training:\n" +
-                      FormatMemory(run_.graph, store_->dtype(),
-                                   *trainer_->engine().training_memory(), run_.optimizer.get()));
-      voice_.TellMore("**** Algorithms of training:\n");
-      for (const std::string& line :
-           trainer_->engine().TrainingAlgorithms(run_.options.verbose == "dispatch")) {
-        voice_.TellMore(StrCat("  ", line, "\n"));
-      }
-    }
+    DTNN_RETURN_IF_ERROR(TellOfPlan());
     if (run_.options.resume && !run_.goes_on) DTNN_RETURN_IF_ERROR(checkpointer->SetAsideNewer());
     if (!run_.goes_on && !run_.options.report.empty()) {
       voice_.Tell(StrCat("**** Look at ", run_.options.report, ", which each epoch renews\n"));
@@ -539,15 +526,7 @@ class BenchmarkRun {
     const int64_t before = trainer_->epochs_done();
     TellOfGraphs();
     if (run_.proximal != nullptr) {
-      const absl::Status status = TrainAsClient(callbacks);
-      if (const int signal = interrupt.signal()) {
-        return WithExitCode(
-            absl::CancelledError(StrCat("stopped by ", SignalName(signal),
-                                        "; the federation goes on, and takes this client in again "
-                                        "when it is started again")),
-            ExitCodeOfSignal(signal));
-      }
-      DTNN_RETURN_IF_ERROR(status);
+      DTNN_RETURN_IF_ERROR(TrainAsClient(callbacks, interrupt));
     } else {
       DTNN_RETURN_IF_ERROR(trainer_->Train(*run_.loaders.training, run_.loaders.validation.get(),
                                            std::max<int64_t>(0, run_.options.num_epochs - before),
@@ -555,15 +534,7 @@ class BenchmarkRun {
     }
     TellOfGraphs();
     if (epoch_ends_) epoch_ends_->Finish();
-    if (stop.paused()) {
-      DTNN_RETURN_IF_ERROR(Keep());
-      absl::Status status = JoinNext({}).status();
-      if (status.ok()) return status;
-      lasting_->kept.reset();
-      std::string text(status.message());  // nobody is lost, but nobody can go on either
-      const bool saved = run_.WritesCheckpoints() && checkpointer != nullptr && SaveAlone(text);
-      return WithExitCode(absl::Status(status.code(), text), saved ? kExitPeerLost : kExitFailed);
-    }
+    if (stop.paused()) return JoinNextAfterPause();
     DTNN_RETURN_IF_ERROR(stop.Finish());
     if (const int signal = stop.signal()) {
       return WithExitCode(
@@ -588,18 +559,26 @@ class BenchmarkRun {
     return absl::OkStatus();
   }
 
-  absl::Status TrainAsClient(std::span<Callback* const> callbacks) {
-    return TrainFederated({.options = run_.options,
-                           .place = *run_.client,
-                           .graph = run_.graph,
-                           .store = *store_,
-                           .trainer = *trainer_,
-                           .optimizer = *run_.proximal,
-                           .loaders = run_.loaders,
-                           .metrics = last_metrics_,
-                           .callbacks = callbacks,
-                           .tell = [this](std::string_view text) { voice_.Tell(text); },
-                           .warn = [this](std::string_view line) { voice_.Warn(line); }});
+  absl::Status TrainAsClient(std::span<Callback* const> callbacks, const Interrupt& interrupt) {
+    const absl::Status status =
+        TrainFederated({.options = run_.options,
+                        .place = *run_.client,
+                        .graph = run_.graph,
+                        .store = *store_,
+                        .trainer = *trainer_,
+                        .optimizer = *run_.proximal,
+                        .loaders = run_.loaders,
+                        .metrics = last_metrics_,
+                        .callbacks = callbacks,
+                        .tell = [this](std::string_view text) { voice_.Tell(text); },
+                        .warn = [this](std::string_view line) { voice_.Warn(line); }});
+    const int signal = interrupt.signal();
+    if (signal == 0) return status;
+    return WithExitCode(absl::CancelledError(StrCat(
+                            "stopped by ", SignalName(signal),
+                            "; the federation goes on, and takes this client in again when it is "
+                            "started again")),
+                        ExitCodeOfSignal(signal));
   }
 
   void Report(double seconds, int64_t epochs) {

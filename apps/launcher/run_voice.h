@@ -32,8 +32,9 @@ class RunVoice {
     if (!options_.quiet && !hushed_) out_ << text << std::flush;
   }
   void TellMore(std::string_view text) {
-    if (options_.verbose != "False" && !hushed_) out_ << text << std::flush;
+    if (tells_more() && !hushed_) out_ << text << std::flush;
   }
+  bool tells_more() const { return options_.verbose != "False"; }
   void Warn(std::string_view line) {
     err_ << StrCat("benchmark: warning: ", OneLine(NameFlags(line)), "\n") << std::flush;
   }

@@ -1,0 +1,45 @@
+#include "apps/launcher/initial_weights.h"
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "data/preprocessing.h"
+#include "models/parameters/weights.h"
+#include "tensor/status_macros.h"
+#include "tensor/text/counted.h"
+#include "tensor/text/str_cat.h"
+
+namespace dtnn {
+namespace {
+
+// Parameters that were trained on images shown otherwise are far worse here.
+void WarnOfPreprocessing(const PreparedRun& run, const LoadedWeights& loaded, RunVoice& voice) {
+  const std::string& path = run.options.weights_and_bias_filename;
+  if (!loaded.preprocessing) return;
+  const int64_t channels = run.dataset->sample().channels;
+  const absl::StatusOr<Preprocessing> trained = ParsePreprocessing(*loaded.preprocessing, channels);
+  if (!trained.ok()) return voice.Warn(StrCat(path, ": ", trained.status().message()));
+  if (SamePreprocessing(*trained, run.loaders.preprocessing, channels)) return;
+  voice.Warn(StrCat(path, ": was trained on samples preprocessed as ", Describe(*trained),
+                    "; this run preprocesses them as ", Describe(run.loaders.preprocessing),
+                    " (--normalize, --standardize, --transform-crop, --transform-resize)"));
+}
+
+}  // namespace
+
+absl::Status LoadInitialWeights(const PreparedRun& run, ParameterStore& store, RunVoice& voice) {
+  const std::string& path = run.options.weights_and_bias_filename;
+  if (path.empty()) return absl::OkStatus();
+  DTNN_ASSIGN_OR_RETURN(const LoadedWeights loaded,
+                        LoadWeights(path, run.graph, store, *run.context,
+                                    {.format = *ParseWeightsFormat(run.options.weights_format),
+                                     .partial = run.options.weights_partial}));
+  for (const std::string& warning : loaded.warnings) voice.Warn(warning);
+  WarnOfPreprocessing(run, loaded, voice);
+  voice.Tell(StrCat("**** Loaded ", loaded.parameters, " of ", Counted(loaded.wanted, "array"),
+                    " of weights from ", path, "\n"));
+  return absl::OkStatus();
+}
+
+}  // namespace dtnn
