@@ -57,11 +57,21 @@ void PartialSums<T>::Write(const typename FilterKernel<T>::Gradient& gradient,
     for (int64_t item = begin; item < end; ++item) {
       const int64_t f0 = item % blocks * kBlock, f1 = std::min(filters_, f0 + kBlock);
       const int64_t c0 = item / blocks * kBlock, c1 = std::min(channels_, c0 + kBlock);
+      // Written out for a whole block of neighbours, which becomes vectors.
+      const bool whole = dfilter.filter == 1 && f1 - f0 == kBlock;
       for (int64_t c = c0; c < c1; ++c) {
         for (int64_t tap = 0; tap < taps_; ++tap) {
           const T* from = sums + (tap * channels_ + c) * pitch_;
           T* to = dfilter.data + tap * dfilter.tap + c * dfilter.channel;
           T sum[kBlock] = {};
+          if (whole) {
+            if (gradient.accumulate) std::copy_n(to + f0, kBlock, sum);
+            for (int64_t part = 0; part < parts_; ++part) {
+              for (int64_t f = 0; f < kBlock; ++f) sum[f] += from[part * size + f0 + f];
+            }
+            std::copy_n(sum, kBlock, to + f0);
+            continue;
+          }
           if (gradient.accumulate) {
             for (int64_t f = f0; f < f1; ++f) sum[f - f0] = to[f * dfilter.filter];
           }

@@ -15,6 +15,20 @@ namespace {
 constexpr int64_t kStripBytes = 256 << 10;
 constexpr int64_t kFewestPixels = 128;
 constexpr int64_t kMostPixels = 256;
+// Copying dy pays for as many blocks of channels for each element of a vector.
+constexpr int64_t kUsesOfCopy = 2;
+
+// A kernel of one tap on every pixel: each pixel is as good as an image.
+bool IsFlat(const Conv2dSpec& spec) {
+  return spec.kernel == Pair(1) && spec.stride == Pair(1) && spec.padding == Pair(0);
+}
+Conv2dSpec Flat(Conv2dSpec spec) {
+  if (IsFlat(spec)) {
+    spec.batch *= spec.height * spec.width;
+    spec.height = spec.width = 1;
+  }
+  return spec;
+}
 
 int64_t StripPixels(const Conv2dSpec& spec, int64_t element) {
   return std::clamp(kStripBytes / ((spec.channels + spec.filters) * element), kFewestPixels,
@@ -34,7 +48,12 @@ struct FilterGemm<T>::Job {
 
 template <typename T>
 FilterGemm<T>::FilterGemm(const Conv2dSpec& spec)
+    : FilterGemm(Flat(spec), IsFlat(spec) ? spec.height * spec.width : 0) {}
+
+template <typename T>
+FilterGemm<T>::FilterGemm(const Conv2dSpec& spec, int64_t flat_pixels)
     : kernels_(CpuKernels<T>()),
+      flat_pixels_(flat_pixels),
       channels_(spec.channels),
       filters_(spec.filters),
       vertical_(VerticalPhases(spec, Direction::kBackwardFilter).front()),
@@ -65,6 +84,12 @@ typename FilterGemm<T>::Copies FilterGemm<T>::Divide(std::byte* memory) const {
   copies.dy = divider.Take<T>(CopiesGradient() ? pixels * padded_filters() : 0);
   copies.bytes = divider.bytes();
   return copies;
+}
+
+template <typename T>
+bool FilterGemm<T>::CopiesGradient() const {
+  return padded_filters() != filters_ ||
+         (filters_ > panel_width() && taps() * blocks_per_tap_ >= kUsesOfCopy * kernels_.lanes);
 }
 
 // Of a block's channels of a strip of x. Behind the last pixel is room for the rest of a vector.
@@ -98,16 +123,23 @@ typename FilterGemm<T>::Strip FilterGemm<T>::StripAt(int64_t index, int64_t imag
 template <typename T>
 void FilterGemm<T>::Sum(const Images<const T>& x, const Images<const T>& dy, int64_t images,
                         bool first, const Gradient& gradient, std::byte* workspace) const {
-  const Job job{x, dy, images, first, gradient, workspace};
+  if (!flat()) return SumStrips({x, dy, images, first, gradient, workspace});
+  Images<const T> x_pixels = x, dy_pixels = dy;
+  x_pixels.image = x_pixels.row = x.pixel;
+  dy_pixels.image = dy_pixels.row = dy.pixel;
+  SumStrips({x_pixels, dy_pixels, images * flat_pixels_, first, gradient, workspace});
+}
+
+template <typename T>
+void FilterGemm<T>::SumStrips(const Job& job) const {
   const int64_t blocks = taps() * blocks_per_tap_;
   // Whoever has a range of blocks copies the strips for it: a part whole where there are enough,
   // and else half of what a thread has to do.
   const int64_t items = sums_.parts() * blocks;
-  const int64_t grain = sums_.parts() >= 4 * threads_
-                            ? blocks
-                            : std::max<int64_t>(1, items / (2 * int64_t{threads_}));
+  const int64_t grain =
+      sums_.parts() >= 4 * threads_ ? blocks : CeilDiv(items, 2 * int64_t{threads_});
   ParallelForWithScratch(items, grain, threads_, [&](int thread, int64_t begin, int64_t end) {
-    const Copies copies = Divide(workspace + sums_.bytes() + size_t(thread) * thread_bytes());
+    const Copies copies = Divide(job.sums + sums_.bytes() + size_t(thread) * thread_bytes());
     for (int64_t item = begin; item < end;) {
       const int64_t block = item % blocks, last = std::min(blocks, block + (end - item));
       SumPart(job, item / blocks, block, last, copies);
@@ -232,9 +264,9 @@ void FilterGemm<T>::SumStrip(const Job& job, const Strip& strip, const Strip& ne
 
 template <typename T>
 void FilterGemm<T>::CopyGradient(const Job& job, const Strip& strip, T* copy) const {
-  const int64_t row_pixels = horizontal_.count;
-  const int64_t strip_pixels = strip.images * strip.rows * row_pixels;
-  for (int64_t i = 0; i < strip.images * strip.rows; ++i) {
+  const int64_t rows = RowsOf(strip), row_pixels = PixelsOfRow(strip);
+  const int64_t strip_pixels = rows * row_pixels;
+  for (int64_t i = 0; i < rows; ++i) {
     kernels_.copy_panels(
         {.from = job.dy.At(strip.image + i / strip.rows, strip.row + i % strip.rows),
          .from_pixel = job.dy.pixel,
@@ -257,7 +289,7 @@ void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, int64_t first_
   const int64_t panel = InPanel(strip.images * strip.rows * horizontal_.count);
   const int64_t down = vertical_.taps[0].offset, right = horizontal_.taps[0].offset;
   const Range rows = row_ranges_[0], columns = column_ranges_[0];
-  for (int64_t i = 0; i < strip.images * strip.rows; ++i) {
+  for (int64_t i = 0; i < RowsOf(strip); ++i) {
     const int64_t row = strip.row + i % strip.rows;
     if (row < rows.begin || row >= rows.end) continue;
     const int64_t h = row * vertical_.in_step + down;
@@ -265,7 +297,7 @@ void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, int64_t first_
     kernels_.copy_panels(
         {.from = job.x.At(strip.image + i / strip.rows, h) + w * job.x.pixel + channel,
          .from_pixel = horizontal_.in_step * job.x.pixel,
-         .pixels = columns.end - columns.begin,
+         .pixels = flat() ? PixelsOfRow(strip) : columns.end - columns.begin,
          .columns = channels,
          .width = block_channels_,
          .last_width = block_channels_,
@@ -277,11 +309,9 @@ void FilterGemm<T>::CopyInput(const Job& job, const Strip& strip, int64_t first_
 
 template <typename T>
 void FilterGemm<T>::SumBias(const Job& job, const Strip& strip, T* bias) const {
-  for (int64_t n = 0; n < strip.images; ++n) {
-    for (int64_t r = 0; r < strip.rows; ++r) {
-      kernels_.add_rows(job.dy.At(strip.image + n, strip.row + r), horizontal_.count, filters_,
-                        job.dy.pixel, bias);
-    }
+  for (int64_t i = 0; i < RowsOf(strip); ++i) {
+    kernels_.add_rows(job.dy.At(strip.image + i / strip.rows, strip.row + i % strip.rows),
+                      PixelsOfRow(strip), filters_, job.dy.pixel, bias);
   }
 }
 

@@ -3,8 +3,8 @@
 // Blocks of channels x filters of one tap stay in registers while the pixels stream by, in the
 // images themselves: the results that a tap gives something to are a rectangle of every image, so
 // that pixels whose tap falls into the padding are left out, not multiplied by zero. What would be
-// read in short pieces far apart is copied first, a strip of pixels at a time: dy where it has more
-// filters than a block, x where it has more channels and the kernel has a single tap.
+// read many times in short pieces far apart is copied first, a strip of pixels at a time: dy where
+// it has more filters than a block, x where it has more channels and the kernel has a single tap.
 
 #ifndef DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_
 #define DTNN_KERNELS_CONV_GEMM_FILTER_GEMM_H_
@@ -59,6 +59,10 @@ class FilterGemm final : public FilterKernel<T> {
     const T* At(int64_t i) const { return i < x_elements ? x + i : dy + (i - x_elements); }
   };
 
+  // With `flat_pixels` of each image as images of their own.
+  FilterGemm(const Conv2dSpec& spec, int64_t flat_pixels);
+  bool flat() const { return flat_pixels_ > 0; }
+  void SumStrips(const Job& job) const;
   // Strips of a number of images.
   int64_t Strips(int64_t images) const;
   Strip StripAt(int64_t index, int64_t images) const;
@@ -78,14 +82,20 @@ class FilterGemm final : public FilterKernel<T> {
   int64_t panel_width() const { return 2 * kernels_.lanes; }
   // Of filters rounded up to whole vectors.
   int64_t padded_filters() const { return sums_.pitch(); }
-  bool CopiesInput() const { return taps() == 1 && channels_ >= 256; }
-  bool CopiesGradient() const { return filters_ > panel_width() || padded_filters() != filters_; }
+  bool CopiesInput() const { return taps() == 1 && channels_ >= 256 && filters_ > panel_width(); }
+  bool CopiesGradient() const;
+  // Rows of pixels at one distance from each other.
+  int64_t RowsOf(const Strip& strip) const { return flat() ? 1 : strip.images * strip.rows; }
+  int64_t PixelsOfRow(const Strip& strip) const {
+    return flat() ? strip.images : horizontal_.count;
+  }
   int64_t InPanel(int64_t pixels) const;
   Copies Divide(std::byte* memory) const;
   size_t thread_bytes() const { return Divide(nullptr).bytes; }
   int64_t taps() const { return int64_t(vertical_.taps.size()) * int64_t(horizontal_.taps.size()); }
 
   const Kernels<T>& kernels_;
+  int64_t flat_pixels_;  // of an image, each of which is an image of its own; or 0
   int64_t channels_, filters_;
   Phase vertical_, horizontal_;
   std::vector<Range> row_ranges_, column_ranges_;  // of each tap

@@ -48,6 +48,8 @@ GatherGemm<T>::GatherGemm(const Conv2dSpec& spec, Direction direction)
       across_images_(!flat_ && spec.batch >= kFewestImages &&
                      horizontal_.front().count <= kSmallWidth &&
                      vertical_.front().count <= 2 * kSmallWidth),
+      large_filter_(spec.kernel.vertical * spec.kernel.horizontal * columns_ >
+                    spec.batch * vertical_.front().inputs * horizontal_.front().inputs),
       threads_(NumThreads()) {
   if (flat_) {
     // One row of all pixels of the batch; a call may bring fewer.
@@ -75,6 +77,16 @@ typename GatherGemm<T>::Cut GatherGemm<T>::CutPhases(const Phase& vertical,
   Cut cut{&vertical, &horizontal, vertical.count, horizontal.count, 1, 1};
   if (across_images_) return cut;
   const int64_t fit = BlockPixels();
+  if (flat_) {
+    // Blocks of equal size, as many for each thread.
+    cut.column_blocks = CeilDiv(horizontal.count, std::max(kTileRows, fit));
+    if (!large_filter_ && cut.column_blocks > threads_) {
+      cut.column_blocks = RoundUp(cut.column_blocks, int64_t{threads_});
+    }
+    cut.columns = CeilDiv(horizontal.count, cut.column_blocks);
+    cut.column_blocks = CeilDiv(horizontal.count, cut.columns);
+    return cut;
+  }
   // Whole rows where some of them fit, else parts of a row, in whole tiles.
   const int64_t line = horizontal.Reach(horizontal.count);
   if (line * vertical.Reach(1) > fit && !vertical.taps.empty()) {
@@ -194,9 +206,10 @@ void GatherGemm<T>::Run(const Call& call) const {
   int64_t blocks = 0;  // of one group
   for (const Cut& cut : cuts_) blocks += cut.blocks();
   const int64_t items = groups * blocks;
-  // Few blocks: divide the panels among threads too.
+  // Few blocks, or few pixels for a large filter: divide the panels among threads too.
+  const int64_t least = items >= 2 * threads ? 1 : CeilDiv(2 * threads, items);
   const int64_t shares =
-      items >= 2 * threads ? 1 : std::min<int64_t>(panels(), CeilDiv(2 * threads, items));
+      std::min<int64_t>(panels(), large_filter_ ? std::max<int64_t>(least, threads) : least);
   ParallelForWithScratch(items * shares, 1, threads, [&](int thread, int64_t begin, int64_t end) {
     const Scratch mine = Divide(call.workspace + size_t(thread) * thread_bytes());
     for (int64_t item = begin; item < end; ++item) {

@@ -98,6 +98,7 @@ class GatherGemm final : public DataKernel<T> {
   std::vector<Phase> vertical_, horizontal_;
   bool flat_;           // a product of all pixels of all images, as one row
   bool across_images_;  // a row of results is one pixel of several images
+  bool large_filter_;   // larger than the inputs: each thread should read a part of it
   int threads_;
   std::vector<Cut> cuts_;  // of one image, or of a group of images
 };

@@ -315,8 +315,25 @@ void MultiplyFew(const RowOfPixels<T>& row, const Panel<T>& panel) {
   }
 }
 
+// Rows, or images, that follow each other as pixels do are more pixels: the end of a loop costs as
+// much as several of them.
 template <typename T>
-void RunBlock(const FilterBlock<T>& block) {
+HWY_INLINE void MergePixels(FilterBlock<T>& block, int64_t& count, int64_t x_step,
+                            int64_t dy_step) {
+  if (block.pixels == 1) {
+    block.x_pixel = x_step, block.dy_pixel = dy_step;
+  } else if (x_step != block.pixels * block.x_pixel || dy_step != block.pixels * block.dy_pixel) {
+    return;
+  }
+  block.pixels *= count;
+  count = 1;
+}
+
+template <typename T>
+void RunBlock(const FilterBlock<T>& given) {
+  FilterBlock<T> block = given;
+  MergePixels(block, block.rows, block.x_row, block.dy_row);
+  if (block.rows == 1) MergePixels(block, block.images, block.x_image, block.dy_image);
   if (block.width > int64_t(hn::Lanes(hn::ScalableTag<T>()))) {
     FilterBlockOfChannels<T, 2>(block);
   } else {
@@ -329,11 +346,25 @@ void AddRows(const T* x, int64_t rows, int64_t columns, int64_t pitch, T* sums) 
   const hn::ScalableTag<T> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   int64_t j = 0;
-  for (; j + lanes <= columns; j += lanes) {
-    auto sum = hn::LoadU(d, sums + j);
-    for (int64_t p = 0; p < rows; ++p) sum = hn::Add(sum, hn::LoadU(d, x + p * pitch + j));
-    hn::StoreU(sum, d, sums + j);
-  }
+  // Vectors together, which do not wait for each other's sums.
+  const auto add = [&](auto vectors) HWY_ATTR {
+    constexpr int kV = vectors;
+    for (; j + kV * lanes <= columns; j += kV * lanes) {
+      hn::Vec<decltype(d)> sum[kV];
+      DTNN_UNROLL(8)
+      for (int v = 0; v < kV; ++v) sum[v] = hn::LoadU(d, sums + j + v * lanes);
+      const T* from = x + j;
+      for (int64_t p = rows; p > 0; --p, from += pitch) {
+        DTNN_UNROLL(8)
+        for (int v = 0; v < kV; ++v) sum[v] = hn::Add(sum[v], hn::LoadU(d, from + v * lanes));
+      }
+      DTNN_UNROLL(8)
+      for (int v = 0; v < kV; ++v) hn::StoreU(sum[v], d, sums + j + v * lanes);
+    }
+  };
+  add(std::integral_constant<int, 8>());
+  add(std::integral_constant<int, 2>());
+  add(std::integral_constant<int, 1>());
   for (; j < columns; ++j) {
     T sum = sums[j];
     for (int64_t p = 0; p < rows; ++p) sum += x[p * pitch + j];
