@@ -17,6 +17,7 @@
 #include "kernels/best_of/best_of.h"
 #include "kernels/bias/bias.h"
 #include "kernels/conv/check.h"
+#include "kernels/conv/gpu/cudnn/call_shape.h"
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
 #include "kernels/conv/gpu/cudnn/filter_order.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
@@ -63,29 +64,26 @@ absl::StatusOr<cudnnHandle_t> HandleOf(CudaContext& context) {
   return static_cast<cudnnHandle_t>(kept.get());
 }
 
-bool OrderDiffers(const Conv2dSpec& spec) {
-  return DispatchGpuFloating(spec.dtype, [&]<typename T>(T) {
-    return IsReordered(conv::FilterView<T>::Of(static_cast<T*>(nullptr), spec), spec);
-  });
-}
-
 class CudnnConv2d final : public Conv2d {
  public:
   static absl::StatusOr<std::unique_ptr<Conv2d>> Create(CudaContext& context,
-                                                        const Conv2dSpec& spec) {
+                                                        const Conv2dSpec& spec,
+                                                        const conv::Directions& directions) {
     DTNN_ASSIGN_OR_RETURN(const cudnnHandle_t handle, HandleOf(context));
-    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain, conv::CreatePlainConv2d(context, spec));
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain, 
+                          conv::CreatePlainConv2d(context, spec, directions));
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Bias> bias, CreateBias(context, {.channels = spec.filters,
                                                                            .format = spec.format,
                                                                            .dtype = spec.dtype}));
     std::unique_ptr<CudnnConv2d> conv(
-        new CudnnConv2d(context, handle, spec, std::move(plain), std::move(bias)));
+        new CudnnConv2d(context, handle, spec, directions, std::move(plain), std::move(bias)));
     DTNN_RETURN_IF_ERROR(conv->MakeFirstPlans());
     return conv;
   }
 
   absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                        const EpilogueOperands& operands, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kForward));
     DTNN_RETURN_IF_ERROR(
         CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
@@ -114,6 +112,7 @@ class CudnnConv2d final : public Conv2d {
 
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kBackwardData));
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     if (dy.shape()[0] == 0) return absl::OkStatus();
@@ -131,6 +130,7 @@ class CudnnConv2d final : public Conv2d {
 
   absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
                               const Tensor& dbias, bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kBackwardFilter));
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, runner_.device(), x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     Pack pack;
@@ -207,38 +207,33 @@ class CudnnConv2d final : public Conv2d {
   };
 
   CudnnConv2d(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec,
-              std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
+              const conv::Directions& directions, std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
       : context_(&context),
         runner_(context),
         handle_(handle),
         spec_(spec),
-        reorders_(OrderDiffers(spec)),
-        stores_(reorders_ || IsHalf(spec.dtype)),
+        directions_(directions),
+        reorders_(ReordersFilter(spec)),
+        stores_(directions.backward_filter && StoresGradient(spec)),
         plain_(std::move(plain)),
         bias_(std::move(bias)) {}
 
-  // InvalidArgument, with the reasons, where cuDNN computes no direction.
+  // InvalidArgument, with the reasons, where cuDNN computes none of the directions.
   absl::Status MakeFirstPlans() {
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
     std::string reasons;
-    for (const Direction direction : conv::kDirections) {
-      CallShape call = DenseCall(spec_, direction, spec_.batch);
+    for (const CallShape& call : FirstCalls(spec_, directions_)) {
+      bool& computes = first_[size_t(call.direction)];
+      if (call.accumulate && !computes) continue;
       const absl::StatusOr<Plan> plan = MakeFirstPlan(call);
       if (absl::IsNotFound(plan.status())) return plan.status();
-      first_[size_t(direction)] = plan.ok();
-      if (!plan.ok()) {
-        absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", std::string(conv::Name(direction)),
-                        ": ", plan.status().message());
-        continue;
+      if (plan.ok() || call.accumulate) {
+        KeepFirst(call, plan);
+        computes = true;
+      } else {
+        absl::StrAppend(&reasons, reasons.empty() ? "" : "; ",
+                        std::string(conv::Name(call.direction)), ": ", plan.status().message());
       }
-      KeepFirst(call, *plan);
-      // A gradient that is stored is added then.
-      if (direction == Direction::kForward) continue;
-      if (direction == Direction::kBackwardFilter && stores_) continue;
-      call.accumulate = true;
-      const absl::StatusOr<Plan> adding = MakeFirstPlan(call);
-      if (absl::IsNotFound(adding.status())) return adding.status();
-      KeepFirst(call, adding);
     }
     if (!first_plans_.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(reasons);
@@ -326,6 +321,9 @@ class CudnnConv2d final : public Conv2d {
     }
     return found->second.has_value() ? &*found->second : nullptr;
   }
+  absl::Status CheckDirection(Direction direction) const {
+    return CheckConv2dDirection(directions_.Has(direction), direction);
+  }
   absl::StatusOr<Plans::iterator> AddOther(const CallShape& call) {
     if (other_plans_.size() >= kMostOtherPlans) {
       // What is queued may still run the code of a plan.
@@ -367,7 +365,8 @@ class CudnnConv2d final : public Conv2d {
     ScratchDivider divider(memory);
     Division division = {};
     division.filter =
-        divider.Take<std::byte>(stores_ ? spec_.FilterShape().NumElements() * size : 0);
+        divider.Take<std::byte>(
+        reorders_ || stores_ ? spec_.FilterShape().NumElements() * size : 0);
     division.scale = divider.Take<std::byte>(vector(spec_.epilogue.scale) * size);
     division.bias = divider.Take<std::byte>(vector(spec_.epilogue.bias) * size);
     division.bytes = divider.bytes();
@@ -436,6 +435,7 @@ class CudnnConv2d final : public Conv2d {
   GpuRunner runner_;
   cudnnHandle_t handle_;
   Conv2dSpec spec_;
+  conv::Directions directions_;
   bool reorders_, stores_;  // the filter; its gradient, reordered or converted
   std::unique_ptr<Conv2d> plain_;
   std::unique_ptr<Bias> bias_;
@@ -450,12 +450,13 @@ class CudnnConv2d final : public Conv2d {
 namespace dtnn::conv {
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateCudnnConv2d(DeviceContext& context,
-                                                          const Conv2dSpec& spec) {
+                                                          const Conv2dSpec& spec,
+                                                          const Directions& directions) {
   if (context.device().type != DeviceType::kCuda) {
     return absl::InvalidArgumentError("cuDNN runs on NVIDIA's GPUs, not on " +
                                       context.device().ToString());
   }
-  return cudnn::CudnnConv2d::Create(static_cast<CudaContext&>(context), spec);
+  return cudnn::CudnnConv2d::Create(static_cast<CudaContext&>(context), spec, directions);
 }
 
 }  // namespace dtnn::conv
