@@ -21,6 +21,7 @@
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
 #include "kernels/conv/gpu/cudnn/filter_order.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
+#include "kernels/conv/gpu/cudnn/random_body.h"
 #include "kernels/conv/gpu/library_key.h"
 #include "kernels/conv/gpu/variants.h"
 #include "kernels/cuda_context.h"
@@ -179,13 +180,17 @@ class CudnnConv2d final : public Conv2d {
 
   // Operands of a dense call, to time plans with.
   struct Workbench {
-    absl::Status Fill(CudaContext& context, const Conv2dSpec& spec, const CallShape& call,
+    absl::Status Fill(const GpuRunner& runner, const Conv2dSpec& spec, const CallShape& call,
                       int64_t scratch_bytes) {
       const auto add = [&](int64_t name, int64_t elements) -> absl::Status {
         DTNN_ASSIGN_OR_RETURN(operands.emplace_back(),
-                              Tensor::Allocate(context.device(), spec.dtype, {elements}));
+                              Tensor::Allocate(runner.device(), spec.dtype, {elements}));
         pack.Add(name, operands.back());
-        return context.FillZero(operands.back());
+        return DispatchGpuFloating(spec.dtype, [&]<typename T>(T) {
+          const RandomBody<T> body = {StreamId(RandomPurpose::kSynthetic, uint64_t(name)), elements,
+                                      operands.back().data<T>()};
+          return runner.ForEach("random operand", body.threads(), body);
+        });
       };
       DTNN_RETURN_IF_ERROR(add(kX, spec.InputShape().NumElements()));
       DTNN_RETURN_IF_ERROR(add(kY, spec.OutputShape().NumElements()));
@@ -197,7 +202,7 @@ class CudnnConv2d final : public Conv2d {
         if (epilogue.add) DTNN_RETURN_IF_ERROR(add(kAddend, spec.OutputShape().NumElements()));
       }
       DTNN_ASSIGN_OR_RETURN(
-          scratch, Buffer::Allocate(context.device(), size_t(std::max<int64_t>(scratch_bytes, 1))));
+          scratch, Buffer::Allocate(runner.device(), size_t(std::max<int64_t>(scratch_bytes, 1))));
       return absl::OkStatus();
     }
 
@@ -281,7 +286,7 @@ class CudnnConv2d final : public Conv2d {
                                             std::string(known.status().message()),
                                             "; delete its line, and it is decided anew"));
   }
-  // Calls on operands of their own, all zero, in the order of `plans`; without those that fail.
+  // Calls on random operands of their own, in the order of `plans`; without those that fail.
   absl::StatusOr<std::vector<BestOfCandidate>> MakeCandidates(const std::vector<Plan>& plans,
                                                               const CallShape& call,
                                                               const BestOfKey& key,
@@ -289,7 +294,7 @@ class CudnnConv2d final : public Conv2d {
     int64_t scratch = 0;
     for (const Plan& plan : plans) scratch = std::max(scratch, plan.workspace_bytes);
     auto bench = std::make_shared<Workbench>();
-    DTNN_RETURN_IF_ERROR(bench->Fill(*context_, spec_, call, scratch));
+    DTNN_RETURN_IF_ERROR(bench->Fill(runner_, spec_, call, scratch));
     std::vector<BestOfCandidate> candidates;
     for (const Plan& plan : plans) {
       const auto run = [this, plan, bench]() -> absl::Status {
