@@ -12,7 +12,7 @@ namespace {
 struct GpuVariant {
   std::string_view name;
   absl::StatusOr<std::unique_ptr<Conv2d>> (*create)(DeviceContext&, const Conv2dSpec&,
-                                                     const Directions&);
+                                                    const Directions&);
 };
 
 constexpr GpuVariant kVariants[] = {

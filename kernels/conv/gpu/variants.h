@@ -10,7 +10,7 @@
 
 namespace dtnn::conv {
 
-#define DTNN_CONV_GPU_VARIANT(name, create) \
+#define DTNN_CONV_GPU_VARIANT(name, create)                                                      \
   absl::StatusOr<std::unique_ptr<Conv2d>> create(DeviceContext& context, const Conv2dSpec& spec, \
                                                  const Directions& directions);
 #include "kernels/conv/gpu/variants.inc"

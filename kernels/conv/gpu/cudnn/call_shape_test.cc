@@ -48,8 +48,8 @@ TEST(CallShapeTest, TrainingMakesAllThatItCalls) {
   // What stores the gradient adds it, too.
   for (const Conv2dSpec& spec :
        {Spec(TensorFormat::kNHWC), Spec(TensorFormat::kNCHW, DType::kBfloat16)}) {
-    EXPECT_THAT(Names(spec), ElementsAre("forward", "backward data", "backward data added",
-                                         "backward filter"));
+    EXPECT_THAT(Names(spec),
+                ElementsAre("forward", "backward data", "backward data added", "backward filter"));
   }
 }
 

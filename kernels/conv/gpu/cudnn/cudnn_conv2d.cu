@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/best_of/best_of.h"
 #include "kernels/bias/bias.h"
+#include "kernels/cast/cast_body.h"
 #include "kernels/conv/check.h"
 #include "kernels/conv/gpu/cudnn/call_shape.h"
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
@@ -71,7 +72,7 @@ class CudnnConv2d final : public Conv2d {
                                                         const Conv2dSpec& spec,
                                                         const conv::Directions& directions) {
     DTNN_ASSIGN_OR_RETURN(const cudnnHandle_t handle, HandleOf(context));
-    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain, 
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain,
                           conv::CreatePlainConv2d(context, spec, directions));
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Bias> bias, CreateBias(context, {.channels = spec.filters,
                                                                            .format = spec.format,
@@ -212,7 +213,8 @@ class CudnnConv2d final : public Conv2d {
   };
 
   CudnnConv2d(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec,
-              const conv::Directions& directions, std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
+              const conv::Directions& directions, std::unique_ptr<Conv2d> plain,
+              std::unique_ptr<Bias> bias)
       : context_(&context),
         runner_(context),
         handle_(handle),
@@ -369,8 +371,7 @@ class CudnnConv2d final : public Conv2d {
     };
     ScratchDivider divider(memory);
     Division division = {};
-    division.filter =
-        divider.Take<std::byte>(
+    division.filter = divider.Take<std::byte>(
         reorders_ || stores_ ? spec_.FilterShape().NumElements() * size : 0);
     division.scale = divider.Take<std::byte>(vector(spec_.epilogue.scale) * size);
     division.bias = divider.Take<std::byte>(vector(spec_.epilogue.bias) * size);
@@ -411,7 +412,7 @@ class CudnnConv2d final : public Conv2d {
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(
           "vector for cuDNN", spec_.filters,
-          RoundVectorBody<T>{vector.data<Wide<T>>(), reinterpret_cast<T*>(rounded)});
+          CastBody<Wide<T>, T>{vector.data<Wide<T>>(), reinterpret_cast<T*>(rounded)});
     });
   }
   template <typename View>
