@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/best_of/best_of.h"
 #include "kernels/bias/bias.h"
@@ -26,6 +27,7 @@
 #include "kernels/conv/gpu/library_key.h"
 #include "kernels/conv/gpu/variants.h"
 #include "kernels/cuda_context.h"
+#include "kernels/device/kept_plans.h"
 #include "kernels/device/library_version.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/gpu_runner.h"
@@ -263,10 +265,12 @@ class CudnnConv2d final : public Conv2d {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
     const PlanRequest request = RequestOf(graph, kMostWorkspace);
     BestOf* const tuner = context_->tuner();
-    if (tuner == nullptr) return ChoosePlan(request);
     const BestOfKey key = conv::LibraryKey(context_->stream().gpu().properties().name,
                                            absl::StrCat("cudnn", cudnnGetVersion()), spec_,
                                            call.direction, call.accumulate);
+    if (tuner == nullptr) {
+      return FromFileOr(request, key, "", [&] { return ChoosePlan(request); });
+    }
     std::vector<Plan> plans;
     const absl::StatusOr<std::string> chosen =
         tuner->Choose(key, [&]() -> absl::StatusOr<std::vector<BestOfCandidate>> {
@@ -280,13 +284,51 @@ class CudnnConv2d final : public Conv2d {
     }
     DTNN_RETURN_IF_ERROR(chosen.status());
     for (const Plan& plan : plans) {
-      if (plan.name == *chosen) return plan;
+      if (plan.name != *chosen) continue;
+      IntoFile(plan, FileKey(key, *chosen));
+      return plan;
     }
-    absl::StatusOr<Plan> known = PlanNamed(request, *chosen);
+    absl::StatusOr<Plan> known =
+        FromFileOr(request, key, *chosen, [&] { return PlanNamed(request, *chosen); });
     if (known.ok()) return known;
     return absl::NotFoundError(absl::StrCat("the decision for ", key.ToString(), ": ",
                                             std::string(known.status().message()),
                                             "; delete its line, and it is decided anew"));
+  }
+  // `name`: of the plan that was decided for; empty: cuDNN's own choice.
+  static std::string FileKey(const BestOfKey& key, std::string_view name) {
+    return absl::StrCat(key.ToString(), name.empty() ? "/guessed" : "/timed");
+  }
+  // The plan that an earlier run has kept; else what `make` makes, which is kept then.
+  absl::StatusOr<Plan> FromFileOr(const PlanRequest& request, const BestOfKey& key,
+                                  std::string_view name,
+                                  absl::FunctionRef<absl::StatusOr<Plan>()> make) const {
+    const KeptPlans* const kept = context_->kept_plans();
+    if (kept == nullptr) return make();
+    const std::string file_key = FileKey(key, name);
+    const absl::StatusOr<std::string> text = kept->Load(file_key);
+    if (text.ok()) {
+      absl::StatusOr<Plan> plan = RestorePlan(request, *text);
+      if (plan.ok() && (name.empty() || plan->name == name)) return plan;
+      if (!plan.ok()) WarnOf(*kept, file_key, "made anew", plan.status());
+    } else if (!absl::IsNotFound(text.status())) {
+      WarnOf(*kept, file_key, "made anew", text.status());
+    }
+    absl::StatusOr<Plan> plan = make();
+    if (plan.ok()) IntoFile(*plan, file_key);
+    return plan;
+  }
+  // The run goes on without where it cannot be kept.
+  void IntoFile(const Plan& plan, const std::string& file_key) const {
+    const KeptPlans* const kept = context_->kept_plans();
+    if (kept == nullptr) return;
+    const absl::StatusOr<std::string> text = TextOfPlan(plan);
+    const absl::Status saved = text.ok() ? kept->Save(file_key, *text) : text.status();
+    if (!saved.ok()) WarnOf(*kept, file_key, "not kept", saved);
+  }
+  static void WarnOf(const KeptPlans& kept, const std::string& file_key, std::string_view what,
+                     const absl::Status& why) {
+    kept.Warn(absl::StrCat(file_key, ": ", std::string(what), ": ", std::string(why.message())));
   }
   // Calls on random operands of their own, in the order of `plans`; without those that fail.
   absl::StatusOr<std::vector<BestOfCandidate>> MakeCandidates(const std::vector<Plan>& plans,
