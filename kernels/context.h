@@ -8,6 +8,7 @@
 #define DTNN_KERNELS_CONTEXT_H_
 
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,6 +19,7 @@
 namespace dtnn {
 
 class BestOf;
+class KeptPlans;
 
 class DeviceContext {
  public:
@@ -37,6 +39,11 @@ class DeviceContext {
   void SetTuner(BestOf* tuner) { tuner_ = tuner; }
   BestOf* tuner() const { return tuner_; }
 
+  // Where the plans that libraries of the device make for the primitives made from now on are kept
+  // from run to run; null: nowhere.
+  void KeepPlans(std::shared_ptr<const KeptPlans> plans) { kept_plans_ = std::move(plans); }
+  const KeptPlans* kept_plans() const { return kept_plans_.get(); }
+
   // Copies a dense tensor to another of the same size: host to host, or between host and this
   // device, in stream order. The host memory may be reused once Synchronize has returned.
   virtual absl::Status Copy(const Tensor& from, const Tensor& to);
@@ -51,6 +58,7 @@ class DeviceContext {
   Device device_;
   MathMode math_mode_ = MathMode::kFp32;
   BestOf* tuner_ = nullptr;
+  std::shared_ptr<const KeptPlans> kept_plans_;
 };
 
 }  // namespace dtnn

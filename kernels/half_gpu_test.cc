@@ -141,7 +141,7 @@ TEST_P(HalfGpuTest, Product) {
   });
 }
 
-// The product is stored in 16 bits before its epilogue: rounded twice.
+// The product is stored in 16 bits before an epilogue of more than a bias: rounded twice.
 TEST_P(HalfGpuTest, ProductWithEpilogue) {
   const auto run = [&](bool wide) {
     Call call(*gpu_, half_, wide);
@@ -149,7 +149,8 @@ TEST_P(HalfGpuTest, ProductWithEpilogue) {
         *gpu_,
         {.m = 5, .n = 7, .k = 33, .dtype = call.dtype(), .epilogue = {.bias = true, .relu = true}});
     const Tensor c = call.In({5, 7}, 3);
-    EXPECT_EQ(gemm->Run(call.In({5, 33}, 1), call.In({33, 7}, 2), c, {call.Float({7}, 4)}, {}),
+    EXPECT_EQ(gemm->Run(call.In({5, 33}, 1), call.In({33, 7}, 2), c, {call.Float({7}, 4)},
+                        call.Memory(gemm->workspace_bytes())),
               absl::OkStatus());
     return testing::Get(*gpu_, c);
   };

@@ -25,7 +25,7 @@ filegroup(name = "nvcc", srcs = ["nvcc.sh"])
     # Only options: a library of this repository would add it to the include path of everything that
     # depends on it, and compile all of that again.
     ctx.file("link.bzl", """CUDART_LINKOPTS = ["-L{lib}", "-Wl,-rpath,{lib}", "-lcudart"]
-CUBLAS_LINKOPTS = ["-lcublas"]
+CUBLAS_LINKOPTS = ["-lcublas", "-lcublasLt"]
 CUDNN_LINKOPTS = ["-lcudnn"]
 NCCL_LINKOPTS = ["-lnccl"]
 """.format(lib = home + "/lib64"))

@@ -593,6 +593,11 @@ constexpr OptionSpec kTable[] = {
         "time cuDNN's algorithms for every convolution before the first step, and run the fastest; "
         "False: cuDNN guesses, and gives the same bits in every run")
         .Needs("enable-gpu"),
+    Now("cudnn-plans", kParallel, kPath, &O::cudnn_plans,
+        "folder in which cuDNN's plans are kept from run to run, for each kind of GPU and version; "
+        "made if it is missing")
+        .Example("plans")
+        .Needs("enable-gpu"),
 
     Now("encryption", kEncryption, kWord, &O::encryption,
         "how clients of a federation protect what they send from the aggregator",

@@ -81,7 +81,8 @@ constexpr std::string_view kNewerDefaults =
     "accumulate-steps=1 "
     "label-smoothing=0 model-dir=None cosine-min-lr=0 comm-timeout=300 force=False quiet=False "
     "verbose=False best-of-file=None report=None progress=auto tensorboard-dir=None "
-    "energy=False gpu-device=cuda math-mode=fp32 enable-cuda-graphs=True server=127.0.0.1:61643 "
+    "energy=False gpu-device=cuda math-mode=fp32 enable-cuda-graphs=True cudnn-plans=None "
+    "server=127.0.0.1:61643 "
     "client-name=None "
     "dataset-part=None "
     "encryption-key-file=None dp-clip=0 dp-noise=0 dp-delta=1e-05 gradient-compression=none "
@@ -104,7 +105,7 @@ int64_t CheckDefaults(std::string_view list) {
 
 TEST(OptionTableTest, HoldsEveryDocumentedOptionWithItsDefault) {
   EXPECT_EQ(CheckDefaults(kDocumentedDefaults), 110);
-  EXPECT_EQ(CheckDefaults(kNewerDefaults), 41);
+  EXPECT_EQ(CheckDefaults(kNewerDefaults), 42);
 }
 
 TEST(OptionTableTest, DefaultsAreValidValues) {

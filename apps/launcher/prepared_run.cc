@@ -27,6 +27,7 @@
 #include "comm/job/exit_code.h"
 #include "comm/job/ranks.h"
 #include "data/preprocessing.h"
+#include "kernels/device/kept_plans.h"
 #include "kernels/device_traits.h"
 #include "models/callbacks/history.h"
 #include "models/graph/table.h"
@@ -67,12 +68,27 @@ RankPlace PlaceOf(const PreparedRun& run) {
   return run.communicator == nullptr ? RankPlace{} : run.communicator->place();
 }
 
+// In the folder of --cudnn-plans.
+absl::Status KeepPlans(PreparedRun& run, RunVoice& voice) {
+  if (run.options.cudnn_plans.empty() || !run.options.enable_gpu) return absl::OkStatus();
+  constexpr std::string_view kOption = "--cudnn-plans";
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<KeptPlans> plans,
+                        WithContext(KeptPlans::Open(run.options.cudnn_plans,
+                                                    [&voice, kOption](std::string_view line) {
+                                                      voice.Warn(StrCat(kOption, ": ", line));
+                                                    }),
+                                    kOption));
+  run.context->KeepPlans(std::move(plans));
+  return absl::OkStatus();
+}
+
 absl::Status LoadData(PreparedRun& run, RunVoice& voice) {
   if (run.options.model_sync_min_avail > run.ranks) {
     return UsageError("--model-sync-min-avail=", run.options.model_sync_min_avail,
                       ": must be at most the number of ranks, ", run.ranks);
   }
   DTNN_ASSIGN_OR_RETURN(run.context, MakeDevice(run.options, PlaceOf(run)));
+  DTNN_RETURN_IF_ERROR(KeepPlans(run, voice));
   DTNN_ASSIGN_OR_RETURN(run.optimizer, MakeOptimizer(run.options));
   if (run.options.parallel == "federated") {
     run.proximal = std::make_shared<ProximalOptimizer>(run.optimizer);

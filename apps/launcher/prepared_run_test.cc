@@ -86,10 +86,16 @@ TEST(PreparedRunTest, FilesThatCannotBeReadShowBeforeTheDataAreRead) {
   Options tuned = Small();
   tuned.enable_best_of = true;
   tuned.best_of_file = "/none/tuned.txt";
-  for (const Options& options : {client, tuned}) {
+  Options kept = Small();
+  kept.enable_gpu = true;
+  kept.gpu_device = "simulated";
+  kept.cudnn_plans = "/none/plans";
+  for (const auto& [options, reason] : {std::pair(client, "-file: /none/key"),
+                                        {tuned, "-file: /none/tuned.txt"},
+                                        {kept, "--cudnn-plans: /none/plans"}}) {
     Prepared prepared(options, nullptr);
     EXPECT_FALSE(prepared.status.ok());
-    EXPECT_THAT(std::string(prepared.status.message()), HasSubstr("-file: /none/"));
+    EXPECT_THAT(std::string(prepared.status.message()), HasSubstr(reason));
     EXPECT_EQ(prepared.run.dataset, nullptr);
     EXPECT_EQ(prepared.out.str(), "");
   }

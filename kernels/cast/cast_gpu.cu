@@ -1,21 +1,10 @@
+#include "kernels/cast/cast_body.h"
 #include "kernels/cast/cast_gpu.h"
 #include "kernels/gpu_runner.h"
 #include "kernels/operand.h"
 #include "tensor/status_macros.h"
 
 namespace dtnn {
-
-template <typename From, typename To>
-struct CastBody {
-  const From* x;
-  To* y;
-
-  void Declare(int64_t n, gpu::Accesses& accesses) {
-    accesses.Reads(x, n);
-    accesses.Writes(y, n);
-  }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const { y[i] = To(float(x[i])); }
-};
 
 class CastGpu : public Cast {
  public:

@@ -68,6 +68,12 @@ absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& s, Device device, const
   return dbias.empty() ? absl::OkStatus() : CheckVector(s, device, "dbias", dbias);
 }
 
+absl::Status CheckConv2dDirection(bool made_for_it, conv::Direction direction) {
+  if (made_for_it) return absl::OkStatus();
+  return FailedPrecondition(kName, ": ", conv::Name(direction),
+                            " is no direction that it was made for");
+}
+
 absl::Status CheckConv2dWorkspace(Workspace workspace, size_t needed) {
   if (workspace.size() < needed) {
     return InvalidArgument(kName, ": the workspace has ", workspace.size(), " bytes, needs ",

@@ -19,6 +19,8 @@ absl::Status CheckConv2dBackwardData(const Conv2dSpec& spec, Device device, cons
 absl::Status CheckConv2dBackwardFilter(const Conv2dSpec& spec, Device device, const Tensor& x,
                                        const Tensor& dy, const Tensor& dfilter,
                                        const Tensor& dbias);
+// FailedPrecondition where the primitive was not made for the direction.
+absl::Status CheckConv2dDirection(bool made_for_it, conv::Direction direction);
 absl::Status CheckConv2dWorkspace(Workspace workspace, size_t needed);
 
 }  // namespace dtnn

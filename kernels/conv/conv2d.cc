@@ -90,7 +90,9 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, con
                                                      Conv2dVariants variants,
                                                      const Conv2dUse& use) {
   DTNN_RETURN_IF_ERROR(spec.Validate());
-  if (!context.device().is_cpu()) return conv::CreateConv2dGpu(context, spec, variants);
+  if (!context.device().is_cpu()) {
+    return conv::CreateConv2dGpu(context, spec, variants, use.directions);
+  }
   DTNN_RETURN_IF_ERROR(CheckFloating("convolution", context.device(), spec.dtype));
   conv::VariantChoice choice = {};
   for (const conv::Direction direction : conv::kDirections) {

@@ -59,13 +59,13 @@ class Conv2d {
   virtual std::string_view variant(conv::Direction direction) const = 0;
 };
 
-// How a caller runs a primitive, which on CPUs pays for nothing else.
+// How a caller runs a primitive, which pays for nothing else: no workspace, and on GPUs no plans.
 struct Conv2dUse {
-  // Calls of the others are FailedPrecondition, on CPUs.
+  // Calls of the others are FailedPrecondition.
   conv::Directions directions = {};
   // Whether what is derived from the filter (packed panels, transformed tiles) is kept, and renewed
   // when the filter's version has changed; else it is derived in the workspace of every call. In
-  // training the filter is new at every step, so that keeping it only costs memory.
+  // training the filter is new at every step, so that keeping it only costs memory. On CPUs.
   bool keeps_filter = false;
 };
 
@@ -81,8 +81,7 @@ struct Conv2dVariants {
 };
 
 // InvalidArgument for an unknown name, and with the reason for a variant that does not support the
-// spec in a direction of the use. On GPUs nothing is derived, and one variant computes all
-// directions.
+// spec in a direction of the use. On GPUs one variant computes all directions.
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2d(DeviceContext& context, const Conv2dSpec& spec,
                                                      Conv2dVariants variants = {},
                                                      const Conv2dUse& use = {});

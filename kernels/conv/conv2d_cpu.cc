@@ -166,10 +166,7 @@ class Conv2dCpu final : public Conv2d {
   };
 
   absl::Status CheckReady(Direction direction) const {
-    if (choice_[size_t(direction)] == nullptr) {
-      return FailedPrecondition("convolution: ", Name(direction),
-                                " is no direction that it was made for");
-    }
+    DTNN_RETURN_IF_ERROR(CheckConv2dDirection(choice_[size_t(direction)] != nullptr, direction));
     if (kept_bytes() > 0 && kept_ == nullptr) {
       return absl::FailedPreconditionError("convolution: Keep was not called before it runs");
     }

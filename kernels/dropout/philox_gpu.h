@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/gpu_runner.h"
+#include "tensor/gpu/kernel.h"
 
 namespace dtnn {
 

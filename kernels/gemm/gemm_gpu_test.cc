@@ -18,24 +18,27 @@ Tensor Middle(const Tensor& wide) {
   return wide.Channels(2, wide.shape()[1] - 3, TensorFormat::kNHWC);
 }
 
-// Small integers, so that every order of summation is exact.
+// Small integers, so that every order of summation is exact. C has a pitch, or is dense.
 template <typename T>
-void ExpectReference(DeviceContext& context, Gemm& gemm, const GemmSpec& spec) {
+void ExpectReference(DeviceContext& context, Gemm& gemm, const GemmSpec& spec, bool pitched) {
   const auto [m, n, k] = std::tuple(spec.m, spec.n, spec.k);
   const Shape a_shape = spec.transpose_a ? Shape{k, m + 3} : Shape{m, k + 3};
   const Tensor a = IntegerTensor(spec.dtype, a_shape, 1);
   const Tensor b =
       IntegerTensor(spec.dtype, spec.transpose_b ? Shape{n, k + 3} : Shape{k, n + 3}, 2);
-  const Tensor c = IntegerTensor(spec.dtype, {m, n + 3}, 3),
+  const auto c_of = [&](const Tensor& c) { return pitched ? Middle(c) : c; };
+  const Tensor c = IntegerTensor(spec.dtype, {m, pitched ? n + 3 : n}, 3),
                addend = IntegerTensor(spec.dtype, {m, n}, 4);
   const Tensor bias = IntegerTensor(spec.dtype, {n}, 5), scale = IntegerTensor(spec.dtype, {n}, 6);
   const Tensor device_c = Put(context, c);
   const EpilogueOperands operands = {Put(context, bias), Put(context, scale), Put(context, addend)};
-  ASSERT_EQ(gemm.Run(Middle(Put(context, a)), Middle(Put(context, b)), Middle(device_c), operands,
-                     Workspace()),
+  const size_t bytes = gemm.workspace_bytes();
+  const std::shared_ptr<Buffer> memory = *Buffer::Allocate(context.device(), bytes + 1);
+  ASSERT_EQ(gemm.Run(Middle(Put(context, a)), Middle(Put(context, b)), c_of(device_c), operands,
+                     {memory->data(), bytes}),
             absl::OkStatus());
 
-  const Tensor expected = Middle(c);
+  const Tensor expected = c_of(c);
   T* to = expected.data<T>();
   reference::Gemm(spec.transpose_a, spec.transpose_b, m, n, k, Middle(a).data<T>(), a.RowPitch(),
                   Middle(b).data<T>(), b.RowPitch(), spec.accumulate, to, c.RowPitch());
@@ -67,6 +70,8 @@ std::vector<GemmSpec> Specs(DType dtype) {
                          .dtype = dtype,
                          .epilogue = {}};
         specs.push_back(spec);
+        spec.epilogue = {.bias = true};
+        specs.push_back(spec);
         spec.epilogue = {.bias = true, .relu = true};
         specs.push_back(spec);
         spec.epilogue = {.bias = true, .scale = true, .add = true};
@@ -81,7 +86,9 @@ std::vector<GemmSpec> Specs(DType dtype) {
 }
 
 void ExpectReferenceOf(DeviceContext& context, Gemm& gemm, const GemmSpec& spec) {
-  DispatchFloating(spec.dtype, [&]<typename T>(T) { ExpectReference<T>(context, gemm, spec); });
+  DispatchFloating(spec.dtype, [&]<typename T>(T) {
+    for (const bool pitched : {true, false}) ExpectReference<T>(context, gemm, spec, pitched);
+  });
 }
 
 class GemmGpuTest : public ::testing::TestWithParam<DType> {};
@@ -96,7 +103,9 @@ TEST_P(GemmGpuTest, EqualsReferenceOnASimulatedGpu) {
 TEST_P(GemmGpuTest, EqualsReferenceOnAGpu) {
   DTNN_GPU_OR_SKIP(gpu);
   for (const GemmSpec& spec : Specs(GetParam())) {
-    for (const char* const variant : {"cublas", "plain"}) {
+    for (const char* const variant : {"cublaslt", "cublas", "plain"}) {
+      const bool only_bias = spec.epilogue == Epilogue{.bias = true} && spec.k > 0;
+      if (variant == std::string_view("cublaslt") && !only_bias) continue;
       const auto gemm = CreateGemm(*gpu, spec, variant);
       ASSERT_EQ(gemm.status(), absl::OkStatus());
       ExpectReferenceOf(*gpu, **gemm, spec);

@@ -11,7 +11,8 @@ namespace {
 
 struct GpuVariant {
   std::string_view name;
-  absl::StatusOr<std::unique_ptr<Conv2d>> (*create)(DeviceContext&, const Conv2dSpec&);
+  absl::StatusOr<std::unique_ptr<Conv2d>> (*create)(DeviceContext&, const Conv2dSpec&,
+                                                    const Directions&);
 };
 
 constexpr GpuVariant kVariants[] = {
@@ -24,7 +25,8 @@ constexpr GpuVariant kVariants[] = {
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dGpu(DeviceContext& context,
                                                         const Conv2dSpec& spec,
-                                                        const Conv2dVariants& variants) {
+                                                        const Conv2dVariants& variants,
+                                                        const Directions& directions) {
   const std::string_view name = variants.forward;
   if (variants.backward_data != name || variants.backward_filter != name) {
     return InvalidArgument("convolution variants ", name, ", ", variants.backward_data, " and ",
@@ -34,11 +36,11 @@ absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dGpu(DeviceContext& context,
   if (name != "auto") {
     DTNN_ASSIGN_OR_RETURN(const GpuVariant* found,
                           FindNamed(kVariants, "convolution variant of GPUs", name));
-    return found->create(context, spec);
+    return found->create(context, spec, directions);
   }
   std::string reasons;
   for (const GpuVariant& variant : kVariants) {
-    auto conv = variant.create(context, spec);
+    auto conv = variant.create(context, spec, directions);
     if (conv.ok() || conv.status().code() != absl::StatusCode::kInvalidArgument) return conv;
     StrAppend(&reasons, "; ", variant.name, ": ", conv.status().message());
   }

@@ -11,11 +11,13 @@
 
 namespace dtnn::conv {
 
-// Of a spec that has been checked. NotFound for an unknown name; InvalidArgument for different
-// names, and with the reason for a variant that does not take the device or the spec.
+// Of a spec that has been checked; for these directions. NotFound for an unknown name;
+// InvalidArgument for different names, and with the reason for a variant that does not take the
+// device or the spec.
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateConv2dGpu(DeviceContext& context,
                                                         const Conv2dSpec& spec,
-                                                        const Conv2dVariants& variants);
+                                                        const Conv2dVariants& variants,
+                                                        const Directions& directions);
 
 }  // namespace dtnn::conv
 

@@ -9,7 +9,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/best_of/best_of.h"
 #include "kernels/conv/conv2d.h"
+#include "kernels/conv/fastest_key.h"
 #include "kernels/conv/reference.h"
 #include "kernels/gpu_testing.h"
 #include "tools/testing/tensors.h"
@@ -97,8 +99,9 @@ class Conv2dGpuTest : public ::testing::TestWithParam<std::tuple<Device, TensorF
     std::shared_ptr<Buffer> memory;
     Workspace workspace;
   };
-  static Bench Make(DeviceContext& context, const Conv2dSpec& spec, const char* variant) {
-    auto conv = CreateConv2d(context, spec, variant);
+  static Bench Make(DeviceContext& context, const Conv2dSpec& spec, const char* variant,
+                    const Conv2dUse& use = {}) {
+    auto conv = CreateConv2d(context, spec, variant, use);
     EXPECT_EQ(conv.status(), absl::OkStatus());
     const size_t bytes = (*conv)->workspace_bytes();
     auto memory = *Buffer::Allocate(context.device(), bytes + 1);
@@ -343,6 +346,50 @@ TEST_P(Conv2dGpuTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(forward(x, x), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(gpu.conv->BackwardFilter(x, y, w, Tensor(), false, {}).code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST_P(Conv2dGpuTest, PaysOnlyForTheDirectionsOfItsUse) {
+  const Conv2dSpec spec = With(Specs()[2]);
+  const Tensor x = Put(*gpu_, Random(spec.InputShape(), 1)), dx = Put(*gpu_, x);
+  const Tensor w = Put(*gpu_, Random(spec.FilterShape(), 2)), dw = Put(*gpu_, w);
+  const Tensor y = Put(*gpu_, Random(spec.OutputShape(), 3));
+  const size_t all = Make(*gpu_, spec, "auto").conv->workspace_bytes();
+  for (const char* const variant : Variants()) {
+    for (const conv::Direction made_for : conv::kDirections) {
+      SCOPED_TRACE(std::string(conv::Name(made_for)) + " " + variant);
+      BestOf tuner;
+      gpu_->SetTuner(&tuner);
+      const Bench gpu =
+          Make(*gpu_, spec, variant, {.directions = conv::Directions::Only(made_for)});
+      gpu_->SetTuner(nullptr);
+      // Only cuDNN has plans to choose among.
+      for (const auto& [key, uses] : tuner.uses()) {
+        EXPECT_EQ(key.direction, FastestConv2dKey(spec, made_for, false).direction);
+      }
+      EXPECT_LE(gpu.conv->workspace_bytes(), all);
+      for (const conv::Direction direction : conv::kDirections) {
+        const bool made = direction == made_for;
+        EXPECT_EQ(gpu.conv->variant(direction).empty(), !made);
+        const absl::Status status = [&] {
+          switch (direction) {
+            case conv::Direction::kForward:
+              return gpu.conv->Forward(x, {w, 0}, y, {}, gpu.workspace);
+            case conv::Direction::kBackwardData:
+              return gpu.conv->BackwardData(y, {w, 0}, dx, false, gpu.workspace);
+            case conv::Direction::kBackwardFilter:
+              break;
+          }
+          return gpu.conv->BackwardFilter(x, y, dw, Tensor(), false, gpu.workspace);
+        }();
+        EXPECT_EQ(status.code(),
+                  made ? absl::StatusCode::kOk : absl::StatusCode::kFailedPrecondition);
+      }
+    }
+  }
+  // Only the sums of the filter's gradient need memory of a kernel without a library.
+  EXPECT_EQ(Make(*gpu_, spec, "plain", {.directions = {.backward_filter = false}})
+                .conv->workspace_bytes(),
+            0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

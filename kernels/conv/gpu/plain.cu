@@ -15,11 +15,13 @@ namespace dtnn::conv {
 
 class PlainConv2d final : public Conv2d {
  public:
-  PlainConv2d(const GpuRunner& runner, const Conv2dSpec& spec, std::unique_ptr<Bias> bias)
-      : runner_(runner), spec_(spec), bias_(std::move(bias)) {}
+  PlainConv2d(const GpuRunner& runner, const Conv2dSpec& spec, const Directions& directions,
+              std::unique_ptr<Bias> bias)
+      : runner_(runner), spec_(spec), directions_(directions), bias_(std::move(bias)) {}
 
   absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                        const EpilogueOperands& operands, Workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kForward));
     DTNN_RETURN_IF_ERROR(
         CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands));
     const Epilogue& epilogue = spec_.epilogue;
@@ -41,6 +43,7 @@ class PlainConv2d final : public Conv2d {
 
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kBackwardData));
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx));
     const PlainGeometry geometry = PlainGeometry::Of(spec_, dy.shape()[0]);
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
@@ -54,6 +57,7 @@ class PlainConv2d final : public Conv2d {
 
   absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
                               const Tensor& dbias, bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kBackwardFilter));
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, runner_.device(), x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     const PlainGeometry geometry = PlainGeometry::Of(spec_, x.shape()[0]);
@@ -74,11 +78,17 @@ class PlainConv2d final : public Conv2d {
   }
 
   size_t workspace_bytes() const override {
+    if (!directions_.backward_filter) return 0;
     return size_t(PartsOf(spec_.batch).threads()) * SizeOf(WideOf(spec_.dtype));
   }
-  std::string_view variant(Direction) const override { return "plain"; }
+  std::string_view variant(Direction direction) const override {
+    return directions_.Has(direction) ? "plain" : "";
+  }
 
  private:
+  absl::Status CheckDirection(Direction direction) const {
+    return CheckConv2dDirection(directions_.Has(direction), direction);
+  }
   // Enough threads for a GPU where the filter is small, and at most a row of outputs each.
   ChannelParts PartsOf(int64_t images) const {
     constexpr int64_t kThreads = 1 << 16;
@@ -90,18 +100,20 @@ class PlainConv2d final : public Conv2d {
 
   GpuRunner runner_;
   Conv2dSpec spec_;
+  Directions directions_;
   std::unique_ptr<Bias> bias_;
 };
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreatePlainConv2d(DeviceContext& context,
-                                                          const Conv2dSpec& spec) {
+                                                          const Conv2dSpec& spec,
+                                                          const Directions& directions) {
   if (context.device().is_cpu()) {
     return NoKernelFor("convolution variant plain", context.device());
   }
   DTNN_ASSIGN_OR_RETURN(
       std::unique_ptr<Bias> bias,
       CreateBias(context, {.channels = spec.filters, .format = spec.format, .dtype = spec.dtype}));
-  return std::make_unique<PlainConv2d>(GpuRunner(context), spec, std::move(bias));
+  return std::make_unique<PlainConv2d>(GpuRunner(context), spec, directions, std::move(bias));
 }
 
 }  // namespace dtnn::conv

@@ -10,8 +10,9 @@
 
 namespace dtnn::conv {
 
-#define DTNN_CONV_GPU_VARIANT(name, create) \
-  absl::StatusOr<std::unique_ptr<Conv2d>> create(DeviceContext& context, const Conv2dSpec& spec);
+#define DTNN_CONV_GPU_VARIANT(name, create)                                                      \
+  absl::StatusOr<std::unique_ptr<Conv2d>> create(DeviceContext& context, const Conv2dSpec& spec, \
+                                                 const Directions& directions);
 #include "kernels/conv/gpu/variants.inc"
 #undef DTNN_CONV_GPU_VARIANT
 

@@ -216,17 +216,6 @@ bool MayUseTensorCores(const Conv2dSpec& spec) {
   return spec.dtype != DType::kFloat32 || spec.tf32;
 }
 
-CallShape DenseCall(const Conv2dSpec& spec, Direction direction, int64_t images) {
-  const bool channels_last = spec.format == TensorFormat::kNHWC;
-  const int64_t y_pitch =
-      channels_last ? spec.filters : spec.filters * spec.out_height() * spec.out_width();
-  return {.direction = direction,
-          .images = images,
-          .x_pitch = channels_last ? spec.channels : spec.channels * spec.height * spec.width,
-          .y_pitch = y_pitch,
-          .addend_pitch = direction == Direction::kForward && spec.epilogue.add ? y_pitch : 0};
-}
-
 absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,
                                          cudnnHandle_t handle) {
   return Builder(spec, call).Build(handle);

@@ -4,13 +4,11 @@
 #ifndef DTNN_KERNELS_CONV_GPU_CUDNN_CONV_GRAPH_H_
 #define DTNN_KERNELS_CONV_GPU_CUDNN_CONV_GRAPH_H_
 
-#include <compare>
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/conv/conv2d_spec.h"
-#include "kernels/conv/direction.h"
+#include "kernels/conv/gpu/cudnn/call_shape.h"
 #include "kernels/conv/gpu/cudnn/descriptor.h"
 
 namespace dtnn::cudnn {
@@ -19,22 +17,8 @@ namespace dtnn::cudnn {
 // filter_order.h), y or dy.
 enum Operand : int64_t { kX = 1, kFilter, kY, kScale, kBias, kAddend, kFirstVirtual };
 
-// What of a call a plan depends on, beside the spec.
-struct CallShape {
-  conv::Direction direction = conv::Direction::kForward;
-  int64_t images = 0;
-  int64_t x_pitch = 0, y_pitch = 0, addend_pitch = 0;  // from pixel to pixel or image to image
-  int64_t alignment = 16;                              // of all operands, bytes
-  bool accumulate = false;                             // of the backward directions
-
-  friend auto operator<=>(const CallShape&, const CallShape&) = default;
-};
-
 // Whether tensor cores compute what the spec asks for.
 bool MayUseTensorCores(const Conv2dSpec& spec);
-
-// The call of dense, aligned operands.
-CallShape DenseCall(const Conv2dSpec& spec, conv::Direction direction, int64_t images);
 
 // Finalized; for a handle's device, or with null for one that is only described.
 absl::StatusOr<Descriptor> MakeConvGraph(const Conv2dSpec& spec, const CallShape& call,

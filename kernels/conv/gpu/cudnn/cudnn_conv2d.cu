@@ -13,16 +13,21 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/best_of/best_of.h"
 #include "kernels/bias/bias.h"
+#include "kernels/cast/cast_body.h"
 #include "kernels/conv/check.h"
+#include "kernels/conv/gpu/cudnn/call_shape.h"
 #include "kernels/conv/gpu/cudnn/conv_graph.h"
 #include "kernels/conv/gpu/cudnn/filter_order.h"
 #include "kernels/conv/gpu/cudnn/plan.h"
+#include "kernels/conv/gpu/cudnn/random_body.h"
 #include "kernels/conv/gpu/library_key.h"
 #include "kernels/conv/gpu/variants.h"
 #include "kernels/cuda_context.h"
+#include "kernels/device/kept_plans.h"
 #include "kernels/device/library_version.h"
 #include "kernels/elementwise/operands.h"
 #include "kernels/gpu_runner.h"
@@ -63,29 +68,26 @@ absl::StatusOr<cudnnHandle_t> HandleOf(CudaContext& context) {
   return static_cast<cudnnHandle_t>(kept.get());
 }
 
-bool OrderDiffers(const Conv2dSpec& spec) {
-  return DispatchGpuFloating(spec.dtype, [&]<typename T>(T) {
-    return IsReordered(conv::FilterView<T>::Of(static_cast<T*>(nullptr), spec), spec);
-  });
-}
-
 class CudnnConv2d final : public Conv2d {
  public:
   static absl::StatusOr<std::unique_ptr<Conv2d>> Create(CudaContext& context,
-                                                        const Conv2dSpec& spec) {
+                                                        const Conv2dSpec& spec,
+                                                        const conv::Directions& directions) {
     DTNN_ASSIGN_OR_RETURN(const cudnnHandle_t handle, HandleOf(context));
-    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain, conv::CreatePlainConv2d(context, spec));
+    DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Conv2d> plain,
+                          conv::CreatePlainConv2d(context, spec, directions));
     DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Bias> bias, CreateBias(context, {.channels = spec.filters,
                                                                            .format = spec.format,
                                                                            .dtype = spec.dtype}));
     std::unique_ptr<CudnnConv2d> conv(
-        new CudnnConv2d(context, handle, spec, std::move(plain), std::move(bias)));
+        new CudnnConv2d(context, handle, spec, directions, std::move(plain), std::move(bias)));
     DTNN_RETURN_IF_ERROR(conv->MakeFirstPlans());
     return conv;
   }
 
   absl::Status Forward(const Tensor& x, const ParameterView& filter, const Tensor& y,
                        const EpilogueOperands& operands, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kForward));
     DTNN_RETURN_IF_ERROR(
         CheckConv2dForward(spec_, runner_.device(), x, filter.tensor, y, operands));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
@@ -114,6 +116,7 @@ class CudnnConv2d final : public Conv2d {
 
   absl::Status BackwardData(const Tensor& dy, const ParameterView& filter, const Tensor& dx,
                             bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kBackwardData));
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardData(spec_, runner_.device(), dy, filter.tensor, dx));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     if (dy.shape()[0] == 0) return absl::OkStatus();
@@ -131,6 +134,7 @@ class CudnnConv2d final : public Conv2d {
 
   absl::Status BackwardFilter(const Tensor& x, const Tensor& dy, const Tensor& dfilter,
                               const Tensor& dbias, bool accumulate, Workspace workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckDirection(Direction::kBackwardFilter));
     DTNN_RETURN_IF_ERROR(CheckConv2dBackwardFilter(spec_, runner_.device(), x, dy, dfilter, dbias));
     DTNN_RETURN_IF_ERROR(CheckConv2dWorkspace(workspace, workspace_bytes()));
     Pack pack;
@@ -179,13 +183,17 @@ class CudnnConv2d final : public Conv2d {
 
   // Operands of a dense call, to time plans with.
   struct Workbench {
-    absl::Status Fill(CudaContext& context, const Conv2dSpec& spec, const CallShape& call,
+    absl::Status Fill(const GpuRunner& runner, const Conv2dSpec& spec, const CallShape& call,
                       int64_t scratch_bytes) {
       const auto add = [&](int64_t name, int64_t elements) -> absl::Status {
         DTNN_ASSIGN_OR_RETURN(operands.emplace_back(),
-                              Tensor::Allocate(context.device(), spec.dtype, {elements}));
+                              Tensor::Allocate(runner.device(), spec.dtype, {elements}));
         pack.Add(name, operands.back());
-        return context.FillZero(operands.back());
+        return DispatchGpuFloating(spec.dtype, [&]<typename T>(T) {
+          const RandomBody<T> body = {StreamId(RandomPurpose::kSynthetic, uint64_t(name)), elements,
+                                      operands.back().data<T>()};
+          return runner.ForEach("random operand", body.threads(), body);
+        });
       };
       DTNN_RETURN_IF_ERROR(add(kX, spec.InputShape().NumElements()));
       DTNN_RETURN_IF_ERROR(add(kY, spec.OutputShape().NumElements()));
@@ -197,7 +205,7 @@ class CudnnConv2d final : public Conv2d {
         if (epilogue.add) DTNN_RETURN_IF_ERROR(add(kAddend, spec.OutputShape().NumElements()));
       }
       DTNN_ASSIGN_OR_RETURN(
-          scratch, Buffer::Allocate(context.device(), size_t(std::max<int64_t>(scratch_bytes, 1))));
+          scratch, Buffer::Allocate(runner.device(), size_t(std::max<int64_t>(scratch_bytes, 1))));
       return absl::OkStatus();
     }
 
@@ -207,38 +215,34 @@ class CudnnConv2d final : public Conv2d {
   };
 
   CudnnConv2d(CudaContext& context, cudnnHandle_t handle, const Conv2dSpec& spec,
-              std::unique_ptr<Conv2d> plain, std::unique_ptr<Bias> bias)
+              const conv::Directions& directions, std::unique_ptr<Conv2d> plain,
+              std::unique_ptr<Bias> bias)
       : context_(&context),
         runner_(context),
         handle_(handle),
         spec_(spec),
-        reorders_(OrderDiffers(spec)),
-        stores_(reorders_ || IsHalf(spec.dtype)),
+        directions_(directions),
+        reorders_(ReordersFilter(spec)),
+        stores_(directions.backward_filter && StoresGradient(spec)),
         plain_(std::move(plain)),
         bias_(std::move(bias)) {}
 
-  // InvalidArgument, with the reasons, where cuDNN computes no direction.
+  // InvalidArgument, with the reasons, where cuDNN computes none of the directions.
   absl::Status MakeFirstPlans() {
     DTNN_RETURN_IF_ERROR(context_->MakeCurrent());
     std::string reasons;
-    for (const Direction direction : conv::kDirections) {
-      CallShape call = DenseCall(spec_, direction, spec_.batch);
+    for (const CallShape& call : FirstCalls(spec_, directions_)) {
+      bool& computes = first_[size_t(call.direction)];
+      if (call.accumulate && !computes) continue;
       const absl::StatusOr<Plan> plan = MakeFirstPlan(call);
       if (absl::IsNotFound(plan.status())) return plan.status();
-      first_[size_t(direction)] = plan.ok();
-      if (!plan.ok()) {
-        absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", std::string(conv::Name(direction)),
-                        ": ", plan.status().message());
-        continue;
+      if (plan.ok() || call.accumulate) {
+        KeepFirst(call, plan);
+        computes = true;
+      } else {
+        absl::StrAppend(&reasons, reasons.empty() ? "" : "; ",
+                        std::string(conv::Name(call.direction)), ": ", plan.status().message());
       }
-      KeepFirst(call, *plan);
-      // A gradient that is stored is added then.
-      if (direction == Direction::kForward) continue;
-      if (direction == Direction::kBackwardFilter && stores_) continue;
-      call.accumulate = true;
-      const absl::StatusOr<Plan> adding = MakeFirstPlan(call);
-      if (absl::IsNotFound(adding.status())) return adding.status();
-      KeepFirst(call, adding);
     }
     if (!first_plans_.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(reasons);
@@ -261,10 +265,12 @@ class CudnnConv2d final : public Conv2d {
     DTNN_ASSIGN_OR_RETURN(const Descriptor graph, MakeConvGraph(spec_, call, handle_));
     const PlanRequest request = RequestOf(graph, kMostWorkspace);
     BestOf* const tuner = context_->tuner();
-    if (tuner == nullptr) return ChoosePlan(request);
     const BestOfKey key = conv::LibraryKey(context_->stream().gpu().properties().name,
                                            absl::StrCat("cudnn", cudnnGetVersion()), spec_,
                                            call.direction, call.accumulate);
+    if (tuner == nullptr) {
+      return FromFileOr(request, key, "", [&] { return ChoosePlan(request); });
+    }
     std::vector<Plan> plans;
     const absl::StatusOr<std::string> chosen =
         tuner->Choose(key, [&]() -> absl::StatusOr<std::vector<BestOfCandidate>> {
@@ -278,15 +284,53 @@ class CudnnConv2d final : public Conv2d {
     }
     DTNN_RETURN_IF_ERROR(chosen.status());
     for (const Plan& plan : plans) {
-      if (plan.name == *chosen) return plan;
+      if (plan.name != *chosen) continue;
+      IntoFile(plan, FileKey(key, *chosen));
+      return plan;
     }
-    absl::StatusOr<Plan> known = PlanNamed(request, *chosen);
+    absl::StatusOr<Plan> known =
+        FromFileOr(request, key, *chosen, [&] { return PlanNamed(request, *chosen); });
     if (known.ok()) return known;
     return absl::NotFoundError(absl::StrCat("the decision for ", key.ToString(), ": ",
                                             std::string(known.status().message()),
                                             "; delete its line, and it is decided anew"));
   }
-  // Calls on operands of their own, all zero, in the order of `plans`; without those that fail.
+  // `name`: of the plan that was decided for; empty: cuDNN's own choice.
+  static std::string FileKey(const BestOfKey& key, std::string_view name) {
+    return absl::StrCat(key.ToString(), name.empty() ? "/guessed" : "/timed");
+  }
+  // The plan that an earlier run has kept; else what `make` makes, which is kept then.
+  absl::StatusOr<Plan> FromFileOr(const PlanRequest& request, const BestOfKey& key,
+                                  std::string_view name,
+                                  absl::FunctionRef<absl::StatusOr<Plan>()> make) const {
+    const KeptPlans* const kept = context_->kept_plans();
+    if (kept == nullptr) return make();
+    const std::string file_key = FileKey(key, name);
+    const absl::StatusOr<std::string> text = kept->Load(file_key);
+    if (text.ok()) {
+      absl::StatusOr<Plan> plan = RestorePlan(request, *text);
+      if (plan.ok() && (name.empty() || plan->name == name)) return plan;
+      if (!plan.ok()) WarnOf(*kept, file_key, "made anew", plan.status());
+    } else if (!absl::IsNotFound(text.status())) {
+      WarnOf(*kept, file_key, "made anew", text.status());
+    }
+    absl::StatusOr<Plan> plan = make();
+    if (plan.ok()) IntoFile(*plan, file_key);
+    return plan;
+  }
+  // The run goes on without where it cannot be kept.
+  void IntoFile(const Plan& plan, const std::string& file_key) const {
+    const KeptPlans* const kept = context_->kept_plans();
+    if (kept == nullptr) return;
+    const absl::StatusOr<std::string> text = TextOfPlan(plan);
+    const absl::Status saved = text.ok() ? kept->Save(file_key, *text) : text.status();
+    if (!saved.ok()) WarnOf(*kept, file_key, "not kept", saved);
+  }
+  static void WarnOf(const KeptPlans& kept, const std::string& file_key, std::string_view what,
+                     const absl::Status& why) {
+    kept.Warn(absl::StrCat(file_key, ": ", std::string(what), ": ", std::string(why.message())));
+  }
+  // Calls on random operands of their own, in the order of `plans`; without those that fail.
   absl::StatusOr<std::vector<BestOfCandidate>> MakeCandidates(const std::vector<Plan>& plans,
                                                               const CallShape& call,
                                                               const BestOfKey& key,
@@ -294,7 +338,7 @@ class CudnnConv2d final : public Conv2d {
     int64_t scratch = 0;
     for (const Plan& plan : plans) scratch = std::max(scratch, plan.workspace_bytes);
     auto bench = std::make_shared<Workbench>();
-    DTNN_RETURN_IF_ERROR(bench->Fill(*context_, spec_, call, scratch));
+    DTNN_RETURN_IF_ERROR(bench->Fill(runner_, spec_, call, scratch));
     std::vector<BestOfCandidate> candidates;
     for (const Plan& plan : plans) {
       const auto run = [this, plan, bench]() -> absl::Status {
@@ -325,6 +369,9 @@ class CudnnConv2d final : public Conv2d {
       }
     }
     return found->second.has_value() ? &*found->second : nullptr;
+  }
+  absl::Status CheckDirection(Direction direction) const {
+    return CheckConv2dDirection(directions_.Has(direction), direction);
   }
   absl::StatusOr<Plans::iterator> AddOther(const CallShape& call) {
     if (other_plans_.size() >= kMostOtherPlans) {
@@ -366,8 +413,8 @@ class CudnnConv2d final : public Conv2d {
     };
     ScratchDivider divider(memory);
     Division division = {};
-    division.filter =
-        divider.Take<std::byte>(stores_ ? spec_.FilterShape().NumElements() * size : 0);
+    division.filter = divider.Take<std::byte>(
+        reorders_ || stores_ ? spec_.FilterShape().NumElements() * size : 0);
     division.scale = divider.Take<std::byte>(vector(spec_.epilogue.scale) * size);
     division.bias = divider.Take<std::byte>(vector(spec_.epilogue.bias) * size);
     division.bytes = divider.bytes();
@@ -407,7 +454,7 @@ class CudnnConv2d final : public Conv2d {
     return DispatchGpuFloating(spec_.dtype, [&]<typename T>(T) {
       return runner_.ForEach(
           "vector for cuDNN", spec_.filters,
-          RoundVectorBody<T>{vector.data<Wide<T>>(), reinterpret_cast<T*>(rounded)});
+          CastBody<Wide<T>, T>{vector.data<Wide<T>>(), reinterpret_cast<T*>(rounded)});
     });
   }
   template <typename View>
@@ -436,6 +483,7 @@ class CudnnConv2d final : public Conv2d {
   GpuRunner runner_;
   cudnnHandle_t handle_;
   Conv2dSpec spec_;
+  conv::Directions directions_;
   bool reorders_, stores_;  // the filter; its gradient, reordered or converted
   std::unique_ptr<Conv2d> plain_;
   std::unique_ptr<Bias> bias_;
@@ -450,12 +498,13 @@ class CudnnConv2d final : public Conv2d {
 namespace dtnn::conv {
 
 absl::StatusOr<std::unique_ptr<Conv2d>> CreateCudnnConv2d(DeviceContext& context,
-                                                          const Conv2dSpec& spec) {
+                                                          const Conv2dSpec& spec,
+                                                          const Directions& directions) {
   if (context.device().type != DeviceType::kCuda) {
     return absl::InvalidArgumentError("cuDNN runs on NVIDIA's GPUs, not on " +
                                       context.device().ToString());
   }
-  return cudnn::CudnnConv2d::Create(static_cast<CudaContext&>(context), spec);
+  return cudnn::CudnnConv2d::Create(static_cast<CudaContext&>(context), spec, directions);
 }
 
 }  // namespace dtnn::conv

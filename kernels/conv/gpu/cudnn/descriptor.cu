@@ -68,6 +68,14 @@ absl::StatusOr<int64_t> Descriptor::GetInt(cudnnBackendAttributeName_t name) con
   return value;
 }
 
+absl::StatusOr<std::string> Descriptor::GetText(cudnnBackendAttributeName_t name) const {
+  DTNN_ASSIGN_OR_RETURN(const int64_t bytes, Get(name, CUDNN_TYPE_CHAR, 0, nullptr));
+  std::string text(size_t(std::max<int64_t>(bytes, 0)), '\0');
+  DTNN_ASSIGN_OR_RETURN(const int64_t filled, Get(name, CUDNN_TYPE_CHAR, bytes, text.data()));
+  text.resize(size_t(std::clamp<int64_t>(filled, 0, bytes)));
+  return text;
+}
+
 absl::StatusOr<std::vector<Descriptor>> Descriptor::GetAll(
     cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type) const {
   DTNN_ASSIGN_OR_RETURN(const int64_t count, Get(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, nullptr));

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,9 @@ class Descriptor {
   Descriptor& Type(cudnnBackendAttributeName_t name, cudnnDataType_t value) {
     return Enum(name, CUDNN_TYPE_DATA_TYPE, value);
   }
+  Descriptor& Text(cudnnBackendAttributeName_t name, std::string_view text) {
+    return Set(name, CUDNN_TYPE_CHAR, int64_t(text.size()), text.data());
+  }
   // Other descriptors, whose errors become this one's.
   Descriptor& Refer(cudnnBackendAttributeName_t name, const Descriptor& to);
   Descriptor& Refer(cudnnBackendAttributeName_t name, std::span<const Descriptor> to);
@@ -59,6 +63,7 @@ class Descriptor {
   absl::StatusOr<int64_t> GetInt(cudnnBackendAttributeName_t name) const;
   absl::StatusOr<int64_t> Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                               int64_t most, void* values) const;
+  absl::StatusOr<std::string> GetText(cudnnBackendAttributeName_t name) const;
   // All descriptors of an attribute, of this type.
   absl::StatusOr<std::vector<Descriptor>> GetAll(cudnnBackendAttributeName_t name,
                                                  cudnnBackendDescriptorType_t type) const;

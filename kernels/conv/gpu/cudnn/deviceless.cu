@@ -34,6 +34,18 @@ class Device final : public DescribedDevice {
     DTNN_ASSIGN_OR_RETURN(const Plan plan, cudnn::PlanNamed(RequestOf(graph, spec), name));
     return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled, plan.name};
   }
+  absl::StatusOr<std::string> TextOf(const Conv2dSpec& spec, conv::Direction direction,
+                                     std::string_view name) const override {
+    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, /*accumulate=*/false));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, cudnn::PlanNamed(RequestOf(graph, spec), name));
+    return TextOfPlan(plan);
+  }
+  absl::StatusOr<DescribedPlan> Restore(const Conv2dSpec& spec, conv::Direction direction,
+                                        std::string_view text) const override {
+    DTNN_ASSIGN_OR_RETURN(const Descriptor graph, GraphOf(spec, direction, /*accumulate=*/false));
+    DTNN_ASSIGN_OR_RETURN(const Plan plan, RestorePlan(RequestOf(graph, spec), text));
+    return DescribedPlan{plan.engine, plan.workspace_bytes, plan.only_compiled, plan.name};
+  }
 
  private:
   static absl::StatusOr<Descriptor> GraphOf(const Conv2dSpec& spec, conv::Direction direction,
@@ -55,10 +67,7 @@ class Device final : public DescribedDevice {
 
 absl::StatusOr<std::unique_ptr<DescribedDevice>> DescribeDevice(std::string_view json) {
   Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  properties
-      .Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, int64_t(json.size()),
-           json.data())
-      .Finalize();
+  properties.Text(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, json).Finalize();
   DTNN_RETURN_IF_ERROR(properties.status());
   return std::make_unique<Device>(std::move(properties));
 }

@@ -61,6 +61,11 @@ class DescribedDevice {
                                                            size_t most) const = 0;
   virtual absl::StatusOr<DescribedPlan> PlanNamed(const Conv2dSpec& spec, conv::Direction direction,
                                                   std::string_view name) const = 0;
+  // The plan of a name as a text, and from a text (plan.h).
+  virtual absl::StatusOr<std::string> TextOf(const Conv2dSpec& spec, conv::Direction direction,
+                                             std::string_view name) const = 0;
+  virtual absl::StatusOr<DescribedPlan> Restore(const Conv2dSpec& spec, conv::Direction direction,
+                                                std::string_view text) const = 0;
 };
 
 // Internal where cuDNN refuses the description.

@@ -117,6 +117,46 @@ std::string DescribePlans() {
   return text.str();
 }
 
+// What files of plans rely on: a text leads back to its plan, and one that is none is refused. How
+// many came back.
+int CheckTexts(const cudnn::DescribedDevice& device, const Conv2dSpec& spec,
+               conv::Direction direction, const std::vector<std::string>& names, const auto& say) {
+  int read = 0;
+  for (const std::string& name : names) {
+    const auto named = device.PlanNamed(spec, direction, name);
+    // What only a driver loads has no text.
+    if (!named.ok() || named->only_compiled) continue;
+    const auto text = device.TextOf(spec, direction, name);
+    if (!text.ok()) {
+      say(name + " has no text: " + std::string(text.status().message()));
+      continue;
+    }
+    const auto restored = device.Restore(spec, direction, *text);
+    if (!restored.ok()) {
+      say(name + " does not come back: " + std::string(restored.status().message()));
+      continue;
+    }
+    ++read;
+    if (restored->name != name) say(name + " comes back as " + restored->name);
+    if (restored->engine != named->engine || restored->workspace_bytes != named->workspace_bytes) {
+      say(name + " comes back with another engine or workspace");
+    }
+    for (const std::string& wrong :
+         {std::string(), std::string("{}"), text->substr(0, text->size() / 2)}) {
+      if (device.Restore(spec, direction, wrong).ok()) say("a plan of half a text");
+    }
+  }
+  // An engine that rounds float32 in another's place.
+  if (spec.dtype != DType::kFloat32 || spec.tf32) return read;
+  Conv2dSpec rounded = spec;
+  rounded.tf32 = true;
+  const auto other = device.NamesOf(rounded, direction, 1);
+  if (!other.ok() || device.PlanNamed(spec, direction, other->front()).ok()) return read;
+  const auto text = device.TextOf(rounded, direction, other->front());
+  if (text.ok() && device.Restore(spec, direction, *text).ok()) say("a plan in TF32 is taken");
+  return read;
+}
+
 // What a tuner relies on: names tell plans apart, and lead back to them. Lines of what is wrong.
 std::string CheckNames() {
   std::ostringstream wrong;
@@ -124,6 +164,7 @@ std::string CheckNames() {
   if (!device.ok()) return std::string(device.status().message());
   const std::vector<Conv2dSpec> specs = Specs();
   size_t several = 0;
+  int came_back = 0;
   for (const size_t which : {size_t{2}, size_t{12}, specs.size() - 2}) {
     const Conv2dSpec& spec = specs[which];
     for (const conv::Direction direction : conv::kDirections) {
@@ -143,10 +184,12 @@ std::string CheckNames() {
         const auto named = (*device)->PlanNamed(spec, direction, name);
         if (!named.ok() || named->name != name) say("there is no plan of the name " + name);
       }
+      came_back += CheckTexts(**device, spec, direction, *names, say);
       const auto unknown = (*device)->PlanNamed(spec, direction, "engine4711");
       if (unknown.status().code() != absl::StatusCode::kNotFound) say("a plan of no engine");
     }
   }
+  if (came_back == 0) wrong << "no plan comes back from a text\n";
   if (several == 0) wrong << "there is never more than one\n";
   return wrong.str();
 }

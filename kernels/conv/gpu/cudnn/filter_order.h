@@ -56,18 +56,6 @@ struct ReorderFilterBody {
   }
 };
 
-template <typename T>
-struct RoundVectorBody {
-  const Wide<T>* from;
-  T* to;
-
-  void Declare(int64_t n, gpu::Accesses& accesses) {
-    accesses.Reads(from, n);
-    accesses.Writes(to, n);
-  }
-  DTNN_HOST_DEVICE void operator()(int64_t i) const { to[i] = T(from[i]); }
-};
-
 }  // namespace dtnn::cudnn
 
 #endif  // DTNN_KERNELS_CONV_GPU_CUDNN_FILTER_ORDER_H_

@@ -130,15 +130,6 @@ TEST(FilterOrderTest, Types) {
                      ReorderFilterBody<Bfloat16, float>{true, counted, UsedFilter(from, spec), to}),
       absl::OkStatus());
   EXPECT_EQ(Values(Get(*gpu, sum)), expected);
-
-  const Tensor vector = Put(*gpu, testing::RandomTensor(DType::kFloat32, {70}, 3));
-  const Tensor rounded = Put(*gpu, testing::ZeroTensor(spec.dtype, {70}));
-  ASSERT_EQ(
-      runner.ForEach("vector", 70,
-                     RoundVectorBody<Bfloat16>{vector.data<float>(), rounded.data<Bfloat16>()}),
-      absl::OkStatus());
-  EXPECT_EQ(Values(Get(*gpu, rounded)),
-            Values(testing::TensorOf(spec.dtype, {70}, Values(Get(*gpu, vector)))));
 }
 
 }  // namespace

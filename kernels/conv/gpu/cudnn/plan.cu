@@ -73,6 +73,8 @@ absl::StatusOr<std::string> NameOf(const Descriptor& config, int64_t engine) {
     DTNN_RETURN_IF_ERROR(
         knob.Get(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type).status());
     DTNN_ASSIGN_OR_RETURN(const int64_t value, knob.GetInt(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+    // In a plan from a text, those that were not chosen.
+    if (value == -1) continue;
     absl::StrAppend(&name, ".k", int(type), "v", value);
   }
   return name;
@@ -82,6 +84,13 @@ absl::StatusOr<std::string> NameOf(const Descriptor& config, int64_t engine) {
 // there is only the toolkit's stub of the driver.
 bool StoppedByTheStub(const absl::Status& status) {
   return status.message().find("EXECUTION_FAILED_CUDA_DRIVER") != std::string::npos;
+}
+
+absl::StatusOr<Plan> WithinWorkspace(Plan plan, const PlanRequest& request) {
+  if (plan.workspace_bytes <= request.most_workspace) return plan;
+  return absl::UnimplementedError(absl::StrCat("engine ", plan.engine, " needs a workspace of ",
+                                               plan.workspace_bytes, " bytes, more than ",
+                                               request.most_workspace));
 }
 
 absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanRequest& request,
@@ -105,10 +114,7 @@ absl::StatusOr<Plan> MakePlan(const Descriptor& config, const PlanRequest& reque
     DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes,
                           descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
   }
-  if (plan.workspace_bytes <= request.most_workspace) return plan;
-  return absl::UnimplementedError(absl::StrCat("engine ", engine, " needs a workspace of ",
-                                               plan.workspace_bytes, " bytes, more than ",
-                                               request.most_workspace));
+  return WithinWorkspace(std::move(plan), request);
 }
 
 // `name`: of the only one that is wanted, or empty.
@@ -157,6 +163,32 @@ absl::StatusOr<Plan> PlanNamed(const PlanRequest& request, std::string_view name
   return absl::NotFoundError(absl::StrCat("cuDNN has no plan ", std::string(name),
                                           " that keeps to the workspace and the precision; ",
                                           std::string(plans.status().message())));
+}
+
+absl::StatusOr<std::string> TextOfPlan(const Plan& plan) {
+  return plan.plan.GetText(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+}
+
+absl::StatusOr<Plan> RestorePlan(const PlanRequest& request, std::string_view text) {
+  Descriptor descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  // cuDNN crashes without either.
+  if (request.target.handle != nullptr) {
+    descriptor.Enum(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, request.target.handle);
+  } else {
+    descriptor.Refer(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *request.target.device);
+  }
+  descriptor.Text(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, text).Finalize();
+  DTNN_RETURN_IF_ERROR(descriptor.status());
+  DTNN_ASSIGN_OR_RETURN(const std::vector<Descriptor> configs,
+                        descriptor.GetAll(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                                          CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+  if (configs.empty()) return absl::InternalError("cuDNN: a plan without a configuration");
+  Plan plan = {.plan = descriptor, .name = ""};
+  DTNN_ASSIGN_OR_RETURN(plan.engine, CheckEngine(configs[0], request.tensor_cores));
+  DTNN_ASSIGN_OR_RETURN(plan.name, NameOf(configs[0], plan.engine));
+  DTNN_ASSIGN_OR_RETURN(plan.workspace_bytes,
+                        descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  return WithinWorkspace(std::move(plan), request);
 }
 
 }  // namespace dtnn::cudnn

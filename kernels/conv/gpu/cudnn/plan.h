@@ -53,6 +53,13 @@ absl::StatusOr<Plan> ChoosePlan(const PlanRequest& request);
 // The one of that name. NotFound where there is none.
 absl::StatusOr<Plan> PlanNamed(const PlanRequest& request, std::string_view name);
 
+// A plan as a text, which cuDNN of the same version reads for the same kind of device: its graph,
+// engine and what was compiled for it.
+absl::StatusOr<std::string> TextOfPlan(const Plan& plan);
+// The plan of such a text, without asking heuristics. An error where cuDNN does not read it, or it
+// breaks a promise. That it is one for the graph of the request, the caller knows.
+absl::StatusOr<Plan> RestorePlan(const PlanRequest& request, std::string_view text);
+
 }  // namespace dtnn::cudnn
 
 #endif  // DTNN_KERNELS_CONV_GPU_CUDNN_PLAN_H_

@@ -1,0 +1,40 @@
+#include "kernels/conv/gpu/cudnn/call_shape.h"
+
+#include "kernels/conv/gpu/cudnn/filter_order.h"
+
+namespace dtnn::cudnn {
+
+using conv::Direction;
+
+CallShape DenseCall(const Conv2dSpec& spec, Direction direction, int64_t images) {
+  const bool channels_last = spec.format == TensorFormat::kNHWC;
+  const int64_t y_pitch =
+      channels_last ? spec.filters : spec.filters * spec.out_height() * spec.out_width();
+  return {.direction = direction,
+          .images = images,
+          .x_pitch = channels_last ? spec.channels : spec.channels * spec.height * spec.width,
+          .y_pitch = y_pitch,
+          .addend_pitch = direction == Direction::kForward && spec.epilogue.add ? y_pitch : 0};
+}
+
+bool ReordersFilter(const Conv2dSpec& spec) {
+  return IsReordered(conv::FilterView<float>::Of(static_cast<float*>(nullptr), spec), spec);
+}
+
+bool StoresGradient(const Conv2dSpec& spec) { return ReordersFilter(spec) || IsHalf(spec.dtype); }
+
+std::vector<CallShape> FirstCalls(const Conv2dSpec& spec, const conv::Directions& directions) {
+  std::vector<CallShape> calls;
+  for (const Direction direction : conv::kDirections) {
+    if (!directions.Has(direction)) continue;
+    CallShape call = DenseCall(spec, direction, spec.batch);
+    calls.push_back(call);
+    if (direction == Direction::kForward) continue;
+    if (direction == Direction::kBackwardFilter && StoresGradient(spec)) continue;
+    call.accumulate = true;
+    calls.push_back(call);
+  }
+  return calls;
+}
+
+}  // namespace dtnn::cudnn

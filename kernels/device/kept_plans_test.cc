@@ -1,0 +1,91 @@
+#include "kernels/device/kept_plans.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dtnn {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kKey[] = "conv2d/forward/n8_nchw_f32/t1/gpu:NVIDIA_H100-cudnn91900";
+
+class KeptPlansTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  std::unique_ptr<KeptPlans> Open() {
+    return *KeptPlans::Open(folder_, [](std::string_view) {});
+  }
+  // The only file of the folder.
+  std::string File() const {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      files.push_back(entry.path());
+    }
+    EXPECT_EQ(files.size(), 1);
+    return files.front();
+  }
+  void Overwrite(const std::string& text) { std::ofstream(File(), std::ios::trunc) << text; }
+
+  const std::string folder_ = ::testing::TempDir() + "kept_plans";
+};
+
+TEST_F(KeptPlansTest, WhatIsSavedIsThereInTheNextRun) {
+  const std::string text = "{\"engine\": 6}\n# plan of another\n";
+  EXPECT_EQ(Open()->Load(kKey).status().code(), absl::StatusCode::kNotFound);
+  ASSERT_EQ(Open()->Save(kKey, "old"), absl::OkStatus());
+  ASSERT_EQ(Open()->Save(kKey, text), absl::OkStatus());
+  EXPECT_EQ(*Open()->Load(kKey), text);
+  EXPECT_EQ(Open()->Load(std::string(kKey) + "1").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(File(), HasSubstr("NVIDIA_H100-cudnn91900.plan"));
+}
+
+TEST_F(KeptPlansTest, FilesOfOthersAreRefused) {
+  ASSERT_EQ(Open()->Save(kKey, "text"), absl::OkStatus());
+  std::filesystem::permissions(File(), std::filesystem::perms::group_write,
+                               std::filesystem::perm_options::add);
+  EXPECT_EQ(Open()->Load(kKey).status().code(), absl::StatusCode::kPermissionDenied);
+  // What is built anew replaces it.
+  ASSERT_EQ(Open()->Save(kKey, "new"), absl::OkStatus());
+  EXPECT_EQ(*Open()->Load(kKey), "new");
+}
+
+TEST_F(KeptPlansTest, FilesThatAreNoPlanOfTheKeyAreRefused) {
+  ASSERT_EQ(Open()->Save(kKey, "text"), absl::OkStatus());
+  for (const std::string& text : {std::string(), std::string("text"), std::string("# plan of "),
+                                  "# plan of " + std::string(kKey).substr(1) + "\ntext"}) {
+    Overwrite(text);
+    EXPECT_EQ(Open()->Load(kKey).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+  std::filesystem::resize_file(File(), KeptPlans::kMostBytes + 1);
+  EXPECT_EQ(Open()->Load(kKey).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(KeptPlansTest, WhatIsNotKept) {
+  const std::unique_ptr<KeptPlans> plans = Open();
+  EXPECT_FALSE(plans->Save(kKey, std::string(KeptPlans::kMostBytes, 'x')).ok());
+  EXPECT_FALSE(plans->Save("", "text").ok());
+  EXPECT_FALSE(plans->Save(std::string(241, 'x'), "text").ok());
+  EXPECT_FALSE(plans->Save("a\nb", "text").ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  // A key leads to no other folder.
+  ASSERT_EQ(plans->Save("../up", "text"), absl::OkStatus());
+  EXPECT_THAT(File(), HasSubstr("..-up.plan"));
+}
+
+TEST_F(KeptPlansTest, TheFolderMustTakeFiles) {
+  const auto open = [](const std::string& folder) {
+    return KeptPlans::Open(folder, [](std::string_view) {}).status();
+  };
+  EXPECT_THAT(std::string(open("/no/such/folder").message()), HasSubstr("/no/such/folder"));
+  std::ofstream(folder_) << "a file";
+  EXPECT_FALSE(open(folder_).ok());
+}
+
+}  // namespace
+}  // namespace dtnn

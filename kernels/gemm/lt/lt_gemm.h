@@ -1,0 +1,26 @@
+// Gemm with a bias in the write-back, over an LtLibrary: one kernel, and results of 16 bits are
+// rounded once, from a bias that is rounded to 16 bits first. Any other epilogue is refused: that
+// of cuBLASLt for relu is max(x, 0), of which nobody says that a NaN stays one.
+
+#ifndef DTNN_KERNELS_GEMM_LT_LT_GEMM_H_
+#define DTNN_KERNELS_GEMM_LT_LT_GEMM_H_
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/lt/lt_library.h"
+
+namespace dtnn {
+
+// `name`: of the variant. `other`: for calls that the library has no algorithm for, of the same
+// spec. InvalidArgument, with the reason, for specs that are not for the library.
+absl::StatusOr<std::unique_ptr<Gemm>> MakeLtGemm(DeviceContext& context, const GemmSpec& spec,
+                                                 std::string_view name,
+                                                 std::unique_ptr<LtLibrary> library,
+                                                 std::unique_ptr<Gemm> other);
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_GEMM_LT_LT_GEMM_H_

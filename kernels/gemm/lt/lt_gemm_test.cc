@@ -1,0 +1,177 @@
+// Products with a bias through the library of simulated GPUs. That they equal the reference:
+// gemm_gpu_test.
+
+#include "kernels/gemm/lt/lt_gemm.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/gemm/lt/simulated_lt.h"
+#include "kernels/gpu_testing.h"
+#include "tensor/buffer.h"
+#include "tools/testing/tensors.h"
+
+namespace dtnn {
+namespace {
+
+using testing::Get;
+using ::testing::HasSubstr;
+using testing::Put;
+using testing::RandomTensor;
+using testing::TensorOf;
+using testing::Values;
+using testing::ZeroTensor;
+
+constexpr int64_t kM = 5, kN = 7, kK = 40;
+
+class LtGemmTest : public ::testing::Test {
+ protected:
+  static GemmSpec Spec(DType dtype) {
+    return {.m = kM, .n = kN, .k = kK, .dtype = dtype, .epilogue = {.bias = true}};
+  }
+  Workspace Memory(size_t bytes) {
+    memory_.push_back(*Buffer::Allocate(gpu_->device(), bytes + 1));
+    return {memory_.back()->data(), bytes};
+  }
+  std::vector<double> Product(const GemmSpec& spec, const Tensor& a, const Tensor& b,
+                              const Tensor& bias) {
+    const auto gemm = *CreateGemm(*gpu_, spec);
+    const Tensor c = Put(*gpu_, ZeroTensor(spec.result_dtype(), {spec.m, spec.n}));
+    EXPECT_EQ(gemm->Run(Put(*gpu_, a), Put(*gpu_, b), c, {Put(*gpu_, bias)},
+                        Memory(gemm->workspace_bytes())),
+              absl::OkStatus());
+    return Values(Get(*gpu_, c));
+  }
+
+  const std::unique_ptr<DeviceContext> gpu_ = *DeviceContext::Create(Device::Simulated(0));
+  std::vector<std::shared_ptr<Buffer>> memory_;
+};
+
+TEST_F(LtGemmTest, ComputesWhereOnlyABiasIsAdded) {
+  GemmSpec spec = Spec(DType::kFloat32);
+  EXPECT_EQ((*CreateGemm(*gpu_, spec))->variant(), "simulated_lt");
+  for (const Epilogue& epilogue : {Epilogue{},
+                                   {.bias = true, .relu = true},
+                                   {.bias = true, .scale = true},
+                                   {.bias = true, .add = true}}) {
+    spec.epilogue = epilogue;
+    EXPECT_EQ((*CreateGemm(*gpu_, spec))->variant(), "plain") << spec.ToString();
+    EXPECT_THAT(CreateGemm(*gpu_, spec, "simulated_lt").status().message(),
+                HasSubstr("only a bias"));
+  }
+}
+
+TEST_F(LtGemmTest, SixteenBitsAreRoundedOnce) {
+  for (const DType half : {DType::kFloat16, DType::kBfloat16}) {
+    const auto rounded = [&](const Shape& shape, uint64_t seed) {
+      return TensorOf(half, shape, Values(RandomTensor(DType::kFloat32, shape, seed)));
+    };
+    const auto wide = [](const Tensor& x) {
+      return TensorOf(DType::kFloat32, x.shape(), Values(x));
+    };
+    const Tensor a = rounded({kM, kK}, 1), b = rounded({kK, kN}, 2), bias = rounded({kN}, 3);
+    const std::vector<double> exact = Product(Spec(DType::kFloat32), wide(a), wide(b), wide(bias));
+    // A bias that is not rounded yet.
+    const Tensor given = RandomTensor(DType::kFloat32, {kN}, 3);
+    EXPECT_EQ(Product(Spec(half), a, b, given), Values(TensorOf(half, {kM, kN}, exact)));
+    GemmSpec into_float = Spec(half);
+    into_float.wide_result = true;
+    EXPECT_EQ(Product(into_float, a, b, wide(bias)), exact);
+  }
+}
+
+// An algorithm of their own, since that of aligned operands could read 16 bytes at once.
+TEST_F(LtGemmTest, OperandsThatAreLessAligned) {
+  const GemmSpec spec = Spec(DType::kFloat32);
+  const auto gemm = *CreateGemm(*gpu_, spec);
+  const Tensor wide = RandomTensor(spec.dtype, {kM, kK + 1}, 1);
+  const Tensor b = RandomTensor(spec.dtype, {kK, kN}, 2), bias = RandomTensor(spec.dtype, {kN}, 3);
+  const auto shifted = [](const Tensor& x) { return x.Channels(1, kK, TensorFormat::kNHWC); };
+  const Tensor c = Put(*gpu_, ZeroTensor(spec.dtype, {kM, kN}));
+  ASSERT_EQ(gemm->Run(shifted(Put(*gpu_, wide)), Put(*gpu_, b), c, {Put(*gpu_, bias)},
+                      Memory(gemm->workspace_bytes())),
+            absl::OkStatus());
+  EXPECT_EQ(Values(Get(*gpu_, c)),
+            Product(spec, TensorOf(spec.dtype, {kM, kK}, Values(shifted(wide))), b, bias));
+}
+
+TEST_F(LtGemmTest, NeedsItsWorkspace) {
+  const GemmSpec spec = Spec(DType::kFloat32);
+  const auto gemm = *CreateGemm(*gpu_, spec);
+  ASSERT_GT(gemm->workspace_bytes(), 0);
+  const Tensor a = Put(*gpu_, ZeroTensor(spec.dtype, {kM, kK}));
+  const Tensor b = Put(*gpu_, ZeroTensor(spec.dtype, {kK, kN}));
+  const Tensor c = Put(*gpu_, ZeroTensor(spec.dtype, {kM, kN}));
+  const Tensor bias = Put(*gpu_, ZeroTensor(spec.dtype, {kN}));
+  const absl::Status status = gemm->Run(a, b, c, {bias}, Memory(gemm->workspace_bytes() - 1));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the workspace has"));
+}
+
+// What would be undefined on a GPU, or an error there.
+class SimulatedLtTest : public LtGemmTest {
+ protected:
+  static LtProblem Problem() {
+    return {.m = kN, .n = kM, .k = kK, .lda = kN, .ldb = kK, .ldd = kN};
+  }
+  LtOperands Operands() {
+    const Workspace workspace = Memory(4096);
+    return {.a = Memory(4 * kN * kK).data(),
+            .b = Memory(4 * kK * kM).data(),
+            .bias = Memory(4 * kN).data(),
+            .d = Memory(4 * kN * kM).data(),
+            .workspace = workspace.data(),
+            .workspace_bytes = workspace.size()};
+  }
+  void ExpectInvalid(const absl::Status& status, const std::string& reason) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(reason));
+  }
+
+  const std::unique_ptr<LtLibrary> library_ = MakeSimulatedLt(*gpu_);
+};
+
+TEST_F(SimulatedLtTest, RefusesProblemsThatAreNone) {
+  const auto expect = [&](auto change, const std::string& reason) {
+    LtProblem problem = Problem();
+    change(problem);
+    ExpectInvalid(library_->Choose(problem, 1 << 20).status(), reason);
+  };
+  EXPECT_TRUE(library_->Choose(Problem(), 1 << 20).ok());
+  expect([](LtProblem& p) { p.k = 0; }, "not positive");
+  expect([](LtProblem& p) { p.lda = kN - 1; }, "overlap");
+  expect([](LtProblem& p) { p.transpose_b = true, p.ldb = kM - 1; }, "overlap");
+  expect([](LtProblem& p) { p.ldd = kN - 1; }, "overlap");
+  expect([](LtProblem& p) { p.alignment = 2; }, "alignment");
+  expect([](LtProblem& p) { p.alignment = 12; }, "alignment");
+  expect([](LtProblem& p) { p.dtype = p.result_dtype = DType::kFloat64, p.tf32 = true; }, "TF32");
+  expect([](LtProblem& p) { p.result_dtype = DType::kFloat16; }, "types");
+}
+
+TEST_F(SimulatedLtTest, RefusesCallsThatDoNotFitTheAlgorithm) {
+  const LtPlan plan = *library_->Choose(Problem(), 1 << 20);
+  ASSERT_GT(plan.workspace_bytes, 0);
+  const auto expect = [&](auto change, const std::string& reason) {
+    LtProblem problem = Problem();
+    LtOperands operands = Operands();
+    change(problem, operands);
+    ExpectInvalid(library_->Multiply(problem, plan, operands), reason);
+  };
+  EXPECT_EQ(library_->Multiply(Problem(), plan, Operands()), absl::OkStatus());
+  const auto shift = [](auto*& pointer) {
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(
+        reinterpret_cast<uintptr_t>(pointer) + 8);
+  };
+  expect([&](LtProblem&, LtOperands& o) { shift(o.a); }, "less aligned");
+  expect([&](LtProblem&, LtOperands& o) { shift(o.d); }, "less aligned");
+  expect([&](LtProblem&, LtOperands& o) { o.bias = nullptr; }, "missing");
+  expect([&](LtProblem&, LtOperands& o) { shift(o.workspace); }, "workspace");
+  expect([&](LtProblem&, LtOperands& o) { --o.workspace_bytes; }, "workspace");
+  expect([&](LtProblem& p, LtOperands&) { p.n = kM - 1; }, "another problem");
+}
+
+}  // namespace
+}  // namespace dtnn

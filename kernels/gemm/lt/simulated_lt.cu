@@ -1,0 +1,149 @@
+// The library of simulated GPUs: it refuses what cuBLASLt refuses, and computes an element by a
+// thread.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/elementwise/operands.h"
+#include "kernels/factor_gpu.h"
+#include "kernels/gemm/gemm_variants.h"
+#include "kernels/gemm/lt/lt_gemm.h"
+#include "kernels/gemm/lt/simulated_lt.h"
+#include "kernels/gpu_runner.h"
+#include "tensor/status_macros.h"
+
+namespace dtnn {
+
+template <typename T, typename R>
+struct LtProductBody {
+  using W = Wide<R>;
+  bool tf32, transpose_a, transpose_b;
+  int64_t m, n, k;
+  const T* a;
+  int64_t lda;
+  const T* b;
+  int64_t ldb;
+  const R* bias;
+  R* d;
+  int64_t ldd;
+  std::byte* workspace;
+  int64_t workspace_bytes;
+
+  void Declare(int64_t, gpu::Accesses& accesses) {
+    accesses.Reads(a, transpose_a ? m : k, transpose_a ? k : m, lda);
+    accesses.Reads(b, transpose_b ? k : n, transpose_b ? n : k, ldb);
+    accesses.Reads(bias, m);
+    accesses.Writes(d, n, m, ldd);
+    accesses.Writes(workspace, workspace_bytes);
+  }
+  DTNN_HOST_DEVICE void operator()(int64_t element) const {
+    const int64_t i = element % m, j = element / m;
+    W sum = 0;
+    for (int64_t p = 0; p < k; ++p) {
+      sum += FactorOf(a[transpose_a ? i * lda + p : p * lda + i], tf32) *
+             FactorOf(b[transpose_b ? p * ldb + j : j * ldb + p], tf32);
+    }
+    d[j * ldd + i] = R(sum + W(bias[i]));
+    if (element < workspace_bytes) workspace[element] = std::byte{0xff};
+  }
+};
+
+namespace {
+
+constexpr size_t kWorkspace = 4096;
+constexpr int64_t kDividedTerms = 32;
+
+absl::Status Invalid(std::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("product with a bias: CUBLAS_STATUS_INVALID_VALUE: ", std::string(what)));
+}
+
+bool IsAligned(const void* pointer, int64_t alignment) {
+  return reinterpret_cast<uintptr_t>(pointer) % uintptr_t(alignment) == 0;
+}
+
+// As cuBLASLt's layouts and descriptor do.
+absl::Status CheckProblem(const LtProblem& p) {
+  if (p.m < 1 || p.n < 1 || p.k < 1) return Invalid("a size is not positive");
+  if (p.lda < (p.transpose_a ? p.k : p.m) || p.ldb < (p.transpose_b ? p.n : p.k) || p.ldd < p.m) {
+    return Invalid("columns overlap");
+  }
+  if (p.alignment < int64_t(SizeOf(p.dtype)) || (p.alignment & (p.alignment - 1)) != 0) {
+    return Invalid("an alignment below the size of an element");
+  }
+  if (p.tf32 && p.dtype != DType::kFloat32) return Invalid("TF32 of another type than float32");
+  if (p.result_dtype != p.dtype && !(IsHalf(p.dtype) && p.result_dtype == DType::kFloat32)) {
+    return Invalid("types that do not go together");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+class SimulatedLt final : public LtLibrary {
+ public:
+  explicit SimulatedLt(const GpuRunner& runner) : runner_(runner) {}
+
+  // As if the terms of long sums were divided among blocks.
+  absl::StatusOr<LtPlan> Choose(const LtProblem& problem, size_t most_workspace) override {
+    DTNN_RETURN_IF_ERROR(CheckProblem(problem));
+    return LtPlan{
+        .workspace_bytes = problem.k >= kDividedTerms ? std::min(kWorkspace, most_workspace) : 0,
+        .algorithm = std::make_shared<const LtProblem>(problem)};
+  }
+
+  absl::Status Multiply(const LtProblem& problem, const LtPlan& plan,
+                        const LtOperands& operands) override {
+    DTNN_RETURN_IF_ERROR(CheckProblem(problem));
+    const auto* const planned = static_cast<const LtProblem*>(plan.algorithm.get());
+    // Not ==, which nvcc 13.0 takes for undefined.
+    if (planned == nullptr || (*planned <=> problem) != 0) {
+      return Invalid("an algorithm of another problem");
+    }
+    for (const void* pointer :
+         {operands.a, operands.b, operands.bias, static_cast<const void*>(operands.d)}) {
+      if (pointer == nullptr || !IsAligned(pointer, problem.alignment)) {
+        return Invalid("an operand is missing, or less aligned than the algorithm relies on");
+      }
+    }
+    if (plan.workspace_bytes > operands.workspace_bytes ||
+        (plan.workspace_bytes > 0 && !IsAligned(operands.workspace, 16))) {
+      return Invalid("the workspace is too small, or its address no multiple of 16");
+    }
+    return DispatchGpuFloating(problem.dtype, [&]<typename T>(T zero) {
+      if (problem.result_dtype == problem.dtype) return Run(zero, zero, problem, plan, operands);
+      return Run(zero, Wide<T>(), problem, plan, operands);
+    });
+  }
+
+ private:
+  template <typename T, typename R>
+  absl::Status Run(T, R, const LtProblem& p, const LtPlan& plan, const LtOperands& operands) const {
+    const int64_t touched = std::min<int64_t>(int64_t(plan.workspace_bytes), p.m * p.n);
+    return runner_.ForEach(
+        "product with a bias", p.m * p.n,
+        LtProductBody<T, R>{p.tf32, p.transpose_a, p.transpose_b, p.m, p.n, p.k,
+                            static_cast<const T*>(operands.a), p.lda,
+                            static_cast<const T*>(operands.b), p.ldb,
+                            static_cast<const R*>(operands.bias), static_cast<R*>(operands.d),
+                            p.ldd, static_cast<std::byte*>(operands.workspace), touched});
+  }
+
+  GpuRunner runner_;
+};
+
+std::unique_ptr<LtLibrary> MakeSimulatedLt(DeviceContext& context) {
+  return std::make_unique<SimulatedLt>(GpuRunner(context));
+}
+
+absl::StatusOr<std::unique_ptr<Gemm>> CreateSimulatedLtGemm(DeviceContext& context,
+                                                            const GemmSpec& spec) {
+  if (context.device().type != DeviceType::kSimulated) {
+    return absl::InvalidArgumentError("it stands in for cublaslt on simulated GPUs only");
+  }
+  DTNN_ASSIGN_OR_RETURN(std::unique_ptr<Gemm> other, CreatePlainGemm(context, spec));
+  return MakeLtGemm(context, spec, "simulated_lt", MakeSimulatedLt(context), std::move(other));
+}
+
+}  // namespace dtnn

@@ -1,0 +1,17 @@
+#ifndef DTNN_KERNELS_GEMM_LT_SIMULATED_LT_H_
+#define DTNN_KERNELS_GEMM_LT_SIMULATED_LT_H_
+
+#include <memory>
+
+#include "kernels/context.h"
+#include "kernels/gemm/lt/lt_library.h"
+
+namespace dtnn {
+
+// What stands in for cuBLASLt on a simulated GPU. InvalidArgument, with the rule, for a call that
+// breaks one of cuBLASLt's.
+std::unique_ptr<LtLibrary> MakeSimulatedLt(DeviceContext& context);
+
+}  // namespace dtnn
+
+#endif  // DTNN_KERNELS_GEMM_LT_SIMULATED_LT_H_
