@@ -70,8 +70,12 @@ FilterGemm<T>::FilterGemm(const Conv2dSpec& spec, int64_t flat_pixels)
       block_channels_(CeilDiv(channels_, blocks_per_tap_)),
       sums_(spec, RoundUp(filters_, kernels_.lanes), kFewestBlocks * StripPixels(spec, sizeof(T))),
       threads_(NumThreads()) {
-  if (strip_images_ > 1) strip_rows_ = vertical_.count;
-  // Of about equal size.
+  // Of about equal size, and as many for each part.
+  if (strip_images_ > 1) {
+    strip_rows_ = vertical_.count;
+    const int64_t strips = RoundUp(CeilDiv(spec.batch, strip_images_), sums_.parts());
+    strip_images_ = CeilDiv(spec.batch, strips);
+  }
   strip_rows_ = CeilDiv(vertical_.count, CeilDiv(vertical_.count, strip_rows_));
 }
 
