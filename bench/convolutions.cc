@@ -96,9 +96,9 @@ class Candidate {
     Candidate made;
     if (direction == Direction::kForward) spec.epilogue.bias = true;
     Conv2dVariants variants;
-    variants.of(direction) = variant;
+    variants[direction] = variant;
     DTNN_ASSIGN_OR_RETURN(made.conv_, CreateConv2d(context, spec, variants,
-                                                   {.directions = conv::Directions::Only(direction),
+                                                   {.directions = conv::Only(direction),
                                                     .keeps_filter = true}));
     DTNN_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> kept,
                           Buffer::Allocate(Device::Cpu(), made.conv_->kept_bytes()));
