@@ -166,8 +166,7 @@ class Conv2dOp : public LayerOp {
         }
       }
       lines.push_back(StrCat(conv::Name(direction), ": ", WithNeeds(chosen, direction), ", not ",
-                             able,
-                             unable.empty() ? "" : "; refused: ", unable));
+                             able, unable.empty() ? "" : "; refused: ", unable));
     }
     return lines;
   }
@@ -209,7 +208,7 @@ class Conv2dOp : public LayerOp {
     if (!conv.ok()) return StrCat(name, " (", conv.status().message(), ")");
     const double bytes = double((*conv)->workspace_bytes() + (*conv)->kept_bytes());
     const double error = Conv2dError(name, spec_, direction);
-    return absl::StrFormat("%s (%.1f MB%s)", name, bytes / 1e6,
+    return absl::StrFormat("%s (%.3g MB%s)", name, bytes / 1e6,
                            error > 1 ? absl::StrFormat(", rounds %.2gx", error) : "");
   }
 

@@ -45,8 +45,7 @@ constexpr std::string_view kLossesAndMetrics = DTNN_LOSSES "," DTNN_METRICS;
 constexpr std::string_view kWatched = kLossesAndMetrics;
 #undef DTNN_METRICS
 #undef DTNN_LOSSES
-constexpr std::string_view kConvVariants =
-    "auto"
+constexpr std::string_view kConvVariants = "auto"
 #define DTNN_CONV_VARIANT(name, variant, meaning) "," name
 #include "kernels/conv/variants.inc"
 #undef DTNN_CONV_VARIANT

@@ -22,6 +22,7 @@ using testing::ComputesAll;
 using testing::Conv2dRunner;
 using testing::IntegerTensor;
 using testing::Values;
+using testing::WhereSupported;
 using testing::ZeroTensor;
 using Doubles = std::vector<double>;
 
@@ -125,6 +126,39 @@ TEST(Conv2dLargeTest, NchwImagesInChunksOfEveryVariant) {
       EXPECT_TRUE(Close(of(dx), dx_expected, tolerance(conv::Direction::kBackwardData)));
       runner.BackwardFilter(x, dy, dw, dbias, true);
       EXPECT_TRUE(Close(of(dw), dw_expected, tolerance(conv::Direction::kBackwardFilter)));
+    }
+  }
+}
+
+// NCHW images come in chunks, of which the last is smaller, and a partial sum of the filter's
+// gradient has several blocks of pixels.
+TEST(Conv2dLargeTest, ChunksOfImagesAndBlocksOfPixelsAddUp) {
+  for (const std::string_view variant : Conv2dVariantNames()) {
+    for (const TensorFormat format : {TensorFormat::kNHWC, TensorFormat::kNCHW}) {
+      Conv2dSpec spec;
+      spec.batch = 3, spec.height = 113, spec.width = 112, spec.channels = 3, spec.filters = 33;
+      spec.kernel = Pair(1, 2), spec.format = format;
+      spec.epilogue = {.bias = true, .add = true, .relu = true};
+      SCOPED_TRACE(spec.ToString());
+      const auto integers = [&](const Shape& shape, uint64_t seed) {
+        return IntegerTensor(spec.dtype, shape, seed, 3);
+      };
+      const auto of = [&](const Tensor& tensor) { return Values(tensor, format); };
+      const Tensor x = integers(spec.InputShape(), 1), w = integers(spec.FilterShape(), 2);
+      const Tensor dy = integers(spec.OutputShape(), 3), bias = integers({spec.filters}, 4);
+      const Tensor y = ZeroTensor(spec.dtype, spec.OutputShape());
+      const Tensor dx = ZeroTensor(spec.dtype, spec.InputShape());
+      const Tensor dw = ZeroTensor(spec.dtype, spec.FilterShape());
+      const Tensor dbias = ZeroTensor(spec.dtype, {spec.filters});
+      Conv2dRunner runner(spec, WhereSupported(variant, spec));
+      runner.Forward(x, w, y, {.bias = bias, .addend = dy});
+      const std::vector<double> sums = reference::Conv2dForward(spec, of(x), of(w));
+      EXPECT_TRUE(Close(of(y), reference::ApplyEpilogue(spec, sums, of(bias), {}, of(dy)), 0));
+      runner.BackwardData(dy, w, dx);
+      EXPECT_TRUE(Close(of(dx), reference::Conv2dBackwardData(spec, of(dy), of(w)), 0));
+      runner.BackwardFilter(x, dy, dw, dbias);
+      EXPECT_TRUE(Close(of(dw), reference::Conv2dBackwardFilter(spec, of(x), of(dy)), 0));
+      EXPECT_TRUE(Close(of(dbias), reference::Conv2dBackwardBias(spec, of(dy)), 0));
     }
   }
 }
